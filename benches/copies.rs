@@ -49,8 +49,8 @@ fn main() {
 fn figures(gpu: &Gpu, rows: usize, row: usize, times: usize) -> String {
     let shape = [rows * 2, row / 4];
     let plan = Plan::slice(&shape, &slice![..; 2], DType::F32).expect("a slice");
-    let source = buffer(gpu, plan.source_bytes());
-    let dest = buffer(gpu, plan.result_bytes());
+    let source = buffer(gpu, plan.inputs()[0].bytes());
+    let dest = buffer(gpu, plan.outputs()[0].bytes());
     let copies = |encoder: &mut wgpu::CommandEncoder, dest: &wgpu::Buffer| {
         let bytes = row as u64;
         for row in 0..rows as u64 {
@@ -64,7 +64,7 @@ fn figures(gpu: &Gpu, rows: usize, row: usize, times: usize) -> String {
     };
     let time = |record: &dyn Fn(&mut wgpu::CommandEncoder, &wgpu::Buffer), fresh: bool| {
         let once = || {
-            let new = fresh.then(|| buffer(gpu, plan.result_bytes()));
+            let new = fresh.then(|| buffer(gpu, plan.outputs()[0].bytes()));
             let start = Instant::now();
             let mut encoder = gpu.device().create_command_encoder(&Default::default());
             record(&mut encoder, new.as_ref().unwrap_or(&dest));

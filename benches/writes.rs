@@ -201,16 +201,16 @@ impl Case {
 
     /// The bytes of the values to write. No byte is 0, and all values are normal numbers if they are `f32`.
     fn source(&self, plan: &Plan) -> Vec<u8> {
-        (1..=127).cycle().take(plan.source_bytes()).collect()
+        (1..=127).cycle().take(plan.inputs()[0].bytes()).collect()
     }
 
     /// The number of bytes that the case reads and writes in all. Indices are not counted.
     fn bytes(&self, plan: &Plan) -> u64 {
-        let read = plan.source_bytes();
+        let read = plan.inputs()[0].bytes();
         let bytes = match self.what {
             Update(_) | Rows(_, Combine::Update) => 2 * read,
-            Fill(_) => self.slice().result_bytes(),
-            Grad(_) => read + plan.result_bytes(),
+            Fill(_) => self.slice().outputs()[0].bytes(),
+            Grad(_) => read + plan.outputs()[0].bytes(),
             Rows(..) => 3 * read,
         };
         bytes as u64
@@ -223,7 +223,7 @@ impl Case {
         match self.what {
             Update(_) | Fill(_) | Grad(_) => {
                 let slice = self.slice();
-                let mut values = vec![0; slice.result_bytes()];
+                let mut values = vec![0; slice.outputs()[0].bytes()];
                 run_bytes(&slice, result, &[], &mut values);
                 for values in values.chunks(source.len()) {
                     assert!(values == source, "{name}: other values");
@@ -274,7 +274,7 @@ fn on_cpu(group: &mut BenchmarkGroup<'_, WallTime>, case: &Case) {
     let plan = case.plan();
     let indices = case.indices();
     let source = case.source(&plan);
-    let mut dest = vec![0; plan.result_bytes()];
+    let mut dest = vec![0; plan.outputs()[0].bytes()];
     let run = |dest: &mut [u8]| {
         run_bytes(&plan, &source, &indices, dest);
     };
@@ -317,7 +317,10 @@ fn on_gpu(group: &mut BenchmarkGroup<'_, WallTime>, cases: &[Case], copies: bool
     let run = |record: &dyn Fn(&mut wgpu::CommandEncoder)| common::run(&gpu, record);
     for case in cases {
         let plan = case.plan();
-        let (source, dest) = (buffer(plan.source_bytes()), buffer(plan.result_bytes()));
+        let (source, dest) = (
+            buffer(plan.inputs()[0].bytes()),
+            buffer(plan.outputs()[0].bytes()),
+        );
         let indices = case.indices();
         let tuples = buffer(indices.len() * 4);
         let values = case.source(&plan);
@@ -339,7 +342,10 @@ fn on_gpu(group: &mut BenchmarkGroup<'_, WallTime>, cases: &[Case], copies: bool
         }
         let once = || run(&|encoder| record(encoder).expect("it was recorded before"));
         once();
-        case.check(&plan, &read_buffer(&gpu, &dest)[..plan.result_bytes()]);
+        case.check(
+            &plan,
+            &read_buffer(&gpu, &dest)[..plan.outputs()[0].bytes()],
+        );
         let bytes = case.bytes(&plan);
         throughput(group, bytes);
         group.bench_function(case.name, |b| b.iter(once));

@@ -142,20 +142,7 @@ impl<'a, T: Element> ArrayRef<'a, T> {
         argument: &'static str,
         backend: &Backend,
     ) -> Result<(Cow<'a, [T]>, Vec<usize>), Error> {
-        self.permuted(argument, backend, None)
-    }
-
-    /// The same, with the dimensions in this order if there is one.
-    pub(crate) fn permuted(
-        self,
-        argument: &'static str,
-        backend: &Backend,
-        order: Option<&[usize]>,
-    ) -> Result<(Cow<'a, [T]>, Vec<usize>), Error> {
-        let (memory, mut view) = self.memory(argument)?;
-        if let Some(order) = order {
-            view = view.transpose(order)?;
-        }
+        let (memory, view) = self.memory(argument)?;
         if view.is_whole() {
             return Ok((memory, view.shape));
         }

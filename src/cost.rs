@@ -133,7 +133,7 @@ impl CostModel {
     };
 
     /// Rates for a software adapter: lavapipe, measured on 2 cores of an AMD EPYC processor.
-    pub const SOFTWARE: Self = Self {
+    pub(crate) const SOFTWARE: Self = Self {
         cpu: CPU,
         device: Throughput {
             bytes: 12e9,

@@ -18,6 +18,7 @@
 // | `moves` | what one step does |
 // | `part` | the box of the source that a box of a result needs, and the plan from one to the other |
 // | `ops` | each operation with all its calls in one file; the module `options` with their options |
+// | `copy` | makes a view contiguous in one call |
 // | `report`, `pending` | which indices were out of range; a value, such as a report, that a device delivers later |
 // | `cpu`, `gpu` | run plans on the CPU and on a GPU |
 // | `stream`, `cost` | run slices piece by piece in bounded memory; estimate which device is faster for host values |
@@ -36,6 +37,7 @@ mod ops;
 
 mod array;
 mod combine;
+mod copy;
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 pub mod cost;
 mod cpu;
@@ -67,20 +69,17 @@ mod wide;
 
 pub use array::{Array, ArrayRef};
 pub use backend::Backend;
+pub use copy::copy;
 pub use cpu::IndexElement;
 pub use dtype::DType;
 pub use element::Element;
 pub use error::any::Error;
 #[cfg(feature = "gpu")]
 pub use gpu::open::Gpu;
-pub use ops::{
-    convert::Conversion,
-    mask::{Found, MaskElement},
-    options,
-};
+pub use ops::{convert::Conversion, mask::MaskElement, options};
 pub use part::Part;
 pub use pending::Pending;
-pub use plan::{Input, IntoView, Output, Plan, Values, ValuesMut};
+pub use plan::{ArraySpec, IntoView, Plan, Values, ValuesMut};
 pub use report::Report;
 pub use spec::items::SliceSpec;
 pub use tensor::Tensor;

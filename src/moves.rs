@@ -10,7 +10,6 @@ use crate::{
     ops::{
         convert::Converted,
         index::{IndexType, Policy},
-        mask::check_mask,
         scatter_nd::Combine,
     },
     text::{Shape, counted},
@@ -47,7 +46,7 @@ pub(crate) struct Find {
 /// How a scatter changes its destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Scatter {
-    /// The number of slices of the destination.
+    /// The number of slices that fill the destination, a row for each. 0 for boxes, which may lie anywhere in it.
     pub(crate) slices: usize,
     /// Whether rows are combined with zeros rather than with the destination's old content.
     pub(crate) fresh: bool,
@@ -278,7 +277,7 @@ impl Move {
         argument: &'static str,
     ) -> Result<IndexType, Error> {
         match self.indices.as_ref().map(|indices| indices.index) {
-            Some(IndexType::Mask) => check_mask(found).map(|()| IndexType::Mask),
+            Some(IndexType::Mask) => crate::error::mask::check(found).map(|()| IndexType::Mask),
             _ => IndexType::of(found, argument),
         }
     }

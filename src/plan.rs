@@ -17,7 +17,7 @@ use crate::{
     ops::{
         array_index::Outer,
         index::IndexType,
-        mask::{COUNT_WORDS, Found, check_mask},
+        mask::{COUNT_WORDS, Found},
     },
     report::Missing,
     shape::check_elements,
@@ -39,7 +39,7 @@ use std::{borrow::Cow, fmt, mem, sync::Arc};
 /// | scatters | [`Plan::scatter_nd`], [`Plan::tensor_scatter_nd`], [`Plan::scatter_elements`] |
 /// | by XLA's dimension numbers | [`Plan::xla_gather`], [`Plan::xla_scatter`] |
 /// | arrays assembled from other arrays | [`Plan::concat`], [`Plan::stack`], [`Plan::pad`], [`Plan::roll`], [`Plan::tile`], [`Plan::repeat`] |
-/// | by index arrays | [`Plan::index`] |
+/// | by index arrays | [`Plan::index`], [`Plan::index_update`] |
 /// | by masks | [`Plan::nonzero`], [`Plan::boolean_mask`], [`Plan::compress`], [`Plan::select`], [`Plan::masked_update`], [`Plan::masked_scatter`] |
 ///
 /// [`Backend::run`](crate::Backend::run) runs a plan on host values, [`Tensor::run`](crate::Tensor::run) on tensors,
@@ -62,7 +62,7 @@ pub struct Plan {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[expect(
     clippy::large_enum_variant,
-    reason = "a box would cost an allocation for each plan of one step"
+    reason = "a box would cost an allocation for each plan"
 )]
 enum Form {
     /// One step: from the first input, by the second if there are index tuples, to the only output. It owns no lists, so
@@ -72,7 +72,7 @@ enum Form {
         /// The first input, if it is not all of its memory in row-major order.
         layout: Option<Box<View>>,
     },
-    Many(Box<Steps>),
+    Many(Steps),
 }
 
 /// The lists of a plan of any number of steps.
@@ -80,9 +80,12 @@ enum Form {
 pub(crate) struct Steps {
     /// Only a name, for errors, labels and reports.
     operation: Operation,
-    inputs: Vec<Input>,
+    inputs: Vec<ArraySpec>,
     /// At least one.
-    outputs: Vec<Output>,
+    outputs: Vec<ArraySpec>,
+    /// Whether the first output has values, which the plan keeps where it writes none. Every element of another output is
+    /// written.
+    in_place: bool,
     /// Memory between steps.
     temps: Vec<Temp>,
     steps: Vec<(Move, Operands)>,
@@ -90,13 +93,13 @@ pub(crate) struct Steps {
     shortcut: Option<Arc<Outer>>,
 }
 
-/// An array that a plan reads.
+/// An array that a plan reads, makes or changes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub struct Input {
+pub struct ArraySpec {
     /// Its name in error messages.
     pub name: &'static str,
-    /// The shape of the memory that is passed. If the plan was made of a [`View`], this is [`View::source_shape`].
+    /// The shape of the memory that is passed. If an input was planned as a [`View`], this is [`View::source_shape`].
     pub shape: Vec<usize>,
     /// Its element type. For indices the type on a GPU: see [`Plan::for_indices`].
     pub dtype: DType,
@@ -107,8 +110,8 @@ pub struct Input {
 
 /// Which element types an input may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Kind {
-    /// That of the input.
+pub(crate) enum Kind {
+    /// The type that the plan was made for.
     Elements,
     /// i32, i64 or u32.
     Indices,
@@ -116,18 +119,15 @@ enum Kind {
     Mask,
 }
 
-/// An array that a plan makes or changes.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub struct Output {
-    /// Its name in error messages.
-    pub name: &'static str,
-    /// Its shape.
-    pub shape: Vec<usize>,
-    /// Its element type.
-    pub dtype: DType,
-    /// Whether the array has values, which the plan keeps where it writes none. Otherwise the plan writes every element.
-    pub in_place: bool,
+impl Kind {
+    fn check(self, name: &'static str, found: DType, needed: DType) -> Result<(), Error> {
+        match self {
+            Self::Elements if found == needed => Ok(()),
+            Self::Elements => Err(error::value::dtype_mismatch(name, found, needed)),
+            Self::Indices => IndexType::of(found, name).map(drop),
+            Self::Mask => error::mask::check(found),
+        }
+    }
 }
 
 /// Memory between the steps of a plan.
@@ -215,15 +215,12 @@ impl IntoView for &View {
     }
 }
 
-impl Input {
+impl ArraySpec {
     /// An array of elements, of which the plan reads this view.
     pub(crate) fn new(name: &'static str, view: &View, dtype: DType) -> Self {
         Self {
-            name,
-            shape: view.source.clone(),
-            dtype,
             layout: layout(view),
-            kind: Kind::Elements,
+            ..Self::whole(name, &view.source, dtype, Kind::Elements)
         }
     }
 
@@ -241,12 +238,17 @@ impl Input {
         Self::whole(name, shape, DType::U8, Kind::Mask)
     }
 
-    /// The view of the memory that the plan reads. The tuples of a gather select from it.
-    pub fn view(&self) -> View {
-        match &self.layout {
-            Some(view) => View::clone(view),
-            None => View::whole(&self.shape),
+    /// Index tuples, of which the plan reads this view.
+    pub(crate) fn indices(name: &'static str, view: &View, dtype: DType) -> Self {
+        Self {
+            kind: Kind::Indices,
+            ..Self::new(name, view, dtype)
         }
+    }
+
+    /// The first output.
+    pub(crate) fn result(shape: &[usize], dtype: DType) -> Self {
+        Self::whole("dest", shape, dtype, Kind::Elements)
     }
 
     /// Whether the plan reads a tensor of this layout in place.
@@ -258,18 +260,7 @@ impl Input {
     }
 
     pub(crate) fn check_dtype(&self, found: DType) -> Result<(), Error> {
-        match self.kind {
-            Kind::Elements if found == self.dtype => Ok(()),
-            Kind::Elements => Err(error::value::dtype_mismatch(self.name, found, self.dtype)),
-            Kind::Indices => IndexType::of(found, self.name).map(drop),
-            Kind::Mask => check_mask(found),
-        }
-    }
-
-    /// Fails unless the input may be values of this type and number.
-    fn check(&self, values: &Values<'_>) -> Result<(), Error> {
-        self.check_dtype(values.dtype)?;
-        check_elements(self.name, &self.shape, values.len())
+        self.kind.check(self.name, found, self.dtype)
     }
 
     /// The size of the memory in bytes.
@@ -283,23 +274,6 @@ fn layout(view: &View) -> Option<Box<View>> {
     (!view.is_all()).then(|| Box::new(view.clone()))
 }
 
-impl Output {
-    /// A result, of which every element is written.
-    pub(crate) fn new(shape: &[usize], dtype: DType) -> Self {
-        Self {
-            name: "dest",
-            shape: shape.to_vec(),
-            dtype,
-            in_place: false,
-        }
-    }
-
-    /// The size of the array in bytes.
-    pub fn bytes(&self) -> usize {
-        self.shape.iter().product::<usize>() * self.dtype.size()
-    }
-}
-
 impl Temp {
     pub(crate) fn bytes(&self) -> usize {
         self.shape.iter().product::<usize>() * self.dtype.size()
@@ -307,6 +281,15 @@ impl Temp {
 }
 
 impl Move {
+    /// The name of the index tuples, and which types they may have.
+    fn index_kind(&self) -> (&'static str, Kind) {
+        match self.operation {
+            Operation::Crop | Operation::Paste => ("begins", Kind::Indices),
+            Operation::MaskedUpdate => ("mask", Kind::Mask),
+            _ => ("indices", Kind::Indices),
+        }
+    }
+
     /// How the true elements of a mask are found, if that is what the move does.
     pub(crate) fn find(&self) -> Option<Find> {
         match self.effect {
@@ -319,15 +302,22 @@ impl Move {
 /// How operations make plans.
 impl Steps {
     /// No steps yet, which make or change one array.
-    pub(crate) fn new(operation: Operation, inputs: Vec<Input>, output: Output) -> Self {
+    pub(crate) fn new(operation: Operation, inputs: Vec<ArraySpec>, output: ArraySpec) -> Self {
         Self {
             operation,
             inputs,
             outputs: vec![output],
+            in_place: false,
             temps: Vec::new(),
-            steps: Vec::new(),
+            // More than two are so large that the C library's cache of freed blocks does not hold them.
+            steps: Vec::with_capacity(2),
             shortcut: None,
         }
+    }
+
+    /// Makes room for so many steps.
+    pub(crate) fn reserve(&mut self, steps: usize) {
+        self.steps.reserve_exact(steps);
     }
 
     /// Adds a step that reports nothing.
@@ -353,9 +343,9 @@ impl Steps {
     }
 
     /// Adds a step from a view of an input to a view of the first output. An empty one is left out.
-    pub(crate) fn put(&mut self, input: usize, from: &View, to: &View) {
+    pub(crate) fn put(&mut self, input: usize, from: &View, to: View) {
         if !from.is_empty() {
-            let Output { shape, dtype, .. } = &self.outputs[0];
+            let ArraySpec { shape, dtype, .. } = &self.outputs[0];
             let mut what = Move::of_update(from, to, *dtype);
             what.operation = self.operation;
             if what.shape != *shape {
@@ -363,6 +353,12 @@ impl Steps {
             }
             self.push(what, Operand::Input(input), None, Operand::Output(0));
         }
+    }
+
+    /// The steps change the first output in place.
+    pub(crate) fn in_place(mut self) -> Self {
+        self.in_place = true;
+        self
     }
 
     /// Adds memory between steps.
@@ -380,7 +376,7 @@ impl Steps {
 
     pub(crate) fn plan(self) -> Plan {
         Plan {
-            form: Form::Many(Box::new(self)),
+            form: Form::Many(self),
         }
     }
 
@@ -477,10 +473,8 @@ impl Plan {
                 };
                 // An error names the operation of the plan.
                 *what = change(what).or_else(|_| change(&named()))?;
-                plan.outputs[0] = Output {
-                    in_place: what.is_in_place(),
-                    ..Output::new(&what.shape, what.dtype)
-                };
+                plan.outputs[0] = ArraySpec::result(&what.shape, what.dtype);
+                plan.in_place = what.is_in_place();
                 plan.shortcut = None;
             }
         }
@@ -499,21 +493,19 @@ impl Plan {
     /// assert_eq!(plan.outputs()[0].shape, [5, 8]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
-    pub fn inputs(&self) -> Cow<'_, [Input]> {
+    pub fn inputs(&self) -> Cow<'_, [ArraySpec]> {
         match &self.form {
             Form::One { what, layout } => {
                 let mut inputs = Vec::with_capacity(2);
-                inputs.push(Input {
+                let (dtype, kind) = (what.source_dtype(), Kind::Elements);
+                inputs.push(ArraySpec {
                     layout: layout.clone(),
-                    ..Input::whole("source", &what.source, what.source_dtype(), Kind::Elements)
+                    ..ArraySpec::whole("source", &what.source, dtype, kind)
                 });
                 if let Some(tuples) = what.tuples() {
-                    let (name, kind) = match what.operation {
-                        Operation::Crop | Operation::Paste => ("begins", Kind::Indices),
-                        Operation::MaskedUpdate => ("mask", Kind::Mask),
-                        _ => ("indices", Kind::Indices),
-                    };
-                    inputs.push(Input::whole(name, tuples.indices, what.index_dtype(), kind));
+                    let (name, kind) = what.index_kind();
+                    let dtype = what.index_dtype();
+                    inputs.push(ArraySpec::whole(name, tuples.indices, dtype, kind));
                 }
                 Cow::Owned(inputs)
             }
@@ -522,12 +514,9 @@ impl Plan {
     }
 
     /// The arrays that the plan makes or changes, in this order. The first is the result.
-    pub fn outputs(&self) -> Cow<'_, [Output]> {
+    pub fn outputs(&self) -> Cow<'_, [ArraySpec]> {
         match &self.form {
-            Form::One { what, .. } => Cow::Owned(vec![Output {
-                in_place: what.is_in_place(),
-                ..Output::new(&what.shape, what.dtype)
-            }]),
+            Form::One { what, .. } => Cow::Owned(vec![ArraySpec::result(&what.shape, what.dtype)]),
             Form::Many(steps) => Cow::Borrowed(&steps.outputs),
         }
     }
@@ -548,25 +537,17 @@ impl Plan {
         }
     }
 
-    /// The size of the result, or of the array that a plan changes in place, in bytes.
-    pub fn result_bytes(&self) -> usize {
+    /// The size of the first output in bytes.
+    pub(crate) fn result_bytes(&self) -> usize {
         self.shape().iter().product::<usize>() * self.dtype().size()
     }
 
-    /// The size of the first input in bytes: `input` of a slice, `params` of a gather, `x` of a crop, `updates` of a
-    /// scatter, `value` of an update, `dy` of a gradient.
-    pub fn source_bytes(&self) -> usize {
-        match &self.form {
-            Form::One { what, .. } => what.source_bytes(),
-            Form::Many(steps) => steps.inputs.first().map_or(0, Input::bytes),
-        }
-    }
-
-    /// Whether the plan changes its first output in place and keeps the bytes that it does not write.
+    /// Whether the plan changes its first output in place and keeps the elements that it does not write. Otherwise it
+    /// writes every element of its outputs.
     pub fn is_in_place(&self) -> bool {
         match &self.form {
             Form::One { what, .. } => what.is_in_place(),
-            Form::Many(steps) => steps.outputs[0].in_place,
+            Form::Many(steps) => steps.in_place,
         }
     }
 
@@ -583,7 +564,7 @@ impl Plan {
     }
 
     /// Whether the plan is a slice or a view that moves bytes as they are.
-    #[cfg(feature = "gpu")]
+    #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
     pub(crate) fn is_slice(&self) -> bool {
         self.only().is_some_and(Move::is_slice)
     }
@@ -628,8 +609,22 @@ impl Plan {
                         Kind::Indices => {
                             input.check_dtype(index)?;
                             input.dtype = index;
+                            // Tuples that a step puts in order first.
+                            let mut ordered = None;
                             for (what, operands) in &mut steps.steps {
-                                if operands.by == Some(Operand::Input(number)) {
+                                if operands.from == Operand::Input(number) {
+                                    if let Some(view) = &input.layout {
+                                        *what = Move::of_view(View::clone(view), index);
+                                    }
+                                    if let Operand::Temp(temp) = operands.to {
+                                        steps.temps[temp].dtype = index;
+                                    }
+                                    ordered = Some(operands.to.clone());
+                                }
+                                let by = operands.by.as_ref();
+                                if by == Some(&Operand::Input(number))
+                                    || by.is_some() && by == ordered.as_ref()
+                                {
                                     what.set_index_type(what.index_type_of(index, "indices")?);
                                 }
                             }
@@ -669,14 +664,36 @@ impl Plan {
                 searches.find(|(what, operands)| what.find().is_some() && operands.by.is_none());
             if let Some((_, operands)) = search {
                 operands.by = Some(Operand::Output(steps.outputs.len()));
-                steps.outputs.push(Output {
+                steps.outputs.push(ArraySpec {
                     name: "count",
-                    ..Output::new(&[COUNT_WORDS], DType::U32)
+                    ..ArraySpec::result(&[COUNT_WORDS], DType::U32)
                 });
                 return Ok(self);
             }
         }
         Err(error::mask::no_count(name))
+    }
+
+    /// This plan for inputs of these types: another one if a step puts index tuples of another type in order.
+    pub(crate) fn with_types(
+        &self,
+        types: impl Fn(usize) -> Option<DType>,
+    ) -> Result<Cow<'_, Self>, Error> {
+        if let Form::Many(steps) = &self.form {
+            for (_, operands) in &steps.steps {
+                if let Operand::Input(number) = operands.from
+                    && let ArraySpec {
+                        kind: Kind::Indices,
+                        dtype,
+                        ..
+                    } = steps.inputs[number]
+                    && let Some(found) = types(number).filter(|found| *found != dtype)
+                {
+                    return self.clone().for_indices(found).map(Cow::Owned);
+                }
+            }
+        }
+        Ok(Cow::Borrowed(self))
     }
 
     /// The move of a step for tuples of this element type. On the CPU and in a search, any will do.
@@ -729,48 +746,53 @@ impl Plan {
             return output
                 .with_bytes(|bytes| run_one(what, inputs, Dest::Old(bytes), Threads::default()));
         }
-        self.check_outputs(outputs.iter().map(|output| (output.dtype, output.len())))?;
+        let needed = self.outputs();
+        check_number("outputs", outputs.len(), needed.len())?;
+        for (needed, found) in needed.iter().zip(&*outputs) {
+            check_output_dtype(found.dtype, needed.dtype)?;
+            check_elements(needed.name, &needed.shape, found.len())?;
+        }
+        self.check_inputs(inputs)?;
         values::with_all_bytes(outputs, |bytes| {
             let mut dests: Vec<Dest<'_>> = bytes.into_iter().map(Dest::Old).collect();
             self.run_steps(inputs, &mut dests, Threads::default())
         })
     }
 
-    /// Fails unless outputs of these types and lengths are those of the plan.
-    fn check_outputs(
-        &self,
-        found: impl ExactSizeIterator<Item = (DType, usize)>,
-    ) -> Result<(), Error> {
-        let outputs = self.outputs();
-        if found.len() != outputs.len() {
-            return Err(error::value::arguments(
-                "outputs",
-                found.len(),
-                outputs.len(),
-            ));
-        }
-        for (needed, (dtype, length)) in outputs.iter().zip(found) {
-            check_output_dtype(dtype, needed.dtype)?;
-            check_elements(needed.name, &needed.shape, length)?;
-        }
-        Ok(())
-    }
-
     /// Fails unless these are the plan's inputs.
     pub(crate) fn check_inputs(&self, inputs: &[Values<'_>]) -> Result<(), Error> {
-        let needed = self.inputs();
-        if inputs.len() != needed.len() {
-            return Err(error::value::arguments(
-                "inputs",
-                inputs.len(),
-                needed.len(),
-            ));
+        let check = |found: &Values<'_>, name, shape: &[usize], dtype, kind: Kind| {
+            kind.check(name, found.dtype, dtype)?;
+            check_elements(name, shape, found.len())
+        };
+        let what = match &self.form {
+            Form::One { what, .. } => what,
+            Form::Many(steps) => {
+                check_number("inputs", inputs.len(), steps.inputs.len())?;
+                let mut pairs = steps.inputs.iter().zip(inputs);
+                return pairs.try_for_each(|(needed, found)| {
+                    let (dtype, kind) = (needed.dtype, needed.kind);
+                    check(found, needed.name, &needed.shape, dtype, kind)
+                });
+            }
+        };
+        check_number(
+            "inputs",
+            inputs.len(),
+            1 + usize::from(what.indices.is_some()),
+        )?;
+        let dtype = what.source_dtype();
+        check(&inputs[0], "source", &what.source, dtype, Kind::Elements)?;
+        match what.tuples() {
+            Some(tuples) => {
+                let (name, kind) = what.index_kind();
+                check(&inputs[1], name, tuples.indices, what.index_dtype(), kind)
+            }
+            None => Ok(()),
         }
-        let mut pairs = needed.iter().zip(inputs);
-        pairs.try_for_each(|(needed, found)| needed.check(found))
     }
 
-    /// Runs the steps on the CPU. The outputs must be those of the plan.
+    /// Runs the steps on the CPU. The inputs and outputs must be those of the plan.
     pub(crate) fn run_steps(
         &self,
         inputs: &[Values<'_>],
@@ -783,7 +805,9 @@ impl Plan {
             }
             Form::Many(steps) => steps,
         };
-        self.check_inputs(inputs)?;
+        if let Cow::Owned(plan) = self.with_types(|input| Some(inputs[input].dtype))? {
+            return plan.run_steps(inputs, outputs, threads);
+        }
         if let Some(outer) = &steps.shortcut {
             let dest = mem::take(&mut outputs[0]);
             outer.run(self.dtype(), inputs[0].bytes, dest, threads);
@@ -868,7 +892,9 @@ impl Plan {
             let rows = self.steps().map(|(what, _)| what.rows()).sum();
             Report::of_rows(rows, self.operation())
         });
-        report.found = found;
+        if let Some(found) = found {
+            report.count(found);
+        }
         report
     }
 
@@ -878,6 +904,14 @@ impl Plan {
             Some(what) => what.report(Missing::default(), |_| Vec::new()),
             None => Ok(self.report(None, None)),
         }
+    }
+}
+
+/// Fails unless as many arrays are passed as a plan has.
+pub(crate) fn check_number(what: &'static str, found: usize, needed: usize) -> Result<(), Error> {
+    match found == needed {
+        true => Ok(()),
+        false => Err(error::value::arguments(what, found, needed)),
     }
 }
 

@@ -1,8 +1,8 @@
 //! The report of a gather, a crop, a paste or a scatter: which index tuples were out of range.
 
 use crate::{
-    Error, Found, error::InvalidIndex, moves::Move, moves::Operation, options::OutOfRange,
-    shape::coordinates, text::Shape,
+    Error, error, error::InvalidIndex, moves::Move, moves::Operation, ops::mask::Found,
+    options::OutOfRange, shape::coordinates, text::Shape,
 };
 
 /// How many tuples the CPU or a device found out of range, and which was the first.
@@ -46,13 +46,16 @@ pub struct Report {
     /// The shape that the tuples index: the shape of `params`, of the array that is cropped, or of the array that is
     /// scattered into. Empty for an operation without tuples.
     pub shape: Vec<usize>,
-    /// How many elements of a mask are true, for a plan that searches one. `None` for other plans.
-    pub found: Option<Found>,
+    /// The number of true elements of a mask, for a plan that searches one, even if it is above the capacity. `None` for
+    /// other plans.
+    pub found: Option<usize>,
     /// The number of bytes that were copied first because an array that was changed in place shared its memory with another
     /// tensor.
     pub copied: usize,
     /// Decides what error the report becomes.
     operation: Operation,
+    /// The number of true elements that there was room for.
+    capacity: usize,
 }
 
 impl Report {
@@ -66,18 +69,28 @@ impl Report {
             found: None,
             copied: 0,
             operation,
+            capacity: usize::MAX,
         }
     }
 
-    /// Returns the report if no tuple was out of range.
+    /// Adds how many elements of a mask are true.
+    pub(crate) fn count(&mut self, found: Found) {
+        self.found = Some(found.count);
+        self.capacity = found.capacity;
+    }
+
+    /// Returns the report if no tuple was out of range, and if a mask had no more true elements than there was room for.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfRange`] with the report.
+    /// [`Error::OutOfRange`] with the report; [`Error::Argument`] (`mask_capacity`).
     pub fn into_result(self) -> Result<Self, Error> {
-        match self.first {
-            None => Ok(self),
-            Some(_) => Err(Error::OutOfRange(Box::new(self))),
+        match (&self.first, self.found) {
+            (Some(_), _) => Err(Error::OutOfRange(Box::new(self))),
+            (None, Some(count)) if count > self.capacity => {
+                Err(error::mask::capacity(count, self.capacity))
+            }
+            (None, _) => Ok(self),
         }
     }
 
@@ -127,15 +140,7 @@ impl Move {
     ) -> Result<Report, Error> {
         let operation = self.operation;
         let Some(tuples) = self.tuples() else {
-            return Ok(Report {
-                tuples: self.rows(),
-                out_of_range: 0,
-                first: None,
-                shape: Vec::new(),
-                found: None,
-                copied: 0,
-                operation,
-            });
+            return Ok(Report::of_rows(self.rows(), operation));
         };
         // The tuple of a box may end with flips, which do not change the positions that the box covers. The report
         // leaves them out.
@@ -160,6 +165,7 @@ impl Move {
             found: None,
             copied: 0,
             operation,
+            capacity: usize::MAX,
         };
         match tuples.policy.out_of_range {
             OutOfRange::Error => report.into_result(),

@@ -29,9 +29,10 @@
 //!
 //! The operations make a walk of elements, and [`Walk::reduce`] gives it few dimensions and large units: a typical
 //! slice of rank 4 or 5 keeps one or two dimensions. No method changes which byte goes where, and only `turn` changes
-//! the order. The destination of a slice, an update or a gradient is a slice of a row-major array, never a transposed
-//! view. So all positions of its inner dimensions lie within one step of the next outer dimension: a turned walk writes
-//! in ascending order, and its two halves write to disjoint parts of the destination.
+//! the order. The destination of a slice, a gradient and most updates is a slice of a row-major array. So all positions of
+//! its inner dimensions lie within one step of the next outer dimension: a turned walk writes in ascending order
+//! ([`Walk::ascends`]), and its two halves write to disjoint parts of the destination. A view of any strides may be a
+//! destination, too, whose rows lie between each other's.
 
 use crate::{View, text::joined};
 #[cfg(any(feature = "gpu", test))]
@@ -442,6 +443,17 @@ impl Walk {
                 filled *= dim.size.cast_signed();
                 fits
             })
+    }
+
+    /// Whether the walk writes in ascending order: each dimension steps over all that the inner ones write.
+    pub(crate) fn ascends(&self) -> bool {
+        let mut reach = 0;
+        let mut inner = self.dims.iter().rev().filter(|dim| dim.size > 1);
+        inner.all(|dim| {
+            let steps_over = dim.to > reach;
+            reach += (dim.size.cast_signed() - 1) * dim.to;
+            steps_over
+        })
     }
 
     /// The part of the destination that the walk fills. `None` if it leaves gaps.

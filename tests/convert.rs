@@ -118,7 +118,7 @@ fn crops_of_pictures_convert() {
             false => &[3, 9, 0, 0, -5, 30, 0, 1, 20, 11, 1, 0],
         };
         let crop = Plan::crop(view, boxes, &options, DType::U8).unwrap();
-        let mut bytes = vec![0u8; crop.result_bytes()];
+        let mut bytes = vec![0u8; crop.outputs()[0].bytes()];
         crop.run_cpu(
             &[(&source).into(), (tuples).into()],
             &mut [(&mut bytes).into()],

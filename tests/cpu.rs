@@ -118,7 +118,7 @@ fn rows_that_are_cut_between_parts_count_once() {
     let width = 3 << 20;
     let plan = Plan::gather_nd(&[2, width], &[3, 1], GatherOptions::default(), DType::U8).unwrap();
     let source = to_bytes(&elements(2 * width), 1);
-    let mut dest = vec![0xa5; plan.result_bytes()];
+    let mut dest = vec![0xa5; plan.outputs()[0].bytes()];
     let report = run_bytes(&plan, &source, Some((&[1i64, 9, 0]).into()), &mut dest);
     let report = report.unwrap();
     assert_eq!((report.out_of_range, report.first.unwrap().tuple), (1, 1));
@@ -144,11 +144,11 @@ fn slices_of_views_that_are_cut_between_parts() {
                 dtype.size(),
             );
             let plan = Plan::contiguous(&params, dtype).unwrap();
-            let mut selected = vec![0xa5; plan.result_bytes()];
+            let mut selected = vec![0xa5; plan.outputs()[0].bytes()];
             run_bytes(&plan, &source, None, &mut selected).unwrap();
             let gather =
                 Plan::gather_nd(&params, &[5, 1], GatherOptions::default(), dtype).unwrap();
-            let mut dest = vec![0xa5; gather.result_bytes()];
+            let mut dest = vec![0xa5; gather.outputs()[0].bytes()];
             let report = run_bytes(&gather, &source, Some(indices), &mut dest).unwrap();
             assert_eq!((report.out_of_range, report.first.unwrap().tuple), (1, 1));
             let slice = selected.len() / 3;
@@ -197,7 +197,7 @@ fn check_view(view: &View) {
         DType::Complex128,
     ] {
         let plan = Plan::contiguous(view, dtype).unwrap();
-        let mut dest = vec![0xa5; plan.result_bytes()];
+        let mut dest = vec![0xa5; plan.outputs()[0].bytes()];
         run_bytes(&plan, &to_bytes(&all, dtype.size()), None, &mut dest).unwrap();
         assert!(
             dest == to_bytes(&expected, dtype.size()),

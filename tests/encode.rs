@@ -537,7 +537,7 @@ fn a_mask_selects_without_a_read_back() {
             assert!(words(&dest).into_iter().eq(changed), "{gpu}");
             for report in [number, of_kept] {
                 let report = report.wait().unwrap();
-                assert_eq!(report.found.unwrap().count, found.len());
+                assert_eq!(report.found.unwrap(), found.len());
                 assert_eq!(report.out_of_range, 0, "unused rows are not out of range");
             }
             let error = of_hidden.wait().unwrap_err().to_string();

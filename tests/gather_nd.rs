@@ -485,7 +485,7 @@ fn many_rows_from_several_windows() {
             }
 
             let table = backend.upload((&params, &shape)).unwrap();
-            let rows = table.slice(&slice![wgslice::spec::Ellipsis, ..; step as i64]);
+            let rows = table.slice(&slice![wgslice::spec::SliceItem::Ellipsis, ..; step as i64]);
             let tuples = backend
                 .upload((&indices, &[count, front.len() + 1]))
                 .unwrap();

@@ -10,6 +10,7 @@ use wgslice_vectors::{Answer, Case, Expectation, Operation, Tensor, answer, pars
 const SEED1: &str = include_str!("vectors/seed1.jsonl");
 const ASSEMBLY: &str = include_str!("vectors/assembly.jsonl");
 const ARRAY_INDEX: &str = include_str!("vectors/array_index.jsonl");
+const INDEX_UPDATE: &str = include_str!("vectors/index_update.jsonl");
 const MASK: &str = include_str!("vectors/mask.jsonl");
 const CONVERT: &str = include_str!("vectors/convert.jsonl");
 const NUMBERS: &str = include_str!("vectors/numbers.jsonl");
@@ -227,6 +228,23 @@ fn the_reference_indexes_by_arrays_as_numpy_does() {
         ("stride_zero", 1),
         ("success", 526),
         ("too_many_specs", 10),
+    ];
+    assert_eq!(counts, expected);
+}
+
+#[test]
+fn the_reference_writes_by_arrays_as_numpy_does() {
+    let counts = check("index_update.jsonl", INDEX_UPDATE);
+    let counts: Vec<_> = counts.iter().map(|((_, tag), &n)| (&tag[..], n)).collect();
+    let expected = [
+        ("array_shapes", 13),
+        ("broadcast", 20),
+        ("mask_shape", 5),
+        ("position", 33),
+        ("shrink_out_of_range", 18),
+        ("stride_zero", 4),
+        ("success", 500),
+        ("too_many_specs", 7),
     ];
     assert_eq!(counts, expected);
 }

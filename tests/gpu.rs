@@ -19,7 +19,7 @@ fn a_whole_tensor_is_not_moved() {
         let backend = Backend::from(gpu.clone());
         let tensor = backend.upload((&[1u8, 2, 3, 4, 5, 6], &[2, 3])).unwrap();
         let same = tensor
-            .slice(&slice![.., .., wgslice::spec::NewAxis])
+            .slice(&slice![.., .., wgslice::spec::SliceItem::NewAxis])
             .unwrap();
         assert_eq!(same.shape(), [2, 3, 1]);
         assert_eq!(same.buffers().unwrap(), tensor.buffers().unwrap());

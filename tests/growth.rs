@@ -57,7 +57,7 @@ impl Memory {
     /// Runs a plan on one part of the memory after another. Each part is as long as the plan's source. Returns the time
     /// of all runs.
     fn run(&mut self, plan: &Plan) -> Duration {
-        let (source_bytes, result_bytes) = (plan.source_bytes(), plan.result_bytes());
+        let (source_bytes, result_bytes) = (plan.inputs()[0].bytes(), plan.outputs()[0].bytes());
         let begin = Instant::now();
         match self {
             Self::Host(source, dest) => {
@@ -100,7 +100,7 @@ impl Memory {
             }
         }
         let per_byte = |(time, plan): (Duration, &Plan)| {
-            let written = bytes / plan.source_bytes() * plan.result_bytes();
+            let written = bytes / plan.inputs()[0].bytes() * plan.outputs()[0].bytes();
             1e9 * time.as_secs_f64() / written as f64
         };
         best.into_iter().zip(plans).map(per_byte).collect()

@@ -47,16 +47,16 @@ fn dests(shape: &[usize]) -> Vec<View> {
 /// there.
 fn check(plan: &Plan, x: &[usize], tuples: Option<(&[i32], &[usize])>) {
     let bytes = plan.dtype().size();
-    let source: Vec<u8> = (0..plan.source_bytes())
+    let source: Vec<u8> = (0..plan.inputs()[0].bytes())
         .map(|n| u8::try_from(n * 7 % 251).unwrap())
         .collect();
     let indices = tuples.map(|(tuples, _)| Values::from(tuples));
-    let mut result = vec![0; plan.result_bytes()];
+    let mut result = vec![0; plan.outputs()[0].bytes()];
     let report = run_bytes(plan, &source, indices, &mut result).unwrap();
     for (number, dest) in dests(plan.shape()).into_iter().enumerate() {
         let placed = plan.into_view(&dest).unwrap();
         assert!(placed.is_in_place());
-        let before: Vec<u8> = (0..placed.result_bytes())
+        let before: Vec<u8> = (0..placed.outputs()[0].bytes())
             .map(|n| u8::try_from(n % 13 + 200).unwrap())
             .collect();
         let mut expected = before.clone();

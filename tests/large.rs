@@ -231,7 +231,11 @@ fn searches(backend: &Backend) {
     let mut expected: Vec<_> = places.iter().map(|&place| place as i64).collect();
     expected.resize(CAPACITY, -1);
     assert_eq!(rows.to_vec::<i64>().unwrap(), expected, "{backend}");
-    assert_eq!(count.found.wait().unwrap().count, places.len(), "{backend}");
+    assert_eq!(
+        count.wait().unwrap().found.unwrap(),
+        places.len(),
+        "{backend}"
+    );
     // A dimension so long that is not the first one.
     let (rows, _) = few
         .reshape(&[1, LONG])
@@ -253,7 +257,7 @@ fn searches(backend: &Backend) {
     let expected = (0..LONG).filter(|&place| byte(place) != 0);
     let expected: Vec<_> = expected.take(CAPACITY).map(|place| place as i64).collect();
     assert_eq!(rows.to_vec::<i64>().unwrap(), expected, "{backend}");
-    let count = count.found.wait().unwrap().count;
+    let count = count.wait().unwrap().found.unwrap();
     let expected = (0..LONG).filter(|&place| byte(place) != 0).count();
     assert!(expected > 1 << 32);
     assert_eq!(count, expected, "{backend}");
@@ -311,7 +315,7 @@ fn no_cliff_at_any_limit() {
                 let [below, above] = tensors.each_ref().map(|tensor| {
                     let plan = Plan::slice(tensor.shape(), spec, DType::U32).unwrap();
                     let time = fastest(tensor, spec).as_secs_f64();
-                    time / plan.result_bytes() as f64
+                    time / plan.outputs()[0].bytes() as f64
                 });
                 println!(
                     "{text} around {} MiB on {backend}: {:.2} and {:.2} GB/s written",

@@ -299,7 +299,7 @@ fn few_or_long_rows_are_copied() {
         let says = format!("{rows} buffer {copies} of {bytes} bytes");
         assert_eq!(said.contains(&says), copied, "{said}");
         assert_eq!(said.contains("1 dispatch of"), !copied, "{said}");
-        let [source, dest] = [plan.source_bytes(), plan.result_bytes()].map(|size| {
+        let [source, dest] = [plan.inputs()[0].bytes(), plan.outputs()[0].bytes()].map(|size| {
             gpu.device().create_buffer(&wgpu::BufferDescriptor {
                 label: None,
                 size: size as u64,

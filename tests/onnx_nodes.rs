@@ -120,7 +120,7 @@ impl Line {
         if self.op == "NonZero" {
             // A column for each element that is not 0. The inputs of the tests are bool.
             let (rows, count) = tensor("X")?.nonzero(None)?;
-            let count = count.wait()?.found.unwrap().count;
+            let count = count.wait()?.found.unwrap();
             return rows.slice(&slice![..count as i64])?.transpose(&[1, 0]);
         }
         let condition = tensor("condition")?;
@@ -136,7 +136,7 @@ impl Line {
             .filter(|&&byte| byte > 0)
             .count();
         let (some, found) = tensor("input")?.compress(&condition, axis, Some(count))?;
-        assert_eq!(found.wait()?.found.unwrap().count, count);
+        assert_eq!(found.wait()?.found.unwrap(), count);
         Ok(some)
     }
 

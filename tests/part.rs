@@ -158,7 +158,7 @@ impl Known {
             data: (1..).take(self.source.iter().product()).collect(),
         };
         let source = bytes(&cut(&numbers, &part.source).data, dtype);
-        let mut dest = vec![0xa5; part.plan.result_bytes()];
+        let mut dest = vec![0xa5; part.plan.outputs()[0].bytes()];
         let indices = Values::from(&part.indices);
         let indices = self.indices.as_ref().map(|_| indices);
         run_bytes(&part.plan, &source, indices, &mut dest).unwrap();

@@ -2,7 +2,7 @@
 
 use crate::harness::{SIZES, assert_same, devices, elements, kind, to_bytes};
 use wgslice::{
-    Backend, DType, Error, Plan, Tensor, View,
+    Backend, DType, Error, Plan, Tensor, Values, View,
     options::{Boxes, CropOptions, OutOfRange, PasteOptions},
     slice,
 };
@@ -268,6 +268,37 @@ fn an_array_without_positions_takes_nothing() {
 }
 
 /// Views on both sides: every second row of a transposed array takes the columns of another.
+/// Boxes without cropped dimensions are items: of an array without items, and of a view with gaps.
+#[test]
+fn boxes_of_whole_items() {
+    let boxes = Boxes {
+        count: 3,
+        box_indices: true,
+        flips: false,
+    };
+    let (options, patches) = (PasteOptions::default(), [1i32, 2, 3, 4, 5, 6]);
+    for device in devices() {
+        let backend = &device.backend;
+        let empty = Plan::paste(&[0, 2], &[3, 2], boxes, &options, DType::I32).unwrap();
+        let items = Values::from(&[0, 1, -1]);
+        let report = backend.run_into::<i32>(&empty, &[(&patches).into(), items], &mut []);
+        assert_eq!(report.unwrap().out_of_range, 3, "{}", device.name);
+        let view = View::new(&[4, 5]).unwrap();
+        let view = view.slice(&slice![..; 2, 1..; 3]).unwrap();
+        let gaps = Plan::paste(view, &[3, 2], boxes, &options, DType::I32).unwrap();
+        let (mut x, items) = ([0; 20], Values::from(&[1, 7, 0]));
+        let report = backend.run_into(&gaps, &[(&patches).into(), items], &mut x);
+        let mut expected = [0; 20];
+        [expected[11], expected[14], expected[1], expected[4]] = [1, 2, 5, 6];
+        assert_eq!(
+            (report.unwrap().out_of_range, x),
+            (1, expected),
+            "{}",
+            device.name
+        );
+    }
+}
+
 #[test]
 fn views_take_boxes_and_are_boxes() {
     for dtype in SIZES {

@@ -4,7 +4,7 @@ use crate::harness::{devices, kind};
 #[cfg(feature = "gpu")]
 use crate::harness::{gpu_devices, read_buffer::read_buffer};
 use wgslice::{
-    Backend, Conversion, DType, Plan, Tensor, Values, ValuesMut, View,
+    Backend, Conversion, DType, Error, Plan, Tensor, Values, ValuesMut, View,
     options::{
         Boxes, CropOptions, GatherDims, GatherOptions, OutOfRange, Pad, PasteOptions, ScatterDims,
         ScatterOptions,
@@ -124,7 +124,7 @@ fn operations() -> Vec<(&'static str, Plan, bool)> {
         ),
         (
             "scatter_elements",
-            Plan::scatter_elements(&[4, 3], &[2, 3], scatter, U8),
+            Plan::scatter_elements(&[4, 3], &[2, 3], &[2, 3], scatter, U8),
             false,
         ),
         (
@@ -166,7 +166,7 @@ fn arrays(plan: &Plan) -> Vec<Vec<u8>> {
         }
         _ => bytes(input.bytes()),
     });
-    let changed = plan.is_in_place().then(|| bytes(plan.result_bytes()));
+    let changed = plan.is_in_place().then(|| bytes(plan.outputs()[0].bytes()));
     inputs.chain(changed).collect()
 }
 
@@ -184,7 +184,7 @@ fn expected(plan: &Plan, arrays: &[Vec<u8>]) -> Vec<u8> {
     let inputs = plan.inputs().len();
     let mut dest = match arrays.get(inputs) {
         Some(changed) => changed.clone(),
-        None => vec![0xa5; plan.result_bytes()],
+        None => vec![0xa5; plan.outputs()[0].bytes()],
     };
     let all = values(plan, arrays);
     plan.run_cpu(
@@ -210,6 +210,13 @@ fn every_operation_runs_in_every_way() {
                 (plan.shape().to_vec(), wanted.clone()),
                 "{what}"
             );
+            let inputs = plan.inputs();
+            let before = arrays.get(inputs.len()).cloned();
+            let before = before.unwrap_or_else(|| vec![9; wanted.len()]);
+            let mut kept = before.clone();
+            let given = &all[..inputs.len()];
+            backend.run_into(&plan, given, &mut kept).unwrap();
+            assert_eq!(kept, wanted, "{what}, into memory that is kept");
             #[cfg(feature = "gpu")]
             {
                 let running = backend.run_async::<u8>(&plan, &all);
@@ -219,7 +226,6 @@ fn every_operation_runs_in_every_way() {
                     "{what}"
                 );
             }
-            let inputs = plan.inputs();
             let tensors: Vec<Tensor> = inputs
                 .iter()
                 .zip(&arrays)
@@ -229,8 +235,6 @@ fn every_operation_runs_in_every_way() {
                 })
                 .collect();
             let tensors: Vec<&Tensor> = tensors.iter().collect();
-            let before = arrays.get(inputs.len()).cloned();
-            let before = before.unwrap_or_else(|| vec![9; wanted.len()]);
             let mut dest = Tensor::from_bytes(backend, before, U8, plan.shape()).unwrap();
             Tensor::run_into(&plan, &tensors, &mut [&mut dest]).unwrap();
             assert_eq!(dest.bytes().unwrap(), wanted, "{what}, into a tensor");
@@ -242,6 +246,43 @@ fn every_operation_runs_in_every_way() {
                 }
             }
         }
+    }
+}
+
+/// Memory that the caller keeps is checked before it is written, and may be of booleans.
+#[test]
+fn kept_memory_is_checked() {
+    let flip = Plan::slice(&[4], &slice![..; -1], DType::I32).unwrap();
+    let update = Plan::slice_update(&[4], &slice![1..3], &[2], DType::Bool).unwrap();
+    for device in devices() {
+        let backend = &device.backend;
+        let x = [1, 2, 3, 4];
+        let mut kept = vec![9; 3];
+        let error = backend
+            .run_into(&flip, &[(&x).into()], &mut kept)
+            .unwrap_err();
+        assert!(matches!(error, Error::Length { .. }), "{error}");
+        assert!(error.to_string().contains("result"), "{error}");
+        let error = backend
+            .slice_into((&x, &[4]), &slice![..2], &mut kept)
+            .unwrap_err();
+        assert!(matches!(error, Error::Length { .. }), "{error}");
+        let error = backend
+            .run_into(&flip, &[(&x).into()], &mut [0f32; 4])
+            .unwrap_err();
+        assert!(matches!(error, Error::Argument { .. }), "{error}");
+        let error = backend.run_into(&update, &[], &mut [false; 4]).unwrap_err();
+        assert!(matches!(error, Error::Argument { .. }), "{error}");
+        assert_eq!(kept, [9; 3]);
+        let mut flags = [true, true, true, false];
+        backend
+            .run_into(&update, &[(&[false, true]).into()], &mut flags)
+            .unwrap();
+        assert_eq!(flags, [true, false, true, false]);
+        backend
+            .slice_into((&[true, false], &[2]), &slice![..; -1], &mut flags[..2])
+            .unwrap();
+        assert_eq!(flags, [false, true, true, false]);
     }
 }
 
@@ -563,7 +604,7 @@ fn programs() {
         assert_eq!(made[0].to_vec::<f32>().unwrap(), [2.0, 3.0, 0.0], "{what}");
         let report = report.wait().unwrap();
         assert_eq!(
-            (report.found.unwrap().count, report.out_of_range),
+            (report.found.unwrap(), report.out_of_range),
             (2, 0),
             "{what}"
         );
@@ -608,7 +649,7 @@ fn a_mask_in_a_programs_own_encoder() {
         assert_eq!(kind(&error), "arguments", "{error}");
         gpu.queue().submit([encoder.finish()]);
         for report in reports {
-            assert_eq!(report.wait().unwrap().found.unwrap().count, 22, "{gpu}");
+            assert_eq!(report.wait().unwrap().found.unwrap(), 22, "{gpu}");
         }
         let words = |buffer| bytemuck::pod_collect_to_vec::<u8, u32>(&read_buffer(gpu, buffer));
         assert!(words(&kept).into_iter().eq((0..30).step_by(3)), "{gpu}");

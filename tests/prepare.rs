@@ -125,7 +125,10 @@ fn check(gpu: &Gpu, prepared: &Prepared, indices: &[i32], shift: usize, salt: u8
             .map(|byte| byte.wrapping_mul(3) ^ salt)
             .collect()
     };
-    let (source, before) = (bytes(plan.source_bytes()), bytes(plan.result_bytes()));
+    let (source, before) = (
+        bytes(plan.inputs()[0].bytes()),
+        bytes(plan.outputs()[0].bytes()),
+    );
     let what = format!("{plan}, {shift} bytes into its buffers, on {gpu}");
     let mut expected = before.clone();
     let wide: Vec<i64> = indices.iter().map(|&index| index.into()).collect();

@@ -38,6 +38,29 @@ fn check(operation: Operation, count: usize, wanted: impl Fn(&Case) -> bool) {
     print_cases();
 }
 
+/// The operations of the tests below. The last test takes all others, so that a new operation is checked without a line
+/// here.
+const CHECKED: &[Operation] = &[
+    Operation::StridedSlice,
+    Operation::Slice,
+    Operation::View,
+    Operation::StridedSliceUpdate,
+    Operation::StridedSliceGrad,
+    Operation::ScatterNd,
+    Operation::TensorScatterNdUpdate,
+    Operation::TensorScatterNdAdd,
+    Operation::TensorScatterNdSub,
+    Operation::TensorScatterNdMin,
+    Operation::TensorScatterNdMax,
+    Operation::ScatterElements,
+    Operation::GatherNd,
+    Operation::Gather,
+    Operation::BatchGather,
+    Operation::GatherElements,
+    Operation::Crop,
+    Operation::Paste,
+];
+
 fn all(_: &Case) -> bool {
     true
 }
@@ -164,6 +187,15 @@ fn rows_of_many_alignments() {
                 ..encoded
             };
             check_slice(&shape, &encoded, Sizes::All);
+        }
+    }
+}
+
+#[test]
+fn random_cases_of_other_operations() {
+    for operation in Operation::ALL {
+        if !CHECKED.contains(operation) {
+            check(*operation, 40, all);
         }
     }
 }

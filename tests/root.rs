@@ -23,6 +23,8 @@ mod golden;
 #[cfg(feature = "gpu")]
 mod gpu;
 mod harness;
+mod imports;
+mod index_update;
 mod into_view;
 #[cfg(feature = "gpu")]
 mod limits;

@@ -132,7 +132,8 @@ fn shapes_that_do_not_match_are_errors() {
             axis: Some(axis),
             ..ScatterOptions::default()
         };
-        let error = Plan::scatter_elements(shape, indices, options, DType::F32).unwrap_err();
+        let error =
+            Plan::scatter_elements(shape, indices, indices, options, DType::F32).unwrap_err();
         assert_eq!(kind(&error), tag, "{error}");
         let scalar = shape.is_empty() && error.to_string().contains("is a scalar");
         assert_eq!(scalar, shape.is_empty(), "{error}");

@@ -3,7 +3,10 @@
 use crate::harness::kind;
 use wgslice::{
     Error, SliceSpec, slice,
-    spec::{Ellipsis, NewAxis, SliceItem, TfStridedSlice},
+    spec::{
+        SliceItem::{self, Ellipsis, NewAxis},
+        TfStridedSlice,
+    },
 };
 
 fn parse(text: &str) -> SliceSpec {
@@ -130,7 +133,7 @@ fn problems_are_pointed_at() {
             panic!("{text:?} parsed");
         };
         assert_eq!(error.position(), position, "{text:?}: {error}");
-        assert!(error.problem().contains(says), "{text:?}: {error}");
+        assert!(error.to_string().contains(says), "{text:?}: {error}");
         assert_caret(&error, text);
     }
 }
@@ -253,10 +256,7 @@ fn ellipsis_beats_new_axis_beats_shrink_beats_the_rest() {
         stride: 1,
     };
     let rest = SliceItem::FULL.with_stride(3);
-    assert_eq!(
-        spec.items(),
-        [SliceItem::Ellipsis, SliceItem::NewAxis, index, rest]
-    );
+    assert_eq!(spec.items(), [Ellipsis, NewAxis, index, rest]);
 }
 
 #[test]

@@ -220,7 +220,12 @@ fn into_a_tensor_that_is_there() {
             if backend.is_cpu() {
                 let kept = dest.bytes().unwrap().as_ptr() == before;
                 // A slice of the whole tensor shares the tensor's memory, so the old memory is not kept.
-                assert_eq!(kept, spec != slice![wgslice::spec::Ellipsis], "{}", what());
+                assert_eq!(
+                    kept,
+                    spec != slice![wgslice::spec::SliceItem::Ellipsis],
+                    "{}",
+                    what()
+                );
             }
         }
     }
@@ -241,7 +246,8 @@ fn what_others_hold_is_not_written() {
         let mut dest = tensor.slice(&slice![..; -1]).unwrap();
         let (clone, row) = (
             dest.clone(),
-            dest.slice(&slice![wgslice::spec::NewAxis, ..]).unwrap(),
+            dest.slice(&slice![wgslice::spec::SliceItem::NewAxis, ..])
+                .unwrap(),
         );
         tensor.slice_into(&slice![..], &mut dest).unwrap();
         assert_eq!(values(&dest), [1, 2, 3, 4, 5]);

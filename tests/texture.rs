@@ -455,7 +455,7 @@ fn check_read(
     let view = view.slice(&case.spec()).unwrap();
     let plan = Plan::contiguous(view.transpose(&case.permutation).unwrap(), stored).unwrap();
     let plan = plan.converted(conversion).unwrap();
-    let mut expected = vec![0; plan.result_bytes()];
+    let mut expected = vec![0; plan.outputs()[0].bytes()];
     run_bytes(&plan, &chosen, None, &mut expected).unwrap();
     assert_eq!(
         (read.shape(), read.dtype()),
@@ -478,8 +478,8 @@ fn check_written(
     assert_eq!(texels.dtype(), from);
     let plan = Plan::contiguous(View::new(texels.shape()).unwrap(), from).unwrap();
     let plan = plan.converted(conversion).unwrap();
-    let values = pattern(plan.source_bytes(), 5);
-    let mut expected = vec![0; plan.result_bytes()];
+    let values = pattern(plan.inputs()[0].bytes(), 5);
+    let mut expected = vec![0; plan.outputs()[0].bytes()];
     run_bytes(&plan, &values, None, &mut expected).unwrap();
     let backend = Backend::from(gpu.clone());
     let tensor = Tensor::from_bytes(&backend, values, from, texels.shape()).unwrap();

@@ -2,7 +2,10 @@
 //! that of the reference, which applies one step after another.
 
 use crate::harness::{Sizes, broadcast, check_view, devices, elements, kind, slice, transpose};
-use wgslice::{Backend, DType, Plan, View};
+use wgslice::{
+    Backend, Conversion, DType, Plan, View,
+    options::{Boxes, CropOptions, GatherOptions},
+};
 use wgslice_vectors::Step;
 
 #[track_caller]
@@ -232,4 +235,323 @@ fn a_view_of_everything_in_order_shares_memory() {
         .contiguous()
         .unwrap();
     assert_eq!(repeated.to_vec::<u16>().unwrap(), [4, 5, 6, 7].repeat(3));
+}
+
+/// The elements of its memory that a view selects, in its order.
+fn places(view: &View) -> Vec<usize> {
+    let mut places = vec![view.offset()];
+    for (&size, &stride) in view.shape().iter().zip(view.strides()) {
+        let each = |&place: &usize| {
+            (0..size.cast_signed()).map(move |n| place.wrapping_add_signed(n * stride))
+        };
+        places = places.iter().flat_map(each).collect();
+    }
+    places
+}
+
+/// Random strides of either sign, and 0, whose elements overlap in some views and lie between each other in others.
+fn random_views() -> Vec<View> {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut random = |below: u64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        isize::try_from(state % below).unwrap()
+    };
+    let mut view = || {
+        let rank = random(4) + 1;
+        let shape: Vec<usize> = (0..rank)
+            .map(|_| usize::try_from(random(6) + 1).unwrap())
+            .collect();
+        let farthest = [3, 9, 60][usize::try_from(random(3)).unwrap()];
+        let strides: Vec<isize> = (0..rank)
+            .map(|_| random(farthest) * (1 - 2 * random(2)))
+            .collect();
+        let reach = |sign: isize| -> usize {
+            let of = |(&size, &stride): (&usize, &isize)| {
+                (stride * sign).max(0) * (size.cast_signed() - 1)
+            };
+            shape
+                .iter()
+                .zip(&strides)
+                .map(of)
+                .sum::<isize>()
+                .unsigned_abs()
+        };
+        let offset = reach(-1) + random(5).unsigned_abs();
+        let memory = offset + reach(1) + 1 + random(5).unsigned_abs();
+        View::from_strides(&shape, &strides, offset, memory).unwrap()
+    };
+    (0..60).map(|_| view()).collect()
+}
+
+fn bytes(count: usize, step: usize) -> Vec<u8> {
+    (0..count)
+        .map(|n| (n * step % 251).to_le_bytes()[0])
+        .collect()
+}
+
+/// Views of any strides are read, and written where no element is selected twice, on every device.
+#[test]
+fn views_from_strides_are_read_and_written() {
+    const WIDTHS: [DType; 5] = [
+        DType::U8,
+        DType::U16,
+        DType::F32,
+        DType::I64,
+        DType::Complex128,
+    ];
+    let (mut written, mut between, mut refused) = (0, 0, 0);
+    for (number, view) in random_views().into_iter().enumerate() {
+        let dtype = WIDTHS[number % 5];
+        let (size, places) = (dtype.size(), places(&view));
+        let memory = view.source_shape()[0] * size;
+        let (source, old, values) = (
+            bytes(memory, 7),
+            bytes(memory, 13),
+            bytes(places.len() * size, 3),
+        );
+        let element = |of: &[u8], n: usize| of[n * size..][..size].to_vec();
+        let selected: Vec<u8> = places.iter().flat_map(|&n| element(&source, n)).collect();
+        let mut put = old.clone();
+        for (n, &place) in places.iter().enumerate() {
+            put[place * size..][..size].copy_from_slice(&element(&values, n));
+        }
+        let read = Plan::contiguous(&view, dtype).unwrap();
+        let write = Plan::contiguous(&view.shape().to_vec(), dtype)
+            .unwrap()
+            .into_view(&view);
+        let mut once = places.clone();
+        once.sort_unstable();
+        once.dedup();
+        if once.len() < places.len() {
+            assert_eq!(kind(&write.unwrap_err()), "repeats", "{view:?}");
+            refused += 1;
+        } else {
+            let write = write.unwrap();
+            written += 1;
+            let mut dims: Vec<_> = view
+                .strides()
+                .iter()
+                .map(|s| s.unsigned_abs())
+                .zip(view.shape())
+                .collect();
+            dims.sort_unstable();
+            let mut reach = 0;
+            between += usize::from(dims.iter().any(|&(stride, &size)| {
+                let lies_between = size > 1 && stride <= reach;
+                reach += stride * (size - 1);
+                lies_between
+            }));
+            for device in devices() {
+                let upload = |bytes: &[u8], shape: &[usize]| {
+                    wgslice::Tensor::from_bytes(&device.backend, bytes.to_vec(), dtype, shape)
+                        .unwrap()
+                };
+                let from = upload(&values, view.shape());
+                let mut to = upload(&old, view.source_shape());
+                let report = wgslice::Tensor::run_into(&write, &[&from], &mut [&mut to]).unwrap();
+                report.wait().unwrap();
+                assert!(
+                    to.bytes().unwrap() == put,
+                    "{}: {write} of {view:?}",
+                    device.name
+                );
+            }
+        }
+        for device in devices() {
+            let from = wgslice::Tensor::from_bytes(
+                &device.backend,
+                source.clone(),
+                dtype,
+                view.source_shape(),
+            );
+            let (made, _) = wgslice::Tensor::run(&read, &[&from.unwrap()]).unwrap();
+            assert!(
+                made[0].bytes().unwrap() == selected,
+                "{}: {read} of {view:?}",
+                device.name
+            );
+        }
+    }
+    assert!(
+        written > 10 && between > 2 && refused > 10,
+        "{written} {between} {refused}"
+    );
+}
+
+/// Every operation that takes a view takes one from strides: as a copy of it in row-major order.
+#[test]
+fn operations_take_views_from_strides() {
+    let options = GatherOptions {
+        axis: Some(0),
+        ..GatherOptions::default()
+    };
+    for view in random_views()
+        .into_iter()
+        .filter(|view| view.shape().len() > 1)
+        .take(16)
+    {
+        let memory: Vec<f32> = (0..view.source_shape()[0])
+            .map(|n| n as f32 / 4.0)
+            .collect();
+        let copy: Vec<f32> = places(&view).iter().map(|&n| memory[n]).collect();
+        let shape = view.shape().to_vec();
+        let first = i32::try_from(shape[0]).unwrap();
+        let indices = [first - 1, 0, first, 0];
+        let boxes = Boxes {
+            count: shape[0],
+            box_indices: false,
+            flips: false,
+        };
+        let crop = CropOptions {
+            sizes: vec![2],
+            ..CropOptions::default()
+        };
+        let begins = vec![1i32; shape[0]];
+        let mask: Vec<bool> = (0..copy.len()).map(|n| n % 3 == 0).collect();
+        let whole = View::new(&shape).unwrap();
+        let plans = |x: &View| {
+            let gather = Plan::gather(x, &[4], options, DType::F32).unwrap();
+            let slice = wgslice::slice![1.., ..; -1];
+            [
+                gather.clone(),
+                gather.converted(&Conversion::to(DType::U8)).unwrap(),
+                Plan::crop(x, boxes, &crop, DType::F32).unwrap(),
+                Plan::concat(&[x.clone(), x.clone()], 1, DType::F32).unwrap(),
+                Plan::contiguous(x.slice(&slice).unwrap(), DType::F32).unwrap(),
+                Plan::boolean_mask(x, &shape, 0, Some(copy.len()), DType::F32).unwrap(),
+            ]
+        };
+        for device in devices() {
+            for (number, (strided, plain)) in
+                plans(&view).into_iter().zip(plans(&whole)).enumerate()
+            {
+                let run = |plan: &Plan, x: &[f32]| {
+                    let other = |input: &wgslice::ArraySpec| match number {
+                        0 | 1 => device.backend.upload((&indices, &[4])).unwrap(),
+                        2 => device.backend.upload((&begins, &input.shape)).unwrap(),
+                        5 => device.backend.upload((&mask, &input.shape)).unwrap(),
+                        _ => device.backend.upload((x, &input.shape)).unwrap(),
+                    };
+                    let inputs = plan.inputs();
+                    let mut tensors = vec![device.backend.upload((x, &inputs[0].shape)).unwrap()];
+                    tensors.extend(inputs[1..].iter().map(other));
+                    let tensors: Vec<_> = tensors.iter().collect();
+                    let (made, report) = wgslice::Tensor::run(plan, &tensors)?;
+                    let bytes = made[0].bytes()?.into_owned();
+                    Ok::<_, wgslice::Error>((bytes, report.wait()?.out_of_range))
+                };
+                match (run(&strided, &memory), run(&plain, &copy)) {
+                    (Err(wgslice::Error::DeviceLimit { .. }), _) if !device.backend.is_cpu() => {}
+                    (found, expected) => {
+                        assert_eq!(found, expected, "{}: {strided} of {view:?}", device.name);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Windows follow each other by the step, and other shapes keep the order, or are refused where no strides do.
+#[test]
+fn windows_and_shapes_keep_their_elements() {
+    for view in random_views() {
+        let places = places(&view);
+        for (d, &size) in view.shape().iter().enumerate() {
+            let inner: usize = view.shape()[d + 1..].iter().product();
+            for (width, step) in [(1, 1), (size, 2), (size.div_ceil(2), 1), (2.min(size), 3)] {
+                let windows = view.windows(d.cast_signed(), width, step).unwrap();
+                let count = (size - width) / step + 1;
+                let mut expected = Vec::new();
+                for outer in 0..places.len() / (size * inner) {
+                    for window in 0..count {
+                        for within in 0..inner {
+                            let at = |n: usize| {
+                                places[(outer * size + window * step + n) * inner + within]
+                            };
+                            expected.extend((0..width).map(at));
+                        }
+                    }
+                }
+                assert_eq!(self::places(&windows), expected, "{view:?} along {d}");
+            }
+        }
+        let count = places.len();
+        for a in (1..=count).filter(|a| count.is_multiple_of(*a)) {
+            let shape = [1, a, count / a];
+            match view.reshape(&shape) {
+                Ok(found) => assert_eq!(self::places(&found), places, "{view:?} as {shape:?}"),
+                Err(error) => {
+                    assert_eq!(kind(&error), "reshape_strides");
+                    // The strides that the first neighbours have do not fit the others.
+                    let stride = |n: usize| match n < count {
+                        true => places[n].wrapping_sub(places[0]).cast_signed(),
+                        false => 0,
+                    };
+                    let lines = [stride(count / a), stride(1)];
+                    let place = |n: usize| {
+                        let (line, within) = (n / shape[2], n % shape[2]);
+                        places[0].cast_signed()
+                            + line.cast_signed() * lines[0]
+                            + within.cast_signed() * lines[1]
+                    };
+                    let fits = (0..count).all(|n| place(n) == places[n].cast_signed());
+                    assert!(!fits, "{view:?} as {shape:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn wrong_strides_are_named() {
+    let of = |shape: &[usize], strides: &[isize], offset, elements| {
+        View::from_strides(shape, strides, offset, elements)
+    };
+    for (found, expected) in [
+        (of(&[2, 3], &[1], 0, 6), "strides"),
+        (of(&[2, 3], &[3, 1], 1, 6), "outside"),
+        (of(&[2, 3], &[3, -1], 1, 6), "outside"),
+        (of(&[2], &[isize::MIN], 0, 6), "outside"),
+        (of(&[1 << 20; 2], &[isize::MAX; 2], 0, 6), "outside"),
+        (of(&[], &[], 0, 0), "outside"),
+        (of(&[0], &[1], 1, 0), "outside"),
+    ] {
+        assert_eq!(kind(&found.unwrap_err()), expected);
+    }
+    let too_large = of(&[usize::MAX, 2], &[0, 0], 0, 6);
+    assert!(matches!(
+        too_large,
+        Err(wgslice::Error::ShapeTooLarge { .. })
+    ));
+    let too_large = of(&[2], &[1], 0, usize::MAX);
+    assert!(matches!(
+        too_large,
+        Err(wgslice::Error::ShapeTooLarge { .. })
+    ));
+    assert!(of(&[0, 3], &[isize::MAX, 1], 6, 6).unwrap().is_empty());
+    assert_eq!(of(&[1], &[isize::MAX], 5, 6).unwrap().strides(), [0]);
+    let error = of(&[2, 3], &[4, 1], 0, 6).unwrap_err().to_string();
+    assert!(
+        error.contains("from element 0 to 6, outside of memory of 6 elements"),
+        "{error}"
+    );
+
+    let view = View::new(&[4, 5]).unwrap();
+    for (axis, size, step, expected) in [
+        (2, 1, 1, "axis"),
+        (0, 0, 1, "windows"),
+        (1, 6, 1, "windows"),
+        (-1, 2, 0, "windows"),
+    ] {
+        assert_eq!(kind(&view.windows(axis, size, step).unwrap_err()), expected);
+    }
+    assert_eq!(kind(&view.reshape(&[21]).unwrap_err()), "reshape");
+    let strides: Vec<isize> = (0..24).map(|n| (1 << 40) + (1 << n)).collect();
+    if cfg!(target_pointer_width = "64") {
+        let dest = of(&[2; 24], &strides, 0, 1 << 50).unwrap();
+        let plan = Plan::contiguous(&[2; 24], DType::U8).unwrap();
+        assert_eq!(kind(&plan.into_view(&dest).unwrap_err()), "undecided");
+    }
 }

@@ -1,6 +1,6 @@
 //! Edge cases of `xla_gather` and `xla_scatter`. Golden vectors of XLA and random cases run on every device too.
 
-use crate::harness::{devices, kind, refused};
+use crate::harness::{devices, kind, refused, steps};
 use wgslice::{
     Backend, DType, Error, Plan, Tensor, View,
     options::{
@@ -79,8 +79,8 @@ fn numbers_that_contradict_each_other_are_errors() {
         ),
         (
             |dims| dims.index_vector_dim = 2,
-            "index_vector_dim is [2], but a plan for indices of rank 1 needs tuples along the last dimension or, with 1, \
-             of one integer each: transpose the indices, or call the method of a tensor or a backend, which does",
+            "index_vector_dim is [2], but the indices have rank 1: it must be a dimension of theirs, or 1 if each index is a \
+             tuple",
         ),
     ] {
         assert_eq!(of(change), text);
@@ -147,6 +147,59 @@ fn tuples_may_lie_along_any_dimension() {
             "{}",
             device.name
         );
+    }
+}
+
+/// Tuples along the first dimension are put in order by a step of the plan, in their type, and the report names them.
+#[test]
+fn tuples_are_put_in_order_by_a_step() {
+    let dims = GatherDims {
+        collapsed_slice_dims: vec![0, 1],
+        start_index_map: vec![0, 1],
+        slice_sizes: vec![1, 1],
+        ..GatherDims::default()
+    };
+    let plan = Plan::xla_gather(&[3, 4], &[2, 3], &dims, OutOfRange::Zero, DType::U8).unwrap();
+    assert_eq!(steps(&plan), 2);
+    let values: Vec<u8> = (10..22).collect();
+    // The tuples (2, 3), (0, 1) and (1, 9).
+    let (wide, narrow) = ([2i64, 0, 1, 3, 1, 9], [2i32, 0, 1, 3, 1, 9]);
+    for indices in [(&wide).into(), (&narrow).into()] {
+        let mut found = [7u8; 3];
+        let inputs = [(&values).into(), indices];
+        let report = plan.run_cpu(&inputs, &mut [(&mut found).into()]).unwrap();
+        assert_eq!((found, report.out_of_range), ([21, 11, 0], 1));
+        assert_eq!(report.first.unwrap().index, [1, 9]);
+    }
+    let into = ScatterDims {
+        inserted_window_dims: vec![0, 1],
+        scatter_dims_to_operand_dims: vec![0, 1],
+        ..ScatterDims::default()
+    };
+    for device in devices() {
+        let backend = &device.backend;
+        let x = backend.upload((&values, &[3, 4])).unwrap();
+        for tuples in [
+            backend.upload((&wide, &[2, 3])).unwrap(),
+            backend.upload((&narrow, &[2, 3])).unwrap(),
+        ] {
+            let (found, report) = x.xla_gather(&tuples, &dims, OutOfRange::Zero).unwrap();
+            assert_eq!(
+                found.to_vec::<u8>().unwrap(),
+                [21, 11, 0],
+                "{}",
+                device.name
+            );
+            let first = report.wait().unwrap().first.unwrap();
+            assert_eq!(first.index, [1, 9], "{}", device.name);
+            let mut x = x.clone();
+            let updates = backend.upload((&[1u8, 2, 3], &[3])).unwrap();
+            let options = ScatterOptions::default();
+            let report = x.xla_scatter(&tuples, &updates, &into, options).unwrap();
+            let expected = [10, 2, 12, 13, 14, 15, 16, 17, 18, 19, 20, 1];
+            assert_eq!(x.to_vec::<u8>().unwrap(), expected, "{}", device.name);
+            assert_eq!(report.wait().unwrap().out_of_range, 1, "{}", device.name);
+        }
     }
 }
 

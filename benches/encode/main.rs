@@ -115,7 +115,7 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
             || (),
             |(), encoder| {
                 for _ in 0..OPERATIONS {
-                    let bytes = rows.result_bytes() as u64;
+                    let bytes = rows.outputs()[0].bytes() as u64;
                     encoder.copy_buffer_to_buffer(&pair.source, 4 * 128, &pair.dest, 0, bytes);
                 }
             },

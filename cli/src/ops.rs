@@ -45,6 +45,33 @@ Examples:
         #[arg(long)]
         outer: bool,
     },
+    /// Write values by positions and masks: NumPy's x[...] = value, add.at
+    ///
+    /// EXPRESSION is what stands in the brackets, as in index. The values are broadcast to what it
+    /// selects. Elements that are selected more than once take the last value or, with --combine,
+    /// all of them.
+    #[command(after_help = "\
+Examples:
+  wgslice index-update table.npy '[0, 2, 5], 1:' 0 -o cleared.npy
+  wgslice index-update votes.npy '[3, 1, 3]' 1 --combine add -o counted.npy
+  wgslice index-update image.npy '[0, 9], [0, 9]' corners.npy --outer -o framed.npy")]
+    IndexUpdate {
+        /// The array
+        #[arg(value_name = "IN")]
+        input: Source,
+        /// The content of the brackets
+        #[arg(value_name = "EXPRESSION", allow_hyphen_values = true)]
+        spec: String,
+        /// The values: an array, or numbers as in 0 or '[255,0,0]'
+        #[arg(allow_hyphen_values = true)]
+        value: Source,
+        /// Select all combinations of the lists, as numpy.ix_ does
+        #[arg(long)]
+        outer: bool,
+        /// How a value is combined with its element [default: update]
+        #[arg(long, value_enum, value_name = "HOW")]
+        combine: Option<Combination>,
+    },
     /// Gather slices at tuples of indices: TensorFlow's gather_nd
     ///
     /// The last dimension of INDICES holds the tuples; they must be integers.
@@ -534,7 +561,7 @@ pub(crate) struct Scattered {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Combination {
+pub(crate) enum Combination {
     /// Replaces the old value; the last update counts
     Update,
     /// Adds the update
@@ -585,6 +612,21 @@ impl Operation {
                 let spec: IndexSpec = literal::expression(spec, "EXPRESSION")?;
                 let spec = if *outer { spec.outer() } else { spec };
                 Job::new([&x.input], move |s| Plan::index(&s[0], &spec, s.dtype))
+            }
+            Self::IndexUpdate {
+                input,
+                spec,
+                value,
+                outer,
+                combine,
+            } => {
+                let spec: IndexSpec = literal::expression(spec, "EXPRESSION")?;
+                let spec = if *outer { spec.outer() } else { spec };
+                let combine = combine.map_or(Combine::Update, Combine::from);
+                let job = Job::new([input, value], move |s| {
+                    Plan::index_update(&s[0], &spec, &s[1], combine, s.dtype)
+                });
+                job.combining(combine != Combine::Update)
             }
             Self::GatherNd { arrays, batch } => {
                 arrays.job(None, batch.batch_dims, |x, indices, options, dtype| {
@@ -682,13 +724,7 @@ impl Operation {
             } => {
                 let options = arrays.options(Some(along.axis));
                 let job = Job::new([data, &arrays.updates], move |s| {
-                    Plan::scatter_elements(&s[0], &s.indices, options, s.dtype)
-                });
-                // The method compares the shapes of updates and indices.
-                let job = job.working(move |t, _| {
-                    let mut x = t[0].clone();
-                    let report = x.scatter_elements(t.indices(), &t[1], options)?;
-                    Ok((x, report))
+                    Plan::scatter_elements(&s[0], &s.indices, &s[1], options, s.dtype)
                 });
                 let job = job.combining(arrays.combines(false));
                 of_one_axis(job.by(

@@ -108,7 +108,7 @@ impl<'a> Sliced<'a> {
             .array
             .window(0..self.array.len())
             .map_err(Unread::File)?;
-        let mut read = vec![0; plan.result_bytes()];
+        let mut read = vec![0; plan.outputs()[0].bytes()];
         let values = [Values::from_bytes(self.dtype, source.as_ref())];
         let report = plan.run_cpu(&values, &mut [ValuesMut::from_bytes(self.dtype, &mut read)]);
         report.map_err(Unread::Library)?;

@@ -4,7 +4,7 @@
 
 use super::Backend;
 use crate::{
-    Array, DType, Element, Error, Plan, Report, Values,
+    Array, DType, Element, Error, Plan, Report, Values, ValuesMut,
     cpu::{Dest, Indices},
     error,
     moves::Move,
@@ -52,19 +52,94 @@ impl Backend {
         values: &[Values<'_>],
     ) -> Result<(Array<T>, Report), Error> {
         let arguments = Self::arguments(plan, T::DTYPE, values)?;
-        Array::collect(plan.shape(), |result| {
-            #[cfg(feature = "gpu")]
-            if let Device::Gpu(gpu) = self.device_for(plan) {
-                let result = result.all();
-                return match self.run_on_device(gpu, plan, arguments, result) {
-                    Err(error) if self.may_fall_back(&error) => {
-                        self.run_on_cpu(plan, arguments, result.into())
-                    }
-                    outcome => outcome,
-                };
+        Array::collect(plan.shape(), |result| self.run_to(plan, arguments, result))
+    }
+
+    /// [`Backend::run`] into memory that the caller keeps, for the first output. If the plan changes an array in place, this is
+    /// the array, and no copy of it is made.
+    ///
+    /// The system maps and clears new memory of a large result page by page, which can take longer than the work. Where results
+    /// of one size follow each other, a kept vector saves this time.
+    ///
+    /// ```
+    /// use wgslice::{options::GatherOptions, slice, Backend, DType, Plan};
+    ///
+    /// let backend = Backend::cpu(); // or Backend::auto()
+    /// let rows = Plan::gather(&[3, 2], &[2], GatherOptions::default(), DType::I32)?;
+    /// let table = [1, 2, 3, 4, 5, 6];
+    /// let mut batch = vec![0; 4];
+    /// for ids in [[2u32, 0], [1, 7]] {
+    ///     let report = backend.run_into(&rows, &[(&table).into(), (&ids).into()], &mut batch)?;
+    ///     println!("{batch:?}, {} out of range", report.out_of_range);
+    /// }
+    /// assert_eq!(batch, [3, 4, 0, 0]);
+    ///
+    /// let update = Plan::slice_update(&[4], &slice![1..3], &[2], DType::I32)?;
+    /// backend.run_into(&update, &[(&[8, 9]).into()], &mut batch)?;
+    /// assert_eq!(batch, [3, 8, 9, 0]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Backend::run`]; [`Error::Length`] for a result of another number of elements. What an error leaves in the result
+    /// is not defined, but an array that the plan changes in place is unchanged.
+    pub fn run_into<T: Element>(
+        &self,
+        plan: &Plan,
+        values: &[Values<'_>],
+        result: &mut [T],
+    ) -> Result<Report, Error> {
+        check_elements("result", plan.shape(), result.len())?;
+        let arguments = match plan.is_in_place() {
+            true => {
+                Self::check_result(plan, T::DTYPE)?;
+                plan.check_inputs(values)?;
+                Arguments {
+                    inputs: values,
+                    changed: None,
+                }
             }
-            self.run_on_cpu(plan, arguments, result)
+            false => Self::arguments(plan, T::DTYPE, values)?,
+        };
+        ValuesMut::from(result).with_bytes(|bytes| {
+            // A device changes a copy, and the fallback starts from the array as it was.
+            #[cfg(feature = "gpu")]
+            if plan.is_in_place() && *self.device_for(plan) != Device::Cpu {
+                let old = bytes.to_vec();
+                let changed = Some(Values::from_bytes(plan.dtype(), &old));
+                let inputs = arguments.inputs;
+                return self.run_to(plan, Arguments { inputs, changed }, bytes.into());
+            }
+            self.run_to(plan, arguments, bytes.into())
         })
+    }
+
+    fn run_to(
+        &self,
+        plan: &Plan,
+        arguments: Arguments<'_, '_>,
+        result: Dest<'_>,
+    ) -> Result<Report, Error> {
+        #[cfg(feature = "gpu")]
+        if let Device::Gpu(gpu) = self.device_for(plan) {
+            let result = result.all();
+            return match self.run_on_device(gpu, plan, arguments, result) {
+                Err(error) if self.may_fall_back(&error) => {
+                    self.run_on_cpu(plan, arguments, result.into())
+                }
+                outcome => outcome,
+            };
+        }
+        self.run_on_cpu(plan, arguments, result)
+    }
+
+    fn check_result(plan: &Plan, result: DType) -> Result<(), Error> {
+        let needed = plan.dtype();
+        match result == needed {
+            true => Ok(()),
+            false => Err(error::value::dtype_mismatch("the result", result, needed)),
+        }
     }
 
     /// Parts the values of a plan into its inputs and the array that it changes.
@@ -73,10 +148,7 @@ impl Backend {
         result: DType,
         values: &'v [Values<'a>],
     ) -> Result<Arguments<'v, 'a>, Error> {
-        if result != plan.dtype() {
-            let needed = plan.dtype();
-            return Err(error::value::dtype_mismatch("the result", result, needed));
-        }
+        Self::check_result(plan, result)?;
         let (inputs, changed) = match values.split_last() {
             Some((changed, inputs)) if plan.is_in_place() => (inputs, Some(*changed)),
             _ => (values, None),
@@ -216,7 +288,7 @@ impl Backend {
         let inputs: Vec<&Tensor> = uploaded.iter().collect();
         let mut outputs = Vec::new();
         for output in &*plan.outputs() {
-            outputs.push(match changed.filter(|_| output.in_place) {
+            outputs.push(match changed.filter(|_| outputs.is_empty()) {
                 Some(values) => backend.upload_bytes(values.bytes, values.dtype, &output.shape)?,
                 None => Tensor::of_output(output, &backend)?,
             });

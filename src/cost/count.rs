@@ -7,7 +7,7 @@
 //! uploads only the bytes that the host packs. Every other operation uploads all of its arguments.
 
 use crate::{
-    Input, Plan,
+    ArraySpec, Plan,
     moves::{Effect, Move},
     stream::Piece,
     walk::Walk,
@@ -26,7 +26,7 @@ impl Plan {
         if let Some(what) = self.only() {
             return what.sent();
         }
-        let inputs: usize = self.inputs().iter().map(Input::bytes).sum();
+        let inputs: usize = self.inputs().iter().map(ArraySpec::bytes).sum();
         let changed = if self.is_in_place() {
             self.result_bytes()
         } else {

@@ -4,7 +4,10 @@
 //! one. 16-bit floats are computed as `f32` and rounded back, as in TensorFlow's CPU kernels. Minimum and maximum copy
 //! one of the two elements unchanged.
 
-use super::scatter::Share;
+use super::{
+    fixed_copy::{CopyKernel, CopyTask},
+    memory::{self, LINE},
+};
 use crate::{
     DType,
     number::{bf16_of_f32, f16_of_f32, f32_of_bf16, f32_of_f16},
@@ -15,6 +18,89 @@ use std::{
     num::Wrapping,
     ops::{Add, Mul, Sub},
 };
+
+/// While a row is combined, the processor is told to read the slice of a row that comes later: so many rows later, and at
+/// most so many bytes of it.
+const AHEAD: usize = 8;
+const AHEAD_BYTES: usize = 512;
+/// Slices of fewer bytes are not read ahead.
+const SHORT: usize = 32;
+
+/// One thread's share of a scatter: a part of the destination, `dest`, and all rows, of which the thread combines only
+/// those whose slice lies in `dest`.
+pub(super) struct Share<'a> {
+    /// The size in bytes of a slice, which is also the size of a row.
+    pub(super) slice: usize,
+    /// The byte of the destination where `dest` begins.
+    pub(super) first: usize,
+    /// The place of each row of the scatter.
+    pub(super) places: &'a [usize],
+    pub(super) updates: &'a [u8],
+    pub(super) dest: &'a mut [u8],
+}
+
+impl Share<'_> {
+    /// Calls `each` for every row whose slice lies in `dest`, with the slice and the number of the row.
+    #[inline(always)]
+    fn each(self, mut each: impl FnMut(&mut [u8], usize)) {
+        // Of short slices, the processor itself reads several at once.
+        let ahead = if self.slice < SHORT {
+            usize::MAX
+        } else {
+            AHEAD
+        };
+        let mut later = self.places.iter().skip(ahead);
+        for (row, &place) in self.places.iter().enumerate() {
+            if let Some(later) = later.next() {
+                let later = later.wrapping_sub(self.first);
+                if later < self.dest.len() {
+                    for line in (0..self.slice.min(AHEAD_BYTES)).step_by(LINE) {
+                        memory::prefetch(self.dest, later + line);
+                    }
+                }
+            }
+            let place = place.wrapping_sub(self.first);
+            if place < self.dest.len() {
+                each(&mut self.dest[place..][..self.slice], row);
+            }
+        }
+    }
+
+    /// Replaces the elements of the slice of each row, or the components of complex numbers that are combined component by
+    /// component, by what `combine` makes of their bytes and those of the update.
+    ///
+    /// Not inlined: a scatter that adds rows of 16 bytes took 1.08 times as long (Intel Xeon of model 167).
+    #[inline(never)]
+    fn combine<const N: usize>(self, combine: impl Fn([u8; N], [u8; N]) -> [u8; N]) {
+        let (updates, bytes) = (self.updates, self.slice);
+        if bytes == N {
+            // Without a loop over elements.
+            let (updates, _) = updates.as_chunks::<N>();
+            return self.each(|slice, row| {
+                let (slice, _) = slice.as_chunks_mut::<N>();
+                slice[0] = combine(slice[0], updates[row]);
+            });
+        }
+        self.each(|slice, row| {
+            let (slice, _) = slice.as_chunks_mut::<N>();
+            let (updates, _) = updates[row * bytes..][..bytes].as_chunks::<N>();
+            for (old, update) in slice.iter_mut().zip(updates) {
+                *old = combine(*old, *update);
+            }
+        });
+    }
+}
+
+impl CopyTask for Share<'_> {
+    fn run(self, kernel: impl CopyKernel) {
+        let updates = self.updates;
+        self.each(|slice, row| {
+            kernel
+                .copy(updates, row * kernel.bytes(), slice)
+                .expect("there is an update for each row");
+        });
+    }
+}
 
 /// Combines the rows of a thread's share of a scatter, of elements of this type. A combination that is not defined for the
 /// type does not get here, because planning refuses it.

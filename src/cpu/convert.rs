@@ -11,7 +11,8 @@
 )]
 
 use super::{
-    Dest, crop,
+    Dest,
+    locate::{Clip, Found, Locator, NOWHERE, step},
     rows::along,
     threads::{self, Threads},
 };
@@ -21,7 +22,7 @@ use crate::{
     number::{bits_of, f32_of},
     ops::{
         convert::{Converted, ENTRIES, Scale, Table},
-        index::{Index, Policy},
+        index::Index,
     },
     report::Missing,
     walk::{Dim, Walk},
@@ -52,15 +53,21 @@ pub(super) fn run<I: Index>(
     dest: Dest<'_>,
     threads: Threads,
 ) -> Missing {
-    let nest = Nest::new(plan, walk, conversion, source, indices);
+    let nest = Nest::new(plan, walk, conversion, source);
+    let outer = walk.dims.len() - nest.dims;
+    let locator = Locator::new(walk, plan.policy(), indices, outer);
+    let threads = threads.worth(dest.len(), walk.units());
     // A part may begin within a block of one dimension.
     let [rows, _] = nest.axes;
     let grain = if rows.size > 1 { nest.block } else { 1 };
-    let threads = threads.worth(dest.len(), walk.units());
-    threads::spread(dest, grain * nest.bytes, threads, |first, dest| {
-        nest.write(first / nest.bytes, dest);
-    });
-    nest.missing(plan)
+    threads::spread_counting(dest, grain * nest.bytes, threads, |first, dest| {
+        let mut missing = Missing::default();
+        dest.each(grain * nest.bytes, &mut |at, dest| {
+            let first = (first + at) / nest.bytes;
+            missing = missing.and(nest.write(&locator, first, dest));
+        });
+        missing
+    })
 }
 
 pub(super) fn explain(plan: &Move, threads: Threads) -> String {
@@ -382,177 +389,102 @@ struct Axis {
     high: usize,
 }
 
-struct Nest<'a, I> {
+struct Nest<'a> {
     walk: &'a Walk,
-    policy: Policy,
     source: &'a [u8],
-    indices: &'a [I],
     line: Convert<'a>,
-    /// The size in bytes of an element of the result.
+    /// The size in bytes of an element of the source, and of one of the result.
+    unit: usize,
     bytes: usize,
-    /// The dimensions that number blocks, and those inside: rows and columns.
-    outer: &'a [Dim],
+    /// How many dimensions lie within a block, rows and columns, and these.
+    dims: usize,
     axes: [Axis; 2],
     /// The elements of a block.
     block: usize,
 }
 
-impl<'a, I: Index> Nest<'a, I> {
-    fn new(
-        plan: &Move,
-        walk: &'a Walk,
-        conversion: &'a Converted,
-        source: &'a [u8],
-        indices: &'a [I],
-    ) -> Self {
+impl<'a> Nest<'a> {
+    fn new(plan: &Move, walk: &'a Walk, conversion: &'a Converted, source: &'a [u8]) -> Self {
         let mut axes = [Axis {
             size: 1,
             step: 0,
             low: 0,
             high: 1,
         }; 2];
-        let (mut outer, mut block) = (&walk.dims[..], 1);
-        for axis in axes.iter_mut().rev() {
-            match outer.split_last() {
-                Some((
-                    &Dim {
-                        size,
-                        from,
-                        tuple: 0,
-                        ..
-                    },
-                    others,
-                )) if outer.len() == walk.dims.len() || block * size <= LARGEST => {
-                    *axis = Axis {
-                        size,
-                        step: from,
-                        low: 0,
-                        high: size,
-                    };
-                    (outer, block) = (others, block * size);
-                }
-                _ => break,
+        let (mut dims, mut block) = (0, 1);
+        let inner = walk.dims.iter().rev().take_while(|dim| dim.tuple == 0);
+        for (axis, &Dim { size, from, .. }) in axes.iter_mut().rev().zip(inner) {
+            if dims > 0 && block * size > LARGEST {
+                break;
             }
+            *axis = Axis {
+                size,
+                step: from,
+                low: 0,
+                high: size,
+            };
+            (dims, block) = (dims + 1, block * size);
         }
         Self {
             walk,
-            policy: plan.policy(),
             source,
-            indices,
             line: line_of(conversion, plan.dtype()),
+            unit: walk.unit,
             bytes: plan.dtype().size(),
-            outer,
+            dims,
             axes,
             block,
         }
     }
 
-    /// Writes the elements of the result from number `first` on.
-    fn write(&self, mut first: usize, mut dest: &mut [u8]) {
-        while !dest.is_empty() {
-            let (number, begin) = (first / self.block, first % self.block);
-            let count = (self.block - begin).min(dest.len() / self.bytes);
-            let (part, rest) = dest.split_at_mut(count * self.bytes);
-            (first, dest) = (first + count, rest);
-            match self.locate(number) {
-                None => part.fill(0),
-                Some((from, axes)) => self.write_block(from, axes, begin, part),
-            }
-        }
-    }
-
-    /// The first element of a block that has a source, and its dimensions. `None` if the block has no source.
-    fn locate(&self, number: usize) -> Option<(usize, [Axis; 2])> {
-        let (mut rest, mut tuple, mut from) = (number, 0, self.walk.from);
-        for dim in self.outer.iter().rev() {
-            let digit = rest % dim.size;
-            rest /= dim.size;
-            tuple += digit * dim.tuple;
-            from += digit.cast_signed() * dim.from;
-        }
-        let mut axes = self.axes;
-        let tuple = self.tuple(tuple);
-        for (c, coordinate) in self.walk.coordinates.iter().enumerate() {
-            let (part, position) = self.place(c, tuple)?;
-            from += position.cast_signed() * coordinate.stride;
-            let Some(along) = coordinate.along else {
-                continue;
-            };
-            // A step to the only element inside, which may be larger than x, is not used.
-            let step = match part.flipped {
-                true => along.step.wrapping_neg(),
-                false => along.step,
-            };
-            let step = step.wrapping_mul(coordinate.stride);
-            if along.dim >= self.outer.len() {
-                let axis = &mut axes[along.dim + 2 - self.walk.dims.len()];
-                (axis.step, axis.low, axis.high) = (step, part.from, part.to);
-                continue;
-            }
-            let digit = self.digit(number, along.dim);
-            if digit < part.from || digit >= part.to {
-                return None;
-            }
-            from += (digit - part.from).cast_signed() * step;
-        }
-        Some((from.cast_unsigned(), axes))
-    }
-
-    /// The digit of a block along an outer dimension.
-    fn digit(&self, number: usize, d: usize) -> usize {
-        let inside = self.outer[d + 1..].iter().map(|dim| dim.size);
-        number / inside.product::<usize>() % self.outer[d].size
-    }
-
-    fn tuple(&self, number: usize) -> &[I] {
-        &self.indices[number * self.walk.columns..][..self.walk.columns]
-    }
-
-    /// The part of a coordinate's dimension that a tuple names, and the position of its first element: a single position,
-    /// or where a box lies inside. `None` if there is no such position.
-    fn place(&self, c: usize, tuple: &[I]) -> Option<(crop::Inside, usize)> {
-        let coordinate = &self.walk.coordinates[c];
-        let number = crop::number(tuple, coordinate);
-        let (wraps, clamps) = (self.policy.wraps(), self.policy.clamps());
-        match coordinate.along {
-            None => {
-                let position = number.within(coordinate.size, wraps, clamps)?;
-                let whole = crop::Inside {
-                    from: 0,
-                    to: 1,
-                    flipped: false,
-                };
-                Some((whole, position))
-            }
-            Some(along) => {
-                let flipped = crop::is_flipped(tuple, along);
-                let size = coordinate.size;
-                let place = crop::inside(along, number.into(), size, flipped, clamps);
-                Some(place).filter(|(part, _)| part.from < part.to)
-            }
-        }
-    }
-
-    /// Counts the tuples that are out of range.
-    fn missing(&self, plan: &Move) -> Missing {
+    /// Writes the elements of the result from number `first` on, and counts the tuples that are out of range.
+    fn write<I: Index>(
+        &self,
+        locator: &Locator<'_, I>,
+        first: usize,
+        mut dest: &mut [u8],
+    ) -> Missing {
         let mut missing = Missing::default();
-        let tuples = plan
-            .tuples()
-            .map_or(0, |tuples| tuples.shape.iter().product());
-        for number in 0..tuples {
-            let is_whole = |(c, place): (usize, Option<(crop::Inside, usize)>)| {
-                let extent = self.walk.coordinates[c]
-                    .along
-                    .map_or(1, |along| along.extent);
-                place.is_some_and(|(part, _)| part.from == 0 && part.to == extent)
-            };
-            let tuple = self.tuple(number);
-            let mut places = (0..self.walk.coordinates.len()).map(|c| (c, self.place(c, tuple)));
-            if !places.all(is_whole) {
-                missing.add(number);
+        let (mut number, mut begin) = (first / self.block, first % self.block);
+        let counted = first.div_ceil(self.block);
+        let mut found = Found::default();
+        while !dest.is_empty() {
+            let count = (begin + dest.len() / self.bytes)
+                .div_ceil(self.block)
+                .min(AT_ONCE / 4);
+            locator.find((number, count), counted, &mut found, &mut missing);
+            for (n, &place) in found.places.iter().enumerate() {
+                let count = (self.block - begin).min(dest.len() / self.bytes);
+                let part;
+                (part, dest) = dest.split_at_mut(count * self.bytes);
+                let clips = found
+                    .boxes
+                    .get(n)
+                    .map_or(&[][..], |&(_, clip)| match place {
+                        NOWHERE => &[],
+                        _ => locator.clips(&found, clip),
+                    });
+                match place {
+                    NOWHERE => part.fill(0),
+                    _ => self.write_block(place / self.unit, self.clipped(clips), begin, part),
+                }
+                begin = 0;
             }
+            number += count;
         }
         missing
+    }
+
+    /// The dimensions of a block whose boxes are clipped like this.
+    fn clipped(&self, clips: &[Clip]) -> [Axis; 2] {
+        let mut axes = self.axes;
+        let cropped = self.walk.coordinates.iter().rev().zip(clips.iter().rev());
+        for (coordinate, clip) in cropped {
+            let d = coordinate.along.map_or(0, |along| along.dim) + 2 - self.walk.dims.len();
+            (axes[d].low, axes[d].high) = (clip.from, clip.to);
+            axes[d].step = step(coordinate, clip);
+        }
+        axes
     }
 
     /// Writes the elements of a block from number `begin` on; zeros where they have no source. `from` is the first that has

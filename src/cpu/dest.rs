@@ -4,7 +4,8 @@
 //! became zeros first, it would be written twice, and would have left the cache before the second time. So new memory
 //! becomes zeros [`BLOCK`] bytes at a time, when a thread is about to write them, and gets long pieces without zeros before.
 
-use super::memory::NewMemory;
+use super::memory::{NewMemory, in_new_memory};
+use crate::{Error, element::zeroed};
 #[cfg(any(test, feature = "test-seams"))]
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::{iter, ops::Range};
@@ -29,9 +30,22 @@ fn for_any_result() -> bool {
     false
 }
 
-/// Whether a result of `bytes` bytes gets memory without values.
-pub(super) fn is_without_values(bytes: usize) -> bool {
-    WITHOUT_VALUES.contains(&bytes) || for_any_result()
+/// Fills `values` or, if they are not `len` values, new memory for as many with the bytes that `fill` writes. Returns the
+/// values and what `fill` returned.
+pub(crate) fn filled<T: bytemuck::Pod, R>(
+    mut values: Vec<T>,
+    len: usize,
+    fill: impl FnOnce(Dest<'_>) -> Result<R, Error>,
+) -> Result<(Vec<T>, R), Error> {
+    if values.len() != len {
+        let bytes = len.saturating_mul(size_of::<T>());
+        if WITHOUT_VALUES.contains(&bytes) || for_any_result() {
+            return in_new_memory(len, |memory| fill(Dest::New(memory)));
+        }
+        values = zeroed(len)?;
+    }
+    let outcome = fill(Dest::Old(bytemuck::cast_slice_mut(&mut values)))?;
+    Ok((values, outcome))
 }
 
 /// The memory of a result.
@@ -133,10 +147,7 @@ fn cut<'a>(bytes: &mut &'a mut [u8], count: usize) -> &'a mut [u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        Error,
-        cpu::{filled, threads},
-    };
+    use crate::cpu::threads;
 
     /// Threads write each byte of new memory once, whatever the grain.
     #[test]

@@ -13,14 +13,24 @@ use std::fmt;
 pub(super) enum Kernel {
     /// Pieces of `bytes` bytes at any distance, each copied by itself.
     Copy { bytes: usize },
+    /// Every second of many pieces of `bytes` bytes, 4 or 8, by a loop that the compiler makes of shuffles of two vectors. A
+    /// byte shuffle is of one vector, so that they take three operations where these take one.
+    Every { bytes: usize },
     /// Small pieces that lie a few bytes apart or in a few planes, which byte shuffles move.
     Shuffle(Shuffle),
 }
+
+/// The smallest number of pieces of a row that such a loop moves.
+const MANY: usize = 8;
 
 impl Kernel {
     /// The loop for rows of `row.size` pieces of `bytes` bytes, which begin `row.stride` bytes apart in the source.
     #[inline]
     pub(super) fn of(bytes: usize, row: Axis) -> Self {
+        let every_second = row.stride == 2 * bytes.cast_signed() && [4, 8].contains(&bytes);
+        if every_second && row.size >= MANY {
+            return Self::Every { bytes };
+        }
         match Shuffle::of_row(bytes, row) {
             Some(shuffle) => Self::Shuffle(shuffle),
             None => Self::Copy { bytes },
@@ -39,32 +49,46 @@ impl Kernel {
     /// Moves the rows that fill `dest`. `row` is the number of pieces of a row and the distance from one piece to the
     /// next, in bytes of the source. Row `i` begins at byte `at + i · pitch` of the source.
     pub(super) fn rows(self, source: &[u8], at: usize, row: Axis, pitch: isize, dest: &mut [u8]) {
-        self.blocks(PieceRows {
-            source,
-            at,
-            row,
-            pitch,
-            block_bytes: dest.len(),
-            stride: 0,
-            dest,
-        });
+        self.blocks(PieceRows::of(source, at, row, pitch, dest));
     }
 
     pub(super) fn blocks(self, rows: PieceRows<'_>) {
         match self {
             Self::Shuffle(shuffle) => shuffle.run(rows),
+            Self::Every { bytes: 4 } => every_second::<4, 8>(rows),
+            Self::Every { .. } => every_second::<8, 16>(rows),
             Self::Copy { bytes } => with_copy_kernel(bytes, rows),
         }
     }
 }
 
+/// Copies every second piece of `N` bytes, by a loop that is compiled to vectors.
+fn every_second<const N: usize, const TWO: usize>(rows: PieceRows<'_>) {
+    let (source, bytes) = (rows.source, rows.row.size * N);
+    rows.each(bytes, |at, dest| {
+        let (pairs, rest) = source[at..].as_chunks::<TWO>();
+        let (dest, _) = dest.as_chunks_mut::<N>();
+        let whole = dest.len() - usize::from(pairs.len() < dest.len());
+        let (dest, last) = dest.split_at_mut(whole);
+        for (to, from) in dest.iter_mut().zip(&pairs[..whole]) {
+            *to = *from.first_chunk().expect("half a pair");
+        }
+        if let [to] = last {
+            *to = *rest.first_chunk().expect("the last piece");
+        }
+    });
+}
+
 impl fmt::Display for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::Copy { bytes } | Self::Shuffle(Shuffle { piece: bytes, .. })) = self;
+        let (Self::Copy { bytes }
+        | Self::Every { bytes }
+        | Self::Shuffle(Shuffle { piece: bytes, .. })) = self;
         write!(f, "pieces of {}", counted(*bytes, "byte", "bytes"))?;
         match self {
             Self::Copy { bytes } if *bytes > FIXED_MAX => write!(f, " by memcpy"),
             Self::Copy { .. } => write!(f, " by fixed moves"),
+            Self::Every { .. } => write!(f, ", every second"),
             Self::Shuffle(Shuffle {
                 planes: 1, stride, ..
             }) => {
@@ -74,5 +98,88 @@ impl fmt::Display for Kernel {
                 write!(f, " from {planes} planes by byte shuffles")
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cpu::{rows::along, shuffle::SHUFFLES};
+
+    /// Moves blocks by shuffles of bytes or of vectors, if they can, to where copies of single pieces go. Returns whether they
+    /// can.
+    fn moves(source: &[u8], piece: usize, row: Axis, block: Axis, at: usize) -> bool {
+        let kernel = Kernel::of_block(piece, row, block);
+        if matches!(kernel, Kernel::Copy { .. }) {
+            return false;
+        }
+        let mut dest = vec![0; block.size * row.size * piece];
+        kernel.rows(source, at, row, block.stride, &mut dest);
+        for (number, moved) in dest.chunks(piece).enumerate() {
+            let from = along(at, block.stride, number / row.size);
+            let from = along(from, row.stride, number % row.size);
+            assert_eq!(
+                moved,
+                &source[from..][..piece],
+                "{number} of {piece}, {row:?}, {block:?}"
+            );
+        }
+        true
+    }
+
+    fn source() -> Vec<u8> {
+        (0..=255).cycle().take(20_000).collect()
+    }
+
+    fn axis(size: usize, stride: isize) -> Axis {
+        Axis { size, stride }
+    }
+
+    /// Long rows of every size, distance and direction, wherever they begin or end in the source.
+    #[test]
+    fn near_pieces_go_where_copies_go() {
+        let (source, mut moved) = (source(), 0);
+        for piece in 1..=8 {
+            for stride in (-64_isize..=64).filter(|stride| *stride != 0) {
+                for size in [4, 16, 17, 33, 61] {
+                    let span = (size - 1) * stride.unsigned_abs();
+                    for low in [0, 3, source.len() - span - piece] {
+                        let at = if stride < 0 { low + span } else { low };
+                        moved +=
+                            usize::from(moves(&source, piece, axis(size, stride), Axis::ONE, at));
+                    }
+                }
+            }
+        }
+        assert!(SHUFFLES.is_none() || moved > 1000, "{moved}");
+    }
+
+    /// Blocks of short rows, and planes that become the channels of pixels, in both directions.
+    #[test]
+    fn blocks_go_where_copies_go() {
+        let (source, mut moved) = (source(), 0);
+        for (piece, size) in [
+            (1_isize, 2_usize),
+            (1, 3),
+            (1, 4),
+            (1, 7),
+            (2, 3),
+            (2, 8),
+            (3, 2),
+            (4, 3),
+            (8, 2),
+        ] {
+            let row = piece * size.cast_signed();
+            let near = [(-1, 1), (-1, -1), (1, 2), (2, 2), (-2, 3), (3, -4), (-1, 9)];
+            let near = near.map(|(apart, pitch)| (apart * piece, pitch * row));
+            let planes = [(700, piece), (-701, piece), (333, -piece), (16, piece)];
+            for (apart, pitch) in near.into_iter().chain(planes) {
+                for rows in [16, 17, 32, 47] {
+                    let (row, block) = (axis(size, apart), axis(rows, pitch));
+                    moved += usize::from(moves(&source, piece.unsigned_abs(), row, block, 10_000));
+                }
+            }
+        }
+        assert!(SHUFFLES.is_none() || moved > 120, "{moved}");
     }
 }

@@ -1,8 +1,7 @@
 //! Hints to the processor and to the system about memory, stores that go around its caches, and results in new memory. All
 //! code of this crate that is not safe is in this file.
 
-use super::dest::{Dest, is_without_values};
-use crate::{Error, element::zeroed};
+use crate::Error;
 use std::{
     marker::PhantomData,
     mem::{self, MaybeUninit},
@@ -73,7 +72,7 @@ mod system {
     pub(super) fn advise<T>(_: &mut [T]) {}
 }
 
-/// New memory for a result, whose bytes have no values yet. [`filled`] makes it.
+/// New memory for a result, whose bytes have no values yet. [`in_new_memory`] makes it.
 #[derive(Debug)]
 pub struct NewMemory<'a> {
     /// The bytes without values.
@@ -133,59 +132,38 @@ impl Drop for NewMemory<'_> {
     }
 }
 
-/// Fills `values` or, if they are not `len` values, new memory for as many with the bytes that `fill` writes. Returns the
-/// values and what `fill` returned.
-pub(crate) fn filled<T: bytemuck::Pod, R>(
-    mut values: Vec<T>,
+/// Makes new memory for `len` values of the bytes that `fill` writes. Returns the values and what `fill` returned.
+pub(super) fn in_new_memory<T: bytemuck::Pod, R>(
     len: usize,
-    fill: impl FnOnce(Dest<'_>) -> Result<R, Error>,
+    fill: impl FnOnce(NewMemory<'_>) -> Result<R, Error>,
 ) -> Result<(Vec<T>, R), Error> {
     let bytes = len.saturating_mul(size_of::<T>());
-    if values.len() != len {
-        values = match is_without_values(bytes) {
-            true => reserved(len)?,
-            false => zeroed(len)?,
-        };
-    }
-    let with_values = AtomicUsize::new(0);
-    let dest = match values.len() == len {
-        true => Dest::Old(bytemuck::cast_slice_mut(&mut values)),
-        false => {
-            let memory = &mut values.spare_capacity_mut()[..len];
-            map_in_large_pages(memory);
-            // SAFETY: the memory of values that need not be valid is bytes that need not be valid.
-            #[expect(unsafe_code, reason = "bytemuck does not cast memory without values")]
-            let bytes = unsafe { slice::from_raw_parts_mut(memory.as_mut_ptr().cast(), bytes) };
-            Dest::New(NewMemory {
-                bytes,
-                copied: 0,
-                with_values: &with_values,
-            })
-        }
-    };
-    let outcome = fill(dest)?;
-    if values.len() != len {
-        let filled = with_values.into_inner();
-        assert_eq!(filled, bytes, "each byte of a result is written");
-        // SAFETY: bytes that get values are taken out of `NewMemory`, so each is counted once. The count is that of all
-        // bytes, so all have values, and any bytes are a value of a `Pod` type.
-        #[expect(
-            unsafe_code,
-            reason = "zeroing a whole result first takes up to half of the time"
-        )]
-        unsafe {
-            values.set_len(len);
-        }
-    }
-    Ok((values, outcome))
-}
-
-fn reserved<T>(len: usize) -> Result<Vec<T>, Error> {
     let mut values = Vec::new();
-    let bytes = len.saturating_mul(size_of::<T>());
     let reserved = values.try_reserve_exact(len);
     reserved.map_err(|_| Error::OutOfHostMemory { bytes })?;
-    Ok(values)
+    let memory = &mut values.spare_capacity_mut()[..len];
+    map_in_large_pages(memory);
+    // SAFETY: the memory of values that need not be valid is bytes that need not be valid.
+    #[expect(unsafe_code, reason = "bytemuck does not cast memory without values")]
+    let memory = unsafe { slice::from_raw_parts_mut(memory.as_mut_ptr().cast(), bytes) };
+    let with_values = AtomicUsize::new(0);
+    let outcome = fill(NewMemory {
+        bytes: memory,
+        copied: 0,
+        with_values: &with_values,
+    })?;
+    let filled = with_values.into_inner();
+    assert_eq!(filled, bytes, "each byte of a result is written");
+    // SAFETY: bytes that get values are taken out of `NewMemory`, so each is counted once. The count is that of all bytes, so
+    // all have values, and any bytes are a value of a `Pod` type.
+    #[expect(
+        unsafe_code,
+        reason = "zeroing a whole result first takes up to half of the time"
+    )]
+    unsafe {
+        values.set_len(len);
+    }
+    Ok((values, outcome))
 }
 
 /// Writes cache lines of the bytes that are borrowed for `'d`. [`streaming`] makes it.

@@ -12,10 +12,10 @@
 //! | `slice` | the loops of a slice, and where parts of it begin and end |
 //! | `transpose` | the tiles of a transposed slice, and which tiles a thread takes at once |
 //! | `square` | how pieces of 1, 2, 4, 8 or 16 bytes are transposed in registers |
-//! | `places` | where the index tuples of a gather or a scatter point |
-//! | `gather` | how the bytes that belong to each tuple of a gather are copied |
+//! | `locate` | where the groups of a walk lie: all that reads index tuples |
+//! | `make` | how the groups of a gather or a crop are copied |
 //! | `outer` | outer index expressions, and gathers of short groups whose rows share their tuples |
-//! | `crop` | which part of each box of a crop or a paste lies inside |
+//! | `paste` | which thread writes which boxes of a paste |
 //! | `place` | strided writes of updates, gradients and crops, and the zeros between them |
 //! | `mask` | where a mask is true, and how elements are written there |
 //! | `scatter` | which thread combines which rows of a scatter |
@@ -33,18 +33,18 @@
 
 mod combine;
 mod convert;
-mod crop;
 mod dest;
 mod fixed_copy;
-mod gather;
 mod indices;
 mod kernel;
+mod locate;
+mod make;
 pub(crate) mod mask;
 mod memory;
 mod odometer;
 pub(crate) mod outer;
+mod paste;
 mod place;
-mod places;
 mod rows;
 mod scatter;
 mod shuffle;
@@ -54,24 +54,46 @@ mod strided_store;
 mod threads;
 mod transpose;
 
-pub(crate) use dest::Dest;
 #[cfg(any(test, feature = "test-seams"))]
 pub(crate) use dest::FOR_ANY_RESULT;
+pub(crate) use dest::{Dest, filled};
 pub use indices::IndexElement;
 pub(crate) use indices::Indices;
-pub(crate) use memory::{filled, map_in_large_pages};
+pub(crate) use memory::map_in_large_pages;
 pub(crate) use threads::Threads;
 
 use crate::{
     DType, Error, View,
-    moves::Move,
-    moves::{Effect, Operation},
-    ops::index::Index,
+    moves::{Effect, Move, Scatter},
+    ops::{
+        convert::Converted,
+        index::{Index, IndexType},
+    },
     report::{Missing, Report},
     shape::check_length,
     text::counted,
     walk::Walk,
 };
+
+/// The loops that run a move.
+enum Loops<'a> {
+    /// None, as nothing has a source. A result becomes zeros.
+    None,
+    /// Those that find where a mask is true.
+    Find,
+    /// Those that write where a mask is true.
+    Mask(&'a Walk),
+    Convert(&'a Walk, &'a Converted),
+    Slice(&'a Walk),
+    /// Strided writes, without zeros between them and with them.
+    Place(&'a Walk),
+    Fill(&'a Walk),
+    Make(&'a Walk),
+    /// Those of [`Loops::Make`], which fill dense results, into a stage, and strided writes of the stage.
+    Staged(&'a Walk),
+    Paste(&'a Walk),
+    Scatter(&'a Walk, Scatter),
+}
 
 impl View {
     /// Copies the elements of `source`, which have this type, that the view selects to `dest`, which has room for them.
@@ -141,7 +163,7 @@ impl Move {
         }
         let missing = match indices {
             Indices::Mask(mask) => {
-                if let Some(walk) = &self.walk {
+                if let Loops::Mask(walk) = self.loops() {
                     mask::update(walk, source, mask, dest.all(), threads);
                 }
                 Missing::default()
@@ -160,61 +182,81 @@ impl Move {
         dest: Dest<'_>,
         threads: Threads,
     ) -> Missing {
-        let Some(walk) = &self.walk else {
-            let dest = dest.all();
-            if !self.is_in_place() {
-                dest.fill(0);
-            }
-            return Missing::default();
+        let make = |walk: &Walk, dest: Dest<'_>| {
+            make::run(walk, self.policy(), source, indices, dest, threads)
         };
-        if let Some(conversion) = &self.conversion {
-            return convert::run(self, walk, conversion, source, indices, dest, threads);
-        }
-        match (self.effect, self.operation) {
-            (Effect::Make, Operation::StridedSlice) => {
-                slice::LoopNest::of(walk).run(source, 0, dest, threads);
-            }
-            (Effect::Make, Operation::Crop) => {
-                return crop::run(walk, self.policy(), source, indices, dest, threads);
-            }
-            (Effect::Make, _) => {
-                return gather::run(walk, self.policy(), source, indices, dest, threads);
-            }
-            (Effect::Update, operation) if self.indices.is_some() => {
+        match self.loops() {
+            // Another type of indices has been refused.
+            Loops::Mask(_) | Loops::Find => {}
+            Loops::None => {
                 let dest = dest.all();
-                let run = match operation {
-                    Operation::Crop => crop::run,
-                    _ => gather::run,
-                };
-                let policy = self.policy();
-                if let Some(part) = walk.part_of(dest) {
-                    return run(walk, policy, source, indices, part.into(), threads);
+                if !self.is_in_place() {
+                    dest.fill(0);
                 }
-                // The loops of gathers and crops fill dense results.
+            }
+            Loops::Convert(walk, conversion) => {
+                return convert::run(self, walk, conversion, source, indices, dest, threads);
+            }
+            Loops::Slice(walk) => {
+                slice::LoopNest::of(walk).run(source, 0, self.filled(walk, dest), threads);
+            }
+            Loops::Place(walk) => place::run::<false>(walk, source, dest.all(), threads),
+            Loops::Fill(walk) => place::run::<true>(walk, source, dest.all(), threads),
+            Loops::Make(walk) => return make(walk, self.filled(walk, dest)),
+            Loops::Staged(walk) => {
+                let dest = dest.all();
                 let [filling, placing] = walk.staged();
                 let mut stage = vec![0; walk.bytes()];
-                let part = Dest::Old(&mut stage);
-                let missing = run(&filling, policy, source, indices, part, threads);
+                let missing = make(&filling, Dest::Old(&mut stage));
                 place::run::<false>(&placing, &stage, dest, threads);
                 return missing;
             }
-            (Effect::Update, _) => {
-                let dest = dest.all();
-                match walk.part_of(dest) {
-                    Some(part) => slice::LoopNest::of(walk).run(source, 0, part.into(), threads),
-                    None => place::run::<false>(walk, source, dest, threads),
-                }
+            Loops::Paste(walk) => {
+                return paste::run(walk, self.policy(), source, indices, dest.all(), threads);
             }
-            (Effect::Fill, _) => place::run::<true>(walk, source, dest.all(), threads),
-            (Effect::Find(_), _) => {}
-            (Effect::Scatter(_), Operation::Paste) => {
-                return crop::paste(walk, self.policy(), source, indices, dest.all(), threads);
-            }
-            (Effect::Scatter(effect), _) => {
+            Loops::Scatter(walk, effect) => {
                 return scatter::run(walk, effect, source, indices, dest.all(), threads);
             }
         }
         Missing::default()
+    }
+
+    /// What a dense walk fills: all of a new result, or a part of what is updated.
+    fn filled<'d>(&self, walk: &Walk, dest: Dest<'d>) -> Dest<'d> {
+        match self.effect {
+            Effect::Update => walk.part_of(dest.all()).unwrap_or_default().into(),
+            _ => dest,
+        }
+    }
+
+    /// Chooses the loops by what the move does to its destination, and by its tuples and its conversion.
+    fn loops(&self) -> Loops<'_> {
+        let Some(walk) = &self.walk else {
+            return match self.effect {
+                Effect::Find(_) => Loops::Find,
+                _ => Loops::None,
+            };
+        };
+        if let Some(conversion) = &self.conversion {
+            return Loops::Convert(walk, conversion);
+        }
+        let tuples = self.indices.as_ref();
+        if tuples.is_some_and(|tuples| tuples.index == IndexType::Mask) {
+            return Loops::Mask(walk);
+        }
+        let is_located = !walk.coordinates.is_empty();
+        match self.effect {
+            Effect::Find(_) => Loops::Find,
+            Effect::Make if is_located => Loops::Make(walk),
+            Effect::Make => Loops::Slice(walk),
+            Effect::Update if is_located && walk.is_dense() => Loops::Make(walk),
+            Effect::Update if is_located => Loops::Staged(walk),
+            Effect::Update if walk.is_dense() => Loops::Slice(walk),
+            Effect::Update => Loops::Place(walk),
+            Effect::Fill => Loops::Fill(walk),
+            Effect::Scatter(Scatter { slices: 0, .. }) => Loops::Paste(walk),
+            Effect::Scatter(effect) => Loops::Scatter(walk, effect),
+        }
     }
 
     /// Describes in one line how [`Move::run_cpu`] moves the bytes on the CPU.
@@ -224,35 +266,25 @@ impl Move {
             _ => 0,
         };
         let bytes = self.walk().map_or(0, Walk::bytes).max(zeros);
-        let how = match (&self.walk, self.effect, self.operation) {
-            (None, Effect::Find(_), _) => {
+        let how = match self.loops() {
+            Loops::Find => {
                 return format!(
                     "{} of a mask on 1 thread",
                     counted(self.source_bytes(), "byte", "bytes")
                 );
             }
-            (None, ..) if zeros > 0 => " of zeros".into(),
-            (None, ..) => return "nothing to move".into(),
-            (Some(_), ..) if self.conversion.is_some() => convert::explain(self, threads),
-            (Some(_), _, Operation::MaskedUpdate) => " where the mask is true".into(),
-            (Some(walk), Effect::Make | Effect::Update, operation) if self.indices.is_some() => {
-                let how = match operation {
-                    Operation::Crop => crop::explain(walk, threads),
-                    _ => gather::explain(walk, bytes, threads),
-                };
-                match self.effect == Effect::Make || walk.is_dense() {
-                    true => how,
-                    false => how + ", then copied to the view",
-                }
+            Loops::None if zeros > 0 => " of zeros".into(),
+            Loops::None => return "nothing to move".into(),
+            Loops::Convert(..) => convert::explain(self, threads),
+            Loops::Mask(_) => " where the mask is true".into(),
+            Loops::Make(walk) => make::explain(walk, bytes, threads),
+            Loops::Staged(walk) => {
+                make::explain(walk, bytes, threads) + ", then copied to the view"
             }
-            (Some(walk), effect, _)
-                if effect == Effect::Make || effect == Effect::Update && walk.is_dense() =>
-            {
-                slice::LoopNest::of(walk).explain(bytes, threads)
-            }
-            (Some(walk), Effect::Scatter(_), Operation::Paste) => crop::explain(walk, threads),
-            (Some(walk), Effect::Scatter(effect), _) => scatter::explain(walk, effect, threads),
-            (Some(walk), ..) => place::explain(walk, bytes, threads),
+            Loops::Slice(walk) => slice::LoopNest::of(walk).explain(bytes, threads),
+            Loops::Place(walk) | Loops::Fill(walk) => place::explain(walk, bytes, threads),
+            Loops::Paste(walk) => paste::explain(walk, threads),
+            Loops::Scatter(walk, effect) => scatter::explain(walk, effect, threads),
         };
         format!("{}{how}", counted(bytes, "byte", "bytes"))
     }

@@ -11,6 +11,7 @@ use super::{
     threads::{self, Threads},
 };
 use crate::walk::{Dim, Walk};
+use std::cmp::Reverse;
 
 /// The number of bytes that are set to zero at once, before short pieces are written to them: fewer than a first-level
 /// cache holds, and enough for an efficient `memset`.
@@ -46,7 +47,13 @@ enum StoreLoop<'a> {
 /// Copies the units of `walk` from `source` to `dest`. With `ZEROS` all other bytes of `dest` become zero, otherwise
 /// they are kept.
 pub(super) fn run<const ZEROS: bool>(walk: &Walk, source: &[u8], dest: &mut [u8], most: Threads) {
-    StoreRows::of(walk).write::<ZEROS>(source, walk.from.cast_unsigned(), dest, most);
+    if walk.ascends() {
+        return StoreRows::of(walk).write::<ZEROS>(source, walk.from.cast_unsigned(), dest, most);
+    }
+    // A destination that is transposed.
+    let mut walk = walk.clone();
+    walk.dims.sort_by_key(|dim| Reverse(dim.to));
+    StoreRows::of(&walk).write::<ZEROS>(source, walk.from.cast_unsigned(), dest, most);
 }
 
 /// The two halves of a part, cut in the middle of the outermost dimension, or the part if it is a single unit. A part is
@@ -156,7 +163,11 @@ impl<'a> StoreRows<'a> {
         most: Threads,
     ) {
         let bytes = if ZEROS { dest.len() } else { self.walk.bytes() };
-        let threads = most.worth(bytes, self.pieces());
+        // Halves of rows between each other's have no parts of their own.
+        let threads = match self.walk.ascends() {
+            true => most.worth(bytes, self.pieces()),
+            false => 1,
+        };
         if threads == 1 {
             return self.store::<ZEROS>(source, from, 0, dest);
         }

@@ -46,7 +46,27 @@ pub(super) struct PieceRows<'a> {
     pub(super) dest: &'a mut [u8],
 }
 
-impl PieceRows<'_> {
+impl<'a> PieceRows<'a> {
+    /// A single block, the rows that fill `dest`. Row `i` begins at byte `at + i · pitch` of the source.
+    #[inline(always)]
+    pub(super) fn of(
+        source: &'a [u8],
+        at: usize,
+        row: Axis,
+        pitch: isize,
+        dest: &'a mut [u8],
+    ) -> Self {
+        Self {
+            source,
+            at,
+            row,
+            pitch,
+            block_bytes: dest.len(),
+            stride: 0,
+            dest,
+        }
+    }
+
     /// Calls `write` for each row, with the byte of the source where the row begins and the `row_bytes` bytes of `dest`
     /// that the row fills.
     #[inline(always)]
@@ -91,6 +111,15 @@ impl CopyTask for PieceRows<'_> {
                 }
             }
         });
+    }
+}
+
+/// Returns the innermost dimension in bytes, and the other dimensions as they are. Without dimensions, returns
+/// [`Axis::ONE`] and no others.
+pub(super) fn split(unit: usize, dims: &[Dim]) -> (Axis, &[Dim]) {
+    match dims.split_last() {
+        Some((last, outer)) => (Axis::of(unit, last), outer),
+        None => (Axis::ONE, dims),
     }
 }
 

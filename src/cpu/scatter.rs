@@ -7,11 +7,10 @@
 //! combined in order, however many threads there are.
 
 use super::{
-    combine,
-    fixed_copy::{CopyKernel, CopyTask, with_copy_kernel},
-    memory::{self, LINE},
+    combine::{self, Share},
+    fixed_copy::with_copy_kernel,
+    locate::{Locator, NOWHERE},
     odometer::Odometer,
-    places::{NOWHERE, Places},
     threads::{self, Threads},
 };
 use crate::{
@@ -24,13 +23,6 @@ use crate::{
     text::counted,
     walk::{Dim, Walk},
 };
-
-/// While a row is combined, the processor is told to read the slice of a row that comes later: so many rows later, and at
-/// most so many bytes of it.
-const AHEAD: usize = 8;
-const AHEAD_BYTES: usize = 512;
-/// Slices of fewer bytes are not read ahead.
-const SHORT: usize = 32;
 
 /// Combines the rows of `updates` into `dest`, except those whose tuple is out of range. Returns how many tuples are
 /// out of range, and the first of them. If there are any and the policy makes them an error, `dest` is not changed.
@@ -49,15 +41,15 @@ pub(super) fn run<I: Index>(
         threads,
     } = Split::of(walk, threads);
     let policy = effect.options.policy;
-    let rows = Places::new(walk, policy, indices, numbering);
+    let rows = Locator::new(walk, policy, indices, numbering.len());
     let mut places = vec![0; numbering.iter().map(|dim| dim.size).product()];
     let part = places.len().div_ceil(threads);
     let parts = places.chunks_mut(part).enumerate();
     threads::share(parts, threads, |(number, places)| {
-        rows.find(number * part, places);
+        rows.points(number * part, places);
     });
     let mut missing = Missing::default();
-    rows.count(0, &places, &mut missing);
+    rows.count(0, 0, &places, &mut missing);
     if missing.count > 0 && policy.out_of_range == OutOfRange::Error {
         return missing;
     }
@@ -153,77 +145,4 @@ pub(super) fn explain(walk: &Walk, effect: Scatter, threads: Threads) -> String 
         combine => format!("combined by {combine} of {}", effect.dtype),
     };
     format!(", rows of {bytes} bytes {how} on {threads}")
-}
-
-/// One thread's share of a scatter: a part of the destination, `dest`, and all rows, of which the thread combines only
-/// those whose slice lies in `dest`.
-pub(super) struct Share<'a> {
-    /// The size in bytes of a slice, which is also the size of a row.
-    slice: usize,
-    /// The byte of the destination where `dest` begins.
-    first: usize,
-    /// The place of each row of the scatter.
-    places: &'a [usize],
-    updates: &'a [u8],
-    dest: &'a mut [u8],
-}
-
-impl Share<'_> {
-    /// Calls `each` for every row whose slice lies in `dest`, with the slice and the number of the row.
-    #[inline(always)]
-    fn each(self, mut each: impl FnMut(&mut [u8], usize)) {
-        // Of short slices, the processor itself reads several at once.
-        let ahead = if self.slice < SHORT {
-            usize::MAX
-        } else {
-            AHEAD
-        };
-        let mut later = self.places.iter().skip(ahead);
-        for (row, &place) in self.places.iter().enumerate() {
-            if let Some(later) = later.next() {
-                let later = later.wrapping_sub(self.first);
-                if later < self.dest.len() {
-                    for line in (0..self.slice.min(AHEAD_BYTES)).step_by(LINE) {
-                        memory::prefetch(self.dest, later + line);
-                    }
-                }
-            }
-            let place = place.wrapping_sub(self.first);
-            if place < self.dest.len() {
-                each(&mut self.dest[place..][..self.slice], row);
-            }
-        }
-    }
-
-    /// Replaces the elements of the slice of each row, or the components of complex numbers that are combined component by
-    /// component, by what `combine` makes of their bytes and those of the update.
-    pub(super) fn combine<const N: usize>(self, combine: impl Fn([u8; N], [u8; N]) -> [u8; N]) {
-        let (updates, bytes) = (self.updates, self.slice);
-        if bytes == N {
-            // Without a loop over elements.
-            let (updates, _) = updates.as_chunks::<N>();
-            return self.each(|slice, row| {
-                let (slice, _) = slice.as_chunks_mut::<N>();
-                slice[0] = combine(slice[0], updates[row]);
-            });
-        }
-        self.each(|slice, row| {
-            let (slice, _) = slice.as_chunks_mut::<N>();
-            let (updates, _) = updates[row * bytes..][..bytes].as_chunks::<N>();
-            for (old, update) in slice.iter_mut().zip(updates) {
-                *old = combine(*old, *update);
-            }
-        });
-    }
-}
-
-impl CopyTask for Share<'_> {
-    fn run(self, kernel: impl CopyKernel) {
-        let updates = self.updates;
-        self.each(|slice, row| {
-            kernel
-                .copy(updates, row * kernel.bytes(), slice)
-                .expect("there is an update for each row");
-        });
-    }
 }

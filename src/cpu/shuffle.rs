@@ -12,7 +12,7 @@
 //! out when the program runs. Without them, pieces are copied one by one.
 
 use super::{
-    kernel::Kernel,
+    fixed_copy::with_copy_kernel,
     memory::{self, LINE},
     rows::{Axis, PieceRows, along},
 };
@@ -293,8 +293,7 @@ impl Shuffle {
                 }
                 if !dest.is_empty() {
                     let at = if DOWN { at } else { from + below };
-                    let copies = Kernel::Copy { bytes: piece };
-                    copies.rows(source, at, inner, pitch, dest);
+                    with_copy_kernel(piece, PieceRows::of(source, at, inner, pitch, dest));
                 }
             },
         );
@@ -370,85 +369,4 @@ fn union<const N: usize>(
 #[expect(clippy::cast_possible_truncation, reason = "vectors have 16 bytes")]
 fn index(byte: usize) -> u8 {
     byte as u8
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Moves blocks by shuffles, if they can, to where copies of single pieces go. Returns whether they can.
-    fn moves(source: &[u8], piece: usize, row: Axis, block: Axis, at: usize) -> bool {
-        let kernel = Kernel::of_block(piece, row, block);
-        if matches!(kernel, Kernel::Copy { .. }) {
-            return false;
-        }
-        let mut dest = vec![0; block.size * row.size * piece];
-        kernel.rows(source, at, row, block.stride, &mut dest);
-        for (number, moved) in dest.chunks(piece).enumerate() {
-            let from = along(at, block.stride, number / row.size);
-            let from = along(from, row.stride, number % row.size);
-            assert_eq!(
-                moved,
-                &source[from..][..piece],
-                "{number} of {piece}, {row:?}, {block:?}"
-            );
-        }
-        true
-    }
-
-    fn source() -> Vec<u8> {
-        (0..=255).cycle().take(20_000).collect()
-    }
-
-    fn axis(size: usize, stride: isize) -> Axis {
-        Axis { size, stride }
-    }
-
-    /// Long rows of every size, distance and direction, wherever they begin or end in the source.
-    #[test]
-    fn near_pieces_go_where_copies_go() {
-        let (source, mut moved) = (source(), 0);
-        for piece in 1..=8 {
-            for stride in (-64_isize..=64).filter(|stride| *stride != 0) {
-                for size in [4, 16, 17, 33, 61] {
-                    let span = (size - 1) * stride.unsigned_abs();
-                    for low in [0, 3, source.len() - span - piece] {
-                        let at = if stride < 0 { low + span } else { low };
-                        moved +=
-                            usize::from(moves(&source, piece, axis(size, stride), Axis::ONE, at));
-                    }
-                }
-            }
-        }
-        assert!(SHUFFLES.is_none() || moved > 1000, "{moved}");
-    }
-
-    /// Blocks of short rows, and planes that become the channels of pixels, in both directions.
-    #[test]
-    fn blocks_go_where_copies_go() {
-        let (source, mut moved) = (source(), 0);
-        for (piece, size) in [
-            (1_isize, 2_usize),
-            (1, 3),
-            (1, 4),
-            (1, 7),
-            (2, 3),
-            (2, 8),
-            (3, 2),
-            (4, 3),
-            (8, 2),
-        ] {
-            let row = piece * size.cast_signed();
-            let near = [(-1, 1), (-1, -1), (1, 2), (2, 2), (-2, 3), (3, -4), (-1, 9)];
-            let near = near.map(|(apart, pitch)| (apart * piece, pitch * row));
-            let planes = [(700, piece), (-701, piece), (333, -piece), (16, piece)];
-            for (apart, pitch) in near.into_iter().chain(planes) {
-                for rows in [16, 17, 32, 47] {
-                    let (row, block) = (axis(size, apart), axis(rows, pitch));
-                    moved += usize::from(moves(&source, piece.unsigned_abs(), row, block, 10_000));
-                }
-            }
-        }
-        assert!(SHUFFLES.is_none() || moved > 120, "{moved}");
-    }
 }

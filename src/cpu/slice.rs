@@ -1,18 +1,14 @@
-//! Slices: loops over rows of pieces, blocks of rows, groups of blocks, and the axes outside of groups.
+//! Slices: loops over rows of pieces, blocks of rows and groups of blocks, and the axes outside of groups.
 //!
 //! | level | content | loop |
 //! |---|---|---|
 //! | piece | bytes that are contiguous in the source | a copy of fixed size, or `memcpy` |
 //! | row | pieces at a constant distance | the kernel |
 //! | block | rows at a constant distance | the kernel |
-//! | group | blocks that the processor reads as one stream (see [`continues`]); otherwise one block | the kernel |
+//! | group | blocks at a constant distance | the kernel |
 //! | result | all groups | `groups`, which calls itself at each position of an outer axis |
 //!
-//! The kernel runs the innermost axes, so that a short row does not cost a call of its own.
-//!
-//! Between groups, waiting for memory takes longer than calling the kernel. The processor prefetches along a stream of
-//! cache lines, towards higher or lower addresses. A jump ends the stream, and starting the next stream takes several
-//! cache misses. So the axes outside of groups are walked in the direction in which the groups are read.
+//! The kernel runs the innermost axes, so that short rows and small blocks do not cost a call of their own.
 
 use super::{
     Dest,
@@ -20,7 +16,7 @@ use super::{
     kernel::Kernel,
     memory::NewMemory,
     odometer::Odometer,
-    rows::{Axis, PieceRows, along, split_pieces},
+    rows::{Axis, PieceRows, along, split, split_pieces},
     threads::{self, Threads},
     transpose::Tiles,
 };
@@ -28,10 +24,6 @@ use crate::{
     text::counted,
     walk::{Dim, Walk},
 };
-
-/// The number of bytes by which reads may go back or skip ahead without ending the processor's prefetch stream: four
-/// cache lines.
-const PREFETCH_SLACK: usize = 256;
 
 /// The loops of a slice.
 #[derive(Clone, Copy)]
@@ -51,11 +43,6 @@ pub(super) struct LoopNest<'a> {
     rows: &'a [Dim],
     /// The dimensions outside of groups.
     outer: &'a [Dim],
-    /// Whether the blocks of a group, or the rows of a single block, are read towards higher addresses.
-    up: bool,
-    /// Whether the outer axes are walked in the direction in which groups are read, rather than in the order of the
-    /// result.
-    follows_memory_order: bool,
     pub(super) kernel: Kernel,
     /// The tiles that replace the loops of a transposed slice. `None` if the slice is not transposed, or if tiles do
     /// not help.
@@ -92,19 +79,8 @@ impl<'a> LoopNest<'a> {
     #[inline]
     pub(super) fn along(unit: usize, piece: usize, row: Axis, dims: &'a [Dim]) -> Self {
         let (block, outer) = split(unit, dims);
-        let (group, outer) = match split(unit, outer) {
-            (group, outer) if continues(group, block, span(row) + piece) => (group, outer),
-            _ => (Axis::ONE, outer),
-        };
+        let (group, outer) = split(unit, outer);
         let kernel = Kernel::of_block(piece, row, block);
-        let leading = if group.size > 1 { group } else { block };
-        let up = leading.stride >= 0;
-        // If long rows are read against the direction of their group, every row ends the stream, whichever way the
-        // outer axes are walked. The outer axes are then walked in the order of the result. Shuffles read towards
-        // higher addresses for either sign of `row.stride`.
-        let follows_memory_order = span(row) <= PREFETCH_SLACK
-            || (row.stride >= 0) == up
-            || matches!(kernel, Kernel::Shuffle(_));
         Self {
             unit,
             offset: 0,
@@ -114,8 +90,6 @@ impl<'a> LoopNest<'a> {
             group,
             rows: dims,
             outer,
-            up,
-            follows_memory_order,
             kernel,
             tiles: None,
         }
@@ -129,7 +103,7 @@ impl<'a> LoopNest<'a> {
             // A part of a tile takes as long as the tile.
             let all = dest.all();
             if threads > 1 && tiles.bytes() == all.len() {
-                return tiles.run(source, self.offset, all, threads);
+                return tiles.run(source, self.offset, all, threads, self.lanes());
             }
             dest = all.into();
         }
@@ -195,7 +169,7 @@ impl<'a> LoopNest<'a> {
     /// move them.
     pub(super) fn pieces(&self, bytes: usize) -> usize {
         match self.kernel {
-            Kernel::Shuffle(_) => 0,
+            Kernel::Shuffle(_) | Kernel::Every { .. } => 0,
             Kernel::Copy { .. } => bytes / self.piece,
         }
     }
@@ -204,7 +178,7 @@ impl<'a> LoopNest<'a> {
     /// the source.
     pub(super) fn part(&self, source: &[u8], at: usize, first: usize, dest: &mut [u8]) {
         if let Some(tiles) = &self.tiles {
-            return tiles.part(source, at, first, dest);
+            return tiles.part(source, at, first, dest, self.lanes());
         }
         if self.outer.is_empty() && dest.len() == self.group_bytes() {
             return self.blocks(source, at, self.group, dest);
@@ -246,18 +220,20 @@ impl<'a> LoopNest<'a> {
                 at = at.wrapping_add_signed(stride);
             }
         }
-        let each = |at, part: &mut [u8]| {
+        for part in rest.chunks_mut(bytes) {
             self.groups(source, (inner, bytes), at, 0, part);
-        };
-        if self.follows_memory_order && (stride >= 0) != self.up {
-            for (i, part) in rest.chunks_mut(bytes).enumerate().rev() {
-                each(along(at, stride, i), part);
-            }
-        } else {
-            for part in rest.chunks_mut(bytes) {
-                each(at, part);
-                at = at.wrapping_add_signed(stride);
-            }
+            at = at.wrapping_add_signed(stride);
+        }
+    }
+
+    /// The loop for a part of a lane of tiles: from a byte of the source, and from a byte of the lane on.
+    fn lanes(&self) -> impl Fn(&[u8], usize, usize, &mut [u8]) + Sync + Copy + use<'a> {
+        let Self {
+            unit, piece, row, ..
+        } = *self;
+        let between = self.tiles.map_or(self.rows, |tiles| tiles.between);
+        move |source, at, skip, dest| {
+            Self::along(unit, piece, row, between).part(source, at, skip, dest);
         }
     }
 
@@ -305,26 +281,4 @@ impl<'a> LoopNest<'a> {
             self.some(inner, source, at, 0, tail);
         }
     }
-}
-
-/// Whether the processor reads the blocks at the positions of `group` as one stream. A block has a row at each position
-/// of `block`, and a row reaches over `row_bytes` bytes of the source. Strides are in bytes.
-fn continues(group: Axis, block: Axis, row_bytes: usize) -> bool {
-    let stride = group.stride.unsigned_abs();
-    let onwards = (group.stride >= 0) == (block.stride >= 0);
-    stride <= PREFETCH_SLACK || onwards && stride <= span(block) + row_bytes + PREFETCH_SLACK
-}
-
-/// Returns the innermost dimension in bytes, and the other dimensions as they are. Without dimensions, returns
-/// [`Axis::ONE`] and no others.
-pub(super) fn split(unit: usize, dims: &[Dim]) -> (Axis, &[Dim]) {
-    match dims.split_last() {
-        Some((last, outer)) => (Axis::of(unit, last), outer),
-        None => (Axis::ONE, dims),
-    }
-}
-
-/// The distance in the source from the first position of an axis to the last, in the unit of the stride.
-fn span(axis: Axis) -> usize {
-    (axis.size - 1) * axis.stride.unsigned_abs()
 }

@@ -17,14 +17,47 @@
 //! ```
 
 use super::{
+    fixed_copy::{CopyKernel, CopyTask},
     kernel::Kernel,
     memory::{self, LINE, Lines},
     rows::{Axis, along},
     shuffle::{Shuffles, VECTOR},
-    transpose::Tile,
 };
 use fearless_simd::{prelude::*, u8x16, u16x8, u32x4, u64x2};
 use std::mem;
+
+/// Pieces of several lanes: for each lane, `count` pieces of each of `rows` rows along `row`. The pieces of the first lane begin
+/// at byte `at` of the source. The pieces of the other lanes follow along `near`.
+pub(super) struct Tile<'a, 'd> {
+    pub(super) near: Axis,
+    pub(super) row: Axis,
+    pub(super) source: &'a [u8],
+    pub(super) at: usize,
+    pub(super) count: usize,
+    /// 1, or the number of whole rows that together reach over few bytes of the source.
+    pub(super) rows: usize,
+    /// What is left of each lane. It becomes shorter as pieces are written.
+    pub(super) lanes: &'a mut [&'d mut [u8]],
+}
+
+/// Moves pieces across the lanes, in the order in which they lie along the near axis, so that the source is read as one
+/// stream.
+impl CopyTask for Tile<'_, '_> {
+    fn run(self, kernel: impl CopyKernel) {
+        let mut at = self.at;
+        for _ in 0..self.count {
+            let mut from = at;
+            for lane in &mut *self.lanes {
+                let (piece, rest) = mem::take(lane).split_at_mut(kernel.bytes());
+                let copied = kernel.copy(self.source, from, piece);
+                copied.expect("a plan's pieces lie within its source");
+                *lane = rest;
+                from = from.wrapping_add_signed(self.near.stride);
+            }
+            at = at.wrapping_add_signed(self.row.stride);
+        }
+    }
+}
 
 /// What moves tiles of pieces of `N` bytes. `M` of them fill a vector, `R` a cache line, and `C` the part of a source row
 /// that is read at once.
@@ -67,7 +100,9 @@ impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, 
         let together = near.stride == N.cast_signed();
         let below = along(0, pitch, R);
         let reach = near.size * near.stride.unsigned_abs();
-        let low = if near.stride < 0 { reach - N } else { 0 };
+        // Pieces may overlap, so that they are nearer to each other than they are long.
+        let apart = near.stride.unsigned_abs();
+        let low = if near.stride < 0 { reach - apart } else { 0 };
         for row in rows {
             // The row of the next square.
             let next = at.wrapping_add(below).wrapping_sub(low);
@@ -108,7 +143,7 @@ impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, 
     #[inline(never)]
     fn move_tile<'d>(&mut self, tile: Tile<'_, 'd>, lines: &mut Lines<'d>) {
         let Tile { source, count, .. } = tile;
-        let (near, row) = (tile.tiles.near, tile.tiles.row);
+        let (near, row) = (tile.near, tile.row);
         // If the bytes to write in the first lane do not begin at a cache line, the first square has fewer source rows, so
         // that the next one begins at a cache line.
         let ahead = tile.lanes[0].as_ptr().addr().wrapping_neg() % LINE / N;
@@ -214,13 +249,7 @@ fn zip<const N: usize>(a: u8x16<Shuffles>, b: u8x16<Shuffles>) -> [u8x16<Shuffle
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        cpu::{
-            shuffle::SHUFFLES,
-            transpose::{Tile, Tiles},
-        },
-        walk::Dim,
-    };
+    use crate::cpu::shuffle::SHUFFLES;
 
     /// Moves a tile of pieces of `N` bytes from every third column, or every column, into lanes that begin anywhere in a
     /// cache line.
@@ -246,21 +275,15 @@ mod tests {
                 size: many,
                 stride: apart * N.cast_signed(),
             };
-            let tiles = Tiles {
-                unit: N,
-                piece: N,
-                outer: &[],
-                near,
-                between: &[] as &[Dim],
-                row: axis(count, width),
-            };
+            let row = axis(count, width);
             let at = if apart < 0 { (many - 1) * N } else { 0 };
             let lane = count * N + 7;
             let mut dest = vec![0; skip + many * lane];
             let mut lanes: Vec<_> = dest[skip..].chunks_mut(lane).collect();
             memory::streaming(streams, |lines| {
                 let tile = Tile {
-                    tiles: &tiles,
+                    near,
+                    row,
                     source: &source,
                     at,
                     count,

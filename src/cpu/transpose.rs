@@ -15,14 +15,13 @@
 //! pixels, are moved lane by lane.
 
 use super::{
-    fixed_copy::{CopyKernel, CopyTask, with_copy_kernel},
+    fixed_copy::with_copy_kernel,
     kernel::Kernel,
     memory::{self, LINE, Lines, STREAMED},
     odometer::Odometer,
-    rows::{Axis, along, split_pieces},
+    rows::{Axis, along, split, split_pieces},
     shuffle::{SHUFFLES, VECTOR},
-    slice::{LoopNest, split},
-    square::squares,
+    square::{Tile, squares},
     threads,
 };
 use crate::walk::Dim;
@@ -42,70 +41,9 @@ pub(super) struct Tiles<'a> {
     pub(super) row: Axis,
 }
 
-/// Pieces of several lanes: for each lane, `count` pieces of each of `rows` rows. The pieces of the first lane begin at byte
-/// `at` of the source. The pieces of the other lanes follow along the near axis.
-pub(super) struct Tile<'a, 'd> {
-    pub(super) tiles: &'a Tiles<'a>,
-    pub(super) source: &'a [u8],
-    pub(super) at: usize,
-    pub(super) count: usize,
-    /// 1, or the number of whole rows that together reach over at most [`NEAR_PART`] bytes of the source.
-    pub(super) rows: usize,
-    /// What is left of each lane. It becomes shorter as pieces are written.
-    pub(super) lanes: &'a mut [&'d mut [u8]],
-}
-
 /// How many bytes of the source are spread over the lanes at a time, if the pieces of a row lie a few bytes apart: few
 /// enough to stay in the first-level cache until every lane has its pieces of them.
 const NEAR_PART: usize = 8 << 10;
-
-impl Tile<'_, '_> {
-    /// Moves rows lane by lane, with this kernel.
-    fn move_rows(self, kernel: Kernel) {
-        let Tile { tiles, source, .. } = self;
-        let some = match kernel {
-            Kernel::Copy { .. } => tiles.width() / tiles.piece,
-            Kernel::Shuffle(_) => NEAR_PART / tiles.row.stride.unsigned_abs(),
-        };
-        let some = some.max(1);
-        let (inner, _) = split(tiles.unit, tiles.between);
-        let mut begin = self.at;
-        for lanes in self.lanes.chunks_mut(tiles.columns()) {
-            for first in (0..self.count).step_by(some) {
-                let size = some.min(self.count - first);
-                let row = Axis { size, ..tiles.row };
-                let mut at = along(begin, row.stride, first);
-                for lane in lanes.iter_mut() {
-                    let bytes = self.rows * size * tiles.piece;
-                    let (dest, rest) = mem::take(lane).split_at_mut(bytes);
-                    kernel.rows(source, at, row, inner.stride, dest);
-                    *lane = rest;
-                    at = at.wrapping_add_signed(tiles.near.stride);
-                }
-            }
-            begin = along(begin, tiles.near.stride, lanes.len());
-        }
-    }
-}
-
-/// Moves pieces across the lanes, in the order in which they lie along the near axis, so that the source is read as one
-/// stream.
-impl CopyTask for Tile<'_, '_> {
-    fn run(self, kernel: impl CopyKernel) {
-        let mut at = self.at;
-        for _ in 0..self.count {
-            let mut from = at;
-            for lane in &mut *self.lanes {
-                let (piece, rest) = mem::take(lane).split_at_mut(kernel.bytes());
-                let copied = kernel.copy(self.source, from, piece);
-                copied.expect("a plan's pieces lie within its source");
-                *lane = rest;
-                from = from.wrapping_add_signed(self.tiles.near.stride);
-            }
-            at = at.wrapping_add_signed(self.tiles.row.stride);
-        }
-    }
-}
 
 /// The largest number of lanes across which pieces are moved. Each lane is a stream of writes: with 32 lanes of pieces of 96 and
 /// 200 bytes this was 0.88 and 0.85 times as fast as moving rows (AMD EPYC of family 25).
@@ -194,13 +132,20 @@ impl<'a> Tiles<'a> {
     }
 
     /// Writes the whole result to `dest` with `threads` threads. The first piece is at byte `at` of the source.
-    pub(super) fn run(&self, source: &[u8], at: usize, dest: &mut [u8], threads: usize) {
+    pub(super) fn run(
+        &self,
+        source: &[u8],
+        at: usize,
+        dest: &mut [u8],
+        threads: usize,
+        part_of_lane: impl Fn(&[u8], usize, usize, &mut [u8]) + Sync + Copy,
+    ) {
         let part = threads::part(dest.len(), threads);
         let lane = self.lane();
         let plane = lane * self.near.size;
         if plane <= part {
             return threads::spread(dest, plane, threads, |first, dest| {
-                self.part(source, at, first, dest);
+                self.part(source, at, first, dest, part_of_lane);
             });
         }
         // A band has the lanes of a whole number of tiles. Its number of bytes per lane is chosen so that the whole
@@ -259,13 +204,17 @@ impl<'a> Tiles<'a> {
 
     /// Writes `dest`, the part of the result that begins at byte `first`. The first piece of the whole result is at
     /// byte `at` of the source.
-    pub(super) fn part(&self, source: &[u8], at: usize, first: usize, dest: &mut [u8]) {
+    /// `part_of_lane` is the loop of a slice, without tiles, for what a part has of its first lane and of its last.
+    pub(super) fn part(
+        &self,
+        source: &[u8],
+        at: usize,
+        first: usize,
+        dest: &mut [u8],
+        part_of_lane: impl Fn(&[u8], usize, usize, &mut [u8]),
+    ) {
         let lane = self.lane();
         let plane = lane * self.near.size;
-        let part_of_lane = |at, skip, dest: &mut [u8]| {
-            let nest = LoopNest::along(self.unit, self.piece, self.row, self.between);
-            nest.part(source, at, skip, dest);
-        };
         let mut skip = first % plane;
         let mut rest = dest;
         for at in self.planes(at, first / plane) {
@@ -274,7 +223,7 @@ impl<'a> Tiles<'a> {
             let mut at = along(at, self.near.stride, skip / lane);
             let [head, whole, tail] = split_pieces(lane, skip, part);
             if !head.is_empty() {
-                part_of_lane(at, skip % lane, head);
+                part_of_lane(source, at, skip % lane, head);
                 at = at.wrapping_add_signed(self.near.stride);
             }
             let band = Band {
@@ -285,7 +234,7 @@ impl<'a> Tiles<'a> {
             at = along(at, self.near.stride, band.lanes.len());
             self.band(source, band);
             if !tail.is_empty() {
-                part_of_lane(at, 0, tail);
+                part_of_lane(source, at, 0, tail);
             }
             skip = 0;
             if rest.is_empty() {
@@ -309,7 +258,33 @@ impl<'a> Tiles<'a> {
             (piece, _) if is_far && self.goes_across() => {
                 self.lanes(source, band, |tile, _| with_copy_kernel(piece, tile));
             }
-            _ => self.lanes(source, band, |tile, _| tile.move_rows(kernel)),
+            _ => self.lanes(source, band, |tile, _| self.move_rows(kernel, tile)),
+        }
+    }
+
+    /// Moves the rows of a tile lane by lane, with this kernel.
+    fn move_rows(&self, kernel: Kernel, tile: Tile<'_, '_>) {
+        let some = match kernel {
+            Kernel::Copy { .. } | Kernel::Every { .. } => self.width() / self.piece,
+            Kernel::Shuffle(_) => NEAR_PART / self.row.stride.unsigned_abs(),
+        };
+        let some = some.max(1);
+        let (inner, _) = split(self.unit, self.between);
+        let mut begin = tile.at;
+        for lanes in tile.lanes.chunks_mut(self.columns()) {
+            for first in (0..tile.count).step_by(some) {
+                let size = some.min(tile.count - first);
+                let row = Axis { size, ..self.row };
+                let mut at = along(begin, row.stride, first);
+                for lane in lanes.iter_mut() {
+                    let bytes = tile.rows * size * self.piece;
+                    let (dest, rest) = mem::take(lane).split_at_mut(bytes);
+                    kernel.rows(tile.source, at, row, inner.stride, dest);
+                    *lane = rest;
+                    at = at.wrapping_add_signed(self.near.stride);
+                }
+            }
+            begin = along(begin, self.near.stride, lanes.len());
         }
     }
 
@@ -330,7 +305,7 @@ impl<'a> Tiles<'a> {
         let mut places = Odometer::at(self.between, |dim| dim.from, row);
         let (inner, _) = split(self.unit, self.between);
         let most = match Kernel::of(self.piece, self.row) {
-            Kernel::Copy { .. } => 1,
+            Kernel::Copy { .. } | Kernel::Every { .. } => 1,
             Kernel::Shuffle(_) => NEAR_PART / (self.row.size * self.row.stride.unsigned_abs()),
         };
         memory::streaming(self.bytes() >= STREAMED, |lines| {
@@ -344,7 +319,8 @@ impl<'a> Tiles<'a> {
                 row += rows;
                 move_tile(
                     Tile {
-                        tiles: self,
+                        near: self.near,
+                        row: self.row,
                         source,
                         at: along(at, self.row.stride, skip),
                         count: (self.row.size - skip).min(left),

@@ -19,7 +19,7 @@ impl ArgumentError {
     /// |---|---|
     /// | all | `arguments`, `dest_mismatch`, `device_mismatch`, `dtype`, `dtype_mismatch`, `index_dtype`, `steps`, `unused_option` |
     /// | slices | `axis`, `axis_twice`, `dy_shape`, `mask`, `multiple_ellipses`, `onnx_lengths`, `scalar_input`, `shrink_out_of_range`, `shrink_stride`, `slice_begin`, `slice_size`, `slice_vectors`, `spec_vectors`, `stride_zero`, `too_many_specs` |
-    /// | views and parts | `box`, `broadcast`, `dest_shape`, `in_place`, `into_view`, `no_parts`, `permutation`, `plan_argument`, `repeats`, `reshape` |
+    /// | views and parts | `axis`, `box`, `broadcast`, `dest_shape`, `in_place`, `into_view`, `no_parts`, `outside`, `permutation`, `plan_argument`, `repeats`, `reshape`, `reshape_strides`, `strides`, `undecided`, `windows` |
     /// | concat, stack, split, pad, roll, tile, repeat | `array_shape`, `axis`, `constant`, `entries`, `no_arrays`, `padding`, `pieces`, `shifts`, `split_sizes` |
     /// | index expressions with arrays | `array_shapes`, `mask_shape`, `outer_rank`, `position`, `values` |
     /// | gathers | `axis`, `batch_dims`, `batch_shape`, `elements_shape`, `empty_params`, `index_depth`, `indices_rank`, `params_rank` |

@@ -28,12 +28,15 @@ pub(crate) fn count(count: usize, values: usize) -> Error {
     )
 }
 
-/// A mask of another type than bool and u8.
-pub(crate) fn dtype(found: DType) -> Error {
-    argument!(
-        "mask_dtype",
-        "the mask is {found}, but must be bool or u8: compare it with zero first"
-    )
+/// Fails if arrays of this type are no masks.
+pub(crate) fn check(found: DType) -> Result<(), Error> {
+    match found {
+        DType::Bool | DType::U8 => Ok(()),
+        _ => Err(argument!(
+            "mask_dtype",
+            "the mask is {found}, but must be bool or u8: compare it with zero first"
+        )),
+    }
 }
 
 /// A type that does not hold all positions.

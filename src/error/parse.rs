@@ -17,11 +17,6 @@ impl ParseError {
     pub fn position(&self) -> usize {
         self.position
     }
-
-    /// The message, without position and text.
-    pub fn problem(&self) -> &str {
-        &self.problem
-    }
 }
 
 /// The largest number of characters of the text that are displayed.

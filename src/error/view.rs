@@ -1,6 +1,6 @@
 //! Errors of views.
 
-use super::{Error, argument};
+use super::{Error, argument, axes::Axes};
 use crate::text::Shape;
 use std::ops::Range;
 
@@ -60,12 +60,99 @@ pub(crate) fn input(argument: &str, found: &[usize], needed: &[usize]) -> Error 
     )
 }
 
-/// A destination that was broadcast.
+/// A destination that selects an element twice.
 pub(crate) fn repeats(shape: &[usize]) -> Error {
     argument!(
         "repeats",
-        "the destination, a view of shape {}, selects elements several times: write to a view that was not broadcast",
+        "the destination, a view of shape {}, selects elements several times: write to a view without broadcasts and without \
+         strides that lead to one element on several ways",
         Shape(shape)
+    )
+}
+
+/// A destination of which a bounded search did not find out whether it selects an element twice.
+pub(crate) fn undecided(shape: &[usize], strides: &[isize]) -> Error {
+    argument!(
+        "undecided",
+        "whether the destination, a view of shape {} with strides {strides:?}, selects elements several times takes too long \
+         to find out: write to a view in which each stride is larger than all smaller ones reach together",
+        Shape(shape)
+    )
+}
+
+/// Strides that are more or fewer than the dimensions.
+pub(crate) fn strides(shape: &[usize], strides: &[isize]) -> Error {
+    argument!(
+        "strides",
+        "there are {} strides, {strides:?}, but shape {} has {}: pass one for each dimension",
+        strides.len(),
+        Shape(shape),
+        shape.len()
+    )
+}
+
+/// A view that reaches outside of its memory: from the lowest to the highest of `reached`, or by the offset of an empty view.
+pub(crate) fn outside(
+    shape: &[usize],
+    strides: &[isize],
+    offset: usize,
+    elements: usize,
+    reached: Option<[i128; 2]>,
+) -> Error {
+    let reaches = match reached {
+        Some([low, high]) => format!("reaches from element {low} to {high}"),
+        None => format!("begins at element {offset}"),
+    };
+    argument!(
+        "outside",
+        "a view of shape {} with strides {strides:?} and offset {offset} {reaches}, outside of memory of {elements} elements: \
+         strides and offset count elements, not bytes",
+        Shape(shape)
+    )
+}
+
+/// Windows that do not fit their axis.
+pub(crate) fn windows(
+    size: usize,
+    step: usize,
+    axis: isize,
+    shape: &[usize],
+    most: usize,
+) -> Error {
+    argument!(
+        "windows",
+        "windows of size {size} and step {step} do not fit axis {axis} of {}: the size must be from 1 to {most}, and the step \
+         1 or more",
+        Shape(shape)
+    )
+}
+
+/// An axis that a view does not have.
+pub(crate) fn axis(axis: isize, rank: usize) -> Error {
+    argument!(
+        "axis",
+        "axis {axis} is out of range: the view {}",
+        Axes(rank)
+    )
+}
+
+/// A shape whose number of elements is not that of the view.
+pub(crate) fn reshape_view(from: &[usize], to: &[usize]) -> Error {
+    argument!(
+        "reshape",
+        "a view of shape {} cannot be reshaped to {}: both must have equally many elements",
+        Shape(from),
+        Shape(to)
+    )
+}
+
+/// A shape for which the elements of a view must be copied.
+pub(crate) fn reshape_strides(from: &[usize], strides: &[isize], to: &[usize]) -> Error {
+    argument!(
+        "reshape_strides",
+        "no strides give a view of shape {} with strides {strides:?} the shape {}: copy it first, by Plan::contiguous",
+        Shape(from),
+        Shape(to)
     )
 }
 

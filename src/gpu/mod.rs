@@ -100,14 +100,6 @@ impl Gpu {
         })
     }
 
-    /// The same device, which keeps few pipelines, for tests that make very many.
-    #[cfg(feature = "test-seams")]
-    #[doc(hidden)]
-    #[must_use]
-    pub fn with_few_pipelines(&self) -> Self {
-        self.with(Engine::keep_few_pipelines)
-    }
-
     /// The same device, which compiles pipelines for the numbers of each walk, however few units it has, so that tests
     /// with small data run what moves large data.
     #[cfg(feature = "test-seams")]
@@ -186,7 +178,7 @@ impl Gpu {
     /// - On the host, the dispatches of plans that were recorded recently.
     ///
     /// Compiled pipelines stay, since compiling them again takes longer than most work. Ordinary programs use tens of
-    /// pipelines, and a device keeps at most 256.
+    /// pipelines, and a device keeps at most 128.
     pub fn trim(&self) {
         self.opened().shared.pool.clear();
         self.engine.trim();

@@ -7,7 +7,7 @@ use super::{
     Gpu,
     engine::{argument::Argument, commands::Target, record::Arguments},
 };
-use crate::{Error, Pending, Plan, Report, error};
+use crate::{Error, Pending, Plan, Report, plan::check_number};
 use wgpu::{BufferSlice, CommandEncoder, ComputePass};
 
 /// What plans are recorded into: a `wgpu::CommandEncoder` of which no pass is open, or an open `wgpu::ComputePass`.
@@ -117,14 +117,8 @@ impl Gpu {
         outputs: &[BufferSlice<'_>],
     ) -> Result<Pending<Report>, Error> {
         let (from, to) = (plan.inputs(), plan.outputs());
-        for (of, found, needed) in [
-            ("inputs", inputs.len(), from.len()),
-            ("outputs", outputs.len(), to.len()),
-        ] {
-            if found != needed {
-                return Err(error::value::arguments(of, found, needed));
-            }
-        }
+        check_number("inputs", inputs.len(), from.len())?;
+        check_number("outputs", outputs.len(), to.len())?;
         let from = from.iter().zip(inputs);
         let from = from.map(|(of, buffer)| Argument::of(of.name, *buffer, of.bytes()));
         let to = to.iter().zip(outputs);

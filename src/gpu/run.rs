@@ -17,6 +17,7 @@ impl Gpu {
         outputs: &[(DeviceBytes, bool)],
         copied: usize,
     ) -> Result<(Vec<DeviceBytes>, Pending<Report>), Error> {
+        let plan = &*plan.with_types(|input| types.get(input).copied())?;
         let (made, _) = self.opened().submit(plan.name(), |encoder| {
             let changeable = |(output, in_place): &(DeviceBytes, bool)| {
                 self.opened().changeable(encoder, output, *in_place)

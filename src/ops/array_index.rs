@@ -21,7 +21,7 @@ use crate::{
     element::zeroed,
     error,
     moves::{IndexTensor, Move, Operation},
-    plan::{Input, Operand, Output, Steps},
+    plan::{ArraySpec, Operand, Steps},
     shape,
     spec::{IndexItem, IndexSpec, SliceItem},
 };
@@ -36,6 +36,9 @@ struct Entry {
     positions: Vec<i64>,
     shape: Vec<usize>,
 }
+
+/// A dimension of a view, and positions in it.
+type Column = (usize, Vec<i64>);
 
 /// What the entries of an expression select.
 struct Selection {
@@ -74,9 +77,8 @@ impl Plan {
     /// arrays are not checked if nothing is selected because another array is empty.
     pub fn index(x: impl IntoView, spec: &IndexSpec, dtype: DType) -> Result<Self, Error> {
         let x = x.into_view()?;
-        let is_array = |item: &IndexItem| !matches!(item, IndexItem::Slice(_));
-        let has_arrays = spec.items().iter().any(is_array);
-        let selection = x.selection(spec, has_arrays && !spec.is_outer())?;
+        let has_arrays = has_arrays(spec);
+        let selection = x.selection(spec)?;
         match (has_arrays, spec.is_outer()) {
             (false, _) => Ok(Self::from_view(Move::of_view(selection.view, dtype), &x)),
             (true, false) => selection.together(&x, dtype),
@@ -85,9 +87,97 @@ impl Plan {
     }
 }
 
+fn has_arrays(spec: &IndexSpec) -> bool {
+    let is_array = |item: &IndexItem| !matches!(item, IndexItem::Slice(_));
+    spec.items().iter().any(is_array)
+}
+
+/// Where the elements are that an expression selects.
+pub(super) struct Places {
+    /// The shape of the selection.
+    pub(super) shape: Vec<usize>,
+    /// The elements as a view, if the expression has no arrays.
+    pub(super) view: Option<View>,
+    /// The first element of the view that the arrays select from.
+    pub(super) offset: usize,
+    /// The parts of an element's distance from there. All combinations, the last part first, are the elements of the
+    /// selection in row-major order.
+    pub(super) parts: Vec<Part>,
+}
+
+pub(super) enum Part {
+    /// A dimension of so many positions, this far apart.
+    Dim(usize, isize),
+    /// The distances that arrays select.
+    List(Vec<isize>),
+}
+
 impl View {
-    /// Applies the slices of an expression. `singles` says whether single positions count as arrays.
-    fn selection(&self, spec: &IndexSpec, singles: bool) -> Result<Selection, Error> {
+    /// Where the elements are that an expression selects.
+    pub(super) fn places(&self, spec: &IndexSpec) -> Result<Places, Error> {
+        let selection = self.selection(spec)?;
+        let dim = |view: &Self, at: usize| Part::Dim(view.shape[at], view.strides[at]);
+        // Sizes and distances within an array are far below 2^63.
+        let distance =
+            |position: i64, stride: isize| isize::try_from(position).unwrap_or(0) * stride;
+        let offset = selection.view.offset;
+        if !has_arrays(spec) {
+            let view = selection.view;
+            return Ok(Places {
+                shape: view.shape.clone(),
+                parts: (0..view.shape.len()).map(|at| dim(&view, at)).collect(),
+                view: Some(view),
+                offset,
+            });
+        }
+        if spec.is_outer() {
+            let outer = selection.outer()?;
+            let view = &outer.view;
+            let part = |at| match outer.lists.iter().find(|list| list.0 == at) {
+                None => dim(view, at),
+                Some((_, list)) => {
+                    let stride = view.strides[at];
+                    Part::List(list.iter().map(|&at| distance(at, stride)).collect())
+                }
+            };
+            return Ok(Places {
+                shape: outer.shape()?,
+                view: None,
+                offset,
+                parts: (0..view.shape.len()).map(part).collect(),
+            });
+        }
+        let (sizes, columns) = selection.columns()?;
+        let view = &selection.view;
+        let mut list = zeroed(shape::elements(&sizes)?)?;
+        for (at, positions) in &columns {
+            for (sum, &position) in list.iter_mut().zip(positions) {
+                *sum += distance(position, view.strides[*at]);
+            }
+        }
+        let kept: Vec<usize> = selection.kept(&columns).collect();
+        let (before, after) = kept.split_at(selection.before);
+        let size = |&at: &usize| view.shape[at];
+        let shape: Vec<usize> = before
+            .iter()
+            .map(size)
+            .chain(sizes)
+            .chain(after.iter().map(size))
+            .collect();
+        shape::elements(&shape)?;
+        let before = before.iter().map(|&at| dim(view, at));
+        let after = after.iter().map(|&at| dim(view, at));
+        Ok(Places {
+            shape,
+            view: None,
+            offset,
+            parts: before.chain([Part::List(list)]).chain(after).collect(),
+        })
+    }
+
+    /// Applies the slices of an expression. Next to arrays that walk together, single positions count as arrays.
+    fn selection(&self, spec: &IndexSpec) -> Result<Selection, Error> {
+        let singles = has_arrays(spec) && !spec.is_outer();
         let mut items = Vec::new();
         for (item, entry) in spec.items().iter().enumerate() {
             match entry {
@@ -173,8 +263,9 @@ impl View {
 }
 
 impl Selection {
-    /// The gather of arrays that walk together.
-    fn together(self, x: &View, dtype: DType) -> Result<Plan, Error> {
+    /// The shape to which arrays that walk together are broadcast, and their positions, each with the dimension of the view
+    /// that it is in.
+    fn columns(&self) -> Result<(Vec<usize>, Vec<Column>), Error> {
         let mut sizes = Vec::new();
         for entry in &self.entries {
             let (item, found) = (entry.item, &entry.shape);
@@ -182,32 +273,46 @@ impl Selection {
                 .ok_or_else(|| error::index::array_shapes(item, found, &sizes))?;
         }
         let count = shape::elements(&sizes)?;
-        let columns = self.entries.iter().filter_map(|e| Some((e, e.dim?)));
-        let columns: Vec<_> = columns.collect();
-        let mut tuples = zeroed(count.saturating_mul(columns.len()))?;
-        let mut coordinates = Vec::new();
-        for (column, &(entry, [axis, at])) in columns.iter().enumerate() {
-            let size = self.view.shape[at];
+        let mut columns = Vec::new();
+        for entry in &self.entries {
+            let Some([axis, at]) = entry.dim else {
+                continue;
+            };
             let mut positions = zeroed(count)?;
             let broadcast = View::whole(&entry.shape).broadcast_to(&sizes)?;
             let (from, to) = (&entry.positions, bytemuck::cast_slice_mut(&mut positions));
-            let dest = Dest::Old(to);
-            broadcast.copy(
-                DType::I64,
-                bytemuck::cast_slice(from),
-                dest,
-                Threads::default(),
-            );
-            for (tuple, found) in tuples.chunks_exact_mut(columns.len()).zip(positions) {
-                tuple[column] = position(entry.item, found, axis, size)?;
+            let (from, to) = (bytemuck::cast_slice(from), Dest::Old(to));
+            broadcast.copy(DType::I64, from, to, Threads::default());
+            for found in &mut positions {
+                *found = position(entry.item, *found, axis, self.view.shape[at])?;
             }
-            coordinates.extend(indexed(&self.view, at..at + 1, column));
+            columns.push((at, positions));
         }
-        let is_indexed = |at: &usize| columns.iter().any(|(_, [_, indexed])| indexed == at);
-        let dims: Vec<_> = (0..self.view.shape.len())
-            .filter(|at| !is_indexed(at))
-            .flat_map(|at| kept(&self.view, at..at + 1))
-            .collect();
+        Ok((sizes, columns))
+    }
+
+    /// The dimensions of the view that no array indexes.
+    fn kept(&self, columns: &[Column]) -> impl Iterator<Item = usize> {
+        let is_indexed = |at: usize| columns.iter().any(|(indexed, _)| *indexed == at);
+        (0..self.view.shape.len()).filter(move |&at| !is_indexed(at))
+    }
+
+    /// The gather of arrays that walk together.
+    fn together(self, x: &View, dtype: DType) -> Result<Plan, Error> {
+        let (sizes, columns) = self.columns()?;
+        let count = shape::elements(&sizes)?;
+        let mut tuples = zeroed(count.saturating_mul(columns.len()))?;
+        let mut coordinates = Vec::new();
+        for (column, (at, positions)) in columns.iter().enumerate() {
+            for (tuple, &position) in tuples.chunks_exact_mut(columns.len()).zip(positions) {
+                tuple[column] = position;
+            }
+            coordinates.extend(indexed(&self.view, *at..at + 1, column));
+        }
+        let dims = self
+            .kept(&columns)
+            .flat_map(|at| kept(&self.view, at..at + 1));
+        let dims: Vec<_> = dims.collect();
         let (before, after) = dims.split_at(self.before);
         let dims = before
             .iter()
@@ -227,10 +332,10 @@ impl Selection {
             indices,
             dtype,
         )?;
-        let input = Input::new("x", x, dtype);
-        let output = Output::new(&gather.shape, dtype);
+        let input = ArraySpec::new("x", x, dtype);
+        let output = ArraySpec::result(&gather.shape, dtype);
         let mut plan = Steps::new(Operation::Named("array_index"), vec![input], output);
-        plan.gather_at(gather, &tuples, Operand::Input(0), Operand::Output(0))?;
+        plan.push_at(gather, &tuples, Operand::Input(0), Operand::Output(0))?;
         Ok(plan.plan())
     }
 
@@ -259,8 +364,8 @@ impl Selection {
 impl Outer {
     /// A gather for each list, along its dimension, through memory between them. The CPU does all at once.
     fn plan(self, x: &View, dtype: DType) -> Result<Plan, Error> {
-        let input = Input::new("x", x, dtype);
-        let output = Output::new(&self.shape()?, dtype);
+        let input = ArraySpec::new("x", x, dtype);
+        let output = ArraySpec::result(&self.shape()?, dtype);
         let mut plan = Steps::new(Operation::Named("array_index"), vec![input], output);
         let (mut view, mut from) = (self.view.clone(), Operand::Input(0));
         for (number, (at, positions)) in self.lists.iter().enumerate() {
@@ -277,7 +382,7 @@ impl Outer {
                 true => Operand::Output(0),
                 false => plan.temp(&gather.shape, dtype),
             };
-            plan.gather_at(gather, positions, from, to.clone())?;
+            plan.push_at(gather, positions, from, to.clone())?;
             from = to;
         }
         let shortcut = (self.lists.len() > 1).then_some(self);
@@ -312,10 +417,11 @@ fn position(item: usize, position: i64, axis: usize, size: usize) -> Result<i64,
 }
 
 impl Steps {
-    /// Adds a gather by tuples that the plan holds: as numbers of 32 bits, half the memory, unless a position needs more.
-    fn gather_at(
+    /// Adds a gather or a scatter by tuples that the plan holds: as numbers of 32 bits, half the memory, unless a position
+    /// needs more.
+    pub(super) fn push_at(
         &mut self,
-        gather: Move,
+        what: Move,
         tuples: &[i64],
         from: Operand,
         to: Operand,
@@ -326,7 +432,7 @@ impl Steps {
             None => (DType::I64, bytemuck::cast_slice(tuples).into()),
         };
         self.push(
-            gather.for_indices(index)?,
+            what.for_indices(index)?,
             from,
             Some(Operand::Const(bytes)),
             to,
@@ -362,7 +468,7 @@ host_methods! {
     /// # Errors
     ///
     /// As [`Plan::index`]; [`Error::Length`]; or an error of the device.
-    fn index(view x: T; spec: &IndexSpec) -> made = |dtype| Plan::index(x, spec, dtype), [x];
+    fn index(view x: T, by spec: &IndexSpec) -> made = |dtype| Plan::index(x, spec, dtype), [x];
 }
 
 tensor_methods! {
@@ -371,5 +477,5 @@ tensor_methods! {
     /// # Errors
     ///
     /// As [`Plan::index`]; or an error of the device.
-    fn index(self x; spec: &IndexSpec) -> made = |dtype| Plan::index(x, spec, dtype), [x];
+    fn index(self x, by spec: &IndexSpec) -> made = |dtype| Plan::index(x.layout(), spec, dtype), [x];
 }

@@ -40,8 +40,9 @@ impl Steps {
             };
             pieces = pieces.iter().flat_map(cut).collect();
         }
-        for (from, to) in &pieces {
-            self.put(0, from, to);
+        self.reserve(pieces.len());
+        for (from, to) in pieces {
+            self.put(0, &from, to);
         }
         Ok(())
     }

@@ -6,10 +6,11 @@
 //! stack of k arrays [a, n] along axis 1: [a, k, n]
 //! ```
 
+use super::methods::{host_methods, tensor_methods};
 use crate::{
-    Array, ArrayRef, Backend, DType, Element, Error, Plan, Tensor, Values, View, error,
+    Array, ArrayRef, Backend, DType, Element, Error, Plan, Tensor, View, error,
     moves::Operation,
-    plan::{Input, Output, Steps},
+    plan::{ArraySpec, Steps},
     shape,
 };
 
@@ -35,12 +36,13 @@ impl Plan {
         let mut plan = Steps::new(
             Operation::Named("concat"),
             inputs(arrays, dtype),
-            Output::new(&shape, dtype),
+            ArraySpec::result(&shape, dtype),
         );
+        plan.reserve(arrays.len());
         let mut begin = 0;
         for (number, array) in arrays.iter().enumerate() {
             let count = array.shape[axis];
-            plan.put(number, array, &result.along(axis, begin, 1, count));
+            plan.put(number, array, result.along(axis, begin, 1, count));
             begin += count;
         }
         Ok(plan.plan())
@@ -74,13 +76,14 @@ impl Plan {
         let mut plan = Steps::new(
             Operation::Named("stack"),
             inputs(arrays, dtype),
-            Output::new(&shape, dtype),
+            ArraySpec::result(&shape, dtype),
         );
+        plan.reserve(arrays.len());
         for (number, array) in arrays.iter().enumerate() {
             let mut place = result.along(axis, number, 1, 1);
             place.shape.remove(axis);
             place.strides.remove(axis);
-            plan.put(number, array, &place);
+            plan.put(number, array, place);
         }
         Ok(plan.plan())
     }
@@ -118,7 +121,7 @@ impl View {
     }
 }
 
-impl Backend {
+host_methods! {
     /// Puts host values together along `axis`: see [`Plan::concat`].
     ///
     /// ```
@@ -133,39 +136,44 @@ impl Backend {
     /// # Errors
     ///
     /// As [`Plan::concat`]; [`Error::Length`]; or an error of the device.
-    pub fn concat<T: Element>(
-        &self,
-        arrays: &[ArrayRef<'_, T>],
-        axis: isize,
-    ) -> Result<Array<T>, Error> {
-        self.assemble_all(arrays, |views| Plan::concat(views, axis, T::DTYPE))
-    }
+    fn concat(all arrays: T, by axis: isize) -> made = |dtype| Plan::concat(arrays, axis, dtype), [| arrays];
 
     /// Stacks host values along a new `axis`: see [`Plan::stack`].
     ///
     /// # Errors
     ///
     /// As [`Plan::stack`]; [`Error::Length`]; or an error of the device.
-    pub fn stack<T: Element>(
-        &self,
-        arrays: &[ArrayRef<'_, T>],
-        axis: isize,
-    ) -> Result<Array<T>, Error> {
-        self.assemble_all(arrays, |views| Plan::stack(views, axis, T::DTYPE))
-    }
+    fn stack(all arrays: T, by axis: isize) -> made = |dtype| Plan::stack(arrays, axis, dtype), [| arrays];
+}
 
-    fn assemble_all<'a, T: Element>(
-        &self,
-        arrays: &[ArrayRef<'a, T>],
-        plan: impl FnOnce(&[View]) -> Result<Plan, Error>,
-    ) -> Result<Array<T>, Error> {
-        let memory = |array: &ArrayRef<'a, T>| array.clone().memory("arrays");
-        let all: Vec<_> = arrays.iter().map(memory).collect::<Result<_, _>>()?;
-        let (values, views): (Vec<_>, Vec<View>) = all.into_iter().unzip();
-        let values: Vec<Values<'_>> = values.iter().map(|values| (&values[..]).into()).collect();
-        Ok(self.run(&plan(&views)?, &values)?.0)
-    }
+tensor_methods! {
+    /// Puts tensors together along `axis`, in one submission: see [`Plan::concat`].
+    ///
+    /// ```
+    /// use wgslice::{Backend, Tensor};
+    ///
+    /// let backend = Backend::cpu(); // or Backend::auto()
+    /// let (old, new) = (backend.upload((&[1, 2, 3], &[3, 1]))?, backend.upload((&[4], &[1, 1]))?);
+    /// let all = Tensor::concat(&[&old, &new], 0)?;
+    /// assert_eq!(all.to_vec::<i32>()?, [1, 2, 3, 4]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Plan::concat`]; [`Error::Argument`] for tensors of different types or devices; or an error of the
+    /// device.
+    fn concat(all tensors, by axis: isize) -> made = |dtype| Plan::concat(&tensors, axis, dtype), [| tensors];
 
+    /// Stacks tensors along a new `axis`, in one submission: see [`Plan::stack`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Tensor::concat`], with the errors of [`Plan::stack`].
+    fn stack(all tensors, by axis: isize) -> made = |dtype| Plan::stack(&tensors, axis, dtype), [| tensors];
+}
+
+impl Backend {
     /// Takes host values apart along `axis`: see [`View::split`].
     ///
     /// ```
@@ -193,35 +201,6 @@ impl Backend {
 }
 
 impl Tensor {
-    /// Puts tensors together along `axis`, in one submission: see [`Plan::concat`].
-    ///
-    /// ```
-    /// use wgslice::{Backend, Tensor};
-    ///
-    /// let backend = Backend::cpu(); // or Backend::auto()
-    /// let (old, new) = (backend.upload((&[1, 2, 3], &[3, 1]))?, backend.upload((&[4], &[1, 1]))?);
-    /// let all = Tensor::concat(&[&old, &new], 0)?;
-    /// assert_eq!(all.to_vec::<i32>()?, [1, 2, 3, 4]);
-    /// # Ok::<(), wgslice::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// As [`Plan::concat`]; [`Error::Argument`] for tensors of different types or devices; or an error of the
-    /// device.
-    pub fn concat(tensors: &[&Self], axis: isize) -> Result<Self, Error> {
-        assemble(tensors, |views, dtype| Plan::concat(views, axis, dtype))
-    }
-
-    /// Stacks tensors along a new `axis`, in one submission: see [`Plan::stack`].
-    ///
-    /// # Errors
-    ///
-    /// As [`Tensor::concat`], with the errors of [`Plan::stack`].
-    pub fn stack(tensors: &[&Self], axis: isize) -> Result<Self, Error> {
-        assemble(tensors, |views, dtype| Plan::stack(views, axis, dtype))
-    }
-
     /// The parts of this tensor along `axis`, without a copy: see [`View::split`].
     ///
     /// # Errors
@@ -233,23 +212,8 @@ impl Tensor {
     }
 }
 
-/// Runs a plan of the layouts of tensors.
-fn assemble(
-    tensors: &[&Tensor],
-    plan: impl FnOnce(&[View], DType) -> Result<Plan, Error>,
-) -> Result<Tensor, Error> {
-    let first = tensors.first().ok_or_else(error::assembly::no_arrays)?;
-    for other in tensors {
-        first.check_goes_with("arrays", other)?;
-    }
-    let views: Vec<View> = tensors.iter().map(|of| of.layout().clone()).collect();
-    Ok(Tensor::run(&plan(&views, first.dtype())?, tensors)?
-        .0
-        .swap_remove(0))
-}
-
-fn inputs(arrays: &[View], dtype: DType) -> Vec<Input> {
-    let input = |array: &View| Input::new("arrays", array, dtype);
+fn inputs(arrays: &[View], dtype: DType) -> Vec<ArraySpec> {
+    let input = |array: &View| ArraySpec::new("arrays", array, dtype);
     arrays.iter().map(input).collect()
 }
 

@@ -16,12 +16,12 @@
 use super::{
     index::{OutOfRange, Policy},
     indexed::{indexed, kept},
+    methods::{host_methods, tensor_methods},
 };
 use crate::{
-    Array, ArrayRef, Backend, DType, Element, Error, IndexElement, IntoView, Pending, Plan, Report,
-    Tensor, View, error,
+    DType, Error, IntoView, Plan, Tensor, View, error,
     moves::{IndexTensor, Move, Operation},
-    plan::{Input, Operand, Steps},
+    plan::{ArraySpec, Operand, Steps},
     shape, slice,
     walk::{Along, Coordinate, Dim},
 };
@@ -57,7 +57,7 @@ impl CropOptions {
 
 /// The number of boxes of a crop or a paste, and which integers the index tuple of a box has. With `box_indices` the box index
 /// comes first. The begin in each cropped dimension follows. With `flips`, an integer for each cropped dimension comes
-/// last, and an integer other than 0 reverses the box along its dimension. [`Tensor::crop`] and [`Backend::crop`] make
+/// last, and an integer other than 0 reverses the box along its dimension. [`Tensor::crop`] and [`Backend::crop`](crate::Backend::crop) make
 /// these tuples; [`Plan::run_cpu`] and [`Gpu::encode`](crate::Gpu::encode) take them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Boxes {
@@ -112,42 +112,6 @@ impl Boxes {
         indexed(x, 0..first, 0).chain(cropped)
     }
 
-    /// Reads begins, box indices and flips on the host. Returns the boxes and their tuples.
-    pub(super) fn of_host<'a, I: IndexElement + From<bool>>(
-        backend: &Backend,
-        begins: ArrayRef<'a, I>,
-        box_indices: Option<ArrayRef<'a, I>>,
-        flips: Option<ArrayRef<'a, bool>>,
-        options: &CropOptions,
-    ) -> Result<(Self, Vec<I>), Error> {
-        let (begins, shape) = begins.row_major("begins", backend)?;
-        let items = box_indices.map(|items| items.row_major("box_indices", backend));
-        let items = items.transpose()?;
-        let flips = flips.map(|flips| flips.row_major("flips", backend));
-        let flips = flips.transpose()?;
-        let boxes = check_boxes(
-            options,
-            &shape,
-            items.as_ref().map(|(_, shape)| &shape[..]),
-            flips.as_ref().map(|(_, shape)| &shape[..]),
-        )?;
-        let dims = options.sizes.len();
-        // If tuples are empty, there may be more of them than a loop can go through in any time.
-        let count = match boxes.depth(dims) {
-            0 => 0,
-            _ => boxes.count,
-        };
-        let mut tuples = Vec::new();
-        for n in 0..count {
-            let own = n * dims..(n + 1) * dims;
-            tuples.extend(items.iter().map(|(items, _)| items[n]));
-            tuples.extend_from_slice(&begins[own.clone()]);
-            let flips = flips.iter().flat_map(|(flips, _)| &flips[own.clone()]);
-            tuples.extend(flips.map(|&flip| I::from(flip)));
-        }
-        Ok((boxes, tuples))
-    }
-
     /// The boxes of begins, box indices and flips of these shapes. Fails unless the tensors are of the right types, and on
     /// one device.
     pub(super) fn of_tensors(
@@ -178,13 +142,19 @@ impl Boxes {
         Ok(boxes)
     }
 
-    /// The plan that takes the index tuples of boxes, of this type, from an array for each of their parts: from begins, box
-    /// indices and flips, in this order, which are its inputs behind the first. Its first steps join them. `plan` takes
-    /// them as one array.
-    pub(super) fn joining(self, plan: Plan, dims: usize, dtype: DType) -> Result<Plan, Error> {
+    /// The plan that takes the index tuples of boxes from an array for each of their parts: from begins, box indices and
+    /// flips, in this order, which are its inputs behind the first. Its first steps join them. `plan` takes them as one
+    /// array.
+    pub(super) fn joining(
+        self,
+        plan: Plan,
+        options: &CropOptions,
+        dtype: DType,
+    ) -> Result<Plan, Error> {
         if !self.box_indices && !self.flips {
             return Ok(plan);
         }
+        let dims = options.sizes.len();
         let (count, depth) = (self.count, self.depth(dims));
         let (first, bytes) = (usize::from(self.box_indices), dtype.size());
         let begins = View::new(&[count, dims])?;
@@ -194,21 +164,24 @@ impl Boxes {
         let plan = plan.for_indices(dtype)?;
         let mut inputs = vec![
             plan.inputs()[0].clone(),
-            Input::new("begins", &begins, dtype),
+            ArraySpec::new("begins", &begins, dtype),
         ];
         let output = plan.outputs()[0].clone();
         let items = self.box_indices.then(|| {
-            inputs.push(Input::new("box_indices", &View::whole(&[count]), dtype));
+            inputs.push(ArraySpec::new("box_indices", &View::whole(&[count]), dtype));
             Operand::Input(inputs.len() - 1)
         });
         let flips = self.flips.then(|| {
-            inputs.push(Input::mask("flips", &[count, dims]));
+            inputs.push(ArraySpec::mask("flips", &[count, dims]));
             Operand::Input(inputs.len() - 1)
         });
         let Some(what) = plan.into_only() else {
             return Err(error::value::steps("joined", "a crop"));
         };
         let mut steps = Steps::new(what.operation, inputs, output);
+        if what.is_in_place() {
+            steps = steps.in_place();
+        }
         let temp = steps.temp(&[count, depth], dtype);
         if self.flips && count > 0 && dims > 0 {
             // Zeros, like the gradient of no element of begins.
@@ -216,7 +189,7 @@ impl Boxes {
             let zeros = Move::of_grad(&to, DType::U8, &from, None);
             steps.push(zeros, Operand::Input(1), None, temp.clone());
         }
-        let mut put = |operand, from: &View, to: &View, dtype| {
+        let mut put = |operand, from: &View, to: View, dtype| {
             if !to.is_empty() {
                 steps.push(
                     Move::of_update(from, to, dtype),
@@ -230,12 +203,12 @@ impl Boxes {
             put(
                 items,
                 &View::whole(&[count]),
-                &tuples.slice(&slice![.., 0])?,
+                tuples.slice(&slice![.., 0])?,
                 dtype,
             );
         }
         let columns = slice![.., first..first + dims];
-        put(Operand::Input(1), &begins, &tuples.slice(&columns)?, dtype);
+        put(Operand::Input(1), &begins, tuples.slice(&columns)?, dtype);
         if let Some(flips) = flips {
             let lowest = if cfg!(target_endian = "big") {
                 bytes - 1
@@ -243,7 +216,7 @@ impl Boxes {
                 0
             };
             let to = of_tuples.slice(&slice![.., first + dims.., lowest])?;
-            put(flips, &begins, &to, DType::U8);
+            put(flips, &begins, to, DType::U8);
         }
         steps.push_reporting(what, Operand::Input(0), temp, Operand::Output(0));
         Ok(steps.plan())
@@ -299,7 +272,7 @@ impl Plan {
     }
 }
 
-impl Backend {
+host_methods! {
     /// Crops host values: box n begins at `begins[n]` in item `box_indices[n]` of `x`, or in item n without
     /// `box_indices`, and is reversed along each dimension d for which `flips[n, d]` is true. If `options.sizes` has k
     /// numbers, `begins` and `flips` have shape `[N, k]`, and `box_indices` has shape `[N]`. The report counts the
@@ -321,24 +294,17 @@ impl Backend {
     /// # Errors
     ///
     /// [`Error::Argument`], [`Error::Length`], or an error of the device.
-    pub fn crop<'a, T: Element, I: IndexElement + From<bool>>(
-        &self,
-        x: impl Into<ArrayRef<'a, T>>,
-        begins: impl Into<ArrayRef<'a, I>>,
-        box_indices: Option<ArrayRef<'a, I>>,
-        flips: Option<ArrayRef<'a, bool>>,
-        options: &CropOptions,
-    ) -> Result<(Array<T>, Report), Error> {
-        let (x, view) = x.into().memory("x")?;
-        let begins = begins.into();
-        let (boxes, tuples) = Boxes::of_host(self, begins, box_indices, flips, options)?;
-        let plan = Plan::crop(view, boxes, options, T::DTYPE)?;
-        self.run(&plan, &[(&x[..]).into(), (&tuples).into()])
-    }
+    fn crop<I: IndexElement>(
+        view x: T, rows begins: I, maybe box_indices: I, maybe flips: bool, by options: &CropOptions)
+        -> reported = |dtype| check_boxes(options, begins, box_indices, flips).and_then(|boxes| {
+            let plan = Plan::crop(x, boxes, options, dtype)?;
+            boxes.joining(plan, options, I::DTYPE)
+        }),
+        [x, begins | box_indices, flips];
 }
 
-impl Tensor {
-    /// Crops this tensor, as [`Backend::crop`] does. `flips` are of type bool or uint8; `box_indices` have the type of
+tensor_methods! {
+    /// Crops this tensor, as [`Backend::crop`](crate::Backend::crop) does. `flips` are of type bool or uint8; `box_indices` have the type of
     /// `begins`, which may be int32, int64 or uint32.
     ///
     /// On a GPU the work is submitted, not waited for, unless the policy is [`OutOfRange::Error`] and the backend has
@@ -362,27 +328,16 @@ impl Tensor {
     ///
     /// [`Error::Argument`] for begins, box
     /// indices or flips of another type or device; or an error of the device.
-    pub fn crop(
-        &self,
-        begins: &Self,
-        box_indices: Option<&Self>,
-        flips: Option<&Self>,
-        options: &CropOptions,
-    ) -> Result<(Self, Pending<Report>), Error> {
-        let boxes = Boxes::of_tensors(begins, box_indices, flips, options)?;
-        let plan = Plan::crop(self.layout(), boxes, options, self.dtype())?;
-        let plan = boxes.joining(plan, options.sizes.len(), begins.dtype())?;
-        let inputs: Vec<&Self> = [Some(self), Some(begins), box_indices, flips]
-            .into_iter()
-            .flatten()
-            .collect();
-        let (mut made, report) = Self::run(&plan, &inputs)?;
-        Ok((made.swap_remove(0), report))
-    }
+    fn crop(self x, rows begins, maybe box_indices, maybe flips, by options: &CropOptions)
+        -> reported = |dtype| Boxes::of_tensors(begins, box_indices, flips, options).and_then(|boxes| {
+            let plan = Plan::crop(x.layout(), boxes, options, dtype)?;
+            boxes.joining(plan, options, begins.dtype())
+        }),
+        [x, begins | box_indices, flips];
 }
 
 /// Checks the shapes of begins, box indices and flips. Returns the boxes that these arguments describe.
-fn check_boxes(
+pub(super) fn check_boxes(
     options: &CropOptions,
     begins: &[usize],
     box_indices: Option<&[usize]>,

@@ -118,8 +118,8 @@ host_methods! {
     /// # Errors
     ///
     /// As [`Backend::gather_nd`](crate::Backend::gather_nd).
-    fn gather<I: IndexElement>(view params: T, rows indices: I; options: GatherOptions)
-        -> reported = |dtype| Plan::gather(params, indices.shape(), options, dtype), [params, indices];
+    fn gather<I: IndexElement>(view params: T, rows indices: I, by options: GatherOptions)
+        -> reported = |dtype| Plan::gather(params, indices, options, dtype), [params, indices];
 }
 
 tensor_methods! {
@@ -137,8 +137,8 @@ tensor_methods! {
     /// assert_eq!(swapped.to_vec::<u8>()?, [3, 2, 1, 6, 5, 4]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
-    fn gather(self params, rows indices; options: GatherOptions)
-        -> reported = |dtype| Plan::gather(params, indices.shape(), options, dtype), [params, indices];
+    fn gather(self params, rows indices, by options: GatherOptions)
+        -> reported = |dtype| Plan::gather(params.layout(), indices.shape(), options, dtype), [params, indices];
 }
 
 /// Checks the shape rules, in TensorFlow's order. Returns the axis and the number of batch dimensions, after negative

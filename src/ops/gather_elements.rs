@@ -88,8 +88,8 @@ host_methods! {
     /// # Errors
     ///
     /// As [`Backend::gather_nd`](crate::Backend::gather_nd).
-    fn gather_elements<I: IndexElement>(view params: T, rows indices: I; options: GatherOptions)
-        -> reported = |dtype| Plan::gather_elements(params, indices.shape(), options, dtype), [params, indices];
+    fn gather_elements<I: IndexElement>(view params: T, rows indices: I, by options: GatherOptions)
+        -> reported = |dtype| Plan::gather_elements(params, indices, options, dtype), [params, indices];
 }
 
 tensor_methods! {
@@ -109,8 +109,8 @@ tensor_methods! {
     /// # Errors
     ///
     /// As [`Tensor::gather_nd`](crate::Tensor::gather_nd).
-    fn gather_elements(self params, rows indices; options: GatherOptions)
-        -> reported = |dtype| Plan::gather_elements(params, indices.shape(), options, dtype), [params, indices];
+    fn gather_elements(self params, rows indices, by options: GatherOptions)
+        -> reported = |dtype| Plan::gather_elements(params.layout(), indices.shape(), options, dtype), [params, indices];
 }
 
 /// Checks the shapes. Returns the dimension that `axis` names, counted from 0.

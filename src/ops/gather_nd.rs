@@ -96,8 +96,8 @@ host_methods! {
     /// # Errors
     ///
     /// [`Error::Argument`], [`Error::Length`], or an error of the device.
-    fn gather_nd<I: IndexElement>(view params: T, rows indices: I; options: GatherOptions)
-        -> reported = |dtype| Plan::gather_nd(params, indices.shape(), options, dtype), [params, indices];
+    fn gather_nd<I: IndexElement>(view params: T, rows indices: I, by options: GatherOptions)
+        -> reported = |dtype| Plan::gather_nd(params, indices, options, dtype), [params, indices];
 }
 
 tensor_methods! {
@@ -111,8 +111,8 @@ tensor_methods! {
     ///
     /// [`Error::Argument`] for indices that are not i32, i64 or u32, or for
     /// indices on another device; or an error of the device.
-    fn gather_nd(self params, rows indices; options: GatherOptions)
-        -> reported = |dtype| Plan::gather_nd(params, indices.shape(), options, dtype), [params, indices];
+    fn gather_nd(self params, rows indices, by options: GatherOptions)
+        -> reported = |dtype| Plan::gather_nd(params.layout(), indices.shape(), options, dtype), [params, indices];
 }
 
 /// Checks the shape rules, in TensorFlow's order. Returns the number of batch dimensions, the length of a tuple, and the

@@ -3,6 +3,7 @@
 use crate::{
     Error, Plan, View, error,
     moves::{Effect, Move, Operation},
+    view::strided::Repeats,
 };
 
 impl Plan {
@@ -29,7 +30,8 @@ impl Plan {
     /// # Errors
     ///
     /// [`Error::Argument`] (`into_view` if this plan already changes an array, or scatters; then `dest_shape` if `dest` has
-    /// another shape than the result; then `repeats` if `dest` was broadcast, so that it selects an element twice; `steps` if several steps write the result).
+    /// another shape than the result; then `repeats` if `dest` selects an element twice, as a broadcast does, or
+    /// `undecided` if that takes too long to find out; `steps` if several steps write the result).
     pub fn into_view(&self, dest: &View) -> Result<Self, Error> {
         self.map("put into a view", |what| what.placed(dest))
     }
@@ -64,12 +66,12 @@ impl Move {
 }
 
 impl View {
-    /// Fails if this view was broadcast, so that it selects an element twice.
+    /// Fails if this view selects an element twice, or if that takes too long to find out.
     pub(super) fn check_no_repeats(&self) -> Result<(), Error> {
-        let mut dims = self.shape.iter().zip(&self.strides);
-        if !self.is_empty() && dims.any(|(&size, &stride)| size > 1 && stride == 0) {
-            return Err(error::view::repeats(&self.shape));
+        match self.repeats() {
+            Repeats::Never => Ok(()),
+            Repeats::Somewhere => Err(error::view::repeats(&self.shape)),
+            Repeats::Undecided => Err(error::view::undecided(&self.shape, &self.strides)),
         }
-        Ok(())
     }
 }

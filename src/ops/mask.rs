@@ -14,14 +14,15 @@
 use super::{
     index::Policy,
     indexed::{added, indexed, kept},
-    methods::tensor_methods,
+    methods::{HostMask, host_methods, tensor_methods},
 };
 use crate::{
-    Array, ArrayRef, Backend, DType, Element, Error, IntoView, Pending, Plan, Report, Tensor, View,
-    cpu, error,
+    Array, ArrayRef, Backend, DType, Element, Error, IntoView, Plan, Values, View, cpu,
+    element::zeroed,
+    error,
     moves::{Effect, Find, IndexTensor, Move, Operation},
     ops::{index::IndexType, scatter_nd::ScatterOptions},
-    plan::{Input, Operand, Output, Steps},
+    plan::{ArraySpec, Operand, Steps},
     shape,
     walk::{Coordinate, Dim, MAX_UNIT, Walk},
 };
@@ -38,53 +39,26 @@ mod sealed {
     impl Mask for u8 {}
 }
 
-/// Fails if arrays of this type are no masks.
-pub(crate) fn check_mask(found: DType) -> Result<(), Error> {
-    match found {
-        DType::Bool | DType::U8 => Ok(()),
-        _ => Err(error::mask::dtype(found)),
-    }
-}
-
 /// How many elements of a mask are true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Found {
-    /// The number of true elements, also if it is above the capacity.
-    pub count: usize,
+pub(crate) struct Found {
+    /// The number of true elements, even if it is above the capacity.
+    pub(crate) count: usize,
     /// The number that there was room for: the first ones, in row-major order, were used.
-    pub capacity: usize,
+    pub(crate) capacity: usize,
 }
 
 impl Found {
-    /// The number of true elements that were used.
-    pub fn kept(&self) -> usize {
-        self.count.min(self.capacity)
-    }
-
-    /// Returns the number of true elements if there was room for all.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Argument`] (`mask_capacity`).
-    pub fn into_result(self) -> Result<usize, Error> {
-        let Self { count, capacity } = self;
-        match count <= capacity {
-            true => Ok(count),
-            false => Err(error::mask::capacity(count, capacity)),
-        }
-    }
-
     /// The words that a device writes: see [`Plan::with_count`].
     pub(crate) fn words(self) -> [u32; COUNT_WORDS] {
         let word = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-        let groups = self.kept().div_ceil(WORKGROUP);
+        let kept = self.count.min(self.capacity);
+        let groups = kept.div_ceil(WORKGROUP);
         let count = self.count as u64;
         let [low, high] =
             [count % (1 << 32), count >> 32].map(|half| u32::try_from(half).unwrap_or(0));
         let (width, height) = (groups.min(WIDTH), groups.div_ceil(WIDTH));
-        let kept = word(self.kept());
-        [word(width), word(height), 1, kept, low, high, 0, 0]
+        [word(width), word(height), 1, word(kept), low, high, 0, 0]
     }
 }
 
@@ -150,11 +124,13 @@ impl Plan {
     /// [`Error::ShapeTooLarge`].
     pub fn nonzero(mask: &[usize], capacity: Option<usize>, index: DType) -> Result<Self, Error> {
         let find = Move::of_find(mask, capacity, index)?;
-        let output = Output {
-            name: "rows",
-            ..Output::new(&find.shape, index)
-        };
-        let mut plan = Steps::new(Operation::Nonzero, vec![Input::mask("mask", mask)], output);
+        let mut output = ArraySpec::result(&find.shape, index);
+        output.name = "rows";
+        let mut plan = Steps::new(
+            Operation::Nonzero,
+            vec![ArraySpec::mask("mask", mask)],
+            output,
+        );
         plan.push(find, Operand::Input(0), None, Operand::Output(0));
         Ok(plan.plan())
     }
@@ -169,7 +145,7 @@ impl Plan {
     /// let plan = Plan::boolean_mask(&[3, 2], &[3], 0, Some(2), DType::U8)?;
     /// let (x, mask, mut kept) = ([1u8, 2, 3, 4, 5, 6], [true, false, true], [0u8; 4]);
     /// let report = plan.run_cpu(&[(&x).into(), (&mask).into()], &mut [(&mut kept).into()])?;
-    /// assert_eq!((kept, report.found.unwrap().count), ([1, 2, 5, 6], 2));
+    /// assert_eq!((kept, report.found.unwrap()), ([1, 2, 5, 6], 2));
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
@@ -190,12 +166,12 @@ impl Plan {
 
     /// Plans the positions of `x` along `axis` at which a condition is true: NumPy's `compress`. The inputs are x and the
     /// condition, which has one dimension and may be shorter than the axis. A negative axis counts from the end; without
-    /// one, x must be a whole array, which counts as one dimension. `capacity` is that of [`Plan::boolean_mask`].
+    /// one, x counts as one dimension, in row-major order. A view is then copied first, unless one stride walks it.
+    /// `capacity` is that of [`Plan::boolean_mask`].
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`axis`; `condition`; `reshape` without an axis if x is not a whole array);
-    /// [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`] (`axis`; `condition`); [`Error::ShapeTooLarge`].
     pub fn compress(
         x: impl IntoView,
         condition: &[usize],
@@ -204,23 +180,29 @@ impl Plan {
         dtype: DType,
     ) -> Result<Self, Error> {
         let x = x.into_view()?;
-        let flat = [x.len()];
         let (view, axis) = match axis {
             Some(axis) => x.condition(condition, axis)?,
-            None if x.is_all() => View::whole(&flat).condition(condition, 0)?,
-            None => return Err(error::view::reshape(&x.shape, &flat)),
+            None => x.flattened().condition(condition, 0)?,
         };
         let (find, gather) = by_mask(&view, condition, axis, capacity, dtype)?;
         Ok(Self::found(&x, condition, find, gather))
     }
 
-    /// A search in a mask, and a gather from `x` by what it finds.
+    /// A search in a mask, and a gather by what it finds: from `x`, or from a copy of it in row-major order if the gather
+    /// needs one.
     fn found(x: &View, mask: &[usize], find: Move, gather: Move) -> Self {
-        let inputs = vec![Input::new("x", x, gather.dtype), Input::mask("mask", mask)];
-        let output = Output::new(&gather.shape, gather.dtype);
+        let dtype = gather.dtype;
+        let inputs = vec![ArraySpec::new("x", x, dtype), ArraySpec::mask("mask", mask)];
+        let output = ArraySpec::result(&gather.shape, dtype);
         let mut plan = Steps::new(Operation::Named("boolean_mask"), inputs, output);
+        let mut from = Operand::Input(0);
+        if gather.source != x.source {
+            let copy = plan.temp(&x.shape, dtype);
+            plan.push(Move::of_view(x.clone(), dtype), from, None, copy.clone());
+            from = copy;
+        }
         let rows = plan.search(1, find);
-        plan.push(gather, Operand::Input(0), Some(rows), Operand::Output(0));
+        plan.push(gather, from, Some(rows), Operand::Output(0));
         plan.plan()
     }
 
@@ -241,14 +223,14 @@ impl Plan {
         let update = Move::of_masked_update(&x, mask, &View::whole(&shape), dtype)?;
         let copy = Move::of_view(y.broadcast_to(&shape)?, dtype);
         let inputs = vec![
-            Input::mask("mask", mask),
-            Input::new("x", &x, dtype),
-            Input::new("y", &y, dtype),
+            ArraySpec::mask("mask", mask),
+            ArraySpec::new("x", &x, dtype),
+            ArraySpec::new("y", &y, dtype),
         ];
         let mut plan = Steps::new(
             Operation::Named("select"),
             inputs,
-            Output::new(&shape, dtype),
+            ArraySpec::result(&shape, dtype),
         );
         plan.push(copy, Operand::Input(2), None, Operand::Output(0));
         let mask = Some(Operand::Input(0));
@@ -307,14 +289,11 @@ impl Plan {
             return Err(error::mask::values(values, x, mask.len()));
         };
         let inputs = vec![
-            Input::new("values", &View::new(values)?, dtype),
-            Input::mask("mask", mask),
+            ArraySpec::new("values", &View::new(values)?, dtype),
+            ArraySpec::mask("mask", mask),
         ];
-        let output = Output {
-            in_place: true,
-            ..Output::new(x, dtype)
-        };
-        let mut plan = Steps::new(Operation::Named("masked_scatter"), inputs, output);
+        let output = ArraySpec::result(x, dtype);
+        let mut plan = Steps::new(Operation::Named("masked_scatter"), inputs, output).in_place();
         let find = Move::of_find(&columns, Some(count), index)?;
         let of_rows = find.shape.clone();
         let rows = plan.search(1, find);
@@ -375,6 +354,20 @@ fn by_mask(
 }
 
 impl View {
+    /// The elements in row-major order as one dimension: of the same memory if one stride walks them, otherwise of a copy.
+    fn flattened(&self) -> Self {
+        let flat = vec![self.len()];
+        match joined(&self.shape, &self.strides) {
+            Some(stride) => Self {
+                source: self.source.clone(),
+                offset: self.offset,
+                strides: vec![if self.len() > 1 { stride } else { 0 }],
+                shape: flat,
+            },
+            None => Self::whole(&flat),
+        }
+    }
+
     /// The positions of dimension `axis` below the length of a condition, and the number of the dimension.
     fn condition(&self, condition: &[usize], axis: isize) -> Result<(Self, usize), Error> {
         let &[length] = condition else {
@@ -509,13 +502,23 @@ impl Backend {
         axis: usize,
     ) -> Result<Array<T>, Error> {
         let (x, view) = x.into().memory("x")?;
-        let (mask, shape) = mask.into().row_major("mask", self)?;
-        let mask = M::as_bytes(&mask);
-        let count = Some(cpu::mask::count(mask));
-        let plan = Plan::boolean_mask(view, &shape, axis, count, T::DTYPE)?;
-        Ok(self.run(&plan, &[(&x[..]).into(), mask.into()])?.0)
+        let (mask, HostMask { shape, count }) = HostMask::read(mask.into(), "mask", self)?;
+        let (find, gather) = by_mask(&view, &shape, axis, Some(count), T::DTYPE)?;
+        // The host has counted, so it may as well find: what is left is a gather, which is a plan of one step.
+        let mut rows = zeroed::<u8>(find.result_bytes())?;
+        cpu::mask::find(
+            M::as_bytes(&mask),
+            &find.source,
+            &mut rows,
+            find.dtype.size(),
+        );
+        let gather = Plan::from_view(gather, &view);
+        let rows = Values::from_bytes(find.dtype, &rows);
+        Ok(self.run(&gather, &[(&x[..]).into(), rows])?.0)
     }
+}
 
+host_methods! {
     /// The positions of `x` along `axis` at which a condition is true: NumPy's `compress`, and ONNX's `Compress`. The
     /// condition has one dimension, and may be shorter than the axis. A negative axis counts from the end; without one,
     /// `x` counts as one dimension, in row-major order.
@@ -533,25 +536,8 @@ impl Backend {
     ///
     /// [`Error::Argument`] (`axis`; `condition`, also if it is longer than the axis, which NumPy allows if the surplus is
     /// false); [`Error::Length`]; or an error of the device.
-    pub fn compress<'a, T: Element, M: MaskElement>(
-        &self,
-        x: impl Into<ArrayRef<'a, T>>,
-        condition: impl Into<ArrayRef<'a, M>>,
-        axis: Option<isize>,
-    ) -> Result<Array<T>, Error> {
-        let (condition, shape) = condition.into().row_major("condition", self)?;
-        let (x, view) = match axis {
-            Some(_) => x.into().memory("x")?,
-            None => {
-                let (x, shape) = x.into().row_major("x", self)?;
-                (x, View::whole(&shape))
-            }
-        };
-        let condition = M::as_bytes(&condition);
-        let count = Some(cpu::mask::count(condition));
-        let plan = Plan::compress(view, &shape, axis, count, T::DTYPE)?;
-        Ok(self.run(&plan, &[(&x[..]).into(), condition.into()])?.0)
-    }
+    fn compress<M: MaskElement>(view x: T, mask condition: M, by axis: Option<isize>)
+        -> made = |dtype| Plan::compress(x, &condition.shape, axis, Some(condition.count), dtype), [x, condition];
 
     /// Elements of `x` where the mask is true, and of `y` elsewhere: TensorFlow's `tf.where` of three arguments, NumPy's
     /// and ONNX's `where`. All three are broadcast to one shape.
@@ -568,20 +554,8 @@ impl Backend {
     /// # Errors
     ///
     /// [`Error::Argument`] (`broadcast`); [`Error::Length`]; [`Error::ShapeTooLarge`]; or an error of the device.
-    pub fn select<'a, T: Element, M: MaskElement>(
-        &self,
-        mask: impl Into<ArrayRef<'a, M>>,
-        x: impl Into<ArrayRef<'a, T>>,
-        y: impl Into<ArrayRef<'a, T>>,
-    ) -> Result<Array<T>, Error> {
-        let (mask, masks) = mask.into().row_major("mask", self)?;
-        let ((x, from), (y, other)) = (x.into().memory("x")?, y.into().memory("y")?);
-        let plan = Plan::select(&masks, from, other, T::DTYPE)?;
-        let mask = M::as_bytes(&mask);
-        Ok(self
-            .run(&plan, &[mask.into(), (&x[..]).into(), (&y[..]).into()])?
-            .0)
-    }
+    fn select<M: MaskElement>(rows mask: M, view x: T, view y: T)
+        -> made = |dtype| Plan::select(mask, x, y, dtype), [mask, x, y];
 
     /// Returns `x` with `values` in place of the slices that a mask selects, one for each, in row-major order: NumPy's
     /// `x[mask] = values`. The dimensions of the mask are the first of `x`. To write one value everywhere, use
@@ -600,25 +574,10 @@ impl Backend {
     ///
     /// [`Error::Argument`] (`mask_scalar`, `mask_shape`, `mask_values`, `mask_count`); [`Error::Length`]; or an error of
     /// the device.
-    pub fn masked_scatter<'a, T: Element, M: MaskElement>(
-        &self,
-        x: impl Into<ArrayRef<'a, T>>,
-        mask: impl Into<ArrayRef<'a, M>>,
-        values: impl Into<ArrayRef<'a, T>>,
-    ) -> Result<Array<T>, Error> {
-        let (x, shape) = x.into().row_major("x", self)?;
-        let (mask, masks) = mask.into().row_major("mask", self)?;
-        let (values, of_values) = values.into().row_major("values", self)?;
-        let plan = Plan::masked_scatter(&shape, &masks, &of_values, T::DTYPE)?;
-        let mask = M::as_bytes(&mask);
-        let (count, rows) = (cpu::mask::count(mask), of_values[0]);
-        if count != rows {
-            return Err(error::mask::count(count, rows));
-        }
-        Ok(self
-            .run(&plan, &[(&values[..]).into(), mask.into(), (&x[..]).into()])?
-            .0)
-    }
+    fn masked_scatter<M: MaskElement>(rows x: T, mask mask: M, rows values: T)
+        -> made = |dtype| Plan::masked_scatter(x, &mask.shape, values, dtype)
+            .and_then(|plan| check_count(mask.count, values[0]).map(|()| plan)),
+        [values, mask, x];
 }
 
 tensor_methods! {
@@ -636,14 +595,14 @@ tensor_methods! {
     /// let mask = backend.upload((&[0u8, 1, 1, 0], &[2, 2]))?;
     /// let (rows, report) = mask.nonzero(Some(3))?;
     /// assert_eq!(rows.to_vec::<i64>()?, [0, 1, 1, 0, -1, -1]);
-    /// assert_eq!(report.wait()?.found.unwrap().count, 2);
+    /// assert_eq!(report.wait()?.found.unwrap(), 2);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
     /// # Errors
     ///
     /// [`Error::Argument`] (`mask_dtype`); [`Error::ShapeTooLarge`]; or an error of the device.
-    fn nonzero(self mask; capacity: Option<usize>)
+    fn nonzero(self mask, by capacity: Option<usize>)
         -> reported = |_dtype| Plan::nonzero(mask.shape(), capacity, DType::I64), [mask];
 
     /// The slices of this tensor that a mask selects, in row-major order: see [`Plan::boolean_mask`]. Those behind the
@@ -657,7 +616,7 @@ tensor_methods! {
     /// let keep = backend.upload((&[true, false, true], &[3]))?;
     /// let (kept, report) = boxes.boolean_mask(&keep, 0, None)?;
     /// assert_eq!(kept.to_vec::<f32>()?, [1.0, 2.0, 5.0, 6.0, 0.0, 0.0]);
-    /// assert_eq!(report.wait()?.found.unwrap().count, 2);
+    /// assert_eq!(report.wait()?.found.unwrap(), 2);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
@@ -665,8 +624,8 @@ tensor_methods! {
     ///
     /// [`Error::Argument`] (`device_mismatch`, `mask_dtype`, `mask_scalar`, `mask_shape`); [`Error::ShapeTooLarge`]; or an
     /// error of the device.
-    fn boolean_mask(self x, rows mask; axis: usize, capacity: Option<usize>)
-        -> reported = |dtype| Plan::boolean_mask(x, mask.shape(), axis, capacity, dtype), [x, mask];
+    fn boolean_mask(self x, rows mask, by axis: usize, by capacity: Option<usize>)
+        -> reported = |dtype| Plan::boolean_mask(x.layout(), mask.shape(), axis, capacity, dtype), [x, mask];
 
     /// Writes the elements of `value` into this tensor where a mask is true, in place: NumPy's `x[mask] = value` for one
     /// value. `value` and the mask are broadcast to the shape of this tensor.
@@ -686,7 +645,7 @@ tensor_methods! {
     ///
     /// [`Error::Argument`] (`broadcast`, `device_mismatch`, `dtype_mismatch`, `mask_dtype`); or an error of the device.
     fn masked_update(self x, rows mask, like value)
-        -> changed = |dtype| Plan::masked_update(value, mask.shape(), x.shape(), dtype), [value, mask];
+        -> changed = |dtype| Plan::masked_update(value.layout(), mask.shape(), x.shape(), dtype), [value, mask];
 
     /// Writes `values` in place of the slices of this tensor that a mask selects, one for each, in row-major order: see
     /// [`Backend::masked_scatter`]. Values behind the last true element are not used, and slices for which there are no
@@ -698,9 +657,7 @@ tensor_methods! {
     /// `mask_values`); or an error of the device.
     fn masked_scatter(self x, rows mask, like values)
         -> changed = |dtype| Plan::masked_scatter(x.shape(), mask.shape(), values.shape(), dtype), [values, mask];
-}
 
-impl Tensor {
     /// The positions of this tensor along `axis` at which a condition is true: see [`Backend::compress`]. Those behind
     /// the last true element are zeros.
     ///
@@ -708,21 +665,8 @@ impl Tensor {
     ///
     /// [`Error::Argument`] (`axis`, `condition`, `device_mismatch`, `mask_dtype`); [`Error::ShapeTooLarge`]; or an error of
     /// the device.
-    pub fn compress(
-        &self,
-        condition: &Self,
-        axis: Option<isize>,
-        capacity: Option<usize>,
-    ) -> Result<(Self, Pending<Report>), Error> {
-        self.check_same_device("condition", condition)?;
-        let x = match axis {
-            Some(_) => self.clone(),
-            None => self.contiguous()?,
-        };
-        let plan = Plan::compress(x.layout(), condition.shape(), axis, capacity, x.dtype())?;
-        let (mut made, report) = Self::run(&plan, &[&x, condition])?;
-        Ok((made.swap_remove(0), report))
-    }
+    fn compress(self x, rows condition, by axis: Option<isize>, by capacity: Option<usize>)
+        -> reported = |dtype| Plan::compress(x.layout(), condition.shape(), axis, capacity, dtype), [x, condition];
 
     /// Elements of `x` where the mask is true, and of `y` elsewhere: see [`Backend::select`].
     ///
@@ -730,11 +674,14 @@ impl Tensor {
     ///
     /// [`Error::Argument`] (`broadcast`, `device_mismatch`, `dtype_mismatch`, `mask_dtype`); [`Error::ShapeTooLarge`]; or
     /// an error of the device.
-    pub fn select(mask: &Self, x: &Self, y: &Self) -> Result<Self, Error> {
-        x.check_goes_with("y", y)?;
-        x.check_same_device("mask", mask)?;
-        check_mask(mask.dtype())?;
-        let plan = Plan::select(mask.shape(), x.layout(), y.layout(), x.dtype())?;
-        Ok(Self::run(&plan, &[mask, x, y])?.0.swap_remove(0))
+    fn select(of x, mask mask, lead x, like y)
+        -> made = |dtype| Plan::select(mask.shape(), x.layout(), y.layout(), dtype), [mask, x, y];
+}
+
+/// Fails unless there are as many rows of values as true elements.
+fn check_count(count: usize, rows: usize) -> Result<(), Error> {
+    match count == rows {
+        true => Ok(()),
+        false => Err(error::mask::count(count, rows)),
     }
 }

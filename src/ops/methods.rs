@@ -1,8 +1,9 @@
 //! The methods of [`Backend`](crate::Backend) and [`Tensor`](crate::Tensor) that plan an operation and run it.
 //!
-//! A declaration has the arrays, then the options, the kind of the result, and the plan of the arrays' views. It ends with
-//! the arrays in the order of the plan's inputs, for a method on host values followed by the array of which the plan
-//! changes a copy.
+//! A declaration has the arrays and options in their order, the kind of the result, and the plan. It ends with the arrays
+//! in the order of the plan's inputs: those that a call may leave out, or of which it has any number, follow a bar. For a
+//! method on host values that changes a copy of an array, this array is the last, behind a semicolon if others follow a
+//! bar.
 //!
 //! | kind | result |
 //! |---|---|
@@ -10,111 +11,267 @@
 //! | `reported` | the result and the report |
 //! | `changed` | of tensors: the report of a change in place |
 
-/// Declares methods of [`Backend`](crate::Backend). A `view` is read where it is in the caller's memory; `rows` are copied
-/// to row-major order first if they are not in it. Arrays have elements of type `T`, `I` or `M`.
+use crate::{
+    ArrayRef, Backend, DType, Element, Error, MaskElement, Pending, Plan, Report, Tensor, Values,
+    View, cpu, error,
+};
+use std::borrow::Cow;
+
+/// Declares methods of [`Backend`](crate::Backend). Arrays have elements of type `T`, `I` or `M`.
+///
+/// | parameter | in the plan |
+/// |---|---|
+/// | `view x: T` | a [`View`] of the caller's memory |
+/// | `rows x: T` | a shape: it is copied to row-major order first if it is not in it |
+/// | `mask x: M` | a [`HostMask`] |
+/// | `maybe x: T` | an array in rows, or none: its shape |
+/// | `all x: T` | any number of arrays: their views |
+/// | `by x: TYPE` | an option, as it is |
 macro_rules! host_methods {
     ($($(#[$doc:meta])*
-        fn $name:ident $(<$generic:ident: $bound:ident>)? $({$($first:ident: $of_first:ty),+})?
-            ($($how:ident $array:ident: $element:ident),+ $(; $($option:ident: $type:ty),+)?)
-            -> $kind:ident = |$dtype:ident| $plan:expr, [$($order:ident),+];)*) => {
+        fn $name:ident $(<$generic:ident: $bound:ident>)? ($($how:ident $given:ident: $type:ty),+)
+            -> $kind:ident = |$dtype:ident| $plan:expr,
+            [$($order:ident),* $(| $($some:ident),+)? $(; $changed:ident)?];)*) => {
         impl $crate::Backend {$(
             $(#[$doc])*
             pub fn $name<'a, T: $crate::Element $(, $generic: $crate::$bound)?>(
                 &self,
-                $($($first: $of_first,)+)?
-                $($array: impl Into<$crate::ArrayRef<'a, $element>>,)+
-                $($($option: $type,)+)?
-            ) -> Result<$crate::ops::methods::host_methods!(@type $kind), $crate::Error> {
-                $(let $array = $crate::ops::methods::host_methods!(@$how $array, self);)+
+                $($given: $crate::ops::methods::host_methods!(@type $how $type)),+
+            ) -> Result<$crate::ops::methods::host_methods!(@result $kind), $crate::Error> {
+                $(let $given = $crate::ops::methods::host_methods!(@read $how $given self);)+
                 let plan = {
                     let $dtype = T::DTYPE;
-                    $(let $array = $array.1;)+
+                    $(let $given = $crate::ops::methods::host_methods!(@plan $how $given);)+
                     $plan?
                 };
-                let made = self.run(&plan, &[$((&$order.0[..]).into()),+])?;
-                Ok($crate::ops::methods::host_methods!(@of $kind made))
+                $crate::ops::methods::host_methods!(@run self plan $kind [$($order)*] [$($($some)+)?] [$($changed)?])
             }
         )*}
     };
-    (@type made) => { $crate::Array<T> };
-    (@type reported) => { ($crate::Array<T>, $crate::Report) };
-    (@of made $made:ident) => { $made.0 };
-    (@of reported $made:ident) => { $made };
-    (@view $array:ident, $backend:ident) => { $array.into().memory(stringify!($array))? };
-    (@rows $array:ident, $backend:ident) => {{
-        let (values, shape) = $array.into().row_major(stringify!($array), $backend)?;
-        (values, $crate::View::whole(&shape))
+    (@type by $type:ty) => { $type };
+    (@type maybe $element:ty) => { Option<$crate::ArrayRef<'a, $element>> };
+    (@type all $element:ty) => { &[$crate::ArrayRef<'a, $element>] };
+    (@type $how:ident $element:ty) => { impl Into<$crate::ArrayRef<'a, $element>> };
+    (@result made) => { $crate::Array<T> };
+    (@result reported) => { ($crate::Array<T>, $crate::Report) };
+    (@read by $given:ident $backend:ident) => { ((), $given) };
+    (@read view $given:ident $backend:ident) => { $given.into().memory(stringify!($given))? };
+    (@read rows $given:ident $backend:ident) => {
+        $given.into().row_major(stringify!($given), $backend)?
+    };
+    (@read mask $given:ident $backend:ident) => {
+        $crate::ops::methods::HostMask::read($given.into(), stringify!($given), $backend)?
+    };
+    (@read maybe $given:ident $backend:ident) => {
+        $given.map(|some| some.row_major(stringify!($given), $backend)).transpose()?
+    };
+    (@read all $given:ident $backend:ident) => {
+        $crate::ops::methods::memories(stringify!($given), $given)?
+    };
+    (@plan maybe $given:ident) => { $given.as_ref().map(|(_, shape)| &shape[..]) };
+    (@plan all $given:ident) => { &$given.1[..] };
+    (@plan rows $given:ident) => { &$given.1[..] };
+    (@plan $how:ident $given:ident) => { $given.1 };
+    (@run $backend:ident $plan:ident $kind:ident [$($order:ident)+] [] []) => {
+        $crate::ops::methods::host_methods!(
+            @done $kind $backend.run(&$plan, &[$((&$order.0[..]).into()),+])
+        )
+    };
+    (@run $backend:ident $plan:ident $kind:ident [$($order:ident)*] [$($some:ident)+] [$($changed:ident)?]) => {{
+        let mut inputs: Vec<$crate::Values<'_>> = vec![$((&$order.0[..]).into()),*];
+        $($crate::ops::methods::Several::add_to(&$some, &mut inputs);)+
+        $(inputs.push((&$changed.0[..]).into());)?
+        $crate::ops::methods::host_methods!(@done $kind $backend.run(&$plan, &inputs))
     }};
+    (@done made $made:expr) => { Ok($made?.0) };
+    (@done reported $made:expr) => { $made };
 }
 pub(super) use host_methods;
 
-/// Declares methods of [`Tensor`](crate::Tensor), with the tensor itself as the first array. Elements of a `like` go with
-/// those of the tensor: they have its type.
+/// Declares methods of [`Tensor`](crate::Tensor). The plan has the tensors, of which it takes [layouts](Tensor::layout)
+/// and shapes.
+///
+/// | parameter | is |
+/// |---|---|
+/// | `self x` | the tensor itself |
+/// | `of x` | no parameter, but the name of the one that is the tensor itself: a method without `self`, as `lead x` |
+/// | `all x` | any number of tensors, without `self`: their layouts |
+/// | `like x` | a tensor of the same element type |
+/// | `rows x` | a tensor of another element type |
+/// | `mask x` | a mask: its type is checked before shapes |
+/// | `maybe x` | a tensor of another element type, or none; the plan checks it |
+/// | `by x: TYPE` | an option |
 macro_rules! tensor_methods {
     ($($(#[$doc:meta])*
-        fn $name:ident $({$($first:ident: $of_first:ty),+})?
-            (self $this:ident $(, $how:ident $array:ident)* $(; $($option:ident: $type:ty),+)?)
-            -> $kind:ident = |$dtype:ident| $plan:expr, [$($order:ident),+];)*) => {
+        fn $name:ident ($receiver:tt $this:ident $(, $how:ident $given:ident $(: $type:ty)?)*)
+            -> $kind:ident = |$dtype:ident| $plan:expr, [$($order:ident),* $(| $($some:ident),+)?];)*) => {
         impl $crate::Tensor {$(
             $crate::ops::methods::tensor_methods! {
-                @$kind [$(#[$doc])*] $name [$($($first: $of_first)+)?] $this [$($how $array)*]
-                [$($($option: $type)+)?] $dtype $plan, [$($order)+]
+                @$receiver $kind [$(#[$doc])*] $name $this [$($how $given [$($type)?])*] $dtype [$plan]
+                [$($order)*] [$($($some)+)?]
             }
         )*}
     };
-    (@made [$($doc:tt)*] $name:ident [$($first:ident: $of_first:ty)*] $this:ident
-        [$($how:ident $array:ident)*] [$($option:ident: $type:ty)*] $dtype:ident $plan:expr, [$($order:ident)+]) => {
-        $($doc)*
-        pub fn $name(
-            &self,
-            $($first: $of_first,)*
-            $($array: &Self,)*
-            $($option: $type,)*
-        ) -> Result<Self, $crate::Error> {
-            let $this = self;
-            $($crate::ops::methods::tensor_methods!(@$how $this $array);)*
-            let plan = $crate::ops::methods::tensor_methods!(@plan [$this $($array)*] $dtype $plan);
-            Ok(Self::run(&plan, &[$($order),+])?.0.swap_remove(0))
+    (@self made [$($doc:tt)*] $name:ident $this:ident $given:tt $dtype:ident $plan:tt $order:tt $some:tt) => {
+        $crate::ops::methods::tensor_methods! {
+            @method [$($doc)*] $name [&self,] [self] $this $given [Self] $dtype $plan $order $some
+            [] [$crate::ops::methods::made]
         }
     };
-    (@reported [$($doc:tt)*] $name:ident [$($first:ident: $of_first:ty)*] $this:ident
-        [$($how:ident $array:ident)*] [$($option:ident: $type:ty)*] $dtype:ident $plan:expr, [$($order:ident)+]) => {
-        $($doc)*
-        pub fn $name(
-            &self,
-            $($first: $of_first,)*
-            $($array: &Self,)*
-            $($option: $type,)*
-        ) -> Result<(Self, $crate::Pending<$crate::Report>), $crate::Error> {
-            let $this = self;
-            $($crate::ops::methods::tensor_methods!(@$how $this $array);)*
-            let plan = $crate::ops::methods::tensor_methods!(@plan [$this $($array)*] $dtype $plan);
-            let (mut made, report) = Self::run(&plan, &[$($order),+])?;
-            Ok((made.swap_remove(0), report))
+    (@self reported [$($doc:tt)*] $name:ident $this:ident $given:tt $dtype:ident $plan:tt $order:tt $some:tt) => {
+        $crate::ops::methods::tensor_methods! {
+            @method [$($doc)*] $name [&self,] [self] $this $given
+            [(Self, $crate::Pending<$crate::Report>)] $dtype $plan $order $some
+            [] [$crate::ops::methods::reported]
         }
     };
-    (@changed [$($doc:tt)*] $name:ident [$($first:ident: $of_first:ty)*] $this:ident
-        [$($how:ident $array:ident)*] [$($option:ident: $type:ty)*] $dtype:ident $plan:expr, [$($order:ident)+]) => {
-        $($doc)*
-        pub fn $name(
-            &mut self,
-            $($first: $of_first,)*
-            $($array: &Self,)*
-            $($option: $type,)*
-        ) -> Result<$crate::Pending<$crate::Report>, $crate::Error> {
-            let $this = &*self;
-            $($crate::ops::methods::tensor_methods!(@$how $this $array);)*
-            let plan = $crate::ops::methods::tensor_methods!(@plan [$this $($array)*] $dtype $plan);
-            Self::run_into(&plan, &[$($order),+], &mut [self])
+    (@self changed [$($doc:tt)*] $name:ident $this:ident $given:tt $dtype:ident $plan:tt $order:tt $some:tt) => {
+        $crate::ops::methods::tensor_methods! {
+            @method [$($doc)*] $name [&mut self,] [&*self] $this $given
+            [$crate::Pending<$crate::Report>] $dtype $plan $order $some
+            [, &mut [self]] [Self::run_into]
         }
     };
-    (@plan [$this:ident $($array:ident)*] $dtype:ident $plan:expr) => {{
-        let $dtype = $this.dtype();
-        let $this = $this.layout();
-        $(let $array = $array.layout();)*
-        $plan?
+    (@of made [$($doc:tt)*] $name:ident $this:ident $given:tt $dtype:ident $plan:tt $order:tt $some:tt) => {
+        $crate::ops::methods::tensor_methods! {
+            @method [$($doc)*] $name [] [$this] $this $given [Self] $dtype $plan $order $some
+            [] [$crate::ops::methods::made]
+        }
+    };
+    (@of reported [$($doc:tt)*] $name:ident $this:ident $given:tt $dtype:ident $plan:tt $order:tt $some:tt) => {
+        $crate::ops::methods::tensor_methods! {
+            @method [$($doc)*] $name [] [$this] $this $given
+            [(Self, $crate::Pending<$crate::Report>)] $dtype $plan $order $some
+            [] [$crate::ops::methods::reported]
+        }
+    };
+    (@all made [$($doc:tt)*] $name:ident $all:ident [$(by $option:ident [$type:ty])*] $dtype:ident [$plan:expr]
+        [] [$same:ident]) => {
+        $($doc)*
+        pub fn $name($all: &[&Self] $(, $option: $type)*) -> Result<Self, $crate::Error> {
+            let inputs = $all;
+            let ($dtype, $all) = $crate::ops::methods::layouts(inputs)?;
+            $crate::ops::methods::made(&$plan?, inputs)
+        }
+    };
+    (@method [$($doc:tt)*] $name:ident [$($receiver:tt)*] [$($itself:tt)*] $this:ident
+        [$($how:ident $given:ident [$($type:ty)?])*] [$result:ty] $dtype:ident [$plan:expr]
+        [$($order:ident)*] [$($some:ident)*] [$($changed:tt)*] [$($run:tt)*]) => {
+        $($doc)*
+        pub fn $name(
+            $($receiver)*
+            $($given: $crate::ops::methods::tensor_methods!(@type $how $($type)?)),*
+        ) -> Result<$result, $crate::Error> {
+            let $this = $($itself)*;
+            $($crate::ops::methods::tensor_methods!(@check $how $this $given);)*
+            let $dtype = $this.dtype();
+            let plan = $plan?;
+            $crate::ops::methods::tensor_methods!(
+                @run [$($run)*] plan [$($order)*] [$($some)*] [$($changed)*]
+            )
+        }
+    };
+    (@type by $type:ty) => { $type };
+    (@type maybe) => { Option<&$crate::Tensor> };
+    (@type $how:ident) => { &$crate::Tensor };
+    (@check like $this:ident $given:ident) => { $this.check_goes_with(stringify!($given), $given)? };
+    (@check rows $this:ident $given:ident) => { $this.check_same_device(stringify!($given), $given)? };
+    (@check mask $this:ident $given:ident) => {
+        $this.check_same_device(stringify!($given), $given)?;
+        $crate::error::mask::check($given.dtype())?
+    };
+    (@check $how:ident $this:ident $given:ident) => {};
+    (@run [$($run:tt)*] $plan:ident [$($order:ident)*] [] [$($changed:tt)*]) => {
+        $($run)*(&$plan, &[$($order),*] $($changed)*)
+    };
+    (@run [$($run:tt)*] $plan:ident [$($order:ident)*] [$($some:ident)+] [$($changed:tt)*]) => {{
+        let mut inputs: Vec<&$crate::Tensor> = vec![$($order),*];
+        $($crate::ops::methods::Several::add_to(&$some, &mut inputs);)+
+        $($run)*(&$plan, &inputs $($changed)*)
     }};
-    (@like $this:ident $array:ident) => { $this.check_goes_with(stringify!($array), $array)? };
-    (@rows $this:ident $array:ident) => { $this.check_same_device(stringify!($array), $array)? };
 }
 pub(super) use tensor_methods;
+
+/// Inputs that a call may leave out, or of which it has any number.
+pub(super) trait Several<'s, V> {
+    fn add_to(&'s self, inputs: &mut Vec<V>);
+}
+
+impl<'s, T: Element, S> Several<'s, Values<'s>> for Option<(Cow<'_, [T]>, S)> {
+    fn add_to(&'s self, inputs: &mut Vec<Values<'s>>) {
+        inputs.extend(self.iter().map(|(values, _)| Values::from(&values[..])));
+    }
+}
+
+impl<'s, T: Element, S> Several<'s, Values<'s>> for (Vec<Cow<'_, [T]>>, S) {
+    fn add_to(&'s self, inputs: &mut Vec<Values<'s>>) {
+        inputs.extend(self.0.iter().map(|values| Values::from(&values[..])));
+    }
+}
+
+impl<'t> Several<'_, &'t Tensor> for Option<&'t Tensor> {
+    fn add_to(&self, inputs: &mut Vec<&'t Tensor>) {
+        inputs.extend(self);
+    }
+}
+
+/// A mask in host memory: its shape, and the number of true elements.
+pub(super) struct HostMask {
+    pub(super) shape: Vec<usize>,
+    pub(super) count: usize,
+}
+
+impl HostMask {
+    pub(super) fn read<'a, M: MaskElement>(
+        mask: ArrayRef<'a, M>,
+        name: &'static str,
+        backend: &Backend,
+    ) -> Result<(Cow<'a, [M]>, Self), Error> {
+        let (mask, shape) = mask.row_major(name, backend)?;
+        let count = cpu::mask::count(M::as_bytes(&mask));
+        Ok((mask, Self { shape, count }))
+    }
+}
+
+type Memories<'a, T> = (Vec<Cow<'a, [T]>>, Vec<View>);
+
+/// The memory of arrays, and their views of it.
+pub(super) fn memories<'a, T: Element>(
+    name: &'static str,
+    arrays: &[ArrayRef<'a, T>],
+) -> Result<Memories<'a, T>, Error> {
+    let mut all = (
+        Vec::with_capacity(arrays.len()),
+        Vec::with_capacity(arrays.len()),
+    );
+    for array in arrays {
+        let (values, view) = array.clone().memory(name)?;
+        all.0.push(values);
+        all.1.push(view);
+    }
+    Ok(all)
+}
+
+/// The element type and the layouts of tensors that go with each other.
+pub(super) fn layouts(tensors: &[&Tensor]) -> Result<(DType, Vec<View>), Error> {
+    let first = tensors.first().ok_or_else(error::assembly::no_arrays)?;
+    for other in tensors {
+        first.check_goes_with("arrays", other)?;
+    }
+    let layouts = tensors.iter().map(|of| of.layout().clone());
+    Ok((first.dtype(), layouts.collect()))
+}
+
+/// Runs a plan on tensors for its first output.
+pub(super) fn made(plan: &Plan, inputs: &[&Tensor]) -> Result<Tensor, Error> {
+    Ok(reported(plan, inputs)?.0)
+}
+
+/// Runs a plan on tensors for its first output and the report.
+pub(super) fn reported(
+    plan: &Plan,
+    inputs: &[&Tensor],
+) -> Result<(Tensor, Pending<Report>), Error> {
+    let (mut made, report) = Tensor::run(plan, inputs)?;
+    Ok((made.swap_remove(0), report))
+}

@@ -7,6 +7,7 @@
 //! | `strided_slice_update`, `strided_slice_grad` | the operations of these names |
 //! | `gather_nd`, `gather`, `gather_elements` | gather_nd; gather; gather_elements |
 //! | `array_index` | NumPy's `x[…]` with arrays, planned as gathers |
+//! | `index_update` | NumPy's `x[…] = value` with arrays, and `add.at`, planned as scatters |
 //! | `crop`, `paste` | crop; paste |
 //! | `concat`, `pad`, `roll`, `tile` | concat, stack and split; pad; roll; tile and repeat |
 //! | `assembly` | none: what these have in common |
@@ -32,6 +33,7 @@ pub(crate) mod gather;
 pub(crate) mod gather_elements;
 pub(crate) mod gather_nd;
 pub(crate) mod index;
+mod index_update;
 pub(crate) mod indexed;
 mod into_view;
 pub(crate) mod mask;

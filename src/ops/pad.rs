@@ -2,13 +2,17 @@
 //! near the ends. The semantics are those of TensorFlow 2.21's `tf.pad`, and of `numpy.pad` where TensorFlow has no such
 //! mode.
 
-use super::assembly::Run;
+use super::{
+    assembly::Run,
+    methods::{Several, host_methods, tensor_methods},
+};
 use crate::{
-    Array, ArrayRef, Backend, DType, Element, Error, IntoView, Plan, Tensor, View, error,
+    DType, Element, Error, IntoView, Plan, Tensor, Values, View, error,
     moves::Operation,
-    plan::{Input, Output, Steps},
+    plan::{ArraySpec, Steps},
     shape,
 };
+use std::slice;
 
 /// What the positions hold that `pad` adds. With three positions at each end, `a b c d` becomes:
 ///
@@ -38,7 +42,7 @@ pub enum Pad<T> {
 
 impl<T> Pad<T> {
     /// The same mode, with what `constant` returns in place of the constant.
-    pub fn map<U>(self, constant: impl FnOnce(T) -> U) -> Pad<U> {
+    pub(crate) fn map<U>(self, constant: impl FnOnce(T) -> U) -> Pad<U> {
         match self {
             Self::Constant(value) => Pad::Constant(constant(value)),
             Self::Edge => Pad::Edge,
@@ -132,11 +136,15 @@ impl Plan {
         };
         let shape: Vec<usize> = x.shape.iter().zip(paddings).map(padded).collect();
         shape::elements(&shape)?;
-        let mut inputs = vec![Input::new("x", &x, dtype)];
+        let mut inputs = vec![ArraySpec::new("x", &x, dtype)];
         if mode == Pad::Constant(()) {
-            inputs.push(Input::new("constant", &View::whole(&[]), dtype));
+            inputs.push(ArraySpec::new("constant", &View::whole(&[]), dtype));
         }
-        let mut plan = Steps::new(Operation::Named("pad"), inputs, Output::new(&shape, dtype));
+        let mut plan = Steps::new(
+            Operation::Named("pad"),
+            inputs,
+            ArraySpec::result(&shape, dtype),
+        );
         let runs = x
             .shape
             .iter()
@@ -177,14 +185,14 @@ impl Steps {
                     strides: vec![0; slab.shape.len()],
                     shape: slab.shape.clone(),
                 };
-                self.put(1, &constant, &slab);
+                self.put(1, &constant, slab);
             }
             left = left.along(d, before, 1, size);
         }
     }
 }
 
-impl Backend {
+host_methods! {
     /// Pads host values: see [`Plan::pad`].
     ///
     /// ```
@@ -198,41 +206,47 @@ impl Backend {
     /// # Errors
     ///
     /// As [`Plan::pad`]; [`Error::Length`]; or an error of the device.
-    pub fn pad<'a, T: Element>(
-        &self,
-        x: impl Into<ArrayRef<'a, T>>,
-        paddings: &[[usize; 2]],
-        mode: Pad<T>,
-    ) -> Result<Array<T>, Error> {
-        let (values, view) = x.into().memory("x")?;
-        let plan = Plan::pad(view, paddings, mode.map(|_| ()), T::DTYPE)?;
-        let made = match mode {
-            Pad::Constant(constant) => {
-                self.run(&plan, &[(&values[..]).into(), (&[constant]).into()])
-            }
-            _ => self.run(&plan, &[(&values[..]).into()]),
-        };
-        Ok(made?.0)
+    fn pad(view x: T, by paddings: &[[usize; 2]], by mode: Pad<T>)
+        -> made = |dtype| Plan::pad(x, paddings, mode.map(|_| ()), dtype), [x | mode];
+}
+
+impl<'s, T: Element> Several<'s, Values<'s>> for ((), Pad<T>) {
+    fn add_to(&'s self, inputs: &mut Vec<Values<'s>>) {
+        if let (_, Pad::Constant(constant)) = self {
+            inputs.push(slice::from_ref(constant).into());
+        }
     }
 }
 
-impl Tensor {
+tensor_methods! {
     /// Pads this tensor, in one submission: see [`Plan::pad`].
     ///
     /// # Errors
     ///
     /// As [`Plan::pad`]; [`Error::Argument`] for a constant that is no scalar of this tensor's element type and
     /// device; or an error of the device.
-    pub fn pad(&self, paddings: &[[usize; 2]], mode: Pad<&Self>) -> Result<Self, Error> {
-        let mut inputs = vec![self];
-        if let Pad::Constant(constant) = mode {
-            self.check_goes_with("constant", constant)?;
-            if !constant.shape().is_empty() {
-                return Err(error::assembly::constant(constant.shape()));
-            }
+    fn pad(self x, by paddings: &[[usize; 2]], by mode: Pad<&Tensor>)
+        -> made = |dtype| check_constant(x, mode)
+            .and_then(|()| Plan::pad(x.layout(), paddings, mode.map(|_| ()), dtype)),
+        [x | mode];
+}
+
+impl<'t> Several<'_, &'t Tensor> for Pad<&'t Tensor> {
+    fn add_to(&self, inputs: &mut Vec<&'t Tensor>) {
+        if let Self::Constant(constant) = self {
             inputs.push(constant);
         }
-        let plan = Plan::pad(self.layout(), paddings, mode.map(|_| ()), self.dtype())?;
-        Ok(Self::run(&plan, &inputs)?.0.swap_remove(0))
+    }
+}
+
+/// Fails unless a constant is a scalar that goes with `x`.
+fn check_constant(x: &Tensor, mode: Pad<&Tensor>) -> Result<(), Error> {
+    let Pad::Constant(constant) = mode else {
+        return Ok(());
+    };
+    x.check_goes_with("constant", constant)?;
+    match constant.shape() {
+        [] => Ok(()),
+        shape => Err(error::assembly::constant(shape)),
     }
 }

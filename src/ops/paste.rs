@@ -11,12 +11,12 @@
 //! strides and flips, and ONNX's `TensorScatter`.
 
 use super::{
-    crop::{Boxes, CropOptions, check},
+    crop::{Boxes, CropOptions, check, check_boxes},
     index::{OutOfRange, Policy},
+    methods::{host_methods, tensor_methods},
 };
 use crate::{
-    Array, ArrayRef, Backend, DType, Element, Error, IndexElement, IntoView, Pending, Plan, Report,
-    Tensor,
+    DType, Error, IntoView, Plan,
     combine::Combine,
     error,
     moves::{Combining, Effect, IndexTensor, Move, Operation, Scatter},
@@ -135,7 +135,7 @@ impl Plan {
             source: patches.source.clone(),
             walk,
             effect: Effect::Scatter(Scatter {
-                slices: x.len(),
+                slices: 0,
                 fresh: false,
                 dtype,
                 options: Combining {
@@ -162,10 +162,10 @@ fn shape(x: &[usize], boxes: Boxes, options: &PasteOptions) -> Vec<usize> {
     [&[boxes.count], &sizes[..], rest].concat()
 }
 
-impl Backend {
+host_methods! {
     /// Writes boxes into a copy of `x`: box n begins at `begins[n]` in item `box_indices[n]`, or in item n without
     /// `box_indices`, and is reversed along each dimension d for which `flips[n, d]` is true. The arguments are those of
-    /// [`Backend::crop`], and `patches` have the shape of its result. The report counts the boxes that reach outside of
+    /// [`Backend::crop`](crate::Backend::crop), and `patches` have the shape of its result. The report counts the boxes that reach outside of
     /// their item or name no item.
     ///
     /// ```
@@ -183,28 +183,20 @@ impl Backend {
     /// # Errors
     ///
     /// [`Error::Argument`], [`Error::Length`], or an error of the device.
-    pub fn paste<'a, T: Element, I: IndexElement + From<bool>>(
-        &self,
-        x: impl Into<ArrayRef<'a, T>>,
-        patches: impl Into<ArrayRef<'a, T>>,
-        begins: impl Into<ArrayRef<'a, I>>,
-        box_indices: Option<ArrayRef<'a, I>>,
-        flips: Option<ArrayRef<'a, bool>>,
-        options: &PasteOptions,
-    ) -> Result<(Array<T>, Report), Error> {
-        let (x, shape) = x.into().row_major("x", self)?;
-        let (source, patches) = patches.into().memory("patches")?;
-        let begins = begins.into();
-        let options = options.sized(begins.shape(), &patches.shape);
-        let (boxes, tuples) = Boxes::of_host(self, begins, box_indices, flips, &options.crop)?;
-        let plan = Plan::paste(&shape, patches, boxes, &options, T::DTYPE)?;
-        let values = [(&source[..]).into(), (&tuples).into(), (&x[..]).into()];
-        self.run(&plan, &values)
-    }
+    fn paste<I: IndexElement>(
+        rows x: T, view patches: T, rows begins: I, maybe box_indices: I, maybe flips: bool, by options: &PasteOptions)
+        -> reported = |dtype| {
+            let options = options.sized(begins, &patches.shape);
+            check_boxes(&options.crop, begins, box_indices, flips).and_then(|boxes| {
+                let plan = Plan::paste(x, patches, boxes, &options, dtype)?;
+                boxes.joining(plan, &options.crop, I::DTYPE)
+            })
+        },
+        [patches, begins | box_indices, flips; x];
 }
 
-impl Tensor {
-    /// Writes boxes into this tensor, in place, as [`Backend::paste`] does. `flips` are of type bool or uint8;
+tensor_methods! {
+    /// Writes boxes into this tensor, in place, as [`Backend::paste`](crate::Backend::paste) does. `flips` are of type bool or uint8;
     /// `box_indices` have the type of `begins`, which may be int32, int64 or uint32. Returns the report of boxes that
     /// reach outside.
     ///
@@ -229,24 +221,13 @@ impl Tensor {
     ///
     /// [`Error::Argument`] for an argument of another type, device or shape; or an error of the device. An error leaves
     /// the tensor unchanged.
-    pub fn paste(
-        &mut self,
-        patches: &Self,
-        begins: &Self,
-        box_indices: Option<&Self>,
-        flips: Option<&Self>,
-        options: &PasteOptions,
-    ) -> Result<Pending<Report>, Error> {
-        self.check_goes_with("patches", patches)?;
-        let options = options.sized(begins.shape(), patches.shape());
-        let boxes = Boxes::of_tensors(begins, box_indices, flips, &options.crop)?;
-        let dtype = self.dtype();
-        let plan = Plan::paste(self.shape(), patches.layout(), boxes, &options, dtype)?;
-        let plan = boxes.joining(plan, options.crop.sizes.len(), begins.dtype())?;
-        let inputs: Vec<&Self> = [Some(patches), Some(begins), box_indices, flips]
-            .into_iter()
-            .flatten()
-            .collect();
-        Self::run_into(&plan, &inputs, &mut [self])
-    }
+    fn paste(self x, like patches, rows begins, maybe box_indices, maybe flips, by options: &PasteOptions)
+        -> changed = |dtype| {
+            let options = options.sized(begins.shape(), patches.shape());
+            Boxes::of_tensors(begins, box_indices, flips, &options.crop).and_then(|boxes| {
+                let plan = Plan::paste(x.shape(), patches.layout(), boxes, &options, dtype)?;
+                boxes.joining(plan, &options.crop, begins.dtype())
+            })
+        },
+        [patches, begins | box_indices, flips];
 }

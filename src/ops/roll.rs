@@ -10,7 +10,7 @@ use super::{
 use crate::{
     DType, Error, IntoView, Plan, error,
     moves::Operation,
-    plan::{Input, Output, Steps},
+    plan::{ArraySpec, Steps},
 };
 
 impl Plan {
@@ -62,8 +62,8 @@ impl Plan {
             };
             vec![run(0, by, size - by), run(size - by, 0, by)]
         });
-        let input = Input::new("x", &x, dtype);
-        let output = Output::new(&x.shape, dtype);
+        let input = ArraySpec::new("x", &x, dtype);
+        let output = ArraySpec::result(&x.shape, dtype);
         let mut plan = Steps::new(Operation::Named("roll"), vec![input], output);
         // An empty array has no pieces, in whatever dimension it is empty.
         if !x.is_empty() {
@@ -80,7 +80,7 @@ host_methods! {
     /// # Errors
     ///
     /// As [`Plan::roll`]; [`Error::Length`]; or an error of the device.
-    fn roll(view x: T; shifts: &[i64], axes: &[isize])
+    fn roll(view x: T, by shifts: &[i64], by axes: &[isize])
         -> made = |dtype| Plan::roll(x, shifts, axes, dtype), [x];
 }
 
@@ -90,5 +90,5 @@ tensor_methods! {
     /// # Errors
     ///
     /// As [`Plan::roll`], or an error of the device.
-    fn roll(self x; shifts: &[i64], axes: &[isize]) -> made = |dtype| Plan::roll(x, shifts, axes, dtype), [x];
+    fn roll(self x, by shifts: &[i64], by axes: &[isize]) -> made = |dtype| Plan::roll(x.layout(), shifts, axes, dtype), [x];
 }

@@ -23,13 +23,13 @@ use crate::{
 
 impl Plan {
     /// Plans scattering single elements of `updates` into an array of this shape, in place. The inputs are the
-    /// updates, which have the shape of `indices`, and the indices.
+    /// updates and the indices, which have the same shape.
     ///
     /// ```
     /// use wgslice::{options::ScatterOptions, DType, Plan};
     ///
     /// let options = ScatterOptions { axis: Some(1), ..Default::default() };
-    /// let plan = Plan::scatter_elements(&[2, 3], &[2, 1], options, DType::I32)?;
+    /// let plan = Plan::scatter_elements(&[2, 3], &[2, 1], &[2, 1], options, DType::I32)?;
     /// let mut table = [1, 2, 3, 4, 5, 6];
     /// plan.run_cpu(&[(&[10, 20]).into(), (&[2, 0]).into()], &mut [(&mut table).into()])?;
     /// assert_eq!(table, [1, 2, 10, 20, 5, 6]);
@@ -42,6 +42,7 @@ impl Plan {
     pub fn scatter_elements(
         shape: &[usize],
         indices: &[usize],
+        updates: &[usize],
         options: ScatterOptions,
         dtype: DType,
     ) -> Result<Self, Error> {
@@ -57,6 +58,9 @@ impl Plan {
             return Err(error::scatter::empty_output(indices, indices, shape));
         }
         let options = options.combining(Combine::Update, dtype)?;
+        if updates != indices {
+            return Err(error::scatter::update_for_each_index(indices, updates));
+        }
         let strides = shape::strides(shape);
         let numbers = shape::strides(indices);
         let dim = |d: usize| Dim {
@@ -110,9 +114,8 @@ host_methods! {
     /// # Errors
     ///
     /// As [`Backend::scatter_nd`](crate::Backend::scatter_nd).
-    fn scatter_elements<I: IndexElement>(rows tensor: T, rows indices: I, rows updates: T; options: ScatterOptions)
-        -> reported = |dtype| check_updates(indices.shape(), updates.shape())
-            .and_then(|()| Plan::scatter_elements(tensor.shape(), indices.shape(), options, dtype)),
+    fn scatter_elements<I: IndexElement>(rows tensor: T, rows indices: I, rows updates: T, by options: ScatterOptions)
+        -> reported = |dtype| Plan::scatter_elements(tensor, indices, updates, options, dtype),
         [updates, indices, tensor];
 }
 
@@ -136,15 +139,8 @@ tensor_methods! {
     /// # Errors
     ///
     /// As [`Tensor::tensor_scatter_nd`](crate::Tensor::tensor_scatter_nd).
-    fn scatter_elements(self tensor, rows indices, like updates; options: ScatterOptions)
-        -> changed = |dtype| Plan::scatter_elements(tensor.shape(), indices.shape(), options, dtype)
-            .and_then(|plan| check_updates(indices.shape(), updates.shape()).map(|()| plan)),
+    fn scatter_elements(self tensor, rows indices, like updates, by options: ScatterOptions)
+        -> changed = |dtype| Plan::scatter_elements(
+            tensor.shape(), indices.shape(), updates.shape(), options, dtype),
         [updates, indices];
-}
-
-fn check_updates(indices: &[usize], updates: &[usize]) -> Result<(), Error> {
-    match indices == updates {
-        true => Ok(()),
-        false => Err(error::scatter::update_for_each_index(indices, updates)),
-    }
 }

@@ -25,7 +25,7 @@
 
 use super::methods::{host_methods, tensor_methods};
 use crate::{
-    DType, Error, Pending, Plan, Report, Tensor, error,
+    DType, Error, Plan, error,
     moves::{Combining, Effect, IndexTensor, Move, Operation, Scatter},
     ops::{check_used, index::Policy},
     options::{NegativeIndex, OutOfRange},
@@ -240,8 +240,8 @@ host_methods! {
     ///
     /// [`Error::Argument`], [`Error::Length`], or an error of the device, such as [`Error::DTypeOnDevice`] for element
     /// types that the device cannot combine.
-    fn scatter_nd<I: IndexElement>{shape: &[usize]}(rows indices: I, rows updates: T; options: ScatterOptions)
-        -> reported = |dtype| Plan::scatter_nd(shape, indices.shape(), updates.shape(), options, dtype),
+    fn scatter_nd<I: IndexElement>(by shape: &[usize], rows indices: I, rows updates: T, by options: ScatterOptions)
+        -> reported = |dtype| Plan::scatter_nd(shape, indices, updates, options, dtype),
         [updates, indices];
 
     /// Scatters `updates` into a copy of `tensor`, at the positions in `indices`, by the rules of
@@ -258,30 +258,20 @@ host_methods! {
     /// assert_eq!(updated.data, [0, 100, 20, 5, 40]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
-    fn tensor_scatter_nd<I: IndexElement>(rows tensor: T, rows indices: I, rows updates: T; options: ScatterOptions)
+    fn tensor_scatter_nd<I: IndexElement>(rows tensor: T, rows indices: I, rows updates: T, by options: ScatterOptions)
         -> reported = |dtype| Plan::tensor_scatter_nd(
-            tensor.shape(), indices.shape(), updates.shape(), options, dtype),
+            tensor, indices, updates, options, dtype),
         [updates, indices, tensor];
 }
 
-impl Tensor {
+tensor_methods! {
     /// Scatters `updates` into zeros of `shape`, at the positions in `indices`: see [`Plan::scatter_nd`]. Returns the
     /// new tensor, and the report of tuples that were out of range. The errors are those of
-    /// [`Tensor::tensor_scatter_nd`].
-    pub fn scatter_nd(
-        shape: &[usize],
-        indices: &Self,
-        updates: &Self,
-        options: ScatterOptions,
-    ) -> Result<(Self, Pending<Report>), Error> {
-        let dtype = updates.dtype();
-        let plan = Plan::scatter_nd(shape, indices.shape(), updates.shape(), options, dtype)?;
-        let (mut made, report) = Self::run(&plan, &[updates, indices])?;
-        Ok((made.swap_remove(0), report))
-    }
-}
+    /// [`Tensor::tensor_scatter_nd`](crate::Tensor::tensor_scatter_nd).
+    fn scatter_nd(of updates, by shape: &[usize], rows indices, lead updates, by options: ScatterOptions)
+        -> reported = |dtype| Plan::scatter_nd(shape, indices.shape(), updates.shape(), options, dtype),
+        [updates, indices];
 
-tensor_methods! {
     /// Scatters `updates` into this tensor, in place, at the positions in `indices`: see [`Plan::tensor_scatter_nd`].
     /// Returns the report of tuples that were out of range.
     ///
@@ -305,7 +295,7 @@ tensor_methods! {
     /// [`Error::Argument`] for an argument
     /// that does not match this tensor; or an error of the device, such as [`Error::DTypeOnDevice`] for element types
     /// that the device cannot combine. An error leaves the tensor unchanged.
-    fn tensor_scatter_nd(self tensor, rows indices, like updates; options: ScatterOptions)
+    fn tensor_scatter_nd(self tensor, rows indices, like updates, by options: ScatterOptions)
         -> changed = |dtype| Plan::tensor_scatter_nd(
             tensor.shape(), indices.shape(), updates.shape(), options, dtype),
         [updates, indices];

@@ -3,8 +3,9 @@
 //! The semantics are those of TensorFlow 2.21, for any rank (TensorFlow accepts at most 8).
 
 use crate::{
-    Array, ArrayRef, Backend, DType, Element, Error, IntoView, Plan, SliceSpec, View,
+    Array, ArrayRef, Backend, DType, Element, Error, IntoView, Plan, SliceSpec, ValuesMut, View,
     moves::{Effect, Move, Operation},
+    shape::check_elements,
     walk::Walk,
 };
 
@@ -93,8 +94,9 @@ impl Backend {
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
-    /// A program that makes large results again and again slices a [`Tensor`](crate::Tensor): its backend keeps the memory
-    /// of the last large tensor that was dropped, whereas new memory of 32 MiB or more comes from the system each time.
+    /// A program that makes large results again and again keeps their memory: [`Backend::slice_into`] writes into it. Or it
+    /// slices a [`Tensor`](crate::Tensor), as its backend keeps the memory of the last large tensor that was dropped. New
+    /// memory of 32 MiB or more comes from the system each time.
     ///
     /// # Errors
     ///
@@ -106,6 +108,41 @@ impl Backend {
     ) -> Result<Array<T>, Error> {
         let (memory, view) = input.into().sliced("input", spec)?;
         self.selected(&memory, view)
+    }
+
+    /// [`Backend::slice`] into memory that the caller keeps. [`Backend::run_into`] does the same for plans of all operations.
+    ///
+    /// ```
+    /// use wgslice::{slice, Backend};
+    ///
+    /// let x = (&[1, 2, 3, 4, 5, 6], &[2, 3]);
+    /// let mut flipped = vec![0; 6];
+    /// Backend::cpu().slice_into(x, &slice![.., ..; -1], &mut flipped)?;
+    /// assert_eq!(flipped, [3, 2, 1, 6, 5, 4]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Backend::slice`]; [`Error::Length`] for a result of another number of elements.
+    pub fn slice_into<'a, T: Element>(
+        &self,
+        input: impl Into<ArrayRef<'a, T>>,
+        spec: &SliceSpec,
+        result: &mut [T],
+    ) -> Result<(), Error> {
+        let (memory, view) = input.into().sliced("input", spec)?;
+        if !self.is_cpu() {
+            let plan = Plan::of_layout(&view, T::DTYPE);
+            return self
+                .run_into(&plan, &[(&memory[..]).into()], result)
+                .map(drop);
+        }
+        check_elements("result", &view.shape, result.len())?;
+        ValuesMut::from(result).with_bytes(|bytes| {
+            view.copy(T::DTYPE, T::as_bytes(&memory), bytes.into(), self.threads);
+            Ok(())
+        })
     }
 
     /// The elements of `input` that a view of it selects.

@@ -3,9 +3,9 @@
 //! The walk is that of `strided_slice_update`, but the elements that it leaves out become zeros. The semantics are
 //! those of TensorFlow 2.21's `StridedSliceGrad`, for any rank.
 
-use super::methods::host_methods;
+use super::methods::{host_methods, tensor_methods};
 use crate::{
-    DType, Error, Plan, SliceSpec, Tensor, View, error,
+    DType, Error, Plan, SliceSpec, View, error,
     moves::{Effect, Move, Operation},
     shape,
     walk::{MAX_UNIT, Walk},
@@ -82,19 +82,17 @@ host_methods! {
     /// # Errors
     ///
     /// As [`Plan::slice_grad`]; [`Error::Length`], or an error of the device.
-    fn slice_grad{shape: &[usize], spec: &SliceSpec}(rows dy: T)
-        -> made = |dtype| Plan::slice_grad(shape, spec, dy.shape(), dtype), [dy];
+    fn slice_grad(by shape: &[usize], by spec: &SliceSpec, rows dy: T)
+        -> made = |dtype| Plan::slice_grad(shape, spec, dy, dtype), [dy];
 }
 
-impl Tensor {
+tensor_methods! {
     /// The gradient of the slice `spec` of a tensor of shape `shape`: see [`Plan::slice_grad`]. On a GPU the work is
     /// submitted, not waited for.
     ///
     /// # Errors
     ///
     /// As [`Plan::slice_grad`], or an error of the device.
-    pub fn slice_grad(shape: &[usize], spec: &SliceSpec, dy: &Self) -> Result<Self, Error> {
-        let plan = Plan::slice_grad(shape, spec, dy.shape(), dy.dtype())?;
-        Ok(Self::run(&plan, &[dy])?.0.swap_remove(0))
-    }
+    fn slice_grad(of dy, by shape: &[usize], by spec: &SliceSpec, lead dy)
+        -> made = |dtype| Plan::slice_grad(shape, spec, dy.shape(), dtype), [dy];
 }

@@ -4,9 +4,9 @@
 //! positions of the slice are written. The semantics are those of TensorFlow 2.21's `tensor_strided_slice_update` and
 //! `variable[spec].assign(value)`, for any rank.
 
-use super::methods::tensor_methods;
+use super::methods::{host_methods, tensor_methods};
 use crate::{
-    Array, ArrayRef, Backend, DType, Element, Error, IntoView, Plan, SliceSpec, View, error,
+    DType, Error, IntoView, Plan, SliceSpec, View, error,
     moves::{Effect, Move, Operation},
     walk::{MAX_UNIT, Walk},
 };
@@ -42,8 +42,8 @@ impl Plan {
         let dest = spec.view(shape)?;
         let value = value.into_view()?;
         let update = match dest.is_empty() {
-            true => Move::of_update(&value, &dest, dtype),
-            false => Move::of_update(&broadcast(&value, &dest.shape)?, &dest, dtype),
+            true => Move::of_update(&value, dest, dtype),
+            false => Move::of_update(&broadcast(&value, &dest.shape)?, dest, dtype),
         };
         Ok(Self::from_view(update, &value))
     }
@@ -52,14 +52,14 @@ impl Plan {
 impl Move {
     /// Plans writing the elements of the view `source` to those of the view `dest`, which selects no element twice. The
     /// views have the same shape, unless `dest` is empty.
-    pub(crate) fn of_update(source: &View, dest: &View, dtype: DType) -> Self {
-        let between = || Walk::between(source, dest, dtype.size(), MAX_UNIT);
+    pub(crate) fn of_update(source: &View, dest: View, dtype: DType) -> Self {
+        let between = || Walk::between(source, &dest, dtype.size(), MAX_UNIT);
         Self {
             operation: Operation::StridedSliceUpdate,
-            shape: dest.source.clone(),
+            walk: (!dest.is_empty()).then(between),
+            shape: dest.source,
             dtype,
             source: source.source.clone(),
-            walk: (!dest.is_empty()).then(between),
             effect: Effect::Update,
             conversion: None,
             indices: None,
@@ -67,7 +67,7 @@ impl Move {
     }
 }
 
-impl Backend {
+host_methods! {
     /// Returns a copy of `input` with the slice `spec` replaced by `value`, as TensorFlow's
     /// `tensor_strided_slice_update` does. The rules are those of [`Plan::slice_update`].
     ///
@@ -84,19 +84,8 @@ impl Backend {
     /// # Errors
     ///
     /// As [`Plan::slice_update`]; [`Error::Length`], or an error of the device.
-    pub fn slice_update<'a, T: Element>(
-        &self,
-        input: impl Into<ArrayRef<'a, T>>,
-        spec: &SliceSpec,
-        value: impl Into<ArrayRef<'a, T>>,
-    ) -> Result<Array<T>, Error> {
-        let (input, shape) = input.into().row_major("input", self)?;
-        let (value, value_view) = value.into().memory("value")?;
-        let plan = Plan::slice_update(&shape, spec, value_view, T::DTYPE)?;
-        Ok(self
-            .run(&plan, &[(&value[..]).into(), (&input[..]).into()])?
-            .0)
-    }
+    fn slice_update(rows input: T, by spec: &SliceSpec, view value: T)
+        -> made = |dtype| Plan::slice_update(input, spec, value, dtype), [value, input];
 }
 
 tensor_methods! {
@@ -120,13 +109,13 @@ tensor_methods! {
     ///
     /// As [`Plan::slice_update`]; [`Error::Argument`] for a value that does not match
     /// this tensor; or an error of the device. An error leaves the tensor unchanged.
-    fn slice_update{spec: &SliceSpec}(self x, like value)
-        -> changed = |dtype| Plan::slice_update(x.shape(), spec, value, dtype), [value];
+    fn slice_update(self x, by spec: &SliceSpec, like value)
+        -> changed = |dtype| Plan::slice_update(x.shape(), spec, value.layout(), dtype), [value];
 }
 
 /// Returns the view of a value after broadcasting it to `slice`, the shape of the slice. Leading dimensions of size 1 that
 /// the slice does not have are dropped first.
-fn broadcast(value: &View, slice: &[usize]) -> Result<View, Error> {
+pub(super) fn broadcast(value: &View, slice: &[usize]) -> Result<View, Error> {
     let mut view = value.clone();
     while view.shape.len() > slice.len() && view.shape[0] == 1 {
         view.shape.remove(0);

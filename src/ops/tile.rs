@@ -8,7 +8,7 @@ use super::{
 use crate::{
     DType, Error, IntoView, Plan, View, error,
     moves::Operation,
-    plan::{Input, Output, Steps},
+    plan::{ArraySpec, Steps},
     shape,
 };
 
@@ -82,9 +82,9 @@ impl Plan {
         shape::elements(&shape)?;
         shape::elements(&walked.shape)?;
         walked.normalize();
-        let input = Input::new("x", x, dtype);
-        let mut plan = Steps::new(operation, vec![input], Output::new(&shape, dtype));
-        plan.put(0, &walked, &View::whole(&walked.shape));
+        let input = ArraySpec::new("x", x, dtype);
+        let mut plan = Steps::new(operation, vec![input], ArraySpec::result(&shape, dtype));
+        plan.put(0, &walked, View::whole(&walked.shape));
         Ok(plan.plan())
     }
 }
@@ -95,7 +95,7 @@ host_methods! {
     /// # Errors
     ///
     /// As [`Plan::tile`]; [`Error::Length`]; or an error of the device.
-    fn tile(view x: T; multiples: &[usize]) -> made = |dtype| Plan::tile(x, multiples, dtype), [x];
+    fn tile(view x: T, by multiples: &[usize]) -> made = |dtype| Plan::tile(x, multiples, dtype), [x];
 
     /// Repeats positions of host values: see [`Plan::repeat`].
     ///
@@ -110,7 +110,7 @@ host_methods! {
     /// # Errors
     ///
     /// As [`Plan::repeat`]; [`Error::Length`]; or an error of the device.
-    fn repeat(view x: T; times: usize, axis: isize)
+    fn repeat(view x: T, by times: usize, by axis: isize)
         -> made = |dtype| Plan::repeat(x, times, axis, dtype), [x];
 }
 
@@ -120,12 +120,12 @@ tensor_methods! {
     /// # Errors
     ///
     /// As [`Plan::tile`], or an error of the device.
-    fn tile(self x; multiples: &[usize]) -> made = |dtype| Plan::tile(x, multiples, dtype), [x];
+    fn tile(self x, by multiples: &[usize]) -> made = |dtype| Plan::tile(x.layout(), multiples, dtype), [x];
 
     /// Repeats positions of this tensor: see [`Plan::repeat`].
     ///
     /// # Errors
     ///
     /// As [`Plan::repeat`], or an error of the device.
-    fn repeat(self x; times: usize, axis: isize) -> made = |dtype| Plan::repeat(x, times, axis, dtype), [x];
+    fn repeat(self x, by times: usize, by axis: isize) -> made = |dtype| Plan::repeat(x.layout(), times, axis, dtype), [x];
 }

@@ -12,18 +12,20 @@
 //! a window is in range, clamped or dropped as a whole, as in XLA. The same holds of a scatter, with the destination in
 //! place of the source.
 //!
-//! Tuples lie along the last dimension of the indices: if `index_vector_dim` is another, the indices are copied first.
+//! Moves take tuples along the last dimension of the indices. If `index_vector_dim` is another, a first step puts the tuples
+//! in order.
 
 use super::{
     check_used,
     index::{NegativeIndex, OutOfRange, Policy},
+    methods::{host_methods, tensor_methods},
     scatter_nd::{Combine, ScatterOptions},
 };
 use crate::{
-    Array, ArrayRef, Backend, DType, Element, Error, IndexElement, IntoView, Pending, Plan, Report,
-    Tensor,
+    DType, Error, IntoView, Plan, View,
     error::{self, xla::dimension_numbers},
     moves::{Effect, IndexTensor, Move, Operation, Scatter},
+    plan::{ArraySpec, Operand, Steps},
     shape,
     text::counted,
     walk::{Coordinate, Dim, MAX_UNIT, Side, Walk},
@@ -87,18 +89,18 @@ impl GatherDims {
         }
     }
 
-    /// The order of the dimensions of indices of this rank in which the tuples come last, and the dimension numbers for
-    /// it. `None` if they come last already.
-    fn ordered(&self, rank: usize) -> (Option<Vec<usize>>, Cow<'_, Self>) {
+    /// The indices with the tuples along the last dimension, and the dimension numbers for them.
+    fn ordered(&self, indices: &View) -> Result<(View, Cow<'_, Self>), Error> {
+        let rank = indices.shape.len();
         let Some((order, start_indices_batching_dims)) = self.numbers().tuples_last(rank) else {
-            return (None, Cow::Borrowed(self));
+            return Ok((indices.clone(), Cow::Borrowed(self)));
         };
         let dims = Self {
             start_indices_batching_dims,
             index_vector_dim: rank - 1,
             ..self.clone()
         };
-        (Some(order), Cow::Owned(dims))
+        Ok((indices.transpose(&order)?, Cow::Owned(dims)))
     }
 }
 
@@ -122,16 +124,17 @@ impl ScatterDims {
     }
 
     /// The same as [`GatherDims::ordered`].
-    fn ordered(&self, rank: usize) -> (Option<Vec<usize>>, Cow<'_, Self>) {
+    fn ordered(&self, indices: &View) -> Result<(View, Cow<'_, Self>), Error> {
+        let rank = indices.shape.len();
         let Some((order, scatter_indices_batching_dims)) = self.numbers().tuples_last(rank) else {
-            return (None, Cow::Borrowed(self));
+            return Ok((indices.clone(), Cow::Borrowed(self)));
         };
         let dims = Self {
             scatter_indices_batching_dims,
             index_vector_dim: rank - 1,
             ..self.clone()
         };
-        (Some(order), Cow::Owned(dims))
+        Ok((indices.transpose(&order)?, Cow::Owned(dims)))
     }
 }
 
@@ -174,10 +177,9 @@ impl Numbers<'_> {
     /// gather, or of the updates of a scatter.
     fn axes(&self, operand: &[usize], indices: &[usize]) -> Result<Vec<Axis>, Error> {
         let rank = indices.len();
-        if self.index_vector_dim > rank || self.index_vector_dim + 1 < rank {
+        if self.index_vector_dim > rank {
             let rule = format!(
-                "a plan for indices of rank {rank} needs tuples along the last dimension or, with {rank}, of one \
-                 integer each: transpose the indices, or call the method of a tensor or a backend, which does"
+                "the indices have rank {rank}: it must be a dimension of theirs, or {rank} if each index is a tuple"
             );
             let found = &[self.index_vector_dim];
             return Err(dimension_numbers("index_vector_dim", found, &rule));
@@ -288,8 +290,9 @@ fn check_list(
 
 impl Plan {
     /// Plans XLA's gather from an operand. The inputs are the operand and the indices. `start_indices` is the shape of the
-    /// indices, with tuples along the last dimension. A view is not copied first. A window that reaches outside of the operand is shifted inside under [`OutOfRange::Clamp`], as
-    /// in XLA and StableHLO, is zeros under [`OutOfRange::Zero`], as in JAX's mode `fill`, or is an error.
+    /// indices. A view of the operand is not copied first. A window that reaches outside of the operand is shifted inside
+    /// under [`OutOfRange::Clamp`], as in XLA and StableHLO, is zeros under [`OutOfRange::Zero`], as in JAX's mode `fill`,
+    /// or is an error.
     ///
     /// ```
     /// use wgslice::{options::{GatherDims, OutOfRange}, DType, Plan};
@@ -320,9 +323,10 @@ impl Plan {
         dtype: DType,
     ) -> Result<Self, Error> {
         let operand = operand.into_view()?;
-        shape::elements(start_indices)?;
+        let start_indices = View::new(start_indices)?;
+        let (tuples, dims) = dims.ordered(&start_indices)?;
         let numbers = dims.numbers();
-        let axes = numbers.axes(&operand.shape, start_indices)?;
+        let axes = numbers.axes(&operand.shape, &tuples.shape)?;
         let sizes = &dims.slice_sizes;
         let is_one = |d: &usize| numbers.dropped.contains(d) || numbers.batching.contains(d);
         let fits =
@@ -351,7 +355,7 @@ impl Plan {
             out_of_range,
             ..Policy::default()
         };
-        let indices = numbers.indices(start_indices, policy);
+        let indices = numbers.indices(&tuples.shape, policy);
         let coordinates = coordinates.into_iter();
         let gather = Move::of_gather(
             Operation::XlaGather,
@@ -361,12 +365,11 @@ impl Plan {
             indices,
             dtype,
         )?;
-        Ok(Self::from_view(gather, &operand))
+        Ok(Self::by_tuples(gather, &operand, &tuples))
     }
 
-    /// Plans XLA's scatter into an operand of this shape, in place. `scatter_indices` is the shape of the indices, with
-    /// tuples along the last dimension. The inputs are the updates and the indices. The elements of the updates take effect
-    /// in row-major order. A window that reaches outside of the operand is dropped under [`OutOfRange::Zero`], as in XLA,
+    /// Plans XLA's scatter into an operand of this shape, in place. `scatter_indices` is the shape of the indices. The inputs
+    /// are the updates and the indices. The elements of the updates take effect in row-major order. A window that reaches outside of the operand is dropped under [`OutOfRange::Zero`], as in XLA,
     /// is shifted inside under [`OutOfRange::Clamp`], as in JAX's mode `clip`, or is an error.
     ///
     /// ```
@@ -404,13 +407,14 @@ impl Plan {
         let counts = options.negative == NegativeIndex::OutOfRange;
         check_used(counts, operation, "negative")?;
         let elements = shape::elements(operand)?;
-        shape::elements(scatter_indices)?;
-        shape::elements(updates)?;
+        let scatter_indices = View::new(scatter_indices)?;
+        let source = View::new(updates)?;
+        let (tuples, dims) = dims.ordered(&scatter_indices)?;
         let numbers = dims.numbers();
-        let axes = numbers.axes(operand, scatter_indices)?;
+        let axes = numbers.axes(operand, &tuples.shape)?;
         let windows = windows_of(&axes, operand, updates)?;
         if elements == 0 && !updates.contains(&0) {
-            let indices = scatter_indices;
+            let indices = &scatter_indices.shape;
             return Err(error::scatter::empty_output(indices, updates, operand));
         }
         let options = options.combining(Combine::Update, dtype)?;
@@ -431,7 +435,7 @@ impl Plan {
             effect.slices = elements / slice;
             walk
         });
-        Ok(Self::one(Move {
+        let scatter = Move {
             operation,
             shape: operand.to_vec(),
             dtype,
@@ -439,8 +443,31 @@ impl Plan {
             walk,
             effect: Effect::Scatter(effect),
             conversion: None,
-            indices: Some(numbers.indices(scatter_indices, options.policy)),
-        }))
+            indices: Some(numbers.indices(&tuples.shape, options.policy)),
+        };
+        Ok(Self::by_tuples(scatter, &source, &tuples))
+    }
+
+    /// The plan of a move from a view by index tuples. If these are not in row-major order, a first step puts them in order.
+    fn by_tuples(what: Move, source: &View, tuples: &View) -> Self {
+        if tuples.is_all() {
+            return Self::from_view(what, source);
+        }
+        let index = what.index_dtype();
+        let inputs = vec![
+            ArraySpec::new("source", source, what.dtype),
+            ArraySpec::indices("indices", tuples, index),
+        ];
+        let output = ArraySpec::result(&what.shape, what.dtype);
+        let mut plan = Steps::new(what.operation, inputs, output);
+        if what.is_in_place() {
+            plan = plan.in_place();
+        }
+        let ordered = plan.temp(&tuples.shape, index);
+        let order = Move::of_view(tuples.clone(), index);
+        plan.push(order, Operand::Input(1), None, ordered.clone());
+        plan.push_reporting(what, Operand::Input(0), ordered, Operand::Output(0));
+        plan.plan()
     }
 }
 
@@ -537,9 +564,8 @@ fn scattering(
     (walk, slice)
 }
 
-impl Backend {
-    /// XLA's gather of host values: see [`Plan::xla_gather`]. Tuples may lie along any dimension. The report counts the
-    /// windows that reach outside.
+host_methods! {
+    /// XLA's gather of host values: see [`Plan::xla_gather`]. The report counts the windows that reach outside.
     ///
     /// ```
     /// use wgslice::{options::{GatherDims, OutOfRange}, Backend};
@@ -562,110 +588,42 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// As [`Backend::gather_nd`].
-    pub fn xla_gather<'a, T: Element, I: IndexElement>(
-        &self,
-        operand: impl Into<ArrayRef<'a, T>>,
-        start_indices: impl Into<ArrayRef<'a, I>>,
-        dims: &GatherDims,
-        out_of_range: OutOfRange,
-    ) -> Result<(Array<T>, Report), Error> {
-        let (operand, view) = operand.into().memory("operand")?;
-        let indices = start_indices.into();
-        let rank = indices.shape().len();
-        let (order, dims) = dims.ordered(rank);
-        let (tuples, shape) = indices.permuted("start_indices", self, order.as_deref())?;
-        let plan = Plan::xla_gather(view, &shape, &dims, out_of_range, T::DTYPE)?;
-        self.run(&plan, &[(&operand[..]).into(), (&tuples[..]).into()])
-    }
+    /// As [`Backend::gather_nd`](crate::Backend::gather_nd).
+    fn xla_gather<I: IndexElement>(
+        view operand: T, rows start_indices: I, by dims: &GatherDims, by out_of_range: OutOfRange)
+        -> reported = |dtype| Plan::xla_gather(operand, start_indices, dims, out_of_range, dtype),
+        [operand, start_indices];
 
-    /// XLA's scatter into a copy of `operand`: see [`Plan::xla_scatter`]. Tuples may lie along any dimension. The report
-    /// counts the windows that reach outside.
+    /// XLA's scatter into a copy of `operand`: see [`Plan::xla_scatter`]. The report counts the windows that reach
+    /// outside.
     ///
     /// # Errors
     ///
-    /// As [`Backend::scatter_nd`].
-    pub fn xla_scatter<'a, T: Element, I: IndexElement>(
-        &self,
-        operand: impl Into<ArrayRef<'a, T>>,
-        scatter_indices: impl Into<ArrayRef<'a, I>>,
-        updates: impl Into<ArrayRef<'a, T>>,
-        dims: &ScatterDims,
-        options: ScatterOptions,
-    ) -> Result<(Array<T>, Report), Error> {
-        let (operand, shape) = operand.into().row_major("operand", self)?;
-        let indices = scatter_indices.into();
-        let rank = indices.shape().len();
-        let (order, dims) = dims.ordered(rank);
-        let (tuples, tuple_shape) = indices.permuted("scatter_indices", self, order.as_deref())?;
-        let (updates, update_shape) = updates.into().row_major("updates", self)?;
-        let plan = Plan::xla_scatter(
-            &shape,
-            &tuple_shape,
-            &update_shape,
-            &dims,
-            options,
-            T::DTYPE,
-        )?;
-        let (updates, tuples) = ((&updates[..]).into(), (&tuples[..]).into());
-        self.run(&plan, &[updates, tuples, (&operand[..]).into()])
-    }
+    /// As [`Backend::scatter_nd`](crate::Backend::scatter_nd).
+    fn xla_scatter<I: IndexElement>(
+        rows operand: T, rows scatter_indices: I, rows updates: T, by dims: &ScatterDims, by options: ScatterOptions)
+        -> reported = |dtype| Plan::xla_scatter(operand, scatter_indices, updates, dims, options, dtype),
+        [updates, scatter_indices, operand];
 }
 
-impl Tensor {
-    /// XLA's gather from this tensor: see [`Plan::xla_gather`]. If `index_vector_dim` is not the last dimension of
-    /// `start_indices`, these are copied first.
+tensor_methods! {
+    /// XLA's gather from this tensor: see [`Plan::xla_gather`].
     ///
     /// # Errors
     ///
-    /// As [`Tensor::gather_nd`].
-    pub fn xla_gather(
-        &self,
-        start_indices: &Self,
-        dims: &GatherDims,
-        out_of_range: OutOfRange,
-    ) -> Result<(Self, Pending<Report>), Error> {
-        let (order, dims) = dims.ordered(start_indices.shape().len());
-        let indices = permuted(start_indices, order.as_deref())?;
-        let (operand, dtype) = (self.layout(), self.dtype());
-        let plan = Plan::xla_gather(operand, indices.shape(), &dims, out_of_range, dtype)?;
-        let (mut made, report) = Self::run(&plan, &[self, &indices])?;
-        Ok((made.swap_remove(0), report))
-    }
+    /// As [`Tensor::gather_nd`](crate::Tensor::gather_nd).
+    fn xla_gather(self operand, rows start_indices, by dims: &GatherDims, by out_of_range: OutOfRange)
+        -> reported = |dtype| Plan::xla_gather(operand.layout(), start_indices.shape(), dims, out_of_range, dtype),
+        [operand, start_indices];
 
-    /// XLA's scatter into this tensor, in place: see [`Plan::xla_scatter`]. If `index_vector_dim` is not the last dimension
-    /// of `scatter_indices`, these are copied first.
+    /// XLA's scatter into this tensor, in place: see [`Plan::xla_scatter`].
     ///
     /// # Errors
     ///
-    /// As [`Tensor::tensor_scatter_nd`].
-    pub fn xla_scatter(
-        &mut self,
-        scatter_indices: &Self,
-        updates: &Self,
-        dims: &ScatterDims,
-        options: ScatterOptions,
-    ) -> Result<Pending<Report>, Error> {
-        self.check_goes_with("updates", updates)?;
-        let (order, dims) = dims.ordered(scatter_indices.shape().len());
-        let indices = permuted(scatter_indices, order.as_deref())?;
-        let (shape, dtype) = (self.shape(), self.dtype());
-        let plan = Plan::xla_scatter(
-            shape,
-            indices.shape(),
-            updates.shape(),
-            &dims,
-            options,
-            dtype,
-        )?;
-        Self::run_into(&plan, &[updates, &indices], &mut [self])
-    }
-}
-
-/// The indices with their dimensions in this order, if there is one.
-fn permuted<'a>(indices: &'a Tensor, order: Option<&[usize]>) -> Result<Cow<'a, Tensor>, Error> {
-    Ok(match order {
-        Some(order) => Cow::Owned(indices.transpose(order)?),
-        None => Cow::Borrowed(indices),
-    })
+    /// As [`Tensor::tensor_scatter_nd`](crate::Tensor::tensor_scatter_nd).
+    fn xla_scatter(
+        self operand, rows scatter_indices, like updates, by dims: &ScatterDims, by options: ScatterOptions)
+        -> changed = |dtype| Plan::xla_scatter(
+            operand.shape(), scatter_indices.shape(), updates.shape(), dims, options, dtype),
+        [updates, scatter_indices];
 }

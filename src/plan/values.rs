@@ -3,7 +3,8 @@
 use crate::{DType, Element, Error, cpu::Indices, element::Writable, ops::index::IndexType};
 use std::borrow::Cow;
 
-/// Values in host memory, of any element type, for calls that take several: `(&values).into()`.
+/// Values in host memory, of any element type, for calls that take several: `(&values).into()` of a slice, a vector or an
+/// array of elements.
 ///
 /// ```
 /// use wgslice::{DType, Values};
@@ -60,28 +61,41 @@ impl<'a> Values<'a> {
     }
 }
 
-impl<'a, T: Element> From<&'a [T]> for Values<'a> {
-    fn from(values: &'a [T]) -> Self {
+/// Slices, vectors and arrays of elements.
+pub trait Elements {
+    type Element: Element;
+    fn elements(&self) -> &[Self::Element];
+    fn elements_mut(&mut self) -> &mut [Self::Element];
+}
+
+macro_rules! elements {
+    ($($type:ty $(, const $count:ident)?;)*) => {$(
+        impl<T: Element $(, const $count: usize)?> Elements for $type {
+            type Element = T;
+
+            fn elements(&self) -> &[T] {
+                self
+            }
+
+            fn elements_mut(&mut self) -> &mut [T] {
+                self
+            }
+        }
+    )*};
+}
+
+elements! { [T]; Vec<T>; [T; N], const N; }
+
+impl<'a, E: Elements + ?Sized> From<&'a E> for Values<'a> {
+    fn from(values: &'a E) -> Self {
         Self {
-            dtype: T::DTYPE,
-            bytes: T::as_bytes(values),
+            dtype: E::Element::DTYPE,
+            bytes: E::Element::as_bytes(values.elements()),
         }
     }
 }
 
-impl<'a, T: Element> From<&'a Vec<T>> for Values<'a> {
-    fn from(values: &'a Vec<T>) -> Self {
-        values.as_slice().into()
-    }
-}
-
-impl<'a, T: Element, const N: usize> From<&'a [T; N]> for Values<'a> {
-    fn from(values: &'a [T; N]) -> Self {
-        values.as_slice().into()
-    }
-}
-
-/// Memory for values, of any element type: `(&mut values).into()`.
+/// Memory for values, of any element type: `(&mut values).into()` of a slice, a vector or an array of elements.
 #[derive(Debug)]
 pub struct ValuesMut<'a> {
     pub(crate) dtype: DType,
@@ -104,7 +118,7 @@ impl<'a> ValuesMut<'a> {
     }
 
     /// Calls `run` with the bytes of the elements.
-    pub(super) fn with_bytes<R>(
+    pub(crate) fn with_bytes<R>(
         &mut self,
         run: impl FnOnce(&mut [u8]) -> Result<R, Error>,
     ) -> Result<R, Error> {
@@ -142,23 +156,11 @@ pub(super) fn with_all_bytes<R>(
     outcome
 }
 
-impl<'a, T: Element> From<&'a mut [T]> for ValuesMut<'a> {
-    fn from(values: &'a mut [T]) -> Self {
+impl<'a, E: Elements + ?Sized> From<&'a mut E> for ValuesMut<'a> {
+    fn from(values: &'a mut E) -> Self {
         Self {
-            dtype: T::DTYPE,
-            memory: T::writable(values),
+            dtype: E::Element::DTYPE,
+            memory: E::Element::writable(values.elements_mut()),
         }
-    }
-}
-
-impl<'a, T: Element> From<&'a mut Vec<T>> for ValuesMut<'a> {
-    fn from(values: &'a mut Vec<T>) -> Self {
-        values.as_mut_slice().into()
-    }
-}
-
-impl<'a, T: Element, const N: usize> From<&'a mut [T; N]> for ValuesMut<'a> {
-    fn from(values: &'a mut [T; N]) -> Self {
-        values.as_mut_slice().into()
     }
 }

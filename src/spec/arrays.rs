@@ -77,7 +77,7 @@ impl IndexSpec {
     }
 
     /// Whether all combinations of positions are selected.
-    pub fn is_outer(&self) -> bool {
+    pub(crate) fn is_outer(&self) -> bool {
         self.outer
     }
 }

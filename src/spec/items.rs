@@ -5,7 +5,7 @@ use super::SliceItem;
 /// A slice, not yet applied to a shape.
 ///
 /// ```
-/// use wgslice::{slice, spec::{Ellipsis, NewAxis, TfStridedSlice}, SliceSpec};
+/// use wgslice::{slice, spec::{SliceItem::{Ellipsis, NewAxis}, TfStridedSlice}, SliceSpec};
 ///
 /// let text: SliceSpec = "1, 2:4, None, ..., :-3:-1, :".parse()?;
 /// assert_eq!(text, slice![1, 2..4, NewAxis, Ellipsis, ..-3; -1, ..]);

@@ -3,14 +3,6 @@
 use super::SliceItem;
 use std::ops::{Range, RangeFrom, RangeFull, RangeTo};
 
-/// All dimensions that no other item indexes: `...`.
-#[derive(Clone, Copy, Debug)]
-pub struct Ellipsis;
-
-/// A new dimension of size 1: `None`, `tf.newaxis`.
-#[derive(Clone, Copy, Debug)]
-pub struct NewAxis;
-
 /// Writes a slice in Rust: `slice![1, 2..4, NewAxis, Ellipsis, ..-3; -1, ..]`.
 ///
 /// Commas separate items, and a semicolon separates a range from its stride.
@@ -20,8 +12,8 @@ pub struct NewAxis;
 /// | `3`, `-1` | `3`, `-1` | a single index; the dimension is dropped |
 /// | `a..b`, `a..`, `..b`, `..` | `a:b`, `a:`, `:b`, `:` | a range; negative bounds count from the end |
 /// | `a..b; s` | `a:b:s` | every `s`-th position, from `a` towards `b` |
-/// | `Ellipsis` | `...` | all other dimensions |
-/// | `NewAxis` | `None` | a new dimension of size 1 |
+/// | [`Ellipsis`](crate::spec::SliceItem::Ellipsis) | `...` | all other dimensions |
+/// | [`NewAxis`](crate::spec::SliceItem::NewAxis) | `None` | a new dimension of size 1 |
 ///
 /// **Unlike ndarray**: a negative stride starts at `a` and walks down to `b`, as in Python and TensorFlow. ndarray's
 /// `s![a..b; -1]` takes the range `a..b` first and then reverses it: `s![2..5; -1]` is positions 4, 3, 2, which here
@@ -32,10 +24,10 @@ pub struct NewAxis;
 /// `view.slice(&slice![x..x + s])?.slice(&slice![..; -1])?`, which is one plan.
 ///
 /// ```
-/// use wgslice::{slice, SliceSpec};
+/// use wgslice::{slice, spec::SliceItem::NewAxis, SliceSpec};
 ///
 /// let row = 2usize; // or an i32 or i64
-/// assert_eq!(slice![row, 1..; 2], "2, 1::2".parse::<SliceSpec>()?);
+/// assert_eq!(slice![row, NewAxis, 1..; 2], "2, None, 1::2".parse::<SliceSpec>()?);
 /// # Ok::<(), wgslice::Error>(())
 /// ```
 #[macro_export]
@@ -60,17 +52,11 @@ macro_rules! slice {
     ($($items:tt)*) => { $crate::slice!(@items [] $($items)*) };
 }
 
-macro_rules! constants {
-    ($($type:ty: $item:path),*) => {$(
-        impl From<$type> for SliceItem {
-            fn from(_: $type) -> Self {
-                $item
-            }
-        }
-    )*};
+impl From<RangeFull> for SliceItem {
+    fn from(_: RangeFull) -> Self {
+        Self::FULL
+    }
 }
-
-constants!(Ellipsis: Self::Ellipsis, NewAxis: Self::NewAxis, RangeFull: Self::FULL);
 
 /// Converts an index or a bound. A value above `i64::MAX` becomes `i64::MAX`. No dimension is that long, so a range
 /// stays the same and a single index stays out of range.

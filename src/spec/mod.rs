@@ -23,7 +23,6 @@ mod onnx;
 mod text;
 
 pub use arrays::{IndexItem, IndexSpec};
-pub use macros::{Ellipsis, NewAxis};
 pub use masks::TfStridedSlice;
 
 use items::SliceSpec;

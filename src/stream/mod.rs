@@ -151,15 +151,10 @@ impl Stream<'_> {
         self.plan.result_bytes()
     }
 
-    /// The most bytes that are held at once, on the host and on the device together: the pages of the source that a
-    /// piece reads, the buffers that pieces pass through, and results not yet handed out. The default is 1 GiB on the
-    /// CPU, and on a device a quarter of its `max_buffer_size`, at most 1 GiB.
-    pub fn memory(&self) -> usize {
-        self.memory
-    }
-
-    /// The same stream, which holds at most `bytes` bytes at once. A piece has at least one element, even if that
-    /// needs more memory.
+    /// The same stream, which holds at most `bytes` bytes at once, on the host and on the device together: the pages of the
+    /// source that a piece reads, the buffers that pieces pass through, and results not yet handed out. The default is 1 GiB
+    /// on the CPU, and on a device a quarter of its `max_buffer_size`, at most 1 GiB. A piece has at least one element, even
+    /// if that needs more memory.
     #[must_use]
     pub fn with_memory(mut self, bytes: usize) -> Self {
         self.memory = bytes;

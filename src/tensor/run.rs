@@ -4,8 +4,8 @@
 use super::Storage;
 use super::Tensor;
 use crate::{
-    Backend, Error, Output, Pending, Plan, Report, Values, backend::Device, cpu::Dest, error,
-    moves::Move,
+    ArraySpec, Backend, Error, Pending, Plan, Report, Values, backend::Device, cpu::Dest, error,
+    moves::Move, plan::check_number,
 };
 #[cfg(feature = "gpu")]
 use crate::{DType, Gpu, gpu::DeviceBytes, options::OutOfRange};
@@ -54,7 +54,7 @@ impl Tensor {
         if let Device::Gpu(gpu) = &backend.device {
             let waits = first.waits(plan)?;
             let outputs = plan.outputs();
-            let allocate = |output: &Output| {
+            let allocate = |output: &ArraySpec| {
                 let made = gpu.opened().allocate(&output.shape, output.dtype.size())?;
                 Ok((made, true))
             };
@@ -125,10 +125,7 @@ impl Tensor {
         outputs: &mut [&mut Self],
     ) -> Result<Pending<Report>, Error> {
         let needed = plan.outputs();
-        if outputs.len() != needed.len() {
-            let found = outputs.len();
-            return Err(error::value::arguments("outputs", found, needed.len()));
-        }
+        check_number("outputs", outputs.len(), needed.len())?;
         for (needed, found) in needed.iter().zip(&*outputs) {
             outputs[0].check_same_device("outputs", found)?;
             if (found.dtype, found.shape()) != (needed.dtype, &needed.shape[..]) {
@@ -142,8 +139,8 @@ impl Tensor {
         }
         let inputs = outputs[0].ready(plan, inputs)?;
         let mut copied = 0;
-        for (needed, output) in needed.iter().zip(&mut *outputs) {
-            copied += output.own_memory(needed)?;
+        for (number, (needed, output)) in needed.iter().zip(&mut *outputs).enumerate() {
+            copied += output.own_memory(needed, number == 0 && plan.is_in_place())?;
         }
         #[cfg(feature = "gpu")]
         if let Device::Gpu(gpu) = &outputs[0].backend.device.clone() {
@@ -176,13 +173,7 @@ impl Tensor {
     /// The inputs of a plan, on the device of this tensor, as memory that the plan reads. Fails unless they are the plan's.
     fn ready<'i>(&self, plan: &Plan, inputs: &[&'i Self]) -> Result<Vec<Cow<'i, Self>>, Error> {
         let needed = plan.inputs();
-        if inputs.len() != needed.len() {
-            return Err(error::value::arguments(
-                "inputs",
-                inputs.len(),
-                needed.len(),
-            ));
-        }
+        check_number("inputs", inputs.len(), needed.len())?;
         for (needed, found) in needed.iter().zip(inputs) {
             self.check_same_device(needed.name, found)?;
             needed.check_dtype(found.dtype)?;
@@ -200,9 +191,10 @@ impl Tensor {
         ready.collect()
     }
 
-    /// Gives this tensor, an output of a plan, memory that is all of the tensor, and on the CPU memory of its own. Returns
-    /// the number of bytes that are copied for that, on a GPU by [`Gpu::run`](crate::Gpu).
-    fn own_memory(&mut self, needed: &Output) -> Result<usize, Error> {
+    /// Gives this tensor, an output of a plan, memory that is all of the tensor, and on the CPU memory of its own: with its
+    /// values if it is changed in place. Returns the number of bytes that are copied for that, on a GPU by
+    /// [`Gpu::run`](crate::Gpu).
+    fn own_memory(&mut self, needed: &ArraySpec, in_place: bool) -> Result<usize, Error> {
         let is_unshared = match &mut self.storage {
             #[cfg(feature = "gpu")]
             Storage::Device(bytes) => bytes.is_unshared(),
@@ -211,7 +203,7 @@ impl Tensor {
         if self.is_contiguous() && is_unshared {
             return Ok(0);
         }
-        if !needed.in_place {
+        if !in_place {
             *self = Self::of_output(needed, &self.backend)?;
             return Ok(0);
         }
@@ -258,7 +250,7 @@ impl Tensor {
     }
 
     /// A tensor for an output, of unspecified values.
-    pub(crate) fn of_output(output: &Output, backend: &Backend) -> Result<Self, Error> {
+    pub(crate) fn of_output(output: &ArraySpec, backend: &Backend) -> Result<Self, Error> {
         let storage = match &backend.device {
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => {

@@ -9,11 +9,14 @@
 //! | new axis | inserts size 1 and stride 0 | `select` |
 //! | transpose | reorders dimensions | here |
 //! | broadcast | enlarges the size and sets the stride to 0 | here |
+//! | windows | inserts a dimension with the same stride | `strided` |
+//! | reshape | joins and parts dimensions that one stride walks | `strided` |
 //!
 //! Nothing overflows: a stride is kept only where it connects two existing elements, and the distance between existing
 //! elements is less than the size of the source.
 
 mod select;
+pub(crate) mod strided;
 
 use crate::{Error, error, shape};
 

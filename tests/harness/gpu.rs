@@ -140,7 +140,7 @@ pub(super) fn gpus() -> Vec<Opened> {
             match kind.open(&candidate.adapter) {
                 Ok(gpu) => gpus.push(Opened {
                     name,
-                    gpu: gpu.with_few_pipelines(),
+                    gpu,
                     by_tensors,
                 }),
                 Err(error) => eprintln!("not tested: {name}: {error}"),
@@ -158,7 +158,7 @@ pub(super) fn gpus() -> Vec<Opened> {
         let opened = kind.open(&adapter).expect("whatever is asked for");
         gpus.push(Opened {
             name: format!("strict in order {}, {kind:?}", *SEED),
-            gpu: opened.with_few_pipelines(),
+            gpu: opened,
             by_tensors: matches!(kind, Kind::Parts),
         });
     }
@@ -275,7 +275,7 @@ fn run_with(
     let mut source = Guarded::new(gpu, source, shift, around(plan, shift), 1);
     let mut tuples = indices.map(|indices| index_buffer(gpu, plan, indices));
     let mut dest = Guarded::new(gpu, dest, shift, UNWRITTEN, 0);
-    if (plan.source_bytes() + plan.result_bytes()).is_multiple_of(3) {
+    if (plan.inputs()[0].bytes() + plan.outputs()[0].bytes()).is_multiple_of(3) {
         Guarded::join(gpu, [Some(&mut source), tuples.as_mut(), Some(&mut dest)]);
     }
     let plan = &match indices {
@@ -286,7 +286,7 @@ fn run_with(
     let inputs = [Some(&source), tuples.as_ref()].into_iter().flatten();
     let inputs: Vec<_> = inputs.map(Guarded::slice).collect();
     let outputs = [dest.slice()];
-    let pending = match (plan.source_bytes() + plan.result_bytes() / 4) % 2 {
+    let pending = match (plan.inputs()[0].bytes() + plan.outputs()[0].bytes() / 4) % 2 {
         0 => gpu.encode(&mut encoder, plan, &inputs, &outputs)?,
         _ => {
             let mut pass = encoder.begin_compute_pass(&Default::default());
@@ -301,7 +301,7 @@ fn run_with(
 /// Returns the byte that fills the guards of the source and of the indices. The sizes of a plan choose one of two
 /// bytes, so that a result that depends on the guards is wrong in some cases. A case has the same byte in each run.
 fn around(plan: &Plan, shift: usize) -> u8 {
-    let sizes = plan.source_bytes() / 2 + plan.result_bytes() + shift;
+    let sizes = plan.inputs()[0].bytes() / 2 + plan.outputs()[0].bytes() + shift;
     [UNWRITTEN, !UNWRITTEN][(sizes ^ sizes >> 2 ^ sizes >> 4) & 1]
 }
 

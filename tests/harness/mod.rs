@@ -188,7 +188,7 @@ impl Device {
         source: &[u8],
         indices: Option<Indices<'_>>,
     ) -> Result<(Vec<u8>, Option<Report>), Error> {
-        let dest = vec![UNWRITTEN; plan.result_bytes()];
+        let dest = vec![UNWRITTEN; plan.outputs()[0].bytes()];
         self.run_on(plan, source, indices, &dest, 0)
     }
 

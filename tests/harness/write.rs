@@ -170,7 +170,7 @@ impl Device {
         self.run_at_two_places(
             plan,
             dy,
-            &vec![UNWRITTEN; plan.result_bytes()],
+            &vec![UNWRITTEN; plan.outputs()[0].bytes()],
             dtype.size(),
         )
     }

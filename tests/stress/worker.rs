@@ -161,7 +161,7 @@ impl<'a> Worker<'a> {
     fn encode(&mut self, prepared: bool) -> Result<(), Error> {
         let (source, shape, bytes) = self.upload()?;
         let plan = Plan::slice(&shape, &self.spec(), DType::U8)?;
-        let mut expected = vec![0; plan.result_bytes()];
+        let mut expected = vec![0; plan.outputs()[0].bytes()];
         on_cpu(&plan, &bytes, None, &mut expected)?;
         if expected.is_empty() {
             return Ok(());
@@ -197,7 +197,7 @@ impl<'a> Worker<'a> {
             ..GatherOptions::default()
         };
         let plan = Plan::gather_nd(&shape, &[count, 1], options, DType::U8)?;
-        let mut expected = vec![0; plan.result_bytes()];
+        let mut expected = vec![0; plan.outputs()[0].bytes()];
         let missing = on_cpu(&plan, &bytes, Some((&ids).into()), &mut expected)?;
         let (gpu, backend) = (&self.shared.gpu, &self.shared.backend);
         let tuples = backend.upload((&ids, &[count, 1]))?;
@@ -237,7 +237,7 @@ impl<'a> Worker<'a> {
         let (tensor, shape, bytes) = self.upload()?;
         let spec = self.spec();
         let plan = Plan::slice(&shape, &spec, DType::U8)?;
-        let mut expected = vec![0; plan.result_bytes()];
+        let mut expected = vec![0; plan.outputs()[0].bytes()];
         on_cpu(&plan, &bytes, None, &mut expected)?;
         let sliced = tensor.slice(&spec)?;
         drop(tensor);

@@ -139,32 +139,38 @@ def is_inside(x, entries):
         return False
 
 
-number = 0
-while number < COUNT:
-    sizes = [draw.choice([0, 1, 2, 2, 3, 4, 5]) for _ in range(draw.randint(1, 4))]
-    broken = 0
-    entries, outer = expression(sizes)
-    arrays = any(map(is_array, entries))
-    if broken > 1:
-        continue
-    x = numpy.arange(1, 1 + int(numpy.prod(sizes)), dtype=numpy.int32).reshape(sizes)
-    args = {"index": entries}
-    if outer:
-        args["outer"] = "yes"
-    params = {"shape": sizes, "data": x.ravel().tolist()}
-    line = {"id": number, "op": "array_index", "dtype": "int32", "tensors": {"params": params}, "args": args}
-    try:
-        result = outer_index(x, entries) if outer else x[tuple(map(of_numpy, entries))]
-        if max(result.size, x.size) > MOST:
+def main():
+    global broken
+    number = 0
+    while number < COUNT:
+        sizes = [draw.choice([0, 1, 2, 2, 3, 4, 5]) for _ in range(draw.randint(1, 4))]
+        broken = 0
+        entries, outer = expression(sizes)
+        arrays = any(map(is_array, entries))
+        if broken > 1:
             continue
-        line["expected"] = {"shape": list(result.shape), "data": result.ravel().tolist()}
-    except (IndexError, ValueError) as error:
-        message = str(error)
-        tag = next((tag for text, tag in TAGS if text in message), None)
-        if tag is None:
-            sys.exit(f"no tag for {args}: {message}")
-        if tag == "position" and (not arrays or outer and not is_inside(x, entries)):
-            tag = "shrink_out_of_range"
-        line.update(error=True, error_kind=tag)
-    print(json.dumps(line, separators=(",", ":")))
-    number += 1
+        x = numpy.arange(1, 1 + int(numpy.prod(sizes)), dtype=numpy.int32).reshape(sizes)
+        args = {"index": entries}
+        if outer:
+            args["outer"] = "yes"
+        params = {"shape": sizes, "data": x.ravel().tolist()}
+        line = {"id": number, "op": "array_index", "dtype": "int32", "tensors": {"params": params}, "args": args}
+        try:
+            result = outer_index(x, entries) if outer else x[tuple(map(of_numpy, entries))]
+            if max(result.size, x.size) > MOST:
+                continue
+            line["expected"] = {"shape": list(result.shape), "data": result.ravel().tolist()}
+        except (IndexError, ValueError) as error:
+            message = str(error)
+            tag = next((tag for text, tag in TAGS if text in message), None)
+            if tag is None:
+                sys.exit(f"no tag for {args}: {message}")
+            if tag == "position" and (not arrays or outer and not is_inside(x, entries)):
+                tag = "shrink_out_of_range"
+            line.update(error=True, error_kind=tag)
+        print(json.dumps(line, separators=(",", ":")))
+        number += 1
+
+
+if __name__ == "__main__":
+    main()

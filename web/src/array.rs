@@ -209,7 +209,7 @@ impl PageArray {
         if how == "list" {
             let mask = backend.upload((mask, &[height, width]))?;
             let (listed, report) = self.tensor.boolean_mask(&mask, 0, None)?;
-            let count = report.await?.found.map_or(0, |found| found.count);
+            let count = report.await?.found.unwrap_or(0);
             let listed = listed.slice(&slice![..count])?;
             return self.shown(&listed).await.map(Outcome::from);
         }

@@ -224,7 +224,7 @@ impl<'a> Data<'a> {
     /// Returns memory for the result: a copy of the input if the workload changes the input in place, otherwise
     /// [`garbage`].
     pub(crate) fn dest(&self) -> Result<Vec<u8>, Problem> {
-        let mut dest = garbage(self.work.plan.result_bytes())?;
+        let mut dest = garbage(self.work.plan.outputs()[0].bytes())?;
         if self.work.plan.is_in_place() {
             dest.copy_from_slice(self.input.as_ref());
         }
@@ -340,7 +340,7 @@ mod tests {
     fn loops_give_what_numpy_and_the_library_give() {
         let mut set = workload::built_in().expect("the set");
         // Larger workloads take seconds in a build without optimization.
-        set.retain(|work| work.plan.result_bytes() < 20 << 20);
+        set.retain(|work| work.plan.outputs()[0].bytes() < 20 << 20);
         for work in &set {
             let data = Data::new(work).expect(&work.id);
             let result = data.host_to_host(&Backend::cpu()).expect(&work.id);

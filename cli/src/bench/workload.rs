@@ -66,8 +66,8 @@ impl Workload {
     /// not count.
     pub(crate) fn bytes(&self) -> usize {
         match self.plan.is_in_place() {
-            true => 2 * self.plan.source_bytes(),
-            false => 2 * self.plan.result_bytes(),
+            true => 2 * self.plan.inputs()[0].bytes(),
+            false => 2 * self.plan.outputs()[0].bytes(),
         }
     }
 }

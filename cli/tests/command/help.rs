@@ -24,6 +24,7 @@ fn every_command_has_examples() {
         "grad",
         "transpose",
         "index",
+        "index-update",
         "nonzero",
         "boolean-mask",
         "compress",

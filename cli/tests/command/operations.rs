@@ -473,6 +473,16 @@ fn arrays_are_put_together() {
             vec![2, 2],
             vec![2, 3, 0, 1],
         ),
+        (
+            &["index-update", &a, "[0, 1], [1, 0]", "[7, 8]"],
+            vec![2, 2],
+            vec![0, 7, 8, 3],
+        ),
+        (
+            &["index-update", &a, "[1, 1]", "10", "--combine", "add"],
+            vec![2, 2],
+            vec![0, 1, 22, 23],
+        ),
         (&["tile", &b, "1,3"], vec![2, 3], vec![0, 0, 0, 1, 1, 1]),
         (&["repeat", &b, "2"], vec![4, 1], vec![0, 0, 1, 1]),
     ] {
@@ -495,6 +505,11 @@ fn arrays_are_put_together() {
         (&["roll", &a, "1", "2"], "axis is 2"),
         (&["index", &a, "[0, 2]"], "entry 0 has position 2"),
         (&["index", &a, "[0, 2"], "this bracket is not closed"),
+        (
+            &["index-update", &a, "[0, 2]", "1"],
+            "entry 0 has position 2",
+        ),
+        (&["index-update", &a, "[0]", "[1, 2, 3]"], "[3]"),
         (&["concat"], "required arguments were not provided"),
     ] {
         let ran = wgslice(&[args, &["-o", &folder.path("none.npy")]].concat());

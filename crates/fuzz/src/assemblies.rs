@@ -13,7 +13,7 @@ pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
         return Ok(());
     };
     check_plan(&plan);
-    let (bytes, inputs) = (plan.result_bytes(), plan.inputs());
+    let (bytes, inputs) = (plan.outputs()[0].bytes(), plan.inputs());
     if bytes > SMALL || inputs.iter().any(|input| input.bytes() > SMALL) {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! Index expressions with arrays, of arrays of any shape.
+//! Index expressions with arrays, of arrays of any shape, read and written.
 
 use crate::{
     draw::{self, integer, sizes, slice},
@@ -7,6 +7,7 @@ use crate::{
 use arbitrary::{Result, Unstructured};
 use wgslice::{
     Plan, SliceSpec,
+    options::Combine,
     spec::{IndexItem, IndexSpec},
 };
 
@@ -24,17 +25,30 @@ pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
     let Some(x) = checked(view(u, &shape)?) else {
         return Ok(());
     };
-    let Some(plan) = checked(Plan::index(x, &spec, dtype(u)?)) else {
+    let dtype = dtype(u)?;
+    let Some(plan) = checked(Plan::index(&x, &spec, dtype)) else {
         return Ok(());
     };
     check_plan(&plan);
-    if plan.source_bytes() > SMALL || plan.result_bytes() > SMALL {
+    if plan.inputs()[0].bytes() > SMALL || plan.outputs()[0].bytes() > SMALL {
         return Ok(());
     }
-    let (source, mut dest) = (vec![7; plan.source_bytes()], vec![9; plan.result_bytes()]);
+    let (source, mut dest) = (
+        vec![7; plan.inputs()[0].bytes()],
+        vec![9; plan.outputs()[0].bytes()],
+    );
     let report = run(&plan, &source, None, &mut dest).expect("buffers that fit");
     assert_eq!(report.out_of_range, 0, "{spec:?}");
     assert!(dest.iter().all(|&byte| byte == 7), "{spec:?}");
+    let combine = Combine::Update;
+    let update = Plan::index_update(&x, &spec, plan.shape(), combine, dtype);
+    let Some(update) = checked(update) else {
+        return Ok(());
+    };
+    check_plan(&update);
+    let mut x = vec![7; update.outputs()[0].bytes()];
+    run(&update, &dest, None, &mut x).expect("buffers that fit");
+    assert!(x.iter().all(|&byte| byte == 7), "{spec:?}");
     Ok(())
 }
 

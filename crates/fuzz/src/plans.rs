@@ -33,7 +33,10 @@ pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
             .iter()
             .try_fold(1_usize, |count, &n| count.checked_mul(n))
     });
-    if plan.source_bytes() > SMALL || plan.result_bytes() > SMALL || count.is_none_or(|n| n > 256) {
+    if plan.inputs()[0].bytes() > SMALL
+        || plan.outputs()[0].bytes() > SMALL
+        || count.is_none_or(|n| n > 256)
+    {
         return Ok(());
     }
     if let [mask, x, y] = &*plan.inputs() {
@@ -41,15 +44,15 @@ pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
         let inputs = [mask, x, y].into_iter().zip(&bytes);
         let inputs = inputs.map(|(input, bytes)| Values::from_bytes(input.dtype, bytes));
         let inputs: Vec<_> = inputs.collect();
-        let mut dest = vec![9; plan.result_bytes()];
+        let mut dest = vec![9; plan.outputs()[0].bytes()];
         let outputs = &mut [ValuesMut::from_bytes(plan.dtype(), &mut dest)];
         if let Ok(_) = plan.run_cpu(&inputs, outputs) {
             assert!(dest.iter().all(|&byte| byte == 7), "{plan:?}");
         }
         return Ok(());
     }
-    let source = vec![7; plan.source_bytes()];
-    let mut dest = vec![9; plan.result_bytes()];
+    let source = vec![7; plan.inputs()[0].bytes()];
+    let mut dest = vec![9; plan.outputs()[0].bytes()];
     if indices.is_none() {
         run(&plan, &source, None, &mut dest).expect("buffers that fit");
         return Ok(());
@@ -94,8 +97,8 @@ pub fn checked<T>(result: std::result::Result<T, Error>) -> Option<T> {
 
 pub fn check_plan(plan: &Plan) {
     let elements: usize = plan.shape().iter().product();
-    assert!(elements == 0 || plan.result_bytes().is_multiple_of(elements));
-    assert!(isize::try_from(plan.result_bytes()).is_ok());
+    assert!(elements == 0 || plan.outputs()[0].bytes().is_multiple_of(elements));
+    assert!(isize::try_from(plan.outputs()[0].bytes()).is_ok());
     let _ = (plan.is_in_place(), plan.to_string());
     assert!(!Backend::cpu().explain(plan).is_empty());
 }
@@ -398,7 +401,7 @@ fn draw(u: &mut Unstructured<'_>) -> Result<Drawn> {
                 any_order: false,
                 ..ScatterOptions::default()
             };
-            let plan = Plan::scatter_elements(&shape, &indices, options, dtype);
+            let plan = Plan::scatter_elements(&shape, &indices, &indices, options, dtype);
             (plan, Some(indices))
         }
         10 => {

@@ -283,7 +283,7 @@ fn find(
     for (row, mask) in masks.enumerate() {
         let places = ValuesMut::from_bytes(dtype, &mut places[row * each..][..each]);
         let report = nonzero.run_cpu(&[mask.into()], &mut [places]);
-        let count = report.map_err(failed)?.found.map_or(0, |found| found.count);
+        let count = report.map_err(failed)?.found.unwrap_or(0);
         if count > capacity && !room.drops_surplus {
             surplus += 1;
             first = first.or(Some((row, count)));

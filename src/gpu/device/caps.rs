@@ -150,7 +150,7 @@ impl Parts {
     }
 }
 
-/// The range of a plan's argument (its source, result or indices) that a dispatch binds. The range lies in one part of
+/// The range of a move's argument (its source, result or indices) that a dispatch binds. The range lies in one part of
 /// the argument: see [`Parts`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Span {
@@ -190,7 +190,7 @@ impl Reach {
         (bytes <= self.binding).then_some((span, within - offset))
     }
 
-    /// The error for a plan whose units, of `unit` bytes each, exceed the device's limits even one at a time.
+    /// The error for a move whose units, of `unit` bytes each, exceed the device's limits even one at a time.
     pub(in crate::gpu) fn too_small(&self, unit: usize) -> Error {
         Error::DeviceLimit {
             what: "a single unit",

@@ -15,14 +15,14 @@ const BOUNCE: usize = 256 << 10;
 
 /// Runs the part of a slice's plan that makes the bytes of `dest`: those of the result from byte `at` on.
 pub(in crate::gpu) fn fill(
-    plan: &Move,
+    what: &Move,
     source: &[u8],
     at: usize,
     mut dest: WriteOnly<'_, [u8]>,
 ) -> Result<(), Error> {
     let row_bytes = |walk: &Walk| walk.contiguous() * walk.unit;
     let long = |walk: &&Walk| walk.is_dense() && row_bytes(walk) >= LONG_ROW;
-    let long = plan.walk().filter(long);
+    let long = what.walk().filter(long);
     let mut bounce = match long {
         Some(_) => Vec::new(),
         None => zeroed(BOUNCE.min(dest.len()))?,
@@ -39,7 +39,7 @@ pub(in crate::gpu) fn fill(
             }
             None => {
                 let bytes = left.min(BOUNCE);
-                plan.run_part(source, at, &mut bounce[..bytes])?;
+                what.run_part(source, at, &mut bounce[..bytes])?;
                 &bounce[..bytes]
             }
         };

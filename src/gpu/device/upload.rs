@@ -20,16 +20,16 @@ const UNDER_WAY: usize = 2;
 
 impl OpenDevice {
     /// Uploads the slice of `source` that `plan` describes, packed on the way into memory that the device reads.
-    pub(crate) fn upload(&self, plan: &Move, source: &[u8]) -> Result<DeviceBytes, Error> {
-        let dest = self.allocate(plan.shape(), plan.dtype.size())?;
-        let bytes = plan.result_bytes();
+    pub(crate) fn upload(&self, what: &Move, source: &[u8]) -> Result<DeviceBytes, Error> {
+        let dest = self.allocate(what.shape(), what.dtype.size())?;
+        let bytes = what.result_bytes();
         let mut under_way = VecDeque::new();
         let mut at = 0;
         while at < bytes {
             let mut view = self.staged(&dest, at, PIECE.min(bytes - at))?;
             // A view consists of whole words.
             let piece = view.len().min(bytes - at);
-            fill(plan, source, at, view.slice(..piece))?;
+            fill(what, source, at, view.slice(..piece))?;
             self.guarded(DOING, || drop(view))?;
             at += piece;
             // A tensor of a single piece is copied by the next submission, whatever that is.

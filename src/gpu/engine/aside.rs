@@ -1,8 +1,8 @@
 //! Sources and index tuples that lie in the buffer of the destination, as in a cache that moves its own rows or in a
 //! buffer that a program divides among its arrays.
 //!
-//! wgpu lets no buffer be read and written by one dispatch, whatever the offsets. So the bytes that a plan reads there are
-//! copied to scratch memory first, and read from there. Bytes that the plan also writes are refused: the result would
+//! wgpu lets no buffer be read and written by one dispatch, whatever the offsets. So the bytes that a move reads there are
+//! copied to scratch memory first, and read from there. Bytes that the move also writes are refused: the result would
 //! depend on which invocation runs first.
 
 use super::{Engine, argument::Argument, caps::Parts, commands::Commands};
@@ -32,7 +32,7 @@ impl Engine {
     /// stays where it is.
     pub(super) fn aside(
         &self,
-        plan: &Move,
+        what: &Move,
         source: &Argument<'_>,
         indices: Option<&Argument<'_>>,
         dest: &Argument<'_>,
@@ -43,19 +43,19 @@ impl Engine {
             first.is_some_and(|buffer| dest.buffers.contains(buffer))
         };
         let [source, indices] = [Some(source), indices].map(|argument| argument.filter(shares));
-        if source.is_none() && indices.is_none() || plan.result_bytes() == 0 {
+        if source.is_none() && indices.is_none() || what.result_bytes() == 0 {
             return Ok([None, None]);
         }
         dest.check_words()?;
-        let of_source = span(plan, Side::Source);
-        let of_indices = 0..plan.walk().map_or(0, |_| plan.index_bytes() as u64);
+        let of_source = span(what, Side::Source);
+        let of_indices = 0..what.walk().map_or(0, |_| what.index_bytes() as u64);
         let mut size = 0;
         let mut place = |argument: Option<&Argument<'_>>, read: Range<u64>| {
             let Some(argument) = argument else {
                 return Ok(None);
             };
             argument.check_words()?;
-            check_apart(argument, &read, dest, &written(plan))?;
+            check_apart(argument, &read, dest, &written(what))?;
             let offset = size + argument.parts.offset % PLACE;
             // An argument without bytes needs a place too, within the memory.
             size = (offset + argument.needed.max(1)).next_multiple_of(PLACE);
@@ -111,8 +111,8 @@ impl Engine {
                 }
             };
             let (from, to) = (words(argument), words(moved));
-            let plan = Move::copy(usize::try_from(from.needed).unwrap_or(usize::MAX));
-            copies.push(self.commands(&plan, &[from, to], may_copy)?);
+            let copy = Move::copy(usize::try_from(from.needed).unwrap_or(usize::MAX));
+            copies.push(self.commands(&copy, &[from, to], may_copy)?);
         }
         Ok(moved)
     }
@@ -178,31 +178,31 @@ fn check_apart(
     Err(argument.problem(problem))
 }
 
-/// What a source in the buffer of the destination costs, for a plan that changes its destination in place.
-pub(in crate::gpu) fn cost(plan: &Move) -> Option<String> {
-    let bytes = span(plan, Side::Source);
+/// What a source in the buffer of the destination costs, for a move that changes its destination in place.
+pub(in crate::gpu) fn cost(what: &Move) -> Option<String> {
+    let bytes = span(what, Side::Source);
     let bytes = counted(
         usize::try_from(bytes.end - bytes.start).ok()?,
         "byte",
         "bytes",
     );
-    (plan.is_in_place() && plan.walk().is_some()).then(|| {
+    (what.is_in_place() && what.walk().is_some()).then(|| {
         format!("; from a source in the same buffer, {bytes} go through scratch memory first")
     })
 }
 
-/// The bytes of a plan's destination from the first to the last that it may write.
-fn written(plan: &Move) -> Range<u64> {
-    match plan.effect() {
-        Effect::Update => span(plan, Side::Dest),
-        Effect::Scatter(Scatter { fresh: false, .. }) if plan.walk().is_none() => 0..0,
-        _ => 0..plan.result_bytes() as u64,
+/// The bytes of a move's destination from the first to the last that it may write.
+fn written(what: &Move) -> Range<u64> {
+    match what.effect() {
+        Effect::Update => span(what, Side::Dest),
+        Effect::Scatter(Scatter { fresh: false, .. }) if what.walk().is_none() => 0..0,
+        _ => 0..what.result_bytes() as u64,
     }
 }
 
-/// The bytes from the first to the last that a plan's walk may reach on one side.
-fn span(plan: &Move, side: Side) -> Range<u64> {
-    let Some(walk) = plan.walk() else {
+/// The bytes from the first to the last that a move's walk may reach on one side.
+fn span(what: &Move, side: Side) -> Range<u64> {
+    let Some(walk) = what.walk() else {
         return 0..0;
     };
     let Range { start, end } = walk.span(side);

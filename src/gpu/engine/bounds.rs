@@ -19,7 +19,7 @@
 //! 6. **Tuples.** The words of all index tuples lie in their binding, and no column lies beyond a tuple.
 //! 7. **Words.** Kernels for small elements load and store whole words or vectors. Those that hold a byte of a source
 //!    or of a result lie in the binding.
-//! 8. **Arguments.** The bytes that are moved lie in the arguments of the plan, not only in the bindings, which may
+//! 8. **Arguments.** The bytes that are moved lie in the arguments of the move, not only in the bindings, which may
 //!    begin before an argument and end after it.
 //!
 //! The check reads a dispatch as the shaders do, from the words of its uniforms, and uses none of the code that
@@ -142,14 +142,14 @@ fn words(binding: usize, first: u32, count: i128) -> Access {
 }
 
 /// The size of each argument in bytes and its place, by the numbers of arguments.
-pub(super) fn memory(plan: &Move, places: &Places, scratch: u64) -> Vec<(Parts, u64)> {
-    let indices = match plan.effect() {
+pub(super) fn memory(what: &Move, places: &Places, scratch: u64) -> Vec<(Parts, u64)> {
+    let indices = match what.effect() {
         Effect::Find(_) => COUNT_BYTES,
-        _ => plan.index_bytes(),
+        _ => what.index_bytes(),
     };
-    let conversion = plan.conversion.as_ref().and_then(|of| of.table.as_ref());
+    let conversion = what.conversion.as_ref().and_then(|of| of.table.as_ref());
     let tables = conversion.map_or(0, |table| 4 * table.entries.len());
-    let of_plan = [plan.source_bytes(), plan.result_bytes(), indices];
+    let of_plan = [what.source_bytes(), what.result_bytes(), indices];
     let [source, dest, indices] = of_plan.map(|bytes| bytes as u64);
     // By the numbers of arguments.
     let sizes = [source, dest, indices, scratch, tables as u64];
@@ -160,8 +160,8 @@ pub(super) fn memory(plan: &Move, places: &Places, scratch: u64) -> Vec<(Parts, 
 }
 
 /// Returns an error if a dispatch of the passes breaks the contract at the top of this file.
-pub(super) fn check(reach: &Reach, plan: &Move, places: &Places, cut: &Cut) -> Result<(), Refusal> {
-    let memory = memory(plan, places, cut.scratch);
+pub(super) fn check(reach: &Reach, what: &Move, places: &Places, cut: &Cut) -> Result<(), Refusal> {
+    let memory = memory(what, places, cut.scratch);
     for dispatch in cut.dispatches() {
         one(reach, &memory, dispatch)
             .map_err(|why| format!("{}: {why}\n{dispatch:#?}", dispatch.program))?;

@@ -36,19 +36,19 @@ enum Entry {
 }
 
 impl Cache {
-    /// The work of a plan whose arguments lie at `places`: the kept one, or one that `make` makes. A work of very many
+    /// The work of a move whose arguments lie at `places`: the kept one, or one that `make` makes. A work of very many
     /// dispatches is kept only if `keeps`.
     pub(super) fn work(
         &self,
-        plan: &Move,
+        what: &Move,
         places: Places,
         keeps: bool,
         make: impl FnOnce() -> Result<Work, Error>,
     ) -> Result<Arc<Work>, Error> {
-        let hash = BuildHasherDefault::<WordHasher>::default().hash_one((plan, places));
+        let hash = BuildHasherDefault::<WordHasher>::default().hash_one((what, places));
         if let Some(Entry::Work(work)) = lock(&self.0).find(hash)
             && work.places == places
-            && *work.plan == *plan
+            && *work.what == *what
         {
             return Ok(Arc::clone(work));
         }

@@ -93,7 +93,7 @@ impl Commands<'_> {
     /// The move as its work holds it, if commands of its own dispatches are recorded.
     pub(super) fn dispatched(&self) -> Option<Arc<Move>> {
         match &self.how {
-            How::Dispatches(grouped) => Some(Arc::clone(&grouped.work.plan)),
+            How::Dispatches(grouped) => Some(Arc::clone(&grouped.work.what)),
             _ => None,
         }
     }
@@ -111,7 +111,7 @@ impl Engine {
     /// The commands of a search for the true elements of a mask.
     pub(super) fn search<'a>(
         &self,
-        plan: &Move,
+        what: &Move,
         mask: Argument<'a>,
         rows: Argument<'a>,
         count: Argument<'a>,
@@ -123,8 +123,8 @@ impl Engine {
             one.check_apart(other)?;
         }
         Ok(Commands {
-            operation: plan.name(),
-            how: How::Dispatches(self.grouped(plan, &[mask, rows, count], false)?),
+            operation: what.name(),
+            how: How::Dispatches(self.grouped(what, &[mask, rows, count], false)?),
             source: mask,
             dest: rows,
         })
@@ -141,20 +141,20 @@ impl Engine {
         what.tuples().is_none() && !matches!(route, Route::Dispatches)
     }
 
-    /// Decides on the commands of a plan for the source, the result and, if the plan has index tuples, these: buffer
+    /// Decides on the commands of a move for the source, the result and, if the move has index tuples, these: buffer
     /// copies and clears if it may be `copies`. All errors of recording occur here, so a failed call leaves the encoder as
     /// it was.
     pub(in crate::gpu) fn commands<'a>(
         &self,
-        plan: &Move,
+        what: &Move,
         arguments: &[Argument<'a>],
         copies: bool,
     ) -> Result<Commands<'a>, Error> {
         let (source, dest) = (arguments[SOURCE], arguments[DEST]);
-        let how = match (plan.tuples(), arguments.get(INDICES)) {
+        let how = match (what.tuples(), arguments.get(INDICES)) {
             (Some(_), Some(tuples)) => {
-                let (moves, bytes) = (plan.walk().is_some(), plan.result_bytes());
-                let is_nothing = match plan.effect() {
+                let (moves, bytes) = (what.walk().is_some(), what.result_bytes());
+                let is_nothing = match what.effect() {
                     Effect::Scatter(scatter) => {
                         tuples.check_tuples(&source, &dest)?;
                         if scatter.fresh && !moves && bytes > 0 {
@@ -162,22 +162,22 @@ impl Engine {
                         }
                         !moves
                     }
-                    _ => bytes == 0 || plan.is_in_place() && !moves,
+                    _ => bytes == 0 || what.is_in_place() && !moves,
                 };
                 if is_nothing {
                     How::Nothing
                 } else {
                     tuples.check_tuples(&source, &dest)?;
-                    if let Some(rule) = Rule::of(plan)? {
+                    if let Some(rule) = Rule::of(what)? {
                         source.check_multiple(rule.number, "combined")?;
                         dest.check_multiple(rule.number, "combined")?;
                     }
-                    How::Dispatches(self.grouped(plan, arguments, !copies)?)
+                    How::Dispatches(self.grouped(what, arguments, !copies)?)
                 }
             }
             _ => {
                 let copies = copies && copyable(&source, &dest);
-                let route = route(plan, &self.reach.tuning, copies);
+                let route = route(what, &self.reach.tuning, copies);
                 if !matches!(route, Route::Nothing) {
                     source.check(&dest)?;
                 }
@@ -188,13 +188,13 @@ impl Engine {
                     Route::Dispatches => {
                         source.check_storage()?;
                         dest.check_storage()?;
-                        How::Dispatches(self.grouped(plan, arguments, false)?)
+                        How::Dispatches(self.grouped(what, arguments, false)?)
                     }
                 }
             }
         };
         Ok(Commands {
-            operation: plan.name(),
+            operation: what.name(),
             how,
             source,
             dest,
@@ -219,16 +219,16 @@ impl Engine {
         }
     }
 
-    /// The dispatches of a plan whose result is not empty, with the bind groups of these arguments and of the memory between
+    /// The dispatches of a move whose result is not empty, with the bind groups of these arguments and of the memory between
     /// the steps of a scatter or a search. That belongs to the engine and serves every recording, since wgpu runs
     /// submissions in order. It is cleared by dispatches if they are all that an open pass takes, `in_pass`.
     fn grouped(
         &self,
-        plan: &Move,
+        what: &Move,
         arguments: &[Argument<'_>],
         in_pass: bool,
     ) -> Result<Grouped, Error> {
-        let work = self.work_of(plan, arguments)?;
+        let work = self.work_of(what, arguments)?;
         if work.scratch == 0 {
             return Ok(Grouped {
                 groups: self.groups(&work, arguments)?,
@@ -255,11 +255,11 @@ impl Engine {
         })
     }
 
-    /// Returns the work of a plan whose result is not empty. `arguments` are the source, the result and, for a gather
+    /// Returns the work of a move whose result is not empty. `arguments` are the source, the result and, for a gather
     /// or a scatter, the index tuples.
     pub(super) fn work_of(
         &self,
-        plan: &Move,
+        what: &Move,
         arguments: &[Argument<'_>],
     ) -> Result<Arc<Work>, Error> {
         let parts = |number: usize| {
@@ -271,7 +271,7 @@ impl Engine {
             parts: [SOURCE, DEST, INDICES].map(parts),
             whole: arguments.iter().take(2).all(Argument::is_whole),
         };
-        self.work(plan, places, false)
+        self.work(what, places, false)
     }
 
     /// Records all passes of a work. The slots of reports are added to `counts`.
@@ -380,15 +380,15 @@ impl Engine {
     }
 }
 
-/// Fails if a plan converts and its arguments do not begin at an element of the source and at a word of the result.
+/// Fails if a move converts and its arguments do not begin at an element of the source and at a word of the result.
 pub(in crate::gpu) fn check_conversion(
-    plan: &Move,
+    what: &Move,
     source: &Argument<'_>,
     dest: &Argument<'_>,
 ) -> Result<(), Error> {
-    if plan.conversion.is_none() {
+    if what.conversion.is_none() {
         return Ok(());
     }
-    source.check_multiple(plan.source_dtype().size(), "converted")?;
+    source.check_multiple(what.source_dtype().size(), "converted")?;
     dest.check_multiple(4, "converted")
 }

@@ -9,11 +9,11 @@ use super::{argument::Argument, caps::Tuning};
 use crate::{moves::Effect, moves::Move, walk::Walk};
 use wgpu::{BufferUsages, CommandEncoder};
 
-/// Whether buffer copies replace the dispatches of a plan with this walk, provided that the buffers are [`copyable`].
-pub(super) fn is_copied(plan: &Move, walk: &Walk, tuning: &Tuning) -> bool {
+/// Whether buffer copies replace the dispatches of a move with this walk, provided that the buffers are [`copyable`].
+pub(super) fn is_copied(what: &Move, walk: &Walk, tuning: &Tuning) -> bool {
     let row = walk.contiguous();
-    let moves = plan.conversion.is_none() && walk.columns == 0;
-    let whole = matches!(plan.effect(), Effect::Make | Effect::Update) && moves;
+    let moves = what.conversion.is_none() && walk.columns == 0;
+    let whole = matches!(what.effect(), Effect::Make | Effect::Update) && moves;
     let is_one = walk.units() == 1;
     whole
         && walk.coordinates.is_empty()
@@ -35,7 +35,7 @@ pub(super) fn copyable(source: &Argument<'_>, dest: &Argument<'_>) -> bool {
         && has(dest, BufferUsages::COPY_DST)
 }
 
-/// Records the copies of a plan that [`is_copied`] accepts: one for each row, or several if a row lies in several
+/// Records the copies of a move that [`is_copied`] accepts: one for each row, or several if a row lies in several
 /// buffers.
 pub(super) fn copy(
     encoder: &mut CommandEncoder,

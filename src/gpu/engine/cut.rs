@@ -41,10 +41,10 @@ pub(crate) struct Tuples {
 }
 
 impl Tuples {
-    /// The tuples of a plan that has some.
-    pub(crate) fn of(plan: &Move) -> Option<Self> {
-        let tuples = plan.tuples()?;
-        let scatters = matches!(plan.effect(), Effect::Scatter(_));
+    /// The tuples of a move that has some.
+    pub(crate) fn of(what: &Move) -> Option<Self> {
+        let tuples = what.tuples()?;
+        let scatters = matches!(what.effect(), Effect::Scatter(_));
         Some(Self {
             argument: INDICES,
             index: tuples.index,
@@ -106,7 +106,7 @@ impl Cutter<'_> {
         )
     }
 
-    /// Pushes the dispatches of a walk in bytes, or in elements if they are converted, which a plan counts in units of `unit`
+    /// Pushes the dispatches of a walk in bytes, or in elements if they are converted, which a move counts in units of `unit`
     /// bytes.
     fn part(&self, walk: &Walk, unit: usize, out: &mut Vec<Dispatch>) -> Result<(), Error> {
         let too_much = match self.dispatch(walk, unit) {

@@ -13,14 +13,14 @@ pub(crate) const DEST: usize = 1;
 pub(crate) const INDICES: usize = 2;
 /// Scratch memory.
 pub(crate) const SCRATCH: usize = 3;
-/// The tables of a plan that converts, which belong to its work.
+/// The tables of a move that converts, which belong to its work.
 pub(crate) const TABLES: usize = 4;
 
-/// The most dispatches, by an estimate, into which a plan is cut. More would take the host too much time and memory.
-/// Only plans on tensors that no device can hold, or on devices with tiny limits, need more.
+/// The most dispatches, by an estimate, into which a move is cut. More would take the host too much time and memory.
+/// Only moves on tensors that no device can hold, or on devices with tiny limits, need more.
 pub(super) const MOST_DISPATCHES: u64 = 1 << 18;
 
-/// The locations of a plan's arguments.
+/// The locations of a move's arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Places {
     /// Those of source, destination and indices, by the numbers of arguments. All others begin where their buffer begins.

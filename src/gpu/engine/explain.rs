@@ -1,4 +1,4 @@
-//! Describes in words how a plan runs on a device.
+//! Describes in words how a move runs on a device.
 
 use super::{
     Engine,
@@ -13,17 +13,17 @@ use crate::{
 };
 
 impl Engine {
-    /// The text of [`Gpu::explain`](crate::Gpu::explain) without the plan's description.
-    pub(in crate::gpu) fn how(&self, plan: &Move) -> String {
-        let moved = match plan.is_identity() {
+    /// The text of [`Gpu::explain`](crate::Gpu::explain) without the move's description.
+    pub(in crate::gpu) fn how(&self, what: &Move) -> String {
+        let moved = match what.is_identity() {
             true => "; of tensors nothing is moved, since the result is the source",
             false => "",
         };
-        self.recorded(plan) + moved
+        self.recorded(what) + moved
     }
 
-    fn recorded(&self, plan: &Move) -> String {
-        match route(plan, &self.reach.tuning, true) {
+    fn recorded(&self, what: &Move) -> String {
+        match route(what, &self.reach.tuning, true) {
             Route::Nothing => return "nothing is recorded".into(),
             Route::Copies(walk) => {
                 let row = walk.contiguous();
@@ -32,16 +32,16 @@ impl Engine {
                 return format!("{copies} of {bytes}");
             }
             Route::Clear => {
-                let bytes = counted(plan.result_bytes(), "byte", "bytes");
+                let bytes = counted(what.result_bytes(), "byte", "bytes");
                 return format!("{bytes} are cleared");
             }
             Route::Dispatches => {}
         }
-        let cut = match self.cut(plan, &Places::at_begin(true)) {
+        let cut = match self.cut(what, &Places::at_begin(true)) {
             Err(error) => return error.to_string(),
             Ok(cut) => cut,
         };
-        let described = match plan.effect() {
+        let described = match what.effect() {
             Effect::Find(_) => return searched(&cut),
             // The last dispatch of a block applies its rows.
             Effect::Scatter(_) => cut.passes.iter().find_map(|block| block.dispatches.last()),
@@ -52,7 +52,7 @@ impl Engine {
         };
         let kernel = described.program.kernel.name();
         let (grid, tile) = (grid(described), tile(described));
-        let Effect::Scatter(_) = plan.effect() else {
+        let Effect::Scatter(_) = what.effect() else {
             let count = counted(cut.dispatches().count(), "dispatch", "dispatches");
             return format!("{count} of the {kernel} kernel, the first {grid}, {tile}");
         };

@@ -2,9 +2,10 @@
 
 use super::{dispatch::Places, find::COUNT_BYTES, program::Kernel};
 use crate::{
-    Conversion, DType, Error, Found, Gpu, Plan, SliceSpec, View,
+    Conversion, DType, Error, Gpu, Plan, SliceSpec, View,
     cpu::{self, Indices},
     moves::{Effect, Find, Move, Operation},
+    ops::mask::Found,
     options::{
         Boxes, Combine, CropOptions, GatherOptions, OutOfRange, PasteOptions, ScatterOptions,
     },
@@ -208,7 +209,7 @@ pub(super) fn plans() -> Vec<Move> {
     .concat()
 }
 
-/// The bytes that a plan makes on a device, or on the CPU.
+/// The bytes that a move makes on a device, or on the CPU.
 fn run(gpu: Option<&Gpu>, plan: &Move) -> Vec<u8> {
     // Of these bytes all floats are numbers, and not too small.
     let bytes = |count| (1..114).cycle().take(count).collect::<Vec<u8>>();
@@ -238,8 +239,9 @@ fn run(gpu: Option<&Gpu>, plan: &Move) -> Vec<u8> {
         let mut number = [0; COUNT_BYTES];
         gpu.opened().download(&outputs[0], &mut dest).unwrap();
         gpu.opened().download(&outputs[1], &mut number).unwrap();
-        let found = report.wait().unwrap().found.unwrap();
-        assert_eq!(bytemuck::cast_slice::<u32, u8>(&found.words()), number);
+        let count = report.wait().unwrap().found.unwrap();
+        let words = Found { count, capacity }.words();
+        assert_eq!(bytemuck::cast_slice::<u32, u8>(&words), number);
         return [&dest, &number[..]].concat();
     }
     let count = plan.tuples().map_or(0, |tuples| tuples.integers());
@@ -277,7 +279,7 @@ fn run(gpu: Option<&Gpu>, plan: &Move) -> Vec<u8> {
 
 #[test]
 fn every_kernel_runs_and_agrees_with_the_cpu() {
-    // Small plans share pipelines, so both devices also run them with pipelines of their own.
+    // Small moves share pipelines, so both devices also run them with pipelines of their own.
     let both = |kind| {
         let gpus = [strict(kind), strict(kind).without_shared_pipelines()];
         gpus.map(|gpu| (kind, gpu))
@@ -307,7 +309,7 @@ fn a_single_row_keeps_all_lanes_busy() {
     assert_eq!(rows.collect::<Vec<_>>(), [Some(1)]);
 }
 
-/// The kernels of a plan's dispatches.
+/// The kernels of a move's dispatches.
 fn kernels(gpu: &Gpu, plan: Plan) -> Vec<&'static str> {
     let plan = plan.only_move();
     let cut = gpu.engine.cut(&plan, &Places::at_begin(false)).unwrap();

@@ -106,12 +106,6 @@ impl Engine {
         self.pipelines = Arc::new(Pipelines::new(&self.device, space, Some(cache)));
     }
 
-    /// Keeps few pipelines, none of which is compiled yet.
-    #[cfg(feature = "test-seams")]
-    pub(super) fn keep_few_pipelines(&mut self) {
-        self.pipelines = Arc::new(Pipelines::few(&self.device, self.pipelines.space));
-    }
-
     /// Forgets what was worked out for plans, as changed limits and pipelines demand.
     pub(super) fn forget(&mut self) {
         self.cache = Arc::default();

@@ -28,14 +28,12 @@ use wgpu::BufferBindingType;
 
 /// The number of pipelines of a generation. There are two, so a device keeps at most twice as many, beside those of
 /// prepared plans.
-const GENERATION: usize = 128;
+const GENERATION: usize = 64;
 
 /// The pipelines of a device, and the slots that they bind.
 #[derive(Debug)]
 pub(crate) struct Pipelines {
     device: OpenDevice,
-    /// The number of pipelines of a generation: [`GENERATION`] but in tests.
-    generation: usize,
     /// How the uniforms reach the shaders.
     pub(in crate::gpu) space: UniformSpace,
     cache: Option<wgpu::PipelineCache>,
@@ -77,7 +75,6 @@ impl Pipelines {
         let OpenDevice { wgpu, queue, .. } = device;
         Self {
             device: device.clone(),
-            generation: GENERATION,
             space,
             cache,
             made: Mutex::default(),
@@ -85,15 +82,6 @@ impl Pipelines {
             reports: Slots::new(wgpu, queue, REPORT_BYTES),
             unread: OnceLock::new(),
             uniforms: Slots::new(wgpu, queue, UNIFORM_BYTES),
-        }
-    }
-
-    /// No pipelines yet, of which few will be kept: tests make thousands, on several devices.
-    #[cfg(feature = "test-seams")]
-    pub(crate) fn few(device: &OpenDevice, space: UniformSpace) -> Self {
-        Self {
-            generation: GENERATION / 4,
-            ..Self::new(device, space, None)
         }
     }
 
@@ -134,7 +122,7 @@ impl Pipelines {
     /// was full. What holds pipelines must then ask for them again, so that those in use are young again.
     pub(in crate::gpu) fn age(&self) -> bool {
         let mut made = lock(&self.made);
-        let full = made.young.len() >= self.generation;
+        let full = made.young.len() >= GENERATION;
         if full {
             made.old = mem::take(&mut made.young);
         }

@@ -1,7 +1,9 @@
 //! The report of a gather or a scatter, which is available when the device is done.
 
 use super::{OpenDevice, argument::Argument, caps::Parts, dispatch::Dispatch, slots::Slot};
-use crate::{Error, Found, Pending, Plan, Report, gpu::DeviceBytes, moves::Move, report::Missing};
+use crate::{
+    Error, Pending, Plan, Report, gpu::DeviceBytes, moves::Move, ops::mask::Found, report::Missing,
+};
 use std::sync::Arc;
 use wgpu::BufferUsages;
 
@@ -107,7 +109,7 @@ pub(in crate::gpu) fn pending(
             number.read(16, &mut words).await?;
             let count = u64::from(words[1]) << 32 | u64::from(words[0]);
             let count = usize::try_from(count).unwrap_or(usize::MAX);
-            report.found = Some(Found { count, capacity });
+            report.count(Found { count, capacity });
         }
         Ok(report)
     }))

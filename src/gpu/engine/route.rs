@@ -1,4 +1,4 @@
-//! Decides which commands are recorded for a plan. Recording follows the decision, and `explain` describes it.
+//! Decides which commands are recorded for a move. Recording follows the decision, and `explain` describes it.
 //!
 //! | plan | commands |
 //! |---|---|
@@ -17,24 +17,24 @@ pub(in crate::gpu) enum Route<'a> {
     Dispatches,
 }
 
-/// Decides which commands are recorded into an encoder for a plan without indices or without rows. `copyable` tells whether the buffers of the arguments allow copies.
-pub(in crate::gpu) fn route<'a>(plan: &'a Move, tuning: &Tuning, copyable: bool) -> Route<'a> {
-    let Some(walk) = plan.walk() else {
+/// Decides which commands are recorded into an encoder for a move without indices or without rows. `copyable` tells whether the buffers of the arguments allow copies.
+pub(in crate::gpu) fn route<'a>(what: &'a Move, tuning: &Tuning, copyable: bool) -> Route<'a> {
+    let Some(walk) = what.walk() else {
         // A gradient or a scatter into zeros that moves nothing leaves only zeros.
-        let is_zeros = match plan.effect() {
+        let is_zeros = match what.effect() {
             Effect::Fill => true,
             Effect::Scatter(scatter) => scatter.fresh,
             Effect::Make | Effect::Update => false,
             // Kernels go through the mask, not a walk.
             Effect::Find(_) => return Route::Dispatches,
         };
-        return match is_zeros && plan.result_bytes() > 0 {
-            true if copyable && plan.result_bytes().is_multiple_of(4) => Route::Clear,
+        return match is_zeros && what.result_bytes() > 0 {
+            true if copyable && what.result_bytes().is_multiple_of(4) => Route::Clear,
             true => Route::Dispatches,
             false => Route::Nothing,
         };
     };
-    if copyable && is_copied(plan, walk, tuning) {
+    if copyable && is_copied(what, walk, tuning) {
         Route::Copies(walk)
     } else {
         Route::Dispatches

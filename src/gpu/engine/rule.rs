@@ -24,10 +24,10 @@ pub(super) struct Rule {
 }
 
 impl Rule {
-    /// The rule by which a scatter combines elements. `None` if it replaces them, or for other plans. Fails if the shaders do
+    /// The rule by which a scatter combines elements. `None` if it replaces them, or for other moves. Fails if the shaders do
     /// not support the combination.
-    pub(super) fn of(plan: &Move) -> Result<Option<Self>, Error> {
-        let Effect::Scatter(scatter) = plan.effect() else {
+    pub(super) fn of(what: &Move) -> Result<Option<Self>, Error> {
+        let Effect::Scatter(scatter) = what.effect() else {
             return Ok(None);
         };
         let (combine, dtype) = (scatter.options.combine, scatter.dtype);
@@ -59,7 +59,7 @@ impl Rule {
             DType::F64 | DType::Complex128 => (2, 0, false),
         };
         if !can {
-            let operation = plan.name();
+            let operation = what.name();
             return Err(Error::DTypeOnDevice {
                 operation,
                 combine,

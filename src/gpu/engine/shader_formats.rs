@@ -95,7 +95,7 @@ fn values(kernel: Kernel, name: &str, tuning: &Tuning) -> Option<Vec<u32>> {
         {
             return None;
         }
-        // Conversions are of plans that make results: none scatters, and boxes lie where tuples say.
+        // Conversions are of moves that make results: none scatters, and boxes lie where tuples say.
         "SCATTERS" | "FIXED" if kernel == Kernel::Convert => vec![0],
         "DIMS" if kernel == Kernel::Convert => vec![8],
         "LOOPS" => vec![tuning.loops.into()],

@@ -135,7 +135,7 @@ impl Slices {
 /// dispatch changes the destination.
 pub(super) fn steps(
     cutter: Cutter<'_>,
-    plan: &Move,
+    what: &Move,
     walk: &Walk,
     scatter: Scatter,
 ) -> Result<Cut, Error> {
@@ -144,8 +144,8 @@ pub(super) fn steps(
         return Ok(Cut::default());
     };
     // `None` if rows replace slices.
-    let rule = Rule::of(plan)?;
-    let boxes = plan.operation == Operation::Paste;
+    let rule = Rule::of(what)?;
+    let boxes = what.operation == Operation::Paste;
     check_coordinates(walk, scatter.options.policy.circular)?;
     // The dimensions that number rows.
     let of_rows = match boxes {

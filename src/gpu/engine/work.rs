@@ -1,4 +1,4 @@
-//! The commands that are recorded for a plan, worked out once: passes of dispatches, with their pipelines.
+//! The commands that are recorded for a move, worked out once: passes of dispatches, with their pipelines.
 
 use super::{
     Engine,
@@ -22,17 +22,17 @@ use wgpu::util::{BufferInitDescriptor, DeviceExt};
 /// keep the device busy for so long that working out their commands again hardly matters.
 const MOST_KEPT: usize = 64;
 
-/// The commands that are recorded for a plan whose arguments lie at `places`.
+/// The commands that are recorded for a move whose arguments lie at `places`.
 #[derive(Debug)]
 pub(in crate::gpu) struct Work {
-    pub(super) plan: Arc<Move>,
+    pub(super) what: Arc<Move>,
     /// The places of the arguments, whose offsets are reduced by what [`Reach::aligned`](super::caps::Reach::aligned)
     /// returns for them. Recording adds this to the offsets of bindings again.
     pub(super) places: Places,
     pub(super) passes: Vec<Pass<Ready>>,
     /// The bytes of scratch memory that the passes share.
     pub(super) scratch: u64,
-    /// The tables of a plan that converts.
+    /// The tables of a move that converts.
     pub(super) tables: Option<wgpu::Buffer>,
 }
 
@@ -61,24 +61,24 @@ impl Work {
 }
 
 impl Engine {
-    /// Returns the work of a plan that is not empty and whose arguments lie at `places`, with reduced offsets: a kept work
+    /// Returns the work of a move that is not empty and whose arguments lie at `places`, with reduced offsets: a kept work
     /// or a new one. All its pipelines are compiled. One of very many dispatches is kept only if `keeps`.
     pub(in crate::gpu) fn work(
         &self,
-        plan: &Move,
+        what: &Move,
         places: Places,
         keeps: bool,
     ) -> Result<Arc<Work>, Error> {
         self.cache
-            .work(plan, places, keeps, || self.new_work(plan, places))
+            .work(what, places, keeps, || self.new_work(what, places))
     }
 
-    fn new_work(&self, plan: &Move, places: Places) -> Result<Work, Error> {
-        let cut = self.cut(plan, &places)?;
+    fn new_work(&self, what: &Move, places: Places) -> Result<Work, Error> {
+        let cut = self.cut(what, &places)?;
         #[cfg(any(test, debug_assertions))]
         {
-            let checked = super::bounds::check(&self.reach, plan, &places, &cut);
-            assert!(checked.is_ok(), "{plan}: {}", checked.unwrap_err());
+            let checked = super::bounds::check(&self.reach, what, &places, &cut);
+            assert!(checked.is_ok(), "{what}: {}", checked.unwrap_err());
         }
         let ready = |dispatch: Dispatch| {
             self.pipelines.allows(&dispatch.program)?;
@@ -101,10 +101,10 @@ impl Engine {
         });
         let work = Work {
             passes: passes.collect::<Result<_, Error>>()?,
-            plan: Arc::new(plan.clone()),
+            what: Arc::new(what.clone()),
             places,
             scratch: cut.scratch,
-            tables: self.tables(plan)?,
+            tables: self.tables(what)?,
         };
         if self.pipelines.age() {
             // Kept works hold pipelines.
@@ -120,9 +120,9 @@ impl Engine {
         }
     }
 
-    /// Uploads the tables of a plan that converts by them.
-    fn tables(&self, plan: &Move) -> Result<Option<wgpu::Buffer>, Error> {
-        let conversion = plan.conversion.as_ref();
+    /// Uploads the tables of a move that converts by them.
+    fn tables(&self, what: &Move) -> Result<Option<wgpu::Buffer>, Error> {
+        let conversion = what.conversion.as_ref();
         let Some(table) = conversion.and_then(|conversion| conversion.table.as_ref()) else {
             return Ok(None);
         };
@@ -139,46 +139,46 @@ impl Engine {
             .map(Some)
     }
 
-    /// Fails if a plan would be cut into too many dispatches.
-    fn check_dispatches(&self, plan: &Move) -> Result<(), Error> {
+    /// Fails if a move would be cut into too many dispatches.
+    fn check_dispatches(&self, what: &Move) -> Result<(), Error> {
         let reach = &self.reach;
         let windows = |bytes: usize, most: u64| bytes as u64 / most.max(1) + 1;
-        let dest = windows(plan.result_bytes(), reach.binding.min(reach.dispatch));
-        let source = windows(plan.source_bytes(), reach.binding);
-        let needed = match plan.tuples() {
+        let dest = windows(what.result_bytes(), reach.binding.min(reach.dispatch));
+        let source = windows(what.source_bytes(), reach.binding);
+        let needed = match what.tuples() {
             // A tuple may point into any window of the source.
             Some(_) => dest.saturating_mul(source),
-            None => dest.max(source.min(plan.moved_bytes().0 as u64)),
+            None => dest.max(source.min(what.moved_bytes().0 as u64)),
         };
         let limit = "limit on dispatches";
         within("a plan of this size", limit, needed, MOST_DISPATCHES)
     }
 
-    /// Fails if the device cannot run a plan whose arguments lie at `places`.
-    pub(in crate::gpu) fn supports(&self, plan: &Move, places: &Places) -> Result<(), Error> {
-        let cut = self.cut(plan, places)?;
+    /// Fails if the device cannot run a move whose arguments lie at `places`.
+    pub(in crate::gpu) fn supports(&self, what: &Move, places: &Places) -> Result<(), Error> {
+        let cut = self.cut(what, places)?;
         let mut programs = cut.dispatches().map(|dispatch| &dispatch.program);
         programs.try_for_each(|program| self.pipelines.allows(program))
     }
 
-    /// Cuts a plan that is not empty into passes of dispatches.
-    pub(super) fn cut(&self, plan: &Move, places: &Places) -> Result<Cut, Error> {
-        if let Effect::Find(how) = plan.effect() {
-            return find(&self.reach, places, &plan.source, how);
+    /// Cuts a move that is not empty into passes of dispatches.
+    pub(super) fn cut(&self, what: &Move, places: &Places) -> Result<Cut, Error> {
+        if let Effect::Find(how) = what.effect() {
+            return find(&self.reach, places, &what.source, how);
         }
-        self.check_dispatches(plan)?;
+        self.check_dispatches(what)?;
         let cutter = Cutter {
             reach: &self.reach,
             places,
-            tuples: Tuples::of(plan),
-            source_bytes: plan.source_bytes(),
-            conversion: plan.conversion.as_ref().map(|of| (of, plan.dtype())),
+            tuples: Tuples::of(what),
+            source_bytes: what.source_bytes(),
+            conversion: what.conversion.as_ref().map(|of| (of, what.dtype())),
         };
-        let zeros = || Walk::zeros(1, plan.result_bytes());
+        let zeros = || Walk::zeros(1, what.result_bytes());
         // What is written before the walk, and instead of it.
-        let (before, instead) = match (plan.walk(), plan.effect()) {
-            (Some(walk), Effect::Scatter(scatter)) => return steps(cutter, plan, walk, scatter),
-            (Some(walk), Effect::Fill) => match walk.filled(plan.result_bytes() / walk.unit) {
+        let (before, instead) = match (what.walk(), what.effect()) {
+            (Some(walk), Effect::Scatter(scatter)) => return steps(cutter, what, walk, scatter),
+            (Some(walk), Effect::Fill) => match walk.filled(what.result_bytes() / walk.unit) {
                 Some(filled) => (None, Some(filled)),
                 None => (Some(zeros()), None),
             },
@@ -186,7 +186,7 @@ impl Engine {
             (None, _) => (None, Some(zeros())),
         };
         let mut dispatches = Vec::with_capacity(1);
-        for walk in before.iter().chain(instead.as_ref().or(plan.walk())) {
+        for walk in before.iter().chain(instead.as_ref().or(what.walk())) {
             cutter.cut(walk, &mut dispatches)?;
         }
         Ok(Cut::one(dispatches, 0))

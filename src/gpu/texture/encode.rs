@@ -80,7 +80,7 @@ impl Gpu {
         self.record_to_texture(encoder, source, &View::whole(texels.shape()), texels)
     }
 
-    /// The plans that move texels between their rows and a tensor, as far as the texture's usages allow. Allocates the
+    /// The moves that move texels between their rows and a tensor, as far as the texture's usages allow. Allocates the
     /// memory of the rows.
     pub(in crate::gpu) fn texel_plans(&self, texels: &Texels) -> Result<Vec<Move>, Error> {
         let usage = texels.texture.usage();
@@ -159,7 +159,7 @@ impl Gpu {
         Ok(())
     }
 
-    /// Decides on the commands of all plans before any is recorded, so that a failure leaves the encoder as it was.
+    /// Decides on the commands of all moves before any is recorded, so that a failure leaves the encoder as it was.
     fn moves<'a>(
         &self,
         plans: &[Move],
@@ -242,7 +242,7 @@ impl Gpu {
     }
 }
 
-/// The plan that converts a view of a tensor before it is written, if elements change.
+/// The move that converts a view of a tensor before it is written, if elements change.
 fn written(view: &View, conversion: Option<(DType, &Conversion)>) -> Result<Option<Move>, Error> {
     let Some((dtype, conversion)) = conversion else {
         return Ok(None);

@@ -118,7 +118,7 @@ impl Rows {
         }
     }
 
-    /// The plans that copy the selection from the rows to a tensor, or the only plan if it converts. If that is a gather of
+    /// The moves that copy the selection from the rows to a tensor, or the only move if it converts. If that is a gather of
     /// channels, its indices.
     pub(super) fn reading(
         &self,
@@ -131,7 +131,8 @@ impl Rows {
                 (vec![self.gather(axis)?], Some(&self.channels[..]))
             }
             _ => {
-                let plan = |(rows, part): &_| Move::of_update(rows, part, self.dtype);
+                let plan =
+                    |(rows, part): &(View, View)| Move::of_update(rows, part.clone(), self.dtype);
                 (pieces.iter().map(plan).collect(), None)
             }
         };
@@ -143,7 +144,7 @@ impl Rows {
         Ok((plans.collect::<Result<_, _>>()?, channels))
     }
 
-    /// The plan that gathers the channels from the rows. If the channels are the innermost dimension and no slice selects them
+    /// The move that gathers the channels from the rows. If the channels are the innermost dimension and no slice selects them
     /// in their order, neighbouring elements of the tensor belong to different pieces, and one gather is faster: on lavapipe,
     /// it makes RGBA of BGRA in half the time. If each channel is a plane of its own, the pieces take half the time of a
     /// gather.
@@ -172,9 +173,9 @@ impl Rows {
         (0..CHANNELS).fold(conversion.clone(), of_axis)
     }
 
-    /// The plans that copy a view of a tensor to the selected elements of the rows.
+    /// The moves that copy a view of a tensor to the selected elements of the rows.
     pub(super) fn of_tensor(&self, tensor: &View) -> Vec<Move> {
-        let plan = |(rows, part): (View, View)| Move::of_update(&part, &rows, self.dtype);
+        let plan = |(rows, part): (View, View)| Move::of_update(&part, rows, self.dtype);
         self.pieces(tensor).into_iter().map(plan).collect()
     }
 

@@ -69,8 +69,8 @@ impl Case {
         encoder: &mut wgpu::CommandEncoder,
     ) -> Result<(), Error> {
         let mut encode = |plan: &Plan, indices: Option<&Indices>| {
-            let source = buffer(gpu, plan.source_bytes());
-            let dest = buffer(gpu, plan.result_bytes());
+            let source = buffer(gpu, plan.inputs()[0].bytes());
+            let dest = buffer(gpu, plan.outputs()[0].bytes());
             let plan = match indices.map(|indices| indices.is_64_bit) {
                 Some(true) => plan.clone().for_indices(DType::I64)?,
                 _ => plan.clone(),
@@ -150,7 +150,7 @@ mod tests {
         for case in &cases {
             match &case.work {
                 Work::Move(plan) | Work::Gather(plan, _) | Work::Scatter(plan, _) => {
-                    assert!(plan.result_bytes() > 0, "{}", case.name);
+                    assert!(plan.outputs()[0].bytes() > 0, "{}", case.name);
                 }
                 Work::Peer(..) => {}
             }

@@ -32,14 +32,7 @@ impl<'a> Op<'a> for ArrayIndex<'a> {
     }
 
     fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
-        let items: Vec<_> = self.entries.iter().map(item).collect();
-        let spec = IndexSpec::new(items);
-        let text = spec.to_string();
-        let read: IndexSpec = text.parse()?;
-        // A list without entries is read as one of positions, of one dimension.
-        assert!(read == spec || text.contains("[]"), "{text}");
-        let spec = if self.outer { spec.outer() } else { spec };
-        Ok(self.params.on(run)?.index(&spec)?.into())
+        Ok(self.params.on(run)?.index(&self.spec()?)?.into())
     }
 
     fn random(operation: Operation, rng: &mut Rng) -> Case {
@@ -113,6 +106,98 @@ impl<'a> Op<'a> for ArrayIndex<'a> {
             args.insert("outer".into(), "yes".into());
         }
         Case::new(operation, [("params", tensor(rng, &source))], args)
+    }
+}
+
+impl ArrayIndex<'_> {
+    fn spec(&self) -> Result<IndexSpec, Error> {
+        let items: Vec<_> = self.entries.iter().map(item).collect();
+        let spec = IndexSpec::new(items);
+        let text = spec.to_string();
+        let read: IndexSpec = text.parse()?;
+        // A list without entries is read as one of positions, of one dimension.
+        assert!(read == spec || text.contains("[]"), "{text}");
+        Ok(if self.outer { spec.outer() } else { spec })
+    }
+}
+
+/// NumPy's `x[…] = value` with arrays, or another combination than assignment.
+#[derive(Clone, Debug)]
+pub struct IndexUpdate<'a> {
+    /// The array that is changed, and the entries.
+    pub index: ArrayIndex<'a>,
+    /// What is written. It is broadcast to the selection.
+    pub value: &'a Tensor,
+    /// How an element is combined with its value.
+    pub combine: Combine,
+}
+
+impl<'a> Op<'a> for IndexUpdate<'a> {
+    const WEIGHT: usize = 2;
+
+    fn of(case: &'a Case) -> Result<Self, BadLine> {
+        Ok(Self {
+            index: ArrayIndex::of(case)?,
+            value: case.tensor("value")?,
+            combine: case.arguments().combine("combine")?,
+        })
+    }
+
+    fn answer(&self) -> Result<Answer, ReferenceError> {
+        let (index, value) = (&self.index, self.value);
+        let params = index.params.materialised()?;
+        let changed = reference::index_update(
+            &params.data,
+            &params.shape,
+            &index.entries,
+            index.outer,
+            &value.data,
+            &value.shape,
+            |old, new| *old = combine(self.combine, None, *old, *new),
+        )?;
+        Ok(good((params.shape, changed)))
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
+        let (mut x, value) = (self.index.params.on(run)?, run.tensor(self.value)?);
+        x.index_update(&self.index.spec()?, &value, self.combine)?;
+        Ok(x.into())
+    }
+
+    fn random(operation: Operation, rng: &mut Rng) -> Case {
+        let mut case = ArrayIndex::random(operation, rng);
+        let selected = {
+            let index = ArrayIndex::of(&case).expect("a case of an index");
+            match index.answer() {
+                Ok(Answer::Tensor { tensor, .. }) => tensor.shape,
+                _ => Vec::new(),
+            }
+        };
+        let mut shape = selected;
+        for size in &mut shape {
+            if rng.u8(..5) == 0 {
+                *size = 1;
+            }
+        }
+        match rng.u8(..8) {
+            0 => shape = shape.split_off(rng.usize(..=shape.len())),
+            1 => shape.insert(0, 1),
+            _ => disturb(rng, &mut shape),
+        }
+        let mut value = tensor(rng, &shape);
+        let combine = ["update", "add", "sub", "mul", "min", "max"][rng.usize(..6)];
+        // Small values, so that the result of a few updates fits in the smallest elements.
+        let most = if combine == "mul" { 2 } else { 8 };
+        if combine != "update" {
+            value.data.iter_mut().for_each(|value| *value %= most);
+            case.args.insert("combine".into(), combine.into());
+        }
+        case.tensors.insert("value".into(), value);
+        case
+    }
+
+    fn computes(&self) -> bool {
+        self.combine != Combine::Update
     }
 }
 

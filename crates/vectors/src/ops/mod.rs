@@ -7,12 +7,12 @@
 //! |---|---|---|
 //! | gathers and scatters | `negative: "wrap"` | negative indices count from the end |
 //! | gathers, scatters, `crop` and `paste` | `out_of_range: "clamp"` | out-of-range indices move to the nearest end |
-//! | gathers, `array_index`, `crop`, `paste`, `pad`, `roll`, `tile`, `repeat`, all by masks but `nonzero`; the first array of `concat` and `stack` | `view` | the params are the tensor `params` after these steps |
+//! | gathers, `array_index`, `index_update`, `crop`, `paste`, `pad`, `roll`, `tile`, `repeat`, all by masks but `nonzero`; the first array of `concat` and `stack` | `view` | the params are the tensor `params` after these steps |
 //! | `nonzero`, `boolean_mask`, `compress` | `capacity` | the number of rows of the result: surplus ones are -1 or zeros |
 //! | `crop`, `paste` | `box_indices: "yes"`, `flips: "yes"` | each tuple in `indices` has a box index, or has flips |
 //! | `paste` | `circular: "yes"` | positions are taken modulo the sizes of dimensions |
 //! | `convert` | `of: "crop"`, `from`, `to`, and perhaps `axis_of_scale`, `scale`, `bias` | the operation whose elements are converted, and how |
-//! | `scatter_elements`, `xla_scatter` | `combine: "add"` | updates are added rather than written |
+//! | `scatter_elements`, `xla_scatter`, `index_update` | `combine: "add"` | updates are added rather than written |
 //!
 //! The golden vectors do not have the operations `view` (steps alone), `batch_gather`, `gather_elements`, `crop` and
 //! `scatter_elements`. Only TensorFlow's scatters (`scatter_nd` and `tensor_scatter_nd_…`) may have floating-point
@@ -36,7 +36,7 @@ mod tile;
 mod view;
 mod xla;
 
-pub use array_index::ArrayIndex;
+pub use array_index::{ArrayIndex, IndexUpdate};
 pub use concat::Concat;
 pub use convert::Convert;
 pub use crop::{Crop, Paste};
@@ -257,6 +257,7 @@ operations! {
     Tile(Tile) = "tile",
     Repeat(Tile) = "repeat",
     ArrayIndex(ArrayIndex) = "array_index",
+    IndexUpdate(IndexUpdate) = "index_update",
     Nonzero(Masked) = "nonzero",
     BooleanMask(Masked) = "boolean_mask",
     Compress(Masked) = "compress",

@@ -1,0 +1,55 @@
+//! `index_update`: NumPy's `x[…] = value` with arrays, and other combinations than assignment.
+
+use super::{
+    Entry, ReferenceError, array_index,
+    broadcast_to::{broadcast_to, broadcasts},
+    check_length, fail, show,
+};
+use std::iter;
+
+/// A copy of `values` with those of `value` combined into the elements that `x[…]` selects, one at a time, in row-major
+/// order of the selection.
+///
+/// `value` is broadcast to the shape of the selection. If it has more axes, leading axes of size 1 are dropped first.
+///
+/// ```
+/// use wgslice_vectors::reference::{Entry, index_update};
+///
+/// let twice = [Entry::Positions(vec![1, 0, 1], vec![3])];
+/// let add = |old: &mut i32, new: &i32| *old += new;
+/// assert_eq!(index_update(&[5, 6], &[2], &twice, false, &[1, 2, 3], &[3], add)?, [7, 10]);
+/// # Ok::<(), wgslice_vectors::reference::ReferenceError>(())
+/// ```
+///
+/// # Errors
+///
+/// Those of [`array_index`](super::array_index()), and then `broadcast`.
+pub fn index_update<T: Clone>(
+    values: &[T],
+    shape: &[usize],
+    entries: &[Entry],
+    outer: bool,
+    value: &[T],
+    value_shape: &[usize],
+    mut combine: impl FnMut(&mut T, &T),
+) -> Result<Vec<T>, ReferenceError> {
+    check_length("values", values.len(), shape)?;
+    check_length("value", value.len(), value_shape)?;
+    let places: Vec<usize> = (0..values.len()).collect();
+    let (selected, places) = array_index(&places, shape, entries, outer)?;
+    let surplus = value_shape.len().saturating_sub(selected.len());
+    let ones = value_shape.iter().take_while(|&&size| size == 1).count();
+    let aligned = &value_shape[surplus.min(ones)..];
+    if !broadcasts(aligned, &selected) {
+        let (from, to) = (show(value_shape), show(&selected));
+        return fail(
+            "broadcast",
+            format!("value of shape {from} does not broadcast to {to}"),
+        );
+    }
+    let mut result = values.to_vec();
+    for (place, new) in iter::zip(places, broadcast_to(value, aligned, &selected)?) {
+        combine(&mut result[place], &new);
+    }
+    Ok(result)
+}

@@ -1,0 +1,204 @@
+//! `index_update`: NumPy's `x[…] = value` with arrays, its `add.at`, and JAX's `x.at[…]`.
+//!
+//! A plan knows all positions of its expression. So it numbers the slices of x that the expression selects: the longest runs
+//! of neighbours, all of one length and at multiples of it. What remains is a scatter of rows by these numbers. The value is
+//! broadcast to the selection first, unless it has the selection's shape. An expression without arrays replaces a slice,
+//! which is a single move.
+
+use super::{
+    array_index::{Part, Places},
+    methods::{host_methods, tensor_methods},
+    scatter_nd::{Combine, ScatterOptions},
+    strided_slice_update::broadcast,
+};
+use crate::{
+    DType, Error, IntoView, Plan, error,
+    moves::{Move, Operation},
+    plan::{ArraySpec, Operand, Steps},
+    shape,
+    spec::{IndexItem, IndexSpec},
+};
+
+impl Plan {
+    /// Plans NumPy's `x[…] = value` in place, or another combination of the value with the elements that the expression
+    /// selects, as of NumPy's `add.at` and JAX's `x.at[…].add`. The only input is the value; the plan holds the arrays of the
+    /// expression. If `x` is a view, the other elements of its memory keep their values.
+    ///
+    /// The value is broadcast to the shape of the selection, which is the shape of [`Plan::index`]. If it has more
+    /// dimensions, leading dimensions of size 1 are dropped first. Elements that are selected more than once take the values
+    /// in row-major order of the selection: the last one replaces the others, and all are added, compared and so on.
+    ///
+    /// ```
+    /// use wgslice::{options::Combine, DType, Plan};
+    ///
+    /// // numpy.add.at(x, [0, 2, 0], [1, 10, 100])
+    /// let plan = Plan::index_update(&[3], &"[0, 2, 0]".parse()?, &[3], Combine::Add, DType::I32)?;
+    /// let mut x = [5, 5, 5];
+    /// plan.run_cpu(&[(&[1, 10, 100]).into()], &mut [(&mut x).into()])?;
+    /// assert_eq!(x, [106, 5, 15]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`]: those of [`Plan::index`], then `broadcast` for the value, then `repeats` if `x` was broadcast, so
+    /// that it selects an element twice, then `undefined` for a combination that the element type does not have;
+    /// [`Error::ShapeTooLarge`]; [`Error::OutOfHostMemory`].
+    pub fn index_update(
+        x: impl IntoView,
+        spec: &IndexSpec,
+        value: impl IntoView,
+        combine: Combine,
+        dtype: DType,
+    ) -> Result<Self, Error> {
+        let (x, value) = (x.into_view()?, value.into_view()?);
+        let places = x.places(spec)?;
+        let from = broadcast(&value, &places.shape)?;
+        x.check_no_repeats()?;
+        if !combine.is_defined_for(dtype) {
+            return Err(error::scatter::undefined(combine, dtype));
+        }
+        if let (Some(dest), Combine::Update) = (&places.view, combine) {
+            let update = Move::of_update(&from, dest.clone(), dtype);
+            return Ok(Self::from_view(update, &value));
+        }
+        let input = ArraySpec::new("value", &value, dtype);
+        let output = ArraySpec::result(&x.source, dtype);
+        let operation = Operation::Named("index_update");
+        let mut plan = Steps::new(operation, vec![input], output).in_place();
+        if !from.is_empty() {
+            let elements = shape::elements(&x.source)?;
+            let (slice, numbers) = places.slices(elements)?;
+            let rows = [numbers.len(), slice];
+            let mut updates = Operand::Input(0);
+            if !from.is_whole() {
+                let spread = plan.temp(&rows, dtype);
+                plan.push(Move::of_view(from, dtype), updates, None, spread.clone());
+                updates = spread;
+            }
+            let options = ScatterOptions {
+                combine: Some(combine),
+                // Masks and slices select no element twice.
+                unique: !spec
+                    .items()
+                    .iter()
+                    .any(|item| matches!(item, IndexItem::Positions { .. })),
+                ..ScatterOptions::default()
+            };
+            let shape = [elements / slice, slice];
+            let scatter =
+                Self::tensor_scatter_nd(&shape, &[numbers.len(), 1], &rows, options, dtype)?;
+            let Some(scatter) = scatter.into_only() else {
+                return Err(error::value::steps("an update", "scatter"));
+            };
+            plan.push_at(scatter, &numbers, updates, Operand::Output(0))?;
+        }
+        Ok(plan.plan())
+    }
+}
+
+impl Places {
+    /// The length of the slices that the selection consists of, in an array of so many elements, and their numbers in
+    /// row-major order of the selection. The selection must not be empty.
+    fn slices(&self, elements: usize) -> Result<(usize, Vec<i64>), Error> {
+        let (mut run, mut parts) = (1, &self.parts[..]);
+        while let [before @ .., Part::Dim(size, stride)] = parts
+            && (*size == 1 || *stride == usize::cast_signed(run))
+        {
+            (run, parts) = (run * size, before);
+        }
+        let mut slice = common_divisor(common_divisor(run, elements), self.offset);
+        for part in parts {
+            let distances = match part {
+                Part::Dim(1, _) => &[],
+                Part::Dim(_, stride) => std::slice::from_ref(stride),
+                Part::List(list) => &list[..],
+            };
+            for distance in distances {
+                slice = common_divisor(slice, distance.unsigned_abs());
+            }
+        }
+        let within = [Part::Dim(run / slice, slice.cast_signed())];
+        let mut numbers = vec![self.offset as i64];
+        for part in parts.iter().chain(&within) {
+            let size = match part {
+                Part::Dim(size, _) => *size,
+                Part::List(list) => list.len(),
+            };
+            let count = numbers.len().saturating_mul(size);
+            let mut next: Vec<i64> = Vec::new();
+            let bytes = count.saturating_mul(size_of::<i64>());
+            next.try_reserve_exact(count)
+                .map_err(|_| Error::OutOfHostMemory { bytes })?;
+            for number in numbers {
+                match part {
+                    Part::Dim(size, stride) => {
+                        next.extend((0..*size as i64).map(|at| number + at * *stride as i64));
+                    }
+                    Part::List(list) => next.extend(list.iter().map(|&at| number + at as i64)),
+                }
+            }
+            numbers = next;
+        }
+        numbers
+            .iter_mut()
+            .for_each(|number| *number /= slice as i64);
+        Ok((slice, numbers))
+    }
+}
+
+/// The greatest number that divides both.
+fn common_divisor(mut a: usize, mut b: usize) -> usize {
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+host_methods! {
+    /// A copy of `x` with a value in place of the elements that an expression selects, or combined with them: NumPy's
+    /// `x[…] = value` and `add.at`. See [`Plan::index_update`].
+    ///
+    /// ```
+    /// use wgslice::{options::Combine, Backend};
+    ///
+    /// let backend = Backend::cpu(); // or Backend::auto()
+    /// let (x, spec) = ((&[1, 2, 3, 4, 5, 6], &[2, 3]), ":, [0, 2]".parse()?);
+    /// let changed = backend.index_update(x, &spec, (&[0, 9], &[2]), Combine::Update)?;
+    /// assert_eq!(changed.data, [0, 2, 9, 0, 5, 9]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Plan::index_update`]; [`Error::Length`]; or an error of the device, such as [`Error::DTypeOnDevice`] for element
+    /// types that the device cannot combine.
+    fn index_update(rows x: T, by spec: &IndexSpec, view value: T, by combine: Combine)
+        -> made = |dtype| Plan::index_update(x, spec, value, combine, dtype), [value, x];
+}
+
+tensor_methods! {
+    /// Writes a value to the elements of this tensor that an expression selects, or combines it with them, in place: NumPy's
+    /// `x[…] = value` and `add.at`. See [`Plan::index_update`].
+    ///
+    /// Only this tensor changes: memory shared with another tensor, such as a clone or a slice, is copied first. On a GPU
+    /// the work is submitted, not waited for.
+    ///
+    /// ```
+    /// use wgslice::{options::Combine, Backend};
+    ///
+    /// let backend = Backend::cpu(); // or Backend::auto()
+    /// let mut votes = backend.upload((&[0u32; 4], &[4]))?;
+    /// let one = backend.upload((&[1u32], &[]))?;
+    /// votes.index_update(&"[3, 1, 3]".parse()?, &one, Combine::Add)?;
+    /// assert_eq!(votes.to_vec::<u32>()?, [0, 1, 0, 2]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Plan::index_update`]; [`Error::Argument`] for a value of another type or device; or an error of the device, such
+    /// as [`Error::DTypeOnDevice`] for element types that the device cannot combine. An error leaves the tensor unchanged.
+    fn index_update(self x, by spec: &IndexSpec, like value, by combine: Combine)
+        -> changed = |dtype| Plan::index_update(x.shape(), spec, value.layout(), combine, dtype), [value];
+}

@@ -1,0 +1,318 @@
+//! Views of arrays that another library holds as shape, strides and offset; windows, other shapes, and whether a view
+//! selects an element twice.
+
+use super::View;
+use crate::{Error, error, shape};
+use std::cmp::Reverse;
+
+/// The most combinations of distances that are tried to find out whether a view selects an element twice.
+const TRIES: usize = 1 << 20;
+
+/// Whether a view selects an element twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Repeats {
+    Never,
+    Somewhere,
+    /// [`TRIES`] combinations did not tell.
+    Undecided,
+}
+
+impl View {
+    /// The view of `shape` whose neighbours along dimension `d` are `strides[d]` elements apart, from element `offset` on, of
+    /// memory of `elements` elements. Strides may be negative, and 0. Elements may be selected several times, unless the view
+    /// is a destination.
+    ///
+    /// What other libraries call these numbers:
+    ///
+    /// | library | shape | strides | offset | elements |
+    /// |---|---|---|---|---|
+    /// | DLPack | `shape` | `strides`, or null for row-major order | `byte_offset / itemsize` | of the allocation |
+    /// | candle's `Layout` | `dims()` | `stride()` | `start_offset()` | of the storage |
+    /// | NumPy's `as_strided` | `shape` | `strides / itemsize` | of the first element in the base | `base.size` |
+    /// | PyTorch | `size()` | `stride()` | `storage_offset()` | `untyped_storage().nbytes() / itemsize` |
+    ///
+    /// The view's source is the memory, an array of one dimension: a plan made of the view takes all of it.
+    ///
+    /// ```
+    /// use wgslice::{DType, Plan, View};
+    ///
+    /// // The columns of a table of 2 rows whose pitch is 4, the last first.
+    /// let view = View::from_strides(&[3, 2], &[-1, 4], 2, 7)?;
+    /// let (memory, mut columns) = ([1u8, 2, 3, 0, 4, 5, 6], [0u8; 6]);
+    /// Plan::contiguous(&view, DType::U8)?.run_cpu(&[(&memory).into()], &mut [(&mut columns).into()])?;
+    /// assert_eq!(columns, [3, 6, 2, 5, 1, 4]);
+    ///
+    /// // And back to where they were.
+    /// let mut other = [0u8; 7];
+    /// let back = Plan::contiguous(&[3, 2], DType::U8)?.into_view(&view)?;
+    /// back.run_cpu(&[(&columns).into()], &mut [(&mut other).into()])?;
+    /// assert_eq!(other, memory);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] (`strides` unless there is one for each dimension; `outside` if the view reaches outside of the
+    /// memory); [`Error::ShapeTooLarge`].
+    pub fn from_strides(
+        shape: &[usize],
+        strides: &[isize],
+        offset: usize,
+        elements: usize,
+    ) -> Result<Self, Error> {
+        if shape.len() != strides.len() {
+            return Err(error::view::strides(shape, strides));
+        }
+        shape::elements(&[elements])?;
+        let is_empty = shape::elements(shape)? == 0;
+        // The sum of all sizes is below 2^59, and strides are below 2^63, so that no sum here overflows.
+        let (mut low, mut high) = (offset as i128, offset as i128);
+        for (&size, &stride) in shape.iter().zip(strides).filter(|dim| *dim.0 > 1) {
+            let reach = (size - 1) as i128 * stride as i128;
+            low += reach.min(0);
+            high += reach.max(0);
+        }
+        let fits = match is_empty {
+            true => offset <= elements,
+            false => low >= 0 && high < elements as i128,
+        };
+        if !fits {
+            let reached = (!is_empty).then_some([low, high]);
+            return Err(error::view::outside(
+                shape, strides, offset, elements, reached,
+            ));
+        }
+        let kept = |(&size, &stride): (&usize, &isize)| if size > 1 { stride } else { 0 };
+        let mut view = Self {
+            source: vec![elements],
+            offset,
+            shape: shape.to_vec(),
+            strides: shape.iter().zip(strides).map(kept).collect(),
+        };
+        view.normalize();
+        Ok(view)
+    }
+
+    /// Windows of `size` positions along an axis, each `step` positions after the one before, as a new last dimension:
+    /// PyTorch's `unfold`, and with a step of 1 NumPy's `sliding_window_view`. Dimension `axis` numbers the windows. Positions
+    /// after the last whole window are left out.
+    ///
+    /// ```
+    /// use wgslice::{Backend, DType, Plan, View};
+    ///
+    /// let windows = View::new(&[7])?.windows(0, 3, 2)?;
+    /// assert_eq!((windows.shape(), windows.strides()), (&[3, 3][..], &[2, 1][..]));
+    /// let plan = Plan::contiguous(windows, DType::I32)?;
+    /// let (found, _) = Backend::cpu().run::<i32>(&plan, &[(&[0, 1, 2, 3, 4, 5, 6]).into()])?;
+    /// assert_eq!(found.data, [0, 1, 2, 2, 3, 4, 4, 5, 6]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] (`axis`; `windows` unless the size is from 1 to that of the axis, and the step is 1 or more);
+    /// [`Error::ShapeTooLarge`].
+    pub fn windows(&self, axis: isize, size: usize, step: usize) -> Result<Self, Error> {
+        let rank = self.shape.len();
+        let d = shape::axis(axis, rank).ok_or_else(|| error::view::axis(axis, rank))?;
+        let positions = self.shape[d];
+        if size == 0 || size > positions || step == 0 {
+            return Err(error::view::windows(
+                size,
+                step,
+                axis,
+                &self.shape,
+                positions,
+            ));
+        }
+        let mut view = self.clone();
+        let count = (positions - size) / step + 1;
+        // A stride is kept only between two elements, so that it does not overflow.
+        let stride = |of: usize, times: usize| match of {
+            1 => 0,
+            _ => self.strides[d] * times.cast_signed(),
+        };
+        view.shape[d] = count;
+        view.strides[d] = stride(count, step);
+        view.shape.push(size);
+        view.strides.push(stride(size, 1));
+        shape::elements(&view.shape)?;
+        view.normalize();
+        Ok(view)
+    }
+
+    /// The same elements in the same order as an array of another shape, if strides can say where they are. Nothing is copied.
+    ///
+    /// ```
+    /// use wgslice::{slice, View};
+    ///
+    /// let x = View::new(&[4, 6])?;
+    /// let halves = x.slice(&slice![.., ..; 2])?.reshape(&[2, 2, 3])?;
+    /// assert_eq!(halves.strides(), [12, 6, 2]);
+    /// assert!(x.transpose(&[1, 0])?.reshape(&[24]).is_err());
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] (`reshape` if the shape has another number of elements, `reshape_strides` if the elements must be
+    /// copied for it); [`Error::ShapeTooLarge`].
+    pub fn reshape(&self, shape: &[usize]) -> Result<Self, Error> {
+        let count = shape::elements(shape)?;
+        if count != self.len() {
+            return Err(error::view::reshape_view(&self.shape, shape));
+        }
+        let mut view = Self {
+            shape: shape.to_vec(),
+            strides: vec![0; shape.len()],
+            ..self.clone()
+        };
+        if count == 0 {
+            view.normalize();
+            return Ok(view);
+        }
+        let dims = self.shape.iter().copied().zip(self.strides.iter().copied());
+        let old: Vec<(usize, isize)> = dims.filter(|dim| dim.0 > 1).collect();
+        // Groups of dimensions on both sides with equally many elements.
+        let (mut at, mut to) = (0, 0);
+        while at < old.len() {
+            let (mut from_end, mut to_end) = (at + 1, to + 1);
+            let (mut from_size, mut to_size) = (old[at].0, shape[to]);
+            while from_size != to_size {
+                if to_size < from_size {
+                    to_size *= shape[to_end];
+                    to_end += 1;
+                } else {
+                    from_size *= old[from_end].0;
+                    from_end += 1;
+                }
+            }
+            let group = &old[at..from_end];
+            let joins = |two: &[(usize, isize)]| two[0].1 == two[1].1 * two[1].0.cast_signed();
+            if !group.windows(2).all(joins) {
+                return Err(error::view::reshape_strides(
+                    &self.shape,
+                    &self.strides,
+                    shape,
+                ));
+            }
+            let mut stride = group[group.len() - 1].1;
+            for d in (to..to_end).rev().filter(|&d| shape[d] > 1) {
+                view.strides[d] = stride;
+                // After the outermost, the product may lie outside of the array. It is then not used.
+                stride = stride.wrapping_mul(shape[d].cast_signed());
+            }
+            (at, to) = (from_end, to_end);
+        }
+        Ok(view)
+    }
+
+    /// Whether the view selects an element twice.
+    pub(crate) fn repeats(&self) -> Repeats {
+        let dims = self.shape.iter().zip(&self.strides);
+        let mut dims: Vec<(usize, usize)> = dims
+            .filter(|dim| *dim.0 > 1)
+            .map(|(&size, stride)| (size - 1, stride.unsigned_abs()))
+            .collect();
+        if self.is_empty() {
+            return Repeats::Never;
+        }
+        if dims.iter().any(|dim| dim.1 == 0) {
+            return Repeats::Somewhere;
+        }
+        dims.sort_by_key(|dim| Reverse(dim.1));
+        // How far the dimensions from each one on reach together.
+        let mut reach = vec![0; dims.len() + 1];
+        for d in (0..dims.len()).rev() {
+            reach[d] = reach[d + 1] + dims[d].0 * dims[d].1;
+        }
+        // Each step is larger than all inner dimensions together.
+        if (0..dims.len()).all(|d| dims[d].1 > reach[d + 1]) {
+            return Repeats::Never;
+        }
+        // More elements than places.
+        if self.len() > reach[0] + 1 {
+            return Repeats::Somewhere;
+        }
+        let mut tries = TRIES;
+        match meets(&dims, &reach, 0, true, &mut tries) {
+            Some(true) => Repeats::Somewhere,
+            Some(false) => Repeats::Never,
+            None => Repeats::Undecided,
+        }
+    }
+}
+
+/// Whether a distance of `distance` elements and some of the dimensions' steps sum up to 0: two positions are then one
+/// element. Each dimension takes its step as often as it has positions, in either direction, and the first that takes any
+/// goes forward. `is_first` says that none has so far. `None` after the last try.
+fn meets(
+    dims: &[(usize, usize)],
+    reach: &[usize],
+    distance: isize,
+    is_first: bool,
+    tries: &mut usize,
+) -> Option<bool> {
+    let Some((&(most, step), inner)) = dims.split_first() else {
+        return Some(distance == 0 && !is_first);
+    };
+    *tries = tries.checked_sub(1)?;
+    let (step, most) = (step.cast_signed(), most.cast_signed());
+    // The inner dimensions must bring the sum back to 0.
+    let left = reach[1].cast_signed();
+    let least = if is_first { 0 } else { -most };
+    let low =
+        (-left - distance).div_euclid(step) + isize::from((-left - distance).rem_euclid(step) > 0);
+    let high = (left - distance).div_euclid(step);
+    for count in low.max(least)..=high.min(most) {
+        let is_first = is_first && count == 0;
+        if meets(inner, &reach[1..], distance + count * step, is_first, tries)? {
+            return Some(true);
+        }
+    }
+    Some(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every small view of three dimensions repeats an element if two positions are one place.
+    #[test]
+    fn repeats_are_found() {
+        let mut counts = [0; 2];
+        for number in 0..4u32.pow(3) * 8u32.pow(3) {
+            let digit = |base: u32, at: u32| (number / base.pow(at)) as usize;
+            let shape = [digit(4, 0) % 4, digit(4, 1) % 4, digit(4, 2) % 4].map(|n| n + 1);
+            let rest = number / 64;
+            let strides = [rest % 8, rest / 8 % 8, rest / 64 % 8].map(|n| n as isize - 3);
+            let view = View::from_strides(&shape, &strides, 50, 100).unwrap();
+            let mut places = Vec::new();
+            for i in 0..shape[0] as isize {
+                for j in 0..shape[1] as isize {
+                    for k in 0..shape[2] as isize {
+                        places.push(i * strides[0] + j * strides[1] + k * strides[2]);
+                    }
+                }
+            }
+            let all = places.len();
+            places.sort_unstable();
+            places.dedup();
+            let expected = match places.len() < all {
+                true => Repeats::Somewhere,
+                false => Repeats::Never,
+            };
+            counts[usize::from(places.len() < all)] += 1;
+            assert_eq!(view.repeats(), expected, "{view:?}");
+        }
+        assert!(counts.iter().all(|&count| count > 1000), "{counts:?}");
+    }
+
+    /// Many dimensions of strides that are nearly alike take too long.
+    #[test]
+    fn a_search_ends() {
+        let strides: Vec<isize> = (0..24).map(|n| (1 << 40) + (1 << n)).collect();
+        let view = View::from_strides(&[2; 24], &strides, 0, 1 << 50).unwrap();
+        assert_eq!(view.repeats(), Repeats::Undecided);
+    }
+}

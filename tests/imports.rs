@@ -1,0 +1,169 @@
+//! In each folder of `src`, no file needs another that needs it: files can be read, and changed, one after the other.
+//!
+//! A `mod.rs` needs the files of its folder, and they may use what it has. Tests may use anything.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
+
+type Module = Vec<String>;
+
+fn module(path: &str) -> Module {
+    path.split("::").map(str::to_owned).collect()
+}
+
+/// The files below a folder by the paths of their modules.
+fn modules(folder: &Path, at: &Module, found: &mut BTreeMap<Module, String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_string_lossy();
+        let inner = [at.as_slice(), &[name.to_string()]].concat();
+        if path.is_dir() {
+            modules(&path, &inner, found);
+        } else if path.extension().is_none_or(|ending| ending != "rs") {
+            // A page of the guide.
+        } else if name == "mod" {
+            found.insert(at.clone(), String::new());
+        } else {
+            found.insert(inner, fs::read_to_string(&path).unwrap());
+        }
+    }
+}
+
+/// The code of a file, without comments and without its module of tests.
+fn code(source: &str) -> String {
+    let source = match source.find("#[cfg(test)]\nmod tests {") {
+        Some(end) => &source[..end],
+        None => source,
+    };
+    let lines = source.lines();
+    lines
+        .map(|line| line.split("//").next().unwrap())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// The paths that a tree of imports such as `super::{a::b, c}` has.
+fn branches(prefix: &str, tree: &str, found: &mut Vec<String>) {
+    let (mut depth, mut begin) = (0, 0);
+    for (at, letter) in tree.char_indices().chain([(tree.len(), ',')]) {
+        match letter {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                let branch = tree[begin..at].trim();
+                begin = at + 1;
+                match branch.split_once('{') {
+                    Some((stem, rest)) => {
+                        let inner = rest.strip_suffix('}').unwrap_or(rest);
+                        branches(&format!("{prefix}{}", stem.trim()), inner, found);
+                    }
+                    None => found.push(format!("{prefix}{branch}")),
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The modules that a file's code names.
+fn needed(me: &Module, source: &str, all: &BTreeMap<Module, String>) -> BTreeSet<Module> {
+    let code = code(source);
+    let (mut paths, mut rest) = (Vec::new(), String::new());
+    for (number, part) in code.split(" use ").enumerate() {
+        match part.split_once(';').filter(|_| number > 0) {
+            Some((tree, after)) => {
+                branches("", tree, &mut paths);
+                rest += after;
+            }
+            None => rest += part,
+        }
+    }
+    let is_of_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
+    let words = rest.split(|c: char| !is_of_path(c));
+    paths.extend(words.filter(|word| word.contains("::")).map(str::to_owned));
+    let targets = paths.iter().filter_map(|path| {
+        let mut segments = path.split("::").peekable();
+        let mut at = match *segments.peek()? {
+            "crate" => Vec::new(),
+            "super" | "self" => me.clone(),
+            first => {
+                let inner = [me.as_slice(), &[first.to_owned()]].concat();
+                all.contains_key(&inner).then(|| me.clone())?
+            }
+        };
+        for segment in segments {
+            match segment {
+                "crate" | "self" => {}
+                "super" => drop(at.pop()),
+                name => {
+                    at.push(name.to_owned());
+                    if !all.contains_key(&at) && !all.keys().any(|key| key.starts_with(&at)) {
+                        at.pop();
+                        break;
+                    }
+                }
+            }
+        }
+        (at != *me && all.contains_key(&at)).then_some(at)
+    });
+    targets.collect()
+}
+
+/// A file of a folder that needs itself by way of others, with those.
+fn circle(folder: &Module, all: &BTreeMap<Module, String>) -> Option<Vec<Module>> {
+    let files = all
+        .iter()
+        .filter(|(name, source)| name.starts_with(folder) && !source.is_empty());
+    let mut needs: BTreeMap<&Module, BTreeSet<Module>> = files
+        .map(|(name, source)| (name, needed(name, source, all)))
+        .collect();
+    // Files that need no other of those left are in no circle.
+    loop {
+        let left: BTreeSet<Module> = needs.keys().map(|name| (*name).clone()).collect();
+        needs.retain(|_, needs| needs.iter().any(|name| left.contains(name)));
+        if needs.len() == left.len() {
+            let left: Vec<Module> = left.into_iter().collect();
+            return (!left.is_empty()).then_some(left);
+        }
+    }
+}
+
+#[test]
+fn files_need_each_other_in_no_circle() {
+    let mut all = BTreeMap::new();
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    modules(&src, &Vec::new(), &mut all);
+    let mut folders = 0;
+    for entry in fs::read_dir(src).unwrap() {
+        let entry = entry.unwrap();
+        if entry.path().is_dir() {
+            folders += 1;
+            let folder = vec![entry.file_name().to_string_lossy().into_owned()];
+            assert_eq!(circle(&folder, &all), None, "in src/{}", folder[0]);
+        }
+    }
+    assert!(folders > 8, "{folders}");
+    let slice = needed(&module("cpu::slice"), &all[&module("cpu::slice")], &all);
+    assert!(slice.contains(&module("cpu::transpose")), "{slice:?}");
+}
+
+#[test]
+fn a_circle_is_found() {
+    let file = |path: &str, source: &str| (module(path), source.to_owned());
+    let all = |last: &str| {
+        BTreeMap::from([
+            file("x", ""),
+            file("x::a", "\n use super::{b::{B, C}, c}; // super::d"),
+            file("x::b", "\n fn b() { crate::x::c::d() }"),
+            file("x::c", last),
+        ])
+    };
+    assert_eq!(circle(&module("x"), &all("fn d() {}")), None);
+    let tests = "fn d() {}\n#[cfg(test)]\nmod tests {\n use super::super::a; }";
+    assert_eq!(circle(&module("x"), &all(tests)), None);
+    let found = circle(&module("x"), &all("\npub use crate::{x::a::A, y};")).unwrap();
+    assert_eq!(found, ["x::a", "x::b", "x::c"].map(module));
+}

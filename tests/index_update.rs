@@ -1,0 +1,281 @@
+//! Edges of writing by index expressions. Golden vectors from NumPy and random cases compare it on every device with the
+//! reference.
+
+use crate::harness::{devices, kind, steps};
+use wgslice::{
+    Backend, DType, Plan, View,
+    options::Combine,
+    slice,
+    spec::{IndexItem, IndexSpec},
+};
+
+fn parse(text: &str) -> IndexSpec {
+    text.parse().unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Each error has the name of the rule, and says which shapes or positions break it.
+#[test]
+fn what_does_not_fit_is_an_error() {
+    for (text, value, tag, says) in [
+        ("[0, 2]", &[3, 3][..], "broadcast", "[3,3]"),
+        ("[0, 2]", &[2, 1, 3], "broadcast", "[2,1,3]"),
+        ("[]", &[3, 3], "broadcast", "[3,3]"),
+        ("[4]", &[], "position", "positions are -4 to 3"),
+        ("-5, [0]", &[], "position", "-5"),
+        ("[True, False]", &[], "mask_shape", "[2]"),
+        ("[0, 1], [0, 1, 2]", &[], "array_shapes", "[3]"),
+        ("0, 0, 0", &[], "too_many_specs", ""),
+    ] {
+        let spec = parse(text);
+        let plan = Plan::index_update(&[4, 3], &spec, value, Combine::Add, DType::I32);
+        let error = plan.unwrap_err();
+        assert_eq!(kind(&error), tag, "{text}: {error}");
+        assert!(error.to_string().contains(says), "{text}: {error}");
+    }
+    let twice = View::new(&[1, 3]).unwrap().broadcast_to(&[4, 3]).unwrap();
+    let update = |x: &View, combine, dtype| {
+        let plan = Plan::index_update(x, &parse("[0]"), &[], combine, dtype);
+        kind(&plan.unwrap_err()).to_owned()
+    };
+    assert_eq!(update(&twice, Combine::Update, DType::I32), "repeats");
+    let x = View::new(&[4, 3]).unwrap();
+    assert_eq!(update(&x, Combine::Sub, DType::Bool), "undefined");
+    for device in devices() {
+        let upload = |values: &[i32], shape: &[usize]| {
+            let backend = &device.backend;
+            backend.upload((values, shape)).unwrap()
+        };
+        let mut x = upload(&[1, 2, 3], &[3]);
+        let error = x.index_update(&parse("[0, 1]"), &upload(&[1, 2, 3], &[3]), Combine::Add);
+        assert_eq!(kind(&error.unwrap_err()), "broadcast", "{}", device.name);
+        let other = device.backend.upload((&[1u8], &[1])).unwrap();
+        let error = x.index_update(&parse("[0, 1]"), &other, Combine::Add);
+        assert_eq!(
+            kind(&error.unwrap_err()),
+            "dtype_mismatch",
+            "{}",
+            device.name
+        );
+        assert_eq!(x.to_vec::<i32>().unwrap(), [1, 2, 3], "{}", device.name);
+    }
+}
+
+/// A slice without arrays is a single move, a value of the selection's shape is not copied, and slices are as long as they
+/// can be.
+#[test]
+fn plans_are_as_few_as_may_be() {
+    let planned = |text: &str, value: &[usize], combine| {
+        let plan = Plan::index_update(&[4, 5, 6], &parse(text), value, combine, DType::F32);
+        let plan = plan.unwrap();
+        (steps(&plan), plan.explain())
+    };
+    assert_eq!(planned("1, ::-1", &[], Combine::Update).0, 1);
+    assert_eq!(planned("[0, 2]", &[2, 5, 6], Combine::Update).0, 1);
+    assert_eq!(planned("[0, 2]", &[], Combine::Update).0, 2);
+    // Whole rows of 30 elements, and pairs of neighbours.
+    for (text, slice) in [
+        ("[0, 2]", "[4,30]"),
+        (":, [1], 2:4", "[60,2]"),
+        (":, :, [0]", "[120,1]"),
+    ] {
+        let (_, explained) = planned(text, &[], Combine::Add);
+        assert!(
+            explained.contains(&format!("-> {slice}")),
+            "{text}: {explained}"
+        );
+    }
+}
+
+/// Elements that are selected twice, in every way to combine them, on every device. The last value replaces the others.
+#[test]
+fn elements_that_are_selected_twice() {
+    for device in devices() {
+        for (combine, expected) in [
+            (Combine::Update, [30, 20, 5, 40]),
+            (Combine::Add, [45, 25, 5, 45]),
+            (Combine::Sub, [-35, -15, 5, -35]),
+            (Combine::Mul, [1500, 100, 5, 200]),
+            (Combine::Min, [5, 5, 5, 5]),
+            (Combine::Max, [30, 20, 5, 40]),
+        ] {
+            let x = (&[5, 5, 5, 5], &[4]);
+            let value = (&[10, 20, 30, 40], &[4]);
+            let spec = parse("[0, 1, 0, -1]");
+            let made = device
+                .backend
+                .index_update(x, &spec, value, combine)
+                .unwrap();
+            assert_eq!(made.data, expected, "{combine} on {}", device.name);
+        }
+    }
+}
+
+/// An array in the caller's memory that is a view: the other elements keep their values. The slices that move together are
+/// no longer than the distances allow.
+#[test]
+fn views_are_written_where_they_are() {
+    let x = View::new(&[4, 6]).unwrap();
+    for (view, text, expected) in [
+        // Two neighbours at odd places: elements move one by one.
+        (slice![.., 1..3], "[0, 2]", [1, 2, 13, 14]),
+        (slice![.., 2..4], "[3, 0]", [2, 3, 20, 21]),
+        (slice![..; -1, 2..4], "[0, 1]", [14, 15, 20, 21]),
+    ] {
+        let view = x.slice(&view).unwrap();
+        let plan = Plan::index_update(&view, &parse(text), &[], Combine::Update, DType::U8);
+        let mut memory = [0u8; 24];
+        plan.unwrap()
+            .run_cpu(&[(&[9u8]).into()], &mut [(&mut memory).into()])
+            .unwrap();
+        let written: Vec<usize> = (0..24).filter(|&at| memory[at] == 9).collect();
+        assert_eq!(written, expected, "{text}");
+    }
+    for device in devices() {
+        let whole = device
+            .backend
+            .upload((&[1u16, 2, 3, 4, 5, 6], &[2, 3]))
+            .unwrap();
+        let mut turned = whole.transpose(&[1, 0]).unwrap();
+        let value = whole.slice(&slice![.., 0]).unwrap();
+        let report = turned
+            .index_update(&parse("[2, 0]"), &value, Combine::Update)
+            .unwrap();
+        // The tensor shares its memory, and is a view of it: it is copied first.
+        assert_eq!(report.wait().unwrap().copied, 12, "{}", device.name);
+        assert_eq!(
+            turned.to_vec::<u16>().unwrap(),
+            [1, 4, 2, 5, 1, 4],
+            "{}",
+            device.name
+        );
+        assert_eq!(
+            whole.to_vec::<u16>().unwrap(),
+            [1, 2, 3, 4, 5, 6],
+            "{}",
+            device.name
+        );
+    }
+}
+
+/// Positions and a mask of many dimensions, next to slices, and outer: the same as the plan of reading says.
+#[test]
+fn a_selection_is_written_where_it_is_read() {
+    let sizes = [5, 4, 3, 2];
+    let x: Vec<i64> = (0..120).collect();
+    let backend = Backend::cpu();
+    for (text, outer) in [
+        ("[[0, 4], [2, 1]], :, [0, 2]", false),
+        ("[0, 4], None, :, [0, 2]", false),
+        ("..., [1, 0]", false),
+        (
+            "[[True, False, True, False], [True, True, True, True], [False, False, False, False], [True, False, False, False], [False, True, True, True]]",
+            false,
+        ),
+        ("::-2, [3, 1], 1:", false),
+        ("[0, 4, 2], 1:3, [2, 0]", true),
+        ("[3, 1], :, [True, False, True], [1]", true),
+        ("2, ::2", false),
+        ("True", false),
+    ] {
+        let spec = parse(text);
+        let spec = if outer { spec.outer() } else { spec };
+        let places = backend.index((&x, &sizes), &spec).unwrap();
+        let value: Vec<i64> = (1000..).take(places.data.len()).collect();
+        for combine in [Combine::Update, Combine::Add] {
+            let made = backend
+                .index_update((&x, &sizes), &spec, (&value, &places.shape), combine)
+                .unwrap();
+            let mut expected = x.clone();
+            for (&place, &value) in places.data.iter().zip(&value) {
+                let old = &mut expected[usize::try_from(place).unwrap()];
+                *old = if combine == Combine::Add {
+                    *old + value
+                } else {
+                    value
+                };
+            }
+            assert_eq!(made.data, expected, "{text}");
+        }
+    }
+}
+
+/// A program's own arrays of positions, without text.
+#[test]
+fn expressions_of_items() {
+    let spec = IndexSpec::new([IndexItem::from(vec![2, 0]), vec![1, 1].into()]);
+    let x = (&[0u8; 6], &[3, 2]);
+    let made = Backend::cpu()
+        .index_update(x, &spec, (&[7u8, 8], &[2]), Combine::Max)
+        .unwrap();
+    assert_eq!(made.data, [0, 8, 0, 0, 0, 7]);
+}
+
+/// A device that cannot combine elements says so, with the CPU as the way out, and records nothing.
+#[cfg(feature = "gpu")]
+#[test]
+fn elements_that_a_device_does_not_combine() {
+    for device in devices().iter().filter(|device| !device.backend.is_cpu()) {
+        let mut x = device.backend.upload((&[1.0f64, 2.0], &[2])).unwrap();
+        let one = device.backend.upload((&[1.0f64], &[])).unwrap();
+        let error = x
+            .index_update(&parse("[0, 0]"), &one, Combine::Add)
+            .unwrap_err();
+        assert!(
+            matches!(error, wgslice::Error::DTypeOnDevice { .. }),
+            "{error}"
+        );
+        assert!(error.to_string().contains("CPU"), "{error}");
+        assert_eq!(x.to_vec::<f64>().unwrap(), [1.0, 2.0], "{}", device.name);
+    }
+}
+
+/// In a program's own encoder, with the value in the buffer of the array.
+#[cfg(feature = "gpu")]
+#[test]
+fn in_a_programs_own_encoder() {
+    use crate::harness::{gpu_devices, read_buffer::read_buffer};
+    for gpu in gpu_devices() {
+        let memory = gpu.device().create_buffer(&wgpu::BufferDescriptor {
+            label: None,
+            size: 768,
+            usage: wgpu::BufferUsages::STORAGE
+                | wgpu::BufferUsages::COPY_SRC
+                | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        let values: Vec<u32> = (0..192).collect();
+        gpu.queue()
+            .write_buffer(&memory, 0, bytemuck::cast_slice(&values));
+        // The value at byte 512 is added to rows 3, 0 and 3 of an array of 4 by 16 at byte 0.
+        let plan = Plan::index_update(
+            &[4, 16],
+            &parse("[3, 0, 3]"),
+            &[16],
+            Combine::Add,
+            DType::U32,
+        );
+        let plan = gpu.prepare(&plan.unwrap()).unwrap();
+        let mut encoder = gpu.device().create_command_encoder(&Default::default());
+        let (value, x) = (memory.slice(512..576), memory.slice(..256));
+        let report = gpu.encode(&mut encoder, &plan, &[value], &[x]).unwrap();
+        gpu.queue().submit([encoder.finish()]);
+        assert_eq!(report.wait().unwrap().out_of_range, 0, "{gpu}");
+        let mut expected = values.clone();
+        for at in 0..16 {
+            expected[at] += values[128 + at];
+            expected[48 + at] += 2 * values[128 + at];
+        }
+        let found = bytemuck::pod_collect_to_vec::<u8, u32>(&read_buffer(gpu, &memory));
+        assert_eq!(found, expected, "{gpu}");
+        let error = gpu.encode(
+            &mut gpu.device().create_command_encoder(&Default::default()),
+            &plan,
+            &[memory.slice(192..256)],
+            &[memory.slice(..256)],
+        );
+        assert!(
+            matches!(error.unwrap_err(), wgslice::Error::Buffer { .. }),
+            "{gpu}"
+        );
+    }
+}
