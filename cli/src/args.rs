@@ -8,7 +8,7 @@ pub(crate) use numbers::{Integers, Paddings, Sizes, fraction, mask, memory, numb
 
 use crate::{
     Command,
-    files::{Format, Source},
+    files::{Element, Format, Source, WRITTEN_FORMATS},
     ops::Operation,
 };
 use clap::{
@@ -23,7 +23,7 @@ use std::{
 };
 use wgslice::options::{self, OutOfRange};
 
-const AFTER_HELP: &str = "\
+pub(crate) const AFTER_HELP: &str = "\
 Examples:
   wgslice info model.safetensors                       what a file holds
   wgslice slice photo.png '0, :5'                      the values of a slice
@@ -46,6 +46,7 @@ Exit codes:
 /// exact semantics.
 #[derive(Debug, Parser)]
 #[command(name = "wgslice", version, max_term_width = 90, after_help = AFTER_HELP)]
+#[command(disable_help_subcommand = true)]
 pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) global: Global,
@@ -58,9 +59,16 @@ impl Args {
     pub(crate) fn definition() -> clap::Command {
         let operations = Operation::augment_subcommands(clap::Command::new(""));
         let names = operations.get_subcommands().map(clap::Command::get_name);
-        names.chain(["slice"]).fold(Self::command(), |all, name| {
-            all.mut_subcommand(name, To::augment_args)
-        })
+        names
+            .chain(["slice", "convert", "split"])
+            .fold(Self::command(), |all, name| {
+                all.mut_subcommand(name, To::augment_args)
+            })
+    }
+
+    /// The first word of a command line that belongs to no option.
+    pub(crate) fn subcommand(line: &[OsString]) -> Option<String> {
+        inputs::first(&Self::definition(), line)
     }
 
     /// Parses the arguments of this process: a run for each input, if there are many.
@@ -109,8 +117,16 @@ pub(crate) struct Invocation {
 #[derive(Clone, Debug, ArgGroup)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
-    /// The device to use [default: auto; for verify and bench: all]
-    #[arg(long, global = true, value_enum, value_name = "DEVICE")]
+    /// The device to use: auto (a hardware GPU if the machine has one and it is estimated to be faster,
+    /// else the CPU), gpu (which may be a software adapter; fails without one), cpu, or for verify and
+    /// bench all (the CPU and every adapter that fits) [default: auto; for verify and bench: all]
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "DEVICE",
+        hide_possible_values = true
+    )]
     pub(crate) device: Option<DeviceChoice>,
     /// Use the GPU whose name contains NAME, even a software adapter; implies --device gpu
     #[arg(long, global = true, value_name = "NAME")]
@@ -127,7 +143,7 @@ pub(crate) struct Global {
     /// Also say which device does the work and why, and the time of each stage
     #[arg(short, long, global = true, conflicts_with_all = ["json", "quiet"])]
     pub(crate) verbose: bool,
-    /// Say nothing but errors, and what was asked for
+    /// Print only errors and what was asked for
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
 }
@@ -154,14 +170,15 @@ pub(crate) enum Api {
 }
 
 // The output of a command that makes an array. A documentation comment would replace that of the command.
-#[derive(Debug, Default, ArgGroup)]
+#[derive(Clone, Debug, Default, ArgGroup)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct To {
-    /// The file to write: .npy, .png, .npz or .safetensors, or - for standard output. .npz#NAME and .safetensors#NAME add to the
-    /// file that is there. Of a symbolic link, its target is replaced [default: the values are printed, as by NumPy]
-    #[arg(short, long, value_name = "OUT")]
+    #[arg(short, long, value_name = "OUT", help = format!("The file to write: {WRITTEN_FORMATS}, or - for standard \
+        output. .npz#NAME and .safetensors#NAME add to the file that is there. Of a symbolic link, its target is replaced \
+        [default: the values are printed, as by NumPy]"))]
     pub(crate) output: Option<PathBuf>,
-    /// Write to this folder, under the name of the input. There may be many inputs: IN... SPEC --to DIR
+    /// Write to this folder, under the name of the input. There may be many inputs: IN... SPEC --to DIR.
+    /// If the format of an input cannot hold the result, it becomes .npy or .safetensors
     #[arg(long, value_name = "DIR", conflicts_with = "output")]
     pub(crate) to: Option<PathBuf>,
     /// The format to write [default: by the extension of OUT; to standard output that of the input]
@@ -173,7 +190,7 @@ pub(crate) struct To {
     /// Print all values of a large array
     #[arg(long, conflicts_with_all = ["output", "to"])]
     pub(crate) all: bool,
-    /// Describe the work without doing it; with -v in the words of the library
+    /// Describe the work without doing it; with -v in terms of the library
     #[arg(long)]
     pub(crate) explain: bool,
 }
@@ -186,6 +203,22 @@ impl To {
 
     pub(crate) fn is_stdout(&self) -> bool {
         self.output.as_deref() == Some(Path::new("-"))
+    }
+
+    /// Where an array of such elements goes. If the name is the one of the input, and its format cannot hold the array,
+    /// the format changes. `None` if the values are printed.
+    pub(crate) fn path_for(&self, element: Element, shape: &[usize]) -> Option<PathBuf> {
+        let mut path = self.output.clone()?;
+        if self.to.is_some()
+            && self.format.is_none()
+            && let Some(named) = Format::of_path(&path)
+        {
+            let format = named.that_holds(element, shape);
+            if format != named {
+                path.set_extension(format.name());
+            }
+        }
+        Some(path)
     }
 
     /// Names the output in the folder, if there is one, after the input.
@@ -217,7 +250,8 @@ pub(crate) struct Along {
         long,
         value_name = "AXIS", value_parser = number::<isize>,
         default_value_t = 0,
-        allow_hyphen_values = true
+        allow_hyphen_values = true,
+        help_heading = None::<&'static str>
     )]
     pub(crate) axis: isize,
 }
@@ -225,11 +259,14 @@ pub(crate) struct Along {
 /// The meaning of indices.
 #[derive(Debug, ArgGroup)]
 pub(crate) struct IndexPolicy {
-    /// What to do with an index tuple that points outside
-    #[arg(long, value_enum, default_value_t = Policy::Zero, value_name = "POLICY")]
+    /// What to do with an index tuple out of range: zero (its slice becomes zeros, or is not scattered,
+    /// and a warning says so), error (the command fails and writes nothing) or clamp (the indices move
+    /// to the nearest end of their dimensions)
+    #[arg(long, value_enum, default_value_t = Policy::Zero, value_name = "POLICY", hide_possible_values = true)]
     pub(crate) out_of_range: Policy,
-    /// What a negative index means
-    #[arg(long, value_enum, default_value_t = NegativeIndex::OutOfRange, value_name = "MEANING")]
+    /// What a negative index means: out-of-range, as in TensorFlow, or wrap (it counts from the end, as in
+    /// NumPy and ONNX)
+    #[arg(long, value_enum, default_value_t = NegativeIndex::OutOfRange, value_name = "MEANING", hide_possible_values = true)]
     negative: NegativeIndex,
 }
 

@@ -66,16 +66,20 @@ pub(crate) fn run(global: &Global, args: &Compare) -> Result<ExitCode, Failure> 
     if comparable {
         compare(args, [&a, &b], &arrays, &mut found)?;
     }
-    let equal = comparable && found.different == 0;
-    let shapes = [a.shape(), b.shape()];
+    let compared = Compared {
+        args,
+        equal: comparable && found.different == 0,
+        comparable,
+        shapes: [a.shape(), b.shape()],
+        elements,
+        found,
+    };
     if global.json {
-        print::json(&found.json(args, equal, comparable, shapes, elements))?;
+        print::json(&compared.json())?;
     } else if !print::is_quiet() {
-        for line in found.lines(args, equal, comparable, shapes, elements) {
-            print::line(line);
-        }
+        compared.lines().iter().for_each(print::line);
     }
-    Ok(if equal {
+    Ok(if compared.equal {
         ExitCode::SUCCESS
     } else {
         DIFFERENT.into()
@@ -186,15 +190,29 @@ impl Found {
             self.largest = Some((difference, pair()));
         }
     }
+}
 
-    fn lines(
-        &self,
-        args: &Compare,
-        equal: bool,
-        comparable: bool,
-        shapes: [&[usize]; 2],
-        elements: [Element; 2],
-    ) -> Vec<String> {
+/// A comparison, for people and programs.
+struct Compared<'a> {
+    args: &'a Compare,
+    equal: bool,
+    /// Whether the elements were compared.
+    comparable: bool,
+    shapes: [&'a [usize]; 2],
+    elements: [Element; 2],
+    found: Found,
+}
+
+impl Compared<'_> {
+    fn lines(&self) -> Vec<String> {
+        let &Self {
+            args,
+            equal,
+            comparable,
+            shapes,
+            elements,
+            ref found,
+        } = self;
         let (a, b) = (&args.a, &args.b);
         if !comparable {
             let [shape_a, shape_b] = shapes.map(units::dims);
@@ -212,12 +230,12 @@ impl Found {
         let mut lines = vec![match (equal, args.tolerance) {
             (false, None) => format!(
                 "{} of {} differ",
-                self.different,
+                found.different,
                 units::counted(count, "element")
             ),
             (false, Some(tolerance)) => format!(
                 "{} of {} differ by more than {tolerance}",
-                self.different,
+                found.different,
                 units::counted(count, "element")
             ),
             (true, None) => format!("equal: {} {}", units::dims(shapes[0]), elements[0].name()),
@@ -233,11 +251,11 @@ impl Found {
             [] => String::new(),
             shape => format!(" at {:?}", position(pair.at, shape)),
         };
-        if let Some(first) = &self.first {
+        if let Some(first) = &found.first {
             lines.push(format!("the first{}: {}", position(first), shown(first)));
         }
         if let Some((difference, pair)) =
-            self.largest.as_ref().filter(|(largest, _)| *largest > 0.0)
+            found.largest.as_ref().filter(|(largest, _)| *largest > 0.0)
         {
             let (position, shown) = (position(pair), shown(pair));
             lines.push(format!(
@@ -247,20 +265,20 @@ impl Found {
         lines
     }
 
-    fn json(
-        &self,
-        args: &Compare,
-        equal: bool,
-        comparable: bool,
-        shapes: [&[usize]; 2],
-        elements: [Element; 2],
-    ) -> Value {
+    fn json(&self) -> Value {
+        let &Self {
+            args,
+            shapes,
+            elements,
+            ref found,
+            ..
+        } = self;
         let input = |source: &Source, at: usize| json!({"path": source.to_string(), "shape": shapes[at], "dtype": elements[at].name()});
         let mut all = json!({
             "inputs": [input(&args.a, 0), input(&args.b, 1)],
-            "equal": equal,
+            "equal": self.equal,
         });
-        if !comparable {
+        if !self.comparable {
             return all;
         }
         let pair = |pair: &Pair| {
@@ -268,9 +286,9 @@ impl Found {
             json!({"position": position(pair.at, shapes[0]), "values": values})
         };
         all["elements"] = shapes[0].iter().product::<usize>().into();
-        all["different"] = self.different.into();
-        all["first"] = self.first.as_ref().map_or(Value::Null, pair);
-        all["largest"] = self
+        all["different"] = found.different.into();
+        all["first"] = found.first.as_ref().map_or(Value::Null, pair);
+        all["largest"] = found
             .largest
             .as_ref()
             .map_or(Value::Null, |(difference, of)| {

@@ -126,7 +126,35 @@ mod with_gpu {
     }
 
     pub(crate) fn gpu(global: &Global) -> Result<Backend, Failure> {
-        Backend::open_gpu(&options(global)).map_err(Failure::device)
+        Backend::open_gpu(&options(global)).map_err(|error| match (global.backend, error) {
+            (Some(api), Error::NoAdapter(_)) => none_by(api, global),
+            (_, error) => Failure::device(error),
+        })
+    }
+
+    /// The error of a graphics API that has no adapter that fits: which others there are, and by which API.
+    fn none_by(api: Api, global: &Global) -> Failure {
+        let named = match &global.adapter {
+            Some(name) => format!(" with a name that contains {name:?}"),
+            None => String::new(),
+        };
+        let any = AdapterOptions {
+            backends: Some(Backends::all()),
+            ..AdapterOptions::default()
+        };
+        let there = adapters(&any).unwrap_or_default();
+        let there: Vec<String> = there.iter().map(|found| format!("  {found}")).collect();
+        let others = match &there[..] {
+            [] => "; this machine has none at all: use --device cpu".into(),
+            there => format!("; there are:\n{}", there.join("\n")),
+        };
+        let api = match api {
+            Api::Vulkan => "Vulkan",
+            Api::Metal => "Metal",
+            Api::Dx12 => "Direct3D 12",
+            Api::Gl => "OpenGL",
+        };
+        Failure::device(format_args!("no adapter for {api}{named}{others}"))
     }
 
     /// Lists the adapters of this machine, best first. Each says whether it fits `options`.

@@ -1,6 +1,6 @@
 //! Errors of the command, and its exit codes.
 
-use crate::files::FileError;
+use crate::{files::FileError, units};
 use std::{fmt::Display, process::ExitCode};
 use wgslice::Error;
 
@@ -72,7 +72,15 @@ impl Stopped {
 }
 
 /// What the library names in its errors, and what a user of the command knows instead.
-const WORDS: [(&str, &str); 37] = [
+const WORDS: [(&str, &str); 42] = [
+    ("of shape []", "without dimensions"),
+    ("the mask has shape", "the mask has shape"),
+    (
+        ", which must be that of the dimensions of",
+        ", but must have the dimensions of",
+    ),
+    ("1 axes", "1 axis"),
+    ("has shape", "is"),
     ("multiples has", "N,... has"),
     ("paddings has", "N,N:M,... has"),
     (
@@ -155,7 +163,7 @@ impl Words {
             in_word = rest[..taken].ends_with(is_word);
             rest = &rest[taken..];
         }
-        changed
+        with_shapes(&changed)
     }
 
     /// Returns a function that adds `context` to an error of the library.
@@ -167,6 +175,44 @@ impl Words {
             error: Box::new(error),
         }
     }
+}
+
+/// The text with the shapes of the library, as in `[2,3]`, as the command writes them. After a name they are in
+/// parentheses. Positions and tuples are in brackets, too: after a name without a space, after `=` or `at`, or with
+/// spaces between their numbers.
+fn with_shapes(text: &str) -> String {
+    const BARE: [&str; 9] = [
+        "shape", "is", "has", "have", "be", "to", "from", "not", "and",
+    ];
+    let (mut changed, mut rest) = (String::new(), text);
+    while let Some(open) = rest.find('[') {
+        let (before, bracket) = rest.split_at(open);
+        changed.push_str(before);
+        let inside = bracket.split_once(']').map(|(inside, _)| &inside[1..]);
+        let sizes = inside.and_then(|inside| match inside {
+            "" => Some(Vec::new()),
+            _ => inside.split(',').map(|size| size.parse().ok()).collect(),
+        });
+        let last = before.trim_end_matches(' ').rsplit([' ', ':', ',']).next();
+        let last = last.unwrap_or_default();
+        let is_shape =
+            before.ends_with(' ') && !["=", "at", "with", "sizes", "--size"].contains(&last);
+        match sizes.filter(|_| is_shape) {
+            Some(sizes) => {
+                let shape = units::shape(&sizes);
+                match BARE.contains(&last) {
+                    true => changed.push_str(&shape),
+                    false => changed.push_str(&format!("({shape})")),
+                }
+                rest = bracket.split_once(']').map_or("", |(_, rest)| rest);
+            }
+            None => {
+                changed.push('[');
+                rest = &bracket[1..];
+            }
+        }
+    }
+    changed + rest
 }
 
 /// A problem without the numbers that Rust adds to errors of the operating system, as in ` (os error 2)`.
@@ -225,8 +271,25 @@ mod tests {
         words.add("the first at indices", "the first at i.npy");
         assert_eq!(
             words.of("u8 of x [2], box_x, x1, xu8: the first at indices[1], OutOfRange::Zero x"),
-            "uint8 of f32.npy [2], box_x, x1, xu8: the first at i.npy[1], --out-of-range zero f32.npy"
+            "uint8 of f32.npy (2), box_x, x1, xu8: the first at i.npy[1], --out-of-range zero f32.npy"
         );
+    }
+
+    #[test]
+    fn shapes_have_one_notation() {
+        for (text, changed) in [
+            ("x has shape [2,3]", "x is 2 × 3"),
+            ("x [2,3], y []: z", "x (2 × 3), y (a scalar): z"),
+            ("indices[1,2] = [5] of x [4]", "indices[1,2] = [5] of x (4)"),
+            ("of shape [] and [2]", "without dimensions and 2"),
+            ("cannot be broadcast to [4]", "cannot be broadcast to 4"),
+            (
+                "begins at [9]; in [-2, 2); [1, 2]; [a",
+                "begins at [9]; in [-2, 2); [1, 2]; [a",
+            ),
+        ] {
+            assert_eq!(Words::default().of(text), changed);
+        }
     }
 
     #[test]

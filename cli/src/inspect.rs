@@ -49,7 +49,11 @@ fn lines(source: &Source, listing: &files::Listing) -> Vec<Line> {
         }
         arrays => {
             let bytes = usize::try_from(listing.bytes).unwrap_or(usize::MAX);
-            let (count, bytes) = (units::counted(arrays.len(), "tensor"), units::bytes(bytes));
+            let kind = match listing.format {
+                files::Format::Safetensors => "tensor",
+                _ => "array",
+            };
+            let (count, bytes) = (units::counted(arrays.len(), kind), units::bytes(bytes));
             let total = format!("{count}: {bytes} {}", format.to_uppercase());
             let head = Line::Head(printable(&source.to_string()), total);
             let entry = |entry: &files::Entry| {

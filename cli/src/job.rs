@@ -10,12 +10,12 @@ use crate::{
     files::{self, Array, Element, Indices, Source},
     literal::Literal,
     print, range,
-    report::{Described, Explained, Outcome, Run},
+    report::{Described, Explained, Outcome, Run, listed},
     target::Target,
     times::{Stage, Times},
 };
 use std::ops::Index;
-use wgslice::{Backend, DType, Error, Pending, Plan, Report, Tensor, View};
+use wgslice::{Backend, DType, Error, Pending, Plan, Report, Tensor, View, error::InvalidIndex};
 
 type Planner<'a> = dyn Fn(&Shapes) -> Result<Plan, Error> + 'a;
 type Worker<'a> = dyn Fn(&Tensors, &Plan) -> Result<Made, Error> + 'a;
@@ -39,6 +39,8 @@ pub(crate) struct Job<'a> {
     combines: bool,
     /// Whether elements are converted.
     converts: bool,
+    /// Whether the values must be numbers of pictures.
+    pictures: bool,
     /// The element type of the result, if it is not that of the values.
     result: Option<DType>,
     /// What errors of the library call the arguments.
@@ -71,6 +73,7 @@ impl<'a> Job<'a> {
             bad: "",
             combines: false,
             converts: false,
+            pictures: false,
             result: None,
             plan: Box::new(plan),
             work: Box::new(Tensors::run),
@@ -124,6 +127,12 @@ impl<'a> Job<'a> {
         }
     }
 
+    /// Says that the values must be numbers of pictures, whose range their type tells.
+    pub(crate) fn of_pictures(mut self) -> Self {
+        self.pictures = true;
+        self
+    }
+
     /// Says that the elements of the result are of another type than the values.
     pub(crate) fn making(mut self, result: DType) -> Self {
         self.result = Some(result);
@@ -141,6 +150,8 @@ impl<'a> Job<'a> {
 #[derive(Debug)]
 pub(crate) struct Shapes {
     pub(crate) dtype: DType,
+    /// The element types of all values. They differ only in a job that converts its values.
+    pub(crate) dtypes: Vec<DType>,
     values: Vec<Vec<usize>>,
     /// The shape of the indices. Empty without indices.
     pub(crate) indices: Vec<usize>,
@@ -189,6 +200,11 @@ impl Tensors {
         Ok((made.swap_remove(0), report))
     }
 
+    /// The tensors of values.
+    pub(crate) fn all(&self) -> &[Tensor] {
+        &self.values
+    }
+
     /// Returns the tensor of the indices. In a job without indices, this is the first of the values.
     pub(crate) fn indices(&self) -> &Tensor {
         self.indices.as_ref().unwrap_or(&self.values[0])
@@ -211,14 +227,27 @@ impl Job<'_> {
         let mut times = Times::default();
         let read = times.measure(Stage::Read, || self.read())?;
         let inputs = read.described.clone();
-        let context: Vec<String> = inputs.iter().map(Described::to_string).collect();
-        let context = context.join(", ");
+        let context = listed(&inputs);
         let element = read.values[0].element();
         let element = self.result.map_or(element, Into::into);
-        if self.converts && read.values[0].element().bits_of.is_some() {
+        let foreign = |array: &&Array| array.element().bits_of.is_some();
+        if let Some(array) = read.values.iter().find(foreign).filter(|_| self.converts) {
             return Err(Failure::usage(format_args!(
                 "{} is moved, but not converted: leave out --as",
-                read.values[0].element().name()
+                array.element().name()
+            )));
+        }
+        let has_range = |array: &&Array| {
+            use DType::{BF16, F16, F32, F64, U8, U16};
+            matches!(array.dtype(), U8 | U16 | F16 | BF16 | F32 | F64)
+        };
+        if self.pictures
+            && let Some(array) = read.values.iter().find(|array| !has_range(array))
+        {
+            return Err(Failure::usage(format_args!(
+                "--normalize is for pictures: uint8, uint16, or floats from 0 to 1, not {}; give --scale \
+                 and --bias",
+                array.element().name()
             )));
         }
         if self.combines && element.bits_of.is_some() {
@@ -227,7 +256,7 @@ impl Job<'_> {
                 element.name()
             )));
         }
-        let plan = (self.plan)(&read.shapes).map_err(self.words.refused(&context))?;
+        let plan = (self.plan)(&read.shapes).map_err(|error| self.refused(&context, error))?;
 
         let backend = device::open_for(global, &plan)?;
         if to.explain {
@@ -247,18 +276,25 @@ impl Job<'_> {
         if let Err(Stopped::Library(error)) = &made
             && device::may_fall_back(global, error)?
         {
-            fallback = Some(self.words.of(&error.to_string()));
+            fallback = Some(self.words.of(&self.text(error)));
             // The output is still empty: it is written last, and its errors are not the device's.
             let cpu = device::cpu(global);
             made = self.make(self.read()?, &plan, &cpu, &mut output, &mut times);
         }
-        let (shape, report) = made.map_err(|stopped| stopped.explained(&context, &self.words))?;
+        let (shape, report) = made.map_err(|stopped| match stopped {
+            Stopped::Library(error) => self.refused(&context, error),
+            Stopped::Command(failure) => failure,
+        })?;
         let values = times.measure(Stage::Write, || output.finish())?;
 
         let mut run = Run::new(inputs, to, &shape, element, &backend, times);
         if self.indices.is_some() {
-            self.warn(&report);
-            run = run.with_report(report);
+            self.warn(&report)?;
+            let index = match &report.first {
+                Some(first) => self.index(first, report.tuples)?,
+                None => Vec::new(),
+            };
+            run = run.with_report(report, index);
         }
         Ok(Outcome::Made(Box::new(run.with_fallback(fallback)), values))
     }
@@ -271,7 +307,53 @@ impl Job<'_> {
         }
     }
 
-    fn warn(&self, report: &Report) {
+    /// An error of the library, in words of the command.
+    fn refused(&self, context: &str, error: Error) -> Failure {
+        Failure::Refused {
+            context: context.to_owned(),
+            problem: self.words.of(&self.text(&error)),
+            error: Box::new(error),
+        }
+    }
+
+    /// The text of an error of the library. The tuple in it is the one of the file.
+    fn text(&self, error: &Error) -> String {
+        let text = error.to_string();
+        let Error::OutOfRange(report) = error else {
+            return text;
+        };
+        let first = report.first.as_ref();
+        let index = first.and_then(|first| Some((first, self.index(first, report.tuples).ok()?)));
+        match index {
+            Some((first, index)) => {
+                let (from, to) = (format!("= {:?}", first.index), format!("= {index:?}"));
+                text.replacen(&from, &to, 1)
+            }
+            None => text,
+        }
+    }
+
+    /// The numbers of the first of the tuples that is out of range, as they are in the file: the library knows those of
+    /// uint64 that exceed int64 as the largest of int64.
+    fn index(&self, first: &InvalidIndex, tuples: usize) -> Result<Vec<i128>, Failure> {
+        let mut index: Vec<i128> = first.index.iter().map(|&index| index.into()).collect();
+        let is_cut = first.index.contains(&i64::MAX);
+        if let Some(source) = self.indices.filter(|_| is_cut) {
+            let array = array(source)?;
+            let elements: usize = array.shape().iter().product();
+            let size = elements.checked_div(tuples).unwrap_or(0);
+            // A box begins behind the number of its item, which is of another array.
+            if let Some(tuple) = files::unsigned(&array, first.tuple * size, size)
+                && let Some(others) = index.len().checked_sub(size)
+            {
+                index.truncate(others);
+                index.extend(tuple.into_iter().map(i128::from));
+            }
+        }
+        Ok(index)
+    }
+
+    fn warn(&self, report: &Report) -> Result<(), Failure> {
         if let Some(first) = &report.first {
             let Report {
                 tuples,
@@ -279,10 +361,17 @@ impl Job<'_> {
                 shape,
                 ..
             } = report;
-            let (bad, shape) = (self.bad, crate::report::shape(self.result_shape(shape)));
+            let shape: Vec<String> = self
+                .result_shape(shape)
+                .iter()
+                .map(usize::to_string)
+                .collect();
+            let (bad, shape) = (self.bad, shape.join(","));
             let text = format!(
-                "{out_of_range} of {tuples} {bad}, the first at {first} of the array {shape}"
+                "{out_of_range} of {tuples} {bad}, the first at {first} of the array [{shape}]"
             );
+            let index = self.index(first, *tuples)?;
+            let text = text.replacen(&format!("= {:?}", first.index), &format!("= {index:?}"), 1);
             let is_below_zero = first.index.iter().any(|&index| index < 0);
             let hint = match is_below_zero && self.bad.starts_with("index") {
                 true => "; --negative wrap counts negative ones from the end",
@@ -290,13 +379,17 @@ impl Job<'_> {
             };
             print::aside(format_args!("warning: {}{hint}", self.words.of(&text)));
         }
+        Ok(())
     }
 
     /// Says what a conversion to `result` makes of the numbers, if they all become the same.
     fn warn_of_loss(&self, result: DType) -> Result<(), Failure> {
         let read = self.read()?;
-        if let Some(loss) = range::loss(&read.values[0], result) {
-            let name = name(self.values[0]).unwrap_or_default();
+        let arrays = self.values.iter().zip(&read.values);
+        let mut lost =
+            arrays.filter_map(|(source, array)| Some((source, range::loss(array, result)?)));
+        if let Some((source, loss)) = lost.next() {
+            let name = name(source).unwrap_or_default();
             print::aside(format_args!("warning: {name} holds {loss}"));
         }
         Ok(())
@@ -324,15 +417,17 @@ impl Job<'_> {
             .collect();
         let mut shapes = Shapes {
             dtype: values[0].dtype(),
+            dtypes: values.iter().map(Array::dtype).collect(),
             values: values.iter().map(|array| array.shape().to_vec()).collect(),
             indices: Vec::new(),
         };
         for (path, array) in self.values.iter().zip(&values) {
             let (found, due) = (array.element().name(), values[0].element().name());
-            if found != due {
+            if found != due && !self.converts {
                 let first = &self.values[0];
                 return Err(Failure::usage(format_args!(
-                    "{path} holds {found}, but {first} holds {due}: save both as the same type"
+                    "{path} holds {found}, but {first} holds {due}: make them one type, as by \
+                     `wgslice convert --as {due}`"
                 )));
             }
         }
@@ -414,7 +509,10 @@ impl Operand {
     /// Reads a file, unless there is none of this name and the name reads as values.
     fn read(source: &Source) -> Result<Self, Failure> {
         match Literal::parse(source.text()) {
-            Some(literal) if !source.path().exists() => Ok(Self::Literal(literal)),
+            Some(literal) if !source.path().exists() => Ok(match literal.has_type() {
+                true => Self::Array(literal.array(literal.dtype())?),
+                false => Self::Literal(literal),
+            }),
             _ => Ok(Self::Array(files::read(source)?)),
         }
     }

@@ -1,11 +1,12 @@
-//! What is written on the command line: small arrays, as in `0,5,7`, `-1.5` or `[[0, 1], [2, 3]]`, and slices.
+//! What is written on the command line: small arrays, as in `0,5,7`, `-1.5`, `[[0, 1], [2, 3]]` or what NumPy prints,
+//! `array([], shape=(0, 3), dtype=int32)`, and slices.
 
 use crate::{
     failure::Failure,
     files::{self, Array, Source},
 };
 use half::{bf16, f16};
-use std::{ffi::OsStr, str::FromStr};
+use std::{ffi::OsStr, path::Path, str::FromStr};
 use wgslice::{DType, Error};
 
 /// Parses a slice or an index expression: the content of the brackets of `x[…]`, or all of it.
@@ -13,7 +14,12 @@ pub(crate) fn expression<T: FromStr<Err = Error>>(
     text: &str,
     argument: &str,
 ) -> Result<T, Failure> {
-    text.parse().map_err(Failure::refused(argument))
+    text.parse().map_err(|error| match Path::new(text).is_file() {
+        true => Failure::usage(format_args!(
+            "{argument} is {text}, which is a file: many inputs need a folder for the results, --to DIR"
+        )),
+        false => Failure::refused(argument)(error),
+    })
 }
 
 /// Reads a file, or values on the command line. The elements of a file may be in another order, as they are there.
@@ -30,6 +36,8 @@ pub(crate) struct Literal {
     text: String,
     shape: Vec<usize>,
     numbers: Vec<Number>,
+    /// The type that the text says.
+    dtype: Option<DType>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,9 +48,13 @@ enum Number {
 }
 
 impl Literal {
-    /// Reads a number, numbers between commas, or nested lists. `None` if the text is nothing of these.
+    /// Reads a number, numbers between commas, nested lists, or an array as NumPy prints it. `None` if the text is nothing
+    /// of these.
     pub(crate) fn parse(text: &OsStr) -> Option<Self> {
         let text = text.to_str()?;
+        if let Some(arguments) = printed(text) {
+            return Self::of_arguments(text, arguments);
+        }
         // Lists are those of JSON, whose numbers are read here, because it has no infinities.
         let nested = text.trim_start().starts_with('[');
         let (mut shape, mut numbers) = (Vec::new(), Vec::new());
@@ -65,11 +77,69 @@ impl Literal {
             text,
             shape,
             numbers,
+            dtype: None,
         })
+    }
+
+    /// Reads the arguments of NumPy's `array`: lists or a number, and perhaps a type, and a shape of no elements.
+    fn of_arguments(text: &str, arguments: &str) -> Option<Self> {
+        let (mut numbers, mut dtype) = (Vec::new(), None);
+        let mut rest = arguments.trim_start();
+        let mut shape = match rest.starts_with('[') {
+            true => list(&mut rest, &mut numbers)?,
+            false => {
+                let end = rest.find(',').unwrap_or(rest.len());
+                numbers.push(number(&rest[..end])?);
+                rest = &rest[end..];
+                Vec::new()
+            }
+        };
+        while let Some(option) = rest.trim_start().strip_prefix(',') {
+            rest = option.trim_start();
+            if let Some(sizes) = rest.strip_prefix("shape=(") {
+                let (sizes, after) = sizes.split_once(')')?;
+                let sizes = sizes
+                    .split(',')
+                    .map(str::trim)
+                    .filter(|size| !size.is_empty());
+                let sizes = sizes.map(|size| size.parse().ok());
+                shape = sizes.collect::<Option<Vec<usize>>>()?;
+                rest = after;
+                // NumPy prints a shape only of what has no elements.
+                if !(numbers.is_empty() && shape.contains(&0)) {
+                    return None;
+                }
+            } else if let Some(name) = rest.strip_prefix("dtype=") {
+                let end = name.find(',').unwrap_or(name.len());
+                let word = name[..end].trim().trim_matches(['\'', '"']);
+                let word = ["np.", "numpy."]
+                    .iter()
+                    .find_map(|of| word.strip_prefix(of))
+                    .unwrap_or(word);
+                dtype = Some(DType::ALL.into_iter().find(|dtype| dtype.name() == word)?);
+                rest = &name[end..];
+            } else {
+                break;
+            }
+        }
+        rest.trim().is_empty().then(|| Self {
+            text: text.to_owned(),
+            shape,
+            numbers,
+            dtype,
+        })
+    }
+
+    /// Whether the text says the type.
+    pub(crate) fn has_type(&self) -> bool {
+        self.dtype.is_some()
     }
 
     /// The type that NumPy gives the array.
     pub(crate) fn dtype(&self) -> DType {
+        if let Some(dtype) = self.dtype {
+            return dtype;
+        }
         let is = |kind: fn(&Number) -> bool| self.numbers.iter().any(kind);
         if is(|number| matches!(number, Number::Float(_))) || self.numbers.is_empty() {
             DType::F64
@@ -94,6 +164,16 @@ impl Literal {
         Array::new(dtype, self.shape.clone(), bytes)
             .ok_or_else(|| Failure::usage(format_args!("{} is no array", self.text)))
     }
+}
+
+/// The arguments of `array(…)` or `np.array(…)`.
+fn printed(text: &str) -> Option<&str> {
+    let text = text.trim();
+    let text = ["np.", "numpy."]
+        .iter()
+        .find_map(|of| text.strip_prefix(of))
+        .unwrap_or(text);
+    text.strip_prefix("array(")?.strip_suffix(')')
 }
 
 fn number(text: &str) -> Option<Number> {
@@ -200,6 +280,26 @@ mod tests {
             ("1.5", DType::BF16, &[], &0x3fc0u16.to_ne_bytes()),
             ("-inf", DType::F16, &[], &0xfc00u16.to_ne_bytes()),
             ("2", DType::F32, &[], &2f32.to_ne_bytes()),
+            ("array([1, 2])", DType::U8, &[2], &[1, 2]),
+            (
+                "np.array([[1], [2]], dtype=np.uint8)",
+                DType::U8,
+                &[2, 1],
+                &[1, 2],
+            ),
+            ("array(3, dtype='int8')", DType::I8, &[], &[3]),
+            (
+                "array([], shape=(0, 3), dtype=bool)",
+                DType::Bool,
+                &[0, 3],
+                &[],
+            ),
+            (
+                "array([], dtype=float32, shape=(2, 0))",
+                DType::F32,
+                &[2, 0],
+                &[],
+            ),
         ] {
             let literal = Literal::parse(text.as_ref()).expect(text);
             let array = literal.array(dtype).unwrap();
@@ -209,6 +309,8 @@ mod tests {
         assert_eq!(dtype("1,2"), Some(DType::I64));
         assert_eq!(dtype("1,2.5"), Some(DType::F64));
         assert_eq!(dtype("true"), Some(DType::Bool));
+        assert_eq!(dtype("array([1], dtype=uint16)"), Some(DType::U16));
+        assert_eq!(dtype("array([], shape=(0, 3))"), Some(DType::F64));
     }
 
     #[test]
@@ -223,6 +325,12 @@ mod tests {
             "[[1],[2,3]]",
             "[1,[2]]",
             "[,]",
+            "array()",
+            "array([1], shape=(1,))",
+            "array([], shape=(2, 3))",
+            "array([1], dtype=int7)",
+            "array([1], copy=True)",
+            "array([1])]",
             &deep,
         ] {
             assert_eq!(Literal::parse(text.as_ref()), None, "{text:.9}");

@@ -5,12 +5,13 @@
 //! | `args` | the options that several commands share |
 //! | `device` | the backend that the options select |
 //! | `files` | reading and writing arrays |
-//! | `slice` | the operation that goes piece by piece |
+//! | `slice`, `split` | the operations that go piece by piece |
 //! | `ops` | the table of all other operations; `boxes` and `conversion` have what several of them share |
 //! | `info`, `inspect` | `info`, of devices and of files |
 //! | `compare`, `verify`, `bench` | one subcommand each |
 //! | `many` | one operation on many files |
 //! | `literal` | arrays that are written on the command line |
+//! | `help` | the help |
 //! | `shell` | completions and manual pages |
 //! | `job` | how an operation of the table runs |
 //! | `range` | numbers that a conversion loses |
@@ -29,6 +30,7 @@ mod compare;
 mod device;
 mod failure;
 mod files;
+mod help;
 mod info;
 mod inspect;
 mod job;
@@ -42,6 +44,7 @@ mod range;
 mod report;
 mod shell;
 mod slice;
+mod split;
 mod target;
 mod text;
 mod times;
@@ -60,14 +63,18 @@ use failure::Failure;
 use files::Source;
 use ops::Operation;
 use report::Outcome;
-use std::{env, path::Path, process::ExitCode};
+use std::{env, ffi::OsString, path::Path, process::ExitCode};
 
 #[derive(Debug, Subcommand)]
 enum Command {
     Slice(slice::Slice),
+    Convert(slice::Convert),
+    Split(split::Split),
     #[command(flatten)]
     Operation(Operation),
-    /// Show what files hold; without files the adapters of this machine, and which would be used and why
+    /// Show the arrays in files; without files, the adapters of the machine
+    ///
+    /// Without files it also says which adapter would be used, and why.
     #[command(after_help = "\
 Examples:
   wgslice info photo.png volume.npy
@@ -76,8 +83,7 @@ Examples:
   wgslice info --device gpu --backend vulkan
   wgslice info --json")]
     Info {
-        /// Files: .npy, .npz, .png, .jpg or .safetensors
-        #[arg(value_name = "FILE")]
+        #[arg(value_name = "FILE", help = format!("Files: {}", files::READ_FORMATS))]
         files: Vec<Source>,
     },
     Compare(compare::Compare),
@@ -94,7 +100,7 @@ Examples:
         /// The shell
         shell: Shell,
     },
-    /// Print the manual page, of the command or of a subcommand
+    /// Print the manual page of the command or of a subcommand
     #[command(after_help = "\
 Examples:
   wgslice man | man -l -
@@ -103,12 +109,23 @@ Examples:
         /// The subcommand
         subcommand: Option<String>,
     },
+    /// Print this help, or the help of a subcommand or a topic
+    #[command(after_help = "\
+Examples:
+  wgslice help slice
+  wgslice help files
+  wgslice help options")]
+    Help {
+        /// A subcommand, or files (formats, and arrays on the command line), or options (those of all)
+        #[arg(value_name = "SUBCOMMAND")]
+        topic: Option<String>,
+    },
 }
 
 impl Command {
     fn run(&self, global: &Global, to: &To) -> Result<ExitCode, Failure> {
         match self {
-            Self::Slice(_) | Self::Operation(_) => {
+            Self::Slice(_) | Self::Convert(_) | Self::Split(_) | Self::Operation(_) => {
                 self.make(global, to)?.print(global, to)?;
                 Ok(ExitCode::SUCCESS)
             }
@@ -119,6 +136,10 @@ impl Command {
             Self::Verify(args) => verify::run(global, args),
             Self::Bench(args) => bench::run(global, args),
             Self::Completions { shell } => shell::completions(*shell).map(|()| ExitCode::SUCCESS),
+            Self::Help { topic } => {
+                print::styled(help::of(topic.as_deref())?);
+                Ok(ExitCode::SUCCESS)
+            }
             Self::Man { subcommand } => {
                 shell::man(subcommand.as_deref()).map(|()| ExitCode::SUCCESS)
             }
@@ -129,6 +150,8 @@ impl Command {
     fn make(&self, global: &Global, to: &To) -> Result<Outcome, Failure> {
         match self {
             Self::Slice(args) => slice::run(global, to, args),
+            Self::Convert(args) => args.run(global, to),
+            Self::Split(args) => args.run(global, to),
             Self::Operation(operation) => operation.job()?.run(global, to),
             _ => Err(Failure::usage("this subcommand makes no array")),
         }
@@ -160,27 +183,64 @@ fn main() -> ExitCode {
     }
 }
 
-/// What may be meant by a word that is one too many.
-fn hint(word: &str) -> Option<String> {
+/// What may be meant by a word that is one too many. `takes_slices` says whether the subcommand has a SPEC.
+fn hint(word: &str, line: &[OsString], takes_slices: bool) -> Option<String> {
     let in_a_slice = |c: char| c.is_ascii_digit() || ",:.-+[] ".contains(c);
+    let is_integers = |c: char| c.is_ascii_digit() || ",-+ ".contains(c);
     let named = ["None", "newaxis", "np.newaxis"].contains(&word.trim_matches([',', ' ']));
-    let line: Vec<_> = env::args_os().collect();
-    let at = line.iter().position(|argument| argument == word);
-    let is_file = |at: usize| at > 1 && Path::new(&line[at]).is_file();
-    if at.is_some_and(|at| is_file(at) || is_file(at - 1)) {
+    let is_file = |argument: &&OsString| Path::new(argument).is_file();
+    let files = line.iter().skip(2).filter(is_file).count();
+    let is_option =
+        word.starts_with("--") || word.starts_with('-') && !word.chars().all(in_a_slice);
+    if is_option {
+        None
+    } else if Path::new(word).is_file() || files > 1 && takes_slices {
         Some("many inputs need a folder for the results: --to DIR".into())
-    } else if named || word.chars().all(in_a_slice) {
+    } else if takes_slices && (named || word.chars().all(in_a_slice)) {
         Some("put a slice into quotes, as in '0, 1:, None'".into())
+    } else if word.chars().all(is_integers) {
+        Some("write several numbers with commas and without spaces, as in 5,1,7".into())
     } else {
         None
     }
 }
 
+/// Whether a subcommand has an argument for a slice or an index expression.
+fn takes_slices(subcommand: &str) -> bool {
+    let definition = Args::definition();
+    let command = definition.find_subcommand(subcommand);
+    command.is_some_and(|command| command.get_positionals().any(|arg| arg.get_id() == "spec"))
+}
+
+/// Prints the help that was asked for, or that a command line without a subcommand needs.
+fn helped(error: &clap::Error, line: &[OsString]) -> ExitCode {
+    let topic = help::topic(line);
+    match help::of(topic.as_deref()) {
+        Err(failure) => report(failure),
+        Ok(text) if error.use_stderr() => {
+            print::styled_to_stderr(text);
+            u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
+        }
+        Ok(text) => {
+            print::styled(text);
+            print::all_written().map_or_else(report, |()| ExitCode::SUCCESS)
+        }
+    }
+}
+
 /// Prints the help that was asked for, or what is wrong with the arguments.
 fn refused(mut error: clap::Error) -> ExitCode {
+    let line: Vec<OsString> = env::args_os().collect();
+    if matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+    ) {
+        return helped(&error, &line);
+    }
     if error.kind() == ErrorKind::UnknownArgument
         && let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg)
-        && let Some(hint) = hint(word)
+        && let Some(subcommand) = Args::subcommand(&line)
+        && let Some(hint) = hint(word, &line, takes_slices(&subcommand))
     {
         error.insert(
             ContextKind::Suggested,
@@ -189,17 +249,17 @@ fn refused(mut error: clap::Error) -> ExitCode {
     }
     if error.kind() == ErrorKind::InvalidSubcommand
         && let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
-        && Path::new(word).is_file()
     {
-        let hint = format!("did you mean `wgslice slice {word} SPEC`?").into();
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint]));
+        let hint = match Path::new(word).is_file() {
+            true => Some(format!(
+                "did you mean `wgslice slice {}`?",
+                quoted(&line[1..])
+            )),
+            false => help::meant(word),
+        };
         error.remove(ContextKind::SuggestedSubcommand);
-    }
-    // The last one is the most similar.
-    if let Some(ContextValue::Strings(names)) = error.get(ContextKind::SuggestedSubcommand) {
-        let names = names.iter().rev().cloned().collect();
-        let kind = ContextKind::SuggestedSubcommand;
-        error.insert(kind, ContextValue::Strings(names));
+        let hints = hint.into_iter().map(Into::into).collect();
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(hints));
     }
     let message = error.render().to_string();
     let clipped = print::clipped(&message);
@@ -216,6 +276,19 @@ fn refused(mut error: clap::Error) -> ExitCode {
         }
         _ => u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from),
     }
+}
+
+/// Words as a shell reads them.
+fn quoted(words: &[OsString]) -> String {
+    let word = |word: &OsString| {
+        let word = word.to_string_lossy();
+        let is_plain = |c: char| c.is_alphanumeric() || "-_./#=+".contains(c);
+        match !word.is_empty() && word.chars().all(is_plain) {
+            true => word.into_owned(),
+            false => format!("'{}'", word.replace('\'', "'\\''")),
+        }
+    };
+    words.iter().map(word).collect::<Vec<_>>().join(" ")
 }
 
 /// Prints the error, and returns its exit code.

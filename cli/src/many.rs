@@ -5,10 +5,9 @@ use crate::{
     failure::Failure,
     print, progress,
     report::named,
-    units,
+    target, units,
 };
 use std::{
-    collections::HashSet,
     num::NonZero,
     path::Path,
     process::ExitCode,
@@ -23,15 +22,8 @@ use std::{
 /// Runs these commands side by side. An error of one does not end the others; the exit code is that of the last error.
 pub(crate) fn run(runs: &[Invocation]) -> Result<ExitCode, Failure> {
     let begin = Instant::now();
-    let mut outputs = HashSet::new();
     for run in runs {
-        let output = run.to.output.as_deref().unwrap_or(Path::new(""));
-        if !outputs.insert(output) {
-            return Err(Failure::usage(format_args!(
-                "two inputs would both become {}: give them different names, or work on them apart",
-                output.display()
-            )));
-        }
+        target::take(run.to.output.as_deref().unwrap_or(Path::new("")))?;
     }
     let global = &runs[0].global;
     let cores = thread::available_parallelism().map_or(1, NonZero::get);

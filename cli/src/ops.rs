@@ -10,23 +10,23 @@ use crate::{
     args::{Along, IndexPolicy, Integers, Paddings, Policy, Sizes, number},
     failure::Failure,
     files::{Array, Source},
-    job::{self, Beside, Job},
-    literal,
+    job::{self, Beside, Job, Made},
+    literal, print, units,
 };
 use boxes::{Described, crop, of_the_only_box, paste};
 use clap::{Subcommand, ValueEnum};
-use conversion::{Scaling, converted, converting, named};
+use conversion::{converted, converting};
 use wgslice::{
-    Conversion, DType, Error, Plan, SliceSpec, Tensor, View,
+    DType, Error, Plan, SliceSpec, Tensor, View,
     options::{self, Combine, GatherOptions, PasteOptions, ScatterOptions},
     spec::IndexSpec,
 };
 
-pub(crate) use conversion::As;
+pub(crate) use conversion::{As, Wanted};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Operation {
-    /// Index an array by positions and masks: NumPy's x[...] with arrays, Zarr's oindex
+    /// Index by positions and masks: NumPy's x[...], Zarr's oindex
     ///
     /// EXPRESSION is what stands in the brackets. Lists of positions, or of True and False, walk
     /// together as NumPy's arrays do; with --outer all their combinations are selected.
@@ -45,7 +45,7 @@ Examples:
         #[arg(long)]
         outer: bool,
     },
-    /// Write values by positions and masks: NumPy's x[...] = value with arrays, and its add.at
+    /// Write values by positions and masks: NumPy's x[...] = value, add.at
     ///
     /// EXPRESSION is what stands in the brackets, as in index. The values are broadcast to what it
     /// selects. Elements that are selected more than once take the last value or, with --combine,
@@ -72,67 +72,42 @@ Examples:
         #[arg(long, value_enum, value_name = "HOW")]
         combine: Option<Combination>,
     },
-    /// Convert the numbers of a slice to another type on the way: x[SPEC] * SCALE + BIAS
+    /// Gather slices at tuples of indices: TensorFlow's gather_nd
     ///
-    /// Numbers are rounded to the nearest, in a tie to the even one, and integers saturate. Scale and
-    /// bias are for uint8 and int8, which a table converts.
-    #[command(after_help = "\
-Examples:
-  wgslice convert photo.png --as float32 --transpose 2,0,1 --scale 0.0039215686 -o planes.npy
-  wgslice convert weights.npy ':1000' --as bfloat16 -o rows.npy
-  wgslice convert planes.npy --as uint8 -o rounded.npy")]
-    Convert {
-        #[command(flatten)]
-        x: X,
-        /// The content of the brackets of x[...] in Python
-        #[arg(default_value = "...", allow_hyphen_values = true)]
-        spec: String,
-        /// The type of the result: uint8, int8, uint16, int16, float16, bfloat16 or float32
-        #[arg(id = "as", long, value_name = "DTYPE", value_parser = named)]
-        result: DType,
-        #[command(flatten)]
-        scaling: Scaling,
-        /// Put the axes of the slice in this order
-        #[arg(long, value_name = "AXIS,...", allow_hyphen_values = true)]
-        transpose: Option<Integers>,
-    },
-    /// Gather the slices of PARAMS at the positions of the tuples in INDICES
-    ///
-    /// PARAMS and INDICES are .npy, .png or FILE.safetensors#TENSOR. The last dimension of INDICES
-    /// holds the tuples; they must be integers.
+    /// The last dimension of INDICES holds the tuples; they must be integers.
     #[command(after_help = "\
 Examples:
   wgslice gather-nd model.safetensors#wte.weight ids.npy -o rows.npy
-  wgslice gather-nd params.npy indices.npy -o out.npy --batch-dims 1
-  wgslice gather-nd params.npy indices.npy -o out.npy --out-of-range error --json")]
+  wgslice gather-nd x.npy indices.npy -o out.npy --batch-dims 1
+  wgslice gather-nd x.npy indices.npy -o out.npy --out-of-range error --json")]
     GatherNd {
         #[command(flatten)]
         arrays: Gathered,
         #[command(flatten)]
         batch: Batch,
     },
-    /// Gather slices of PARAMS along one axis: TensorFlow's gather, NumPy's take
+    /// Gather slices along an axis: TensorFlow's gather, NumPy's take
     ///
-    /// PARAMS and INDICES are .npy, .png or FILE.safetensors#TENSOR. INDICES may have any shape,
-    /// which replaces the axis in the result.
+    /// INDICES may have any shape, which replaces the axis in the result.
     #[command(after_help = "\
 Examples:
   wgslice gather photo.png columns.npy -o picked.npy --axis 1
   wgslice gather model.safetensors#wte.weight 0,5,7 -o rows.npy
-  wgslice gather params.npy best.npy -o top.npy --axis -1 --batch-dims 1 --negative wrap")]
+  wgslice gather x.npy best.npy -o top.npy --axis -1 --batch-dims 1 --negative wrap")]
     Gather {
         #[command(flatten)]
         arrays: Gathered,
-        /// The axis of PARAMS; negative ones count from the end [default: N of --batch-dims]
-        #[arg(long, value_name = "AXIS", allow_hyphen_values = true, value_parser = number::<isize>)]
+        /// The axis of IN; negative ones count from the end [default: N of --batch-dims]
+        #[arg(long, value_name = "AXIS", allow_hyphen_values = true, value_parser = number::<isize>,
+            help_heading = None::<&'static str>)]
         axis: Option<isize>,
         #[command(flatten)]
         batch: Batch,
     },
-    /// Gather single elements of PARAMS along one axis: ONNX's GatherElements, torch.gather
+    /// Gather single elements: ONNX's GatherElements, torch.gather
     ///
-    /// PARAMS and INDICES are .npy, .png or FILE.safetensors#TENSOR, of the same rank. The result has
-    /// the shape of INDICES, which may be longer than PARAMS along the axis alone.
+    /// IN and INDICES have the same rank. The result has the shape of INDICES, which may be longer than
+    /// IN along the axis alone.
     #[command(after_help = "\
 Examples:
   wgslice gather-elements scores.npy best.npy -o top.npy --axis 1
@@ -143,10 +118,11 @@ Examples:
         #[command(flatten)]
         along: Along,
     },
-    /// Crop a box out of each item of IN: jax.lax.dynamic_slice for a whole batch, with strides and flips
+    /// Crop a box out of each item: jax.lax.dynamic_slice for a batch
     ///
-    /// IN, BEGINS and the other files are .npy, .png or FILE.safetensors#TENSOR. The first dimension of
-    /// IN numbers the items. BEGINS has a row for each box and a column for each number of --size.
+    /// Boxes may have strides and be flipped.
+    /// The first dimension of IN numbers the items. BEGINS has a row for each box and a column for each
+    /// number of --size.
     #[command(override_usage = "\
 wgslice crop [OPTIONS] --size <N,M,...> <IN> <BEGINS>
        wgslice crop [OPTIONS] --size <N,M,...> --at <N,M,...> <IN>")]
@@ -188,14 +164,18 @@ Examples:
         #[command(flatten)]
         conversion: As,
     },
-    /// Write boxes into a copy of IN, the inverse of crop: jax.lax.dynamic_update_slice for a batch
+    /// Write boxes into a copy: jax.lax.dynamic_update_slice for a batch
     ///
-    /// IN, PATCHES, BEGINS and the other files are .npy, .png or FILE.safetensors#TENSOR. The first
-    /// dimension of IN numbers the items, and that of PATCHES the boxes. BEGINS has a row for each box
-    /// and a column for each dimension along which boxes have sizes of their own, after the first.
+    /// This is the inverse of crop.
+    /// The first dimension of IN numbers the items, and the first of PATCHES the boxes. BEGINS has a row
+    /// for each box and a column for each dimension along which boxes have their own sizes.
     /// Boxes are written one after the other.
+    #[command(override_usage = "\
+wgslice paste [OPTIONS] <IN> <PATCHES> <BEGINS>
+       wgslice paste [OPTIONS] --at <N,M,...> <IN> <PATCHES>")]
     #[command(after_help = "\
 Examples:
+  wgslice paste photo.png face.png --at 50,200 -o patched.png
   wgslice paste images.npy patches.npy begins.npy -o patched.npy
   wgslice paste cache.npy tokens.npy lengths.npy --circular -o cache2.npy
   wgslice paste frames.npy faces.npy begins.npy --box-indices frame.npy -o frames2.npy")]
@@ -206,8 +186,20 @@ Examples:
         /// The boxes
         patches: Source,
         /// Where each box begins
-        #[arg(allow_hyphen_values = true)]
-        begins: Source,
+        #[arg(
+            required_unless_present = "at",
+            conflicts_with = "at",
+            allow_hyphen_values = true
+        )]
+        begins: Option<Source>,
+        /// Where the only box begins: IN is one item, such as a picture, and PATCHES the box
+        #[arg(
+            long,
+            value_name = "N,M,...",
+            conflicts_with = "box_indices",
+            allow_hyphen_values = true
+        )]
+        at: Option<Source>,
         #[command(flatten)]
         described: Described,
         /// Go on at the beginning of a dimension where a box reaches its end, as in a ring buffer
@@ -218,7 +210,7 @@ Examples:
         #[arg(long, value_enum, default_value_t = Policy::Zero, value_name = "POLICY", hide_possible_values = true)]
         out_of_range: Policy,
     },
-    /// Find the positions of the true elements of a mask: NumPy's argwhere, TensorFlow's where(mask)
+    /// Find the true elements of a mask: NumPy's argwhere
     ///
     /// MASK is of bool or uint8. The result has a row of int64 for each true element.
     #[command(after_help = "\
@@ -228,7 +220,7 @@ Examples:
         /// The mask
         mask: Source,
     },
-    /// Select the slices of IN where a mask is true: TensorFlow's boolean_mask, NumPy's x[mask]
+    /// Select slices where a mask is true: NumPy's x[mask]
     ///
     /// MASK is of bool or uint8. Its dimensions are those of IN from the axis on.
     #[command(after_help = "\
@@ -244,7 +236,7 @@ Examples:
         #[arg(long, value_name = "AXIS", default_value_t = 0, value_parser = number::<usize>)]
         axis: usize,
     },
-    /// Select positions along an axis where a condition is true: NumPy's and ONNX's compress
+    /// Select positions along an axis by a mask: NumPy's compress
     ///
     /// MASK is of bool or uint8, has one dimension, and may be shorter than the axis.
     #[command(after_help = "\
@@ -260,7 +252,7 @@ Examples:
         #[arg(long, value_name = "AXIS", allow_hyphen_values = true, value_parser = number::<isize>)]
         axis: Option<isize>,
     },
-    /// Choose elements of X where a mask is true, and of Y elsewhere: TensorFlow's and NumPy's where
+    /// Choose elements of X or Y by a mask: NumPy's where
     ///
     /// MASK is of bool or uint8. All three are broadcast to one shape.
     #[command(after_help = "\
@@ -277,10 +269,27 @@ Examples:
         #[arg(allow_hyphen_values = true)]
         y: Source,
     },
-    /// Scatter UPDATES to the positions of the tuples in INDICES
+    /// Write values where a mask is true: NumPy's x[mask] = values
+    ///
+    /// MASK is of bool or uint8. Its dimensions are the first ones of IN. VALUES has a row for each of
+    /// its true elements.
+    #[command(after_help = "\
+Examples:
+  wgslice masked-scatter x.npy mask.npy values.npy -o y.npy
+  wgslice masked-scatter x.npy true,false,true '[[1, 2], [3, 4]]'")]
+    MaskedScatter {
+        #[command(flatten)]
+        x: X,
+        /// The mask
+        mask: Source,
+        /// The values: an array, or numbers
+        #[arg(allow_hyphen_values = true)]
+        values: Source,
+    },
+    /// Scatter slices to tuples of indices: TensorFlow's scatter_nd
     ///
     /// Into zeros of a shape, which adds updates of the same position, or into a copy of an array,
-    /// which keeps the last one. INDICES and UPDATES are .npy, .png or FILE.safetensors#TENSOR.
+    /// which keeps the last one.
     #[command(after_help = "\
 Examples:
   wgslice scatter-nd rows.npy gradients.npy -o sum.npy --shape 50257,768 --combine add
@@ -302,10 +311,9 @@ Examples:
         #[arg(long, value_name = "IN")]
         into: Option<Source>,
     },
-    /// Scatter single elements of UPDATES into a copy of DATA along one axis: ONNX's ScatterElements
+    /// Scatter single elements along an axis: ONNX's ScatterElements
     ///
-    /// DATA, INDICES and UPDATES are .npy, .png or FILE.safetensors#TENSOR, of the same rank. There is
-    /// an update for each index.
+    /// DATA, INDICES and UPDATES have the same rank. There is an update for each index.
     #[command(after_help = "\
 Examples:
   wgslice scatter-elements data.npy indices.npy updates.npy -o out.npy --axis 1
@@ -318,7 +326,7 @@ Examples:
         #[command(flatten)]
         along: Along,
     },
-    /// Overwrite a slice of a copy of IN with VALUE: x[SPEC] = VALUE
+    /// Overwrite a slice of a copy: x[SPEC] = VALUE
     ///
     /// VALUE has the slice's shape, or one that broadcasts to it.
     #[command(after_help = "\
@@ -337,7 +345,7 @@ Examples:
         #[arg(allow_hyphen_values = true)]
         value: Source,
     },
-    /// The gradient of a slice: zeros of the input's shape with DY where the slice was
+    /// The gradient of a slice: zeros, with DY where the slice was
     #[command(after_help = "\
 Examples:
   wgslice grad dy.npy '1:, ::-2' --shape 480,640 -o dx.npy")]
@@ -351,7 +359,7 @@ Examples:
         #[arg(long, value_name = "N,M,...", allow_hyphen_values = true)]
         shape: Sizes,
     },
-    /// Put the axes of an array in another order: NumPy's transpose
+    /// Put the axes in another order: NumPy's transpose
     #[command(after_help = "\
 Examples:
   wgslice transpose photo.png 2,0,1 -o planes.npy
@@ -363,21 +371,22 @@ Examples:
         #[arg(value_name = "AXIS,...", allow_hyphen_values = true)]
         axes: Option<Integers>,
     },
-    /// Put arrays together along an axis: TensorFlow's and NumPy's concat
+    /// Join arrays along an axis: NumPy's concatenate
     ///
-    /// All arrays have one type, and one size in each dimension but the axis.
+    /// All arrays have one type, unless --as converts them, and one size in each dimension but the axis.
     #[command(after_help = "\
 Examples:
   wgslice concat left.png right.png -o both.png --axis 1
   wgslice concat part-*.npy -o all.npy")]
     Concat(Arrays),
-    /// Stack arrays of one shape along a new axis: TensorFlow's and NumPy's stack
+    /// Stack arrays of one shape along a new axis: NumPy's stack
     #[command(after_help = "\
 Examples:
   wgslice stack photo-*.png -o batch.npy
-  wgslice stack red.npy green.npy blue.npy -o rgb.npy --axis -1")]
+  wgslice stack red.npy green.npy blue.npy -o rgb.npy --axis -1
+  wgslice stack photo-*.png --normalize imagenet -o batch.npy")]
     Stack(Arrays),
-    /// Add positions around an array: TensorFlow's and NumPy's pad
+    /// Add positions around an array: NumPy's pad
     #[command(after_help = "\
 Examples:
   wgslice pad photo.png 16,16,0 -o framed.png --mode reflect
@@ -400,7 +409,7 @@ Examples:
         )]
         value: Option<Source>,
     },
-    /// Move elements along axes, and around the ends: TensorFlow's and NumPy's roll
+    /// Move elements along axes, around the ends: NumPy's roll
     #[command(after_help = "\
 Examples:
   wgslice roll photo.png -40,100 0,1 -o rolled.png")]
@@ -414,7 +423,7 @@ Examples:
         #[arg(value_name = "AXIS,...", allow_hyphen_values = true)]
         axes: Integers,
     },
-    /// Repeat an array as a whole: TensorFlow's and NumPy's tile
+    /// Repeat an array as a whole: NumPy's tile
     #[command(after_help = "\
 Examples:
   wgslice tile texture.png 4,4,1 -o wall.png")]
@@ -425,7 +434,7 @@ Examples:
         #[arg(value_name = "N,...", allow_hyphen_values = true)]
         multiples: Sizes,
     },
-    /// Repeat each position along an axis: TensorFlow's and NumPy's repeat
+    /// Repeat each position along an axis: NumPy's repeat
     #[command(after_help = "\
 Examples:
   wgslice repeat mask.png 2 -o taller.png
@@ -444,19 +453,18 @@ Examples:
 /// A slice that is made in one piece: its axes may be in another order, and its numbers of another type.
 pub(crate) fn slice<'a>(
     input: &'a Source,
-    spec: SliceSpec,
+    spec: &'a SliceSpec,
     axes: Option<&'a Integers>,
-    conversion: Option<(DType, Conversion)>,
+    wanted: Option<Wanted<'a>>,
 ) -> Job<'a> {
-    let result = conversion.as_ref().map(|&(result, _)| result);
     let job = Job::new([input], move |s| {
-        let mut view = View::new(&s[0])?.slice(&spec)?;
+        let mut view = View::new(&s[0])?.slice(spec)?;
         if axes.is_some() {
             view = view.transpose(&order(axes, view.shape().len()))?;
         }
-        converted(Plan::contiguous(view, s.dtype)?, conversion.as_ref())
+        converted(Plan::contiguous(view, s.dtype)?, wanted, s.dtype)
     });
-    reordering(converting(job, result), axes)
+    reordering(converting(job, wanted), axes)
 }
 
 /// The job, whose errors say the axis below zero that was given.
@@ -507,15 +515,17 @@ pub(crate) struct Arrays {
     inputs: Vec<Source>,
     #[command(flatten)]
     along: Along,
+    #[command(flatten)]
+    conversion: As,
 }
 
 /// The dimensions of a batch.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Batch {
-    /// Number of leading dimensions that PARAMS and INDICES share; of gather also -N: all but the
+    /// Number of leading dimensions that IN and INDICES share; of gather also -N: all but the
     /// last N of INDICES
     #[arg(long, value_name = "N", default_value_t = 0, allow_hyphen_values = true,
-        value_parser = number::<isize>)]
+        value_parser = number::<isize>, help_heading = None::<&'static str>)]
     batch_dims: isize,
 }
 
@@ -523,7 +533,8 @@ pub(crate) struct Batch {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Gathered {
     /// The array to gather from
-    params: Source,
+    #[arg(value_name = "IN")]
+    input: Source,
     /// The indices: an array, or numbers as in 0,5,7
     #[arg(allow_hyphen_values = true)]
     indices: Source,
@@ -650,13 +661,13 @@ impl Operation {
                 conversion,
             } => {
                 // An only item becomes a batch of one.
-                let conversion = conversion.conversion_behind(begins.is_none().into());
+                let wanted = conversion.wanted_behind(begins.is_none().into());
                 let options = described.options(&size.0, *out_of_range)?;
                 // The argument parser requires BEGINS or `--at`.
                 match begins.as_ref().ok_or(at) {
-                    Ok(begins) => crop(input, begins, described, options, conversion, false)?,
+                    Ok(begins) => crop(input, begins, described, options, wanted, false)?,
                     Err(Some(at)) => {
-                        let job = crop(input, at, described, options, conversion, true)?;
+                        let job = crop(input, at, described, options, wanted, true)?;
                         of_the_only_box(job.of_only_one(), input)
                     }
                     Err(None) => return Err(Failure::usage("give BEGINS or --at")),
@@ -666,6 +677,7 @@ impl Operation {
                 input,
                 patches,
                 begins,
+                at,
                 described,
                 circular,
                 out_of_range,
@@ -675,7 +687,12 @@ impl Operation {
                     circular: *circular,
                     unique: false,
                 };
-                paste([input, patches], begins, described, options)?
+                // The argument parser requires BEGINS or `--at`.
+                match begins.as_ref().ok_or(at) {
+                    Ok(begins) => paste([input, patches], begins, described, options, false)?,
+                    Err(Some(at)) => paste([input, patches], at, described, options, true)?,
+                    Err(None) => return Err(Failure::usage("give BEGINS or --at")),
+                }
             }
             Self::ScatterNd {
                 arrays,
@@ -742,22 +759,31 @@ impl Operation {
                 Job::new([x, y], move |s| Plan::select(&shape, &s[0], &s[1], s.dtype))
                     .masked(mask.0, Beside::Before)
             }
+            Self::MaskedScatter { x, mask, values } => {
+                let mask = Mask::read(mask)?;
+                let (count, shape) = (mask.count(), mask.shape());
+                let rows = literal::stored(values)?.shape().first().copied();
+                if let Some(rows) = rows.filter(|&rows| rows != count) {
+                    let text = format!(
+                        "the mask has {}, but {values} has {}",
+                        units::counted(count, "true element"),
+                        units::counted(rows, "row"),
+                    );
+                    if rows < count {
+                        return Err(Failure::usage(format_args!("{text}: give one for each")));
+                    }
+                    print::aside(format_args!("warning: {text}: the last ones are not used"));
+                }
+                Job::new([&x.input, values], move |s| {
+                    Plan::masked_scatter(&s[0], &shape, &s[1], s.dtype)
+                })
+                .masked(mask.0, Beside::Behind)
+            }
             Self::SliceUpdate { input, spec, value } => {
                 let spec: SliceSpec = literal::expression(spec, "SPEC")?;
                 Job::new([input, value], move |s| {
                     Plan::slice_update(&s[0], &spec, &s[1], s.dtype)
                 })
-            }
-            Self::Convert {
-                x,
-                spec,
-                result,
-                scaling,
-                transpose,
-            } => {
-                let spec: SliceSpec = literal::expression(spec, "SPEC")?;
-                let conversion = Some((*result, scaling.conversion(*result, 0)));
-                slice(&x.input, spec, transpose.as_ref(), conversion)
             }
             Self::Grad { dy, spec, shape } => {
                 let spec: SliceSpec = literal::expression(spec, "SPEC")?;
@@ -765,8 +791,8 @@ impl Operation {
                     Plan::slice_grad(&shape.0, &spec, &s[0], s.dtype)
                 })
             }
-            Self::Concat(arrays) => arrays.job(Plan::concat),
-            Self::Stack(arrays) => arrays.job(Plan::stack),
+            Self::Concat(arrays) => arrays.job(Plan::concat, Tensor::concat),
+            Self::Stack(arrays) => arrays.job(Plan::stack, Tensor::stack),
             Self::Transpose { x, axes } => {
                 let job = Job::new([&x.input], move |s| {
                     let x = View::new(&s[0])?;
@@ -851,21 +877,20 @@ impl Gathered {
             out_of_range: self.policy.out_of_range.into(),
             negative: self.policy.negative(),
         };
-        let conversion = self.conversion.conversion();
-        let result = conversion.as_ref().map(|&(result, _)| result);
-        let job = Job::new([&self.params], move |s| {
+        let wanted = self.conversion.wanted();
+        let job = Job::new([&self.input], move |s| {
             let plan = plan(&s[0], &s.indices, options, s.dtype)?;
-            converted(plan, conversion.as_ref())
+            converted(plan, wanted, s.dtype)
         });
         let job = job.by(
             &self.indices,
             "index tuples are out of range and became zeros",
         );
-        let job = match job::name(&self.params) {
+        let job = match job::name(&self.input) {
             Some(name) => job.calling("the array", name),
             None => job,
         };
-        converting(job, result)
+        converting(job, wanted)
     }
 }
 
@@ -894,13 +919,57 @@ fn upload(array: &Array, beside: &Tensor) -> Result<Tensor, Error> {
 }
 
 impl Arrays {
-    fn job(&self, plan: fn(&[View], isize, DType) -> Result<Plan, Error>) -> Job<'_> {
+    /// The arrays are converted one by one, before they are put together.
+    fn job(
+        &self,
+        plan: fn(&[View], isize, DType) -> Result<Plan, Error>,
+        joined: fn(&[&Tensor], isize) -> Result<Tensor, Error>,
+    ) -> Job<'_> {
         let axis = self.along.axis;
-        let job = Job::new(&self.inputs, move |s| plan(&s.views()?, axis, s.dtype));
+        let wanted = self.conversion.wanted();
+        let alone =
+            move |view: View, dtype| converted(Plan::contiguous(view, dtype)?, wanted, dtype);
+        let job = Job::new(&self.inputs, move |s| {
+            let views = s.views()?;
+            let Some(wanted) = wanted else {
+                return plan(&views, axis, s.dtype);
+            };
+            for (view, &dtype) in views.iter().zip(&s.dtypes) {
+                alone(view.clone(), dtype)?;
+            }
+            plan(&views, axis, wanted.result)
+        });
+        let job = job.working(move |t, plan| {
+            if wanted.is_none() {
+                return t.run(plan);
+            }
+            let convert = |x: &Tensor| {
+                let (mut made, report) =
+                    Tensor::run(&alone(View::new(x.shape())?, x.dtype())?, &[x])?;
+                Ok((made.swap_remove(0), report))
+            };
+            let made = t
+                .all()
+                .iter()
+                .map(convert)
+                .collect::<Result<Vec<Made>, Error>>()?;
+            let (made, mut reports): (Vec<_>, Vec<_>) = made.into_iter().unzip();
+            let joined = joined(&made.iter().collect::<Vec<_>>(), axis)?;
+            // A job has an array or more. Conversions have nothing to report.
+            Ok((joined, reports.swap_remove(0)))
+        });
+        let job = match wanted {
+            Some(_) if self.inputs.len() > 1 => job.calling("x", "one of the arrays"),
+            _ => job,
+        };
+        let job = converting(job, wanted);
         let names = self.inputs.iter().map(job::name).enumerate();
         names.fold(job, |job, (at, name)| match (at, name) {
             (_, None) => job,
-            (0, Some(name)) => job.calling("the first", name),
+            (0, Some(name)) => {
+                let is = format!("{name} is");
+                job.calling("the first", name).calling("the first has", is)
+            }
             (at, Some(name)) => job.calling(&format!("array {at}"), name),
         })
     }

@@ -44,6 +44,18 @@ pub(crate) fn line(text: impl fmt::Display) {
     }
 }
 
+/// Prints a text with colours, if standard output is a terminal.
+pub(crate) fn styled(text: impl fmt::Display) {
+    if let Err(error) = writeln!(anstream::stdout(), "{}", text.to_string().trim_end()) {
+        let _ = UNWRITTEN.set(error);
+    }
+}
+
+/// As [`styled`], on standard error.
+pub(crate) fn styled_to_stderr(text: impl fmt::Display) {
+    let _ = writeln!(anstream::stderr(), "{}", text.to_string().trim_end());
+}
+
 /// Fails if a line could not be written to standard output, unless its reader has stopped reading.
 pub(crate) fn all_written() -> Result<(), Failure> {
     if let Err(error) = io::stdout().flush() {

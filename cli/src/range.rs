@@ -33,6 +33,16 @@ fn numbers(dtype: DType, bytes: &[u8], mut each: impl FnMut(f64) -> bool) -> Opt
         DType::I16 => all(bytes, |b| i16::from_ne_bytes(b).into(), each),
         DType::U32 => all(bytes, |b| u32::from_ne_bytes(b).into(), each),
         DType::I32 => all(bytes, |b| i32::from_ne_bytes(b).into(), each),
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "the range of numbers is for people"
+        )]
+        DType::U64 => all(bytes, |b| u64::from_ne_bytes(b) as f64, each),
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "the range of numbers is for people"
+        )]
+        DType::I64 => all(bytes, |b| i64::from_ne_bytes(b) as f64, each),
         DType::F16 => all(bytes, |b| f16::from_ne_bytes(b).to_f64(), each),
         DType::BF16 => all(bytes, |b| bf16::from_ne_bytes(b).to_f64(), each),
         DType::F32 => all(bytes, |b| f32::from_ne_bytes(b).into(), each),

@@ -19,6 +19,8 @@ use wgslice::{Backend, Plan, Report};
 pub(crate) enum Outcome {
     Made(Box<Run>, Option<Shown>),
     Explained(Box<Explained>),
+    /// What several operations have done, each with its output.
+    Several(Vec<(Self, To)>),
 }
 
 impl Outcome {
@@ -27,6 +29,9 @@ impl Outcome {
         match self {
             Self::Made(run, values) => run.print(global.json, to, values.as_ref()),
             Self::Explained(explained) => explained.print(global.json),
+            Self::Several(made) => made
+                .into_iter()
+                .try_for_each(|(outcome, to)| outcome.print(global, &to)),
         }
     }
 
@@ -35,6 +40,7 @@ impl Outcome {
         match self {
             Self::Made(run, _) => run.output.shape.iter().product::<usize>() * run.element.size(),
             Self::Explained(_) => 0,
+            Self::Several(made) => made.iter().map(|(outcome, _)| outcome.bytes()).sum(),
         }
     }
 }
@@ -86,9 +92,11 @@ impl Described {
         }
     }
 
-    fn output(to: &To, shape: &[usize]) -> Self {
+    fn output(to: &To, element: Element, shape: &[usize]) -> Self {
         Self {
-            path: to.output.as_ref().map(|path| path.display().to_string()),
+            path: to
+                .path_for(element, shape)
+                .map(|path| path.display().to_string()),
             shape: shape.to_vec(),
         }
     }
@@ -101,26 +109,12 @@ struct OutOfRange {
     first: Option<First>,
 }
 
-/// The first out-of-range tuple.
+/// The first out-of-range tuple. Its numbers are those of the file, which may be of uint64.
 #[derive(Debug, Serialize)]
 struct First {
     row: usize,
     position: Vec<usize>,
-    index: Vec<i64>,
-}
-
-impl From<Report> for OutOfRange {
-    fn from(report: Report) -> Self {
-        Self {
-            rows: report.tuples,
-            bad: report.out_of_range,
-            first: report.first.map(|first| First {
-                row: first.tuple,
-                position: first.position,
-                index: first.index,
-            }),
-        }
-    }
+    index: Vec<i128>,
 }
 
 impl Run {
@@ -134,7 +128,7 @@ impl Run {
     ) -> Self {
         Self {
             inputs: inputs.into(),
-            output: Described::output(to, shape),
+            output: Described::output(to, element, shape),
             element,
             device: backend.to_string(),
             cpu: backend.is_cpu(),
@@ -157,8 +151,17 @@ impl Run {
         self
     }
 
-    pub(crate) fn with_report(mut self, report: Report) -> Self {
-        self.out_of_range = Some(report.into());
+    /// Adds the report. `index` is the first tuple out of range, as it is in the file.
+    pub(crate) fn with_report(mut self, report: Report, index: Vec<i128>) -> Self {
+        self.out_of_range = Some(OutOfRange {
+            rows: report.tuples,
+            bad: report.out_of_range,
+            first: report.first.map(|first| First {
+                row: first.tuple,
+                position: first.position,
+                index,
+            }),
+        });
         self
     }
 
@@ -259,7 +262,7 @@ impl Explained {
         let plan = |plan: &&Plan| backend.explain(plan);
         Self {
             inputs: inputs.into(),
-            output: Described::output(to, shape),
+            output: Described::output(to, element, shape),
             element,
             device: backend.to_string(),
             reason: units::spaced(backend.reason()),
@@ -348,16 +351,26 @@ fn shortened(path: &str, columns: usize) -> String {
     }
 }
 
-/// Formats a shape, as in `[2,3]`.
-pub(crate) fn shape(shape: &[usize]) -> String {
-    let dims: Vec<String> = shape.iter().map(usize::to_string).collect();
-    format!("[{}]", dims.join(","))
+/// Names the inputs of an operation for its errors. If there are many, only the first two.
+pub(crate) fn listed(inputs: &[Described]) -> String {
+    const LISTED: usize = 3;
+    let shown = if inputs.len() > LISTED { 2 } else { LISTED };
+    let names: Vec<String> = inputs
+        .iter()
+        .take(shown)
+        .map(Described::to_string)
+        .collect();
+    let names = names.join(", ");
+    match inputs.len().checked_sub(shown) {
+        None | Some(0) => names,
+        Some(more) => format!("{names} and {more} more"),
+    }
 }
 
 /// Writes the path and the shape, for errors.
 impl fmt::Display for Described {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path.as_deref().unwrap_or_default();
-        write!(f, "{path} {}", shape(&self.shape))
+        write!(f, "{path} ({})", units::shape(&self.shape))
     }
 }

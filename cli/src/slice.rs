@@ -6,7 +6,7 @@ use crate::{
     failure::{Failure, Stopped, Words},
     files::{self, Array, Source},
     job, literal,
-    ops::{self, As},
+    ops::{self, As, Wanted},
     pieces::{Parts, Sliced, Unread, reversed},
     progress,
     report::{Described, Explained, Outcome, Run},
@@ -15,14 +15,16 @@ use crate::{
     values::Shown,
 };
 use std::ops::Range;
-use wgslice::{Error, Plan, SliceSpec, spec::TfStridedSlice};
+use wgslice::{
+    Error, Plan, SliceSpec,
+    spec::{SliceItem, TfStridedSlice},
+};
 
 /// Slice an array: Python's syntax, or TensorFlow's vectors and masks
 ///
-/// IN is .npy, .npz#NAME, .png or .jpg (height x width x channels), or FILE.safetensors#TENSOR. It may be larger than
-/// memory: it is processed in pieces, and only the parts of the file that the slice needs are
-/// read. Held in memory whole are PNG files, read or written, and JPEG files. What is made of an .npy
-/// file in Fortran order is in Fortran order, too, if it is .npy or .npz.
+/// The file may be larger than memory: it is processed in pieces, and only the parts that the slice
+/// needs are read. PNG files, read or written, and JPEG files are held in memory. A slice of an .npy
+/// file in Fortran order is in Fortran order, too, if it is written as .npy or .npz.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -30,17 +32,17 @@ Examples:
   wgslice slice photo.png '0, :5'
   wgslice slice model.safetensors#wte.weight ':1000' -o rows.npy --device gpu
   wgslice slice huge.npy '::2, ::-1' -o half.npy --memory 2G
-  wgslice slice photo.png '::2, ::2' --as float32 --scale 0.0039215686 --transpose 2,0,1 -o planes.npy
+  wgslice slice photo.png '::2, ::2' --normalize imagenet --transpose 2,0,1 -o x.npy
   wgslice slice in.npy --begin 0,-1 --end 2,0 --strides 1,-1 --end-mask 0b10 -o out.npy")]
 pub(crate) struct Slice {
     /// The array
     #[arg(value_name = "IN")]
     pub(crate) input: Source,
     /// The content of the brackets of x[...] in Python; `wgslice index` takes lists of positions
+    /// [default: ...]
     #[arg(
         value_name = "SPEC",
         allow_hyphen_values = true,
-        required_unless_present = "begin",
         conflicts_with_all = ["begin", "end", "strides", "begin_mask", "end_mask",
             "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"],
     )]
@@ -57,6 +59,40 @@ pub(crate) struct Slice {
     pub(crate) conversion: As,
     #[command(flatten)]
     pub(crate) encoded: Encoded,
+}
+
+/// Convert the numbers of a slice, or a file to another format
+///
+/// The result is x[SPEC] * SCALE + BIAS. Without --as, the numbers and their type stay. The CPU does the
+/// conversions that GPUs cannot do with the same bits.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  wgslice convert photo.png --as float32 --transpose 2,0,1 --scale 1/255 -o planes.npy
+  wgslice convert photo.png --normalize imagenet --transpose 2,0,1 -o planes.npy
+  wgslice convert weights.npy ':1000' --as bfloat16 -o rows.safetensors
+  wgslice convert planes.npy --as uint8 -o rounded.npy
+  wgslice convert array.npy -o array.safetensors")]
+pub(crate) struct Convert {
+    /// The array
+    #[arg(value_name = "IN")]
+    input: Source,
+    /// The content of the brackets of x[...] in Python
+    #[arg(default_value = "...", allow_hyphen_values = true)]
+    spec: String,
+    /// Put the axes of the slice in this order
+    #[arg(long, value_name = "AXIS,...", allow_hyphen_values = true)]
+    transpose: Option<Integers>,
+    #[command(flatten)]
+    conversion: As,
+}
+
+impl Convert {
+    pub(crate) fn run(&self, global: &Global, to: &To) -> Result<Outcome, Failure> {
+        let spec = literal::expression(&self.spec, "SPEC")?;
+        let (axes, wanted) = (self.transpose.as_ref(), self.conversion.wanted());
+        made(global, to, &self.input, &spec, axes, wanted, None)
+    }
 }
 
 /// TensorFlow's attributes of `StridedSlice`.
@@ -110,19 +146,55 @@ pub(crate) struct Encoded {
 }
 
 pub(crate) fn run(global: &Global, to: &To, args: &Slice) -> Result<Outcome, Failure> {
-    let mut times = Times::default();
-    let spec = spec(args)?;
-    let axes = args.transpose.as_ref();
-    if axes.is_some() || args.conversion.is_given() {
-        return ops::slice(&args.input, spec, axes, args.conversion.conversion()).run(global, to);
+    let (spec, axes) = (spec(args)?, args.transpose.as_ref());
+    made(
+        global,
+        to,
+        &args.input,
+        &spec,
+        axes,
+        args.conversion.wanted(),
+        args.memory,
+    )
+}
+
+/// Slices an array: in memory if its axes or its numbers change, else in pieces.
+pub(crate) fn made(
+    global: &Global,
+    to: &To,
+    source: &Source,
+    spec: &SliceSpec,
+    axes: Option<&Integers>,
+    wanted: Option<Wanted<'_>>,
+    memory: Option<usize>,
+) -> Result<Outcome, Failure> {
+    match axes.is_some() || wanted.is_some() {
+        true => ops::slice(source, spec, axes, wanted).run(global, to),
+        false => {
+            let mut times = Times::default();
+            let array = times.measure(Stage::Read, || literal::stored(source))?;
+            in_pieces(global, to, (source, &array), spec, memory, times)
+        }
     }
-    let mut array = times.measure(Stage::Read, || literal::stored(&args.input))?;
+}
+
+/// Slices an array that was read, piece by piece.
+pub(crate) fn in_pieces(
+    global: &Global,
+    to: &To,
+    (source, stored): (&Source, &Array),
+    spec: &SliceSpec,
+    memory: Option<usize>,
+    mut times: Times,
+) -> Result<Outcome, Failure> {
+    let whole;
+    let mut array = stored;
     let (element, shape) = (array.element(), array.shape().to_vec());
-    let input = Described::new(&args.input, &shape);
-    let words = job::words(&[&args.input]);
+    let input = Described::new(source, &shape);
+    let words = job::words(&[source]);
     let refused = || words.refused(&input);
     // An invalid slice is refused before a device is opened.
-    let plan = Plan::slice(&shape, &spec, element.dtype).map_err(refused())?;
+    let plan = Plan::slice(&shape, spec, element.dtype).map_err(refused())?;
     let result = plan.shape().to_vec();
     let fortran = array.stored().is_some_and(|stored| stored.column_major);
     let keeps_order = fortran && Target::holds_fortran_order(to, array.origin());
@@ -131,8 +203,8 @@ pub(crate) fn run(global: &Global, to: &To, args: &Slice) -> Result<Outcome, Fai
         shape: parts,
         spec: of_parts,
     } = match keeps_order {
-        true => reversed(element, &shape, &spec),
-        false => Parts::new(element, &shape, &spec),
+        true => reversed(element, &shape, spec),
+        false => Parts::new(element, &shape, spec),
     };
     let plan = Plan::slice(&parts, &of_parts, dtype).map_err(refused())?;
 
@@ -143,17 +215,18 @@ pub(crate) fn run(global: &Global, to: &To, args: &Slice) -> Result<Outcome, Fai
         return Ok(Outcome::Explained(Box::new(explained)));
     }
     if fortran && !keeps_order && backend.is_cpu() {
-        let run = in_rows(args, to, global, &array, &spec, times);
+        let run = in_rows((source, array), to, global, spec, memory, times);
         let (times, pieces, values) = run.map_err(|stopped| stopped.explained(&input, &words))?;
         let run = Run::new([input], to, &result, element, &backend, times).in_pieces(pieces);
         return Ok(Outcome::Made(Box::new(run), values));
     }
     if fortran && !keeps_order {
-        array = times.measure(Stage::Read, || files::read(&args.input))?;
+        whole = times.measure(Stage::Read, || files::read(source))?;
+        array = &whole;
     }
     let stream = backend.stream(&parts, &of_parts, dtype);
     let mut stream = stream.map_err(refused())?;
-    if let Some(memory) = args.memory {
+    if let Some(memory) = memory {
         stream = stream.with_memory(memory);
     }
     let order = if keeps_order {
@@ -167,12 +240,12 @@ pub(crate) fn run(global: &Global, to: &To, args: &Slice) -> Result<Outcome, Fai
     let streamed = progress::of_bytes(stream.result_bytes(), |progress| {
         let fetch = |range: Range<usize>| {
             let window = reading.measure(|| array.window(range));
-            let path = &args.input;
-            window
-                .map_err(|error| Failure::usage(format_args!("cannot read {path}: {error}")).into())
+            window.map_err(|error| {
+                Failure::usage(format_args!("cannot read {source}: {error}")).into()
+            })
         };
         let sink = |bytes: &[u8]| {
-            writing.measure(|| write(&mut output, &array, bytes))?;
+            writing.measure(|| write(&mut output, array, bytes))?;
             progress.advance(bytes.len());
             Ok::<_, Stopped>(())
         };
@@ -207,11 +280,11 @@ fn write(output: &mut Target, array: &Array, bytes: &[u8]) -> Result<(), Failure
 /// Slices an array in Fortran order for an output that has none, on the CPU and piece by piece. Returns the times, the
 /// number of the pieces and the values.
 fn in_rows(
-    args: &Slice,
+    (source, array): (&Source, &Array),
     to: &To,
     global: &Global,
-    array: &Array,
     spec: &SliceSpec,
+    memory: Option<usize>,
     mut times: Times,
 ) -> Result<(Times, usize, Option<Shown>), Stopped> {
     /// As much memory as pages of the file that a piece reads are likely to take in addition to the piece.
@@ -220,7 +293,7 @@ fn in_rows(
     let sliced = Sliced::new(array, spec)?;
     let shape = sliced.shape();
     let mut output = Target::create(to, global.json, array.origin(), array.element(), shape)?;
-    let pieces = sliced.pieces(args.memory.unwrap_or(MEMORY) / PARTS);
+    let pieces = sliced.pieces(memory.unwrap_or(MEMORY) / PARTS);
     let bytes = shape.iter().product::<usize>() * array.element().size();
     let (mut reading, mut writing) = (Timer::default(), Timer::default());
     progress::of_bytes(bytes, |progress| {
@@ -231,8 +304,7 @@ fn in_rows(
                     .map_err(|unread| match unread {
                         Unread::Library(error) => Stopped::Library(error),
                         Unread::File(error) => {
-                            let path = &args.input;
-                            Failure::usage(format_args!("cannot read {path}: {error}")).into()
+                            Failure::usage(format_args!("cannot read {source}: {error}")).into()
                         }
                     })?;
             writing.measure(|| output.write_elements(&elements))?;
@@ -249,6 +321,7 @@ fn in_rows(
 fn spec(args: &Slice) -> Result<SliceSpec, Failure> {
     match (&args.spec, &args.encoded) {
         (Some(text), _) => literal::expression(text, "SPEC"),
+        (None, Encoded { begin: None, .. }) => Ok(SliceSpec::new([SliceItem::Ellipsis])),
         (
             None,
             Encoded {
@@ -262,8 +335,8 @@ fn spec(args: &Slice) -> Result<SliceSpec, Failure> {
             words.add("begin, end and strides", "--begin, --end and --strides");
             encoded(&args.encoded, begin, end, strides.as_ref()).map_err(words.refused("slice"))
         }
-        // This is not reached: the argument parser requires SPEC or `--begin`, and with `--begin` also `--end`.
-        (None, _) => Err(Failure::usage("give SPEC, or --begin and --end")),
+        // This is not reached: the argument parser requires `--end` with `--begin`.
+        (None, _) => Err(Failure::usage("give --end with --begin")),
     }
 }
 

@@ -4,9 +4,18 @@ use crate::{
     args::To,
     failure::Failure,
     files::{self, Element, Format, Manner, Origin, Writer},
+    print,
     values::Shown,
 };
-use std::fs;
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+};
 
 /// A result that arrives piece by piece.
 #[derive(Debug)]
@@ -19,6 +28,34 @@ pub(crate) struct Target {
 enum Place {
     File(Box<Writer>),
     Values(Shown),
+}
+
+/// The outputs of this process in folders, by which no result replaces another.
+static TAKEN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+/// Takes a path for one output of this process.
+pub(crate) fn take(path: &Path) -> Result<(), Failure> {
+    let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
+    match taken.insert(path.to_owned()) {
+        true => Ok(()),
+        false => Err(Failure::usage(format_args!(
+            "two inputs would both become {}: give them different names, or work on them apart",
+            path.display()
+        ))),
+    }
+}
+
+/// Takes a path that is not named as the input, because a file of that format cannot hold the result.
+fn renamed(path: &Path, element: Element) -> Result<(), Failure> {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    take(path)?;
+    if !SAID.swap(true, Relaxed) {
+        let (path, name) = (path.display(), element.name());
+        print::aside(format_args!(
+            "note: the format of the input does not hold this {name} array, so it becomes {path}"
+        ));
+    }
+    Ok(())
 }
 
 /// The order of elements.
@@ -82,8 +119,13 @@ impl Target {
             origin: Some(origin),
             column_major: order == Order::Fortran,
         };
-        let place = match &to.output {
-            Some(path) => Place::File(Box::new(Writer::create(path, manner, element, shape)?)),
+        let place = match to.path_for(element, shape) {
+            Some(path) => {
+                if to.output.as_deref() != Some(&path) {
+                    renamed(&path, element)?;
+                }
+                Place::File(Box::new(Writer::create(&path, manner, element, shape)?))
+            }
             None => Place::Values(Shown::new(element, shape, to.all || json)),
         };
         Ok(Self { place, element })

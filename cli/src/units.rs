@@ -53,7 +53,18 @@ fn three_digits(number: f64) -> String {
     }
 }
 
-/// Formats a shape, as in `512 × 512 × 3`.
+/// Formats all sizes of a shape, as in `512 × 512 × 3`.
+pub(crate) fn shape(shape: &[usize]) -> String {
+    match shape {
+        [] => "a scalar".into(),
+        _ => {
+            let dims: Vec<String> = shape.iter().map(usize::to_string).collect();
+            dims.join(" × ")
+        }
+    }
+}
+
+/// Formats a shape for a line of few columns, as in `512 × 512 × 3`.
 pub(crate) fn dims(shape: &[usize]) -> String {
     /// Arrays of more dimensions are described by their rank.
     const SHOWN: usize = 5;

@@ -11,14 +11,17 @@
 //! An index expression with arrays has one more kind of items:
 //!
 //! ```text
-//! item  = list | "True" | "False"
+//! item  = list | array | "True" | "False"
+//! array = "array(" list { "," "dtype=" name | "," "shape=(" sizes ")" } ")"
 //! list  = "[" [ entry { "," entry } [ "," ] ] "]"      entry = list | integer | "True" | "False"
 //! ```
 //!
 //! Brackets without a name are dropped only if an item in them is a range, an ellipsis or a new axis, which no list
 //! has: `[1:, 2]` is `1:, 2`. All other brackets begin a list of positions, as in Python: `[0, 2]` selects two rows,
 //! which a slice cannot. Brackets are dropped once. Parentheses and `slice(0, 1, None)` are those that Python prints of a
-//! key. `numpy.newaxis` and `newaxis` are accepted too. White space is allowed between tokens.
+//! key, as is `array([0, 2])`, which may begin with `np.`. NumPy prints the shape of an array without elements:
+//! `array([], shape=(0, 3), dtype=bool)`. `numpy.newaxis` and `newaxis` are accepted too. White space is allowed between
+//! tokens.
 //!
 //! Integers are signed 64-bit, with Python's underscores. `None` in a range leaves out the bound or the stride, as in
 //! `slice(None, None, -1)`.
@@ -79,6 +82,32 @@ struct List {
     shape: Vec<usize>,
     numbers: Vec<i64>,
     truths: Vec<bool>,
+}
+
+impl List {
+    fn is_empty(&self) -> bool {
+        self.numbers.is_empty() && self.truths.is_empty()
+    }
+
+    /// The list as an index. It begins at byte `start` of the text.
+    fn item(self, start: usize) -> Result<IndexItem, Problem> {
+        let Self {
+            shape,
+            numbers,
+            truths,
+        } = self;
+        match (numbers.is_empty(), truths.is_empty()) {
+            (_, true) => Ok(IndexItem::Positions {
+                values: numbers,
+                shape,
+            }),
+            (true, false) => Ok(IndexItem::Mask {
+                values: truths,
+                shape,
+            }),
+            (false, false) => Err((start, "a list of positions and truth values".into())),
+        }
+    }
 }
 
 /// The byte of the text where an error lies, and the message.
@@ -192,6 +221,9 @@ impl Parser<'_> {
     }
 
     fn index_item(&mut self) -> Result<IndexItem, Problem> {
+        if let Some(bracket) = self.array() {
+            return self.arguments(bracket);
+        }
         if self.peek() != Some('[')
             && !self.rest.starts_with("True")
             && !self.rest.starts_with("False")
@@ -199,21 +231,75 @@ impl Parser<'_> {
             return self.item().map(IndexItem::Slice);
         }
         let start = self.at();
-        let List {
-            shape,
-            numbers,
-            truths,
-        } = self.list(DEEPEST)?;
-        match (numbers.is_empty(), truths.is_empty()) {
-            (_, true) => Ok(IndexItem::Positions {
-                values: numbers,
-                shape,
-            }),
-            (true, false) => Ok(IndexItem::Mask {
-                values: truths,
-                shape,
-            }),
-            (false, false) => Err((start, "a list of positions and truth values".into())),
+        self.list(DEEPEST)?.item(start)
+    }
+
+    /// Skips the name of NumPy's `array` and the opening bracket behind it. Skips nothing if it is something else.
+    fn array(&mut self) -> Option<Bracket> {
+        let before = self.rest;
+        let is_named = ["array", "np.array", "numpy.array"]
+            .into_iter()
+            .any(|name| self.word(name));
+        let bracket = match is_named {
+            true => self.bracket('(', ")"),
+            false => None,
+        };
+        if bracket.is_none() {
+            self.rest = before;
+        }
+        bracket
+    }
+
+    /// Reads the arguments of NumPy's `array`.
+    fn arguments(&mut self, bracket: Bracket) -> Result<IndexItem, Problem> {
+        self.peek();
+        let start = self.at();
+        let mut list = self.list(DEEPEST)?;
+        let mut is_mask = false;
+        while self.take(",") {
+            self.peek();
+            let at = self.at();
+            if self.word("dtype") && self.take("=") {
+                let end = self.rest.find([',', ')']).unwrap_or(self.rest.len());
+                let (name, rest) = self.rest.split_at(end);
+                self.rest = rest;
+                let name = name.trim().trim_matches(['\'', '"']);
+                let name = name.strip_prefix("np.").unwrap_or(name);
+                is_mask = name.starts_with("bool");
+                if !is_mask && !name.starts_with("int") && !name.starts_with("uint") {
+                    return Err((at, "an index is an array of integers or of bool".into()));
+                }
+            } else if self.word("shape") && self.take("=") {
+                let sizes = self.bracket('(', ")");
+                let Some(sizes) = sizes else {
+                    return Err(self.problem("expected a shape, as in (0, 3)"));
+                };
+                let sizes = self.items(Some(sizes), |parser| {
+                    let at = parser.at();
+                    let size = parser.bound()?.integer();
+                    let size = size.and_then(|size| usize::try_from(size).ok());
+                    size.ok_or((at, "expected a size".into()))
+                })?;
+                if !list.is_empty() || !sizes.contains(&0) {
+                    return Err((at, "only an array without elements has a shape".into()));
+                }
+                list.shape = sizes;
+            } else {
+                return Err((at, "expected `dtype=` or `shape=`".into()));
+            }
+        }
+        if !self.take(bracket.close) {
+            return Err((bracket.at, "this bracket is not closed".into()));
+        }
+        match list.item(start)? {
+            IndexItem::Positions { values, shape } if is_mask && values.is_empty() => {
+                let values = Vec::new();
+                Ok(IndexItem::Mask { values, shape })
+            }
+            IndexItem::Positions { .. } if is_mask => {
+                Err((start, "an array of bool holds True and False".into()))
+            }
+            item => Ok(item),
         }
     }
 
@@ -444,6 +530,11 @@ impl fmt::Display for IndexItem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Slice(item) => item.fmt(f),
+            // Lists without elements say neither their inner sizes nor their type.
+            Self::Positions { shape, .. } if shape.contains(&0) && shape[..] != [0] => {
+                write_empty(f, shape, "int64")
+            }
+            Self::Mask { shape, .. } if shape.contains(&0) => write_empty(f, shape, "bool"),
             Self::Positions { values, shape } => {
                 write_list(f, shape, &mut values.iter().map(ToString::to_string))
             }
@@ -453,6 +544,17 @@ impl fmt::Display for IndexItem {
             }
         }
     }
+}
+
+/// Writes an array without elements, as NumPy does.
+fn write_empty(f: &mut fmt::Formatter<'_>, shape: &[usize], dtype: &str) -> fmt::Result {
+    let sizes: Vec<String> = shape.iter().map(usize::to_string).collect();
+    let comma = if sizes.len() == 1 { "," } else { "" };
+    write!(
+        f,
+        "array([], shape=({}{comma}), dtype={dtype})",
+        sizes.join(", ")
+    )
 }
 
 fn write_list<T: fmt::Display>(

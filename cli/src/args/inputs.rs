@@ -27,6 +27,12 @@ pub(super) fn each(definition: &Command, line: Vec<OsString>) -> Vec<Vec<OsStrin
     }
 }
 
+/// The first word of the line that belongs to no option of the command.
+pub(super) fn first(definition: &Command, line: &[OsString]) -> Option<String> {
+    let (outer, _) = words(definition, line, 1);
+    Some(line[*outer.first()?].to_string_lossy().into_owned())
+}
+
 /// The positions of the inputs in the line. `None` if there is only one, or if all belong to one run.
 fn inputs(definition: &Command, line: &[OsString]) -> Option<Vec<usize>> {
     let (outer, _) = words(definition, line, 1);

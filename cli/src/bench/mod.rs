@@ -35,7 +35,7 @@ use times::{Measured, Problem};
 use wgslice::Backend;
 use workload::Workload;
 
-/// Measure slices, gathers, transposes, crops and updates on the CPU and on every adapter
+/// Time slices, gathers, crops and updates on the CPU and all adapters
 ///
 /// The workloads are a built-in set, or your own. Their data is made by a formula, and a time counts only if every bit
 /// of the result is right. It begins with a verdict. `of copy` is the workload's rate as a percentage of the rate at

@@ -22,6 +22,15 @@ pub(crate) enum IndexError {
     NotIntegers(Element),
 }
 
+/// The numbers of an array of uint64 from this one on, which [`to_indices`] may have made smaller.
+pub(crate) fn unsigned(array: &Array, from: usize, count: usize) -> Option<Vec<u64>> {
+    if array.element() != DType::U64.into() {
+        return None;
+    }
+    let numbers = array.bytes().as_chunks().0.get(from..from + count)?;
+    Some(numbers.iter().map(|&b| u64::from_ne_bytes(b)).collect())
+}
+
 /// Converts the array's values to i32 if i32 represents all values of the element type, else to i64. A value of
 /// uint64 that exceeds i64 becomes the largest, which is out of range as well.
 pub(crate) fn to_indices(array: &Array) -> Result<Indices, IndexError> {

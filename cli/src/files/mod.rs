@@ -29,6 +29,7 @@ use std::sync::{Arc, OnceLock};
 use wgslice::DType;
 use wgslice_npy::Type;
 
+use crate::units;
 use bytes::{Bytes, Window};
 use error::Problem;
 use names::{listing, quoted};
@@ -37,7 +38,7 @@ use output::Output;
 pub(crate) use element::{Element, Foreign};
 pub(crate) use error::FileError;
 pub(crate) use handles::{forget as forget_elements, resolve as resolve_handles};
-pub(crate) use indices::{Indices, to_indices};
+pub(crate) use indices::{Indices, to_indices, unsigned};
 pub(crate) use order::in_native_order;
 pub(crate) use output::watch_for_signals;
 pub(crate) use source::Source;
@@ -243,7 +244,14 @@ pub(crate) fn list(source: &Source) -> Result<Listing, FileError> {
                     damaged,
                 });
             }
-            Format::Npz => npz::list(file)?,
+            Format::Npz => {
+                return Ok(Listing {
+                    format,
+                    bytes,
+                    arrays: npz::list(file, source.tensor.as_deref())?,
+                    damaged,
+                });
+            }
             Format::Png => vec![png::entry(file)?],
             Format::Jpg => vec![jpg::entry(file)?],
             Format::Safetensors => {
@@ -257,14 +265,12 @@ pub(crate) fn list(source: &Source) -> Result<Listing, FileError> {
                 .iter()
                 .filter_map(|entry| entry.name.clone())
                 .collect();
-            arrays.retain(|entry| match (&entry.name, format) {
-                (Some(name), Format::Npz) => npz::is_named(name, tensor),
-                (name, _) => name.as_ref() == Some(tensor),
-            });
+            arrays.retain(|entry| entry.name.as_ref() == Some(tensor));
             if arrays.is_empty() {
                 return Err(Problem::invalid(format!(
-                    "it holds no tensor named {tensor:?}; {}",
-                    listing(&names, Some(tensor))
+                    "it holds no tensor named {}; {}",
+                    quoted(tensor),
+                    listing(&names, Some(tensor), "tensor")
                 )));
             }
         }
@@ -470,8 +476,21 @@ pub(crate) enum Format {
     Safetensors,
 }
 
-const READ: &str = ".npy, .npz, .png, .jpg and .safetensors can be read";
-const WRITTEN: &str = ".npy, .npz, .png and .safetensors can be written";
+/// The formats that are read, and those that are written, for messages and help.
+macro_rules! read_formats {
+    () => {
+        ".npy, .npz, .png, .jpg and .safetensors"
+    };
+}
+macro_rules! written_formats {
+    () => {
+        ".npy, .npz, .png and .safetensors"
+    };
+}
+pub(crate) const READ_FORMATS: &str = read_formats!();
+pub(crate) const WRITTEN_FORMATS: &str = written_formats!();
+const READ: &str = concat!(read_formats!(), " can be read");
+const WRITTEN: &str = concat!(written_formats!(), " can be written");
 
 impl Format {
     /// The format of this extension or name.
@@ -508,6 +527,23 @@ impl Format {
             Self::Png => "png",
             Self::Jpg => "jpg",
             Self::Safetensors => "safetensors",
+        }
+    }
+
+    /// The format for an array that is named after a file of this format: this one, or else one that holds the array.
+    pub(crate) fn that_holds(self, element: Element, shape: &[usize]) -> Self {
+        let all = [self, Self::Npy, Self::Safetensors];
+        let found = all.into_iter().find(|format| format.holds(element, shape));
+        found.unwrap_or(self)
+    }
+
+    /// Whether files of this format hold such an array.
+    fn holds(self, element: Element, shape: &[usize]) -> bool {
+        match self {
+            Self::Npy | Self::Npz => npy::header(element, shape, false).is_ok(),
+            Self::Png => png::described(element, shape).is_ok(),
+            Self::Jpg => false,
+            Self::Safetensors => safetensors::Described::new("", element, shape, 0).is_ok(),
         }
     }
 
@@ -627,7 +663,8 @@ fn byte_len(size: usize, shape: &[usize]) -> Option<usize> {
 fn claimed_len(name: impl Display, size: usize, shape: &[usize]) -> Result<usize, Problem> {
     byte_len(size, shape).ok_or_else(|| {
         Problem::invalid(format!(
-            "shape {shape:?} of {name} is larger than any memory; the file is damaged"
+            "{} of {name} is larger than any memory; the file is damaged",
+            units::shape(shape)
         ))
     })
 }

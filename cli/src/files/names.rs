@@ -2,10 +2,12 @@
 
 use std::cmp::Ordering;
 
-/// What an error says of the names in a file: the one that is most like `asked`, and the others.
+/// What an error says of the names in a file: the one that is most like `asked`, and the others. `kind` is the word for
+/// what they name.
 pub(super) fn listing<'a>(
     names: impl IntoIterator<Item = &'a String>,
     asked: Option<&str>,
+    kind: &str,
 ) -> String {
     /// The most names that an error lists.
     const LISTED: usize = 10;
@@ -15,7 +17,7 @@ pub(super) fn listing<'a>(
     let listed: Vec<String> = names.iter().take(LISTED).map(|name| quoted(name)).collect();
     let listed = listed.join(", ");
     let holds = match names.len() {
-        0 => "the file holds no tensor".to_owned(),
+        0 => format!("the file holds no {kind}"),
         n if n > LISTED => format!(
             "it holds {listed} and {} more, which `wgslice info FILE` lists",
             n - LISTED
@@ -126,9 +128,9 @@ mod tests {
             ("layer.3", "did you mean \"layer.1\"? it holds"),
             ("bias", "it holds"),
         ] {
-            let listing = listing(&names, Some(asked));
+            let listing = listing(&names, Some(asked), "tensor");
             assert!(listing.starts_with(says), "{asked}: {listing}");
         }
-        assert_eq!(listing(&[], None), "the file holds no tensor");
+        assert_eq!(listing(&[], None, "field"), "the file holds no field");
     }
 }

@@ -12,6 +12,7 @@ use super::bytes::{Bytes, file_len, zeroed};
 use super::error::Problem;
 use super::order::{is_column_major, row_major};
 use super::{Array, Element, Entry, Foreign, Stored, claimed_len, listing, output::Output, quoted};
+use crate::units;
 
 /// Reads the array or, of structured elements, a field of this name.
 pub(super) fn read(file: &mut File, field: Option<&str>) -> Result<Array, Problem> {
@@ -28,8 +29,9 @@ pub(super) fn read(file: &mut File, field: Option<&str>) -> Result<Array, Proble
     let there = file_len(file).saturating_sub(start);
     if u64::try_from(len).is_ok_and(|len| len > there) {
         return Err(Problem::invalid(format!(
-            "shape {shape:?} of {element} takes {len} bytes, but the file ends after {there}; it is cut \
-             short, copy or save it again"
+            "{} of {element} takes {len} bytes, but the file ends after {there}; it is cut short, copy or \
+             save it again",
+            units::shape(&shape)
         )));
     }
     let mut bytes = Bytes::of_file(file, start, len)?;
@@ -81,7 +83,7 @@ fn find<'a>(element: &'a Type, name: &str) -> Result<&'a Field, Problem> {
         Problem::invalid(format!(
             "it has no field named {}; {}",
             quoted(name),
-            listing(names, Some(name))
+            listing(names, Some(name), "field")
         ))
     })
 }

@@ -7,7 +7,7 @@ use zip::write::{SimpleFileOptions, StreamWriter};
 use zip::{CompressionMethod, ZipArchive, ZipWriter, read::ZipFile, result::ZipError};
 
 use super::error::Problem;
-use super::{Array, Entry, Format, npy, output::Output};
+use super::{Array, Entry, Format, listing, npy, output::Output, quoted};
 
 /// The extension of members, which is no part of the names of arrays.
 const EXTENSION: &str = ".npy";
@@ -24,67 +24,98 @@ type Archive = ZipArchive<BufReader<File>>;
 pub(super) fn read(file: File, name: Option<&str>) -> Result<Array, Problem> {
     let mut archive = open(file)?;
     let members = members(&mut archive)?;
-    let names = |asked| super::listing(members.iter().map(|member| &member.name), asked);
-    let find = |name: &str| members.iter().find(|member| is_named(&member.name, name));
-    // The name of a field may follow.
-    let with_field = |name: &str| {
-        let (name, field) = name.rsplit_once('#')?;
-        Some((find(name)?, Some(field.to_owned())))
-    };
-    let (member, field) = match (name, &members[..]) {
-        (Some(name), _) => {
-            let whole = find(name).map(|member| (member, None));
-            whole.or_else(|| with_field(name)).ok_or_else(|| {
-                Problem::invalid(format!(
-                    "it holds no array named {name:?}; {}",
-                    names(Some(name))
-                ))
-            })?
-        }
-        (None, [only]) => (only, None),
-        (None, _) => {
-            return Err(Problem::invalid(format!(
-                "which array? name it after a #, as in x.npz#name; {}",
-                names(None)
-            )));
-        }
-    };
-    let mut array = npy::read(
-        &mut unpacked(&mut archive, member, u64::MAX)?,
-        field.as_deref(),
-    )?;
+    let (member, field) = choose(&members, name)?;
+    let mut array = npy::read(&mut unpacked(&mut archive, member, u64::MAX)?, field)?;
     array.origin.tensor = Some(member.name.clone());
     Ok(array)
 }
 
+/// The array of this name, or the only one, and the field that the name ends with.
+fn choose<'a>(
+    members: &'a [Member],
+    name: Option<&'a str>,
+) -> Result<(&'a Member, Option<&'a str>), Problem> {
+    let names = |asked| listing(members.iter().map(|member| &member.name), asked, "array");
+    let find = |name: &str| members.iter().find(|member| is_named(&member.name, name));
+    // The name of a field may follow.
+    let with_field = |name: &'a str| {
+        let (name, field) = name.rsplit_once('#')?;
+        Some((find(name)?, Some(field)))
+    };
+    match (name, members) {
+        (Some(name), _) => {
+            let whole = find(name).map(|member| (member, None));
+            whole.or_else(|| with_field(name)).ok_or_else(|| {
+                Problem::invalid(format!(
+                    "it holds no array named {}; {}",
+                    quoted(name),
+                    names(Some(name))
+                ))
+            })
+        }
+        (None, [only]) => Ok((only, None)),
+        (None, _) => Err(Problem::invalid(format!(
+            "which array? name it after a #, as in x.npz#name; {}",
+            names(None)
+        ))),
+    }
+}
+
 /// Whether the array of this name is the one that is asked for, whose name may have the extension.
-pub(super) fn is_named(name: &str, asked: &str) -> bool {
+fn is_named(name: &str, asked: &str) -> bool {
     name == asked || asked.strip_suffix(EXTENSION) == Some(name)
 }
 
-/// Lists the arrays. One that cannot be read does not hide the others.
-pub(super) fn list(file: File) -> Result<Vec<Entry>, Problem> {
+/// Lists the arrays, or the one of this name. One that cannot be read does not hide the others.
+pub(super) fn list(file: File, name: Option<&str>) -> Result<Vec<Entry>, Problem> {
     let mut archive = open(file)?;
     let members = members(&mut archive)?;
-    let entry = |member: Member| {
-        let described = unpacked(&mut archive, &member, HEADER);
-        let described = described.and_then(|mut file| npy::entry(&mut file, member.bytes, None));
-        let unreadable = |problem: Problem| Entry {
-            name: None,
-            dtype: None,
-            shape: None,
-            bytes: member.bytes,
-            column_major: false,
-            big_endian: false,
-            damaged: Some(problem.to_string()),
-            unsupported: None,
-        };
-        Entry {
-            name: Some(member.name),
-            ..described.unwrap_or_else(unreadable)
-        }
+    if name.is_some() {
+        let (member, field) = choose(&members, name)?;
+        let described = described(&mut archive, member, field)?;
+        let name = [Some(&member.name[..]), field];
+        return Ok(vec![Entry {
+            name: Some(name.into_iter().flatten().collect::<Vec<_>>().join("#")),
+            ..described
+        }]);
+    }
+    let entry = |member: Member| Entry {
+        name: Some(member.name.clone()),
+        ..described(&mut archive, &member, None)
+            .unwrap_or_else(|problem| unreadable(&member, &problem))
     };
     Ok(members.into_iter().map(entry).collect())
+}
+
+/// Describes an array, or a field of it, by its header.
+fn described(
+    archive: &mut Archive,
+    member: &Member,
+    field: Option<&str>,
+) -> Result<Entry, Problem> {
+    match unpacked(archive, member, HEADER) {
+        Ok(mut file) => npy::entry(&mut file, member.bytes, field),
+        Err(problem) => Ok(unreadable(member, &problem)),
+    }
+}
+
+/// The entry of an array with a header that cannot be read.
+fn unreadable(member: &Member, problem: &Problem) -> Entry {
+    let why = Some(problem.to_string());
+    let (damaged, unsupported) = match member.method {
+        None => (why, None),
+        Some(_) => (None, why),
+    };
+    Entry {
+        name: None,
+        dtype: None,
+        shape: None,
+        bytes: member.bytes,
+        column_major: false,
+        big_endian: false,
+        damaged,
+        unsupported,
+    }
 }
 
 fn open(file: File) -> Result<Archive, Problem> {
@@ -99,6 +130,8 @@ struct Member {
     at: usize,
     /// The size of the `.npy` file.
     bytes: u64,
+    /// The compression, if this command cannot unpack it.
+    method: Option<String>,
 }
 
 /// The arrays: members with the extension, and those without that begin as `.npy` files.
@@ -107,13 +140,25 @@ fn members(archive: &mut Archive) -> Result<Vec<Member>, Problem> {
     for at in 0..archive.len() {
         let raw = archive.by_index_raw(at).map_err(damaged)?;
         let (name, bytes) = (raw.name().map_err(damaged)?.into_owned(), raw.size());
+        let method = match raw.compression() {
+            CompressionMethod::Stored | CompressionMethod::Deflated => None,
+            other => Some(match other.to_string() {
+                name if name == "Unknown" => "an unknown method".into(),
+                name => name,
+            }),
+        };
         drop(raw);
         let name = match name.strip_suffix(EXTENSION) {
             Some(name) => name.to_owned(),
             None if begins_as_npy(archive, at) => name,
             None => continue,
         };
-        members.push(Member { name, at, bytes });
+        members.push(Member {
+            name,
+            at,
+            bytes,
+            method,
+        });
     }
     Ok(members)
 }
@@ -126,6 +171,13 @@ fn begins_as_npy(archive: &mut Archive, at: usize) -> bool {
 
 /// Unpacks the begin of a member to a nameless file.
 fn unpacked(archive: &mut Archive, member: &Member, most: u64) -> Result<File, Problem> {
+    if let Some(method) = &member.method {
+        return Err(Problem::invalid(format!(
+            "its array {} is packed by {method}, which is not supported: save it by numpy.savez or \
+             numpy.savez_compressed",
+            quoted(&member.name)
+        )));
+    }
     let packed = archive.by_index(member.at).map_err(damaged)?;
     let mut file = tempfile::tempfile()?;
     io::copy(&mut packed.take(most), &mut file)?;

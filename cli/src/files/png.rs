@@ -17,7 +17,7 @@ use super::bytes::{Bytes, file_len, zeroed};
 use super::error::Problem;
 use super::order::to_native;
 use super::{Array, Element, Entry, Foreign, output::Output};
-use crate::print;
+use crate::{print, units};
 
 /// The most bytes that the decoder may use besides the image, for a few rows and metadata.
 const DECODER_MEMORY: usize = 256 << 20;
@@ -227,31 +227,11 @@ impl Image {
         shape: &[usize],
         kept: Option<Arc<Kept>>,
     ) -> Result<Self, Problem> {
-        let depth = match (element.dtype, element.bits_of) {
-            (DType::U8, None) => BitDepth::Eight,
-            (DType::U16, None) => BitDepth::Sixteen,
-            _ => {
-                let name = element.name();
-                let converted = match (element.dtype, element.bits_of) {
-                    (DType::I8 | DType::I16 | DType::F16 | DType::BF16 | DType::F32, None) => {
-                        ", or make it uint8 by `wgslice convert --as uint8`"
-                    }
-                    _ => "",
-                };
-                let other = match element.bits_of {
-                    Some(Foreign::Numpy(_)) => ".npy",
-                    _ => ".npy or .safetensors",
-                };
-                return Err(Problem::invalid(format!(
-                    "PNG holds uint8 or uint16, not {name}; write to {other} (--format npy){converted}"
-                )));
-            }
-        };
-        let (height, width, color) = image(shape)?;
+        let (depth, size, color) = described(element, shape)?;
         Ok(Self {
             output: output()?,
             depth,
-            size: (width, height),
+            size,
             color,
             kept,
             pixels: Vec::new(),
@@ -291,6 +271,33 @@ fn refused(error: EncodingError) -> Problem {
     }
 }
 
+/// The depth, the size and the colours of the picture of such an array.
+pub(super) fn described(
+    element: Element,
+    shape: &[usize],
+) -> Result<(BitDepth, (u32, u32), ColorType), Problem> {
+    let depth = match (element.dtype, element.bits_of) {
+        (DType::U8, None) => BitDepth::Eight,
+        (DType::U16, None) => BitDepth::Sixteen,
+        _ => {
+            let name = element.name();
+            let converted = match (element.dtype, element.bits_of) {
+                (DType::Complex64 | DType::Complex128, _) | (_, Some(_)) => "",
+                _ => ", or make it uint8 by `wgslice convert --as uint8`",
+            };
+            let other = match element.bits_of {
+                Some(Foreign::Numpy(_)) => ".npy",
+                _ => ".npy or .safetensors",
+            };
+            return Err(Problem::invalid(format!(
+                "PNG holds uint8 or uint16, not {name}; write to {other} (--format npy){converted}"
+            )));
+        }
+    };
+    let (height, width, color) = image(shape)?;
+    Ok((depth, (width, height), color))
+}
+
 fn image(shape: &[usize]) -> Result<(u32, u32, ColorType), Problem> {
     let (sides, color) = match *shape {
         [height, width] | [height, width, 1] => ([height, width], ColorType::Grayscale),
@@ -299,16 +306,17 @@ fn image(shape: &[usize]) -> Result<(u32, u32, ColorType), Problem> {
         [height, width, 4] => ([height, width], ColorType::Rgba),
         _ => {
             return Err(Problem::invalid(format!(
-                "shape {shape:?} is no image: PNG holds (height, width) or (height, width, 1 to 4 \
-                 channels); write to .npy"
+                "PNG holds height × width, or height × width × 1 to 4 channels, not {}; write to .npy",
+                units::shape(shape)
             )));
         }
     };
     match sides.map(|n| i32::try_from(n).ok().filter(|&n| n > 0)) {
         [Some(height), Some(width)] => Ok((height.unsigned_abs(), width.unsigned_abs(), color)),
         _ => Err(Problem::invalid(format!(
-            "shape {shape:?}: height and width of a PNG are 1 to {}; write to .npy",
-            i32::MAX
+            "height and width of a PNG are 1 to {}, not {}; write to .npy",
+            i32::MAX,
+            units::shape(shape)
         ))),
     }
 }

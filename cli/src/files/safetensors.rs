@@ -351,7 +351,7 @@ fn choose<'a>(header: &'a Header, name: Option<&str>) -> Result<(&'a String, &'a
             Problem::invalid(format!(
                 "it holds no tensor named {}; {}",
                 quoted(name),
-                listing(header.tensors.keys(), Some(name))
+                listing(header.tensors.keys(), Some(name), "tensor")
             ))
         });
     }
@@ -359,7 +359,7 @@ fn choose<'a>(header: &'a Header, name: Option<&str>) -> Result<(&'a String, &'a
         [only] => Ok(only),
         _ => Err(Problem::invalid(format!(
             "which tensor? name it after a #, as in x.safetensors#name; {}",
-            listing(header.tensors.keys(), None)
+            listing(header.tensors.keys(), None, "tensor")
         ))),
     }
 }

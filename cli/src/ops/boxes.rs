@@ -1,7 +1,7 @@
 //! Crops and pastes: boxes of arrays, and what the command calls their parts.
 
 use super::{
-    conversion::{converted, converting},
+    conversion::{Wanted, converted, converting},
     upload,
 };
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
     job::{self, Job},
 };
 use wgslice::{
-    Conversion, DType, Error, Plan, Tensor,
+    DType, Error, Plan, Tensor,
     options::{Boxes, CropOptions, PasteOptions},
 };
 
@@ -80,12 +80,11 @@ pub(super) fn crop<'a>(
     begins: &'a Source,
     described: &Described,
     options: CropOptions,
-    conversion: Option<(DType, Conversion)>,
+    wanted: Option<Wanted<'a>>,
     only: bool,
 ) -> Result<Job<'a>, Failure> {
     let [items, flips] = described.read()?;
     let (box_indices, flipped) = (items.is_some(), flips.is_some());
-    let result = conversion.as_ref().map(|&(result, _)| result);
     let needed = options.clone();
     let plan = move |x: &[usize], count, dtype| {
         let boxes = Boxes {
@@ -93,26 +92,19 @@ pub(super) fn crop<'a>(
             box_indices,
             flips: flipped,
         };
-        converted(Plan::crop(x, boxes, &options, dtype)?, conversion.as_ref())
+        converted(Plan::crop(x, boxes, &options, dtype)?, wanted, dtype)
     };
     let job = Job::new([input], move |s| match only {
         true => plan(&batch(&s[0]), 1, s.dtype),
         false => plan(&s[0], s.indices.first().copied().unwrap_or(0), s.dtype),
     });
     let job = job.working(move |t, plan| {
-        let one = |x: &Tensor| match only {
-            true => x.reshape(&batch(x.shape())),
-            false => Ok(x.clone()),
-        };
-        let begins = match only {
-            true => t
-                .indices()
-                .reshape(&[1, t.indices().shape().iter().product()])?,
-            false => t.indices().clone(),
-        };
+        let begins = begins_of(t.indices(), only)?;
         let (begins, items) = &indices(&begins, items.as_ref())?;
-        let x = one(&t[0])?;
-        let flags = flips.as_ref().map(|flips| one(&upload(flips, begins)?));
+        let x = item(&t[0], only)?;
+        let flags = flips
+            .as_ref()
+            .map(|flips| item(&upload(flips, begins)?, only));
         let flags = flags.transpose()?;
         let (crops, report) = match fit(begins, items.as_ref(), flags.as_ref(), &needed) {
             true => {
@@ -145,7 +137,23 @@ pub(super) fn crop<'a>(
         "box_indices that say of which item each box is",
         "--box-indices that say of which item each box is, or --at for a single item such as a picture",
     );
-    Ok(converting(job, result))
+    Ok(converting(job, wanted))
+}
+
+/// The array as a batch, which is of one item if it is the `only` one.
+fn item(x: &Tensor, only: bool) -> Result<Tensor, Error> {
+    match only {
+        true => x.reshape(&batch(x.shape())),
+        false => Ok(x.clone()),
+    }
+}
+
+/// Where boxes begin: a row for each box, also for the `only` one.
+fn begins_of(begins: &Tensor, only: bool) -> Result<Tensor, Error> {
+    match only {
+        true => begins.reshape(&[1, begins.shape().iter().product()]),
+        false => Ok(begins.clone()),
+    }
 }
 
 /// A job whose options the library knows by other names.
@@ -172,6 +180,7 @@ pub(super) fn of_the_only_box<'a>(job: Job<'a>, input: &Source) -> Job<'a> {
         ("x [1,", format!("{name} [")),
         ("1 of 1 boxes reach", "the box reaches".into()),
         ("and are zeros", "and is zero".into()),
+        ("and were not written", "and is not written".into()),
         (", the first at indices[0] =", ", which begins at".into()),
         ("correct them", "correct it".into()),
     ];
@@ -214,40 +223,67 @@ fn tuples(
     Tensor::concat(&columns.into_iter().flatten().collect::<Vec<_>>(), 1)
 }
 
-/// Writes the second of `arrays` into a copy of the first.
+/// Writes the second of `arrays` into a copy of the first. With `only`, these are the only item and its only box.
 pub(super) fn paste<'a>(
     arrays: [&'a Source; 2],
     begins: &'a Source,
     described: &Described,
     options: PasteOptions,
+    only: bool,
 ) -> Result<Job<'a>, Failure> {
     let [items, flips] = described.read()?;
     let (box_indices, flipped) = (items.is_some(), flips.is_some());
     let planned = options.clone();
     let job = Job::new(arrays, move |s| {
-        let count = s.indices.first().copied().unwrap_or(0);
+        let (x, patches, begins) = match only {
+            true => (
+                batch(&s[0]),
+                batch(&s[1]),
+                vec![1, s.indices.iter().product()],
+            ),
+            false => (s[0].to_vec(), s[1].to_vec(), s.indices.clone()),
+        };
         let boxes = Boxes {
-            count,
+            count: begins.first().copied().unwrap_or(0),
             box_indices,
             flips: flipped,
         };
-        let dims = s.indices.get(1).copied().unwrap_or(0);
+        let dims = begins.get(1).copied().unwrap_or(0);
         let mut planned = planned.clone();
-        planned.crop.sizes = s[1].get(1..=dims).unwrap_or_default().to_vec();
-        Plan::paste(&s[0], &s[1], boxes, &planned, s.dtype)
+        planned.crop.sizes = patches.get(1..=dims).unwrap_or_default().to_vec();
+        Plan::paste(&x, &patches, boxes, &planned, s.dtype)
     });
     let job = job.working(move |t, _| {
-        let (begins, items) = indices(t.indices(), items.as_ref())?;
-        let flips = flips.as_ref().map(|flips| upload(flips, &begins));
+        let (begins, items) = indices(&begins_of(t.indices(), only)?, items.as_ref())?;
+        let flips = flips
+            .as_ref()
+            .map(|flips| item(&upload(flips, &begins)?, only));
         let flips = flips.transpose()?;
         let (items, flips) = (items.as_ref(), flips.as_ref());
-        let mut x = t[0].clone();
-        let report = x.paste(&t[1], &begins, items, flips, &options)?;
-        Ok((x, report))
+        let mut x = item(&t[0], only)?;
+        let report = x.paste(&item(&t[1], only)?, &begins, items, flips, &options)?;
+        match only {
+            true => Ok((x.reshape(&x.shape()[1..])?, report)),
+            false => Ok((x, report)),
+        }
     });
     let job = job.by(begins, "boxes reach outside and were not written there");
-    Ok(boxed(match job::name(arrays[1]) {
-        Some(name) => job.calling("patches", name),
-        None => job,
-    }))
+    let job = job.calling(
+        "box_indices that say of which item each box is",
+        "--box-indices that say of which item each box is, or --at for a single item such as a picture",
+    );
+    let names = [
+        ("patches", job::name(arrays[1])),
+        ("the array", job::name(arrays[0])),
+    ];
+    let job = names
+        .into_iter()
+        .fold(boxed(job), |job, (library, name)| match name {
+            Some(name) => job.calling(library, name),
+            None => job,
+        });
+    Ok(match only {
+        true => of_the_only_box(job.of_only_one(), arrays[0]),
+        false => job,
+    })
 }

@@ -4,100 +4,176 @@ use crate::{
     args::{fraction, number},
     job::Job,
 };
+use clap::ValueEnum;
 use wgslice::{Conversion, DType, Error, Plan};
 
 /// Another element type for the result.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Conversion on the way")]
 pub(crate) struct As {
-    /// Convert numbers to uint8, int8, uint16, int16, float16, bfloat16 or float32
+    /// Convert numbers to bool, int8 to int64, uint8 to uint64, float16, bfloat16, float32 or float64
     #[arg(id = "as", long, value_name = "DTYPE", value_parser = named)]
     result: Option<DType>,
+    /// How numbers become integers and bool: nearest (the nearest number, in a tie the even one, or the
+    /// limit of the type) or numpy (as astype: fractions are cut off, and integers wrap)
+    /// [default: nearest]
+    #[arg(long, value_enum, value_name = "RULE", requires = "as", hide_possible_values = true,
+        conflicts_with_all = ["scale", "bias", "normalize"])]
+    cast: Option<Cast>,
     #[command(flatten)]
     scaling: Scaling,
 }
 
+/// How numbers become those of another type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Cast {
+    Nearest,
+    Numpy,
+}
+
 /// What becomes of numbers before they are rounded to another type.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Scaling {
-    /// What numbers of uint8 and int8 are multiplied by: one for all, or one for each position of the
-    /// axis [default: 1]
+#[derive(Debug, Default, clap::Args)]
+struct Scaling {
+    /// Multiply numbers by this, as in 1/255: one number for all, or one for each position of the axis
+    /// [default: 1]
     #[arg(long, value_name = "N,M,...", value_delimiter = ',', allow_hyphen_values = true,
         value_parser = fraction, requires = "as")]
     scale: Vec<f32>,
-    /// What is added then [default: 0]
+    /// Add this then [default: 0]
     #[arg(long, value_name = "N,M,...", value_delimiter = ',', allow_hyphen_values = true,
         value_parser = fraction, requires = "as")]
     bias: Vec<f32>,
-    /// The axis of the first array that has scales and biases; negative ones count from the end
+    /// Scale as a network expects pictures, by the mean and the deviation of its training set: imagenet,
+    /// with three channels. The result is float32 unless --as says otherwise
+    #[arg(long, value_enum, value_name = "SET", conflicts_with_all = ["scale", "bias"],
+        hide_possible_values = true)]
+    normalize: Option<Normalization>,
+    /// The axis of the input that has scales and biases; negative ones count from the end
     /// [default: -1]
-    #[arg(long, value_name = "AXIS", allow_hyphen_values = true, value_parser = number::<isize>,
-        requires = "as")]
+    #[arg(long, value_name = "AXIS", allow_hyphen_values = true, value_parser = number::<isize>)]
     scale_axis: Option<isize>,
 }
 
-impl Scaling {
-    /// The conversion of an array that has `before` dimensions before those that the user knows.
-    pub(super) fn conversion(&self, result: DType, before: isize) -> Conversion {
+/// A set of pictures that networks are trained with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Normalization {
+    Imagenet,
+}
+
+impl Normalization {
+    /// The mean and the deviation of each channel, of numbers from 0 to 1.
+    fn channels(self) -> ([f64; 3], [f64; 3]) {
+        match self {
+            Self::Imagenet => ([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]),
+        }
+    }
+
+    /// The scales and the biases for numbers from 0 to `most`.
+    fn numbers(self, most: f64) -> [Vec<f32>; 2] {
+        #[expect(clippy::cast_possible_truncation, reason = "it rounds to f32")]
+        let rounded = |number: f64| number as f32;
+        let (mean, deviation) = self.channels();
+        let scale = deviation.map(|deviation| rounded(1.0 / (most * deviation)));
+        let bias = [0, 1, 2].map(|at| rounded(-mean[at] / deviation[at]));
+        [scale.into(), bias.into()]
+    }
+}
+
+/// A conversion that the user wants.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted<'a> {
+    /// The type of the result.
+    pub(super) result: DType,
+    cast: Option<Cast>,
+    scaling: &'a Scaling,
+    /// The dimensions of the array before those that the user knows.
+    before: isize,
+}
+
+impl Wanted<'_> {
+    /// The conversion of an array of this type.
+    fn of(self, from: DType) -> Conversion {
+        let Self {
+            result,
+            cast,
+            scaling,
+            before,
+        } = self;
         let or = |list: &[f32], one| match list {
             [] => vec![one],
             list => list.to_vec(),
         };
-        let (scale, bias) = (&self.scale, &self.bias);
-        match scale.is_empty() && bias.is_empty() {
-            true => Conversion::to(result),
-            false => {
-                let given = self.scale_axis.unwrap_or(-1);
-                let axis = if given < 0 {
-                    given
-                } else {
-                    given.saturating_add(before)
+        let [scale, bias] = match scaling.normalize {
+            // Floats are numbers from 0 to 1.
+            Some(normalization) => normalization.numbers(match from {
+                DType::U8 => u8::MAX.into(),
+                DType::U16 => u16::MAX.into(),
+                _ => 1.0,
+            }),
+            None if scaling.scale.is_empty() && scaling.bias.is_empty() => {
+                return match cast {
+                    Some(Cast::Numpy) => Conversion::astype(result),
+                    Some(Cast::Nearest) | None => Conversion::to(result),
                 };
-                Conversion::scaled(result, axis, &or(scale, 1.0), &or(bias, 0.0))
             }
-        }
+            None => [or(&scaling.scale, 1.0), or(&scaling.bias, 0.0)],
+        };
+        let given = scaling.scale_axis.unwrap_or(-1);
+        let axis = if given < 0 {
+            given
+        } else {
+            given.saturating_add(before)
+        };
+        Conversion::scaled(result, axis, &scale, &bias)
     }
 }
 
 impl As {
-    pub(crate) fn is_given(&self) -> bool {
-        self.result.is_some()
+    /// The conversion, if there is one.
+    pub(crate) fn wanted(&self) -> Option<Wanted<'_>> {
+        self.wanted_behind(0)
     }
 
-    pub(crate) fn conversion(&self) -> Option<(DType, Conversion)> {
-        self.conversion_behind(0)
-    }
-
-    /// As [`Scaling::conversion`], if there is a type.
-    pub(super) fn conversion_behind(&self, before: isize) -> Option<(DType, Conversion)> {
-        let result = self.result?;
-        Some((result, self.scaling.conversion(result, before)))
+    /// As [`Self::wanted`], of an array that has `before` dimensions before those that the user knows.
+    pub(super) fn wanted_behind(&self, before: isize) -> Option<Wanted<'_>> {
+        let normalized = self.scaling.normalize.map(|_| DType::F32);
+        Some(Wanted {
+            result: self.result.or(normalized)?,
+            cast: self.cast,
+            scaling: &self.scaling,
+            before,
+        })
     }
 }
 
-/// The plan, with its elements converted if the user wants that.
+/// The plan, with its elements of type `from` converted if the user wants that.
 pub(super) fn converted(
     plan: Plan,
-    conversion: Option<&(DType, Conversion)>,
+    wanted: Option<Wanted<'_>>,
+    from: DType,
 ) -> Result<Plan, Error> {
-    match conversion {
-        Some((_, conversion)) => plan.converted(conversion),
+    match wanted {
+        Some(wanted) => plan.converted(&wanted.of(from)),
         None => Ok(plan),
     }
 }
 
 /// The job, which says that its values are converted if the user wants that.
-pub(super) fn converting<'a>(job: Job<'a>, conversion: Option<DType>) -> Job<'a> {
-    let Some(result) = conversion else {
+pub(super) fn converting<'a>(job: Job<'a>, wanted: Option<Wanted<'_>>) -> Job<'a> {
+    let Some(wanted) = wanted else {
         return job;
     };
     let job = job.calling("scale and bias are", "--scale and --bias are");
     let job = job.calling("of the conversion is", "(--scale-axis) is");
-    job.converting(result)
+    let job = match wanted.scaling.normalize {
+        Some(_) => job.of_pictures(),
+        None => job,
+    };
+    job.converting(wanted.result)
 }
 
 /// The element type of this name, NumPy's or Rust's.
-pub(super) fn named(name: &str) -> Result<DType, String> {
+fn named(name: &str) -> Result<DType, String> {
     let found = DType::ALL.into_iter();
     let mut found = found.filter(|dtype| dtype.name() == name || dtype.to_string() == name);
     found

@@ -143,6 +143,24 @@ fn an_adapter_that_is_not_there_is_a_device_problem() {
     assert_eq!(ran.code, Some(3), "{ran:?}");
     assert!(ran.stderr.contains(name), "{ran:?}");
     assert_eq!(folder.names(), ["in.npy"]);
+    // Other graphics APIs may have adapters.
+    let api = if cfg!(target_os = "macos") {
+        "dx12"
+    } else {
+        "metal"
+    };
+    let ran = wgslice(&["slice", &input, "0", "--backend", api]);
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    let others = match wgslice(&["info", "--device", "gpu"]).code {
+        Some(0) => "; there are:\n  ",
+        _ => "this machine has none at all",
+    };
+    let named = ["no adapter for Metal", "no adapter for Direct3D 12"];
+    assert!(
+        named.iter().any(|named| ran.stderr.contains(named)),
+        "{ran:?}"
+    );
+    assert!(ran.stderr.contains(others), "{ran:?}");
     let ran = wgslice(&["info", "--adapter", name]);
     assert_eq!(ran.code, Some(3), "{ran:?}");
     assert!(

@@ -71,7 +71,7 @@ fn rows_out_of_range_become_zeros_with_a_warning() {
             "{device}"
         );
         let warning = "warning: 2 of 4 index tuples are out of range and became zeros, \
-                       the first at indices.npy[0,1] = [1, 3] of params.npy [2,3]";
+                       the first at indices.npy[0,1] = [1, 3] of params.npy (2 × 3)";
         assert!(ran.stderr.lines().any(|line| line == warning), "{ran:?}");
         let first = json!({"row": 1, "position": [0, 1], "index": [1, 3]});
         let expected = json!({"rows": 4, "bad": 2, "first": first});
@@ -119,7 +119,7 @@ fn rows_out_of_range_are_an_error_on_demand() {
         assert_eq!(ran.code, Some(2), "{ran:?}");
         assert!(
             ran.stderr
-                .contains("indices.npy[0] = [0, 3] of params.npy [2,3]"),
+                .contains("indices.npy[0] = [0, 3] of params.npy (2 × 3)"),
             "{ran:?}"
         );
         assert!(ran.stderr.contains("--out-of-range zero"), "{ran:?}");

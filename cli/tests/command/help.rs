@@ -9,6 +9,10 @@ fn every_command_has_examples() {
     let all = all.split_whitespace().collect::<Vec<_>>().join(" ");
     for command in [
         "slice",
+        "convert",
+        "split",
+        "masked-scatter",
+        "compare",
         "gather-nd",
         "gather",
         "gather-elements",
@@ -36,6 +40,7 @@ fn every_command_has_examples() {
         "bench",
         "completions",
         "man",
+        "help",
     ] {
         let help = wgslice(&[command, "--help"]).ok().stdout;
         let about = help.lines().next().expect("a line");
@@ -45,6 +50,11 @@ fn every_command_has_examples() {
         assert!((1..=6).contains(&count), "{command}: {count} examples");
         let widest = help.lines().map(|line| line.chars().count()).max();
         assert!(widest <= Some(100), "{command}: {widest:?} columns");
+        // The options that all share take few lines.
+        assert!(help.lines().count() <= 80, "{command}: {help}");
+        assert!(!help.contains("--adapter <NAME>"), "{command}: {help}");
+        assert_eq!(wgslice(&["help", command]).ok().stdout, help);
+        assert_eq!(wgslice(&[command, "-h"]).ok().stdout, help);
     }
 }
 
@@ -63,6 +73,41 @@ fn shells_and_man_know_the_command() {
         "{page}"
     );
     assert_eq!(wgslice(&["man", "slide"]).code, Some(2));
+}
+
+#[test]
+fn topics_are_explained() {
+    let options = wgslice(&["help", "options"]).ok().stdout;
+    for option in [
+        "--device",
+        "--adapter",
+        "--threads",
+        "--output",
+        "--to",
+        "--no-clobber",
+    ] {
+        assert!(
+            options.contains(&format!("{option} ")) || options.contains(&format!("{option}\n")),
+            "{option} in {options}"
+        );
+    }
+    let files = wgslice(&["help", "files"]).ok().stdout;
+    assert!(
+        files
+            .lines()
+            .chain(options.lines())
+            .all(|line| line.chars().count() <= 100)
+    );
+    let unknown = wgslice(&["help", "xyzzy"]);
+    assert!(
+        unknown.code == Some(2) && unknown.stderr.contains("`wgslice help`"),
+        "{unknown:?}"
+    );
+    let help = wgslice(&["help"]).ok().stdout;
+    assert_eq!(wgslice(&["--help"]).ok().stdout, help);
+    // Without a subcommand, the help is the error.
+    let none = wgslice(&[]);
+    assert!(none.code == Some(2) && none.stderr == help, "{none:?}");
 }
 
 #[test]

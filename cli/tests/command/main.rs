@@ -23,5 +23,6 @@ mod slice;
 mod stdout;
 mod stream;
 mod support;
+mod typed;
 mod types;
 mod verify;

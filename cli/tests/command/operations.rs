@@ -110,7 +110,7 @@ fn crop_takes_boxes_of_items() {
     });
     let output = folder.path("none.npy");
     let ran = wgslice(&[&crop[..], &["--out-of-range", "error", "-o", &output]].concat());
-    let error = "1 of 3 boxes reach outside of lines.npy [2,4], the first, with its item, at begins.npy[2] = [1, 3]";
+    let error = "1 of 3 boxes reach outside of lines.npy (2 × 4), the first, with its item, at begins.npy[2] = [1, 3]";
     assert!(
         ran.stderr.contains(error) && !Path::new(&output).exists(),
         "{ran:?}"
@@ -274,7 +274,7 @@ fn slices_gathers_and_crops_convert() {
         ),
         (
             &["gather", &input, "0", "--as", "int8", "--scale", "1,2,3"],
-            "for 3 positions, but axis -1 of x.npy [2,2,2] has 2",
+            "for 3 positions, but axis -1 of x.npy (2 × 2 × 2) has 2",
         ),
         (
             &[
@@ -288,7 +288,7 @@ fn slices_gathers_and_crops_convert() {
                 "--flips",
                 "1",
             ],
-            "--flips has shape []",
+            "--flips is a scalar",
         ),
         (
             &["slice", &input, "0", "--as", "int8", "--memory", "2G"],
@@ -495,7 +495,7 @@ fn arrays_are_put_together() {
     for (args, message) in [
         (
             &["concat", &a, &b][..],
-            "b.npy has shape [2,1], but a.npy has [2,2]",
+            "b.npy is 2 × 1, but a.npy is 2 × 2",
         ),
         (
             &["pad", &a, "1"],
@@ -546,7 +546,7 @@ fn axes_are_put_in_another_order() {
     for axes in ["0,1", "0,0,1", "0,1,3", "-4,0,1"] {
         let ran = wgslice(&["transpose", &x, axes]);
         assert!(
-            ran.code == Some(2) && ran.stderr.contains("x.npy [1,2,3]"),
+            ran.code == Some(2) && ran.stderr.contains("x.npy (1 × 2 × 3)"),
             "{ran:?}"
         );
     }
@@ -646,7 +646,7 @@ fn masks_select() {
     for (args, message) in [
         (
             &["boolean-mask", &x, &columns][..],
-            "must be that of the dimensions",
+            "the mask has shape 3, but must have the dimensions of x.npy (2 × 3)",
         ),
         (
             &["compress", &x, &columns, "--axis", "0"],

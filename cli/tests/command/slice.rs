@@ -174,7 +174,7 @@ fn more_or_less_is_said_on_demand() {
     for said in [
         "(CPU)\n",
         "on CPU: the CPU was asked for",
-        "in.npy [2,3]",
+        "in.npy (2 × 3)",
         "read ",
         ", upload ",
         ", dispatch ",

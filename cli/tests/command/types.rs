@@ -336,7 +336,7 @@ fn types_of_numpy_are_moved_and_nothing_else() {
             &["slice", &types("field_of_objects"), "..."],
             "Python objects, which are pickled",
         ),
-        (&["slice", &dates, "9"], "[2,3]"),
+        (&["slice", &dates, "9"], "(2 × 3)"),
         (&["slice", &fields, "0, 0"], "[2]"),
         (&["slice", &fields, "..., 0, 0"], "[2]"),
     ] {

@@ -201,7 +201,7 @@ fn shapes_beyond_memory_are_refused() {
         format!("(0, {largest}, 2)"),
     ] {
         let error = plain("<i4", &shape, &[]).unwrap_err();
-        assert_says(&error, &["shape [", "larger than any memory"]);
+        assert_says(&error, &[&largest.to_string(), "larger than any memory"]);
     }
     let error = plain("|u1", "(1000000000000,)", &[1, 2]).unwrap_err();
     assert_says(&error, &["takes 1000000000000 bytes", "ends after 2"]);

@@ -1,0 +1,277 @@
+//! `wgslice help` and `--help`: the subcommands in groups, and the options that all of them share in few lines.
+
+use crate::{
+    args::{Args, Global, To},
+    failure::Failure,
+    files::{READ_FORMATS, WRITTEN_FORMATS},
+};
+use clap::{Args as _, Command};
+use std::ffi::OsString;
+
+/// The subcommands by what they are for. Some builds do not have all of them.
+const GROUPS: [(&str, &[&str]); 5] = [
+    ("Look at files", &["info", "compare"]),
+    (
+        "Select",
+        &[
+            "slice",
+            "index",
+            "windows",
+            "gather",
+            "gather-nd",
+            "gather-elements",
+            "crop",
+            "boolean-mask",
+            "compress",
+            "nonzero",
+            "where",
+        ],
+    ),
+    (
+        "Write into a copy",
+        &[
+            "slice-update",
+            "index-update",
+            "masked-scatter",
+            "scatter-nd",
+            "scatter-elements",
+            "paste",
+            "grad",
+        ],
+    ),
+    (
+        "Convert, join and rearrange",
+        &[
+            "convert",
+            "concat",
+            "stack",
+            "split",
+            "transpose",
+            "pad",
+            "roll",
+            "tile",
+            "repeat",
+        ],
+    ),
+    (
+        "Check and help",
+        &["verify", "bench", "completions", "man", "help"],
+    ),
+];
+
+/// What subcommands are called elsewhere, and the way to do that here.
+const SYNONYMS: [(&str, &str); 22] = [
+    ("argwhere", "nonzero"),
+    ("astype", "convert"),
+    ("cast", "convert"),
+    ("cat", "concat"),
+    ("chunk", "split"),
+    ("concatenate", "concat"),
+    ("dump", "slice"),
+    ("flip", "slice IN '::-1'"),
+    ("head", "slice IN ':10'"),
+    ("join", "concat"),
+    ("ls", "info"),
+    ("mask", "boolean-mask"),
+    ("merge", "concat"),
+    ("permute", "transpose"),
+    ("print", "slice"),
+    ("resize", "slice IN '::2, ::2'"),
+    ("reverse", "slice IN '::-1'"),
+    ("rotate", "transpose"),
+    ("show", "info"),
+    ("take", "gather"),
+    ("update", "slice-update"),
+    ("view", "info"),
+];
+
+/// The options of subcommands that make an array, in short.
+const OUTPUT: &str = "\
+Output (wgslice help options):
+  -o OUT (--output), or --to DIR for many inputs; without them the values are printed
+  --format FORMAT, -n (--no-clobber), --all, --explain";
+
+/// The options of all subcommands, in short.
+const GLOBAL: &str = "\
+Global options (wgslice help options):
+  --device auto|gpu|cpu, --adapter NAME, --backend API, --threads N
+  --json, -v (--verbose), -q (--quiet), -h (--help)";
+
+/// Returns the help of the command, of a subcommand, or of a topic.
+pub(crate) fn of(topic: Option<&str>) -> Result<String, Failure> {
+    match topic {
+        None => Ok(of_all()),
+        Some("files") => Ok(of_files()),
+        Some("options") => Ok(of_options()),
+        Some(name) => of_subcommand(name).ok_or_else(|| {
+            let meant = meant(name).map_or_else(String::new, |meant| format!("; {meant}"));
+            Failure::usage(format_args!(
+                "there is no subcommand {name:?}, and no topic: `wgslice help` lists them{meant}"
+            ))
+        }),
+    }
+}
+
+/// The subcommand that the first word of a command line names.
+pub(crate) fn topic(line: &[OsString]) -> Option<String> {
+    let name = Args::subcommand(line)?;
+    Args::definition().find_subcommand(&name).map(|_| name)
+}
+
+/// The subcommand that is meant by a word, as a question.
+pub(crate) fn meant(word: &str) -> Option<String> {
+    const ENOUGH: f64 = 0.8;
+    let synonym = SYNONYMS.iter().find(|(name, _)| *name == word);
+    let definition = Args::definition();
+    let names = definition.get_subcommands().map(Command::get_name);
+    let like = names.map(|name| (strsim::jaro_winkler(name, word), name));
+    let like = like.filter(|(likeness, _)| *likeness >= ENOUGH);
+    // The first of equals.
+    let like = like.reduce(|a, b| if b.0 > a.0 { b } else { a });
+    let meant = synonym
+        .map(|(_, meant)| *meant)
+        .or(like.map(|(_, name)| name))?;
+    Some(format!("did you mean `wgslice {meant}`?"))
+}
+
+/// The command in groups.
+fn of_all() -> String {
+    let definition = Args::definition();
+    let group = |(title, names): (&str, &[&str])| {
+        let line = |name: &&str| {
+            let command = definition.find_subcommand(name)?;
+            Some(format!("  {name:<16}  {}\n", about(command)))
+        };
+        format!(
+            "{title}:\n{}",
+            names.iter().filter_map(line).collect::<String>()
+        )
+    };
+    let groups: Vec<String> = GROUPS.into_iter().map(group).collect();
+    let usage = definition
+        .clone()
+        .help_template("{about}\n\n{usage-heading} {usage}")
+        .render_help()
+        .ansi()
+        .to_string();
+    format!(
+        "{}\n\n{}\n`wgslice help SUBCOMMAND` explains one; `help files` and `help options` what all share.\n\n{GLOBAL}\n\n{}",
+        usage.trim_end(),
+        groups.join("\n"),
+        crate::args::AFTER_HELP
+    )
+}
+
+/// The first sentence of the help of a subcommand.
+fn about(command: &Command) -> String {
+    command
+        .get_about()
+        .map(ToString::to_string)
+        .unwrap_or_default()
+}
+
+/// The help of a subcommand: its own options, and the others in short.
+fn of_subcommand(name: &str) -> Option<String> {
+    let shared = Global::augment_args(To::augment_args(Command::new("")));
+    let shared: Vec<_> = shared
+        .get_arguments()
+        .map(|arg| arg.get_id().clone())
+        .collect();
+    let mut definition = Args::definition().mut_args(|arg| arg.hide(true));
+    definition.build();
+    let command = definition.find_subcommand(name)?.clone();
+    let makes = command.get_arguments().any(|arg| arg.get_id() == "explain");
+    let works = !["completions", "man", "help"].contains(&name);
+    let is_shared = |arg: &clap::Arg| shared.contains(arg.get_id()) || arg.get_id() == "help";
+    let about = command.get_long_about().or(command.get_about()).cloned();
+    let after = command
+        .get_after_help()
+        .map(|after| after.ansi().to_string());
+    let parts = [
+        makes.then(|| {
+            format!(
+                "Arrays are files ({READ_FORMATS}) or small literals,\nas in 0,5,7: wgslice help files"
+            )
+        }),
+        makes.then(|| OUTPUT.into()),
+        works.then(|| GLOBAL.into()),
+        after,
+    ];
+    let after: Vec<String> = parts.into_iter().flatten().collect();
+    let mut command = command
+        .mut_args(|arg| if is_shared(&arg) { arg.hide(true) } else { arg })
+        .max_term_width(90)
+        .after_help(after.join("\n\n"));
+    if let Some(about) = about {
+        command = command.about(about);
+    }
+    Some(command.render_help().ansi().to_string())
+}
+
+/// The options that subcommands share, in full.
+fn of_options() -> String {
+    let options = To::augment_args(Global::augment_args(Command::new("wgslice")));
+    let mut options = options
+        .disable_help_flag(true)
+        .max_term_width(90)
+        .help_template("{all-args}");
+    options.render_help().ansi().to_string()
+}
+
+fn of_files() -> String {
+    format!(
+        "\
+Files:
+  {READ_FORMATS} are read, {WRITTEN_FORMATS} written.
+  x.npz#name, x.safetensors#name
+                     an array of a file. The name can be left out if there is only one. As an
+                     output it is added to the file, or replaces the one of this name
+  x.npy#field        a field of structured elements, and x.npz#name#field
+  x.png, x.jpg       height × width × channels; JPEG differs from other decoders by up to 4, CMYK
+                     becomes RGB. A grey picture is read as height × width × 1
+  -                  standard input or output, in the format in which the input begins, or --format
+
+Arrays on the command line, in the place of a file:
+  7                  one number          0,5,7           several
+  '[[0, 1], [2, 3]]' nested lists        true,false,nan  and inf
+  'array([], shape=(0, 3), dtype=int32)'                 as NumPy prints an array
+
+Many files:
+  wgslice slice *.png '::2' --to half    a result for each, under its name"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The options in short are those in full, and each line fits.
+    #[test]
+    fn the_short_forms_name_all_options() {
+        let short = [OUTPUT, GLOBAL].concat();
+        let full = To::augment_args(Global::augment_args(Command::new("")));
+        for option in full.get_arguments() {
+            let name = format!("--{}", option.get_long().unwrap());
+            assert!(short.contains(&name), "{name}");
+        }
+    }
+
+    #[test]
+    fn each_subcommand_is_in_a_group() {
+        let definition = Args::definition();
+        let grouped: Vec<&str> = GROUPS
+            .iter()
+            .flat_map(|(_, names)| *names)
+            .copied()
+            .collect();
+        for command in definition.get_subcommands() {
+            let name = command.get_name();
+            let count = grouped.iter().filter(|grouped| **grouped == name).count();
+            assert_eq!(count, 1, "{name}");
+        }
+        for (_, meant) in SYNONYMS {
+            let name = meant.split(' ').next().unwrap();
+            assert!(definition.find_subcommand(name).is_some(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! `wgslice split`.
+
+use crate::{
+    args::{Global, Sizes, To, number},
+    failure::Failure,
+    files::Source,
+    job, literal,
+    report::{Described, Outcome},
+    slice,
+    times::Times,
+};
+use std::path::{Path, PathBuf};
+use wgslice::{SliceSpec, View, spec::SliceItem};
+
+/// Split an array into parts along an axis: NumPy's split
+///
+/// The parts go to files that are numbered from 0: -o part.npy writes part-0.npy, part-1.npy and so on.
+/// Each is written piece by piece, as a slice is.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  wgslice split batch.npy 8 -o part.npy
+  wgslice split data.npy 800,100,100 -o set.npy
+  wgslice split photo.png 3 --axis -1 -o channel.png
+  wgslice split data.npy 4 -o parts.npz#part")]
+pub(crate) struct Split {
+    /// The array
+    #[arg(value_name = "IN")]
+    input: Source,
+    /// The number of parts of equal sizes, or the size of each part
+    #[arg(value_name = "N|N,M,...", allow_hyphen_values = true)]
+    sizes: Sizes,
+    /// The axis; negative ones count from the end
+    #[arg(long, value_name = "AXIS", value_parser = number::<isize>, default_value_t = 0,
+        allow_hyphen_values = true)]
+    axis: isize,
+}
+
+impl Split {
+    pub(crate) fn run(&self, global: &Global, to: &To) -> Result<Outcome, Failure> {
+        if to.is_stdout() {
+            return Err(Failure::usage(
+                "split makes several arrays, and standard output takes one: name a file, as in -o part.npy",
+            ));
+        }
+        let array = literal::stored(&self.input)?;
+        let shape = array.shape();
+        let mut words = job::words(&[&self.input]);
+        if let Some(name) = job::name(&self.input) {
+            words.add("each array", name);
+        }
+        let described = Described::new(&self.input, shape);
+        let view = View::new(shape).map_err(words.refused(&described))?;
+        let rank = shape.len();
+        // The library refuses any other axis.
+        let axis = match self.axis {
+            below if below < 0 => below.checked_add_unsigned(rank).unwrap_or(below),
+            axis => axis,
+        };
+        let axis = usize::try_from(axis).unwrap_or(rank);
+        let sizes = self.sizes(shape.get(axis).copied().unwrap_or(0))?;
+        view.split(&sizes, self.axis)
+            .map_err(words.refused(&described))?;
+        let mut begin = 0;
+        let mut made = Vec::new();
+        for (at, &size) in sizes.iter().enumerate() {
+            let bound = |at: usize| i64::try_from(at).ok();
+            let range = SliceItem::Range {
+                begin: bound(begin),
+                end: bound(begin + size),
+                stride: 1,
+            };
+            let all = SliceItem::Range {
+                begin: None,
+                end: None,
+                stride: 1,
+            };
+            let mut items = vec![all; axis];
+            items.push(range);
+            let spec = SliceSpec::new(items);
+            let numbered = |path: &PathBuf| numbered(path, at, sizes.len());
+            let mut of_part = to.clone();
+            of_part.output = to.output.as_ref().map(numbered);
+            let part = (&self.input, &array);
+            let outcome = slice::in_pieces(global, &of_part, part, &spec, None, Times::default())?;
+            made.push((outcome, of_part));
+            begin += size;
+        }
+        Ok(Outcome::Several(made))
+    }
+
+    /// The sizes of the parts of an axis of this size.
+    fn sizes(&self, axis: usize) -> Result<Vec<usize>, Failure> {
+        match self.sizes.0[..] {
+            [0] | [] => Err(Failure::usage("the number of parts must be at least 1")),
+            [parts] if axis.is_multiple_of(parts) => Ok(vec![axis / parts; parts]),
+            [parts] => Err(Failure::usage(format_args!(
+                "{axis} positions cannot be split into {parts} equal parts: give a size for each part, as \
+                 in {},{}",
+                axis - axis / 2,
+                axis / 2
+            ))),
+            _ => Ok(self.sizes.0.clone()),
+        }
+    }
+}
+
+/// The path of a part: the number stands before the extension, or after the name of an array in the file. All numbers
+/// have as many digits, so that names are in the order of the parts.
+fn numbered(path: &Path, at: usize, count: usize) -> PathBuf {
+    let digits = count.saturating_sub(1).to_string().len();
+    let number = format!("-{at:0digits$}");
+    let source = Source::from(path.as_os_str().to_owned());
+    let (stem, extension) = (path.file_stem(), path.extension());
+    match (stem, extension) {
+        (Some(stem), Some(extension)) if source.path() == path => {
+            let mut name = stem.to_owned();
+            name.push(number);
+            name.push(".");
+            name.push(extension);
+            path.with_file_name(name)
+        }
+        _ => {
+            let mut name = path.as_os_str().to_owned();
+            name.push(number);
+            name.into()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_numbered() {
+        for (path, at, count, expected) in [
+            ("a/part.npy", 0, 3, "a/part-0.npy"),
+            ("part.x.png", 7, 11, "part.x-07.png"),
+            ("x.npz#part", 2, 3, "x.npz#part-2"),
+            ("x.npz#a.b", 2, 3, "x.npz#a.b-2"),
+            ("part", 1, 10, "part-1"),
+        ] {
+            assert_eq!(numbered(Path::new(path), at, count), Path::new(expected));
+        }
+    }
+}

@@ -1,0 +1,672 @@
+//! Command lines that people type: each does what they mean, or says what to type.
+
+use crate::support::{Folder, bytes, devices, read_i32, wgslice};
+use serde_json::json;
+use std::{fs, io::Write};
+use zip::{CompressionMethod, ZipWriter, write::SimpleFileOptions};
+
+const PHOTO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/astronaut.png");
+
+/// Checks that a command is refused, and that its message has all of `named` and none of `without`.
+fn refused(args: &[&str], named: &[&str], without: &[&str]) {
+    let ran = wgslice(args);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    for name in named {
+        assert!(ran.stderr.contains(name), "{name:?} in {}", ran.stderr);
+    }
+    for name in without {
+        assert!(!ran.stderr.contains(name), "{name:?} in {}", ran.stderr);
+    }
+}
+
+/// A small picture whose pixels are 0, 1, 2, …
+fn picture(folder: &Folder, name: &str) -> String {
+    let pixels: Vec<u8> = (0..4 * 5 * 3).collect();
+    let npy = folder.npy("picture.npy", "|u1", &[4, 5, 3], &pixels);
+    let path = folder.path(name);
+    wgslice(&["slice", &npy, "...", "-o", &path]).ok();
+    fs::remove_file(npy).expect("the file");
+    path
+}
+
+fn floats(path: &str, count: usize) -> Vec<f32> {
+    let file = fs::read(path).expect("the output");
+    let begin = file.len() - 4 * count;
+    let values = file[begin..].as_chunks().0.iter();
+    values.map(|&value| f32::from_le_bytes(value)).collect()
+}
+
+#[test]
+fn a_format_changes_without_a_type_or_a_slice() {
+    let folder = Folder::new();
+    let input = folder.arange("in.npy", &[2, 3]);
+    for (operation, output) in [("convert", "out.safetensors"), ("slice", "out.npz")] {
+        let output = folder.path(output);
+        wgslice(&[operation, &input, "-o", &output]).ok();
+        let equal = wgslice(&["compare", &input, &output]).ok();
+        assert!(equal.stdout.starts_with("equal: 2 × 3 int32"), "{equal:?}");
+    }
+    // A conversion without a type is a slice in pieces, as of a file that is larger than memory.
+    let json = wgslice(&["convert", &input, "1", "--json"]).ok().json();
+    assert_eq!(
+        (&json["values"], &json["pieces"]),
+        (&json!([3, 4, 5]), &json!(1))
+    );
+}
+
+/// Results that the format of an input does not hold, in a folder.
+#[test]
+fn results_in_a_folder_have_a_format_that_holds_them() {
+    let folder = Folder::new();
+    let inputs = [picture(&folder, "a.png"), picture(&folder, "b.png")];
+    let to = folder.path("to");
+    let run = |options: &[&str]| {
+        wgslice(
+            &[
+                &["convert", &inputs[0], &inputs[1]],
+                options,
+                &["--to", &to],
+            ]
+            .concat(),
+        )
+    };
+    let ran = run(&[
+        "--as",
+        "float32",
+        "--scale",
+        "1/255",
+        "--transpose",
+        "2,0,1",
+    ])
+    .ok();
+    assert!(
+        ran.stderr
+            .contains("note: the format of the input does not hold"),
+        "{ran:?}"
+    );
+    assert_eq!(ran.stderr.matches("note").count(), 1, "{ran:?}");
+    let info = wgslice(&["info", &format!("{to}/a.npy")]).ok().stdout;
+    assert!(info.contains("3 × 4 × 5  float32"), "{info}");
+    assert_eq!(floats(&format!("{to}/b.npy"), 60)[1], 3.0 * (1.0 / 255.0));
+    // A file in the place of SPEC is an input, and so is the last one of a transpose.
+    run(&[]).ok();
+    assert!(fs::exists(format!("{to}/b.png")).expect("a folder"));
+    let json = wgslice(&["transpose", &inputs[0], &inputs[1], "--to", &to, "--json"]).ok();
+    assert!(
+        json.stdout.contains("a.png") && json.stdout.contains("b.png"),
+        "{json:?}"
+    );
+    // What .npy has no name for.
+    run(&["--as", "bfloat16"]).ok();
+    assert!(fs::exists(format!("{to}/a.safetensors")).expect("a folder"));
+    // The format that is asked for is kept.
+    let kept = run(&["--as", "float32", "--format", "png"]);
+    assert!(
+        kept.code == Some(2) && kept.stderr.contains("--format npy"),
+        "{kept:?}"
+    );
+    // No result replaces another.
+    let npy = folder.path("a.npy");
+    wgslice(&["slice", &inputs[0], "...", "-o", &npy]).ok();
+    let same = wgslice(&["convert", &npy, &inputs[0], "--as", "float32", "--to", &to]);
+    assert!(
+        same.code == Some(2) && same.stderr.contains("two inputs would both become"),
+        "{same:?}"
+    );
+}
+
+#[test]
+fn arrays_are_joined_and_converted() {
+    let folder = Folder::new();
+    let (a, b) = (picture(&folder, "a.png"), folder.path("b.npy"));
+    wgslice(&["slice", &a, "::-1", "-o", &b]).ok();
+    let output = folder.path("out.npy");
+    for device in devices() {
+        let args = [
+            "stack", &a, &b, "--as", "float32", "--scale", "2", "--device", device,
+        ];
+        wgslice(&[&args[..], &["-o", &output]].concat()).ok();
+        let made = floats(&output, 120);
+        assert_eq!((made[1], made[61]), (2.0, 92.0), "{device}");
+        // Each array has its own type.
+        let halves = folder.path("halves.npy");
+        wgslice(&["convert", &b, "--as", "float16", "-o", &halves]).ok();
+        wgslice(&[
+            "concat", &a, &halves, "--as", "float32", "--device", device, "-o", &output,
+        ])
+        .ok();
+        let made = floats(&output, 120);
+        assert_eq!((made[1], made[61]), (1.0, 46.0), "{device}");
+    }
+    refused(
+        &["stack", &a, &folder.arange("in.npy", &[4, 5, 3])],
+        &["holds int32", "holds uint8", "wgslice convert --as uint8"],
+        &[],
+    );
+}
+
+/// The types that NumPy has by default, and all others, to each other.
+#[test]
+fn all_numbers_are_converted() {
+    let folder = Folder::new();
+    let doubles = [-1.5f64, 0.25, 300.7, 2.5].map(f64::to_le_bytes).concat();
+    let doubles = folder.npy("f8.npy", "<f8", &[4], &doubles);
+    let longs = [-1i64, 0, 300, i64::MAX].map(i64::to_le_bytes).concat();
+    let longs = folder.npy("i8.npy", "<i8", &[4], &longs);
+    for (input, dtype, options, expected) in [
+        (
+            &doubles,
+            "float32",
+            &[][..],
+            json!([-1.5, 0.25, 300.7, 2.5]),
+        ),
+        (&doubles, "uint8", &[], json!([0, 0, 255, 2])),
+        (
+            &doubles,
+            "int64",
+            &["--cast", "nearest"],
+            json!([-2, 0, 301, 2]),
+        ),
+        (
+            &doubles,
+            "int64",
+            &["--cast", "numpy"],
+            json!([-1, 0, 300, 2]),
+        ),
+        (
+            &doubles,
+            "int16",
+            &["--scale", "1/2", "--bias", "1"],
+            json!([0, 1, 151, 2]),
+        ),
+        (&longs, "int32", &[], json!([-1, 0, 300, i32::MAX])),
+        (
+            &longs,
+            "uint8",
+            &["--cast", "numpy"],
+            json!([255, 0, 44, 255]),
+        ),
+        (&longs, "uint64", &[], json!([0, 0, 300, i64::MAX])),
+        (
+            &longs,
+            "bool",
+            &["--cast", "numpy"],
+            json!([true, false, true, true]),
+        ),
+        (
+            &longs,
+            "float64",
+            &["--scale", "0.5"],
+            json!([-0.5, 0.0, 150.0, 4_611_686_018_427_387_904.0]),
+        ),
+    ] {
+        let args = ["convert", input, "--as", dtype, "--json"];
+        let json = wgslice(&[&args[..], options].concat()).ok().json();
+        assert_eq!(json["values"], expected, "{input} as {dtype} {options:?}");
+        assert_eq!(json["dtype"], dtype);
+    }
+    let types = [
+        "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
+        "float16", "float32", "float64",
+    ];
+    for from in types {
+        let input = folder.path("from.npy");
+        wgslice(&["convert", "true,false", "--as", from, "-o", &input]).ok();
+        for to in types {
+            let json = wgslice(&["convert", &input, "--as", to, "--json"])
+                .ok()
+                .json();
+            let number =
+                |value: &serde_json::Value| value.as_f64().or(value.as_bool().map(f64::from));
+            let values: Vec<_> = json["values"]
+                .as_array()
+                .expect("values")
+                .iter()
+                .map(number)
+                .collect();
+            assert_eq!(values, [Some(1.0), Some(0.0)], "{from} to {to}");
+        }
+    }
+    // A GPU that cannot promise the bits refuses by name, and auto takes the CPU.
+    for device in devices() {
+        let ran = wgslice(&["convert", &doubles, "--as", "float32", "--device", device]);
+        match *device {
+            "cpu" => assert_eq!(ran.code, Some(0), "{ran:?}"),
+            _ => assert!(
+                ran.code == Some(3) && ran.stderr.contains("float64"),
+                "{ran:?}"
+            ),
+        }
+    }
+    refused(
+        &[
+            "convert", "1", "--as", "int8", "--cast", "numpy", "--scale", "2",
+        ],
+        &["--cast"],
+        &[],
+    );
+    let complex = folder.npy("c8.npy", "<c8", &[1], &[0; 8]);
+    refused(&["convert", &complex, "--as", "float32"], &["complex"], &[]);
+}
+
+#[test]
+fn pictures_are_normalized() {
+    let folder = Folder::new();
+    let input = picture(&folder, "a.png");
+    let output = folder.path("out.npy");
+    wgslice(&["convert", &input, "--normalize", "imagenet", "-o", &output]).ok();
+    let made = floats(&output, 60);
+    let (mean, deviation) = ([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]);
+    for (at, made) in (0u8..).zip(made) {
+        let channel = usize::from(at % 3);
+        let expected = (f64::from(at) / 255.0 - mean[channel]) / deviation[channel];
+        assert!(
+            (f64::from(made) - expected).abs() < 1e-6,
+            "{at}: {made} and {expected}"
+        );
+    }
+    let numbers = folder.arange("in.npy", &[2, 3]);
+    refused(
+        &["convert", &numbers, "--normalize", "imagenet"],
+        &["--normalize is for pictures", "not int32", "--scale"],
+        &[],
+    );
+}
+
+#[test]
+fn a_patch_is_pasted_at_a_place() {
+    let folder = Folder::new();
+    let input = folder.arange("in.npy", &[3, 4]);
+    let patch = folder.npy("patch.npy", "<i4", &[1, 2], &bytes(&[70, 80]));
+    let output = folder.path("out.npy");
+    for device in devices() {
+        let at = |at: &str, more: &[&str]| {
+            let args = ["paste", &input, &patch, "--at", at, "--device", device];
+            wgslice(&[&args[..], &["-o", &output], more].concat())
+        };
+        let ran = at("1,2", &[]).ok();
+        assert_eq!(ran.stderr, "");
+        let expected = vec![0, 1, 2, 3, 4, 5, 70, 80, 8, 9, 10, 11];
+        assert_eq!(read_i32(&output), (vec![3, 4], expected), "{device}");
+        let ran = at("2,3", &[]).ok();
+        assert!(
+            ran.stderr.contains("the box reaches outside and is not written there, which begins at [2, 3] of in.npy (3 × 4)"),
+            "{ran:?}"
+        );
+        assert_eq!(read_i32(&output).1[11], 70, "{device}");
+        at("2,3", &["--out-of-range", "clamp"]).ok();
+        assert_eq!(read_i32(&output).1[10..], [70, 80], "{device}");
+        let ran = at("1", &[]);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+    }
+}
+
+#[test]
+fn arrays_are_split() {
+    let folder = Folder::new();
+    let input = folder.arange("in.npy", &[2, 6]);
+    let part = folder.path("part.npy");
+    wgslice(&["split", &input, "3", "--axis", "-1", "-o", &part]).ok();
+    for (at, expected) in [[0, 1, 6, 7], [2, 3, 8, 9], [4, 5, 10, 11]]
+        .iter()
+        .enumerate()
+    {
+        let made = read_i32(&folder.path(&format!("part-{at}.npy")));
+        assert_eq!(made, (vec![2, 2], expected.to_vec()));
+    }
+    let archive = folder.path("parts.npz#p");
+    wgslice(&["split", &input, "1,5", "--axis", "1", "-o", &archive]).ok();
+    let json = wgslice(&["slice", &format!("{archive}-1"), "1", "--json"])
+        .ok()
+        .json();
+    assert_eq!(json["values"], json!([7, 8, 9, 10, 11]));
+    let shown = wgslice(&["split", &input, "2", "-q"]).ok();
+    assert_eq!(shown.stdout, "[[0 1 2 3 4 5]]\n[[ 6  7  8  9 10 11]]\n");
+    refused(
+        &["split", &input, "4", "--axis", "1"],
+        &["6 positions", "as in 3,3"],
+        &[],
+    );
+    refused(
+        &["split", &input, "1,2", "--axis", "1"],
+        &["[1,2] must add up to 6"],
+        &[],
+    );
+    refused(
+        &["split", &input, "2", "--axis", "7"],
+        &["--axis is 7", "in.npy has 2 dimensions"],
+        &[],
+    );
+    refused(&["split", &input, "0"], &["at least 1"], &[]);
+    refused(
+        &["split", &input, "2", "-o", "-"],
+        &["several arrays", "part.npy"],
+        &[],
+    );
+}
+
+#[test]
+fn values_are_written_where_a_mask_is_true() {
+    let folder = Folder::new();
+    let input = folder.arange("in.npy", &[2, 3]);
+    let mask = folder.npy("mask.npy", "|b1", &[2, 3], &[0, 1, 0, 1, 1, 0]);
+    let output = folder.path("out.npy");
+    for device in devices() {
+        let run = |mask: &str, values: &str| {
+            let args = ["masked-scatter", &input, mask, values, "-o", &output];
+            wgslice(&[&args[..], &["--device", device]].concat())
+        };
+        run(&mask, "70,80,90").ok();
+        assert_eq!(read_i32(&output).1, [0, 70, 2, 80, 90, 5], "{device}");
+        run("false,true", "[[7, 8, 9]]").ok();
+        assert_eq!(read_i32(&output).1, [0, 1, 2, 7, 8, 9], "{device}");
+        let more = run(&mask, "1,2,3,4").ok();
+        assert!(
+            more.stderr
+                .contains("the mask has 3 true elements, but 1,2,3,4 has 4 rows"),
+            "{more:?}"
+        );
+        let fewer = run(&mask, "1,2");
+        assert!(
+            fewer.code == Some(2) && fewer.stderr.contains("give one for each"),
+            "{fewer:?}"
+        );
+    }
+}
+
+/// What Python prints of keys and arrays.
+#[test]
+fn keys_of_python_are_read() {
+    let folder = Folder::new();
+    let input = folder.arange("in.npy", &[3, 4]);
+    for (operation, key, expected) in [
+        ("index", "(1, [0, 2])", json!([4, 6])),
+        (
+            "index",
+            "(array([0, 2]), slice(None, 1, None))",
+            json!([[0], [8]]),
+        ),
+        (
+            "index",
+            "(array([2, 0], dtype=int32), np.array([1, 1]))",
+            json!([9, 1]),
+        ),
+        (
+            "index",
+            "array([True, False, True])",
+            json!([[0, 1, 2, 3], [8, 9, 10, 11]]),
+        ),
+        ("slice", "slice(0, 1)", json!([[0, 1, 2, 3]])),
+        ("slice", "(0, 3)", json!(3)),
+        ("index", "(0, 3)", json!(3)),
+        (
+            "gather",
+            "array([2, 0])",
+            json!([[8, 9, 10, 11], [0, 1, 2, 3]]),
+        ),
+    ] {
+        let json = wgslice(&[operation, &input, key, "--json"]).ok().json();
+        assert_eq!(json["values"], expected, "{operation} {key}");
+    }
+    // Arrays without elements have inner sizes and a type.
+    for (args, shape) in [
+        (
+            &["index", &input, "array([], shape=(0, 2), dtype=int64)"][..],
+            [0, 2, 4].as_slice(),
+        ),
+        (
+            &["where", "array([], shape=(0, 3), dtype=bool)", "1", "0"],
+            &[0, 3],
+        ),
+        (
+            &["slice", "array([], shape=(0, 3), dtype=float32)", ":, 1:"],
+            &[0, 2],
+        ),
+    ] {
+        let json = wgslice(&[args, &["--json"]].concat()).ok().json();
+        assert_eq!(json["output"]["shape"], json!(shape), "{args:?}");
+    }
+    let json = wgslice(&["slice", "array([], shape=(0, 3), dtype=float32)", "--json"])
+        .ok()
+        .json();
+    assert_eq!(json["dtype"], "float32");
+    refused(
+        &["index", &input, "array([1.5])"],
+        &["an index must be an integer"],
+        &[],
+    );
+    refused(
+        &["pad", &input, "-1,0"],
+        &["-1 would remove positions", "wgslice slice"],
+        &[],
+    );
+}
+
+/// Indices of uint64 that int64 does not hold, such as the sentinel of a table of neighbours.
+#[test]
+fn large_unsigned_indices_are_out_of_range() {
+    let folder = Folder::new();
+    let input = folder.arange("in.npy", &[3]);
+    let data = [1, u64::MAX, 2, 1 << 63].map(u64::to_le_bytes).concat();
+    let indices = folder.npy("i.npy", "<u8", &[4], &data);
+    for device in devices() {
+        let run = |policy: &str| {
+            wgslice(&[
+                "gather",
+                &input,
+                &indices,
+                "--out-of-range",
+                policy,
+                "--json",
+                "--device",
+                device,
+            ])
+        };
+        let zero = run("zero").ok();
+        assert_eq!(zero.json()["values"], json!([1, 0, 2, 0]), "{device}");
+        let first = &zero.json()["out_of_range"]["first"];
+        assert_eq!(first["index"], json!([u64::MAX]), "{device}");
+        let says = "i.npy[1] = [18446744073709551615] of in.npy (3)";
+        assert!(zero.stderr.contains(says), "{zero:?}");
+        assert_eq!(
+            run("clamp").ok().json()["values"],
+            json!([1, 2, 2, 2]),
+            "{device}"
+        );
+        let error = run("error");
+        assert!(
+            error.code == Some(2) && error.stderr.contains(says),
+            "{error:?}"
+        );
+    }
+    // A box begins behind the number of its item.
+    let lines = folder.arange("lines.npy", &[2, 3]);
+    let data = [0, u64::MAX].map(u64::to_le_bytes).concat();
+    let begins = folder.npy("begins.npy", "<u8", &[2, 1], &data);
+    let items = folder.npy("items.npy", "|u1", &[2], &[1, 1]);
+    let args = [
+        "crop",
+        &lines,
+        &begins,
+        "--size",
+        "2",
+        "--box-indices",
+        &items,
+        "--json",
+    ];
+    let json = wgslice(&args).ok().json();
+    assert_eq!(json["out_of_range"]["first"]["index"], json!([1, u64::MAX]));
+}
+
+#[test]
+fn archives_are_shown_by_field_and_by_compression() {
+    let folder = Folder::new();
+    let types = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/types.npz");
+    let field = wgslice(&["info", &format!("{types}#aligned#b"), "--json"])
+        .ok()
+        .json();
+    let array = &field["files"][0]["arrays"][0];
+    assert_eq!(
+        (&array["name"], &array["dtype"]),
+        (&json!("aligned#b"), &json!("float64"))
+    );
+    refused(
+        &["info", &format!("{types}#aligned#c")],
+        &["no field named \"c\""],
+        &[],
+    );
+    refused(
+        &["info", &format!("{types}#nothing")],
+        &["no array named \"nothing\""],
+        &["tensor"],
+    );
+
+    // An archive says the method of each member twice: before its data and in the list at the end.
+    let mut archive = ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+    archive.start_file("x.npy", options).expect("a member");
+    let npy = fs::read(folder.arange("x.npy", &[2])).expect("the array");
+    archive.write_all(&npy).expect("the member");
+    let mut packed = archive.finish().expect("the archive").into_inner();
+    packed[8] = 12;
+    let list = packed
+        .windows(4)
+        .position(|start| start == b"PK\x01\x02")
+        .expect("the list");
+    packed[list + 10] = 12;
+    let path = folder.write("bzip2.npz", packed);
+    let says = ["array \"x\" is packed by Bzip2", "numpy.savez"];
+    refused(&["slice", &path, "0"], &says, &["damaged"]);
+    let info = wgslice(&["info", &path, "--json"]).ok().json();
+    let array = &info["files"][0]["arrays"][0];
+    assert!(
+        array["unsupported"].is_string() && array["damaged"].is_null(),
+        "{info}"
+    );
+    assert!(wgslice(&["info", types]).ok().stdout.contains("arrays: "));
+}
+
+/// Messages speak of files, in one notation of shapes, and of nothing that only the library knows.
+#[test]
+fn messages_speak_of_files() {
+    let folder = Folder::new();
+    let a = folder.arange("a.npy", &[3, 4]);
+    let inputs: Vec<String> = (0..5)
+        .map(|at| folder.arange(&format!("p{at}.npy"), &[8, 6]))
+        .collect();
+    let inputs: Vec<&str> = inputs.iter().map(|input| &input[..]).collect();
+    let odd = folder.arange("odd.npy", &[5, 5]);
+    refused(
+        &[&["stack"], &inputs[..], &[&odd[..]]].concat(),
+        &["p1.npy (8 × 6) and 4 more: odd.npy is 5 × 5, but p0.npy is 8 × 6"],
+        &["[8,6]"],
+    );
+    let scalar = folder.arange("scalar.npy", &[]);
+    let library = ["entries", "paddings", "multiples", "params", "has shape"];
+    refused(
+        &["tile", &scalar, "2"],
+        &["scalar.npy has 0 dimensions"],
+        &library,
+    );
+    refused(
+        &["pad", &a, "1"],
+        &["a.npy (3 × 4)", "a.npy has 2 dimensions"],
+        &library,
+    );
+    refused(
+        &["gather", &a, "[[[9]]]", "--batch-dims", "2"],
+        &["a.npy (3 × 4)"],
+        &library,
+    );
+    refused(
+        &["slice", &a, "0, 0, 0"],
+        &["a.npy (3 × 4): the slice indexes 3 dimensions"],
+        &library,
+    );
+    refused(
+        &["slice-update", &a, "0", "1,2"],
+        &["shape 2 cannot be broadcast to 4"],
+        &library,
+    );
+    refused(
+        &["boolean-mask", &a, "true,false"],
+        &["the mask has shape 2, but must have"],
+        &["[2]"],
+    );
+    refused(
+        &["slice", &a, "-o", &folder.path("o.png")],
+        &["PNG holds uint8 or uint16, not int32"],
+        &[],
+    );
+    let flat = picture(&folder, "a.png");
+    refused(
+        &["slice", &flat, "0, 0", "-o", &folder.path("o.png")],
+        &["PNG holds height × width", "not 3; write to .npy"],
+        &["[3]"],
+    );
+}
+
+/// Tips name what was probably meant, and nothing else.
+#[test]
+fn tips_fit() {
+    let folder = Folder::new();
+    let a = folder.arange("a.npy", &[3, 4]);
+    let quotes = "put a slice into quotes";
+    let many = "many inputs need a folder";
+    let commas = "with commas and without spaces, as in 5,1,7";
+    for (args, tip) in [
+        (&["slice", &a, "0", "0"][..], quotes),
+        (&["slice", &a, &a, "0"], many),
+        (&["slice", &a, &a], many),
+        (&["pad", &a, "1", &a], many),
+        (&["gather", &a, "2", "1", "0"], commas),
+        (&["tile", &a, "2", "2"], commas),
+        (&["cat", &a, &a], "did you mean `wgslice concat`?"),
+        (&["flip", &a], "did you mean `wgslice slice IN '::-1'`?"),
+        (&["compre", &a, &a], "did you mean `wgslice compare`?"),
+        (&["help", "gathr"], "did you mean `wgslice gather`?"),
+    ] {
+        let others: Vec<&str> = [quotes, many, commas]
+            .into_iter()
+            .filter(|&other| other != tip)
+            .collect();
+        refused(args, &[tip], &others);
+    }
+    let meant = format!("did you mean `wgslice slice {a} '::2, 1:'`?");
+    refused(&[&a, "::2, 1:"], &[&meant], &[]);
+    refused(
+        &["stack", &a, &a, "--flips", "1"],
+        &["unexpected argument '--flips'"],
+        &[many, quotes],
+    );
+    refused(
+        &["xyzzy"],
+        &["unrecognized subcommand"],
+        &["did you mean", "similar"],
+    );
+}
+
+#[test]
+fn pictures_fit_documentation() {
+    // The help says that a grey picture has one channel, and which formats are read.
+    let folder = Folder::new();
+    let grey = folder.npy("grey.npy", "|u1", &[2, 3], &[0; 6]);
+    let output = folder.path("grey.png");
+    wgslice(&["slice", &grey, "-o", &output]).ok();
+    let info = wgslice(&["info", &output]).ok().stdout;
+    assert!(info.contains("2 × 3 × 1"), "{info}");
+    let files = wgslice(&["help", "files"]).ok().stdout;
+    for said in [
+        "height × width × 1",
+        ".npy, .npz, .png, .jpg and .safetensors",
+        "CMYK",
+    ] {
+        assert!(files.contains(said), "{said} in {files}");
+    }
+    assert!(
+        wgslice(&["info", PHOTO])
+            .ok()
+            .stdout
+            .contains("512 × 512 × 3")
+    );
+}
