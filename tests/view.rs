@@ -343,10 +343,12 @@ fn views_from_strides_are_read_and_written() {
                 reach += stride * (size - 1);
                 lies_between
             }));
-            for device in devices() {
+            // Even few bytes are cut into parts for two threads.
+            let threads = Backend::cpu().with_threads_for_any_work(2);
+            let backends = devices().iter().map(|device| &device.backend);
+            for backend in backends.chain([&threads]) {
                 let upload = |bytes: &[u8], shape: &[usize]| {
-                    wgslice::Tensor::from_bytes(&device.backend, bytes.to_vec(), dtype, shape)
-                        .unwrap()
+                    wgslice::Tensor::from_bytes(backend, bytes.to_vec(), dtype, shape).unwrap()
                 };
                 let from = upload(&values, view.shape());
                 let mut to = upload(&old, view.source_shape());
@@ -355,7 +357,7 @@ fn views_from_strides_are_read_and_written() {
                 assert!(
                     to.bytes().unwrap() == put,
                     "{}: {write} of {view:?}",
-                    device.name
+                    backend.explain(&write)
                 );
             }
         }
