@@ -72,7 +72,8 @@ impl Stopped {
 }
 
 /// What the library names in its errors, and what a user of the command knows instead.
-const WORDS: [(&str, &str); 42] = [
+const WORDS: [(&str, &str); 43] = [
+    ("entry", "item"),
     ("of shape []", "without dimensions"),
     ("the mask has shape", "the mask has shape"),
     (
