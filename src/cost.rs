@@ -148,7 +148,7 @@ impl CostModel {
         opening: 0.05,
     };
 
-    /// [`Self::SOFTWARE`] for a software adapter, otherwise [`Self::HARDWARE`].
+    /// The costs of a software adapter for one, otherwise [`Self::HARDWARE`].
     pub fn of(gpu: &Gpu) -> Self {
         if gpu.is_software() {
             Self::SOFTWARE

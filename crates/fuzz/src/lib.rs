@@ -27,3 +27,7 @@ mod failure;
 #[allow(dead_code, reason = "`files` prints a line at the end by a signal")]
 #[path = "../../../cli/src/print.rs"]
 mod print;
+
+#[allow(dead_code, reason = "`files` and `failure` print sizes and shapes")]
+#[path = "../../../cli/src/units.rs"]
+mod units;
