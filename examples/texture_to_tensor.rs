@@ -65,8 +65,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let left = Texels::new(&overlay)?.slice(&slice![0, ..150, ..230, 0])?;
     mask.write_texture(&left)?;
 
-    let rendered = read_texture(&device, &queue, &frame, 4)?;
-    let masked = read_texture(&device, &queue, &overlay, 1)?;
+    let rendered = common::read_texture(&device, &queue, &frame)?;
+    let masked = common::read_texture(&device, &queue, &overlay)?;
     let values = tensor.to_vec::<u8>()?;
     let mut lit = 0;
     for row in 0..150 {
@@ -152,43 +152,4 @@ fn render(device: &wgpu::Device, queue: &wgpu::Queue) -> wgpu::Texture {
     }
     queue.submit([encoder.finish()]);
     frame
-}
-
-/// Reads the bytes of a texture by wgpu alone: copies rows that are padded to a multiple of 256 bytes, and drops the
-/// padding on the CPU. A texel has `texel` bytes.
-fn read_texture(
-    device: &wgpu::Device,
-    queue: &wgpu::Queue,
-    texture: &wgpu::Texture,
-    texel: u32,
-) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
-    let pitch = (WIDTH * texel).next_multiple_of(wgpu::COPY_BYTES_PER_ROW_ALIGNMENT);
-    let staging = device.create_buffer(&wgpu::BufferDescriptor {
-        label: Some("staging"),
-        size: u64::from(pitch) * u64::from(HEIGHT),
-        usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
-        mapped_at_creation: false,
-    });
-    let mut encoder = device.create_command_encoder(&Default::default());
-    encoder.copy_texture_to_buffer(
-        texture.as_image_copy(),
-        wgpu::TexelCopyBufferInfo {
-            buffer: &staging,
-            layout: wgpu::TexelCopyBufferLayout {
-                offset: 0,
-                bytes_per_row: Some(pitch),
-                rows_per_image: None,
-            },
-        },
-        texture.size(),
-    );
-    queue.submit([encoder.finish()]);
-    staging.map_async(wgpu::MapMode::Read, .., |mapped| {
-        mapped.expect("the copy is mapped");
-    });
-    device.poll(wgpu::PollType::wait_indefinitely())?;
-    let mapped = staging.get_mapped_range(..)?;
-    let rows = mapped.chunks(pitch as usize);
-    let rows = rows.flat_map(|row| &row[..(WIDTH * texel) as usize]);
-    Ok(rows.copied().collect())
 }

@@ -55,3 +55,45 @@ pub(crate) fn bind(
         entries: &entries,
     })
 }
+
+/// Reads the bytes of a texture by wgpu alone: copies rows that are padded to a multiple of 256 bytes, and drops the
+/// padding on the CPU.
+pub(crate) fn read_texture(
+    device: &wgpu::Device,
+    queue: &wgpu::Queue,
+    texture: &wgpu::Texture,
+) -> Result<Vec<u8>, Box<dyn Error>> {
+    let texel = texture.format().block_copy_size(None);
+    let row = texture.width() * texel.ok_or("the format has several planes")?;
+    let pitch = row.next_multiple_of(wgpu::COPY_BYTES_PER_ROW_ALIGNMENT);
+    let staging = device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some("staging"),
+        size: u64::from(pitch) * u64::from(texture.height()),
+        usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
+        mapped_at_creation: false,
+    });
+    let mut encoder = device.create_command_encoder(&Default::default());
+    encoder.copy_texture_to_buffer(
+        texture.as_image_copy(),
+        wgpu::TexelCopyBufferInfo {
+            buffer: &staging,
+            layout: wgpu::TexelCopyBufferLayout {
+                offset: 0,
+                bytes_per_row: Some(pitch),
+                rows_per_image: None,
+            },
+        },
+        texture.size(),
+    );
+    queue.submit([encoder.finish()]);
+    staging.map_async(wgpu::MapMode::Read, .., |mapped| {
+        mapped.expect("the copy is mapped");
+    });
+    device.poll(wgpu::PollType::wait_indefinitely())?;
+    let mapped = staging.get_mapped_range(..)?;
+    let rows = mapped.chunks(pitch as usize);
+    Ok(rows
+        .flat_map(|padded| &padded[..row as usize])
+        .copied()
+        .collect())
+}

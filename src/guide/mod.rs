@@ -11,6 +11,15 @@
 //! | 7. [`browser`](browser/index.html) | a program on WebGPU in a browser |
 //! | 8. [`testing`](testing/index.html) | how code for GPUs is tested on machines without a GPU |
 //!
+//! Complete programs, each with the code that it replaces:
+//!
+//! | instead of | write |
+//! |---|---|
+//! | a shader that turns RGB bytes into planes of `f32` | `examples/rgb_to_planes.rs` |
+//! | a copy of each slice of a tensor to a texture, on the CPU | `examples/tensor_slider.rs` |
+//! | a mask that is read back to select rows of several arrays | `examples/prune_by_mask.rs` |
+//! | a normalised batch of images, by a loop or a pass for each step | `examples/image_batch.rs` |
+//!
 //! Coming from TensorFlow, NumPy, PyTorch …? Find the matching call here. Every example is tested: the pages run on
 //! `Backend::cpu()`, and any other backend gives the same bits.
 //!
@@ -23,6 +32,8 @@
 //! | ONNX: `Slice`, `Gather`, `GatherElements`, `GatherND`, `ScatterElements`, `ScatterND`, `TensorScatter` | [`onnx`] |
 //! | NumPy: `x[…]`, `take`, `take_along_axis`, `add.at` | [`numpy`] |
 //! | PyTorch: `select`, `narrow`, `flip`, `index_select`, `gather`, `scatter_` | [`pytorch`] |
+//! | candle: `narrow`, `permute`, `contiguous`, `index_select`, `gather`, `scatter_add` | [`candle`] |
+//! | image and ort: crops, flips, planes, batches | [`image`] |
 //! | ndarray: `s![]`, `slice`, `select` | [`ndarray`](ndarray/index.html), with the feature of this name |
 //! | StableHLO, XLA and `jax.lax`: `gather` and `scatter` with dimension numbers | [`stablehlo`] |
 //! | WebNN: `slice`, `gather`, `gatherND`, `scatterElements`, `pad`, `where`, … | [`webnn`] |
@@ -39,8 +50,14 @@ pub mod boxes {
 pub mod browser {
     #![doc = include_str!("browser.md")]
 }
+pub mod candle {
+    #![doc = include_str!("candle.md")]
+}
 pub mod conversions {
     #![doc = include_str!("conversions.md")]
+}
+pub mod image {
+    #![doc = include_str!("image.md")]
 }
 pub mod masks {
     #![doc = include_str!("masks.md")]
