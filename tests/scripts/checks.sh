@@ -216,9 +216,9 @@ check_everywhere() {
     local kind status=0
     for kind in Default Tiny Parts; do
         WGSLICE_TEST_ALL=1 WGSLICE_TEST_DEVICES=$kind timed_tests "${all_features[@]}" --test root -- \
-            array_index:: concat:: convert:: crop:: devices:: gather:: gather_elements:: gather_nd:: into_view:: mask:: \
-            onnx_nodes:: pad:: paste:: property:: roll:: scatter_elements:: scatter_nd:: slice:: strided_slice:: \
-            strided_slice_grad:: strided_slice_update:: tile:: view:: xla:: || status=$?
+            array_index:: concat:: convert:: crop:: devices:: gather:: gather_elements:: gather_nd:: index_update:: \
+            into_view:: mask:: onnx_nodes:: pad:: paste:: property:: roll:: scatter_elements:: scatter_nd:: slice:: \
+            strided_slice:: strided_slice_grad:: strided_slice_update:: tile:: view:: xla:: || status=$?
     done
     return "$status"
 }
