@@ -147,6 +147,47 @@ fn a_broken_paragraph_is_found() {
     assert!(broken("```\ntext\n- code\n```\n\n- item\n  more\n- item").is_empty());
 }
 
+/// A command that is one line, so that people can copy it: `bash tests/run readme` runs it.
+const FIRST_COMMAND: &str =
+    "cargo run --release -- slice tests/data/astronaut.png '32:288:2, 400:100:-2' -o flipped.png";
+
+/// The lines of code blocks that are longer than 88 columns, numbered from 1.
+fn wide_code(text: &str) -> Vec<(usize, &str)> {
+    let mut fenced = false;
+    let mut wide = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        if line.trim_start().starts_with("```") {
+            fenced = !fenced;
+        } else if fenced && line.chars().count() > 88 {
+            wide.push((number, line));
+        }
+    }
+    wide
+}
+
+/// A page on GitHub shows 88 columns of code without scrolling.
+#[test]
+fn code_of_the_readme_fits_a_page() {
+    let readme = read("README.md");
+    assert_eq!(readme.matches("```").count() % 2, 0);
+    assert!(readme.contains(&format!("\n{FIRST_COMMAND}\n")));
+    assert!(read("tests/scripts/checks.sh").contains(FIRST_COMMAND.split(" -o ").next().unwrap()));
+    let mut wide = wide_code(&readme);
+    wide.retain(|&(_, line)| line != FIRST_COMMAND);
+    assert!(
+        wide.is_empty(),
+        "README has code beyond 88 columns: {wide:?}"
+    );
+}
+
+#[test]
+fn wide_code_is_found() {
+    let (fits, wide) = ("x".repeat(88), "x".repeat(89));
+    let text = format!("{wide}\n```\n{fits}\n{wide}\n```\n{wide}\n  ```sh\n{wide}\n  ```");
+    let found: Vec<usize> = wide_code(&text).into_iter().map(|(line, _)| line).collect();
+    assert_eq!(found, [4, 8]);
+}
+
 /// The number before each occurrence of `text` in a document.
 fn numbers_before(document: &str, text: &str) -> Vec<u64> {
     let document = document.split_whitespace().collect::<Vec<_>>().join(" ");
