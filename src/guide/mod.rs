@@ -1,12 +1,22 @@
-//! Begin with the tour.
+//! Start with the tour. If you know your task, these links lead to it:
+//!
+//! | task | page |
+//! |---|---|
+//! | crop a batch at random positions; append to a KV cache | [`boxes`] |
+//! | `x[mask]` on the device | [`masks`] |
+//! | record into your own encoder | [the front page](crate#record-into-your-own-encoder) |
+//! | upload once, slice many times | [`views`] |
+//! | normalise images | [`conversions`] |
+//!
+//! All pages, in order:
 //!
 //! | page | shows |
 //! |---|---|
 //! | 1. [`tour`] | the ways to call the crate: host values, tensors, your own encoder, streams |
 //! | 2. [`views`] | how slices, transposes and broadcasts compose before anything is copied |
-//! | 3. [`assembly`] | arrays put together of others, and results that go straight to their places |
-//! | 4. [`masks`] | elements where a mask is true, without reading back how many there are |
-//! | 5. [`conversions`] | numbers converted on the way: pictures to normalised floats, casts, quantised rows |
+//! | 3. [`assembly`] | arrays assembled from other arrays, and results written directly into a larger array |
+//! | 4. [`masks`] | elements where a mask is true, without reading their number back |
+//! | 5. [`conversions`] | numbers converted in the same dispatch: pictures to normalised floats, casts, quantised rows |
 //! | 6. [`texture`](texture/index.html) | from a texture to a tensor and back |
 //! | 7. [`browser`](browser/index.html) | a program on WebGPU in a browser |
 //! | 8. [`testing`](testing/index.html) | how code for GPUs is tested on machines without a GPU |

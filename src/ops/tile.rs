@@ -51,6 +51,7 @@ impl Plan {
     /// # Errors
     ///
     /// [`Error::Argument`] (`axis`); [`Error::ShapeTooLarge`].
+    #[doc(alias = "repeat_interleave")]
     pub fn repeat(
         x: impl IntoView,
         times: usize,
@@ -110,6 +111,7 @@ host_methods! {
     /// # Errors
     ///
     /// As [`Plan::repeat`]; [`Error::Length`]; or an error of the device.
+    #[doc(alias = "repeat_interleave")]
     fn repeat(view x: T, by times: usize, by axis: isize)
         -> made = |dtype| Plan::repeat(x, times, axis, dtype), [x];
 }
@@ -127,5 +129,6 @@ tensor_methods! {
     /// # Errors
     ///
     /// As [`Plan::repeat`], or an error of the device.
+    #[doc(alias = "repeat_interleave")]
     fn repeat(self x, by times: usize, by axis: isize) -> made = |dtype| Plan::repeat(x.layout(), times, axis, dtype), [x];
 }

@@ -33,6 +33,7 @@ impl Tensor {
     /// # Errors
     ///
     /// [`Error::Argument`] for a slice that does not fit the tensor's shape.
+    #[doc(alias("strided_slice", "flip", "reverse", "narrow"))]
     pub fn slice(&self, spec: &SliceSpec) -> Result<Self, Error> {
         Ok(self.of_layout(self.layout.slice(spec)?))
     }
@@ -51,6 +52,7 @@ impl Tensor {
     /// # Errors
     ///
     /// [`Error::Argument`] (`permutation`).
+    #[doc(alias = "permute")]
     pub fn transpose(&self, permutation: &[usize]) -> Result<Self, Error> {
         Ok(self.of_layout(self.layout.transpose(permutation)?))
     }
@@ -60,6 +62,7 @@ impl Tensor {
     /// # Errors
     ///
     /// [`Error::Argument`] (`broadcast`); [`Error::ShapeTooLarge`].
+    #[doc(alias = "expand")]
     pub fn broadcast_to(&self, shape: &[usize]) -> Result<Self, Error> {
         Ok(self.of_layout(self.layout.broadcast_to(shape)?))
     }
@@ -70,6 +73,7 @@ impl Tensor {
     /// # Errors
     ///
     /// An error of the device.
+    #[doc(alias = "ascontiguousarray")]
     pub fn contiguous(&self) -> Result<Self, Error> {
         let (dtype, shape) = (self.dtype, self.shape());
         if self.is_contiguous() {

@@ -135,6 +135,7 @@ impl View {
     /// # Errors
     ///
     /// [`Error::Argument`] unless `permutation` names each dimension exactly once.
+    #[doc(alias = "permute")]
     pub fn transpose(&self, permutation: &[usize]) -> Result<Self, Error> {
         let rank = self.shape.len();
         let mut named = vec![false; rank];
@@ -169,6 +170,7 @@ impl View {
     ///
     /// [`Error::Argument`] if a dimension that is not 1 would change or `shape` has fewer dimensions than the
     /// view; [`Error::ShapeTooLarge`].
+    #[doc(alias = "expand")]
     pub fn broadcast_to(&self, shape: &[usize]) -> Result<Self, Error> {
         shape::elements(shape)?;
         let fits = |(&from, &to): (&usize, &usize)| from == to || from == 1;

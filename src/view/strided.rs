@@ -54,6 +54,7 @@ impl View {
     ///
     /// [`Error::Argument`] (`strides` unless there is one for each dimension; `outside` if the view reaches outside of the
     /// memory); [`Error::ShapeTooLarge`].
+    #[doc(alias = "as_strided")]
     pub fn from_strides(
         shape: &[usize],
         strides: &[isize],
@@ -112,6 +113,7 @@ impl View {
     ///
     /// [`Error::Argument`] (`axis`; `windows` unless the size is from 1 to that of the axis, and the step is 1 or more);
     /// [`Error::ShapeTooLarge`].
+    #[doc(alias("unfold", "sliding_window_view"))]
     pub fn windows(&self, axis: isize, size: usize, step: usize) -> Result<Self, Error> {
         let rank = self.shape.len();
         let d = shape::axis(axis, rank).ok_or_else(|| error::view::axis(axis, rank))?;
