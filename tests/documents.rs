@@ -214,7 +214,7 @@ fn slower_workloads_are_counted() {
     let performance = read("docs/PERFORMANCE.md");
     let row = performance
         .lines()
-        .find_map(|line| line.strip_prefix("| EPYC (model 17), new output |"))
+        .find_map(|line| line.strip_prefix("| EPYC-17, new output |"))
         .unwrap();
     let ratios: Vec<f64> = row
         .split('|')
@@ -226,4 +226,83 @@ fn slower_workloads_are_counted() {
         numbers_before(&read("README.md"), "of the 16 workloads"),
         [slower]
     );
+}
+
+/// Words that people search for, and the methods that they find on docs.rs.
+const SEARCHED: [(&str, &[&str]); 18] = [
+    ("strided_slice", &["slice"]),
+    ("flip", &["slice"]),
+    ("reverse", &["slice"]),
+    ("take", &["gather"]),
+    ("index_select", &["gather"]),
+    ("embedding", &["gather"]),
+    ("take_along_axis", &["gather_elements"]),
+    ("random_crop", &["crop"]),
+    ("dynamic_slice", &["crop"]),
+    ("dynamic_update_slice", &["paste"]),
+    ("kv_cache", &["paste"]),
+    ("append", &["paste"]),
+    ("TensorScatter", &["paste"]),
+    ("argwhere", &["nonzero"]),
+    ("where", &["nonzero", "select"]),
+    ("concatenate", &["concat"]),
+    ("scatter_add", &["tensor_scatter_nd", "scatter_elements"]),
+    ("index_put", &["index_update", "tensor_scatter_nd"]),
+];
+
+/// The name of the method that a line of source declares, and the attribute before it if this is an alias.
+fn declaration<'s>(before: &'s str, line: &'s str) -> Option<(&'s str, Option<&'s str>)> {
+    let line = line.trim_start();
+    let rest = line.strip_prefix("pub fn ").or(line.strip_prefix("fn "))?;
+    let name = rest.split(['(', '<']).next()?;
+    let before = before.trim_start();
+    Some((name, before.starts_with("#[doc(alias").then_some(before)))
+}
+
+#[test]
+fn searches_find_the_methods() {
+    let mut sources = Vec::new();
+    files(&root().join("src"), &[".rs"], &mut sources);
+    let sources = sources.iter().map(|path| fs::read_to_string(path).unwrap());
+    let source = sources.collect::<String>();
+    let lines: Vec<&str> = source.lines().collect();
+    let declared = lines.windows(2);
+    let methods: Vec<_> = declared
+        .filter_map(|two| declaration(two[0], two[1]))
+        .collect();
+    for (word, names) in SEARCHED {
+        for name in names {
+            let quoted = format!("\"{word}\"");
+            let found = methods.iter().filter(|(method, alias)| {
+                method == name && alias.is_some_and(|alias| alias.contains(&quoted))
+            });
+            // On `Backend`, `Tensor` and `Plan`; a slice also on `View`.
+            assert!(
+                found.count() >= 3,
+                "{word} does not find {name} on three types"
+            );
+        }
+    }
+}
+
+/// The front page of the documentation leads to these tasks by one link.
+#[test]
+fn the_front_page_answers_tasks() {
+    let front = read("src/front.md");
+    for (task, link) in [
+        ("crop a batch at random positions", "[`Tensor::crop`]"),
+        ("append to a KV cache", "[`Tensor::paste`]"),
+        ("`x[mask]` on the device", "[`Tensor::boolean_mask`]"),
+        (
+            "a `wgpu` device and buffers of my own",
+            "(#record-into-your-own-encoder)",
+        ),
+        ("upload once and slice many times", "[`Tensor`]"),
+    ] {
+        let row = front
+            .lines()
+            .find(|line| line.starts_with('|') && line.contains(task));
+        assert!(row.is_some_and(|row| row.contains(link)), "{task}: {row:?}");
+    }
+    assert!(front.contains("\n# Record into your own encoder\n"));
 }
