@@ -37,7 +37,7 @@ struct Entry {
     shape: Vec<usize>,
 }
 
-/// A dimension of a view, and positions in it.
+/// The number of a view's dimension, and the positions that are taken along it.
 type Column = (usize, Vec<i64>);
 
 /// What the entries of an expression select.
