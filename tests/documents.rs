@@ -188,44 +188,75 @@ fn wide_code_is_found() {
     assert_eq!(found, [4, 8]);
 }
 
-/// The number before each occurrence of `text` in a document.
-fn numbers_before(document: &str, text: &str) -> Vec<u64> {
-    let document = document.split_whitespace().collect::<Vec<_>>().join(" ");
-    let before = |(at, _): (usize, &str)| {
-        let word = document[..at].trim_end().rsplit(' ').next()?;
-        word.parse().ok()
-    };
-    document.match_indices(text).filter_map(before).collect()
+/// `tests/python/mutants.py` writes the count of faults into one document. No other document repeats it.
+#[test]
+fn the_count_of_faults_is_in_one_document() {
+    let testing = read("docs/TESTING.md");
+    let (_, rest) = testing.split_once("<!-- mutants -->\n").unwrap();
+    let (counts, _) = rest.split_once("<!-- end of mutants -->\n").unwrap();
+    let words: Vec<&str> = counts.split(' ').collect();
+    let [noticed, made] = [words[0], words[2]].map(|word| word.parse::<usize>().unwrap());
+    assert_eq!([words[1], words[3]], ["of", "faults"]);
+    assert!(noticed <= made, "{counts}");
+    let mut documents = Vec::new();
+    files(root(), &[".md"], &mut documents);
+    let text = documents
+        .iter()
+        .map(|path| fs::read_to_string(path).unwrap());
+    let mentions = text.map(|text| text.matches(&format!("of {made} ")).count());
+    assert_eq!(mentions.sum::<usize>(), 1);
 }
 
-/// The counts of small faults that `tests/python/mutants.py` put into the shaders, and of those that were noticed.
+/// tests/vectors/README.md is the only document that counts the golden vectors.
 #[test]
-fn counts_of_faults_are_the_same_everywhere() {
-    let testing = numbers_before(&read("docs/TESTING.md"), "of 190");
-    assert!(!testing.is_empty());
-    let readme = read("README.md");
-    assert_eq!(numbers_before(&readme, "of 190"), testing[..1]);
+fn counts_of_golden_vectors_are_those_of_the_files() {
+    let readme = read("tests/vectors/README.md");
+    let rows = readme.lines().filter_map(|line| {
+        let (file, rest) = line.strip_prefix("| `")?.split_once(".jsonl` | ")?;
+        let count = rest.split(' ').next()?.replace(',', "").parse().ok()?;
+        Some((format!("{file}.jsonl"), count))
+    });
+    let counted: Vec<(String, usize)> = rows.collect();
+    let mut present = Vec::new();
+    files(&root().join("tests/vectors"), &[".jsonl"], &mut present);
+    assert_eq!(counted.len(), present.len(), "{counted:?}");
+    for (file, count) in counted {
+        let cases = read(&format!("tests/vectors/{file}"));
+        assert_eq!(cases.lines().count(), count, "{file}");
+    }
 }
 
-/// README counts the workloads on which another program makes a new array faster, as the table of docs/PERFORMANCE.md
-/// shows them.
-#[test]
-fn slower_workloads_are_counted() {
+/// The ratios of a row in the tables of docs/PERFORMANCE.md. Above 1 wgslice is faster.
+fn ratios(row: &str) -> Vec<f64> {
     let performance = read("docs/PERFORMANCE.md");
     let row = performance
         .lines()
-        .find_map(|line| line.strip_prefix("| EPYC-17, new output |"))
+        .find_map(|line| line.strip_prefix(&format!("| {row} |")))
         .unwrap();
-    let ratios: Vec<f64> = row
-        .split('|')
+    row.split('|')
         .filter_map(|cell| cell.trim().trim_matches('*').parse().ok())
-        .collect();
-    assert_eq!(ratios.len(), 16);
-    let slower = ratios.iter().filter(|&&ratio| ratio < 1.0).count() as u64;
-    assert_eq!(
-        numbers_before(&read("README.md"), "of the 16 workloads"),
-        [slower]
+        .collect()
+}
+
+/// README says how wgslice compares with the fastest other program, as the table of docs/PERFORMANCE.md shows it.
+#[test]
+fn speed_in_the_readme_is_that_of_the_table() {
+    let readme = read("README.md");
+    let new = ratios("EPYC-17, new output");
+    let slower = new.iter().filter(|&&ratio| ratio < 1.0).count();
+    let most = new
+        .iter()
+        .fold(1.0, |most: f64, ratio| most.max(1.0 / ratio));
+    let words = readme.split_whitespace().collect::<Vec<_>>().join(" ");
+    let claim = format!(
+        "on {slower} of the {} workloads, by up to {most:.1} times",
+        new.len()
     );
+    assert!(words.contains(&claim), "README lacks: {claim}");
+    let tensors = ratios("EPYC-17, new tensor");
+    assert!(tensors.iter().all(|&ratio| ratio > 1.0), "{tensors:?}");
+    let claim = format!("the fastest on all {} workloads", tensors.len());
+    assert!(words.contains(&claim), "README lacks: {claim}");
 }
 
 /// Words that people search for, and the methods that they find on docs.rs.
@@ -285,24 +316,20 @@ fn searches_find_the_methods() {
     }
 }
 
-/// The front page of the documentation leads to these tasks by one link.
+/// The front page of the documentation leads to each task of the table in docs/DEVELOPING.md by one link.
 #[test]
 fn the_front_page_answers_tasks() {
-    let front = read("src/front.md");
-    for (task, link) in [
-        ("crop a batch at random positions", "[`Tensor::crop`]"),
-        ("append to a KV cache", "[`Tensor::paste`]"),
-        ("`x[mask]` on the device", "[`Tensor::boolean_mask`]"),
-        (
-            "a `wgpu` device and buffers of my own",
-            "(#record-into-your-own-encoder)",
-        ),
-        ("upload once and slice many times", "[`Tensor`]"),
-    ] {
-        let row = front
+    let (front, developing) = (read("src/front.md"), read("docs/DEVELOPING.md"));
+    let (_, table) = developing.split_once("## Documentation by task\n").unwrap();
+    let rows = table.lines().filter(|line| line.starts_with("| "));
+    let rows: Vec<Vec<&str>> = rows.map(|row| row.split(" | ").collect()).collect();
+    assert!(rows.len() > 5, "{rows:?}");
+    for row in &rows[1..] {
+        let (task, link) = (row[0].trim_start_matches("| "), format!("[{}]", row[1]));
+        let mut answers = front
             .lines()
-            .find(|line| line.starts_with('|') && line.contains(task));
-        assert!(row.is_some_and(|row| row.contains(link)), "{task}: {row:?}");
+            .filter(|line| line.starts_with('|') && line.contains(task));
+        assert!(answers.any(|row| row.contains(&link)), "{task}: {link}");
     }
     assert!(front.contains("\n# Record into your own encoder\n"));
 }

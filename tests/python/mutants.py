@@ -291,7 +291,7 @@ def report(made, names, known):
 
 
 def write(totals, seed):
-        """Writes the counts of a whole run into docs/TESTING.md, the only document that has them."""
+    """Writes the counts of a whole run into docs/TESTING.md, the only document that has them."""
     before, rest = RESULTS.read_text().split(BEGIN)
     _, after = rest.split(END)
     counts = (

@@ -3,7 +3,7 @@
 import { Device, Live } from './pkg/wgslice_web.js';
 
 export const devices = {
-    // Each has `device`, the library's; `name`, such as WebGPU; `label`, which also names the adapter; and `shows`: whether
+  // Each has `device`, the library's; `name`, such as WebGPU; `label`, which also names the adapter; and `shows`: whether
   // frames can stay on it.
   all: [],
   chosen: null,
@@ -28,7 +28,7 @@ async function described() {
   const info = adapter?.info;
   const words = info?.description || [info?.vendor, info?.architecture].filter(Boolean).join(' ');
   const marked = info?.isFallbackAdapter ?? adapter?.isFallbackAdapter ?? false;
-    const name = marked || SOFTWARE.test(words) ? 'WebGPU (software)' : 'WebGPU';
+  const name = marked || SOFTWARE.test(words) ? 'WebGPU (software)' : 'WebGPU';
   return { name, label: `WebGPU · ${words || 'adapter without a name'}`, shows: !marked };
 }
 
@@ -44,10 +44,10 @@ export async function openGpu() {
   if (devices.why) return;
   try {
     const device = await Device.webgpu();
-        devices.all.unshift({ device, ...await described() });
+    devices.all.unshift({ device, ...await described() });
     [devices.chosen] = devices.all;
   } catch (error) {
-        devices.why = `The browser has WebGPU, but it cannot be used: ${error.message}`;
+    devices.why = `The browser has WebGPU, but it cannot be used: ${error.message}`;
   }
 }
 

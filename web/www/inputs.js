@@ -16,7 +16,7 @@ async function open(file, large = false) {
     $('source-note').textContent = [`${source.name}${source.note ? `, ${source.note}` : ''}`, 'it stays on this machine.'].join('; ');
     $('source-note').classList.remove('bad');
   } catch (error) {
-        $('source-note').textContent = `${file.name || 'The pasted file'} is not a readable picture or .npy file: ${error.message}`;
+    $('source-note').textContent = `${file.name || 'The pasted file'} is not a readable picture or .npy file: ${error.message}`;
     $('source-note').classList.add('bad');
   }
 }

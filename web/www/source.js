@@ -31,7 +31,7 @@ class Source extends EventTarget {
   #users = 0;
   #retired = [];
 
-    // Opens an address or a file, and tells of the change. It stays as it was if that fails. `large` enlarges a picture to
+  // Opens an address or a file, and tells of the change. It stays as it was if that fails. `large` enlarges a picture to
   // LONGEST × LONGEST pixels.
   async open(file, large = false) {
     const asked = ++this.#asked;
@@ -84,7 +84,7 @@ class Source extends EventTarget {
     this.note = note;
   }
 
-    async #picture(blob, large) {
+  async #picture(blob, large) {
     // The values in the file, not converted to the colours of the screen.
     const options = { colorSpaceConversion: 'none', premultiplyAlpha: 'none' };
     if (large) Object.assign(options, { resizeWidth: LONGEST, resizeHeight: LONGEST });
