@@ -32,6 +32,7 @@ mod backend;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 mod tensor;
+mod view;
 
 mod ops;
 
@@ -63,7 +64,6 @@ pub mod spec;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod stream;
 mod text;
-mod view;
 mod walk;
 mod wide;
 

@@ -2,7 +2,7 @@
 
 use crate::{
     Error, error, error::InvalidIndex, moves::Move, moves::Operation, ops::mask::Found,
-    options::OutOfRange, shape::coordinates, text::Shape,
+    options::OutOfRange, shape::unravel, text::Shape,
 };
 
 /// How many tuples the CPU or a device found out of range, and which was the first.
@@ -150,7 +150,7 @@ impl Move {
         };
         let first = missing.first.map(|number| InvalidIndex {
             tuple: number,
-            position: coordinates(number, tuples.shape),
+            position: unravel(number, tuples.shape),
             index: tuple(number).into_iter().take(length).collect(),
         });
         let count = match self.walk {

@@ -1,13 +1,14 @@
 //! [`Tensor`]: values on a backend's device.
 
+// rustdoc lists methods in this order: constructors, then views.
 #[cfg(feature = "gpu")]
 mod buffer;
-#[cfg(feature = "gpu")]
-mod texture;
+mod view;
 
 mod run;
 mod shape;
-mod view;
+#[cfg(feature = "gpu")]
+mod texture;
 
 use crate::{
     Array, Backend, DType, Element, Error, Plan, SliceSpec, View, cpu::Dest, error,

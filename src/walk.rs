@@ -778,7 +778,7 @@ impl fmt::Display for Walk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{SliceSpec, shape::coordinates};
+    use crate::{SliceSpec, shape::unravel};
 
     /// Where each byte of the destination comes from, in the order of the walk. `None` if its position lies outside of
     /// a coordinate. Bytes of a scatter that lie outside are left out.
@@ -786,7 +786,7 @@ mod tests {
         let sizes: Vec<_> = walk.dims.iter().map(|dim| dim.size).collect();
         let mut all = Vec::new();
         for number in 0..walk.units() {
-            let digits = coordinates(number, &sizes);
+            let digits = unravel(number, &sizes);
             let (mut from, mut to, mut tuple) = (walk.from, walk.to, walk.tuple);
             for (dim, &digit) in walk.dims.iter().zip(&digits) {
                 from += dim.from * digit.cast_signed();

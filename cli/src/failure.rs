@@ -72,14 +72,10 @@ impl Stopped {
 }
 
 /// What the library names in its errors, and what a user of the command knows instead.
-const WORDS: [(&str, &str); 43] = [
+const WORDS: [(&str, &str); 42] = [
     ("entry", "item"),
     ("of shape []", "without dimensions"),
     ("the mask has shape", "the mask has shape"),
-    (
-        ", which must be that of the dimensions of",
-        ", but must have the dimensions of",
-    ),
     ("1 axes", "1 axis"),
     ("has shape", "is"),
     ("multiples has", "N,... has"),

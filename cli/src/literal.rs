@@ -157,12 +157,12 @@ impl Literal {
             bytes.extend(number.bytes(dtype).ok_or_else(|| {
                 let (text, dtype) = (&self.text, dtype.name());
                 Failure::usage(format_args!(
-                    "{text} is no array of {dtype}: a value does not fit"
+                    "{text} is not an array of {dtype}: a value does not fit"
                 ))
             })?);
         }
         Array::new(dtype, self.shape.clone(), bytes)
-            .ok_or_else(|| Failure::usage(format_args!("{} is no array", self.text)))
+            .ok_or_else(|| Failure::usage(format_args!("{} is not an array", self.text)))
     }
 }
 

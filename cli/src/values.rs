@@ -252,9 +252,11 @@ impl Float {
 
     /// `exact` is a number of a short type, and `rounded` rounds to that type.
     fn short(exact: f64, rounded: impl Fn(f64) -> f64) -> Self {
-        const MOST: usize = 9;
+        const MOST_DIGITS: usize = 9;
         let digits = |digits| format!("{exact:.digits$e}").parse().unwrap_or(exact);
-        let short = (0..MOST).map(digits).find(|&short| rounded(short) == exact);
+        let short = (0..MOST_DIGITS)
+            .map(digits)
+            .find(|&short| rounded(short) == exact);
         let short = short.unwrap_or(exact);
         Self { exact, short }
     }

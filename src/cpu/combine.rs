@@ -24,7 +24,7 @@ use std::{
 const AHEAD: usize = 8;
 const AHEAD_BYTES: usize = 512;
 /// Slices of fewer bytes are not read ahead.
-const SHORT: usize = 32;
+const FETCHED_FROM: usize = 32;
 
 /// One thread's share of a scatter: a part of the destination, `dest`, and all rows, of which the thread combines only
 /// those whose slice lies in `dest`.
@@ -44,7 +44,7 @@ impl Share<'_> {
     #[inline(always)]
     fn each(self, mut each: impl FnMut(&mut [u8], usize)) {
         // Of short slices, the processor itself reads several at once.
-        let ahead = if self.slice < SHORT {
+        let ahead = if self.slice < FETCHED_FROM {
             usize::MAX
         } else {
             AHEAD

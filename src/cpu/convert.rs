@@ -33,7 +33,7 @@ use crate::{
 const LARGEST: usize = 1 << 18;
 
 /// A block walks its longer dimension in lines if the shorter one has fewer positions than this.
-const SHORT: usize = 16;
+const SHORT_SIDE: usize = 16;
 
 /// The most tables that neighbours take in turn for each to have a line of its own, and the elements of the result that are
 /// made of such lines at once, while they stay in the cache.
@@ -491,7 +491,7 @@ impl<'a> Nest<'a> {
     /// one.
     fn write_block(&self, from: usize, [rows, columns]: [Axis; 2], begin: usize, dest: &mut [u8]) {
         let bytes = self.bytes;
-        if columns.size < SHORT && columns.size < rows.size {
+        if columns.size < SHORT_SIDE && columns.size < rows.size {
             if [rows, columns]
                 .iter()
                 .any(|axis| axis.high - axis.low < axis.size)

@@ -20,7 +20,7 @@ use crate::{
 
 /// The number of groups in a block. At the end of a block the processor waits for the reads in flight. A block has far
 /// more groups than there can be reads in flight, so that the wait is a small part of the time.
-const BLOCK: usize = 1024;
+const BLOCK_GROUPS: usize = 1024;
 /// While a group is copied, the processor is told to read a group that comes later: this many groups later, or fewer if they
 /// have more bytes than this in all.
 const AHEAD_GROUPS: usize = 16;
@@ -152,7 +152,7 @@ impl<'a> Group<'a> {
         let (mut group, mut skip) = (first / self.bytes, first % self.bytes);
         // A group that begins in an earlier part of the result is counted there.
         let counted = first.div_ceil(self.bytes);
-        let of_block = (dest.together() / self.bytes).clamp(1, BLOCK);
+        let of_block = (dest.together() / self.bytes).clamp(1, BLOCK_GROUPS);
         let mut found = Found::default();
         let mut few = [NOWHERE; FEW];
         while dest.len() > 0 {

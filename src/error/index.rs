@@ -36,7 +36,7 @@ pub(crate) fn mask_shape(item: usize, mask: &[usize], axis: usize, sizes: &[usiz
 pub(crate) fn array_shapes(item: usize, found: &[usize], before: &[usize]) -> Error {
     argument!(
         "array_shapes",
-        "entry {item} selects positions of shape {}, which cannot be broadcast with {}, the shape of those before: \
+        "entry {item} selects positions of shape {}, which cannot be broadcast with {}, the shape of the entries before it: \
          counted from the last, sizes must be equal or 1; an outer expression takes all combinations",
         Shape(found),
         Shape(before)

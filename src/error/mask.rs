@@ -15,7 +15,7 @@ pub(crate) fn axis(axis: isize, rank: usize) -> Error {
 pub(crate) fn capacity(count: usize, capacity: usize) -> Error {
     argument!(
         "mask_capacity",
-        "the mask has {count} true elements, but there is room for {capacity}: \
+        "the mask has {count} true elements, but the capacity is {capacity}: \
          ask for a larger capacity, or use the first {capacity}"
     )
 }
@@ -28,7 +28,7 @@ pub(crate) fn count(count: usize, values: usize) -> Error {
     )
 }
 
-/// Fails if arrays of this type are no masks.
+/// Fails if arrays of this type cannot be masks.
 pub(crate) fn check(found: DType) -> Result<(), Error> {
     match found {
         DType::Bool | DType::U8 => Ok(()),
@@ -78,7 +78,7 @@ pub(crate) fn scalar() -> Error {
 pub(crate) fn shape(mask: &[usize], x: &[usize], axis: usize) -> Error {
     argument!(
         "mask_shape",
-        "the mask has shape {}, which must be that of the dimensions of x {} from dimension {axis} on",
+        "the mask has shape {}, but must have the dimensions of x {} from dimension {axis} on",
         Shape(mask),
         Shape(x)
     )
@@ -89,7 +89,7 @@ pub(crate) fn values(values: &[usize], x: &[usize], mask: usize) -> Error {
     argument!(
         "mask_values",
         "values of shape {} replace slices of x {} that a mask of {mask} dimensions selects: \
-         they must have one dimension more than a slice, and its shape behind that",
+         they must have one dimension more than a slice, and then its shape",
         Shape(values),
         Shape(x)
     )

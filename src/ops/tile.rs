@@ -32,7 +32,7 @@ impl Plan {
         let x = x.into_view()?;
         let (found, rank) = (multiples.len(), x.shape.len());
         if found != rank {
-            return Err(error::assembly::entries("multiples", found, rank));
+            return Err(error::assembly::wrong_entry_count("multiples", found, rank));
         }
         // Each dimension has its copies as an outer dimension, along which the source does not move.
         let mut walked = x.clone();

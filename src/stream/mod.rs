@@ -176,7 +176,7 @@ impl Stream<'_> {
         fetch: impl FnMut(Range<usize>) -> Result<B, E>,
         sink: impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<Streamed, E> {
-        let mut run = Run {
+        let mut run = Streaming {
             fetch,
             sink,
             buffer: Vec::new(),
@@ -238,7 +238,7 @@ impl<E> From<Error> for Stop<E> {
     }
 }
 
-struct Run<F, S> {
+struct Streaming<F, S> {
     fetch: F,
     sink: S,
     /// The memory that the CPU writes the result of each piece to. As large as the largest result so far.
@@ -246,7 +246,7 @@ struct Run<F, S> {
     streamed: Streamed,
 }
 
-impl<F, S, B, E> Run<F, S>
+impl<F, S, B, E> Streaming<F, S>
 where
     F: FnMut(Range<usize>) -> Result<B, E>,
     S: FnMut(&[u8]) -> Result<(), E>,

@@ -4,17 +4,6 @@ use super::Tensor;
 use crate::{Error, Plan, SliceSpec, View, cpu::Dest};
 
 impl Tensor {
-    /// Which elements of its memory the tensor has, as offset, shape and strides. A plan that is made for this view reads
-    /// the tensor where it is: see [`Tensor::run`].
-    pub fn layout(&self) -> &View {
-        &self.layout
-    }
-
-    /// Whether the tensor is all of its memory, in row-major order.
-    pub fn is_contiguous(&self) -> bool {
-        self.layout.is_whole() || self.layout.is_all()
-    }
-
     /// A slice of this tensor. Nothing is copied: the slice shares the memory.
     ///
     /// While the slice lives, all of this memory is kept, and the next change of this tensor in place copies it first. Call
@@ -99,5 +88,16 @@ impl Tensor {
             layout,
             ..self.clone()
         }
+    }
+
+    /// The elements of its memory that the tensor has, as offset, shape and strides. A plan that is made for this view reads
+    /// the tensor where it is: see [`Tensor::run`].
+    pub fn layout(&self) -> &View {
+        &self.layout
+    }
+
+    /// Returns whether the tensor is all of its memory, in row-major order.
+    pub fn is_contiguous(&self) -> bool {
+        self.layout.is_whole() || self.layout.is_all()
     }
 }

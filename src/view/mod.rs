@@ -15,9 +15,6 @@
 //! Nothing overflows: a stride is kept only where it connects two existing elements, and the distance between existing
 //! elements is less than the size of the source.
 
-mod select;
-pub(crate) mod strided;
-
 use crate::{Error, error, shape};
 
 /// A strided selection of a row-major array, not copied yet.
@@ -216,3 +213,7 @@ impl View {
         }
     }
 }
+
+// rustdoc lists methods in the order of the source: `View::new` comes first.
+mod select;
+pub(crate) mod strided;

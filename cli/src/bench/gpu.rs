@@ -142,7 +142,7 @@ fn only(tensor: &Tensor) -> Result<&Buffer, Problem> {
     match tensor.buffers()? {
         [buffer] => Ok(buffer),
         buffers => Err(Problem::other(format_args!(
-            "a tensor lies in {} buffers on this device: choose a smaller workload",
+            "a tensor needs {} buffers on this device: choose a smaller workload",
             buffers.len()
         ))),
     }

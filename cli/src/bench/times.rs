@@ -124,7 +124,7 @@ pub(crate) fn in_turn(
     const WARM_UP: usize = 2;
     /// A time beside which neither a reading of the clock counts, nor what other work has left in caches.
     const LONG: Duration = Duration::from_millis(1);
-    const MOST: u128 = 1000;
+    const MOST_CALLS: u128 = 1000;
     let mut all: BTreeMap<Quantity, Vec<f64>> = BTreeMap::new();
     let mut runs: Vec<_> = runs.into_iter().map(|(of, run)| (of, run, 1)).collect();
     for round in 0..WARM_UP + reps {
@@ -146,7 +146,7 @@ pub(crate) fn in_turn(
                 0 => {}
                 1 => {
                     let fit = LONG.as_nanos() / time.as_nanos().max(1);
-                    *at_once = usize::try_from(fit.clamp(1, MOST)).unwrap_or(1);
+                    *at_once = usize::try_from(fit.clamp(1, MOST_CALLS)).unwrap_or(1);
                 }
                 _ => note(*of),
             }

@@ -418,7 +418,7 @@ impl Writer {
                 }
                 Some(Format::Jpg) => {
                     return Err(Problem::invalid(format!(
-                        ".jpg is read, but not written; {WRITTEN}"
+                        ".jpg is read, but not written; {CAN_BE_WRITTEN}"
                     )));
                 }
                 None if path.is_dir() => {
@@ -426,7 +426,7 @@ impl Writer {
                         "it is a folder; give it by --to, or name a file in it",
                     ));
                 }
-                None => return Err(unknown_extension(&extension, WRITTEN)),
+                None => return Err(unknown_extension(&extension, CAN_BE_WRITTEN)),
             };
             Ok((file, len))
         };
@@ -490,7 +490,7 @@ macro_rules! written_formats {
 pub(crate) const READ_FORMATS: &str = read_formats!();
 pub(crate) const WRITTEN_FORMATS: &str = written_formats!();
 const READ: &str = concat!(read_formats!(), " can be read");
-const WRITTEN: &str = concat!(written_formats!(), " can be written");
+const CAN_BE_WRITTEN: &str = concat!(written_formats!(), " can be written");
 
 impl Format {
     /// The format of this extension or name.
@@ -626,7 +626,7 @@ fn unknown_extension(extension: &str, rule: &str) -> Problem {
     Problem::invalid(match extension {
         "" => format!("the name has no extension to tell the format; {rule}"),
         "zarr" => "Zarr stores are for wgslice-scale, as in `wgslice-scale slice x.zarr SPEC y.zarr`".into(),
-        "tif" | "tiff" | "webp" | "bmp" | "gif" | "heic" | "avif" if rule == WRITTEN => {
+        "tif" | "tiff" | "webp" | "bmp" | "gif" | "heic" | "avif" if rule == CAN_BE_WRITTEN => {
             format!("pictures are written as .png; write one and convert it, as by `magick x.png x.{extension}`")
         }
         "tif" | "tiff" | "webp" | "bmp" | "gif" | "heic" | "avif" => format!(

@@ -351,7 +351,7 @@ impl Unfinished {
             && before.as_ref().map(state) != fs::metadata(&self.path).ok().as_ref().map(state)
         {
             return Err(Problem::invalid(
-                "another program changed the file meanwhile; run the command again",
+                "another program changed the file during the run; run the command again",
             ));
         }
         if let Some(replaced) = &self.replaced {

@@ -299,10 +299,10 @@ fn damaged_tensors(tensors: &BTreeMap<String, Tensor>, there: u64) -> BTreeMap<S
         let why = if from != end || to < from {
             Some("it does not begin where the one before it ends".into())
         } else if len.is_some_and(|len| len != Some(to - from)) {
-            Some("its length is not that of its shape".into())
+            Some("its length does not fit its shape".into())
         } else if to > there {
             Some(format!(
-                "it ends at byte {to} of the data, of which {there} are there: the file is cut short"
+                "it ends at byte {to} of the data, but the file has only {there}: it is cut short"
             ))
         } else {
             None
@@ -332,7 +332,7 @@ impl<'de> Visitor<'de> for Tensors {
         let (mut tensors, mut metadata) = (BTreeMap::new(), None);
         while let Some(name) = header.next_key::<String>()? {
             if tensors.contains_key(&name) || metadata.is_some() && name == METADATA {
-                let problem = format!("the name {} stands in it twice", quoted(&name));
+                let problem = format!("it has the name {} twice", quoted(&name));
                 return Err(M::Error::custom(problem));
             }
             if name == METADATA {

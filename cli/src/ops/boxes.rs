@@ -134,8 +134,8 @@ pub(super) fn crop<'a>(
         _ => job,
     };
     let job = boxed(job).calling(
-        "box_indices that say of which item each box is",
-        "--box-indices that say of which item each box is, or --at for a single item such as a picture",
+        "box_indices with the item of each box",
+        "--box-indices with the item of each box, or --at for a single item such as a picture",
     );
     Ok(converting(job, wanted))
 }
@@ -269,8 +269,8 @@ pub(super) fn paste<'a>(
     });
     let job = job.by(begins, "boxes reach outside and were not written there");
     let job = job.calling(
-        "box_indices that say of which item each box is",
-        "--box-indices that say of which item each box is, or --at for a single item such as a picture",
+        "box_indices with the item of each box",
+        "--box-indices with the item of each box, or --at for a single item such as a picture",
     );
     let names = [
         ("patches", job::name(arrays[1])),

@@ -20,14 +20,14 @@ const USUAL: usize = 1 << 20;
 const IN_FLIGHT: usize = 8;
 
 /// The most rows of a batch: DataFusion's default.
-const MOST: usize = 8192;
+const MOST_ROWS: usize = 8192;
 
 /// Returns the memory for a batch in bytes. `task` is the memory of a task in bytes, or `None` if it is not known.
 pub(super) fn memory_of(task: Option<usize>) -> usize {
     task.map_or(USUAL, |task| (task / IN_FLIGHT).clamp(1, USUAL))
 }
 
-/// Returns the number of rows of a batch. It is the largest up to [`MOST`] with which no step of the query makes a
+/// Returns the number of rows of a batch. It is the largest up to [`MOST_ROWS`] with which no step of the query makes a
 /// batch that is estimated at more than `memory` bytes, but 1 if a single row is estimated at more.
 pub(super) fn rows(plan: &LogicalPlan, memory: usize) -> Result<usize> {
     let mut widest = 1;
@@ -35,7 +35,7 @@ pub(super) fn rows(plan: &LogicalPlan, memory: usize) -> Result<usize> {
         widest = widest.max(row(step.schema().fields()));
         Ok(TreeNodeRecursion::Continue)
     })?;
-    Ok((memory / widest).clamp(1, MOST))
+    Ok((memory / widest).clamp(1, MOST_ROWS))
 }
 
 /// Estimates the size of a row in bytes. Values of unknown size, such as texts, count as 32 bytes.

@@ -2,7 +2,7 @@
 
 use super::{
     copy::{Dim, copy_box},
-    walk::{self, Walk},
+    walk::{self, AxisWalk},
 };
 use crate::zarr::{
     Error, Reader, Source,
@@ -104,7 +104,7 @@ pub(super) fn read_box(
     let (from, to) = (strides(source.chunk()), strides(&shape));
     let dims = (0..shape.len()).zip(source.chunk());
     let segments: Vec<_> = dims
-        .map(|(dim, &chunk)| Walk::whole(dim).segments(ranges, chunk))
+        .map(|(dim, &chunk)| AxisWalk::whole(dim).segments(ranges, chunk))
         .collect();
     walk::product(&segments, |segments| {
         let at: Vec<usize> = segments.iter().map(|segment| segment.chunk).collect();

@@ -169,7 +169,7 @@ pub struct Job {
 }
 
 /// The name of the attribute that says how a result was made.
-pub(super) const ATTRIBUTE: &str = "wgslice";
+pub(super) const PROVENANCE_ATTRIBUTE: &str = "wgslice";
 
 /// Returns the attributes of a result, which say how it was made.
 pub(super) fn attributes(
@@ -180,7 +180,7 @@ pub(super) fn attributes(
     let made = json!({
         "operation": operation, "source": source, "source_fingerprint": fingerprint
     });
-    Map::from_iter([(ATTRIBUTE.to_owned(), made)])
+    Map::from_iter([(PROVENANCE_ATTRIBUTE.to_owned(), made)])
 }
 
 /// How the tasks of a job run. The result does not depend on these settings.

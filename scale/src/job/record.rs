@@ -14,7 +14,7 @@
 
 #[cfg(feature = "cluster")]
 use super::tasks;
-use super::{How, Job, Order, Prepared, order::ATTRIBUTE};
+use super::{How, Job, Order, Prepared, order::PROVENANCE_ATTRIBUTE};
 use crate::zarr::{Error, JOB_FOLDER, JOB_RECORD, Piece, Place, Unread, coordinates, place};
 use serde_json::Value;
 use std::{
@@ -110,7 +110,7 @@ impl Record {
             if metadata["node_type"] != "array" {
                 return Ok(Found::Foreign);
             }
-            let made = &metadata["attributes"][ATTRIBUTE];
+            let made = &metadata["attributes"][PROVENANCE_ATTRIBUTE];
             return Ok(Found::Other(match made {
                 Value::Null => "an array that wgslice has not made".to_owned(),
                 made => format!("the result of another job, {made} with {}", form(&metadata)),
@@ -122,7 +122,7 @@ impl Record {
                 Some(id) if same => Found::Begun(id.to_owned()),
                 _ => Found::Other(format!(
                     "the unfinished result of another job, {} with {}",
-                    record["job"]["metadata"]["attributes"][ATTRIBUTE],
+                    record["job"]["metadata"]["attributes"][PROVENANCE_ATTRIBUTE],
                     form(&record["job"]["metadata"])
                 )),
             });

@@ -4,7 +4,7 @@ use super::{
     device::Device,
     expression::Expression,
     tiles::{Side, Tiles},
-    walk::{self, Part, Run, Segment, Walk},
+    walk::{self, AxisWalk, Part, Run, Segment},
 };
 use crate::zarr::{
     Cache, Chunk, Error, Need, Reader, Source, Target, Tile, coordinates, product, strides,
@@ -19,7 +19,7 @@ use wgslice::{
 /// the result. A task reads only chunks that have elements of its shard, and decodes one at a time.
 #[derive(Debug)]
 pub(super) struct Slice {
-    walks: Vec<Walk>,
+    walks: Vec<AxisWalk>,
     /// The box of the result that the slice makes.
     place: Vec<Range<usize>>,
     /// The dimensions of the source in the order in which the result has them, those that it has not first.
@@ -32,7 +32,7 @@ pub(super) struct Slice {
 struct Met {
     /// What it reads in each chunk that it meets, in each dimension.
     parts: Vec<Vec<Part>>,
-    /// The numbers of [`Walk::readers_of_list`] in each dimension.
+    /// The numbers of [`AxisWalk::readers_of_list`] in each dimension.
     listed: Vec<HashMap<usize, usize>>,
 }
 
@@ -68,7 +68,7 @@ impl Slice {
         converted.unwrap_or_else(|| source.dtype())
     }
 
-    pub(super) fn walks(&self) -> &[Walk] {
+    pub(super) fn walks(&self) -> &[AxisWalk] {
         &self.walks
     }
 
@@ -101,7 +101,7 @@ impl Slice {
     }
 
     /// Returns the number of shards that need the chunk in which `parts` lie. `within` is what the slice makes of one of
-    /// these shards. `listed` are the numbers of [`Walk::readers_of_list`] in each dimension.
+    /// these shards. `listed` are the numbers of [`AxisWalk::readers_of_list`] in each dimension.
     fn readers(
         &self,
         parts: &[&Part],

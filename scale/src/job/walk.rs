@@ -7,7 +7,7 @@ use wgslice::{DType, Plan};
 
 /// How the result walks along one dimension of the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Walk {
+pub(super) struct AxisWalk {
     /// The position of the result's first element in this dimension of the source.
     base: usize,
     /// The distance to the next position, negative for a walk towards the beginning. Not 0.
@@ -18,7 +18,7 @@ pub(super) struct Walk {
     list: Option<Vec<usize>>,
 }
 
-impl Walk {
+impl AxisWalk {
     /// Returns the walk of dimension `dim` of the result along all positions in order.
     pub(super) fn whole(dim: usize) -> Self {
         Self {
@@ -217,7 +217,7 @@ impl Part {
 ///
 /// The source positions of the result's first element and of its neighbour in each dimension say where a walk begins and
 /// how far its steps are.
-pub(super) fn of(expression: Expression) -> Result<Vec<Walk>, Error> {
+pub(super) fn of(expression: Expression) -> Result<Vec<AxisWalk>, Error> {
     if expression.shape().contains(&0) {
         return Ok(Vec::new());
     }
@@ -231,7 +231,7 @@ pub(super) fn of(expression: Expression) -> Result<Vec<Walk>, Error> {
     let base = position(&element)?;
     let mut walks = Vec::with_capacity(base.len());
     for (from, (&base, &dim)) in base.iter().zip(&expression.dims).enumerate() {
-        let mut walk = Walk {
+        let mut walk = AxisWalk {
             base,
             step: 1,
             dim,

@@ -51,9 +51,9 @@ impl Rows {
         // The coordinates of the first element, and how far a step along each dimension of the selection moves along
         // each dimension of the texture. A stride moves along only one dimension of the texture, so the coordinates of
         // the element whose offset is the stride are this distance.
-        let first = shape::coordinates(view.offset, &view.source);
+        let first = shape::unravel(view.offset, &view.source);
         let steps = view.strides.iter().map(|stride| {
-            let distance = shape::coordinates(stride.unsigned_abs(), &view.source);
+            let distance = shape::unravel(stride.unsigned_abs(), &view.source);
             let signed = |at: usize| at.cast_signed() * stride.signum();
             distance.into_iter().map(signed).collect()
         });
