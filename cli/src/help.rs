@@ -51,6 +51,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "roll",
             "tile",
             "repeat",
+            "windows",
         ],
     ),
     (
@@ -60,7 +61,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
 ];
 
 /// What subcommands are called elsewhere, and the way to do that here.
-const SYNONYMS: [(&str, &str); 22] = [
+const SYNONYMS: [(&str, &str); 24] = [
     ("argwhere", "nonzero"),
     ("astype", "convert"),
     ("cast", "convert"),
@@ -80,7 +81,9 @@ const SYNONYMS: [(&str, &str); 22] = [
     ("reverse", "slice IN '::-1'"),
     ("rotate", "transpose"),
     ("show", "info"),
+    ("sliding-window-view", "windows"),
     ("take", "gather"),
+    ("unfold", "windows"),
     ("update", "slice-update"),
     ("view", "info"),
 ];
