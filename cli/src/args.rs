@@ -177,7 +177,8 @@ pub(crate) struct To {
         output. .npz#NAME and .safetensors#NAME add to the file that is there. Of a symbolic link, its target is replaced \
         [default: the values are printed, as by NumPy]"))]
     pub(crate) output: Option<PathBuf>,
-    /// Write to this folder, under the name of the input. There may be many inputs: IN... SPEC --to DIR.
+    /// Write to this folder, under the name of the input. There may be many inputs: IN... SPEC --to DIR,
+    /// and names with a star: model.safetensors#layer.*.
     /// If the format of an input cannot hold the result, it becomes .npy or .safetensors
     #[arg(long, value_name = "DIR", conflicts_with = "output")]
     pub(crate) to: Option<PathBuf>,
@@ -231,6 +232,17 @@ impl To {
             return Err(clap::Error::raw(ErrorKind::ValueValidation, problem));
         };
         let mut path = folder.join(name);
+        if let Some(tensor) = input.tensor() {
+            // A file for each array: `layer/0.bias` of model.npz becomes model-layer-0.bias.npz.
+            let mut name = path.file_stem().unwrap_or_default().to_owned();
+            name.push("-");
+            name.push(tensor.replace(std::path::is_separator, "-"));
+            if let Some(extension) = path.extension() {
+                name.push(".");
+                name.push(extension);
+            }
+            path.set_file_name(name);
+        }
         let extension = path.extension().unwrap_or_default().to_string_lossy();
         let present = Format::named(&extension.to_lowercase());
         let format = self.format().or(present.map(Format::for_results));

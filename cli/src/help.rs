@@ -51,7 +51,6 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "roll",
             "tile",
             "repeat",
-            "windows",
         ],
     ),
     (
