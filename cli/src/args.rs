@@ -174,10 +174,11 @@ pub(crate) enum Api {
 #[command(next_help_heading = "Output")]
 pub(crate) struct To {
     #[arg(short, long, value_name = "OUT", help = format!("The file to write: {WRITTEN_FORMATS}, or - for standard \
-        output. .npz#NAME and .safetensors#NAME add to the file that is there. Of a symbolic link, its target is replaced \
+        output. .npz#NAME and .safetensors#NAME add to an existing file. The target of a symbolic link is replaced \
         [default: the values are printed, as by NumPy]"))]
     pub(crate) output: Option<PathBuf>,
-    /// Write to this folder, under the name of the input. Accepts many inputs: IN... SPEC --to DIR.
+    /// Write to this folder, under the name of the input. Accepts many inputs: IN... SPEC --to DIR,
+    /// and names with a star: model.safetensors#layer.*.
     /// If the format of an input cannot hold the result, it becomes .npy or .safetensors
     #[arg(long, value_name = "DIR", conflicts_with = "output")]
     pub(crate) to: Option<PathBuf>,
@@ -231,6 +232,17 @@ impl To {
             return Err(clap::Error::raw(ErrorKind::ValueValidation, problem));
         };
         let mut path = folder.join(name);
+        if let Some(tensor) = input.tensor() {
+            // A file for each array: `layer/0.bias` of model.npz becomes model-layer-0.bias.npz.
+            let mut name = path.file_stem().unwrap_or_default().to_owned();
+            name.push("-");
+            name.push(tensor.replace(std::path::is_separator, "-"));
+            if let Some(extension) = path.extension() {
+                name.push(".");
+                name.push(extension);
+            }
+            path.set_file_name(name);
+        }
         let extension = path.extension().unwrap_or_default().to_string_lossy();
         let present = Format::named(&extension.to_lowercase());
         let format = self.format().or(present.map(Format::for_results));

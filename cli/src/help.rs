@@ -60,7 +60,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
 ];
 
 /// Other names for subcommands, and the way to do the same here.
-const SYNONYMS: [(&str, &str); 22] = [
+const SYNONYMS: [(&str, &str); 24] = [
     ("argwhere", "nonzero"),
     ("astype", "convert"),
     ("cast", "convert"),
@@ -80,7 +80,9 @@ const SYNONYMS: [(&str, &str); 22] = [
     ("reverse", "slice IN '::-1'"),
     ("rotate", "transpose"),
     ("show", "info"),
+    ("sliding-window-view", "windows"),
     ("take", "gather"),
+    ("unfold", "windows"),
     ("update", "slice-update"),
     ("view", "info"),
 ];

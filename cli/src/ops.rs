@@ -425,6 +425,26 @@ Examples:
         #[arg(value_name = "AXIS,...", allow_hyphen_values = true)]
         axes: Integers,
     },
+    /// Slide a window along an axis: NumPy's sliding_window_view
+    ///
+    /// The axis numbers the windows, and a new last axis the positions in a window, as in PyTorch's unfold.
+    /// Positions behind the last whole window are left out.
+    #[command(after_help = "\
+Examples:
+  wgslice windows signal.npy 400 --step 160 -o frames.npy
+  wgslice windows prices.npy 7 --axis -1 -o weeks.npy")]
+    Windows {
+        #[command(flatten)]
+        x: X,
+        /// The positions in a window
+        #[arg(value_name = "N", value_parser = number::<usize>, allow_hyphen_values = true)]
+        size: usize,
+        /// The positions from a window to the next
+        #[arg(long, value_name = "N", default_value_t = 1, value_parser = number::<usize>, allow_hyphen_values = true)]
+        step: usize,
+        #[command(flatten)]
+        along: Along,
+    },
     /// Repeat an array as a whole: NumPy's tile
     #[command(after_help = "\
 Examples:
@@ -835,6 +855,15 @@ impl Operation {
                 let job = x.job(move |x, dtype| Plan::roll(x, shifts, &axes, dtype));
                 job.calling("axis is", "an axis is")
             }
+            Self::Windows {
+                x,
+                size,
+                step,
+                along,
+            } => x.job(|x, dtype| {
+                let windows = View::new(x)?.windows(along.axis, *size, *step)?;
+                Plan::contiguous(windows, dtype)
+            }),
             Self::Tile { x, multiples } => x.job(|x, dtype| Plan::tile(x, &multiples.0, dtype)),
             Self::Repeat { x, times, along } => {
                 x.job(|x, dtype| Plan::repeat(x, *times, along.axis, dtype))
