@@ -47,7 +47,7 @@ impl Combine {
         }
     }
 
-    /// Whether the combination is defined for an element type.
+    /// Returns whether the combination is defined for an element type.
     pub const fn is_defined_for(self, dtype: DType) -> bool {
         match self {
             Self::Add | Self::Mul | Self::Update => true,
@@ -56,7 +56,7 @@ impl Combine {
         }
     }
 
-    /// Whether the combination computes with elements. [`Combine::Update`] only moves them.
+    /// Returns whether the combination computes with elements. [`Combine::Update`] only moves them.
     pub(crate) fn computes(self) -> bool {
         self != Self::Update
     }

@@ -64,7 +64,7 @@ pub(crate) struct Throughput {
     bytes: f64,
     /// Additional seconds for each row that begins in another cache line than the previous row.
     row: f64,
-    /// Replaces `row` if indices say where rows lie in an array of more than 32 MiB, which caches do not hold.
+    /// Replaces `row` if indices say where rows are in an array of more than 32 MiB, which caches do not hold.
     far_row: f64,
 }
 
@@ -79,8 +79,8 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Whether the CPU is estimated to be at least as fast as the device. Also true if invalid rates, such as 0, make a
-    /// time NaN, or the device's time infinite or negative.
+    /// Returns whether the CPU is estimated to be at least as fast as the device. Also true if invalid rates, such as
+    /// 0, make a time NaN, or the device's time infinite or negative.
     pub fn prefers_cpu(&self) -> bool {
         // The range does not contain a device time that is negative, infinite or NaN.
         !(0.0..self.cpu).contains(&self.device)

@@ -14,7 +14,7 @@
 // | `spec`, `ndarray` | the notations for slices, which are all read into a `SliceSpec`; conversions of ndarray's arrays |
 // | `view`, `layout` | a selection of elements as offset, shape and strides; positions along a dimension |
 // | `walk` | which unit of the source goes to which unit of the destination, in few dimensions of large units |
-// | `plan` | an operation on known shapes, independent of a device: steps between inputs, outputs and memory of its own |
+// | `plan` | an operation on known shapes, independent of a device: steps between inputs, outputs and its own memory |
 // | `moves` | what one step does |
 // | `part` | the box of the source that a box of a result needs, and the plan from one to the other |
 // | `ops` | each operation with all its calls in one file; the module `options` with their options |

@@ -46,7 +46,7 @@ pub(crate) struct Find {
 /// How a scatter changes its destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Scatter {
-    /// The number of slices that fill the destination, a row for each. 0 for boxes, which may lie anywhere in it.
+    /// The number of slices that fill the destination, a row for each. 0 for boxes, which may be anywhere in it.
     pub(crate) slices: usize,
     /// Whether rows are combined with zeros rather than with the destination's old content.
     pub(crate) fresh: bool,
@@ -167,7 +167,7 @@ impl Move {
         self.shape.iter().product::<usize>() * self.dtype.size()
     }
 
-    /// Whether the move changes its destination in place and keeps the bytes that it does not write.
+    /// Returns whether the move changes its destination in place and keeps the bytes that it does not write.
     pub(crate) fn is_in_place(&self) -> bool {
         match self.effect {
             Effect::Update => true,
@@ -206,12 +206,12 @@ impl Move {
         self.operation.name()
     }
 
-    /// Whether the move is a slice or a view that moves bytes as they are.
+    /// Returns whether the move is a slice or a view that moves bytes as they are.
     pub(crate) fn is_slice(&self) -> bool {
         self.operation == Operation::StridedSlice && self.conversion.is_none()
     }
 
-    /// Whether the move is a slice or a view whose result is the source, byte for byte. Always false for other
+    /// Returns whether the move is a slice or a view whose result is the source, byte for byte. Always false for other
     /// operations.
     pub(crate) fn is_identity(&self) -> bool {
         self.contiguous() == Some(0) && self.result_bytes() == self.source_bytes()

@@ -251,7 +251,7 @@ impl ArraySpec {
         Self::whole("dest", shape, dtype, Kind::Elements)
     }
 
-    /// Whether the plan reads a tensor of this layout in place.
+    /// Returns whether the plan reads a tensor of this layout in place.
     pub(crate) fn reads(&self, layout: &View) -> bool {
         match &self.layout {
             Some(view) => **view == *layout,
@@ -542,8 +542,8 @@ impl Plan {
         self.shape().iter().product::<usize>() * self.dtype().size()
     }
 
-    /// Whether the plan changes its first output in place and keeps the elements that it does not write. Otherwise it
-    /// writes every element of its outputs.
+    /// Returns whether the plan changes its first output in place and keeps the elements that it does not write.
+    /// Otherwise it writes every element of its outputs.
     pub fn is_in_place(&self) -> bool {
         match &self.form {
             Form::One { what, .. } => what.is_in_place(),
@@ -563,7 +563,7 @@ impl Plan {
         }
     }
 
-    /// Whether the plan is a slice or a view that moves bytes as they are.
+    /// Returns whether the plan is a slice or a view that moves bytes as they are.
     #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
     pub(crate) fn is_slice(&self) -> bool {
         self.only().is_some_and(Move::is_slice)

@@ -32,7 +32,7 @@ use crate::{backend::Device, element::zeroed, gpu::DeviceBytes};
 /// A tensor is a [view](Tensor::layout) of its memory. Cloning, slicing, transposing and broadcasting copy nothing: the
 /// tensors share the memory. Only methods that work in place change a tensor, such as [`Tensor::slice_update`] and
 /// [`Tensor::slice_into`]. Other tensors that share its memory stay unchanged: it is copied first.
-/// [`Tensor::contiguous`] gives a slice memory of its own.
+/// [`Tensor::contiguous`] gives a slice its own memory.
 ///
 /// ```
 /// use wgslice::{options::GatherOptions, slice, Backend};

@@ -231,7 +231,7 @@ fn widened(single: f32) -> f64 {
     }
 }
 
-/// How elements of this type are read: all but complex numbers.
+/// How elements of this type are read: all except complex numbers.
 pub(crate) fn reader(from: DType) -> Reader {
     macro_rules! by {
         ($kind:ident $bytes:literal $number:expr) => {
@@ -258,7 +258,7 @@ pub(crate) fn reader(from: DType) -> Reader {
     }
 }
 
-/// How numbers are written as elements of this type: all but complex numbers.
+/// How numbers are written as elements of this type: all except complex numbers.
 pub(crate) fn writer<W: Wide>(to: DType, rule: Rule) -> Write<W> {
     macro_rules! by {
         ($($dtype:ident $type:ty)*) => {

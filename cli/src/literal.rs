@@ -130,7 +130,7 @@ impl Literal {
         })
     }
 
-    /// Whether the text says the type.
+    /// Returns whether the text says the type.
     pub(crate) fn has_type(&self) -> bool {
         self.dtype.is_some()
     }

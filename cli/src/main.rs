@@ -205,7 +205,7 @@ fn hint(word: &str, line: &[OsString], takes_slices: bool) -> Option<String> {
     }
 }
 
-/// Whether a subcommand has an argument for a slice or an index expression.
+/// Returns whether a subcommand has an argument for a slice or an index expression.
 fn takes_slices(subcommand: &str) -> bool {
     let definition = Args::definition();
     let command = definition.find_subcommand(subcommand);

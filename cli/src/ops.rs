@@ -428,7 +428,7 @@ Examples:
     /// Slide a window along an axis: NumPy's sliding_window_view
     ///
     /// The axis numbers the windows, and a new last axis the positions in a window, as in PyTorch's unfold.
-    /// Positions behind the last whole window are left out.
+    /// Positions after the last whole window are left out.
     #[command(after_help = "\
 Examples:
   wgslice windows signal.npy 400 --step 160 -o frames.npy
@@ -544,7 +544,7 @@ pub(crate) struct Arrays {
 /// The dimensions of a batch.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Batch {
-    /// Number of leading dimensions that IN and INDICES share; of gather also -N: all but the
+    /// Number of leading dimensions that IN and INDICES share; of gather also -N: all except the
     /// last N of INDICES
     #[arg(long, value_name = "N", default_value_t = 0, allow_hyphen_values = true,
         value_parser = number::<isize>, help_heading = None::<&'static str>)]
@@ -926,7 +926,7 @@ impl Gathered {
 }
 
 impl Scattered {
-    /// Whether updates are combined, rather than moved. `default` without `--combine`.
+    /// Returns whether updates are combined, rather than moved. `default` without `--combine`.
     fn combines(&self, default: bool) -> bool {
         self.combine
             .map_or(default, |how| how != Combination::Update)
@@ -950,7 +950,7 @@ fn upload(array: &Array, beside: &Tensor) -> Result<Tensor, Error> {
 }
 
 impl Arrays {
-    /// The arrays are converted one by one, before they are put together.
+    /// The arrays are converted one by one, before they are joined.
     fn job(
         &self,
         plan: fn(&[View], isize, DType) -> Result<Plan, Error>,

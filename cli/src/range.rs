@@ -52,8 +52,8 @@ fn numbers(dtype: DType, bytes: &[u8], mut each: impl FnMut(f64) -> bool) -> Opt
     Some(())
 }
 
-/// Whether the numbers of a result may have lost their differences: none is beyond 1, or most are the limits of their
-/// type.
+/// Returns whether the numbers of a result may have lost their differences: none is beyond 1, or most are the limits of
+/// their type.
 pub(crate) fn may_be_lost(dtype: DType, bytes: &[u8]) -> bool {
     let Some([min, max]) = limits(dtype) else {
         return false;

@@ -77,7 +77,7 @@ impl Target {
         Self::in_order(Order::RowMajor, to, json, origin, element, shape)
     }
 
-    /// Whether the output can have elements in Fortran order.
+    /// Returns whether the output can have elements in Fortran order.
     pub(crate) fn holds_fortran_order(to: &To, origin: &Origin) -> bool {
         let format = Self::format(to, origin).or_else(|| Format::of_path(to.output.as_deref()?));
         to.output.is_some() && format.is_some_and(Format::holds_fortran_order)

@@ -391,7 +391,7 @@ fn floats(numbers: &[Float], dtype: DType, plus: bool) -> Vec<String> {
         if !scientific {
             return format!("{}.{fraction:<fractions$}", sign(&int));
         }
-        // The digits that the longest number needs are exact, also where fewer would do.
+        // The digits that the longest number needs are exact, even where fewer would do.
         let exact = match fraction.len() < fractions {
             true => format!("{:.fractions$e}", number.exact),
             false => format!("{int}.{fraction}e{exponent}"),

@@ -1,5 +1,5 @@
 //! Runs plans on host values: chooses the device by the backend's costs, and falls back to the CPU if the device fails.
-//! `Backend::stream` has code of its own for the CPU and the GPU, because it runs a slice piece by piece, and
+//! `Backend::stream` has its own code for the CPU and the GPU, because it runs a slice piece by piece, and
 //! `Backend::slice` for the CPU, because it needs no plan there.
 
 use super::Backend;

@@ -76,7 +76,7 @@ impl Move {
         self.starts() / line as f64
     }
 
-    /// Whether index tuples decide where rows lie in an array of more than [`CACHED`] bytes.
+    /// Returns whether index tuples decide where rows are in an array of more than [`CACHED`] bytes.
     pub(super) fn is_far(&self) -> bool {
         let array = match (self.effect(), self.tuples()) {
             (Effect::Scatter(_), _) => self.result_bytes(),

@@ -35,7 +35,7 @@ const LARGEST: usize = 1 << 18;
 /// A block walks its longer dimension in lines if the shorter one has fewer positions than this.
 const SHORT_SIDE: usize = 16;
 
-/// The most tables that neighbours take in turn for each to have a line of its own, and the elements of the result that are
+/// The most tables that neighbours take in turn for each to have its own line, and the elements of the result that are
 /// made of such lines at once, while they stay in the cache.
 const TURNS: usize = 16;
 const AT_ONCE: usize = 4096;
@@ -396,7 +396,7 @@ struct Nest<'a> {
     /// The size in bytes of an element of the source, and of one of the result.
     unit: usize,
     bytes: usize,
-    /// How many dimensions lie within a block, rows and columns, and these.
+    /// How many dimensions are within a block, rows and columns, and these.
     dims: usize,
     axes: [Axis; 2],
     /// The elements of a block.

@@ -127,7 +127,7 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// How many threads write a result of `bytes` bytes. Groups lie scattered in the source, so each takes about 2
+    /// How many threads write a result of `bytes` bytes. Groups are scattered in the source, so each takes about 2
     /// nanoseconds more than contiguous bytes of its size.
     fn threads(&self, bytes: usize, threads: Threads) -> usize {
         let groups = bytes / self.bytes;
@@ -213,7 +213,7 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// Writes boxes to `dest`, and zeros where they have no source. Boxes that follow each other and lie inside in the same
+    /// Writes boxes to `dest`, and zeros where they have no source. Boxes that follow each other and are inside in the same
     /// part share its loops.
     fn boxes<I: Index>(
         &self,
@@ -252,7 +252,7 @@ impl<'a> Group<'a> {
 }
 
 /// Copies the groups of a block, each of which is contiguous in the source, from `places` to `dest`. Groups at
-/// [`NOWHERE`], which lies beyond the source, become zeros.
+/// [`NOWHERE`], which is beyond the source, become zeros.
 struct Groups<'a> {
     source: &'a [u8],
     places: &'a [usize],

@@ -58,7 +58,7 @@ mod system {
             return;
         };
         let first = memory.as_mut_ptr().cast::<u8>().wrapping_add(skip);
-        // SAFETY: the pages lie within `memory`, and this advice changes the contents of no page. If Linux refuses the
+        // SAFETY: the pages are within `memory`, and this advice changes the contents of no page. If Linux refuses the
         // advice, pages stay small.
         #[expect(unsafe_code, reason = "a call of the system")]
         unsafe {

@@ -116,7 +116,7 @@ struct Ahead {
 }
 
 impl Ahead {
-    /// `None` if the places of a row lie more than a cache line apart.
+    /// `None` if the places of a row are more than a cache line apart.
     fn of(list: &[usize]) -> Option<Self> {
         let distances = || list.iter().map(|distance| distance.cast_signed());
         let (first, last) = (distances().min()?, distances().max()?);

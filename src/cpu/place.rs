@@ -214,7 +214,7 @@ fn visit(dims: &[Dim], mut from: usize, mut to: usize, each: &mut impl FnMut(usi
         Some((outer, inner)) => {
             for _ in 0..outer.size {
                 visit(inner, from, to, each);
-                // After the last position, the sums may lie outside of the arrays or wrap. They are then not used.
+                // After the last position, the sums may be outside the arrays or wrap. They are then not used.
                 from = from.wrapping_add_signed(outer.from);
                 to = to.wrapping_add_signed(outer.to);
             }

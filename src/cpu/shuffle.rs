@@ -77,15 +77,15 @@ type Indices = [u8; VECTOR];
 /// A shuffle makes a zero for this number.
 const NO_BYTE: u8 = 0xff;
 
-/// Pieces that shuffles move: those that lie a few bytes apart, upwards or downwards, along long rows or in short rows along
-/// a block; and blocks of rows whose 2 to 4 pieces lie in as many planes, where neighbouring rows are neighbours in each
+/// Pieces that shuffles move: those that are a few bytes apart, upwards or downwards, along long rows or in short rows along
+/// a block; and blocks of rows whose 2 to 4 pieces are in as many planes, where neighbouring rows are neighbours in each
 /// plane: planes that become the channels of pixels.
 #[derive(Clone, Copy)]
 pub(super) struct Shuffle {
     shuffles: Shuffles,
     pub(super) piece: usize,
     pub(super) stride: isize,
-    /// The number of planes. 1 for pieces that lie a few bytes apart.
+    /// The number of planes. 1 for pieces that are a few bytes apart.
     pub(super) planes: usize,
     /// Whether vectors go along blocks, with several rows each, rather than along rows.
     along_block: bool,
@@ -101,7 +101,7 @@ pub(super) struct Shuffle {
 }
 
 impl Shuffle {
-    /// For any number of rows of pieces of `piece` bytes that lie along `row`. `None` if shuffles cannot move them.
+    /// For any number of rows of pieces of `piece` bytes that are along `row`. `None` if shuffles cannot move them.
     #[inline]
     pub(super) fn of_row(piece: usize, row: Axis) -> Option<Self> {
         // Copies of 8 bytes are faster for a few pieces.
@@ -109,7 +109,7 @@ impl Shuffle {
         (piece <= VECTOR / 2 && !few).then(|| Self::near(piece, Axis::ONE, row))?
     }
 
-    /// For any number of blocks of short rows: the pieces of a row lie along `row`, the rows of a block along `block`. `None`
+    /// For any number of blocks of short rows: the pieces of a row are along `row`, the rows of a block along `block`. `None`
     /// if shuffles cannot move them.
     #[inline]
     pub(super) fn of_block(piece: usize, row: Axis, block: Axis) -> Option<Self> {
@@ -300,7 +300,7 @@ impl Shuffle {
     }
 }
 
-/// Where the bytes of `STORES` vectors of the result lie in `LOADS` vectors of the source, which has `many` rows along
+/// Where the bytes of `STORES` vectors of the result are in `LOADS` vectors of the source, which has `many` rows along
 /// `outer` of pieces along `inner`. Its lowest row begins `below` bytes after the first byte of these vectors.
 fn indices<const LOADS: usize, const STORES: usize>(
     piece: usize,

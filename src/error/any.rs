@@ -169,7 +169,8 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the device is the cause of the error, so that the same call may succeed on another device or on the CPU.
+    /// Returns whether the device is the cause of the error, so that the same call may succeed on another device or on
+    /// the CPU.
     pub fn is_device_error(&self) -> bool {
         matches!(
             self,

@@ -12,7 +12,7 @@ pub(crate) fn values(item: usize, found: usize, shape: &[usize]) -> Error {
     )
 }
 
-/// A position outside of its dimension.
+/// A position outside its dimension.
 pub(crate) fn position(item: usize, position: i64, axis: usize, size: usize) -> Error {
     argument!(
         "position",

@@ -91,7 +91,7 @@ pub(crate) fn strides(shape: &[usize], strides: &[isize]) -> Error {
     )
 }
 
-/// A view that reaches outside of its memory: from the lowest to the highest of `reached`, or by the offset of an empty view.
+/// A view that extends beyond its memory: from the lowest to the highest of `reached`, or by the offset of an empty view.
 pub(crate) fn outside(
     shape: &[usize],
     strides: &[isize],

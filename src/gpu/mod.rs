@@ -51,7 +51,7 @@ impl Gpu {
     }
 
     /// The same device, on which each pipeline is compiled again at its next use, through `cache`. The caller can save
-    /// `cache` for the program's next start. Drivers with a cache of their own, such as Mesa's and NVIDIA's, do not
+    /// `cache` for the program's next start. Drivers with their own cache, such as Mesa's and NVIDIA's, do not
     /// need `cache`.
     ///
     /// If `cache` is of another device, every recording that needs a pipeline fails with [`Error::Pipeline`](crate::Error::Pipeline).
@@ -161,7 +161,7 @@ impl Gpu {
         self.engine.how(work)
     }
 
-    /// Whether this is a software adapter, which runs shaders on the CPU.
+    /// Returns whether this is a software adapter, which runs shaders on the CPU.
     pub fn is_software(&self) -> bool {
         adapter::is_software(&self.opened().shared.info)
     }

@@ -53,7 +53,7 @@ impl Ring {
         packed.saturating_add(result).saturating_mul(2 * SLOTS)
     }
 
-    /// Whether a result must be taken before the next piece is packed.
+    /// Returns whether a result must be taken before the next piece is packed.
     pub(crate) fn is_full(&self) -> bool {
         self.busy.len() == SLOTS
     }

@@ -62,7 +62,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] if the ranges do not lie in the result, or for a plan of another operation, such as a crop, or
+    /// [`Error::Argument`] if the ranges are not in the result, or for a plan of another operation, such as a crop, or
     /// of a gather without indices; [`Error::Length`] if `indices` does not have as many integers as their box;
     /// [`Error::OutOfRange`] if a tuple is out of range and the policy is
     /// [`OutOfRange::Error`](crate::options::OutOfRange::Error). This error has the tuple's position in the whole index
@@ -89,7 +89,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] if the ranges do not lie in the result, or for a plan that is not a gather, such as a crop.
+    /// [`Error::Argument`] if the ranges are not in the result, or for a plan that is not a gather, such as a crop.
     pub fn part_of_indices(&self, result: &[Range<usize>]) -> Result<Vec<Range<usize>>, Error> {
         let only = self
             .only()

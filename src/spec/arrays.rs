@@ -76,7 +76,7 @@ impl IndexSpec {
         &self.items
     }
 
-    /// Whether all combinations of positions are selected.
+    /// Returns whether all combinations of positions are selected.
     pub(crate) fn is_outer(&self) -> bool {
         self.outer
     }

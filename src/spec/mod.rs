@@ -73,7 +73,7 @@ impl SliceItem {
         }
     }
 
-    /// Whether the item indexes a dimension of the input.
+    /// Returns whether the item indexes a dimension of the input.
     pub(crate) fn takes_dimension(&self) -> bool {
         matches!(self, Self::Index { .. } | Self::Range { .. })
     }

@@ -56,7 +56,7 @@ impl Tensor {
         Ok(self.of_layout(self.layout.broadcast_to(shape)?))
     }
 
-    /// This tensor as all of its memory, in row-major order. A view is copied into memory of its own; other tensors are
+    /// This tensor as all of its memory, in row-major order. A view is copied into its own memory; other tensors are
     /// shared. On a GPU the work is submitted, not waited for.
     ///
     /// # Errors

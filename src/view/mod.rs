@@ -114,7 +114,7 @@ impl View {
         self.shape.iter().product()
     }
 
-    /// Whether the view selects no elements.
+    /// Returns whether the view selects no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -189,12 +189,12 @@ impl View {
         Ok(view)
     }
 
-    /// Whether the view is the whole source, in its shape and order. An empty view of an empty source is.
+    /// Returns whether the view is the whole source, in its shape and order. An empty view of an empty source is.
     pub(crate) fn is_all(&self) -> bool {
         self.shape == self.source && (self.is_whole() || self.is_empty())
     }
 
-    /// Whether the view selects all elements of its source in their order.
+    /// Returns whether the view selects all elements of its source in their order.
     pub(crate) fn is_whole(&self) -> bool {
         let mut next = 1;
         let mut dims = self.shape.iter().zip(&self.strides).rev();

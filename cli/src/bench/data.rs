@@ -84,7 +84,7 @@ fn lowbias32(number: usize) -> usize {
 }
 
 /// Returns the index tuples of a gather; or of each box of a crop where it begins, and in which dimensions it is
-/// flipped: in none but the last.
+/// flipped: in only the last.
 fn indices(work: &Workload) -> Result<Vec<i32>, Problem> {
     let as_index = |at| i32::try_from(at).unwrap_or(i32::MAX);
     let (mut indices, shape) = (Vec::new(), &work.shape);

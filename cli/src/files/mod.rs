@@ -158,7 +158,7 @@ impl Array {
         Ok(self)
     }
 
-    /// Returns a range of the bytes of the elements. For a large range of a mapped file, the window has a map of its own. Its pages are
+    /// Returns a range of the bytes of the elements. For a large range of a mapped file, the window has its own map. Its pages are
     /// freed with the window, so that they do not accumulate.
     pub(crate) fn window(&self, range: Range<usize>) -> io::Result<Window<'_>> {
         self.bytes.window(range)
@@ -537,7 +537,7 @@ impl Format {
         found.unwrap_or(self)
     }
 
-    /// Whether files of this format hold such an array.
+    /// Returns whether files of this format hold such an array.
     fn holds(self, element: Element, shape: &[usize]) -> bool {
         match self {
             Self::Npy | Self::Npz => npy::header(element, shape, false).is_ok(),
@@ -547,7 +547,7 @@ impl Format {
         }
     }
 
-    /// Whether files of this format hold arrays in Fortran order, too.
+    /// Returns whether files of this format hold arrays in Fortran order, too.
     pub(crate) fn holds_fortran_order(self) -> bool {
         matches!(self, Self::Npy | Self::Npz)
     }

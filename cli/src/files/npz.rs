@@ -61,7 +61,7 @@ fn choose<'a>(
     }
 }
 
-/// Whether the array of this name is the one that is asked for, whose name may have the extension.
+/// Returns whether the array of this name is the one that is asked for, whose name may have the extension.
 fn is_named(name: &str, asked: &str) -> bool {
     name == asked || asked.strip_suffix(EXTENSION) == Some(name)
 }

@@ -372,7 +372,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
-    /// Both kinds, also where the file system has only one.
+    /// Both kinds, even where the file system has only one.
     fn both(folder: &Path, replaced: Option<&Metadata>) -> Vec<Incomplete> {
         let mode = if replaced.is_some() { 0o600 } else { 0o666 };
         vec![

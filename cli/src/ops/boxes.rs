@@ -190,7 +190,7 @@ pub(super) fn of_the_only_box<'a>(job: Job<'a>, input: &Source) -> Job<'a> {
         .fold(job, |job, (library, command)| job.calling(library, command))
 }
 
-/// Whether the arrays of boxes have the shapes that such a crop needs, and flips their type.
+/// Returns whether the arrays of boxes have the shapes that such a crop needs, and flips their type.
 fn fit(begins: &Tensor, items: Option<&Tensor>, flips: Option<&Tensor>, of: &CropOptions) -> bool {
     let &[count, dims] = begins.shape() else {
         return false;

@@ -2,7 +2,7 @@
 //!
 //! DataFusion moves batches of 8192 rows by default, whatever the size of a row: a batch of photographs takes
 //! gigabytes. A query of this crate moves batches of as many rows, up to 8192, as fit in 1 MiB, or in less if the memory
-//! of a task is small. Larger batches take longer: the allocator gives their memory back to the system and takes it anew
+//! of a task is small. Larger batches take longer: the allocator gives their memory back to the system and takes it again
 //! for every batch, and the system clears each page (`benches/results.md`).
 
 use datafusion::{

@@ -33,7 +33,7 @@ pub(super) struct Boxes {
     /// The position in the source, in each dimension, of the first element of each box that the shard has. It may be
     /// outside.
     origins: Vec<Vec<i64>>,
-    /// The numbers of the boxes that reach outside of the source.
+    /// The numbers of the boxes that extend beyond the source.
     outside: Vec<usize>,
     /// A pair for each chunk that a box meets, in ascending order: the numbers of the chunk and of the box.
     sorted: Vec<(usize, usize)>,
@@ -131,7 +131,7 @@ impl Crop {
         let chunks = chunks.map(|(&size, &chunk)| size.div_ceil(chunk) + 1);
         let pairs = chunks.fold(1, usize::saturating_mul).saturating_mul(2);
         // The words of a box besides: its begin as read, its origin and its number, each list of which has three of its
-        // own, and a number if it reaches outside.
+        // own, and a number if it extends beyond.
         let words = pairs.saturating_add(2 * sizes.len() + numbering.len() + 7);
         let boxes = product(numbering);
         boxes
@@ -189,7 +189,7 @@ impl Crop {
                 }
                 _ => {}
             }
-            // A sum that is too large for an `i64` lies outside, as the largest `i64` does.
+            // A sum that is too large for an `i64` is outside, as the largest `i64` does.
             let origin = iter::zip(begin, window)
                 .map(|(begin, window)| begin.saturating_add(window.start as i64));
             let origin: Vec<i64> = origin.collect();

@@ -232,7 +232,7 @@ impl Gather {
         chunks
     }
 
-    /// Returns the coordinates of the chunk in which tuple `number` and one segment of each kept dimension lie.
+    /// Returns the coordinates of the chunk in which tuple `number` and one segment of each kept dimension are.
     fn chunk(
         &self,
         source: &Source,

@@ -72,7 +72,7 @@ pub enum Operation {
         begins_fingerprint: Fingerprint,
         /// The size of a box in each of these dimensions. In the others a box has all positions.
         sizes: Vec<usize>,
-        /// The treatment of boxes that reach outside. [`OutOfRange::Zero`] only makes their elements outside zeros, and
+        /// The treatment of boxes that extend beyond. [`OutOfRange::Zero`] only makes their elements outside zeros, and
         /// [`OutOfRange::Clamp`] shifts them inside.
         out_of_range: OutOfRange,
         /// As in a slice. Zeros outside are zeros of the result.
@@ -83,7 +83,7 @@ pub enum Operation {
     Concat {
         /// The arrays after the source, each with its fingerprint when the job was made.
         others: Vec<(PathBuf, Fingerprint)>,
-        /// The dimension of the result along which they lie. A negative one counts from the end.
+        /// The dimension of the result along which they are. A negative one counts from the end.
         axis: isize,
         /// Whether this dimension is new, with a position for each array.
         is_new: bool,

@@ -185,7 +185,7 @@ impl Record {
         }
     }
 
-    /// Returns the numbers of the shards that the job has not written yet. `prepared` is the job, also if it was opened
+    /// Returns the numbers of the shards that the job has not written yet. `prepared` is the job, even if it was opened
     /// before it was begun.
     ///
     /// # Errors

@@ -24,7 +24,7 @@ pub struct Summary {
     pub stood: u64,
     /// The number of chunks that were read.
     pub chunks_read: u64,
-    /// The number of read chunks whose stored bytes were copied to the result, without compressing them anew.
+    /// The number of read chunks whose stored bytes were copied to the result, without compressing them again.
     pub chunks_copied: u64,
     /// The number of bytes that were read from the source, as they are stored there.
     pub bytes_read: u64,

@@ -13,14 +13,14 @@ pub struct Outcome {
     pub computed: bool,
     /// The number of chunks that were read.
     pub chunks_read: u64,
-    /// The number of read chunks whose stored bytes were copied to the shard, without compressing them anew.
+    /// The number of read chunks whose stored bytes were copied to the shard, without compressing them again.
     pub chunks_copied: u64,
     /// The number of bytes that were read from the source, as they are stored there.
     pub bytes_read: u64,
     /// The bytes of the shard as it is stored. 0 if the shard existed already.
     pub bytes_written: u64,
     /// The number of index tuples that are out of range, gave zeros, and have slices that begin in this shard; or of
-    /// boxes that reach outside, have zeros there, and begin in this shard.
+    /// boxes that extend beyond, have zeros there, and begin in this shard.
     pub out_of_range: u64,
 }
 
@@ -33,7 +33,7 @@ pub fn compute(prepared: &Prepared, shard: u64) -> Result<Outcome, Error> {
     Worker::new(prepared).compute(shard, None)
 }
 
-/// Computes shards, one after the other, on a thread of its own.
+/// Computes shards, one after the other, on its own thread.
 pub struct Worker<'a> {
     prepared: &'a Prepared,
     /// A reader of each source.

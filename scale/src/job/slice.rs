@@ -94,13 +94,14 @@ impl Slice {
         Some(overlap)
     }
 
-    /// Whether the result has the dimensions of the source in another order. Those of one position do not count.
+    /// Returns whether the result has the dimensions of the source in another order. Those of one position do not
+    /// count.
     fn is_turned(&self) -> bool {
         let dims = self.walks.iter().filter_map(|walk| walk.dim);
         !dims.filter(|&dim| self.place[dim].len() > 1).is_sorted()
     }
 
-    /// Returns the number of shards that need the chunk in which `parts` lie. `within` is what the slice makes of one of
+    /// Returns the number of shards that need the chunk in which `parts` are. `within` is what the slice makes of one of
     /// these shards. `listed` are the numbers of [`AxisWalk::readers_of_list`] in each dimension.
     fn readers(
         &self,
@@ -302,7 +303,8 @@ impl Slice {
     }
 }
 
-/// Whether the elements are read in rows: more than one element each, which are neighbours in the chunk and in order.
+/// Returns whether the elements are read in rows: more than one element each, which are neighbours in the chunk and in
+/// order.
 fn has_rows(segments: &[Segment]) -> bool {
     let last = segments.last();
     last.is_none_or(|segment| segment.count > 1 && segment.step == 1)
@@ -346,7 +348,7 @@ struct Planes {
     shape: Vec<usize>,
 }
 
-/// Reads only the planes of a slab that have elements of its box, if what lies between them takes longer to read than to
+/// Reads only the planes of a slab that have elements of its box, if what is between them takes longer to read than to
 /// skip.
 fn planes(
     reader: &mut Reader<'_>,

@@ -172,7 +172,7 @@ pub(super) struct Part {
 pub(super) struct Listed {
     /// The positions within the chunk, in the order of the result.
     pub(super) positions: Vec<usize>,
-    /// Runs of positions that lie one after another in the result too: the number of the first among `positions`, its
+    /// Runs of positions that are one after another in the result too: the number of the first among `positions`, its
     /// place within the box of the result, and how many there are.
     pub(super) runs: Vec<Run>,
 }

@@ -67,7 +67,7 @@ impl Request {
 enum Answer {
     Coming(Begun),
     Come(Value),
-    /// The first user has got the error, and the others ask anew.
+    /// The first user has got the error, and the others ask again.
     Failed,
 }
 
@@ -125,7 +125,7 @@ pub(super) struct Asked {
     pub(super) bytes: usize,
 }
 
-/// Puts values together that lie one after the other, so that one request is enough for them. In the order of the first
+/// Puts values together that are one after the other, so that one request is enough for them. In the order of the first
 /// value of each group.
 fn groups(values: &[Asked], mut new: Vec<(usize, Key)>) -> Vec<Vec<(usize, Key)>> {
     new.sort_by(|(_, a), (_, b)| a.cmp(b));
@@ -157,7 +157,7 @@ fn groups(values: &[Asked], mut new: Vec<(usize, Key)>) -> Vec<Vec<(usize, Key)>
     groups
 }
 
-/// The piece from the first of pieces that lie one after the other to the last.
+/// The piece from the first of pieces that are one after the other to the last.
 fn around(first: Piece, last: Piece) -> Piece {
     let range = match (begin(first), end(last)) {
         (Some(begin), Some(end)) => ByteRange::FromStart(begin, Some(end - begin)),
@@ -260,14 +260,14 @@ impl<'a> Line<'a> {
         self.used = None;
     }
 
-    /// Whether so little is requested that the next requests should begin. They begin many at a time, so that neighbours
+    /// Returns whether so little is requested that the next requests should begin. They begin many at a time, so that neighbours
     /// in a shard become one request.
     pub(super) fn is_low(&self) -> bool {
         let (count, bytes) = self.share();
         self.wanted.len() <= count / 2 && self.held() <= bytes / 2
     }
 
-    /// Whether no chunk that was requested has come.
+    /// Returns whether no chunk that was requested has come.
     pub(super) fn starves(&self) -> bool {
         let requests = self.ahead.requests();
         let has_come =
@@ -276,7 +276,7 @@ impl<'a> Line<'a> {
         !chunks.any(|(.., wanted)| has_come(wanted))
     }
 
-    /// Whether this thread may request values of `bytes` bytes too, `more` of them.
+    /// Returns whether this thread may request values of `bytes` bytes too, `more` of them.
     pub(super) fn has_room(&self, more: usize, bytes: usize) -> bool {
         let (count, most) = self.share();
         self.wanted.len() + more <= count && self.held().saturating_add(bytes) <= most
@@ -363,7 +363,7 @@ impl<'a> Line<'a> {
         count
     }
 
-    /// Whether the answer to a request for a value has come. `None` if it was not requested.
+    /// Returns whether the answer to a request for a value has come. `None` if it was not requested.
     pub(super) fn has(&self, source: usize, key: &str, piece: Piece) -> Option<bool> {
         let key = name(source, key, piece);
         let mut wanted = self.wanted.iter().map(|(.., wanted)| wanted);

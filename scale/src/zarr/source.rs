@@ -165,7 +165,7 @@ impl Source {
         })
     }
 
-    /// The coordinates of the shard in which a chunk lies, and the number of the chunk in it.
+    /// The coordinates of the shard in which a chunk is, and the number of the chunk in it.
     fn shard_of(&self, at: &[usize]) -> (Vec<u64>, usize) {
         let counts = grid(&self.outer, &self.chunk);
         let shard = at.iter().zip(&counts);
@@ -182,12 +182,12 @@ impl Source {
         Self { number, ..self }
     }
 
-    /// Whether requests to its store take so long that they should begin before they are needed.
+    /// Returns whether requests to its store take so long that they should begin before they are needed.
     pub(crate) fn is_far(&self) -> bool {
         is_url(&self.path)
     }
 
-    /// Whether another thread is reading a chunk that will be in the cache. Always `false` if chunks are requested ahead,
+    /// Returns whether another thread is reading a chunk that will be in the cache. Always `false` if chunks are requested ahead,
     /// which is done in the order in which they are needed.
     pub(crate) fn is_being_read(&self, cache: &Cache, at: &[usize]) -> bool {
         !self.is_far() && cache.is_reading(&[&[self.number], at].concat())
@@ -198,7 +198,7 @@ impl Source {
         &self.path
     }
 
-    /// The attributes of the array, but for its dimension names, and for what NetCDF notes of how it has stored the array.
+    /// The attributes of the array, except for its dimension names, and for what NetCDF notes of how it has stored the array.
     pub fn attributes(&self) -> Map<String, Value> {
         let mut attributes = self.array.attributes().clone();
         attributes.remove(DIMENSIONS_V2);
@@ -593,7 +593,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads parts of these elements of a chunk if they are in a file as they are in memory: `length` of them, and as many
-    /// wherever `apart` more begin. `None` if reading all is as good: if less than `gap` bytes lie between two parts, or if
+    /// wherever `apart` more begin. `None` if reading all is as good: if less than `gap` bytes are between two parts, or if
     /// all of the chunk's `users` would read more than the chunk.
     pub(crate) fn planes(
         &mut self,
@@ -629,7 +629,7 @@ impl<'a> Reader<'a> {
         Ok(Some(Chunk::new(planes)))
     }
 
-    /// Whether only these elements of a chunk are read, or decoded, for one of `users` shards.
+    /// Returns whether only these elements of a chunk are read, or decoded, for one of `users` shards.
     fn is_part(&self, users: usize, elements: &Range<usize>) -> bool {
         let all = product(&self.source.chunk);
         // Decoding a block of Blosc takes a copy more than decoding the chunk, and a block is a large part of a chunk.

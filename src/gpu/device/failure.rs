@@ -154,8 +154,9 @@ pub(in crate::gpu) fn device_error(
     }
 }
 
-/// Whether the device creates no buffer but reports no error, as a lost device does. The callback for lost devices does
-/// not suffice: it may run only when all submitted work has ended, and this crate sets none on a caller's device.
+/// Returns whether the device creates no buffer but reports no error, as a lost device does. The callback for lost
+/// devices does not suffice: it may run only when all submitted work has ended, and this crate sets none on a caller's
+/// device.
 fn makes_no_buffer(device: &wgpu::Device) -> bool {
     let (buffer, error) = scoped(device, || {
         device.create_buffer(&wgpu::BufferDescriptor {

@@ -1,7 +1,7 @@
 //! Slots of device memory that dispatches bind by dynamic offsets: reports, and uniforms.
 //!
 //! Up to 64 slots share a strip: a buffer, and a bind group for any of its slots. The commands that bind a slot hold it
-//! until they finish or are dropped. A report also holds its slot until it is read, and what is worked out for a move
+//! until they finish or are dropped. A report also holds its slot until it is read, and what is computed for a move
 //! holds the slots of its uniforms. Once none of a strip's slots is held, one write clears the strip, and its slots are lent again.
 //! So recording creates at most one strip for every 64 slots, and none once there are enough.
 
@@ -46,7 +46,7 @@ impl Slot {
         }
     }
 
-    /// Whether the slot's buffer exists: see [`Strip::exists`].
+    /// Returns whether the slot's buffer exists: see [`Strip::exists`].
     pub(in crate::gpu) fn exists(&self) -> bool {
         self.strip.exists
     }

@@ -98,7 +98,7 @@ impl Commands<'_> {
         }
     }
 
-    /// Whether they are only dispatches, which may share a pass with others.
+    /// Returns whether they are only dispatches, which may share a pass with others.
     pub(super) fn are_dispatches(&self) -> bool {
         match &self.how {
             How::Dispatches(grouped) => grouped.work.passes.iter().all(|pass| pass.cleared == 0),
@@ -130,7 +130,7 @@ impl Engine {
         })
     }
 
-    /// Whether the commands of a move without tuples need no dispatch.
+    /// Returns whether the commands of a move without tuples need no dispatch.
     pub(super) fn is_copied(
         &self,
         what: &Move,

@@ -28,7 +28,7 @@ use crate::{
 };
 use std::ops::Range;
 
-/// Which argument the tuples of a walk lie in, and what their numbers mean.
+/// Which argument the tuples of a walk are in, and what their numbers mean.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tuples {
     pub(crate) argument: usize,
@@ -55,7 +55,7 @@ impl Tuples {
     }
 }
 
-/// Cuts walks for the device of `reach`, whose arguments lie at `places`.
+/// Cuts walks for the device of `reach`, whose arguments are at `places`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cutter<'a> {
     pub(crate) reach: &'a Reach,
@@ -140,7 +140,7 @@ impl Cutter<'_> {
         let mut read = walk.span(Side::Source);
         let reads_nothing = read.is_empty();
         if reads_nothing {
-            // Shaders load the first unit in place of one that lies elsewhere, and a binding must not be empty.
+            // Shaders load the first unit in place of one that is elsewhere, and a binding must not be empty.
             read = 0..(self.source_bytes.min(VECTOR) / of_source).cast_signed();
         }
         let source = self.bind(SOURCE, &read, of_source, of_plan);
@@ -236,7 +236,7 @@ pub(super) fn check_coordinates(walk: &Walk, circular: bool) -> Result<(), Error
     Ok(())
 }
 
-/// Whether the tuples of a walk are `PLAIN`: see `walk.wgsl`.
+/// Returns whether the tuples of a walk are `PLAIN`: see `walk.wgsl`.
 pub(super) fn is_plain(walk: &Walk, of: Tuples) -> bool {
     let is_plain = |coordinate: &Coordinate| {
         let Coordinate { size, window, .. } = *coordinate;
@@ -249,7 +249,7 @@ pub(super) fn is_plain(walk: &Walk, of: Tuples) -> bool {
     !moves && walk.coordinates.iter().all(is_plain)
 }
 
-/// Writes where tuples lie, and what their numbers mean, for the tuples of `walk`, which begin at word `begin`.
+/// Writes where tuples are, and what their numbers mean, for the tuples of `walk`, which begin at word `begin`.
 pub(super) fn set_tuples(uniforms: &mut Uniforms, walk: &Walk, of: Tuples, begin: usize) {
     let words = of.index.words();
     uniforms.tuples = count(begin);

@@ -11,7 +11,7 @@
 //! | `uniforms` | the numbers that a dispatch reads |
 //! | `program`, `pipeline` | how the WGSL of a pipeline is assembled, and when a pipeline is compiled: once, at its first use |
 //! | `route`, `copy` | what is recorded for a plan: nothing, copies, a clear, or dispatches |
-//! | `work` | what is worked out for a plan: its dispatches, with their pipelines and uniforms |
+//! | `work` | what is computed for a plan: its dispatches, with their pipelines and uniforms |
 //! | `cache` | how long that is kept, and its bind groups |
 //! | `commands` | which commands a move has for its arguments, and how they are recorded |
 //! | `record` | how the steps of a plan are recorded in their order, in as few passes as it allows |
@@ -106,7 +106,7 @@ impl Engine {
         self.pipelines = Arc::new(Pipelines::new(&self.device, space, Some(cache)));
     }
 
-    /// Forgets what was worked out for plans, as changed limits and pipelines demand.
+    /// Forgets what was computed for plans, as changed limits and pipelines demand.
     pub(super) fn forget(&mut self) {
         self.cache = Arc::default();
     }

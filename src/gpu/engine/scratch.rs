@@ -63,7 +63,7 @@ impl Memory {
 }
 
 impl Engine {
-    /// Returns the memory between the steps of a plan, each in buffers of its own, since no dispatch may read and write
+    /// Returns the memory between the steps of a plan, each in its own buffers, since no dispatch may read and write
     /// one buffer. Memory that a report reads is new: scratch memory is written again by then.
     pub(super) fn temps(&self, plan: &Plan) -> Result<Vec<Memory>, Error> {
         let most = self.device.shared.limits.max_buffer_size;

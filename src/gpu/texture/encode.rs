@@ -251,7 +251,7 @@ fn written(view: &View, conversion: Option<(DType, &Conversion)>) -> Result<Opti
     Ok(Some(copy).filter(|copy| copy.conversion.is_some()))
 }
 
-/// Whether an argument whose rows need no padding can be copied to or from texels directly.
+/// Returns whether an argument whose rows need no padding can be copied to or from texels directly.
 fn is_direct(argument: &Argument<'_>, usage: BufferUsages) -> bool {
     match argument.buffers {
         // wgpu requires the offset to be a multiple of the size of a texel, which is at most 16 bytes.

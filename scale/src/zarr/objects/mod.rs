@@ -30,7 +30,7 @@ use zarrs::storage::{
 /// The number of objects whose metadata is requested at the same time.
 const AT_A_TIME: usize = 32;
 
-/// Whether a range is empty, for which there is no request.
+/// Returns whether a range is empty, for which there is no request.
 fn is_empty(range: ByteRange) -> bool {
     matches!(
         range,

@@ -6,7 +6,7 @@ use futures::{Stream, StreamExt};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use zarrs::storage::Bytes;
 
-/// Shorter answers, in bytes, are received in memory of their own.
+/// Shorter answers, in bytes, are received in their own memory.
 pub(super) const LONG: u64 = 256 << 10;
 /// The most bytes of memory that are kept for later answers, beside those that answers use.
 const SPARE: usize = 64 << 20;
