@@ -3,7 +3,7 @@
 use crate::DType;
 use std::fmt;
 
-/// What a row of updates does to its slice of the destination. The slice consists of the elements that the row's index
+/// The effect of a row of updates on its slice of the destination. The slice consists of the elements that the row's index
 /// tuple points at. [`ScatterOptions::combine`](crate::options::ScatterOptions::combine) has the defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Combine {

@@ -264,7 +264,7 @@ mod tests {
             });
             far - near
         };
-        // 1000 rows, each of which takes 3 ns instead of 1 ns.
+        // 1000 rows that take 3 ns each instead of 1 ns.
         assert!(close(difference([32 << 20, (32 << 20) + 1]), 2e-6));
         let boxes = Boxes {
             count: 5,

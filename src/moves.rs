@@ -1,7 +1,7 @@
-//! A move: what one step of a plan does, independent of any device and of where its arrays are.
+//! A move: the work of one step of a plan, independent of any device and of the memory of its arrays.
 //!
-//! The CPU and the GPU run the same move. Its [`Walk`] says which unit of the source goes to which unit of the
-//! destination, and its [`Effect`] what becomes of the elements of the destination that no unit goes to. `ops/` makes
+//! The CPU and the GPU run the same move. Its [`Walk`] pairs units of the source with units of the
+//! destination. Its [`Effect`] decides about the elements of the destination that the walk leaves out. `ops/` makes
 //! moves, and everything that runs, cuts or describes them reads these two. A device keeps what it computed for a move, so
 //! that equal moves are cut once, whichever plans they are in.
 
@@ -19,7 +19,7 @@ use crate::{
 use std::borrow::Cow;
 use std::fmt;
 
-/// What a move does to the elements of its destination.
+/// The effect of a move on the elements of its destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Effect {
     /// The walk writes every element of the result: slices, gathers and crops.
@@ -37,7 +37,7 @@ pub(crate) enum Effect {
 /// How the true elements of a mask are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Find {
-    /// The number of positions that the result has room for.
+    /// The capacity of the result, in positions.
     pub(crate) capacity: usize,
     /// The type of the numbers of a position.
     pub(crate) index: IndexType,
@@ -108,7 +108,7 @@ impl Operation {
     }
 }
 
-/// What one step does: a walk, and what becomes of the elements that it leaves out.
+/// The work of one step: a walk, and its effect on the elements that it leaves out.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Move {
     pub(crate) operation: Operation,

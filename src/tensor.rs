@@ -50,7 +50,7 @@ use crate::{backend::Device, element::zeroed, gpu::DeviceBytes};
 pub struct Tensor {
     pub(crate) backend: Backend,
     dtype: DType,
-    /// Which elements of the storage the tensor has, in which order.
+    /// The elements of the storage that the tensor has, and their order.
     layout: View,
     pub(crate) storage: Storage,
 }

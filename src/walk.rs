@@ -1,4 +1,4 @@
-//! The walk: which byte of the source goes to which byte of the destination. Every plan has one, and every device reads
+//! The walk: pairs of bytes, one of the source and one of the destination. Every plan has one, and every device reads
 //! it.
 //!
 //! Nested dimensions number the units that are moved, in row-major order; a digit is the position of a unit along one
@@ -209,7 +209,7 @@ pub(crate) struct Window {
     pub(crate) count: usize,
 }
 
-/// Which unit of the source goes to which unit of the destination.
+/// Pairs of units, one of the source and one of the destination.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Walk {
     /// The size of a unit in bytes: a power of two up to 16, or 12.
@@ -267,7 +267,7 @@ impl Walk {
         let dims = view.shape.iter().zip(&view.strides);
         let dims = dims.map(|(&size, &from)| Dim::shared(size, from)).collect();
         let mut walk = Self::strided(element, view.offset.cast_signed(), 0, dims);
-        // What is together in the source does so in the result, which is filled in order.
+        // Neighbours in the source are neighbours in the result, which is filled in order.
         walk.merge();
         walk.in_order();
         walk.widen(MAX_UNIT);
@@ -364,7 +364,7 @@ impl Walk {
         walk
     }
 
-    /// The walk in two, of which the first fills a row-major array, and the second puts the array's units where this walk
+    /// The walk in two. The first fills a row-major array, and the second puts the array's units where this walk
     /// puts them.
     pub(crate) fn staged(&self) -> [Self; 2] {
         let mut filling = self.clone();

@@ -17,7 +17,7 @@ use crate::{Gpu, Pending, Tensor, backend::Device};
 #[derive(Clone, Copy)]
 struct Arguments<'v, 'a> {
     inputs: &'v [Values<'a>],
-    /// The array of which an in-place plan changes a copy.
+    /// The array that an in-place plan copies and changes.
     changed: Option<Values<'a>>,
 }
 

@@ -26,7 +26,7 @@ const AHEAD_BYTES: usize = 512;
 /// Slices of fewer bytes are not read ahead.
 const FETCHED_FROM: usize = 32;
 
-/// One thread's share of a scatter: a part of the destination, `dest`, and all rows, of which the thread combines only
+/// One thread's share of a scatter: a part of the destination, `dest`, and all rows; the thread combines only
 /// those whose slice is in `dest`.
 pub(super) struct Share<'a> {
     /// The size in bytes of a slice, which is also the size of a row.

@@ -1,7 +1,7 @@
 //! Runs plans that convert: finds which element of the source each element of the result is made of, line by line, and
 //! converts it.
 //!
-//! A block is what the one or two innermost dimensions number; the walk is looked up once for it. A line is elements at
+//! A block has all elements of the one or two innermost dimensions; the walk is looked up once for it. A line is elements at
 //! constant distances in source and result that share a table. Where neighbours take different tables in turn, as channels
 //! that come last do, the elements of each table are a line.
 

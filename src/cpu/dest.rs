@@ -107,7 +107,7 @@ impl<'a> Dest<'a> {
         }
     }
 
-    /// Parts of `size` bytes, of which the last may have fewer.
+    /// Parts of `size` bytes. The last one can have fewer.
     pub(super) fn parts(mut self, size: usize) -> impl Iterator<Item = Self> {
         iter::from_fn(move || (self.len() > 0).then(|| self.take(size.min(self.len()))))
     }

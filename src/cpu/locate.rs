@@ -1,6 +1,6 @@
 //! Where the groups of a walk are, in the array that its index tuples point into: the one place that reads tuples.
 //!
-//! A group is what the inner dimensions of a walk number; the outer dimensions number the groups. For many groups at a
+//! A group has all units of the inner dimensions of a walk; the outer dimensions number the groups. For many groups at a
 //! time, [`Locator::find`] writes the byte at which each begins and, if boxes are cropped, which part of it is inside,
 //! and counts the tuples that are out of range. Another loop then moves the groups. So both keep many reads of scattered
 //! memory in flight.
@@ -456,7 +456,7 @@ impl<'a, I: Index> Locator<'a, I> {
         walk
     }
 
-    /// The places of all groups as sums of one for each dimension that numbers them, of which the innermost are listed. `None`
+    /// The places of all groups as sums of one offset for each dimension that numbers them; the innermost are listed. `None`
     /// unless groups share a few tuples, all in range.
     pub(super) fn as_sums(&self) -> Option<Vec<Chosen>> {
         let repeats = self.repeats && self.outer.iter().all(|dim| dim.tuple == 0);

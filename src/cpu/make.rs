@@ -31,7 +31,7 @@ const WHOLE: usize = 4096;
 /// So few places need no memory of their own.
 const FEW: usize = 32;
 
-/// Writes the result of a gather or a crop to `dest`, with zeros for what is out of range. Returns how many tuples are out
+/// Writes the result of a gather or a crop to `dest`, with zeros for positions out of range. Returns how many tuples are out
 /// of range, and the first of them.
 pub(super) fn run<I: Index>(
     walk: &Walk,
@@ -74,7 +74,7 @@ enum Mover<'a> {
     Boxes,
 }
 
-/// What the groups of a walk have in common. They differ in where they begin.
+/// The common part of the groups of a walk. They differ in their starts.
 struct Group<'a> {
     /// The size of a group in bytes.
     bytes: usize,
@@ -251,7 +251,7 @@ impl<'a> Group<'a> {
     }
 }
 
-/// Copies the groups of a block, each of which is contiguous in the source, from `places` to `dest`. Groups at
+/// Copies the groups of a block, which are contiguous in the source, from `places` to `dest`. Groups at
 /// [`NOWHERE`], which is beyond the source, become zeros.
 struct Groups<'a> {
     source: &'a [u8],

@@ -107,7 +107,7 @@ pub(super) fn copy(
     });
 }
 
-/// What the processor is told to read while a row is copied: the bytes of the source that the next row takes, in their
+/// The reads that the processor is told to make while a row is copied: the bytes of the source that the next row takes, in their
 /// order, as many for each piece. The order of a list it cannot foresee.
 #[derive(Clone, Copy)]
 struct Ahead {

@@ -15,7 +15,7 @@ use crate::{
 };
 use std::{cmp::Reverse, mem};
 
-/// The boxes that are found before they are written, so that what was found is still in a cache.
+/// The number of boxes that are found before they are written, so that the found places are still in a cache.
 const AT_ONCE: usize = 1024;
 
 /// Writes the boxes of a paste to `dest`. Returns how many boxes extend beyond x or name an item that does not exist,

@@ -228,7 +228,7 @@ impl Shuffle {
         let step = many * pitch.unsigned_abs();
         // Whether every vector of the source, or of the planes, is used once.
         let tiles = STORES > 1 || filled == VECTOR && step == LOADS * VECTOR;
-        // Vectors are read in ascending order, in which processors fetch memory ahead. Those that would reach beyond the
+        // Vectors are read in ascending order, because processors prefetch memory in this order. Those that would reach beyond the
         // source are left.
         rows.each(
             bytes,

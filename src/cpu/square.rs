@@ -36,7 +36,7 @@ pub(super) struct Tile<'a, 'd> {
     pub(super) count: usize,
     /// 1, or the number of whole rows that together reach over few bytes of the source.
     pub(super) rows: usize,
-    /// What is left of each lane. It becomes shorter as pieces are written.
+    /// The rest of each lane. It becomes shorter as pieces are written.
     pub(super) lanes: &'a mut [&'d mut [u8]],
 }
 
@@ -85,7 +85,7 @@ struct Squares<const N: usize, const M: usize, const R: usize, const C: usize> {
 const WIDTH: usize = 4 * LINE;
 
 impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, M, R, C> {
-    /// Reads a row of pieces for each of `rows`, the first of which begins at byte `at` of the source. `kernel` moves rows
+    /// Reads a row of pieces for each of `rows`. The first one begins at byte `at` of the source. `kernel` moves rows
     /// along `near` whose pieces are not contiguous.
     #[inline(always)]
     fn read(

@@ -183,7 +183,7 @@ impl<'a> Tiles<'a> {
         (address.next_multiple_of(PAIR) - address) / self.piece
     }
 
-    /// Cuts `lanes` into bands, each of which has `length` bytes of every lane. The last band may have fewer. The lanes
+    /// Cuts `lanes` into bands of `length` bytes of every lane. The last band may have fewer. The lanes
     /// are contiguous in the result, and the first of them begins at byte `at` of the source.
     fn bands<'d>(&self, at: usize, lanes: &'d mut [u8], length: usize) -> Vec<Band<'d>> {
         let lane = self.lane();
@@ -204,7 +204,7 @@ impl<'a> Tiles<'a> {
 
     /// Writes `dest`, the part of the result that begins at byte `first`. The first piece of the whole result is at
     /// byte `at` of the source.
-    /// `part_of_lane` is the loop of a slice, without tiles, for what a part has of its first lane and of its last.
+    /// `part_of_lane` is the loop of a slice, without tiles, for the parts of its first lane and of its last.
     pub(super) fn part(
         &self,
         source: &[u8],

@@ -1,4 +1,4 @@
-//! Errors of crops and pastes. Dimensions are those of `x`, of which the first numbers the items.
+//! Errors of crops and pastes. Dimensions are the dimensions of `x`; the first numbers the items.
 
 use super::{Error, argument};
 use crate::text::{Shape, counted};

@@ -3,7 +3,7 @@
 use super::{Error, argument};
 use crate::text::Shape;
 
-/// A number of values that is not the product of their shape.
+/// A number of values that differs from the product of their shape.
 pub(crate) fn values(item: usize, found: usize, shape: &[usize]) -> Error {
     argument!(
         "values",
@@ -22,7 +22,7 @@ pub(crate) fn position(item: usize, position: i64, axis: usize, size: usize) -> 
     )
 }
 
-/// A mask of other sizes than those of the dimensions that it selects from.
+/// A mask with other sizes than the dimensions that it selects from.
 pub(crate) fn mask_shape(item: usize, mask: &[usize], axis: usize, sizes: &[usize]) -> Error {
     argument!(
         "mask_shape",

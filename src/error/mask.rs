@@ -11,7 +11,7 @@ pub(crate) fn axis(axis: isize, rank: usize) -> Error {
     argument!("axis", "axis is {axis}, but x {}", Axes(rank))
 }
 
-/// More true elements than there is room for.
+/// More true elements than the capacity.
 pub(crate) fn capacity(count: usize, capacity: usize) -> Error {
     argument!(
         "mask_capacity",
@@ -20,7 +20,7 @@ pub(crate) fn capacity(count: usize, capacity: usize) -> Error {
     )
 }
 
-/// Values that are not as many as the true elements.
+/// A number of values that differs from the number of true elements.
 pub(crate) fn count(count: usize, values: usize) -> Error {
     argument!(
         "mask_count",
@@ -74,7 +74,7 @@ pub(crate) fn scalar() -> Error {
     )
 }
 
-/// A mask whose shape is not that of the dimensions that it selects from.
+/// A mask with another shape than the dimensions that it selects from.
 pub(crate) fn shape(mask: &[usize], x: &[usize], axis: usize) -> Error {
     argument!(
         "mask_shape",
@@ -84,7 +84,7 @@ pub(crate) fn shape(mask: &[usize], x: &[usize], axis: usize) -> Error {
     )
 }
 
-/// Values whose shape is not that of the slices that they replace.
+/// Values with another shape than the slices that they replace.
 pub(crate) fn values(values: &[usize], x: &[usize], mask: usize) -> Error {
     argument!(
         "mask_values",
@@ -95,7 +95,7 @@ pub(crate) fn values(values: &[usize], x: &[usize], mask: usize) -> Error {
     )
 }
 
-/// A plan that has no number of true elements, or has it as an output already.
+/// A plan that does not count true elements, or that already has their number as an output.
 pub(crate) fn no_count(operation: &str) -> Error {
     argument!(
         "count",

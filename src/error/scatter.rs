@@ -61,7 +61,7 @@ pub(crate) fn elements_shape(axis: usize, indices: &[usize], shape: &[usize]) ->
     )
 }
 
-/// `scatter_elements` with updates whose shape is not that of the indices.
+/// `scatter_elements` with updates that have another shape than the indices.
 pub(crate) fn update_for_each_index(indices: &[usize], updates: &[usize]) -> Error {
     argument!(
         "updates_shape",

@@ -62,7 +62,7 @@ pub(crate) fn device_mismatch(argument: &str) -> Error {
     )
 }
 
-/// A destination tensor whose shape or element type is not that of the result.
+/// A destination tensor with another shape or element type than the result.
 pub(crate) fn dest_mismatch(
     shape: &[usize],
     dtype: DType,

@@ -136,7 +136,7 @@ pub(crate) fn axis(axis: isize, rank: usize) -> Error {
     )
 }
 
-/// A shape whose number of elements is not that of the view.
+/// A shape with another number of elements than the view.
 pub(crate) fn reshape_view(from: &[usize], to: &[usize]) -> Error {
     argument!(
         "reshape",
@@ -156,7 +156,7 @@ pub(crate) fn reshape_strides(from: &[usize], strides: &[isize], to: &[usize]) -
     )
 }
 
-/// A shape whose number of elements is not that of the tensor.
+/// A shape with another number of elements than the tensor.
 pub(crate) fn reshape(from: &[usize], to: &[usize]) -> Error {
     argument!(
         "reshape",

@@ -109,7 +109,7 @@ impl Gpu {
         self.with(|engine| engine.reach.tuning.few_units = 0)
     }
 
-    /// The same device on which no call may wait, so that tests see what programs in a browser do.
+    /// The same device, on which no call can block, so that tests run as programs in a browser do.
     #[cfg(feature = "test-seams")]
     #[doc(hidden)]
     #[must_use]
@@ -148,7 +148,7 @@ impl Gpu {
 
     /// Describes the commands that are recorded for a plan or a search on this device: nothing, a clear, copies, or dispatches and
     /// the kernel of the first. Assumes that each argument is the whole of one buffer. Of a plan that changes its
-    /// destination in place, it also says what a source in the buffer of the destination costs.
+    /// destination in place, it also prints the cost of a source in the buffer of the destination.
     pub fn explain(&self, plan: &Plan) -> String {
         plan.each_step(|work| {
             let aside = engine::aside::cost(work).unwrap_or_default();

@@ -30,7 +30,7 @@ pub struct Prepared<T = Plan> {
     _works: Arc<[Arc<Work>]>,
 }
 
-/// What was prepared, so that `&prepared` goes where what it was made of does.
+/// The prepared plan or texels, so that `&prepared` is accepted in their place.
 impl<T> Deref for Prepared<T> {
     type Target = T;
 
@@ -54,7 +54,7 @@ mod sealed {
     pub struct Moves(pub(in crate::gpu) Vec<Move>);
 
     pub trait Prepare {
-        /// What is recorded.
+        /// The plan or texels to record.
         fn moves(&self, gpu: &Gpu) -> Result<Moves, Error>;
     }
 

@@ -70,7 +70,7 @@ fn read<T>(
     })
 }
 
-/// What a new axis is called, besides `None`.
+/// Names of a new axis other than `None`.
 const NEW_AXES: [&str; 4] = ["np.newaxis", "numpy.newaxis", "tf.newaxis", "newaxis"];
 
 /// The most lists within lists: far more than an array has dimensions.

@@ -223,7 +223,7 @@ impl View {
             return Repeats::Somewhere;
         }
         dims.sort_by_key(|dim| Reverse(dim.1));
-        // How far the dimensions from each one on reach together.
+        // For each dimension, the range of it and all later dimensions together.
         let mut reach = vec![0; dims.len() + 1];
         for d in (0..dims.len()).rev() {
             reach[d] = reach[d + 1] + dims[d].0 * dims[d].1;

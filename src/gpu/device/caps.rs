@@ -14,7 +14,7 @@ pub(crate) const INVOCATION_MEMORY: u32 = 48;
 /// longer look-up costs no more than its latency.
 const FEW_UNITS: usize = 1 << 16;
 
-/// The numbers in which adapters differ. None of them changes which kernel runs.
+/// The numbers that differ between adapters. None of them changes the choice of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tuning {
     /// The number of invocations in a workgroup: a power of two, at least 64.
@@ -112,11 +112,11 @@ pub(crate) struct Reach {
     pub(crate) tuning: Tuning,
 }
 
-/// Where an argument is. An argument has one part, or several if it is larger than a buffer may be. Each part is a
+/// The buffers of an argument. It has one part, or several if it is larger than a buffer can be. Each part is a
 /// range of its own buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Parts {
-    /// Where each part begins in its buffer, in bytes. The same for all parts.
+    /// The start of each part in its buffer, in bytes. The same for all parts.
     pub(crate) offset: u64,
     /// The size in bytes of each part but the last.
     pub(crate) bytes: u64,

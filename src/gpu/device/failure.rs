@@ -45,7 +45,7 @@ impl OpenDevice {
         self.poll_with(wgpu::PollType::wait_indefinitely())
     }
 
-    /// Fails if the device is lost, of which a poll may say nothing. In a browser this never fails, because browsers
+    /// Fails if the device is lost. A poll does not always report this. In a browser this never fails, because browsers
     /// report losses later.
     pub(crate) fn check_alive(&self, doing: &'static str) -> Result<(), Error> {
         let reason = match self.shared.lost.get() {

@@ -149,7 +149,7 @@ impl OpenDevice {
         }
         let needed = self.shared.pool.lent().saturating_add(more);
         let needed = usize::try_from(needed).unwrap_or(usize::MAX);
-        // The system refuses to map more than it has. What it maps takes no memory until it is written.
+        // The system refuses to map more than it has. Mapped pages take no memory until they are written.
         let room = Vec::<u8>::new().try_reserve_exact(needed);
         room.map_err(|_| Error::OutOfDeviceMemory { doing })
     }

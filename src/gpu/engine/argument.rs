@@ -49,7 +49,7 @@ impl<'a> Argument<'a> {
         }
     }
 
-    /// The same for memory of this crate, of which no bind groups are kept.
+    /// The same for memory of this crate; its bind groups are not kept.
     pub(in crate::gpu) fn own(name: &'static str, passed: BufferSlice<'a>, needed: usize) -> Self {
         Self {
             callers: false,

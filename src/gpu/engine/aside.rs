@@ -178,7 +178,7 @@ fn check_apart(
     Err(argument.problem(problem))
 }
 
-/// What a source in the buffer of the destination costs, for a move that changes its destination in place.
+/// The cost of a source in the buffer of the destination, for a move that changes its destination in place.
 pub(in crate::gpu) fn cost(what: &Move) -> Option<String> {
     let bytes = span(what, Side::Source);
     let bytes = counted(

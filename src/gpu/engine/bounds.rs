@@ -6,7 +6,7 @@
 //!
 //! 1. **Spans.** A binding begins at a multiple of the device's alignment, is a positive number of words long, and is
 //!    no longer than the device allows. It belongs to the part of its argument that its span names.
-//! 2. **Grid.** Width and height of the grid are at most what the device allows and less than 2^16. There are enough
+//! 2. **Grid.** Width and height of the grid are within the device's limits and less than 2^16. There are enough
 //!    workgroups for all tiles, and fewer than 2^32 invocations.
 //! 3. **Digits.** No dimension has size 0, and the sizes of all dimensions make up the number of rows, so each digit is
 //!    less than its dimension's size.
@@ -24,7 +24,7 @@
 //!
 //! The check reads a dispatch as the shaders do, from the words of its uniforms, and uses none of the code that
 //! computed these words. Kernels differ only by their [`Measure`], by what a segment counts, and by their lists; those that search
-//! masks have no walk, and [`of_mask`] says what they access.
+//! masks have no walk, and [`of_mask`] lists their accesses.
 
 use super::{
     caps::{Parts, Reach},
@@ -257,7 +257,7 @@ fn grid(dispatch: &Dispatch, measure: Measure, groups: i128) -> Result<(), Refus
         || format!("{segments} segments of {} for {units} units", walk.segment),
     )?;
     let four_rows = constant(dispatch, "ROWS") == 4 || kernel == Kernel::Link;
-    // What a group of lanes takes a segment of.
+    // The rows or elements that a group of lanes takes a segment of.
     let (owners, segments) = match kernel {
         Kernel::CopyWords if is_short => (ceil(rows * run + head, 4), 1),
         Kernel::Convert if is_short => (units_of_all, 1),

@@ -1,4 +1,4 @@
-//! Keeps what was computed for plans that were recorded recently: works, and bind groups.
+//! Keeps the works and bind groups of plans that were recorded recently.
 //!
 //! A [`Work`] is kept at its first use. A bind group keeps its buffers alive, and wgpu neither reports when the caller
 //! drops a buffer nor has weak references. So groups are kept only for buffers that recur: the first recording of a work
@@ -19,7 +19,7 @@ use std::{
 /// this suffices for a program that records the same thousand operations again and again.
 const IDLE: usize = 4096;
 
-/// What is kept for recent recordings.
+/// The works and bind groups of recent recordings.
 #[derive(Debug, Default)]
 pub(in crate::gpu) struct Cache(Mutex<Recent>);
 

@@ -25,7 +25,7 @@ pub(in crate::gpu) struct Arguments<'r, 'a> {
     pub(in crate::gpu) copied: usize,
 }
 
-/// What a step reads or writes besides inputs, outputs and temps.
+/// The memory that a step reads or writes in addition to inputs, outputs and temps.
 enum Own {
     Nothing,
     /// Values of the plan: so many bytes in a buffer.

@@ -103,7 +103,7 @@ impl Engine {
         Ok(memory)
     }
 
-    /// Returns a buffer of at least `needed` bytes for a scatter, a search, or what is converted before it is written to
+    /// Returns a buffer of at least `needed` bytes for a scatter, a search, or a tensor that is converted before it is written to
     /// texels: the kept one, or a new one if that is too small.
     pub(in crate::gpu) fn scratch(&self, needed: u64) -> Result<wgpu::Buffer, Error> {
         let doing = "allocating memory between steps";

@@ -175,7 +175,7 @@ impl Engine {
             conversion: what.conversion.as_ref().map(|of| (of, what.dtype())),
         };
         let zeros = || Walk::zeros(1, what.result_bytes());
-        // What is written before the walk, and instead of it.
+        // The writes before the walk, and instead of it.
         let (before, instead) = match (what.walk(), what.effect()) {
             (Some(walk), Effect::Scatter(scatter)) => return steps(cutter, what, walk, scatter),
             (Some(walk), Effect::Fill) => match walk.filled(what.result_bytes() / walk.unit) {

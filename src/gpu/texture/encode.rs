@@ -324,7 +324,7 @@ fn copies<'a>(texels: &'a Texels, rows: &Rows, argument: &Argument<'a>) -> Vec<B
     copies
 }
 
-/// Converts a position or a size in a texture, or the size of a row in a buffer, all of which wgpu keeps below 2^32.
+/// Converts a position or a size in a texture, or the size of a row in a buffer. wgpu keeps all of them below 2^32.
 fn word(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }

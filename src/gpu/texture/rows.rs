@@ -2,7 +2,7 @@
 //!
 //! The smallest box that contains the selection is copied. The rows of the box form an array of shape `[layers, rows,
 //! columns and padding, channels]`, and the selection is a view of this array. If no slice selects the channels in the
-//! wanted order, the selection is instead several views, each of which corresponds to a part of the tensor, or a
+//! wanted order, the selection is instead several views, each for a part of the tensor, or a
 //! gather of channels.
 
 use super::Texels;
