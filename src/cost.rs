@@ -158,7 +158,7 @@ impl CostModel {
     }
 
     /// Estimates the time of a plan on values in the memory of the host, where the result is wanted too. A
-    /// search is estimated as if as many elements were true as there is room for.
+    /// search is estimated as if the number of true elements were the capacity.
     pub fn estimate(&self, plan: &Plan) -> Estimate {
         let result = plan.result_bytes() as f64;
         let of_steps = |costs: Throughput, starts: fn(&Move) -> f64| -> f64 {

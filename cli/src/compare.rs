@@ -150,7 +150,7 @@ struct Pair {
     bytes: [Vec<u8>; 2],
 }
 
-/// What was found of elements that are not equal by their bits.
+/// The findings about elements that are not equal by their bits.
 #[derive(Debug, Default)]
 struct Found {
     /// How many are not equal.

@@ -8,7 +8,7 @@ use crate::{
 use clap::{Args as _, Command};
 use std::ffi::OsString;
 
-/// The subcommands by what they are for. Some builds do not have all of them.
+/// The subcommands by purpose. Some builds do not have all of them.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Look at files", &["info", "compare"]),
     (

@@ -1,4 +1,4 @@
-//! What is written on the command line: small arrays, as in `0,5,7`, `-1.5`, `[[0, 1], [2, 3]]` or what NumPy prints,
+//! Values on the command line: small arrays, as in `0,5,7`, `-1.5`, `[[0, 1], [2, 3]]` or what NumPy prints,
 //! `array([], shape=(0, 3), dtype=int32)`, and slices.
 
 use crate::{
@@ -105,7 +105,7 @@ impl Literal {
                 let sizes = sizes.map(|size| size.parse().ok());
                 shape = sizes.collect::<Option<Vec<usize>>>()?;
                 rest = after;
-                // NumPy prints a shape only of what has no elements.
+                // NumPy prints the shape only if there are no elements.
                 if !(numbers.is_empty() && shape.contains(&0)) {
                     return None;
                 }

@@ -228,7 +228,7 @@ fn helped(error: &clap::Error, line: &[OsString]) -> ExitCode {
     }
 }
 
-/// Prints the help that was asked for, or what is wrong with the arguments.
+/// Prints the requested help, or the fault of the arguments.
 fn refused(mut error: clap::Error) -> ExitCode {
     let line: Vec<OsString> = env::args_os().collect();
     if matches!(

@@ -131,7 +131,7 @@ impl Target {
         Ok(Self { place, element })
     }
 
-    /// Appends what the library moved: elements in row-major order and native byte order, or their handles.
+    /// Appends a result of the library: elements in row-major order and native byte order, or their handles.
     pub(crate) fn write(&mut self, moved: &[u8]) -> Result<(), Failure> {
         let size = self.element.size();
         match self.element.has_handles() {

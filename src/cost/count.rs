@@ -59,7 +59,7 @@ impl Move {
             _ => LINE,
         };
         let rows = match self.effect() {
-            // Each position that is found counts, as if there were as many as there is room for.
+            // Each position counts, as if the number of true elements were the capacity.
             Effect::Find(find) => find.capacity,
             _ => self.rows(),
         };

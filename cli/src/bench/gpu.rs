@@ -1,4 +1,4 @@
-//! What is timed on an adapter.
+//! The calls that are timed on an adapter.
 //!
 //! Each workload has its own pipelines, so that its first run compiles them. The driver may still cache shaders that it
 //! compiled before.

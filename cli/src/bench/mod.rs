@@ -4,8 +4,8 @@
 //! |---|---|
 //! | `workload` | the workloads: the built-in set, or a file |
 //! | `data`, `loops` | the data, and the right result, which plain loops make |
-//! | `times` | what is timed, and how it is repeated |
-//! | `cpu`, `gpu` | what is run on each |
+//! | `times` | the kinds of times, and how a measurement is repeated ||
+//! | `cpu`, `gpu` | the calls on each ||
 //! | `report` | the results, and the verdict |
 //! | `table`, `page` | the results on the terminal, and as one HTML page |
 

@@ -52,7 +52,7 @@ pub(crate) enum Operation {
     },
 }
 
-/// What the library is called with.
+/// The arguments of the call of the library.
 #[derive(Debug)]
 pub(crate) enum Call {
     View(View),

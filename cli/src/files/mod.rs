@@ -52,7 +52,7 @@ pub(crate) struct Array {
     bytes: Arc<Bytes>,
     /// How the elements are in the file, if not in row-major order and native byte order.
     stored: Option<Stored>,
-    /// What the library moves for the elements, if not these. Made when it is needed.
+    /// The numbers that the library moves in place of the elements, if it does. Made when they are needed.
     handles: OnceLock<Vec<u8>>,
     origin: Origin,
 }
@@ -73,7 +73,7 @@ impl Stored {
     }
 }
 
-/// Where an array is from, which a file that is made of it takes over.
+/// The origin of an array. A file that is made from the array takes it over.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Origin {
     /// The format of the file. `None` if it is from no file.
@@ -197,18 +197,18 @@ pub(crate) fn stored(source: &Source) -> Result<Array, FileError> {
     read().map_err(|problem| FileError::reading(&source.path, problem))
 }
 
-/// What a file says about itself, and about the arrays that it holds.
+/// The header of a file, with a description of each array in it.
 #[derive(Debug)]
 pub(crate) struct Listing {
     pub(crate) format: Format,
     /// The size of the file.
     pub(crate) bytes: u64,
     pub(crate) arrays: Vec<Entry>,
-    /// What is wrong with the file, if anything is, although its arrays can be listed.
+    /// The fault of the file, if it has one, although its arrays can be listed.
     pub(crate) damaged: Option<String>,
 }
 
-/// What a file says about an array.
+/// The description of an array in a file.
 #[derive(Debug)]
 pub(crate) struct Entry {
     /// The name of a tensor. `None` if the file is the array.
@@ -346,7 +346,7 @@ pub(crate) struct Manner<'a> {
     pub(crate) format: Option<Format>,
     /// Whether a file that is there is kept, and an error.
     pub(crate) keep: bool,
-    /// Where the array, or the one that it is made of, is from.
+    /// The origin of the array, or of the array that it is made from.
     pub(crate) origin: Option<&'a Origin>,
     /// Whether the elements arrive in Fortran order, which only the formats of NumPy hold.
     pub(crate) column_major: bool,
@@ -387,7 +387,7 @@ impl Writer {
                     None => output,
                 })
             };
-            // A tensor is named by the path, or else as the one that it is made of, or as the file.
+            // The name of a tensor is in the path; otherwise it is the name of its input, or of the file.
             let name = || {
                 let name = tensor.clone().or_else(|| manner.origin?.tensor.clone());
                 let name = name.or_else(|| Some(path.file_stem()?.to_string_lossy().into()));
@@ -552,7 +552,7 @@ impl Format {
         matches!(self, Self::Npy | Self::Npz)
     }
 
-    /// The format of what is made of a file of this format, if no other is named.
+    /// The format of a result from a file of this format, if no other is named.
     pub(crate) fn for_results(self) -> Self {
         match self {
             Self::Jpg => Self::Png,

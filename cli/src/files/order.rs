@@ -40,7 +40,7 @@ pub(super) fn swap(bytes: &mut [u8], element: &Type) {
     }
 }
 
-/// The size in bytes of what has a byte order: a number of a complex element, or a character.
+/// The size in bytes of a part with a byte order: a number of a complex element, or a character.
 fn number_size(element: &Type) -> usize {
     match element.kind {
         Kind::Text => 4,

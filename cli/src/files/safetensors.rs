@@ -214,7 +214,7 @@ pub(super) fn read(file: &mut File, name: Option<&str>) -> Result<Array, Problem
     Ok(array)
 }
 
-/// Lists the tensors in the order of their names, with what is wrong with the file.
+/// Lists the tensors in the order of their names, with the fault of the file, if it has one.
 pub(super) fn list(file: &mut File) -> Result<(Vec<Entry>, Option<String>), Problem> {
     let (header, data_start, surplus) = read_header(file)?;
     let mut damaged = damaged_tensors(&header.tensors, file_len(file) - data_start);

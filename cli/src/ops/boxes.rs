@@ -1,4 +1,4 @@
-//! Crops and pastes: boxes of arrays, and what the command calls their parts.
+//! Crops and pastes: boxes of arrays, and the command's names for their parts.
 
 use super::{
     conversion::{Wanted, converted, converting},
@@ -69,7 +69,7 @@ fn indices(begins: &Tensor, items: Option<&Array>) -> Result<(Tensor, Option<Ten
         }
         (_, Ok(Indices::I32(items))) => (begins.clone(), Some(backend.upload((&items, shape))?)),
         (_, Ok(Indices::I64(items))) => (begins.clone(), Some(backend.upload((&items, shape))?)),
-        // What is no integer is refused by the library.
+        // The library rejects other types than integers.
         (_, Err(_)) => (begins.clone(), Some(upload(items, begins)?)),
     })
 }

@@ -31,7 +31,7 @@ enum Cast {
     Numpy,
 }
 
-/// What becomes of numbers before they are rounded to another type.
+/// The scale and the bias of numbers before they are rounded to another type.
 #[derive(Debug, Default, clap::Args)]
 struct Scaling {
     /// Multiply numbers by this, as in 1/255: one number for all, or one for each position of the axis

@@ -155,7 +155,7 @@ pub(crate) struct IndexPolicy {
     /// What to do with an index tuple that points outside
     #[arg(long, value_enum, default_value_t = Policy::Zero, value_name = "POLICY")]
     out_of_range: Policy,
-    /// What a negative index means
+    /// The meaning of a negative index
     #[arg(long, value_enum, default_value_t = Negative::OutOfRange, value_name = "MEANING")]
     negative: Negative,
 }

@@ -240,7 +240,7 @@ impl Room {
     }
 }
 
-/// The first mask of a batch that has more true elements than there is room for.
+/// The first mask of a batch with more true elements than the capacity.
 struct Surplus {
     row: usize,
     count: usize,

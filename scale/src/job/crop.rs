@@ -22,7 +22,7 @@ pub(super) struct Crop {
     /// The size of a box in each dimension of the source.
     sizes: Vec<usize>,
     out_of_range: OutOfRange,
-    /// What becomes of each element, and the type of the result.
+    /// The conversion of each element, and the type of the result.
     conversion: Option<(Conversion, DType)>,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Boxes {
     sorted: Vec<(usize, usize)>,
 }
 
-/// What the lists of boxes are for.
+/// The purpose of lists of boxes.
 const BOXES: Purpose<&str> = Purpose {
     what: "the list of a shard's boxes",
     way_out: "make smaller shards with --shard",
@@ -258,7 +258,7 @@ impl Crop {
         for group in boxes.sorted.chunk_by(|a, b| a.0 == b.0) {
             let at = coordinates(group[0].0, &chunks);
             let chunk = reader.chunk(&at)?;
-            // What a box has of the chunk in a dimension: positions of the source.
+            // The positions of the source that a box has in the chunk, in a dimension.
             let met = |number: usize, dim: usize| {
                 let (size, origin) = (source.chunk()[dim], boxes.origins[number][dim]);
                 let inside = inside(origin, &window[dim], source.shape()[dim]);

@@ -49,7 +49,7 @@ pub(super) struct BoxTuples {
     places: Vec<usize>,
 }
 
-/// What the lists of tuples are for.
+/// The purpose of lists of tuples.
 const TUPLES: Purpose<&str> = Purpose {
     what: "the list of a shard's index tuples",
     way_out: "make smaller shards with --shard",

@@ -22,7 +22,7 @@ pub(super) enum Input {
     Npy(NpyFile),
 }
 
-/// What is compared to tell whether a file, or the metadata of a store, has changed.
+/// The properties that show whether a file, or the metadata of a store, has changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Fingerprint {
@@ -32,7 +32,7 @@ pub enum Fingerprint {
     File(u64, u64),
 }
 
-/// What a box is read for.
+/// The purpose of reading a box.
 const BOX: Purpose<&str> = Purpose {
     what: "a box of the array that one task reads",
     way_out: "make smaller shards with --shard, or write the array anew with smaller chunks",

@@ -1,4 +1,4 @@
-//! What a job is, and how its tasks run.
+//! The description of a job and of its tasks.
 
 use super::{Conversion, DeviceChoice, Fingerprint};
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ pub enum Operation {
         /// The order of the slice's dimensions in the result, as in `numpy.transpose`. `None` if it stays.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         axes: Option<Vec<usize>>,
-        /// What becomes of each element. `None` if it stays as it is.
+        /// The conversion of each element. `None` if it stays as it is.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         conversion: Option<Conversion>,
     },
@@ -201,7 +201,7 @@ pub struct How {
     pub ahead: usize,
 }
 
-/// What a task receives besides the number of its shard. The first argument of the function `zarr_shard` is an order as
+/// The data that a task receives in addition to the number of its shard. The first argument of the function `zarr_shard` is an order as
 /// JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Order {

@@ -307,7 +307,7 @@ impl Job {
         Ok(Self::opened(operation, source, result, form)?.0)
     }
 
-    /// As [`Job::new`]. Also returns what was opened, and the shape of the result.
+    /// As [`Job::new`]. Also returns the opened arrays and the shape of the result.
     fn opened(
         mut operation: Operation,
         source: &Path,

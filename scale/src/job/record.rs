@@ -100,7 +100,7 @@ impl Record {
         Ok(State::Open(record))
     }
 
-    /// Finds what is in the place of a job's result. Writes nothing.
+    /// Looks at the path of a job's result. Writes nothing.
     fn found(job: &Job, place: &dyn Place) -> Result<Found, Error> {
         if let Some(metadata) = json(place, "zarr.json")? {
             if metadata == job.metadata {
@@ -166,7 +166,7 @@ impl Record {
         Ok(self.place.name(&format!("{folder}/")))
     }
 
-    /// Returns what the tasks of this job receive.
+    /// Returns the order that the tasks of this job receive.
     pub fn order(&self, job: Job, how: How) -> Order {
         Order {
             id: self.id.clone(),

@@ -13,7 +13,7 @@ use std::{
     time::Instant,
 };
 
-/// What a run has read, computed and written, in numbers.
+/// The counts of a run: reads, computed shards and writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Summary {
     /// The number of shards of the result.
@@ -165,7 +165,7 @@ impl Begun {
 }
 
 impl Prepared {
-    /// Returns what the job will read and write.
+    /// Returns the reads and writes of the job.
     ///
     /// # Errors
     ///

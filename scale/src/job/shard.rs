@@ -38,7 +38,7 @@ pub struct Worker<'a> {
     prepared: &'a Prepared,
     /// A reader of each source.
     readers: Vec<Reader<'a>>,
-    /// The shards whose chunks the readers want, and what was found out for that.
+    /// The shards whose chunks the readers want, and the data that was computed to find them.
     planned: Vec<(u64, Found)>,
 }
 
@@ -117,7 +117,7 @@ impl<'a> Worker<'a> {
             users: 1,
             elements: None,
         };
-        // Computing the shard says what is wrong, if anything is.
+        // Computing the shard reports the fault, if there is one.
         let found = match &prepared.kind {
             Kind::Slices(slices) => {
                 for ((source, slice), reader) in slices.iter().zip(&mut self.readers) {

@@ -24,19 +24,19 @@ pub(super) struct Slice {
     place: Vec<Range<usize>>,
     /// The dimensions of the source in the order in which the result has them, those that it has not first.
     order: Vec<usize>,
-    /// What becomes of each element, and the type of the result.
+    /// The conversion of each element, and the type of the result.
     conversion: Option<(Conversion, DType)>,
 }
 
-/// What a box of the result reads of the source.
+/// The reads of a box of the result in the source.
 struct Met {
-    /// What it reads in each chunk that it meets, in each dimension.
+    /// Its reads in each chunk that it meets, in each dimension.
     parts: Vec<Vec<Part>>,
     /// The numbers of [`AxisWalk::readers_of_list`] in each dimension.
     listed: Vec<HashMap<usize, usize>>,
 }
 
-/// What a slice makes of a box of the result.
+/// The part of a slice that makes a box of the result.
 pub(super) struct Overlap {
     /// The box within the slice.
     pub(super) within: Vec<Range<usize>>,
@@ -77,7 +77,7 @@ impl Slice {
         &self.place
     }
 
-    /// Returns what the slice makes of a box of the result. `None` if it makes nothing of it.
+    /// Returns the part of the slice that makes a box of the result. `None` if no part does.
     pub(super) fn overlap(&self, result: &[Range<usize>]) -> Option<Overlap> {
         let mut overlap = Overlap {
             within: Vec::with_capacity(result.len()),
@@ -163,7 +163,7 @@ impl Slice {
         })
     }
 
-    /// Writes what the slice makes of a shard to the shard. Returns the number of the source's chunks whose stored
+    /// Writes the slice's part of a shard to the shard. Returns the number of the source's chunks whose stored
     /// bytes become chunks of the result as they are.
     pub(super) fn fill(
         &self,
@@ -397,7 +397,7 @@ fn item(segment: &Segment) -> SliceItem {
     }
 }
 
-/// Writes what is read in one dimension of a chunk as an entry of an expression.
+/// Writes the read of one dimension of a chunk as an entry of an expression.
 fn entry(part: &Part) -> IndexItem {
     match &part.listed {
         Some(listed) => {

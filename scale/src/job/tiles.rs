@@ -14,7 +14,7 @@ use std::ops::Range;
 pub(super) struct Tiles<'a> {
     target: &'a Target,
     bytes: &'a mut Buffer,
-    /// What becomes of each chunk.
+    /// The treatment of each chunk.
     pub(super) tiles: Vec<Tile>,
 }
 

@@ -80,7 +80,7 @@ pub fn to_npy(
     let header = Header::bytes(source.numbers()?, source.shape()).map_err(|error| {
         Error::usage(format_args!("cannot write {}: {error}", output.display()))
     })?;
-    // What a thread holds at least: an encoded chunk, a decoded chunk, and a tile of one chunk.
+    // The minimum that a thread holds: an encoded chunk, a decoded chunk, and a tile of one chunk.
     let chunk = source.chunk_bytes();
     let least = chunk.saturating_mul(3);
     let memory = memory.unwrap_or(usize::MAX);

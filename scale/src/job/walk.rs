@@ -57,7 +57,7 @@ impl AxisWalk {
         (place.start + last) / shard - (place.start + first) / shard + 1
     }
 
-    /// Returns, for each chunk that a box of the result meets in this dimension, what it reads there.
+    /// Returns the reads of a box of the result in each chunk that it meets, in this dimension.
     pub(super) fn parts(&self, result: &[Range<usize>], chunk: usize) -> Vec<Part> {
         let (Some(list), Some(dim)) = (&self.list, self.dim) else {
             let segments = self.segments(result, chunk).into_iter();
@@ -159,7 +159,7 @@ pub(super) struct Segment {
     pub(super) first: usize,
 }
 
-/// What a box of the result reads in one chunk, in one dimension.
+/// The reads of a box of the result in one chunk, in one dimension.
 #[derive(Debug)]
 pub(super) struct Part {
     /// All positions, or the chunk and the number of those that are listed.

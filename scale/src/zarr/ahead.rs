@@ -5,7 +5,7 @@
 //! left for. So requests are on their way while the thread decodes and encodes, and no thread waits for one request
 //! alone. The threads share requests: of a chunk that several shards need, one is enough.
 //!
-//! All this only saves time. What was not requested ahead is read when it is needed.
+//! All this only saves time. Values that were not requested in advance are read when they are needed.
 
 use super::{
     Cache, Piece, Place, Unread,
@@ -201,7 +201,7 @@ impl Drop for Wanted<'_> {
     }
 }
 
-/// What a reader will read, and has requested.
+/// The values that a reader will read and has requested.
 pub(super) struct Line<'a> {
     ahead: &'a Ahead,
     pub(super) cache: &'a Cache,
@@ -209,7 +209,7 @@ pub(super) struct Line<'a> {
     tasks: VecDeque<(u64, Needs<'a>)>,
     /// The next chunks that are not requested, each with its task.
     pub(super) next: VecDeque<(u64, Need)>,
-    /// What is requested, each with its task and its [`Asked::users`].
+    /// The requested values, each with its task and its [`Asked::users`].
     wanted: Vec<(u64, usize, Wanted<'a>)>,
     /// The last chunk that others need too. It is wanted until it had time to come into the cache.
     used: Option<Wanted<'a>>,
@@ -252,7 +252,7 @@ impl<'a> Line<'a> {
         self.next.pop_front_if(|(_, need)| need.at == at);
     }
 
-    /// Gives up what a task has left.
+    /// Gives up the requests that a task has left.
     pub(super) fn forget(&mut self, task: u64) {
         self.tasks.retain(|(of, _)| *of != task);
         self.next.retain(|(of, _)| *of != task);

@@ -65,7 +65,7 @@ impl Codec {
     }
 }
 
-/// How shards are made of chunks.
+/// The division of shards into chunks.
 #[derive(Debug)]
 pub(super) struct Sharding {
     /// The codecs of the chunks within a shard.

@@ -7,7 +7,7 @@ use zarrs::{
     storage::Bytes,
 };
 
-/// What becomes of a chunk of a shard.
+/// The treatment of a chunk of a shard.
 #[derive(Clone, Debug)]
 pub(crate) enum Tile {
     /// Its elements are encoded, or left out if all have the fill value.

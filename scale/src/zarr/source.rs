@@ -51,7 +51,7 @@ pub struct Source {
     /// The shape of a chunk of the grid. In a sharded array, this is the shape of a shard.
     outer: Vec<usize>,
     array: Array<Store>,
-    /// How shards are made of chunks. `None` if the chunks of the grid can only be decoded whole.
+    /// The division of shards into chunks. `None` if the chunks of the grid can only be decoded whole.
     sharding: Option<(Sharding, index::Layout)>,
     codec: Codec,
     /// A description of how the codecs encode a chunk. `None` if it cannot be compared with that of another array.
@@ -369,12 +369,12 @@ impl<'a> Reader<'a> {
         }
         if let Some(line) = &mut self.line {
             let from = (self.source.number, &**self.store.place());
-            // An index that there is no room for is read when it is needed.
+            // An index that does not fit the memory is read when it is needed.
             line.begin(from, &asked);
         }
     }
 
-    /// Requests the next chunks that will be read, as many as there is room for. The chunk `at` is read now.
+    /// Requests the next chunks that will be read, as many as fit the memory. The chunk `at` is read now.
     fn advance(&mut self, at: &[usize]) {
         if self.line.as_ref().is_some_and(Line::is_low) {
             self.look();
@@ -462,7 +462,7 @@ impl<'a> Reader<'a> {
         has_indexes
     }
 
-    /// What is read for a chunk: the key of a value, and a piece of it. `None` if the chunk is not stored.
+    /// The read for a chunk: the key of a value, and a piece of it. `None` if the chunk is not stored.
     fn request(&mut self, need: &Need) -> Result<Option<(StoreKey, Piece)>, Error> {
         let (key, place) = self.place(&need.at)?;
         let Some(place) = place else {
@@ -696,7 +696,7 @@ impl<'a> Reader<'a> {
         Ok((key, encoded))
     }
 
-    /// Waits for what was requested ahead. `None` if this was not.
+    /// Waits for a value that was requested in advance. `None` if it was not.
     fn requested(
         &mut self,
         key: &StoreKey,

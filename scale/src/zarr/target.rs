@@ -82,7 +82,7 @@ pub struct Target {
     pub(super) codecs: Arc<CodecChain>,
     /// A description of how the codecs encode a chunk. `None` if it cannot be compared with that of another array.
     stored: Option<Vec<Value>>,
-    /// Whether a shard is made of chunks and has an index of them. If not, it is one chunk.
+    /// Whether a shard has chunks and an index of them. If not, it is one chunk.
     pub(super) is_sharded: bool,
     /// Whether the elements of a chunk are stored as they are in memory, without compression.
     pub(super) is_plain: bool,

@@ -1,4 +1,4 @@
-//! What a message selects from an array, as an outer expression.
+//! The selection of a message in an array, as an outer expression.
 
 use super::{Bound, Ndsel, Number, Rule, check_rank, refused};
 use crate::zarr::Error;
@@ -139,7 +139,7 @@ impl Ndsel {
         if !flatten(list, 0, &mut sizes, &mut values) {
             return refused("invalid_json", "index_array is no array of 64-bit integers");
         }
-        // What is in an empty list has no shape.
+        // An empty list has no elements with a shape.
         if values.is_empty() {
             sizes.resize(sizes.len().max(self.begin.len()), 1);
         }

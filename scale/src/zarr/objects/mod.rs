@@ -38,7 +38,7 @@ fn is_empty(range: ByteRange) -> bool {
     )
 }
 
-/// What a request asks for. `None` if that is the whole object.
+/// The range of a request. `None` if it is the whole object.
 fn wanted(range: ByteRange) -> Option<GetRange> {
     match range {
         ByteRange::FromStart(0, None) => None,

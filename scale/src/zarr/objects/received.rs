@@ -36,7 +36,7 @@ impl Drop for Received {
         let mut free = free();
         free.push(std::mem::take(&mut self.0));
         let mut spare: usize = free.iter().map(Buffer::capacity).sum();
-        // What has been free for longest goes first.
+        // The memory that has been free for the longest time goes first.
         while spare > SPARE {
             spare -= free.remove(0).capacity();
         }
