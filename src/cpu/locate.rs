@@ -41,7 +41,7 @@ pub(super) struct Found {
     pub(super) places: Vec<usize>,
     /// If boxes are cropped: the number of each group, and which of `clips` it has.
     pub(super) boxes: Vec<(usize, usize)>,
-    /// For each different clip, one for each cropped dimension of a group.
+    /// The different clips of the groups. Each has one [`Clip`] for each cropped dimension.
     pub(super) clips: Vec<Clip>,
 }
 

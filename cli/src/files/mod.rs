@@ -344,7 +344,7 @@ enum Written {
 pub(crate) struct Manner<'a> {
     /// The format. `None`: the one that the extension of the path names.
     pub(crate) format: Option<Format>,
-    /// Whether a file that is there is kept, and an error.
+    /// Whether an existing file is kept. Writing it is then an error.
     pub(crate) keep: bool,
     /// The origin of the array, or of the array that it is made from.
     pub(crate) origin: Option<&'a Origin>,
