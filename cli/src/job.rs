@@ -252,7 +252,7 @@ impl Job<'_> {
         }
         if self.combines && element.bits_of.is_some() {
             return Err(Failure::usage(format_args!(
-                "{} is moved, but not combined: use --combine update",
+                "{} can be moved, but not combined: use --combine update",
                 element.name()
             )));
         }

@@ -439,7 +439,7 @@ Examples:
         /// The positions in a window
         #[arg(value_name = "N", value_parser = number::<usize>, allow_hyphen_values = true)]
         size: usize,
-        /// The positions from a window to the next
+        /// The number of positions from one window to the next
         #[arg(long, value_name = "N", default_value_t = 1, value_parser = number::<usize>, allow_hyphen_values = true)]
         step: usize,
         #[command(flatten)]
