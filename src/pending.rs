@@ -234,7 +234,7 @@ fn text_of(payload: &(dyn Any + Send)) -> String {
         .to_owned()
 }
 
-/// Awaits the value. Errors are those of [`Pending::poll`].
+/// Awaits the value. Errors are the same as those of [`Pending::poll`].
 impl<T: Clone> Future for Pending<T> {
     type Output = Result<T, Error>;
 

@@ -157,7 +157,7 @@ mod with_gpu {
         Failure::device(format_args!("no adapter for {api}{named}{others}"))
     }
 
-    /// Lists the adapters of this machine, best first. Each says whether it fits `options`.
+    /// Lists the adapters of this machine, best first. Each tells whether it fits `options`.
     fn adapters(options: &AdapterOptions) -> Result<Vec<Candidate>, Failure> {
         pollster::block_on(options.adapters()).map_err(Failure::device)
     }
@@ -178,7 +178,7 @@ mod with_gpu {
         adapters(&options)
     }
 
-    /// Opens every adapter that fits. If a driver refuses to open an adapter, a note on stderr says why. If all are
+    /// Opens every adapter that fits. If a driver refuses to open an adapter, a note on stderr explains why. If all are
     /// refused, the last refusal is the error.
     pub(crate) fn all(global: &Global) -> Result<Vec<Backend>, Failure> {
         let candidates = candidates(global, SoftwareAdapters::Allow)?;

@@ -78,7 +78,7 @@ impl Pad<()> {
     }
 
     /// The most positions that are added at an end of a dimension of `size` positions, and what is done with them.
-    /// `None` if that is no number of positions.
+    /// `None` if the result would be negative.
     fn most(self, size: usize) -> (Option<usize>, &'static str) {
         match self {
             Self::Constant(()) => (Some(usize::MAX), "filled"),

@@ -246,7 +246,7 @@ impl View {
 }
 
 /// Returns whether a distance of `distance` elements and some of the dimensions' steps sum up to 0: two positions are
-/// then one element. Each dimension takes its step as often as it has positions, in either direction, and the first that takes any
+/// then one element. Each dimension takes its step as many times as it has positions, in either direction, and the first that takes any
 /// goes forward. `is_first` says that none has so far. `None` after the last try.
 fn meets(
     dims: &[(usize, usize)],

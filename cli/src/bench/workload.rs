@@ -27,7 +27,7 @@ pub(crate) struct Workload {
     pub(crate) checksum: Option<f64>,
 }
 
-/// An operation, as the file says it.
+/// An operation, as it is written in the file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
 pub(crate) enum Operation {

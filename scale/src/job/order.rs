@@ -168,7 +168,7 @@ pub struct Job {
     pub metadata: Value,
 }
 
-/// The name of the attribute that says how a result was made.
+/// The name of the attribute that describes how a result was made.
 pub(super) const PROVENANCE_ATTRIBUTE: &str = "wgslice";
 
 /// Returns the attributes of a result, which say how it was made.
