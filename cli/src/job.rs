@@ -31,7 +31,7 @@ pub(crate) struct Job<'a> {
     indices: Option<&'a Source>,
     /// A mask that the plan reads before the values or behind them.
     mask: Option<(Array, Beside)>,
-    /// Whether the plan's first dimension, of size 1, is none of the result.
+    /// Whether the plan's first dimension, of size 1, is left out of the result.
     only: bool,
     /// The text of the warning about out-of-range tuples. Empty if there are no indices.
     bad: &'static str,

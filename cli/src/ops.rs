@@ -986,7 +986,7 @@ impl Arrays {
                 .collect::<Result<Vec<Made>, Error>>()?;
             let (made, mut reports): (Vec<_>, Vec<_>) = made.into_iter().unzip();
             let joined = joined(&made.iter().collect::<Vec<_>>(), axis)?;
-            // A job has an array or more. Conversions have nothing to report.
+            // A job has at least one array, and a conversion has no report.
             Ok((joined, reports.swap_remove(0)))
         });
         let job = match wanted {
