@@ -81,7 +81,7 @@ pub(crate) fn each(global: &Global, used: &str) -> Result<Vec<Backend>, Failure>
         }
         if env::var_os("WGSLICE_REQUIRE_GPU").is_some_and(|value| value == "1") {
             return Err(Failure::device(
-                "WGSLICE_REQUIRE_GPU=1, but no adapter fits: `wgslice info` lists what there is",
+                "WGSLICE_REQUIRE_GPU=1, but no adapter fits: `wgslice info` lists the adapters",
             ));
         }
         print::aside(format_args!(
@@ -145,8 +145,8 @@ mod with_gpu {
         let there = adapters(&any).unwrap_or_default();
         let there: Vec<String> = there.iter().map(|found| format!("  {found}")).collect();
         let others = match &there[..] {
-            [] => "; this machine has none at all: use --device cpu".into(),
-            there => format!("; there are:\n{}", there.join("\n")),
+            [] => "; this machine has no adapter: use --device cpu".into(),
+            there => format!("; this machine has:\n{}", there.join("\n")),
         };
         let api = match api {
             Api::Vulkan => "Vulkan",
