@@ -99,7 +99,7 @@ impl Convert {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "TensorFlow's attributes, instead of SPEC")]
 pub(crate) struct Encoded {
-    /// First position of each entry, as in 0,-1
+    /// The first position of each entry, as in 0,-1
     #[arg(
         long,
         value_name = "I,J,...",
@@ -107,7 +107,7 @@ pub(crate) struct Encoded {
         requires = "end"
     )]
     pub(crate) begin: Option<Integers>,
-    /// Position after the last of each entry
+    /// The end of each entry: the position after its last one
     #[arg(
         long,
         value_name = "I,J,...",
@@ -115,7 +115,7 @@ pub(crate) struct Encoded {
         requires = "begin"
     )]
     pub(crate) end: Option<Integers>,
-    /// Stride of each entry [default: 1 for each]
+    /// The stride of each entry [default: 1 for each]
     #[arg(
         long,
         value_name = "I,J,...",

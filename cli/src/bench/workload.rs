@@ -129,7 +129,7 @@ impl Entry {
                     return Err("the index tuples of a gather have at least one index".into());
                 }
                 if let Some(dim) = shape.iter().find(|&&dim| i32::try_from(dim).is_err()) {
-                    return Err(format!("the dimension {dim} is beyond 32-bit indices"));
+                    return Err(format!("dimension size {dim} does not fit 32-bit indices"));
                 }
             }
             Operation::Crop { size } => {
