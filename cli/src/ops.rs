@@ -137,7 +137,7 @@ Examples:
         /// The array to crop
         #[arg(value_name = "IN")]
         input: Source,
-        /// Where each box begins
+        /// The start of each box
         #[arg(
             required_unless_present = "at",
             conflicts_with = "at",
@@ -185,7 +185,7 @@ Examples:
         input: Source,
         /// The boxes
         patches: Source,
-        /// Where each box begins
+        /// The start of each box
         #[arg(
             required_unless_present = "at",
             conflicts_with = "at",

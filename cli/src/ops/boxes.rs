@@ -15,13 +15,13 @@ use wgslice::{
     options::{Boxes, CropOptions, PasteOptions},
 };
 
-/// The arrays and numbers that describe boxes, besides where they begin.
+/// The arrays and numbers that describe boxes, in addition to their starts.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Described {
-    /// Which item each box is of, from 0 [default: box n is of item n]
+    /// The item of each box, counted from 0 [default: item n for box n]
     #[arg(long, value_name = "FILE")]
     box_indices: Option<Source>,
-    /// Along which dimensions each box is reversed: an array of bool or uint8, of the shape of BEGINS
+    /// The dimensions in which each box is reversed: an array of bool or uint8 with the shape of BEGINS
     #[arg(long, value_name = "FILE")]
     flips: Option<Source>,
     /// The distance between neighbouring elements of a box along these dimensions [default: 1]
