@@ -181,7 +181,7 @@ fn a_damaged_tensor_does_not_hide_the_others() {
         [7, 7]
     );
     for (name, why) in [
-        ("odd", "length is not that of its shape"),
+        ("odd", "length does not fit its shape"),
         ("far", "does not begin where"),
         ("backwards", "does not begin where"),
         ("cut", "but the file has only 11: it is cut short"),
