@@ -49,6 +49,8 @@ fn difference(expected: &Expectation, outcome: &Answer) -> Option<String> {
                 // TensorFlow's kernels refuse tuples of more than 7 indices before they check the rows. The reference
                 // gives a result, but TensorFlow has none to compare with.
                 ("index_depth_unsupported", None, _) => None,
+                // TensorFlow reflects no dimension without positions, not even by nothing.
+                ("empty_unsupported", None, 0) if tensor.data.is_empty() => None,
                 ("out_of_range", Some(want), 1..) => first_difference(want, tensor),
                 // The file has no result for a gather along an axis of size 0. Every element of the result must be 0.
                 ("out_of_range", None, 1..) => {
@@ -199,8 +201,9 @@ fn the_reference_puts_arrays_together_as_tensorflow_does() {
         ("concat", "array_shape", 6),
         ("concat", "axis", 9),
         ("concat", "success", 85),
+        ("pad", "empty_unsupported", 3),
         ("pad", "entries", 3),
-        ("pad", "padding", 4),
+        ("pad", "padding", 1),
         ("pad", "success", 93),
         ("repeat", "axis", 6),
         ("repeat", "success", 94),

@@ -259,10 +259,10 @@ pub(crate) struct Along {
 /// The meaning of indices.
 #[derive(Debug, ArgGroup)]
 pub(crate) struct IndexPolicy {
-    /// What to do with an index tuple out of range: zero (its slice becomes zeros, or is not scattered,
+    /// What to do with an index tuple out of range: ignore (its slice becomes zeros, or is not scattered,
     /// and a warning says so), error (the command fails and writes nothing) or clamp (the indices move
     /// to the nearest end of their dimensions)
-    #[arg(long, value_enum, default_value_t = Policy::Zero, value_name = "POLICY", hide_possible_values = true)]
+    #[arg(long, value_enum, default_value_t = Policy::Ignore, value_name = "POLICY", hide_possible_values = true)]
     pub(crate) out_of_range: Policy,
     /// What a negative index means: out-of-range, as in TensorFlow, or wrap (it counts from the end, as in
     /// NumPy and ONNX)
@@ -273,7 +273,7 @@ pub(crate) struct IndexPolicy {
 impl IndexPolicy {
     pub(crate) fn negative(&self) -> options::NegativeIndex {
         match self.negative {
-            NegativeIndex::OutOfRange => options::NegativeIndex::OutOfRange,
+            NegativeIndex::OutOfRange => options::NegativeIndex::Invalid,
             NegativeIndex::Wrap => options::NegativeIndex::Wrap,
         }
     }
@@ -282,7 +282,8 @@ impl IndexPolicy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Policy {
     /// Its slice becomes zeros, or is not scattered, and a warning says so
-    Zero,
+    #[value(alias = "zero")]
+    Ignore,
     /// The command fails and writes nothing
     Error,
     /// Its indices move to the nearest end of their dimensions
@@ -300,7 +301,7 @@ enum NegativeIndex {
 impl From<Policy> for OutOfRange {
     fn from(policy: Policy) -> Self {
         match policy {
-            Policy::Zero => Self::Zero,
+            Policy::Ignore => Self::Ignore,
             Policy::Error => Self::Error,
             Policy::Clamp => Self::Clamp,
         }

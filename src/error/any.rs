@@ -31,7 +31,7 @@ pub enum Error {
     /// [`OutOfRange::Error`](crate::options::OutOfRange::Error). The report says which is the first, and how many there
     /// are.
     #[error("{}", .0.problem())]
-    OutOfRange(Box<Report>),
+    InvalidIndices(Box<Report>),
     /// The shaders cannot combine elements of this type in this way.
     #[error(
         "{operation} under Combine::{combine:?} computes with elements, and the shaders cannot with {dtype}: \

@@ -12,7 +12,7 @@
 //! | `concat`, `pad`, `roll`, `tile` | concat, stack and split; pad; roll; tile and repeat |
 //! | `assembly` | none: what these have in common |
 //! | `convert` | none: slices, gathers and crops whose elements are converted on the way |
-//! | `into_view` | none: slices, gathers and crops whose result is a view of a larger array |
+//! | `written_to` | none: slices, gathers and crops whose result is a view of a larger array |
 //! | `mask` | nonzero, boolean_mask, compress, select, masked_update and masked_scatter |
 //! | `indexed` | none: what gathers and crops have in common |
 //! | `scatter_nd`, `scatter_elements` | scatter_nd and tensor_scatter_nd; scatter_elements |
@@ -21,8 +21,6 @@
 //! | `index` | none: says how negative and out-of-range indices are treated |
 //!
 //! `src/cpu` runs plans on the CPU, `src/gpu` and `shaders` on a GPU.
-
-use crate::{Error, error, moves::Operation};
 
 pub(crate) mod array_index;
 pub(crate) mod assembly;
@@ -35,7 +33,6 @@ pub(crate) mod gather_nd;
 pub(crate) mod index;
 mod index_update;
 pub(crate) mod indexed;
-mod into_view;
 pub(crate) mod mask;
 mod methods;
 pub(crate) mod pad;
@@ -48,6 +45,7 @@ pub(crate) mod strided_slice;
 pub(crate) mod strided_slice_grad;
 pub(crate) mod strided_slice_update;
 mod tile;
+mod written_to;
 pub(crate) mod xla;
 
 /// The options of the operations. The defaults are TensorFlow's if TensorFlow has the operation.
@@ -70,19 +68,13 @@ pub mod options {
         ops::{
             crop::{Boxes, CropOptions},
             gather::GatherOptions,
-            index::{NegativeIndex, OutOfRange},
+            gather_elements::GatherElementsOptions,
+            gather_nd::GatherNdOptions,
+            index::{IndexShape, NegativeIndex, OutOfRange},
             pad::Pad,
             paste::PasteOptions,
             scatter_nd::ScatterOptions,
-            xla::{GatherDims, ScatterDims},
+            xla::{GatherDims, ScatterDims, XlaScatterOptions},
         },
     };
-}
-
-/// Fails if `used` is false, because `operation` has no such option.
-fn check_used(used: bool, operation: Operation, option: &'static str) -> Result<(), Error> {
-    match used {
-        true => Ok(()),
-        false => Err(error::value::unused_option(operation.name(), option)),
-    }
 }

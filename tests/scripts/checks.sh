@@ -217,7 +217,7 @@ check_everywhere() {
     for kind in Default Tiny Parts; do
         WGSLICE_TEST_ALL=1 WGSLICE_TEST_DEVICES=$kind timed_tests "${all_features[@]}" --test root -- \
             array_index:: concat:: convert:: crop:: devices:: gather:: gather_elements:: gather_nd:: index_update:: \
-            into_view:: mask:: onnx_nodes:: pad:: paste:: property:: roll:: scatter_elements:: scatter_nd:: slice:: \
+            written_to:: mask:: onnx_nodes:: pad:: paste:: property:: roll:: scatter_elements:: scatter_nd:: slice:: \
             strided_slice:: strided_slice_grad:: strided_slice_update:: tile:: view:: xla:: || status=$?
     done
     return "$status"

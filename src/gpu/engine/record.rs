@@ -9,6 +9,7 @@ use super::{
     program::REPORT_GROUP,
     report::{self, Counts},
     slots::Slot,
+    work::Work,
 };
 use crate::{DType, Error, Pending, Plan, Report, moves::Move, plan::Operand};
 use std::sync::Arc;
@@ -61,13 +62,14 @@ impl Engine {
             copied,
         } = arguments;
         let may_copy = matches!(target, Target::Encoder(_));
+        let ready = |step| self.ready(plan.works(), step);
         if plan.only().is_none() {
             check_steps(plan, inputs, outputs)?;
         }
         let temps = self.temps(plan)?;
         // What each step reads besides these: values of the plan, or the number of true elements, which it writes.
         let mut own = Vec::with_capacity(plan.steps().len());
-        for (what, operands) in plan.steps() {
+        for (number, (what, operands)) in plan.steps().enumerate() {
             own.push(match (&operands.by, what.find()) {
                 (Some(Operand::Const(bytes)), _) => Own::Values(self.values(bytes)?, bytes.len()),
                 (None, Some(_)) => {
@@ -78,7 +80,7 @@ impl Engine {
                         Operand::Const(_) => Argument::NONE,
                     };
                     let places = [&operands.from, &operands.to].map(argument);
-                    Own::Count(self.count_slot(what, &places)?)
+                    Own::Count(self.count_slot(what, ready(number), &places)?)
                 }
                 _ => Own::Nothing,
             });
@@ -117,17 +119,17 @@ impl Engine {
                     .iter()
                     .all(|(what, _, from, _, to, _)| self.is_copied(what, from, to)));
         let mut commands = Vec::with_capacity(steps.len());
-        for (what, _, from, by, to, [of_source, of_indices]) in &steps {
+        for (number, (what, _, from, by, to, [of_source, of_indices])) in steps.iter().enumerate() {
             let mut copies = Vec::new();
             let made = match (what.find(), by) {
-                (Some(_), Some(count)) => self.search(what, *from, *to, *count)?,
+                (Some(_), Some(count)) => self.search(what, ready(number), *from, *to, *count)?,
                 _ => {
                     let from = self.moved(of_source, *from, may_copy, &mut copies)?;
                     let by = by.map(|by| self.moved(of_indices, by, may_copy, &mut copies));
                     let by = by.transpose()?;
                     let arguments = [from, *to, by.unwrap_or(from)];
                     let arguments = &arguments[..2 + usize::from(by.is_some())];
-                    self.commands(what, arguments, may_copy)?
+                    self.commands(what, ready(number), arguments, may_copy)?
                 }
             };
             copies.push(made);
@@ -195,9 +197,14 @@ impl Engine {
     }
 
     /// A slot for the number of true elements that a search in these arguments finds.
-    fn count_slot(&self, what: &Move, arguments: &[Argument<'_>]) -> Result<Slot, Error> {
+    fn count_slot(
+        &self,
+        what: &Move,
+        ready: &[Arc<Work>],
+        arguments: &[Argument<'_>],
+    ) -> Result<Slot, Error> {
         // The work is that of the search, since slots begin at a multiple of every alignment.
-        let work = self.work_of(what, arguments)?;
+        let work = self.work_of(what, ready, arguments)?;
         let pipeline = work.dispatches().next().map(|ready| &ready.pipeline);
         let doing = "allocating the number of true elements";
         let pipeline = pipeline.ok_or(Error::OutOfDeviceMemory { doing })?;
