@@ -10,6 +10,7 @@ use wgslice_vectors::{Answer, Case, Expectation, Operation, Tensor, answer, pars
 const SEED1: &str = include_str!("vectors/seed1.jsonl");
 const ASSEMBLY: &str = include_str!("vectors/assembly.jsonl");
 const ARRAY_INDEX: &str = include_str!("vectors/array_index.jsonl");
+const JAX_INDEX: &str = include_str!("vectors/jax_index.jsonl");
 const INDEX_UPDATE: &str = include_str!("vectors/index_update.jsonl");
 const MASK: &str = include_str!("vectors/mask.jsonl");
 const CONVERT: &str = include_str!("vectors/convert.jsonl");
@@ -250,6 +251,14 @@ fn the_reference_writes_by_arrays_as_numpy_does() {
         ("too_many_specs", 7),
     ];
     assert_eq!(counts, expected);
+}
+
+/// JAX's tests write by these expressions: set, add, sub, min and max.
+#[test]
+fn the_reference_writes_by_the_expressions_of_jax_as_numpy_does() {
+    let counts = check("jax_index.jsonl", JAX_INDEX);
+    let counts: Vec<_> = counts.iter().map(|((_, tag), &n)| (&tag[..], n)).collect();
+    assert_eq!(counts, [("success", 655)]);
 }
 
 #[test]

@@ -1047,7 +1047,11 @@ fn select(threads: usize) -> Result<(), Box<dyn Error>> {
         ..XlaScatterOptions::default()
     };
     let updated = RefCell::new(x.clone());
-    let cases: [Case<'_>; 10] = [
+    let ids: Vec<i64> = (0..1 << 16).map(|n| n * 2087 % (1 << 18)).collect();
+    let rows = IndexSpec::new([IndexItem::from(ids)]);
+    let of_rows = table.slice(&slice![..1 << 16])?.contiguous()?;
+    let (written, added) = (RefCell::new(x.clone()), RefCell::new(table.clone()));
+    let cases: [Case<'_>; 12] = [
         ("nonzero", Box::new(|| Ok(mask.nonzero(Some(trues))?.0))),
         (
             "boolean_mask of rows",
@@ -1067,6 +1071,22 @@ fn select(threads: usize) -> Result<(), Box<dyn Error>> {
         ),
         ("index, outer", Box::new(|| x.index(&outer))),
         ("index, mixed", Box::new(|| cube.index(&mixed))),
+        (
+            "index_update, outer",
+            Box::new(|| {
+                let mut x = written.borrow_mut();
+                x.index_update(&outer, &zero, Combine::Update)?;
+                Ok(zero.clone())
+            }),
+        ),
+        (
+            "index_update, add",
+            Box::new(|| {
+                let mut table = added.borrow_mut();
+                table.index_update(&rows, &of_rows, Combine::Add)?;
+                Ok(zero.clone())
+            }),
+        ),
         (
             "paste",
             Box::new(|| {

@@ -49,7 +49,7 @@ export XDG_RUNTIME_DIR=${XDG_RUNTIME_DIR-/tmp} NODEVICE_SELECT=${NODEVICE_SELECT
 export WGSLICE_TEST_SEED=${WGSLICE_TEST_SEED-$(date +%s)}
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
 target=$CARGO_TARGET_DIR
-vectors=(tests/vectors/{seed1,scatter_floats,assembly,array_index,index_update,mask,paste,convert,numbers,xla}.jsonl)
+vectors=(tests/vectors/{seed1,scatter_floats,assembly,array_index,index_update,jax_index,mask,paste,convert,numbers,xla}.jsonl)
 
 # For one package, or without wgpu's feature `noop`, which tests enable, cargo would compile most dependencies again with
 # other features. So every step takes the whole workspace; without `gpu`, all packages that can do without it.

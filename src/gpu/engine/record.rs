@@ -8,12 +8,12 @@ use super::{
     find::COUNT_BYTES,
     program::REPORT_GROUP,
     report::{self, Counts},
+    scratch::Memory,
     slots::Slot,
     work::Work,
 };
 use crate::{DType, Error, Pending, Plan, Report, moves::Move, plan::Operand};
 use std::sync::Arc;
-use wgpu::util::{BufferInitDescriptor, DeviceExt};
 
 /// The arguments of a plan.
 #[derive(Clone, Copy, Debug)]
@@ -29,8 +29,8 @@ pub(in crate::gpu) struct Arguments<'r, 'a> {
 /// What a step reads or writes besides inputs, outputs and temps.
 enum Own {
     Nothing,
-    /// Values of the plan: so many bytes in a buffer.
-    Values(wgpu::Buffer, usize),
+    /// Values of the plan.
+    Values(Memory),
     /// Where a search counts if the caller has no output for the number.
     Count(Slot),
 }
@@ -39,7 +39,12 @@ impl Own {
     fn argument(&self) -> Argument<'_> {
         match self {
             Self::Nothing => Argument::NONE,
-            Self::Values(buffer, bytes) => Argument::own("indices", buffer.slice(..), *bytes),
+            // Of memory that no later recording uses.
+            Self::Values(memory) => Argument {
+                name: "indices",
+                callers: false,
+                ..memory.argument()
+            },
             Self::Count(slot) => {
                 Argument::own("count", slot.first(COUNT_BYTES as u64), COUNT_BYTES)
             }
@@ -71,7 +76,10 @@ impl Engine {
         let mut own = Vec::with_capacity(plan.steps().len());
         for (number, (what, operands)) in plan.steps().enumerate() {
             own.push(match (&operands.by, what.find()) {
-                (Some(Operand::Const(bytes)), _) => Own::Values(self.values(bytes)?, bytes.len()),
+                (Some(Operand::Const(bytes)), _) => {
+                    let tuple = what.depth() * what.index_type().bytes();
+                    Own::Values(self.values(bytes, tuple)?)
+                }
                 (None, Some(_)) => {
                     let argument = |operand: &Operand| match operand {
                         Operand::Temp(n) => temps[*n].argument(),
@@ -210,19 +218,5 @@ impl Engine {
         let pipeline = pipeline.ok_or(Error::OutOfDeviceMemory { doing })?;
         let layout = || pipeline.get_bind_group_layout(REPORT_GROUP);
         Ok(self.pipelines.reports.lend(layout))
-    }
-
-    /// Values that a plan holds, in a buffer.
-    fn values(&self, bytes: &[u8]) -> Result<wgpu::Buffer, Error> {
-        let mut contents = bytes.to_vec();
-        contents.resize(bytes.len().max(1).next_multiple_of(16), 0);
-        let descriptor = BufferInitDescriptor {
-            label: Some("wgslice values"),
-            contents: &contents,
-            usage: wgpu::BufferUsages::STORAGE,
-        };
-        let make = || self.device.wgpu.create_buffer_init(&descriptor);
-        self.device
-            .guarded("allocating the index tuples of a plan", make)
     }
 }

@@ -305,6 +305,12 @@ impl Paste<'_> {
         values: &[T],
         patches: &[T],
     ) -> Result<Scattered<T>, ReferenceError> {
+        if self.patches.shape.len() <= self.crop.sizes.len() {
+            return Err(ReferenceError {
+                kind: "crop_shape",
+                message: "patches have too few dimensions".into(),
+            });
+        }
         let Params { tensor, view } = &self.crop.from.params;
         // The params' elements that the view selects.
         let selected = Tensor {
@@ -344,9 +350,14 @@ impl<'a> Op<'a> for Paste<'a> {
     const WEIGHT: usize = 3;
 
     fn of(case: &'a Case) -> Result<Self, BadLine> {
+        let (mut crop, patches) = (Crop::of(case)?, case.tensor("patches")?);
+        // The patches say the sizes of boxes.
+        if let Some(sizes) = patches.shape.get(1..=crop.sizes.len()) {
+            crop.sizes = sizes.to_vec();
+        }
         Ok(Self {
-            crop: Crop::of(case)?,
-            patches: case.tensor("patches")?,
+            crop,
+            patches,
             circular: case.arguments().says("circular", "yes")?,
         })
     }
