@@ -358,6 +358,7 @@ impl Plan {
     /// [`Error::Argument`] (`ConvertOperation` for a plan that changes an array, or that converts already; then
     /// `ConvertDtype`; then `ConvertSource`; then `Axis`; then `ConvertPositions`; `Steps` if several steps write the
     /// result).
+    #[doc(alias("cast", "normalize"))]
     pub fn converted(&self, conversion: &Conversion) -> Result<Self, Error> {
         self.map("converted", |what| what.converted(conversion))
     }

@@ -429,6 +429,7 @@ impl Plan {
     /// # Errors
     ///
     /// [`Error::Argument`]; [`Error::ShapeTooLarge`].
+    #[doc(alias("random_crop", "dynamic_slice", "crop_to_bounding_box"))]
     pub fn crop(
         x: impl IntoView,
         boxes: Boxes<IndexShape>,
@@ -456,9 +457,9 @@ impl Plan {
 }
 
 host_methods! {
-    /// Crops host values: box n begins at `begins[n]` in item `box_indices[n]` of `x`, or in item n without box indices. It
-    /// is reversed along each dimension d for which `flips[n, d]` is true. See [`Boxes`]. The report counts the boxes that
-    /// reach outside of their item or name no item.
+    /// Crops a batch of host values, such as images at random positions. Box n begins at `begins[n]` in item
+    /// `box_indices[n]` of `x`, or in item n without box indices, and is reversed along each dimension d for which
+    /// `flips[n, d]` is true: see [`Boxes`]. The report counts the boxes that reach outside of their item or name no item.
     ///
     /// ```
     /// use wgslice::{options::{Boxes, CropOptions}, Backend};
@@ -475,12 +476,13 @@ host_methods! {
     /// # Errors
     ///
     /// [`Error::Argument`], [`Error::Length`], or an error of the device.
+    #[doc(alias("random_crop", "dynamic_slice", "crop_to_bounding_box"))]
     fn crop<I: IndexElement>(view x: T, boxes boxes: I, by options: &CropOptions)
         -> reported = |dtype| Plan::crop(x, boxes, options, dtype), [x | boxes];
 }
 
 tensor_methods! {
-    /// Crops this tensor, as [`Backend::crop`](crate::Backend::crop) does. Flips are of type bool or uint8. Box indices
+    /// Crops this tensor, such as a batch of images at random positions, as [`Backend::crop`](crate::Backend::crop) does. Flips are of type bool or uint8. Box indices
     /// have the type of the begins, which may be int32, int64 or uint32.
     ///
     /// On a GPU the work is submitted, not waited for, unless the policy is [`OutOfRange::Error`] and the backend has
@@ -503,6 +505,7 @@ tensor_methods! {
     /// # Errors
     ///
     /// [`Error::Argument`] for begins, box indices or flips of another type, device or shape; or an error of the device.
+    #[doc(alias("random_crop", "dynamic_slice", "crop_to_bounding_box"))]
     fn crop(self x, by boxes: Boxes<&Tensor>, by options: &CropOptions)
         -> reported = |dtype| boxes.shapes(x)
             .and_then(|boxes| Plan::crop(x.layout(), boxes, options, dtype)), [x | boxes];

@@ -48,6 +48,7 @@ impl Plan {
     /// # Errors
     ///
     /// [`Error::Argument`]; [`Error::ShapeTooLarge`].
+    #[doc(alias("take_along_axis", "take_along_dim"))]
     pub fn gather_elements(
         params: impl IntoView,
         indices: impl Into<IndexShape>,
@@ -99,6 +100,7 @@ host_methods! {
     /// # Errors
     ///
     /// As [`Backend::gather_nd`](crate::Backend::gather_nd).
+    #[doc(alias("take_along_axis", "take_along_dim"))]
     fn gather_elements<I: IndexElement>(
         view params: T, rows indices: I, by axis: isize, by options: GatherElementsOptions)
         -> reported = |dtype| Plan::gather_elements(params, (indices, I::DTYPE), axis, options, dtype),
@@ -122,6 +124,7 @@ tensor_methods! {
     /// # Errors
     ///
     /// As [`Tensor::gather_nd`](crate::Tensor::gather_nd).
+    #[doc(alias("take_along_axis", "take_along_dim"))]
     fn gather_elements(self params, rows indices, by axis: isize, by options: GatherElementsOptions)
         -> reported = |dtype| Plan::gather_elements(params.layout(), indices, axis, options, dtype), [params, indices];
 }

@@ -122,6 +122,7 @@ impl Plan {
     ///
     /// [`Error::Argument`] (`IndexDtype`; `MaskIndex` for a type that does not hold all positions);
     /// [`Error::ShapeTooLarge`].
+    #[doc(alias("argwhere", "where"))]
     pub fn nonzero(mask: &[usize], capacity: Option<usize>, index: DType) -> Result<Self, Error> {
         let find = Move::of_find(mask, capacity, index)?;
         let mut output = ArraySpec::result(&find.shape, index);
@@ -152,6 +153,7 @@ impl Plan {
     /// # Errors
     ///
     /// [`Error::Argument`] (`MaskScalar`, `Axis`, `MaskShape`); [`Error::ShapeTooLarge`].
+    #[doc(alias = "masked_select")]
     pub fn boolean_mask(
         x: impl IntoView,
         mask: &[usize],
@@ -213,6 +215,7 @@ impl Plan {
     /// # Errors
     ///
     /// [`Error::Argument`] (`Broadcast`); [`Error::ShapeTooLarge`].
+    #[doc(alias = "where")]
     pub fn select(
         mask: &[usize],
         x: impl IntoView,
@@ -257,6 +260,7 @@ impl Plan {
     /// # Errors
     ///
     /// [`Error::Argument`] (`Broadcast`; `Repeats` if `dest` was broadcast).
+    #[doc(alias = "masked_fill")]
     pub fn masked_update(
         value: impl IntoView,
         mask: &[usize],
@@ -482,6 +486,7 @@ impl Backend {
     /// # Errors
     ///
     /// [`Error::Length`]; [`Error::OutOfHostMemory`].
+    #[doc(alias("argwhere", "where"))]
     pub fn nonzero<'a, M: MaskElement>(
         &self,
         mask: impl Into<ArrayRef<'a, M>>,
@@ -508,6 +513,7 @@ impl Backend {
     /// # Errors
     ///
     /// [`Error::Argument`] (`MaskScalar`, `Axis`, `MaskShape`); [`Error::Length`]; or an error of the device.
+    #[doc(alias = "masked_select")]
     pub fn boolean_mask<'a, T: Element, M: MaskElement>(
         &self,
         x: impl Into<ArrayRef<'a, T>>,
@@ -568,6 +574,7 @@ host_methods! {
     /// # Errors
     ///
     /// [`Error::Argument`] (`Broadcast`); [`Error::Length`]; [`Error::ShapeTooLarge`]; or an error of the device.
+    #[doc(alias = "where")]
     fn select<M: MaskElement>(rows mask: M, view x: T, view y: T)
         -> made = |dtype| Plan::select(mask, x, y, dtype), [mask, x, y];
 
@@ -616,6 +623,7 @@ tensor_methods! {
     /// # Errors
     ///
     /// [`Error::Argument`] (`MaskDtype`); [`Error::ShapeTooLarge`]; or an error of the device.
+    #[doc(alias("argwhere", "where"))]
     fn nonzero(self mask, by capacity: Option<usize>)
         -> reported = |_dtype| Plan::nonzero(mask.shape(), capacity, DType::I64), [mask];
 
@@ -638,6 +646,7 @@ tensor_methods! {
     ///
     /// [`Error::Argument`] (`DeviceMismatch`, `MaskDtype`, `MaskScalar`, `Axis`, `MaskShape`); [`Error::ShapeTooLarge`]; or an
     /// error of the device.
+    #[doc(alias = "masked_select")]
     fn boolean_mask(self x, rows mask, by axis: isize, by capacity: Option<usize>)
         -> reported = |dtype| Plan::boolean_mask(x.layout(), mask.shape(), axis, capacity, dtype), [x, mask];
 
@@ -658,6 +667,7 @@ tensor_methods! {
     /// # Errors
     ///
     /// [`Error::Argument`] (`Broadcast`, `DeviceMismatch`, `DtypeMismatch`, `MaskDtype`); or an error of the device.
+    #[doc(alias = "masked_fill")]
     fn masked_update(self x, rows mask, like value)
         -> changed = |dtype| Plan::masked_update(value.layout(), mask.shape(), x.shape(), dtype), [value, mask];
 
@@ -688,6 +698,7 @@ tensor_methods! {
     ///
     /// [`Error::Argument`] (`Broadcast`, `DeviceMismatch`, `DtypeMismatch`, `MaskDtype`); [`Error::ShapeTooLarge`]; or
     /// an error of the device.
+    #[doc(alias = "where")]
     fn select(of x, mask mask, lead x, like y)
         -> made = |dtype| Plan::select(mask.shape(), x.layout(), y.layout(), dtype), [mask, x, y];
 }

@@ -22,10 +22,12 @@
 //!
 //! `src/cpu` runs plans on the CPU, `src/gpu` and `shaders` on a GPU.
 
+// rustdoc lists the methods of `Plan` in this order: slices first, and methods that change a plan last.
+pub(crate) mod strided_slice;
+
 pub(crate) mod array_index;
 pub(crate) mod assembly;
 mod concat;
-pub(crate) mod convert;
 pub(crate) mod crop;
 pub(crate) mod gather;
 pub(crate) mod gather_elements;
@@ -41,12 +43,13 @@ mod roll;
 pub(crate) mod scatter_elements;
 pub(crate) mod scatter_nd;
 pub(crate) mod slice;
-pub(crate) mod strided_slice;
 pub(crate) mod strided_slice_grad;
 pub(crate) mod strided_slice_update;
 mod tile;
-mod written_to;
 pub(crate) mod xla;
+
+pub(crate) mod convert;
+mod written_to;
 
 /// The options of the operations. The defaults are TensorFlow's if TensorFlow has the operation.
 ///

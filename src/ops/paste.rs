@@ -70,6 +70,7 @@ impl Plan {
     ///
     /// [`Error::Argument`], also if `x` is a view that was broadcast, so that it selects an element twice;
     /// [`Error::ShapeTooLarge`].
+    #[doc(alias("kv_cache", "append", "dynamic_update_slice", "TensorScatter"))]
     pub fn paste(
         x: impl IntoView,
         patches: impl IntoView,
@@ -151,8 +152,9 @@ impl Plan {
 }
 
 host_methods! {
-    /// Writes boxes into a copy of `x`: box n begins at `begins[n]` in item `box_indices[n]`, or in item n without box
-    /// indices. It is reversed along each dimension d for which `flips[n, d]` is true. See [`Boxes`]. `patches` have the
+    /// Writes boxes into a copy of `x`, such as new tokens into a KV cache. Box n begins at `begins[n]` in item
+    /// `box_indices[n]`, or in item n without box indices, and is reversed along each dimension d for which `flips[n, d]` is
+    /// true: see [`Boxes`]. `patches` have the
     /// shape of the result of [`Backend::crop`](crate::Backend::crop). The report counts the boxes that reach outside of
     /// their item or name no item.
     ///
@@ -170,12 +172,13 @@ host_methods! {
     /// # Errors
     ///
     /// [`Error::Argument`], [`Error::Length`], or an error of the device.
+    #[doc(alias("kv_cache", "append", "dynamic_update_slice", "TensorScatter"))]
     fn paste<I: IndexElement>(rows x: T, view patches: T, boxes boxes: I, by options: &PasteOptions)
         -> reported = |dtype| Plan::paste(x, patches, boxes, options, dtype), [patches | boxes; x];
 }
 
 tensor_methods! {
-    /// Writes boxes into this tensor, in place, as [`Backend::paste`](crate::Backend::paste) does. Flips are of type bool or
+    /// Writes boxes into this tensor, in place, such as new tokens into a KV cache, as [`Backend::paste`](crate::Backend::paste) does. Flips are of type bool or
     /// uint8. Box indices have the type of the begins, which may be int32, int64 or uint32. Returns the report of boxes that
     /// reach outside.
     ///
@@ -200,6 +203,7 @@ tensor_methods! {
     ///
     /// [`Error::Argument`] for an argument of another type, device or shape; or an error of the device. An error leaves
     /// the tensor unchanged.
+    #[doc(alias("kv_cache", "append", "dynamic_update_slice", "TensorScatter"))]
     fn paste(self x, like patches, by boxes: Boxes<&Tensor>, by options: &PasteOptions)
         -> changed = |dtype| boxes.shapes(x)
             .and_then(|boxes| Plan::paste(x.shape(), patches.layout(), boxes, options, dtype)), [patches | boxes];

@@ -39,6 +39,7 @@ impl Plan {
     /// # Errors
     ///
     /// [`Error::Argument`]; [`Error::ShapeTooLarge`].
+    #[doc(alias("scatter_add", "put_along_axis"))]
     pub fn scatter_elements(
         shape: &[usize],
         indices: impl Into<IndexShape>,
@@ -116,6 +117,7 @@ host_methods! {
     /// # Errors
     ///
     /// As [`Backend::scatter_nd`](crate::Backend::scatter_nd).
+    #[doc(alias("scatter_add", "put_along_axis"))]
     fn scatter_elements<I: IndexElement>(
         rows tensor: T, rows indices: I, rows updates: T, by axis: isize, by options: ScatterOptions)
         -> reported = |dtype| Plan::scatter_elements(
@@ -143,6 +145,7 @@ tensor_methods! {
     /// # Errors
     ///
     /// As [`Tensor::tensor_scatter_nd`](crate::Tensor::tensor_scatter_nd).
+    #[doc(alias("scatter_add", "put_along_axis"))]
     fn scatter_elements(self tensor, rows indices, like updates, by axis: isize, by options: ScatterOptions)
         -> changed = |dtype| Plan::scatter_elements(
             tensor.shape(), indices, updates.shape(), axis, options, dtype),

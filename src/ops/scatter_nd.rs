@@ -125,6 +125,7 @@ impl Plan {
     /// # Errors
     ///
     /// [`Error::Argument`]; [`Error::ShapeTooLarge`].
+    #[doc(alias = "scatter_add")]
     pub fn scatter_nd(
         shape: &[usize],
         indices: impl Into<IndexShape>,
@@ -152,6 +153,7 @@ impl Plan {
     /// # Errors
     ///
     /// [`Error::Argument`]; [`Error::ShapeTooLarge`].
+    #[doc(alias("scatter_add", "index_add", "index_put"))]
     pub fn tensor_scatter_nd(
         shape: &[usize],
         indices: impl Into<IndexShape>,
@@ -231,6 +233,7 @@ host_methods! {
     ///
     /// [`Error::Argument`], [`Error::Length`], or an error of the device, such as [`Error::DTypeOnDevice`] for element
     /// types that the device cannot combine.
+    #[doc(alias = "scatter_add")]
     fn scatter_nd<I: IndexElement>(by shape: &[usize], rows indices: I, rows updates: T, by options: ScatterOptions)
         -> reported = |dtype| Plan::scatter_nd(shape, (indices, I::DTYPE), updates, options, dtype),
         [updates, indices];
@@ -249,6 +252,7 @@ host_methods! {
     /// assert_eq!(updated.data, [0, 100, 20, 5, 40]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
+    #[doc(alias("scatter_add", "index_add", "index_put"))]
     fn tensor_scatter_nd<I: IndexElement>(rows tensor: T, rows indices: I, rows updates: T, by options: ScatterOptions)
         -> reported = |dtype| Plan::tensor_scatter_nd(
             tensor, (indices, I::DTYPE), updates, options, dtype),
@@ -259,6 +263,7 @@ tensor_methods! {
     /// Scatters `updates` into zeros of `shape`, at the positions in `indices`: see [`Plan::scatter_nd`]. Returns the
     /// new tensor, and the report of tuples that were out of range. The errors are those of
     /// [`Tensor::tensor_scatter_nd`](crate::Tensor::tensor_scatter_nd).
+    #[doc(alias = "scatter_add")]
     fn scatter_nd(of updates, by shape: &[usize], rows indices, lead updates, by options: ScatterOptions)
         -> reported = |dtype| Plan::scatter_nd(shape, indices, updates.shape(), options, dtype),
         [updates, indices];
@@ -286,6 +291,7 @@ tensor_methods! {
     /// [`Error::Argument`] for an argument
     /// that does not match this tensor; or an error of the device, such as [`Error::DTypeOnDevice`] for element types
     /// that the device cannot combine. An error leaves the tensor unchanged.
+    #[doc(alias("scatter_add", "index_add", "index_put"))]
     fn tensor_scatter_nd(self tensor, rows indices, like updates, by options: ScatterOptions)
         -> changed = |dtype| Plan::tensor_scatter_nd(
             tensor.shape(), indices, updates.shape(), options, dtype),

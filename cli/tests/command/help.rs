@@ -35,6 +35,7 @@ fn every_command_has_examples() {
         "roll",
         "tile",
         "repeat",
+        "windows",
         "info",
         "verify",
         "bench",
