@@ -155,7 +155,7 @@ impl Backend {
     /// let ids = backend.upload((&[1u32, 0], &[2]))?;
     /// let strict = GatherOptions { out_of_range: OutOfRange::Error, ..GatherOptions::default() };
     /// let (rows, report) = table.gather(&ids, strict)?;
-    /// report.await?; // Error::OutOfRange if an index was out of range
+    /// report.await?; // Error::InvalidIndices if an index was out of range
     /// assert_eq!(rows.to_array_async::<f32>().await?.data, [20.0, 10.0]);
     /// # Ok(())
     /// # }
