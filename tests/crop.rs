@@ -358,8 +358,9 @@ fn arguments_that_do_not_match_are_errors() {
         .crop(Boxes::new(&begins).of_items(&begins), &options)
         .unwrap_err();
     said(error, "box_indices", "[3]");
+    let mask = backend.upload((&[true; 3], &[3])).unwrap();
     let error = x
-        .crop(Boxes::new(&begins).flipped(&flat), &options)
+        .crop(Boxes::new(&begins).flipped(&mask), &options)
         .unwrap_err();
     said(error, "flips", "[3,1]");
     let error = x

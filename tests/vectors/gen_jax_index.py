@@ -65,7 +65,8 @@ SPECS = {
 
 def entry(node):
     if isinstance(node, ast.Slice):
-        return {"range": [None if part is None else ast.literal_eval(part) for part in (node.lower, node.upper, node.step)]}
+        begin, end, stride = (part and ast.literal_eval(part) for part in (node.lower, node.upper, node.step))
+        return {"range": [begin, end, 1 if stride is None else stride]}
     value = ast.literal_eval(node)
     return "..." if value is Ellipsis else value
 
