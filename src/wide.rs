@@ -45,7 +45,7 @@ pub(crate) trait Wide: Copy + Default {
     fn number<T: Number, const CAST: bool>(self) -> T;
 }
 
-/// A type of elements, as numbers that are written.
+/// The type of the numbers that a conversion writes.
 pub(crate) trait Number: bytemuck::NoUninit {
     fn of_signed<const CAST: bool>(x: i64) -> Self;
     fn of_unsigned<const CAST: bool>(x: u64) -> Self;

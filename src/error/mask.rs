@@ -43,7 +43,7 @@ pub(crate) fn check(found: DType) -> Result<(), Error> {
 pub(crate) fn index(found: DType, mask: &[usize]) -> Error {
     argument!(
         MaskIndex,
-        "positions in a mask of shape {} are to be {found}: ask for i64, or for i32 or u32 if they hold every position",
+        "positions in a mask of shape {} cannot be {found}: ask for i64, or for i32 or u32 if they hold every position",
         Shape(mask)
     )
 }

@@ -150,7 +150,7 @@ pub(crate) fn reshape_view(from: &[usize], to: &[usize]) -> Error {
 pub(crate) fn reshape_strides(from: &[usize], strides: &[isize], to: &[usize]) -> Error {
     argument!(
         ReshapeStrides,
-        "no strides give a view of shape {} with strides {strides:?} the shape {}: copy it first, by Plan::contiguous",
+        "a view of shape {} with strides {strides:?} cannot get the shape {} without a copy: use Plan::contiguous first",
         Shape(from),
         Shape(to)
     )

@@ -132,7 +132,7 @@ pub(super) fn create(
         {
             let name = quoted(&name);
             return Err(Problem::invalid(format!(
-                "tensor {name} of the file that is there is damaged: {why}; write to another file"
+                "tensor {name} of the existing file is damaged: {why}; write to another file"
             )));
         }
         header.extend(metadata.map(|metadata| (METADATA.to_owned(), metadata)));
