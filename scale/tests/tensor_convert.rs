@@ -107,6 +107,7 @@ async fn elements_are_converted_as_the_reference_converts_them() {
                     let conversion = Conversion {
                         from,
                         to,
+                        cast: false,
                         scaled: scaled
                             .as_ref()
                             .map(|(axis, scale, bias)| (*axis, &scale[..], &bias[..])),
