@@ -1,4 +1,4 @@
-//! A [`Backend`] is the CPU or one GPU. [`Backend::reason`] says why this device was chosen.
+//! A [`Backend`] is the CPU or one GPU. [`Backend::reason`] explains why this device was chosen.
 //!
 //! If an operation fails on the device, the call returns an error. A backend made by [`Backend::with_fallback`] runs
 //! such operations on host values on the CPU instead, and [`Backend::last_fallback`] then returns the error of the
@@ -76,7 +76,7 @@ impl Backend {
     /// operation. Such errors include a lost device, too little device memory, a limit that is too low, and an element
     /// type that the shaders cannot combine. The fallback covers [`Backend::stream`] and all calls that take and return
     /// host values, such as [`Backend::slice`], [`Backend::gather_nd`] and [`Backend::scatter_nd`]. Tensors stay on
-    /// their device: an operation on a tensor that fails there is an error. [`Backend::last_fallback`] says whether the
+    /// their device: an operation on a tensor that fails there is an error. [`Backend::last_fallback`] tells whether the
     /// CPU did an operation, and why.
     ///
     /// ```
@@ -205,7 +205,7 @@ impl Backend {
         &self.reason
     }
 
-    /// Whether the device is the CPU. `false` for a software adapter, which is a GPU backend on which
+    /// Returns whether the device is the CPU. `false` for a software adapter, which is a GPU backend on which
     /// [`Gpu::is_software`](crate::Gpu::is_software) is `true`.
     pub fn is_cpu(&self) -> bool {
         self.device == Device::Cpu

@@ -105,7 +105,7 @@ macro_rules! integers {
 
 integers! { u8 i8 u16 i16 u32 i32 u64 i64 }
 
-/// The bits of an element: of a bool, an f16 and a bf16.
+/// The bits of a `bool`. The types below have the bits of an `f16` and of a `bf16`.
 #[derive(Clone, Copy, Debug, bytemuck::NoUninit)]
 #[repr(transparent)]
 struct Bool(u8);
@@ -231,7 +231,7 @@ fn widened(single: f32) -> f64 {
     }
 }
 
-/// How elements of this type are read: all but complex numbers.
+/// How elements of this type are read: all except complex numbers.
 pub(crate) fn reader(from: DType) -> Reader {
     macro_rules! by {
         ($kind:ident $bytes:literal $number:expr) => {
@@ -258,7 +258,7 @@ pub(crate) fn reader(from: DType) -> Reader {
     }
 }
 
-/// How numbers are written as elements of this type: all but complex numbers.
+/// How numbers are written as elements of this type: all except complex numbers.
 pub(crate) fn writer<W: Wide>(to: DType, rule: Rule) -> Write<W> {
     macro_rules! by {
         ($($dtype:ident $type:ty)*) => {

@@ -19,7 +19,7 @@ struct Info {
     cpu: Cpu,
     /// The choice of device, as a value of `--device`. `--adapter` and `--backend` turn `auto` into `gpu`.
     asked: String,
-    /// The device that the options select. `None` if it cannot be opened. In both cases `reason` says why.
+    /// The device that the options select. `None` if it cannot be opened. In both cases `reason` explains why.
     device: Option<String>,
     reason: String,
 }

@@ -10,7 +10,7 @@ use super::{
 use crate::{Error, Pending, Plan, Report, plan::check_number};
 use wgpu::{BufferSlice, CommandEncoder, ComputePass};
 
-/// What plans are recorded into: a `wgpu::CommandEncoder` of which no pass is open, or an open `wgpu::ComputePass`.
+/// The target of a recording: a `wgpu::CommandEncoder` without an open pass, or an open `wgpu::ComputePass`.
 pub trait Recorder<'p>: sealed::Recorder<'p> {}
 
 impl<'p> Recorder<'p> for CommandEncoder {}
@@ -78,7 +78,7 @@ impl Gpu {
     /// # }
     /// ```
     ///
-    /// The report says how many tuples of a gather, a crop or a scatter were out of range: a gather writes zeros for
+    /// The report counts the tuples of a gather, a crop or a scatter that were out of range: a gather writes zeros for
     /// them, and a scatter drops their rows. If the buffer of the tuples has the usage `COPY_SRC`, the report can name the
     /// first of them. Under [`OutOfRange::Error`](crate::options::OutOfRange::Error) the report is an error if there was
     /// any, and a scatter then changes nothing. For a plan that searches a mask the report has the number of true elements.

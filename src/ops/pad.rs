@@ -78,7 +78,7 @@ impl Pad<()> {
     }
 
     /// The most positions that are added at an end of a dimension of `size` positions, and what is done with them.
-    /// `None` if that is no number of positions.
+    /// `None` if the result would be negative.
     fn most(self, size: usize) -> (Option<usize>, &'static str) {
         match self {
             Self::Constant(()) => (Some(usize::MAX), "filled"),
@@ -118,7 +118,11 @@ impl Plan {
         let x = x.into_view()?;
         let rank = x.shape.len();
         if paddings.len() != rank {
-            return Err(error::assembly::entries("paddings", paddings.len(), rank));
+            return Err(error::assembly::wrong_entry_count(
+                "paddings",
+                paddings.len(),
+                rank,
+            ));
         }
         for (dimension, (&size, padding)) in x.shape.iter().zip(paddings).enumerate() {
             let (most, done) = mode.most(size);

@@ -21,7 +21,7 @@ impl Move {
     }
 
     /// The dimensions of the result of a slice or a gather, with distances in elements of the source. Each dimension of
-    /// the walk was merged from one or more neighbouring dimensions. `tuple` only says whether a dimension has tuples
+    /// the walk was merged from one or more neighbouring dimensions. `tuple` only tells whether a dimension has tuples
     /// of its own.
     pub(super) fn result_dims(&self) -> Vec<Dim> {
         let mut merged = self.in_elements().map_or(Vec::new(), |walk| walk.dims);
@@ -52,7 +52,7 @@ impl Move {
         }
         let lengths = shape::strides(&self.source);
         let offset = walk.from.cast_unsigned() * (walk.unit / self.dtype.size());
-        let first = shape::coordinates(offset, &self.source);
+        let first = shape::unravel(offset, &self.source);
         let mut origin: Vec<_> = first.iter().map(|&at| at.cast_signed()).collect();
         let mut reach = vec![(0, 0); origin.len()];
         let mut steps = Vec::with_capacity(strides.len());

@@ -15,6 +15,9 @@
 //! Nothing overflows: a stride is kept only where it connects two existing elements, and the distance between existing
 //! elements is less than the size of the source.
 
+// rustdoc lists methods in this order: constructors first.
+mod whole;
+
 mod select;
 pub(crate) mod strided;
 
@@ -51,47 +54,6 @@ pub struct View {
 }
 
 impl View {
-    /// The view of a whole array of this shape.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::ShapeTooLarge`].
-    pub fn new(shape: &[usize]) -> Result<Self, Error> {
-        shape::elements(shape)?;
-        Ok(Self::whole(shape))
-    }
-
-    /// The view of a whole array whose shape has passed [`shape::elements`], so that no stride overflows.
-    pub(crate) fn whole(shape: &[usize]) -> Self {
-        let mut next = 1;
-        let stride = |&size: &usize| {
-            let stride = next;
-            next *= size.max(1).cast_signed();
-            if size > 1 { stride } else { 0 }
-        };
-        let mut strides: Vec<isize> = shape.iter().rev().map(stride).collect();
-        strides.reverse();
-        let mut view = Self {
-            source: shape.to_vec(),
-            offset: 0,
-            shape: shape.to_vec(),
-            strides,
-        };
-        view.normalize();
-        view
-    }
-
-    /// The view of a whole array of one dimension. `[elements]` must have passed [`shape::elements`].
-    #[cfg(feature = "gpu")]
-    pub(crate) fn flat(elements: usize) -> Self {
-        Self {
-            source: vec![elements],
-            offset: 0,
-            shape: vec![elements],
-            strides: vec![1],
-        }
-    }
-
     /// The shape of the source.
     pub fn source_shape(&self) -> &[usize] {
         &self.source
@@ -117,7 +79,7 @@ impl View {
         self.shape.iter().product()
     }
 
-    /// Whether the view selects no elements.
+    /// Returns whether the view selects no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -135,6 +97,7 @@ impl View {
     /// # Errors
     ///
     /// [`Error::Argument`] unless `permutation` names each dimension exactly once.
+    #[doc(alias = "permute")]
     pub fn transpose(&self, permutation: &[usize]) -> Result<Self, Error> {
         let rank = self.shape.len();
         let mut named = vec![false; rank];
@@ -169,6 +132,7 @@ impl View {
     ///
     /// [`Error::Argument`] if a dimension that is not 1 would change or `shape` has fewer dimensions than the
     /// view; [`Error::ShapeTooLarge`].
+    #[doc(alias = "expand")]
     pub fn broadcast_to(&self, shape: &[usize]) -> Result<Self, Error> {
         shape::elements(shape)?;
         let fits = |(&from, &to): (&usize, &usize)| from == to || from == 1;
@@ -190,12 +154,12 @@ impl View {
         Ok(view)
     }
 
-    /// Whether the view is the whole source, in its shape and order. An empty view of an empty source is.
+    /// Returns whether the view is the whole source, in its shape and order. An empty view of an empty source is.
     pub(crate) fn is_all(&self) -> bool {
         self.shape == self.source && (self.is_whole() || self.is_empty())
     }
 
-    /// Whether the view selects all elements of its source in their order.
+    /// Returns whether the view selects all elements of its source in their order.
     pub(crate) fn is_whole(&self) -> bool {
         let mut next = 1;
         let mut dims = self.shape.iter().zip(&self.strides).rev();

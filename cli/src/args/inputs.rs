@@ -101,7 +101,7 @@ fn inputs(definition: &Command, line: &[OsString]) -> Option<Vec<usize>> {
     Some(words)
 }
 
-/// Whether a positional argument can be left out, and is not a file.
+/// Returns whether a positional argument can be left out, and is not a file.
 fn may_be_left_out(argument: &Arg) -> bool {
     let takes_files = argument.get_value_parser().type_id() == TypeId::of::<Source>();
     !argument.is_required_set() && !takes_files

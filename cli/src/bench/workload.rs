@@ -27,7 +27,7 @@ pub(crate) struct Workload {
     pub(crate) checksum: Option<f64>,
 }
 
-/// An operation, as the file says it.
+/// An operation, as it is written in the file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
 pub(crate) enum Operation {
@@ -52,7 +52,7 @@ pub(crate) enum Operation {
     },
 }
 
-/// What the library is called with.
+/// The arguments of the call of the library.
 #[derive(Debug)]
 pub(crate) enum Call {
     View(View),
@@ -98,7 +98,7 @@ pub(crate) fn built_in() -> Result<Vec<Workload>, String> {
 pub(crate) fn parse(text: &str) -> Result<Vec<Workload>, String> {
     let File { workloads } = serde_json::from_str(text).map_err(|error| error.to_string())?;
     if workloads.is_empty() {
-        return Err("there is no workload in it".into());
+        return Err("it contains no workloads".into());
     }
     let mut ids = BTreeSet::new();
     let mut twice = workloads.iter().filter(|entry| !ids.insert(&entry.id));
@@ -129,7 +129,7 @@ impl Entry {
                     return Err("the index tuples of a gather have at least one index".into());
                 }
                 if let Some(dim) = shape.iter().find(|&&dim| i32::try_from(dim).is_err()) {
-                    return Err(format!("the dimension {dim} is beyond 32-bit indices"));
+                    return Err(format!("dimension size {dim} does not fit 32-bit indices"));
                 }
             }
             Operation::Crop { size } => {

@@ -44,7 +44,7 @@ fn similar<'a>(names: &[&'a String], asked: &str) -> Option<&'a String> {
         .map(|(_, name)| name)
 }
 
-/// Whether a name fits a pattern, in which `*` stands for any characters.
+/// Returns whether a name fits a pattern, in which `*` stands for any characters.
 pub(super) fn fits(name: &str, pattern: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|begin| name.strip_prefix(begin)) else {

@@ -292,7 +292,7 @@ fn small_arrays_are_written_on_the_command_line() {
     for (args, says) in [
         (
             &["slice-update", &input, "0", "1.5"][..],
-            "no array of int32",
+            "not an array of int32",
         ),
         (&["gather", &input, "0.5"], "must be integers"),
         (&["gather", &input, "1,x"], "cannot read 1,x"),

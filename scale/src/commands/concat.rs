@@ -19,7 +19,7 @@ pub(crate) struct Concat {
     pub(crate) inputs: Inputs,
 }
 
-/// Put Zarr arrays of one shape side by side along a new dimension, in one array
+/// Put Zarr arrays of one shape next to each other along a new dimension, in one array
 ///
 /// The result has the attributes of the first, and unless the options say otherwise its compression.
 #[derive(Debug, clap::Args)]
@@ -38,7 +38,7 @@ pub(crate) struct Inputs {
     /// The folders or URLs of the Zarr arrays, in the order of the result
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<PathBuf>,
-    /// The dimension of the result along which they lie; negative ones count from the end
+    /// The dimension of the result along which they are; negative ones count from the end
     #[arg(
         long,
         value_name = "AXIS",

@@ -124,28 +124,26 @@ impl AdapterOptions {
     }
 
     fn nothing_fits(&self, candidates: &[Candidate]) -> String {
-        let mut message = String::from("no adapter fits");
-        if let Some(name) = &self.name {
-            message += &format!(" the name {name:?}");
+        let name = self.name.as_ref();
+        if candidates.is_empty() {
+            let named = name.map_or_else(String::new, |name| format!(" with the name {name:?}"));
+            let remedy = match cfg!(target_arch = "wasm32") {
+                true => "use a browser with WebGPU",
+                false => {
+                    "install a Vulkan driver (on Debian and Ubuntu mesa-vulkan-drivers has a software one)"
+                }
+            };
+            return format!("no adapter found{named}: {remedy}, or use the CPU");
         }
-        message += match self.software {
+        let named = name.map_or_else(String::new, |name| format!(" the name {name:?}"));
+        let software = match self.software {
             SoftwareAdapters::Allow => "",
             SoftwareAdapters::Require => " (only software adapters may be used)",
             SoftwareAdapters::Refuse => " (software adapters may not be used)",
         };
-        if candidates.is_empty() {
-            message += match cfg!(target_arch = "wasm32") {
-                true => "; there is none at all: use a browser with WebGPU, or use the CPU",
-                false => {
-                    "; there is none at all: install a Vulkan driver (on Debian and Ubuntu \
-                     mesa-vulkan-drivers has a software one), or use the CPU"
-                }
-            };
-        } else {
-            message += "; there are:";
-            for candidate in candidates {
-                message += &format!("\n  {candidate}");
-            }
+        let mut message = format!("no adapter fits{named}{software}; this machine has:");
+        for candidate in candidates {
+            message += &format!("\n  {candidate}");
         }
         message
     }
@@ -182,7 +180,7 @@ impl Candidate {
         Self { adapter, refused }
     }
 
-    /// Whether the adapter is a software adapter, which runs shaders on the CPU.
+    /// Returns whether the adapter is a software adapter, which runs shaders on the CPU.
     pub fn is_software(&self) -> bool {
         is_software(&self.adapter.get_info())
     }
@@ -213,7 +211,7 @@ impl fmt::Display for Candidate {
     }
 }
 
-/// Whether an adapter runs shaders on the CPU.
+/// Returns whether an adapter runs shaders on the CPU.
 pub(crate) fn is_software(info: &wgpu::AdapterInfo) -> bool {
     info.device_type == DeviceType::Cpu
 }

@@ -18,7 +18,7 @@ use super::{
     program::{Kernel, Prelude, Program},
     uniforms::{DimWords, MOST_DIMS, MOST_SIGNED, Uniforms, check_positions, count, high},
 };
-use crate::{Error, layout::middle, moves::Find, shape::coordinates};
+use crate::{Error, layout::middle, moves::Find, shape::unravel};
 use std::ops::Range;
 
 /// The bytes that a search writes its number to, and the argument that they are.
@@ -248,7 +248,7 @@ impl Searcher<'_> {
     fn writing(&self, rows: &Range<usize>, part: &Part) -> Option<Dispatch> {
         let (mask, chunks, words) = self.words_of(part)?;
         let (bound, mut words) = self.words_of_rows(rows, words)?;
-        let first = coordinates(part.elements.start, self.mask);
+        let first = unravel(part.elements.start, self.mask);
         for (d, digit) in first.into_iter().enumerate() {
             let is_long = d == self.long_dim();
             words.dims[d] = DimWords {

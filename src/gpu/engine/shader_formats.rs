@@ -95,7 +95,7 @@ fn values(kernel: Kernel, name: &str, tuning: &Tuning) -> Option<Vec<u32>> {
         {
             return None;
         }
-        // Conversions are of moves that make results: none scatters, and boxes lie where tuples say.
+        // Conversions are of moves that make results: none scatters, and boxes are where tuples say.
         "SCATTERS" | "FIXED" if kernel == Kernel::Convert => vec![0],
         "DIMS" if kernel == Kernel::Convert => vec![8],
         "LOOPS" => vec![tuning.loops.into()],
@@ -118,7 +118,7 @@ fn values(kernel: Kernel, name: &str, tuning: &Tuning) -> Option<Vec<u32>> {
     })
 }
 
-/// Whether the library never has this combination of values.
+/// Returns whether the library never has this combination of values.
 fn is_unused(kernel: Kernel, setting: &Setting) -> bool {
     let is = |name: &str, value: u32| {
         setting
@@ -176,7 +176,7 @@ fn is_unused(kernel: Kernel, setting: &Setting) -> bool {
                 is("COORDINATES", 0) || is("CROPS", 1) || is("SCATTERS", 1) || is("COMBINE", 2)
             }
             Kernel::CombineParts => is("ELEMENT", 3),
-            // COMBINE says how whole words are combined, and RULE how elements of less than a word are.
+            // COMBINE describes how whole words are combined, and RULE how elements of less than a word are.
             Kernel::Combine => {
                 let parts = is("NUMBERS", 4);
                 is("ELEMENT", 3)
