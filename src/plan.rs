@@ -6,6 +6,7 @@
 
 mod values;
 
+use crate::prelude::*;
 pub use values::{Values, ValuesMut};
 
 use crate::{
@@ -23,7 +24,8 @@ use crate::{
     shape::check_elements,
     text::Shape,
 };
-use std::{borrow::Cow, fmt, mem, sync::Arc};
+use alloc::{borrow::Cow, sync::Arc};
+use core::{fmt, mem};
 
 /// An operation on arrays of known shapes, ready to run on the CPU or a GPU.
 ///

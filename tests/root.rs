@@ -47,6 +47,7 @@ mod scatter_elements;
 mod scatter_nd;
 mod slice;
 mod spec;
+#[cfg(feature = "std")]
 mod stream;
 #[cfg(feature = "gpu")]
 mod stress;

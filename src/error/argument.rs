@@ -2,6 +2,7 @@
 //! each, by the operations that it concerns.
 
 use super::Error;
+use crate::prelude::*;
 
 /// Arguments that contradict each other, or that do not fit the shape. The message names the argument, its value, the
 /// rule and the way out, and [`ArgumentError::kind`] is for programs.
@@ -49,7 +50,7 @@ pub(super) fn of_kind(kind: &'static str, message: String) -> Error {
 /// The error of a kind, with a message that is given as to `format!`.
 macro_rules! argument {
     ($kind:literal, $($message:tt)*) => {
-        $crate::error::argument::of_kind($kind, format!($($message)*))
+        $crate::error::argument::of_kind($kind, alloc::format!($($message)*))
     };
 }
 pub(super) use argument;

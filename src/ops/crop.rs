@@ -18,6 +18,7 @@ use super::{
     indexed::{indexed, kept},
     methods::{host_methods, tensor_methods},
 };
+use crate::prelude::*;
 use crate::{
     DType, Error, IntoView, Plan, Tensor, View, error,
     moves::{IndexTensor, Move, Operation},

@@ -15,6 +15,7 @@
 //! Nothing overflows: a stride is kept only where it connects two existing elements, and the distance between existing
 //! elements is less than the size of the source.
 
+use crate::prelude::*;
 use crate::{Error, error, shape};
 
 /// A strided selection of a row-major array, not copied yet.
