@@ -29,7 +29,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`into_view` if this plan already changes an array, or scatters; then `dest_shape` if `dest` has
+    /// [`Error::Argument`] (`into_view` if this plan already changes an array, scatters or converts; then `dest_shape` if `dest` has
     /// another shape than the result; then `repeats` if `dest` selects an element twice, as a broadcast does, or
     /// `undecided` if that takes too long to find out; `steps` if several steps write the result).
     pub fn into_view(&self, dest: &View) -> Result<Self, Error> {
