@@ -158,13 +158,13 @@ fn writes(view: &View, dtype: DType) -> Vec<Write> {
     let values = source[..shape[0] * row].to_vec();
     vec![
         Write {
-            plan: whole.into_view(view).unwrap(),
+            plan: whole.written_to(view).unwrap(),
             source: values.clone(),
             indices: Indices::None,
             expected: values,
         },
         Write {
-            plan: gather.into_view(view).unwrap(),
+            plan: gather.written_to(view).unwrap(),
             source,
             indices: Indices::I32(indices),
             expected: gathered,

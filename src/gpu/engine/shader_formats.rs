@@ -176,7 +176,7 @@ fn is_unused(kernel: Kernel, setting: &Setting) -> bool {
                 is("COORDINATES", 0) || is("CROPS", 1) || is("SCATTERS", 1) || is("COMBINE", 2)
             }
             Kernel::CombineParts => is("ELEMENT", 3),
-            // COMBINE says how whole words are combined, and RULE how elements of less than a word are.
+            // COMBINE describes how whole words are combined, and RULE how elements of less than a word are.
             Kernel::Combine => {
                 let parts = is("NUMBERS", 4);
                 is("ELEMENT", 3)

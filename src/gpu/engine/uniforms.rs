@@ -1,4 +1,4 @@
-//! The numbers that a dispatch reads, as the host writes them: the struct `Walk` of `shaders/walk.wgsl`, which says what
+//! The numbers that a dispatch reads, as the host writes them: the struct `Walk` of `shaders/walk.wgsl`, which tells what
 //! each means. A test compares every name and offset here with the shader's.
 
 use super::caps::within;

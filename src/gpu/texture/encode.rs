@@ -153,7 +153,7 @@ impl Gpu {
         let channels = channels.transpose()?;
         let indices = channels.iter().map(|of| Argument::tensor("channels", of));
         let arguments: Vec<_> = [source, dest].into_iter().chain(indices).collect();
-        let moves = self.moves(&plans, &arguments)?;
+        let moves = self.moves(texels, &plans, &arguments)?;
         read(encoder, copies(texels, &rows, &source));
         self.put(encoder, &moves);
         Ok(())
@@ -162,12 +162,14 @@ impl Gpu {
     /// Decides on the commands of all moves before any is recorded, so that a failure leaves the encoder as it was.
     fn moves<'a>(
         &self,
+        texels: &Texels,
         plans: &[Move],
         arguments: &[Argument<'a>],
     ) -> Result<Vec<Commands<'a>>, Error> {
+        let ready = self.engine.ready(&texels.works, 0);
         let decide = |plan: &Move| {
             check_conversion(plan, &arguments[0], &arguments[1])?;
-            self.engine.commands(plan, arguments, true)
+            self.engine.commands(plan, ready, arguments, true)
         };
         plans.iter().map(decide).collect()
     }
@@ -213,7 +215,7 @@ impl Gpu {
             let bytes = plan.result_bytes();
             memory = self.engine.scratch(bytes as u64)?;
             let stored = Argument::own("scratch", memory.slice(..), bytes);
-            converts = self.moves(&[plan], &[source, stored])?;
+            converts = self.moves(texels, &[plan], &[source, stored])?;
             whole = View::whole(texels.shape());
             (source, view) = (stored, &whole);
         }
@@ -231,7 +233,7 @@ impl Gpu {
         let memory = self.engine.texel_memory(rows.pitch, rows.count())?;
         let dest = memory.argument();
         source.check(&dest)?;
-        let moves = self.moves(&rows.of_tensor(view), &[source, dest])?;
+        let moves = self.moves(texels, &rows.of_tensor(view), &[source, dest])?;
         self.put(encoder, &converts);
         if !rows.is_whole {
             read(encoder, copies(texels, &rows, &dest));
