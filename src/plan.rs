@@ -7,6 +7,7 @@
 mod values;
 mod works;
 
+use crate::prelude::*;
 pub use values::{Values, ValuesMut};
 pub(crate) use works::Works;
 
@@ -25,7 +26,8 @@ use crate::{
     shape::check_elements,
     text::Shape,
 };
-use std::{borrow::Cow, fmt, mem, sync::Arc};
+use alloc::{borrow::Cow, sync::Arc};
+use core::{fmt, mem};
 
 /// An operation on arrays of known shapes, ready to run on the CPU or a GPU.
 ///

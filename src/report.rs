@@ -1,5 +1,6 @@
 //! The report of a gather, a crop, a paste or a scatter: which index tuples were out of range.
 
+use crate::prelude::*;
 use crate::{
     Error, error, error::InvalidIndex, moves::Move, moves::Operation, ops::mask::Found,
     options::OutOfRange, shape::unravel, text::Shape,

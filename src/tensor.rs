@@ -10,11 +10,13 @@ mod shape;
 #[cfg(feature = "gpu")]
 mod texture;
 
+use crate::prelude::*;
 use crate::{
     Array, Backend, DType, Element, Error, Plan, SliceSpec, View, cpu::Dest, error,
     host_pool::PooledBytes, shape::check_elements, text::Shape,
 };
-use std::{borrow::Cow, fmt, sync::Arc};
+use alloc::{borrow::Cow, sync::Arc};
+use core::fmt;
 
 #[cfg(feature = "gpu")]
 use crate::{backend::Device, element::zeroed, gpu::DeviceBytes};

@@ -30,6 +30,29 @@ fn every_axis() {
     }
 }
 
+/// Fewer indices than positions along every dimension but one, at ranks 5 and 6, whether or not that one is the axis.
+#[test]
+fn fewer_indices_along_all_dimensions_but_one() {
+    let mut number = 0;
+    let mut check = |params: &[usize], sizes: &[usize], axis: usize| {
+        let indices = indices(sizes.iter().product(), params[axis]);
+        let axis = axis.cast_signed();
+        check_policies(number, (params, &[]), (&indices, sizes), along(axis));
+        number += 1;
+    };
+    for params in [&[3, 4, 3, 5, 3][..], &[3, 4, 2, 3, 3, 3]] {
+        for whole in 0..params.len() {
+            let mut sizes: Vec<usize> = params.iter().map(|size| size - 1).collect();
+            sizes[whole] = params[whole];
+            for axis in 0..params.len() {
+                check(params, &sizes, axis);
+            }
+            sizes[whole] = 2 * params[whole] + 1;
+            check(params, &sizes, whole);
+        }
+    }
+}
+
 #[test]
 fn views_are_not_copied() {
     let steps = [

@@ -19,6 +19,8 @@ mod failures;
 mod gather;
 mod gather_elements;
 mod gather_nd;
+#[cfg(target_pointer_width = "64")]
+mod giants;
 mod golden;
 #[cfg(feature = "gpu")]
 mod gpu;
@@ -46,6 +48,7 @@ mod scatter_elements;
 mod scatter_nd;
 mod slice;
 mod spec;
+#[cfg(feature = "std")]
 mod stream;
 #[cfg(feature = "gpu")]
 mod stress;

@@ -57,6 +57,25 @@ fn every_axis() {
     }
 }
 
+/// Fewer indices than positions along every dimension but one, at ranks 5 and 6, whether or not that one is the axis.
+#[test]
+fn fewer_indices_along_all_dimensions_but_one() {
+    let mut number = 0;
+    for shape in [&[3, 4, 3, 5, 3][..], &[3, 4, 2, 3, 3, 3]] {
+        for whole in 0..shape.len() {
+            let mut sizes: Vec<usize> = shape.iter().map(|size| size - 1).collect();
+            sizes[whole] = shape[whole];
+            for axis in 0..shape.len() {
+                check_case(&case(shape, &sizes, axis as i64, number % 2 == 0, number));
+                number += 1;
+            }
+            sizes[whole] = 2 * shape[whole] + 1;
+            check_case(&case(shape, &sizes, whole as i64, number % 2 == 0, number));
+            number += 1;
+        }
+    }
+}
+
 /// Tests as many dimensions as a shader can walk, none of which can be merged.
 #[test]
 fn many_dimensions() {

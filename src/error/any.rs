@@ -1,6 +1,7 @@
 //! [`Error`], which has the errors of the other files as its variants.
 
 use super::{ArgumentError, Cause, ParseError};
+use crate::prelude::*;
 use crate::{Report, text::Shape};
 
 /// Any error of an operation.

@@ -2,6 +2,7 @@
 //! each, by the operations that it concerns.
 
 use super::{ArgumentKind, Error};
+use crate::prelude::*;
 
 /// Arguments that contradict each other, or that do not fit the shape. The message names the argument, its value, the
 /// rule and the way out, and [`ArgumentError::kind`] is for programs.
@@ -27,7 +28,7 @@ pub(super) fn of_kind(kind: ArgumentKind, message: String) -> Error {
 /// The error of a kind, with a message that is given as to `format!`.
 macro_rules! argument {
     ($kind:ident, $($message:tt)*) => {
-        $crate::error::argument::of_kind($crate::error::ArgumentKind::$kind, format!($($message)*))
+        $crate::error::argument::of_kind($crate::error::ArgumentKind::$kind, alloc::format!($($message)*))
     };
 }
 pub(super) use argument;

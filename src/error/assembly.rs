@@ -1,6 +1,7 @@
 //! Errors of concat, stack, pad, roll, tile and repeat.
 
 use super::{Error, argument, axes::Axes};
+use crate::prelude::*;
 use crate::text::{Shape, counted};
 
 /// An axis that the arrays do not have.

@@ -2,6 +2,7 @@
 //! returned.
 
 use super::{Error, argument, axes::Axes};
+use crate::prelude::*;
 use crate::text::Shape;
 
 /// `params` is a scalar.

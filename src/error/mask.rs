@@ -1,6 +1,7 @@
 //! Errors of nonzero, boolean_mask, compress, select, masked_update and masked_scatter.
 
 use super::{Error, argument, axes::Axes};
+use crate::prelude::*;
 use crate::{
     DType,
     text::{Shape, counted},

@@ -4,6 +4,7 @@
 //! raises is returned. Dimensions are those of the input, counted from 0.
 
 use super::{Error, argument, axes::Axes};
+use crate::prelude::*;
 use crate::text::Shape;
 
 /// `begin`, `end` and `strides` that differ in length, or have more than 31 entries, TensorFlow's limit.

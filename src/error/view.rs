@@ -1,8 +1,9 @@
 //! Errors of views.
 
 use super::{Error, argument, axes::Axes};
+use crate::prelude::*;
 use crate::text::Shape;
-use std::ops::Range;
+use core::ops::Range;
 
 /// A permutation that does not name each dimension once.
 pub(crate) fn permutation(permutation: &[usize], rank: usize) -> Error {

@@ -15,6 +15,7 @@ use super::{
     indexed::{added, indexed, kept},
     methods::{host_methods, tensor_methods},
 };
+use crate::prelude::*;
 use crate::{
     DType, Error, IntoView, Plan, SliceSpec, View,
     cpu::{Dest, Threads, outer},
@@ -25,7 +26,7 @@ use crate::{
     shape,
     spec::{IndexItem, IndexSpec, SliceItem},
 };
-use std::sync::Arc;
+use alloc::sync::Arc;
 
 /// An array, or a single position next to arrays.
 struct Entry {

@@ -7,6 +7,7 @@
 //! ```
 
 use super::methods::{host_methods, tensor_methods};
+use crate::prelude::*;
 use crate::{
     Array, ArrayRef, Backend, DType, Element, Error, Plan, Tensor, View, error,
     moves::Operation,

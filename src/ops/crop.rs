@@ -18,6 +18,7 @@ use super::{
     indexed::{indexed, kept},
     methods::{Several, host_methods, tensor_methods},
 };
+use crate::prelude::*;
 use crate::{
     ArrayRef, Backend, DType, Element, Error, IntoView, Plan, Tensor, Values, View, error,
     moves::{IndexTensor, Move, Operation},
@@ -25,7 +26,7 @@ use crate::{
     shape, slice,
     walk::{Along, Coordinate, Dim},
 };
-use std::borrow::Cow;
+use alloc::borrow::Cow;
 
 /// Options of a crop: the size and the strides of the boxes, and the treatment of elements outside of x.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

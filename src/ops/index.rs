@@ -6,6 +6,7 @@
 //! 2. [`OutOfRange::Clamp`] moves an index outside the dimension to its nearest end, if the dimension is not empty.
 //! 3. An index that is still outside is out of range, and so is its tuple.
 
+use crate::prelude::*;
 use crate::{DType, Error, Tensor, error};
 
 /// The treatment of an index tuple that points outside the array that it indexes.

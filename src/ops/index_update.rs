@@ -11,6 +11,7 @@ use super::{
     scatter_nd::{Combine, ScatterOptions},
     strided_slice_update::broadcast,
 };
+use crate::prelude::*;
 use crate::{
     DType, Error, IntoView, Plan, error,
     moves::{Move, Operation},
@@ -112,7 +113,7 @@ impl Places {
         for part in parts {
             let distances = match part {
                 Part::Dim(1, _) => &[],
-                Part::Dim(_, stride) => std::slice::from_ref(stride),
+                Part::Dim(_, stride) => core::slice::from_ref(stride),
                 Part::List(list) => &list[..],
             };
             for distance in distances {

@@ -14,6 +14,7 @@
 //!
 //! Several units may have the same tuple. If the tuple is out of range, it counts once.
 
+use crate::prelude::*;
 use crate::{
     DType, Error, View,
     moves::Move,
@@ -22,7 +23,7 @@ use crate::{
     shape,
     walk::{Coordinate, Dim, MAX_UNIT, Walk},
 };
-use std::ops::Range;
+use core::ops::Range;
 
 /// The batch dimensions `range` of params.
 pub(crate) fn batch(params: &View, range: Range<usize>) -> impl Iterator<Item = Dim> {

@@ -16,6 +16,7 @@ use super::{
     indexed::{added, indexed, kept},
     methods::{HostMask, host_methods, tensor_methods},
 };
+use crate::prelude::*;
 use crate::{
     Array, ArrayRef, Backend, DType, Element, Error, IntoView, Plan, Values, View, cpu,
     element::zeroed,

@@ -11,11 +11,12 @@
 //! | `reported` | the result and the report |
 //! | `changed` | of tensors: the report of a change in place |
 
+use crate::prelude::*;
 use crate::{
     ArrayRef, Backend, DType, Element, Error, MaskElement, Pending, Plan, Report, Tensor, Values,
     View, cpu, error,
 };
-use std::borrow::Cow;
+use alloc::borrow::Cow;
 
 /// Declares methods of [`Backend`](crate::Backend). Arrays have elements of type `T`, `I` or `M`.
 ///

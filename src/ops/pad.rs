@@ -6,13 +6,14 @@ use super::{
     assembly::Run,
     methods::{Several, host_methods, tensor_methods},
 };
+use crate::prelude::*;
 use crate::{
     DType, Element, Error, IntoView, Plan, Tensor, Values, View, error,
     moves::Operation,
     plan::{ArraySpec, Steps},
     shape,
 };
-use std::slice;
+use core::slice;
 
 /// What the positions hold that `pad` adds. With three positions at each end, `a b c d` becomes:
 ///

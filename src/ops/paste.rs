@@ -15,6 +15,7 @@ use super::{
     index::{IndexShape, OutOfRange, Policy},
     methods::{host_methods, tensor_methods},
 };
+use crate::prelude::*;
 use crate::{
     DType, Error, IntoView, Plan, Tensor,
     combine::Combine,

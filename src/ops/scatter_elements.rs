@@ -15,6 +15,7 @@ use super::{
     methods::{host_methods, tensor_methods},
     scatter_nd::{Combine, ScatterOptions, scattering},
 };
+use crate::prelude::*;
 use crate::{
     DType, Error, Plan, error,
     moves::{Effect, IndexTensor, Move, Operation, Scatter},

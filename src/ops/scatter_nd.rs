@@ -24,6 +24,7 @@
 //! different signs. The bits of a NaN from arithmetic are not specified.
 
 use super::methods::{host_methods, tensor_methods};
+use crate::prelude::*;
 use crate::{
     DType, Error, Plan, error,
     moves::{Combining, Effect, IndexTensor, Move, Operation, Scatter},

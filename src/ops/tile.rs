@@ -5,6 +5,7 @@ use super::{
     concat::check_axis,
     methods::{host_methods, tensor_methods},
 };
+use crate::prelude::*;
 use crate::{
     DType, Error, IntoView, Plan, View, error,
     moves::Operation,

@@ -29,7 +29,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`WrittenTo` if this plan already changes an array, or scatters; then `DestShape` if `dest` has
+    /// [`Error::Argument`] (`WrittenTo` if this plan already changes an array, scatters or converts; then `DestShape` if `dest` has
     /// another shape than the result; then `Repeats` if `dest` selects an element twice, as a broadcast does, or
     /// `Undecided` if that takes too long to find out; `Steps` if several steps write the result).
     pub fn written_to(&self, dest: &View) -> Result<Self, Error> {

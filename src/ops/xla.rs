@@ -20,6 +20,7 @@ use super::{
     methods::{host_methods, tensor_methods},
     scatter_nd::{Combine, ScatterOptions},
 };
+use crate::prelude::*;
 use crate::{
     DType, Error, IntoView, Plan, View,
     error::{self, xla::dimension_numbers},
@@ -29,7 +30,7 @@ use crate::{
     text::counted,
     walk::{Coordinate, Dim, MAX_UNIT, Side, Walk},
 };
-use std::borrow::Cow;
+use alloc::borrow::Cow;
 
 /// The dimension numbers of StableHLO's `gather`, by StableHLO's names and under its constraints.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

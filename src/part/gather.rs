@@ -1,6 +1,7 @@
 //! Parts of gathers.
 
 use super::Part;
+use crate::prelude::*;
 use crate::{
     Error, Plan, View,
     cpu::Indices,
@@ -10,7 +11,7 @@ use crate::{
     shape,
     walk::{Coordinate, Dim},
 };
-use std::{iter, ops::Range};
+use core::{iter, ops::Range};
 
 impl Move {
     /// Returns the box of the index tensor that a box of a gather's result needs: a range for each dimension of

@@ -4,8 +4,9 @@
 mod gather;
 mod source_box;
 
+use crate::prelude::*;
 use crate::{Error, Plan, Values, View, cpu::Indices, error, moves::Move};
-use std::ops::Range;
+use core::ops::Range;
 
 /// A part of a slice or a gather, as [`Plan::part`] returns it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,16 +1,19 @@
 //! What a GPU prepared for a plan.
 
-use std::{
-    any::Any,
+#[cfg(feature = "gpu")]
+use alloc::sync::Arc;
+#[cfg(feature = "gpu")]
+use core::any::Any;
+use core::{
     hash::{Hash, Hasher},
     panic::{RefUnwindSafe, UnwindSafe},
-    sync::Arc,
 };
 
 /// What a GPU prepared for a plan, if one did. It changes no result, so plans that differ in it are equal.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Works {
     /// Of a type of the GPU's, which plans know nothing of.
+    #[cfg(feature = "gpu")]
     pub(crate) made: Option<Arc<dyn Any + Send + Sync>>,
 }
 

@@ -5,6 +5,7 @@
 //! effect, except that two ellipsis bits anywhere are an error.
 
 use super::{SliceItem, SliceSpec};
+use crate::prelude::*;
 use crate::{Error, error};
 
 /// TensorFlow refuses vectors of this many entries or more, because its masks have 32 bits.

@@ -2,8 +2,9 @@
 //! selects an element twice.
 
 use super::View;
+use crate::prelude::*;
 use crate::{Error, error, shape};
-use std::cmp::Reverse;
+use core::cmp::Reverse;
 
 /// The most combinations of distances that are tried to find out whether a view selects an element twice.
 const TRIES: usize = 1 << 18;

@@ -6,13 +6,15 @@ steps=(
     lints '1 min' 'clippy on all targets with all features; clippy'
     tests '4 min' 'unit and integration tests, golden vectors, 3,000 random cases; lavapipe for those on a GPU'
     readme '2 min' "README's first command, a release build of the command"
-    features '3 min' 'lints and tests of other sets of features'
+    features '4 min' 'lints and tests of other sets of features, the standard library off among them'
     documents '2 min' 'rustdoc, doc tests, links; Python 3 for links'
     links '1 min' 'links between documents and pages (a part of documents); Python 3'
     wasm '1 min' "the library for browsers; rustup's target wasm32-unknown-unknown"
+    bare '20 s' "the library where there is no standard library; rustup's target thumbv7em-none-eabi"
     fuzz-targets '2 min' 'the fuzz targets compile; a compiler of C++'
     package '5 s' 'the package for crates.io has every file that the library needs'
     verify '8 min' 'golden vectors at every size and 10,000 random cases on all adapters, the CPU also without byte shuffles'
+    variants '4 min' 'a table of the programs that golden vectors and random cases compile, none of which may be left out'
     everywhere '9 min' 'the tests of operations on devices of every other kind, OpenGL included; lavapipe'
     amd '2 min' "one family of kernels through AMD's compiler; mesa-vulkan-drivers"
     swiftshader '3 min' 'tests on a second software adapter; Debian'
@@ -34,7 +36,7 @@ steps=(
 )
 quick=(formatting readme lints tests)
 rest=(
-    features documents wasm fuzz-targets package verify everywhere amd swiftshader driverless benches examples proofs photo
+    features documents wasm bare fuzz-targets package verify variants everywhere amd swiftshader driverless benches examples proofs photo
 )
 
 # Nothing here is debugged or compiled again and again, so debug information and incremental builds would only cost disk
@@ -120,12 +122,14 @@ check_features() {
     if cargo clippy --version >/dev/null 2>&1; then
         cargo clippy "${without_gpu[@]}" --all-targets -- -D warnings &&
             cargo clippy -p wgslice --no-default-features --all-targets -- -D warnings &&
+            cargo clippy -p wgslice --no-default-features --features std --all-targets -- -D warnings &&
             cargo clippy --workspace --all-targets --features wgslice/half,wgslice/ndarray,wgpu/noop -- -D warnings ||
             return
     else
         lacks clippy 'rustup component add clippy'
     fi
-    timed_tests "${without_gpu[@]}" --lib --bins --tests
+    timed_tests "${without_gpu[@]}" --lib --bins --tests &&
+        timed_tests -p wgslice-vectors --test without_std
 }
 
 check_documents() {
@@ -157,6 +161,16 @@ check_wasm() {
         return
     fi
     cargo check -p wgslice --target "$browser"
+}
+
+# Also without what a dependency brings: its features are those of the build for this target alone.
+check_bare() {
+    local bare=thumbv7em-none-eabi
+    if ! [[ -d $(rustc --print target-libdir --target "$bare" 2>/dev/null) ]]; then
+        lacks "target $bare" "rustup target add $bare"
+        return
+    fi
+    cargo check -p wgslice --no-default-features --features half --target "$bare"
 }
 
 # Outside of the workspace, and it compiles files of the command.
@@ -221,6 +235,15 @@ check_everywhere() {
             strided_slice:: strided_slice_grad:: strided_slice_update:: tile:: view:: xla:: || status=$?
     done
     return "$status"
+}
+
+# Which programs the devices of golden vectors and random cases compile, of all that the library can ask for.
+check_variants() {
+    local programs=$target/programs.txt
+    rm -f "$programs"
+    WGSLICE_PROGRAMS=$programs timed_tests "${all_features[@]}" --test root -- devices:: property:: &&
+        WGSLICE_PROGRAMS=$programs cargo test "${all_features[@]}" --lib -- \
+            --ignored --show-output every_variant_is_reached
 }
 
 # SwiftShader clamps an index that lies outside of a buffer, as many GPUs do, where lavapipe drops the store: enough

@@ -16,17 +16,17 @@ use std::{
 };
 
 /// Values of override constants, by name.
-type Setting = Vec<(String, u32)>;
+pub(super) type Setting = Vec<(String, u32)>;
 
-struct Text {
+pub(super) struct Text {
     /// The kernel and the prelude. Its constants are not used.
-    program: Program,
-    space: UniformSpace,
-    source: String,
-    settings: Vec<Setting>,
+    pub(super) program: Program,
+    pub(super) space: UniformSpace,
+    pub(super) source: String,
+    pub(super) settings: Vec<Setting>,
 }
 
-fn texts() -> Vec<Text> {
+pub(super) fn texts() -> Vec<Text> {
     let of = |program: Program| {
         SPACES.map(|space| {
             let source = program.text(space);
