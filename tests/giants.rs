@@ -2,7 +2,10 @@
 //! none of the machine's, so that these tests are cheap.
 
 use std::collections::BTreeSet;
-use wgslice::{Backend, DType, Plan, Values, ValuesMut, View, options::GatherOptions};
+use wgslice::{
+    Backend, DType, Plan, Values, ValuesMut, View,
+    options::{GatherNdOptions, GatherOptions},
+};
 
 /// The size of the memory in bytes.
 const MEMORY: usize = (1 << 32) + (3 << 28);
@@ -125,9 +128,9 @@ fn reads(view: &View, dtype: DType) -> Vec<Read> {
         expected.extend_from_slice(&selected[at]);
         indices.extend((0..shape.len()).map(|d| index(tuple, d) as i64));
     }
-    let options = GatherOptions::default();
+    let options = GatherNdOptions::default();
     reads.push(Read {
-        plan: Plan::gather_nd(view, &[tuples, shape.len()], options, dtype).unwrap(),
+        plan: Plan::gather_nd(view, (&[tuples, shape.len()], DType::I64), options, dtype).unwrap(),
         indices: Indices::I64(indices),
         expected,
     });
@@ -281,7 +284,7 @@ fn far_elements_are_written_on_the_cpu() {
 
 #[cfg(feature = "gpu")]
 mod gpu {
-    use super::{BTreeSet, DType, Indices, MEMORY, Plan, all, byte, places, reads, words, writes};
+    use super::{BTreeSet, Indices, MEMORY, Plan, all, byte, places, reads, words, writes};
     use crate::harness::gpu::{request_device, strict_options};
     use crate::harness::read_buffer::read_buffer;
     use wgslice::Gpu;
@@ -327,21 +330,15 @@ mod gpu {
     }
 
     fn encode(gpu: &Gpu, plan: &Plan, from: &wgpu::Buffer, indices: &Indices, to: &wgpu::Buffer) {
-        let (plan, indices) = match indices {
-            Indices::None => (plan.clone(), None),
-            Indices::I32(indices) => (
-                plan.clone().for_indices(DType::I32).unwrap(),
-                Some(filled(gpu, bytemuck::cast_slice(indices))),
-            ),
-            Indices::I64(indices) => (
-                plan.clone().for_indices(DType::I64).unwrap(),
-                Some(filled(gpu, bytemuck::cast_slice(indices))),
-            ),
+        let indices = match indices {
+            Indices::None => None,
+            Indices::I32(indices) => Some(filled(gpu, bytemuck::cast_slice(indices))),
+            Indices::I64(indices) => Some(filled(gpu, bytemuck::cast_slice(indices))),
         };
         let mut inputs = vec![from.slice(..)];
         inputs.extend(indices.iter().map(|buffer| buffer.slice(..)));
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
-        let report = gpu.encode(&mut encoder, &plan, &inputs, &[to.slice(..)]);
+        let report = gpu.encode(&mut encoder, plan, &inputs, &[to.slice(..)]);
         let report = report.unwrap_or_else(|error| panic!("{plan}: {error}"));
         gpu.queue().submit([encoder.finish()]);
         report.wait().unwrap();

@@ -595,7 +595,10 @@ fn windows_slide_along_an_axis() {
             &["windows", &x, "0"],
             "windows of size 0 and step 1 do not fit axis 0 of (7)",
         ),
-        (&["windows", &x, "2", "--step", "0"], "the step must be 1 or more"),
+        (
+            &["windows", &x, "2", "--step", "0"],
+            "the step must be 1 or more",
+        ),
         (&["windows", &x, "-1"], "-1 is below zero"),
         (&["windows", &x, "2", "--axis", "1"], "x.npy (7)"),
     ] {

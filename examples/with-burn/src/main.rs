@@ -93,21 +93,26 @@ fn gathered(
     if !indices.is_contiguous() {
         return Err(format!("indices must be in row-major order without gaps: {indices:?}").into());
     }
+    let index = match indices.dtype {
+        burn::tensor::DType::I32 => DType::I32,
+        burn::tensor::DType::I64 => DType::I64,
+        burn::tensor::DType::U32 => DType::U32,
+        other => return Err(format!("indices are i32, i64 or u32, not {other:?}").into()),
+    };
     let client = &params.client;
     let source = client.get_resource::<Server>(params.handle.clone())?;
     let source = range(source.resource());
-    let plan = Plan::gather(view(&params, source)?, &numbers, options, DType::F32)?;
+    let plan = Plan::gather(
+        view(&params, source)?,
+        (&numbers, index),
+        options,
+        DType::F32,
+    )?;
     let shape: [usize; 2] = plan.shape().try_into()?;
     let result = primitive(Tensor::<2>::empty(shape, &device))?;
 
     let numbers = client.get_resource::<Server>(indices.handle)?;
     let dest = client.get_resource::<Server>(result.handle.clone())?;
-    let plan = plan.for_indices(match indices.dtype {
-        burn::tensor::DType::I32 => DType::I32,
-        burn::tensor::DType::I64 => DType::I64,
-        burn::tensor::DType::U32 => DType::U32,
-        other => return Err(format!("indices are i32, i64 or u32, not {other:?}").into()),
-    })?;
     let (numbers, dest) = (range(numbers.resource()), range(dest.resource()));
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     let report = gpu.encode(&mut encoder, &plan, &[source, numbers], &[dest])?;
