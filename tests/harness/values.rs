@@ -1,6 +1,5 @@
 //! Values of any type, as plans take them.
 
-#[cfg(feature = "gpu")]
 use wgslice::DType;
 use wgslice::{Error, Pending, Plan, Report, Tensor, Values, ValuesMut};
 
@@ -23,7 +22,6 @@ impl<'a> From<Indices<'a>> for Values<'a> {
 }
 
 impl Indices<'_> {
-    #[cfg(feature = "gpu")]
     pub(crate) fn dtype(&self) -> DType {
         match self {
             Self::I32(_) => DType::I32,
