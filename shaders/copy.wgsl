@@ -23,7 +23,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     // The rows that a workgroup has lanes for, and the lane's row among them.
     let side = WORKGROUP >> walk.lanes_log2;
     let of_side = local >> walk.lanes_log2;
-    let number = workgroup_number(group);
+    let number = workgroup_number(group, walk.groups_x);
     if ROWS == 1u {
         let tile = number * side + of_side;
         let tiles = walk.segments * ABREAST;

@@ -120,7 +120,7 @@ fn make_edge(group: u32) {
 
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let number = workgroup_number(workgroup);
+    let number = workgroup_number(workgroup, walk.groups_x);
     if SHORT {
         let group = number * WORKGROUP + local;
         if group * 4u < walk.rows * walk.run + walk.head { make_short(group); }

@@ -31,7 +31,10 @@ use super::{
     dispatch::{Cut, Dispatch, Places},
     find::COUNT_BYTES,
     program::{Kernel, Prelude},
-    uniforms::{CoordinateWords, DimWords, MOST_COORDINATES, MOST_DIMS, NONE, RUN},
+    uniforms::{
+        CoordinateWords, MOST_COORDINATES, MOST_DIMS, MaskDimWords, NONE, RUN, SearchWords,
+        Uniforms, WalkWords,
+    },
 };
 use crate::moves::{Effect, Move};
 use std::ops::Range;
@@ -149,8 +152,8 @@ pub(super) fn memory(what: &Move, places: &Places, scratch: u64) -> Vec<(Parts, 
     };
     let conversion = what.conversion.as_ref().and_then(|of| of.table.as_ref());
     let tables = conversion.map_or(0, |table| 4 * table.entries.len());
-    let of_plan = [what.source_bytes(), what.result_bytes(), indices];
-    let [source, dest, indices] = of_plan.map(|bytes| bytes as u64);
+    let of_move = [what.source_bytes(), what.result_bytes(), indices];
+    let [source, dest, indices] = of_move.map(|bytes| bytes as u64);
     // By the numbers of arguments.
     let sizes = [source, dest, indices, scratch, tables as u64];
     let sizes = sizes.into_iter().enumerate();
@@ -185,12 +188,12 @@ pub(super) fn one(
         })?;
     }
     let groups = groups(reach, dispatch)?;
-    let accesses = match dispatch.program.kernel {
-        Kernel::MaskCount | Kernel::MaskScan | Kernel::MaskRows => of_mask(dispatch, groups)?,
-        _ => {
+    let accesses = match &dispatch.uniforms {
+        Uniforms::Search(search) => of_mask(dispatch, search, groups)?,
+        Uniforms::Walk(walk) => {
             let measure = Measure::of(dispatch)?;
-            grid(dispatch, measure, groups)?;
-            accesses(dispatch, measure)?
+            grid(dispatch, walk, measure, groups)?;
+            accesses(dispatch, walk, measure)?
         }
     };
     for (binding, moved, block) in accesses {
@@ -212,7 +215,7 @@ pub(super) fn one(
 
 /// The number of workgroups, if the grid is no larger than item 2 of the contract allows.
 fn groups(reach: &Reach, dispatch: &Dispatch) -> Result<i128, Refusal> {
-    let (width, height) = (dispatch.uniforms.groups_x, dispatch.height);
+    let (width, height) = (dispatch.uniforms.groups_x(), dispatch.height);
     require(
         width <= reach.groups && height <= reach.groups && width.max(height) < 1 << 16,
         || format!("{width} by {height} workgroups"),
@@ -226,8 +229,12 @@ fn groups(reach: &Reach, dispatch: &Dispatch) -> Result<i128, Refusal> {
 }
 
 /// Checks that the grid has enough workgroups.
-fn grid(dispatch: &Dispatch, measure: Measure, groups: i128) -> Result<(), Refusal> {
-    let walk = &dispatch.uniforms;
+fn grid(
+    dispatch: &Dispatch,
+    walk: &WalkWords,
+    measure: Measure,
+    groups: i128,
+) -> Result<(), Refusal> {
     let kernel = dispatch.program.kernel;
     let workgroup = i128::from(dispatch.program.workgroup);
     let lanes = 1_i128 << walk.lanes_log2;
@@ -290,49 +297,56 @@ fn grid(dispatch: &Dispatch, measure: Measure, groups: i128) -> Result<(), Refus
 }
 
 /// Everything that a step of a search in a mask accesses: items 2 to 4 of the contract, for `mask.wgsl`.
-fn of_mask(dispatch: &Dispatch, groups: i128) -> Result<Vec<Access>, Refusal> {
-    let walk = &dispatch.uniforms;
+fn of_mask(
+    dispatch: &Dispatch,
+    search: &SearchWords,
+    groups: i128,
+) -> Result<Vec<Access>, Refusal> {
     let chunk = i128::from(dispatch.program.workgroup) * 16;
-    let [elements, head, chunks, rows] =
-        [walk.rows, walk.head, walk.segments, walk.slices].map(i128::from);
+    let begin = i128::from(search.begin);
+    let [elements, chunks, rows] = [search.elements, search.chunks, search.rows].map(i128::from);
+    let head = begin % 4;
+    let counts = words(1, search.first_chunk, chunks);
+    let result = words(2, search.result, rows * i128::from(search.row_words));
     let kernel = dispatch.program.kernel;
-    let result = words(2, walk.to_base, rows * i128::from(walk.tuple_words));
-    if kernel == Kernel::MaskScan {
-        require(groups == 1, || format!("{groups} workgroups of a scan"))?;
-        return Ok(vec![
-            words(0, walk.to_base, 8),
-            words(1, walk.first_row, chunks),
-        ]);
-    }
-    if constant(dispatch, "FILLS") == 1 {
-        let needed = ceil(rows, chunk);
-        require(groups >= needed, || format!("{needed} workgroups needed"))?;
-        return Ok(vec![words(0, walk.from_base, 8), result]);
+    match kernel {
+        Kernel::MaskScan => {
+            require(groups == 1, || format!("{groups} workgroups of a scan"))?;
+            return Ok(vec![words(0, search.number, 8), counts]);
+        }
+        Kernel::MaskRows if constant(dispatch, "FILLS") == 1 => {
+            let needed = ceil(rows, chunk);
+            require(groups >= needed, || format!("{needed} workgroups needed"))?;
+            return Ok(vec![words(0, search.number, 8), result]);
+        }
+        Kernel::MaskCount | Kernel::MaskRows => {}
+        _ => return Err("its numbers are those of a search".into()),
     }
     require(
-        head < 4 && elements > 0 && chunks == ceil(head + elements, chunk),
-        || format!("{elements} elements from byte {head} on in {chunks} chunks"),
+        elements > 0 && chunks == ceil(head + elements, chunk),
+        || format!("{elements} elements from byte {begin} on in {chunks} chunks"),
     )?;
     require(groups >= chunks && head + elements < (1 << 31) + 4, || {
         format!("{groups} workgroups, {chunks} needed")
     })?;
-    let begin = i128::from(walk.from_base) * 4 + head;
-    let mut accesses = vec![
-        (0, begin..begin + elements, 4),
-        words(1, walk.first_row, chunks),
-    ];
+    let mut accesses = vec![(0, begin..begin + elements, 4), counts];
     if kernel == Kernel::MaskRows {
-        let dims = &walk.dims[..walk.dims_used as usize];
-        let of_row = i128::from(walk.dims_used * walk.index_words);
-        let known = constant(dispatch, "DIMS") == i128::from(walk.dims_used);
-        let fits =
-            |dim: &DimWords| dim.size == 0 || dim.from_stride < dim.size && dim.size < 1 << 31;
+        let rank = constant(dispatch, "DIMS");
+        require(rank <= MOST_DIMS as i128, || format!("{rank} dimensions"))?;
+        let of_row = rank * i128::from(search.index_words);
+        let fits = |(column, dim): (u32, &MaskDimWords)| {
+            dim.column == column * search.index_words
+                && (dim.size == 0 || dim.first < dim.size && dim.size < 1 << 31)
+        };
+        let dims = (0..)
+            .zip(&search.dims)
+            .take_while(|&(d, _)| i128::from(d) < rank);
         require(
-            known && of_row == walk.tuple_words.into() && dims.iter().all(fits),
-            || format!("positions of {dims:?} in rows of {of_row} words"),
+            of_row == search.row_words.into() && dims.clone().all(fits),
+            || format!("positions of {:?} in rows of {of_row} words", search.dims),
         )?;
-        require(i128::from(walk.first_slice) + rows < 1 << 31, || {
-            format!("{rows} rows after {}", walk.first_slice)
+        require(i128::from(search.first_row) + rows < 1 << 31, || {
+            format!("{rows} rows after {}", search.first_row)
         })?;
         accesses.push(result);
     }
@@ -340,19 +354,22 @@ fn of_mask(dispatch: &Dispatch, groups: i128) -> Result<Vec<Access>, Refusal> {
 }
 
 /// Everything that a dispatch accesses.
-fn accesses(dispatch: &Dispatch, measure: Measure) -> Result<Vec<Access>, Refusal> {
-    let walk = &dispatch.uniforms;
-    let mut accesses = lists(dispatch)?;
+fn accesses(
+    dispatch: &Dispatch,
+    walk: &WalkWords,
+    measure: Measure,
+) -> Result<Vec<Access>, Refusal> {
+    let mut accesses = lists(dispatch, walk)?;
     let (from, to, reads) = match dispatch.program.kernel {
         Kernel::Order => return Ok(accesses),
         Kernel::Last | Kernel::Link => {
             // The units of these are slices, which the shaders compare with those that are bound.
-            reached(dispatch, &mut accesses)?;
+            reached(dispatch, walk, &mut accesses)?;
             return Ok(accesses);
         }
         kernel @ (Kernel::Combine | Kernel::CombineParts | Kernel::Atomic) => {
             if kernel == Kernel::Atomic || constant(dispatch, "UNIQUE") == 1 {
-                reached(dispatch, &mut accesses)?;
+                reached(dispatch, walk, &mut accesses)?;
             }
             let of = |count: u32, base| {
                 let rows = Hull::ZERO.along(0, i128::from(count) - 1, walk.pitch.into());
@@ -362,7 +379,7 @@ fn accesses(dispatch: &Dispatch, measure: Measure) -> Result<Vec<Access>, Refusa
             (from, to, true)
         }
         _ => {
-            let (from, to, reads) = reached(dispatch, &mut accesses)?;
+            let (from, to, reads) = reached(dispatch, walk, &mut accesses)?;
             (from.based(walk.from_base), to.based(walk.to_base), reads)
         }
     };
@@ -380,7 +397,7 @@ fn accesses(dispatch: &Dispatch, measure: Measure) -> Result<Vec<Access>, Refusa
     let from_measure = match dispatch.program.kernel {
         Kernel::Convert => {
             let bytes = constant(dispatch, "FROM_BYTES");
-            accesses.extend(of_tables(dispatch, from)?);
+            accesses.extend(of_tables(dispatch, walk, from)?);
             Measure {
                 unit: bytes,
                 element: bytes,
@@ -401,13 +418,12 @@ fn accesses(dispatch: &Dispatch, measure: Measure) -> Result<Vec<Access>, Refusa
 }
 
 /// The tables of a conversion, if it has some. The numbers of elements from which their numbers follow do not wrap.
-fn of_tables(dispatch: &Dispatch, from: Hull) -> Result<Option<Access>, Refusal> {
+fn of_tables(dispatch: &Dispatch, walk: &WalkWords, from: Hull) -> Result<Option<Access>, Refusal> {
     if constant(dispatch, "TABLES") == 0 {
         let stands = dispatch.bound[3] == dispatch.bound[1];
         require(stands, || "the source does not stand for tables".into())?;
         return Ok(None);
     }
-    let walk = &dispatch.uniforms;
     require(walk.table_inner > 0 && walk.tables > 0, || {
         format!(
             "{} tables, each for {} elements",
@@ -420,8 +436,7 @@ fn of_tables(dispatch: &Dispatch, from: Hull) -> Result<Option<Access>, Refusal>
 }
 
 /// The numbers and links of slices and rows that a step of a scatter accesses.
-fn lists(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
-    let walk = &dispatch.uniforms;
+fn lists(dispatch: &Dispatch, walk: &WalkWords) -> Result<Vec<Access>, Refusal> {
     let kernel = dispatch.program.kernel;
     let [rows, slices, lists] = [walk.rows, walk.slices, walk.lists].map(i128::from);
     require(i128::from(walk.first_row) + rows < 1 << 32, || {
@@ -456,8 +471,11 @@ fn lists(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
 
 /// The units of source and destination that the rows of a walk reach, relative to its bases, and whether any are read.
 /// Adds the access to the tuples.
-fn reached(dispatch: &Dispatch, accesses: &mut Vec<Access>) -> Result<(Hull, Hull, bool), Refusal> {
-    let walk = &dispatch.uniforms;
+fn reached(
+    dispatch: &Dispatch,
+    walk: &WalkWords,
+    accesses: &mut Vec<Access>,
+) -> Result<(Hull, Hull, bool), Refusal> {
     let dims = &walk.dims[..walk.dims_used as usize];
     let coordinates = &walk.coordinates[..walk.coordinates_used as usize];
     for (name, most, count) in [

@@ -376,7 +376,7 @@ impl Engine {
         };
         report.bind(pass, REPORT_GROUP);
         hold(pass, [uniforms.clone(), report]);
-        pass.dispatch_workgroups(dispatch.uniforms.groups_x, dispatch.height, 1);
+        pass.dispatch_workgroups(dispatch.uniforms.groups_x(), dispatch.height, 1);
     }
 }
 

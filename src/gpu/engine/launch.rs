@@ -27,10 +27,10 @@
 
 use super::{
     caps::{Reach, Tuning, VECTOR},
-    dispatch::{Bound, Dispatch, TABLES},
+    dispatch::{Bound, TABLES, WalkDispatch},
     program::{Kernel, Prelude, Program},
     uniforms::{
-        CoordinateWords, DimWords, MOST_COORDINATES, MOST_DIMS, NONE, RUN, Uniforms, count, high,
+        CoordinateWords, DimWords, MOST_COORDINATES, MOST_DIMS, NONE, RUN, WalkWords, count, high,
         wrap,
     },
 };
@@ -123,7 +123,7 @@ impl Site<'_> {
 
     /// Decides how a walk runs, in units of one byte, whose bases count from the beginning of the bindings. `None` if
     /// the walk must be cut because it has too many dimensions or rows.
-    pub(super) fn launch(&self, walk: &Walk) -> Option<Dispatch> {
+    pub(super) fn launch(&self, walk: &Walk) -> Option<WalkDispatch> {
         let mut walk = walk.clone();
         if walk.coordinates.iter().any(|c| c.window.count == 0) {
             // Nothing is read, so zeros are as contiguous as the destination is.
@@ -157,7 +157,7 @@ impl Site<'_> {
         }
     }
 
-    fn copy(&self, mut walk: Walk, unit: usize) -> Option<Dispatch> {
+    fn copy(&self, mut walk: Walk, unit: usize) -> Option<WalkDispatch> {
         walk.join(unit);
         let mut rows = RunWalk::of(walk);
         let (run, loops) = (rows.run.size, self.reach.tuning.loops);
@@ -167,27 +167,27 @@ impl Site<'_> {
         if let Some(near) = near {
             rows.bring_last(near);
         }
-        let count = rows.walk.units();
+        let total = rows.walk.units();
         let abreast = if near.is_some() && loops { ABREAST } else { 1 };
         let grid = match near {
-            Some(_) if !loops => self.of_four_rows(count, run, (SECTOR / unit).max(2)),
+            Some(_) if !loops => self.of_four_rows(total, run, (SECTOR / unit).max(2)),
             None if of_tile * unit < SECTOR && !(loops && run >= 4) => {
-                self.of_four_rows(count, run, MOST_LANES)
+                self.of_four_rows(total, run, MOST_LANES)
             }
-            _ => self.tiles(count.next_multiple_of(abreast), run),
+            _ => self.tiles(total.next_multiple_of(abreast), run),
         };
         let constants = [("ROWS", grid.rows), ("ABREAST", abreast)];
         self.finish(Kernel::Copy, Prelude::Unit(unit), &constants, &rows, grid)
     }
 
-    fn copy_unaligned(&self, walk: Walk) -> Option<Dispatch> {
+    fn copy_unaligned(&self, walk: Walk) -> Option<WalkDispatch> {
         let mut rows = RunWalk::of(walk);
         rows.begin_groups(16, 1)?;
         let grid = self.tiles(rows.walk.units(), (rows.run.size + rows.head).div_ceil(16));
         self.finish(Kernel::CopyUnaligned, Prelude::None, &[], &rows, grid)
     }
 
-    fn copy_words(&self, walk: Walk) -> Option<Dispatch> {
+    fn copy_words(&self, walk: Walk) -> Option<WalkDispatch> {
         let contiguous = walk.contiguous();
         // Pixels of up to three bytes are elements. A result of elements of two bytes begins at an even byte.
         let element = match contiguous {
@@ -200,12 +200,12 @@ impl Site<'_> {
         let mut rows = RunWalk::of_elements(walk, element);
         rows.begin_groups(4, element)?;
         let (walk, run, head) = (&rows.walk, &rows.run, rows.head);
-        let count = walk.units();
+        let total = walk.units();
         let size = element.cast_signed();
         let is_short = run.size < 4;
         let groups = (run.size + head).div_ceil(4);
         let innermost = walk.dims.last();
-        let is_few = is_few(count * run.size, &self.reach.tuning);
+        let is_few = is_few(total * run.size, &self.reach.tuning);
         let is_square = element == 1
             && !is_few
             && !is_short
@@ -217,9 +217,9 @@ impl Site<'_> {
         // The place of a row in the result follows from its number.
         let near = rows.near(size, SECTOR.cast_signed());
         let grid = match is_short {
-            true => self.of_lanes((count * run.size + head).div_ceil(4), 1, 1, 1),
+            true => self.of_lanes((total * run.size + head).div_ceil(4), 1, 1, 1),
             false if is_square || near.is_some_and(|d| d + 1 == walk.dims.len()) => {
-                let quads = innermost.map_or(count, |dim| count / dim.size * dim.size.div_ceil(4));
+                let quads = innermost.map_or(total, |dim| total / dim.size * dim.size.div_ceil(4));
                 let lanes = match run.from.unsigned_abs() < SECTOR {
                     true => MOST_LANES,
                     false if is_square => SECTOR / 4,
@@ -227,7 +227,7 @@ impl Site<'_> {
                 };
                 self.of_four_rows(quads * 4, groups, lanes)
             }
-            false => self.tiles(count, groups),
+            false => self.tiles(total, groups),
         };
         let order = match rows.source_step() {
             _ if is_short || is_few => 0,
@@ -256,7 +256,7 @@ impl Site<'_> {
         self.finish(Kernel::CopyWords, Prelude::None, &constants, &rows, grid)
     }
 
-    fn update_words(&self, walk: Walk) -> Option<Dispatch> {
+    fn update_words(&self, walk: Walk) -> Option<WalkDispatch> {
         let element = match walk.contiguous() {
             element @ (2 | 3) => element,
             _ => 1,
@@ -293,7 +293,7 @@ impl Site<'_> {
         Converted { from, table, .. }: &Converted,
         to: DType,
         shift: isize,
-    ) -> Option<Dispatch> {
+    ) -> Option<WalkDispatch> {
         let mut walk = walk.clone();
         walk.merge();
         // A word may be made of several rows only if they lie side by side.
@@ -311,7 +311,7 @@ impl Site<'_> {
             .to
             .rem_euclid(of_word.cast_signed())
             .cast_unsigned();
-        let (count, run) = (rows.walk.units(), rows.run.size);
+        let (total, run) = (rows.walk.units(), rows.run.size);
         let words = (run + head).div_ceil(of_word);
         let is_short = run < of_word;
         let is_whole = head == 0 && run.is_multiple_of(of_word);
@@ -319,14 +319,14 @@ impl Site<'_> {
             rows.begin_near();
         }
         let grid = match is_short {
-            true => self.of_lanes((count * run + head).div_ceil(of_word), 1, 1, 1),
-            false if self.reach.tuning.loops => self.tiles(count, words),
+            true => self.of_lanes((total * run + head).div_ceil(of_word), 1, 1, 1),
+            false if self.reach.tuning.loops => self.tiles(total, words),
             // To look up a row takes as long as to make some ten words.
             false => {
-                let of_lane = 4 * (count * words / (4 * INVOCATIONS)).clamp(1, 8);
+                let of_lane = 4 * (total * words / (4 * INVOCATIONS)).clamp(1, 8);
                 let lanes = words.div_ceil(of_lane).next_power_of_two();
                 let lanes = lanes.min(MOST_LANES);
-                self.of_lanes(count, words, lanes, lanes * of_lane)
+                self.of_lanes(total, words, lanes, lanes * of_lane)
             }
         };
         let begins = |table: &Table| (-shift).rem_euclid(table.period().cast_signed());
@@ -415,22 +415,22 @@ impl Site<'_> {
         constants: &[(&'static str, usize)],
         rows: &RunWalk,
         grid: Grid,
-    ) -> Option<Dispatch> {
+    ) -> Option<WalkDispatch> {
         let tuning = &self.reach.tuning;
         let units = rows.walk.units() * rows.run.size;
         let program = Program::new(kernel, prelude, tuning.workgroup)
             .with(constants)
             .with(&[("LOOPS", usize::from(tuning.loops))])
             .with(&of_walk(&rows.walk, units, tuning, self.plain));
-        let uniforms = Uniforms {
+        let words = WalkWords {
             lanes_log2: grid.lanes.trailing_zeros(),
             segments: u32::try_from(grid.segments).ok()?,
             segment: u32::try_from(grid.segment).ok()?,
-            ..rows.uniforms()?
+            ..rows.words()?
         };
         // A walk without tuples binds its source in their place, and reads none.
         let bound = vec![self.source, self.source, self.dest];
-        Dispatch::new(self.reach, program, uniforms, grid.groups, bound)
+        WalkDispatch::of_walk(self.reach, program, words, grid.groups, bound)
     }
 }
 
@@ -646,12 +646,12 @@ impl RunWalk {
     }
 
     /// The words of the walk. `None` if it has too many dimensions or rows.
-    pub(super) fn uniforms(&self) -> Option<Uniforms> {
+    pub(super) fn words(&self) -> Option<WalkWords> {
         let (walk, run) = (&self.walk, &self.run);
         if walk.dims.len() > MOST_DIMS || walk.coordinates.len() > MOST_COORDINATES {
             return None;
         }
-        let mut words = Uniforms {
+        let mut words = WalkWords {
             from_base: wrap(walk.from),
             to_base: wrap(walk.to),
             run: u32::try_from(run.size).ok()?,
@@ -661,7 +661,7 @@ impl RunWalk {
             head: u32::try_from(self.head).ok()?,
             dims_used: u32::try_from(walk.dims.len()).ok()?,
             coordinates_used: u32::try_from(walk.coordinates.len()).ok()?,
-            ..Uniforms::default()
+            ..WalkWords::default()
         };
         for (words, dim) in words.dims.iter_mut().zip(&walk.dims) {
             *words = DimWords {

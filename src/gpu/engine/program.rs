@@ -12,10 +12,10 @@ use std::fmt;
 pub(crate) const BUFFERS_GROUP: u32 = 0;
 /// The number of the bind group of the report.
 pub(crate) const REPORT_GROUP: u32 = 1;
-/// The number of the bind group of the walk.
+/// The number of the bind group of the uniforms.
 pub(crate) const UNIFORMS_GROUP: u32 = 2;
 
-/// Where the shaders of a device read the walk from.
+/// Where the shaders of a device read their uniforms from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum UniformSpace {
     Uniform,
@@ -106,7 +106,13 @@ modules! {
 }
 
 /// The modules that kernels import.
-const IMPORTED: [(&str, &str); 5] = [
+const IMPORTED: [(&str, &str); 8] = [
+    ("grid.wgsl", include_str!("../../../shaders/grid.wgsl")),
+    (
+        "uniforms.wgsl",
+        include_str!("../../../shaders/uniforms.wgsl"),
+    ),
+    ("tuples.wgsl", include_str!("../../../shaders/tuples.wgsl")),
     ("walk.wgsl", include_str!("../../../shaders/walk.wgsl")),
     ("chain.wgsl", include_str!("../../../shaders/chain.wgsl")),
     ("mask.wgsl", include_str!("../../../shaders/mask.wgsl")),
@@ -213,7 +219,7 @@ impl Program {
         (self.kernel, self.prelude, self.workgroup)
     }
 
-    /// The shader's text for a device that reads the walk from `space`. The size of workgroups is a constant in it,
+    /// The shader's text for a device that reads uniforms from `space`. The size of workgroups is a constant in it,
     /// because wgpu compares only constants with the device's limits.
     pub(crate) fn text(&self, space: UniformSpace) -> String {
         let text = self.prelude.text() + &with_imports(self.kernel.text());
@@ -221,7 +227,7 @@ impl Program {
         let text = text.replace("override WORKGROUP: u32 = 256u;", &workgroup);
         match space {
             UniformSpace::Uniform => text,
-            UniformSpace::Storage => text.replace("var<uniform> walk", "var<storage, read> walk"),
+            UniformSpace::Storage => text.replace("var<uniform>", "var<storage, read>"),
         }
     }
 }

@@ -1,12 +1,15 @@
-//! Tests of the modules in `shaders/`, which need no adapter: each is valid WGSL after its imports, reads the walk where
-//! the host writes it, and binds what the host binds.
+//! Tests of the modules in `shaders/`, which need no adapter: each is valid WGSL after its imports, reads its uniforms where
+//! the host writes them, and binds what the host binds.
 
 use super::{
     program::{
-        BUFFERS_GROUP, Kernel, Prelude, Program, REPORT_GROUP, UNIFORMS_GROUP, UniformSpace,
+        BUFFERS_GROUP,
+        Kernel::{self, MaskCount, MaskRows, MaskScan},
+        Prelude, Program, REPORT_GROUP, UNIFORMS_GROUP, UniformSpace,
     },
     uniforms::{
-        CoordinateWords, DimWords, MOST_COORDINATES, MOST_DIMS, NONE, RUN, Uniforms, flags,
+        CoordinateWords, DimWords, MOST_COORDINATES, MOST_DIMS, MaskDimWords, NONE, RUN,
+        SearchWords, WalkWords, flags,
     },
 };
 use naga::{
@@ -134,15 +137,18 @@ fn layout(module: &Module, name: &str) -> (Vec<(String, usize)>, usize) {
 }
 
 #[test]
-fn the_walk_lies_where_the_host_writes_it() {
+fn uniforms_lie_where_the_host_writes_them() {
     for (program, _, module, _) in modules() {
-        assert_eq!(layout(&module, "Walk"), Uniforms::layout(), "{program}");
-        assert_eq!(layout(&module, "Dim"), DimWords::layout(), "{program}");
-        assert_eq!(
-            layout(&module, "Coordinate"),
-            CoordinateWords::layout(),
-            "{program}"
-        );
+        let check = |name, host| assert_eq!(layout(&module, name), host, "{program}");
+        assert_eq!(number(&module, "NONE"), NONE);
+        if matches!(program.kernel, MaskCount | MaskScan | MaskRows) {
+            check("Search", SearchWords::layout());
+            check("MaskDim", MaskDimWords::layout());
+            continue;
+        }
+        check("Walk", WalkWords::layout());
+        check("Dim", DimWords::layout());
+        check("Coordinate", CoordinateWords::layout());
         for (name, value) in [
             ("SIGNED_INDICES", flags::SIGNED_INDICES),
             ("WRAPS", flags::WRAPS),
@@ -150,7 +156,6 @@ fn the_walk_lies_where_the_host_writes_it() {
             ("REPORTS", flags::REPORTS),
             ("KEEPS", flags::KEEPS),
             ("STRICT", flags::STRICT),
-            ("NONE", NONE),
             ("RUN", RUN),
         ] {
             assert_eq!(number(&module, name), value, "{name}");

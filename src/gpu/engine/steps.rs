@@ -22,11 +22,11 @@
 
 use super::{
     cut::{Cutter, Tuples, check_coordinates, is_plain, set_tuples},
-    dispatch::{Bound, Cut, DEST, Dispatch, Pass, SCRATCH, SOURCE},
+    dispatch::{Bound, Cut, DEST, Pass, SCRATCH, SOURCE, WalkDispatch},
     launch::{RunWalk, divisor, of_walk},
     program::{Kernel, Prelude, Program},
     rule::{Rule, SIGNED},
-    uniforms::{Uniforms, check_positions, count, flags},
+    uniforms::{Uniforms, WalkWords, check_positions, count, flags},
 };
 use crate::{
     Error,
@@ -69,7 +69,7 @@ struct Steps {
     /// A pass for each block. Its last dispatch changes the destination.
     cut: Cut,
     /// What the next pass does before.
-    first: Vec<Dispatch>,
+    first: Vec<WalkDispatch>,
     /// What the numbers at the beginning of scratch memory are for, and the row from which they count.
     numbers: Option<(Numbers, usize)>,
 }
@@ -232,7 +232,7 @@ pub(super) fn steps(
 }
 
 /// Lets a dispatch change nothing if an earlier one reports a tuple.
-fn forbidding(dispatch: &mut Dispatch) {
+fn forbidding(dispatch: &mut WalkDispatch) {
     dispatch.uniforms.flags &= !flags::REPORTS;
     dispatch.uniforms.flags |= flags::STRICT;
 }
@@ -264,13 +264,11 @@ fn numbered(walk: &Walk, of_rows: usize, slices: Slices) -> [Walk; 2] {
 }
 
 impl Steps {
-    fn push(&mut self, cleared: usize, dispatches: Vec<Dispatch>) {
+    fn push(&mut self, cleared: usize, dispatches: Vec<WalkDispatch>) {
         let mut all = std::mem::take(&mut self.first);
         all.extend(dispatches);
-        self.cut.passes.push(Pass {
-            cleared,
-            dispatches: all,
-        });
+        let pass = Pass::of(cleared, all, Uniforms::Walk);
+        self.cut.passes.push(pass);
     }
 
     /// The first of the numbers of these rows, less one. It is 0 if `numbers` must be cleared for them, since these rows
@@ -356,7 +354,7 @@ impl Scatterer<'_> {
 
     /// Pushes the dispatches that report the tuples out of range, and do nothing else. They share a report, so they
     /// number all rows.
-    fn checks(&self, block: &Block, out: &mut Vec<Dispatch>) -> Result<(), Error> {
+    fn checks(&self, block: &Block, out: &mut Vec<WalkDispatch>) -> Result<(), Error> {
         let first = block.rows.tuple;
         let site = self.site(block, first, LEAST);
         if let Some(dispatch) = site.and_then(|site| site.of_rows(Kernel::Last, &[])) {
@@ -418,9 +416,9 @@ impl Scatterer<'_> {
             .site(block, first_row, scratch.max(LEAST))
             .ok_or(Stop::Rows)?;
         (site.by_rows, site.fresh) = (by_rows, fresh);
-        site.uniforms.slices = count(slices);
-        site.uniforms.lists = count(lists);
-        site.uniforms.list_shift = list_shift;
+        site.words.slices = count(slices);
+        site.words.lists = count(lists);
+        site.words.list_shift = list_shift;
         let mut dispatches = Vec::new();
         let of_rows = |kernel, constants: &[_]| site.of_rows(kernel, constants).ok_or(Stop::Rows);
         match self.way {
@@ -511,7 +509,7 @@ impl Scatterer<'_> {
         // A row is a unit, also along a box.
         walk.dims.push(Dim::ONE);
         let rows = RunWalk::of(walk);
-        let mut words = rows.uniforms()?;
+        let mut words = rows.words()?;
         set_tuples(&mut words, &rows.walk, self.tuples, begin);
         words.flags |= if self.is_strict() { flags::STRICT } else { 0 };
         words.first_row = u32::try_from(first_row).ok()?;
@@ -519,7 +517,7 @@ impl Scatterer<'_> {
         Some(Site {
             scatterer: self,
             block,
-            uniforms: words,
+            words,
             of_walk: of_walk(
                 &rows.walk,
                 rows.walk.units() * block.run.len(),
@@ -535,7 +533,7 @@ impl Scatterer<'_> {
 }
 
 /// The dispatch with a report that is read, and whose first tuple has this number.
-fn reporting(mut dispatch: Dispatch, first_tuple: usize) -> Dispatch {
+fn reporting(mut dispatch: WalkDispatch, first_tuple: usize) -> WalkDispatch {
     dispatch.first_tuple = first_tuple;
     dispatch.uniforms.flags |= flags::REPORTS;
     dispatch
@@ -545,7 +543,7 @@ fn reporting(mut dispatch: Dispatch, first_tuple: usize) -> Dispatch {
 struct Site<'a> {
     scatterer: &'a Scatterer<'a>,
     block: &'a Block,
-    uniforms: Uniforms,
+    words: WalkWords,
     /// The constants of kernels that read tuples.
     of_walk: [(&'static str, usize); 7],
     indices: Bound,
@@ -568,7 +566,7 @@ impl Site<'_> {
     }
 
     /// The dispatch of a kernel whose invocations take rows, and which leaves something in scratch memory.
-    fn of_rows(&self, kernel: Kernel, constants: &[(&'static str, usize)]) -> Option<Dispatch> {
+    fn of_rows(&self, kernel: Kernel, constants: &[(&'static str, usize)]) -> Option<WalkDispatch> {
         let rows = self.block.rows.units();
         let (together, bound) = match kernel {
             Kernel::Link => (self.scatterer.chunk(), vec![self.indices, self.scratch]),
@@ -577,7 +575,7 @@ impl Site<'_> {
         };
         let program = self.program(kernel, Prelude::None).with(constants);
         let (reach, groups) = (self.scatterer.cutter.reach, rows.div_ceil(together));
-        Dispatch::new(reach, program, self.uniforms, groups, bound)
+        WalkDispatch::of_walk(reach, program, self.words, groups, bound)
     }
 
     fn workgroup(&self) -> usize {
@@ -586,7 +584,7 @@ impl Site<'_> {
 
     /// Pushes the dispatches of the last step of an update. Scratch memory holds their index tuples: the number of a row
     /// for each slice or, if rows are few, the number of a slice for each row.
-    fn move_rows(&self, out: &mut Vec<Dispatch>) -> Result<(), Error> {
+    fn move_rows(&self, out: &mut Vec<WalkDispatch>) -> Result<(), Error> {
         let Scatterer {
             unit, pitch, apart, ..
         } = *self.scatterer;
@@ -595,7 +593,7 @@ impl Site<'_> {
             true => {
                 let mut walk = self.block.moves.clone();
                 walk.to += (slices.start * apart).cast_signed();
-                walk.tuple = slices.len() * self.uniforms.lists as usize;
+                walk.tuple = slices.len() * self.words.lists as usize;
                 (walk, slices.len(), apart)
             }
             false => {
@@ -615,7 +613,7 @@ impl Site<'_> {
             }
         };
         walk.coordinates = vec![Coordinate::indexed(positions, distance.cast_signed(), 0)];
-        let of_slices = self.uniforms.first_row + 1;
+        let of_slices = self.words.first_row + 1;
         let tuples = Tuples {
             argument: SCRATCH,
             index: IndexType::U32,
@@ -631,7 +629,7 @@ impl Site<'_> {
     }
 
     /// The dispatch that combines rows with slices.
-    fn combine(&self) -> Result<Dispatch, Stop> {
+    fn combine(&self) -> Result<WalkDispatch, Stop> {
         let Scatterer { rule, way, .. } = *self.scatterer;
         let (unit, pitch) = (self.scatterer.unit, self.scatterer.pitch);
         let Cutter { reach, places, .. } = self.scatterer.cutter;
@@ -680,14 +678,14 @@ impl Site<'_> {
             }
             _ => owners * segments,
         };
-        let words = Uniforms {
+        let words = WalkWords {
             run: count(units),
             pitch: count(apart),
             updates: count(updates),
             to_base: count(to_base),
             segments: count(segments),
             segment: count(segment),
-            ..self.uniforms
+            ..self.words
         };
         let parts = [
             ("ELEMENT", number.min(2)),
@@ -720,6 +718,6 @@ impl Site<'_> {
         }
         let groups = invocations.div_ceil(self.workgroup());
         let bound = vec![first, source, dest];
-        Dispatch::new(reach, program, words, groups, bound).ok_or(stop)
+        WalkDispatch::of_walk(reach, program, words, groups, bound).ok_or(stop)
     }
 }
