@@ -30,7 +30,7 @@ use super::{
     caps::{Parts, Reach},
     dispatch::{Cut, Dispatch, Places},
     find::COUNT_BYTES,
-    program::{Kernel, Prelude},
+    program::{Constant, Kernel, Prelude},
     uniforms::{
         CoordinateWords, MOST_COORDINATES, MOST_DIMS, MaskDimWords, NONE, RUN, SearchWords,
         Uniforms, WalkWords,
@@ -55,8 +55,10 @@ fn ceil(number: i128, divisor: i128) -> i128 {
     -(-number).div_euclid(divisor)
 }
 
-pub(super) fn constant(dispatch: &Dispatch, name: &str) -> i128 {
-    dispatch.program.constant(name).unwrap_or_default().into()
+/// The value of a constant that the kernel reads. A dispatch is refused if the host does not set it.
+pub(super) fn constant(dispatch: &Dispatch, constant: Constant) -> Result<i128, Refusal> {
+    let value = dispatch.program.constant(constant).map(i128::from);
+    value.ok_or_else(|| format!("{} is not set", constant.name()))
 }
 
 /// How a kernel counts.
@@ -79,20 +81,20 @@ impl Measure {
             block,
             group,
         };
-        let element = constant(dispatch, "ELEMENT");
+        let element = || constant(dispatch, Constant::Element);
         Ok(match (dispatch.program.kernel, dispatch.program.prelude) {
             (Kernel::Copy, Prelude::Unit(unit)) | (Kernel::Combine, Prelude::Words(unit)) => {
                 let unit = unit as i128;
                 of(unit, unit, unit, 0)
             }
-            (Kernel::CopyWords, Prelude::None) => of(1, element, 4, 4),
+            (Kernel::CopyWords, Prelude::None) => of(1, element()?, 4, 4),
             (Kernel::CopyUnaligned, Prelude::None) => of(1, 1, 16, 16),
-            (Kernel::UpdateWords, Prelude::None) => of(1, element, 4, 0),
+            (Kernel::UpdateWords, Prelude::None) => of(1, element()?, 4, 0),
             (Kernel::Convert, Prelude::None) => {
-                let bytes = constant(dispatch, "TO_BYTES");
+                let bytes = constant(dispatch, Constant::ToBytes)?;
                 of(bytes, bytes, 4, 0)
             }
-            (Kernel::CombineParts, Prelude::None) => of(element, element, 4, 0),
+            (Kernel::CombineParts, Prelude::None) => of(element()?, element()?, 4, 0),
             (Kernel::Atomic, Prelude::Integer(_))
             | (Kernel::Last | Kernel::Link | Kernel::Order, Prelude::None) => of(4, 4, 4, 0),
             (kernel, prelude) => return Err(format!("{kernel:?} in {prelude:?}")),
@@ -242,7 +244,6 @@ fn grid(
         format!("{lanes} lanes in workgroups of {workgroup}")
     })?;
     let [rows, run, head, slices] = [walk.rows, walk.run, walk.head, walk.slices].map(i128::from);
-    let is = |name| constant(dispatch, name) == 1;
     let element = measure.element;
     // The units of a row that its segments must hold. Bytes that begin anywhere, or any element of them, in a word have
     // one more word than they fill.
@@ -258,12 +259,21 @@ fn grid(
         i128::from(walk.to_base) % (4 / element).max(1) + rows * run,
         (4 / element).max(1),
     );
-    let is_short = is("SHORT") || constant(dispatch, "EDGES") == 2;
+    let is_short = match kernel {
+        Kernel::CopyWords => constant(dispatch, Constant::Short)? == 1,
+        Kernel::Convert => constant(dispatch, Constant::Edges)? == 2,
+        _ => false,
+    };
     require(
         is_short || segments * i128::from(walk.segment) >= units,
         || format!("{segments} segments of {} for {units} units", walk.segment),
     )?;
-    let four_rows = constant(dispatch, "ROWS") == 4 || kernel == Kernel::Link;
+    let four_rows = match kernel {
+        Kernel::Copy | Kernel::CopyWords => constant(dispatch, Constant::Rows)? == 4,
+        _ => kernel == Kernel::Link,
+    };
+    let by_slices = matches!(kernel, Kernel::Combine | Kernel::CombineParts)
+        && constant(dispatch, Constant::ByRows)? == 0;
     // What a group of lanes takes a segment of.
     let (owners, segments) = match kernel {
         Kernel::CopyWords if is_short => (ceil(rows * run + head, 4), 1),
@@ -274,8 +284,8 @@ fn grid(
             let size = along.map_or(0, |dim| i128::from(dim.size)).max(1);
             (rows / size * ceil(size, 4) * 4, segments)
         }
-        Kernel::Combine if !is("BY_ROWS") => (slices, segments),
-        Kernel::CombineParts if !is("BY_ROWS") => {
+        Kernel::Combine if by_slices => (slices, segments),
+        Kernel::CombineParts if by_slices => {
             let of_word = 4 / element;
             let elements = (slices - 1) * i128::from(walk.pitch) + run;
             (
@@ -286,7 +296,10 @@ fn grid(
         _ => (rows, segments.max(1)),
     };
     let side = workgroup / lanes;
-    let abreast = constant(dispatch, "ABREAST").max(1);
+    let abreast = match kernel {
+        Kernel::Copy => constant(dispatch, Constant::Abreast)?,
+        _ => 1,
+    };
     let needed = match four_rows {
         true => ceil(owners, 4 * side) * segments,
         false => ceil(ceil(owners, abreast) * abreast * segments, side),
@@ -314,7 +327,7 @@ fn of_mask(
             require(groups == 1, || format!("{groups} workgroups of a scan"))?;
             return Ok(vec![words(0, search.number, 8), counts]);
         }
-        Kernel::MaskRows if constant(dispatch, "FILLS") == 1 => {
+        Kernel::MaskRows if constant(dispatch, Constant::Fills)? == 1 => {
             let needed = ceil(rows, chunk);
             require(groups >= needed, || format!("{needed} workgroups needed"))?;
             return Ok(vec![words(0, search.number, 8), result]);
@@ -331,7 +344,7 @@ fn of_mask(
     })?;
     let mut accesses = vec![(0, begin..begin + elements, 4), counts];
     if kernel == Kernel::MaskRows {
-        let rank = constant(dispatch, "DIMS");
+        let rank = constant(dispatch, Constant::Dims)?;
         require(rank <= MOST_DIMS as i128, || format!("{rank} dimensions"))?;
         let of_row = rank * i128::from(search.index_words);
         let fits = |(column, dim): (u32, &MaskDimWords)| {
@@ -368,7 +381,7 @@ fn accesses(
             return Ok(accesses);
         }
         kernel @ (Kernel::Combine | Kernel::CombineParts | Kernel::Atomic) => {
-            if kernel == Kernel::Atomic || constant(dispatch, "UNIQUE") == 1 {
+            if kernel == Kernel::Atomic || constant(dispatch, Constant::Unique)? == 1 {
                 reached(dispatch, walk, &mut accesses)?;
             }
             let of = |count: u32, base| {
@@ -396,7 +409,7 @@ fn accesses(
     accesses.push((2, dest, block));
     let from_measure = match dispatch.program.kernel {
         Kernel::Convert => {
-            let bytes = constant(dispatch, "FROM_BYTES");
+            let bytes = constant(dispatch, Constant::FromBytes)?;
             accesses.extend(of_tables(dispatch, walk, from)?);
             Measure {
                 unit: bytes,
@@ -419,7 +432,7 @@ fn accesses(
 
 /// The tables of a conversion, if it has some. The numbers of elements from which their numbers follow do not wrap.
 fn of_tables(dispatch: &Dispatch, walk: &WalkWords, from: Hull) -> Result<Option<Access>, Refusal> {
-    if constant(dispatch, "TABLES") == 0 {
+    if constant(dispatch, Constant::Tables)? == 0 {
         let stands = dispatch.bound[3] == dispatch.bound[1];
         require(stands, || "the source does not stand for tables".into())?;
         return Ok(None);
@@ -442,22 +455,28 @@ fn lists(dispatch: &Dispatch, walk: &WalkWords) -> Result<Vec<Access>, Refusal> 
     require(i128::from(walk.first_row) + rows < 1 << 32, || {
         format!("{rows} rows after {}", walk.first_row)
     })?;
+    let unique = || constant(dispatch, Constant::Unique);
     let binding = match kernel {
         Kernel::Last | Kernel::Link => 1,
-        _ if constant(dispatch, "UNIQUE") == 1 => return Ok(Vec::new()),
-        Kernel::Order | Kernel::Combine | Kernel::CombineParts => 0,
+        Kernel::Order => 0,
+        Kernel::Combine | Kernel::CombineParts if unique()? == 0 => 0,
         _ => return Ok(Vec::new()),
     };
     if kernel == Kernel::Last {
-        let chosen = constant(dispatch, "CHOOSES") * rows;
+        let chosen = constant(dispatch, Constant::Chooses)? * rows;
         return Ok(vec![words(binding, 0, slices + chosen)]);
     }
-    let ordered = kernel != Kernel::Link || constant(dispatch, "ORDERED") == 1;
+    let ordered = kernel != Kernel::Link || constant(dispatch, Constant::Ordered)? == 1;
     let list = (rows - 1) >> walk.list_shift;
     let chunk = 4 * i128::from(dispatch.program.workgroup);
     let is_listed = match lists {
         0 => {
-            let by_rows = kernel == Kernel::Link || constant(dispatch, "BY_ROWS") == 1;
+            let by_rows = match kernel {
+                Kernel::Combine | Kernel::CombineParts => {
+                    constant(dispatch, Constant::ByRows)? == 1
+                }
+                _ => kernel == Kernel::Link,
+            };
             ordered && rows <= chunk && by_rows
         }
         _ if ordered => list < lists,
@@ -478,13 +497,13 @@ fn reached(
 ) -> Result<(Hull, Hull, bool), Refusal> {
     let dims = &walk.dims[..walk.dims_used as usize];
     let coordinates = &walk.coordinates[..walk.coordinates_used as usize];
-    for (name, most, count) in [
-        ("DIMS", MOST_DIMS, dims.len()),
-        ("COORDINATES", MOST_COORDINATES, coordinates.len()),
+    for (of, most, count) in [
+        (Constant::Dims, MOST_DIMS, dims.len()),
+        (Constant::Coordinates, MOST_COORDINATES, coordinates.len()),
     ] {
-        let known = constant(dispatch, name);
+        let known = constant(dispatch, of)?;
         require(known == most as i128 || known == count as i128, || {
-            format!("{name} is {known}, and there are {count}")
+            format!("{of:?} is {known}, and there are {count}")
         })?;
     }
     let rows: i128 = dims.iter().map(|dim| i128::from(dim.size)).product();
@@ -514,12 +533,12 @@ fn reached(
         ]
         .map(i128::from);
         let is_whole = count == size || !along_run(coordinate);
-        let is_counted = size < 1 << 32 || constant(dispatch, "LONG") == 1;
+        let is_counted = size < 1 << 32 || constant(dispatch, Constant::Long)? == 1;
         require(first + count <= size && is_whole && is_counted, || {
             format!("{coordinate:?} takes more than it has, a part of a run, or too long numbers")
         })?;
         reads &= count > 0;
-        let side = match constant(dispatch, "SCATTERS") {
+        let side = match constant(dispatch, Constant::Scatters)? {
             0 => &mut from,
             _ => &mut to,
         };
@@ -531,7 +550,7 @@ fn reached(
     }
     if columns > 0 {
         let of_tuple = i128::from(walk.tuple_words);
-        if constant(dispatch, "MASKED") == 1 {
+        if constant(dispatch, Constant::Masked)? == 1 {
             let first = i128::from(walk.tuples);
             require(columns == 1 && of_tuple == 1, || {
                 format!("{columns} columns of a mask")

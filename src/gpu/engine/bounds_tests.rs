@@ -4,7 +4,7 @@ use super::{
     bounds::{check, constant, memory, one},
     dispatch::{Dispatch, Places},
     kernel_tests::{plans, strict},
-    program::Kernel,
+    program::{Constant, Kernel},
     uniforms::{NONE, SearchWords, Uniforms, WalkWords},
 };
 
@@ -16,8 +16,9 @@ type Word<W> = fn(&mut W) -> &mut u32;
 /// Words that break a dispatch if a number is added to them.
 type Faults<W> = [(Reads<W>, Word<W>, u32)];
 
-const POSITIONS: Reads<SearchWords> =
-    |dispatch, _| dispatch.program.kernel == Kernel::MaskRows && constant(dispatch, "FILLS") == 0;
+const POSITIONS: Reads<SearchWords> = |dispatch, _| {
+    dispatch.program.kernel == Kernel::MaskRows && constant(dispatch, Constant::Fills) == Ok(0)
+};
 const CHUNKS: Reads<SearchWords> =
     |dispatch, words| dispatch.program.kernel != Kernel::MaskRows || POSITIONS(dispatch, words);
 const ELEMENTS: Reads<SearchWords> =
@@ -36,8 +37,10 @@ const COPIES: Reads<WalkWords> = |dispatch, words| {
     ) && !clears
 };
 const LONG: Reads<WalkWords> = |dispatch, words| COPIES(dispatch, words) && words.dims[0].size > 1;
-const INDEXED: Reads<WalkWords> =
-    |dispatch, words| constant(dispatch, "COORDINATES") > 0 && words.coordinates[0].column != NONE;
+const INDEXED: Reads<WalkWords> = |dispatch, words| {
+    constant(dispatch, Constant::Coordinates).is_ok_and(|some| some > 0)
+        && words.coordinates[0].column != NONE
+};
 
 const OF_WALKS: &Faults<WalkWords> = &[
     (|_, _| true, |words| &mut words.groups_x, u32::MAX),

@@ -160,7 +160,7 @@ impl Cutter<'_> {
             } else {
                 VECTOR
             },
-            plain: of_walk.is_some_and(|of| is_plain(&walk, of)),
+            tuples: of_walk,
         };
         let dispatch = match self.conversion {
             Some((conversion, to)) => site.convert(&walk, conversion, to, shift),
@@ -171,9 +171,6 @@ impl Cutter<'_> {
             let (tuples, begin) = self.bind_tuples(&walk, of).ok_or(TooMuch::Tuples)?;
             dispatch.bound[0] = tuples;
             set_tuples(&mut dispatch.uniforms, &walk, of, begin);
-            if of.index == IndexType::Mask {
-                dispatch.program = dispatch.program.with(&[("MASKED", 1)]);
-            }
         }
         dispatch.first_tuple = walk.tuple;
         Ok(dispatch)
@@ -236,7 +233,7 @@ pub(super) fn check_coordinates(walk: &Walk, circular: bool) -> Result<(), Error
     Ok(())
 }
 
-/// Whether the tuples of a walk are `PLAIN`: see `walk.wgsl`.
+/// Whether the tuples of a walk are `PLAIN`: see `tuples.wgsl`.
 pub(super) fn is_plain(walk: &Walk, of: Tuples) -> bool {
     let is_plain = |coordinate: &Coordinate| {
         let Coordinate { size, window, .. } = *coordinate;

@@ -4,7 +4,7 @@ use super::{
     Engine,
     caps::VECTOR,
     dispatch::{Cut, INDICES, Places},
-    program::{Kernel, Prelude, Program},
+    program::{Constant, Kernel, Prelude, Program},
     route::{Route, route},
     uniforms::WalkWords,
 };
@@ -86,7 +86,10 @@ fn tile(program: &Program, words: &WalkWords) -> String {
     let bytes = match (program.kernel, program.prelude) {
         (_, Prelude::Unit(bytes) | Prelude::Words(bytes)) => bytes,
         (Kernel::CopyUnaligned, _) => VECTOR,
-        (Kernel::CopyWords, _) => 4 * program.constant("ELEMENT").unwrap_or(1) as usize,
+        (Kernel::CopyWords, _) => {
+            let element = program.constant(Constant::Element);
+            element.map_or(4, |bytes| 4 * bytes as usize)
+        }
         _ => 4,
     };
     let bytes = counted(bytes, "byte", "bytes");

@@ -15,7 +15,7 @@ use super::{
     dispatch::{
         Bound, Cut, DEST, Dispatch, INDICES, MOST_DISPATCHES, Pass, Places, SCRATCH, SOURCE, fold,
     },
-    program::{Kernel, Prelude, Program},
+    program::{Constant, Kernel, Prelude, Program},
     uniforms::{
         MOST_DIMS, MOST_SIGNED, MaskDimWords, SearchWords, Uniforms, check_positions, count, high,
     },
@@ -220,7 +220,7 @@ impl Searcher<'_> {
             capacity: count(self.find.capacity),
             ..SearchWords::zeroed()
         };
-        let continues = [("CONTINUES", usize::from(chunks.start > 0))];
+        let continues = [(Constant::Continues, u32::from(chunks.start > 0))];
         self.dispatch(Kernel::MaskScan, &continues, words, 1, vec![number, counts])
     }
 
@@ -273,15 +273,15 @@ impl Searcher<'_> {
     }
 
     /// The constants of `mask_rows`.
-    fn of_rows(&self, fills: bool) -> [(&'static str, usize); 2] {
-        let dims = if fills { 0 } else { self.mask.len() };
-        [("FILLS", usize::from(fills)), ("DIMS", dims)]
+    fn of_rows(&self, fills: bool) -> [(Constant, u32); 2] {
+        let dims = if fills { 0 } else { count(self.mask.len()) };
+        [(Constant::Fills, u32::from(fills)), (Constant::Dims, dims)]
     }
 
     fn dispatch(
         &self,
         kernel: Kernel,
-        constants: &[(&'static str, usize)],
+        constants: &[(Constant, u32)],
         words: SearchWords,
         groups: usize,
         bound: Vec<Bound>,

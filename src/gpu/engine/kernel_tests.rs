@@ -1,6 +1,10 @@
 //! Runs every kernel on strict devices, as a GPU and as a software adapter, and compares results with the CPU's.
 
-use super::{dispatch::Places, find::COUNT_BYTES, program::Kernel};
+use super::{
+    dispatch::Places,
+    find::COUNT_BYTES,
+    program::{Constant, Kernel},
+};
 use crate::{
     Conversion, DType, Error, Gpu, Plan, SliceSpec, View,
     cpu::{self, Indices},
@@ -11,7 +15,8 @@ use crate::{
     },
 };
 
-const KINDS: [wgpu::DeviceType; 2] = [wgpu::DeviceType::DiscreteGpu, wgpu::DeviceType::Cpu];
+pub(super) const KINDS: [wgpu::DeviceType; 2] =
+    [wgpu::DeviceType::DiscreteGpu, wgpu::DeviceType::Cpu];
 
 /// Opens a device of this kind that runs shaders in an interpreter, which reports every fault.
 pub(super) fn strict(kind: wgpu::DeviceType) -> Gpu {
@@ -305,7 +310,9 @@ fn a_single_row_keeps_all_lanes_busy() {
     let slice = Plan::slice(&[999], &spec, DType::U8).unwrap();
     run(Some(&gpu), &slice.only_move());
     let compiled = gpu.engine.pipelines.compiled();
-    let rows = compiled.iter().map(|program| program.constant("ROWS"));
+    let rows = compiled
+        .iter()
+        .map(|program| program.constant(Constant::Rows));
     assert_eq!(rows.collect::<Vec<_>>(), [Some(1)]);
 }
 

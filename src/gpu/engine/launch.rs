@@ -27,8 +27,9 @@
 
 use super::{
     caps::{Reach, Tuning, VECTOR},
+    cut::{Tuples, is_plain},
     dispatch::{Bound, TABLES, WalkDispatch},
-    program::{Kernel, Prelude, Program},
+    program::{Constant, Kernel, Prelude, Program},
     uniforms::{
         CoordinateWords, DimWords, MOST_COORDINATES, MOST_DIMS, NONE, RUN, WalkWords, count, high,
         wrap,
@@ -37,7 +38,10 @@ use super::{
 use crate::{
     DType,
     number::ON_GPU,
-    ops::convert::{Converted, Table},
+    ops::{
+        convert::{Converted, Table},
+        index::IndexType,
+    },
     walk::{Along, Begin, Coordinate, Dim, Side, Walk},
 };
 
@@ -51,13 +55,13 @@ const MOST_LANES: usize = 64;
 const INVOCATIONS: usize = 1 << 18;
 
 /// The values of `BYTES` in `copy_words.wgsl`.
-const FORWARD: usize = 1;
-const BACKWARD: usize = 2;
-const EITHER: usize = 3;
-const SQUARE: usize = 4;
+const FORWARD: u32 = 1;
+const BACKWARD: u32 = 2;
+const EITHER: u32 = 3;
+const SQUARE: u32 = 4;
 
 /// A value of `EDGES` in `convert.wgsl`.
-const SHORT: usize = 2;
+const SHORT: u32 = 2;
 
 /// The most bytes between neighbours of a run in the destination, if elements have fewer than 4.
 const FARTHEST: isize = 16;
@@ -87,15 +91,15 @@ fn is_refused(_: Kernel) -> bool {
 #[derive(Clone, Copy, Debug)]
 struct Grid {
     /// 1 or 4: the rows of which an invocation moves units together.
-    rows: usize,
+    rows: u32,
     lanes: usize,
     segment: usize,
     segments: usize,
     groups: usize,
 }
 
-/// What a launch must know of a walk beside the walk: its bindings, whether they may be extended to whole vectors, and
-/// whether its tuples are plain.
+/// What a launch must know of a walk beside the walk: its bindings, whether they may be extended to whole vectors, and its
+/// tuples.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Site<'a> {
     pub(super) reach: &'a Reach,
@@ -104,8 +108,8 @@ pub(super) struct Site<'a> {
     pub(super) whole: bool,
     /// The widest unit that may be loaded from the source: 4 bytes if only a word of it is bound.
     pub(super) widest: usize,
-    /// See [`of_walk`].
-    pub(super) plain: bool,
+    /// `None` if the walk has no tuples.
+    pub(super) tuples: Option<Tuples>,
 }
 
 impl Site<'_> {
@@ -176,7 +180,10 @@ impl Site<'_> {
             }
             _ => self.tiles(total.next_multiple_of(abreast), run),
         };
-        let constants = [("ROWS", grid.rows), ("ABREAST", abreast)];
+        let constants = [
+            (Constant::Rows, grid.rows),
+            (Constant::Abreast, count(abreast)),
+        ];
         self.finish(Kernel::Copy, Prelude::Unit(unit), &constants, &rows, grid)
     }
 
@@ -247,11 +254,11 @@ impl Site<'_> {
         };
         let straddles = straddles || order != 0 && !is_aligned;
         let constants = [
-            ("ROWS", grid.rows),
-            ("ELEMENT", element),
-            ("SHORT", usize::from(is_short)),
-            ("STRADDLES", usize::from(straddles)),
-            ("BYTES", order),
+            (Constant::Rows, grid.rows),
+            (Constant::Element, count(element)),
+            (Constant::Short, u32::from(is_short)),
+            (Constant::Straddles, u32::from(straddles)),
+            (Constant::Bytes, order),
         ];
         self.finish(Kernel::CopyWords, Prelude::None, &constants, &rows, grid)
     }
@@ -278,9 +285,12 @@ impl Site<'_> {
         let known = if to <= 4 { to } else { 0 };
         let forward = !is_few && element == 1 && rows.run.to == 1 && rows.source_step() == Some(1);
         let constants = [
-            ("ELEMENT", element),
-            ("RUN_TO", known),
-            ("FORWARD", usize::from(forward && rows.cropped.is_none())),
+            (Constant::Element, count(element)),
+            (Constant::RunTo, count(known)),
+            (
+                Constant::Forward,
+                u32::from(forward && rows.cropped.is_none()),
+            ),
         ];
         self.finish(Kernel::UpdateWords, Prelude::None, &constants, &rows, grid)
     }
@@ -336,7 +346,7 @@ impl Site<'_> {
         let edges = if is_short {
             SHORT
         } else {
-            usize::from(!is_whole)
+            u32::from(!is_whole)
         };
         // Entries of a table are bits of a size: one type of each stands for all.
         let named = |dtype: DType| match (table, dtype.size()) {
@@ -347,13 +357,13 @@ impl Site<'_> {
         };
         let number = |dtype: DType| ON_GPU.iter().position(|&of| of == named(dtype));
         let constants = [
-            ("FROM", number(*from)?),
-            ("TO", number(to)?),
-            ("FROM_BYTES", from.size()),
-            ("TO_BYTES", to.size()),
-            ("TABLES", usize::from(table.is_some())),
-            ("STEADY", usize::from(is_steady)),
-            ("EDGES", edges),
+            (Constant::From, count(number(*from)?)),
+            (Constant::To, count(number(to)?)),
+            (Constant::FromBytes, count(from.size())),
+            (Constant::ToBytes, count(to.size())),
+            (Constant::Tables, u32::from(table.is_some())),
+            (Constant::Steady, u32::from(is_steady)),
+            (Constant::Edges, edges),
         ];
         let mut dispatch = self.finish(Kernel::Convert, Prelude::None, &constants, &rows, grid)?;
         // The source stands for tables where there are none.
@@ -412,7 +422,7 @@ impl Site<'_> {
         &self,
         kernel: Kernel,
         prelude: Prelude,
-        constants: &[(&'static str, usize)],
+        constants: &[(Constant, u32)],
         rows: &RunWalk,
         grid: Grid,
     ) -> Option<WalkDispatch> {
@@ -420,8 +430,8 @@ impl Site<'_> {
         let units = rows.walk.units() * rows.run.size;
         let program = Program::new(kernel, prelude, tuning.workgroup)
             .with(constants)
-            .with(&[("LOOPS", usize::from(tuning.loops))])
-            .with(&of_walk(&rows.walk, units, tuning, self.plain));
+            .with(&[(Constant::Loops, u32::from(tuning.loops))])
+            .with(&of_walk(&rows.walk, units, tuning, self.tuples));
         let words = WalkWords {
             lanes_log2: grid.lanes.trailing_zeros(),
             segments: u32::try_from(grid.segments).ok()?,
@@ -440,14 +450,13 @@ fn is_few(units: usize, tuning: &Tuning) -> bool {
 }
 
 /// The constants that the dimensions and coordinates of a walk set, for a dispatch of `units`. Loops over few dimensions
-/// and coordinates unroll, unless the units are few. `plain` says whether shaders compare one word of each number of a
-/// tuple with the size of its dimension, and nothing else: see `PLAIN` in `walk.wgsl`.
+/// and coordinates unroll, unless the units are few.
 pub(super) fn of_walk(
     walk: &Walk,
     units: usize,
     tuning: &Tuning,
-    plain: bool,
-) -> [(&'static str, usize); 7] {
+    tuples: Option<Tuples>,
+) -> [(Constant, u32); 8] {
     let is_few = is_few(units, tuning);
     let crops = |coordinate: &Coordinate| {
         coordinate.along.is_some() || matches!(coordinate.begin, Begin::At(_))
@@ -464,22 +473,31 @@ pub(super) fn of_walk(
     let is_long = |coordinate: &Coordinate| u32::try_from(coordinate.size).is_err();
     let some = !is_few && !walk.coordinates.is_empty();
     let fixed = some && walk.coordinates.iter().all(is_fixed);
-    let known = |count: usize, unrolled: usize, many: usize| match count <= unrolled {
-        true if !is_few => count,
-        _ => many,
+    let known = |number: usize, unrolled: usize, many: usize| match number <= unrolled {
+        true if !is_few => count(number),
+        _ => count(many),
     };
+    let plain = tuples.is_some_and(|of| is_plain(walk, of));
+    let masked = tuples.is_some_and(|of| of.index == IndexType::Mask);
     let coordinates = match walk.coordinates.len() {
         0 => 0,
         some => known(some, 3, MOST_COORDINATES),
     };
     [
-        ("DIMS", known(walk.dims.len(), 4, MOST_DIMS)),
-        ("COORDINATES", coordinates),
-        ("CROPS", usize::from(walk.coordinates.iter().any(crops))),
-        ("SCATTERS", usize::from(walk.points == Side::Dest)),
-        ("FIXED", usize::from(fixed)),
-        ("PLAIN", usize::from(some && plain)),
-        ("LONG", usize::from(walk.coordinates.iter().any(is_long))),
+        (Constant::Dims, known(walk.dims.len(), 4, MOST_DIMS)),
+        (Constant::Coordinates, coordinates),
+        (
+            Constant::Crops,
+            u32::from(walk.coordinates.iter().any(crops)),
+        ),
+        (Constant::Scatters, u32::from(walk.points == Side::Dest)),
+        (Constant::Fixed, u32::from(fixed)),
+        (Constant::Plain, u32::from(some && plain)),
+        (
+            Constant::Long,
+            u32::from(walk.coordinates.iter().any(is_long)),
+        ),
+        (Constant::Masked, u32::from(masked)),
     ]
 }
 

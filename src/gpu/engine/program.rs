@@ -105,6 +105,67 @@ modules! {
     MaskRows "mask_rows" [false, false, true];
 }
 
+/// Declares the override constants of the modules that the host sets.
+macro_rules! constants {
+    ($($constant:ident $name:literal;)*) => {
+        /// An override constant. Its module says what it means.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub(crate) enum Constant {
+            $($constant,)*
+        }
+
+        impl Constant {
+            #[cfg(test)]
+            pub(crate) const ALL: &[Self] = &[$(Self::$constant,)*];
+
+            /// The name in the shaders.
+            pub(crate) fn name(self) -> &'static str {
+                match self {
+                    $(Self::$constant => $name,)*
+                }
+            }
+        }
+    };
+}
+
+constants! {
+    Dims "DIMS";
+    Coordinates "COORDINATES";
+    Crops "CROPS";
+    Fixed "FIXED";
+    Plain "PLAIN";
+    Long "LONG";
+    Masked "MASKED";
+    Scatters "SCATTERS";
+    Loops "LOOPS";
+    Rows "ROWS";
+    Abreast "ABREAST";
+    Element "ELEMENT";
+    Short "SHORT";
+    Straddles "STRADDLES";
+    Bytes "BYTES";
+    RunTo "RUN_TO";
+    Forward "FORWARD";
+    From "FROM";
+    To "TO";
+    FromBytes "FROM_BYTES";
+    ToBytes "TO_BYTES";
+    Tables "TABLES";
+    Steady "STEADY";
+    Edges "EDGES";
+    Chooses "CHOOSES";
+    Ordered "ORDERED";
+    Lasts "LASTS";
+    ByRows "BY_ROWS";
+    Fresh "FRESH";
+    Unique "UNIQUE";
+    Combine "COMBINE";
+    Numbers "NUMBERS";
+    Rule "RULE";
+    Continues "CONTINUES";
+    Fills "FILLS";
+}
+
 /// The modules that kernels import.
 const IMPORTED: [(&str, &str); 8] = [
     ("grid.wgsl", include_str!("../../../shaders/grid.wgsl")),
@@ -185,8 +246,8 @@ pub(crate) struct Program {
     pub(crate) prelude: Prelude,
     /// The number of invocations in a workgroup.
     pub(crate) workgroup: u32,
-    /// The values of override constants, by name.
-    pub(super) constants: Vec<(&'static str, u32)>,
+    /// The values of override constants. The shader's text has those of others.
+    pub(super) constants: Vec<(Constant, u32)>,
 }
 
 impl Program {
@@ -201,17 +262,15 @@ impl Program {
     }
 
     /// The program with further constants.
-    pub(crate) fn with(mut self, constants: &[(&'static str, usize)]) -> Self {
-        let value = |value| u32::try_from(value).unwrap_or(u32::MAX);
-        let constants = constants.iter().map(|&(name, of)| (name, value(of)));
-        self.constants.extend(constants);
+    pub(crate) fn with(mut self, constants: &[(Constant, u32)]) -> Self {
+        self.constants.extend_from_slice(constants);
         self
     }
 
-    /// The value of a constant.
-    pub(crate) fn constant(&self, name: &str) -> Option<u32> {
+    /// The value of a constant, if the program sets it.
+    pub(crate) fn constant(&self, constant: Constant) -> Option<u32> {
         let mut constants = self.constants.iter();
-        constants.find(|of| of.0 == name).map(|of| of.1)
+        constants.find(|of| of.0 == constant).map(|of| of.1)
     }
 
     /// What the text of the shader depends on, beside the device.
@@ -254,7 +313,7 @@ impl fmt::Display for Program {
             Prelude::Integer(signed) => Some(if signed { "i32" } else { "u32" }.to_owned()),
         };
         let constants = self.constants.iter();
-        let constants = constants.map(|(name, value)| format!("{name} {value}"));
+        let constants = constants.map(|(of, value)| format!("{} {value}", of.name()));
         let workgroup = format!("workgroups of {}", self.workgroup);
         let details = unit.into_iter().chain([workgroup]).chain(constants);
         let details: Vec<_> = details.collect();

@@ -2,8 +2,10 @@
 //! the host writes them, and binds what the host binds.
 
 use super::{
+    dispatch::{Dispatch, Places},
+    kernel_tests::{KINDS, plans, strict},
     program::{
-        BUFFERS_GROUP,
+        BUFFERS_GROUP, Constant,
         Kernel::{self, MaskCount, MaskRows, MaskScan},
         Prelude, Program, REPORT_GROUP, UNIFORMS_GROUP, UniformSpace,
     },
@@ -42,6 +44,53 @@ fn modules() -> impl Iterator<Item = (Program, UniformSpace, Module, ModuleInfo)
             (program.clone(), space, module, info)
         })
     })
+}
+
+/// The override constants of a text: those that have values of their own, and those that the host sets.
+pub(super) fn overrides(text: &str) -> (Vec<&str>, Vec<Constant>) {
+    let lines = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("override "));
+    let names = lines.filter_map(|line| Some(line.split_once(':')?.0));
+    let of = |name: &&str| Constant::ALL.iter().find(|of| of.name() == *name).copied();
+    let (set, own): (Vec<_>, Vec<_>) = names.partition(|name| of(name).is_some());
+    (own, set.iter().filter_map(of).collect())
+}
+
+/// A constant that no text has, or that the host does not know, would have no effect.
+#[test]
+fn host_and_shaders_have_the_same_constants() {
+    let mut declared = BTreeSet::new();
+    for program in programs() {
+        let text = program.text(UniformSpace::Uniform);
+        let (own, set) = overrides(&text);
+        let computed = own.iter().all(|name| ["CHUNK", "MOST"].contains(name));
+        assert!(
+            computed,
+            "{program} has {own:?}, which the host does not know"
+        );
+        declared.extend(set.iter().map(|of| of.name()));
+    }
+    let known: BTreeSet<&str> = Constant::ALL.iter().map(|of| of.name()).collect();
+    assert_eq!(declared, known);
+}
+
+/// Each dispatch sets constants that its text has, each once.
+#[test]
+fn programs_set_constants_of_their_texts() {
+    for gpu in KINDS.map(strict) {
+        for plan in plans() {
+            let cut = gpu.engine.cut(&plan, &Places::at_begin(true)).unwrap();
+            for Dispatch { program, .. } in cut.dispatches() {
+                let text = program.text(UniformSpace::Uniform);
+                let (_, declared) = overrides(&text);
+                let mut set: Vec<Constant> = program.constants.iter().map(|of| of.0).collect();
+                assert!(set.iter().all(|of| declared.contains(of)), "{program}");
+                set.sort_by_key(|of| of.name());
+                assert!(set.windows(2).all(|two| two[0] != two[1]), "{program}");
+            }
+        }
+    }
 }
 
 /// Few shaders must be read, tested and compiled to cover all texts.

@@ -21,10 +21,10 @@
 //! same slices and units follow the order of rows. So cutting does not change the order in which a slice gets its rows.
 
 use super::{
-    cut::{Cutter, Tuples, check_coordinates, is_plain, set_tuples},
+    cut::{Cutter, Tuples, check_coordinates, set_tuples},
     dispatch::{Bound, Cut, DEST, Pass, SCRATCH, SOURCE, WalkDispatch},
     launch::{RunWalk, divisor, of_walk},
-    program::{Kernel, Prelude, Program},
+    program::{Constant, Kernel, Prelude, Program},
     rule::{Rule, SIGNED},
     uniforms::{Uniforms, WalkWords, check_positions, count, flags},
 };
@@ -357,7 +357,9 @@ impl Scatterer<'_> {
     fn checks(&self, block: &Block, out: &mut Vec<WalkDispatch>) -> Result<(), Error> {
         let first = block.rows.tuple;
         let site = self.site(block, first, LEAST);
-        if let Some(dispatch) = site.and_then(|site| site.of_rows(Kernel::Last, &[])) {
+        if let Some(dispatch) =
+            site.and_then(|site| site.of_rows(Kernel::Last, &[(Constant::Chooses, 0)]))
+        {
             out.push(reporting(dispatch, 0));
             return Ok(());
         }
@@ -424,11 +426,15 @@ impl Scatterer<'_> {
         match self.way {
             Way::Update => {
                 if one_chunk {
-                    dispatches.push(of_rows(Kernel::Link, &[("ORDERED", 1), ("LASTS", 1)])?);
+                    dispatches.push(of_rows(
+                        Kernel::Link,
+                        &[(Constant::Ordered, 1), (Constant::Lasts, 1)],
+                    )?);
                 } else {
-                    dispatches.push(of_rows(Kernel::Last, &[])?);
+                    let last = |chooses| of_rows(Kernel::Last, &[(Constant::Chooses, chooses)]);
+                    dispatches.push(last(0)?);
                     if by_rows {
-                        dispatches.push(of_rows(Kernel::Last, &[("CHOOSES", 1)])?);
+                        dispatches.push(last(1)?);
                     }
                 }
                 site.move_rows(&mut dispatches).map_err(Stop::Failed)?;
@@ -438,8 +444,8 @@ impl Scatterer<'_> {
                 if rows.len() > self.most_rows() {
                     return Err(Stop::Rows);
                 }
-                let in_order = usize::from(ordered || one_chunk);
-                dispatches.push(of_rows(Kernel::Link, &[("ORDERED", in_order)])?);
+                let in_order = u32::from(ordered || one_chunk);
+                dispatches.push(of_rows(Kernel::Link, &[(Constant::Ordered, in_order)])?);
                 if ordered && !one_chunk {
                     dispatches.push(of_rows(Kernel::Order, &[])?);
                 }
@@ -522,7 +528,7 @@ impl Scatterer<'_> {
                 &rows.walk,
                 rows.walk.units() * block.run.len(),
                 &self.cutter.reach.tuning,
-                is_plain(&rows.walk, self.tuples),
+                Some(self.tuples),
             ),
             indices,
             scratch: Bound::first(SCRATCH, scratch),
@@ -545,7 +551,7 @@ struct Site<'a> {
     block: &'a Block,
     words: WalkWords,
     /// The constants of kernels that read tuples.
-    of_walk: [(&'static str, usize); 7],
+    of_walk: [(Constant, u32); 8],
     indices: Bound,
     scratch: Bound,
     /// Whether rows are few, so that the last step takes rows rather than slices.
@@ -566,7 +572,7 @@ impl Site<'_> {
     }
 
     /// The dispatch of a kernel whose invocations take rows, and which leaves something in scratch memory.
-    fn of_rows(&self, kernel: Kernel, constants: &[(&'static str, usize)]) -> Option<WalkDispatch> {
+    fn of_rows(&self, kernel: Kernel, constants: &[(Constant, u32)]) -> Option<WalkDispatch> {
         let rows = self.block.rows.units();
         let (together, bound) = match kernel {
             Kernel::Link => (self.scatterer.chunk(), vec![self.indices, self.scratch]),
@@ -688,14 +694,14 @@ impl Site<'_> {
             ..self.words
         };
         let parts = [
-            ("ELEMENT", number.min(2)),
-            ("RULE", rule.parts),
-            ("BY_ROWS", usize::from(self.by_rows)),
-            ("FRESH", usize::from(self.fresh)),
-            ("UNIQUE", usize::from(way == Way::Unique)),
+            (Constant::Element, count(number.min(2))),
+            (Constant::Rule, rule.parts),
+            (Constant::ByRows, u32::from(self.by_rows)),
+            (Constant::Fresh, u32::from(self.fresh)),
+            (Constant::Unique, u32::from(way == Way::Unique)),
         ];
-        let combine = ("COMBINE", rule.combine);
-        let loops = ("LOOPS", usize::from(reach.tuning.loops));
+        let combine = (Constant::Combine, rule.combine);
+        let loops = (Constant::Loops, u32::from(reach.tuning.loops));
         let program = match way {
             Way::Atomic => self
                 .program(Kernel::Atomic, Prelude::Integer(rule.numbers == SIGNED))
@@ -705,7 +711,7 @@ impl Site<'_> {
                 .with(&parts),
             _ => self
                 .program(Kernel::Combine, Prelude::Words(wide))
-                .with(&[combine, ("NUMBERS", rule.numbers), loops])
+                .with(&[combine, (Constant::Numbers, rule.numbers), loops])
                 .with(&parts),
         };
         let first = match self.scatterer.is_direct() {
