@@ -23,9 +23,10 @@
 use super::{
     cut::{Cutter, Tuples, check_coordinates, set_tuples},
     dispatch::{Bound, Cut, DEST, Pass, SCRATCH, SOURCE, WalkDispatch},
-    launch::{RunWalk, divisor, of_walk},
+    launch::{RunWalk, of_walk},
     program::{Constant, Kernel, Prelude, Program},
     rule::{Rule, SIGNED},
+    slices::{Rows, Slices},
     uniforms::{Uniforms, WalkWords, check_positions, count, flags},
 };
 use crate::{
@@ -34,7 +35,7 @@ use crate::{
     moves::{Move, Operation, Scatter},
     ops::index::{IndexType, OutOfRange, Policy},
     shape::common_power_of_two,
-    walk::{Coordinate, Dim, Side, Walk},
+    walk::{Coordinate, Dim, Walk},
 };
 use std::ops::Range;
 
@@ -85,8 +86,7 @@ struct Numbers {
 /// The units `run` of those of some rows that go to some slices.
 #[derive(Clone, Debug)]
 struct Block {
-    /// Its units are rows. In its source, positions are numbers of slices, and in its destination numbers of rows.
-    rows: Walk,
+    rows: Rows,
     /// Moves these rows, each to the slice that a tuple of its own names. Its first dimensions are those of `rows`.
     moves: Walk,
     slices: Range<usize>,
@@ -99,36 +99,6 @@ enum Stop {
     Rows,
     Slices,
     Failed(Error),
-}
-
-/// Where the slices of a destination lie, in units: neighbours are `apart`, and the lowest begins at `lowest`.
-#[derive(Clone, Copy, Debug)]
-struct Slices {
-    count: usize,
-    apart: usize,
-    lowest: isize,
-}
-
-impl Slices {
-    /// The slices that the rows of boxes go to, wherever boxes begin in a view of the destination.
-    fn of_boxes(walk: &Walk) -> Self {
-        let items = walk.dims.iter().filter(|dim| dim.tuple > 0);
-        let items = items.map(|dim| (dim.size, dim.to));
-        let indexed = walk.coordinates.iter().map(|c| (c.size, c.stride));
-        let along = |(size, stride): (usize, isize)| (size.cast_signed() - 1) * stride;
-        let (mut apart, mut lowest, mut highest) = (0, walk.to, walk.to);
-        for (size, stride) in items.chain(indexed) {
-            apart = divisor(apart, stride.unsigned_abs());
-            lowest += along((size, stride)).min(0);
-            highest += along((size, stride)).max(0);
-        }
-        let apart = apart.max(1);
-        Self {
-            count: (highest - lowest).unsigned_abs() / apart + 1,
-            apart,
-            lowest,
-        }
-    }
 }
 
 /// Decides the steps of a scatter that has rows, which belong to boxes in a paste: a pass for each block, whose last
@@ -191,7 +161,7 @@ pub(super) fn steps(
         apart: slices.apart,
         boxes,
     };
-    let [rows, moves] = numbered(walk, of_rows, slices);
+    let (rows, moves) = Rows::of(walk, of_rows, slices);
     let block = Block {
         rows,
         moves,
@@ -201,7 +171,7 @@ pub(super) fn steps(
     let mut steps = Steps::default();
     let is_empty = walk.coordinates.iter().any(|c| c.size == 0);
     if walk.columns > 0 && (scatterer.is_strict() || is_empty) {
-        check_positions(block.rows.units(), most)?;
+        check_positions(block.rows.count(), most)?;
         scatterer.checks(&block.of_tuples(), &mut steps.first)?;
         steps.cut.scratch = LEAST;
     }
@@ -237,32 +207,6 @@ fn forbidding(dispatch: &mut WalkDispatch) {
     dispatch.uniforms.flags |= flags::STRICT;
 }
 
-/// The walk of a scatter in two, `rows` and `moves` of a [`Block`]: its first `of_rows` dimensions number rows.
-fn numbered(walk: &Walk, of_rows: usize, slices: Slices) -> [Walk; 2] {
-    let (mut rows, mut moves) = (walk.clone(), walk.clone());
-    let apart = slices.apart.cast_signed();
-    rows.unit = 1;
-    rows.points = Side::Source;
-    rows.from = (walk.to - slices.lowest) / apart;
-    rows.to = 0;
-    rows.dims.truncate(of_rows);
-    let mut number = 1_usize;
-    for (row, moved) in rows.dims.iter_mut().zip(&mut moves.dims).rev() {
-        row.from = row.to / apart;
-        row.to = number.cast_signed();
-        (moved.to, moved.tuple) = (0, number);
-        number *= row.size;
-    }
-    for coordinate in &mut rows.coordinates {
-        coordinate.stride /= apart;
-    }
-    moves.to = slices.lowest;
-    moves.columns = 1;
-    moves.counts = false;
-    moves.coordinates = vec![Coordinate::indexed(slices.count, apart, 0)];
-    [rows, moves]
-}
-
 impl Steps {
     fn push(&mut self, cleared: usize, dispatches: Vec<WalkDispatch>) {
         let mut all = std::mem::take(&mut self.first);
@@ -284,25 +228,16 @@ impl Steps {
 }
 
 impl Block {
-    /// The numbers of the rows.
-    fn numbers(&self) -> Range<usize> {
-        let first = self.rows.to.cast_unsigned();
-        first..first + self.rows.units()
-    }
-
     /// The block with a row for each tuple.
     fn of_tuples(&self) -> Self {
-        let mut block = self.clone();
-        for dim in block.rows.dims.iter_mut().filter(|dim| dim.tuple == 0) {
-            dim.size = 1;
+        Self {
+            rows: self.rows.of_tuples(),
+            ..self.clone()
         }
-        block
     }
 
     fn halves_of_rows(&self) -> Option<[Self; 2]> {
-        let dims = &self.rows.dims;
-        let d = (0..dims.len()).find(|&d| dims[d].size > 1)?;
-        let middle = middle(dims[d].size)?;
+        let (d, middle) = self.rows.middle()?;
         let mut halves = [self.clone(), self.clone()];
         let [first, second] = &mut halves;
         [first.rows, second.rows] = self.rows.split(d, middle);
@@ -355,7 +290,7 @@ impl Scatterer<'_> {
     /// Pushes the dispatches that report the tuples out of range, and do nothing else. They share a report, so they
     /// number all rows.
     fn checks(&self, block: &Block, out: &mut Vec<WalkDispatch>) -> Result<(), Error> {
-        let first = block.rows.tuple;
+        let first = block.rows.first_tuple();
         let site = self.site(block, first, LEAST);
         if let Some(dispatch) =
             site.and_then(|site| site.of_rows(Kernel::Last, &[(Constant::Chooses, 0)]))
@@ -382,7 +317,7 @@ impl Scatterer<'_> {
 
     /// Pushes the pass of a block.
     fn pass(&self, block: &Block, steps: &mut Steps) -> Result<(), Stop> {
-        let (rows, slices) = (block.numbers(), block.slices.len());
+        let (rows, slices) = (block.rows.numbers(), block.slices.len());
         let fresh = self.scatter.fresh && rows.start == 0 && !self.is_direct();
         // Where slices become zeros anyway, all of them are written.
         let one_chunk = !fresh && !self.is_direct() && rows.len() <= self.chunk().min(slices);
@@ -453,9 +388,9 @@ impl Scatterer<'_> {
             }
         }
         // Several blocks may have the same rows. One of them reports the tuples out of range.
-        let is_first = block.slices.start == 0 && block.run.start == 0 && block.rows.counts;
+        let is_first = block.slices.start == 0 && block.run.start == 0 && block.rows.counts();
         if !self.is_strict() && is_first {
-            let first_tuple = block.rows.tuple.wrapping_sub(first_row);
+            let first_tuple = block.rows.first_tuple().wrapping_sub(first_row);
             dispatches[0] = reporting(dispatches[0].clone(), first_tuple);
         }
         let cleared = match first_row {
@@ -507,10 +442,7 @@ impl Scatterer<'_> {
     /// What the dispatches of a block have in common, if its rows have the numbers from `first_row` + 1 on. `None` if the
     /// block has too many rows.
     fn site<'a>(&'a self, block: &'a Block, first_row: usize, scratch: u64) -> Option<Site<'a>> {
-        let mut walk = block.rows.clone();
-        walk.merge();
-        // `reporting` says which dispatch counts.
-        walk.counts = false;
+        let mut walk = block.rows.walk();
         let (indices, begin) = self.cutter.bind_tuples(&walk, self.tuples)?;
         // A row is a unit, also along a box.
         walk.dims.push(Dim::ONE);
@@ -573,7 +505,7 @@ impl Site<'_> {
 
     /// The dispatch of a kernel whose invocations take rows, and which leaves something in scratch memory.
     fn of_rows(&self, kernel: Kernel, constants: &[(Constant, u32)]) -> Option<WalkDispatch> {
-        let rows = self.block.rows.units();
+        let rows = self.block.rows.count();
         let (together, bound) = match kernel {
             Kernel::Link => (self.scatterer.chunk(), vec![self.indices, self.scratch]),
             Kernel::Order => (self.workgroup(), vec![self.scratch]),
@@ -603,7 +535,7 @@ impl Site<'_> {
                 (walk, slices.len(), apart)
             }
             false => {
-                let rows = self.block.numbers();
+                let rows = self.block.rows.numbers();
                 let outer = Dim {
                     to: pitch.cast_signed(),
                     ..Dim::own(slices.len(), 0)
@@ -640,7 +572,7 @@ impl Site<'_> {
         let (unit, pitch) = (self.scatterer.unit, self.scatterer.pitch);
         let Cutter { reach, places, .. } = self.scatterer.cutter;
         let Block { slices, run, .. } = self.block;
-        let (rows, number) = (self.block.numbers(), rule.number);
+        let (rows, number) = (self.block.rows.numbers(), rule.number);
         let bind = |argument, of: &Range<usize>| {
             let first = ((of.start * pitch + run.start) * unit) as u64;
             let end = (((of.end - 1) * pitch + run.end) * unit) as u64;
