@@ -37,7 +37,7 @@ struct Search {
     index_words: u32,
     // The number of workgroups in the first dimension of the grid.
     groups_x: u32,
-    dims: array<MaskDim, 8>,
+    dims: array<MaskDim, 30>,
 }
 
 // The words of a mask that an invocation takes.

@@ -5,7 +5,7 @@
 
 // The number of `dims` if it is known to the compiler, so that loops over them unroll; otherwise MANY_DIMS, and the
 // walk has the number.
-override DIMS: u32 = 8u;
+override DIMS: u32 = 30u;
 // The same for the number of coordinates. If it is 0, the dispatch has no tuples.
 override COORDINATES: u32 = 9u;
 // Whether an invocation does all of its segment in a loop: on adapters on which invocations cost more than loops. They
@@ -88,7 +88,7 @@ struct Walk {
     table_inner: u32,
     tables: u32,
     table_shift: u32,
-    dims: array<Dim, 8>,
+    dims: array<Dim, 30>,
     coordinates: array<Coordinate, 9>,
 }
 
@@ -119,7 +119,7 @@ struct Report {
 // In place of a dimension: the run.
 const RUN: u32 = 0xfffffffeu;
 // From this many dimensions and coordinates on, their number is the walk's.
-const MANY_DIMS: u32 = 8u;
+const MANY_DIMS: u32 = 30u;
 const MANY_COORDINATES: u32 = 9u;
 
 fn dims() -> u32 {

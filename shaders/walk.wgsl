@@ -24,6 +24,9 @@ const FOUND: u32 = 0u;
 const MISSING: u32 = 1u;
 const ELSEWHERE: u32 = 2u;
 
+// The most dimensions of a walk with crops.
+const CROPPED_DIMS: u32 = 8u;
+
 struct Row {
     // Where unit 0 of the row lies in the source, and the distance to the next.
     base: u32,
@@ -49,7 +52,7 @@ fn locate_along(number: u32, known: bool, innermost: u32) -> Row {
     var row = Row(walk.from_base, walk.run_from, walk.to_base, FOUND, 0u, 0u, 0u, 0u, 1u);
     var rest = number;
     // The digits that a crop needs again.
-    var digits: array<u32, 8>;
+    var digits: array<u32, CROPPED_DIMS>;
     for (var n = 0u; n < dims(); n++) {
         let d = dims() - 1u - n;
         var digit = rest;
@@ -115,7 +118,7 @@ fn move_along(c: u32, position: u32, row: ptr<function, Row>) {
 }
 
 // Adds coordinate `c`, along which boxes extend, for the tuple that begins at word `tuple`.
-fn extend(c: u32, tuple: u32, digits: ptr<function, array<u32, 8>>, row: ptr<function, Row>) {
+fn extend(c: u32, tuple: u32, digits: ptr<function, array<u32, CROPPED_DIMS>>, row: ptr<function, Row>) {
     let d = walk.coordinates[c].along;
     var step = walk.coordinates[c].step;
     var begin = begin_of(c, tuple, reach_of(c));

@@ -294,7 +294,7 @@ fn a_search_is_prepared() {
     let counting = Plan::nonzero(&[3, 41], Some(0), DType::I32).unwrap();
     let _prepared = gpu.prepare(&counting).unwrap();
     assert!(gpu.engine.cache.kept_works() > works);
-    let deep = Plan::nonzero(&[1; 9], None, DType::I32).unwrap();
+    let deep = Plan::nonzero(&[1; 31], None, DType::I32).unwrap();
     assert!(matches!(
         gpu.supports(&deep),
         Err(Error::DeviceLimit { .. })

@@ -9,7 +9,7 @@
 //! 2. **Grid.** Width and height of the grid are at most what the device allows and less than 2^16. There are enough
 //!    workgroups for all tiles, and fewer than 2^32 invocations.
 //! 3. **Digits.** No dimension has size 0, and the sizes of all dimensions make up the number of rows, so each digit is
-//!    less than its dimension's size.
+//!    less than its dimension's size. A walk with crops has no more dimensions than there is room for digits.
 //! 4. **Walk.** The lowest and the highest unit that any row reads lie in the source's binding, and those that any row
 //!    writes lie in the destination's. Offsets are sums of digits times strides, so these units are reached where each
 //!    digit is 0 or the largest. A coordinate contributes any position of its window, since `add` and `lies_inside` let
@@ -32,8 +32,8 @@ use super::{
     find::COUNT_BYTES,
     program::{Constant, Kernel, Prelude},
     uniforms::{
-        CoordinateWords, MOST_COORDINATES, MOST_DIMS, MaskDimWords, NONE, RUN, SearchWords,
-        Uniforms, WalkWords,
+        CoordinateWords, MOST_COORDINATES, MOST_CROPPED_DIMS, MOST_DIMS, MaskDimWords, NONE, RUN,
+        SearchWords, Uniforms, WalkWords,
     },
 };
 use crate::moves::{Effect, Move};
@@ -506,6 +506,10 @@ fn reached(
             format!("{of:?} is {known}, and there are {count}")
         })?;
     }
+    let crops = constant(dispatch, Constant::Crops)? == 1;
+    require(!crops || dims.len() <= MOST_CROPPED_DIMS, || {
+        format!("a crop of {} dimensions", dims.len())
+    })?;
     let rows: i128 = dims.iter().map(|dim| i128::from(dim.size)).product();
     require(rows > 0 && rows == walk.rows.into() && walk.run > 0, || {
         format!("{rows} rows of {} in {dims:?}", walk.run)

@@ -31,8 +31,8 @@ use super::{
     dispatch::{Bound, TABLES, WalkDispatch},
     program::{Constant, Kernel, Prelude, Program},
     uniforms::{
-        CoordinateWords, DimWords, MOST_COORDINATES, MOST_DIMS, NONE, RUN, WalkWords, count, high,
-        wrap,
+        CoordinateWords, DimWords, MOST_COORDINATES, MOST_CROPPED_DIMS, MOST_DIMS, NONE, RUN,
+        WalkWords, count, high, wrap,
     },
 };
 use crate::{
@@ -458,9 +458,6 @@ pub(super) fn of_walk(
     tuples: Option<Tuples>,
 ) -> [(Constant, u32); 8] {
     let is_few = is_few(units, tuning);
-    let crops = |coordinate: &Coordinate| {
-        coordinate.along.is_some() || matches!(coordinate.begin, Begin::At(_))
-    };
     let is_fixed = |coordinate: &Coordinate| {
         let Coordinate { size, window, .. } = *coordinate;
         let along = coordinate.along.as_ref();
@@ -488,7 +485,7 @@ pub(super) fn of_walk(
         (Constant::Coordinates, coordinates),
         (
             Constant::Crops,
-            u32::from(walk.coordinates.iter().any(crops)),
+            u32::from(walk.coordinates.iter().any(Coordinate::crops)),
         ),
         (Constant::Scatters, u32::from(walk.points == Side::Dest)),
         (Constant::Fixed, u32::from(fixed)),
@@ -666,7 +663,11 @@ impl RunWalk {
     /// The words of the walk. `None` if it has too many dimensions or rows.
     pub(super) fn words(&self) -> Option<WalkWords> {
         let (walk, run) = (&self.walk, &self.run);
-        if walk.dims.len() > MOST_DIMS || walk.coordinates.len() > MOST_COORDINATES {
+        let most = match walk.coordinates.iter().any(Coordinate::crops) {
+            true => MOST_CROPPED_DIMS,
+            false => MOST_DIMS,
+        };
+        if walk.dims.len() > most || walk.coordinates.len() > MOST_COORDINATES {
             return None;
         }
         let mut words = WalkWords {

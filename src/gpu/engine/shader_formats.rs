@@ -87,16 +87,16 @@ fn values(kernel: Kernel, constant: Constant, tuning: &Tuning) -> Option<Vec<u32
         Kernel::Copy | Kernel::CopyWords | Kernel::CopyUnaligned | Kernel::UpdateWords
     );
     Some(match constant {
-        Dims if kernel == Kernel::MaskRows => vec![1, 8],
+        Dims if kernel == Kernel::MaskRows => vec![1, 30],
         Masked if !moves_rows => return None,
         Dims | Coordinates | Crops | Scatters | Plain | Fixed | Long if !finds_rows => {
             return None;
         }
         // Conversions are of moves that make results: none scatters, and boxes lie where tuples say.
         Scatters | Fixed if kernel == Kernel::Convert => vec![0],
-        Dims if kernel == Kernel::Convert => vec![8],
+        Dims if kernel == Kernel::Convert => vec![30],
         Loops => vec![tuning.loops.into()],
-        Dims => vec![0, 8],
+        Dims => vec![0, 30],
         Coordinates => vec![0, 1, 9],
         Rows => vec![1, 4],
         Element => vec![1, 2, 3],

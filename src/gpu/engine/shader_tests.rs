@@ -10,8 +10,8 @@ use super::{
         Prelude, Program, REPORT_GROUP, UNIFORMS_GROUP, UniformSpace,
     },
     uniforms::{
-        CoordinateWords, DimWords, MOST_COORDINATES, MOST_DIMS, MaskDimWords, NONE, RUN,
-        SearchWords, WalkWords, flags,
+        CoordinateWords, DimWords, MOST_COORDINATES, MOST_CROPPED_DIMS, MOST_DIMS, MaskDimWords,
+        NONE, RUN, SearchWords, WalkWords, flags,
     },
 };
 use naga::{
@@ -211,6 +211,7 @@ fn uniforms_lie_where_the_host_writes_them() {
         }
         for (name, value) in [
             ("MANY_DIMS", MOST_DIMS),
+            ("CROPPED_DIMS", MOST_CROPPED_DIMS),
             ("MANY_COORDINATES", MOST_COORDINATES),
         ] {
             assert_eq!(number(&module, name) as usize, value, "{name}");

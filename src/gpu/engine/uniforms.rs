@@ -5,8 +5,12 @@ use super::caps::within;
 use crate::Error;
 use bytemuck::{Pod, Zeroable};
 
-/// The most dimensions of a walk, beside its run, and of a mask, and the most coordinates.
-pub(crate) const MOST_DIMS: usize = 8;
+/// The most dimensions of a walk, beside its run, and of a mask. A dispatch writes at most 2^29 units, so that a walk whose
+/// dimensions have two positions or more has at most 29 of them.
+pub(crate) const MOST_DIMS: usize = 30;
+/// The same of a walk along which boxes extend: shaders keep all digits of a row of it.
+pub(crate) const MOST_CROPPED_DIMS: usize = 8;
+/// The most coordinates.
 pub(crate) const MOST_COORDINATES: usize = 9;
 
 /// What stands for no column, and for no dimension.
@@ -131,7 +135,7 @@ pub(crate) mod flags {
 }
 
 /// The most bytes of uniforms.
-pub(crate) const UNIFORM_BYTES: u32 = 672;
+pub(crate) const UNIFORM_BYTES: u32 = 1024;
 const _: () = assert!(size_of::<WalkWords>() == UNIFORM_BYTES as usize);
 const _: () = assert!(size_of::<SearchWords>() <= UNIFORM_BYTES as usize);
 
