@@ -351,6 +351,29 @@ fn a_result_in_a_view_is_one_dispatch() {
     }
 }
 
+/// Channels change places in one dispatch, whether they are neighbours or planes.
+#[test]
+fn channels_in_any_order_are_one_dispatch() {
+    let gpu = strict(KINDS[0]);
+    let pixels = View::new(&[5, 7, 4]).unwrap();
+    for (permutation, order) in [
+        ([0, 1, 2], "..., [2, 1, 0, 3]"),
+        ([0, 1, 2], "..., [3, 1]"),
+        ([2, 0, 1], "[2, 1, 0, 3]"),
+        ([2, 0, 1], "2::-1"),
+    ] {
+        let view = pixels.transpose(&permutation).unwrap();
+        let plan = Plan::index(view, &order.parse().unwrap(), DType::U8).unwrap();
+        let explained = gpu.explain(&plan);
+        assert_eq!(
+            explained.matches(": 1 dispatch of").count(),
+            1,
+            "{explained}"
+        );
+        assert_eq!(explained.matches("dispatch").count(), 1, "{explained}");
+    }
+}
+
 /// A paste takes one dispatch if no boxes can overlap, and at most three otherwise.
 #[test]
 fn a_paste_takes_few_dispatches() {
