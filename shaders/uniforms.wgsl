@@ -66,7 +66,7 @@ struct Walk {
     segment: u32,
     // The number of workgroups in the first dimension of the grid.
     groups_x: u32,
-    // In `copy_words.wgsl` and `copy_unaligned.wgsl`: the elements or bytes before the result in its first group.
+    // In `copy_words.wgsl`: the elements before the result in its first group.
     head: u32,
     // In a scatter: a row's number is its position plus `first_row` plus 1; numbers up to `first_row` are of earlier
     // dispatches. `slices` slices of the destination, from number `first_slice` on, are bound.

@@ -14,10 +14,9 @@
 //!    writes lie in the destination's. Offsets are sums of digits times strides, so these units are reached where each
 //!    digit is 0 or the largest. A coordinate contributes any position of its window, since `add` and `lies_inside` let
 //!    no other position pass. To the kernels that combine, rows and slices are one dimension each, `pitch` units apart.
-//! 5. **Dense results.** `copy_words` and `copy_unaligned` write their groups in the order of rows, from the beginning
-//!    of group 0 on.
+//! 5. **Dense results.** `copy_words` writes its groups in the order of rows, from the beginning of group 0 on.
 //! 6. **Tuples.** The words of all index tuples lie in their binding, and no column lies beyond a tuple.
-//! 7. **Words.** Kernels for small elements load and store whole words or vectors. Those that hold a byte of a source
+//! 7. **Words.** Kernels for small elements load and store whole words. Those that hold a byte of a source
 //!    or of a result lie in the binding.
 //! 8. **Arguments.** The bytes that are moved lie in the arguments of the move, not only in the bindings, which may
 //!    begin before an argument and end after it.
@@ -88,7 +87,6 @@ impl Measure {
                 of(unit, unit, unit, 0)
             }
             (Kernel::CopyWords, Prelude::None) => of(1, element()?, 4, 4),
-            (Kernel::CopyUnaligned, Prelude::None) => of(1, 1, 16, 16),
             (Kernel::UpdateWords, Prelude::None) => of(1, element()?, 4, 0),
             (Kernel::Convert, Prelude::None) => {
                 let bytes = constant(dispatch, Constant::ToBytes)?;

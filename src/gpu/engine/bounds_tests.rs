@@ -27,13 +27,13 @@ const LONG_MASK: Reads<SearchWords> =
     |dispatch, words| POSITIONS(dispatch, words) && words.dims[1].size > 0;
 const WRITES: Reads<WalkWords> = |dispatch, _| dispatch.bound.len() >= 3;
 const COPIES: Reads<WalkWords> = |dispatch, words| {
-    use Kernel::{Convert, Copy, CopyUnaligned, CopyWords, UpdateWords};
+    use Kernel::{Convert, Copy, CopyWords, UpdateWords};
     let kernel = dispatch.program.kernel;
     // A clear reads nothing.
     let clears = words.coordinates[0].size == 0 && words.coordinates_used > 0;
     matches!(
         kernel,
-        Convert | Copy | CopyWords | CopyUnaligned | UpdateWords
+        Convert | Copy | CopyWords | UpdateWords
     ) && !clears
 };
 const LONG: Reads<WalkWords> = |dispatch, words| COPIES(dispatch, words) && words.dims[0].size > 1;
@@ -94,7 +94,7 @@ fn broken<W: Copy>(
 /// Sound dispatches are accepted, and each of them is refused with each fault.
 #[test]
 fn every_fault_is_refused() {
-    let places = Places::at_begin(true);
+    let places = Places::AT_BEGIN;
     let gpu = strict(wgpu::DeviceType::DiscreteGpu);
     let reach = &gpu.engine.reach;
     let mut tried = [vec![0; OF_WALKS.len()], vec![0; OF_SEARCHES.len()]];

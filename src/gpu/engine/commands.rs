@@ -269,7 +269,6 @@ impl Engine {
         };
         let places = Places {
             parts: [SOURCE, DEST, INDICES].map(parts),
-            whole: arguments.iter().take(2).all(Argument::is_whole),
         };
         self.work(what, places, false)
     }

@@ -154,7 +154,6 @@ impl Cutter<'_> {
             reach: self.reach,
             source,
             dest,
-            whole: self.places.whole,
             widest: if read.len() < VECTOR && reads_nothing {
                 4
             } else {

@@ -25,19 +25,13 @@ pub(super) const MOST_DISPATCHES: u64 = 1 << 18;
 pub(crate) struct Places {
     /// Those of source, destination and indices, by the numbers of arguments. All others begin where their buffer begins.
     pub(crate) parts: [Parts; 3],
-    /// Whether the sizes of the source's and the result's buffers are multiples of 16 bytes, the largest vector, so
-    /// that a binding may end after the last vector rather than after the last unit.
-    pub(crate) whole: bool,
 }
 
 impl Places {
     /// Each argument begins where its buffer begins.
-    pub(crate) fn at_begin(whole: bool) -> Self {
-        Self {
-            parts: [Parts::ONE; 3],
-            whole,
-        }
-    }
+    pub(crate) const AT_BEGIN: Self = Self {
+        parts: [Parts::ONE; 3],
+    };
 
     pub(crate) fn of(&self, argument: usize) -> Parts {
         self.parts.get(argument).copied().unwrap_or(Parts::ONE)

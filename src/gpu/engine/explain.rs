@@ -2,7 +2,6 @@
 
 use super::{
     Engine,
-    caps::VECTOR,
     dispatch::{Cut, INDICES, Places},
     program::{Constant, Kernel, Prelude, Program},
     route::{Route, route},
@@ -38,7 +37,7 @@ impl Engine {
             }
             Route::Dispatches => {}
         }
-        let cut = match self.cut(what, &Places::at_begin(true)) {
+        let cut = match self.cut(what, &Places::AT_BEGIN) {
             Err(error) => return error.to_string(),
             Ok(cut) => cut,
         };
@@ -85,7 +84,6 @@ fn tile(program: &Program, words: &WalkWords) -> String {
     let units = counted(words.segment, "unit", "units");
     let bytes = match (program.kernel, program.prelude) {
         (_, Prelude::Unit(bytes) | Prelude::Words(bytes)) => bytes,
-        (Kernel::CopyUnaligned, _) => VECTOR,
         (Kernel::CopyWords, _) => {
             let element = program.constant(Constant::Element);
             element.map_or(4, |bytes| 4 * bytes as usize)

@@ -319,7 +319,7 @@ fn a_single_row_keeps_all_lanes_busy() {
 /// The kernels of a move's dispatches.
 fn kernels(gpu: &Gpu, plan: Plan) -> Vec<&'static str> {
     let plan = plan.only_move();
-    let cut = gpu.engine.cut(&plan, &Places::at_begin(false)).unwrap();
+    let cut = gpu.engine.cut(&plan, &Places::AT_BEGIN).unwrap();
     let names = cut
         .dispatches()
         .map(|dispatch| dispatch.program.kernel.name());

@@ -3,7 +3,6 @@
 //! | destination, contiguous bytes | kernel | units |
 //! |---|---|---|
 //! | all distances are multiples of 4 bytes | `copy` | 4, 8, 12 (pixels of three words) or 16 bytes |
-//! | dense, at least 16 contiguous bytes | `copy_unaligned` | 16 bytes at any byte |
 //! | dense | `copy_words` | elements of 1, 2 or 3 bytes, or words of bytes that are neighbours in the source |
 //! | with gaps | `update_words` | elements of 1, 2 or 3 bytes |
 //! | dense, of another type than the source | `convert` | words of elements of the result |
@@ -98,14 +97,12 @@ struct Grid {
     groups: usize,
 }
 
-/// What a launch must know of a walk beside the walk: its bindings, whether they may be extended to whole vectors, and its
-/// tuples.
+/// What a launch must know of a walk beside the walk: its bindings and its tuples.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Site<'a> {
     pub(super) reach: &'a Reach,
     pub(super) source: Bound,
     pub(super) dest: Bound,
-    pub(super) whole: bool,
     /// The widest unit that may be loaded from the source: 4 bytes if only a word of it is bound.
     pub(super) widest: usize,
     /// `None` if the walk has no tuples.
@@ -113,18 +110,6 @@ pub(super) struct Site<'a> {
 }
 
 impl Site<'_> {
-    /// The same with bindings that are extended to whole vectors. `None` if they must not be extended.
-    fn of_vectors(mut self) -> Option<Self> {
-        let vector = VECTOR as u64;
-        let mut fits =
-            self.whole && self.widest == VECTOR && self.reach.alignment.is_multiple_of(vector);
-        for Bound { span, .. } in [&mut self.source, &mut self.dest] {
-            span.bytes = span.bytes.next_multiple_of(vector);
-            fits &= span.bytes <= self.reach.binding;
-        }
-        fits.then_some(self)
-    }
-
     /// Decides how a walk runs, in units of one byte, whose bases count from the beginning of the bindings. `None` if
     /// the walk must be cut because it has too many dimensions or rows.
     pub(super) fn launch(&self, walk: &Walk) -> Option<WalkDispatch> {
@@ -144,18 +129,10 @@ impl Site<'_> {
             Some(4) if contiguous == 12 && self.widest == VECTOR && walk.can_join(12) => Some(12),
             unit => unit,
         };
-        let is_dense = walk.is_dense();
         if let Some(unit) = unit {
             return self.copy(walk, unit);
         }
-        if is_dense
-            && contiguous >= VECTOR
-            && !is_refused(Kernel::CopyUnaligned)
-            && let Some(site) = self.of_vectors()
-        {
-            return site.copy_unaligned(walk);
-        }
-        match is_dense && !is_refused(Kernel::CopyWords) {
+        match walk.is_dense() && !is_refused(Kernel::CopyWords) {
             true => self.copy_words(walk),
             false => self.update_words(walk),
         }
@@ -187,13 +164,6 @@ impl Site<'_> {
         self.finish(Kernel::Copy, Prelude::Unit(unit), &constants, &rows, grid)
     }
 
-    fn copy_unaligned(&self, walk: Walk) -> Option<WalkDispatch> {
-        let mut rows = RunWalk::of(walk);
-        rows.begin_groups(16, 1)?;
-        let grid = self.tiles(rows.walk.units(), (rows.run.size + rows.head).div_ceil(16));
-        self.finish(Kernel::CopyUnaligned, Prelude::None, &[], &rows, grid)
-    }
-
     fn copy_words(&self, walk: Walk) -> Option<WalkDispatch> {
         let contiguous = walk.contiguous();
         // Pixels of up to three bytes are elements. A result of elements of two bytes begins at an even byte.
@@ -205,7 +175,7 @@ impl Site<'_> {
         };
         let straddles = element == 3 || element == 2 && !walk.can_join(2);
         let mut rows = RunWalk::of_elements(walk, element);
-        rows.begin_groups(4, element)?;
+        rows.begin_groups(element)?;
         let (walk, run, head) = (&rows.walk, &rows.run, rows.head);
         let total = walk.units();
         let size = element.cast_signed();
@@ -566,12 +536,11 @@ impl RunWalk {
         Self::of(walk)
     }
 
-    /// Counts the destination in groups of `count` elements of `element` bytes, which begin at whole words or vectors.
-    fn begin_groups(&mut self, count: usize, element: usize) -> Option<()> {
-        let block = if count == 16 { 16 } else { 4 };
+    /// Counts the destination in groups of four elements of `element` bytes, which begin at whole words.
+    fn begin_groups(&mut self, element: usize) -> Option<()> {
         let begin = |head: usize| self.walk.to - (head * element).cast_signed();
-        self.head = (0..count).find(|&head| begin(head).rem_euclid(block) == 0)?;
-        self.walk.to = begin(self.head).div_euclid(block);
+        self.head = (0..4).find(|&head| begin(head).rem_euclid(4) == 0)?;
+        self.walk.to = begin(self.head).div_euclid(4);
         Some(())
     }
 

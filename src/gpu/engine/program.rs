@@ -79,8 +79,6 @@ modules! {
     Copy "copy" [false, false, true];
     /// Copies elements of 1 to 3 bytes to a contiguous result.
     CopyWords "copy_words" [false, false, true];
-    /// Copies contiguous rows that begin at any byte.
-    CopyUnaligned "copy_unaligned" [false, false, true];
     /// Copies elements of 1 to 3 bytes into a destination with gaps.
     UpdateWords "update_words" [false, false, true];
     /// Copies elements and converts them.

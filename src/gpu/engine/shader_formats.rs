@@ -84,7 +84,7 @@ fn values(kernel: Kernel, constant: Constant, tuning: &Tuning) -> Option<Vec<u32
     );
     let moves_rows = matches!(
         kernel,
-        Kernel::Copy | Kernel::CopyWords | Kernel::CopyUnaligned | Kernel::UpdateWords
+        Kernel::Copy | Kernel::CopyWords | Kernel::UpdateWords
     );
     Some(match constant {
         Dims if kernel == Kernel::MaskRows => vec![1, 30],

@@ -80,7 +80,7 @@ fn host_and_shaders_have_the_same_constants() {
 fn programs_set_constants_of_their_texts() {
     for gpu in KINDS.map(strict) {
         for plan in plans() {
-            let cut = gpu.engine.cut(&plan, &Places::at_begin(true)).unwrap();
+            let cut = gpu.engine.cut(&plan, &Places::AT_BEGIN).unwrap();
             for Dispatch { program, .. } in cut.dispatches() {
                 let text = program.text(UniformSpace::Uniform);
                 let (_, declared) = overrides(&text);
