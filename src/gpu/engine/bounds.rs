@@ -294,13 +294,9 @@ fn grid(
         _ => (rows, segments.max(1)),
     };
     let side = workgroup / lanes;
-    let abreast = match kernel {
-        Kernel::Copy => constant(dispatch, Constant::Abreast)?,
-        _ => 1,
-    };
     let needed = match four_rows {
         true => ceil(owners, 4 * side) * segments,
-        false => ceil(ceil(owners, abreast) * abreast * segments, side),
+        false => ceil(owners * segments, side),
     };
     require(groups >= needed, || {
         format!("{groups} workgroups, {needed} needed")

@@ -31,10 +31,7 @@ const COPIES: Reads<WalkWords> = |dispatch, words| {
     let kernel = dispatch.program.kernel;
     // A clear reads nothing.
     let clears = words.coordinates[0].size == 0 && words.coordinates_used > 0;
-    matches!(
-        kernel,
-        Convert | Copy | CopyWords | UpdateWords
-    ) && !clears
+    matches!(kernel, Convert | Copy | CopyWords | UpdateWords) && !clears
 };
 const LONG: Reads<WalkWords> = |dispatch, words| COPIES(dispatch, words) && words.dims[0].size > 1;
 const INDEXED: Reads<WalkWords> = |dispatch, words| {

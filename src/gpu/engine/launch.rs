@@ -68,10 +68,6 @@ const FARTHEST: isize = 16;
 /// Cropped runs are compared in 32 bits, so their sizes and reaches stay below this.
 const MOST_CROPPED: usize = 1 << 30;
 
-/// In transposes on adapters on which loops cost little, the tiles of this many rows alternate: as many as lavapipe runs
-/// invocations at once.
-const ABREAST: usize = 8;
-
 /// Whether the environment variable `WGSLICE_REFUSE` has the kernel's name, among others between commas. A more general
 /// kernel then takes its walks: `bash tests/run hardware --leave-one-out` measures so what each is worth.
 #[cfg(feature = "test-seams")]
@@ -149,18 +145,14 @@ impl Site<'_> {
             rows.bring_last(near);
         }
         let total = rows.walk.units();
-        let abreast = if near.is_some() && loops { ABREAST } else { 1 };
         let grid = match near {
             Some(_) if !loops => self.of_four_rows(total, run, (SECTOR / unit).max(2)),
             None if of_tile * unit < SECTOR && !(loops && run >= 4) => {
                 self.of_four_rows(total, run, MOST_LANES)
             }
-            _ => self.tiles(total.next_multiple_of(abreast), run),
+            _ => self.tiles(total, run),
         };
-        let constants = [
-            (Constant::Rows, grid.rows),
-            (Constant::Abreast, count(abreast)),
-        ];
+        let constants = [(Constant::Rows, grid.rows)];
         self.finish(Kernel::Copy, Prelude::Unit(unit), &constants, &rows, grid)
     }
 

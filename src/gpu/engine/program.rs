@@ -137,7 +137,6 @@ constants! {
     Scatters "SCATTERS";
     Loops "LOOPS";
     Rows "ROWS";
-    Abreast "ABREAST";
     Element "ELEMENT";
     Short "SHORT";
     Straddles "STRADDLES";

@@ -101,8 +101,6 @@ fn values(kernel: Kernel, constant: Constant, tuning: &Tuning) -> Option<Vec<u32
         Rows => vec![1, 4],
         Element => vec![1, 2, 3],
         RunTo => vec![0, 1, 2, 4],
-        Abreast if tuning.loops => vec![1, 8],
-        Abreast => vec![1],
         Combine | Rule | Numbers | Bytes => vec![0, 1, 2, 3, 4],
         Crops | Scatters | Plain | Fixed | Long | Forward | Short | Straddles | Masked
         | Continues | Fills | Tables | Steady | Chooses | Ordered | Lasts | ByRows | Fresh
@@ -124,7 +122,6 @@ fn is_unused(kernel: Kernel, setting: &Setting) -> bool {
         || is(Masked, 1) && more_than_a_mask
         || is(Crops, 1) && is(Plain, 1)
         || is(Long, 1) && [Plain, Fixed, Masked].iter().any(|&of| is(of, 1))
-        || is(Rows, 4) && is(Abreast, 8)
         || is(Crops, 0) && is(Fixed, 1)
         || is(Ordered, 0) && is(Lasts, 1)
         || is(Unique, 1) && (is(ByRows, 0) || is(Fresh, 1))
