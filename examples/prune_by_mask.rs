@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let backend = Backend::open_gpu(&AdapterOptions::default())?;
     println!("on {backend}");
 
-    // Usually earlier work on the device leaves all of these.
+    // In a real program, earlier work on the device has usually made these tensors.
     let points = usize::from(POINTS);
     let is_kept: Vec<bool> = (0..points).map(|point| point * point % 7 < 2).collect();
     let mask = backend.upload((&is_kept, &[points]))?;

@@ -135,7 +135,7 @@ impl<'a, T: Element> ArrayRef<'a, T> {
         Ok((memory, view))
     }
 
-    /// Returns the values in row-major order, and the shape. Copies the values unless they already lie in this order,
+    /// Returns the values in row-major order, and the shape. Copies the values unless they already are in this order,
     /// without gaps or repetitions.
     pub(crate) fn row_major(
         self,

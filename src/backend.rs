@@ -205,7 +205,7 @@ impl Backend {
         &self.reason
     }
 
-    /// Whether the device is the CPU. `false` for a software adapter, which is a GPU backend on which
+    /// Returns whether the device is the CPU. `false` for a software adapter, which is a GPU backend on which
     /// [`Gpu::is_software`](crate::Gpu::is_software) is `true`.
     pub fn is_cpu(&self) -> bool {
         self.device == Device::Cpu

@@ -3,7 +3,7 @@
 use crate::DType;
 use std::fmt;
 
-/// What a row of updates does to its slice of the destination. The slice consists of the elements that the row's index
+/// The effect of a row of updates on its slice of the destination. The slice consists of the elements that the row's index
 /// tuple points at. [`ScatterOptions::combine`](crate::options::ScatterOptions::combine) has the defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Combine {
@@ -47,7 +47,7 @@ impl Combine {
         }
     }
 
-    /// Whether the combination is defined for an element type.
+    /// Returns whether the combination is defined for an element type.
     pub const fn is_defined_for(self, dtype: DType) -> bool {
         match self {
             Self::Add | Self::Mul | Self::Update => true,
@@ -56,7 +56,7 @@ impl Combine {
         }
     }
 
-    /// Whether the combination computes with elements. [`Combine::Update`] only moves them.
+    /// Returns whether the combination computes with elements. [`Combine::Update`] only moves them.
     pub(crate) fn computes(self) -> bool {
         self != Self::Update
     }

@@ -64,7 +64,7 @@ pub(crate) struct Throughput {
     bytes: f64,
     /// Additional seconds for each row that begins in another cache line than the previous row.
     row: f64,
-    /// Replaces `row` if indices say where rows lie in an array of more than 32 MiB, which caches do not hold.
+    /// Replaces `row` if indices say where rows are in an array of more than 32 MiB, which caches do not hold.
     far_row: f64,
 }
 
@@ -79,8 +79,8 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Whether the CPU is estimated to be at least as fast as the device. Also true if invalid rates, such as 0, make a
-    /// time NaN, or the device's time infinite or negative.
+    /// Returns whether the CPU is estimated to be at least as fast as the device. Also true if invalid rates, such as
+    /// 0, make a time NaN, or the device's time infinite or negative.
     pub fn prefers_cpu(&self) -> bool {
         // The range does not contain a device time that is negative, infinite or NaN.
         !(0.0..self.cpu).contains(&self.device)
@@ -158,7 +158,7 @@ impl CostModel {
     }
 
     /// Estimates the time of a plan on values in the memory of the host, where the result is wanted too. A
-    /// search is estimated as if as many elements were true as there is room for.
+    /// search is estimated as if the number of true elements were the capacity.
     pub fn estimate(&self, plan: &Plan) -> Estimate {
         let result = plan.result_bytes() as f64;
         let of_steps = |costs: Throughput, starts: fn(&Move) -> f64| -> f64 {
@@ -264,7 +264,7 @@ mod tests {
             });
             far - near
         };
-        // 1000 rows, each of which takes 3 ns instead of 1 ns.
+        // 1000 rows that take 3 ns each instead of 1 ns.
         assert!(close(difference([32 << 20, (32 << 20) + 1]), 2e-6));
         let boxes = Boxes {
             count: 5,

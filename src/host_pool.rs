@@ -15,7 +15,7 @@ use std::{
 };
 
 /// The smallest size in bytes of a buffer that is kept. The allocator itself reuses smaller buffers.
-const LARGE: usize = 1 << 20;
+const KEPT_FROM: usize = 1 << 20;
 
 /// The kept buffer, or an empty vector if no buffer is kept. Clones of the pool share the buffer.
 #[derive(Clone, Debug, Default)]
@@ -25,13 +25,17 @@ impl HostPool {
     /// Makes `len` bytes that `fill` writes. Returns them and what `fill` returned. Fails if the memory cannot be
     /// allocated.
     ///
-    /// Reuses the kept buffer if `len` is at least [`LARGE`] and between half of the buffer's capacity and all of it.
+    /// Reuses the kept buffer if `len` is at least [`KEPT_FROM`] and between half of the buffer's capacity and all of it.
     pub(crate) fn collect<R>(
         &self,
         len: usize,
         fill: impl FnOnce(Dest<'_>) -> Result<R, Error>,
     ) -> Result<(PooledBytes, R), Error> {
-        let kept = if len < LARGE { None } else { self.kept(len) };
+        let kept = if len < KEPT_FROM {
+            None
+        } else {
+            self.kept(len)
+        };
         let (bytes, outcome) = filled(kept.unwrap_or_default(), len, fill)?;
         let pool = self.clone();
         Ok((PooledBytes { bytes, pool }, outcome))
@@ -47,7 +51,7 @@ impl HostPool {
     }
 }
 
-/// Memory taken from a pool. When memory of at least [`LARGE`] bytes is dropped, it replaces the buffer that the pool
+/// Memory taken from a pool. When memory of at least [`KEPT_FROM`] bytes is dropped, it replaces the buffer that the pool
 /// keeps.
 #[derive(Debug)]
 pub(crate) struct PooledBytes {
@@ -69,7 +73,7 @@ impl AsMut<[u8]> for PooledBytes {
 
 impl Drop for PooledBytes {
     fn drop(&mut self) {
-        if self.bytes.len() >= LARGE {
+        if self.bytes.len() >= KEPT_FROM {
             let mut kept = lock(&self.pool.0);
             *kept = mem::take(&mut self.bytes);
         }
@@ -78,7 +82,7 @@ impl Drop for PooledBytes {
 
 #[cfg(test)]
 mod tests {
-    use super::{Dest, HostPool, LARGE, PooledBytes};
+    use super::{Dest, HostPool, KEPT_FROM, PooledBytes};
 
     fn pooled(pool: &HostPool, len: usize) -> PooledBytes {
         let fill = |dest: Dest<'_>| Ok(dest.all().len());
@@ -94,13 +98,13 @@ mod tests {
     #[test]
     fn large_results_of_about_a_size_share_memory() {
         let pool = HostPool::default();
-        let first = take(&pool, 2 * LARGE);
-        assert_eq!(first, take(&pool, 2 * LARGE));
-        assert_eq!(first, take(&pool, LARGE));
+        let first = take(&pool, 2 * KEPT_FROM);
+        assert_eq!(first, take(&pool, 2 * KEPT_FROM));
+        assert_eq!(first, take(&pool, KEPT_FROM));
         // The buffer still has its whole capacity, which serves the larger results again and no much smaller one.
-        assert_eq!(first, take(&pool, 2 * LARGE));
-        take(&pool, LARGE);
-        let larger = pooled(&pool, LARGE);
+        assert_eq!(first, take(&pool, 2 * KEPT_FROM));
+        take(&pool, KEPT_FROM);
+        let larger = pooled(&pool, KEPT_FROM);
         assert_eq!(first, larger.as_ref().as_ptr());
         assert!(pool.0.lock().unwrap().is_empty());
     }
@@ -108,14 +112,14 @@ mod tests {
     #[test]
     fn the_kept_buffer_serves_no_small_result_and_no_larger_one() {
         let pool = HostPool::default();
-        take(&pool, 4 * LARGE);
-        take(&pool, LARGE - 1);
-        assert_eq!(pool.0.lock().unwrap().len(), 4 * LARGE);
+        take(&pool, 4 * KEPT_FROM);
+        take(&pool, KEPT_FROM - 1);
+        assert_eq!(pool.0.lock().unwrap().len(), 4 * KEPT_FROM);
         // A result of less than half the buffer's size gets new memory.
-        let small = pooled(&pool, 2 * LARGE - 1);
-        assert_eq!(pool.0.lock().unwrap().len(), 4 * LARGE);
-        take(&pool, 5 * LARGE);
+        let small = pooled(&pool, 2 * KEPT_FROM - 1);
+        assert_eq!(pool.0.lock().unwrap().len(), 4 * KEPT_FROM);
+        take(&pool, 5 * KEPT_FROM);
         drop(small);
-        assert_eq!(pool.0.lock().unwrap().len(), 2 * LARGE - 1);
+        assert_eq!(pool.0.lock().unwrap().len(), 2 * KEPT_FROM - 1);
     }
 }

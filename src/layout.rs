@@ -12,7 +12,7 @@ pub(crate) fn middle(positions: usize) -> Option<usize> {
     }
 }
 
-/// Returns `at + count · stride`. Wraps instead of overflowing, because loops also compute positions outside of the
+/// Returns `at + count · stride`. Wraps instead of overflowing, because loops also compute positions outside the
 /// source, which they do not use.
 pub(crate) fn along(at: usize, stride: isize, count: usize) -> usize {
     at.wrapping_add_signed(stride.wrapping_mul(count.cast_signed()))

@@ -13,13 +13,13 @@
 // | `backend`, `tensor` | run plans on host values and on tensors; `host_pool` reuses host memory for results |
 // | `spec`, `ndarray` | the notations for slices, which are all read into a `SliceSpec`; conversions of ndarray's arrays |
 // | `view`, `layout` | a selection of elements as offset, shape and strides; positions along a dimension |
-// | `walk` | which unit of the source goes to which unit of the destination, in few dimensions of large units |
-// | `plan` | an operation on known shapes, independent of a device: steps between inputs, outputs and memory of its own |
-// | `moves` | what one step does |
+// | `walk` | pairs of units, of the source and of the destination, in few dimensions of large units ||
+// | `plan` | an operation on known shapes, independent of a device: steps between inputs, outputs and its own memory |
+// | `moves` | the work of one step ||
 // | `part` | the box of the source that a box of a result needs, and the plan from one to the other |
 // | `ops` | each operation with all its calls in one file; the module `options` with their options |
 // | `copy` | makes a view contiguous in one call |
-// | `report`, `pending` | which indices were out of range; a value, such as a report, that a device delivers later |
+// | `report`, `pending` | the indices that were out of range; a value, such as a report, that a device delivers later |
 // | `cpu`, `gpu` | run plans on the CPU and on a GPU |
 // | `stream`, `cost` | run slices piece by piece in bounded memory; estimate which device is faster for host values |
 // | `dtype`, `element`, `combine`, `number`, `wide`, `shape` | element types, how scatters combine elements, numbers of other types as `f32`, and of all types as all others, shapes |
@@ -32,6 +32,7 @@ mod backend;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 mod tensor;
+mod view;
 
 mod ops;
 
@@ -63,7 +64,6 @@ pub mod spec;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod stream;
 mod text;
-mod view;
 mod walk;
 mod wide;
 

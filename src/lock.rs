@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Locks a mutex, also if a thread has panicked while it held the lock: the mutexes of this crate hold caches, counts
+/// Locks a mutex, even if a thread has panicked while it held the lock: the mutexes of this crate hold caches, counts
 /// and values to be delivered, which other threads can still use then.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

@@ -1,7 +1,7 @@
-//! A move: what one step of a plan does, independent of any device and of where its arrays are.
+//! A move: the work of one step of a plan, independent of any device and of the memory of its arrays.
 //!
-//! The CPU and the GPU run the same move. Its [`Walk`] says which unit of the source goes to which unit of the
-//! destination, and its [`Effect`] what becomes of the elements of the destination that no unit goes to. `ops/` makes
+//! The CPU and the GPU run the same move. Its [`Walk`] pairs units of the source with units of the
+//! destination. Its [`Effect`] decides about the elements of the destination that the walk leaves out. `ops/` makes
 //! moves, and everything that runs, cuts or describes them reads these two. A device keeps what it computed for a move, so
 //! that equal moves are cut once, whichever plans they are in.
 
@@ -19,7 +19,7 @@ use crate::{
 use std::borrow::Cow;
 use std::fmt;
 
-/// What a move does to the elements of its destination.
+/// The effect of a move on the elements of its destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Effect {
     /// The walk writes every element of the result: slices, gathers and crops.
@@ -37,7 +37,7 @@ pub(crate) enum Effect {
 /// How the true elements of a mask are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Find {
-    /// The number of positions that the result has room for.
+    /// The capacity of the result, in positions.
     pub(crate) capacity: usize,
     /// The type of the numbers of a position.
     pub(crate) index: IndexType,
@@ -46,7 +46,7 @@ pub(crate) struct Find {
 /// How a scatter changes its destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Scatter {
-    /// The number of slices that fill the destination, a row for each. 0 for boxes, which may lie anywhere in it.
+    /// The number of slices that fill the destination, a row for each. 0 for boxes, which may be anywhere in it.
     pub(crate) slices: usize,
     /// Whether rows are combined with zeros rather than with the destination's old content.
     pub(crate) fresh: bool,
@@ -108,7 +108,7 @@ impl Operation {
     }
 }
 
-/// What one step does: a walk, and what becomes of the elements that it leaves out.
+/// The work of one step: a walk, and its effect on the elements that it leaves out.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Move {
     pub(crate) operation: Operation,
@@ -167,7 +167,7 @@ impl Move {
         self.shape.iter().product::<usize>() * self.dtype.size()
     }
 
-    /// Whether the move changes its destination in place and keeps the bytes that it does not write.
+    /// Returns whether the move changes its destination in place and keeps the bytes that it does not write.
     pub(crate) fn is_in_place(&self) -> bool {
         match self.effect {
             Effect::Update => true,
@@ -206,12 +206,12 @@ impl Move {
         self.operation.name()
     }
 
-    /// Whether the move is a slice or a view that moves bytes as they are.
+    /// Returns whether the move is a slice or a view that moves bytes as they are.
     pub(crate) fn is_slice(&self) -> bool {
         self.operation == Operation::StridedSlice && self.conversion.is_none()
     }
 
-    /// Whether the move is a slice or a view whose result is the source, byte for byte. Always false for other
+    /// Returns whether the move is a slice or a view whose result is the source, byte for byte. Always false for other
     /// operations.
     pub(crate) fn is_identity(&self) -> bool {
         self.contiguous() == Some(0) && self.result_bytes() == self.source_bytes()

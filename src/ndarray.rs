@@ -19,7 +19,7 @@ use std::{borrow::Cow, cmp::Reverse};
 
 /// Converts ndarray's `s![]`, with ndarray's meaning of a negative step: the range is taken first and then reversed.
 ///
-/// The bounds of a range are clamped to the dimension, whereas ndarray panics if they lie outside. Dimensions without
+/// The bounds of a range are clamped to the dimension, whereas ndarray panics if they are outside. Dimensions without
 /// an item stay whole.
 ///
 /// ```

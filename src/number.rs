@@ -121,7 +121,7 @@ pub(crate) fn bf16_of_f32(single: f32) -> u16 {
 mod tests {
     use super::*;
 
-    /// Checks that a conversion to 16 bits gives what the crate `half` gives: the same bits or, for a NaN, a NaN of the
+    /// Checks that a conversion to 16 bits agrees with the crate `half`: the same bits or, for a NaN, a NaN of the
     /// same sign.
     fn compare(single: u32) {
         let number = f32::from_bits(single);

@@ -89,7 +89,7 @@ impl<T: Clone> Pending<T> {
         }
     }
 
-    /// A value that `work` makes on a thread of its own. In a browser, which has no such thread, this call runs `work`
+    /// A value that `work` makes on its own thread. In a browser, which has no such thread, this call runs `work`
     /// before it returns.
     #[cfg(feature = "gpu")]
     pub(crate) fn running(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Self

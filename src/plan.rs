@@ -89,7 +89,7 @@ pub(crate) struct Steps {
     /// Memory between steps.
     temps: Vec<Temp>,
     steps: Vec<(Move, Operands)>,
-    /// What the CPU does instead of all steps.
+    /// The loop that the CPU runs instead of all steps.
     shortcut: Option<Arc<Outer>>,
 }
 
@@ -103,7 +103,7 @@ pub struct ArraySpec {
     pub shape: Vec<usize>,
     /// Its element type. For indices the type on a GPU: see [`Plan::for_indices`].
     pub dtype: DType,
-    /// What the plan reads of the memory. `None` if that is all, in row-major order.
+    /// The part of the memory that the plan reads. `None` if it reads everything, in row-major order.
     layout: Option<Box<View>>,
     kind: Kind,
 }
@@ -153,7 +153,7 @@ pub(crate) enum Operand {
 pub(crate) struct Operands {
     /// Never an output, since a dispatch must not read what it writes.
     pub(crate) from: Operand,
-    /// The index tuples or the mask. Of a search: where the number of true elements goes, if the caller wants it.
+    /// The index tuples or the mask. For a search, the output for the number of true elements, if the caller wants it.
     pub(crate) by: Option<Operand>,
     /// An output or a temp.
     pub(crate) to: Operand,
@@ -216,7 +216,7 @@ impl IntoView for &View {
 }
 
 impl ArraySpec {
-    /// An array of elements, of which the plan reads this view.
+    /// An array of elements. The plan reads this view of it.
     pub(crate) fn new(name: &'static str, view: &View, dtype: DType) -> Self {
         Self {
             layout: layout(view),
@@ -238,7 +238,7 @@ impl ArraySpec {
         Self::whole(name, shape, DType::U8, Kind::Mask)
     }
 
-    /// Index tuples, of which the plan reads this view.
+    /// Index tuples. The plan reads this view of them.
     pub(crate) fn indices(name: &'static str, view: &View, dtype: DType) -> Self {
         Self {
             kind: Kind::Indices,
@@ -251,7 +251,7 @@ impl ArraySpec {
         Self::whole("dest", shape, dtype, Kind::Elements)
     }
 
-    /// Whether the plan reads a tensor of this layout in place.
+    /// Returns whether the plan reads a tensor of this layout in place.
     pub(crate) fn reads(&self, layout: &View) -> bool {
         match &self.layout {
             Some(view) => **view == *layout,
@@ -290,7 +290,7 @@ impl Move {
         }
     }
 
-    /// How the true elements of a mask are found, if that is what the move does.
+    /// The search for the true elements of a mask, if the move is one.
     pub(crate) fn find(&self) -> Option<Find> {
         match self.effect {
             Effect::Find(find) => Some(find),
@@ -315,7 +315,7 @@ impl Steps {
         }
     }
 
-    /// Makes room for so many steps.
+    /// Reserves memory for this number of steps.
     pub(crate) fn reserve(&mut self, steps: usize) {
         self.steps.reserve_exact(steps);
     }
@@ -368,7 +368,7 @@ impl Steps {
         Operand::Temp(self.temps.len() - 1)
     }
 
-    /// Adds what the CPU does instead of all steps.
+    /// Adds the loop that the CPU runs instead of all steps.
     pub(crate) fn with_shortcut(mut self, shortcut: Option<Outer>) -> Self {
         self.shortcut = shortcut.map(Arc::new);
         self
@@ -542,8 +542,8 @@ impl Plan {
         self.shape().iter().product::<usize>() * self.dtype().size()
     }
 
-    /// Whether the plan changes its first output in place and keeps the elements that it does not write. Otherwise it
-    /// writes every element of its outputs.
+    /// Returns whether the plan changes its first output in place and keeps the elements that it does not write.
+    /// Otherwise it writes every element of its outputs.
     pub fn is_in_place(&self) -> bool {
         match &self.form {
             Form::One { what, .. } => what.is_in_place(),
@@ -563,7 +563,7 @@ impl Plan {
         }
     }
 
-    /// Whether the plan is a slice or a view that moves bytes as they are.
+    /// Returns whether the plan is a slice or a view that moves bytes as they are.
     #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
     pub(crate) fn is_slice(&self) -> bool {
         self.only().is_some_and(Move::is_slice)

@@ -2,7 +2,7 @@
 
 use crate::{
     Error, error, error::InvalidIndex, moves::Move, moves::Operation, ops::mask::Found,
-    options::OutOfRange, shape::coordinates, text::Shape,
+    options::OutOfRange, shape::unravel, text::Shape,
 };
 
 /// How many tuples the CPU or a device found out of range, and which was the first.
@@ -54,7 +54,7 @@ pub struct Report {
     pub copied: usize,
     /// Decides what error the report becomes.
     operation: Operation,
-    /// The number of true elements that there was room for.
+    /// The capacity: the largest number of true elements that the result can hold.
     capacity: usize,
 }
 
@@ -79,7 +79,7 @@ impl Report {
         self.capacity = found.capacity;
     }
 
-    /// Returns the report if no tuple was out of range, and if a mask had no more true elements than there was room for.
+    /// Returns the report if no tuple was out of range, and if the number of true elements was within the capacity.
     ///
     /// # Errors
     ///
@@ -94,7 +94,7 @@ impl Report {
         }
     }
 
-    /// What is wrong, if a tuple is out of range.
+    /// The message, if a tuple is out of range.
     pub(crate) fn problem(&self) -> String {
         let Self {
             tuples,
@@ -131,7 +131,7 @@ impl Report {
 }
 
 impl Move {
-    /// Makes the report from what the CPU or a device found. Under [`OutOfRange::Error`] an out-of-range tuple is an
+    /// Makes the report from the counts of the CPU or a device. Under [`OutOfRange::Error`] an out-of-range tuple is an
     /// error. `tuple` returns the integers of a tuple, given its number.
     pub(crate) fn report(
         &self,
@@ -150,7 +150,7 @@ impl Move {
         };
         let first = missing.first.map(|number| InvalidIndex {
             tuple: number,
-            position: coordinates(number, tuples.shape),
+            position: unravel(number, tuples.shape),
             index: tuple(number).into_iter().take(length).collect(),
         });
         let count = match self.walk {

@@ -78,7 +78,7 @@ pub(crate) fn strides(shape: &[usize]) -> Vec<usize> {
 }
 
 /// The coordinates of the element with the row-major number `index` in an array of `shape`.
-pub(crate) fn coordinates(mut index: usize, shape: &[usize]) -> Vec<usize> {
+pub(crate) fn unravel(mut index: usize, shape: &[usize]) -> Vec<usize> {
     let mut coordinates = vec![0; shape.len()];
     for (coordinate, &dim) in coordinates.iter_mut().zip(shape).rev() {
         *coordinate = index % dim.max(1);

@@ -1,13 +1,14 @@
 //! [`Tensor`]: values on a backend's device.
 
+// rustdoc lists methods in this order: constructors, then views.
 #[cfg(feature = "gpu")]
 mod buffer;
-#[cfg(feature = "gpu")]
-mod texture;
+mod view;
 
 mod run;
 mod shape;
-mod view;
+#[cfg(feature = "gpu")]
+mod texture;
 
 use crate::{
     Array, Backend, DType, Element, Error, Plan, SliceSpec, View, cpu::Dest, error,
@@ -31,7 +32,7 @@ use crate::{backend::Device, element::zeroed, gpu::DeviceBytes};
 /// A tensor is a [view](Tensor::layout) of its memory. Cloning, slicing, transposing and broadcasting copy nothing: the
 /// tensors share the memory. Only methods that work in place change a tensor, such as [`Tensor::slice_update`] and
 /// [`Tensor::slice_into`]. Other tensors that share its memory stay unchanged: it is copied first.
-/// [`Tensor::contiguous`] gives a slice memory of its own.
+/// [`Tensor::contiguous`] gives a slice its own memory.
 ///
 /// ```
 /// use wgslice::{options::GatherOptions, slice, Backend};
@@ -49,7 +50,7 @@ use crate::{backend::Device, element::zeroed, gpu::DeviceBytes};
 pub struct Tensor {
     pub(crate) backend: Backend,
     dtype: DType,
-    /// Which elements of the storage the tensor has, in which order.
+    /// The elements of the storage that the tensor has, and their order.
     layout: View,
     pub(crate) storage: Storage,
 }

@@ -1,4 +1,4 @@
-//! The walk: which byte of the source goes to which byte of the destination. Every plan has one, and every device reads
+//! The walk: pairs of bytes, one of the source and one of the destination. Every plan has one, and every device reads
 //! it.
 //!
 //! Nested dimensions number the units that are moved, in row-major order; a digit is the position of a unit along one
@@ -30,9 +30,9 @@
 //! The operations make a walk of elements, and [`Walk::reduce`] gives it few dimensions and large units: a typical
 //! slice of rank 4 or 5 keeps one or two dimensions. No method changes which byte goes where, and only `turn` changes
 //! the order. The destination of a slice, a gradient and most updates is a slice of a row-major array. So all positions of
-//! its inner dimensions lie within one step of the next outer dimension: a turned walk writes in ascending order
+//! its inner dimensions are within one step of the next outer dimension: a turned walk writes in ascending order
 //! ([`Walk::ascends`]), and its two halves write to disjoint parts of the destination. A view of any strides may be a
-//! destination, too, whose rows lie between each other's.
+//! destination, too, whose rows are between each other's.
 
 use crate::{View, text::joined};
 #[cfg(any(feature = "gpu", test))]
@@ -91,7 +91,7 @@ impl Dim {
         }
     }
 
-    /// Whether one stride walks `self` and then `inner` on each side.
+    /// Returns whether one stride walks `self` and then `inner` on each side.
     fn joins(&self, inner: &Self) -> bool {
         let size = inner.size.cast_signed();
         self.from == inner.from * size
@@ -214,7 +214,7 @@ pub(crate) struct Window {
     pub(crate) count: usize,
 }
 
-/// Which unit of the source goes to which unit of the destination.
+/// Pairs of units, one of the source and one of the destination.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Walk {
     /// The size of a unit in bytes: a power of two up to 16, or 12.
@@ -272,7 +272,7 @@ impl Walk {
         let dims = view.shape.iter().zip(&view.strides);
         let dims = dims.map(|(&size, &from)| Dim::shared(size, from)).collect();
         let mut walk = Self::strided(element, view.offset.cast_signed(), 0, dims);
-        // What lies together in the source does so in the result, which is filled in order.
+        // Neighbours in the source are neighbours in the result, which is filled in order.
         walk.merge();
         walk.in_order();
         walk.widen(MAX_UNIT);
@@ -369,7 +369,7 @@ impl Walk {
         walk
     }
 
-    /// The walk in two, of which the first fills a row-major array, and the second puts the array's units where this walk
+    /// The walk in two. The first fills a row-major array, and the second puts the array's units where this walk
     /// puts them.
     pub(crate) fn staged(&self) -> [Self; 2] {
         let mut filling = self.clone();
@@ -426,7 +426,7 @@ impl Walk {
         last.sum::<usize>() + 1
     }
 
-    /// Whether a coordinate extends along dimension `d`.
+    /// Returns whether a coordinate extends along dimension `d`.
     pub(crate) fn is_cropped(&self, d: usize) -> bool {
         self.along(d).is_some()
     }
@@ -438,7 +438,7 @@ impl Walk {
         self.coordinates.iter().position(is_along)
     }
 
-    /// Whether units fill a part of the destination in row-major order, without gaps.
+    /// Returns whether units fill a part of the destination in row-major order, without gaps.
     pub(crate) fn is_dense(&self) -> bool {
         let mut filled = 1;
         let mut inner = self.dims.iter().rev();
@@ -450,7 +450,7 @@ impl Walk {
             })
     }
 
-    /// Whether the walk writes in ascending order: each dimension steps over all that the inner ones write.
+    /// Returns whether the walk writes in ascending order: each dimension steps over all that the inner ones write.
     pub(crate) fn ascends(&self) -> bool {
         let mut reach = 0;
         let mut inner = self.dims.iter().rev().filter(|dim| dim.size > 1);
@@ -572,7 +572,7 @@ impl Walk {
         self.join(1 << all.trailing_zeros());
     }
 
-    /// Whether the contiguous units can be joined by `factor`.
+    /// Returns whether the contiguous units can be joined by `factor`.
     #[cfg(feature = "gpu")]
     pub(crate) fn can_join(&self, factor: usize) -> bool {
         let mut can = self.contiguous().is_multiple_of(factor);
@@ -702,7 +702,7 @@ impl Walk {
     }
 
     /// The walk that also writes zeros to those of the `units` units of the destination that `self` leaves alone: each
-    /// dimension walks all of the destination, and a unit has a source if its position lies where `self` walks. `None`
+    /// dimension walks all of the destination, and a unit has a source if its position is where `self` walks. `None`
     /// if `self` has tuples, or leaves gaps between single units, where clearing the destination first moves less.
     #[cfg(any(feature = "gpu", test))]
     pub(crate) fn filled(&self, units: usize) -> Option<Self> {
@@ -783,15 +783,15 @@ impl fmt::Display for Walk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{SliceSpec, shape::coordinates};
+    use crate::{SliceSpec, shape::unravel};
 
-    /// Where each byte of the destination comes from, in the order of the walk. `None` if its position lies outside of
-    /// a coordinate. Bytes of a scatter that lie outside are left out.
+    /// Where each byte of the destination comes from, in the order of the walk. `None` if its position is outside
+    /// a coordinate. Bytes of a scatter that are outside are left out.
     fn bytes(walk: &Walk, tuples: &[isize]) -> Vec<(Option<isize>, isize)> {
         let sizes: Vec<_> = walk.dims.iter().map(|dim| dim.size).collect();
         let mut all = Vec::new();
         for number in 0..walk.units() {
-            let digits = coordinates(number, &sizes);
+            let digits = unravel(number, &sizes);
             let (mut from, mut to, mut tuple) = (walk.from, walk.to, walk.tuple);
             for (dim, &digit) in walk.dims.iter().zip(&digits) {
                 from += dim.from * digit.cast_signed();
@@ -835,7 +835,7 @@ mod tests {
     }
 
     /// Every method leaves each byte where the walk of elements has it. The parts of a walk have its bytes together.
-    /// Those of a window have no byte twice that lies inside.
+    /// Those of a window have no byte twice that is inside.
     #[track_caller]
     fn check(elements: &Walk, tuples: &[isize]) {
         let expected = sorted(bytes(elements, tuples));
@@ -946,7 +946,7 @@ mod tests {
         }
     }
 
-    /// Boxes of two dimensions, one with a step and flips, which also reach outside.
+    /// Boxes of two dimensions, one with a step and flips, which also extend beyond.
     #[test]
     fn crops_keep_their_bytes() {
         for inner in [1usize, 4] {

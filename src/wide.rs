@@ -158,44 +158,34 @@ macro_rules! halves {
 
 halves! { F16 f16_of_f32 BF16 bf16_of_f32 }
 
-impl Number for f32 {
-    #[inline(always)]
-    fn of_signed<const CAST: bool>(x: i64) -> Self {
-        x as Self
-    }
+/// Rust's `as` rounds as the rule says. Only NaN is made here: quiet, with its sign, without its payload.
+macro_rules! floats {
+    ($($float:ty: $nan:expr;)*) => {$(
+        impl Number for $float {
+            #[inline(always)]
+            fn of_signed<const CAST: bool>(x: i64) -> Self {
+                x as Self
+            }
 
-    #[inline(always)]
-    fn of_unsigned<const CAST: bool>(x: u64) -> Self {
-        x as Self
-    }
+            #[inline(always)]
+            fn of_unsigned<const CAST: bool>(x: u64) -> Self {
+                x as Self
+            }
 
-    #[inline(always)]
-    fn of_float<const CAST: bool>(x: f64) -> Self {
-        match x.is_nan() {
-            true => Self::from_bits((x.to_bits() >> 32) as u32 & 0x8000_0000 | 0x7fc0_0000),
-            false => x as Self,
+            #[inline(always)]
+            fn of_float<const CAST: bool>(x: f64) -> Self {
+                match x.is_nan() {
+                    true => Self::from_bits($nan(x.to_bits())),
+                    false => x as Self,
+                }
+            }
         }
-    }
+    )*};
 }
 
-impl Number for f64 {
-    #[inline(always)]
-    fn of_signed<const CAST: bool>(x: i64) -> Self {
-        x as Self
-    }
-
-    #[inline(always)]
-    fn of_unsigned<const CAST: bool>(x: u64) -> Self {
-        x as Self
-    }
-
-    #[inline(always)]
-    fn of_float<const CAST: bool>(x: f64) -> Self {
-        match x.is_nan() {
-            true => Self::from_bits(x.to_bits() & 1 << 63 | 0x7ff8 << 48),
-            false => x,
-        }
-    }
+floats! {
+    f32: |bits: u64| (bits >> 32) as u32 & 0x8000_0000 | 0x7fc0_0000;
+    f64: |bits: u64| bits & 1 << 63 | 0x7ff8 << 48;
 }
 
 /// The nearest integer, in a tie the even one: what `f64::round_ties_even` is where there is a standard library. The sum
@@ -241,7 +231,7 @@ fn widened(single: f32) -> f64 {
     }
 }
 
-/// How elements of this type are read: all but complex numbers.
+/// How elements of this type are read: all except complex numbers.
 pub(crate) fn reader(from: DType) -> Reader {
     macro_rules! by {
         ($kind:ident $bytes:literal $number:expr) => {
@@ -268,7 +258,7 @@ pub(crate) fn reader(from: DType) -> Reader {
     }
 }
 
-/// How numbers are written as elements of this type: all but complex numbers.
+/// How numbers are written as elements of this type: all except complex numbers.
 pub(crate) fn writer<W: Wide>(to: DType, rule: Rule) -> Write<W> {
     macro_rules! by {
         ($($dtype:ident $type:ty)*) => {

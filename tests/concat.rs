@@ -38,7 +38,7 @@ fn arrays_that_do_not_match_are_errors() {
     let error = Plan::concat(&views(&[&[2, 3], &[2, 4]]), 0, DType::F32).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "array 1 has shape [2,4], but the first has [2,3]: both must be equal but for dimension 0, the axis"
+        "array 1 has shape [2,4], but the first has [2,3]: both must be equal except in dimension 0, the axis"
     );
 }
 

@@ -147,42 +147,189 @@ fn a_broken_paragraph_is_found() {
     assert!(broken("```\ntext\n- code\n```\n\n- item\n  more\n- item").is_empty());
 }
 
-/// The number before each occurrence of `text` in a document.
-fn numbers_before(document: &str, text: &str) -> Vec<u64> {
-    let document = document.split_whitespace().collect::<Vec<_>>().join(" ");
-    let before = |(at, _): (usize, &str)| {
-        let word = document[..at].trim_end().rsplit(' ').next()?;
-        word.parse().ok()
-    };
-    document.match_indices(text).filter_map(before).collect()
+/// A command that is one line, so that people can copy it: `bash tests/run readme` runs it.
+const FIRST_COMMAND: &str =
+    "cargo run --release -- slice tests/data/astronaut.png '32:288:2, 400:100:-2' -o flipped.png";
+
+/// The lines of code blocks that are longer than 88 columns, numbered from 1.
+fn wide_code(text: &str) -> Vec<(usize, &str)> {
+    let mut fenced = false;
+    let mut wide = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        if line.trim_start().starts_with("```") {
+            fenced = !fenced;
+        } else if fenced && line.chars().count() > 88 {
+            wide.push((number, line));
+        }
+    }
+    wide
 }
 
-/// The counts of small faults that `tests/python/mutants.py` put into the shaders, and of those that were noticed.
+/// A page on GitHub shows 88 columns of code without scrolling.
 #[test]
-fn counts_of_faults_are_the_same_everywhere() {
-    let testing = numbers_before(&read("docs/TESTING.md"), "of 190");
-    assert!(!testing.is_empty());
+fn code_of_the_readme_fits_a_page() {
     let readme = read("README.md");
-    assert_eq!(numbers_before(&readme, "of 190"), testing[..1]);
+    assert_eq!(readme.matches("```").count() % 2, 0);
+    assert!(readme.contains(&format!("\n{FIRST_COMMAND}\n")));
+    assert!(read("tests/scripts/checks.sh").contains(FIRST_COMMAND.split(" -o ").next().unwrap()));
+    let mut wide = wide_code(&readme);
+    wide.retain(|&(_, line)| line != FIRST_COMMAND);
+    assert!(
+        wide.is_empty(),
+        "README has code beyond 88 columns: {wide:?}"
+    );
 }
 
-/// README counts the workloads on which another program makes a new array faster, as the table of docs/PERFORMANCE.md
-/// shows them.
 #[test]
-fn slower_workloads_are_counted() {
+fn wide_code_is_found() {
+    let (fits, wide) = ("x".repeat(88), "x".repeat(89));
+    let text = format!("{wide}\n```\n{fits}\n{wide}\n```\n{wide}\n  ```sh\n{wide}\n  ```");
+    let found: Vec<usize> = wide_code(&text).into_iter().map(|(line, _)| line).collect();
+    assert_eq!(found, [4, 8]);
+}
+
+/// `tests/python/mutants.py` writes the count of faults into one document. No other document repeats it.
+#[test]
+fn the_count_of_faults_is_in_one_document() {
+    let testing = read("docs/TESTING.md");
+    let (_, rest) = testing.split_once("<!-- mutants -->\n").unwrap();
+    let (counts, _) = rest.split_once("<!-- end of mutants -->\n").unwrap();
+    let words: Vec<&str> = counts.split(' ').collect();
+    let [noticed, made] = [words[0], words[2]].map(|word| word.parse::<usize>().unwrap());
+    assert_eq!([words[1], words[3]], ["of", "faults"]);
+    assert!(noticed <= made, "{counts}");
+    let mut documents = Vec::new();
+    files(root(), &[".md"], &mut documents);
+    let text = documents
+        .iter()
+        .map(|path| fs::read_to_string(path).unwrap());
+    let mentions = text.map(|text| text.matches(&format!("of {made} ")).count());
+    assert_eq!(mentions.sum::<usize>(), 1);
+}
+
+/// tests/vectors/README.md is the only document that counts the golden vectors.
+#[test]
+fn counts_of_golden_vectors_are_those_of_the_files() {
+    let readme = read("tests/vectors/README.md");
+    let rows = readme.lines().filter_map(|line| {
+        let (file, rest) = line.strip_prefix("| `")?.split_once(".jsonl` | ")?;
+        let count = rest.split(' ').next()?.replace(',', "").parse().ok()?;
+        Some((format!("{file}.jsonl"), count))
+    });
+    let counted: Vec<(String, usize)> = rows.collect();
+    let mut present = Vec::new();
+    files(&root().join("tests/vectors"), &[".jsonl"], &mut present);
+    assert_eq!(counted.len(), present.len(), "{counted:?}");
+    for (file, count) in counted {
+        let cases = read(&format!("tests/vectors/{file}"));
+        assert_eq!(cases.lines().count(), count, "{file}");
+    }
+}
+
+/// The ratios of a row in the tables of docs/PERFORMANCE.md. Above 1 wgslice is faster.
+fn ratios(row: &str) -> Vec<f64> {
     let performance = read("docs/PERFORMANCE.md");
     let row = performance
         .lines()
-        .find_map(|line| line.strip_prefix("| EPYC (model 17), new output |"))
+        .find_map(|line| line.strip_prefix(&format!("| {row} |")))
         .unwrap();
-    let ratios: Vec<f64> = row
-        .split('|')
+    row.split('|')
         .filter_map(|cell| cell.trim().trim_matches('*').parse().ok())
-        .collect();
-    assert_eq!(ratios.len(), 16);
-    let slower = ratios.iter().filter(|&&ratio| ratio < 1.0).count() as u64;
-    assert_eq!(
-        numbers_before(&read("README.md"), "of the 16 workloads"),
-        [slower]
+        .collect()
+}
+
+/// README says how wgslice compares with the fastest other program, as the table of docs/PERFORMANCE.md shows it.
+#[test]
+fn speed_in_the_readme_is_that_of_the_table() {
+    let readme = read("README.md");
+    let new = ratios("EPYC-17, new output");
+    let slower = new.iter().filter(|&&ratio| ratio < 1.0).count();
+    let most = new
+        .iter()
+        .fold(1.0, |most: f64, ratio| most.max(1.0 / ratio));
+    let words = readme.split_whitespace().collect::<Vec<_>>().join(" ");
+    let claim = format!(
+        "on {slower} of the {} workloads, by up to {most:.1} times",
+        new.len()
     );
+    assert!(words.contains(&claim), "README lacks: {claim}");
+    let tensors = ratios("EPYC-17, new tensor");
+    assert!(tensors.iter().all(|&ratio| ratio > 1.0), "{tensors:?}");
+    let claim = format!("the fastest on all {} workloads", tensors.len());
+    assert!(words.contains(&claim), "README lacks: {claim}");
+}
+
+/// Words that people search for, and the methods that they find on docs.rs.
+const SEARCHED: [(&str, &[&str]); 18] = [
+    ("strided_slice", &["slice"]),
+    ("flip", &["slice"]),
+    ("reverse", &["slice"]),
+    ("take", &["gather"]),
+    ("index_select", &["gather"]),
+    ("embedding", &["gather"]),
+    ("take_along_axis", &["gather_elements"]),
+    ("random_crop", &["crop"]),
+    ("dynamic_slice", &["crop"]),
+    ("dynamic_update_slice", &["paste"]),
+    ("kv_cache", &["paste"]),
+    ("append", &["paste"]),
+    ("TensorScatter", &["paste"]),
+    ("argwhere", &["nonzero"]),
+    ("where", &["nonzero", "select"]),
+    ("concatenate", &["concat"]),
+    ("scatter_add", &["tensor_scatter_nd", "scatter_elements"]),
+    ("index_put", &["index_update", "tensor_scatter_nd"]),
+];
+
+/// The name of the method that a line of source declares, and the attribute before it if this is an alias.
+fn declaration<'s>(before: &'s str, line: &'s str) -> Option<(&'s str, Option<&'s str>)> {
+    let line = line.trim_start();
+    let rest = line.strip_prefix("pub fn ").or(line.strip_prefix("fn "))?;
+    let name = rest.split(['(', '<']).next()?;
+    let before = before.trim_start();
+    Some((name, before.starts_with("#[doc(alias").then_some(before)))
+}
+
+#[test]
+fn searches_find_the_methods() {
+    let mut sources = Vec::new();
+    files(&root().join("src"), &[".rs"], &mut sources);
+    let sources = sources.iter().map(|path| fs::read_to_string(path).unwrap());
+    let source = sources.collect::<String>();
+    let lines: Vec<&str> = source.lines().collect();
+    let declared = lines.windows(2);
+    let methods: Vec<_> = declared
+        .filter_map(|two| declaration(two[0], two[1]))
+        .collect();
+    for (word, names) in SEARCHED {
+        for name in names {
+            let quoted = format!("\"{word}\"");
+            let found = methods.iter().filter(|(method, alias)| {
+                method == name && alias.is_some_and(|alias| alias.contains(&quoted))
+            });
+            // On `Backend`, `Tensor` and `Plan`; a slice also on `View`.
+            assert!(
+                found.count() >= 3,
+                "{word} does not find {name} on three types"
+            );
+        }
+    }
+}
+
+/// The front page of the documentation leads to each task of the table in docs/DEVELOPING.md by one link.
+#[test]
+fn the_front_page_answers_tasks() {
+    let (front, developing) = (read("src/front.md"), read("docs/DEVELOPING.md"));
+    let (_, table) = developing.split_once("## Documentation by task\n").unwrap();
+    let rows = table.lines().filter(|line| line.starts_with("| "));
+    let rows: Vec<Vec<&str>> = rows.map(|row| row.split(" | ").collect()).collect();
+    assert!(rows.len() > 5, "{rows:?}");
+    for row in &rows[1..] {
+        let (task, link) = (row[0].trim_start_matches("| "), format!("[{}]", row[1]));
+        let mut answers = front
+            .lines()
+            .filter(|line| line.starts_with('|') && line.contains(task));
+        assert!(answers.any(|row| row.contains(&link)), "{task}: {link}");
+    }
+    assert!(front.contains("\n# Record into your own encoder\n"));
 }

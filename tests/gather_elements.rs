@@ -74,7 +74,7 @@ fn shapes_that_do_not_match_are_errors() {
         Plan::gather_elements(&view, &[3, 5], GatherOptions::default(), DType::F32).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "indices of shape [3,5] must have as many dimensions as params [3,4], and no longer ones \
-         but dimension 0, the axis"
+        "indices of shape [3,5] must have as many dimensions as params [3,4], and can be longer only \
+         along dimension 0, the axis"
     );
 }

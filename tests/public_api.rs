@@ -85,6 +85,7 @@ impl Crate {
             if let Item::Macro(item) = item
                 && let Some(name) = &item.ident
                 && has(&item.attrs, "macro_export")
+                && !has(&item.attrs, "doc(hidden)")
             {
                 self.list.push(format!("macro wgslice::{name}!"));
             }

@@ -25,7 +25,7 @@ use wgslice::options::{self, OutOfRange};
 
 pub(crate) const AFTER_HELP: &str = "\
 Examples:
-  wgslice info model.safetensors                       what a file holds
+  wgslice info model.safetensors                       the arrays in a file
   wgslice slice photo.png '0, :5'                      the values of a slice
   wgslice slice photo.png '32:288:2, ::-1' -o out.png  crop, halve and flip
   wgslice slice *.png '::2, ::2' --to half             many files
@@ -36,11 +36,11 @@ Examples:
 Exit codes:
   0  done
   1  compare found a difference; verify or bench a wrong result
-  2  bad usage or bad input, or an output that cannot be written
-  3  no such device, or one that failed or is too small
-  141  nobody reads the result on standard output any more
+  2  bad usage, bad input, or an output that cannot be written
+  3  the device does not exist, failed, or is too small
+  141  the reader of standard output closed the pipe
   129, 130, 131, 143  ended by SIGHUP, SIGINT (Ctrl-C), SIGQUIT or SIGTERM; the output is
-     whole, or as it was before";
+     complete, or unchanged";
 
 /// Slices and gathers n-dimensional arrays in files, on the GPU or the CPU, with TensorFlow's
 /// exact semantics.
@@ -140,10 +140,10 @@ pub(crate) struct Global {
     /// Print JSON
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// Also say which device does the work and why, and the time of each stage
+    /// Also print the device, the reason for choosing it, and the time of each stage
     #[arg(short, long, global = true, conflicts_with_all = ["json", "quiet"])]
     pub(crate) verbose: bool,
-    /// Print only errors and what was asked for
+    /// Print only errors and the requested output
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
 }
@@ -174,10 +174,11 @@ pub(crate) enum Api {
 #[command(next_help_heading = "Output")]
 pub(crate) struct To {
     #[arg(short, long, value_name = "OUT", help = format!("The file to write: {WRITTEN_FORMATS}, or - for standard \
-        output. .npz#NAME and .safetensors#NAME add to the file that is there. Of a symbolic link, its target is replaced \
+        output. .npz#NAME and .safetensors#NAME add to an existing file. The target of a symbolic link is replaced \
         [default: the values are printed, as by NumPy]"))]
     pub(crate) output: Option<PathBuf>,
-    /// Write to this folder, under the name of the input. There may be many inputs: IN... SPEC --to DIR.
+    /// Write to this folder, under the name of the input. Accepts many inputs: IN... SPEC --to DIR,
+    /// and names with a star: model.safetensors#layer.*.
     /// If the format of an input cannot hold the result, it becomes .npy or .safetensors
     #[arg(long, value_name = "DIR", conflicts_with = "output")]
     pub(crate) to: Option<PathBuf>,
@@ -190,7 +191,7 @@ pub(crate) struct To {
     /// Print all values of a large array
     #[arg(long, conflicts_with_all = ["output", "to"])]
     pub(crate) all: bool,
-    /// Describe the work without doing it; with -v in terms of the library
+    /// Describe the work without doing it; with -v also the plan of the library
     #[arg(long)]
     pub(crate) explain: bool,
 }
@@ -227,10 +228,21 @@ impl To {
             return Ok(());
         };
         let Some(name) = input.path().file_name().filter(|_| !input.is_stdin()) else {
-            let problem = "--to names the result after the input, which is no file: use -o\n";
+            let problem = "--to names the result after its input file, but standard input has no name: use -o\n";
             return Err(clap::Error::raw(ErrorKind::ValueValidation, problem));
         };
         let mut path = folder.join(name);
+        if let Some(tensor) = input.tensor() {
+            // A file for each array: `layer/0.bias` of model.npz becomes model-layer-0.bias.npz.
+            let mut name = path.file_stem().unwrap_or_default().to_owned();
+            name.push("-");
+            name.push(tensor.replace(std::path::is_separator, "-"));
+            if let Some(extension) = path.extension() {
+                name.push(".");
+                name.push(extension);
+            }
+            path.set_file_name(name);
+        }
         let extension = path.extension().unwrap_or_default().to_string_lossy();
         let present = Format::named(&extension.to_lowercase());
         let format = self.format().or(present.map(Format::for_results));
@@ -259,12 +271,12 @@ pub(crate) struct Along {
 /// The meaning of indices.
 #[derive(Debug, ArgGroup)]
 pub(crate) struct IndexPolicy {
-    /// What to do with an index tuple out of range: zero (its slice becomes zeros, or is not scattered,
-    /// and a warning says so), error (the command fails and writes nothing) or clamp (the indices move
-    /// to the nearest end of their dimensions)
+    /// The policy for an index tuple out of range: zero (its slice becomes zeros, or is not scattered,
+    /// with a warning), error (the command fails and writes nothing) or clamp (the indices move to the
+    /// nearest end of their dimensions)
     #[arg(long, value_enum, default_value_t = Policy::Zero, value_name = "POLICY", hide_possible_values = true)]
     pub(crate) out_of_range: Policy,
-    /// What a negative index means: out-of-range, as in TensorFlow, or wrap (it counts from the end, as in
+    /// The meaning of a negative index: out-of-range, as in TensorFlow, or wrap (it counts from the end, as in
     /// NumPy and ONNX)
     #[arg(long, value_enum, default_value_t = NegativeIndex::OutOfRange, value_name = "MEANING", hide_possible_values = true)]
     negative: NegativeIndex,
@@ -281,7 +293,7 @@ impl IndexPolicy {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Policy {
-    /// Its slice becomes zeros, or is not scattered, and a warning says so
+    /// Its slice becomes zeros, or is not scattered, with a warning
     Zero,
     /// The command fails and writes nothing
     Error,

@@ -18,8 +18,9 @@ use wgslice::{DType, SliceSpec, spec::SliceItem};
 
 /// Compare two arrays: their shapes, types and elements
 ///
-/// Without a tolerance elements are equal if their bits are: NaN equals itself, 0 and -0 differ, and
-/// other types are a difference. The order of elements and bytes in a file is none.
+/// Without a tolerance, elements are equal if their bits are equal: NaN equals itself, 0 and -0
+/// differ, and so do arrays of different types. The order of elements and bytes in a file does not
+/// matter.
 #[derive(Debug, clap::Args)]
 #[command(aliases = ["diff", "cmp"])]
 #[command(after_help = "\
@@ -28,7 +29,7 @@ Examples:
   wgslice compare model.safetensors#wte tuned.safetensors#wte --tolerance 1e-3
   wgslice compare photo.png result.png --slice '100:200, ::-1'
 
-Exit codes: 0 equal, 1 different, 2 an error, as for a missing file")]
+Exit codes: 0 equal, 1 different, 2 an error, such as a missing file")]
 pub(crate) struct Compare {
     /// The first array
     a: Source,
@@ -37,14 +38,14 @@ pub(crate) struct Compare {
     /// Compare this slice of both
     #[arg(long, value_name = "SPEC", allow_hyphen_values = true)]
     slice: Option<String>,
-    /// Numbers are equal if they differ by at most N: by value, and also of different types
+    /// Numbers are equal if they differ by at most N, even if their types differ
     #[arg(long, value_name = "N", value_parser = tolerance)]
     tolerance: Option<f64>,
 }
 
 fn tolerance(text: &str) -> Result<f64, String> {
     let parsed = text.parse().ok().filter(|&number: &f64| number >= 0.0);
-    parsed.ok_or_else(|| format!("{text:?} is not a number from 0 on"))
+    parsed.ok_or_else(|| format!("{text:?} is not a number of at least 0"))
 }
 
 pub(crate) fn run(global: &Global, args: &Compare) -> Result<ExitCode, Failure> {
@@ -112,7 +113,7 @@ fn compare(
     let count: usize = a.shape().iter().product();
     // Pieces of as many elements of both.
     let pieces = a.pieces((most / wide.max(other)).max(1) * wide);
-    progress::of_bytes(count * wide, |progress| {
+    progress::with_byte_bar(count * wide, |progress| {
         let mut begin = 0;
         for piece in &pieces {
             let read = |sliced: &Sliced<'_>, source: &Source| {
@@ -149,7 +150,7 @@ struct Pair {
     bytes: [Vec<u8>; 2],
 }
 
-/// What was found of elements that are not equal by their bits.
+/// The findings about elements that are not equal by their bits.
 #[derive(Debug, Default)]
 struct Found {
     /// How many are not equal.

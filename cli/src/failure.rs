@@ -19,7 +19,7 @@ pub(crate) enum Failure {
     /// The library returned an error.
     #[error("{context}: {problem}")]
     Refused {
-        /// What the error is about, in words that the user knows: an input or an adapter.
+        /// The subject of the error, in words that the user knows: an input or an adapter.
         context: String,
         /// The error, in words of the command.
         problem: String,
@@ -71,15 +71,11 @@ impl Stopped {
     }
 }
 
-/// What the library names in its errors, and what a user of the command knows instead.
-const WORDS: [(&str, &str); 43] = [
+/// Words of the library's errors, and the words for them that a user of the command knows.
+const WORDS: [(&str, &str); 42] = [
     ("entry", "item"),
     ("of shape []", "without dimensions"),
     ("the mask has shape", "the mask has shape"),
-    (
-        ", which must be that of the dimensions of",
-        ", but must have the dimensions of",
-    ),
     ("1 axes", "1 axis"),
     ("has shape", "is"),
     ("multiples has", "N,... has"),
@@ -127,7 +123,7 @@ const WORDS: [(&str, &str); 43] = [
     ("f64", "float64"),
 ];
 
-/// What the library calls the arguments of an operation, and what the user gave for them, such as the name of a file.
+/// The library's names of the arguments of an operation, and the user's words for them, such as the name of a file.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Words(Vec<(String, String)>);
 

@@ -8,7 +8,7 @@ use crate::{
 use clap::{Args as _, Command};
 use std::ffi::OsString;
 
-/// The subcommands by what they are for. Some builds do not have all of them.
+/// The subcommands by purpose. Some builds do not have all of them.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Look at files", &["info", "compare"]),
     (
@@ -59,8 +59,8 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ),
 ];
 
-/// What subcommands are called elsewhere, and the way to do that here.
-const SYNONYMS: [(&str, &str); 22] = [
+/// Other names for subcommands, and the way to do the same here.
+const SYNONYMS: [(&str, &str); 24] = [
     ("argwhere", "nonzero"),
     ("astype", "convert"),
     ("cast", "convert"),
@@ -80,7 +80,9 @@ const SYNONYMS: [(&str, &str); 22] = [
     ("reverse", "slice IN '::-1'"),
     ("rotate", "transpose"),
     ("show", "info"),
+    ("sliding-window-view", "windows"),
     ("take", "gather"),
+    ("unfold", "windows"),
     ("update", "slice-update"),
     ("view", "info"),
 ];
@@ -106,7 +108,7 @@ pub(crate) fn of(topic: Option<&str>) -> Result<String, Failure> {
         Some(name) => of_subcommand(name).ok_or_else(|| {
             let meant = meant(name).map_or_else(String::new, |meant| format!("; {meant}"));
             Failure::usage(format_args!(
-                "there is no subcommand {name:?}, and no topic: `wgslice help` lists them{meant}"
+                "{name:?} is neither a subcommand nor a topic: `wgslice help` lists them{meant}"
             ))
         }),
     }
@@ -224,14 +226,14 @@ fn of_files() -> String {
 Files:
   {READ_FORMATS} are read, {WRITTEN_FORMATS} written.
   x.npz#name, x.safetensors#name
-                     an array of a file. The name can be left out if there is only one. As an
-                     output it is added to the file, or replaces the one of this name
+                     an array of a file. You can leave out the name of an only array. As an
+                     output the array is added to the file, or replaces the array of this name
   x.npy#field        a field of structured elements, and x.npz#name#field
   x.png, x.jpg       height × width × channels; JPEG differs from other decoders by up to 4, CMYK
                      becomes RGB. A grey picture is read as height × width × 1
-  -                  standard input or output, in the format in which the input begins, or --format
+  -                  standard input or output; the first bytes of the input show the format
 
-Arrays on the command line, in the place of a file:
+Arrays on the command line, in place of a file:
   7                  one number          0,5,7           several
   '[[0, 1], [2, 3]]' nested lists        true,false,nan  and inf
   'array([], shape=(0, 3), dtype=int32)'                 as NumPy prints an array

@@ -33,7 +33,7 @@ pub(crate) fn run(global: &Global, sources: &[Source]) -> Result<ExitCode, Failu
 
 /// A line of the table.
 enum Line {
-    /// A file of several arrays, and what it holds.
+    /// A file of several arrays, and its content.
     Head(String, String),
     Row([String; 5]),
     /// A remark on the row before.

@@ -23,7 +23,7 @@ type Worker<'a> = dyn Fn(&Tensors, &Plan) -> Result<Made, Error> + 'a;
 /// The result of an operation, and its report.
 pub(crate) type Made = (Tensor, Pending<Report>);
 
-/// The inputs of a command, and what it does with them.
+/// The inputs of a command, and its work on them.
 pub(crate) struct Job<'a> {
     /// The paths of the arrays of values, in the operation's order. All must have one element type, which the result
     /// has too.
@@ -33,7 +33,7 @@ pub(crate) struct Job<'a> {
     mask: Option<(Array, Beside)>,
     /// Whether the plan's first dimension, of size 1, is none of the result.
     only: bool,
-    /// What the warning says of out-of-range tuples. Empty if there are no indices.
+    /// The text of the warning about out-of-range tuples. Empty if there are no indices.
     bad: &'static str,
     /// Whether elements are combined, rather than moved.
     combines: bool,
@@ -107,7 +107,7 @@ impl<'a> Job<'a> {
         self
     }
 
-    /// What the library calls an argument, and what the user knows instead. It comes before the words of all jobs.
+    /// The library's name of an argument, and the user's word for it. It comes before the words of all jobs.
     pub(crate) fn calling(mut self, library: &str, command: impl Into<String>) -> Self {
         self.words.put_first(library, command);
         self
@@ -382,7 +382,7 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// Says what a conversion to `result` makes of the numbers, if they all become the same.
+    /// Warns about a conversion to `result` that makes all numbers equal.
     fn warn_of_loss(&self, result: DType) -> Result<(), Failure> {
         let read = self.read()?;
         let arrays = self.values.iter().zip(&read.values);
@@ -490,7 +490,7 @@ pub(crate) fn words(values: &[&Source]) -> Words {
     words
 }
 
-/// What a message calls an array: the name of its file, without folders. `None` for values on the command line.
+/// The name of an array in messages: the name of its file, without folders. `None` for values on the command line.
 pub(crate) fn name(source: &Source) -> Option<String> {
     if source.is_stdin() {
         return Some("standard input".into());

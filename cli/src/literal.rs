@@ -1,4 +1,4 @@
-//! What is written on the command line: small arrays, as in `0,5,7`, `-1.5`, `[[0, 1], [2, 3]]` or what NumPy prints,
+//! Values on the command line: small arrays, as in `0,5,7`, `-1.5`, `[[0, 1], [2, 3]]` or what NumPy prints,
 //! `array([], shape=(0, 3), dtype=int32)`, and slices.
 
 use crate::{
@@ -105,7 +105,7 @@ impl Literal {
                 let sizes = sizes.map(|size| size.parse().ok());
                 shape = sizes.collect::<Option<Vec<usize>>>()?;
                 rest = after;
-                // NumPy prints a shape only of what has no elements.
+                // NumPy prints the shape only if there are no elements.
                 if !(numbers.is_empty() && shape.contains(&0)) {
                     return None;
                 }
@@ -130,7 +130,7 @@ impl Literal {
         })
     }
 
-    /// Whether the text says the type.
+    /// Returns whether the text says the type.
     pub(crate) fn has_type(&self) -> bool {
         self.dtype.is_some()
     }
@@ -157,12 +157,12 @@ impl Literal {
             bytes.extend(number.bytes(dtype).ok_or_else(|| {
                 let (text, dtype) = (&self.text, dtype.name());
                 Failure::usage(format_args!(
-                    "{text} is no array of {dtype}: a value does not fit"
+                    "{text} is not an array of {dtype}: a value does not fit"
                 ))
             })?);
         }
         Array::new(dtype, self.shape.clone(), bytes)
-            .ok_or_else(|| Failure::usage(format_args!("{} is no array", self.text)))
+            .ok_or_else(|| Failure::usage(format_args!("{} is not an array", self.text)))
     }
 }
 

@@ -74,7 +74,7 @@ enum Command {
     Operation(Operation),
     /// Show the arrays in files; without files, the adapters of the machine
     ///
-    /// Without files it also says which adapter would be used, and why.
+    /// Without files it also prints the adapter that would be used, and the reason.
     #[command(after_help = "\
 Examples:
   wgslice info photo.png volume.npy
@@ -90,7 +90,7 @@ Examples:
     #[cfg(feature = "verify")]
     Verify(verify::Verify),
     Bench(bench::Bench),
-    /// Print a script by which a shell completes the command line
+    /// Print a script that completes the command line in a shell
     #[command(after_help = "\
 Examples:
   wgslice completions bash > ~/.local/share/bash-completion/completions/wgslice
@@ -116,7 +116,7 @@ Examples:
   wgslice help files
   wgslice help options")]
     Help {
-        /// A subcommand, or files (formats, and arrays on the command line), or options (those of all)
+        /// A subcommand, files (formats, and arrays on the command line) or options (of all subcommands)
         #[arg(value_name = "SUBCOMMAND")]
         topic: Option<String>,
     },
@@ -205,7 +205,7 @@ fn hint(word: &str, line: &[OsString], takes_slices: bool) -> Option<String> {
     }
 }
 
-/// Whether a subcommand has an argument for a slice or an index expression.
+/// Returns whether a subcommand has an argument for a slice or an index expression.
 fn takes_slices(subcommand: &str) -> bool {
     let definition = Args::definition();
     let command = definition.find_subcommand(subcommand);
@@ -228,7 +228,7 @@ fn helped(error: &clap::Error, line: &[OsString]) -> ExitCode {
     }
 }
 
-/// Prints the help that was asked for, or what is wrong with the arguments.
+/// Prints the requested help, or the fault of the arguments.
 fn refused(mut error: clap::Error) -> ExitCode {
     let line: Vec<OsString> = env::args_os().collect();
     if matches!(

@@ -28,8 +28,8 @@ pub(crate) use conversion::{As, Wanted};
 pub(crate) enum Operation {
     /// Index by positions and masks: NumPy's x[...], Zarr's oindex
     ///
-    /// EXPRESSION is what stands in the brackets. Lists of positions, or of True and False, walk
-    /// together as NumPy's arrays do; with --outer all their combinations are selected.
+    /// EXPRESSION is the text in the brackets. Lists of positions, or of True and False, are used in
+    /// pairs, as in NumPy; --outer selects all their combinations.
     #[command(after_help = "\
 Examples:
   wgslice index table.npy '[0, 2, 5], [1, 1, 0]'
@@ -47,9 +47,9 @@ Examples:
     },
     /// Write values by positions and masks: NumPy's x[...] = value, add.at
     ///
-    /// EXPRESSION is what stands in the brackets, as in index. The values are broadcast to what it
-    /// selects. Elements that are selected more than once take the last value or, with --combine,
-    /// all of them.
+    /// EXPRESSION is the text in the brackets, as for index. The values are broadcast to the
+    /// selection. An element that is selected several times takes the last value or, with --combine,
+    /// all values.
     #[command(after_help = "\
 Examples:
   wgslice index-update table.npy '[0, 2, 5], 1:' 0 -o cleared.npy
@@ -68,13 +68,13 @@ Examples:
         /// Select all combinations of the lists, as numpy.ix_ does
         #[arg(long)]
         outer: bool,
-        /// How a value is combined with its element [default: update]
+        /// The way to combine a value with its element [default: update]
         #[arg(long, value_enum, value_name = "HOW")]
         combine: Option<Combination>,
     },
     /// Gather slices at tuples of indices: TensorFlow's gather_nd
     ///
-    /// The last dimension of INDICES holds the tuples; they must be integers.
+    /// The last dimension of INDICES holds the index tuples, which must be integers.
     #[command(after_help = "\
 Examples:
   wgslice gather-nd model.safetensors#wte.weight ids.npy -o rows.npy
@@ -88,7 +88,7 @@ Examples:
     },
     /// Gather slices along an axis: TensorFlow's gather, NumPy's take
     ///
-    /// INDICES may have any shape, which replaces the axis in the result.
+    /// INDICES can have any shape. In the result, its dimensions replace the axis.
     #[command(after_help = "\
 Examples:
   wgslice gather photo.png columns.npy -o picked.npy --axis 1
@@ -106,8 +106,8 @@ Examples:
     },
     /// Gather single elements: ONNX's GatherElements, torch.gather
     ///
-    /// IN and INDICES have the same rank. The result has the shape of INDICES, which may be longer than
-    /// IN along the axis alone.
+    /// IN and INDICES have the same rank. The result has the shape of INDICES, which can be longer than
+    /// IN only along the axis.
     #[command(after_help = "\
 Examples:
   wgslice gather-elements scores.npy best.npy -o top.npy --axis 1
@@ -118,9 +118,9 @@ Examples:
         #[command(flatten)]
         along: Along,
     },
-    /// Crop a box out of each item: jax.lax.dynamic_slice for a batch
+    /// Crop a box from each item: jax.lax.dynamic_slice for a batch
     ///
-    /// Boxes may have strides and be flipped.
+    /// Boxes can have strides and flips.
     /// The first dimension of IN numbers the items. BEGINS has a row for each box and a column for each
     /// number of --size.
     #[command(override_usage = "\
@@ -144,7 +144,7 @@ Examples:
             allow_hyphen_values = true
         )]
         begins: Option<Source>,
-        /// Where the only box begins: IN is one item, such as a picture, and so is the result
+        /// The start of the only box: IN is one item, such as a picture, and so is the result
         #[arg(
             long,
             value_name = "N,M,...",
@@ -157,8 +157,8 @@ Examples:
         size: Sizes,
         #[command(flatten)]
         described: Described,
-        /// What to do with a box that reaches outside: its elements there become zeros, with a warning;
-        /// the command fails; or the box is shifted until it lies inside
+        /// The policy for a box that extends beyond its item: zero (its elements outside become zeros,
+        /// with a warning), error (the command fails) or clamp (the box is shifted inside)
         #[arg(long, value_enum, default_value_t = Policy::Zero, value_name = "POLICY", hide_possible_values = true)]
         out_of_range: Policy,
         #[command(flatten)]
@@ -169,7 +169,7 @@ Examples:
     /// This is the inverse of crop.
     /// The first dimension of IN numbers the items, and the first of PATCHES the boxes. BEGINS has a row
     /// for each box and a column for each dimension along which boxes have their own sizes.
-    /// Boxes are written one after the other.
+    /// Boxes are written in order.
     #[command(override_usage = "\
 wgslice paste [OPTIONS] <IN> <PATCHES> <BEGINS>
        wgslice paste [OPTIONS] --at <N,M,...> <IN> <PATCHES>")]
@@ -192,7 +192,7 @@ Examples:
             allow_hyphen_values = true
         )]
         begins: Option<Source>,
-        /// Where the only box begins: IN is one item, such as a picture, and PATCHES the box
+        /// The start of the only box: IN is one item, such as a picture, and PATCHES is the box
         #[arg(
             long,
             value_name = "N,M,...",
@@ -202,11 +202,11 @@ Examples:
         at: Option<Source>,
         #[command(flatten)]
         described: Described,
-        /// Go on at the beginning of a dimension where a box reaches its end, as in a ring buffer
+        /// Wrap boxes from the end of a dimension to its start, as in a ring buffer
         #[arg(long)]
         circular: bool,
-        /// What to do with a box that reaches outside: its elements there are not written, with a
-        /// warning; the command fails; or the box is shifted until it lies inside
+        /// The policy for a box that extends beyond its item: zero (its elements outside are not
+        /// written, with a warning), error (the command fails) or clamp (the box is shifted inside)
         #[arg(long, value_enum, default_value_t = Policy::Zero, value_name = "POLICY", hide_possible_values = true)]
         out_of_range: Policy,
     },
@@ -222,7 +222,7 @@ Examples:
     },
     /// Select slices where a mask is true: NumPy's x[mask]
     ///
-    /// MASK is of bool or uint8. Its dimensions are those of IN from the axis on.
+    /// MASK is of bool or uint8. It has the dimensions of IN from the axis on.
     #[command(after_help = "\
 Examples:
   wgslice boolean-mask boxes.npy keep.npy -o kept.npy
@@ -238,7 +238,7 @@ Examples:
     },
     /// Select positions along an axis by a mask: NumPy's compress
     ///
-    /// MASK is of bool or uint8, has one dimension, and may be shorter than the axis.
+    /// MASK is of bool or uint8, has one dimension, and can be shorter than the axis.
     #[command(after_help = "\
 Examples:
   wgslice compress x.npy columns.npy -o some.npy --axis -1
@@ -271,8 +271,8 @@ Examples:
     },
     /// Write values where a mask is true: NumPy's x[mask] = values
     ///
-    /// MASK is of bool or uint8. Its dimensions are the first ones of IN. VALUES has a row for each of
-    /// its true elements.
+    /// MASK is of bool or uint8. It has the first dimensions of IN. VALUES has a row for each true
+    /// element.
     #[command(after_help = "\
 Examples:
   wgslice masked-scatter x.npy mask.npy values.npy -o y.npy
@@ -288,8 +288,8 @@ Examples:
     },
     /// Scatter slices to tuples of indices: TensorFlow's scatter_nd
     ///
-    /// Into zeros of a shape, which adds updates of the same position, or into a copy of an array,
-    /// which keeps the last one.
+    /// With --shape, scatters into zeros and adds the updates of one position. With --into, scatters
+    /// into a copy of an array and keeps the last update.
     #[command(after_help = "\
 Examples:
   wgslice scatter-nd rows.npy gradients.npy -o sum.npy --shape 50257,768 --combine add
@@ -345,7 +345,7 @@ Examples:
         #[arg(allow_hyphen_values = true)]
         value: Source,
     },
-    /// The gradient of a slice: zeros, with DY where the slice was
+    /// The gradient of a slice: zeros, with DY at the positions of the slice
     #[command(after_help = "\
 Examples:
   wgslice grad dy.npy '1:, ::-2' --shape 480,640 -o dx.npy")]
@@ -367,13 +367,15 @@ Examples:
     Transpose {
         #[command(flatten)]
         x: X,
-        /// For each axis of the result that of IN; negative ones count from the end [default: reversed]
+        /// The axis of IN for each axis of the result; negative ones count from the end
+        /// [default: reversed]
         #[arg(value_name = "AXIS,...", allow_hyphen_values = true)]
         axes: Option<Integers>,
     },
     /// Join arrays along an axis: NumPy's concatenate
     ///
-    /// All arrays have one type, unless --as converts them, and one size in each dimension but the axis.
+    /// All arrays have one type, unless --as converts them, and equal sizes in all dimensions except the
+    /// axis.
     #[command(after_help = "\
 Examples:
   wgslice concat left.png right.png -o both.png --axis 1
@@ -394,13 +396,13 @@ Examples:
     Pad {
         #[command(flatten)]
         x: X,
-        /// For each dimension the positions to add at both ends, or BEFORE:AFTER
+        /// The number of positions to add at both ends of each dimension, or BEFORE:AFTER
         #[arg(value_name = "N,N:M,...", allow_hyphen_values = true)]
         paddings: Paddings,
-        /// What the positions hold
+        /// The values of the new positions
         #[arg(long, value_enum, default_value_t = Mode::Zeros)]
         mode: Mode,
-        /// Another value than zero: a number, or an array without dimensions
+        /// A value other than zero: a number, or an array without dimensions
         #[arg(
             long,
             value_name = "V",
@@ -416,12 +418,32 @@ Examples:
     Roll {
         #[command(flatten)]
         x: X,
-        /// The positions to move by, for each axis
+        /// The number of positions to move by, for each axis
         #[arg(value_name = "N,...", allow_hyphen_values = true)]
         shifts: Integers,
         /// The axes; negative ones count from the end
         #[arg(value_name = "AXIS,...", allow_hyphen_values = true)]
         axes: Integers,
+    },
+    /// Slide a window along an axis: NumPy's sliding_window_view
+    ///
+    /// The axis numbers the windows, and a new last axis the positions in a window, as in PyTorch's unfold.
+    /// Positions after the last whole window are left out.
+    #[command(after_help = "\
+Examples:
+  wgslice windows signal.npy 400 --step 160 -o frames.npy
+  wgslice windows prices.npy 7 --axis -1 -o weeks.npy")]
+    Windows {
+        #[command(flatten)]
+        x: X,
+        /// The positions in a window
+        #[arg(value_name = "N", value_parser = number::<usize>, allow_hyphen_values = true)]
+        size: usize,
+        /// The positions from a window to the next
+        #[arg(long, value_name = "N", default_value_t = 1, value_parser = number::<usize>, allow_hyphen_values = true)]
+        step: usize,
+        #[command(flatten)]
+        along: Along,
     },
     /// Repeat an array as a whole: NumPy's tile
     #[command(after_help = "\
@@ -430,7 +452,7 @@ Examples:
     Tile {
         #[command(flatten)]
         x: X,
-        /// The copies along each dimension
+        /// The number of copies along each dimension
         #[arg(value_name = "N,...", allow_hyphen_values = true)]
         multiples: Sizes,
     },
@@ -442,7 +464,7 @@ Examples:
     Repeat {
         #[command(flatten)]
         x: X,
-        /// How often
+        /// The number of repeats
         #[arg(value_name = "N", value_parser = number::<usize>, allow_hyphen_values = true)]
         times: usize,
         #[command(flatten)]
@@ -522,7 +544,7 @@ pub(crate) struct Arrays {
 /// The dimensions of a batch.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Batch {
-    /// Number of leading dimensions that IN and INDICES share; of gather also -N: all but the
+    /// Number of leading dimensions that IN and INDICES share; of gather also -N: all except the
     /// last N of INDICES
     #[arg(long, value_name = "N", default_value_t = 0, allow_hyphen_values = true,
         value_parser = number::<isize>, help_heading = None::<&'static str>)]
@@ -643,7 +665,7 @@ impl Operation {
                 let job = arrays.job(*axis, batch.batch_dims, plan);
                 of_one_axis(match axis {
                     Some(_) => job,
-                    None => job.calling("axis is", "the axis, which is that of --batch-dims, is"),
+                    None => job.calling("axis is", "the axis, which defaults to --batch-dims, is"),
                 })
             }
             Self::GatherElements { arrays, along } => {
@@ -833,6 +855,15 @@ impl Operation {
                 let job = x.job(move |x, dtype| Plan::roll(x, shifts, &axes, dtype));
                 job.calling("axis is", "an axis is")
             }
+            Self::Windows {
+                x,
+                size,
+                step,
+                along,
+            } => x.job(|x, dtype| {
+                let windows = View::new(x)?.windows(along.axis, *size, *step)?;
+                Plan::contiguous(windows, dtype)
+            }),
             Self::Tile { x, multiples } => x.job(|x, dtype| Plan::tile(x, &multiples.0, dtype)),
             Self::Repeat { x, times, along } => {
                 x.job(|x, dtype| Plan::repeat(x, *times, along.axis, dtype))
@@ -895,7 +926,7 @@ impl Gathered {
 }
 
 impl Scattered {
-    /// Whether updates are combined, rather than moved. `default` without `--combine`.
+    /// Returns whether updates are combined, rather than moved. `default` without `--combine`.
     fn combines(&self, default: bool) -> bool {
         self.combine
             .map_or(default, |how| how != Combination::Update)
@@ -919,7 +950,7 @@ fn upload(array: &Array, beside: &Tensor) -> Result<Tensor, Error> {
 }
 
 impl Arrays {
-    /// The arrays are converted one by one, before they are put together.
+    /// The arrays are converted one by one, before they are joined.
     fn job(
         &self,
         plan: fn(&[View], isize, DType) -> Result<Plan, Error>,

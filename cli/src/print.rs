@@ -13,7 +13,7 @@ use std::{
     },
 };
 
-/// Whether nothing is said but errors and what was asked for.
+/// Whether only errors and the requested output are printed.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
 /// Whether reasons and stages are said.

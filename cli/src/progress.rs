@@ -77,7 +77,7 @@ pub(crate) fn counted<R>(total: usize, work: impl FnOnce(&Counter) -> R) -> R {
 }
 
 /// Runs work that counts bytes, under a bar.
-pub(crate) fn of_bytes<R>(total: usize, work: impl FnOnce(&Counter) -> R) -> R {
+pub(crate) fn with_byte_bar<R>(total: usize, work: impl FnOnce(&Counter) -> R) -> R {
     let template = "{wide_bar} {binary_bytes}/{binary_total_bytes} {binary_bytes_per_sec} {eta}";
     bar(total, template, work)
 }

@@ -52,8 +52,8 @@ fn numbers(dtype: DType, bytes: &[u8], mut each: impl FnMut(f64) -> bool) -> Opt
     Some(())
 }
 
-/// Whether the numbers of a result may have lost their differences: none is beyond 1, or most are the limits of their
-/// type.
+/// Returns whether the numbers of a result may have lost their differences: none is beyond 1, or most are the limits of
+/// their type.
 pub(crate) fn may_be_lost(dtype: DType, bytes: &[u8]) -> bool {
     let Some([min, max]) = limits(dtype) else {
         return false;
@@ -68,14 +68,14 @@ pub(crate) fn may_be_lost(dtype: DType, bytes: &[u8]) -> bool {
     read.is_some() && count > 0 && (small == count || limit * 2 > count)
 }
 
-/// What is lost of this array in a result of this type, and the way out. `None` if nothing is.
+/// The loss of this array in a result of this type, and the way out. `None` if there is no loss.
 pub(crate) fn loss(array: &Array, result: DType) -> Option<String> {
     let dtype = array.dtype();
     let [least, most] = limits(result)?;
     let (mut count, mut beyond, mut fractions) = (0usize, 0usize, false);
     let (mut min, mut max) = (f64::INFINITY, f64::NEG_INFINITY);
     numbers(dtype, array.bytes(), |x| {
-        // What is not a number has no place in a range.
+        // A NaN has no place in a range.
         if !x.is_nan() {
             count += 1;
             beyond += usize::from(x < least || x > most);

@@ -211,7 +211,7 @@ impl Run {
     }
 }
 
-/// What a command would do: the answer to `--explain`.
+/// The work that a command would do: the answer to `--explain`.
 #[derive(Debug, Serialize)]
 pub(crate) struct Explained {
     inputs: Vec<Described>,
@@ -306,7 +306,7 @@ impl Explained {
 /// The most columns of the line for people, so that it fits a terminal.
 const COLUMNS: usize = 79;
 
-/// What was written, in one line.
+/// The written array, in one line.
 impl fmt::Display for Run {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {

@@ -1,4 +1,4 @@
-//! `wgslice completions` and `wgslice man`: what a shell and `man` know about the command.
+//! `wgslice completions` and `wgslice man`: descriptions of the command for a shell and for `man`.
 
 use crate::{args::Args, failure::Failure, print};
 use clap_complete::Shell;

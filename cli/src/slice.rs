@@ -22,9 +22,9 @@ use wgslice::{
 
 /// Slice an array: Python's syntax, or TensorFlow's vectors and masks
 ///
-/// The file may be larger than memory: it is processed in pieces, and only the parts that the slice
+/// The file can be larger than memory: it is processed in pieces, and only the parts that the slice
 /// needs are read. PNG files, read or written, and JPEG files are held in memory. A slice of an .npy
-/// file in Fortran order is in Fortran order, too, if it is written as .npy or .npz.
+/// file in Fortran order is also in Fortran order if it is written as .npy or .npz.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -48,7 +48,7 @@ pub(crate) struct Slice {
     )]
     pub(crate) spec: Option<String>,
     /// Memory for the array's pieces, on the host and on the device together, as in 500M or 2G;
-    /// files that are held in memory whole take theirs besides
+    /// files that are held in memory as a whole come on top
     /// [default: a quarter of the device's longest buffer, at most 1 GiB]
     #[arg(long, value_name = "SIZE", value_parser = memory, conflicts_with_all = ["as", "transpose"])]
     pub(crate) memory: Option<usize>,
@@ -63,7 +63,7 @@ pub(crate) struct Slice {
 
 /// Convert the numbers of a slice, or a file to another format
 ///
-/// The result is x[SPEC] * SCALE + BIAS. Without --as, the numbers and their type stay. The CPU does the
+/// The result is x[SPEC] * SCALE + BIAS. Without --as, numbers keep their type. The CPU does the
 /// conversions that GPUs cannot do with the same bits.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -237,7 +237,7 @@ pub(crate) fn in_pieces(
     let origin = array.origin();
     let mut output = Target::in_order(order, to, global.json, origin, element, &result)?;
     let (mut reading, mut writing) = (Timer::default(), Timer::default());
-    let streamed = progress::of_bytes(stream.result_bytes(), |progress| {
+    let streamed = progress::with_byte_bar(stream.result_bytes(), |progress| {
         let fetch = |range: Range<usize>| {
             let window = reading.measure(|| array.window(range));
             window.map_err(|error| {
@@ -296,7 +296,7 @@ fn in_rows(
     let pieces = sliced.pieces(memory.unwrap_or(MEMORY) / PARTS);
     let bytes = shape.iter().product::<usize>() * array.element().size();
     let (mut reading, mut writing) = (Timer::default(), Timer::default());
-    progress::of_bytes(bytes, |progress| {
+    progress::with_byte_bar(bytes, |progress| {
         for piece in &pieces {
             let elements =
                 reading

@@ -14,8 +14,8 @@ use wgslice::{SliceSpec, View, spec::SliceItem};
 
 /// Split an array into parts along an axis: NumPy's split
 ///
-/// The parts go to files that are numbered from 0: -o part.npy writes part-0.npy, part-1.npy and so on.
-/// Each is written piece by piece, as a slice is.
+/// The parts go to files that are numbered from 0: -o part.npy writes part-0.npy, part-1.npy, ….
+/// Each is written in pieces, like a slice.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -77,7 +77,7 @@ impl Target {
         Self::in_order(Order::RowMajor, to, json, origin, element, shape)
     }
 
-    /// Whether the output can have elements in Fortran order.
+    /// Returns whether the output can have elements in Fortran order.
     pub(crate) fn holds_fortran_order(to: &To, origin: &Origin) -> bool {
         let format = Self::format(to, origin).or_else(|| Format::of_path(to.output.as_deref()?));
         to.output.is_some() && format.is_some_and(Format::holds_fortran_order)
@@ -131,7 +131,7 @@ impl Target {
         Ok(Self { place, element })
     }
 
-    /// Appends what the library moved: elements in row-major order and native byte order, or their handles.
+    /// Appends a result of the library: elements in row-major order and native byte order, or their handles.
     pub(crate) fn write(&mut self, moved: &[u8]) -> Result<(), Failure> {
         let size = self.element.size();
         match self.element.has_handles() {

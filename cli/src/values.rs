@@ -252,9 +252,11 @@ impl Float {
 
     /// `exact` is a number of a short type, and `rounded` rounds to that type.
     fn short(exact: f64, rounded: impl Fn(f64) -> f64) -> Self {
-        const MOST: usize = 9;
+        const MOST_DIGITS: usize = 9;
         let digits = |digits| format!("{exact:.digits$e}").parse().unwrap_or(exact);
-        let short = (0..MOST).map(digits).find(|&short| rounded(short) == exact);
+        let short = (0..MOST_DIGITS)
+            .map(digits)
+            .find(|&short| rounded(short) == exact);
         let short = short.unwrap_or(exact);
         Self { exact, short }
     }
@@ -389,7 +391,7 @@ fn floats(numbers: &[Float], dtype: DType, plus: bool) -> Vec<String> {
         if !scientific {
             return format!("{}.{fraction:<fractions$}", sign(&int));
         }
-        // The digits that the longest number needs are exact, also where fewer would do.
+        // The digits that the longest number needs are exact, even where fewer would do.
         let exact = match fraction.len() < fractions {
             true => format!("{:.fractions$e}", number.exact),
             false => format!("{int}.{fraction}e{exponent}"),

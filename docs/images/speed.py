@@ -16,7 +16,7 @@ WIDTH, LEFT, BAR, GAP, TOP, MOST = 760, 160, 11, 14, 66, 80
 
 
 def ratios():
-    """Of each peer and workload, the peer's time over that of wgslice."""
+    """For each peer and workload, the peer's time ÷ wgslice's time."""
     lines = (FOLDER.parent / "PERFORMANCE.md").read_text().splitlines()
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
     header = next(row for row in rows if row[:2] == ["", "W1"])
@@ -37,7 +37,7 @@ def draw():
         "<style>text { fill: #24292f } line { stroke: #d0d7de }"
         " @media (prefers-color-scheme: dark) { text { fill: #e6edf3 } line { stroke: #444c56 } }</style>",
     ]
-    parts.append(f'<text x="{LEFT}" y="14" font-weight="bold">Time on the CPU over that of wgslice: longer bars are slower</text>')
+    parts.append(f'<text x="{LEFT}" y="14" font-weight="bold">Time on the CPU ÷ the time of wgslice: longer bars are slower</text>')
     for number, (peer, colour) in enumerate(PEERS.items()):
         at = LEFT + number * 110
         parts.append(f'<rect x="{at}" y="26" width="11" height="11" fill="{colour}"/><text x="{at + 16}" y="36">{peer}</text>')

@@ -1,5 +1,5 @@
 //! Runs plans on host values: chooses the device by the backend's costs, and falls back to the CPU if the device fails.
-//! `Backend::stream` has code of its own for the CPU and the GPU, because it runs a slice piece by piece, and
+//! `Backend::stream` has its own code for the CPU and the GPU, because it runs a slice piece by piece, and
 //! `Backend::slice` for the CPU, because it needs no plan there.
 
 use super::Backend;
@@ -17,7 +17,7 @@ use crate::{Gpu, Pending, Tensor, backend::Device};
 #[derive(Clone, Copy)]
 struct Arguments<'v, 'a> {
     inputs: &'v [Values<'a>],
-    /// The array of which an in-place plan changes a copy.
+    /// The array that an in-place plan copies and changes.
     changed: Option<Values<'a>>,
 }
 

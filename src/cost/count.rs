@@ -20,8 +20,8 @@ const LINE: usize = 64;
 const CACHED: usize = 32 << 20;
 
 impl Plan {
-    /// The bytes that are uploaded if a device runs the plan on host values: what a slice selects, otherwise all inputs,
-    /// and what is changed in place. Indices count as 64-bit integers.
+    /// The bytes that are uploaded if a device runs the plan on host values: the selection of a slice, otherwise all inputs,
+    /// and the arrays that are changed in place. Indices count as 64-bit integers.
     pub(super) fn sent(&self) -> f64 {
         if let Some(what) = self.only() {
             return what.sent();
@@ -59,7 +59,7 @@ impl Move {
             _ => LINE,
         };
         let rows = match self.effect() {
-            // Each position that is found counts, as if there were as many as there is room for.
+            // Each position counts, as if the number of true elements were the capacity.
             Effect::Find(find) => find.capacity,
             _ => self.rows(),
         };
@@ -76,7 +76,7 @@ impl Move {
         self.starts() / line as f64
     }
 
-    /// Whether index tuples decide where rows lie in an array of more than [`CACHED`] bytes.
+    /// Returns whether index tuples decide where rows are in an array of more than [`CACHED`] bytes.
     pub(super) fn is_far(&self) -> bool {
         let array = match (self.effect(), self.tuples()) {
             (Effect::Scatter(_), _) => self.result_bytes(),
@@ -86,7 +86,7 @@ impl Move {
         array > CACHED
     }
 
-    /// The number of bytes that are uploaded if a device runs the plan on host values: what a slice selects, and all
+    /// The number of bytes that are uploaded if a device runs the plan on host values: the selection of a slice, and all
     /// arguments of other operations. A plan does not know the type of its indices, so each index counts as a 64-bit
     /// integer, the largest type.
     pub(super) fn sent(&self) -> f64 {

@@ -24,10 +24,10 @@ use std::{
 const AHEAD: usize = 8;
 const AHEAD_BYTES: usize = 512;
 /// Slices of fewer bytes are not read ahead.
-const SHORT: usize = 32;
+const FETCHED_FROM: usize = 32;
 
-/// One thread's share of a scatter: a part of the destination, `dest`, and all rows, of which the thread combines only
-/// those whose slice lies in `dest`.
+/// One thread's share of a scatter: a part of the destination, `dest`, and all rows; the thread combines only
+/// those whose slice is in `dest`.
 pub(super) struct Share<'a> {
     /// The size in bytes of a slice, which is also the size of a row.
     pub(super) slice: usize,
@@ -40,11 +40,11 @@ pub(super) struct Share<'a> {
 }
 
 impl Share<'_> {
-    /// Calls `each` for every row whose slice lies in `dest`, with the slice and the number of the row.
+    /// Calls `each` for every row whose slice is in `dest`, with the slice and the number of the row.
     #[inline(always)]
     fn each(self, mut each: impl FnMut(&mut [u8], usize)) {
         // Of short slices, the processor itself reads several at once.
-        let ahead = if self.slice < SHORT {
+        let ahead = if self.slice < FETCHED_FROM {
             usize::MAX
         } else {
             AHEAD

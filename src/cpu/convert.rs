@@ -1,7 +1,7 @@
 //! Runs plans that convert: finds which element of the source each element of the result is made of, line by line, and
 //! converts it.
 //!
-//! A block is what the one or two innermost dimensions number; the walk is looked up once for it. A line is elements at
+//! A block has all elements of the one or two innermost dimensions; the walk is looked up once for it. A line is elements at
 //! constant distances in source and result that share a table. Where neighbours take different tables in turn, as channels
 //! that come last do, the elements of each table are a line.
 
@@ -33,9 +33,9 @@ use crate::{
 const LARGEST: usize = 1 << 18;
 
 /// A block walks its longer dimension in lines if the shorter one has fewer positions than this.
-const SHORT: usize = 16;
+const SHORT_SIDE: usize = 16;
 
-/// The most tables that neighbours take in turn for each to have a line of its own, and the elements of the result that are
+/// The most tables that neighbours take in turn for each to have its own line, and the elements of the result that are
 /// made of such lines at once, while they stay in the cache.
 const TURNS: usize = 16;
 const AT_ONCE: usize = 4096;
@@ -396,7 +396,7 @@ struct Nest<'a> {
     /// The size in bytes of an element of the source, and of one of the result.
     unit: usize,
     bytes: usize,
-    /// How many dimensions lie within a block, rows and columns, and these.
+    /// How many dimensions are within a block, rows and columns, and these.
     dims: usize,
     axes: [Axis; 2],
     /// The elements of a block.
@@ -491,7 +491,7 @@ impl<'a> Nest<'a> {
     /// one.
     fn write_block(&self, from: usize, [rows, columns]: [Axis; 2], begin: usize, dest: &mut [u8]) {
         let bytes = self.bytes;
-        if columns.size < SHORT && columns.size < rows.size {
+        if columns.size < SHORT_SIDE && columns.size < rows.size {
             if [rows, columns]
                 .iter()
                 .any(|axis| axis.high - axis.low < axis.size)

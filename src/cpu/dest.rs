@@ -2,7 +2,7 @@
 //!
 //! The loops write slices of bytes, and Rust has such slices only of memory whose bytes have values. If all of a new result
 //! became zeros first, it would be written twice, and would have left the cache before the second time. So new memory
-//! becomes zeros [`BLOCK`] bytes at a time, when a thread is about to write them, and gets long pieces without zeros before.
+//! becomes zeros [`ZEROED`] bytes at a time, when a thread is about to write them, and gets long pieces without zeros before.
 
 use super::memory::{NewMemory, in_new_memory};
 use crate::{Error, element::zeroed};
@@ -17,7 +17,7 @@ const WITHOUT_VALUES: Range<usize> = (1 << 10) + 1..32 << 20;
 /// The bytes that become zeros at once: a part of the nearest cache of most processors, which have 32 KiB or more.
 /// Results of 64 KiB take 2.5 µs in blocks of 8 or 16 KiB, 3.9 in blocks of 4 KiB, and 3.4 in blocks of 32 KiB (Intel
 /// Xeon of model 207; 4.0 if all becomes zeros first, 2.0 in memory that has values).
-const BLOCK: usize = 16 << 10;
+const ZEROED: usize = 16 << 10;
 
 /// Whether even a small result gets memory without values, which becomes zeros in the smallest blocks. Tests set it.
 #[cfg(any(test, feature = "test-seams"))]
@@ -107,7 +107,7 @@ impl<'a> Dest<'a> {
         }
     }
 
-    /// Parts of `size` bytes, of which the last may have fewer.
+    /// Parts of `size` bytes. The last one can have fewer.
     pub(super) fn parts(mut self, size: usize) -> impl Iterator<Item = Self> {
         iter::from_fn(move || (self.len() > 0).then(|| self.take(size.min(self.len()))))
     }
@@ -117,7 +117,7 @@ impl<'a> Dest<'a> {
         match self {
             Self::Old(_) => usize::MAX,
             Self::New(_) if for_any_result() => 1,
-            Self::New(_) => BLOCK,
+            Self::New(_) => ZEROED,
         }
     }
 
@@ -152,7 +152,13 @@ mod tests {
     /// Threads write each byte of new memory once, whatever the grain.
     #[test]
     fn blocks_make_up_the_whole() {
-        for (bytes, grain) in [(0, 1), (1, 1), (BLOCK, 3), (5 * BLOCK + 1, 1), (70_001, 7)] {
+        for (bytes, grain) in [
+            (0, 1),
+            (1, 1),
+            (ZEROED, 3),
+            (5 * ZEROED + 1, 1),
+            (70_001, 7),
+        ] {
             for many in [1, 2, 5] {
                 let fill = |dest: Dest<'_>| {
                     threads::spread(dest, grain, many, |first, part| {
@@ -179,13 +185,13 @@ mod tests {
             });
             Ok(())
         };
-        drop(filled::<u32, ()>(Vec::new(), BLOCK, fill));
+        drop(filled::<u32, ()>(Vec::new(), ZEROED, fill));
     }
 
     #[test]
     fn an_error_leaves_no_result() {
         let error = || Error::OutOfHostMemory { bytes: 1 };
-        let failed = filled::<u64, ()>(Vec::new(), BLOCK, |_| Err(error())).unwrap_err();
+        let failed = filled::<u64, ()>(Vec::new(), ZEROED, |_| Err(error())).unwrap_err();
         assert_eq!(failed.to_string(), error().to_string());
         let failed = filled::<u64, ()>(Vec::new(), usize::MAX, |_| Ok(())).unwrap_err();
         assert!(matches!(failed, Error::OutOfHostMemory { .. }), "{failed}");

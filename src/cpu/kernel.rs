@@ -16,7 +16,7 @@ pub(super) enum Kernel {
     /// Every second of many pieces of `bytes` bytes, 4 or 8, by a loop that the compiler makes of shuffles of two vectors. A
     /// byte shuffle is of one vector, so that they take three operations where these take one.
     Every { bytes: usize },
-    /// Small pieces that lie a few bytes apart or in a few planes, which byte shuffles move.
+    /// Small pieces that are a few bytes apart or in a few planes, which byte shuffles move.
     Shuffle(Shuffle),
 }
 

@@ -1,7 +1,7 @@
-//! Where the groups of a walk lie, in the array that its index tuples point into: the one place that reads tuples.
+//! Where the groups of a walk are, in the array that its index tuples point into: the one place that reads tuples.
 //!
-//! A group is what the inner dimensions of a walk number; the outer dimensions number the groups. For many groups at a
-//! time, [`Locator::find`] writes the byte at which each begins and, if boxes are cropped, which part of it lies inside,
+//! A group has all units of the inner dimensions of a walk; the outer dimensions number the groups. For many groups at a
+//! time, [`Locator::find`] writes the byte at which each begins and, if boxes are cropped, which part of it is inside,
 //! and counts the tuples that are out of range. Another loop then moves the groups. So both keep many reads of scattered
 //! memory in flight.
 
@@ -16,16 +16,16 @@ use crate::{
     walk::{Along, Begin, Coordinate, Dim, Side, Walk},
 };
 
-/// Stands for the place of a group that lies nowhere. No group begins at this byte, because no array is this long.
+/// Stands for the place of a group that is nowhere. No group begins at this byte, because no array is this long.
 pub(super) const NOWHERE: usize = usize::MAX;
 
 /// The largest number of tuples whose places are kept while groups repeat them, in 512 KiB.
 const KEPT: usize = 1 << 16;
 
-/// About how many nanoseconds it takes to find where a box lies.
+/// About how many nanoseconds it takes to find where a box is.
 pub(super) const BOX_NS: usize = 50;
 
-/// The positions of a cropped dimension that lie inside.
+/// The positions of a cropped dimension that are inside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Clip {
     pub(super) from: usize,
@@ -34,14 +34,14 @@ pub(super) struct Clip {
     pub(super) flipped: bool,
 }
 
-/// Some groups. Circular boxes may lie in several places; every other group has one.
+/// Some groups. Circular boxes may be in several places; every other group has one.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    /// The byte at which each begins, or where its first element that lies inside is. [`NOWHERE`] if nothing is.
+    /// The byte at which each begins, or where its first element that is inside is. [`NOWHERE`] if nothing is.
     pub(super) places: Vec<usize>,
     /// If boxes are cropped: the number of each group, and which of `clips` it has.
     pub(super) boxes: Vec<(usize, usize)>,
-    /// For each different clip, one for each cropped dimension of a group.
+    /// The different clips of the groups. Each has one [`Clip`] for each cropped dimension.
     pub(super) clips: Vec<Clip>,
 }
 
@@ -53,7 +53,7 @@ impl Found {
     }
 }
 
-/// Where the box of a tuple lies.
+/// Where the box of a tuple is.
 #[derive(Default)]
 struct Boxed {
     places: Vec<usize>,
@@ -257,8 +257,8 @@ impl<'a, I: Index> Locator<'a, I> {
         }
     }
 
-    /// Computes one place for [`Self::read`]. Strides may be negative, so a sum over only some of the integers may lie
-    /// outside of the array and wrap. The whole sum lies inside.
+    /// Computes one place for [`Self::read`]. Strides may be negative, so a sum over only some of the integers may be
+    /// outside the array and wrap. The whole sum is inside.
     #[inline(always)]
     fn read_one<const WRAPS: bool, const CLAMPS: bool>(
         &self,
@@ -300,7 +300,7 @@ impl<'a, I: Index> Locator<'a, I> {
         let all_within = self.within.len() == self.cropped.len();
         for (n, (begin, tuple)) in (first..first + count).zip(begins.zip(tuples)) {
             let numbers = &self.indices[tuple * self.walk.columns..][..self.walk.columns];
-            // Most boxes lie inside, and most groups are whole boxes.
+            // Most boxes are inside, and most groups are whole boxes.
             if all_within && let Some(place) = self.inside(numbers) {
                 if !whole_is_last {
                     found.clips.extend(&whole);
@@ -336,7 +336,7 @@ impl<'a, I: Index> Locator<'a, I> {
         }
     }
 
-    /// The place of the box that these numbers name, if all of it lies inside where it begins, in the direction of its steps.
+    /// The place of the box that these numbers name, if all of it is inside where it begins, in the direction of its steps.
     /// `None` says nothing about the box.
     #[inline(always)]
     fn inside(&self, numbers: &[I]) -> Option<usize> {
@@ -362,7 +362,7 @@ impl<'a, I: Index> Locator<'a, I> {
         Some(place)
     }
 
-    /// Adds the places of the box that these numbers name: several, if it is circular. Returns whether all of it lies inside.
+    /// Adds the places of the box that these numbers name: several, if it is circular. Returns whether all of it is inside.
     fn extend(&self, numbers: &[I], boxed: &mut Boxed) -> bool {
         let (mut place, clamps) = (self.base, self.policy.clamps());
         for coordinate in self.plain {
@@ -406,7 +406,7 @@ impl<'a, I: Index> Locator<'a, I> {
         true
     }
 
-    /// Adds a place of a group, whose outer positions may lie outside of a box.
+    /// Adds a place of a group, whose outer positions may be outside a box.
     fn add(&self, mut place: usize, clips: &[Clip], n: usize, found: &mut Found) {
         let (outer, within) = clips.split_at(self.cropped.len() - self.within.len());
         for (coordinate, clip) in self.cropped.iter().zip(outer) {
@@ -432,7 +432,7 @@ impl<'a, I: Index> Locator<'a, I> {
         found.boxes.push((n, found.last_clip(all)));
     }
 
-    /// The walk of the part of a group that lies inside, from its first element there. Unit 0 is the first of the part on
+    /// The walk of the part of a group that is inside, from its first element there. Unit 0 is the first of the part on
     /// the side of the tuples, and of the whole group on the other side.
     pub(super) fn clipped(&self, clips: &[Clip]) -> Walk {
         let dims = self.walk.dims[self.numbering.len()..].to_vec();
@@ -456,7 +456,7 @@ impl<'a, I: Index> Locator<'a, I> {
         walk
     }
 
-    /// The places of all groups as sums of one for each dimension that numbers them, of which the innermost are listed. `None`
+    /// The places of all groups as sums of one offset for each dimension that numbers them; the innermost are listed. `None`
     /// unless groups share a few tuples, all in range.
     pub(super) fn as_sums(&self) -> Option<Vec<Chosen>> {
         let repeats = self.repeats && self.outer.iter().all(|dim| dim.tuple == 0);
@@ -478,7 +478,7 @@ impl<'a, I: Index> Locator<'a, I> {
         &found.clips[clip * self.within.len()..][..self.within.len()]
     }
 
-    /// The clips of groups of a box that lies inside.
+    /// The clips of groups of a box that is inside.
     pub(super) fn whole(&self) -> Vec<Clip> {
         let extends = self.within.iter().filter_map(|c| c.along);
         let whole = extends.map(|along| Clip {
@@ -489,7 +489,7 @@ impl<'a, I: Index> Locator<'a, I> {
         whole.collect()
     }
 
-    /// The lowest and the highest distance of a group's units from its place, in units, wherever it lies inside.
+    /// The lowest and the highest distance of a group's units from its place, in units, wherever it is inside.
     pub(super) fn reach(&self) -> (isize, isize) {
         let reach = |size: usize, stride: isize| (size.cast_signed() - 1) * stride;
         let cropped = self.cropped.iter().map(|c| reach(c.size, c.stride));
@@ -520,7 +520,7 @@ fn number<I: Index>(tuple: &[I], coordinate: &Coordinate) -> I {
     }
 }
 
-/// The part of a box that lies inside, along a dimension of `size` positions, if it begins at `begin`, and the position of its
+/// The part of a box that is inside, along a dimension of `size` positions, if it begins at `begin`, and the position of its
 /// first element.
 fn clip(along: Along, begin: i64, size: usize, flipped: bool, clamps: bool) -> (Clip, usize) {
     // An i128 holds the position of every element of every box.
@@ -539,7 +539,7 @@ fn clip(along: Along, begin: i64, size: usize, flipped: bool, clamps: bool) -> (
         true => (begin - (end - 1), begin + 1),
         false => (-begin, end - begin),
     };
-    // Most boxes lie inside, and need no division.
+    // Most boxes are inside, and need no division.
     let elements = |distance: i128| match distance {
         ..=0 => 0,
         _ if distance > reach => extent,

@@ -20,7 +20,7 @@ use crate::{
 
 /// The number of groups in a block. At the end of a block the processor waits for the reads in flight. A block has far
 /// more groups than there can be reads in flight, so that the wait is a small part of the time.
-const BLOCK: usize = 1024;
+const BLOCK_GROUPS: usize = 1024;
 /// While a group is copied, the processor is told to read a group that comes later: this many groups later, or fewer if they
 /// have more bytes than this in all.
 const AHEAD_GROUPS: usize = 16;
@@ -31,7 +31,7 @@ const WHOLE: usize = 4096;
 /// So few places need no memory of their own.
 const FEW: usize = 32;
 
-/// Writes the result of a gather or a crop to `dest`, with zeros for what is out of range. Returns how many tuples are out
+/// Writes the result of a gather or a crop to `dest`, with zeros for positions out of range. Returns how many tuples are out
 /// of range, and the first of them.
 pub(super) fn run<I: Index>(
     walk: &Walk,
@@ -74,7 +74,7 @@ enum Mover<'a> {
     Boxes,
 }
 
-/// What the groups of a walk have in common. They differ in where they begin.
+/// The common part of the groups of a walk. They differ in their starts.
 struct Group<'a> {
     /// The size of a group in bytes.
     bytes: usize,
@@ -127,7 +127,7 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// How many threads write a result of `bytes` bytes. Groups lie scattered in the source, so each takes about 2
+    /// How many threads write a result of `bytes` bytes. Groups are scattered in the source, so each takes about 2
     /// nanoseconds more than contiguous bytes of its size.
     fn threads(&self, bytes: usize, threads: Threads) -> usize {
         let groups = bytes / self.bytes;
@@ -152,7 +152,7 @@ impl<'a> Group<'a> {
         let (mut group, mut skip) = (first / self.bytes, first % self.bytes);
         // A group that begins in an earlier part of the result is counted there.
         let counted = first.div_ceil(self.bytes);
-        let of_block = (dest.together() / self.bytes).clamp(1, BLOCK);
+        let of_block = (dest.together() / self.bytes).clamp(1, BLOCK_GROUPS);
         let mut found = Found::default();
         let mut few = [NOWHERE; FEW];
         while dest.len() > 0 {
@@ -213,7 +213,7 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// Writes boxes to `dest`, and zeros where they have no source. Boxes that follow each other and lie inside in the same
+    /// Writes boxes to `dest`, and zeros where they have no source. Boxes that follow each other and are inside in the same
     /// part share its loops.
     fn boxes<I: Index>(
         &self,
@@ -251,8 +251,8 @@ impl<'a> Group<'a> {
     }
 }
 
-/// Copies the groups of a block, each of which is contiguous in the source, from `places` to `dest`. Groups at
-/// [`NOWHERE`], which lies beyond the source, become zeros.
+/// Copies the groups of a block, which are contiguous in the source, from `places` to `dest`. Groups at
+/// [`NOWHERE`], which is beyond the source, become zeros.
 struct Groups<'a> {
     source: &'a [u8],
     places: &'a [usize],

@@ -19,7 +19,7 @@ pub(crate) fn count(mask: &[u8]) -> usize {
 }
 
 /// Writes the positions of the true elements of a mask of shape `sizes` to `rows`, in row-major order, as numbers of
-/// `bytes` bytes, 4 or 8, for each dimension. Positions that have no room are left out, and rows behind the last are -1.
+/// `bytes` bytes, 4 or 8, for each dimension. Positions that have no room are left out, and rows after the last are -1.
 pub(crate) fn find(mask: &[u8], sizes: &[usize], rows: &mut [u8], bytes: usize) -> usize {
     match bytes {
         8 => find_as::<8>(mask, sizes, rows, |n| (n as u64).to_ne_bytes()),

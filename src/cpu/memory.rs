@@ -25,15 +25,15 @@ pub(super) fn prefetch(bytes: &[u8], at: usize) {
 
 /// Asks Linux to map this memory in pages of 2 MiB, as far as it has not been used yet. Linux maps and clears a page when
 /// it is first used, and new results of 4 MiB or more took 1.3 to 2 times as long in pages of 4 KiB. The bytes keep their
-/// values. Memory of less than [`LARGE`] bytes stays as it is, as all memory does on other systems.
+/// values. Memory of less than [`HUGE_FROM`] bytes stays as it is, as all memory does on other systems.
 pub(crate) fn map_in_large_pages<T>(memory: &mut [T]) {
-    if size_of_val(memory) >= LARGE {
+    if size_of_val(memory) >= HUGE_FROM {
         system::advise(memory);
     }
 }
 
 /// The smallest memory in bytes that is worth asking for, as in NumPy.
-const LARGE: usize = 4 << 20;
+const HUGE_FROM: usize = 4 << 20;
 
 #[cfg(all(target_os = "linux", not(miri)))]
 mod system {
@@ -58,7 +58,7 @@ mod system {
             return;
         };
         let first = memory.as_mut_ptr().cast::<u8>().wrapping_add(skip);
-        // SAFETY: the pages lie within `memory`, and this advice changes the contents of no page. If Linux refuses the
+        // SAFETY: the pages are within `memory`, and this advice changes the contents of no page. If Linux refuses the
         // advice, pages stay small.
         #[expect(unsafe_code, reason = "a call of the system")]
         unsafe {
@@ -285,7 +285,12 @@ mod tests {
     /// Advice leaves all bytes as they are, and those around them, wherever the memory begins.
     #[test]
     fn pages_keep_their_bytes() {
-        for (skip, length) in [(0, LARGE), (1, LARGE + 4097), (70_001, 3 * LARGE), (5, 9)] {
+        for (skip, length) in [
+            (0, HUGE_FROM),
+            (1, HUGE_FROM + 4097),
+            (70_001, 3 * HUGE_FROM),
+            (5, 9),
+        ] {
             let value = |at: usize| u8::try_from(at % 251).unwrap() + 1;
             let mut bytes: Vec<u8> = (0..skip + length + 9999).map(value).collect();
             map_in_large_pages(&mut bytes[skip..skip + length]);

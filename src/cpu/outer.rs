@@ -107,7 +107,7 @@ pub(super) fn copy(
     });
 }
 
-/// What the processor is told to read while a row is copied: the bytes of the source that the next row takes, in their
+/// The reads that the processor is told to make while a row is copied: the bytes of the source that the next row takes, in their
 /// order, as many for each piece. The order of a list it cannot foresee.
 #[derive(Clone, Copy)]
 struct Ahead {
@@ -116,7 +116,7 @@ struct Ahead {
 }
 
 impl Ahead {
-    /// `None` if the places of a row lie more than a cache line apart.
+    /// `None` if the places of a row are more than a cache line apart.
     fn of(list: &[usize]) -> Option<Self> {
         let distances = || list.iter().map(|distance| distance.cast_signed());
         let (first, last) = (distances().min()?, distances().max()?);

@@ -1,4 +1,4 @@
-//! Runs pastes, in the order of the boxes: writes the parts of boxes that lie inside.
+//! Runs pastes, in the order of the boxes: writes the parts of boxes that are inside.
 
 use super::{
     fixed_copy::{CopyKernel, CopyTask, with_copy_kernel},
@@ -15,10 +15,10 @@ use crate::{
 };
 use std::{cmp::Reverse, mem};
 
-/// The boxes that are found before they are written, so that what was found is still in a cache.
+/// The number of boxes that are found before they are written, so that the found places are still in a cache.
 const AT_ONCE: usize = 1024;
 
-/// Writes the boxes of a paste to `dest`. Returns how many boxes reach outside of x or name an item that does not exist,
+/// Writes the boxes of a paste to `dest`. Returns how many boxes extend beyond x or name an item that does not exist,
 /// and the first of them. If there are any and the policy makes them an error, `dest` is not changed.
 pub(super) fn run<I: Index>(
     walk: &Walk,
@@ -30,7 +30,7 @@ pub(super) fn run<I: Index>(
 ) -> Missing {
     let paste = Paste::new(walk, policy, indices);
     let many = paste.threads(threads);
-    // Nothing is written before all boxes are known to lie inside, and each thread writes those of its items.
+    // Nothing is written before all boxes are known to be inside, and each thread writes those of its items.
     let at_once = match many == 1 && policy.out_of_range != OutOfRange::Error {
         true => AT_ONCE,
         false => paste.boxes,
@@ -104,7 +104,7 @@ impl<'a, I: Index> Paste<'a, I> {
         }
     }
 
-    /// Writes those parts of boxes to `dest` that lie in it, each with so many threads. `dest` begins at byte `first` of x.
+    /// Writes those parts of boxes to `dest` that are in it, each with so many threads. `dest` begins at byte `first` of x.
     fn write(&self, found: &Found, source: &[u8], first: usize, dest: &mut [u8], threads: Threads) {
         let unit = self.walk.unit;
         let boxes = self.walk.dims.first().filter(|dim| dim.tuple > 0);

@@ -78,7 +78,7 @@ pub(super) struct StoreRows<'a> {
     pitch: usize,
     /// The size in bytes of all rows that are contiguous in the destination. Otherwise the size of a row's pieces.
     bytes: usize,
-    /// The dimensions that number what is written in one call, outermost first.
+    /// The dimensions that number the parts that one call writes, outermost first.
     outer: &'a [Dim],
     store: StoreLoop<'a>,
 }
@@ -196,7 +196,7 @@ impl<'a> StoreRows<'a> {
         store.run();
     }
 
-    /// Calls `each` for what is written in one call, in ascending order of destinations, with the byte of the source and
+    /// Calls `each` for each part that one call writes, in ascending order of destinations, with the byte of the source and
     /// the byte of the destination where it begins.
     fn walk(&self, from: usize, mut each: impl FnMut(usize, usize)) {
         let Walk { unit, to, .. } = *self.walk;
@@ -214,7 +214,7 @@ fn visit(dims: &[Dim], mut from: usize, mut to: usize, each: &mut impl FnMut(usi
         Some((outer, inner)) => {
             for _ in 0..outer.size {
                 visit(inner, from, to, each);
-                // After the last position, the sums may lie outside of the arrays or wrap. They are then not used.
+                // After the last position, the sums may be outside the arrays or wrap. They are then not used.
                 from = from.wrapping_add_signed(outer.from);
                 to = to.wrapping_add_signed(outer.to);
             }
@@ -263,7 +263,7 @@ impl<const ZEROS: bool> Store<'_, ZEROS> {
         self.finish();
     }
 
-    /// Returns the `length` bytes from byte `at` of the destination, all of which the caller must write. With `ZEROS`
+    /// Returns the `length` bytes from byte `at` of the destination. The caller must write all of them. With `ZEROS`
     /// the gap before these bytes becomes zero.
     #[inline(always)]
     fn all(&mut self, at: usize, length: usize) -> &mut [u8] {

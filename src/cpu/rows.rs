@@ -1,4 +1,4 @@
-//! Rows of pieces, in blocks: what a kernel moves in one call.
+//! Rows of pieces, in blocks: the work of one call of a kernel.
 
 use super::{
     fixed_copy::{CopyKernel, CopyTask},
@@ -28,7 +28,7 @@ impl Axis {
     }
 }
 
-/// What a kernel moves in one call: blocks of rows of pieces. In `dest` all pieces are contiguous. Distances are in
+/// The work of one call of a kernel: blocks of rows of pieces. In `dest` all pieces are contiguous. Distances are in
 /// bytes of the source.
 pub(super) struct PieceRows<'a> {
     pub(super) source: &'a [u8],
@@ -93,7 +93,7 @@ impl CopyTask for PieceRows<'_> {
             let copied = kernel.copy(source, from, to);
             copied.expect("a plan's pieces lie within its source");
         };
-        // Short pieces are read in ascending order, in which processors fetch memory ahead.
+        // Short pieces are read in ascending order, because processors prefetch memory in this order.
         let turns = row.stride < 0 && kernel.bytes() < LINE;
         self.each(row.size * kernel.bytes(), |at, dest| {
             let pieces = dest.chunks_exact_mut(kernel.bytes());

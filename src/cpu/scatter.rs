@@ -3,7 +3,7 @@
 //!
 //! The place of a row is the byte of the destination where its slice begins. The places of all rows are computed first,
 //! so that nothing is changed if the policy makes an out-of-range tuple an error. Then each thread takes a part of the
-//! destination, goes through all rows, and combines those whose slice lies in this part. So the rows of a slice are
+//! destination, goes through all rows, and combines those whose slice is in this part. So the rows of a slice are
 //! combined in order, however many threads there are.
 
 use super::{
@@ -95,7 +95,7 @@ impl<'a> Split<'a> {
         let (run, numbering) = walk.split_run();
         let windows = numbering.iter().rev().take_while(|dim| dim.tuple == 0);
         let (numbering, windows) = numbering.split_at(numbering.len() - windows.count());
-        // The slices lie scattered in the destination, so each row takes about 4 nanoseconds more than if the slices were
+        // The slices are scattered in the destination, so each row takes about 4 nanoseconds more than if the slices were
         // contiguous.
         let split = Self {
             row: run.size,

@@ -24,10 +24,10 @@ pub(super) const VECTOR: usize = 16;
 
 /// The size in bytes of the longest row that is fetched before it is written downwards. Processors follow the writes of
 /// longer rows by themselves.
-const SHORT: usize = 4 << 10;
+const FETCHED_ROW: usize = 4 << 10;
 
 /// The most vectors of the source that a vector of the result comes from.
-const MOST: usize = 4;
+const MOST_VECTORS: usize = 4;
 
 /// SSSE3's instructions, which all processors with SSE 4.2 have.
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
@@ -71,21 +71,21 @@ pub(super) static SHUFFLES: LazyLock<Option<Shuffles>> = LazyLock::new(|| {
 });
 
 /// For each byte of a vector of the result, the number of the byte of a vector of the source that goes there, or
-/// [`NOWHERE`] if none does.
+/// [`NO_BYTE`] if none does.
 type Indices = [u8; VECTOR];
 
 /// A shuffle makes a zero for this number.
-const NOWHERE: u8 = 0xff;
+const NO_BYTE: u8 = 0xff;
 
-/// Pieces that shuffles move: those that lie a few bytes apart, upwards or downwards, along long rows or in short rows along
-/// a block; and blocks of rows whose 2 to 4 pieces lie in as many planes, where neighbouring rows are neighbours in each
+/// Pieces that shuffles move: those that are a few bytes apart, upwards or downwards, along long rows or in short rows along
+/// a block; and blocks of rows whose 2 to 4 pieces are in as many planes, where neighbouring rows are neighbours in each
 /// plane: planes that become the channels of pixels.
 #[derive(Clone, Copy)]
 pub(super) struct Shuffle {
     shuffles: Shuffles,
     pub(super) piece: usize,
     pub(super) stride: isize,
-    /// The number of planes. 1 for pieces that lie a few bytes apart.
+    /// The number of planes. 1 for pieces that are a few bytes apart.
     pub(super) planes: usize,
     /// Whether vectors go along blocks, with several rows each, rather than along rows.
     along_block: bool,
@@ -97,11 +97,11 @@ pub(super) struct Shuffle {
     below: usize,
     /// For each vector of the source, which of its bytes goes to each byte of a vector of the result. Planes have a table for
     /// each vector of the result, which is made when rows are moved.
-    indices: [Indices; MOST],
+    indices: [Indices; MOST_VECTORS],
 }
 
 impl Shuffle {
-    /// For any number of rows of pieces of `piece` bytes that lie along `row`. `None` if shuffles cannot move them.
+    /// For any number of rows of pieces of `piece` bytes that are along `row`. `None` if shuffles cannot move them.
     #[inline]
     pub(super) fn of_row(piece: usize, row: Axis) -> Option<Self> {
         // Copies of 8 bytes are faster for a few pieces.
@@ -109,11 +109,11 @@ impl Shuffle {
         (piece <= VECTOR / 2 && !few).then(|| Self::near(piece, Axis::ONE, row))?
     }
 
-    /// For any number of blocks of short rows: the pieces of a row lie along `row`, the rows of a block along `block`. `None`
+    /// For any number of blocks of short rows: the pieces of a row are along `row`, the rows of a block along `block`. `None`
     /// if shuffles cannot move them.
     #[inline]
     pub(super) fn of_block(piece: usize, row: Axis, block: Axis) -> Option<Self> {
-        let is_woven = (2..=MOST).contains(&row.size)
+        let is_woven = (2..=MOST_VECTORS).contains(&row.size)
             && [1, 2, 4].contains(&piece)
             && block.stride.unsigned_abs() == piece
             && block.size * piece >= 2 * VECTOR;
@@ -127,7 +127,7 @@ impl Shuffle {
                 many: VECTOR / piece,
                 loads: row.size,
                 below: 0,
-                indices: [[NOWHERE; VECTOR]; MOST],
+                indices: [[NO_BYTE; VECTOR]; MOST_VECTORS],
             });
         }
         (row.size > 1 && row.size * piece <= VECTOR).then(|| Self::near(piece, row, block))?
@@ -140,7 +140,7 @@ impl Shuffle {
         let span = reach(inner, inner.size)
             .saturating_add(reach(outer, many))
             .saturating_add(piece);
-        if outer.size * row_bytes < 2 * VECTOR || span > MOST * VECTOR {
+        if outer.size * row_bytes < 2 * VECTOR || span > MOST_VECTORS * VECTOR {
             return None;
         }
         let below = match inner.stride < 0 {
@@ -182,10 +182,10 @@ impl Shuffle {
                 (1, 1) => self.rows::<1, 1, DOWN>(rows),
                 (1, 2) => self.rows::<2, 1, DOWN>(rows),
                 (1, 3) => self.rows::<3, 1, DOWN>(rows),
-                (1, _) => self.rows::<MOST, 1, DOWN>(rows),
+                (1, _) => self.rows::<MOST_VECTORS, 1, DOWN>(rows),
                 (2, _) => self.rows::<2, 2, DOWN>(rows),
                 (3, _) => self.rows::<3, 3, DOWN>(rows),
-                _ => self.rows::<MOST, MOST, DOWN>(rows),
+                _ => self.rows::<MOST_VECTORS, MOST_VECTORS, DOWN>(rows),
             },
         );
     }
@@ -228,7 +228,7 @@ impl Shuffle {
         let step = many * pitch.unsigned_abs();
         // Whether every vector of the source, or of the planes, is used once.
         let tiles = STORES > 1 || filled == VECTOR && step == LOADS * VECTOR;
-        // Vectors are read in ascending order, in which processors fetch memory ahead. Those that would reach beyond the
+        // Vectors are read in ascending order, because processors prefetch memory in this order. Those that would reach beyond the
         // source are left.
         rows.each(
             bytes,
@@ -237,7 +237,7 @@ impl Shuffle {
                 let mut from = at - below;
                 if DOWN {
                     // A short row is written downwards, but fetched upwards, as the rows follow each other.
-                    if dest.len() <= SHORT {
+                    if dest.len() <= FETCHED_ROW {
                         for line in (0..dest.len()).step_by(LINE) {
                             memory::prefetch(dest, line);
                         }
@@ -300,7 +300,7 @@ impl Shuffle {
     }
 }
 
-/// Where the bytes of `STORES` vectors of the result lie in `LOADS` vectors of the source, which has `many` rows along
+/// Where the bytes of `STORES` vectors of the result are in `LOADS` vectors of the source, which has `many` rows along
 /// `outer` of pieces along `inner`. Its lowest row begins `below` bytes after the first byte of these vectors.
 fn indices<const LOADS: usize, const STORES: usize>(
     piece: usize,
@@ -309,7 +309,7 @@ fn indices<const LOADS: usize, const STORES: usize>(
     many: usize,
     below: usize,
 ) -> [[Indices; LOADS]; STORES] {
-    let mut indices = [[[NOWHERE; VECTOR]; LOADS]; STORES];
+    let mut indices = [[[NO_BYTE; VECTOR]; LOADS]; STORES];
     let row_bytes = inner.size * piece;
     for row in 0..many {
         // Rows that run downwards fill vectors from their end.

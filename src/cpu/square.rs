@@ -2,7 +2,7 @@
 //!
 //! A square is as many source rows as fill a cache line of each lane, and as many lanes as a cache line of a source row has
 //! pieces for: 16 by 16 pieces of 4 bytes. So each line of the source is read once, and each line of the result is written
-//! at once, however far apart they are. In between, the square lies in the first-level cache.
+//! at once, however far apart they are. In between, the square is in the first-level cache.
 //!
 //! Registers hold a smaller square of `M` vectors of `M` pieces. Zipping takes pieces from two vectors in turn. Write the
 //! place of a piece as the bits of its row followed by those of its column. Zipping vectors of the first half of the rows
@@ -36,11 +36,11 @@ pub(super) struct Tile<'a, 'd> {
     pub(super) count: usize,
     /// 1, or the number of whole rows that together reach over few bytes of the source.
     pub(super) rows: usize,
-    /// What is left of each lane. It becomes shorter as pieces are written.
+    /// The rest of each lane. It becomes shorter as pieces are written.
     pub(super) lanes: &'a mut [&'d mut [u8]],
 }
 
-/// Moves pieces across the lanes, in the order in which they lie along the near axis, so that the source is read as one
+/// Moves pieces across the lanes, in the order in which they are along the near axis, so that the source is read as one
 /// stream.
 impl CopyTask for Tile<'_, '_> {
     fn run(self, kernel: impl CopyKernel) {
@@ -85,7 +85,7 @@ struct Squares<const N: usize, const M: usize, const R: usize, const C: usize> {
 const WIDTH: usize = 4 * LINE;
 
 impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, M, R, C> {
-    /// Reads a row of pieces for each of `rows`, the first of which begins at byte `at` of the source. `kernel` moves rows
+    /// Reads a row of pieces for each of `rows`. The first one begins at byte `at` of the source. `kernel` moves rows
     /// along `near` whose pieces are not contiguous.
     #[inline(always)]
     fn read(

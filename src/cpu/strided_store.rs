@@ -4,7 +4,7 @@
 //! the units also keeps the bytes of the gaps or sets them to zero. The compiler turns the loops over words into vector
 //! operations.
 
-/// Whether there is a loop for rows of `count` units of `unit` bytes, which begin `pitch` bytes apart in the
+/// Returns whether there is a loop for rows of `count` units of `unit` bytes, which begin `pitch` bytes apart in the
 /// destination.
 pub(super) fn supports(unit: usize, count: usize, pitch: usize) -> bool {
     let small = [2, 3, 4].map(|step| step * unit).contains(&pitch);

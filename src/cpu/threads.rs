@@ -79,7 +79,7 @@ fn available(most: Option<NonZero<usize>>) -> usize {
     most.map_or(pool, |most| most.get().min(pool))
 }
 
-/// Calls `work` on `threads` threads, one of which is the calling thread. If the system does not start enough threads,
+/// Calls `work` on `threads` threads, including the calling thread. If the system does not start enough threads,
 /// calls `work` on fewer.
 #[cfg(not(feature = "rayon"))]
 fn together(threads: usize, work: impl Fn() + Sync) {
@@ -141,7 +141,7 @@ pub(super) fn spread_parts(
     share(parts, threads, |(number, part)| write(number * size, part));
 }
 
-/// Writes `dest` as [`spread_parts`] does, and combines what the calls of `write` return.
+/// Writes `dest` as [`spread_parts`] does, and combines the results of the calls of `write`.
 pub(super) fn spread_counting(
     dest: Dest<'_>,
     grain: usize,
@@ -171,7 +171,7 @@ pub(super) fn parts(threads: usize) -> usize {
     if threads == 1 { 1 } else { threads * PARTS }
 }
 
-/// Calls `each` for every part, with `threads` threads, one of which is the calling thread. Each thread takes the next
+/// Calls `each` for every part, with `threads` threads, including the calling thread. Each thread takes the next
 /// part when it has finished one.
 pub(super) fn share<T>(
     parts: impl Iterator<Item = T> + Send,

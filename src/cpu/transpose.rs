@@ -11,7 +11,7 @@
 //! Copying along a row reads every piece from another cache line, which is evicted before the next lane needs the piece
 //! beside it. A tile brings each of its cache lines of the source and of the result into the cache only once. Pieces of 1,
 //! 2, 4, 8 or 16 bytes go through `square.rs`. If there are few lanes, such as the heads of attention, other pieces are
-//! moved in the order of the source. Rows of all others, and of pieces that lie a few bytes apart, such as the channels of
+//! moved in the order of the source. Rows of all others, and of pieces that are a few bytes apart, such as the channels of
 //! pixels, are moved lane by lane.
 
 use super::{
@@ -33,7 +33,7 @@ pub(super) struct Tiles<'a> {
     pub(super) unit: usize,
     /// The size of a piece in bytes.
     pub(super) piece: usize,
-    /// The dimensions outside of the near axis.
+    /// The dimensions outside the near axis.
     pub(super) outer: &'a [Dim],
     pub(super) near: Axis,
     /// The dimensions between the near axis and the row.
@@ -41,7 +41,7 @@ pub(super) struct Tiles<'a> {
     pub(super) row: Axis,
 }
 
-/// How many bytes of the source are spread over the lanes at a time, if the pieces of a row lie a few bytes apart: few
+/// How many bytes of the source are spread over the lanes at a time, if the pieces of a row are a few bytes apart: few
 /// enough to stay in the first-level cache until every lane has its pieces of them.
 const NEAR_PART: usize = 8 << 10;
 
@@ -66,7 +66,7 @@ struct Band<'d> {
 }
 
 impl<'a> Tiles<'a> {
-    /// The tiles of a slice whose pieces have `piece` bytes. A row of pieces lies along `row`, whose stride is in
+    /// The tiles of a slice whose pieces have `piece` bytes. A row of pieces is along `row`, whose stride is in
     /// bytes. There is a row at each position of `dims`, in units of `unit` bytes. `None` if tiles do not help, because
     /// no dimension of a stride other than 0 has its pieces nearer to each other in the source than `row` has, because
     /// pieces are long, or because a row is shorter than a vector.
@@ -87,8 +87,8 @@ impl<'a> Tiles<'a> {
         (row.size * piece >= VECTOR && is_short).then_some(tiles)
     }
 
-    /// Whether pieces are moved across the lanes, in the order in which they lie along the near axis, if they are not
-    /// transposed in registers.
+    /// Returns whether pieces are moved across the lanes, in the order in which they are along the near axis, if they
+    /// are not transposed in registers.
     fn goes_across(&self) -> bool {
         self.piece <= LONG_ACROSS && self.near.size <= FEW_LANES
     }
@@ -124,7 +124,7 @@ impl<'a> Tiles<'a> {
     }
 
     /// The bytes of the source where planes `first`, `first + 1`, … begin, if plane 0 begins at byte `at`. A plane has
-    /// all lanes along the near axis, at one position of the axes outside of the near axis.
+    /// all lanes along the near axis, at one position of the axes outside the near axis.
     fn planes(&self, at: usize, first: usize) -> impl Iterator<Item = usize> + use<'a> {
         let unit = self.unit;
         let planes = Odometer::at(self.outer, |dim| dim.from, first);
@@ -183,7 +183,7 @@ impl<'a> Tiles<'a> {
         (address.next_multiple_of(PAIR) - address) / self.piece
     }
 
-    /// Cuts `lanes` into bands, each of which has `length` bytes of every lane. The last band may have fewer. The lanes
+    /// Cuts `lanes` into bands of `length` bytes of every lane. The last band may have fewer. The lanes
     /// are contiguous in the result, and the first of them begins at byte `at` of the source.
     fn bands<'d>(&self, at: usize, lanes: &'d mut [u8], length: usize) -> Vec<Band<'d>> {
         let lane = self.lane();
@@ -204,7 +204,7 @@ impl<'a> Tiles<'a> {
 
     /// Writes `dest`, the part of the result that begins at byte `first`. The first piece of the whole result is at
     /// byte `at` of the source.
-    /// `part_of_lane` is the loop of a slice, without tiles, for what a part has of its first lane and of its last.
+    /// `part_of_lane` is the loop of a slice, without tiles, for the parts of its first lane and of its last.
     pub(super) fn part(
         &self,
         source: &[u8],

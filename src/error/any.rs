@@ -27,14 +27,13 @@ pub enum Error {
     /// The text of a slice does not parse.
     #[error(transparent)]
     Parse(#[from] ParseError),
-    /// An index tuple points outside the array that it indexes, or a box reaches outside of its item, and the policy is
-    /// [`OutOfRange::Error`](crate::options::OutOfRange::Error). The report says which is the first, and how many there
-    /// are.
+    /// An index tuple points outside the array that it indexes, or a box extends beyond its item, and the policy is
+    /// [`OutOfRange::Error`](crate::options::OutOfRange::Error). The report has the first of them and their number.
     #[error("{}", .0.problem())]
     OutOfRange(Box<Report>),
     /// The shaders cannot combine elements of this type in this way.
     #[error(
-        "{operation} under Combine::{combine:?} computes with elements, and the shaders cannot with {dtype}: \
+        "{operation} under Combine::{combine:?} computes with elements, but the shaders cannot compute with {dtype}: \
          run it on the CPU (Backend::cpu), or on a backend with_fallback"
     )]
     DTypeOnDevice {
@@ -69,7 +68,7 @@ pub enum Error {
     },
     /// An argument that has more or fewer elements or bytes than its shape needs.
     #[error(
-        "{argument} has {found} {unit}, but its shape {} needs {needed}: pass as many as the shape says",
+        "{argument} has {found} {unit}, but its shape {} needs {needed}: pass as many as the shape has",
         Shape(shape)
     )]
     Length {
@@ -84,7 +83,7 @@ pub enum Error {
         /// The unit of both lengths: `"elements"` or `"bytes"`.
         unit: &'static str,
     },
-    /// Host memory for a result, or for data on the way, could not be allocated.
+    /// Host memory for a result, or for data in transfer, could not be allocated.
     #[error(
         "{bytes} bytes of host memory could not be allocated: work in smaller parts, or stream the slice \
          (Backend::stream)"
@@ -111,10 +110,10 @@ pub enum Error {
     /// A buffer of the caller that cannot be used.
     #[error("the {argument} buffer {problem}")]
     Buffer {
-        /// What the message calls the buffer, such as `"source"` in "the source buffer".
+        /// The name of the buffer in the message, such as `"source"` in "the source buffer".
         argument: &'static str,
-        /// What is wrong with the buffer and what is required of it, as the end of a sentence that begins with "the
-        /// `argument` buffer".
+        /// The fault of the buffer and the requirement, as the end of a sentence that begins with "the `argument`
+        /// buffer".
         problem: String,
     },
     /// No adapter fits the options. The field is the message.
@@ -122,11 +121,11 @@ pub enum Error {
     NoAdapter(String),
     /// The device is lost: unplugged, reset by its driver after a hang, or destroyed by its owner.
     #[error(
-        "the device was lost while {doing}: {reason}; what it held is gone: \
-         open it anew and upload again, or use the CPU"
+        "the device was lost while {doing}: {reason}; its contents are gone: \
+         open it again and upload again, or use the CPU"
     )]
     DeviceLost {
-        /// What was being done when the device was lost.
+        /// The activity during which the device was lost.
         doing: &'static str,
         /// The reason that the graphics API gave for the loss, or the error that revealed it.
         reason: String,
@@ -137,13 +136,13 @@ pub enum Error {
          work in smaller parts, or use the CPU"
     )]
     OutOfDeviceMemory {
-        /// What was being done when memory ran out.
+        /// The activity during which memory ran out.
         doing: &'static str,
     },
     /// The device refuses a shader, because one of the device's limits is too low or the driver's compiler fails.
     #[error(
-        "the device refuses the shader of {shader}: {source}\n\
-         open the device with the limits that this names, or use the CPU"
+        "the device rejects the shader of {shader}: {source}\n\
+         open the device with the limits in this message, or use the CPU"
     )]
     Pipeline {
         /// The name of the shader.
@@ -154,7 +153,7 @@ pub enum Error {
     /// A call that would block until the device is done. A browser does not allow this.
     #[error("a browser does not let a program wait for {what}: use {instead}")]
     WouldBlock {
-        /// What the call would wait for.
+        /// The event that the call would wait for.
         what: &'static str,
         /// The call to use instead.
         instead: &'static str,
@@ -162,7 +161,7 @@ pub enum Error {
     /// The graphics API reported a failure that no other variant describes.
     #[error("{doing} failed on the device: {source}")]
     Device {
-        /// What was being done when the failure was reported.
+        /// The activity during which the failure was reported.
         doing: &'static str,
         /// The error of the graphics API, usually wgpu's.
         source: Cause,
@@ -170,7 +169,8 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the device is the cause of the error, so that the same call may succeed on another device or on the CPU.
+    /// Returns whether the device is the cause of the error, so that the same call may succeed on another device or on
+    /// the CPU.
     pub fn is_device_error(&self) -> bool {
         matches!(
             self,

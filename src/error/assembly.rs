@@ -13,7 +13,7 @@ pub(crate) fn no_arrays() -> Error {
     argument!("no_arrays", "there are no arrays: pass at least one")
 }
 
-/// An array whose shape does not go with that of the first.
+/// An array with a shape that does not fit the shape of the first.
 pub(crate) fn array_shape(
     number: usize,
     found: &[usize],
@@ -39,7 +39,7 @@ pub(crate) fn split_sizes(sizes: &[usize], axis: usize, size: usize) -> Error {
 }
 
 /// An argument that does not have a number for each dimension.
-pub(crate) fn entries(argument: &str, found: usize, rank: usize) -> Error {
+pub(crate) fn wrong_entry_count(argument: &str, found: usize, rank: usize) -> Error {
     argument!(
         "entries",
         "{argument} has {}, but x has {}: give one for each",
@@ -48,7 +48,7 @@ pub(crate) fn entries(argument: &str, found: usize, rank: usize) -> Error {
     )
 }
 
-/// A padding that is longer than what it mirrors or repeats.
+/// A padding that is longer than the elements that it mirrors or repeats.
 pub(crate) fn padding(
     dimension: usize,
     size: usize,
@@ -75,11 +75,11 @@ pub(crate) fn shifts(shifts: usize, axes: usize) -> Error {
 pub(crate) fn pieces(pieces: usize, most: usize) -> Error {
     argument!(
         "pieces",
-        "the result has {pieces} pieces, but at most {most} are put together: pad or roll fewer dimensions at once"
+        "the result has {pieces} pieces, but must have at most {most}: pad or roll fewer dimensions in one call"
     )
 }
 
-/// A value for padding that is no scalar.
+/// A value for padding that is not a scalar.
 pub(crate) fn constant(shape: &[usize]) -> Error {
     argument!(
         "constant",
@@ -90,6 +90,6 @@ pub(crate) fn constant(shape: &[usize]) -> Error {
 
 fn except(axis: Option<usize>) -> String {
     axis.map_or_else(String::new, |axis| {
-        format!(" but for dimension {axis}, the axis")
+        format!(" except in dimension {axis}, the axis")
     })
 }

@@ -1,4 +1,4 @@
-//! Errors of crops and pastes. Dimensions are those of `x`, of which the first numbers the items.
+//! Errors of crops and pastes. Dimensions are the dimensions of `x`; the first numbers the items.
 
 use super::{Error, argument};
 use crate::text::{Shape, counted};
@@ -17,7 +17,8 @@ pub(crate) fn rank(x: &[usize], sizes: &[usize]) -> Error {
 pub(crate) fn strides(strides: &[isize], sizes: &[usize]) -> Error {
     argument!(
         "crop_strides",
-        "strides are {strides:?}, but the sizes {} need one each: pass as many, or none if all are 1",
+        "{} strides, {strides:?}, do not fit the sizes {}: pass one stride for each size, or none if all are 1",
+        strides.len(),
         Shape(sizes)
     )
 }
@@ -46,7 +47,7 @@ pub(crate) fn shape(argument: &str, found: &[usize], needed: &[usize], sizes: &[
 pub(crate) fn items(boxes: usize, items: usize) -> Error {
     argument!(
         "crop_items",
-        "there {is} {} for {}: pass one box for each item, or box_indices that say of which item each box is",
+        "there {is} {} for {}: pass one box for each item, or box_indices with the item of each box",
         counted(boxes, "box", "boxes"),
         counted(items, "item of x", "items of x"),
         is = if boxes == 1 { "is" } else { "are" }

@@ -75,7 +75,7 @@ pub(crate) fn batch_dims_of_axis(batch_dims: isize, axis: usize, indices_rank: u
 pub(crate) fn elements_shape(axis: usize, params: &[usize], indices: &[usize]) -> Error {
     argument!(
         "elements_shape",
-        "indices of shape {} must have as many dimensions as params {}, and no longer ones but \
+        "indices of shape {} must have as many dimensions as params {}, and can be longer only along \
          dimension {axis}, the axis",
         Shape(indices),
         Shape(params)

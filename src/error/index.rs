@@ -3,7 +3,7 @@
 use super::{Error, argument};
 use crate::text::Shape;
 
-/// A number of values that is not the product of their shape.
+/// A number of values that differs from the product of their shape.
 pub(crate) fn values(item: usize, found: usize, shape: &[usize]) -> Error {
     argument!(
         "values",
@@ -12,7 +12,7 @@ pub(crate) fn values(item: usize, found: usize, shape: &[usize]) -> Error {
     )
 }
 
-/// A position outside of its dimension.
+/// A position outside its dimension.
 pub(crate) fn position(item: usize, position: i64, axis: usize, size: usize) -> Error {
     argument!(
         "position",
@@ -22,7 +22,7 @@ pub(crate) fn position(item: usize, position: i64, axis: usize, size: usize) -> 
     )
 }
 
-/// A mask of other sizes than those of the dimensions that it selects from.
+/// A mask with other sizes than the dimensions that it selects from.
 pub(crate) fn mask_shape(item: usize, mask: &[usize], axis: usize, sizes: &[usize]) -> Error {
     argument!(
         "mask_shape",
@@ -36,7 +36,7 @@ pub(crate) fn mask_shape(item: usize, mask: &[usize], axis: usize, sizes: &[usiz
 pub(crate) fn array_shapes(item: usize, found: &[usize], before: &[usize]) -> Error {
     argument!(
         "array_shapes",
-        "entry {item} selects positions of shape {}, which cannot be broadcast with {}, the shape of those before: \
+        "entry {item} selects positions of shape {}, which cannot be broadcast with {}, the shape of the entries before it: \
          counted from the last, sizes must be equal or 1; an outer expression takes all combinations",
         Shape(found),
         Shape(before)

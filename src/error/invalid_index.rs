@@ -9,7 +9,7 @@ pub struct InvalidIndex {
     /// The number of the tuple among all tuples, from 0 in row-major order. For `gather`, `gather_elements` and
     /// `scatter_elements` each index is a tuple of one integer, and for `crop` each box is a tuple.
     pub tuple: usize,
-    /// The coordinates of the tuple in the index tensor. For operations whose tuples lie along its last dimension,
+    /// The coordinates of the tuple in the index tensor. For operations with tuples along its last dimension,
     /// such as `gather_nd` and `scatter_nd`, they leave out that dimension.
     pub position: Vec<usize>,
     /// The integers of the tuple. For `crop` these are the box index, if there are box indices, and the begins. Empty

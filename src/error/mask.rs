@@ -11,16 +11,16 @@ pub(crate) fn axis(axis: isize, rank: usize) -> Error {
     argument!("axis", "axis is {axis}, but x {}", Axes(rank))
 }
 
-/// More true elements than there is room for.
+/// More true elements than the capacity.
 pub(crate) fn capacity(count: usize, capacity: usize) -> Error {
     argument!(
         "mask_capacity",
-        "the mask has {count} true elements, but there is room for {capacity}: \
+        "the mask has {count} true elements, but the capacity is {capacity}: \
          ask for a larger capacity, or use the first {capacity}"
     )
 }
 
-/// Values that are not as many as the true elements.
+/// A number of values that differs from the number of true elements.
 pub(crate) fn count(count: usize, values: usize) -> Error {
     argument!(
         "mask_count",
@@ -28,7 +28,7 @@ pub(crate) fn count(count: usize, values: usize) -> Error {
     )
 }
 
-/// Fails if arrays of this type are no masks.
+/// Fails if arrays of this type cannot be masks.
 pub(crate) fn check(found: DType) -> Result<(), Error> {
     match found {
         DType::Bool | DType::U8 => Ok(()),
@@ -74,28 +74,28 @@ pub(crate) fn scalar() -> Error {
     )
 }
 
-/// A mask whose shape is not that of the dimensions that it selects from.
+/// A mask with another shape than the dimensions that it selects from.
 pub(crate) fn shape(mask: &[usize], x: &[usize], axis: usize) -> Error {
     argument!(
         "mask_shape",
-        "the mask has shape {}, which must be that of the dimensions of x {} from dimension {axis} on",
+        "the mask has shape {}, but must have the dimensions of x {} from dimension {axis} on",
         Shape(mask),
         Shape(x)
     )
 }
 
-/// Values whose shape is not that of the slices that they replace.
+/// Values with another shape than the slices that they replace.
 pub(crate) fn values(values: &[usize], x: &[usize], mask: usize) -> Error {
     argument!(
         "mask_values",
         "values of shape {} replace slices of x {} that a mask of {mask} dimensions selects: \
-         they must have one dimension more than a slice, and its shape behind that",
+         they must have one dimension more than a slice, and then its shape",
         Shape(values),
         Shape(x)
     )
 }
 
-/// A plan that has no number of true elements, or has it as an output already.
+/// A plan that does not count true elements, or that already has their number as an output.
 pub(crate) fn no_count(operation: &str) -> Error {
     argument!(
         "count",

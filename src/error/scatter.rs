@@ -54,14 +54,14 @@ pub(crate) fn axis(axis: isize, rank: usize) -> Error {
 pub(crate) fn elements_shape(axis: usize, indices: &[usize], shape: &[usize]) -> Error {
     argument!(
         "elements_shape",
-        "indices of shape {} must have as many dimensions as the destination {}, and no longer \
-         ones but dimension {axis}, the axis",
+        "indices of shape {} must have as many dimensions as the destination {}, and can be longer only \
+         along dimension {axis}, the axis",
         Shape(indices),
         Shape(shape)
     )
 }
 
-/// `scatter_elements` with updates whose shape is not that of the indices.
+/// `scatter_elements` with updates that have another shape than the indices.
 pub(crate) fn update_for_each_index(indices: &[usize], updates: &[usize]) -> Error {
     argument!(
         "updates_shape",

@@ -49,7 +49,7 @@ pub(crate) fn mask(mask: &str, value: i64) -> Error {
 pub(crate) fn multiple_ellipses() -> Error {
     argument!(
         "multiple_ellipses",
-        "the slice has more than one ellipsis: at most one can stand for the dimensions left"
+        "the slice has more than one ellipsis: at most one is allowed"
     )
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn shrink_stride(dimension: usize, stride: i64) -> Error {
     argument!(
         "shrink_stride",
         "the stride of the single index on dimension {dimension} is {stride}: \
-         it must be positive (1 will do)"
+         it must be positive, such as 1"
     )
 }
 
@@ -99,7 +99,7 @@ pub(crate) fn shrink_out_of_range(dimension: usize, index: i64, size: usize) -> 
 pub(crate) fn dy_shape(found: &[usize], needed: &[usize]) -> Error {
     argument!(
         "dy_shape",
-        "dy has shape {}, but the slice has shape {}: they must be equal, nothing is broadcast",
+        "dy has shape {}, but the slice has shape {}: they must be equal, without broadcasting",
         Shape(found),
         Shape(needed)
     )
@@ -130,6 +130,6 @@ pub(crate) fn slice_size(dimension: usize, begin: i64, size: i64, count: usize) 
     argument!(
         "slice_size",
         "size[{dimension}] is {size} from {begin} on: the dimension has {count} elements, so it \
-         must be at most what is left, or -1 for all of that"
+         must be at most the number of elements left, or -1 for all of them"
     )
 }

@@ -7,7 +7,7 @@ use crate::text::Shape;
 pub(crate) fn format(format: wgpu::TextureFormat) -> Error {
     argument!(
         "format",
-        "the texture has the format {format:?}, whose texels are no numbers of one element type: use r, rg or rgba \
+        "the texture has the format {format:?}, in which a texel is not numbers of one element type: use r, rg or rgba \
          of 8, 16 or 32 bits, or bgra of 8 bits, of any kind (Rgba8Unorm, R16Float, Rg32Uint, …)"
     )
 }
@@ -41,8 +41,7 @@ pub(crate) fn channels(chosen: &[usize], channels: usize) -> Error {
 pub(crate) fn channels_of_selection(selected: &[usize]) -> Error {
     argument!(
         "channels_of_selection",
-        "channels are chosen of texels that are already a selection of shape {}: choose channels first, then slice \
-         and transpose",
+        "the texels are already a selection of shape {}: choose channels first, then slice and transpose",
         Shape(selected)
     )
 }

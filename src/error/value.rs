@@ -7,7 +7,7 @@ use crate::{DType, text::Shape};
 pub(crate) fn dtype(found: DType, asked: DType) -> Error {
     argument!(
         "dtype",
-        "the tensor holds {found} and was asked for as {asked}: read it as its own dtype"
+        "the tensor holds {found}, but was read as {asked}: read it as its own dtype"
     )
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn dtype_mismatch(argument: &str, found: DType, needed: DType) -> Err
 pub(crate) fn steps(done: &str, operation: &str) -> Error {
     argument!(
         "steps",
-        "several steps write the result of {operation}, so it cannot be {done}: do that in a plan of its own, before or \
+        "several steps write the result of {operation}, so it cannot be {done}: do that in a separate plan, before or \
          after"
     )
 }
@@ -62,7 +62,7 @@ pub(crate) fn device_mismatch(argument: &str) -> Error {
     )
 }
 
-/// A destination tensor whose shape or element type is not that of the result.
+/// A destination tensor with another shape or element type than the result.
 pub(crate) fn dest_mismatch(
     shape: &[usize],
     dtype: DType,

@@ -64,18 +64,18 @@ pub(crate) fn input(argument: &str, found: &[usize], needed: &[usize]) -> Error 
 pub(crate) fn repeats(shape: &[usize]) -> Error {
     argument!(
         "repeats",
-        "the destination, a view of shape {}, selects elements several times: write to a view without broadcasts and without \
-         strides that lead to one element on several ways",
+        "the destination, a view of shape {}, selects elements several times: write to a view without broadcasts and with \
+         strides that reach each element once",
         Shape(shape)
     )
 }
 
-/// A destination of which a bounded search did not find out whether it selects an element twice.
+/// A destination that a bounded search could not check for elements that are selected twice.
 pub(crate) fn undecided(shape: &[usize], strides: &[isize]) -> Error {
     argument!(
         "undecided",
-        "whether the destination, a view of shape {} with strides {strides:?}, selects elements several times takes too long \
-         to find out: write to a view in which each stride is larger than all smaller ones reach together",
+        "it takes too long to check that the destination, a view of shape {} with strides {strides:?}, selects each element \
+         once: write to a view with strides larger than the range of all smaller ones",
         Shape(shape)
     )
 }
@@ -91,7 +91,7 @@ pub(crate) fn strides(shape: &[usize], strides: &[isize]) -> Error {
     )
 }
 
-/// A view that reaches outside of its memory: from the lowest to the highest of `reached`, or by the offset of an empty view.
+/// A view that extends beyond its memory: from the lowest to the highest of `reached`, or by the offset of an empty view.
 pub(crate) fn outside(
     shape: &[usize],
     strides: &[isize],
@@ -136,7 +136,7 @@ pub(crate) fn axis(axis: isize, rank: usize) -> Error {
     )
 }
 
-/// A shape whose number of elements is not that of the view.
+/// A shape with another number of elements than the view.
 pub(crate) fn reshape_view(from: &[usize], to: &[usize]) -> Error {
     argument!(
         "reshape",
@@ -156,7 +156,7 @@ pub(crate) fn reshape_strides(from: &[usize], strides: &[isize], to: &[usize]) -
     )
 }
 
-/// A shape whose number of elements is not that of the tensor.
+/// A shape with another number of elements than the tensor.
 pub(crate) fn reshape(from: &[usize], to: &[usize]) -> Error {
     argument!(
         "reshape",
@@ -166,12 +166,12 @@ pub(crate) fn reshape(from: &[usize], to: &[usize]) -> Error {
     )
 }
 
-/// A box that does not lie in the result of a plan.
+/// A box that extends beyond the result of a plan.
 pub(crate) fn outside_box(ranges: &[Range<usize>], shape: &[usize]) -> Error {
     argument!(
         "box",
-        "the box {ranges:?} does not lie in a result of shape {}: \
-         it must have a range for each dimension, which ends at its size or before",
+        "the box {ranges:?} extends beyond a result of shape {}: \
+         it must have one range for each dimension, within the size of the dimension",
         Shape(shape)
     )
 }

@@ -52,7 +52,7 @@ fn buffers(gpu: &Gpu, count: usize) -> Vec<wgpu::Buffer> {
     (0..count).map(buffer).collect()
 }
 
-/// Records a plan into an encoder of its own, from the first buffer to the second.
+/// Records a plan into its own encoder, from the first buffer to the second.
 fn encode(gpu: &Gpu, plan: &Plan, buffers: &[wgpu::Buffer]) {
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     let (from, to) = (buffers[0].slice(..), buffers[1].slice(..));
@@ -157,7 +157,7 @@ fn memory_for_texels_is_kept() {
     assert_eq!(*gpu.engine.scratch.texels.lock().unwrap(), []);
 }
 
-/// Texels are converted by one dispatch, also if no slice selects their channels in the wanted order, and by the tables that
+/// Texels are converted by one dispatch, even if no slice selects their channels in the wanted order, and by the tables that
 /// were made with the selection.
 #[test]
 fn texels_are_converted_by_one_dispatch() {
@@ -224,7 +224,7 @@ fn slots_of_uniforms_are_bounded() {
     assert_eq!(strips(), 0);
 }
 
-/// What was worked out for a prepared plan is kept as long as the plan is.
+/// What was computed for a prepared plan is kept as long as the plan is.
 #[test]
 fn a_prepared_plan_stays_prepared() {
     let gpu = noop(8);
@@ -246,7 +246,7 @@ fn a_prepared_plan_stays_prepared() {
     drop(prepared);
 }
 
-/// What was worked out for a conversion serves every plan with equal tables, and none with others.
+/// What was computed for a conversion serves every plan with equal tables, and none with others.
 #[test]
 fn conversions_are_found_again_by_their_tables() {
     let gpu = noop(8);
@@ -267,7 +267,7 @@ fn conversions_are_found_again_by_their_tables() {
     assert_eq!(record(&plan(&[1.0, 2.0, 4.0])), 2);
 }
 
-/// A search is prepared as a plan is: recording it works out nothing, and compiles nothing.
+/// A search is prepared as a plan is: recording it computes nothing, and compiles nothing.
 #[test]
 fn a_search_is_prepared() {
     let gpu = noop(8);

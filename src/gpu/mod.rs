@@ -51,7 +51,7 @@ impl Gpu {
     }
 
     /// The same device, on which each pipeline is compiled again at its next use, through `cache`. The caller can save
-    /// `cache` for the program's next start. Drivers with a cache of their own, such as Mesa's and NVIDIA's, do not
+    /// `cache` for the program's next start. Drivers with their own cache, such as Mesa's and NVIDIA's, do not
     /// need `cache`.
     ///
     /// If `cache` is of another device, every recording that needs a pipeline fails with [`Error::Pipeline`](crate::Error::Pipeline).
@@ -109,7 +109,7 @@ impl Gpu {
         self.with(|engine| engine.reach.tuning.few_units = 0)
     }
 
-    /// The same device on which no call may wait, so that tests see what programs in a browser do.
+    /// The same device, on which no call can block, so that tests run as programs in a browser do.
     #[cfg(feature = "test-seams")]
     #[doc(hidden)]
     #[must_use]
@@ -148,7 +148,7 @@ impl Gpu {
 
     /// Describes the commands that are recorded for a plan or a search on this device: nothing, a clear, copies, or dispatches and
     /// the kernel of the first. Assumes that each argument is the whole of one buffer. Of a plan that changes its
-    /// destination in place, it also says what a source in the buffer of the destination costs.
+    /// destination in place, it also prints the cost of a source in the buffer of the destination.
     pub fn explain(&self, plan: &Plan) -> String {
         plan.each_step(|work| {
             let aside = engine::aside::cost(work).unwrap_or_default();
@@ -161,7 +161,7 @@ impl Gpu {
         self.engine.how(work)
     }
 
-    /// Whether this is a software adapter, which runs shaders on the CPU.
+    /// Returns whether this is a software adapter, which runs shaders on the CPU.
     pub fn is_software(&self) -> bool {
         adapter::is_software(&self.opened().shared.info)
     }

@@ -23,7 +23,7 @@ pub struct Gpu {
     pub(super) engine: Arc<Engine>,
 }
 
-/// Constructors, and what a device needs. See the table above.
+/// Constructors, and the needs of a device. See the table above.
 impl Gpu {
     /// Uses the caller's device. Any limits are accepted, and no feature is required.
     ///
@@ -80,7 +80,7 @@ impl Gpu {
         Ok(gpu)
     }
 
-    /// What this crate wants of a device that your program opens: the feature for pipeline caches, if the adapter has
+    /// The features and limits to request for a device that your program opens: the feature for pipeline caches, if the adapter has
     /// it, and WebGPU's default limits, two of them raised as far as the adapter allows: the sizes of buffers and of
     /// bindings, so that fewer plans are cut into several dispatches. Where the adapter does not reach a default, the
     /// limit is the adapter's.

@@ -1,4 +1,4 @@
-//! Plans whose pipelines are compiled and whose dispatches are worked out before they are recorded.
+//! Plans whose pipelines are compiled and whose dispatches are computed before they are recorded.
 
 use super::{
     Gpu, Texels,
@@ -13,13 +13,13 @@ use crate::{Error, Pending, Plan, moves::Move};
 use std::{ops::Deref, sync::Arc};
 
 /// A [`Plan`] or [`Texels`], ready to be recorded on one device: the pipelines are compiled and the
-/// dispatches are worked out, so that recording it neither compiles nor cuts anything. Made by [`Gpu::prepare`], and
+/// dispatches are computed, so that recording it neither compiles nor cuts anything. Made by [`Gpu::prepare`], and
 /// recorded by the same calls as what it was made of: [`Gpu::encode`], [`Gpu::encode_from_texture`] and
 /// [`Gpu::encode_to_texture`].
 ///
 /// It holds no buffer. It is prepared for buffer slices whose offsets are multiples of the device's
 /// `min_storage_buffer_offset_alignment` (or of 16, if that is more), and for indices of the plan's type
-/// ([`Plan::for_indices`]). For others, and on another device, the first recording works out the dispatches, and may
+/// ([`Plan::for_indices`]). For others, and on another device, the first recording computes the dispatches, and may
 /// compile a pipeline. While it lives, plans equal to its own are prepared, too.
 ///
 /// Cheap to clone.
@@ -30,7 +30,7 @@ pub struct Prepared<T = Plan> {
     _works: Arc<[Arc<Work>]>,
 }
 
-/// What was prepared, so that `&prepared` goes where what it was made of does.
+/// The prepared plan or texels, so that `&prepared` is accepted in their place.
 impl<T> Deref for Prepared<T> {
     type Target = T;
 
@@ -54,7 +54,7 @@ mod sealed {
     pub struct Moves(pub(in crate::gpu) Vec<Move>);
 
     pub trait Prepare {
-        /// What is recorded.
+        /// The plan or texels to record.
         fn moves(&self, gpu: &Gpu) -> Result<Moves, Error>;
     }
 
@@ -111,7 +111,7 @@ impl Gpu {
         })
     }
 
-    /// Runs [`Gpu::prepare`] on a thread of its own. Returns at once, with a result that can be polled in each frame,
+    /// Runs [`Gpu::prepare`] on its own thread. Returns at once, with a result that can be polled in each frame,
     /// waited for or awaited. In a browser, which compiles in the background anyway, the result is there at once.
     ///
     /// ```no_run

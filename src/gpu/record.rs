@@ -10,7 +10,7 @@ use super::{
 use crate::{Error, Pending, Plan, Report, plan::check_number};
 use wgpu::{BufferSlice, CommandEncoder, ComputePass};
 
-/// What plans are recorded into: a `wgpu::CommandEncoder` of which no pass is open, or an open `wgpu::ComputePass`.
+/// The target of a recording: a `wgpu::CommandEncoder` without an open pass, or an open `wgpu::ComputePass`.
 pub trait Recorder<'p>: sealed::Recorder<'p> {}
 
 impl<'p> Recorder<'p> for CommandEncoder {}

@@ -23,14 +23,14 @@ const SLOTS: usize = 2;
 #[derive(Debug)]
 pub(crate) struct Ring {
     gpu: Gpu,
-    idle: Vec<Slot>,
+    idle: Vec<PieceBuffers>,
     /// The submitted slots, oldest first, each with its submission and the size of its result in bytes.
-    busy: VecDeque<(Slot, SubmissionIndex, usize)>,
+    busy: VecDeque<(PieceBuffers, SubmissionIndex, usize)>,
 }
 
 /// The buffers that one piece passes through.
 #[derive(Debug)]
-pub(crate) struct Slot {
+pub(crate) struct PieceBuffers {
     /// Mapped for writing while the slot is idle.
     upload: wgpu::Buffer,
     source: wgpu::Buffer,
@@ -53,7 +53,7 @@ impl Ring {
         packed.saturating_add(result).saturating_mul(2 * SLOTS)
     }
 
-    /// Whether a result must be taken before the next piece is packed.
+    /// Returns whether a result must be taken before the next piece is packed.
     pub(crate) fn is_full(&self) -> bool {
         self.busy.len() == SLOTS
     }
@@ -66,9 +66,10 @@ impl Ring {
         host: &Move,
         device: &Move,
         source: &[u8],
-    ) -> Result<Slot, Error> {
+    ) -> Result<PieceBuffers, Error> {
         let [packed, result] = [host, device].map(|plan| padded(plan.result_bytes()));
-        let fits = |slot: &Slot| slot.upload.size() >= packed && slot.result.size() >= result;
+        let fits =
+            |slot: &PieceBuffers| slot.upload.size() >= packed && slot.result.size() >= result;
         let slot = match self.idle.pop().filter(fits) {
             Some(slot) => slot,
             None => self.slot(packed, result)?,
@@ -83,14 +84,14 @@ impl Ring {
         Ok(slot)
     }
 
-    fn slot(&self, packed: u64, result: u64) -> Result<Slot, Error> {
+    fn slot(&self, packed: u64, result: u64) -> Result<PieceBuffers, Error> {
         let (from, to) = (BufferUsages::COPY_SRC, BufferUsages::COPY_DST);
         let storage = BufferUsages::STORAGE | from | to;
         let buffer = |label, size, usage| {
             let doing = "allocating room to stream";
             self.gpu.opened().buffer(doing, label, size, usage)
         };
-        Ok(Slot {
+        Ok(PieceBuffers {
             upload: buffer("wgslice upload", packed, BufferUsages::MAP_WRITE | from)?,
             source: buffer("wgslice packed", packed, storage)?,
             result: buffer("wgslice result", result, storage)?,
@@ -99,8 +100,13 @@ impl Ring {
     }
 
     /// Submits a piece that [`Ring::pack`] packed into `slot`, with the plans that were passed there.
-    pub(crate) fn submit(&mut self, slot: Slot, host: &Move, device: &Move) -> Result<(), Error> {
-        let Slot {
+    pub(crate) fn submit(
+        &mut self,
+        slot: PieceBuffers,
+        host: &Move,
+        device: &Move,
+    ) -> Result<(), Error> {
+        let PieceBuffers {
             upload,
             source,
             result,
@@ -124,7 +130,7 @@ impl Ring {
 
     /// Waits until the device is done with the oldest submitted piece. Returns its slot and the size of its result in
     /// bytes, or `None` if no piece is submitted.
-    pub(crate) fn wait(&mut self) -> Result<Option<(Slot, usize)>, Error> {
+    pub(crate) fn wait(&mut self) -> Result<Option<(PieceBuffers, usize)>, Error> {
         let Some((slot, submission, bytes)) = self.busy.pop_front() else {
             return Ok(None);
         };
@@ -136,7 +142,7 @@ impl Ring {
     /// is the device's. The inner error is that of `sink`.
     pub(crate) fn take<R>(
         &mut self,
-        (slot, bytes): (Slot, usize),
+        (slot, bytes): (PieceBuffers, usize),
         mut sink: impl FnMut(&[u8]) -> Result<(), R>,
     ) -> Result<Result<(), R>, Error> {
         let view = slot

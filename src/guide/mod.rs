@@ -1,15 +1,25 @@
-//! Begin with the tour.
+//! Start with the tour. If you know your task, these links lead to it:
+//!
+//! | task | page |
+//! |---|---|
+//! | crop a batch at random positions; append to a KV cache | [`boxes`] |
+//! | `x[mask]` on the device | [`masks`] |
+//! | record into your own encoder | [the front page](crate#record-into-your-own-encoder) |
+//! | upload once, slice many times | [`views`] |
+//! | normalise images | [`conversions`] |
+//!
+//! All pages, in order:
 //!
 //! | page | shows |
 //! |---|---|
 //! | 1. [`tour`] | the ways to call the crate: host values, tensors, your own encoder, streams |
 //! | 2. [`views`] | how slices, transposes and broadcasts compose before anything is copied |
-//! | 3. [`assembly`] | arrays put together of others, and results that go straight to their places |
-//! | 4. [`masks`] | elements where a mask is true, without reading back how many there are |
-//! | 5. [`conversions`] | numbers converted on the way: pictures to normalised floats, casts, quantised rows |
+//! | 3. [`assembly`] | arrays assembled from other arrays, and results written directly into a larger array |
+//! | 4. [`masks`] | elements where a mask is true, without a readback |
+//! | 5. [`conversions`] | conversions in the same dispatch: pictures to normalised floats, casts, quantised rows |
 //! | 6. [`texture`](texture/index.html) | from a texture to a tensor and back |
 //! | 7. [`browser`](browser/index.html) | a program on WebGPU in a browser |
-//! | 8. [`testing`](testing/index.html) | how code for GPUs is tested on machines without a GPU |
+//! | 8. [`testing`](testing/index.html) | how to test GPU code on machines without a GPU |
 //!
 //! Complete programs, each with the code that it replaces:
 //!
@@ -25,9 +35,7 @@
 //!
 //! | coming from | page |
 //! |---|---|
-//! | TensorFlow in Python: `tf.strided_slice`, `x[…]`, `tf.slice`, `tf.gather_nd`, `tf.gather`, `tf.scatter_nd`, … | [`tensorflow`] |
-//! | TensorFlow in Java: `StridedSlice.create`, `GatherNd.create` | [`tensorflow_java`] |
-//! | TensorFlow in C++: `ops::GatherNd` | [`tensorflow_cpp`] |
+//! | TensorFlow in Python, Java and C++: `tf.strided_slice`, `x[…]`, `tf.slice`, `tf.gather_nd`, `tf.gather`, `tf.scatter_nd`, … | [`tensorflow`] |
 //! | MindSpore: `ops.StridedSlice` | [`mindspore`] |
 //! | ONNX: `Slice`, `Gather`, `GatherElements`, `GatherND`, `ScatterElements`, `ScatterND`, `TensorScatter` | [`onnx`] |
 //! | NumPy: `x[…]`, `take`, `take_along_axis`, `add.at` | [`numpy`] |
@@ -84,12 +92,8 @@ pub mod stablehlo {
 }
 pub mod tensorflow {
     #![doc = include_str!("tensorflow.md")]
-}
-pub mod tensorflow_cpp {
-    #![doc = include_str!("tensorflow_cpp.md")]
-}
-pub mod tensorflow_java {
     #![doc = include_str!("tensorflow_java.md")]
+    #![doc = include_str!("tensorflow_cpp.md")]
 }
 #[cfg(feature = "gpu")]
 #[cfg_attr(docsrs, doc(cfg(feature = "gpu")))]

@@ -37,7 +37,7 @@ struct Entry {
     shape: Vec<usize>,
 }
 
-/// A dimension of a view, and positions in it.
+/// The number of a view's dimension, and the positions that are taken along it.
 type Column = (usize, Vec<i64>);
 
 /// What the entries of an expression select.
@@ -75,6 +75,7 @@ impl Plan {
     /// [`Error::Argument`], as NumPy's `IndexError`: those of [`View::slice`], then `values`, `outer_rank`, `mask_shape`,
     /// `array_shapes` and `position`; [`Error::ShapeTooLarge`]; [`Error::OutOfHostMemory`]. As in NumPy, positions of
     /// arrays are not checked if nothing is selected because another array is empty.
+    #[doc(alias("fancy_index", "ix_", "oindex"))]
     pub fn index(x: impl IntoView, spec: &IndexSpec, dtype: DType) -> Result<Self, Error> {
         let x = x.into_view()?;
         let has_arrays = has_arrays(spec);
@@ -468,6 +469,7 @@ host_methods! {
     /// # Errors
     ///
     /// As [`Plan::index`]; [`Error::Length`]; or an error of the device.
+    #[doc(alias("fancy_index", "ix_", "oindex"))]
     fn index(view x: T, by spec: &IndexSpec) -> made = |dtype| Plan::index(x, spec, dtype), [x];
 }
 
@@ -477,5 +479,6 @@ tensor_methods! {
     /// # Errors
     ///
     /// As [`Plan::index`]; or an error of the device.
+    #[doc(alias("fancy_index", "ix_", "oindex"))]
     fn index(self x, by spec: &IndexSpec) -> made = |dtype| Plan::index(x.layout(), spec, dtype), [x];
 }

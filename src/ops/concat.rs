@@ -21,6 +21,7 @@ impl Plan {
     /// # Errors
     ///
     /// [`Error::Argument`] (`no_arrays`, `axis`, `array_shape`, in this order); [`Error::ShapeTooLarge`].
+    #[doc(alias("concatenate", "cat"))]
     pub fn concat(arrays: &[View], axis: isize, dtype: DType) -> Result<Self, Error> {
         let first = arrays.first().ok_or_else(error::assembly::no_arrays)?;
         let axis = check_axis(axis, first.shape.len())?;
@@ -103,6 +104,7 @@ impl View {
     /// # Errors
     ///
     /// [`Error::Argument`] (`axis`, `split_sizes`, in this order).
+    #[doc(alias = "chunk")]
     pub fn split(&self, sizes: &[usize], axis: isize) -> Result<Vec<Self>, Error> {
         let axis = check_axis(axis, self.shape.len())?;
         let size = self.shape[axis];
@@ -122,7 +124,7 @@ impl View {
 }
 
 host_methods! {
-    /// Puts host values together along `axis`: see [`Plan::concat`].
+    /// Joins host values along `axis`: see [`Plan::concat`].
     ///
     /// ```
     /// use wgslice::Backend;
@@ -136,6 +138,7 @@ host_methods! {
     /// # Errors
     ///
     /// As [`Plan::concat`]; [`Error::Length`]; or an error of the device.
+    #[doc(alias("concatenate", "cat"))]
     fn concat(all arrays: T, by axis: isize) -> made = |dtype| Plan::concat(arrays, axis, dtype), [| arrays];
 
     /// Stacks host values along a new `axis`: see [`Plan::stack`].
@@ -147,7 +150,7 @@ host_methods! {
 }
 
 tensor_methods! {
-    /// Puts tensors together along `axis`, in one submission: see [`Plan::concat`].
+    /// Joins tensors along `axis`, in one submission: see [`Plan::concat`].
     ///
     /// ```
     /// use wgslice::{Backend, Tensor};
@@ -163,6 +166,7 @@ tensor_methods! {
     ///
     /// As [`Plan::concat`]; [`Error::Argument`] for tensors of different types or devices; or an error of the
     /// device.
+    #[doc(alias("concatenate", "cat"))]
     fn concat(all tensors, by axis: isize) -> made = |dtype| Plan::concat(&tensors, axis, dtype), [| tensors];
 
     /// Stacks tensors along a new `axis`, in one submission: see [`Plan::stack`].
@@ -187,6 +191,7 @@ impl Backend {
     /// # Errors
     ///
     /// As [`View::split`]; [`Error::Length`]; or an error of the device.
+    #[doc(alias = "chunk")]
     pub fn split<'a, T: Element>(
         &self,
         x: impl Into<ArrayRef<'a, T>>,
@@ -206,6 +211,7 @@ impl Tensor {
     /// # Errors
     ///
     /// As [`View::split`].
+    #[doc(alias = "chunk")]
     pub fn split(&self, sizes: &[usize], axis: isize) -> Result<Vec<Self>, Error> {
         let parts = self.layout().split(sizes, axis)?.into_iter();
         Ok(parts.map(|layout| self.of_layout(layout)).collect())

@@ -358,6 +358,7 @@ impl Plan {
     /// [`Error::Argument`] (`convert_operation` for a plan that changes an array, or that converts already; then
     /// `convert_dtype`; then `convert_source`; then `axis`; then `convert_positions`; `steps` if several steps write the
     /// result).
+    #[doc(alias("cast", "normalize"))]
     pub fn converted(&self, conversion: &Conversion) -> Result<Self, Error> {
         self.map("converted", |what| what.converted(conversion))
     }

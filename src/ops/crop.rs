@@ -247,6 +247,7 @@ impl Plan {
     /// # Errors
     ///
     /// [`Error::Argument`]; [`Error::ShapeTooLarge`].
+    #[doc(alias("random_crop", "dynamic_slice", "crop_to_bounding_box"))]
     pub fn crop(
         x: impl IntoView,
         boxes: Boxes,
@@ -273,8 +274,8 @@ impl Plan {
 }
 
 host_methods! {
-    /// Crops host values: box n begins at `begins[n]` in item `box_indices[n]` of `x`, or in item n without
-    /// `box_indices`, and is reversed along each dimension d for which `flips[n, d]` is true. If `options.sizes` has k
+    /// Crops a batch of host values, such as images at random positions. Box n begins at `begins[n]` in item
+    /// `box_indices[n]` of `x`, or in item n without `box_indices`, and is reversed along each dimension d for which `flips[n, d]` is true. If `options.sizes` has k
     /// numbers, `begins` and `flips` have shape `[N, k]`, and `box_indices` has shape `[N]`. The report counts the
     /// boxes that reach outside of their item or name no item.
     ///
@@ -294,6 +295,7 @@ host_methods! {
     /// # Errors
     ///
     /// [`Error::Argument`], [`Error::Length`], or an error of the device.
+    #[doc(alias("random_crop", "dynamic_slice", "crop_to_bounding_box"))]
     fn crop<I: IndexElement>(
         view x: T, rows begins: I, maybe box_indices: I, maybe flips: bool, by options: &CropOptions)
         -> reported = |dtype| check_boxes(options, begins, box_indices, flips).and_then(|boxes| {
@@ -304,7 +306,7 @@ host_methods! {
 }
 
 tensor_methods! {
-    /// Crops this tensor, as [`Backend::crop`](crate::Backend::crop) does. `flips` are of type bool or uint8; `box_indices` have the type of
+    /// Crops this tensor, such as a batch of images at random positions, as [`Backend::crop`](crate::Backend::crop) does. `flips` are of type bool or uint8; `box_indices` have the type of
     /// `begins`, which may be int32, int64 or uint32.
     ///
     /// On a GPU the work is submitted, not waited for, unless the policy is [`OutOfRange::Error`] and the backend has
@@ -328,6 +330,7 @@ tensor_methods! {
     ///
     /// [`Error::Argument`] for begins, box
     /// indices or flips of another type or device; or an error of the device.
+    #[doc(alias("random_crop", "dynamic_slice", "crop_to_bounding_box"))]
     fn crop(self x, rows begins, maybe box_indices, maybe flips, by options: &CropOptions)
         -> reported = |dtype| Boxes::of_tensors(begins, box_indices, flips, options).and_then(|boxes| {
             let plan = Plan::crop(x.layout(), boxes, options, dtype)?;

@@ -74,6 +74,7 @@ impl Plan {
     /// # Errors
     ///
     /// [`Error::Argument`]; [`Error::ShapeTooLarge`].
+    #[doc(alias("take", "index_select", "embedding"))]
     pub fn gather(
         params: impl IntoView,
         indices: &[usize],
@@ -118,6 +119,7 @@ host_methods! {
     /// # Errors
     ///
     /// As [`Backend::gather_nd`](crate::Backend::gather_nd).
+    #[doc(alias("take", "index_select", "embedding"))]
     fn gather<I: IndexElement>(view params: T, rows indices: I, by options: GatherOptions)
         -> reported = |dtype| Plan::gather(params, indices, options, dtype), [params, indices];
 }
@@ -137,6 +139,7 @@ tensor_methods! {
     /// assert_eq!(swapped.to_vec::<u8>()?, [3, 2, 1, 6, 5, 4]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
+    #[doc(alias("take", "index_select", "embedding"))]
     fn gather(self params, rows indices, by options: GatherOptions)
         -> reported = |dtype| Plan::gather(params.layout(), indices.shape(), options, dtype), [params, indices];
 }

@@ -39,6 +39,7 @@ impl Plan {
     /// # Errors
     ///
     /// [`Error::Argument`]; [`Error::ShapeTooLarge`].
+    #[doc(alias("take_along_axis", "take_along_dim"))]
     pub fn gather_elements(
         params: impl IntoView,
         indices: &[usize],
@@ -88,6 +89,7 @@ host_methods! {
     /// # Errors
     ///
     /// As [`Backend::gather_nd`](crate::Backend::gather_nd).
+    #[doc(alias("take_along_axis", "take_along_dim"))]
     fn gather_elements<I: IndexElement>(view params: T, rows indices: I, by options: GatherOptions)
         -> reported = |dtype| Plan::gather_elements(params, indices, options, dtype), [params, indices];
 }
@@ -109,6 +111,7 @@ tensor_methods! {
     /// # Errors
     ///
     /// As [`Tensor::gather_nd`](crate::Tensor::gather_nd).
+    #[doc(alias("take_along_axis", "take_along_dim"))]
     fn gather_elements(self params, rows indices, by options: GatherOptions)
         -> reported = |dtype| Plan::gather_elements(params.layout(), indices.shape(), options, dtype), [params, indices];
 }

@@ -44,6 +44,7 @@ impl Plan {
     /// [`Error::Argument`]: those of [`Plan::index`], then `broadcast` for the value, then `repeats` if `x` was broadcast, so
     /// that it selects an element twice, then `undefined` for a combination that the element type does not have;
     /// [`Error::ShapeTooLarge`]; [`Error::OutOfHostMemory`].
+    #[doc(alias("index_put", "add_at"))]
     pub fn index_update(
         x: impl IntoView,
         spec: &IndexSpec,
@@ -173,6 +174,7 @@ host_methods! {
     ///
     /// As [`Plan::index_update`]; [`Error::Length`]; or an error of the device, such as [`Error::DTypeOnDevice`] for element
     /// types that the device cannot combine.
+    #[doc(alias("index_put", "add_at"))]
     fn index_update(rows x: T, by spec: &IndexSpec, view value: T, by combine: Combine)
         -> made = |dtype| Plan::index_update(x, spec, value, combine, dtype), [value, x];
 }
@@ -199,6 +201,7 @@ tensor_methods! {
     ///
     /// As [`Plan::index_update`]; [`Error::Argument`] for a value of another type or device; or an error of the device, such
     /// as [`Error::DTypeOnDevice`] for element types that the device cannot combine. An error leaves the tensor unchanged.
+    #[doc(alias("index_put", "add_at"))]
     fn index_update(self x, by spec: &IndexSpec, like value, by combine: Combine)
         -> changed = |dtype| Plan::index_update(x.shape(), spec, value.layout(), combine, dtype), [value];
 }

@@ -122,6 +122,7 @@ impl Plan {
     ///
     /// [`Error::Argument`] (`index_dtype`; `mask_index` for a type that does not hold all positions);
     /// [`Error::ShapeTooLarge`].
+    #[doc(alias("argwhere", "where"))]
     pub fn nonzero(mask: &[usize], capacity: Option<usize>, index: DType) -> Result<Self, Error> {
         let find = Move::of_find(mask, capacity, index)?;
         let mut output = ArraySpec::result(&find.shape, index);
@@ -152,6 +153,7 @@ impl Plan {
     /// # Errors
     ///
     /// [`Error::Argument`] (`mask_scalar`, `mask_shape`); [`Error::ShapeTooLarge`].
+    #[doc(alias = "masked_select")]
     pub fn boolean_mask(
         x: impl IntoView,
         mask: &[usize],
@@ -212,6 +214,7 @@ impl Plan {
     /// # Errors
     ///
     /// [`Error::Argument`] (`broadcast`); [`Error::ShapeTooLarge`].
+    #[doc(alias = "where")]
     pub fn select(
         mask: &[usize],
         x: impl IntoView,
@@ -256,6 +259,7 @@ impl Plan {
     /// # Errors
     ///
     /// [`Error::Argument`] (`broadcast`; `repeats` if `dest` was broadcast).
+    #[doc(alias = "masked_fill")]
     pub fn masked_update(
         value: impl IntoView,
         mask: &[usize],
@@ -469,6 +473,7 @@ impl Backend {
     /// # Errors
     ///
     /// [`Error::Length`]; [`Error::OutOfHostMemory`].
+    #[doc(alias("argwhere", "where"))]
     pub fn nonzero<'a, M: MaskElement>(
         &self,
         mask: impl Into<ArrayRef<'a, M>>,
@@ -495,6 +500,7 @@ impl Backend {
     /// # Errors
     ///
     /// [`Error::Argument`] (`mask_scalar`, `mask_shape`); [`Error::Length`]; or an error of the device.
+    #[doc(alias = "masked_select")]
     pub fn boolean_mask<'a, T: Element, M: MaskElement>(
         &self,
         x: impl Into<ArrayRef<'a, T>>,
@@ -554,6 +560,7 @@ host_methods! {
     /// # Errors
     ///
     /// [`Error::Argument`] (`broadcast`); [`Error::Length`]; [`Error::ShapeTooLarge`]; or an error of the device.
+    #[doc(alias = "where")]
     fn select<M: MaskElement>(rows mask: M, view x: T, view y: T)
         -> made = |dtype| Plan::select(mask, x, y, dtype), [mask, x, y];
 
@@ -602,6 +609,7 @@ tensor_methods! {
     /// # Errors
     ///
     /// [`Error::Argument`] (`mask_dtype`); [`Error::ShapeTooLarge`]; or an error of the device.
+    #[doc(alias("argwhere", "where"))]
     fn nonzero(self mask, by capacity: Option<usize>)
         -> reported = |_dtype| Plan::nonzero(mask.shape(), capacity, DType::I64), [mask];
 
@@ -624,6 +632,7 @@ tensor_methods! {
     ///
     /// [`Error::Argument`] (`device_mismatch`, `mask_dtype`, `mask_scalar`, `mask_shape`); [`Error::ShapeTooLarge`]; or an
     /// error of the device.
+    #[doc(alias = "masked_select")]
     fn boolean_mask(self x, rows mask, by axis: usize, by capacity: Option<usize>)
         -> reported = |dtype| Plan::boolean_mask(x.layout(), mask.shape(), axis, capacity, dtype), [x, mask];
 
@@ -644,6 +653,7 @@ tensor_methods! {
     /// # Errors
     ///
     /// [`Error::Argument`] (`broadcast`, `device_mismatch`, `dtype_mismatch`, `mask_dtype`); or an error of the device.
+    #[doc(alias = "masked_fill")]
     fn masked_update(self x, rows mask, like value)
         -> changed = |dtype| Plan::masked_update(value.layout(), mask.shape(), x.shape(), dtype), [value, mask];
 
@@ -674,6 +684,7 @@ tensor_methods! {
     ///
     /// [`Error::Argument`] (`broadcast`, `device_mismatch`, `dtype_mismatch`, `mask_dtype`); [`Error::ShapeTooLarge`]; or
     /// an error of the device.
+    #[doc(alias = "where")]
     fn select(of x, mask mask, lead x, like y)
         -> made = |dtype| Plan::select(mask.shape(), x.layout(), y.layout(), dtype), [mask, x, y];
 }

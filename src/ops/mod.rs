@@ -24,10 +24,12 @@
 
 use crate::{Error, error, moves::Operation};
 
+// rustdoc lists the methods of `Plan` in this order: slices first, and methods that change a plan last.
+pub(crate) mod strided_slice;
+
 pub(crate) mod array_index;
 pub(crate) mod assembly;
 mod concat;
-pub(crate) mod convert;
 pub(crate) mod crop;
 pub(crate) mod gather;
 pub(crate) mod gather_elements;
@@ -35,7 +37,6 @@ pub(crate) mod gather_nd;
 pub(crate) mod index;
 mod index_update;
 pub(crate) mod indexed;
-mod into_view;
 pub(crate) mod mask;
 mod methods;
 pub(crate) mod pad;
@@ -44,11 +45,13 @@ mod roll;
 pub(crate) mod scatter_elements;
 pub(crate) mod scatter_nd;
 pub(crate) mod slice;
-pub(crate) mod strided_slice;
 pub(crate) mod strided_slice_grad;
 pub(crate) mod strided_slice_update;
 mod tile;
 pub(crate) mod xla;
+
+pub(crate) mod convert;
+mod into_view;
 
 /// The options of the operations. The defaults are TensorFlow's if TensorFlow has the operation.
 ///

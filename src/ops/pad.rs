@@ -118,7 +118,11 @@ impl Plan {
         let x = x.into_view()?;
         let rank = x.shape.len();
         if paddings.len() != rank {
-            return Err(error::assembly::entries("paddings", paddings.len(), rank));
+            return Err(error::assembly::wrong_entry_count(
+                "paddings",
+                paddings.len(),
+                rank,
+            ));
         }
         for (dimension, (&size, padding)) in x.shape.iter().zip(paddings).enumerate() {
             let (most, done) = mode.most(size);

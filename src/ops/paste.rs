@@ -81,6 +81,7 @@ impl Plan {
     ///
     /// [`Error::Argument`], also if `x` is a view that was broadcast, so that it selects an element twice;
     /// [`Error::ShapeTooLarge`].
+    #[doc(alias("kv_cache", "append", "dynamic_update_slice", "TensorScatter"))]
     pub fn paste(
         x: impl IntoView,
         patches: impl IntoView,
@@ -163,8 +164,8 @@ fn shape(x: &[usize], boxes: Boxes, options: &PasteOptions) -> Vec<usize> {
 }
 
 host_methods! {
-    /// Writes boxes into a copy of `x`: box n begins at `begins[n]` in item `box_indices[n]`, or in item n without
-    /// `box_indices`, and is reversed along each dimension d for which `flips[n, d]` is true. The arguments are those of
+    /// Writes boxes into a copy of `x`, such as new tokens into a KV cache. Box n begins at `begins[n]` in item
+    /// `box_indices[n]`, or in item n without `box_indices`, and is reversed along each dimension d for which `flips[n, d]` is true. The arguments are those of
     /// [`Backend::crop`](crate::Backend::crop), and `patches` have the shape of its result. The report counts the boxes that reach outside of
     /// their item or name no item.
     ///
@@ -183,6 +184,7 @@ host_methods! {
     /// # Errors
     ///
     /// [`Error::Argument`], [`Error::Length`], or an error of the device.
+    #[doc(alias("kv_cache", "append", "dynamic_update_slice", "TensorScatter"))]
     fn paste<I: IndexElement>(
         rows x: T, view patches: T, rows begins: I, maybe box_indices: I, maybe flips: bool, by options: &PasteOptions)
         -> reported = |dtype| {
@@ -196,7 +198,8 @@ host_methods! {
 }
 
 tensor_methods! {
-    /// Writes boxes into this tensor, in place, as [`Backend::paste`](crate::Backend::paste) does. `flips` are of type bool or uint8;
+    /// Writes boxes into this tensor, in place, such as new tokens into a KV cache: see
+    /// [`Backend::paste`](crate::Backend::paste). `flips` are of type bool or uint8;
     /// `box_indices` have the type of `begins`, which may be int32, int64 or uint32. Returns the report of boxes that
     /// reach outside.
     ///
@@ -221,6 +224,7 @@ tensor_methods! {
     ///
     /// [`Error::Argument`] for an argument of another type, device or shape; or an error of the device. An error leaves
     /// the tensor unchanged.
+    #[doc(alias("kv_cache", "append", "dynamic_update_slice", "TensorScatter"))]
     fn paste(self x, like patches, rows begins, maybe box_indices, maybe flips, by options: &PasteOptions)
         -> changed = |dtype| {
             let options = options.sized(begins.shape(), patches.shape());

@@ -39,6 +39,7 @@ impl Plan {
     /// # Errors
     ///
     /// [`Error::Argument`]; [`Error::ShapeTooLarge`].
+    #[doc(alias("scatter_add", "put_along_axis"))]
     pub fn scatter_elements(
         shape: &[usize],
         indices: &[usize],
@@ -114,6 +115,7 @@ host_methods! {
     /// # Errors
     ///
     /// As [`Backend::scatter_nd`](crate::Backend::scatter_nd).
+    #[doc(alias("scatter_add", "put_along_axis"))]
     fn scatter_elements<I: IndexElement>(rows tensor: T, rows indices: I, rows updates: T, by options: ScatterOptions)
         -> reported = |dtype| Plan::scatter_elements(tensor, indices, updates, options, dtype),
         [updates, indices, tensor];
@@ -139,6 +141,7 @@ tensor_methods! {
     /// # Errors
     ///
     /// As [`Tensor::tensor_scatter_nd`](crate::Tensor::tensor_scatter_nd).
+    #[doc(alias("scatter_add", "put_along_axis"))]
     fn scatter_elements(self tensor, rows indices, like updates, by options: ScatterOptions)
         -> changed = |dtype| Plan::scatter_elements(
             tensor.shape(), indices.shape(), updates.shape(), options, dtype),

@@ -133,6 +133,7 @@ impl Plan {
     /// # Errors
     ///
     /// [`Error::Argument`]; [`Error::ShapeTooLarge`].
+    #[doc(alias = "scatter_add")]
     pub fn scatter_nd(
         shape: &[usize],
         indices: &[usize],
@@ -160,6 +161,7 @@ impl Plan {
     /// # Errors
     ///
     /// [`Error::Argument`]; [`Error::ShapeTooLarge`].
+    #[doc(alias("scatter_add", "index_add", "index_put"))]
     pub fn tensor_scatter_nd(
         shape: &[usize],
         indices: &[usize],
@@ -240,6 +242,7 @@ host_methods! {
     ///
     /// [`Error::Argument`], [`Error::Length`], or an error of the device, such as [`Error::DTypeOnDevice`] for element
     /// types that the device cannot combine.
+    #[doc(alias = "scatter_add")]
     fn scatter_nd<I: IndexElement>(by shape: &[usize], rows indices: I, rows updates: T, by options: ScatterOptions)
         -> reported = |dtype| Plan::scatter_nd(shape, indices, updates, options, dtype),
         [updates, indices];
@@ -258,6 +261,7 @@ host_methods! {
     /// assert_eq!(updated.data, [0, 100, 20, 5, 40]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
+    #[doc(alias("scatter_add", "index_add", "index_put"))]
     fn tensor_scatter_nd<I: IndexElement>(rows tensor: T, rows indices: I, rows updates: T, by options: ScatterOptions)
         -> reported = |dtype| Plan::tensor_scatter_nd(
             tensor, indices, updates, options, dtype),
@@ -268,6 +272,7 @@ tensor_methods! {
     /// Scatters `updates` into zeros of `shape`, at the positions in `indices`: see [`Plan::scatter_nd`]. Returns the
     /// new tensor, and the report of tuples that were out of range. The errors are those of
     /// [`Tensor::tensor_scatter_nd`](crate::Tensor::tensor_scatter_nd).
+    #[doc(alias = "scatter_add")]
     fn scatter_nd(of updates, by shape: &[usize], rows indices, lead updates, by options: ScatterOptions)
         -> reported = |dtype| Plan::scatter_nd(shape, indices.shape(), updates.shape(), options, dtype),
         [updates, indices];
@@ -295,6 +300,7 @@ tensor_methods! {
     /// [`Error::Argument`] for an argument
     /// that does not match this tensor; or an error of the device, such as [`Error::DTypeOnDevice`] for element types
     /// that the device cannot combine. An error leaves the tensor unchanged.
+    #[doc(alias("scatter_add", "index_add", "index_put"))]
     fn tensor_scatter_nd(self tensor, rows indices, like updates, by options: ScatterOptions)
         -> changed = |dtype| Plan::tensor_scatter_nd(
             tensor.shape(), indices.shape(), updates.shape(), options, dtype),

@@ -15,6 +15,7 @@ impl Plan {
     /// # Errors
     ///
     /// [`Error::Argument`] as TensorFlow raises it; [`Error::ShapeTooLarge`].
+    #[doc(alias("strided_slice", "flip", "reverse", "narrow"))]
     pub fn slice(input: impl IntoView, spec: &SliceSpec, dtype: DType) -> Result<Self, Error> {
         let mut view = input.into_view()?;
         if view.is_all() {
@@ -40,6 +41,7 @@ impl Plan {
     /// # Errors
     ///
     /// [`Error::ShapeTooLarge`].
+    #[doc(alias = "ascontiguousarray")]
     pub fn contiguous(view: impl IntoView, dtype: DType) -> Result<Self, Error> {
         Ok(Self::of_layout(&view.into_view()?, dtype))
     }
@@ -101,6 +103,7 @@ impl Backend {
     /// # Errors
     ///
     /// [`Error::Argument`], [`Error::Length`], or an error of the device.
+    #[doc(alias("strided_slice", "flip", "reverse", "narrow"))]
     pub fn slice<'a, T: Element>(
         &self,
         input: impl Into<ArrayRef<'a, T>>,

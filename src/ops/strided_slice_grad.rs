@@ -31,6 +31,7 @@ impl Plan {
     ///
     /// [`Error::Argument`]: what TensorFlow raises for the slice, then `dy_shape`;
     /// [`Error::ShapeTooLarge`].
+    #[doc(alias = "strided_slice_grad")]
     pub fn slice_grad(
         shape: &[usize],
         spec: &SliceSpec,
@@ -82,6 +83,7 @@ host_methods! {
     /// # Errors
     ///
     /// As [`Plan::slice_grad`]; [`Error::Length`], or an error of the device.
+    #[doc(alias = "strided_slice_grad")]
     fn slice_grad(by shape: &[usize], by spec: &SliceSpec, rows dy: T)
         -> made = |dtype| Plan::slice_grad(shape, spec, dy, dtype), [dy];
 }
@@ -93,6 +95,7 @@ tensor_methods! {
     /// # Errors
     ///
     /// As [`Plan::slice_grad`], or an error of the device.
+    #[doc(alias = "strided_slice_grad")]
     fn slice_grad(of dy, by shape: &[usize], by spec: &SliceSpec, lead dy)
         -> made = |dtype| Plan::slice_grad(shape, spec, dy.shape(), dtype), [dy];
 }

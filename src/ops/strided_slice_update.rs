@@ -33,6 +33,7 @@ impl Plan {
     ///
     /// [`Error::Argument`] as TensorFlow raises it, then `broadcast`;
     /// [`Error::ShapeTooLarge`].
+    #[doc(alias("strided_slice_update", "assign"))]
     pub fn slice_update(
         shape: &[usize],
         spec: &SliceSpec,
@@ -84,6 +85,7 @@ host_methods! {
     /// # Errors
     ///
     /// As [`Plan::slice_update`]; [`Error::Length`], or an error of the device.
+    #[doc(alias("strided_slice_update", "assign"))]
     fn slice_update(rows input: T, by spec: &SliceSpec, view value: T)
         -> made = |dtype| Plan::slice_update(input, spec, value, dtype), [value, input];
 }
@@ -109,6 +111,7 @@ tensor_methods! {
     ///
     /// As [`Plan::slice_update`]; [`Error::Argument`] for a value that does not match
     /// this tensor; or an error of the device. An error leaves the tensor unchanged.
+    #[doc(alias("strided_slice_update", "assign"))]
     fn slice_update(self x, by spec: &SliceSpec, like value)
         -> changed = |dtype| Plan::slice_update(x.shape(), spec, value.layout(), dtype), [value];
 }

@@ -32,7 +32,7 @@ impl Plan {
         let x = x.into_view()?;
         let (found, rank) = (multiples.len(), x.shape.len());
         if found != rank {
-            return Err(error::assembly::entries("multiples", found, rank));
+            return Err(error::assembly::wrong_entry_count("multiples", found, rank));
         }
         // Each dimension has its copies as an outer dimension, along which the source does not move.
         let mut walked = x.clone();
@@ -51,6 +51,7 @@ impl Plan {
     /// # Errors
     ///
     /// [`Error::Argument`] (`axis`); [`Error::ShapeTooLarge`].
+    #[doc(alias = "repeat_interleave")]
     pub fn repeat(
         x: impl IntoView,
         times: usize,
@@ -110,6 +111,7 @@ host_methods! {
     /// # Errors
     ///
     /// As [`Plan::repeat`]; [`Error::Length`]; or an error of the device.
+    #[doc(alias = "repeat_interleave")]
     fn repeat(view x: T, by times: usize, by axis: isize)
         -> made = |dtype| Plan::repeat(x, times, axis, dtype), [x];
 }
@@ -127,5 +129,6 @@ tensor_methods! {
     /// # Errors
     ///
     /// As [`Plan::repeat`], or an error of the device.
+    #[doc(alias = "repeat_interleave")]
     fn repeat(self x, by times: usize, by axis: isize) -> made = |dtype| Plan::repeat(x.layout(), times, axis, dtype), [x];
 }

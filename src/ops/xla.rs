@@ -394,6 +394,7 @@ impl Plan {
     /// # Errors
     ///
     /// [`Error::Argument`]; [`Error::ShapeTooLarge`].
+    #[doc(alias = "scatter_add")]
     pub fn xla_scatter(
         operand: &[usize],
         scatter_indices: &[usize],
@@ -600,6 +601,7 @@ host_methods! {
     /// # Errors
     ///
     /// As [`Backend::scatter_nd`](crate::Backend::scatter_nd).
+    #[doc(alias = "scatter_add")]
     fn xla_scatter<I: IndexElement>(
         rows operand: T, rows scatter_indices: I, rows updates: T, by dims: &ScatterDims, by options: ScatterOptions)
         -> reported = |dtype| Plan::xla_scatter(operand, scatter_indices, updates, dims, options, dtype),
@@ -621,6 +623,7 @@ tensor_methods! {
     /// # Errors
     ///
     /// As [`Tensor::tensor_scatter_nd`](crate::Tensor::tensor_scatter_nd).
+    #[doc(alias = "scatter_add")]
     fn xla_scatter(
         self operand, rows scatter_indices, like updates, by dims: &ScatterDims, by options: ScatterOptions)
         -> changed = |dtype| Plan::xla_scatter(

@@ -18,7 +18,7 @@ impl Move {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] if the ranges do not lie in the result;
+    /// [`Error::Argument`] if the ranges are not in the result;
     /// [`Error::Argument`] for a plan that is not a gather, such as a crop.
     pub(crate) fn part_of_indices(
         &self,
@@ -64,7 +64,7 @@ impl Move {
         shape::check_elements("indices", &shape, indices.len())?;
         let walk = self.in_elements();
         let coordinates = walk.as_ref().map_or(&[][..], |walk| &walk.coordinates);
-        let tuples = Tuples::of(self.depth(), coordinates, whole.policy, indices);
+        let tuples = PartTuples::of(self.depth(), coordinates, whole.policy, indices);
         self.check_tuples(whole, &needed, indices, &tuples)?;
         let dims = self.result_dims();
         let coordinates = coordinates.iter().map(|axis| axis.stride);
@@ -129,7 +129,7 @@ impl Move {
         whole: &IndexTensor,
         needed: &[Range<usize>],
         indices: &[I],
-        tuples: &Tuples,
+        tuples: &PartTuples,
     ) -> Result<(), Error> {
         let depth = self.depth();
         // An empty result reads no index, so no index is out of range.
@@ -138,7 +138,7 @@ impl Move {
         };
         let numbering = &needed[..whole.tuple_dims];
         let inner: Vec<_> = numbering.iter().map(Range::len).collect();
-        let at = shape::coordinates(first, &inner);
+        let at = shape::unravel(first, &inner);
         let strides = shape::strides(&whole.shape[..whole.tuple_dims]);
         let at = at.iter().zip(numbering).zip(strides);
         let number = at
@@ -157,7 +157,7 @@ impl Move {
 }
 
 /// The index tuples of a part of a gather.
-struct Tuples {
+struct PartTuples {
     /// For each indexed dimension, the smallest range that contains the positions in all valid tuples. Empty if no
     /// tuple is valid.
     ranges: Vec<Range<usize>>,
@@ -168,7 +168,7 @@ struct Tuples {
     first_invalid: Option<usize>,
 }
 
-impl Tuples {
+impl PartTuples {
     /// The tuples of `depth` integers. Without `coordinates`, because the result is empty, none is valid.
     fn of<I: Index>(
         depth: usize,

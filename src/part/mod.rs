@@ -39,7 +39,7 @@ impl Plan {
     /// assert_eq!(part.source, [20..39, 95..100]);
     /// assert_eq!(part.plan.shape(), [10, 5]);
     ///
-    /// // The bytes of x[20:39, 95:100], in which element (i, j) is i + j.
+    /// // The bytes of x[20:39, 95:100]; element (i, j) of x is i + j.
     /// let bytes: Vec<u8> = (20..39).flat_map(|i| (95..100).map(move |j| i + j)).collect();
     /// let mut result = [0u8; 50];
     /// part.plan.run_cpu(&[(&bytes).into()], &mut [(&mut result).into()])?;
@@ -50,7 +50,7 @@ impl Plan {
     /// ```
     /// use wgslice::{options::GatherOptions, DType, Plan};
     ///
-    /// // Rows 700, 650 and 2000 of [1000, 100], of which the last does not exist.
+    /// // Rows 700, 650 and 2000 of [1000, 100]. The last one does not exist.
     /// let plan = Plan::gather(&[1000, 100], &[3], GatherOptions::default(), DType::U8)?;
     /// let result = [0..3, 20..30];
     /// assert_eq!(plan.part_of_indices(&result)?, [0..3]);
@@ -62,7 +62,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] if the ranges do not lie in the result, or for a plan of another operation, such as a crop, or
+    /// [`Error::Argument`] if the ranges are not in the result, or for a plan of another operation, such as a crop, or
     /// of a gather without indices; [`Error::Length`] if `indices` does not have as many integers as their box;
     /// [`Error::OutOfRange`] if a tuple is out of range and the policy is
     /// [`OutOfRange::Error`](crate::options::OutOfRange::Error). This error has the tuple's position in the whole index
@@ -89,7 +89,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] if the ranges do not lie in the result, or for a plan that is not a gather, such as a crop.
+    /// [`Error::Argument`] if the ranges are not in the result, or for a plan that is not a gather, such as a crop.
     pub fn part_of_indices(&self, result: &[Range<usize>]) -> Result<Vec<Range<usize>>, Error> {
         let only = self
             .only()

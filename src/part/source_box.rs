@@ -52,7 +52,7 @@ impl Move {
         }
         let lengths = shape::strides(&self.source);
         let offset = walk.from.cast_unsigned() * (walk.unit / self.dtype.size());
-        let first = shape::coordinates(offset, &self.source);
+        let first = shape::unravel(offset, &self.source);
         let mut origin: Vec<_> = first.iter().map(|&at| at.cast_signed()).collect();
         let mut reach = vec![(0, 0); origin.len()];
         let mut steps = Vec::with_capacity(strides.len());

@@ -23,7 +23,7 @@ pub enum IndexItem {
     },
 }
 
-/// What stands in the brackets of NumPy's `x[…]`, not yet applied to a shape: a slice of which some entries are arrays.
+/// The expression in the brackets of NumPy's `x[…]`, not yet applied to a shape: a slice with array entries.
 ///
 /// As in NumPy, arrays and single indices are broadcast against each other and walk together, and the dimensions of
 /// what they select stand where the first of them stands or, if another entry stands between two of them, first. An
@@ -62,7 +62,7 @@ impl IndexSpec {
         }
     }
 
-    /// The same entries, of which all combinations are selected. Arrays then have one dimension.
+    /// The same entries, with all combinations selected. Arrays then have one dimension.
     #[must_use]
     pub fn outer(self) -> Self {
         Self {
@@ -76,7 +76,7 @@ impl IndexSpec {
         &self.items
     }
 
-    /// Whether all combinations of positions are selected.
+    /// Returns whether all combinations of positions are selected.
     pub(crate) fn is_outer(&self) -> bool {
         self.outer
     }

@@ -32,7 +32,14 @@ use std::ops::{Range, RangeFrom, RangeFull, RangeTo};
 /// ```
 #[macro_export]
 macro_rules! slice {
-    (@items [$($done:expr),*]) => {{
+    ($($items:tt)*) => { $crate::slice_of_items!([] $($items)*) };
+}
+
+/// Reads the items of [`slice!`] one at a time. It is a separate macro so that the documentation of `slice!` shows one arm.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! slice_of_items {
+    ([$($done:expr),*]) => {{
         #[allow(
             clippy::reversed_empty_ranges,
             reason = "a negative stride takes a descending range"
@@ -40,16 +47,15 @@ macro_rules! slice {
         let items: &[$crate::spec::SliceItem] = &[$($done),*];
         $crate::SliceSpec::new(items)
     }};
-    (@items [$($done:expr),*] $item:expr ; $stride:expr $(, $($rest:tt)*)?) => {
-        $crate::slice!(
-            @items [$($done,)* $crate::spec::SliceItem::from($item).with_stride($stride)]
+    ([$($done:expr),*] $item:expr ; $stride:expr $(, $($rest:tt)*)?) => {
+        $crate::slice_of_items!(
+            [$($done,)* $crate::spec::SliceItem::from($item).with_stride($stride)]
             $($($rest)*)?
         )
     };
-    (@items [$($done:expr),*] $item:expr $(, $($rest:tt)*)?) => {
-        $crate::slice!(@items [$($done,)* $crate::spec::SliceItem::from($item)] $($($rest)*)?)
+    ([$($done:expr),*] $item:expr $(, $($rest:tt)*)?) => {
+        $crate::slice_of_items!([$($done,)* $crate::spec::SliceItem::from($item)] $($($rest)*)?)
     };
-    ($($items:tt)*) => { $crate::slice!(@items [] $($items)*) };
 }
 
 impl From<RangeFull> for SliceItem {

@@ -11,7 +11,7 @@
 //! | ONNX's starts, ends, axes and steps | [`SliceSpec::onnx`] | |
 //! | ndarray's `s![]`, with the feature `ndarray` | `s![1, 2..4, ..;-1].into()` | |
 //!
-//! An [`IndexSpec`] is a slice of which some entries are arrays of positions or masks.
+//! An [`IndexSpec`] is a slice with some entries that are arrays of positions or masks.
 //!
 //! Applied to a shape, a [`SliceSpec`] becomes a [`View`](crate::View).
 
@@ -73,7 +73,7 @@ impl SliceItem {
         }
     }
 
-    /// Whether the item indexes a dimension of the input.
+    /// Returns whether the item indexes a dimension of the input.
     pub(crate) fn takes_dimension(&self) -> bool {
         matches!(self, Self::Index { .. } | Self::Range { .. })
     }

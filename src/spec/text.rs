@@ -70,7 +70,7 @@ fn read<T>(
     })
 }
 
-/// What a new axis is called, besides `None`.
+/// Names of a new axis other than `None`.
 const NEW_AXES: [&str; 4] = ["np.newaxis", "numpy.newaxis", "tf.newaxis", "newaxis"];
 
 /// The most lists within lists: far more than an array has dimensions.
@@ -110,7 +110,7 @@ impl List {
     }
 }
 
-/// The byte of the text where an error lies, and the message.
+/// The byte of the text where an error is, and the message.
 type Problem = (usize, String);
 
 struct Parser<'a> {
@@ -146,7 +146,7 @@ impl Parser<'_> {
         is_name
     }
 
-    /// Whether the text begins with a bracket that has a range, an ellipsis or a new axis in it, outside of inner brackets.
+    /// Returns whether the text begins with a bracket that has a range, an ellipsis or a new axis in it, outside inner brackets.
     fn is_enclosed(&mut self) -> bool {
         if self.peek() != Some('[') {
             return false;
@@ -303,7 +303,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads a list, a number or a truth value. `deepest` is the number of lists that it may lie in.
+    /// Reads a list, a number or a truth value. `deepest` is the number of lists that it may be in.
     fn list(&mut self, deepest: usize) -> Result<List, Problem> {
         let start = self.at();
         let Some(bracket) = self.bracket('[', "]") else {

@@ -42,16 +42,16 @@ const GPU_PIECE: usize = 8 << 20;
 const PAGE: usize = 4096;
 
 impl Piece {
-    /// The most bytes of all pages that the piece reads, if no element lies in two pages.
+    /// The most bytes of all pages that the piece reads, if no element is in two pages.
     fn touched(&self) -> usize {
         let Some(walk) = self.plan.walk() else {
             return 0;
         };
         let (unit, element, run) = (walk.unit, self.plan.dtype.size(), walk.run());
-        // The bytes of all pages that contiguous bytes touch if only their first element lies in the first page.
+        // The bytes of all pages that contiguous bytes touch if only their first element is in the first page.
         let pages = |bytes: usize| (bytes.saturating_sub(element).div_ceil(PAGE) + 1) * PAGE;
         let row = (run.size - 1) * run.from.unsigned_abs() * unit + unit;
-        // The units of a row may lie more than a page apart.
+        // The units of a row may be more than a page apart.
         let row = pages(row).min(run.size.saturating_mul(pages(unit)));
         pages(self.span().len()).min(walk.rows().saturating_mul(row))
     }
@@ -176,7 +176,7 @@ impl Stream<'_> {
         fetch: impl FnMut(Range<usize>) -> Result<B, E>,
         sink: impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<Streamed, E> {
-        let mut run = Run {
+        let mut run = Streaming {
             fetch,
             sink,
             buffer: Vec::new(),
@@ -238,7 +238,7 @@ impl<E> From<Error> for Stop<E> {
     }
 }
 
-struct Run<F, S> {
+struct Streaming<F, S> {
     fetch: F,
     sink: S,
     /// The memory that the CPU writes the result of each piece to. As large as the largest result so far.
@@ -246,7 +246,7 @@ struct Run<F, S> {
     streamed: Streamed,
 }
 
-impl<F, S, B, E> Run<F, S>
+impl<F, S, B, E> Streaming<F, S>
 where
     F: FnMut(Range<usize>) -> Result<B, E>,
     S: FnMut(&[u8]) -> Result<(), E>,
@@ -320,7 +320,7 @@ mod tests {
     use crate::SliceSpec;
     use std::collections::BTreeSet;
 
-    /// Wherever the source begins in its first page, as long as no element lies in two pages.
+    /// Wherever the source begins in its first page, as long as no element is in two pages.
     #[test]
     fn a_piece_touches_no_more_pages_than_it_counts() {
         for (shape, spec) in [

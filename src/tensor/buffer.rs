@@ -77,7 +77,7 @@ impl Tensor {
     /// unless the tensor is larger than the device's `max_buffer_size`: then there are several of equal size, except
     /// that the last may be smaller. The buffers are padded to a multiple of 16 bytes. A tensor made by
     /// [`Tensor::from_buffer`] has the caller's buffer instead, whatever its size, until a method that works in place
-    /// gives the tensor memory of its own.
+    /// gives the tensor its own memory.
     ///
     /// A clone of a buffer stays valid when the tensor is dropped: no other tensor reuses the memory.
     ///

@@ -191,7 +191,7 @@ impl Tensor {
         ready.collect()
     }
 
-    /// Gives this tensor, an output of a plan, memory that is all of the tensor, and on the CPU memory of its own: with its
+    /// Gives this tensor, an output of a plan, memory that is all of the tensor, and on the CPU its own memory: with its
     /// values if it is changed in place. Returns the number of bytes that are copied for that, on a GPU by
     /// [`Gpu::run`](crate::Gpu).
     fn own_memory(&mut self, needed: &ArraySpec, in_place: bool) -> Result<usize, Error> {
@@ -267,9 +267,9 @@ impl Tensor {
         Ok(Self::new(backend, output.dtype, &output.shape[..], storage))
     }
 
-    /// Whether a call waits for the device before it returns, so that the call itself can fail if a tuple is out of
-    /// range. True on a GPU under [`OutOfRange::Error`], unless the backend has late errors. Fails if the call would
-    /// have to wait where blocking is not allowed.
+    /// Returns whether a call waits for the device before it returns, so that the call itself can fail if a tuple is
+    /// out of range. True on a GPU under [`OutOfRange::Error`], unless the backend has late errors. Fails if the call
+    /// would have to wait where blocking is not allowed.
     #[cfg(feature = "gpu")]
     fn waits(&self, plan: &Plan) -> Result<bool, Error> {
         let strict = plan.policy().out_of_range == OutOfRange::Error;

@@ -4,17 +4,6 @@ use super::Tensor;
 use crate::{Error, Plan, SliceSpec, View, cpu::Dest};
 
 impl Tensor {
-    /// Which elements of its memory the tensor has, as offset, shape and strides. A plan that is made for this view reads
-    /// the tensor where it is: see [`Tensor::run`].
-    pub fn layout(&self) -> &View {
-        &self.layout
-    }
-
-    /// Whether the tensor is all of its memory, in row-major order.
-    pub fn is_contiguous(&self) -> bool {
-        self.layout.is_whole() || self.layout.is_all()
-    }
-
     /// A slice of this tensor. Nothing is copied: the slice shares the memory.
     ///
     /// While the slice lives, all of this memory is kept, and the next change of this tensor in place copies it first. Call
@@ -33,6 +22,7 @@ impl Tensor {
     /// # Errors
     ///
     /// [`Error::Argument`] for a slice that does not fit the tensor's shape.
+    #[doc(alias("strided_slice", "flip", "reverse", "narrow"))]
     pub fn slice(&self, spec: &SliceSpec) -> Result<Self, Error> {
         Ok(self.of_layout(self.layout.slice(spec)?))
     }
@@ -51,6 +41,7 @@ impl Tensor {
     /// # Errors
     ///
     /// [`Error::Argument`] (`permutation`).
+    #[doc(alias = "permute")]
     pub fn transpose(&self, permutation: &[usize]) -> Result<Self, Error> {
         Ok(self.of_layout(self.layout.transpose(permutation)?))
     }
@@ -60,16 +51,18 @@ impl Tensor {
     /// # Errors
     ///
     /// [`Error::Argument`] (`broadcast`); [`Error::ShapeTooLarge`].
+    #[doc(alias = "expand")]
     pub fn broadcast_to(&self, shape: &[usize]) -> Result<Self, Error> {
         Ok(self.of_layout(self.layout.broadcast_to(shape)?))
     }
 
-    /// This tensor as all of its memory, in row-major order. A view is copied into memory of its own; other tensors are
+    /// This tensor as all of its memory, in row-major order. A view is copied into its own memory; other tensors are
     /// shared. On a GPU the work is submitted, not waited for.
     ///
     /// # Errors
     ///
     /// An error of the device.
+    #[doc(alias = "ascontiguousarray")]
     pub fn contiguous(&self) -> Result<Self, Error> {
         let (dtype, shape) = (self.dtype, self.shape());
         if self.is_contiguous() {
@@ -95,5 +88,16 @@ impl Tensor {
             layout,
             ..self.clone()
         }
+    }
+
+    /// The elements of its memory that the tensor has, as offset, shape and strides. A plan that is made for this view reads
+    /// the tensor where it is: see [`Tensor::run`].
+    pub fn layout(&self) -> &View {
+        &self.layout
+    }
+
+    /// Returns whether the tensor is all of its memory, in row-major order.
+    pub fn is_contiguous(&self) -> bool {
+        self.layout.is_whole() || self.layout.is_all()
     }
 }

@@ -15,9 +15,6 @@
 //! Nothing overflows: a stride is kept only where it connects two existing elements, and the distance between existing
 //! elements is less than the size of the source.
 
-mod select;
-pub(crate) mod strided;
-
 use crate::{Error, error, shape};
 
 /// A strided selection of a row-major array, not copied yet.
@@ -117,7 +114,7 @@ impl View {
         self.shape.iter().product()
     }
 
-    /// Whether the view selects no elements.
+    /// Returns whether the view selects no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -135,6 +132,7 @@ impl View {
     /// # Errors
     ///
     /// [`Error::Argument`] unless `permutation` names each dimension exactly once.
+    #[doc(alias = "permute")]
     pub fn transpose(&self, permutation: &[usize]) -> Result<Self, Error> {
         let rank = self.shape.len();
         let mut named = vec![false; rank];
@@ -169,6 +167,7 @@ impl View {
     ///
     /// [`Error::Argument`] if a dimension that is not 1 would change or `shape` has fewer dimensions than the
     /// view; [`Error::ShapeTooLarge`].
+    #[doc(alias = "expand")]
     pub fn broadcast_to(&self, shape: &[usize]) -> Result<Self, Error> {
         shape::elements(shape)?;
         let fits = |(&from, &to): (&usize, &usize)| from == to || from == 1;
@@ -190,12 +189,12 @@ impl View {
         Ok(view)
     }
 
-    /// Whether the view is the whole source, in its shape and order. An empty view of an empty source is.
+    /// Returns whether the view is the whole source, in its shape and order. An empty view of an empty source is.
     pub(crate) fn is_all(&self) -> bool {
         self.shape == self.source && (self.is_whole() || self.is_empty())
     }
 
-    /// Whether the view selects all elements of its source in their order.
+    /// Returns whether the view selects all elements of its source in their order.
     pub(crate) fn is_whole(&self) -> bool {
         let mut next = 1;
         let mut dims = self.shape.iter().zip(&self.strides).rev();
@@ -214,3 +213,7 @@ impl View {
         }
     }
 }
+
+// rustdoc lists methods in the order of the source: `View::new` comes first.
+mod select;
+pub(crate) mod strided;

@@ -12,6 +12,7 @@ impl View {
     /// # Errors
     ///
     /// The [`Error::Argument`] that TensorFlow raises first for an array of the view's shape.
+    #[doc(alias("strided_slice", "flip", "reverse", "narrow"))]
     pub fn slice(&self, spec: &SliceSpec) -> Result<Self, Error> {
         let mut view = self.clone();
         view.narrow(spec)?;

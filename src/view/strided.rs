@@ -52,8 +52,9 @@ impl View {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`strides` unless there is one for each dimension; `outside` if the view reaches outside of the
+    /// [`Error::Argument`] (`strides` unless there is one for each dimension; `outside` if the view extends beyond the
     /// memory); [`Error::ShapeTooLarge`].
+    #[doc(alias = "as_strided")]
     pub fn from_strides(
         shape: &[usize],
         strides: &[isize],
@@ -112,6 +113,7 @@ impl View {
     ///
     /// [`Error::Argument`] (`axis`; `windows` unless the size is from 1 to that of the axis, and the step is 1 or more);
     /// [`Error::ShapeTooLarge`].
+    #[doc(alias("unfold", "sliding_window_view"))]
     pub fn windows(&self, axis: isize, size: usize, step: usize) -> Result<Self, Error> {
         let rank = self.shape.len();
         let d = shape::axis(axis, rank).ok_or_else(|| error::view::axis(axis, rank))?;
@@ -199,7 +201,7 @@ impl View {
             let mut stride = group[group.len() - 1].1;
             for d in (to..to_end).rev().filter(|&d| shape[d] > 1) {
                 view.strides[d] = stride;
-                // After the outermost, the product may lie outside of the array. It is then not used.
+                // After the outermost, the product may be outside the array. It is then not used.
                 stride = stride.wrapping_mul(shape[d].cast_signed());
             }
             (at, to) = (from_end, to_end);
@@ -207,7 +209,7 @@ impl View {
         Ok(view)
     }
 
-    /// Whether the view selects an element twice.
+    /// Returns whether the view selects an element twice.
     pub(crate) fn repeats(&self) -> Repeats {
         let dims = self.shape.iter().zip(&self.strides);
         let mut dims: Vec<(usize, usize)> = dims
@@ -221,7 +223,7 @@ impl View {
             return Repeats::Somewhere;
         }
         dims.sort_by_key(|dim| Reverse(dim.1));
-        // How far the dimensions from each one on reach together.
+        // For each dimension, the range of it and all later dimensions together.
         let mut reach = vec![0; dims.len() + 1];
         for d in (0..dims.len()).rev() {
             reach[d] = reach[d + 1] + dims[d].0 * dims[d].1;
@@ -243,8 +245,8 @@ impl View {
     }
 }
 
-/// Whether a distance of `distance` elements and some of the dimensions' steps sum up to 0: two positions are then one
-/// element. Each dimension takes its step as often as it has positions, in either direction, and the first that takes any
+/// Returns whether a distance of `distance` elements and some of the dimensions' steps sum up to 0: two positions are
+/// then one element. Each dimension takes its step as often as it has positions, in either direction, and the first that takes any
 /// goes forward. `is_first` says that none has so far. `None` after the last try.
 fn meets(
     dims: &[(usize, usize)],

@@ -268,7 +268,7 @@ def table(rows, mode):
     system = platform.freedesktop_os_release()["PRETTY_NAME"].split(" (")[0]
     size = "all cases" if mode else "the quick mode; `--full` runs all cases"
     command = f"`bash tests/run adapters{mode}` ({size})"
-    made = f"Cases and tests that passed; a failure would stand beside them: {command}, {datetime.date.today()}, {system}."
+    made = f"Cases and tests that passed, with any failures next to them: {command}, {datetime.date.today()}, {system}."
     return "\n".join([*lines, "", textwrap.fill(" ".join([made, *rows.notes]), 120, break_on_hyphens=False)])
 
 

@@ -22,7 +22,8 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 EXPLAINED = ROOT / "tests/python/mutants.txt"
-RESULTS = ROOT / "benches/results/mutants.md"
+RESULTS = ROOT / "docs/TESTING.md"
+BEGIN, END = "<!-- mutants -->\n", "<!-- end of mutants -->\n"
 VECTORS = [
     f"tests/vectors/{name}.jsonl"
     for name in ("seed1", "scatter_floats", "assembly", "array_index", "index_update", "mask", "paste", "convert", "numbers",
@@ -290,14 +291,14 @@ def report(made, names, known):
 
 
 def write(totals, seed):
-    """Writes the counts of a whole run, which README and docs/TESTING.md quote."""
-    RESULTS.write_text(
-        "# Faults in the shaders that the tests notice\n\n"
-        f"{totals['any']} of {totals['made']} noticed, {totals[TESTS]} of {totals['made']} by the tests of "
-        "`bash tests/run` alone.\n\n"
-        f"Written by `bash tests/run mutants` with seed {seed} on {datetime.date.today()}. "
-        "`tests/python/mutants.txt` explains the others.\n"
+    """Writes the counts of a whole run into docs/TESTING.md, the only document that has them."""
+    before, rest = RESULTS.read_text().split(BEGIN)
+    _, after = rest.split(END)
+    counts = (
+        f"{totals['any']} of {totals['made']} faults noticed, {totals[TESTS]} of them by the tests of `bash tests/run` "
+        f"alone (seed {seed}, {datetime.date.today()}).\n"
     )
+    RESULTS.write_text(f"{before}{BEGIN}{counts}{END}{after}")
 
 
 def row(name, width, counts, names):

@@ -28,7 +28,7 @@ steps=(
     dependencies '15 min' 'licences, sets of features, oldest versions; cargo-deny, cargo-hack, nightly'
     hardware '60 min' 'what the shaders ask of GPUs; writes benches/results/hardware.md'
     large '30 min' 'arrays beyond 2^32 bytes; 16 GB of memory, 3 GB of disk'
-    mutants '50 min' 'faults in the shaders that the judges notice; writes benches/results/mutants.md; Python 3, lavapipe'
+    mutants '50 min' 'faults in the shaders that the judges notice; writes their count into docs/TESTING.md; Python 3, lavapipe'
     others '10 min' 'the examples with burn and bevy; 4 GB of disk'
     soak '12 min' 'memory stays flat for minutes and over 10,000 plans; Linux, lavapipe'
 )

@@ -139,6 +139,17 @@ def is_inside(x, entries):
         return False
 
 
+def kind_of(error, tags, x, entries, outer):
+    """The kind of NumPy's error, by the first text among `tags` that its message contains."""
+    message = str(error)
+    tag = next((tag for text, tag in tags if text in message), None)
+    if tag is None:
+        sys.exit(f"no tag for {entries}: {message}")
+    if tag == "position" and (not any(map(is_array, entries)) or outer and not is_inside(x, entries)):
+        tag = "shrink_out_of_range"
+    return tag
+
+
 def main():
     global broken
     number = 0
@@ -146,7 +157,6 @@ def main():
         sizes = [draw.choice([0, 1, 2, 2, 3, 4, 5]) for _ in range(draw.randint(1, 4))]
         broken = 0
         entries, outer = expression(sizes)
-        arrays = any(map(is_array, entries))
         if broken > 1:
             continue
         x = numpy.arange(1, 1 + int(numpy.prod(sizes)), dtype=numpy.int32).reshape(sizes)
@@ -161,13 +171,7 @@ def main():
                 continue
             line["expected"] = {"shape": list(result.shape), "data": result.ravel().tolist()}
         except (IndexError, ValueError) as error:
-            message = str(error)
-            tag = next((tag for text, tag in TAGS if text in message), None)
-            if tag is None:
-                sys.exit(f"no tag for {args}: {message}")
-            if tag == "position" and (not arrays or outer and not is_inside(x, entries)):
-                tag = "shrink_out_of_range"
-            line.update(error=True, error_kind=tag)
+            line.update(error=True, error_kind=kind_of(error, TAGS, x, entries, outer))
         print(json.dumps(line, separators=(",", ":")))
         number += 1
 

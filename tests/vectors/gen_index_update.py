@@ -9,12 +9,11 @@ positions that reading selects. Every run writes the same bytes.
 """
 
 import json
-import sys
 
 import numpy
 
 import gen_array_index as index
-from gen_array_index import COUNT, MOST, draw, expression, is_array, is_inside, of_numpy, outer_index
+from gen_array_index import COUNT, MOST, draw, expression, of_numpy, outer_index
 
 COMBINE = {
     "update": None,
@@ -67,7 +66,6 @@ while number < COUNT:
     sizes = [draw.choice([0, 1, 2, 2, 3, 4, 5]) for _ in range(draw.randint(1, 4))]
     index.broken = 0
     entries, outer = expression(sizes)
-    arrays = any(map(is_array, entries))
     x = numpy.arange(1, 1 + int(numpy.prod(sizes)), dtype=numpy.int32).reshape(sizes)
     try:
         selected = (outer_index(x, entries) if outer else x[tuple(map(of_numpy, entries))]).shape
@@ -97,13 +95,7 @@ while number < COUNT:
         # Of a mask of all dimensions, NumPy takes no value of two dimensions, although it drops leading ones elsewhere.
         continue
     except (IndexError, ValueError) as error:
-        message = str(error)
         tags = [(text, "broadcast") for text in VALUE] + index.TAGS
-        tag = next((tag for text, tag in tags if text in message), None)
-        if tag is None:
-            sys.exit(f"no tag for {args}: {message}")
-        if tag == "position" and (not arrays or outer and not is_inside(x, entries)):
-            tag = "shrink_out_of_range"
-        line.update(error=True, error_kind=tag)
+        line.update(error=True, error_kind=index.kind_of(error, tags, x, entries, outer))
     print(json.dumps(line, separators=(",", ":")))
     number += 1

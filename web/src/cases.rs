@@ -54,7 +54,7 @@ impl Vectors {
             })
             .collect::<Result<Vec<_>, wgslice_vectors::BadLine>>()?;
         match cases.is_empty() {
-            true => Err(JsError::new("there is no case in it")),
+            true => Err(JsError::new("it contains no cases")),
             false => Ok(Self { cases }),
         }
     }

@@ -181,7 +181,7 @@ export async function leads(checks, browser) {
     const text = path.join(npy.folder, 'text.png');
     fs.writeFileSync(text, 'no picture');
     await page.choose(text);
-    await page.waitForText('source-note', 'text.png is no picture');
+    await page.waitForText('source-note', 'text.png is not a readable picture');
     const cut = path.join(npy.folder, 'cut.npy');
     fs.writeFileSync(cut, fs.readFileSync(x).subarray(0, 5000));
     await page.choose(cut);
@@ -196,6 +196,13 @@ export async function leads(checks, browser) {
     await page.choose(path.join(npy.folder, 'long.png'));
     await page.waitForText('source-shape', '3 × 4096 × 3');
     await page.waitForText('source-note', 'made smaller, from 8192 × 6');
+    await page.close();
+  });
+  await checks.that('leads: a picture that is large enough for a GPU', async () => {
+    const page = await browser.open();
+    await page.page.click('#large');
+    await page.waitForText('source-shape', '4096 × 4096 × 3');
+    await page.waitForText('source-note', 'enlarged to 4096 × 4096');
     await page.close();
   });
   await checks.that('leads: the address has each tab’s state, and the link is copied', async () => {
@@ -234,6 +241,8 @@ export async function leads(checks, browser) {
     await page.goto(`file://${path.join(root, 'web/dist/index.html')}`);
     await page.waitForSelector('#unserved:not([hidden])');
     same((await page.$eval('#unserved', ({ textContent }) => textContent)).includes('python3 -m http.server'), true, 'from a folder');
+    const seen = await page.$$eval('.device, #tab-slice, #pair, #slice', (parts) => parts.filter((part) => part.checkVisibility()).length);
+    same(seen, 0, 'parts of a page that has not started');
     await page.setJavaScriptEnabled(false);
     await page.goto(browser.origin);
     same((await page.evaluate(() => document.querySelector('noscript').textContent)).includes('needs JavaScript'), true, 'without JavaScript');

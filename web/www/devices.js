@@ -3,8 +3,8 @@
 import { Device, Live } from './pkg/wgslice_web.js';
 
 export const devices = {
-  // Each has `device`, the library's; `name`, such as WebGPU; `label`, which also says which adapter; and whether it
-  // `shows` frames that stay on it.
+  // Each has `device`, the library's; `name`, such as WebGPU; `label`, which also names the adapter; and `shows`: whether
+  // frames can stay on it.
   all: [],
   chosen: null,
   // Why there is no WebGPU, or null.
@@ -18,17 +18,21 @@ function missing() {
   return 'This browser offers no WebGPU.';
 }
 
-// The browser's description of the adapter, which says more than the library's name for it, and whether it can show
-// frames: software does not in every browser, and Chromium's loses the device where it cannot.
+// Names of adapters that run shaders on the CPU. Not every browser marks them.
+const SOFTWARE = /swiftshader|llvmpipe|lavapipe|basic render/i;
+
+// The browser's description of the adapter, which is longer than the library's name for it. A software adapter does not
+// show frames in every browser, and in Chromium the attempt can lose the device.
 async function described() {
   const adapter = await navigator.gpu.requestAdapter();
   const info = adapter?.info;
   const words = info?.description || [info?.vendor, info?.architecture].filter(Boolean).join(' ');
-  const software = info?.isFallbackAdapter ?? adapter?.isFallbackAdapter ?? false;
-  return { label: `WebGPU · ${words || 'adapter without a name'}`, shows: !software };
+  const marked = info?.isFallbackAdapter ?? adapter?.isFallbackAdapter ?? false;
+  const name = marked || SOFTWARE.test(words) ? 'WebGPU (software)' : 'WebGPU';
+  return { name, label: `WebGPU · ${words || 'adapter without a name'}`, shows: !marked };
 }
 
-// Opens the CPU, which is there at once.
+// Opens the CPU, which needs no waiting.
 export function openCpu() {
   devices.all = [{ device: Device.cpu(), name: 'CPU', label: 'CPU · WebAssembly', shows: false }];
   [devices.chosen] = devices.all;
@@ -40,10 +44,10 @@ export async function openGpu() {
   if (devices.why) return;
   try {
     const device = await Device.webgpu();
-    devices.all.unshift({ device, name: 'WebGPU', ...await described() });
+    devices.all.unshift({ device, ...await described() });
     [devices.chosen] = devices.all;
   } catch (error) {
-    devices.why = `WebGPU is there, but cannot be used: ${error.message}`;
+    devices.why = `The browser has WebGPU, but it cannot be used: ${error.message}`;
   }
 }
 

@@ -8,20 +8,22 @@ const $ = (id) => document.getElementById(id);
 // The longest side of a frame of the camera.
 const FRAME = 640;
 
-async function open(file) {
+async function open(file, large = false) {
   if (!file) return;
   stopCamera();
   try {
-    await source.open(file);
+    await source.open(file, large);
     $('source-note').textContent = [`${source.name}${source.note ? `, ${source.note}` : ''}`, 'it stays on this machine.'].join('; ');
     $('source-note').classList.remove('bad');
   } catch (error) {
-    $('source-note').textContent = `${file.name || 'What was pasted'} is no picture or .npy file that can be read: ${error.message}`;
+    $('source-note').textContent = `${file.name || 'The pasted file'} is not a readable picture or .npy file: ${error.message}`;
     $('source-note').classList.add('bad');
   }
 }
 
 export function connectInputs() {
+  // Times of small arrays are mostly the times of calls: this one is large enough for a GPU.
+  $('large').addEventListener('click', () => open('astronaut.webp', true));
   $('file').addEventListener('change', async () => {
     const [file] = $('file').files;
     // So that the same file can be chosen again.

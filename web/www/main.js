@@ -21,7 +21,7 @@ const NAMES = [...Object.keys(operations), 'verify'];
 let open = 'slice';
 let ready = false;
 
-// A fault of the page itself, such as a panic. An error in the input is shown beside the field.
+// A fault of the page itself, such as a panic. An error in the input is shown next to the field.
 function stopped(why) {
   $('stopped').textContent = `The page has stopped: ${why}\nReload it to go on. Its console says more.`;
   $('stopped').hidden = false;

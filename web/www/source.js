@@ -31,12 +31,13 @@ class Source extends EventTarget {
   #users = 0;
   #retired = [];
 
-  // Opens an address or a file, and tells of the change. It stays as it was if that fails.
-  async open(file) {
+  // Opens an address or a file, and tells of the change. It stays as it was if that fails. `large` enlarges a picture to
+  // LONGEST × LONGEST pixels.
+  async open(file, large = false) {
     const asked = ++this.#asked;
     const blob = typeof file === 'string' ? await (await fetch(file)).blob() : file;
     const name = file.name ?? file;
-    const opened = name.endsWith('.npy') ? await this.#npy(blob) : await this.#picture(blob);
+    const opened = name.endsWith('.npy') ? await this.#npy(blob) : await this.#picture(blob, large);
     // Something else was opened meanwhile.
     if (asked !== this.#asked) return;
     this.name = name;
@@ -83,11 +84,14 @@ class Source extends EventTarget {
     this.note = note;
   }
 
-  async #picture(blob) {
+  async #picture(blob, large) {
     // The values in the file, not converted to the colours of the screen.
-    const bitmap = await createImageBitmap(blob, { colorSpaceConversion: 'none', premultiplyAlpha: 'none' });
+    const options = { colorSpaceConversion: 'none', premultiplyAlpha: 'none' };
+    if (large) Object.assign(options, { resizeWidth: LONGEST, resizeHeight: LONGEST });
+    const bitmap = await createImageBitmap(blob, options);
     const [width, height] = within(LONGEST, bitmap.width, bitmap.height);
-    const note = width < bitmap.width || height < bitmap.height ? `made smaller, from ${bitmap.width} × ${bitmap.height}` : '';
+    let note = width < bitmap.width || height < bitmap.height ? `made smaller, from ${bitmap.width} × ${bitmap.height}` : '';
+    if (large) note = `enlarged to ${width} × ${height}`;
     const opened = this.#pixels(bitmap, width, height, note);
     bitmap.close();
     return opened;

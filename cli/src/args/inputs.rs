@@ -1,4 +1,4 @@
-//! Many inputs on one command line: `IN… --to DIR`.
+//! Many inputs on one command line: `IN… --to DIR`, and names with a `*`, as in `model.safetensors#layer.*`.
 
 use crate::files::Source;
 use clap::{Arg, Command};
@@ -11,6 +11,7 @@ use std::{
 /// Returns a command line for each input of an operation that takes one, if the line has `--to` and more inputs: the
 /// first words that belong to no option. Any other line is returned as it is.
 pub(super) fn each(definition: &Command, line: Vec<OsString>) -> Vec<Vec<OsString>> {
+    let line = named(definition, line);
     match inputs(definition, &line) {
         None => vec![line],
         Some(inputs) => {
@@ -27,6 +28,34 @@ pub(super) fn each(definition: &Command, line: Vec<OsString>) -> Vec<Vec<OsStrin
     }
 }
 
+/// Replaces each word that names arrays of a file by a `*` with a word for each of them, if the subcommand takes many
+/// arrays, or each in turn by `--to`.
+fn named(definition: &Command, line: Vec<OsString>) -> Vec<OsString> {
+    let (outer, _) = words(definition, &line, 1);
+    let Some(command) = outer
+        .first()
+        .and_then(|&name| definition.find_subcommand(&line[name]))
+    else {
+        return line;
+    };
+    let (words, options) = words(command, &line, outer[0] + 1);
+    if !options.contains(&"to") && !command.get_positionals().any(takes_many) {
+        return line;
+    }
+    let all = line.into_iter().enumerate();
+    all.flat_map(|(at, word)| match words.contains(&at) {
+        true => Source::from(word).matching(),
+        false => vec![word],
+    })
+    .collect()
+}
+
+fn takes_many(argument: &Arg) -> bool {
+    argument
+        .get_num_args()
+        .is_some_and(|range| range.max_values() > 1)
+}
+
 /// The first word of the line that belongs to no option of the command.
 pub(super) fn first(definition: &Command, line: &[OsString]) -> Option<String> {
     let (outer, _) = words(definition, line, 1);
@@ -38,11 +67,7 @@ fn inputs(definition: &Command, line: &[OsString]) -> Option<Vec<usize>> {
     let (outer, _) = words(definition, line, 1);
     let &name = outer.first()?;
     let command = definition.find_subcommand(&line[name])?;
-    let several = |arg: &Arg| {
-        arg.get_num_args()
-            .is_some_and(|range| range.max_values() > 1)
-    };
-    if command.get_positionals().any(several) {
+    if command.get_positionals().any(takes_many) {
         return None;
     }
     // The options of the whole command may stand behind the subcommand, too.
@@ -76,7 +101,7 @@ fn inputs(definition: &Command, line: &[OsString]) -> Option<Vec<usize>> {
     Some(words)
 }
 
-/// Whether a positional argument can be left out, and is not a file.
+/// Returns whether a positional argument can be left out, and is not a file.
 fn may_be_left_out(argument: &Arg) -> bool {
     let takes_files = argument.get_value_parser().type_id() == TypeId::of::<Source>();
     !argument.is_required_set() && !takes_files

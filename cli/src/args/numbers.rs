@@ -107,10 +107,11 @@ pub(crate) fn number<T: FromStr<Err = ParseIntError>>(text: &str) -> Result<T, S
 /// work.
 pub(crate) fn memory(text: &str) -> Result<usize, String> {
     let parsed = text.parse();
-    let ByteSize(bytes) = parsed.map_err(|_| format!("{text:?} is no size, such as 500M or 2G"))?;
+    let ByteSize(bytes) =
+        parsed.map_err(|_| format!("{text:?} is not a size, such as 500M or 2G"))?;
     match isize::try_from(bytes) {
         Ok(bytes) if bytes >= 1_000_000 => Ok(bytes.unsigned_abs()),
-        Ok(bytes) => Err(format!("{bytes} bytes is too little: give 1M or more")),
+        Ok(bytes) => Err(format!("{bytes} bytes are too few: give 1M or more")),
         Err(_) => Err("more than can be addressed".into()),
     }
 }

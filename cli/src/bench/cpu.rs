@@ -1,4 +1,4 @@
-//! What is timed on the CPU.
+//! The calls that are timed on the CPU.
 
 use super::{
     data::{Data, garbage},
@@ -27,7 +27,7 @@ pub(crate) fn measure(data: &Data<'_>, reps: usize) -> Measured {
         Box::new(move || {
             let (mut spare, mut dest) = (spare.borrow_mut(), dest.borrow_mut());
             match plan.is_in_place() {
-                // The value is copied elsewhere, so that what the update keeps stays.
+                // The value is copied to other memory, so that the elements that the update keeps stay.
                 true => copy(source, &mut spare, threads),
                 false => copy(&spare, &mut dest, threads),
             }

@@ -84,7 +84,7 @@ fn lowbias32(number: usize) -> usize {
 }
 
 /// Returns the index tuples of a gather; or of each box of a crop where it begins, and in which dimensions it is
-/// flipped: in none but the last.
+/// flipped: in only the last.
 fn indices(work: &Workload) -> Result<Vec<i32>, Problem> {
     let as_index = |at| i32::try_from(at).unwrap_or(i32::MAX);
     let (mut indices, shape) = (Vec::new(), &work.shape);
@@ -111,7 +111,7 @@ fn indices(work: &Workload) -> Result<Vec<i32>, Problem> {
     Ok(indices)
 }
 
-/// Makes room for `count` elements.
+/// Allocates `count` elements.
 fn reserve<T>(vector: &mut Vec<T>, count: usize) -> Result<(), Problem> {
     vector.try_reserve_exact(count).map_err(|_| {
         let bytes = count.saturating_mul(size_of::<T>());
@@ -121,7 +121,7 @@ fn reserve<T>(vector: &mut Vec<T>, count: usize) -> Result<(), Problem> {
     })
 }
 
-/// Returns bytes of 0xa5, which tell what a run leaves unwritten.
+/// Returns bytes of 0xa5, which show the bytes that a run leaves unwritten.
 pub(crate) fn garbage(bytes: usize) -> Result<Vec<u8>, Problem> {
     let mut garbage = Vec::new();
     reserve(&mut garbage, bytes)?;

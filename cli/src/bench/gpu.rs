@@ -1,4 +1,4 @@
-//! What is timed on an adapter.
+//! The calls that are timed on an adapter.
 //!
 //! Each workload has its own pipelines, so that its first run compiles them. The driver may still cache shaders that it
 //! compiled before.
@@ -142,7 +142,7 @@ fn only(tensor: &Tensor) -> Result<&Buffer, Problem> {
     match tensor.buffers()? {
         [buffer] => Ok(buffer),
         buffers => Err(Problem::other(format_args!(
-            "a tensor lies in {} buffers on this device: choose a smaller workload",
+            "a tensor needs {} buffers on this device: choose a smaller workload",
             buffers.len()
         ))),
     }

@@ -4,8 +4,8 @@
 //! |---|---|
 //! | `workload` | the workloads: the built-in set, or a file |
 //! | `data`, `loops` | the data, and the right result, which plain loops make |
-//! | `times` | what is timed, and how it is repeated |
-//! | `cpu`, `gpu` | what is run on each |
+//! | `times` | the kinds of times, and how a measurement is repeated ||
+//! | `cpu`, `gpu` | the calls on each ||
 //! | `report` | the results, and the verdict |
 //! | `table`, `page` | the results on the terminal, and as one HTML page |
 
@@ -37,8 +37,8 @@ use workload::Workload;
 
 /// Time slices, gathers, crops and updates on the CPU and all adapters
 ///
-/// The workloads are a built-in set, or your own. Their data is made by a formula, and a time counts only if every bit
-/// of the result is right. It begins with a verdict. `of copy` is the workload's rate as a percentage of the rate at
+/// The workloads are a built-in set, or your own. Their data comes from a formula, and a time counts only if every bit
+/// of the result is right. The output begins with a summary. `of copy` is the workload's rate as a percentage of the rate at
 /// which the same device copies the same number of bytes; GB/s count bytes read plus bytes written.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -48,18 +48,17 @@ Examples:
   wgslice bench --html results.html
   wgslice bench --workloads mine.json --device gpu --json > results.json")]
 pub(crate) struct Bench {
-    /// Measure what this file describes, in the form of the built-in set
-    /// (cli/src/bench/workloads.json): operations are
-    /// slice, gather_nd, transpose, crop and update
+    /// Measure the workloads of this file, in the format of the built-in set
+    /// (cli/src/bench/workloads.json). Operations are slice, gather_nd, transpose, crop and update
     #[arg(long, value_name = "FILE.json")]
     workloads: Option<PathBuf>,
     /// Measure only the workloads with these names
     #[arg(long, value_name = "W1,W3,...", value_delimiter = ',')]
     only: Vec<String>,
-    /// Time everything this often
+    /// Repeat each measurement N times
     #[arg(long, value_name = "N", default_value = "9", value_parser = crate::args::number::<NonZero<usize>>)]
     reps: NonZero<usize>,
-    /// Also write one page with bars and tables, which holds the JSON too
+    /// Also write one page with bars, tables and the JSON
     #[arg(long, value_name = "OUT.html")]
     html: Option<PathBuf>,
 }

@@ -81,7 +81,7 @@ pub(crate) fn render(report: &Report) -> Result<String, Failure> {
     let meanings: String = all_columns(report).into_iter().map(meaning).collect();
     let meanings = format!("<dl>\n{meanings}</dl>\n");
     let checked = "Median times. A time counts only if every bit of the result is right.";
-    body += &section("What the headings mean", checked, &meanings);
+    body += &section("Meaning of the headings", checked, &meanings);
     Ok(format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\

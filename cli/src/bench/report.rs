@@ -1,4 +1,4 @@
-//! The results of a run of the benchmark, and what they say in three lines.
+//! The results of a run of the benchmark, and their summary in three lines.
 
 use super::{
     cpu,
@@ -71,7 +71,7 @@ pub(crate) struct Row {
     pub(crate) gb_per_second: Option<f64>,
     /// The rate as a percentage of that at which the device copies as many bytes.
     pub(crate) percent_of_copy: Option<f64>,
-    /// What the costs of the GPU say.
+    /// The estimates by the GPU's costs.
     pub(crate) estimate: Option<[f64; 2]>,
     pub(crate) seconds: Sheet,
 }
@@ -154,7 +154,7 @@ impl Report {
         }
     }
 
-    /// What the run shows, in three lines: how near to a copy, which device is faster, and what `auto` would do.
+    /// The summary in three lines: the speed compared with a copy, the faster device, and the choice of `auto`.
     pub(crate) fn verdict(&self) -> [String; 3] {
         let first = &self.devices[0];
         let count = self.workloads.len();
@@ -200,7 +200,7 @@ impl Report {
     }
 }
 
-/// Compares what `auto` would choose between the CPU and the first hardware GPU with what is faster.
+/// Compares the choice of `auto` between the CPU and the first hardware GPU with the faster of the two.
 fn auto(devices: &[Device]) -> Option<Auto> {
     let cpu = devices.iter().find(|device| device.kind == Kind::Cpu)?;
     let gpu = devices.iter().find(|device| device.kind == Kind::Gpu)?;

@@ -73,7 +73,7 @@ impl Column {
 
     pub(crate) fn meaning(&self) -> &'static str {
         match self.what {
-            What::Share => "its rate, resident, beside that of a copy of as many bytes",
+            What::Share => "its rate, resident, as a share of the rate of a copy",
             What::Rate => "bytes read plus bytes written, resident",
             What::Time(of) => of.meaning(),
         }

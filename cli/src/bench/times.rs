@@ -1,4 +1,4 @@
-//! What is timed, how it is repeated, and the times.
+//! The kinds of times, how measurements are repeated, and the times.
 
 use serde::Serialize;
 use std::{
@@ -7,7 +7,7 @@ use std::{
 };
 use wgslice::Error;
 
-/// What a time is of.
+/// The kind of a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Quantity {
@@ -50,10 +50,10 @@ impl Quantity {
 /// The times of a workload on a device.
 pub(crate) type Sheet = BTreeMap<Quantity, Times>;
 
-/// What a run returns: a result on the host, or nothing.
+/// The result of a run: on the host, or nothing.
 pub(crate) type Output = Box<dyn AsRef<[u8]>>;
 
-/// What a run returns that leaves its result elsewhere.
+/// The result of a run that leaves its values elsewhere.
 pub(crate) fn nothing() -> Output {
     Box::new([0; 0])
 }
@@ -114,7 +114,7 @@ pub(crate) fn median(mut numbers: Vec<f64>) -> Option<f64> {
 pub(crate) type Run<'a> = Box<dyn FnMut() -> Result<Output, Problem> + 'a>;
 
 /// Runs each of `runs` twice untimed, then times them in turn, `reps` rounds of them all, so that what disturbs the
-/// machine disturbs all alike. `check` sees what the untimed runs and those of the last round return. It is dropped
+/// machine disturbs all alike. `check` gets the results of the untimed runs and of the last round. It is dropped
 /// after the clock has stopped. Short work is repeated before the clock is read again.
 pub(crate) fn in_turn(
     reps: usize,
@@ -124,7 +124,7 @@ pub(crate) fn in_turn(
     const WARM_UP: usize = 2;
     /// A time beside which neither a reading of the clock counts, nor what other work has left in caches.
     const LONG: Duration = Duration::from_millis(1);
-    const MOST: u128 = 1000;
+    const MOST_CALLS: u128 = 1000;
     let mut all: BTreeMap<Quantity, Vec<f64>> = BTreeMap::new();
     let mut runs: Vec<_> = runs.into_iter().map(|(of, run)| (of, run, 1)).collect();
     for round in 0..WARM_UP + reps {
@@ -146,7 +146,7 @@ pub(crate) fn in_turn(
                 0 => {}
                 1 => {
                     let fit = LONG.as_nanos() / time.as_nanos().max(1);
-                    *at_once = usize::try_from(fit.clamp(1, MOST)).unwrap_or(1);
+                    *at_once = usize::try_from(fit.clamp(1, MOST_CALLS)).unwrap_or(1);
                 }
                 _ => note(*of),
             }

@@ -52,7 +52,7 @@ pub(crate) enum Operation {
     },
 }
 
-/// What the library is called with.
+/// The arguments of the call of the library.
 #[derive(Debug)]
 pub(crate) enum Call {
     View(View),
@@ -98,7 +98,7 @@ pub(crate) fn built_in() -> Result<Vec<Workload>, String> {
 pub(crate) fn parse(text: &str) -> Result<Vec<Workload>, String> {
     let File { workloads } = serde_json::from_str(text).map_err(|error| error.to_string())?;
     if workloads.is_empty() {
-        return Err("there is no workload in it".into());
+        return Err("it contains no workloads".into());
     }
     let mut ids = BTreeSet::new();
     let mut twice = workloads.iter().filter(|entry| !ids.insert(&entry.id));

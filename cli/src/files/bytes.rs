@@ -48,7 +48,7 @@ impl Bytes {
         Ok(Self::Owned(bytes))
     }
 
-    /// Returns a range of the bytes. If the bytes are mapped and the range is large, the window has a map of its own,
+    /// Returns a range of the bytes. If the bytes are mapped and the range is large, the window has its own map,
     /// which ends with the window.
     pub(super) fn window(&self, range: Range<usize>) -> io::Result<Window<'_>> {
         match self {

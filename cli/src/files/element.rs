@@ -77,7 +77,7 @@ impl Element {
         }
     }
 
-    /// Whether the library moves handles, because it has no type of this size.
+    /// Returns whether the library moves handles, because it has no type of this size.
     pub(crate) fn has_handles(self) -> bool {
         self.size() != self.dtype.size()
     }

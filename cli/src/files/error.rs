@@ -14,7 +14,7 @@ pub(crate) struct FileError {
 }
 
 impl FileError {
-    /// Whether nobody reads standard output any more.
+    /// Returns whether nobody reads standard output any more.
     pub(crate) fn is_reader_gone(&self) -> bool {
         matches!(&self.problem, Problem::Io(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }

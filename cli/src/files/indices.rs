@@ -46,7 +46,7 @@ pub(crate) fn to_indices(array: &Array) -> Result<Indices, IndexError> {
         DType::I32 => Indices::I32(each(bytes, i32::from_ne_bytes)),
         DType::U32 => Indices::I64(each(bytes, |b| u32::from_ne_bytes(b).into())),
         DType::I64 => Indices::I64(each(bytes, i64::from_ne_bytes)),
-        // What is larger is beyond every dimension, too.
+        // A larger number is also beyond every dimension.
         DType::U64 => Indices::I64(each(bytes, |b| {
             i64::try_from(u64::from_ne_bytes(b)).unwrap_or(i64::MAX)
         })),

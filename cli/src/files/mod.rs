@@ -52,7 +52,7 @@ pub(crate) struct Array {
     bytes: Arc<Bytes>,
     /// How the elements are in the file, if not in row-major order and native byte order.
     stored: Option<Stored>,
-    /// What the library moves for the elements, if not these. Made when it is needed.
+    /// The numbers that the library moves in place of the elements, if it does. Made when they are needed.
     handles: OnceLock<Vec<u8>>,
     origin: Origin,
 }
@@ -73,7 +73,7 @@ impl Stored {
     }
 }
 
-/// Where an array is from, which a file that is made of it takes over.
+/// The origin of an array. A file that is made from the array takes it over.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Origin {
     /// The format of the file. `None` if it is from no file.
@@ -158,7 +158,7 @@ impl Array {
         Ok(self)
     }
 
-    /// Returns a range of the bytes of the elements. For a large range of a mapped file, the window has a map of its own. Its pages are
+    /// Returns a range of the bytes of the elements. For a large range of a mapped file, the window has its own map. Its pages are
     /// freed with the window, so that they do not accumulate.
     pub(crate) fn window(&self, range: Range<usize>) -> io::Result<Window<'_>> {
         self.bytes.window(range)
@@ -197,18 +197,18 @@ pub(crate) fn stored(source: &Source) -> Result<Array, FileError> {
     read().map_err(|problem| FileError::reading(&source.path, problem))
 }
 
-/// What a file says about itself, and about the arrays that it holds.
+/// The header of a file, with a description of each array in it.
 #[derive(Debug)]
 pub(crate) struct Listing {
     pub(crate) format: Format,
     /// The size of the file.
     pub(crate) bytes: u64,
     pub(crate) arrays: Vec<Entry>,
-    /// What is wrong with the file, if anything is, although its arrays can be listed.
+    /// The fault of the file, if it has one, although its arrays can be listed.
     pub(crate) damaged: Option<String>,
 }
 
-/// What a file says about an array.
+/// The description of an array in a file.
 #[derive(Debug)]
 pub(crate) struct Entry {
     /// The name of a tensor. `None` if the file is the array.
@@ -344,9 +344,9 @@ enum Written {
 pub(crate) struct Manner<'a> {
     /// The format. `None`: the one that the extension of the path names.
     pub(crate) format: Option<Format>,
-    /// Whether a file that is there is kept, and an error.
+    /// Whether an existing file is kept. Writing it is then an error.
     pub(crate) keep: bool,
-    /// Where the array, or the one that it is made of, is from.
+    /// The origin of the array, or of the array that it is made from.
     pub(crate) origin: Option<&'a Origin>,
     /// Whether the elements arrive in Fortran order, which only the formats of NumPy hold.
     pub(crate) column_major: bool,
@@ -387,7 +387,7 @@ impl Writer {
                     None => output,
                 })
             };
-            // A tensor is named by the path, or else as the one that it is made of, or as the file.
+            // The name of a tensor is in the path; otherwise it is the name of its input, or of the file.
             let name = || {
                 let name = tensor.clone().or_else(|| manner.origin?.tensor.clone());
                 let name = name.or_else(|| Some(path.file_stem()?.to_string_lossy().into()));
@@ -418,7 +418,7 @@ impl Writer {
                 }
                 Some(Format::Jpg) => {
                     return Err(Problem::invalid(format!(
-                        ".jpg is read, but not written; {WRITTEN}"
+                        ".jpg is read, but not written; {CAN_BE_WRITTEN}"
                     )));
                 }
                 None if path.is_dir() => {
@@ -426,7 +426,7 @@ impl Writer {
                         "it is a folder; give it by --to, or name a file in it",
                     ));
                 }
-                None => return Err(unknown_extension(&extension, WRITTEN)),
+                None => return Err(unknown_extension(&extension, CAN_BE_WRITTEN)),
             };
             Ok((file, len))
         };
@@ -490,7 +490,7 @@ macro_rules! written_formats {
 pub(crate) const READ_FORMATS: &str = read_formats!();
 pub(crate) const WRITTEN_FORMATS: &str = written_formats!();
 const READ: &str = concat!(read_formats!(), " can be read");
-const WRITTEN: &str = concat!(written_formats!(), " can be written");
+const CAN_BE_WRITTEN: &str = concat!(written_formats!(), " can be written");
 
 impl Format {
     /// The format of this extension or name.
@@ -537,7 +537,7 @@ impl Format {
         found.unwrap_or(self)
     }
 
-    /// Whether files of this format hold such an array.
+    /// Returns whether files of this format hold such an array.
     fn holds(self, element: Element, shape: &[usize]) -> bool {
         match self {
             Self::Npy | Self::Npz => npy::header(element, shape, false).is_ok(),
@@ -547,12 +547,12 @@ impl Format {
         }
     }
 
-    /// Whether files of this format hold arrays in Fortran order, too.
+    /// Returns whether files of this format hold arrays in Fortran order, too.
     pub(crate) fn holds_fortran_order(self) -> bool {
         matches!(self, Self::Npy | Self::Npz)
     }
 
-    /// The format of what is made of a file of this format, if no other is named.
+    /// The format of a result from a file of this format, if no other is named.
     pub(crate) fn for_results(self) -> Self {
         match self {
             Self::Jpg => Self::Png,
@@ -626,7 +626,7 @@ fn unknown_extension(extension: &str, rule: &str) -> Problem {
     Problem::invalid(match extension {
         "" => format!("the name has no extension to tell the format; {rule}"),
         "zarr" => "Zarr stores are for wgslice-scale, as in `wgslice-scale slice x.zarr SPEC y.zarr`".into(),
-        "tif" | "tiff" | "webp" | "bmp" | "gif" | "heic" | "avif" if rule == WRITTEN => {
+        "tif" | "tiff" | "webp" | "bmp" | "gif" | "heic" | "avif" if rule == CAN_BE_WRITTEN => {
             format!("pictures are written as .png; write one and convert it, as by `magick x.png x.{extension}`")
         }
         "tif" | "tiff" | "webp" | "bmp" | "gif" | "heic" | "avif" => format!(

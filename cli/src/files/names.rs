@@ -44,6 +44,24 @@ fn similar<'a>(names: &[&'a String], asked: &str) -> Option<&'a String> {
         .map(|(_, name)| name)
 }
 
+/// Returns whether a name fits a pattern, in which `*` stands for any characters.
+pub(super) fn fits(name: &str, pattern: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = parts.next().and_then(|begin| name.strip_prefix(begin)) else {
+        return false;
+    };
+    let Some(end) = parts.next_back() else {
+        return rest.is_empty();
+    };
+    for part in parts {
+        let Some(at) = rest.find(part) else {
+            return false;
+        };
+        rest = &rest[at + part.len()..];
+    }
+    rest.ends_with(end)
+}
+
 /// Compares names as people count: numbers in them by their value.
 pub(super) fn natural(a: &str, b: &str) -> Ordering {
     fn split(text: &str) -> (&str, &str, &str) {
@@ -114,6 +132,24 @@ mod tests {
                 };
                 assert_eq!(natural(a, b), expected, "{a} {b}");
             }
+        }
+    }
+
+    #[test]
+    fn a_star_stands_for_any_characters() {
+        for (name, pattern, does) in [
+            ("layer.1", "layer.*", true),
+            ("layer.", "layer.*", true),
+            ("layer", "layer.*", false),
+            ("h.0.attn.bias", "h.*.bias", true),
+            ("h.0.attn.bias", "*attn*", true),
+            ("h.0.attn.bias", "h.*.weight", false),
+            ("größe", "*ö*", true),
+            ("a", "a", true),
+            ("ab", "a", false),
+            ("", "*", true),
+        ] {
+            assert_eq!(fits(name, pattern), does, "{name} {pattern}");
         }
     }
 

@@ -16,7 +16,7 @@ const EXTENSION: &str = ".npy";
 const HEADER: u64 = 1 << 17;
 
 /// Longer members need the 64-bit form.
-const SHORT: usize = u32::MAX as usize - (1 << 20);
+const MOST_IN_32_BITS: usize = u32::MAX as usize - (1 << 20);
 
 type Archive = ZipArchive<BufReader<File>>;
 
@@ -61,7 +61,7 @@ fn choose<'a>(
     }
 }
 
-/// Whether the array of this name is the one that is asked for, whose name may have the extension.
+/// Returns whether the array of this name is the one that is asked for, whose name may have the extension.
 fn is_named(name: &str, asked: &str) -> bool {
     name == asked || asked.strip_suffix(EXTENSION) == Some(name)
 }
@@ -225,7 +225,7 @@ pub(super) fn create(
     // As `numpy.savez` does, without compression.
     let options = SimpleFileOptions::default()
         .compression_method(CompressionMethod::Stored)
-        .large_file(len > SHORT);
+        .large_file(len > MOST_IN_32_BITS);
     archive.start_file(member, options).map_err(damaged)?;
     archive.write_all(header)?;
     Ok(archive)

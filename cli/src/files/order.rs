@@ -40,7 +40,7 @@ pub(super) fn swap(bytes: &mut [u8], element: &Type) {
     }
 }
 
-/// The size in bytes of what has a byte order: a number of a complex element, or a character.
+/// The size in bytes of a part with a byte order: a number of a complex element, or a character.
 fn number_size(element: &Type) -> usize {
     match element.kind {
         Kind::Text => 4,
@@ -55,7 +55,8 @@ fn reverse_each<const N: usize>(bytes: &mut [u8]) {
     }
 }
 
-/// Whether an array in Fortran order is in another order than a row-major one. Axes of length one change no position.
+/// Returns whether an array in Fortran order is in another order than a row-major one. Axes of length one change no
+/// position.
 pub(super) fn is_column_major(shape: &[usize]) -> bool {
     shape.iter().filter(|&&n| n != 1).count() > 1
 }

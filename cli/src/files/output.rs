@@ -63,7 +63,7 @@ const PREFIX: &str = ".wgslice-";
 impl Incomplete {
     /// Creates a file in the folder. It is as private as `replaced`, if it will replace that file.
     fn create(folder: &Path, replaced: Option<&Metadata>) -> io::Result<Self> {
-        // New files have mode 0666, less what the umask forbids. What replaces a file may be as private as that file, and
+        // New files have mode 0666 without the bits of the umask. A file that replaces another can be as private as that, and
         // is, until it is complete.
         let mode = if replaced.is_some() { 0o600 } else { 0o666 };
         match nameless(folder, mode)? {
@@ -236,7 +236,7 @@ fn followed(path: &Path) -> io::Result<PathBuf> {
 #[derive(Debug)]
 pub(super) enum Output {
     File(Box<Unfinished>),
-    /// Standard output, which has what was written even if the command fails.
+    /// Standard output. It keeps the written bytes even if the command fails.
     Stdout,
 }
 
@@ -351,7 +351,7 @@ impl Unfinished {
             && before.as_ref().map(state) != fs::metadata(&self.path).ok().as_ref().map(state)
         {
             return Err(Problem::invalid(
-                "another program changed the file meanwhile; run the command again",
+                "another program changed the file during the run; run the command again",
             ));
         }
         if let Some(replaced) = &self.replaced {
@@ -372,7 +372,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
-    /// Both kinds, also where the file system has only one.
+    /// Both kinds, even where the file system has only one.
     fn both(folder: &Path, replaced: Option<&Metadata>) -> Vec<Incomplete> {
         let mode = if replaced.is_some() { 0o600 } else { 0o666 };
         vec![
@@ -423,7 +423,7 @@ mod tests {
         }
     }
 
-    /// What is added to a file may not undo what another program has added meanwhile.
+    /// An addition to a file must not undo an addition of another program.
     #[test]
     fn a_file_that_changes_meanwhile_is_kept() {
         let folder = tempfile::tempdir().unwrap();

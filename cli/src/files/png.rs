@@ -114,12 +114,12 @@ fn dtype(depth: BitDepth) -> DType {
     }
 }
 
-/// What a picture says about its colours, its size in print and the like.
+/// The metadata of a picture: its colours, its size in print and others.
 #[derive(Debug)]
 pub(crate) struct Kept {
     info: Info<'static>,
     grey: bool,
-    /// What is not kept.
+    /// The metadata that is not kept.
     dropped: Vec<&'static str>,
 }
 
@@ -152,7 +152,7 @@ impl Kept {
         }
     }
 
-    /// What a JPEG picture says of itself.
+    /// The metadata of a JPEG picture.
     pub(super) fn of_jpg(profile: Option<Vec<u8>>, exif: Option<Vec<u8>>, grey: bool) -> Self {
         let mut info = Info::default();
         info.icc_profile = profile.map(Cow::Owned);
@@ -165,7 +165,7 @@ impl Kept {
         }
     }
 
-    /// Returns what a picture of these colours takes over, and says what it does not.
+    /// Returns the metadata that a picture of these colours takes over, and prints a note about the rest.
     fn for_colors(&self, color: ColorType) -> Info<'static> {
         let mut info = self.info.clone();
         let mut dropped = self.dropped.clone();
@@ -215,7 +215,7 @@ pub(super) struct Image {
     depth: BitDepth,
     size: (u32, u32),
     color: ColorType,
-    /// What the picture takes over from another.
+    /// The metadata that the picture takes over from another.
     kept: Option<Arc<Kept>>,
     pixels: Vec<u8>,
 }

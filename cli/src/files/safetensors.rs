@@ -214,7 +214,7 @@ pub(super) fn read(file: &mut File, name: Option<&str>) -> Result<Array, Problem
     Ok(array)
 }
 
-/// Lists the tensors in the order of their names, with what is wrong with the file.
+/// Lists the tensors in the order of their names, with the fault of the file, if it has one.
 pub(super) fn list(file: &mut File) -> Result<(Vec<Entry>, Option<String>), Problem> {
     let (header, data_start, surplus) = read_header(file)?;
     let mut damaged = damaged_tensors(&header.tensors, file_len(file) - data_start);
@@ -285,7 +285,7 @@ struct Header {
     metadata: Option<Value>,
 }
 
-/// The tensors that are damaged, and why, if `there` are so many bytes of data. Tensors lie one behind the other.
+/// The tensors that are damaged, and why, if `there` are so many bytes of data. Tensors are one behind the other.
 fn damaged_tensors(tensors: &BTreeMap<String, Tensor>, there: u64) -> BTreeMap<String, String> {
     let mut tensors: Vec<_> = tensors.iter().collect();
     tensors.sort_by_key(|(_, tensor)| tensor.data_offsets);
@@ -299,10 +299,10 @@ fn damaged_tensors(tensors: &BTreeMap<String, Tensor>, there: u64) -> BTreeMap<S
         let why = if from != end || to < from {
             Some("it does not begin where the one before it ends".into())
         } else if len.is_some_and(|len| len != Some(to - from)) {
-            Some("its length is not that of its shape".into())
+            Some("its length does not fit its shape".into())
         } else if to > there {
             Some(format!(
-                "it ends at byte {to} of the data, of which {there} are there: the file is cut short"
+                "it ends at byte {to} of the data, but the file has only {there}: it is cut short"
             ))
         } else {
             None
@@ -332,7 +332,7 @@ impl<'de> Visitor<'de> for Tensors {
         let (mut tensors, mut metadata) = (BTreeMap::new(), None);
         while let Some(name) = header.next_key::<String>()? {
             if tensors.contains_key(&name) || metadata.is_some() && name == METADATA {
-                let problem = format!("the name {} stands in it twice", quoted(&name));
+                let problem = format!("it has the name {} twice", quoted(&name));
                 return Err(M::Error::custom(problem));
             }
             if name == METADATA {

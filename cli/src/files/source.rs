@@ -7,7 +7,7 @@ use std::io::{self, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use super::error::Problem;
+use super::{error::Problem, names};
 
 /// The file of a source, and the name of a tensor in it or of a field. A path may have any bytes.
 #[derive(Clone, Debug)]
@@ -83,6 +83,41 @@ impl Source {
             Some(tensor) => format!("{file}#{tensor}"),
             None => file.into_owned(),
         }
+    }
+
+    /// The name of the tensor or of the field.
+    pub(crate) fn tensor(&self) -> Option<&str> {
+        self.tensor.as_deref()
+    }
+
+    /// What was given; or if it names arrays of a file by a `*`, the sources of all of them, in their natural order.
+    /// An array of exactly this name is meant alone.
+    pub(crate) fn matching(self) -> Vec<OsString> {
+        let Some(pattern) = self.tensor.as_deref().filter(|name| name.contains('*')) else {
+            return vec![self.text];
+        };
+        let file = Self {
+            tensor: None,
+            ..self.clone()
+        };
+        // A file that cannot be read is an error of the run.
+        let arrays = super::list(&file).map_or_else(|_| Vec::new(), |listing| listing.arrays);
+        let mut names: Vec<String> = arrays.into_iter().filter_map(|entry| entry.name).collect();
+        if names.iter().any(|name| name == pattern) {
+            return vec![self.text];
+        }
+        names.retain(|name| names::fits(name, pattern));
+        names.sort_by(|a, b| names::natural(a, b));
+        if names.is_empty() {
+            return vec![self.text];
+        }
+        let source = |name: String| {
+            let mut text = self.path.clone().into_os_string();
+            text.push("#");
+            text.push(name);
+            text
+        };
+        names.into_iter().map(source).collect()
     }
 
     /// What was given.

@@ -1,4 +1,4 @@
-//! Crops and pastes: boxes of arrays, and what the command calls their parts.
+//! Crops and pastes: boxes of arrays, and the command's names for their parts.
 
 use super::{
     conversion::{Wanted, converted, converting},
@@ -69,7 +69,7 @@ fn indices(begins: &Tensor, items: Option<&Array>) -> Result<(Tensor, Option<Ten
         }
         (_, Ok(Indices::I32(items))) => (begins.clone(), Some(backend.upload((&items, shape))?)),
         (_, Ok(Indices::I64(items))) => (begins.clone(), Some(backend.upload((&items, shape))?)),
-        // What is no integer is refused by the library.
+        // The library rejects other types than integers.
         (_, Err(_)) => (begins.clone(), Some(upload(items, begins)?)),
     })
 }
@@ -134,8 +134,8 @@ pub(super) fn crop<'a>(
         _ => job,
     };
     let job = boxed(job).calling(
-        "box_indices that say of which item each box is",
-        "--box-indices that say of which item each box is, or --at for a single item such as a picture",
+        "box_indices with the item of each box",
+        "--box-indices with the item of each box, or --at for a single item such as a picture",
     );
     Ok(converting(job, wanted))
 }
@@ -190,7 +190,7 @@ pub(super) fn of_the_only_box<'a>(job: Job<'a>, input: &Source) -> Job<'a> {
         .fold(job, |job, (library, command)| job.calling(library, command))
 }
 
-/// Whether the arrays of boxes have the shapes that such a crop needs, and flips their type.
+/// Returns whether the arrays of boxes have the shapes that such a crop needs, and flips their type.
 fn fit(begins: &Tensor, items: Option<&Tensor>, flips: Option<&Tensor>, of: &CropOptions) -> bool {
     let &[count, dims] = begins.shape() else {
         return false;
@@ -269,8 +269,8 @@ pub(super) fn paste<'a>(
     });
     let job = job.by(begins, "boxes reach outside and were not written there");
     let job = job.calling(
-        "box_indices that say of which item each box is",
-        "--box-indices that say of which item each box is, or --at for a single item such as a picture",
+        "box_indices with the item of each box",
+        "--box-indices with the item of each box, or --at for a single item such as a picture",
     );
     let names = [
         ("patches", job::name(arrays[1])),

@@ -9,13 +9,13 @@ use wgslice::{Conversion, DType, Error, Plan};
 
 /// Another element type for the result.
 #[derive(Debug, Default, clap::Args)]
-#[command(next_help_heading = "Conversion on the way")]
+#[command(next_help_heading = "Conversion")]
 pub(crate) struct As {
     /// Convert numbers to bool, int8 to int64, uint8 to uint64, float16, bfloat16, float32 or float64
     #[arg(id = "as", long, value_name = "DTYPE", value_parser = named)]
     result: Option<DType>,
-    /// How numbers become integers and bool: nearest (the nearest number, in a tie the even one, or the
-    /// limit of the type) or numpy (as astype: fractions are cut off, and integers wrap)
+    /// The rule for integers and bool: nearest (the nearest number, ties to even, or the limit of the
+    /// type) or numpy (as astype: fractions are truncated, and integers wrap)
     /// [default: nearest]
     #[arg(long, value_enum, value_name = "RULE", requires = "as", hide_possible_values = true,
         conflicts_with_all = ["scale", "bias", "normalize"])]
@@ -31,7 +31,7 @@ enum Cast {
     Numpy,
 }
 
-/// What becomes of numbers before they are rounded to another type.
+/// The scale and the bias of numbers before they are rounded to another type.
 #[derive(Debug, Default, clap::Args)]
 struct Scaling {
     /// Multiply numbers by this, as in 1/255: one number for all, or one for each position of the axis
@@ -39,12 +39,12 @@ struct Scaling {
     #[arg(long, value_name = "N,M,...", value_delimiter = ',', allow_hyphen_values = true,
         value_parser = fraction, requires = "as")]
     scale: Vec<f32>,
-    /// Add this then [default: 0]
+    /// Add this after scaling [default: 0]
     #[arg(long, value_name = "N,M,...", value_delimiter = ',', allow_hyphen_values = true,
         value_parser = fraction, requires = "as")]
     bias: Vec<f32>,
-    /// Scale as a network expects pictures, by the mean and the deviation of its training set: imagenet,
-    /// with three channels. The result is float32 unless --as says otherwise
+    /// Scale by the mean and the deviation of a training set, as networks expect of pictures: imagenet,
+    /// with three channels. The result is float32 without --as
     #[arg(long, value_enum, value_name = "SET", conflicts_with_all = ["scale", "bias"],
         hide_possible_values = true)]
     normalize: Option<Normalization>,
@@ -178,5 +178,5 @@ fn named(name: &str) -> Result<DType, String> {
     let mut found = found.filter(|dtype| dtype.name() == name || dtype.to_string() == name);
     found
         .next()
-        .ok_or_else(|| format!("{name} is no element type, such as float32 or f16"))
+        .ok_or_else(|| format!("{name} is not an element type, such as float32 or f16"))
 }

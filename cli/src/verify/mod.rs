@@ -32,12 +32,12 @@ use wgslice_vectors::{BadLine, Call, Case, check_all, parse};
 /// Run golden vectors or random cases, and compare every bit
 ///
 /// CASES are JSON lines made by TensorFlow. Each line runs on each device at every element size
-/// (1 to 16 bytes) that can hold its values, or in its floating-point type; gathers and scatters
-/// also with every index type that holds their indices, and under both policies for indices out
-/// of range. A line on a device counts as one, and passes if all of these pass.
+/// (1 to 16 bytes) that can hold its values, or in its floating-point type. Gathers and scatters
+/// also run with every index type that holds their indices, and under both policies for indices
+/// out of range. A line on a device counts as one case, and passes if all of these runs pass.
 ///
-/// With --random, cases of all operations are generated and answered by a naive reference. Each
-/// runs on each device in one way. A failing case is reduced as long as it still fails, and
+/// --random generates cases of all operations and compares their results with a naive reference.
+/// Each case runs once on each device. A failing case is reduced as long as it still fails, and is
 /// printed as a line for a file of CASES.
 #[derive(Debug, clap::Args)]
 #[command(
@@ -152,7 +152,7 @@ fn read(path: &Path) -> Result<Vec<Case>, Failure> {
         .collect::<Result<_, _>>()
         .map_err(|bad: BadLine| named(&bad))?;
     if cases.is_empty() {
-        return Err(named(&"there is no case in it"));
+        return Err(named(&"it contains no cases"));
     }
     Ok(cases)
 }

@@ -68,7 +68,7 @@ pub(super) fn run(
     }
 }
 
-/// Runs a case in this way on the device, and returns what is wrong with the result. `None` if nothing is wrong, or if
+/// Runs a case in this way on the device, and returns the fault of the result. `None` if it is right, or if
 /// the case cannot be run in this way.
 fn wrong(case: &Case, device: &Backend, variant: &Variant) -> Option<String> {
     let call = Call::of(case).ok()?;
@@ -76,7 +76,7 @@ fn wrong(case: &Case, device: &Backend, variant: &Variant) -> Option<String> {
     runs.then(|| check(case, &call, device, variant).err())?
 }
 
-/// Reduces a failing case, and returns it with what is wrong with its result.
+/// Reduces a failing case, and returns it with the fault of its result.
 fn smallest(case: &Case, device: &Backend, variant: &Variant, problem: String) -> (Case, String) {
     let smallest = reduce(case, TRIES, |case| {
         let case = answered(case.clone());

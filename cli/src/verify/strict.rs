@@ -1,6 +1,6 @@
-//! Devices that interpret the shaders, and that differ in how work is tiled and split. An access outside of a binding,
+//! Devices that interpret the shaders, and that differ in how work is tiled and split. An access outside a binding,
 //! a read of unwritten memory or a race is a fault, and a fault is a panic. Two more devices clamp or drop accesses
-//! outside of bindings, as drivers do.
+//! outside bindings, as drivers do.
 
 use crate::{args::Global, device, failure::Failure};
 use strict_gpu::{Options, Outside, StrictGpu};

@@ -438,7 +438,7 @@ fn messages_need_no_knowledge_of_rust() {
             "\"x\" is not a number",
         ),
         (&["roll", &a, "1", "9"], "an axis is 9, but a.npy has"),
-        (&["verify", &png_bytes], "it is no text"),
+        (&["verify", &png_bytes], "it is not text"),
     ] {
         let ran = wgslice(args);
         assert!(ran.code == Some(2) && ran.stderr.contains(says), "{ran:?}");

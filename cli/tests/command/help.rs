@@ -35,6 +35,7 @@ fn every_command_has_examples() {
         "roll",
         "tile",
         "repeat",
+        "windows",
         "info",
         "verify",
         "bench",
@@ -126,8 +127,8 @@ fn exit_codes_are_documented() {
     for code in [
         "0  done",
         "1  compare found a difference; verify",
-        "2  bad usage or bad input",
-        "3  no such device",
+        "2  bad usage, bad input",
+        "3  the device does not exist",
         "129, 130, 131, 143  ended by",
     ] {
         assert!(help.contains(code), "{code} in {help}");

@@ -560,6 +560,48 @@ fn axes_are_put_in_another_order() {
 }
 
 #[test]
+fn windows_slide_along_an_axis() {
+    let folder = Folder::new();
+    let x = folder.arange("x.npy", &[7]);
+    let m = folder.arange("m.npy", &[3, 2]);
+    for (args, shape, values) in [
+        (
+            &["windows", &x, "3", "--step", "2"][..],
+            vec![3, 3],
+            vec![0, 1, 2, 2, 3, 4, 4, 5, 6],
+        ),
+        (
+            &["windows", &x, "6"],
+            vec![2, 6],
+            (0..6).chain(1..7).collect(),
+        ),
+        (
+            &["windows", &m, "2", "--axis", "-2"],
+            vec![2, 2, 2],
+            vec![0, 2, 1, 3, 2, 4, 3, 5],
+        ),
+    ] {
+        on_every_device(&folder, args, |_, out| {
+            assert_eq!(out, (shape.clone(), values.clone()), "{args:?}");
+        });
+    }
+    for (args, message) in [
+        (&["windows", &x, "8"][..], "the size must be from 1 to 7"),
+        (
+            &["windows", &x, "0"],
+            "windows of size 0 and step 1 do not fit axis 0 of (7)",
+        ),
+        (&["windows", &x, "2", "--step", "0"], "the step 1 or more"),
+        (&["windows", &x, "-1"], "-1 is below zero"),
+        (&["windows", &x, "2", "--axis", "1"], "x.npy (7)"),
+    ] {
+        let ran = wgslice(args);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.stderr.contains(message), "{ran:?}");
+    }
+}
+
+#[test]
 fn plans_are_explained_and_nothing_is_done() {
     let folder = Folder::new();
     let array = folder.arange("array.npy", &[40, 30]);

@@ -292,7 +292,7 @@ fn small_arrays_are_written_on_the_command_line() {
     for (args, says) in [
         (
             &["slice-update", &input, "0", "1.5"][..],
-            "no array of int32",
+            "not an array of int32",
         ),
         (&["gather", &input, "0.5"], "must be integers"),
         (&["gather", &input, "1,x"], "cannot read 1,x"),
@@ -327,4 +327,41 @@ fn paths_may_have_any_bytes() {
     let mut info = command(&["info"]);
     let ran = Ran::from(info.arg(path(b"\xff.npy")).output().expect("it")).ok();
     assert!(ran.stdout.contains("\u{fffd}.npy"), "{ran:?}");
+}
+
+/// With `--to`, a name with a star is every array that fits, and each has a file of its own. Where many arrays are joined,
+/// they come in the order of the numbers in their names.
+#[test]
+fn names_with_a_star_are_many_inputs() {
+    let folder = Folder::new();
+    let model = folder.path("model.npz");
+    for (name, value) in [("h.10/w", 10), ("h.2/w", 2), ("h.2/b", 3), ("star*", 4)] {
+        let x = folder.npy("x.npy", "<i4", &[1], &bytes(&[value]));
+        wgslice(&["slice", &x, "...", "-o", &format!("{model}#{name}")]).ok();
+    }
+    let out = folder.path("out");
+    let chosen = format!("{model}#h.*/w");
+    wgslice(&["slice", &chosen, "...", "--format", "npy", "--to", &out]).ok();
+    let mut names = fs::read_dir(&out)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect::<Vec<_>>();
+    names.sort();
+    assert_eq!(names, ["model-h.10-w.npy", "model-h.2-w.npy"]);
+
+    let both = folder.path("both.npy");
+    wgslice(&["concat", &chosen, "-o", &both]).ok();
+    assert_eq!(read_i32(&both), (vec![2], vec![2, 10]));
+    // A name that has a star itself.
+    wgslice(&["concat", &format!("{model}#star*"), "-o", &both]).ok();
+    assert_eq!(read_i32(&both), (vec![1], vec![4]));
+    // Without --to, one array is meant.
+    for args in [
+        &["slice", &chosen, "..."][..],
+        &["slice", &format!("{model}#x.*"), "...", "--to", &out],
+    ] {
+        let ran = wgslice(args);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.stderr.contains("no array named"), "{ran:?}");
+    }
 }

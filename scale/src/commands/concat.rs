@@ -38,7 +38,7 @@ pub(crate) struct Inputs {
     /// The folders or URLs of the Zarr arrays, in the order of the result
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<PathBuf>,
-    /// The dimension of the result along which they lie; negative ones count from the end
+    /// The dimension of the result along which they are; negative ones count from the end
     #[arg(
         long,
         value_name = "AXIS",

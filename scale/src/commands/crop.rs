@@ -27,8 +27,8 @@ pub(crate) struct Crop {
     /// The size of all boxes in the leading dimensions of IN; in the others they have all positions
     #[arg(long, value_name = "N,M,...")]
     size: Sizes,
-    /// What to do with a box that reaches outside: its elements there become zeros, with a warning;
-    /// the job fails; or the box is shifted until it lies inside. A negative begin is outside
+    /// What to do with a box that extends beyond: its elements there become zeros, with a warning;
+    /// the job fails; or the box is shifted until it is inside. A negative begin is outside
     #[arg(long, value_enum, default_value_t = Policy::Zero, value_name = "zero|error|clamp", hide_possible_values = true)]
     out_of_range: Policy,
     #[command(flatten)]

@@ -25,7 +25,7 @@ pub(crate) struct Gather {
     /// The axis of PARAMS; negative ones count from the end [default: N of --batch-dims]
     #[arg(long, value_name = "AXIS", allow_hyphen_values = true)]
     axis: Option<isize>,
-    /// Number of leading dimensions that PARAMS and INDICES share; -N: all but the last N of INDICES
+    /// Number of leading dimensions that PARAMS and INDICES share; -N: all except the last N of INDICES
     #[arg(
         long,
         value_name = "N",

@@ -155,7 +155,7 @@ pub(crate) struct IndexPolicy {
     /// What to do with an index tuple that points outside
     #[arg(long, value_enum, default_value_t = Policy::Zero, value_name = "POLICY")]
     out_of_range: Policy,
-    /// What a negative index means
+    /// The meaning of a negative index
     #[arg(long, value_enum, default_value_t = Negative::OutOfRange, value_name = "MEANING")]
     negative: Negative,
 }
@@ -374,7 +374,7 @@ fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     print(serde_json::to_string(value).map_err(Failure::work)?)
 }
 
-/// A progress bar that counts the finished tasks of this process, drawn by a thread of its own. It is hidden if standard
+/// A progress bar that counts the finished tasks of this process, drawn by its own thread. It is hidden if standard
 /// error is not a terminal.
 struct Bar {
     stop: Arc<AtomicBool>,

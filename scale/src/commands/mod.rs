@@ -47,7 +47,7 @@ Exit codes:
 #[derive(Debug, Parser)]
 #[command(name = "wgslice-scale", version, max_term_width = 90, after_help = EXIT_CODES)]
 pub(crate) struct Args {
-    /// Say on standard error what the engines do; twice for details
+    /// Print the work of the engines on standard error; twice for details
     #[arg(short, long, global = true, action = ArgAction::Count)]
     pub(crate) verbose: u8,
     #[command(subcommand)]

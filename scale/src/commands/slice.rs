@@ -7,7 +7,7 @@ use wgslice_scale::job::Operation;
 
 /// Slice a Zarr array into another
 ///
-/// Each shard of the result is a task of its own, and is written whole. If the command is ended,
+/// Each shard of the result is its own task, and is written whole. If the command is ended,
 /// the same command computes what is missing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

@@ -2,7 +2,7 @@
 //!
 //! DataFusion moves batches of 8192 rows by default, whatever the size of a row: a batch of photographs takes
 //! gigabytes. A query of this crate moves batches of as many rows, up to 8192, as fit in 1 MiB, or in less if the memory
-//! of a task is small. Larger batches take longer: the allocator gives their memory back to the system and takes it anew
+//! of a task is small. Larger batches take longer: the allocator gives their memory back to the system and takes it again
 //! for every batch, and the system clears each page (`benches/results.md`).
 
 use datafusion::{
@@ -20,14 +20,14 @@ const USUAL: usize = 1 << 20;
 const IN_FLIGHT: usize = 8;
 
 /// The most rows of a batch: DataFusion's default.
-const MOST: usize = 8192;
+const MOST_ROWS: usize = 8192;
 
 /// Returns the memory for a batch in bytes. `task` is the memory of a task in bytes, or `None` if it is not known.
 pub(super) fn memory_of(task: Option<usize>) -> usize {
     task.map_or(USUAL, |task| (task / IN_FLIGHT).clamp(1, USUAL))
 }
 
-/// Returns the number of rows of a batch. It is the largest up to [`MOST`] with which no step of the query makes a
+/// Returns the number of rows of a batch. It is the largest up to [`MOST_ROWS`] with which no step of the query makes a
 /// batch that is estimated at more than `memory` bytes, but 1 if a single row is estimated at more.
 pub(super) fn rows(plan: &LogicalPlan, memory: usize) -> Result<usize> {
     let mut widest = 1;
@@ -35,7 +35,7 @@ pub(super) fn rows(plan: &LogicalPlan, memory: usize) -> Result<usize> {
         widest = widest.max(row(step.schema().fields()));
         Ok(TreeNodeRecursion::Continue)
     })?;
-    Ok((memory / widest).clamp(1, MOST))
+    Ok((memory / widest).clamp(1, MOST_ROWS))
 }
 
 /// Estimates the size of a row in bytes. Values of unknown size, such as texts, count as 32 bytes.

@@ -140,7 +140,7 @@ pub(super) async fn lost(scheduler: &str, patience: Duration) -> DataFusionError
     }
 }
 
-/// Whether the scheduler has an executor.
+/// Returns whether the scheduler has an executor.
 async fn is_ready(scheduler: &str) -> io::Result<bool> {
     let mut connection = TcpStream::connect(scheduler).await?;
     let request = format!("GET /readyz HTTP/1.1\r\nHost: {scheduler}\r\nConnection: close\r\n\r\n");

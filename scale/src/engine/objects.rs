@@ -1,4 +1,4 @@
-//! Opens files in object stores. If the result of a job is there, so are its lists of tasks.
+//! Opens files in object stores. A job that writes to an object store also keeps its lists of tasks there.
 
 use crate::zarr::objects::connect;
 use datafusion::{

@@ -53,7 +53,7 @@ pub(super) trait TensorFunction:
 pub(super) struct Wrong {
     /// The number of the row in the batch. `None` if one tensor of indices, or one mask, was used for all rows.
     pub(super) row: Option<usize>,
-    /// What the error says after the row.
+    /// The text of the error after the row.
     pub(super) problem: String,
 }
 

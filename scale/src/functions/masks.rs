@@ -1,4 +1,4 @@
-//! Functions on masks, whose elements are booleans or bytes of which all but 0 are true:
+//! Functions on masks, whose elements are booleans or bytes of which all except 0 are true:
 //!
 //! - `boolean_mask(x, mask, capacity [, options])`: the slices of each tensor that a mask selects.
 //! - `nonzero(mask, capacity [, options])`: the positions of the true elements of each mask.
@@ -240,7 +240,7 @@ impl Room {
     }
 }
 
-/// The first mask of a batch that has more true elements than there is room for.
+/// The first mask of a batch with more true elements than the capacity.
 struct Surplus {
     row: usize,
     count: usize,

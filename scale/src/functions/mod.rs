@@ -28,7 +28,7 @@
 //! |---|---|---|
 //! | `axis` | `gather` | the indexed dimension of a tensor; the number in `batch_dims` if it is left out |
 //! | `axis` | `boolean_mask` | the first dimension of x that the mask has; 0 by default |
-//! | `axis` | `tensor_convert` | the dimension of x along which scales and biases lie; -1 by default |
+//! | `axis` | `tensor_convert` | the dimension of x along which scales and biases are; -1 by default |
 //! | `batch_dims` | `gather`, `gather_nd` | how many leading dimensions params and indices share; 0 by default |
 //! | `negative` | `gather`, `gather_nd`, `scatter_nd` | `out_of_range` as in TensorFlow, which is the default, or `wrap` as in NumPy |
 //! | `out_of_range` | these and `crop` | `error`, which is the default, `zero` or `clamp` |
@@ -132,7 +132,7 @@ pub(crate) fn before_name(function: &str) -> Option<usize> {
     Some(usage.before_name())
 }
 
-/// Whether an error is about an index out of range, or a mask above a capacity, and names its row.
+/// Returns whether an error is about an index out of range, or a mask above a capacity, and names its row.
 pub(crate) fn names_row(problem: &str) -> bool {
     let of_row = [
         ", which is out of range of ",
@@ -141,7 +141,7 @@ pub(crate) fn names_row(problem: &str) -> bool {
     problem.contains(": in row ") && of_row.iter().any(|text| problem.contains(text))
 }
 
-/// Whether an error names a row so by its number in a batch, because the call has no argument that names rows.
+/// Returns whether an error names a row so by its number in a batch, because the call has no argument that names rows.
 pub(crate) fn names_row_of_batch(problem: &str) -> bool {
     let of_batch = [
         " of the batch, the indices at ",

@@ -95,7 +95,7 @@ impl<'a> Options<'a> {
         )
     }
 
-    /// What becomes of true elements of a mask for which the result has no room: whether they are dropped.
+    /// Whether true elements of a mask beyond the capacity are dropped.
     pub(super) fn drops_surplus(&self) -> Result<bool> {
         self.one_of("surplus", false, &[("error", false), ("drop", true)])
     }

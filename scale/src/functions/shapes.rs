@@ -1,4 +1,4 @@
-//! Functions that say or change how tensors are described, not what they hold:
+//! Functions that return or change the description of tensors, and not their elements:
 //!
 //! - `tensor_shape(x)`: the shape of the tensors.
 //! - `tensor_reshape(x, shape)`: the same elements in another shape, without a copy.

@@ -4,7 +4,7 @@ use crate::zarr::{Error, Source};
 use serde::{Deserialize, Serialize};
 use wgslice::{DType, Plan};
 
-/// What becomes of each element: another type, or `x * scale + bias` as one.
+/// The conversion of each element: to another type, or to `x * scale + bias` in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conversion {
     /// The name of the result's type.

@@ -22,7 +22,7 @@ pub(super) struct Crop {
     /// The size of a box in each dimension of the source.
     sizes: Vec<usize>,
     out_of_range: OutOfRange,
-    /// What becomes of each element, and the type of the result.
+    /// The conversion of each element, and the type of the result.
     conversion: Option<(Conversion, DType)>,
 }
 
@@ -33,13 +33,13 @@ pub(super) struct Boxes {
     /// The position in the source, in each dimension, of the first element of each box that the shard has. It may be
     /// outside.
     origins: Vec<Vec<i64>>,
-    /// The numbers of the boxes that reach outside of the source.
+    /// The numbers of the boxes that extend beyond the source.
     outside: Vec<usize>,
     /// A pair for each chunk that a box meets, in ascending order: the numbers of the chunk and of the box.
     sorted: Vec<(usize, usize)>,
 }
 
-/// What the lists of boxes are for.
+/// The purpose of lists of boxes.
 const BOXES: Purpose<&str> = Purpose {
     what: "the list of a shard's boxes",
     way_out: "make smaller shards with --shard",
@@ -131,7 +131,7 @@ impl Crop {
         let chunks = chunks.map(|(&size, &chunk)| size.div_ceil(chunk) + 1);
         let pairs = chunks.fold(1, usize::saturating_mul).saturating_mul(2);
         // The words of a box besides: its begin as read, its origin and its number, each list of which has three of its
-        // own, and a number if it reaches outside.
+        // own, and a number if it extends beyond.
         let words = pairs.saturating_add(2 * sizes.len() + numbering.len() + 7);
         let boxes = product(numbering);
         boxes
@@ -189,7 +189,7 @@ impl Crop {
                 }
                 _ => {}
             }
-            // A sum that is too large for an `i64` lies outside, as the largest `i64` does.
+            // A sum that is too large for an `i64` is outside, as the largest `i64` does.
             let origin = iter::zip(begin, window)
                 .map(|(begin, window)| begin.saturating_add(window.start as i64));
             let origin: Vec<i64> = origin.collect();
@@ -258,7 +258,7 @@ impl Crop {
         for group in boxes.sorted.chunk_by(|a, b| a.0 == b.0) {
             let at = coordinates(group[0].0, &chunks);
             let chunk = reader.chunk(&at)?;
-            // What a box has of the chunk in a dimension: positions of the source.
+            // The positions of the source that a box has in the chunk, in a dimension.
             let met = |number: usize, dim: usize| {
                 let (size, origin) = (source.chunk()[dim], boxes.origins[number][dim]);
                 let inside = inside(origin, &window[dim], source.shape()[dim]);

@@ -1,11 +1,11 @@
-//! What a job will read and write.
+//! The reads and writes of a job, before it runs.
 
 use super::{Prepared, prepared::Kind, slice::Slice};
 use crate::zarr::{Error, Source, Target, coordinates, product};
 use serde::Serialize;
 use std::{collections::HashMap, fmt, ops::Range};
 
-/// What a job will read and write. The sizes of chunks are those after decoding.
+/// The reads and writes of a job. The sizes of chunks are the sizes after decoding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Explanation {
     /// The number of tasks: one for each shard of the result.

@@ -4,7 +4,7 @@ use super::{
     copy::{Dim, copy_box, for_each_run},
     device::Device,
     indices::IndexArray,
-    walk::{self, Walk},
+    walk::{self, AxisWalk},
 };
 use crate::zarr::{
     Error, Reader, Source,
@@ -36,7 +36,7 @@ pub(super) struct Gather {
 
 /// The tuples of a box of the result. The located dimensions of `params` are those in which a tuple has a position: the
 /// batch dimensions and the named ones.
-pub(super) struct Tuples {
+pub(super) struct BoxTuples {
     /// A pair for each tuple that is in range, in ascending order: the number of the tuple's chunk in the grid of the
     /// located dimensions, and the tuple's number.
     sorted: Vec<(usize, usize)>,
@@ -49,7 +49,7 @@ pub(super) struct Tuples {
     places: Vec<usize>,
 }
 
-/// What the lists of tuples are for.
+/// The purpose of lists of tuples.
 const TUPLES: Purpose<&str> = Purpose {
     what: "the list of a shard's index tuples",
     way_out: "make smaller shards with --shard",
@@ -134,7 +134,7 @@ impl Gather {
         source: &Source,
         result: &[Range<usize>],
         shard: &[usize],
-    ) -> Result<Tuples, Error> {
+    ) -> Result<BoxTuples, Error> {
         let needed = self.plan.part_of_indices(result)?;
         let indices = self.indices.read(&needed)?;
         let part = self.plan.part(result, Some((&indices).into()))?;
@@ -152,7 +152,7 @@ impl Gather {
         let shape: Vec<usize> = located.iter().map(|&dim| source.shape()[dim]).collect();
         let chunk_strides = strides(&grid(&shape, &chunks));
         let count = product(&counts);
-        let mut tuples = Tuples {
+        let mut tuples = BoxTuples {
             sorted: Vec::new(),
             positions: Vec::new(),
             invalid: Vec::new(),
@@ -194,7 +194,7 @@ impl Gather {
     /// For each kept dimension, returns a segment for each chunk that a box of the result meets there.
     fn segments(&self, source: &Source, result: &[Range<usize>]) -> Vec<Vec<walk::Segment>> {
         let kept = self.kept.iter();
-        kept.map(|&(dim, to)| Walk::whole(to).segments(result, source.chunk()[dim]))
+        kept.map(|&(dim, to)| AxisWalk::whole(to).segments(result, source.chunk()[dim]))
             .collect()
     }
 
@@ -218,7 +218,7 @@ impl Gather {
         &self,
         source: &Source,
         result: &[Range<usize>],
-        tuples: &Tuples,
+        tuples: &BoxTuples,
     ) -> Vec<Vec<usize>> {
         let segments = self.segments(source, result);
         let mut chunks = Vec::new();
@@ -232,11 +232,11 @@ impl Gather {
         chunks
     }
 
-    /// Returns the coordinates of the chunk in which tuple `number` and one segment of each kept dimension lie.
+    /// Returns the coordinates of the chunk in which tuple `number` and one segment of each kept dimension are.
     fn chunk(
         &self,
         source: &Source,
-        tuples: &Tuples,
+        tuples: &BoxTuples,
         number: usize,
         segments: &[walk::Segment],
     ) -> Vec<usize> {
@@ -260,7 +260,7 @@ impl Gather {
         source: &Source,
         reader: &mut Reader<'_>,
         device: &Device<'_>,
-        (result, tuples): (&[Range<usize>], &Tuples),
+        (result, tuples): (&[Range<usize>], &BoxTuples),
         (shard, shape): (&mut [u8], &[usize]),
     ) -> Result<u64, Error> {
         let segments = self.segments(source, result);
@@ -339,7 +339,7 @@ impl Gather {
     /// Writes zeros to the slices of the tuples that are out of range.
     fn clear(
         &self,
-        tuples: &Tuples,
+        tuples: &BoxTuples,
         result: &[Range<usize>],
         (shard, shape): (&mut [u8], &[usize]),
         unit: usize,

@@ -2,7 +2,7 @@
 
 use super::{
     copy::{Dim, copy_box},
-    walk::{self, Walk},
+    walk::{self, AxisWalk},
 };
 use crate::zarr::{
     Error, Reader, Source,
@@ -22,7 +22,7 @@ pub(super) enum Input {
     Npy(NpyFile),
 }
 
-/// What is compared to tell whether a file, or the metadata of a store, has changed.
+/// The properties that show whether a file, or the metadata of a store, has changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Fingerprint {
@@ -32,7 +32,7 @@ pub enum Fingerprint {
     File(u64, u64),
 }
 
-/// What a box is read for.
+/// The purpose of reading a box.
 const BOX: Purpose<&str> = Purpose {
     what: "a box of the array that one task reads",
     way_out: "make smaller shards with --shard, or write the array anew with smaller chunks",
@@ -104,7 +104,7 @@ pub(super) fn read_box(
     let (from, to) = (strides(source.chunk()), strides(&shape));
     let dims = (0..shape.len()).zip(source.chunk());
     let segments: Vec<_> = dims
-        .map(|(dim, &chunk)| Walk::whole(dim).segments(ranges, chunk))
+        .map(|(dim, &chunk)| AxisWalk::whole(dim).segments(ranges, chunk))
         .collect();
     walk::product(&segments, |segments| {
         let at: Vec<usize> = segments.iter().map(|segment| segment.chunk).collect();

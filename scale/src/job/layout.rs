@@ -101,7 +101,7 @@ fn like(shape: &[usize], element: usize, chunks: &[Option<usize>]) -> Vec<usize>
 }
 
 /// Chooses the shape of a shard. The number of chunks in it is doubled in one dimension after another, up to the
-/// result's size, while the shard has at most [`SHARD`] bytes. Shards are large because a chunk of the source that lies
+/// result's size, while the shard has at most [`SHARD`] bytes. Shards are large because a chunk of the source that is
 /// in several shards is read for each of them.
 fn grown(shape: &[usize], element: usize, chunk: &[usize]) -> Vec<usize> {
     let mut counts = vec![1; chunk.len()];

@@ -2,22 +2,22 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | `order` | what a job is, and how its tasks run, in the form that is sent with every task |
+//! | `order` | the description of a job and of its tasks, in the form that is sent with every task ||
 //! | `prepared` | a job with its arrays opened |
 //! | `shard` | one task |
 //! | `tiles` | a shard that is being made |
-//! | `slice`, `gather`, `indices` | what the tasks of slices and gathers read, and where the elements go; the indices of gathers |
+//! | `slice`, `gather`, `indices` | the reads of slices and gathers, and the places of their elements; the indices of gathers ||
 //! | `concat` | slices of several sources, one after the other |
 //! | `crop` | the same for boxes of one shape |
 //! | `expression`, `ndsel` | lists of positions among the entries of a slice; selections as JSON messages |
 //! | `walk`, `copy` | which chunks a box of the result meets; copies of boxes |
-//! | `conversion` | what becomes of each element |
+//! | `conversion` | the conversion of each element ||
 //! | `device` | the device that runs slices and gathers |
 //! | `memory` | the memory that the tasks of a process hold together |
 //! | `faults` | faults on purpose, for tests |
 //! | `layout` | the shards and chunks of a result if the user does not give their shapes |
 //! | `record` | the files beside an unfinished result |
-//! | `explain` | what a job will read and write |
+//! | `explain` | the reads and writes of a job, before it runs ||
 //! | `run` | a whole job on threads of this process |
 //! | `cluster`, `tasks` | a whole job on a cluster; the lists of tasks that its executors read |
 //! | `to_npy` | converts an array to an `.npy` file, without tasks |

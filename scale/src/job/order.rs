@@ -1,4 +1,4 @@
-//! What a job is, and how its tasks run.
+//! The description of a job and of its tasks.
 
 use super::{Conversion, DeviceChoice, Fingerprint};
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ pub enum Operation {
         /// The order of the slice's dimensions in the result, as in `numpy.transpose`. `None` if it stays.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         axes: Option<Vec<usize>>,
-        /// What becomes of each element. `None` if it stays as it is.
+        /// The conversion of each element. `None` if it stays as it is.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         conversion: Option<Conversion>,
     },
@@ -72,7 +72,7 @@ pub enum Operation {
         begins_fingerprint: Fingerprint,
         /// The size of a box in each of these dimensions. In the others a box has all positions.
         sizes: Vec<usize>,
-        /// The treatment of boxes that reach outside. [`OutOfRange::Zero`] only makes their elements outside zeros, and
+        /// The treatment of boxes that extend beyond. [`OutOfRange::Zero`] only makes their elements outside zeros, and
         /// [`OutOfRange::Clamp`] shifts them inside.
         out_of_range: OutOfRange,
         /// As in a slice. Zeros outside are zeros of the result.
@@ -83,7 +83,7 @@ pub enum Operation {
     Concat {
         /// The arrays after the source, each with its fingerprint when the job was made.
         others: Vec<(PathBuf, Fingerprint)>,
-        /// The dimension of the result along which they lie. A negative one counts from the end.
+        /// The dimension of the result along which they are. A negative one counts from the end.
         axis: isize,
         /// Whether this dimension is new, with a position for each array.
         is_new: bool,
@@ -169,7 +169,7 @@ pub struct Job {
 }
 
 /// The name of the attribute that says how a result was made.
-pub(super) const ATTRIBUTE: &str = "wgslice";
+pub(super) const PROVENANCE_ATTRIBUTE: &str = "wgslice";
 
 /// Returns the attributes of a result, which say how it was made.
 pub(super) fn attributes(
@@ -180,7 +180,7 @@ pub(super) fn attributes(
     let made = json!({
         "operation": operation, "source": source, "source_fingerprint": fingerprint
     });
-    Map::from_iter([(ATTRIBUTE.to_owned(), made)])
+    Map::from_iter([(PROVENANCE_ATTRIBUTE.to_owned(), made)])
 }
 
 /// How the tasks of a job run. The result does not depend on these settings.
@@ -201,7 +201,7 @@ pub struct How {
     pub ahead: usize,
 }
 
-/// What a task receives besides the number of its shard. The first argument of the function `zarr_shard` is an order as
+/// The data that a task receives in addition to the number of its shard. The first argument of the function `zarr_shard` is an order as
 /// JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Order {

@@ -28,7 +28,7 @@ use wgslice::{Backend, DType, Plan, SliceSpec, options, spec::IndexSpec};
 /// How the shards of a job are made.
 #[derive(Debug)]
 pub(super) enum Kind {
-    /// Slices, each of which makes a box of the result: one, or more if arrays are put together.
+    /// Slices, each of which makes a box of the result: one, or more if arrays are joined.
     Slices(Vec<(Source, Slice)>),
     Gather(Box<Source>, Box<Gather>),
     Crop(Box<Source>, Crop),
@@ -262,8 +262,8 @@ impl Kind {
                 }
                 // A chunk of the result gets no more elements than a chunk of the source: the kept dimensions have the
                 // source's chunk sizes, and the number of tuples is the number of positions that a source chunk has in
-                // the named dimensions, at most 65,536. All these tuples lie along the last tuple dimension, since
-                // neighbouring tuples lie along it; the other tuple dimensions get size 1.
+                // the named dimensions, at most 65,536. All these tuples are along the last tuple dimension, since
+                // neighbouring tuples are along it; the other tuple dimensions get size 1.
                 if let Some((&last, others)) = gather.numbering().split_last() {
                     let named = &source.chunk()[gather.named()];
                     chunks[last] = Some(product(named).clamp(1, 1 << 16));
@@ -307,7 +307,7 @@ impl Job {
         Ok(Self::opened(operation, source, result, form)?.0)
     }
 
-    /// As [`Job::new`]. Also returns what was opened, and the shape of the result.
+    /// As [`Job::new`]. Also returns the opened arrays and the shape of the result.
     fn opened(
         mut operation: Operation,
         source: &Path,
@@ -379,7 +379,7 @@ fn slice_spec(text: &str) -> Result<SliceSpec, Error> {
         .map_err(|error: wgslice::Error| Error::usage(format_args!("SPEC: {error}")))
 }
 
-/// Returns the name of an array that a job reads, a path that is absolute or a URL. Refuses one that lies in the result
+/// Returns the name of an array that a job reads, a path that is absolute or a URL. Refuses one that is in the result
 /// or around it, since `--overwrite` removes what is in the result's place.
 fn apart(name: &Path, result: &Location) -> Result<PathBuf, Error> {
     let from = Location::new(name)?;
@@ -517,7 +517,7 @@ impl Prepared {
         Ok(prepared)
     }
 
-    /// Whether it reads a store that is far.
+    /// Returns whether it reads a store that is far.
     pub fn is_far(&self) -> bool {
         self.kind.sources().iter().any(|source| source.is_far())
     }
@@ -546,7 +546,7 @@ impl Prepared {
         self.done.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Returns the box of the result that lies in the shard at these coordinates of the grid of shards.
+    /// Returns the box of the result that is in the shard at these coordinates of the grid of shards.
     pub(super) fn result_box(&self, at: &[usize]) -> Vec<Range<usize>> {
         let sizes = self.target.shape().iter().zip(self.target.shard());
         let sizes = at.iter().zip(sizes);

@@ -14,7 +14,7 @@
 
 #[cfg(feature = "cluster")]
 use super::tasks;
-use super::{How, Job, Order, Prepared, order::ATTRIBUTE};
+use super::{How, Job, Order, Prepared, order::PROVENANCE_ATTRIBUTE};
 use crate::zarr::{Error, JOB_FOLDER, JOB_RECORD, Piece, Place, Unread, coordinates, place};
 use serde_json::Value;
 use std::{
@@ -100,7 +100,7 @@ impl Record {
         Ok(State::Open(record))
     }
 
-    /// Finds what is in the place of a job's result. Writes nothing.
+    /// Looks at the path of a job's result. Writes nothing.
     fn found(job: &Job, place: &dyn Place) -> Result<Found, Error> {
         if let Some(metadata) = json(place, "zarr.json")? {
             if metadata == job.metadata {
@@ -110,7 +110,7 @@ impl Record {
             if metadata["node_type"] != "array" {
                 return Ok(Found::Foreign);
             }
-            let made = &metadata["attributes"][ATTRIBUTE];
+            let made = &metadata["attributes"][PROVENANCE_ATTRIBUTE];
             return Ok(Found::Other(match made {
                 Value::Null => "an array that wgslice has not made".to_owned(),
                 made => format!("the result of another job, {made} with {}", form(&metadata)),
@@ -122,7 +122,7 @@ impl Record {
                 Some(id) if same => Found::Begun(id.to_owned()),
                 _ => Found::Other(format!(
                     "the unfinished result of another job, {} with {}",
-                    record["job"]["metadata"]["attributes"][ATTRIBUTE],
+                    record["job"]["metadata"]["attributes"][PROVENANCE_ATTRIBUTE],
                     form(&record["job"]["metadata"])
                 )),
             });
@@ -166,7 +166,7 @@ impl Record {
         Ok(self.place.name(&format!("{folder}/")))
     }
 
-    /// Returns what the tasks of this job receive.
+    /// Returns the order that the tasks of this job receive.
     pub fn order(&self, job: Job, how: How) -> Order {
         Order {
             id: self.id.clone(),
@@ -185,7 +185,7 @@ impl Record {
         }
     }
 
-    /// Returns the numbers of the shards that the job has not written yet. `prepared` is the job, also if it was opened
+    /// Returns the numbers of the shards that the job has not written yet. `prepared` is the job, even if it was opened
     /// before it was begun.
     ///
     /// # Errors

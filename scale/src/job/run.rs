@@ -13,7 +13,7 @@ use std::{
     time::Instant,
 };
 
-/// What a run has read, computed and written, in numbers.
+/// The counts of a run: reads, computed shards and writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Summary {
     /// The number of shards of the result.
@@ -24,7 +24,7 @@ pub struct Summary {
     pub stood: u64,
     /// The number of chunks that were read.
     pub chunks_read: u64,
-    /// The number of read chunks whose stored bytes were copied to the result, without compressing them anew.
+    /// The number of read chunks whose stored bytes were copied to the result, without compressing them again.
     pub chunks_copied: u64,
     /// The number of bytes that were read from the source, as they are stored there.
     pub bytes_read: u64,
@@ -165,7 +165,7 @@ impl Begun {
 }
 
 impl Prepared {
-    /// Returns what the job will read and write.
+    /// Returns the reads and writes of the job.
     ///
     /// # Errors
     ///

@@ -13,14 +13,14 @@ pub struct Outcome {
     pub computed: bool,
     /// The number of chunks that were read.
     pub chunks_read: u64,
-    /// The number of read chunks whose stored bytes were copied to the shard, without compressing them anew.
+    /// The number of read chunks whose stored bytes were copied to the shard, without compressing them again.
     pub chunks_copied: u64,
     /// The number of bytes that were read from the source, as they are stored there.
     pub bytes_read: u64,
     /// The bytes of the shard as it is stored. 0 if the shard existed already.
     pub bytes_written: u64,
     /// The number of index tuples that are out of range, gave zeros, and have slices that begin in this shard; or of
-    /// boxes that reach outside, have zeros there, and begin in this shard.
+    /// boxes that extend beyond, have zeros there, and begin in this shard.
     pub out_of_range: u64,
 }
 
@@ -33,12 +33,12 @@ pub fn compute(prepared: &Prepared, shard: u64) -> Result<Outcome, Error> {
     Worker::new(prepared).compute(shard, None)
 }
 
-/// Computes shards, one after the other, on a thread of its own.
+/// Computes shards, one after the other, on its own thread.
 pub struct Worker<'a> {
     prepared: &'a Prepared,
     /// A reader of each source.
     readers: Vec<Reader<'a>>,
-    /// The shards whose chunks the readers want, and what was found out for that.
+    /// The shards whose chunks the readers want, and the data that was computed to find them.
     planned: Vec<(u64, Found)>,
 }
 
@@ -117,7 +117,7 @@ impl<'a> Worker<'a> {
             users: 1,
             elements: None,
         };
-        // Computing the shard says what is wrong, if anything is.
+        // Computing the shard reports the fault, if there is one.
         let found = match &prepared.kind {
             Kind::Slices(slices) => {
                 for ((source, slice), reader) in slices.iter().zip(&mut self.readers) {

@@ -4,7 +4,7 @@ use super::{
     device::Device,
     expression::Expression,
     tiles::{Side, Tiles},
-    walk::{self, Part, Run, Segment, Walk},
+    walk::{self, AxisWalk, Part, Run, Segment},
 };
 use crate::zarr::{
     Cache, Chunk, Error, Need, Reader, Source, Target, Tile, coordinates, product, strides,
@@ -19,24 +19,24 @@ use wgslice::{
 /// the result. A task reads only chunks that have elements of its shard, and decodes one at a time.
 #[derive(Debug)]
 pub(super) struct Slice {
-    walks: Vec<Walk>,
+    walks: Vec<AxisWalk>,
     /// The box of the result that the slice makes.
     place: Vec<Range<usize>>,
     /// The dimensions of the source in the order in which the result has them, those that it has not first.
     order: Vec<usize>,
-    /// What becomes of each element, and the type of the result.
+    /// The conversion of each element, and the type of the result.
     conversion: Option<(Conversion, DType)>,
 }
 
-/// What a box of the result reads of the source.
+/// The reads of a box of the result in the source.
 struct Met {
-    /// What it reads in each chunk that it meets, in each dimension.
+    /// Its reads in each chunk that it meets, in each dimension.
     parts: Vec<Vec<Part>>,
-    /// The numbers of [`Walk::readers_of_list`] in each dimension.
+    /// The numbers of [`AxisWalk::readers_of_list`] in each dimension.
     listed: Vec<HashMap<usize, usize>>,
 }
 
-/// What a slice makes of a box of the result.
+/// The part of a slice that makes a box of the result.
 pub(super) struct Overlap {
     /// The box within the slice.
     pub(super) within: Vec<Range<usize>>,
@@ -68,7 +68,7 @@ impl Slice {
         converted.unwrap_or_else(|| source.dtype())
     }
 
-    pub(super) fn walks(&self) -> &[Walk] {
+    pub(super) fn walks(&self) -> &[AxisWalk] {
         &self.walks
     }
 
@@ -77,7 +77,7 @@ impl Slice {
         &self.place
     }
 
-    /// Returns what the slice makes of a box of the result. `None` if it makes nothing of it.
+    /// Returns the part of the slice that makes a box of the result. `None` if no part does.
     pub(super) fn overlap(&self, result: &[Range<usize>]) -> Option<Overlap> {
         let mut overlap = Overlap {
             within: Vec::with_capacity(result.len()),
@@ -94,14 +94,15 @@ impl Slice {
         Some(overlap)
     }
 
-    /// Whether the result has the dimensions of the source in another order. Those of one position do not count.
+    /// Returns whether the result has the dimensions of the source in another order. Those of one position do not
+    /// count.
     fn is_turned(&self) -> bool {
         let dims = self.walks.iter().filter_map(|walk| walk.dim);
         !dims.filter(|&dim| self.place[dim].len() > 1).is_sorted()
     }
 
-    /// Returns the number of shards that need the chunk in which `parts` lie. `within` is what the slice makes of one of
-    /// these shards. `listed` are the numbers of [`Walk::readers_of_list`] in each dimension.
+    /// Returns the number of shards that need the chunk in which `parts` are. `within` is what the slice makes of one of
+    /// these shards. `listed` are the numbers of [`AxisWalk::readers_of_list`] in each dimension.
     fn readers(
         &self,
         parts: &[&Part],
@@ -162,7 +163,7 @@ impl Slice {
         })
     }
 
-    /// Writes what the slice makes of a shard to the shard. Returns the number of the source's chunks whose stored
+    /// Writes the slice's part of a shard to the shard. Returns the number of the source's chunks whose stored
     /// bytes become chunks of the result as they are.
     pub(super) fn fill(
         &self,
@@ -302,7 +303,8 @@ impl Slice {
     }
 }
 
-/// Whether the elements are read in rows: more than one element each, which are neighbours in the chunk and in order.
+/// Returns whether the elements are read in rows: more than one element each, which are neighbours in the chunk and in
+/// order.
 fn has_rows(segments: &[Segment]) -> bool {
     let last = segments.last();
     last.is_none_or(|segment| segment.count > 1 && segment.step == 1)
@@ -346,7 +348,7 @@ struct Planes {
     shape: Vec<usize>,
 }
 
-/// Reads only the planes of a slab that have elements of its box, if what lies between them takes longer to read than to
+/// Reads only the planes of a slab that have elements of its box, if what is between them takes longer to read than to
 /// skip.
 fn planes(
     reader: &mut Reader<'_>,
@@ -395,7 +397,7 @@ fn item(segment: &Segment) -> SliceItem {
     }
 }
 
-/// Writes what is read in one dimension of a chunk as an entry of an expression.
+/// Writes the read of one dimension of a chunk as an entry of an expression.
 fn entry(part: &Part) -> IndexItem {
     match &part.listed {
         Some(listed) => {

@@ -1,4 +1,4 @@
-//! A shard that is being made. Its decoded chunks lie one after another in memory, and each is encoded from there.
+//! A shard that is being made. Its decoded chunks are one after another in memory, and each is encoded from there.
 //! Chunks whose stored form is the same as in memory need no encoding.
 
 use super::{
@@ -14,7 +14,7 @@ use std::ops::Range;
 pub(super) struct Tiles<'a> {
     target: &'a Target,
     bytes: &'a mut Buffer,
-    /// What becomes of each chunk.
+    /// The treatment of each chunk.
     pub(super) tiles: Vec<Tile>,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct Side {
     pub(super) size: usize,
 }
 
-/// The part of a box that lies in one chunk, in one dimension.
+/// The part of a box that is in one chunk, in one dimension.
 #[derive(Clone, Copy)]
 struct Piece {
     /// What this dimension adds to the number of the chunk in the shard.
@@ -42,7 +42,7 @@ struct Piece {
 
 impl<'a> Tiles<'a> {
     /// Begins a shard, of which `result` is the box of the result, in `bytes`. The elements of this box are arbitrary
-    /// until they are written. Elements beyond the array's end have the fill value. Chunks that lie beyond it are not
+    /// until they are written. Elements beyond the array's end have the fill value. Chunks that are beyond it are not
     /// stored, and no memory is touched for them.
     ///
     /// # Errors

@@ -20,7 +20,7 @@ use std::{
 };
 use wgslice_npy::Header;
 
-/// The most bytes of a tile, unless a chunk is larger. A tile is a box of whole chunks that is put together in memory
+/// The most bytes of a tile, unless a chunk is larger. A tile is a box of whole chunks that is joined in memory
 /// before it is written.
 const TILE: usize = 64 << 20;
 
@@ -29,7 +29,7 @@ const TILE: usize = 64 << 20;
 ///
 /// # Errors
 ///
-/// [`Error::Usage`] if `output` is a URL, is not a file, has the name of an array, lies in the source, or exists and is
+/// [`Error::Usage`] if `output` is a URL, is not a file, has the name of an array, is in the source, or exists and is
 /// not to be overwritten, if the source cannot be opened, if an `.npy` file cannot store the array, or if `memory` cannot
 /// hold a chunk three times; the errors of reading chunks; [`Error::Io`].
 pub fn to_npy(
@@ -80,7 +80,7 @@ pub fn to_npy(
     let header = Header::bytes(source.numbers()?, source.shape()).map_err(|error| {
         Error::usage(format_args!("cannot write {}: {error}", output.display()))
     })?;
-    // What a thread holds at least: an encoded chunk, a decoded chunk, and a tile of one chunk.
+    // The minimum that a thread holds: an encoded chunk, a decoded chunk, and a tile of one chunk.
     let chunk = source.chunk_bytes();
     let least = chunk.saturating_mul(3);
     let memory = memory.unwrap_or(usize::MAX);

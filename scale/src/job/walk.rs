@@ -7,7 +7,7 @@ use wgslice::{DType, Plan};
 
 /// How the result walks along one dimension of the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Walk {
+pub(super) struct AxisWalk {
     /// The position of the result's first element in this dimension of the source.
     base: usize,
     /// The distance to the next position, negative for a walk towards the beginning. Not 0.
@@ -18,7 +18,7 @@ pub(super) struct Walk {
     list: Option<Vec<usize>>,
 }
 
-impl Walk {
+impl AxisWalk {
     /// Returns the walk of dimension `dim` of the result along all positions in order.
     pub(super) fn whole(dim: usize) -> Self {
         Self {
@@ -57,7 +57,7 @@ impl Walk {
         (place.start + last) / shard - (place.start + first) / shard + 1
     }
 
-    /// Returns, for each chunk that a box of the result meets in this dimension, what it reads there.
+    /// Returns the reads of a box of the result in each chunk that it meets, in this dimension.
     pub(super) fn parts(&self, result: &[Range<usize>], chunk: usize) -> Vec<Part> {
         let (Some(list), Some(dim)) = (&self.list, self.dim) else {
             let segments = self.segments(result, chunk).into_iter();
@@ -159,7 +159,7 @@ pub(super) struct Segment {
     pub(super) first: usize,
 }
 
-/// What a box of the result reads in one chunk, in one dimension.
+/// The reads of a box of the result in one chunk, in one dimension.
 #[derive(Debug)]
 pub(super) struct Part {
     /// All positions, or the chunk and the number of those that are listed.
@@ -172,7 +172,7 @@ pub(super) struct Part {
 pub(super) struct Listed {
     /// The positions within the chunk, in the order of the result.
     pub(super) positions: Vec<usize>,
-    /// Runs of positions that lie one after another in the result too: the number of the first among `positions`, its
+    /// Runs of positions that are one after another in the result too: the number of the first among `positions`, its
     /// place within the box of the result, and how many there are.
     pub(super) runs: Vec<Run>,
 }
@@ -217,7 +217,7 @@ impl Part {
 ///
 /// The source positions of the result's first element and of its neighbour in each dimension say where a walk begins and
 /// how far its steps are.
-pub(super) fn of(expression: Expression) -> Result<Vec<Walk>, Error> {
+pub(super) fn of(expression: Expression) -> Result<Vec<AxisWalk>, Error> {
     if expression.shape().contains(&0) {
         return Ok(Vec::new());
     }
@@ -231,7 +231,7 @@ pub(super) fn of(expression: Expression) -> Result<Vec<Walk>, Error> {
     let base = position(&element)?;
     let mut walks = Vec::with_capacity(base.len());
     for (from, (&base, &dim)) in base.iter().zip(&expression.dims).enumerate() {
-        let mut walk = Walk {
+        let mut walk = AxisWalk {
             base,
             step: 1,
             dim,

@@ -79,7 +79,7 @@ impl Column {
         &self.tensor
     }
 
-    /// Whether the column has a single row, which stands for every row.
+    /// Returns whether the column has a single row, which stands for every row.
     pub fn repeats(&self) -> bool {
         self.repeats
     }

@@ -213,7 +213,8 @@ impl TensorType {
             })
     }
 
-    /// Whether a column of this Arrow type can hold these tensors. Names and nullability of items make no difference.
+    /// Returns whether a column of this Arrow type can hold these tensors. Names and nullability of items make no
+    /// difference.
     pub fn is_stored_as(&self, data_type: &DataType) -> bool {
         let mut element = data_type;
         for &size in &*self.lists() {

@@ -5,7 +5,7 @@
 //! left for. So requests are on their way while the thread decodes and encodes, and no thread waits for one request
 //! alone. The threads share requests: of a chunk that several shards need, one is enough.
 //!
-//! All this only saves time. What was not requested ahead is read when it is needed.
+//! All this only saves time. Values that were not requested in advance are read when they are needed.
 
 use super::{
     Cache, Piece, Place, Unread,
@@ -67,7 +67,7 @@ impl Request {
 enum Answer {
     Coming(Begun),
     Come(Value),
-    /// The first user has got the error, and the others ask anew.
+    /// The first user has got the error, and the others ask again.
     Failed,
 }
 
@@ -125,7 +125,7 @@ pub(super) struct Asked {
     pub(super) bytes: usize,
 }
 
-/// Puts values together that lie one after the other, so that one request is enough for them. In the order of the first
+/// Puts values together that are one after the other, so that one request is enough for them. In the order of the first
 /// value of each group.
 fn groups(values: &[Asked], mut new: Vec<(usize, Key)>) -> Vec<Vec<(usize, Key)>> {
     new.sort_by(|(_, a), (_, b)| a.cmp(b));
@@ -157,7 +157,7 @@ fn groups(values: &[Asked], mut new: Vec<(usize, Key)>) -> Vec<Vec<(usize, Key)>
     groups
 }
 
-/// The piece from the first of pieces that lie one after the other to the last.
+/// The piece from the first of pieces that are one after the other to the last.
 fn around(first: Piece, last: Piece) -> Piece {
     let range = match (begin(first), end(last)) {
         (Some(begin), Some(end)) => ByteRange::FromStart(begin, Some(end - begin)),
@@ -201,7 +201,7 @@ impl Drop for Wanted<'_> {
     }
 }
 
-/// What a reader will read, and has requested.
+/// The values that a reader will read and has requested.
 pub(super) struct Line<'a> {
     ahead: &'a Ahead,
     pub(super) cache: &'a Cache,
@@ -209,7 +209,7 @@ pub(super) struct Line<'a> {
     tasks: VecDeque<(u64, Needs<'a>)>,
     /// The next chunks that are not requested, each with its task.
     pub(super) next: VecDeque<(u64, Need)>,
-    /// What is requested, each with its task and its [`Asked::users`].
+    /// The requested values, each with its task and its [`Asked::users`].
     wanted: Vec<(u64, usize, Wanted<'a>)>,
     /// The last chunk that others need too. It is wanted until it had time to come into the cache.
     used: Option<Wanted<'a>>,
@@ -252,7 +252,7 @@ impl<'a> Line<'a> {
         self.next.pop_front_if(|(_, need)| need.at == at);
     }
 
-    /// Gives up what a task has left.
+    /// Gives up the requests that a task has left.
     pub(super) fn forget(&mut self, task: u64) {
         self.tasks.retain(|(of, _)| *of != task);
         self.next.retain(|(of, _)| *of != task);
@@ -260,14 +260,14 @@ impl<'a> Line<'a> {
         self.used = None;
     }
 
-    /// Whether so little is requested that the next requests should begin. They begin many at a time, so that neighbours
+    /// Returns whether so little is requested that the next requests should begin. They begin many at a time, so that neighbours
     /// in a shard become one request.
     pub(super) fn is_low(&self) -> bool {
         let (count, bytes) = self.share();
         self.wanted.len() <= count / 2 && self.held() <= bytes / 2
     }
 
-    /// Whether no chunk that was requested has come.
+    /// Returns whether no chunk that was requested has come.
     pub(super) fn starves(&self) -> bool {
         let requests = self.ahead.requests();
         let has_come =
@@ -276,7 +276,7 @@ impl<'a> Line<'a> {
         !chunks.any(|(.., wanted)| has_come(wanted))
     }
 
-    /// Whether this thread may request values of `bytes` bytes too, `more` of them.
+    /// Returns whether this thread may request values of `bytes` bytes too, `more` of them.
     pub(super) fn has_room(&self, more: usize, bytes: usize) -> bool {
         let (count, most) = self.share();
         self.wanted.len() + more <= count && self.held().saturating_add(bytes) <= most
@@ -363,7 +363,7 @@ impl<'a> Line<'a> {
         count
     }
 
-    /// Whether the answer to a request for a value has come. `None` if it was not requested.
+    /// Returns whether the answer to a request for a value has come. `None` if it was not requested.
     pub(super) fn has(&self, source: usize, key: &str, piece: Piece) -> Option<bool> {
         let key = name(source, key, piece);
         let mut wanted = self.wanted.iter().map(|(.., wanted)| wanted);

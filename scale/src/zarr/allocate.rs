@@ -7,13 +7,13 @@ use std::fmt::Display;
 /// What memory is for, in an error.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Purpose<T> {
-    /// What does not fit, as in "a shard".
+    /// The name of the memory that does not fit, such as "a shard".
     pub(crate) what: T,
     /// What to do about it.
     pub(crate) way_out: &'static str,
 }
 
-/// Reserves room for `count` more elements.
+/// Reserves capacity for `count` more elements.
 pub(crate) fn reserve<T>(
     list: &mut Vec<T>,
     count: usize,

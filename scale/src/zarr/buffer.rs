@@ -10,7 +10,7 @@ use std::{
     ops::{Deref, DerefMut},
 };
 
-/// What the buffers of a shard are for.
+/// The purposes of the buffers of a shard.
 pub(crate) const SHARD: Purpose<&str> = Purpose {
     what: "a shard",
     way_out: "make smaller shards with --shard",

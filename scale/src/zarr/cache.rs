@@ -61,17 +61,17 @@ impl Cache {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a chunk is kept.
+    /// Returns whether a chunk is kept.
     pub(super) fn has(&self, at: &[usize]) -> bool {
         self.kept().chunks.contains_key(at)
     }
 
-    /// Whether a thread is reading a chunk.
+    /// Returns whether a thread is reading a chunk.
     pub(super) fn is_reading(&self, at: &[usize]) -> bool {
         self.kept().reading.contains(at)
     }
 
-    /// Whether a chunk of this size may be kept.
+    /// Returns whether a chunk of this size may be kept.
     pub(super) fn fits(&self, bytes: usize) -> bool {
         bytes <= self.limit
     }

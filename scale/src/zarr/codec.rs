@@ -65,7 +65,7 @@ impl Codec {
     }
 }
 
-/// How shards are made of chunks.
+/// The division of shards into chunks.
 #[derive(Debug)]
 pub(super) struct Sharding {
     /// The codecs of the chunks within a shard.
@@ -126,7 +126,7 @@ pub(super) fn description(codecs: &CodecChain, dtype: DType) -> Option<Vec<Value
     described.collect()
 }
 
-/// Whether chunks with this description are stored as their elements are in this machine's memory.
+/// Returns whether chunks with this description are stored as their elements are in this machine's memory.
 pub(super) fn is_plain(description: &[Value]) -> bool {
     let endian = if cfg!(target_endian = "little") {
         "little"
@@ -137,7 +137,7 @@ pub(super) fn is_plain(description: &[Value]) -> bool {
     *description == [bytes(json!({"endian": endian}))] || *description == [bytes(Value::Null)]
 }
 
-/// Whether chunks with this description are stored by Blosc alone, so that a part of one can be decoded.
+/// Returns whether chunks with this description are stored by Blosc alone, so that a part of one can be decoded.
 pub(super) fn is_blosc(description: &[Value]) -> bool {
     let [bytes @ .., blosc] = description else {
         return false;

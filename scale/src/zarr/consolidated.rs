@@ -54,7 +54,7 @@ pub fn stale(array: &Path, written: &Value) -> Vec<String> {
     warnings
 }
 
-/// Whether an entry of consolidated metadata has all that an array's metadata has.
+/// Returns whether an entry of consolidated metadata has all that an array's metadata has.
 fn describes(entry: &Value, metadata: &Value) -> bool {
     let mut fields = metadata.as_object().into_iter().flatten();
     fields.all(|(field, value)| entry[field] == *value)

@@ -59,7 +59,7 @@ impl Float8 {
     }
 }
 
-/// Whether this is the name of an element type whose bytes are moved.
+/// Returns whether this is the name of an element type whose bytes are moved.
 pub(super) fn is_float8(name: &str) -> bool {
     FLOATS.iter().any(|float| float.name == name)
 }

@@ -7,7 +7,7 @@ use zarrs::{
     storage::Bytes,
 };
 
-/// What becomes of a chunk of a shard.
+/// The treatment of a chunk of a shard.
 #[derive(Clone, Debug)]
 pub(crate) enum Tile {
     /// Its elements are encoded, or left out if all have the fill value.
@@ -133,8 +133,8 @@ impl Target {
         lengths
     }
 
-    /// Whether a chunk with these elements is left out of its shard because all of them have the fill value. Always
-    /// `false` if the array is not sharded.
+    /// Returns whether a chunk with these elements is left out of its shard because all of them have the fill value.
+    /// Always `false` if the array is not sharded.
     pub(crate) fn is_missing(&self, tile: &[u8]) -> bool {
         let fill = self.fill();
         // The first element is the fill value, and each other element equals the one before it.

@@ -12,7 +12,7 @@ use zarrs::storage::{Bytes, byte_range::InvalidByteRangeError};
 
 /// A folder whose files are values.
 ///
-/// A job writes each file of its result in a folder of its own, and moves the file to its place when the file is
+/// A job writes each file of its result in its own folder, and moves the file to its place when the file is
 /// complete. When the job is over, this folder is removed, so a late task of the job cannot write into a later job's
 /// result.
 #[derive(Debug)]

@@ -21,12 +21,13 @@ fn scheme(name: &Path) -> Option<&str> {
     (letters.next()?.is_ascii_alphabetic() && letters.all(is_letter)).then_some(scheme)
 }
 
-/// Whether a name is a URL or the path of an existing folder. Such names are taken for stores, all others for files.
+/// Returns whether a name is a URL or the path of an existing folder. Such names are taken for stores, all others for
+/// files.
 pub fn is_store(name: &Path) -> bool {
     is_url(name) || name.is_dir()
 }
 
-/// Whether a name is a URL.
+/// Returns whether a name is a URL.
 pub(crate) fn is_url(name: &Path) -> bool {
     scheme(name).is_some()
 }
@@ -127,7 +128,8 @@ impl Location {
         }
     }
 
-    /// Whether one of the locations is the other or lies in it. Symbolic links in the paths of folders are resolved.
+    /// Returns whether one of the locations is the other or is in it. Symbolic links in the paths of folders are
+    /// resolved.
     pub(crate) fn overlaps(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Folder(a), Self::Folder(b)) => {

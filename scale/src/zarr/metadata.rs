@@ -1,5 +1,5 @@
 //! The metadata of an array, in the one form that the rest of the program reads: Zarr V3 as its specification has it.
-//! Zarr V2 becomes V3, and what writers write in another way becomes what they mean.
+//! Zarr V2 becomes V3, and deviations of writers become the metadata that they mean.
 
 use super::{
     codecs::{self, element},
@@ -48,7 +48,7 @@ pub(super) fn v2(mut metadata: Value, attributes: Option<Value>) -> Result<Value
     }
     let mut take = |field: &str| metadata.get_mut(field).map(Value::take).unwrap_or_default();
     let (fill, filters, compressor) = (take("fill_value"), take("filters"), take("compressor"));
-    // What `zarrs` makes of a value is of no use, and it warns of null.
+    // The value from `zarrs` is of no use, and it warns of null.
     metadata["fill_value"] = json!(0);
     // The name of the type shows later whether it is an element type. TensorStore writes the names of types that NumPy does
     // not have, always in little-endian order.
@@ -82,7 +82,7 @@ pub(super) fn v2(mut metadata: Value, attributes: Option<Value>) -> Result<Value
         value => vec![value],
     };
     let mut filters = list(filters);
-    // What a filter stores may have another order of bytes than the array.
+    // The output of a filter can have another byte order than the array.
     let mut last_first = filters.iter().rev();
     let stored = last_first.find_map(|filter| element(filter["astype"].as_str()?));
     // The order of the dimensions, and the order of bytes.

@@ -7,7 +7,7 @@ use zarrs::metadata_ext::codec::blosc::{
     BloscCodecConfigurationNumcodecs, codec_blosc_v2_numcodecs_to_v3,
 };
 
-/// What the names of these codecs begin with in Zarr V3.
+/// The prefix of the names of these codecs in Zarr V3.
 pub(super) const PREFIX: &str = "numcodecs.";
 
 /// The codecs that are read, without the prefix. README.md has them too.
@@ -105,7 +105,7 @@ pub(super) fn codec(codec: Value, size: usize) -> Result<Option<Value>, String> 
                 json!({"level": level.unwrap_or(0), "checksum": checksum}),
             )
         }
-        // Their levels matter only to what is encoded, and some are not levels of Zarr V3.
+        // Their levels matter only for encoding, and some are not levels of Zarr V3.
         "zlib" | "bz2" => named(&name, json!({"level": 1})),
         "blosc" => {
             let unread =

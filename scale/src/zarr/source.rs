@@ -51,7 +51,7 @@ pub struct Source {
     /// The shape of a chunk of the grid. In a sharded array, this is the shape of a shard.
     outer: Vec<usize>,
     array: Array<Store>,
-    /// How shards are made of chunks. `None` if the chunks of the grid can only be decoded whole.
+    /// The division of shards into chunks. `None` if the chunks of the grid can only be decoded whole.
     sharding: Option<(Sharding, index::Layout)>,
     codec: Codec,
     /// A description of how the codecs encode a chunk. `None` if it cannot be compared with that of another array.
@@ -165,7 +165,7 @@ impl Source {
         })
     }
 
-    /// The coordinates of the shard in which a chunk lies, and the number of the chunk in it.
+    /// The coordinates of the shard in which a chunk is, and the number of the chunk in it.
     fn shard_of(&self, at: &[usize]) -> (Vec<u64>, usize) {
         let counts = grid(&self.outer, &self.chunk);
         let shard = at.iter().zip(&counts);
@@ -182,12 +182,12 @@ impl Source {
         Self { number, ..self }
     }
 
-    /// Whether requests to its store take so long that they should begin before they are needed.
+    /// Returns whether requests to its store take so long that they should begin before they are needed.
     pub(crate) fn is_far(&self) -> bool {
         is_url(&self.path)
     }
 
-    /// Whether another thread is reading a chunk that will be in the cache. Always `false` if chunks are requested ahead,
+    /// Returns whether another thread is reading a chunk that will be in the cache. Always `false` if chunks are requested ahead,
     /// which is done in the order in which they are needed.
     pub(crate) fn is_being_read(&self, cache: &Cache, at: &[usize]) -> bool {
         !self.is_far() && cache.is_reading(&[&[self.number], at].concat())
@@ -198,7 +198,7 @@ impl Source {
         &self.path
     }
 
-    /// The attributes of the array, but for its dimension names, and for what NetCDF notes of how it has stored the array.
+    /// The attributes of the array, except for its dimension names, and for what NetCDF notes of how it has stored the array.
     pub fn attributes(&self) -> Map<String, Value> {
         let mut attributes = self.array.attributes().clone();
         attributes.remove(DIMENSIONS_V2);
@@ -369,12 +369,12 @@ impl<'a> Reader<'a> {
         }
         if let Some(line) = &mut self.line {
             let from = (self.source.number, &**self.store.place());
-            // An index that there is no room for is read when it is needed.
+            // An index that does not fit the memory is read when it is needed.
             line.begin(from, &asked);
         }
     }
 
-    /// Requests the next chunks that will be read, as many as there is room for. The chunk `at` is read now.
+    /// Requests the next chunks that will be read, as many as fit the memory. The chunk `at` is read now.
     fn advance(&mut self, at: &[usize]) {
         if self.line.as_ref().is_some_and(Line::is_low) {
             self.look();
@@ -462,7 +462,7 @@ impl<'a> Reader<'a> {
         has_indexes
     }
 
-    /// What is read for a chunk: the key of a value, and a piece of it. `None` if the chunk is not stored.
+    /// The read for a chunk: the key of a value, and a piece of it. `None` if the chunk is not stored.
     fn request(&mut self, need: &Need) -> Result<Option<(StoreKey, Piece)>, Error> {
         let (key, place) = self.place(&need.at)?;
         let Some(place) = place else {
@@ -593,7 +593,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads parts of these elements of a chunk if they are in a file as they are in memory: `length` of them, and as many
-    /// wherever `apart` more begin. `None` if reading all is as good: if less than `gap` bytes lie between two parts, or if
+    /// wherever `apart` more begin. `None` if reading all is as good: if less than `gap` bytes are between two parts, or if
     /// all of the chunk's `users` would read more than the chunk.
     pub(crate) fn planes(
         &mut self,
@@ -629,7 +629,7 @@ impl<'a> Reader<'a> {
         Ok(Some(Chunk::new(planes)))
     }
 
-    /// Whether only these elements of a chunk are read, or decoded, for one of `users` shards.
+    /// Returns whether only these elements of a chunk are read, or decoded, for one of `users` shards.
     fn is_part(&self, users: usize, elements: &Range<usize>) -> bool {
         let all = product(&self.source.chunk);
         // Decoding a block of Blosc takes a copy more than decoding the chunk, and a block is a large part of a chunk.
@@ -696,7 +696,7 @@ impl<'a> Reader<'a> {
         Ok((key, encoded))
     }
 
-    /// Waits for what was requested ahead. `None` if this was not.
+    /// Waits for a value that was requested in advance. `None` if it was not.
     fn requested(
         &mut self,
         key: &StoreKey,

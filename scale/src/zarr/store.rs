@@ -79,7 +79,7 @@ pub(crate) trait Place: Debug + Send + Sync {
     /// Returns the length of a value in bytes. `None` if there is no such value.
     fn size(&self, key: &str) -> io::Result<Option<u64>>;
 
-    /// Whether there are no values except in the [`JOB_FOLDER`]. The error has the kind
+    /// Returns whether there are no values except in the [`JOB_FOLDER`]. The error has the kind
     /// [`io::ErrorKind::NotADirectory`] if a file is in the place of the store.
     fn is_free(&self) -> io::Result<bool>;
 
@@ -164,7 +164,7 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// Whether the parts of a range of this length fill `dest`.
+    /// Returns whether the parts of a range of this length fill `dest`.
     pub(super) fn fill(self, dest: &[u8], length: usize) -> bool {
         let Self { length: one, apart } = self;
         let count = dest.len() / one;

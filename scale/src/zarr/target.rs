@@ -82,7 +82,7 @@ pub struct Target {
     pub(super) codecs: Arc<CodecChain>,
     /// A description of how the codecs encode a chunk. `None` if it cannot be compared with that of another array.
     stored: Option<Vec<Value>>,
-    /// Whether a shard is made of chunks and has an index of them. If not, it is one chunk.
+    /// Whether a shard has chunks and an index of them. If not, it is one chunk.
     pub(super) is_sharded: bool,
     /// Whether the elements of a chunk are stored as they are in memory, without compression.
     pub(super) is_plain: bool,
@@ -170,13 +170,13 @@ impl Target {
         product(&self.chunk) * self.dtype.size()
     }
 
-    /// Whether the elements of a chunk are stored as they are in memory, without compression.
+    /// Returns whether the elements of a chunk are stored as they are in memory, without compression.
     pub(crate) fn is_plain(&self) -> bool {
         self.is_plain
     }
 
-    /// Whether a chunk of the source can be copied to this array as it is stored, if it has the shape of this array's
-    /// chunks, and copying it is cheaper than encoding it.
+    /// Returns whether a chunk of the source can be copied to this array as it is stored, if it has the shape of this
+    /// array's chunks, and copying it is cheaper than encoding it.
     pub(crate) fn stores_like(&self, source: &Source) -> bool {
         !self.is_plain && self.stored.is_some() && self.stored.as_deref() == source.stored()
     }
@@ -206,7 +206,7 @@ impl Target {
         self.array.chunk_key(&at).as_str().to_owned()
     }
 
-    /// Whether the job with this id has written a shard.
+    /// Returns whether the job with this id has written a shard.
     ///
     /// # Errors
     ///
@@ -227,7 +227,7 @@ impl Target {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`], also if the job is over.
+    /// [`Error::Io`], even if the job is over.
     pub fn write(&self, at: &[usize], encoded: &[u8], job: &str) -> Result<(), Error> {
         let key = self.key(at);
         self.place().write(&key, encoded, job).map_err(|error| {

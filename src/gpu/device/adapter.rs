@@ -182,7 +182,7 @@ impl Candidate {
         Self { adapter, refused }
     }
 
-    /// Whether the adapter is a software adapter, which runs shaders on the CPU.
+    /// Returns whether the adapter is a software adapter, which runs shaders on the CPU.
     pub fn is_software(&self) -> bool {
         is_software(&self.adapter.get_info())
     }
@@ -213,7 +213,7 @@ impl fmt::Display for Candidate {
     }
 }
 
-/// Whether an adapter runs shaders on the CPU.
+/// Returns whether an adapter runs shaders on the CPU.
 pub(crate) fn is_software(info: &wgpu::AdapterInfo) -> bool {
     info.device_type == DeviceType::Cpu
 }

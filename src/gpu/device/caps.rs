@@ -9,12 +9,12 @@ pub(crate) const VECTOR: usize = 16;
 /// four rows. Workgroups of 256 use 12 KiB; WebGPU guarantees 16 KiB.
 pub(crate) const INVOCATION_MEMORY: u32 = 48;
 
-/// [`Tuning::few_units`]. Without a pipeline of its own, a walk's rows take lavapipe twice as long to look up, whereas a
+/// [`Tuning::few_units`]. Without its own pipeline, a walk's rows take lavapipe twice as long to look up, whereas a
 /// pipeline takes it about 20 ms to compile. Hardware runs this many invocations at once (an H100 270,000), so that a
 /// longer look-up costs no more than its latency.
 const FEW_UNITS: usize = 1 << 16;
 
-/// The numbers in which adapters differ. None of them changes which kernel runs.
+/// The numbers that differ between adapters. None of them changes the choice of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tuning {
     /// The number of invocations in a workgroup: a power of two, at least 64.
@@ -112,11 +112,11 @@ pub(crate) struct Reach {
     pub(crate) tuning: Tuning,
 }
 
-/// Where an argument lies. An argument has one part, or several if it is larger than a buffer may be. Each part is a
+/// The buffers of an argument. It has one part, or several if it is larger than a buffer can be. Each part is a
 /// range of its own buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Parts {
-    /// Where each part begins in its buffer, in bytes. The same for all parts.
+    /// The start of each part in its buffer, in bytes. The same for all parts.
     pub(crate) offset: u64,
     /// The size in bytes of each part but the last.
     pub(crate) bytes: u64,
@@ -150,7 +150,7 @@ impl Parts {
     }
 }
 
-/// The range of a move's argument (its source, result or indices) that a dispatch binds. The range lies in one part of
+/// The range of a move's argument (its source, result or indices) that a dispatch binds. The range is in one part of
 /// the argument: see [`Parts`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Span {
@@ -171,7 +171,7 @@ impl Reach {
     }
 
     /// The binding of bytes `from..to` of an argument, and the offset in bytes of byte `from` in the binding. `None`
-    /// if the bytes lie in several parts, or if the binding would be too large.
+    /// if the bytes are in several parts, or if the binding would be too large.
     pub(in crate::gpu) fn span(&self, parts: Parts, from: u64, to: u64) -> Option<(Span, u64)> {
         let part = from / parts.bytes;
         // Bindings must not be empty: an empty range binds the word that contains `from`.

@@ -45,7 +45,7 @@ impl OpenDevice {
         self.poll_with(wgpu::PollType::wait_indefinitely())
     }
 
-    /// Fails if the device is lost, of which a poll may say nothing. In a browser this never fails, because browsers
+    /// Fails if the device is lost. A poll does not always report this. In a browser this never fails, because browsers
     /// report losses later.
     pub(crate) fn check_alive(&self, doing: &'static str) -> Result<(), Error> {
         let reason = match self.shared.lost.get() {
@@ -154,8 +154,9 @@ pub(in crate::gpu) fn device_error(
     }
 }
 
-/// Whether the device creates no buffer but reports no error, as a lost device does. The callback for lost devices does
-/// not suffice: it may run only when all submitted work has ended, and this crate sets none on a caller's device.
+/// Returns whether the device creates no buffer but reports no error, as a lost device does. The callback for lost
+/// devices does not suffice: it may run only when all submitted work has ended, and this crate sets none on a caller's
+/// device.
 fn makes_no_buffer(device: &wgpu::Device) -> bool {
     let (buffer, error) = scoped(device, || {
         device.create_buffer(&wgpu::BufferDescriptor {

@@ -1,4 +1,4 @@
-//! An open device: its adapter and limits, what is transferred to it and back, waiting for it, and its failures.
+//! An open device: its adapter and limits, transfers to it and back, waiting for it, and its failures.
 //!
 //! Nothing here knows how a plan is run: `engine` does, on top of this.
 //!
@@ -39,7 +39,7 @@ pub(crate) struct OpenDevice {
     pub(super) shared: Arc<Shared>,
 }
 
-/// What the clones of an [`OpenDevice`] share.
+/// The state that clones of an [`OpenDevice`] share.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) info: wgpu::AdapterInfo,

@@ -23,7 +23,7 @@ use std::{
 const PATIENCE: u64 = 32;
 
 /// The most buffers that a pool keeps, since each request searches all of them.
-const MOST: usize = 64;
+const MOST_KEPT: usize = 64;
 
 /// The pool of a device. All tensors that the crate allocates on the device return their buffers to it when they are
 /// dropped, except buffers that the caller has seen.
@@ -49,7 +49,7 @@ impl Shelf {
     }
 
     fn keep_bounds(&mut self) {
-        while self.idle.len() > MOST || self.lent + self.kept() > self.most_lent {
+        while self.idle.len() > MOST_KEPT || self.lent + self.kept() > self.most_lent {
             self.idle.pop_front();
         }
     }

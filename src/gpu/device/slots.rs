@@ -1,8 +1,8 @@
 //! Slots of device memory that dispatches bind by dynamic offsets: reports, and uniforms.
 //!
 //! Up to 64 slots share a strip: a buffer, and a bind group for any of its slots. The commands that bind a slot hold it
-//! until they finish or are dropped. A report also holds its slot until it is read, and what is worked out for a move
-//! holds the slots of its uniforms. Once none of a strip's slots is held, one write clears the strip, and its slots are lent again.
+//! until they finish or are dropped. A report also holds its slot until it is read, and the kept dispatches of a move
+//! hold the slots of its uniforms. Once none of a strip's slots is held, one write clears the strip, and its slots are lent again.
 //! So recording creates at most one strip for every 64 slots, and none once there are enough.
 
 use super::{failure::scoped, group::bind_group};
@@ -46,7 +46,7 @@ impl Slot {
         }
     }
 
-    /// Whether the slot's buffer exists: see [`Strip::exists`].
+    /// Returns whether the slot's buffer exists: see [`Strip::exists`].
     pub(in crate::gpu) fn exists(&self) -> bool {
         self.strip.exists
     }
@@ -138,14 +138,14 @@ impl Slots {
         slot
     }
 
-    /// Frees the strips of which no slot is held.
+    /// Frees the strips without a slot in use.
     pub(in crate::gpu) fn trim(&self) {
         let mut strips = lock(&self.strips);
         strips.next = None;
         strips.all.retain(|strip| Arc::strong_count(strip) > 1);
     }
 
-    /// Returns a strip of zeros of which no slot is held: one of `all`, which it clears, or a new one, which it adds to
+    /// Returns a strip of zeros without a slot in use: one of `all`, which it clears, or a new one, which it adds to
     /// `all`.
     fn strip(
         &self,

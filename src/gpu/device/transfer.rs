@@ -11,7 +11,7 @@ use crate::Error;
 use std::sync::Arc;
 use wgpu::{BufferSlice, BufferUsages};
 
-/// If a tensor has several buffers, the sizes of all but the last are multiples of this many bytes, the largest
+/// If a tensor has several buffers, the sizes of all except the last are multiples of this many bytes, the largest
 /// alignment of bindings that a device may require.
 const PART_ALIGNMENT: u64 = 256;
 
@@ -28,7 +28,7 @@ pub(crate) fn padded(bytes: usize) -> u64 {
 #[derive(Clone, Debug)]
 pub(crate) struct DeviceBytes {
     lent: Arc<Lent>,
-    /// Where the tensor lies in its buffers.
+    /// Where the tensor is in its buffers.
     pub(in crate::gpu) parts: Parts,
     /// The size of the tensor.
     pub(in crate::gpu) bytes: usize,
@@ -56,7 +56,7 @@ impl DeviceBytes {
         self.lent.show()
     }
 
-    /// Whether no other tensor and no pending report holds the buffers.
+    /// Returns whether no other tensor and no pending report holds the buffers.
     pub(crate) fn is_unshared(&mut self) -> bool {
         Arc::get_mut(&mut self.lent).is_some()
     }
@@ -98,7 +98,7 @@ const TUPLES: u64 = 80_640;
 /// The size in bytes of each part but the last, at most `most` unless that is below 256. `row_bytes` is the size of a
 /// row of the innermost dimension.
 ///
-/// An index tuple must not lie in two buffers. Parts have whole tuples of every length if `most` allows it, as all real
+/// An index tuple must not be in two buffers. Parts have whole tuples of every length if `most` allows it, as all real
 /// devices do, because a tensor may be reshaped before it is used as indices; otherwise parts have whole rows if
 /// possible.
 pub(in crate::gpu) fn part_bytes(most: u64, row_bytes: u64) -> u64 {
@@ -149,7 +149,7 @@ impl OpenDevice {
         }
         let needed = self.shared.pool.lent().saturating_add(more);
         let needed = usize::try_from(needed).unwrap_or(usize::MAX);
-        // The system refuses to map more than it has. What it maps takes no memory until it is written.
+        // The system refuses to map more than it has. Mapped pages take no memory until they are written.
         let room = Vec::<u8>::new().try_reserve_exact(needed);
         room.map_err(|_| Error::OutOfDeviceMemory { doing })
     }
@@ -251,7 +251,7 @@ impl OpenDevice {
 mod tests {
     use super::{PART_ALIGNMENT, part_bytes};
 
-    /// No index tuple lies in two buffers, whatever shape the tensor had when it was allocated.
+    /// No index tuple is in two buffers, whatever shape the tensor had when it was allocated.
     #[test]
     fn parts_have_whole_tuples() {
         for most in [80_640, 100_000, 1 << 20, 256 << 20, u64::MAX] {

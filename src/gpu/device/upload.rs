@@ -45,7 +45,7 @@ impl OpenDevice {
         Ok(dest)
     }
 
-    /// Returns staging memory for bytes `at..at + bytes` of a tensor, or for those of them that lie in one buffer.
+    /// Returns staging memory for bytes `at..at + bytes` of a tensor, or for those of them that are in one buffer.
     fn staged(
         &self,
         dest: &DeviceBytes,

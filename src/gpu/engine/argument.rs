@@ -5,7 +5,7 @@ use crate::{Error, gpu::DeviceBytes};
 use std::slice;
 use wgpu::{BufferSlice, BufferUsages};
 
-/// An argument of a plan: its name in error messages, its buffers, and where it lies in them.
+/// An argument of a plan: its name in error messages, its buffers, and where it is in them.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::gpu) struct Argument<'a> {
     pub(in crate::gpu) name: &'static str,
@@ -49,7 +49,7 @@ impl<'a> Argument<'a> {
         }
     }
 
-    /// The same for memory of this crate, of which no bind groups are kept.
+    /// The same for memory of this crate; its bind groups are not kept.
     pub(in crate::gpu) fn own(name: &'static str, passed: BufferSlice<'a>, needed: usize) -> Self {
         Self {
             callers: false,
@@ -80,14 +80,14 @@ impl<'a> Argument<'a> {
         self.parts.slices(self.buffers, at, bytes)
     }
 
-    /// Checks that this argument and `dest` are long enough, and that the word in which each ends lies wholly in its
+    /// Checks that this argument and `dest` are long enough, and that the word in which each ends is wholly in its
     /// buffer.
     pub(in crate::gpu) fn check(&self, dest: &Self) -> Result<(), Error> {
         self.check_words()?;
         dest.check_words()
     }
 
-    /// Checks that this argument is long enough, and that the word of 4 bytes in which it ends lies wholly in its
+    /// Checks that this argument is long enough, and that the word of 4 bytes in which it ends is wholly in its
     /// buffer.
     pub(super) fn check_words(&self) -> Result<(), Error> {
         self.check_length()?;

@@ -1,4 +1,4 @@
-//! Sources and index tuples that lie in the buffer of the destination, as in a cache that moves its own rows or in a
+//! Sources and index tuples that are in the buffer of the destination, as in a cache that moves its own rows or in a
 //! buffer that a program divides among its arrays.
 //!
 //! wgpu lets no buffer be read and written by one dispatch, whatever the offsets. So the bytes that a move reads there are
@@ -18,7 +18,7 @@ use std::{ops::Range, slice};
 /// Arguments are copied to places that are multiples of this apart, so that those of 16 bytes and less stay aligned.
 const PLACE: u64 = 256;
 
-/// Where an argument lies in scratch memory that is read from there instead.
+/// Where an argument is in scratch memory that is read from there instead.
 #[derive(Debug)]
 pub(super) struct Place {
     memory: wgpu::Buffer,
@@ -28,7 +28,7 @@ pub(super) struct Place {
 }
 
 impl Engine {
-    /// Finds out which of source and indices lie in the buffer of `dest`, and allocates memory for them. `None` for what
+    /// Finds out which of source and indices are in the buffer of `dest`, and allocates memory for them. `None` for what
     /// stays where it is.
     pub(super) fn aside(
         &self,
@@ -95,7 +95,7 @@ impl Engine {
             ..argument
         };
         if !read.is_empty() {
-            // Whole words, which lie in the buffer: `check_words`.
+            // Whole words, which are in the buffer: `check_words`.
             let words = |argument: Argument<'a>| {
                 let first = (argument.parts.offset + read.start) / 4 * 4;
                 let end = (argument.parts.offset + read.end).next_multiple_of(4);
@@ -178,7 +178,7 @@ fn check_apart(
     Err(argument.problem(problem))
 }
 
-/// What a source in the buffer of the destination costs, for a move that changes its destination in place.
+/// The cost of a source in the buffer of the destination, for a move that changes its destination in place.
 pub(in crate::gpu) fn cost(what: &Move) -> Option<String> {
     let bytes = span(what, Side::Source);
     let bytes = counted(

@@ -6,24 +6,24 @@
 //!
 //! 1. **Spans.** A binding begins at a multiple of the device's alignment, is a positive number of words long, and is
 //!    no longer than the device allows. It belongs to the part of its argument that its span names.
-//! 2. **Grid.** Width and height of the grid are at most what the device allows and less than 2^16. There are enough
+//! 2. **Grid.** Width and height of the grid are within the device's limits and less than 2^16. There are enough
 //!    workgroups for all tiles, and fewer than 2^32 invocations.
 //! 3. **Digits.** No dimension has size 0, and the sizes of all dimensions make up the number of rows, so each digit is
 //!    less than its dimension's size. A walk with crops has no more dimensions than there is room for digits.
-//! 4. **Walk.** The lowest and the highest unit that any row reads lie in the source's binding, and those that any row
-//!    writes lie in the destination's. Offsets are sums of digits times strides, so these units are reached where each
+//! 4. **Walk.** The lowest and the highest unit that any row reads are in the source's binding, and those that any row
+//!    writes are in the destination's. Offsets are sums of digits times strides, so these units are reached where each
 //!    digit is 0 or the largest. A coordinate contributes any position of its window, since `add` and `lies_inside` let
 //!    no other position pass. To the kernels that combine, rows and slices are one dimension each, `pitch` units apart.
 //! 5. **Dense results.** `copy_words` writes its groups in the order of rows, from the beginning of group 0 on.
-//! 6. **Tuples.** The words of all index tuples lie in their binding, and no column lies beyond a tuple.
+//! 6. **Tuples.** The words of all index tuples are in their binding, and no column is beyond a tuple.
 //! 7. **Words.** Kernels for small elements load and store whole words. Those that hold a byte of a source
-//!    or of a result lie in the binding.
-//! 8. **Arguments.** The bytes that are moved lie in the arguments of the move, not only in the bindings, which may
+//!    or of a result are in the binding.
+//! 8. **Arguments.** The bytes that are moved are in the arguments of the move, not only in the bindings, which may
 //!    begin before an argument and end after it.
 //!
 //! The check reads a dispatch as the shaders do, from the words of its uniforms, and uses none of the code that
 //! computed these words. Kernels differ only by their [`Measure`], by what a segment counts, and by their lists; those that search
-//! masks have no walk, and [`of_mask`] says what they access.
+//! masks have no walk, and [`of_mask`] lists their accesses.
 
 use super::{
     caps::{Parts, Reach},
@@ -272,7 +272,7 @@ fn grid(
     };
     let by_slices = matches!(kernel, Kernel::Combine | Kernel::CombineParts)
         && constant(dispatch, Constant::ByRows)? == 0;
-    // What a group of lanes takes a segment of.
+    // The rows or elements that a group of lanes takes a segment of.
     let (owners, segments) = match kernel {
         Kernel::CopyWords if is_short => (ceil(rows * run + head, 4), 1),
         Kernel::Convert if is_short => (units_of_all, 1),
@@ -416,7 +416,7 @@ fn accesses(
     if reads {
         accesses.push((1, from_measure.bytes(from), block));
     }
-    // Where nothing is read, shaders load the first unit all the same. It lies in the binding, if not in the argument.
+    // Where nothing is read, shaders load the first unit all the same. It is in the binding, if not in the argument.
     let first = i128::from(dispatch.bound[1].span.bytes) >= block;
     require(reads || first, || {
         format!("the first unit of {block} bytes is not bound")

@@ -1,4 +1,4 @@
-//! Keeps what was worked out for plans that were recorded recently: works, and bind groups.
+//! Keeps the works and bind groups of plans that were recorded recently.
 //!
 //! A [`Work`] is kept at its first use. A bind group keeps its buffers alive, and wgpu neither reports when the caller
 //! drops a buffer nor has weak references. So groups are kept only for buffers that recur: the first recording of a work
@@ -19,7 +19,7 @@ use std::{
 /// this suffices for a program that records the same thousand operations again and again.
 const IDLE: usize = 4096;
 
-/// What is kept for recent recordings.
+/// The works and bind groups of recent recordings.
 #[derive(Debug, Default)]
 pub(in crate::gpu) struct Cache(Mutex<Recent>);
 
@@ -36,7 +36,7 @@ enum Entry {
 }
 
 impl Cache {
-    /// The work of a move whose arguments lie at `places`: the kept one, or one that `make` makes. A work of very many
+    /// The work of a move whose arguments are at `places`: the kept one, or one that `make` makes. A work of very many
     /// dispatches is kept only if `keeps`.
     pub(super) fn work(
         &self,
@@ -141,14 +141,14 @@ impl Cache {
 }
 
 impl Entry {
-    /// Whether the entry is a work that is held elsewhere too, by a prepared plan or by bind groups.
+    /// Returns whether the entry is a work that is held elsewhere too, by a prepared plan or by bind groups.
     fn is_held(&self) -> bool {
         matches!(self, Self::Work(work) if Arc::strong_count(work) > 1)
     }
 }
 
 /// Entries by the hashes of their keys, in two generations. An entry that is used moves to the young generation. After
-/// every [`IDLE`] look-ups, the old generation is dropped, but for works that others hold, and the young one becomes the
+/// every [`IDLE`] look-ups, the old generation is dropped, except for works that others hold, and the young one becomes the
 /// old one. So an entry is dropped `IDLE` to 2 · `IDLE` look-ups after its last use. If two keys have the same hash, only
 /// the entry that was stored last is kept, so the caller compares the key of an entry that it finds.
 #[derive(Debug, Default)]

@@ -28,7 +28,7 @@ const RECORDING: &str = "recording";
 /// Where commands are recorded.
 #[derive(Debug)]
 pub enum Target<'a, 'p> {
-    /// An encoder, of which no pass is open.
+    /// An encoder without an open pass.
     Encoder(&'a mut CommandEncoder),
     /// An open pass, which takes only dispatches.
     Pass(&'a mut ComputePass<'p>),
@@ -83,7 +83,7 @@ enum How {
 struct Grouped {
     work: Arc<Work>,
     groups: Arc<[wgpu::BindGroup]>,
-    /// What the steps of a scatter or of a search leave for later steps.
+    /// The results of a scatter's or a search's steps for later steps.
     scratch: Option<wgpu::Buffer>,
     /// What clears this memory before each pass that wants it cleared, if only dispatches may be recorded.
     zeros: Vec<Self>,
@@ -98,7 +98,7 @@ impl Commands<'_> {
         }
     }
 
-    /// Whether they are only dispatches, which may share a pass with others.
+    /// Returns whether they are only dispatches, which may share a pass with others.
     pub(super) fn are_dispatches(&self) -> bool {
         match &self.how {
             How::Dispatches(grouped) => grouped.work.passes.iter().all(|pass| pass.cleared == 0),
@@ -130,7 +130,7 @@ impl Engine {
         })
     }
 
-    /// Whether the commands of a move without tuples need no dispatch.
+    /// Returns whether the commands of a move without tuples need no dispatch.
     pub(super) fn is_copied(
         &self,
         what: &Move,

@@ -9,7 +9,8 @@ use super::{argument::Argument, caps::Tuning};
 use crate::{moves::Effect, moves::Move, walk::Walk};
 use wgpu::{BufferUsages, CommandEncoder};
 
-/// Whether buffer copies replace the dispatches of a move with this walk, provided that the buffers are [`copyable`].
+/// Returns whether buffer copies replace the dispatches of a move with this walk, provided that the buffers are
+/// [`copyable`].
 pub(super) fn is_copied(what: &Move, walk: &Walk, tuning: &Tuning) -> bool {
     let row = walk.contiguous();
     let moves = what.conversion.is_none() && walk.columns == 0;
@@ -22,7 +23,7 @@ pub(super) fn is_copied(what: &Move, walk: &Walk, tuning: &Tuning) -> bool {
         && (walk.units() / row <= tuning.few_rows || row * walk.unit >= tuning.long_row)
 }
 
-/// Whether the arguments' offsets and usages allow buffer copies.
+/// Returns whether the arguments' offsets and usages allow buffer copies.
 pub(super) fn copyable(source: &Argument<'_>, dest: &Argument<'_>) -> bool {
     let has = |argument: &Argument<'_>, usage| {
         argument
@@ -35,7 +36,7 @@ pub(super) fn copyable(source: &Argument<'_>, dest: &Argument<'_>) -> bool {
         && has(dest, BufferUsages::COPY_DST)
 }
 
-/// Records the copies of a move that [`is_copied`] accepts: one for each row, or several if a row lies in several
+/// Records the copies of a move that [`is_copied`] accepts: one for each row, or several if a row is in several
 /// buffers.
 pub(super) fn copy(
     encoder: &mut CommandEncoder,

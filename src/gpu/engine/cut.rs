@@ -28,7 +28,7 @@ use crate::{
 };
 use std::ops::Range;
 
-/// Which argument the tuples of a walk lie in, and what their numbers mean.
+/// The argument with the tuples of a walk, and the meaning of their numbers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tuples {
     pub(crate) argument: usize,
@@ -55,19 +55,19 @@ impl Tuples {
     }
 }
 
-/// Cuts walks for the device of `reach`, whose arguments lie at `places`.
+/// Cuts walks for the device of `reach`, whose arguments are at `places`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cutter<'a> {
     pub(crate) reach: &'a Reach,
     pub(crate) places: &'a Places,
     pub(crate) tuples: Option<Tuples>,
-    /// The size of the source, of which a walk that reads nothing binds a vector or less.
+    /// The size of the source. A walk that reads nothing binds at most one vector of it.
     pub(crate) source_bytes: usize,
     /// How elements are converted, if they are, and the type of the result.
     pub(crate) conversion: Option<(&'a Converted, DType)>,
 }
 
-/// What is too much for one dispatch.
+/// The limit that a walk exceeds for one dispatch.
 #[derive(Clone, Copy, Debug)]
 enum TooMuch {
     /// The bytes to write, the rows, or the dimensions.
@@ -130,7 +130,7 @@ impl Cutter<'_> {
         }
     }
 
-    /// The dispatch of such a walk, or what is too much for it.
+    /// The dispatch of such a walk, or the limit that it exceeds.
     fn dispatch(&self, walk: &Walk, of_move: usize) -> Result<WalkDispatch, TooMuch> {
         let [of_source, of_dest] = self.sizes();
         if (walk.units() * of_dest) as u64 > self.reach.dispatch {
@@ -140,7 +140,7 @@ impl Cutter<'_> {
         let mut read = walk.span(Side::Source);
         let reads_nothing = read.is_empty();
         if reads_nothing {
-            // Shaders load the first unit in place of one that lies elsewhere, and a binding must not be empty.
+            // Shaders load the first unit in place of one that is elsewhere, and a binding must not be empty.
             read = 0..(self.source_bytes.min(VECTOR) / of_source).cast_signed();
         }
         let source = self.bind(SOURCE, &read, of_source, of_move);
@@ -232,7 +232,7 @@ pub(super) fn check_coordinates(walk: &Walk, circular: bool) -> Result<(), Error
     Ok(())
 }
 
-/// Whether the tuples of a walk are `PLAIN`: see `tuples.wgsl`.
+/// Returns whether the tuples of a walk are `PLAIN`: see `tuples.wgsl`.
 pub(super) fn is_plain(walk: &Walk, of: Tuples) -> bool {
     let is_plain = |coordinate: &Coordinate| {
         let Coordinate { size, window, .. } = *coordinate;
@@ -245,7 +245,7 @@ pub(super) fn is_plain(walk: &Walk, of: Tuples) -> bool {
     !moves && walk.coordinates.iter().all(is_plain)
 }
 
-/// Writes where tuples lie, and what their numbers mean, for the tuples of `walk`, which begin at word `begin`.
+/// Writes where tuples are, and what their numbers mean, for the tuples of `walk`, which begin at word `begin`.
 pub(super) fn set_tuples(uniforms: &mut WalkWords, walk: &Walk, of: Tuples, begin: usize) {
     let words = of.index.words();
     uniforms.tuples = count(begin);
@@ -266,7 +266,7 @@ pub(super) fn set_tuples(uniforms: &mut WalkWords, walk: &Walk, of: Tuples, begi
         .sum();
 }
 
-/// The walk in two halves of less than what was too much. `None` if it is a single byte.
+/// The walk in two halves, each with less of the quantity that exceeded its limit. `None` if it is a single byte.
 fn halves(walk: &Walk, too_much: TooMuch) -> Option<[Walk; 2]> {
     let reach = |d: usize| {
         let dim = &walk.dims[d];

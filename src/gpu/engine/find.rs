@@ -20,7 +20,7 @@ use super::{
         MOST_DIMS, MOST_SIGNED, MaskDimWords, SearchWords, Uniforms, check_positions, count, high,
     },
 };
-use crate::{Error, layout::middle, moves::Find, shape::coordinates};
+use crate::{Error, layout::middle, moves::Find, shape::unravel};
 use bytemuck::Zeroable;
 use std::ops::Range;
 
@@ -257,7 +257,7 @@ impl Searcher<'_> {
     fn writing(&self, rows: &Range<usize>, part: &Part) -> Option<SearchDispatch> {
         let (mask, counts, words) = self.words_of(part)?;
         let (bound, mut words) = self.words_of_rows(rows, words)?;
-        let first = coordinates(part.elements.start, self.mask);
+        let first = unravel(part.elements.start, self.mask);
         for (d, first) in first.into_iter().enumerate() {
             let is_long = d == self.long_dim();
             words.dims[d] = MaskDimWords {

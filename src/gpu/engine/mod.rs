@@ -4,14 +4,14 @@
 //! | file | decides |
 //! |---|---|
 //! | `cut` | how a walk is cut into dispatches that fit the device's limits |
-//! | `dispatch` | what is dispatched, and which ranges of the arguments it binds |
+//! | `dispatch` | a dispatch, and the ranges of the arguments that it binds ||
 //! | `launch` | which kernel runs a walk, in what units, and which invocation moves what |
 //! | `steps`, `slices`, `rule` | the steps of a scatter; which slice each row goes to; how scatters combine elements |
 //! | `find` | the steps of a search for the true elements of a mask |
 //! | `uniforms` | the numbers that a dispatch reads |
 //! | `program`, `pipeline` | how the WGSL of a pipeline is assembled, and when a pipeline is compiled: once, at its first use |
 //! | `route`, `copy` | what is recorded for a plan: nothing, copies, a clear, or dispatches |
-//! | `work` | what is worked out for a plan: its dispatches, with their pipelines and uniforms |
+//! | `work` | the kept work of a plan: its dispatches, with their pipelines and uniforms ||
 //! | `cache` | how long that is kept, and its bind groups |
 //! | `commands` | which commands a move has for its arguments, and how they are recorded |
 //! | `record` | how the steps of a plan are recorded in their order, in as few passes as it allows |
@@ -70,7 +70,7 @@ use std::sync::Arc;
 /// such a dispatch takes 0.3 s, and drivers abort a dispatch only after some seconds.
 const DISPATCH_BYTES: u64 = 512 << 20;
 
-/// Records plans for a device. Clones share the pipelines and what is kept.
+/// Records plans for a device. Clones share the pipelines and all caches.
 #[derive(Clone, Debug)]
 pub(super) struct Engine {
     pub(super) device: OpenDevice,
@@ -107,12 +107,12 @@ impl Engine {
         self.pipelines = Arc::new(Pipelines::new(&self.device, space, Some(cache)));
     }
 
-    /// Forgets what was worked out for plans, as changed limits and pipelines demand.
+    /// Drops the kept work of plans, after limits or pipelines have changed.
     pub(super) fn forget(&mut self) {
         self.cache = Arc::default();
     }
 
-    /// Frees what is kept for reuse, but not the pipelines.
+    /// Frees all memory that is kept for reuse, but not the pipelines.
     pub(super) fn trim(&self) {
         self.cache.clear();
         self.pipelines.trim();

@@ -4,7 +4,7 @@
 use super::program::UniformSpace;
 use super::shader_tests::programs;
 
-/// Whether WGSL's grammar lets operators of these [kinds](kind) stand beside one another without parentheses.
+/// Returns whether WGSL's grammar lets operators of these [kinds](kind) stand beside one another without parentheses.
 fn stand_together(one: &str, other: &str) -> bool {
     match (one, other) {
         ("&&", "||") | ("||", "&&") | ("<<", "<<" | "+") | ("+", "<<") => false,

@@ -129,7 +129,7 @@ impl Pipelines {
         full
     }
 
-    /// Returns the slot for dispatches whose report nobody reads. It belongs to a strip of its own, which is never
+    /// Returns the slot for dispatches whose report nobody reads. It belongs to its own strip, which is never
     /// cleared. A slot whose buffer could not be created is not kept, so that the next recording tries again.
     pub(in crate::gpu) fn unread(&self, layout: impl FnOnce() -> wgpu::BindGroupLayout) -> Slot {
         if let Some(slot) = self.unread.get() {

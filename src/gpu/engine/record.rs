@@ -25,7 +25,7 @@ pub(in crate::gpu) struct Arguments<'r, 'a> {
     pub(in crate::gpu) copied: usize,
 }
 
-/// What a step reads or writes besides inputs, outputs and temps.
+/// The memory that a step reads or writes in addition to inputs, outputs and temps.
 enum Own {
     Nothing,
     /// Values of the plan: so many bytes in a buffer.
@@ -196,7 +196,7 @@ impl Engine {
 
     /// A slot for the number of true elements that a search in these arguments finds.
     fn count_slot(&self, what: &Move, arguments: &[Argument<'_>]) -> Result<Slot, Error> {
-        // The work is that of the search, since slots begin at a multiple of every alignment.
+        // This work also serves the search, because slots begin at a multiple of every alignment.
         let work = self.work_of(what, arguments)?;
         let pipeline = work.dispatches().next().map(|ready| &ready.pipeline);
         let doing = "allocating the number of true elements";

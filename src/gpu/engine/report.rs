@@ -52,7 +52,7 @@ impl Later {
         }
     }
 
-    /// Whether the words can be read back.
+    /// Returns whether the words can be read back.
     fn is_readable(&self) -> bool {
         let readable = |buffer: &wgpu::Buffer| buffer.usage().contains(BufferUsages::COPY_SRC);
         self.buffers.iter().all(readable)

@@ -63,7 +63,7 @@ impl Memory {
 }
 
 impl Engine {
-    /// Returns the memory between the steps of a plan, each in buffers of its own, since no dispatch may read and write
+    /// Returns the memory between the steps of a plan, each in its own buffers, since no dispatch may read and write
     /// one buffer. Memory that a report reads is new: scratch memory is written again by then.
     pub(super) fn temps(&self, plan: &Plan) -> Result<Vec<Memory>, Error> {
         let most = self.device.shared.limits.max_buffer_size;
@@ -103,7 +103,7 @@ impl Engine {
         Ok(memory)
     }
 
-    /// Returns a buffer of at least `needed` bytes for a scatter, a search, or what is converted before it is written to
+    /// Returns a buffer of at least `needed` bytes for a scatter, a search, or a tensor that is converted before it is written to
     /// texels: the kept one, or a new one if that is too small.
     pub(in crate::gpu) fn scratch(&self, needed: u64) -> Result<wgpu::Buffer, Error> {
         let doing = "allocating memory between steps";

@@ -92,7 +92,7 @@ fn values(kernel: Kernel, constant: Constant, tuning: &Tuning) -> Option<Vec<u32
         Dims | Coordinates | Crops | Scatters | Plain | Fixed | Long if !finds_rows => {
             return None;
         }
-        // Conversions are of moves that make results: none scatters, and boxes lie where tuples say.
+        // Conversions are of moves that make results: none scatters, and boxes are where tuples say.
         Scatters | Fixed if kernel == Kernel::Convert => vec![0],
         Dims if kernel == Kernel::Convert => vec![30],
         Loops => vec![tuning.loops.into()],
@@ -112,7 +112,7 @@ fn values(kernel: Kernel, constant: Constant, tuning: &Tuning) -> Option<Vec<u32
     })
 }
 
-/// Whether the library never has this combination of values.
+/// Returns whether the library never has this combination of values.
 fn is_unused(kernel: Kernel, setting: &Setting) -> bool {
     let is = |constant: Constant, value: u32| setting.contains(&(constant, value));
     let without_tuples =

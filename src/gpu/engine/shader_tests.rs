@@ -138,7 +138,7 @@ fn every_text_is_valid_and_binds_what_the_host_binds() {
         let entry = info.get_entry_point(0);
         let mut found = Vec::new();
         for (handle, global) in module.global_variables.iter() {
-            // Modules that import others may use a binding for a buffer of their own.
+            // Modules that import others may use a binding for their own buffer.
             if entry[handle].is_empty() {
                 continue;
             }

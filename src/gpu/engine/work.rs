@@ -1,4 +1,4 @@
-//! The commands that are recorded for a move, worked out once: passes of dispatches, with their pipelines.
+//! The commands that are recorded for a move, computed once: passes of dispatches, with their pipelines.
 
 use super::{
     Engine,
@@ -23,7 +23,7 @@ use wgpu::util::{BufferInitDescriptor, DeviceExt};
 /// keep the device busy for so long that working out their commands again hardly matters.
 const MOST_KEPT: usize = 64;
 
-/// The commands that are recorded for a move whose arguments lie at `places`.
+/// The commands that are recorded for a move whose arguments are at `places`.
 #[derive(Debug)]
 pub(in crate::gpu) struct Work {
     pub(super) what: Arc<Move>,
@@ -55,14 +55,14 @@ impl Work {
         self.dispatches().count() <= MOST_KEPT
     }
 
-    /// Whether the device could create memory for the uniforms. If not, the next recording tries again.
+    /// Returns whether the device could create memory for the uniforms. If not, the next recording tries again.
     pub(super) fn exists(&self) -> bool {
         self.dispatches().all(|ready| ready.uniforms.exists())
     }
 }
 
 impl Engine {
-    /// Returns the work of a move that is not empty and whose arguments lie at `places`, with reduced offsets: a kept work
+    /// Returns the work of a move that is not empty and whose arguments are at `places`, with reduced offsets: a kept work
     /// or a new one. All its pipelines are compiled. One of very many dispatches is kept only if `keeps`.
     pub(in crate::gpu) fn work(
         &self,
@@ -155,7 +155,7 @@ impl Engine {
         within("a plan of this size", limit, needed, MOST_DISPATCHES)
     }
 
-    /// Fails if the device cannot run a move whose arguments lie at `places`.
+    /// Fails if the device cannot run a move whose arguments are at `places`.
     pub(in crate::gpu) fn supports(&self, what: &Move, places: &Places) -> Result<(), Error> {
         let cut = self.cut(what, places)?;
         let mut programs = cut.dispatches().map(|dispatch| &dispatch.program);
@@ -176,7 +176,7 @@ impl Engine {
             conversion: what.conversion.as_ref().map(|of| (of, what.dtype())),
         };
         let zeros = || Walk::zeros(1, what.result_bytes());
-        // What is written before the walk, and instead of it.
+        // The writes before the walk, and instead of it.
         let (before, instead) = match (what.walk(), what.effect()) {
             (Some(walk), Effect::Scatter(scatter)) => return steps(cutter, what, walk, scatter),
             (Some(walk), Effect::Fill) => match walk.filled(what.result_bytes() / walk.unit) {

@@ -264,7 +264,7 @@ fn written(view: &View, conversion: Option<(DType, &Conversion)>) -> Result<Opti
     Ok(Some(copy).filter(|copy| copy.conversion.is_some()))
 }
 
-/// Whether an argument whose rows need no padding can be copied to or from texels directly.
+/// Returns whether an argument whose rows need no padding can be copied to or from texels directly.
 fn is_direct(argument: &Argument<'_>, usage: BufferUsages) -> bool {
     match argument.buffers {
         // wgpu requires the offset to be a multiple of the size of a texel, which is at most 16 bytes.
@@ -337,7 +337,7 @@ fn copies<'a>(texels: &'a Texels, rows: &Rows, argument: &Argument<'a>) -> Vec<B
     copies
 }
 
-/// Converts a position or a size in a texture, or the size of a row in a buffer, all of which wgpu keeps below 2^32.
+/// Converts a position or a size in a texture, or the size of a row in a buffer. wgpu keeps all of them below 2^32.
 fn word(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }

@@ -3,7 +3,7 @@
 //! | file | decides |
 //! |---|---|
 //! | `format` | which element type and how many channels a format has |
-//! | `rows` | which box of the texture is copied, where its texels lie in rows padded to multiples of 256 bytes, and the moves between these rows and the tensor |
+//! | `rows` | which box of the texture is copied, where its texels are in rows padded to multiples of 256 bytes, and the moves between these rows and the tensor |
 //! | `encode` | the commands: the copy of the box, and the dispatches |
 
 mod encode;

@@ -1,8 +1,8 @@
-//! Where the selected texels lie in rows that are padded to multiples of 256 bytes, as wgpu copies them.
+//! Where the selected texels are in rows that are padded to multiples of 256 bytes, as wgpu copies them.
 //!
 //! The smallest box that contains the selection is copied. The rows of the box form an array of shape `[layers, rows,
 //! columns and padding, channels]`, and the selection is a view of this array. If no slice selects the channels in the
-//! wanted order, the selection is instead several views, each of which corresponds to a part of the tensor, or a
+//! wanted order, the selection is instead several views, each for a part of the tensor, or a
 //! gather of channels: from the rows or, if all channels are written, to them.
 
 use super::Texels;
@@ -35,7 +35,7 @@ pub(super) struct Rows {
     dtype: DType,
     /// The selection as a view of the rows, with the format's channel 0 in place of each selected channel.
     view: View,
-    /// The dimension of the selection along which its channels lie. `None` if the selection has only one channel.
+    /// The dimension of the selection along which its channels are. `None` if the selection has only one channel.
     dimension: Option<usize>,
     /// The numbers of the format's channels that are selected, in the order of the selection.
     channels: Vec<usize>,
@@ -51,9 +51,9 @@ impl Rows {
         // The coordinates of the first element, and how far a step along each dimension of the selection moves along
         // each dimension of the texture. A stride moves along only one dimension of the texture, so the coordinates of
         // the element whose offset is the stride are this distance.
-        let first = shape::coordinates(view.offset, &view.source);
+        let first = shape::unravel(view.offset, &view.source);
         let steps = view.strides.iter().map(|stride| {
-            let distance = shape::coordinates(stride.unsigned_abs(), &view.source);
+            let distance = shape::unravel(stride.unsigned_abs(), &view.source);
             let signed = |at: usize| at.cast_signed() * stride.signum();
             distance.into_iter().map(signed).collect()
         });
@@ -110,7 +110,7 @@ impl Rows {
         self.size[0] * self.size[1]
     }
 
-    /// Whether the rows and the tensor are the same bytes in the same order.
+    /// Returns whether the rows and the tensor are the same bytes in the same order.
     pub(super) fn is_tensor(&self) -> bool {
         match &self.pieces(&View::whole(&self.view.shape))[..] {
             [(rows, _)] => rows.is_whole(),
@@ -146,7 +146,7 @@ impl Rows {
 
     /// The move that gathers the channels from the rows. If the channels are the innermost dimension and no slice selects them
     /// in their order, neighbouring elements of the tensor belong to different pieces, and one gather is faster: on lavapipe,
-    /// it makes RGBA of BGRA in half the time. If each channel is a plane of its own, the pieces take half the time of a
+    /// it makes RGBA of BGRA in half the time. If each channel is its own plane, the pieces take half the time of a
     /// gather.
     fn gather(&self, axis: usize) -> Result<Move, Error> {
         let mut params = self.view.clone();

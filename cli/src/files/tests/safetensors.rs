@@ -184,7 +184,7 @@ fn a_damaged_tensor_does_not_hide_the_others() {
         ("odd", "length is not that of its shape"),
         ("far", "does not begin where"),
         ("backwards", "does not begin where"),
-        ("cut", "of which 11 are there: the file is cut short"),
+        ("cut", "but the file has only 11: it is cut short"),
     ] {
         let error = read_content(&format!("x.safetensors#{name}"), &content).unwrap_err();
         assert_says(&error, &["cannot read", name, "damaged", why]);

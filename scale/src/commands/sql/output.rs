@@ -69,7 +69,7 @@ impl Output {
             .set_compression(Compression::ZSTD(ZstdLevel::default()))
             .build();
         let schema = Arc::new(schema.clone());
-        // Of `ArrowWriter`, only what it makes of the schema is used.
+        // `ArrowWriter` is used only for the schema that it makes.
         let parts = ArrowWriter::try_new(file, Arc::clone(&schema), Some(properties))
             .and_then(ArrowWriter::into_serialized_writer);
         let (writer, encoders) = parts.map_err(|error| unwritten(&error))?;

@@ -1,4 +1,4 @@
-//! What a message selects from an array, as an outer expression.
+//! The selection of a message in an array, as an outer expression.
 
 use super::{Bound, Ndsel, Number, Rule, check_rank, refused};
 use crate::zarr::Error;
@@ -10,7 +10,7 @@ impl Ndsel {
     ///
     /// # Errors
     ///
-    /// [`Error::Usage`] for positions outside of the array, and for what no outer expression selects.
+    /// [`Error::Usage`] for positions outside the array, and for what no outer expression selects.
     pub(in crate::job) fn on(&self, shape: &[usize]) -> Result<(IndexSpec, Vec<usize>), Error> {
         check_rank("the shape of the array", shape.len(), self.rules.len())?;
         let mut items = Vec::new();
@@ -98,7 +98,7 @@ impl Ndsel {
     }
 
     /// The numbers along a dimension, from the first to before the end. Where bounds are implicit or infinite, they are
-    /// those whose positions lie in a dimension of `size`.
+    /// those whose positions are in a dimension of `size`.
     fn numbers(
         &self,
         dim: usize,
@@ -133,13 +133,13 @@ impl Ndsel {
         Ok([bound(begin, 0)?, bound(end, 1)?])
     }
 
-    /// The numbers of an index array, and the dimension along which they lie. `None` if it is the same everywhere.
+    /// The numbers of an index array, and the dimension along which they are. `None` if it is the same everywhere.
     fn listed(&self, list: &Value) -> Result<(Vec<i64>, Option<usize>), Error> {
         let (mut sizes, mut values) = (Vec::new(), Vec::new());
         if !flatten(list, 0, &mut sizes, &mut values) {
             return refused("invalid_json", "index_array is no array of 64-bit integers");
         }
-        // What is in an empty list has no shape.
+        // An empty list has no elements with a shape.
         if values.is_empty() {
             sizes.resize(sizes.len().max(self.begin.len()), 1);
         }
@@ -159,7 +159,7 @@ impl Ndsel {
                 return refused("rank_mismatch", detail);
             }
         }
-        // With one number along its only dimension, the array lies along it.
+        // With one number along its only dimension, the array is along it.
         Ok((values, dim.or((sizes.len() == 1).then_some(0))))
     }
 }

@@ -190,7 +190,7 @@ pub(super) fn failure(error: &object_store::Error) -> io::Error {
     io::Error::new(kind, message(error))
 }
 
-/// Whether a request failed without an answer, so that another request would have to wait as long.
+/// Returns whether a request failed without an answer, so that another request would have to wait as long.
 pub(super) fn is_unanswered(error: &object_store::Error) -> bool {
     let first: &dyn error::Error = error;
     let mut causes = iter::successors(Some(first), |error| error.source());

@@ -30,7 +30,7 @@ use zarrs::storage::{
 /// The number of objects whose metadata is requested at the same time.
 const AT_A_TIME: usize = 32;
 
-/// Whether a range is empty, for which there is no request.
+/// Returns whether a range is empty, for which there is no request.
 fn is_empty(range: ByteRange) -> bool {
     matches!(
         range,
@@ -38,7 +38,7 @@ fn is_empty(range: ByteRange) -> bool {
     )
 }
 
-/// What a request asks for. `None` if that is the whole object.
+/// The range of a request. `None` if it is the whole object.
 fn wanted(range: ByteRange) -> Option<GetRange> {
     match range {
         ByteRange::FromStart(0, None) => None,

@@ -6,7 +6,7 @@ use futures::{Stream, StreamExt};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use zarrs::storage::Bytes;
 
-/// Shorter answers, in bytes, are received in memory of their own.
+/// Shorter answers, in bytes, are received in their own memory.
 pub(super) const LONG: u64 = 256 << 10;
 /// The most bytes of memory that are kept for later answers, beside those that answers use.
 const SPARE: usize = 64 << 20;
@@ -36,7 +36,7 @@ impl Drop for Received {
         let mut free = free();
         free.push(std::mem::take(&mut self.0));
         let mut spare: usize = free.iter().map(Buffer::capacity).sum();
-        // What has been free for longest goes first.
+        // The memory that has been free for the longest time goes first.
         while spare > SPARE {
             spare -= free.remove(0).capacity();
         }

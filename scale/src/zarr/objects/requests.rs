@@ -31,7 +31,7 @@ pub(super) type Answer = io::Result<object_store::Result<(Bytes, u64)>>;
 /// The key in an object's metadata whose value is the id of the object's job.
 const MARK: Attribute = Attribute::Metadata(Cow::Borrowed("wgslice"));
 
-/// What is known of an object without reading its bytes.
+/// The properties of an object that are known without reading its bytes.
 pub(super) struct Head {
     pub(super) size: u64,
     pub(super) job: Option<String>,
