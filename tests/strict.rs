@@ -453,10 +453,11 @@ fn a_broken_promise_is_a_race() {
 fn rows_in_another_order_give_other_sums() {
     let works: [Work; 2] = [many_added_in_order, spread_in_order];
     let expected = works.map(|work| work(&Backend::cpu()).unwrap());
-    let sums = |edits| {
+    let sums = |edits, shuffle| {
         let editor = Editor::new(edits);
         let options = Options {
             rewrite: Some(editor.rewrite()),
+            shuffle: Some(shuffle),
             panics: false,
             // Some mistakes make lists endless. In correct shaders the longest list has 1,100 rows.
             most_rounds: 4000,
@@ -466,7 +467,7 @@ fn rows_in_another_order_give_other_sums() {
         editor.assert_found();
         sums
     };
-    assert_eq!(sums(&[]), expected);
+    assert_eq!(sums(&[], 1), expected);
     let mistakes: [Edits; 5] = [
         // In a chunk: which row comes next, and which is the first of its slice.
         &[("next = min(next, n);", "next = n;")],
@@ -476,9 +477,9 @@ fn rows_in_another_order_give_other_sums() {
         &[("first = min(first, number);", "first = number;")],
         &[("if number > after {", "if number >= after {")],
     ];
-    let unseen = mistakes
-        .into_iter()
-        .filter(|&edits| sums(edits) == expected);
+    // Two chunks may happen to run in an order in which a mistake changes nothing.
+    let is_seen = |edits| (1..=8).any(|shuffle| sums(edits, shuffle) != expected);
+    let unseen = mistakes.into_iter().filter(|&edits| !is_seen(edits));
     assert_eq!(unseen.collect::<Vec<_>>(), [&[]; 0]);
 }
 
