@@ -6,7 +6,7 @@
 //   short; then the rows r with the same r >> list_shift share a list. A head is a row's number or 0.
 // - for each of the `walk.rows` rows, its slice or NONE. If there are no lists, only the first row of a slice has it.
 // - for each row two links: to the next row of its list, if it is in one, and to that of its slice. If slices have one
-//   list each, a row's links are neighbours, so that a sector has both. Otherwise all links of a kind are.
+//   list each, a row's links are neighbours, so that a sector has both. Otherwise all links of one kind are neighbours.
 //
 // Numbers up to `first_row` are those of earlier dispatches and stand for no row.
 // Defines: slice_at, led_by, first_after, next_of, unit_of, link_of, to_next. Needs: word_at, which reads a word of `lists`.

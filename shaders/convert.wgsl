@@ -105,7 +105,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
     }
 }
 
-// Makes those of four words of a row that are `inside`.
+// Makes four words of a row, except the words that are not `inside`.
 fn make_four(at: Row, words: vec4<u32>, inside: vec4<bool>, table: u32) {
     var made = vec4(0u);
     for (var k = 0u; k < of_word(); k++) {

@@ -51,7 +51,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
 }
 
-// Copies those of one unit each of four rows that are `inside`.
+// Copies one unit of each of four rows, except the units that are not `inside`.
 fn move_four(a: Row, b: Row, c: Row, d: Row, units: vec4<u32>, inside: vec4<bool>) {
     let sourced = vec4(has_source(a, units.x), has_source(b, units.y), has_source(c, units.z), has_source(d, units.w));
     let found = inside & sourced;

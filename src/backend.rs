@@ -1,4 +1,4 @@
-//! A [`Backend`] is the CPU or one GPU. [`Backend::reason`] says why this device was chosen.
+//! A [`Backend`] is the CPU or one GPU. [`Backend::reason`] explains why this device was chosen.
 //!
 //! If an operation fails on the device, the call returns an error. A backend made by [`Backend::with_fallback`] runs
 //! such operations on host values on the CPU instead, and [`Backend::last_fallback`] then returns the error of the
@@ -76,7 +76,7 @@ impl Backend {
     /// operation. Such errors include a lost device, too little device memory, a limit that is too low, and an element
     /// type that the shaders cannot combine. The fallback covers [`Backend::stream`] and all calls that take and return
     /// host values, such as [`Backend::slice`], [`Backend::gather_nd`] and [`Backend::scatter_nd`]. Tensors stay on
-    /// their device: an operation on a tensor that fails there is an error. [`Backend::last_fallback`] says whether the
+    /// their device: an operation on a tensor that fails there is an error. [`Backend::last_fallback`] tells whether the
     /// CPU did an operation, and why.
     ///
     /// ```
@@ -155,7 +155,7 @@ impl Backend {
     /// let ids = backend.upload((&[1u32, 0], &[2]))?;
     /// let strict = GatherOptions { out_of_range: OutOfRange::Error, ..GatherOptions::default() };
     /// let (rows, report) = table.gather(&ids, strict)?;
-    /// report.await?; // Error::OutOfRange if an index was out of range
+    /// report.await?; // Error::InvalidIndices if an index was out of range
     /// assert_eq!(rows.to_array_async::<f32>().await?.data, [20.0, 10.0]);
     /// # Ok(())
     /// # }

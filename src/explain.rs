@@ -71,7 +71,7 @@ impl Move {
 }
 
 impl Backend {
-    /// Returns what [`Plan::explain`] does with one more line, which says how this backend runs the plan. On the CPU, the line
+    /// Returns what [`Plan::explain`] does with one more line, which describes how this backend runs the plan. On the CPU, the line
     /// names the threads and the loop. On a GPU, it names the commands: none, copies, a clear, or the dispatches and
     /// their kernel.
     ///

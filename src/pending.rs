@@ -144,7 +144,7 @@ impl<T: Clone> Pending<T> {
     /// # Errors
     ///
     /// An error of the device. For a report under [`OutOfRange::Error`](crate::options::OutOfRange::Error), if a
-    /// tuple was out of range: [`Error::OutOfRange`].
+    /// tuple was out of range: [`Error::InvalidIndices`].
     pub fn poll(&self) -> Result<Option<T>, Error> {
         let now = || self.advance(&mut Context::from_waker(POLLING));
         // The first `now` submits the copy that reads the value back. `OpenDevice::poll` runs the callback of a copy that is
@@ -234,7 +234,7 @@ fn text_of(payload: &(dyn Any + Send)) -> String {
         .to_owned()
 }
 
-/// Awaits the value. Errors are those of [`Pending::poll`].
+/// Awaits the value. Errors are the same as those of [`Pending::poll`].
 impl<T: Clone> Future for Pending<T> {
     type Output = Result<T, Error>;
 

@@ -83,10 +83,10 @@ impl Report {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfRange`] with the report; [`Error::Argument`] (`mask_capacity`).
+    /// [`Error::InvalidIndices`] with the report; [`Error::Argument`] (`MaskCapacity`).
     pub fn into_result(self) -> Result<Self, Error> {
         match (&self.first, self.found) {
-            (Some(_), _) => Err(Error::OutOfRange(Box::new(self))),
+            (Some(_), _) => Err(Error::InvalidIndices(Box::new(self))),
             (None, Some(count)) if count > self.capacity => {
                 Err(error::mask::capacity(count, self.capacity))
             }
@@ -106,7 +106,7 @@ impl Report {
         } = self;
         let (first, shape) = (first.iter().map(InvalidIndex::to_string), Shape(shape));
         let first: String = first.collect();
-        let remedy = "correct them, or choose OutOfRange::Zero or OutOfRange::Clamp";
+        let remedy = "correct them, or choose OutOfRange::Ignore or OutOfRange::Clamp";
         let array = match operation {
             Operation::Crop | Operation::Paste => {
                 return format!(

@@ -192,7 +192,7 @@ pub(crate) struct Along {
     /// the dimension was cut.
     pub(crate) extent: usize,
     pub(crate) first: usize,
-    /// The column of the tuple that says whether a box is reversed: if its number is not 0.
+    /// The column of the tuple that tells whether a box is reversed: if its number is not 0.
     pub(crate) flip: Option<usize>,
 }
 
@@ -475,7 +475,7 @@ impl Walk {
         self.dims.remove(d)
     }
 
-    /// Reverses dimensions that run backwards in the destination, but those of tuples and boxes.
+    /// Reverses dimensions that run backwards in the destination, except those of tuples and boxes.
     pub(crate) fn turn(&mut self) {
         for d in 0..self.dims.len() {
             let dim = self.dims[d];
@@ -528,7 +528,7 @@ impl Walk {
         }
     }
 
-    /// The dimensions but that of the contiguous units.
+    /// The dimensions except that of the contiguous units.
     fn outer(&self) -> &[Dim] {
         match self.contiguous() {
             1 => &self.dims,

@@ -105,7 +105,7 @@ macro_rules! integers {
 
 integers! { u8 i8 u16 i16 u32 i32 u64 i64 }
 
-/// The bits of an element: of a bool, an f16 and a bf16.
+/// The bits of a `bool`. The types below have the bits of an `f16` and of a `bf16`.
 #[derive(Clone, Copy, Debug, bytemuck::NoUninit)]
 #[repr(transparent)]
 struct Bool(u8);

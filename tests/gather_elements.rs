@@ -1,14 +1,11 @@
 //! Compares `gather_elements` on every device with the reference.
 
 use crate::harness::{How, check_policies, kind};
-use wgslice::{DType, Plan, View, options::GatherOptions};
+use wgslice::{DType, Plan, View, options::GatherElementsOptions};
 use wgslice_vectors::Step;
 
 fn along(axis: isize) -> How {
-    How::GatherElements(GatherOptions {
-        axis: Some(axis),
-        ..GatherOptions::default()
-    })
+    How::GatherElements(axis, GatherElementsOptions::default())
 }
 
 /// Returns indices into an axis of this size. They range from -2 to `size` + 1.
@@ -62,16 +59,13 @@ fn shapes_that_do_not_match_are_errors() {
         (&[3, 4], &[3, 5], 0, "elements_shape"),
         (&[3, 4], &[4, 4], -1, "elements_shape"),
     ] {
-        let options = GatherOptions {
-            axis: Some(axis),
-            ..GatherOptions::default()
-        };
-        let error = Plan::gather_elements(params, indices, options, DType::F32).unwrap_err();
+        let options = GatherElementsOptions::default();
+        let error = Plan::gather_elements(params, indices, axis, options, DType::F32).unwrap_err();
         assert_eq!(kind(&error), tag, "{error}");
     }
     let view = View::new(&[3, 4]).unwrap();
     let error =
-        Plan::gather_elements(&view, &[3, 5], GatherOptions::default(), DType::F32).unwrap_err();
+        Plan::gather_elements(&view, &[3, 5], 0, Default::default(), DType::F32).unwrap_err();
     assert_eq!(
         error.to_string(),
         "indices of shape [3,5] must have as many dimensions as params [3,4], and can be longer only \

@@ -25,7 +25,6 @@ mod gpu;
 mod harness;
 mod imports;
 mod index_update;
-mod into_view;
 #[cfg(feature = "gpu")]
 mod limits;
 mod mask;
@@ -62,4 +61,5 @@ mod texture;
 mod threads;
 mod tile;
 mod view;
+mod written_to;
 mod xla;

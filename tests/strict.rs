@@ -68,7 +68,7 @@ where
     let indices: Vec<i32> = (0..).zip(updates).map(|(n, _)| slice(n)).collect();
     let options = ScatterOptions {
         combine: Some(combine),
-        out_of_range: OutOfRange::Zero,
+        out_of_range: OutOfRange::Ignore,
         ..ScatterOptions::default()
     };
     let (result, _) = backend.scatter_nd(

@@ -398,7 +398,7 @@ fn views_from_strides_are_read_and_written() {
         let read = Plan::contiguous(&view, dtype).unwrap();
         let write = Plan::contiguous(&view.shape().to_vec(), dtype)
             .unwrap()
-            .into_view(&view);
+            .written_to(&view);
         let mut once = places.clone();
         once.sort_unstable();
         once.dedup();
@@ -479,11 +479,6 @@ fn operations_take_views_from_strides() {
         let shape = view.shape().to_vec();
         let first = i32::try_from(shape[0]).unwrap();
         let indices = [first - 1, 0, first, 0];
-        let boxes = Boxes {
-            count: shape[0],
-            box_indices: false,
-            flips: false,
-        };
         let crop = CropOptions {
             sizes: vec![2],
             ..CropOptions::default()
@@ -497,7 +492,7 @@ fn operations_take_views_from_strides() {
             [
                 gather.clone(),
                 gather.converted(&Conversion::to(DType::U8)).unwrap(),
-                Plan::crop(x, boxes, &crop, DType::F32).unwrap(),
+                Plan::crop(x, Boxes::new(&[shape[0], 1]), &crop, DType::F32).unwrap(),
                 Plan::concat(&[x.clone(), x.clone()], 1, DType::F32).unwrap(),
                 Plan::contiguous(x.slice(&slice).unwrap(), DType::F32).unwrap(),
                 Plan::boolean_mask(x, &shape, 0, Some(copy.len()), DType::F32).unwrap(),
@@ -689,6 +684,6 @@ fn wrong_strides_are_named() {
     if cfg!(target_pointer_width = "64") {
         let dest = of(&[2; 24], &strides, 0, 1 << 50).unwrap();
         let plan = Plan::contiguous(&[2; 24], DType::U8).unwrap();
-        assert_eq!(kind(&plan.into_view(&dest).unwrap_err()), "undecided");
+        assert_eq!(kind(&plan.written_to(&dest).unwrap_err()), "undecided");
     }
 }

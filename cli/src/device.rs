@@ -81,7 +81,7 @@ pub(crate) fn each(global: &Global, used: &str) -> Result<Vec<Backend>, Failure>
         }
         if env::var_os("WGSLICE_REQUIRE_GPU").is_some_and(|value| value == "1") {
             return Err(Failure::device(
-                "WGSLICE_REQUIRE_GPU=1, but no adapter fits: `wgslice info` lists what there is",
+                "WGSLICE_REQUIRE_GPU=1, but no adapter fits: `wgslice info` lists the adapters",
             ));
         }
         print::aside(format_args!(
@@ -101,7 +101,7 @@ mod with_gpu {
     use wgpu::Backends;
     use wgslice::{
         Gpu,
-        gpu::{AdapterOptions, Candidate, SoftwareAdapters},
+        gpu::{AdapterOptions, FoundAdapter, SoftwareAdapters},
     };
 
     fn options(global: &Global) -> AdapterOptions {
@@ -145,8 +145,8 @@ mod with_gpu {
         let there = adapters(&any).unwrap_or_default();
         let there: Vec<String> = there.iter().map(|found| format!("  {found}")).collect();
         let others = match &there[..] {
-            [] => "; this machine has none at all: use --device cpu".into(),
-            there => format!("; there are:\n{}", there.join("\n")),
+            [] => "; this machine has no adapter: use --device cpu".into(),
+            there => format!("; this machine has:\n{}", there.join("\n")),
         };
         let api = match api {
             Api::Vulkan => "Vulkan",
@@ -157,8 +157,8 @@ mod with_gpu {
         Failure::device(format_args!("no adapter for {api}{named}{others}"))
     }
 
-    /// Lists the adapters of this machine, best first. Each says whether it fits `options`.
-    fn adapters(options: &AdapterOptions) -> Result<Vec<Candidate>, Failure> {
+    /// Lists the adapters of this machine, best first. Each tells whether it fits `options`.
+    fn adapters(options: &AdapterOptions) -> Result<Vec<FoundAdapter>, Failure> {
         pollster::block_on(options.adapters()).map_err(Failure::device)
     }
 
@@ -167,7 +167,7 @@ mod with_gpu {
     pub(crate) fn candidates(
         global: &Global,
         software: SoftwareAdapters,
-    ) -> Result<Vec<Candidate>, Failure> {
+    ) -> Result<Vec<FoundAdapter>, Failure> {
         // With no API named, OpenGL is listed too: by default it is tried only if no other backend has an adapter.
         let mut options = options(global);
         options.software = software;
@@ -178,7 +178,7 @@ mod with_gpu {
         adapters(&options)
     }
 
-    /// Opens every adapter that fits. If a driver refuses to open an adapter, a note on stderr says why. If all are
+    /// Opens every adapter that fits. If a driver refuses to open an adapter, a note on stderr explains why. If all are
     /// refused, the last refusal is the error.
     pub(crate) fn all(global: &Global) -> Result<Vec<Backend>, Failure> {
         let candidates = candidates(global, SoftwareAdapters::Allow)?;

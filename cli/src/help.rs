@@ -157,7 +157,7 @@ fn of_all() -> String {
         .ansi()
         .to_string();
     format!(
-        "{}\n\n{}\n`wgslice help SUBCOMMAND` explains one; `help files` and `help options` what all share.\n\n{GLOBAL}\n\n{}",
+        "{}\n\n{}\n`wgslice help SUBCOMMAND` explains one. See also `help files` and `help options`.\n\n{GLOBAL}\n\n{}",
         usage.trim_end(),
         groups.join("\n"),
         crate::args::AFTER_HELP

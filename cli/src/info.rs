@@ -19,7 +19,7 @@ struct Info {
     cpu: Cpu,
     /// The choice of device, as a value of `--device`. `--adapter` and `--backend` turn `auto` into `gpu`.
     asked: String,
-    /// The device that the options select. `None` if it cannot be opened. In both cases `reason` says why.
+    /// The device that the options select. `None` if it cannot be opened. In both cases `reason` explains why.
     device: Option<String>,
     reason: String,
 }
@@ -157,8 +157,8 @@ fn adapters(_: &Global, _: DeviceChoice) -> Result<Vec<Adapter>, Failure> {
 }
 
 #[cfg(feature = "gpu")]
-impl From<&wgslice::gpu::Candidate> for Adapter {
-    fn from(candidate: &wgslice::gpu::Candidate) -> Self {
+impl From<&wgslice::gpu::FoundAdapter> for Adapter {
+    fn from(candidate: &wgslice::gpu::FoundAdapter) -> Self {
         use wgpu::DeviceType;
 
         let limits = candidate.adapter.limits();

@@ -31,7 +31,7 @@ pub(crate) struct Job<'a> {
     indices: Option<&'a Source>,
     /// A mask that the plan reads before the values or behind them.
     mask: Option<(Array, Beside)>,
-    /// Whether the plan's first dimension, of size 1, is none of the result.
+    /// Whether the plan's first dimension, of size 1, is left out of the result.
     only: bool,
     /// The text of the warning about out-of-range tuples. Empty if there are no indices.
     bad: &'static str,
@@ -252,7 +252,7 @@ impl Job<'_> {
         }
         if self.combines && element.bits_of.is_some() {
             return Err(Failure::usage(format_args!(
-                "{} is moved, but not combined: use --combine update",
+                "{} can be moved, but not combined: use --combine update",
                 element.name()
             )));
         }
@@ -319,7 +319,7 @@ impl Job<'_> {
     /// The text of an error of the library. The tuple in it is the one of the file.
     fn text(&self, error: &Error) -> String {
         let text = error.to_string();
-        let Error::OutOfRange(report) = error else {
+        let Error::InvalidIndices(report) = error else {
             return text;
         };
         let first = report.first.as_ref();

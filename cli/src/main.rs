@@ -183,7 +183,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What may be meant by a word that is one too many. `takes_slices` says whether the subcommand has a SPEC.
+/// What may be meant by a word that is one too many. `takes_slices` tells whether the subcommand has a SPEC.
 fn hint(word: &str, line: &[OsString], takes_slices: bool) -> Option<String> {
     let in_a_slice = |c: char| c.is_ascii_digit() || ",:.-+[] ".contains(c);
     let is_integers = |c: char| c.is_ascii_digit() || ",-+ ".contains(c);

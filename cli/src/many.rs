@@ -19,7 +19,7 @@ use std::{
     time::Instant,
 };
 
-/// Runs these commands side by side. An error of one does not end the others; the exit code is that of the last error.
+/// Runs these commands next to each other. An error of one does not end the others; the exit code is that of the last error.
 pub(crate) fn run(runs: &[Invocation]) -> Result<ExitCode, Failure> {
     let begin = Instant::now();
     for run in runs {

@@ -35,12 +35,12 @@ fn numbers(dtype: DType, bytes: &[u8], mut each: impl FnMut(f64) -> bool) -> Opt
         DType::I32 => all(bytes, |b| i32::from_ne_bytes(b).into(), each),
         #[expect(
             clippy::cast_precision_loss,
-            reason = "the range of numbers is for people"
+            reason = "the range is printed for people"
         )]
         DType::U64 => all(bytes, |b| u64::from_ne_bytes(b) as f64, each),
         #[expect(
             clippy::cast_precision_loss,
-            reason = "the range of numbers is for people"
+            reason = "the range is printed for people"
         )]
         DType::I64 => all(bytes, |b| i64::from_ne_bytes(b) as f64, each),
         DType::F16 => all(bytes, |b| f16::from_ne_bytes(b).to_f64(), each),

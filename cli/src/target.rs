@@ -39,7 +39,7 @@ pub(crate) fn take(path: &Path) -> Result<(), Failure> {
     match taken.insert(path.to_owned()) {
         true => Ok(()),
         false => Err(Failure::usage(format_args!(
-            "two inputs would both become {}: give them different names, or work on them apart",
+            "two inputs would both become {}: give them different names, or process them separately",
             path.display()
         ))),
     }

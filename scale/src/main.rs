@@ -17,7 +17,7 @@ fn main() -> ExitCode {
     match commands::run(args.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            // If standard error cannot be written to, the exit code still says what happened.
+            // If standard error cannot be written to, the exit code still tells what happened.
             let _ = writeln!(stderr(), "error: {failure}");
             failure.exit_code()
         }

@@ -45,7 +45,7 @@ impl Backend {
 #[cfg(feature = "gpu")]
 impl Backend {
     /// A hardware GPU if the machine has one that can be opened, else the CPU. A software adapter is never chosen,
-    /// since it is no faster than the CPU path. [`Backend::reason`] says which device was chosen and why.
+    /// since it is no faster than the CPU path. [`Backend::reason`] tells which device was chosen and why.
     ///
     /// Tensors live on the chosen device. An operation on host values runs on the CPU if the [typical costs of such a
     /// device](crate::cost::CostModel::of) say that the CPU is faster; see [`Backend::with_costs`] and

@@ -198,7 +198,7 @@ mod tests {
     use super::*;
     use crate::{
         Backend, DType, Error, Tensor, View,
-        options::{GatherOptions, ScatterOptions},
+        options::{Boxes, GatherNdOptions, ScatterOptions},
         slice,
     };
     use std::{cell::Cell, collections::HashSet, sync::Barrier, thread};
@@ -264,7 +264,7 @@ mod tests {
         let check = |name| assert_eq!(MOST.replace(1), threads, "{name}");
         let (vector, matrix) = ((&X, &[16]), (&X, &[8, 2]));
         let indices = (&[3, 1, 2], &[3, 1]);
-        let (gather, scatter) = (GatherOptions::default(), ScatterOptions::default());
+        let (gather, scatter) = (GatherNdOptions::default(), ScatterOptions::default());
         let backwards = &slice![..; -1];
         MOST.set(1);
 
@@ -279,10 +279,10 @@ mod tests {
         backend.scatter_nd(&[16], indices, (&X[..3], &[3]), scatter)?;
         check("scatter_nd");
         let (x, patches, begins) = ((&X, &[8, 2, 1]), (&X[..8], &[8, 1, 1]), (&[0; 16], &[8, 2]));
-        backend.paste(x, patches, begins, None, None, &Default::default())?;
+        backend.paste(x, patches, Boxes::new(begins), &Default::default())?;
         check("paste, a box for each item");
         let (x, patches, begins) = ((&X, &[1, 16]), (&X[..8], &[1, 8]), (&[2], &[1, 1]));
-        backend.paste(x, patches, begins, None, None, &Default::default())?;
+        backend.paste(x, patches, Boxes::new(begins), &Default::default())?;
         check("paste, a box of one item");
         backend.upload_slice(vector, backwards)?;
         check("upload_slice");

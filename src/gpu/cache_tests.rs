@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     Backend, Conversion, DType, Error, Plan,
-    options::{Combine, GatherOptions, ScatterOptions},
+    options::{Combine, GatherNdOptions, ScatterOptions},
     slice,
 };
 
@@ -90,7 +90,7 @@ fn record(gpu: &Gpu, buffers: &[wgpu::Buffer]) -> wgpu::CommandBuffer {
     };
     let shape = [16, 16];
     let slice = Plan::slice(&shape, &slice![4..12, ..; -1], DType::F32).unwrap();
-    let gather = Plan::gather_nd(&shape, &[4, 1], GatherOptions::default(), DType::F32).unwrap();
+    let gather = Plan::gather_nd(&shape, &[4, 1], GatherNdOptions::default(), DType::F32).unwrap();
     let update = Plan::slice_update(&shape, &slice![..; 2], &[16], DType::F32).unwrap();
     let scatter = Plan::tensor_scatter_nd(&shape, &[4, 1], &[4, 16], add, DType::F32).unwrap();
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
@@ -236,6 +236,10 @@ fn a_prepared_plan_stays_prepared() {
     let buffers = buffers(&gpu, 2);
     (0..10_000).for_each(|_| encode(&gpu, &flip(8), &buffers));
     assert_eq!(gpu.engine.cache.kept_works(), 2);
+    // The plan has them, for its own device with its own limits.
+    let ready = |gpu: &Gpu| gpu.engine.ready(prepared.works(), 0).len();
+    assert_eq!([ready(&gpu), ready(&gpu.with_dispatch_bytes(16))], [1, 0]);
+    assert_eq!([ready(&gpu.clone()), ready(&noop(8))], [1, 0]);
     drop(prepared);
     gpu.trim();
     assert_eq!(gpu.engine.cache.kept_works(), 0);

@@ -25,7 +25,7 @@ mod ring;
 mod run;
 mod texture;
 
-pub use device::adapter::{AdapterOptions, Candidate, SoftwareAdapters};
+pub use device::adapter::{AdapterOptions, FoundAdapter, SoftwareAdapters};
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) use device::transfer::padded;
 pub(crate) use device::{DeviceBytes, OpenDevice};

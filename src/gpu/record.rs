@@ -40,7 +40,8 @@ mod sealed {
 impl Gpu {
     /// Records a [`Plan`], or what [`Gpu::prepare`] made of one, into an encoder or an open compute pass, with a buffer slice
     /// for each of its [inputs](Plan::inputs) and [outputs](Plan::outputs), in their order. Nothing is submitted or waited
-    /// for. Only the bytes of the outputs are written. Indices are of the plan's type: see [`Plan::for_indices`].
+    /// for. Only the bytes of the outputs are written. Indices are of the type that the plan was made for: see
+    /// [`IndexShape`](crate::options::IndexShape).
     ///
     /// All buffers must belong to the device and have the usage `STORAGE`. Any offsets are allowed, except that indices must
     /// begin at a multiple of 4 bytes, and the source and the result of a scatter that computes with elements at a multiple
@@ -65,8 +66,8 @@ impl Gpu {
     /// let mut encoder = gpu.device().create_command_encoder(&Default::default());
     /// gpu.encode(&mut encoder, &flip, &[input.slice(..)], &[output.slice(..)])?;
     ///
-    /// let frames = Plan::gather(&[64, 480, 640, 3], &[8], GatherOptions::default(), DType::U8)?;
-    /// let frames = frames.for_indices(DType::U32)?;
+    /// let (video, ids_of) = (&[64, 480, 640, 3], (&[8], DType::U32));
+    /// let frames = Plan::gather(video, ids_of, GatherOptions::default(), DType::U8)?;
     /// let mut pass = encoder.begin_compute_pass(&Default::default());
     /// let inputs = [input.slice(..), ids.slice(..)];
     /// let report = gpu.encode(&mut pass, &frames, &inputs, &[output.slice(..)])?;
@@ -78,7 +79,7 @@ impl Gpu {
     /// # }
     /// ```
     ///
-    /// The report says how many tuples of a gather, a crop or a scatter were out of range: a gather writes zeros for
+    /// The report counts the tuples of a gather, a crop or a scatter that were out of range: a gather writes zeros for
     /// them, and a scatter drops their rows. If the buffer of the tuples has the usage `COPY_SRC`, the report can name the
     /// first of them. Under [`OutOfRange::Error`](crate::options::OutOfRange::Error) the report is an error if there was
     /// any, and a scatter then changes nothing. For a plan that searches a mask the report has the number of true elements.

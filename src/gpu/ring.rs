@@ -60,7 +60,7 @@ impl Ring {
 
     /// Packs a piece into the upload memory of a slot, which is returned: runs the plan `host` on `source`, the bytes of
     /// the piece's [`span`](crate::stream::Piece::span). [`Ring::submit`] then makes the result from the packed bytes by
-    /// the plan `device`, which here only says how large the result is.
+    /// the plan `device`, which here only gives the size of the result.
     pub(crate) fn pack(
         &mut self,
         host: &Move,

@@ -231,7 +231,7 @@ impl Conversion {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`convert_dtype` for complex numbers, `convert_table` if `from` has more than 8 bits).
+    /// [`Error::Argument`] (`ConvertDtype` for complex numbers, `ConvertTable` if `from` has more than 8 bits).
     pub fn table(
         from: DType,
         to: DType,
@@ -355,8 +355,8 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`convert_operation` for a plan that changes an array, or that converts already; then
-    /// `convert_dtype`; then `convert_source`; then `axis`; then `convert_positions`; `steps` if several steps write the
+    /// [`Error::Argument`] (`ConvertOperation` for a plan that changes an array, or that converts already; then
+    /// `ConvertDtype`; then `ConvertSource`; then `Axis`; then `ConvertPositions`; `Steps` if several steps write the
     /// result).
     #[doc(alias("cast", "normalize"))]
     pub fn converted(&self, conversion: &Conversion) -> Result<Self, Error> {

@@ -41,8 +41,8 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`]: those of [`Plan::index`], then `broadcast` for the value, then `repeats` if `x` was broadcast, so
-    /// that it selects an element twice, then `undefined` for a combination that the element type does not have;
+    /// [`Error::Argument`]: those of [`Plan::index`], then `Broadcast` for the value, then `Repeats` if `x` was broadcast, so
+    /// that it selects an element twice, then `Undefined` for a combination that the element type does not have;
     /// [`Error::ShapeTooLarge`]; [`Error::OutOfHostMemory`].
     #[doc(alias("index_put", "add_at"))]
     pub fn index_update(

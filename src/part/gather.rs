@@ -87,19 +87,21 @@ impl Move {
         };
         let policy = Policy {
             out_of_range: match whole.policy.out_of_range {
-                OutOfRange::Clamp => OutOfRange::Zero,
+                OutOfRange::Clamp => OutOfRange::Ignore,
                 other => other,
             },
             ..Policy::default()
         };
         let indices = IndexTensor {
-            index: whole.index,
-            ..IndexTensor::of(&shape, whole.tuple_dims, policy)
+            shape,
+            policy,
+            target: None,
+            ..whole.clone()
         };
         let plan = Self::of_gather(
             self.operation,
             &view,
-            dims,
+            dims.collect(),
             coordinates,
             indices,
             self.dtype,

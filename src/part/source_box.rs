@@ -21,7 +21,7 @@ impl Move {
     }
 
     /// The dimensions of the result of a slice or a gather, with distances in elements of the source. Each dimension of
-    /// the walk was merged from one or more neighbouring dimensions. `tuple` only says whether a dimension has tuples
+    /// the walk was merged from one or more neighbouring dimensions. `tuple` only tells whether a dimension has tuples
     /// of its own.
     pub(super) fn result_dims(&self) -> Vec<Dim> {
         let mut merged = self.in_elements().map_or(Vec::new(), |walk| walk.dims);

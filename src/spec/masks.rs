@@ -59,15 +59,6 @@ pub struct TfStridedSlice {
 }
 
 impl TfStridedSlice {
-    /// Converts a mask from 64 to 32 bits.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Argument`], with the name `mask`, if `value` does not fit in 32 bits.
-    pub fn mask(mask: &'static str, value: i64) -> Result<i32, Error> {
-        i32::try_from(value).map_err(|_| error::spec::mask(mask, value))
-    }
-
     fn item(&self, entry: usize) -> SliceItem {
         let set = |mask: i32| mask >> entry & 1 == 1;
         let stride = self.strides[entry];

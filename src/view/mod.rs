@@ -15,6 +15,12 @@
 //! Nothing overflows: a stride is kept only where it connects two existing elements, and the distance between existing
 //! elements is less than the size of the source.
 
+// rustdoc lists methods in this order: constructors first.
+mod whole;
+
+mod select;
+pub(crate) mod strided;
+
 use crate::{Error, error, shape};
 
 /// A strided selection of a row-major array, not copied yet.
@@ -48,47 +54,6 @@ pub struct View {
 }
 
 impl View {
-    /// The view of a whole array of this shape.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::ShapeTooLarge`].
-    pub fn new(shape: &[usize]) -> Result<Self, Error> {
-        shape::elements(shape)?;
-        Ok(Self::whole(shape))
-    }
-
-    /// The view of a whole array whose shape has passed [`shape::elements`], so that no stride overflows.
-    pub(crate) fn whole(shape: &[usize]) -> Self {
-        let mut next = 1;
-        let stride = |&size: &usize| {
-            let stride = next;
-            next *= size.max(1).cast_signed();
-            if size > 1 { stride } else { 0 }
-        };
-        let mut strides: Vec<isize> = shape.iter().rev().map(stride).collect();
-        strides.reverse();
-        let mut view = Self {
-            source: shape.to_vec(),
-            offset: 0,
-            shape: shape.to_vec(),
-            strides,
-        };
-        view.normalize();
-        view
-    }
-
-    /// The view of a whole array of one dimension. `[elements]` must have passed [`shape::elements`].
-    #[cfg(feature = "gpu")]
-    pub(crate) fn flat(elements: usize) -> Self {
-        Self {
-            source: vec![elements],
-            offset: 0,
-            shape: vec![elements],
-            strides: vec![1],
-        }
-    }
-
     /// The shape of the source.
     pub fn source_shape(&self) -> &[usize] {
         &self.source
@@ -213,7 +178,3 @@ impl View {
         }
     }
 }
-
-// rustdoc lists methods in the order of the source: `View::new` comes first.
-mod select;
-pub(crate) mod strided;

@@ -44,7 +44,7 @@ impl View {
     ///
     /// // And back to where they were.
     /// let mut other = [0u8; 7];
-    /// let back = Plan::contiguous(&[3, 2], DType::U8)?.into_view(&view)?;
+    /// let back = Plan::contiguous(&[3, 2], DType::U8)?.written_to(&view)?;
     /// back.run_cpu(&[(&columns).into()], &mut [(&mut other).into()])?;
     /// assert_eq!(other, memory);
     /// # Ok::<(), wgslice::Error>(())
@@ -52,7 +52,7 @@ impl View {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`strides` unless there is one for each dimension; `outside` if the view extends beyond the
+    /// [`Error::Argument`] (`Strides` unless there is one for each dimension; `Outside` if the view extends beyond the
     /// memory); [`Error::ShapeTooLarge`].
     #[doc(alias = "as_strided")]
     pub fn from_strides(
@@ -111,7 +111,7 @@ impl View {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`axis`; `windows` unless the size is from 1 to that of the axis, and the step is 1 or more);
+    /// [`Error::Argument`] (`Axis`; `Windows` unless the size is from 1 to that of the axis, and the step is 1 or more);
     /// [`Error::ShapeTooLarge`].
     #[doc(alias("unfold", "sliding_window_view"))]
     pub fn windows(&self, axis: isize, size: usize, step: usize) -> Result<Self, Error> {
@@ -157,7 +157,7 @@ impl View {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`reshape` if the shape has another number of elements, `reshape_strides` if the elements must be
+    /// [`Error::Argument`] (`Reshape` if the shape has another number of elements, `ReshapeStrides` if the elements must be
     /// copied for it); [`Error::ShapeTooLarge`].
     pub fn reshape(&self, shape: &[usize]) -> Result<Self, Error> {
         let count = shape::elements(shape)?;
@@ -246,7 +246,7 @@ impl View {
 }
 
 /// Returns whether a distance of `distance` elements and some of the dimensions' steps sum up to 0: two positions are
-/// then one element. Each dimension takes its step as often as it has positions, in either direction, and the first that takes any
+/// then one element. Each dimension takes its step as many times as it has positions, in either direction, and the first that takes any
 /// goes forward. `is_first` says that none has so far. `None` after the last try.
 fn meets(
     dims: &[(usize, usize)],

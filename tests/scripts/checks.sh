@@ -49,7 +49,7 @@ export XDG_RUNTIME_DIR=${XDG_RUNTIME_DIR-/tmp} NODEVICE_SELECT=${NODEVICE_SELECT
 export WGSLICE_TEST_SEED=${WGSLICE_TEST_SEED-$(date +%s)}
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
 target=$CARGO_TARGET_DIR
-vectors=(tests/vectors/{seed1,scatter_floats,assembly,array_index,index_update,mask,paste,convert,numbers,xla}.jsonl)
+vectors=(tests/vectors/{seed1,scatter_floats,assembly,array_index,index_update,jax_index,mask,paste,convert,numbers,xla}.jsonl)
 
 # For one package, or without wgpu's feature `noop`, which tests enable, cargo would compile most dependencies again with
 # other features. So every step takes the whole workspace; without `gpu`, all packages that can do without it.
@@ -217,7 +217,7 @@ check_everywhere() {
     for kind in Default Tiny Parts; do
         WGSLICE_TEST_ALL=1 WGSLICE_TEST_DEVICES=$kind timed_tests "${all_features[@]}" --test root -- \
             array_index:: concat:: convert:: crop:: devices:: gather:: gather_elements:: gather_nd:: index_update:: \
-            into_view:: mask:: onnx_nodes:: pad:: paste:: property:: roll:: scatter_elements:: scatter_nd:: slice:: \
+            written_to:: mask:: onnx_nodes:: pad:: paste:: property:: roll:: scatter_elements:: scatter_nd:: slice:: \
             strided_slice:: strided_slice_grad:: strided_slice_update:: tile:: view:: xla:: || status=$?
     done
     return "$status"

@@ -5,7 +5,7 @@ import { same } from './checks.mjs';
 
 const WAYS = [
   ['without navigator.gpu', 'This browser offers no WebGPU.', () => delete Navigator.prototype.gpu],
-  ['without an adapter', 'The browser has WebGPU, but it cannot be used: no adapter fits; there is none at all: use a browser with WebGPU', () => {
+  ['without an adapter', 'The browser has WebGPU, but it cannot be used: no adapter found: use a browser with WebGPU', () => {
     GPU.prototype.requestAdapter = async () => null;
   }],
 ];

@@ -152,8 +152,8 @@ fn an_adapter_that_is_not_there_is_a_device_problem() {
     let ran = wgslice(&["slice", &input, "0", "--backend", api]);
     assert_eq!(ran.code, Some(3), "{ran:?}");
     let others = match wgslice(&["info", "--device", "gpu"]).code {
-        Some(0) => "; there are:\n  ",
-        _ => "this machine has none at all",
+        Some(0) => "; this machine has:\n  ",
+        _ => "this machine has no adapter",
     };
     let named = ["no adapter for Metal", "no adapter for Direct3D 12"];
     assert!(

@@ -293,7 +293,7 @@ fn types_of_numpy_are_moved_and_nothing_else() {
         ),
         (
             &["scatter-nd", "[[0],[1]]", &dates, "--shape", "4,3"],
-            "datetime64[D] is moved, but not combined",
+            "datetime64[D] can be moved, but not combined",
         ),
         (
             &["gather", &x, &dates],

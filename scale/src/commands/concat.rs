@@ -19,7 +19,7 @@ pub(crate) struct Concat {
     pub(crate) inputs: Inputs,
 }
 
-/// Put Zarr arrays of one shape side by side along a new dimension, in one array
+/// Put Zarr arrays of one shape next to each other along a new dimension, in one array
 ///
 /// The result has the attributes of the first, and unless the options say otherwise its compression.
 #[derive(Debug, clap::Args)]

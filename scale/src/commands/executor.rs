@@ -42,7 +42,7 @@ pub(crate) struct Executor {
     /// The name under which others reach this machine [default: the address of --bind]
     #[arg(long, value_name = "HOST")]
     host: Option<String>,
-    /// Tell the scheduler every this many seconds that the executor lives
+    /// Seconds between two messages to the scheduler that the executor is alive
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     heartbeat: u64,
     /// Wait this many seconds for the scheduler at the start

@@ -31,7 +31,7 @@
 //! | `axis` | `tensor_convert` | the dimension of x along which scales and biases are; -1 by default |
 //! | `batch_dims` | `gather`, `gather_nd` | how many leading dimensions params and indices share; 0 by default |
 //! | `negative` | `gather`, `gather_nd`, `scatter_nd` | `out_of_range` as in TensorFlow, which is the default, or `wrap` as in NumPy |
-//! | `out_of_range` | these and `crop` | `error`, which is the default, `zero` or `clamp` |
+//! | `out_of_range` | these and `crop` | `error`, which is the default, `ignore` (or `zero`) or `clamp` |
 //! | `combine` | `scatter_nd` | `add`, which is the default, `sub`, `mul`, `min`, `max` or `update` |
 //! | `scale`, `bias` | `tensor_convert` | `x * scale + bias`: a number, or as in `[0.5, 2]` one for each position of the axis; 1 and 0 by default |
 //! | `strides` | `crop` | as in `[2, -1]`, the distance between neighbours in each dimension of the box; 1 by default |
@@ -76,7 +76,9 @@ use strided_slice::StridedSlice;
 use tensor_convert::TensorConvert;
 use wgslice::{
     DType, Error, Plan, SliceSpec, Values, ValuesMut, View,
-    options::{Boxes, Combine, CropOptions, GatherOptions, OutOfRange, ScatterOptions},
+    options::{
+        Boxes, Combine, CropOptions, GatherNdOptions, GatherOptions, OutOfRange, ScatterOptions,
+    },
     spec::SliceItem,
 };
 
@@ -150,11 +152,11 @@ pub(crate) fn names_row_of_batch(problem: &str) -> bool {
     names_row(problem) && of_batch.iter().any(|text| problem.contains(text))
 }
 
-/// Returns the policy that the library is given. Under `Error` the library would fail, so it is given `Zero`, and the
+/// Returns the policy that the library is given. Under `Error` the library would fail, so it is given `Ignore`, and the
 /// function makes the error from the library's report.
 fn reported(policy: OutOfRange) -> OutOfRange {
     match policy {
-        OutOfRange::Error => OutOfRange::Zero,
+        OutOfRange::Error => OutOfRange::Ignore,
         other => other,
     }
 }

@@ -137,7 +137,7 @@ pub enum OutOfRange {
 impl From<OutOfRange> for options::OutOfRange {
     fn from(policy: OutOfRange) -> Self {
         match policy {
-            OutOfRange::Zero => Self::Zero,
+            OutOfRange::Zero => Self::Ignore,
             OutOfRange::Error => Self::Error,
             OutOfRange::Clamp => Self::Clamp,
         }
@@ -148,7 +148,7 @@ pub(super) fn negative(wrap: bool) -> NegativeIndex {
     if wrap {
         NegativeIndex::Wrap
     } else {
-        NegativeIndex::OutOfRange
+        NegativeIndex::Invalid
     }
 }
 
@@ -168,7 +168,7 @@ pub struct Job {
     pub metadata: Value,
 }
 
-/// The name of the attribute that says how a result was made.
+/// The name of the attribute that describes how a result was made.
 pub(super) const PROVENANCE_ATTRIBUTE: &str = "wgslice";
 
 /// Returns the attributes of a result, which say how it was made.

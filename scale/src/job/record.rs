@@ -10,7 +10,7 @@
 //! ```
 //!
 //! When the result is complete, `.wgslice` is removed. A late task of an earlier job cannot write into a later job's
-//! result: [`Place`] says how this is prevented.
+//! result: [`Place`] describes how this is prevented.
 
 #[cfg(feature = "cluster")]
 use super::tasks;

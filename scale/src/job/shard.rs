@@ -1,7 +1,7 @@
 //! Runs one task, which computes one shard of the result.
 
 use super::{
-    Prepared, crop::Boxes, device::Device, faults, gather::Tuples, memory, prepared::Kind,
+    Prepared, crop::Boxes, device::Device, faults, gather::BoxTuples, memory, prepared::Kind,
     tiles::Tiles,
 };
 use crate::zarr::{Error, Need, Needs, Reader, coordinates, strides};
@@ -51,7 +51,7 @@ impl Drop for Worker<'_> {
 /// What must be known of a shard's chunks before they are read, unless it is found out faster than remembered.
 enum Found {
     Nothing,
-    Tuples(Tuples),
+    Tuples(BoxTuples),
     Boxes(Boxes),
 }
 

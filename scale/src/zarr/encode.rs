@@ -22,7 +22,7 @@ impl Target {
     /// Encodes a shard to `image`, on up to `threads` threads. Afterwards the content of `decoded` and `tiles` is
     /// unspecified.
     ///
-    /// `decoded` has the elements of the shard's chunks one chunk after another, and `tiles` says what becomes of each.
+    /// `decoded` has the elements of the shard's chunks one chunk after another, and `tiles` tells what becomes of each.
     ///
     /// # Errors
     ///

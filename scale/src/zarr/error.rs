@@ -27,7 +27,7 @@ impl Error {
         Self::Data(problem.to_string())
     }
 
-    /// Puts a text that says what failed before the system's error.
+    /// Puts a text that tells what failed before the system's error.
     pub(crate) fn io(doing: impl Display, error: &io::Error) -> Self {
         Self::Io(io::Error::new(error.kind(), format!("{doing}: {error}")))
     }

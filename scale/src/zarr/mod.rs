@@ -7,7 +7,7 @@
 //! | `buffer` | the memory in which a shard is made |
 //! | `dtype` | which element types of Zarr are element types of wgslice |
 //! | `location` | where a store is: a folder, or a URL |
-//! | `store` | reads values under keys, and says what every place for them must do |
+//! | `store` | reads values under keys, and tells what every place for them must do |
 //! | `folder` | a folder as such a place |
 //! | `objects` | an object store as such a place |
 //! | `ahead` | requests that begin before anybody waits for them |
@@ -17,7 +17,7 @@
 //! | `consolidated` | groups whose readers do not find an array as it is |
 //! | `metadata` | the metadata of an array, in one form for all writers |
 //! | `numcodecs` | the codecs of numcodecs |
-//! | `open` | opens arrays, or says why there is none |
+//! | `open` | opens arrays, or explains why there is none |
 //! | `source` | an array that is read chunk by chunk |
 //! | `target` | a new array that is written shard by shard |
 //! | `encode` | the bytes of a shard as they are stored |

@@ -1,4 +1,4 @@
-//! Opens arrays, or says why a name does not name an array.
+//! Opens arrays, or explains why a name does not name an array.
 
 use super::{Error, JOB_RECORD, Store, dtype, metadata, place};
 use serde_json::Value;

@@ -398,7 +398,7 @@ impl<'a> Reader<'a> {
                 return;
             };
             let index = index_of(self.source, &self.array, &self.indexes, line, &at);
-            // Reading the chunk says what is wrong.
+            // Reading the chunk tells what is wrong.
             if matches!(index, Some((.., Some(false)))) && self.place(&at).is_err() {
                 return;
             }
@@ -444,7 +444,7 @@ impl<'a> Reader<'a> {
                     needs.push((task, need));
                 }
                 Ok(None) => {}
-                // Reading the chunk says what is wrong.
+                // Reading the chunk tells what is wrong.
                 Err(_) => {
                     needs.retain(|(of, _)| *of != task);
                     asked.retain(|asked| asked.task != task);

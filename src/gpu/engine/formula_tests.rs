@@ -1,5 +1,5 @@
 //! Tests that the functions of shaders on which `tests/python/proofs.py` proves lemmas have a formula, and writes the
-//! formulas. `crates/formats/` makes a formula of a function's text, and says how it names arguments, uniforms and results.
+//! formulas. `crates/formats/` makes a formula of a function's text, and describes how it names arguments, uniforms and results.
 
 use super::program::{Kernel, Prelude, Program, UniformSpace};
 use shader_formats::Shader;

@@ -162,7 +162,7 @@ fn is_unused(kernel: Kernel, setting: &Setting) -> bool {
                 is(Coordinates, 0) || is(Crops, 1) || is(Scatters, 1) || is(Combine, 2)
             }
             Kernel::CombineParts => is(Element, 3),
-            // COMBINE says how whole words are combined, and RULE how elements of less than a word are.
+            // COMBINE describes how whole words are combined, and RULE how elements of less than a word are.
             Kernel::Combine => {
                 let parts = is(Numbers, 4);
                 is(Element, 3)

@@ -1,5 +1,5 @@
 //! The numbers that a dispatch reads, as the host writes them: the structs `Walk` of `shaders/uniforms.wgsl` and `Search` of
-//! `shaders/mask.wgsl`, which say what each means. A test compares every name and offset here with the shader's.
+//! `shaders/mask.wgsl`, which tell what each means. A test compares every name and offset here with the shader's.
 
 use super::caps::within;
 use crate::Error;

@@ -2,6 +2,7 @@
 
 use super::{
     Engine,
+    cache::Cache,
     caps::within,
     cut::{Cutter, Tuples},
     dispatch::{Cut, Dispatch, MOST_DISPATCHES, Pass, Places},
@@ -14,9 +15,10 @@ use super::{
 use crate::{
     Error,
     moves::{Effect, Move},
+    plan::Works,
     walk::Walk,
 };
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use wgpu::util::{BufferInitDescriptor, DeviceExt};
 
 /// A [`Work`] with more dispatches than this is not kept, unless the plan is prepared. Few plans need more. Such plans
@@ -61,7 +63,32 @@ impl Work {
     }
 }
 
+/// The works that were prepared for the steps of a plan, which the plan owns.
+#[derive(Debug)]
+struct OfSteps {
+    /// What the engine keeps. An engine of another device, of other limits or of other pipelines has another.
+    cache: Weak<Cache>,
+    steps: Vec<Vec<Arc<Work>>>,
+}
+
 impl Engine {
+    /// Returns the works of each step, for a plan to own.
+    pub(in crate::gpu) fn works(&self, steps: Vec<Vec<Arc<Work>>>) -> Works {
+        let cache = Arc::downgrade(&self.cache);
+        Works {
+            made: Some(Arc::new(OfSteps { cache, steps })),
+        }
+    }
+
+    /// Returns the works of a step that were prepared on this engine.
+    pub(in crate::gpu) fn ready<'w>(&self, works: &'w Works, step: usize) -> &'w [Arc<Work>] {
+        let made = works.made.as_ref();
+        let made = made.and_then(|made| made.downcast_ref::<OfSteps>());
+        let mine = made.filter(|works| works.cache.as_ptr() == Arc::as_ptr(&self.cache));
+        let step = mine.and_then(|works| works.steps.get(step));
+        step.map_or(&[], |works| works)
+    }
+
     /// Returns the work of a move that is not empty and whose arguments are at `places`, with reduced offsets: a kept work
     /// or a new one. All its pipelines are compiled. One of very many dispatches is kept only if `keeps`.
     pub(in crate::gpu) fn work(

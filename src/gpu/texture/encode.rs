@@ -150,7 +150,7 @@ impl Gpu {
         source.check(&dest)?;
         let (plans, channels) = rows.reading(conversion)?;
         let channels = self.channel_indices(channels)?;
-        let moves = self.moves(&plans, &with_channels(source, dest, &channels))?;
+        let moves = self.moves(texels, &plans, &with_channels(source, dest, &channels))?;
         read(encoder, copies(texels, &rows, &source));
         self.put(encoder, &moves);
         Ok(())
@@ -159,12 +159,14 @@ impl Gpu {
     /// Decides on the commands of all moves before any is recorded, so that a failure leaves the encoder as it was.
     fn moves<'a>(
         &self,
+        texels: &Texels,
         plans: &[Move],
         arguments: &[Argument<'a>],
     ) -> Result<Vec<Commands<'a>>, Error> {
+        let ready = self.engine.ready(&texels.works, 0);
         let decide = |plan: &Move| {
             check_conversion(plan, &arguments[0], &arguments[1])?;
-            self.engine.commands(plan, arguments, true)
+            self.engine.commands(plan, ready, arguments, true)
         };
         plans.iter().map(decide).collect()
     }
@@ -213,7 +215,7 @@ impl Gpu {
             let bytes = plan.result_bytes();
             memory = self.engine.scratch(bytes as u64)?;
             let stored = Argument::own("scratch", memory.slice(..), bytes);
-            converts = self.moves(&[plan], &[source, stored])?;
+            converts = self.moves(texels, &[plan], &[source, stored])?;
             whole = View::whole(texels.shape());
             (source, view) = (stored, &whole);
         }
@@ -233,7 +235,7 @@ impl Gpu {
         source.check(&dest)?;
         let (plans, channels) = rows.writing(view)?;
         let channels = self.channel_indices(channels.as_deref())?;
-        let moves = self.moves(&plans, &with_channels(source, dest, &channels))?;
+        let moves = self.moves(texels, &plans, &with_channels(source, dest, &channels))?;
         self.put(encoder, &converts);
         if !rows.is_whole {
             read(encoder, copies(texels, &rows, &dest));

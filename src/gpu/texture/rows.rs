@@ -182,7 +182,7 @@ impl Rows {
             dest.strides[axis] = 1;
             let place = |channel| self.channels.iter().position(|&of| of == channel);
             let channels = (0..all).filter_map(place).collect();
-            let plan = gathering(tensor.clone(), axis, all, self.dtype)?.into_view(&dest)?;
+            let plan = gathering(tensor.clone(), axis, all, self.dtype)?.written_to(&dest)?;
             return Ok((plan.into_only().into_iter().collect(), Some(channels)));
         }
         let plan = |(rows, part): (View, View)| Move::of_update(&part, rows, self.dtype);

@@ -11,7 +11,7 @@
 //! The dimensions of the box are those of the result. So `{"kind": "slice", "start": [5], "stop": [10], "step": [2]}` is
 //! the box from 2 to before 5, and the rule `1 + 2 · number`. Positions are counted from 0: -1 is not the last one.
 //!
-//! `message` reads and prints messages; `select` says what one selects from an array.
+//! `message` reads and prints messages; `select` tells what one selects from an array.
 
 mod message;
 mod select;

@@ -89,7 +89,7 @@ impl Ndsel {
         Ok((IndexSpec::new(items).outer(), order.collect()))
     }
 
-    /// The number of positions of a dimension. `None` if the array says how many there are.
+    /// The number of positions of a dimension. `None` if the array gives their number.
     fn count(&self, dim: usize) -> Option<i128> {
         match (self.begin[dim].number, self.end[dim].number) {
             (Number::At(begin), Number::At(end)) => Some(i128::from(end) - i128::from(begin)),

@@ -189,7 +189,7 @@ impl Place for Objects {
         let paths: Vec<Path> = keys.iter().map(|key| self.path(key)).collect();
         let (prefix, job) = (self.prefix.clone(), job.to_owned());
         let found = wait(async move {
-            // A listing says which objects exist, but not which job put them.
+            // A listing tells which objects exist, but not which job put them.
             let mut listed: HashSet<Path> = paths.iter().take(1).cloned().collect();
             if paths.len() > 1 {
                 let all = store.list(prefix_of(&prefix));
