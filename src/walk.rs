@@ -147,6 +147,11 @@ impl Coordinate {
 
 #[cfg(feature = "gpu")]
 impl Coordinate {
+    /// Whether its positions are others than the numbers of tuples.
+    pub(crate) fn crops(&self) -> bool {
+        self.along.is_some() || matches!(self.begin, Begin::At(_))
+    }
+
     /// The distance in units between neighbours in a box.
     pub(crate) fn step(&self) -> isize {
         self.along.map_or(0, |along| along.step) * self.stride

@@ -115,7 +115,7 @@ impl Gpu {
         for moves in what.moves(self)?.0 {
             let mut works = Vec::new();
             for plan in moves {
-                for places in usual_places(&plan, &self.engine.reach.tuning) {
+                if let Some(places) = usual_places(&plan, &self.engine.reach.tuning) {
                     works.push(self.engine.work(&plan, places, true)?);
                 }
             }
@@ -175,17 +175,17 @@ impl Gpu {
     /// device's limits, or if the device's limits are too low for a shader.
     pub fn supports<T: Prepare>(&self, what: &T) -> Result<(), Error> {
         what.moves(self)?.0.iter().flatten().try_for_each(|plan| {
-            let mut places = usual_places(plan, &self.engine.reach.tuning).into_iter();
-            places.try_for_each(|places| self.engine.supports(plan, &places))
+            let places = usual_places(plan, &self.engine.reach.tuning);
+            places.map_or(Ok(()), |places| self.engine.supports(plan, &places))
         })
     }
 }
 
-/// The places of arguments for which a plan is prepared: at the beginning of buffers whose sizes are multiples of 16
-/// bytes, and at the beginning of other buffers. Empty for a plan that records nothing.
-fn usual_places(plan: &Move, tuning: &Tuning) -> Vec<Places> {
+/// The places of arguments for which a plan is prepared: at the beginning of buffers. `None` for a plan that records
+/// nothing.
+fn usual_places(plan: &Move, tuning: &Tuning) -> Option<Places> {
     match route(plan, tuning, false) {
-        Route::Nothing => Vec::new(),
-        _ => [true, false].map(Places::at_begin).into(),
+        Route::Nothing => None,
+        _ => Some(Places::AT_BEGIN),
     }
 }

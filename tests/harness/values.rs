@@ -1,7 +1,6 @@
 //! Values of any type, as plans take them.
 
-use wgslice::DType;
-use wgslice::{Error, Pending, Plan, Report, Tensor, Values, ValuesMut};
+use wgslice::{DType, Error, Pending, Plan, Report, Tensor, Values, ValuesMut};
 
 /// Index tuples of a type, or a mask.
 #[derive(Clone, Copy, Debug)]

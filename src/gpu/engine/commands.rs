@@ -283,7 +283,6 @@ impl Engine {
         };
         let places = Places {
             parts: [SOURCE, DEST, INDICES].map(parts),
-            whole: arguments.iter().take(2).all(Argument::is_whole),
         };
         let prepared = ready
             .iter()
@@ -396,7 +395,7 @@ impl Engine {
         };
         report.bind(pass, REPORT_GROUP);
         hold(pass, [uniforms.clone(), report]);
-        pass.dispatch_workgroups(dispatch.uniforms.groups_x, dispatch.height, 1);
+        pass.dispatch_workgroups(dispatch.uniforms.groups_x(), dispatch.height, 1);
     }
 }
 

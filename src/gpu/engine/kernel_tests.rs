@@ -1,6 +1,10 @@
 //! Runs every kernel on strict devices, as a GPU and as a software adapter, and compares results with the CPU's.
 
-use super::{dispatch::Places, find::COUNT_BYTES, program::Kernel};
+use super::{
+    dispatch::Places,
+    find::COUNT_BYTES,
+    program::{Constant, Kernel},
+};
 use crate::{
     Conversion, DType, Error, Gpu, Plan, SliceSpec, View,
     cpu::{self, Indices},
@@ -12,7 +16,8 @@ use crate::{
     },
 };
 
-const KINDS: [wgpu::DeviceType; 2] = [wgpu::DeviceType::DiscreteGpu, wgpu::DeviceType::Cpu];
+pub(super) const KINDS: [wgpu::DeviceType; 2] =
+    [wgpu::DeviceType::DiscreteGpu, wgpu::DeviceType::Cpu];
 
 /// Opens a device of this kind that runs shaders in an interpreter, which reports every fault.
 pub(super) fn strict(kind: wgpu::DeviceType) -> Gpu {
@@ -305,14 +310,16 @@ fn a_single_row_keeps_all_lanes_busy() {
     let slice = Plan::slice(&[999], &spec, DType::U8).unwrap();
     run(Some(&gpu), &slice.only_move());
     let compiled = gpu.engine.pipelines.compiled();
-    let rows = compiled.iter().map(|program| program.constant("ROWS"));
+    let rows = compiled
+        .iter()
+        .map(|program| program.constant(Constant::Rows));
     assert_eq!(rows.collect::<Vec<_>>(), [Some(1)]);
 }
 
 /// The kernels of a move's dispatches.
 fn kernels(gpu: &Gpu, plan: Plan) -> Vec<&'static str> {
     let plan = plan.only_move();
-    let cut = gpu.engine.cut(&plan, &Places::at_begin(false)).unwrap();
+    let cut = gpu.engine.cut(&plan, &Places::AT_BEGIN).unwrap();
     let names = cut
         .dispatches()
         .map(|dispatch| dispatch.program.kernel.name());
@@ -341,6 +348,29 @@ fn a_result_in_a_view_is_one_dispatch() {
             let explained = gpu.explain(&plan.written_to(&dest).unwrap());
             assert!(explained.contains(": 1 dispatch of"), "{explained}");
         }
+    }
+}
+
+/// Channels change places in one dispatch, whether they are neighbours or planes.
+#[test]
+fn channels_in_any_order_are_one_dispatch() {
+    let gpu = strict(KINDS[0]);
+    let pixels = View::new(&[5, 7, 4]).unwrap();
+    for (permutation, order) in [
+        ([0, 1, 2], "..., [2, 1, 0, 3]"),
+        ([0, 1, 2], "..., [3, 1]"),
+        ([2, 0, 1], "[2, 1, 0, 3]"),
+        ([2, 0, 1], "2::-1"),
+    ] {
+        let view = pixels.transpose(&permutation).unwrap();
+        let plan = Plan::index(view, &order.parse().unwrap(), DType::U8).unwrap();
+        let explained = gpu.explain(&plan);
+        assert_eq!(
+            explained.matches(": 1 dispatch of").count(),
+            1,
+            "{explained}"
+        );
+        assert_eq!(explained.matches("dispatch").count(), 1, "{explained}");
     }
 }
 

@@ -10,7 +10,7 @@ pub(super) fn record(program: &Program, space: UniformSpace) {
     };
     let constants = program.constants.iter();
     let constants: String = constants
-        .map(|(name, value)| format!(" {name}={value}"))
+        .map(|(constant, value)| format!(" {}={value}", constant.name()))
         .collect();
     let Program {
         kernel, prelude, ..

@@ -80,23 +80,24 @@ fn every_variant_is_reached() {
         let mut settings = BTreeSet::new();
         for found in reached.get(&name).into_iter().flatten() {
             let names = text.settings.first().into_iter().flatten();
-            let value = |name: &String| found.get(name).or(defaults.get(name)).copied();
-            settings.insert(Vec::from_iter(names.map(|(name, _)| {
+            let value = |name: &str| found.get(name).or(defaults.get(name)).copied();
+            settings.insert(Vec::from_iter(names.map(|(constant, _)| {
+                let name = constant.name();
                 let value =
                     value(name).unwrap_or_else(|| panic!("no value of {name} in {kernel:?}"));
-                (name.clone(), class(kernel, name, value))
+                (name, class(kernel, name, value))
             })));
         }
         println!("{name:44} {:8} {:8}", text.settings.len(), settings.len());
         if settings.is_empty() {
             wrong.push(format!("{name}: never"));
         }
-        let pairs = |settings: &mut dyn Iterator<Item = &(String, u32)>| {
-            settings.cloned().collect::<BTreeSet<_>>()
-        };
-        let wanted = pairs(&mut text.settings.iter().flatten());
-        let found = pairs(&mut settings.iter().flatten());
-        let list = |what: &str, pairs: BTreeSet<&(String, u32)>| {
+        let wanted = text.settings.iter().flatten();
+        let wanted: BTreeSet<_> = wanted
+            .map(|(constant, value)| (constant.name(), *value))
+            .collect();
+        let found: BTreeSet<_> = settings.iter().flatten().copied().collect();
+        let list = |what: &str, pairs: BTreeSet<&(&str, u32)>| {
             let pairs = pairs.iter().map(|(name, value)| format!(" {name}={value}"));
             format!("{name}: {what}{}", pairs.collect::<String>())
         };

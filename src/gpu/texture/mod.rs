@@ -125,9 +125,9 @@ impl Texels {
     /// Chooses channels: channel `i` of the result is channel `channels[i]` of this selection. `&[2, 1, 0, 3]` makes
     /// RGBA of BGRA, and BGRA of RGBA; `&[3]` is alpha alone.
     ///
-    /// No slice selects channels in an order such as `2, 1, 0, 3`. Reading them is then a gather if the channels are
-    /// the last dimension. Otherwise, and for writing, each part that is a slice takes a dispatch: here one for
-    /// `2, 1, 0` and one for `3`.
+    /// No slice selects channels in an order such as `2, 1, 0, 3`. Writing all channels of the format is then one gather,
+    /// and so is reading channels that are the last dimension. Otherwise each part that is a slice takes a dispatch: for
+    /// planes in this order, one for `2, 1, 0` and one for `3`.
     ///
     /// # Errors
     ///
