@@ -14,7 +14,6 @@ steps=(
     fuzz-targets '2 min' 'the fuzz targets compile; a compiler of C++'
     package '5 s' 'the package for crates.io has every file that the library needs'
     verify '8 min' 'golden vectors at every size and 10,000 random cases on all adapters, the CPU also without byte shuffles'
-    variants '4 min' 'a table of the programs that golden vectors and random cases compile, none of which may be left out'
     everywhere '9 min' 'the tests of operations on devices of every other kind, OpenGL included; lavapipe'
     amd '2 min' "one family of kernels through AMD's compiler; mesa-vulkan-drivers"
     swiftshader '3 min' 'tests on a second software adapter; Debian'
@@ -36,7 +35,7 @@ steps=(
 )
 quick=(formatting readme lints tests)
 rest=(
-    features documents wasm bare fuzz-targets package verify variants everywhere amd swiftshader driverless benches examples proofs photo
+    features documents wasm bare fuzz-targets package verify everywhere amd swiftshader driverless benches examples proofs photo
 )
 
 # Nothing here is debugged or compiled again and again, so debug information and incremental builds would only cost disk
@@ -235,15 +234,6 @@ check_everywhere() {
             strided_slice:: strided_slice_grad:: strided_slice_update:: tile:: view:: xla:: || status=$?
     done
     return "$status"
-}
-
-# Which programs the devices of golden vectors and random cases compile, of all that the library can ask for.
-check_variants() {
-    local programs=$target/programs.txt
-    rm -f "$programs"
-    WGSLICE_PROGRAMS=$programs timed_tests "${all_features[@]}" --test root -- devices:: property:: &&
-        WGSLICE_PROGRAMS=$programs cargo test "${all_features[@]}" --lib -- \
-            --ignored --show-output every_variant_is_reached
 }
 
 # SwiftShader clamps an index that lies outside of a buffer, as many GPUs do, where lavapipe drops the store: enough

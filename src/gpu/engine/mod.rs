@@ -44,10 +44,6 @@ mod launch;
 mod operator_tests;
 mod pipeline;
 pub(super) mod program;
-#[cfg(feature = "test-seams")]
-mod reached;
-#[cfg(test)]
-mod reached_tests;
 pub(super) mod record;
 pub(super) mod report;
 pub(super) mod route;

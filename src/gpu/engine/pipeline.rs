@@ -102,8 +102,6 @@ impl Pipelines {
         let doing = "compiling a shader";
         let ((module, pipeline), error) = scoped(&self.device.wgpu, make);
         let Some(error) = error else {
-            #[cfg(feature = "test-seams")]
-            super::reached::record(&program, self.space);
             lock(&self.modules)
                 .entry(program.text_key())
                 .or_insert(module);

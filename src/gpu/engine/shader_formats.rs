@@ -19,17 +19,17 @@ use std::{
 };
 
 /// Values of override constants.
-pub(super) type Setting = Vec<(Constant, u32)>;
+type Setting = Vec<(Constant, u32)>;
 
-pub(super) struct Text {
+struct Text {
     /// The kernel and the prelude. Its constants are not used.
-    pub(super) program: Program,
-    pub(super) space: UniformSpace,
-    pub(super) source: String,
-    pub(super) settings: Vec<Setting>,
+    program: Program,
+    space: UniformSpace,
+    source: String,
+    settings: Vec<Setting>,
 }
 
-pub(super) fn texts() -> Vec<Text> {
+fn texts() -> Vec<Text> {
     let of = |program: Program| {
         SPACES.map(|space| {
             let source = program.text(space);
