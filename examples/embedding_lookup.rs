@@ -12,7 +12,7 @@ mod common;
 
 use std::collections::VecDeque;
 use wgpu::{BufferUsages, util::DeviceExt};
-use wgslice::{DType, Gpu, Plan, Report, gpu::AdapterOptions, options::GatherOptions};
+use wgslice::{DType, Gpu, Plan, Report, gpu::AdapterOptions, options::GatherNdOptions};
 
 const VOCABULARY: usize = 5000;
 const DIM: usize = 48;
@@ -144,7 +144,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let plan = Plan::gather_nd(
         &[VOCABULARY, DIM],
         &ids,
-        GatherOptions::default(),
+        GatherNdOptions::default(),
         DType::F32,
     )?;
     println!("{}", gpu.explain(&plan));

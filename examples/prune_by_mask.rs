@@ -10,7 +10,7 @@
 //! cargo run --example prune_by_mask
 //! ```
 
-use wgslice::{Backend, gpu::AdapterOptions, options::GatherOptions};
+use wgslice::{Backend, gpu::AdapterOptions, options::GatherNdOptions};
 
 const POINTS: u16 = 3000;
 
@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (rows, report) = mask.nonzero(Some(points))?;
     let mut pruned = Vec::new();
     for array in &arrays {
-        pruned.push(array.gather_nd(&rows, GatherOptions::default())?.0);
+        pruned.push(array.gather_nd(&rows, GatherNdOptions::default())?.0);
     }
     // All of this is submitted, and nothing has waited. The number of rows arrives later.
     let found = report.wait()?.found.ok_or("a search has a number")?;

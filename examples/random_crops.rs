@@ -7,7 +7,11 @@
 //! cargo run --example random_crops
 //! ```
 
-use wgslice::{Backend, gpu::AdapterOptions, options::CropOptions};
+use wgslice::{
+    Backend,
+    gpu::AdapterOptions,
+    options::{Boxes, CropOptions},
+};
 
 /// The number of images, rows, columns and channels.
 const SHAPE: [usize; 4] = [32, 40, 48, 3];
@@ -64,7 +68,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         mirrored += flips.iter().filter(|&&flip| flip).count();
         let boxes = backend.upload((&begins, &[count, 2]))?;
         let mirrors = backend.upload((&flips, &[count, 2]))?;
-        let (crops, report) = images.crop(&boxes, None, Some(&mirrors), &options)?;
+        let (crops, report) = images.crop(Boxes::new(&boxes).flipped(&mirrors), &options)?;
 
         let found = crops.to_array::<u8>()?;
         assert_eq!(found.shape, [count, SIZES[0], SIZES[1], channels]);

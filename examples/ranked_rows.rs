@@ -10,7 +10,7 @@
 use wgslice::{
     Backend,
     gpu::AdapterOptions,
-    options::{Combine, GatherOptions, NegativeIndex, ScatterOptions},
+    options::{Combine, GatherElementsOptions, NegativeIndex, ScatterOptions},
 };
 
 const ROWS: usize = 500;
@@ -40,22 +40,20 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let scores = backend.upload((&scores, &[ROWS, COLUMNS]))?;
     let columns = backend.upload((&columns, &[ROWS, BEST]))?;
-    let options = GatherOptions {
-        axis: Some(1),
+    let options = GatherElementsOptions {
         negative: NegativeIndex::Wrap,
-        ..GatherOptions::default()
+        ..GatherElementsOptions::default()
     };
-    let (best, _) = scores.gather_elements(&columns, options)?;
+    let (best, _) = scores.gather_elements(&columns, 1, options)?;
 
     let mut mask = backend.upload((&vec![0u8; ROWS * COLUMNS], &[ROWS, COLUMNS]))?;
     let ones = backend.upload((&vec![1u8; ROWS * BEST], &[ROWS, BEST]))?;
     let options = ScatterOptions {
-        axis: Some(1),
         negative: NegativeIndex::Wrap,
         combine: Some(Combine::Update),
         ..ScatterOptions::default()
     };
-    mask.scatter_elements(&columns, &ones, options)?;
+    mask.scatter_elements(&columns, &ones, 1, options)?;
 
     for (row, best) in best.to_vec::<u16>()?.chunks(BEST).enumerate() {
         // The scores of a row are the numbers from 0 to COLUMNS - 1 in some order.

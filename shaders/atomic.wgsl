@@ -14,7 +14,7 @@ const MIN: u32 = 3u;
 
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let id = workgroup_number(group) * WORKGROUP + local;
+    let id = workgroup_number(group, walk.groups_x) * WORKGROUP + local;
     let row = id / walk.segments;
     if row >= walk.rows { return; }
     let first = (id - row * walk.segments) * walk.segment;

@@ -82,7 +82,7 @@ fn word_at(at: u32) -> u32 { return tuples[at]; }
 
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let id = workgroup_number(group) * WORKGROUP + local;
+    let id = workgroup_number(group, walk.groups_x) * WORKGROUP + local;
     // The number of the slice or row.
     let owner = id / walk.segments;
     if owner >= select(walk.slices, walk.rows, BY_ROWS) { return; }

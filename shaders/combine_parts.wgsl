@@ -21,7 +21,7 @@ fn word_at(at: u32) -> u32 { return tuples[at]; }
 
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let id = workgroup_number(group) * WORKGROUP + local;
+    let id = workgroup_number(group, walk.groups_x) * WORKGROUP + local;
     let per_word_log2 = select(1u, 2u, ELEMENT == 1u);
     let per_word = 1u << per_word_log2;
     // The elements of the destination that this invocation or its neighbours change, and the invocation's word.

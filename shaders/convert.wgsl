@@ -78,7 +78,7 @@ fn origin(row: Row) -> u32 {
 
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let number = workgroup_number(workgroup);
+    let number = workgroup_number(workgroup, walk.groups_x);
     if EDGES == SHORT {
         let word = walk.to_base / of_word() + number * WORKGROUP + local;
         if word * of_word() < walk.to_base + walk.rows * walk.run { make_edge(word, true); }

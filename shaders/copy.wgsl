@@ -9,9 +9,6 @@
 #import walk.wgsl
 
 override ROWS: u32 = 1u;
-// If ROWS is 1: the rows whose tiles alternate. 8 in transposes on adapters on which loops cost little, so that the
-// invocations that such an adapter runs at once take neighbours in the source.
-override ABREAST: u32 = 1u;
 
 @group(0) @binding(1) var<storage, read> source: array<Unit>;
 @group(0) @binding(2) var<storage, read_write> dest: array<Unit>;
@@ -23,14 +20,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     // The rows that a workgroup has lanes for, and the lane's row among them.
     let side = WORKGROUP >> walk.lanes_log2;
     let of_side = local >> walk.lanes_log2;
-    let number = workgroup_number(group);
+    let number = workgroup_number(group, walk.groups_x);
     if ROWS == 1u {
         let tile = number * side + of_side;
-        let tiles = walk.segments * ABREAST;
-        let block = tile / tiles;
-        let of_block = tile - block * tiles;
-        let row = block * ABREAST + of_block % ABREAST;
-        let first = of_block / ABREAST * walk.segment;
+        let row = tile / walk.segments;
+        let first = (tile - row * walk.segments) * walk.segment;
         let end = min(first + walk.segment, walk.run);
         if row >= walk.rows { return; }
         let at = locate(row);

@@ -120,7 +120,7 @@ fn make_edge(group: u32) {
 
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let number = workgroup_number(workgroup);
+    let number = workgroup_number(workgroup, walk.groups_x);
     if SHORT {
         let group = number * WORKGROUP + local;
         if group * 4u < walk.rows * walk.run + walk.head { make_short(group); }
@@ -257,4 +257,13 @@ fn four_of(row: Row, at: u32, found: bool) -> vec3<u32> {
     let step = select(0u, row.step, found);
     let words = packed(vec4(fetch(safe), fetch(safe + step), fetch(safe + 2u * step), fetch(safe + 3u * step)));
     return select(vec3(0u), words, found);
+}
+
+// The range from `range.x` to below `range.y`, extended to those of four numbers that are `some`.
+fn extended(range: vec2<u32>, numbers: vec4<u32>, some: vec4<bool>) -> vec2<u32> {
+    let low = select(vec4(NONE), numbers, some);
+    let high = select(vec4(0u), numbers + 1u, some);
+    let lowest = min(min(low.x, low.y), min(low.z, low.w));
+    let highest = max(max(high.x, high.y), max(high.z, high.w));
+    return vec2(min(range.x, lowest), max(range.y, highest));
 }

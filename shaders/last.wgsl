@@ -17,7 +17,7 @@ override CHOOSES: bool = false;
 
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let row = workgroup_number(group) * WORKGROUP + local;
+    let row = workgroup_number(group, walk.groups_x) * WORKGROUP + local;
     if row >= walk.rows { return; }
     let slice = slice_of(row, true);
     let number = walk.first_row + row + 1u;

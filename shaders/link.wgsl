@@ -78,7 +78,7 @@ fn link_in_order(first: u32, local: u32) {
 
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let first = workgroup_number(group) * CHUNK;
+    let first = workgroup_number(group, walk.groups_x) * CHUNK;
     if ORDERED {
         link_in_order(first, local);
     } else {

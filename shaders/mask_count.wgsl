@@ -6,11 +6,11 @@
 
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let chunk = workgroup_number(group);
+    let chunk = workgroup_number(group, search.groups_x);
     var found = 0u;
     for (var n = 0u; n < WORDS; n++) {
         found += countOneBits(trues((chunk * WORDS + n) * WORKGROUP + local));
     }
     let before = sum_before(found, local);
-    if local == WORKGROUP - 1u && chunk < walk.segments { counts[walk.first_row + chunk] = before + found; }
+    if local == WORKGROUP - 1u && chunk < search.chunks { counts[search.first_chunk + chunk] = before + found; }
 }

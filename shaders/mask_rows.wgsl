@@ -1,29 +1,29 @@
 // Searches of masks, step 3: writes the position of each true element to its row of the result. See `mask.wgsl`.
 //
-// A position has a number for each of `walk.dims`. The first element of the dispatch lies at `from_stride` along each of
-// them, and `to_stride` times 2^32 beyond that. All elements of the dispatch lie in one row of the dimension whose size is
+// A position has a number for each dimension. All elements of the dispatch lie in one row of the dimension whose size is
 // given as 0, so in the dimensions before it all have the numbers of the first element.
 //
-// A dispatch writes the `walk.slices` rows from `walk.first_slice` on, of `walk.tuple_words` words each, which begin at
-// word `walk.to_base`. Positions of other rows are other dispatches', or have no room.
+// A dispatch writes the rows that are bound. Positions of other rows are other dispatches', or have no room.
 //
-// Another dispatch (FILLS) writes NONE to the rows behind the last position. `mask` is then the words that
-// `mask_scan` wrote, from word `walk.from_base` on.
+// Another dispatch (FILLS) writes NONE to the rows behind the last position. `mask` is then the words that `mask_scan`
+// wrote.
 // Needs: nothing.
 #import mask.wgsl
 
 override FILLS: bool = false;
+// The number of the mask's dimensions.
+override DIMS: u32 = 0u;
 
 @group(0) @binding(1) var<storage, read> begins: array<u32>;
 @group(0) @binding(2) var<storage, read_write> rows: array<u32>;
 
 fn fill(first: u32) {
-    let kept = mask[walk.from_base + 3u];
+    let kept = mask[search.number + 3u];
     for (var n = 0u; n < 4u * WORDS; n++) {
         let row = first + n * WORKGROUP;
-        if row < walk.slices && walk.first_slice + row >= kept {
-            for (var word = 0u; word < walk.tuple_words; word++) {
-                rows[walk.to_base + row * walk.tuple_words + word] = NONE;
+        if row < search.rows && search.first_row + row >= kept {
+            for (var word = 0u; word < search.row_words; word++) {
+                rows[search.result + row * search.row_words + word] = NONE;
             }
         }
     }
@@ -31,26 +31,26 @@ fn fill(first: u32) {
 
 // Writes the position of element `element` of the dispatch to row `row` of those that are bound.
 fn write(row: u32, element: u32) {
-    let to = walk.to_base + row * walk.tuple_words;
     var rest = element;
-    for (var n = 0u; n < dims(); n++) {
-        let d = dims() - 1u - n;
-        let size = walk.dims[d].size;
-        var digit = rest + walk.dims[d].from_stride;
-        let high = walk.dims[d].to_stride + select(0u, 1u, digit < rest);
+    for (var n = 0u; n < DIMS; n++) {
+        let dim = search.dims[DIMS - 1u - n];
+        let size = dim.size;
+        var digit = rest + dim.first;
+        let high = dim.first_high + select(0u, 1u, digit < rest);
         rest = 0u;
         if size > 0u {
             rest = digit / size;
             digit -= rest * size;
         }
-        rows[to + d * walk.index_words] = digit;
-        if walk.index_words == 2u { rows[to + d * 2u + 1u] = high; }
+        let to = search.result + row * search.row_words + dim.column;
+        rows[to] = digit;
+        if search.index_words == 2u { rows[to + 1u] = high; }
     }
 }
 
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let chunk = workgroup_number(group);
+    let chunk = workgroup_number(group, search.groups_x);
     if FILLS {
         fill(chunk * WORKGROUP * 4u * WORDS + local);
         return;
@@ -61,13 +61,13 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         found |= trues(first + n) << (4u * n);
     }
     let before = sum_before(countOneBits(found), local);
-    if chunk >= walk.segments { return; }
-    let begin = begins[walk.first_row + chunk];
+    if chunk >= search.chunks { return; }
+    let begin = begins[search.first_chunk + chunk];
     // No result has room for 2^31 rows.
     if begin >= HIGH { return; }
-    var row = begin + before - walk.first_slice;
+    var row = begin + before - search.first_row;
     for (; found != 0u; found &= found - 1u) {
-        if row < walk.slices { write(row, first * 4u + firstTrailingBit(found) - walk.head); }
+        if row < search.rows { write(row, first * 4u + firstTrailingBit(found) - (search.begin & 3u)); }
         row++;
     }
 }

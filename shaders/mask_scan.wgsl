@@ -11,7 +11,7 @@ override CONTINUES: bool = false;
 const ROWS: u32 = 64u;
 const WIDTH: u32 = 65535u;
 
-// From word `walk.to_base` on: the arguments of an indirect dispatch, the number of rows, the number of true elements in two
+// From word `search.number` on: the arguments of an indirect dispatch, the number of rows, the number of true elements in two
 // words, and two zeros.
 @group(0) @binding(0) var<storage, read_write> number: array<u32>;
 @group(0) @binding(1) var<storage, read_write> counts: array<u32>;
@@ -21,17 +21,17 @@ fn main(@builtin(local_invocation_index) local: u32) {
     var low = 0u;
     var high = 0u;
     if CONTINUES {
-        low = number[walk.to_base + 4u];
-        high = number[walk.to_base + 5u];
+        low = number[search.number + 4u];
+        high = number[search.number + 5u];
     }
-    for (var first = 0u; first < walk.segments; first += WORKGROUP) {
+    for (var first = 0u; first < search.chunks; first += WORKGROUP) {
         let chunk = first + local;
         var own = 0u;
-        if chunk < walk.segments { own = counts[walk.first_row + chunk]; }
+        if chunk < search.chunks { own = counts[search.first_chunk + chunk]; }
         let before = sum_before(own, local);
-        if chunk < walk.segments {
+        if chunk < search.chunks {
             let begin = low + before;
-            counts[walk.first_row + chunk] = select(begin, NONE, high > 0u || begin < low);
+            counts[search.first_chunk + chunk] = select(begin, NONE, high > 0u || begin < low);
         }
         let next = low + sums[WORKGROUP - 1u];
         high += select(0u, 1u, next < low);
@@ -39,15 +39,15 @@ fn main(@builtin(local_invocation_index) local: u32) {
         workgroupBarrier();
     }
     if local == 0u {
-        let kept = select(min(low, walk.slices), walk.slices, high > 0u);
+        let kept = select(min(low, search.capacity), search.capacity, high > 0u);
         let groups = kept / ROWS + select(0u, 1u, kept % ROWS > 0u);
-        number[walk.to_base + 0u] = min(groups, WIDTH);
-        number[walk.to_base + 1u] = groups / WIDTH + select(0u, 1u, groups % WIDTH > 0u);
-        number[walk.to_base + 2u] = 1u;
-        number[walk.to_base + 3u] = kept;
-        number[walk.to_base + 4u] = low;
-        number[walk.to_base + 5u] = high;
-        number[walk.to_base + 6u] = 0u;
-        number[walk.to_base + 7u] = 0u;
+        number[search.number + 0u] = min(groups, WIDTH);
+        number[search.number + 1u] = groups / WIDTH + select(0u, 1u, groups % WIDTH > 0u);
+        number[search.number + 2u] = 1u;
+        number[search.number + 3u] = kept;
+        number[search.number + 4u] = low;
+        number[search.number + 5u] = high;
+        number[search.number + 6u] = 0u;
+        number[search.number + 7u] = 0u;
     }
 }

@@ -10,7 +10,7 @@ fn word_at(at: u32) -> u32 { return lists[at]; }
 
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let row = workgroup_number(group) * WORKGROUP + local;
+    let row = workgroup_number(group, walk.groups_x) * WORKGROUP + local;
     if row >= walk.rows { return; }
     let slice = slice_at(row);
     let number = walk.first_row + row + 1u;

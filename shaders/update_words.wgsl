@@ -96,7 +96,7 @@ fn store(word: u32, bits: u32, mask: u32) {
 fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let lanes = 1u << walk.lanes_log2;
     let lane = local & (lanes - 1u);
-    let tile = workgroup_number(workgroup) * (WORKGROUP >> walk.lanes_log2) + (local >> walk.lanes_log2);
+    let tile = workgroup_number(workgroup, walk.groups_x) * (WORKGROUP >> walk.lanes_log2) + (local >> walk.lanes_log2);
     let number = tile / walk.segments;
     if number >= walk.rows { return; }
     let part = tile - number * walk.segments;

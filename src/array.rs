@@ -1,7 +1,8 @@
 //! Values in host memory: [`Array`] is a result, [`ArrayRef`] an argument.
 
+use crate::prelude::*;
 use crate::{Backend, Element, Error, SliceSpec, View, cpu::Dest, shape::check_elements};
-use std::borrow::Cow;
+use alloc::borrow::Cow;
 
 /// Values in host memory, in the row-major order of a shape.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

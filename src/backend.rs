@@ -8,13 +8,11 @@ mod open;
 mod run;
 mod upload;
 
-#[cfg(any(feature = "gpu", not(target_arch = "wasm32")))]
+#[cfg(any(feature = "gpu", all(feature = "std", not(target_arch = "wasm32"))))]
 use crate::Plan;
-use crate::{Error, cpu::Threads, host_pool::HostPool, lock::lock};
-use std::{
-    fmt,
-    sync::{Arc, Mutex},
-};
+use crate::{Error, cpu::Threads, host_pool::HostPool, lock::Kept};
+use alloc::sync::Arc;
+use core::fmt;
 
 #[cfg(feature = "gpu")]
 use crate::Gpu;
@@ -45,9 +43,9 @@ use crate::cost::{CostModel, Estimate};
 pub struct Backend {
     pub(crate) device: Device,
     reason: Arc<str>,
-    /// If `Some`, the CPU does operations on host values that fail with an error of the device. The inner value is
-    /// the last such error, or `None` before the first.
-    fallback: Option<Arc<Mutex<Option<Error>>>>,
+    /// If `Some`, the CPU does operations on host values that fail with an error of the device, and the last such error is
+    /// kept.
+    fallback: Option<Kept<Error>>,
     /// Whether the report returns the error for out-of-range tuples, instead of the call. If `false`, the call waits
     /// for the device before it returns. This applies to tensors on a GPU under `OutOfRange::Error`.
     #[cfg(feature = "gpu")]
@@ -93,7 +91,7 @@ impl Backend {
     /// ```
     #[must_use]
     pub fn with_fallback(mut self) -> Self {
-        self.fallback = Some(Arc::default());
+        self.fallback = Some(Kept::default());
         self
     }
 
@@ -102,8 +100,8 @@ impl Backend {
     ///
     /// An operation uses fewer threads if it is small: every thread gets at least about 60 µs of work. With the feature
     /// `rayon` the threads are those of the rayon pool that the caller is in, or of the global pool if the caller is in
-    /// none. The size of that pool is then the default and the maximum. The number of threads does not change the bits
-    /// of a result.
+    /// none. The size of that pool is then the default and the maximum. Without the feature `std` the calling thread does
+    /// all. The number of threads does not change the bits of a result.
     ///
     /// The bound also holds for tensors that the backend makes from now on. It does not hold for copies to and from the
     /// memory of a GPU.
@@ -130,7 +128,7 @@ impl Backend {
     pub fn with_threads_for_any_work(mut self, threads: usize) -> Self {
         self.threads = Threads::at_most(threads);
         self.threads.for_any_work = true;
-        crate::cpu::FOR_ANY_RESULT.store(true, std::sync::atomic::Ordering::Relaxed);
+        crate::cpu::FOR_ANY_RESULT.store(true, core::sync::atomic::Ordering::Relaxed);
         self
     }
 
@@ -155,7 +153,7 @@ impl Backend {
     /// let ids = backend.upload((&[1u32, 0], &[2]))?;
     /// let strict = GatherOptions { out_of_range: OutOfRange::Error, ..GatherOptions::default() };
     /// let (rows, report) = table.gather(&ids, strict)?;
-    /// report.await?; // Error::OutOfRange if an index was out of range
+    /// report.await?; // Error::InvalidIndices if an index was out of range
     /// assert_eq!(rows.to_array_async::<f32>().await?.data, [20.0, 10.0]);
     /// # Ok(())
     /// # }
@@ -172,7 +170,7 @@ impl Backend {
     /// The last error after which the CPU did an operation instead of the device. `None` if there was none. Clones of a
     /// backend share this error.
     pub fn last_fallback(&self) -> Option<Error> {
-        lock(self.fallback.as_ref()?).clone()
+        self.fallback.as_ref()?.get()
     }
 
     /// Decides whether the CPU does an operation that failed on the device with this error. If so, keeps the error
@@ -182,12 +180,13 @@ impl Backend {
         let Some(why) = self.fallback.as_ref().filter(|_| error.is_device_error()) else {
             return false;
         };
-        *lock(why) = Some(error.clone());
+        why.put(error.clone());
         true
     }
 
     /// Chooses the device that runs a plan on host values: the backend's device, unless the backend's costs say that
     /// the CPU is faster.
+    #[cfg(any(feature = "gpu", all(feature = "std", not(target_arch = "wasm32"))))]
     pub(crate) fn device_for(&self, plan: &Plan) -> &Device {
         #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
         if self

@@ -1,7 +1,7 @@
 //! How a scatter combines a row of updates with a slice of the destination.
 
 use crate::DType;
-use std::fmt;
+use core::fmt;
 
 /// The effect of a row of updates on its slice of the destination. The slice consists of the elements that the row's index
 /// tuple points at. [`ScatterOptions::combine`](crate::options::ScatterOptions::combine) has the defaults.

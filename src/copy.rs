@@ -25,7 +25,7 @@ use crate::{
 /// # Errors
 ///
 /// [`Error::Length`] unless `source` is the view's source, and `dest` as long as the view; [`Error::Argument`]
-/// (`dtype_mismatch`) if they have different types.
+/// (`DtypeMismatch`) if they have different types.
 #[doc(alias = "ascontiguousarray")]
 pub fn copy<'s, 'd>(
     source: impl Into<Values<'s>>,

@@ -218,7 +218,7 @@ mod tests {
     use super::{count::tests::plan, *};
     use crate::{
         DType, Plan, View,
-        options::{Boxes, CropOptions, GatherOptions},
+        options::{Boxes, CropOptions, GatherNdOptions},
     };
 
     /// Rates for which the expected times are round numbers.
@@ -258,7 +258,7 @@ mod tests {
         let close = |found: f64, expected: f64| (found / expected - 1.0).abs() < 1e-9;
         let difference = |rows: [usize; 2]| {
             let [near, far] = rows.map(|rows| {
-                let options = GatherOptions::default();
+                let options = GatherNdOptions::default();
                 let gather = Plan::gather_nd(&[rows], &[1000, 1], options, DType::U8).unwrap();
                 ROUND.estimate(&gather).cpu
             });
@@ -266,11 +266,7 @@ mod tests {
         };
         // 1000 rows that take 3 ns each instead of 1 ns.
         assert!(close(difference([32 << 20, (32 << 20) + 1]), 2e-6));
-        let boxes = Boxes {
-            count: 5,
-            box_indices: false,
-            flips: false,
-        };
+        let boxes = Boxes::new(&[5, 2]);
         let sizes = vec![20, 30];
         let options = CropOptions {
             sizes,
@@ -348,7 +344,7 @@ mod tests {
             Plan::gather_nd(
                 &[1 << 20],
                 &[count, 1],
-                GatherOptions::default(),
+                GatherNdOptions::default(),
                 DType::F32,
             )
             .unwrap()

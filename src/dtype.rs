@@ -4,7 +4,7 @@
 //! add, subtract, multiply or compare elements need the type. A tensor keeps its type, so that its values cannot be
 //! read back as another type.
 
-use std::fmt;
+use core::fmt;
 
 macro_rules! dtypes {
     ($($dtype:ident, $rust:literal, $name:literal, $bytes:literal, $what:literal;)*) => {

@@ -1,5 +1,6 @@
 //! The Rust types of array elements.
 
+use crate::prelude::*;
 use crate::{
     DType, Error,
     cpu::{Dest, filled, map_in_large_pages},

@@ -1,5 +1,6 @@
 //! Describes plans in text for people.
 
+use crate::prelude::*;
 use crate::{
     Backend, Plan,
     backend::Device,

@@ -2,24 +2,22 @@
 //!
 //! The system zeroes each new page and maps it at its first use, so writing a large result takes several times as long
 //! in new memory as in memory that was written before. A CPU backend therefore keeps one buffer. The buffer is not
-//! zeroed, since the next result overwrites all of its bytes.
+//! zeroed, since the next result overwrites all of its bytes. Without the standard library no buffer is kept.
 
 use crate::{
     Error,
     cpu::{Dest, filled},
-    lock::lock,
+    lock::Kept,
+    prelude::*,
 };
-use std::{
-    mem,
-    sync::{Arc, Mutex},
-};
+use core::mem;
 
 /// The smallest size in bytes of a buffer that is kept. The allocator itself reuses smaller buffers.
 const KEPT_FROM: usize = 1 << 20;
 
-/// The kept buffer, or an empty vector if no buffer is kept. Clones of the pool share the buffer.
+/// The kept buffer. Clones of the pool share it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct HostPool(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct HostPool(Kept<Vec<u8>>);
 
 impl HostPool {
     /// Makes `len` bytes that `fill` writes. Returns them and what `fill` returned. Fails if the memory cannot be
@@ -42,9 +40,8 @@ impl HostPool {
     }
 
     fn kept(&self, len: usize) -> Option<Vec<u8>> {
-        let mut kept = lock(&self.0);
-        let fits = (len..=len.saturating_mul(2)).contains(&kept.capacity());
-        let mut bytes = fits.then(|| mem::take(&mut *kept))?;
+        let sizes = len..=len.saturating_mul(2);
+        let mut bytes = self.0.take_if(|kept| sizes.contains(&kept.capacity()))?;
         // Zeroes only what an earlier, shorter result cut off.
         bytes.resize(len, 0);
         Some(bytes)
@@ -74,13 +71,12 @@ impl AsMut<[u8]> for PooledBytes {
 impl Drop for PooledBytes {
     fn drop(&mut self) {
         if self.bytes.len() >= KEPT_FROM {
-            let mut kept = lock(&self.pool.0);
-            *kept = mem::take(&mut self.bytes);
+            self.pool.0.put(mem::take(&mut self.bytes));
         }
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "std"))]
 mod tests {
     use super::{Dest, HostPool, KEPT_FROM, PooledBytes};
 
@@ -106,7 +102,7 @@ mod tests {
         take(&pool, KEPT_FROM);
         let larger = pooled(&pool, KEPT_FROM);
         assert_eq!(first, larger.as_ref().as_ptr());
-        assert!(pool.0.lock().unwrap().is_empty());
+        assert!(pool.0.get().is_none());
     }
 
     #[test]
@@ -114,12 +110,12 @@ mod tests {
         let pool = HostPool::default();
         take(&pool, 4 * KEPT_FROM);
         take(&pool, KEPT_FROM - 1);
-        assert_eq!(pool.0.lock().unwrap().len(), 4 * KEPT_FROM);
+        assert_eq!(pool.0.get().unwrap().len(), 4 * KEPT_FROM);
         // A result of less than half the buffer's size gets new memory.
         let small = pooled(&pool, 2 * KEPT_FROM - 1);
-        assert_eq!(pool.0.lock().unwrap().len(), 4 * KEPT_FROM);
+        assert_eq!(pool.0.get().unwrap().len(), 4 * KEPT_FROM);
         take(&pool, 5 * KEPT_FROM);
         drop(small);
-        assert_eq!(pool.0.lock().unwrap().len(), 2 * KEPT_FROM - 1);
+        assert_eq!(pool.0.get().unwrap().len(), 2 * KEPT_FROM - 1);
     }
 }

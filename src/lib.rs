@@ -5,6 +5,8 @@
     doc = "Slices and gathers n-dimensional arrays on the CPU."
 )]
 #![deny(unsafe_code)]
+// Unit tests have the standard library in any case.
+#![cfg_attr(not(any(feature = "std", test)), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 // | path | content |
@@ -24,7 +26,8 @@
 // | `stream`, `cost` | run slices piece by piece in bounded memory; estimate which device is faster for host values |
 // | `dtype`, `element`, `combine`, `number`, `wide`, `shape` | element types, how scatters combine elements, numbers of other types as `f32`, and of all types as all others, shapes |
 // | `error`, `explain`, `text` | errors, descriptions of plans, and the formatting that both use |
-// | `lock` | locks mutexes after panics too |
+// | `lock` | what threads share behind a lock |
+// | `prelude` | the names that the standard library's prelude has and the core library's lacks |
 // | `guide` | documentation for users of other APIs |
 
 // rustdoc lists the methods of a type in the order of the modules, so those with constructors come first.
@@ -35,6 +38,8 @@ mod tensor;
 mod view;
 
 mod ops;
+
+extern crate alloc;
 
 mod array;
 mod combine;
@@ -58,10 +63,11 @@ mod number;
 mod part;
 mod pending;
 mod plan;
+mod prelude;
 mod report;
 mod shape;
 pub mod spec;
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(all(feature = "std", not(target_arch = "wasm32")))]
 pub mod stream;
 mod text;
 mod walk;

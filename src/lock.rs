@@ -1,9 +1,71 @@
-//! Locks mutexes after panics too.
+//! What threads share behind a lock. Only the standard library has locks that wait.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use core::fmt;
+#[cfg(feature = "std")]
+use {
+    alloc::sync::Arc,
+    std::sync::{Mutex, MutexGuard, PoisonError},
+};
 
 /// Locks a mutex, even if a thread has panicked while it held the lock: the mutexes of this crate hold caches, counts
 /// and values to be delivered, which other threads can still use then.
+#[cfg(feature = "std")]
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The last value that was put here, which clones share. Without the standard library no value is kept.
+#[derive(Clone)]
+pub(crate) struct Kept<T> {
+    #[cfg(feature = "std")]
+    value: Arc<Mutex<Option<T>>>,
+    #[cfg(not(feature = "std"))]
+    value: core::marker::PhantomData<T>,
+}
+
+#[cfg(feature = "std")]
+impl<T> Kept<T> {
+    /// Drops what was kept before.
+    pub(crate) fn put(&self, value: T) {
+        *lock(&self.value) = Some(value);
+    }
+
+    /// Takes the value out if it `fits`.
+    pub(crate) fn take_if(&self, fits: impl FnOnce(&T) -> bool) -> Option<T> {
+        lock(&self.value).take_if(|value| fits(value))
+    }
+
+    pub(crate) fn get(&self) -> Option<T>
+    where
+        T: Clone,
+    {
+        lock(&self.value).clone()
+    }
+}
+
+#[cfg(not(feature = "std"))]
+impl<T> Kept<T> {
+    pub(crate) fn put(&self, _: T) {}
+
+    pub(crate) fn take_if(&self, _: impl FnOnce(&T) -> bool) -> Option<T> {
+        None
+    }
+
+    pub(crate) fn get(&self) -> Option<T> {
+        None
+    }
+}
+
+impl<T> Default for Kept<T> {
+    fn default() -> Self {
+        Self {
+            value: Default::default(),
+        }
+    }
+}
+
+impl<T> fmt::Debug for Kept<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Kept").finish_non_exhaustive()
+    }
 }

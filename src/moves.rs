@@ -5,6 +5,7 @@
 //! moves, and everything that runs, cuts or describes them reads these two. A device keeps what it computed for a move, so
 //! that equal moves are cut once, whichever plans they are in.
 
+use crate::prelude::*;
 use crate::{
     DType, Error,
     ops::{
@@ -16,8 +17,8 @@ use crate::{
     walk::{Dim, Walk},
 };
 #[cfg(feature = "gpu")]
-use std::borrow::Cow;
-use std::fmt;
+use alloc::borrow::Cow;
+use core::fmt;
 
 /// The effect of a move on the elements of its destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,19 +1,20 @@
 //! [`Pending`], a value that a device delivers later.
 
+use crate::Error;
 #[cfg(feature = "gpu")]
-use crate::gpu::OpenDevice;
-use crate::{Error, lock::lock};
+use crate::{gpu::OpenDevice, lock::lock};
+use core::{
+    fmt,
+    pin::Pin,
+    task::{Context, Poll, Waker},
+};
+#[cfg(feature = "gpu")]
+use std::sync::{Arc, Mutex};
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 use std::{
     any::Any,
     panic::{self, AssertUnwindSafe},
     thread,
-};
-use std::{
-    fmt,
-    pin::Pin,
-    sync::{Arc, Mutex},
-    task::{Context, Poll, Waker},
 };
 
 /// The waker for calls that poll or block instead of awaiting. It does nothing, since such calls poll again by
@@ -45,19 +46,25 @@ pub(crate) static POLLING: &Waker = Waker::noop();
 /// before the report is there. If the buffer lacks the usage `COPY_SRC`, the report gives the tuple's position and
 /// leaves its integers empty.
 #[derive(Clone)]
-pub struct Pending<T> {
-    /// The device that the value comes from. `None` if the value was known from the start, or comes from a thread.
+pub struct Pending<T>(Source<T>);
+
+#[derive(Clone)]
+enum Source<T> {
+    /// The value was known from the start.
+    Known(T),
     #[cfg(feature = "gpu")]
-    device: Option<OpenDevice>,
-    state: Arc<Mutex<State<T>>>,
+    Made {
+        /// The device that the value comes from. `None` if it comes from a thread.
+        device: Option<OpenDevice>,
+        state: Arc<Mutex<State<T>>>,
+    },
 }
 
+#[cfg(feature = "gpu")]
 enum State<T> {
     /// The value has not been requested. Holds the function that begins to read it; `None` once the function has been
     /// taken out to be called.
-    #[cfg(feature = "gpu")]
     Recorded(Option<Box<dyn FnOnce() -> Reading<T> + Send>>),
-    #[cfg(feature = "gpu")]
     Reading(Reading<T>),
     Done(Result<T, Error>),
 }
@@ -68,11 +75,7 @@ type Reading<T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send>>;
 impl<T: Clone> Pending<T> {
     /// A value that is already known.
     pub(crate) fn done(value: T) -> Self {
-        Self {
-            #[cfg(feature = "gpu")]
-            device: None,
-            state: Arc::new(Mutex::new(State::Done(Ok(value)))),
-        }
+        Self(Source::Known(value))
     }
 
     /// A value that a device delivers. The first request calls `start`, which begins to read the value. The future is
@@ -83,10 +86,10 @@ impl<T: Clone> Pending<T> {
         start: impl FnOnce() -> F + Send + 'static,
     ) -> Self {
         let start = Box::new(move || -> Reading<T> { Box::pin(start()) });
-        Self {
+        Self(Source::Made {
             device: Some(device.clone()),
             state: Arc::new(Mutex::new(State::Recorded(Some(start)))),
-        }
+        })
     }
 
     /// A value that `work` makes on its own thread. In a browser, which has no such thread, this call runs `work`
@@ -133,10 +136,10 @@ impl<T: Clone> Pending<T> {
                 }
             })))
         };
-        Self {
+        Self(Source::Made {
             device: None,
             state: Arc::new(Mutex::new(state)),
-        }
+        })
     }
 
     /// Returns the value, or `None` if the device or the thread is not done yet. Never blocks.
@@ -144,13 +147,18 @@ impl<T: Clone> Pending<T> {
     /// # Errors
     ///
     /// An error of the device. For a report under [`OutOfRange::Error`](crate::options::OutOfRange::Error), if a
-    /// tuple was out of range: [`Error::OutOfRange`].
+    /// tuple was out of range: [`Error::InvalidIndices`].
     pub fn poll(&self) -> Result<Option<T>, Error> {
         let now = || self.advance(&mut Context::from_waker(POLLING));
         // The first `now` submits the copy that reads the value back. `OpenDevice::poll` runs the callback of a copy that is
         // done.
         #[cfg(feature = "gpu")]
-        if let Some(device) = self.device.as_ref().filter(|_| now().is_pending()) {
+        if let Source::Made {
+            device: Some(device),
+            ..
+        } = &self.0
+            && now().is_pending()
+        {
             device.poll()?;
         }
         match now() {
@@ -168,15 +176,16 @@ impl<T: Clone> Pending<T> {
     /// As [`Pending::poll`].
     pub fn wait(&self) -> Result<T, Error> {
         #[cfg(feature = "gpu")]
-        match &self.device {
-            Some(device) if device.may_block => {
-                return device.wait_until(|context| self.advance(context));
+        if let Source::Made { device, .. } = &self.0 {
+            match device {
+                Some(device) if device.may_block => {
+                    return device.wait_until(|context| self.advance(context));
+                }
+                // A thread makes the value. A browser has no threads, so the value is there, and `poll` below returns it.
+                #[cfg(not(target_arch = "wasm32"))]
+                None => return pollster::block_on(self.clone()),
+                _ => {}
             }
-            // The value is already known, or a thread makes it. In a browser, which has no threads, the value is known,
-            // and `poll` below returns it.
-            #[cfg(not(target_arch = "wasm32"))]
-            None => return pollster::block_on(self.clone()),
-            _ => {}
         }
         self.poll()?.ok_or(Error::WouldBlock {
             what: "the report of a gather, a crop or a scatter",
@@ -185,29 +194,32 @@ impl<T: Clone> Pending<T> {
     }
 
     fn advance(&self, context: &mut Context<'_>) -> Poll<Result<T, Error>> {
-        #[cfg_attr(
-            not(feature = "gpu"),
-            expect(unused_mut, reason = "without a GPU the value is there")
-        )]
-        let mut state = lock(&self.state);
-        #[cfg(feature = "gpu")]
-        if let State::Recorded(start) = &mut *state
+        let _ = &context;
+        match &self.0 {
+            Source::Known(value) => Poll::Ready(Ok(value.clone())),
+            #[cfg(feature = "gpu")]
+            Source::Made { state, .. } => lock(state).advance(context),
+        }
+    }
+}
+
+#[cfg(feature = "gpu")]
+impl<T: Clone> State<T> {
+    fn advance(&mut self, context: &mut Context<'_>) -> Poll<Result<T, Error>> {
+        if let Self::Recorded(start) = self
             && let Some(start) = start.take()
         {
-            *state = State::Reading(start());
+            *self = Self::Reading(start());
         }
-        #[cfg(feature = "gpu")]
-        if let State::Reading(reading) = &mut *state {
+        if let Self::Reading(reading) = self {
             match reading.as_mut().poll(context) {
-                Poll::Ready(value) => *state = State::Done(value),
+                Poll::Ready(value) => *self = Self::Done(value),
                 Poll::Pending => return Poll::Pending,
             }
         }
-        let _ = context;
-        match &*state {
-            State::Done(value) => Poll::Ready(value.clone()),
-            #[cfg(feature = "gpu")]
-            State::Recorded(_) | State::Reading(_) => Poll::Pending,
+        match self {
+            Self::Done(value) => Poll::Ready(value.clone()),
+            Self::Recorded(_) | Self::Reading(_) => Poll::Pending,
         }
     }
 }
@@ -247,7 +259,9 @@ impl<T> fmt::Debug for Pending<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut debug = f.debug_struct("Pending");
         #[cfg(feature = "gpu")]
-        debug.field("device", &self.device);
+        if let Source::Made { device, .. } = &self.0 {
+            debug.field("device", device);
+        }
         debug.finish_non_exhaustive()
     }
 }

@@ -5,8 +5,11 @@
 //! estimates or prepares a plan goes through its inputs, outputs and steps.
 
 mod values;
+mod works;
 
+use crate::prelude::*;
 pub use values::{Values, ValuesMut};
+pub(crate) use works::Works;
 
 use crate::{
     DType, Error, Report, View,
@@ -23,7 +26,8 @@ use crate::{
     shape::check_elements,
     text::Shape,
 };
-use std::{borrow::Cow, fmt, mem, sync::Arc};
+use alloc::{borrow::Cow, sync::Arc};
+use core::{fmt, mem};
 
 /// An operation on arrays of known shapes, ready to run on the CPU or a GPU.
 ///
@@ -57,6 +61,7 @@ use std::{borrow::Cow, fmt, mem, sync::Arc};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Plan {
     form: Form,
+    works: Works,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -101,7 +106,7 @@ pub struct ArraySpec {
     pub name: &'static str,
     /// The shape of the memory that is passed. If an input was planned as a [`View`], this is [`View::source_shape`].
     pub shape: Vec<usize>,
-    /// Its element type. For indices the type on a GPU: see [`Plan::for_indices`].
+    /// Its element type. For indices the type on a GPU, which the constructor was given.
     pub dtype: DType,
     /// The part of the memory that the plan reads. `None` if it reads everything, in row-major order.
     layout: Option<Box<View>>,
@@ -377,6 +382,7 @@ impl Steps {
     pub(crate) fn plan(self) -> Plan {
         Plan {
             form: Form::Many(self),
+            works: Works::default(),
         }
     }
 
@@ -392,6 +398,7 @@ impl Plan {
         let layout = None;
         Self {
             form: Form::One { what, layout },
+            works: Works::default(),
         }
     }
 
@@ -400,6 +407,22 @@ impl Plan {
         let layout = layout(view);
         Self {
             form: Form::One { what, layout },
+            works: Works::default(),
+        }
+    }
+
+    /// What a GPU prepared for the plan.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn works(&self) -> &Works {
+        &self.works
+    }
+
+    /// The same plan, with what a GPU prepared for it.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn with_works(&self, works: Works) -> Self {
+        Self {
+            works,
+            ..self.clone()
         }
     }
 
@@ -577,25 +600,8 @@ impl Plan {
         first.map(|(what, _)| what.policy()).unwrap_or_default()
     }
 
-    /// This plan for indices of type `i32`, `i64` or `u32` on a GPU; plans are made for `i32`. On the CPU, a plan takes
-    /// indices of every type.
-    ///
-    /// [`Gpu::encode`](crate::Gpu::encode) and [`Gpu::prepare`](crate::Gpu::prepare) need to be told. Calls with tensors or
-    /// host values know the type of their indices.
-    ///
-    /// ```
-    /// use wgslice::{options::GatherOptions, DType, Plan};
-    ///
-    /// let plan = Plan::gather(&[50_000, 768], &[512], GatherOptions::default(), DType::F16)?
-    ///     .for_indices(DType::I64)?;
-    /// assert_eq!(plan.inputs()[1].dtype, DType::I64);
-    /// # Ok::<(), wgslice::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Argument`] for another type. The mask of a masked update is bool or u8.
-    pub fn for_indices(mut self, index: DType) -> Result<Self, Error> {
+    /// This plan for indices of another type.
+    fn for_indices(mut self, index: DType) -> Result<Self, Error> {
         match &mut self.form {
             Form::One { what, .. } => {
                 let kind = what.index_type_of(index, "indices")?;
@@ -655,7 +661,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`count`) if the plan does not search a mask, or has the output already.
+    /// [`Error::Argument`] (`Count`) if the plan does not search a mask, or has the output already.
     pub fn with_count(mut self) -> Result<Self, Error> {
         let name = self.name();
         if let Form::Many(steps) = &mut self.form {
@@ -734,7 +740,7 @@ impl Plan {
     /// # Errors
     ///
     /// [`Error::Argument`] if there are more or fewer inputs or outputs than the plan has, or if one has another element
-    /// type; [`Error::Length`] if one has another length; [`Error::OutOfRange`] if a tuple is out of range and the plan's
+    /// type; [`Error::Length`] if one has another length; [`Error::InvalidIndices`] if a tuple is out of range and the plan's
     /// policy makes that an error.
     pub fn run_cpu(
         &self,

@@ -1,5 +1,6 @@
 //! The report of a gather, a crop, a paste or a scatter: which index tuples were out of range.
 
+use crate::prelude::*;
 use crate::{
     Error, error, error::InvalidIndex, moves::Move, moves::Operation, ops::mask::Found,
     options::OutOfRange, shape::unravel, text::Shape,
@@ -83,10 +84,10 @@ impl Report {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfRange`] with the report; [`Error::Argument`] (`mask_capacity`).
+    /// [`Error::InvalidIndices`] with the report; [`Error::Argument`] (`MaskCapacity`).
     pub fn into_result(self) -> Result<Self, Error> {
         match (&self.first, self.found) {
-            (Some(_), _) => Err(Error::OutOfRange(Box::new(self))),
+            (Some(_), _) => Err(Error::InvalidIndices(Box::new(self))),
             (None, Some(count)) if count > self.capacity => {
                 Err(error::mask::capacity(count, self.capacity))
             }
@@ -106,7 +107,7 @@ impl Report {
         } = self;
         let (first, shape) = (first.iter().map(InvalidIndex::to_string), Shape(shape));
         let first: String = first.collect();
-        let remedy = "correct them, or choose OutOfRange::Zero or OutOfRange::Clamp";
+        let remedy = "correct them, or choose OutOfRange::Ignore or OutOfRange::Clamp";
         let array = match operation {
             Operation::Crop | Operation::Paste => {
                 return format!(

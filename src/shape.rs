@@ -1,6 +1,7 @@
 //! Shapes: element counts that cannot overflow, and row-major strides.
 
 use crate::Error;
+use crate::prelude::*;
 
 /// The largest number of elements of a shape. Elements of the largest type, 16 bytes, then take at most `isize::MAX`
 /// bytes.

@@ -10,11 +10,13 @@ mod shape;
 #[cfg(feature = "gpu")]
 mod texture;
 
+use crate::prelude::*;
 use crate::{
     Array, Backend, DType, Element, Error, Plan, SliceSpec, View, cpu::Dest, error,
     host_pool::PooledBytes, shape::check_elements, text::Shape,
 };
-use std::{borrow::Cow, fmt, sync::Arc};
+use alloc::{borrow::Cow, sync::Arc};
+use core::fmt;
 
 #[cfg(feature = "gpu")]
 use crate::{backend::Device, element::zeroed, gpu::DeviceBytes};
@@ -41,7 +43,7 @@ use crate::{backend::Device, element::zeroed, gpu::DeviceBytes};
 /// let table = backend.upload((&[0.0f32, 0.1, 1.0, 1.1, 2.0, 2.1], &[3, 2]))?;
 /// let ids = backend.upload((&[2i32, 0], &[2, 1]))?;
 ///
-/// let (rows, _) = table.gather_nd(&ids, GatherOptions::default())?;
+/// let (rows, _) = table.gather_nd(&ids, GatherNdOptions::default())?;
 /// let flipped = rows.slice(&slice![.., ..; -1])?;
 /// assert_eq!(flipped.to_array::<f32>()?.data, [2.1, 2.0, 0.1, 0.0]);
 /// # Ok::<(), wgslice::Error>(())

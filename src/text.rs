@@ -1,6 +1,7 @@
 //! Formatting that messages have in common.
 
-use std::fmt;
+use crate::prelude::*;
+use core::fmt;
 
 /// Returns a count with its noun: `1 dispatch`, `2 dispatches`.
 pub(crate) fn counted(count: impl fmt::Display, one: &str, many: &str) -> String {

@@ -34,10 +34,11 @@
 //! ([`Walk::ascends`]), and its two halves write to disjoint parts of the destination. A view of any strides may be a
 //! destination, too, whose rows are between each other's.
 
+use crate::prelude::*;
 use crate::{View, text::joined};
 #[cfg(any(feature = "gpu", test))]
-use std::ops::Range;
-use std::{cmp::Reverse, fmt};
+use core::ops::Range;
+use core::{cmp::Reverse, fmt};
 
 /// The size of the largest unit in bytes. The largest element (complex128) and the largest vector that a shader loads
 /// or stores at once (`vec4<u32>`) both have this size.
@@ -146,6 +147,11 @@ impl Coordinate {
 
 #[cfg(feature = "gpu")]
 impl Coordinate {
+    /// Whether its positions are others than the numbers of tuples.
+    pub(crate) fn crops(&self) -> bool {
+        self.along.is_some() || matches!(self.begin, Begin::At(_))
+    }
+
     /// The distance in units between neighbours in a box.
     pub(crate) fn step(&self) -> isize {
         self.along.map_or(0, |along| along.step) * self.stride
@@ -329,7 +335,7 @@ impl Walk {
         array.retain(|&(size, ..)| size > 1);
         let mut dims = Vec::new();
         let mut places = Vec::new();
-        for dim in std::mem::take(&mut walk.dims) {
+        for dim in core::mem::take(&mut walk.dims) {
             let mut parts = Vec::new();
             let (mut left, mut apart, mut done) = (dim.size, dim.to, 1);
             for &(size, stride, to) in &array {

@@ -11,6 +11,7 @@
     reason = "numbers are rounded, saturate or wrap, as each rule says"
 )]
 
+use crate::prelude::*;
 use crate::{
     DType,
     layout::along,

@@ -7,7 +7,10 @@ use crate::harness::{
 };
 use wgslice::{
     Backend, Conversion, DType, Error, Gpu, Pending, Plan, Report, Tensor, View,
-    options::{Combine, CropOptions, GatherOptions, OutOfRange, ScatterOptions},
+    options::{
+        Boxes, Combine, CropOptions, GatherElementsOptions, GatherNdOptions, GatherOptions,
+        OutOfRange, ScatterOptions,
+    },
     slice,
 };
 
@@ -30,20 +33,15 @@ fn strict_calls(
         out_of_range: STRICT,
         ..GatherOptions::default()
     };
-    let gather_nd = GatherOptions {
+    let gather_nd = GatherNdOptions {
         out_of_range: STRICT,
-        ..GatherOptions::default()
+        ..GatherNdOptions::default()
     };
-    let elements = GatherOptions {
+    let elements = GatherElementsOptions {
         out_of_range: STRICT,
-        ..GatherOptions::default()
+        ..GatherElementsOptions::default()
     };
     let scatter = ScatterOptions {
-        combine: Some(Combine::Add),
-        out_of_range: STRICT,
-        ..ScatterOptions::default()
-    };
-    let scatter_elements = ScatterOptions {
         combine: Some(Combine::Add),
         out_of_range: STRICT,
         ..ScatterOptions::default()
@@ -60,11 +58,11 @@ fn strict_calls(
         ("gather_nd", report(table.gather_nd(&tuples, gather_nd))),
         (
             "gather_elements",
-            report(table.gather_elements(&cells, elements)),
+            report(table.gather_elements(&cells, 0, elements)),
         ),
         (
             "crop",
-            report(image.crop(&begins, Some(&zeros), None, &crop)),
+            report(image.crop(Boxes::new(&begins).of_items(&zeros), &crop)),
         ),
         (
             "scatter_nd",
@@ -79,7 +77,7 @@ fn strict_calls(
     let shared = table.clone();
     calls.push((
         "scatter_elements",
-        table.scatter_elements(&cells, &updates, scatter_elements),
+        table.scatter_elements(&cells, &updates, 0, scatter),
     ));
     drop(shared);
     calls
@@ -120,7 +118,7 @@ fn late_errors_are_those_of_the_reports() {
             for (name, report) in strict_calls(&mut table, [1, 4]) {
                 let error = pollster::block_on(report.unwrap()).unwrap_err();
                 assert!(
-                    matches!(error, Error::OutOfRange(_)),
+                    matches!(error, Error::InvalidIndices(_)),
                     "{name} on {backend}: {error}"
                 );
             }
@@ -153,7 +151,7 @@ fn calls_that_would_wait_name_another() {
         let backend = Backend::from(gpu.without_blocking());
         let table = backend.upload((&TABLE, &[4, 2])).unwrap();
         let ids = backend.upload((&[3i32, 4], &[2, 1])).unwrap();
-        let report = table.gather_nd(&ids, GatherOptions::default()).unwrap().1;
+        let report = table.gather_nd(&ids, GatherNdOptions::default()).unwrap().1;
         for (outcome, instead) in [
             (table.to_array::<f32>().map(drop), "Tensor::to_array_async"),
             (table.bytes().map(drop), "Tensor::to_array_async"),
@@ -205,7 +203,7 @@ fn plans_run_on_host_values() {
         assert_eq!(rows.data, [4.5, 5.5, 0.5, 1.5], "{backend}");
         assert_eq!(report.tuples, 2);
         let error = run(&gather, &TABLE, Some(&[2, 4]), None).unwrap_err();
-        let Error::OutOfRange(report) = error else {
+        let Error::InvalidIndices(report) = error else {
             panic!("{backend}: {error}");
         };
         let first = report.first.unwrap();

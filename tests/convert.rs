@@ -98,11 +98,6 @@ fn crops_of_pictures_convert() {
     let source: Vec<u8> = (0..32_400)
         .map(|n: u32| (n * 31 % 251).to_le_bytes()[0])
         .collect();
-    let boxes = Boxes {
-        count: 3,
-        box_indices: false,
-        flips: true,
-    };
     for (first, sizes) in [(true, vec![3, 32, 70]), (false, vec![32, 71])] {
         let options = CropOptions {
             sizes,
@@ -117,6 +112,7 @@ fn crops_of_pictures_convert() {
             true => &[0, 3, 9, 0, 0, 0, 0, -5, 30, 0, 0, 1, 0, 20, 11, 0, 1, 0],
             false => &[3, 9, 0, 0, -5, 30, 0, 1, 20, 11, 1, 0],
         };
+        let boxes = Boxes::of_tuples(&[3, tuples.len() / 3], false, true);
         let crop = Plan::crop(view, boxes, &options, DType::U8).unwrap();
         let mut bytes = vec![0u8; crop.outputs()[0].bytes()];
         crop.run_cpu(
@@ -250,7 +246,10 @@ fn wrong_conversions_are_refused() {
     let update = Plan::slice_update(&[4], &slice![..2], &[2], DType::U8).unwrap();
     assert_eq!(of(&update, &plain), "convert_operation");
     let place = View::new(&[4, 3]).unwrap();
-    assert_eq!(kind(&converted.into_view(&place).unwrap_err()), "into_view");
+    assert_eq!(
+        kind(&converted.written_to(&place).unwrap_err()),
+        "written_to"
+    );
 
     let backend = Backend::cpu();
     let wrong = backend
@@ -372,17 +371,12 @@ fn floats_scale_along_the_axis_of_the_source() {
 /// Boxes of a source without elements are zeros, whatever the tables.
 #[test]
 fn a_source_without_elements_looks_nothing_up() {
-    let boxes = Boxes {
-        count: 2,
-        box_indices: false,
-        flips: false,
-    };
     let options = CropOptions {
         sizes: vec![2, 3],
         ..CropOptions::default()
     };
     for (shape, axis) in [([2, 3, 0], 0), ([2, 3, 0], 1), ([2, 0, 3], 2)] {
-        let crop = Plan::crop(&shape, boxes, &options, DType::U8).unwrap();
+        let crop = Plan::crop(&shape, Boxes::new(&[2, 2]), &options, DType::U8).unwrap();
         let scale = vec![2.0; shape[axis]];
         let scaled = Conversion::scaled(DType::F32, axis.cast_signed(), &scale, &[1.0]);
         let plan = crop.converted(&scaled).unwrap();

@@ -3,7 +3,7 @@
 use crate::harness::{check_gather_on_cpu, check_slice_on_cpu, elements, run_bytes, to_bytes};
 use wgslice::{
     Backend, DType, Plan, SliceSpec, View,
-    options::{Combine, GatherOptions, ScatterOptions},
+    options::{Combine, GatherNdOptions, ScatterOptions},
     slice,
     spec::TfStridedSlice,
 };
@@ -116,7 +116,8 @@ fn gathers_that_are_written_in_parts() {
 #[test]
 fn rows_that_are_cut_between_parts_count_once() {
     let width = 3 << 20;
-    let plan = Plan::gather_nd(&[2, width], &[3, 1], GatherOptions::default(), DType::U8).unwrap();
+    let plan =
+        Plan::gather_nd(&[2, width], &[3, 1], GatherNdOptions::default(), DType::U8).unwrap();
     let source = to_bytes(&elements(2 * width), 1);
     let mut dest = vec![0xa5; plan.outputs()[0].bytes()];
     let report = run_bytes(&plan, &source, Some((&[1i64, 9, 0]).into()), &mut dest);
@@ -147,7 +148,7 @@ fn slices_of_views_that_are_cut_between_parts() {
             let mut selected = vec![0xa5; plan.outputs()[0].bytes()];
             run_bytes(&plan, &source, None, &mut selected).unwrap();
             let gather =
-                Plan::gather_nd(&params, &[5, 1], GatherOptions::default(), dtype).unwrap();
+                Plan::gather_nd(&params, &[5, 1], GatherNdOptions::default(), dtype).unwrap();
             let mut dest = vec![0xa5; gather.outputs()[0].bytes()];
             let report = run_bytes(&gather, &source, Some(indices), &mut dest).unwrap();
             assert_eq!((report.out_of_range, report.first.unwrap().tuple), (1, 1));
@@ -335,7 +336,7 @@ fn explanations_name_the_loop() {
     let gather = Plan::gather_nd(
         &[1000, 100],
         &[500_000, 1],
-        GatherOptions::default(),
+        GatherNdOptions::default(),
         DType::F32,
     )
     .unwrap();

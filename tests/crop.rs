@@ -1,12 +1,12 @@
 //! Compares `crop` on every device with the reference.
 
-use crate::harness::{check_crop, kind};
+use crate::harness::{boxes_of, check_crop, kind};
 use wgslice::{
     Backend, DType, Error, Plan,
     options::{Boxes, CropOptions, OutOfRange},
 };
 use wgslice_vectors::reference::Indexing;
-use wgslice_vectors::{Crop, Gathering, Params, Step, Tensor};
+use wgslice_vectors::{BoxTuples, Crop, Gathering, Params, Step, Tensor};
 
 /// The arguments of a crop, of which a test gives some. Without box indices there is one box for each item. Without
 /// flips nothing is flipped. Without strides all strides are 1.
@@ -62,7 +62,7 @@ impl Given<'_> {
                     indices: &indices,
                     indexing: Indexing { wrap: false, clamp },
                 },
-                boxes: Boxes {
+                boxes: BoxTuples {
                     count,
                     box_indices: self.box_indices.is_some(),
                     flips: self.flips.is_some(),
@@ -263,11 +263,7 @@ fn large_results() {
 /// A plan may have any number of boxes. Explaining the plan needs no memory for them.
 #[test]
 fn more_boxes_than_memory_can_be_explained() {
-    let boxes = Boxes {
-        count: 1 << 48,
-        box_indices: true,
-        flips: false,
-    };
+    let boxes = Boxes::of_tuples(&[1 << 48, 2], true, false);
     let options = CropOptions {
         sizes: vec![2],
         ..CropOptions::default()
@@ -301,24 +297,33 @@ fn boxes_that_are_larger_than_any_array() {
 
 #[test]
 fn shapes_that_do_not_match_are_errors() {
-    let boxes = |count, box_indices| Boxes {
-        count,
-        box_indices,
-        flips: false,
-    };
+    let told = |count| Boxes::of_tuples(&[count, 2], true, false);
+    let own = |count| Boxes::new(&[count, 1]);
+    let none = Boxes::of_tuples(&[1, 1], true, false);
     for (x, boxes, sizes, strides, tag) in [
-        (&[][..], boxes(1, true), &[][..], &[][..], "crop_rank"),
-        (&[3], boxes(1, true), &[2], &[], "crop_rank"),
-        (&[3, 4], boxes(1, true), &[2], &[1, 1], "crop_strides"),
-        (&[3, 4], boxes(2, false), &[2], &[], "crop_items"),
-        (&[3, 4], boxes(3, false), &[2], &[0], "stride_zero"),
-        (&[3, 4], boxes(3, false), &[5], &[], "crop_box_size"),
+        (&[][..], none, &[][..], &[][..], "crop_rank"),
+        (&[3], told(1), &[2], &[], "crop_rank"),
+        (&[3, 4], told(1), &[2], &[1, 1], "crop_strides"),
+        (&[3, 4], own(2), &[2], &[], "crop_items"),
+        (&[3, 4], own(3), &[2], &[0], "stride_zero"),
+        (&[3, 4], own(3), &[5], &[], "crop_box_size"),
+        (&[3, 4], own(3), &[2], &[isize::MIN], "crop_box_size"),
+        (&[3, 4], own(3), &[2, 2], &[], "crop_shape"),
+        (&[3, 4], told(3).of_items(&[3]), &[2], &[], "crop_shape"),
+        (&[3, 4], own(3).of_items(&[2]), &[2], &[], "crop_shape"),
         (
             &[3, 4],
-            boxes(3, false),
+            own(3).of_items((&[3], DType::I64)),
             &[2],
-            &[isize::MIN],
-            "crop_box_size",
+            &[],
+            "dtype_mismatch",
+        ),
+        (
+            &[3, 4],
+            Boxes::new((&[3, 1], DType::F32)),
+            &[2],
+            &[],
+            "index_dtype",
         ),
     ] {
         let options = CropOptions {
@@ -347,26 +352,37 @@ fn arguments_that_do_not_match_are_errors() {
         assert!(text.contains(argument) && text.contains(needed), "{text}");
     };
     let flat = upload(&[0, 1, 2], &[3]);
-    let error = x.crop(&flat, None, None, &options).unwrap_err();
+    let error = x.crop(Boxes::new(&flat), &options).unwrap_err();
     said(error, "begins", "[3,1]");
-    let error = x.crop(&begins, Some(&begins), None, &options).unwrap_err();
+    let error = x
+        .crop(Boxes::new(&begins).of_items(&begins), &options)
+        .unwrap_err();
     said(error, "box_indices", "[3]");
-    let error = x.crop(&begins, None, Some(&flat), &options).unwrap_err();
+    let mask = backend.upload((&[true; 3], &[3])).unwrap();
+    let error = x
+        .crop(Boxes::new(&begins).flipped(&mask), &options)
+        .unwrap_err();
     said(error, "flips", "[3,1]");
-    let error = x.crop(&begins, None, Some(&begins), &options).unwrap_err();
+    let error = x
+        .crop(Boxes::new(&begins).flipped(&begins), &options)
+        .unwrap_err();
     assert!(
         error.to_string().starts_with("flips is i32, but"),
         "{error}"
     );
     let wide = backend.upload((&[0i64, 1, 2], &[3])).unwrap();
-    let error = x.crop(&begins, Some(&wide), None, &options).unwrap_err();
+    let error = x
+        .crop(Boxes::new(&begins).of_items(&wide), &options)
+        .unwrap_err();
     assert!(
         error.to_string().starts_with("box_indices is i64, but"),
         "{error}"
     );
     let floats = backend.upload((&[0.0f32; 3], &[3, 1])).unwrap();
     for items in [None, Some(&flat)] {
-        let error = x.crop(&floats, items, None, &options).unwrap_err();
+        let error = x
+            .crop(boxes_of(&floats, items, None), &options)
+            .unwrap_err();
         assert!(kind(&error) == "index_dtype", "{error}");
         assert!(error.to_string().contains("begins"), "{error}");
     }
@@ -385,16 +401,16 @@ fn an_error_names_the_first_box_outside() {
     let error = Backend::cpu()
         .crop(
             x,
-            begins,
-            Some((&[0, 1, 2], &[3]).into()),
-            Some(flips.into()),
+            Boxes::new(begins)
+                .of_items((&[0, 1, 2], &[3]))
+                .flipped(flips),
             &options,
         )
         .unwrap_err();
     assert_eq!(
         error.to_string(),
         "2 of 3 boxes reach outside of x [3,4], the first at indices[1] = [1, 3]: correct them, or \
-         choose OutOfRange::Zero or OutOfRange::Clamp"
+         choose OutOfRange::Ignore or OutOfRange::Clamp"
     );
 }
 
@@ -408,14 +424,14 @@ fn a_report_becomes_the_error_of_the_crop() {
             ..CropOptions::default()
         };
         let (x, begins) = ((&[1u8; 4], &[1, 4]), (&[3i64], &[1, 1]));
-        let cropped = Backend::cpu().crop(x, begins, None, None, &options);
+        let cropped = Backend::cpu().crop(x, Boxes::new(begins), &options);
         cropped
             .and_then(|(_, report)| report.into_result())
             .unwrap_err()
     };
     let outside = error(OutOfRange::Error);
     assert!(outside.to_string().contains("1 of 1 boxes"), "{outside}");
-    assert_eq!(error(OutOfRange::Zero), outside);
+    assert_eq!(error(OutOfRange::Ignore), outside);
 }
 
 /// If tuples and boxes are empty, there may be more of them than a loop can go through in any time.
@@ -426,7 +442,7 @@ fn boxes_without_coordinates_or_elements() {
     let begins = (&begins[..], &[1 << 40, 0][..]);
     let options = CropOptions::default();
     let (made, report) = Backend::cpu()
-        .crop(x, begins, None, None, &options)
+        .crop(x, Boxes::new(begins), &options)
         .unwrap();
     assert_eq!(made.shape, [1 << 40, 0]);
     assert_eq!(report.out_of_range, 0);

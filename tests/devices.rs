@@ -62,6 +62,15 @@ fn every_index_update_on_every_device() {
     print_cases();
 }
 
+/// Every device writes by the index expressions of JAX's tests.
+#[test]
+fn every_index_expression_of_jax_on_every_device() {
+    for case in parse(include_str!("vectors/jax_index.jsonl")) {
+        with_strict_one_in(STRICT, || check_case(&case.unwrap()));
+    }
+    print_cases();
+}
+
 /// Every device selects by masks as TensorFlow and NumPy do.
 #[test]
 fn every_selection_by_mask_on_every_device() {

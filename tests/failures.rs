@@ -15,7 +15,7 @@ use wgslice::{
     Array, Backend, DType, Error, Gpu, Pending, Plan, Report, Tensor,
     cost::CostModel,
     gpu::{AdapterOptions, Texels},
-    options::{GatherOptions, ScatterOptions},
+    options::{GatherNdOptions, ScatterOptions},
     slice,
 };
 
@@ -87,7 +87,7 @@ fn record(gpu: &Gpu, gathers: bool) -> Result<(), Error> {
     let (plan, indices) = match gathers {
         true => {
             let indices = indices.slice(..);
-            let plan = Plan::gather_nd(&[8], &[4, 1], GatherOptions::default(), DType::U32)?;
+            let plan = Plan::gather_nd(&[8], &[4, 1], GatherNdOptions::default(), DType::U32)?;
             (plan, Some(indices))
         }
         false => (Plan::slice(&[8], &slice![..; -1], DType::U32)?, None),
@@ -157,7 +157,7 @@ fn a_device_that_costs_too_much_is_not_used() {
             let results = ends(move || {
                 let [values, two] = [(&[1u32, 2, 3][..], &[3][..]), (&[8, 9], &[2])];
                 let indices = (&[2i32, 0], &[2, 1]);
-                let (gather, scatter) = (GatherOptions::default(), ScatterOptions::default());
+                let (gather, scatter) = (GatherNdOptions::default(), ScatterOptions::default());
                 let ends = slice![..; 2];
                 let reported = |outcome: Result<(Array<u32>, Report), Error>| Ok(outcome?.0);
                 [
@@ -194,7 +194,7 @@ fn gathered(gpu: &Gpu) -> (Tensor, Pending<Report>) {
     let params = backend.upload((&[1u32, 2, 3, 4], &[4])).unwrap();
     let indices = backend.upload((&[3i32, 7], &[2, 1])).unwrap();
     let dest = backend.upload((&[9u32; 2], &[2])).unwrap();
-    let plan = Plan::gather_nd(&[4], &[2, 1], GatherOptions::default(), DType::U32).unwrap();
+    let plan = Plan::gather_nd(&[4], &[2, 1], GatherNdOptions::default(), DType::U32).unwrap();
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     let tuples = indices.buffers().unwrap()[0].slice(..);
     let (from, to) = (
@@ -302,7 +302,7 @@ fn three_buffers(device: &wgpu::Device) -> [wgpu::Buffer; 3] {
 /// Records a gather in an encoder or a pass, with a plan that no other recording of this device had.
 fn record_new(gpu: &Gpu, [source, indices, dest]: [&wgpu::Buffer; 3], in_pass: bool) -> Error {
     let rows = if in_pass { 5 } else { 6 };
-    let plan = Plan::gather_nd(&[8], &[rows, 1], GatherOptions::default(), DType::U32).unwrap();
+    let plan = Plan::gather_nd(&[8], &[rows, 1], GatherNdOptions::default(), DType::U32).unwrap();
     let (inputs, outputs) = ([source.slice(..), indices.slice(..)], [dest.slice(..)]);
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     let recorded = match in_pass {

@@ -19,8 +19,8 @@ fn backends() -> impl Iterator<Item = &'static Backend> {
 const BATCH: GatherOptions = GatherOptions {
     axis: None,
     batch_dims: 1,
-    out_of_range: OutOfRange::Zero,
-    negative: NegativeIndex::OutOfRange,
+    out_of_range: OutOfRange::Ignore,
+    negative: NegativeIndex::Invalid,
 };
 
 fn along(axis: isize, batch_dims: isize) -> GatherOptions {

@@ -1,14 +1,11 @@
 //! Compares `gather_elements` on every device with the reference.
 
 use crate::harness::{How, check_policies, kind};
-use wgslice::{DType, Plan, View, options::GatherOptions};
+use wgslice::{DType, Plan, View, options::GatherElementsOptions};
 use wgslice_vectors::Step;
 
 fn along(axis: isize) -> How {
-    How::GatherElements(GatherOptions {
-        axis: Some(axis),
-        ..GatherOptions::default()
-    })
+    How::GatherElements(axis, GatherElementsOptions::default())
 }
 
 /// Returns indices into an axis of this size. They range from -2 to `size` + 1.
@@ -29,6 +26,29 @@ fn every_axis() {
             let indices = indices(shape.iter().product(), params[position]);
             check_policies(number, (&params, &[]), (&indices, &shape), along(axis));
             number += 1;
+        }
+    }
+}
+
+/// Fewer indices than positions along every dimension but one, at ranks 5 and 6, whether or not that one is the axis.
+#[test]
+fn fewer_indices_along_all_dimensions_but_one() {
+    let mut number = 0;
+    let mut check = |params: &[usize], sizes: &[usize], axis: usize| {
+        let indices = indices(sizes.iter().product(), params[axis]);
+        let axis = axis.cast_signed();
+        check_policies(number, (params, &[]), (&indices, sizes), along(axis));
+        number += 1;
+    };
+    for params in [&[3, 4, 3, 5, 3][..], &[3, 4, 2, 3, 3, 3]] {
+        for whole in 0..params.len() {
+            let mut sizes: Vec<usize> = params.iter().map(|size| size - 1).collect();
+            sizes[whole] = params[whole];
+            for axis in 0..params.len() {
+                check(params, &sizes, axis);
+            }
+            sizes[whole] = 2 * params[whole] + 1;
+            check(params, &sizes, whole);
         }
     }
 }
@@ -62,16 +82,13 @@ fn shapes_that_do_not_match_are_errors() {
         (&[3, 4], &[3, 5], 0, "elements_shape"),
         (&[3, 4], &[4, 4], -1, "elements_shape"),
     ] {
-        let options = GatherOptions {
-            axis: Some(axis),
-            ..GatherOptions::default()
-        };
-        let error = Plan::gather_elements(params, indices, options, DType::F32).unwrap_err();
+        let options = GatherElementsOptions::default();
+        let error = Plan::gather_elements(params, indices, axis, options, DType::F32).unwrap_err();
         assert_eq!(kind(&error), tag, "{error}");
     }
     let view = View::new(&[3, 4]).unwrap();
     let error =
-        Plan::gather_elements(&view, &[3, 5], GatherOptions::default(), DType::F32).unwrap_err();
+        Plan::gather_elements(&view, &[3, 5], 0, Default::default(), DType::F32).unwrap_err();
     assert_eq!(
         error.to_string(),
         "indices of shape [3,5] must have as many dimensions as params [3,4], and can be longer only \

@@ -8,7 +8,7 @@ use crate::harness::{
 };
 use wgslice::{
     Backend, DType, Plan,
-    options::{GatherOptions, NegativeIndex, OutOfRange},
+    options::{GatherNdOptions, NegativeIndex, OutOfRange},
     slice,
 };
 use wgslice_vectors::Step;
@@ -17,11 +17,10 @@ fn backends() -> impl Iterator<Item = &'static Backend> {
     devices().iter().map(|device| &device.backend)
 }
 
-const ERROR: GatherOptions = GatherOptions {
+const ERROR: GatherNdOptions = GatherNdOptions {
     batch_dims: 0,
     out_of_range: OutOfRange::Error,
-    negative: NegativeIndex::OutOfRange,
-    axis: None,
+    negative: NegativeIndex::Invalid,
 };
 
 #[test]
@@ -58,7 +57,7 @@ fn unaligned_rows() {
     check_gather(&[9, 1031], &indices, &[1031, 1], 0);
     // Params that are views, whose rows have the steps 2, -2 and -1.
     let indices: Vec<i64> = (0..32).map(index).collect();
-    let how = How::GatherNd(GatherOptions::default());
+    let how = How::GatherNd(GatherNdOptions::default());
     for spec in ["1:, 3::2", "1:, :2:-2", "1:, ::-1"] {
         let selection = [slice(spec)];
         for number in 0..5 {
@@ -116,9 +115,9 @@ fn what_does_not_fit() {
 #[test]
 fn policies() {
     let how = |batch_dims| {
-        How::GatherNd(GatherOptions {
+        How::GatherNd(GatherNdOptions {
             batch_dims,
-            ..GatherOptions::default()
+            ..GatherNdOptions::default()
         })
     };
     let indices = [0, -1, 4, -4, 2, -5, 3, 5, -3, 1, 9, -9];
@@ -140,7 +139,7 @@ fn policies() {
 /// An index wraps at most once, and no sum overflows.
 #[test]
 fn policies_at_the_ends_of_the_integers() {
-    let how = How::GatherNd(GatherOptions::default());
+    let how = How::GatherNd(GatherNdOptions::default());
     let indices = [
         i64::MIN,
         i64::MIN + 1,
@@ -191,7 +190,7 @@ fn params_are_views() {
     for (shape, selection) in &views {
         let params = (*shape, &selection[..]);
         for (tuples, depth) in [(1, 0), (3, 0), (12, 1), (1, 1), (6, 2), (2, 2)] {
-            let how = How::GatherNd(GatherOptions::default());
+            let how = How::GatherNd(GatherNdOptions::default());
             let indices = (&indices[..tuples * depth], &[tuples, depth][..]);
             number += 1;
             check_gathering(number, params, indices, how);
@@ -200,9 +199,9 @@ fn params_are_views() {
     // Batches of a view. The strides along batch dimensions are positive or negative.
     let images = [transpose(&[3, 0, 1, 2]), slice("::-1, ::-1, ..., ::-1")];
     for batch_dims in [1, 2] {
-        let how = How::GatherNd(GatherOptions {
+        let how = How::GatherNd(GatherNdOptions {
             batch_dims,
-            ..GatherOptions::default()
+            ..GatherNdOptions::default()
         });
         let shape = match batch_dims {
             1 => vec![3, 4, 1],
@@ -231,7 +230,7 @@ fn views_beyond_the_reach_of_offsets() {
     ];
     for (shape, spec) in views {
         let selection = [slice(spec)];
-        let how = How::GatherNd(GatherOptions::default());
+        let how = How::GatherNd(GatherNdOptions::default());
         for (tuples, depth) in [(3, 1), (1, 1), (6, 2)] {
             let indices = (&indices[..tuples * depth], &[tuples, depth][..]);
             check_gathering(0, (shape, &selection), indices, how);
@@ -266,16 +265,15 @@ fn a_dimension_beyond_32_bits() {
         let table = one.broadcast_to(&[size, 2]).unwrap();
         let indices = backend.upload((&all, &[all.len(), 1])).unwrap();
         for (negative, out_of_range, bad) in [
-            (NegativeIndex::OutOfRange, OutOfRange::Zero, wraps + rest),
-            (NegativeIndex::Wrap, OutOfRange::Zero, rest),
-            (NegativeIndex::OutOfRange, OutOfRange::Clamp, 0),
+            (NegativeIndex::Invalid, OutOfRange::Ignore, wraps + rest),
+            (NegativeIndex::Wrap, OutOfRange::Ignore, rest),
+            (NegativeIndex::Invalid, OutOfRange::Clamp, 0),
             (NegativeIndex::Wrap, OutOfRange::Clamp, 0),
         ] {
-            let options = GatherOptions {
+            let options = GatherNdOptions {
                 batch_dims: 0,
                 out_of_range,
                 negative,
-                ..GatherOptions::default()
             };
             let gathered = table.gather_nd(&indices, options);
             if !backend.is_cpu() {
@@ -303,7 +301,7 @@ fn empty_views() {
     let nothing = wgslice::View::new(&[4, 3]).unwrap();
     let nothing = nothing.slice(&slice![2..2]).unwrap();
     let plan = |indices: &[usize]| {
-        Plan::gather_nd(&nothing, indices, GatherOptions::default(), DType::F32)
+        Plan::gather_nd(&nothing, indices, GatherNdOptions::default(), DType::F32)
     };
     assert_eq!(plan(&[0, 1]).unwrap().shape(), [0, 3]);
     let error = plan(&[2, 1]).unwrap_err();
@@ -342,7 +340,7 @@ fn zero_gives_the_same_everywhere_and_reports() {
             .gather_nd(
                 (&params, &[3, 4]),
                 (&indices[..], &[2, 2, 1]),
-                GatherOptions::default(),
+                GatherNdOptions::default(),
             )
             .unwrap();
         assert_eq!(array.shape, [2, 2, 4]);
@@ -409,7 +407,7 @@ fn tensors_stay_on_their_device() {
             .unwrap();
         let ids = backend.upload((&[3i64, 9, 0, 1], &[4, 1])).unwrap();
         let some = ids.slice(&slice![..3]).unwrap();
-        let gathered = table.gather_nd(&some, GatherOptions::default()).unwrap();
+        let gathered = table.gather_nd(&some, GatherNdOptions::default()).unwrap();
         let reversed = gathered.0.slice(&slice![.., ..; -1]).unwrap();
         assert_eq!(
             reversed.to_array::<i16>().unwrap().data,
@@ -497,7 +495,7 @@ fn many_rows_from_several_windows() {
             );
             let gathered = rows
                 .unwrap()
-                .gather_nd(&tuples, GatherOptions::default())
+                .gather_nd(&tuples, GatherNdOptions::default())
                 .unwrap();
             let got = gathered.0.to_array::<u32>().unwrap().data;
             assert!(got == expected, "{front:?}, {width}, {step} on {backend}");
@@ -514,7 +512,7 @@ fn wrong_tensors_are_named() {
     let params = cpu.upload((&[1.0f32, 2.0], &[2])).unwrap();
     let floats = cpu.upload((&[0.0f32], &[1, 1])).unwrap();
     let error = params
-        .gather_nd(&floats, GatherOptions::default())
+        .gather_nd(&floats, GatherNdOptions::default())
         .unwrap_err();
     assert!(error.to_string().contains("f32"), "{error}");
     let error = params.to_array::<i32>().unwrap_err();
@@ -523,7 +521,7 @@ fn wrong_tensors_are_named() {
         .gather_nd(
             (&[1u8, 2], &[2]),
             (&[0i32, 1][..], &[3, 1]),
-            GatherOptions::default(),
+            GatherNdOptions::default(),
         )
         .unwrap_err();
     assert!(

@@ -9,7 +9,7 @@ use std::error::Error as _;
 use wgslice::{
     Backend, Error, Gpu, Tensor,
     gpu::AdapterOptions,
-    options::{CropOptions, GatherOptions, ScatterOptions},
+    options::{Boxes, CropOptions, GatherNdOptions, ScatterOptions},
     slice,
 };
 
@@ -52,7 +52,7 @@ fn results_in_memory_that_was_used_hold_nothing_of_what_was_there() {
         let ids = backend.upload((&[1i32, 9, 0, -1], &[4, 1])).unwrap();
         let two = backend.upload((&[3i32, 1], &[2, 1])).unwrap();
         garbage();
-        let (gathered, _) = x.gather_nd(&ids, GatherOptions::default()).unwrap();
+        let (gathered, _) = x.gather_nd(&ids, GatherNdOptions::default()).unwrap();
         garbage();
         let gradient = Tensor::slice_grad(&[4, 256], &slice![..; 2], &x).unwrap();
         garbage();
@@ -130,7 +130,7 @@ fn indices_on_another_device_are_named() {
             .upload((&[0i32], &[1, 1]))
             .unwrap();
         let error = params
-            .gather_nd(&elsewhere, GatherOptions::default())
+            .gather_nd(&elsewhere, GatherNdOptions::default())
             .unwrap_err();
         assert_eq!(kind(&error), "device_mismatch");
         assert!(
@@ -143,7 +143,7 @@ fn indices_on_another_device_are_named() {
             ..CropOptions::default()
         };
         let item = Backend::cpu().upload((&[1.0f32, 2.0], &[1, 2])).unwrap();
-        let error = item.crop(&elsewhere, None, None, &options).unwrap_err();
+        let error = item.crop(Boxes::new(&elsewhere), &options).unwrap_err();
         assert!(
             error
                 .to_string()
@@ -160,7 +160,7 @@ fn reports_of_tensors_are_awaited() {
         let params = backend.upload((&[1u32, 2, 3], &[3])).unwrap();
         let indices = backend.upload((&[2i32, 3, -1], &[3, 1])).unwrap();
         let gather = || {
-            let options = GatherOptions::default();
+            let options = GatherNdOptions::default();
             params.gather_nd(&indices, options).unwrap().1
         };
         let report = pollster::block_on(gather()).unwrap();
@@ -179,7 +179,7 @@ fn reports_of_indices_that_are_written_over() {
         let mut indices = backend.upload((&[0i32, 7], &[2, 1])).unwrap();
         let next = backend.upload((&[5i32, 6], &[2, 1])).unwrap();
         let gathered = params
-            .gather_nd(&indices, GatherOptions::default())
+            .gather_nd(&indices, GatherNdOptions::default())
             .unwrap();
         next.slice_into(&slice![..; -1], &mut indices).unwrap();
         assert_eq!(indices.to_array::<i32>().unwrap().data, [6, 5]);
@@ -304,7 +304,7 @@ fn entries_beyond_the_reach_of_offsets() {
         for (shape, depth) in [([6, 1], 1), ([6, 0], 0)] {
             let indices = backend.upload((&indices[..6 * depth], &shape)).unwrap();
             let gathered = tensor
-                .gather_nd(&indices, GatherOptions::default())
+                .gather_nd(&indices, GatherNdOptions::default())
                 .unwrap();
             let rows: Vec<Option<usize>> = match depth {
                 0 => vec![None; 6],

@@ -110,6 +110,28 @@ fn elements_that_are_selected_twice() {
     }
 }
 
+/// The positions that a plan holds take more memory than a buffer of the smallest devices has.
+#[test]
+fn positions_beyond_one_buffer() {
+    let places: Vec<i64> = (0..500).map(|n| n * 7 % 999).collect();
+    let spec = IndexSpec::new([IndexItem::from(places.clone())]);
+    let value: Vec<u8> = (0..500u32).map(|n| n.to_le_bytes()[0]).collect();
+    let mut expected = vec![0u8; 999];
+    for (&place, &value) in places.iter().zip(&value) {
+        expected[usize::try_from(place).unwrap()] = value;
+    }
+    for device in devices() {
+        let (x, value) = ((&vec![0u8; 999], &[999]), (&value, &[500]));
+        let made = device
+            .backend
+            .index_update(x, &spec, value, Combine::Update);
+        assert_eq!(made.unwrap().data, expected, "{}", device.name);
+        let x = (&expected, &[999]);
+        let read = device.backend.index(x, &spec).unwrap();
+        assert_eq!(read.data, *value.0, "{}", device.name);
+    }
+}
+
 /// An array in the caller's memory that is a view: the other elements keep their values. The slices that move together are
 /// no longer than the distances allow.
 #[test]

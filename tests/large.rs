@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use wgslice::{
     Backend, DType, Gpu, Plan, SliceSpec, Tensor,
     gpu::AdapterOptions,
-    options::{CropOptions, GatherOptions, NegativeIndex, OutOfRange},
+    options::{Boxes, CropOptions, GatherNdOptions, NegativeIndex, OutOfRange},
     slice,
 };
 
@@ -87,7 +87,7 @@ fn slices_and_gathers(tensor: &Tensor) {
     let bad = (0..count).filter(|&row| index(row) >= LONG).count();
     let indices = tensor.backend().upload((&indices, &[count, 1])).unwrap();
     let gathered = tensor
-        .gather_nd(&indices, GatherOptions::default())
+        .gather_nd(&indices, GatherNdOptions::default())
         .unwrap();
     assert_holds(&gathered.0, "a gather", |row| match index(row) {
         place if place < LONG => byte(place),
@@ -115,14 +115,14 @@ fn wraps_and_boxes(tensor: &Tensor) {
     ];
     let indices = tensor.backend().upload((&all, &[all.len(), 1])).unwrap();
     for (negative, out_of_range) in [
-        (NegativeIndex::Wrap, OutOfRange::Zero),
-        (NegativeIndex::OutOfRange, OutOfRange::Clamp),
+        (NegativeIndex::Wrap, OutOfRange::Ignore),
+        (NegativeIndex::Invalid, OutOfRange::Clamp),
         (NegativeIndex::Wrap, OutOfRange::Clamp),
     ] {
-        let options = GatherOptions {
+        let options = GatherNdOptions {
             negative,
             out_of_range,
-            ..GatherOptions::default()
+            ..GatherNdOptions::default()
         };
         let gathered = tensor.gather_nd(&indices, options).unwrap();
         let found = gathered.0.to_vec::<u8>().unwrap();
@@ -163,14 +163,14 @@ fn wraps_and_boxes(tensor: &Tensor) {
         .unwrap();
     let whole = tensor.reshape(&[1, LONG]).unwrap();
     let of_whole = tensor.backend().upload((&[0i64; 8], &[8])).unwrap();
-    for out_of_range in [OutOfRange::Zero, OutOfRange::Clamp] {
+    for out_of_range in [OutOfRange::Ignore, OutOfRange::Clamp] {
         let options = CropOptions {
             sizes: vec![BOX],
             out_of_range,
             ..CropOptions::default()
         };
         let (boxes, report) = whole
-            .crop(&uploaded, Some(&of_whole), None, &options)
+            .crop(Boxes::new(&uploaded).of_items(&of_whole), &options)
             .unwrap();
         let expected: Vec<u8> = begins
             .iter()
@@ -193,7 +193,7 @@ fn wraps_and_boxes(tensor: &Tensor) {
             "{out_of_range:?} on {}",
             tensor.backend()
         );
-        let bad = if out_of_range == OutOfRange::Zero {
+        let bad = if out_of_range == OutOfRange::Ignore {
             4
         } else {
             0

@@ -5,7 +5,7 @@ use crate::harness::gpu::noop;
 use wgslice::{
     Backend, DType, Error, Gpu, Plan, View,
     gpu::{AdapterOptions, SoftwareAdapters},
-    options::{Combine, GatherOptions, OutOfRange, ScatterOptions},
+    options::{Combine, GatherNdOptions, OutOfRange, ScatterOptions},
     slice,
 };
 
@@ -27,7 +27,7 @@ fn an_index_depth_beyond_the_shaders_is_refused_by_name() {
     let params = backend.upload((&[7u8; 1024], &[2; 10])).unwrap();
     let indices = backend.upload((&[1i32; 10], &[1, 10])).unwrap();
     let error = params
-        .gather_nd(&indices, GatherOptions::default())
+        .gather_nd(&indices, GatherNdOptions::default())
         .unwrap_err();
     assert!(
         error
@@ -46,7 +46,7 @@ fn a_walk_beyond_the_shaders_is_cut() {
     let view = view
         .slice(&["::2"; 11].join(", ").parse().unwrap())
         .unwrap();
-    let plan = Plan::gather_nd(view, &[2, 1], GatherOptions::default(), DType::U8).unwrap();
+    let plan = Plan::gather_nd(view, &[2, 1], GatherNdOptions::default(), DType::U8).unwrap();
     let explained = gpu.explain(&plan);
     assert!(explained.contains("4 dispatches of the"), "{explained}");
 }
@@ -118,7 +118,7 @@ fn an_adapter_that_is_not_there_is_an_error_that_lists_what_is() {
     let scalars = Plan::gather_nd(
         &[1 << 20],
         &[1 << 30, 1],
-        GatherOptions::default(),
+        GatherNdOptions::default(),
         DType::F32,
     )
     .unwrap();
@@ -128,7 +128,7 @@ fn an_adapter_that_is_not_there_is_an_error_that_lists_what_is() {
     let few = Plan::gather_nd(
         &[1 << 20],
         &[1 << 10, 1],
-        GatherOptions::default(),
+        GatherNdOptions::default(),
         DType::F32,
     )
     .unwrap();
@@ -231,7 +231,7 @@ fn too_many_dispatches_are_refused_by_name() {
     let gpu = noop(|_| {});
     let slices = Plan::slice(&[1 << 50], &slice![..; -1], DType::F32).unwrap();
     let apart = Plan::slice(&[1 << 58], &slice![..; 1 << 30], DType::F32).unwrap();
-    let gather = GatherOptions::default();
+    let gather = GatherNdOptions::default();
     let gathers = Plan::gather_nd(&[1 << 50, 3], &[1 << 30, 1], gather, DType::U8).unwrap();
     for plan in [slices, apart, gathers] {
         for outcome in [gpu.supports(&plan), gpu.prepare(&plan).map(drop)] {

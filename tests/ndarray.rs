@@ -7,7 +7,7 @@ use ndarray::{
 };
 use wgslice::{
     Array, ArrayRef, Backend, Element, Error, SliceSpec,
-    options::{GatherOptions, OutOfRange},
+    options::{GatherNdOptions, GatherOptions, OutOfRange},
     slice,
 };
 
@@ -235,7 +235,7 @@ fn gathers_take_any_layout() {
         for device in devices() {
             let (found, report) = device
                 .backend
-                .gather_nd(&params, &tuples, GatherOptions::default())
+                .gather_nd(&params, &tuples, GatherNdOptions::default())
                 .unwrap();
             let found = ArrayD::try_from(found).unwrap();
             assert_eq!(found.shape(), [4, params.shape()[2]]);
@@ -253,12 +253,12 @@ fn gathers_take_any_layout() {
             assert_eq!(report.out_of_range, bad.count(), "on {}", device.name);
         }
     }
-    let options = GatherOptions {
+    let options = GatherNdOptions {
         out_of_range: OutOfRange::Error,
-        ..GatherOptions::default()
+        ..GatherNdOptions::default()
     };
     let error = Backend::cpu().gather_nd(&params, &tuples, options);
-    assert!(matches!(error, Err(Error::OutOfRange(_))));
+    assert!(matches!(error, Err(Error::InvalidIndices(_))));
 }
 
 /// Gathers from views of every layout give the result of ndarray's `select`.

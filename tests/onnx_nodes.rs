@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use wgslice::{
     Backend, DType, Error, SliceSpec, Tensor,
     options::{
-        Combine, CropOptions, GatherOptions, NegativeIndex, OutOfRange, Pad, PasteOptions,
-        ScatterOptions,
+        Boxes, Combine, GatherElementsOptions, GatherNdOptions, GatherOptions, NegativeIndex,
+        OutOfRange, Pad, PasteOptions, ScatterOptions,
     },
     slice,
 };
@@ -160,14 +160,11 @@ impl Line {
         let begins = backend.upload((&begins, &[indices.len(), axis]))?;
         let mode = self.attributes.get("mode");
         let options = PasteOptions {
-            crop: CropOptions {
-                out_of_range: OutOfRange::Error,
-                ..CropOptions::default()
-            },
+            out_of_range: OutOfRange::Error,
             circular: mode.is_some_and(|mode| mode == "circular"),
             ..PasteOptions::default()
         };
-        cache.paste(&update, &begins, None, None, &options)?;
+        cache.paste(&update, Boxes::new(&begins), &options)?;
         Ok(cache)
     }
 
@@ -210,16 +207,18 @@ impl Line {
                 Ok(data.gather(&tensor("indices")?, options)?.0)
             }
             "GatherElements" => {
-                let options = GatherOptions {
-                    axis: Some(self.integer("axis")),
-                    ..gather
+                let options = GatherElementsOptions {
+                    out_of_range: gather.out_of_range,
+                    negative: gather.negative,
                 };
-                Ok(data.gather_elements(&tensor("indices")?, options)?.0)
+                let (indices, axis) = (tensor("indices")?, self.integer("axis"));
+                Ok(data.gather_elements(&indices, axis, options)?.0)
             }
             "GatherND" => {
-                let options = GatherOptions {
+                let options = GatherNdOptions {
                     batch_dims: self.integer("batch_dims"),
-                    ..gather
+                    out_of_range: gather.out_of_range,
+                    negative: gather.negative,
                 };
                 Ok(data.gather_nd(&tensor("indices")?, options)?.0)
             }
@@ -230,13 +229,10 @@ impl Line {
                 Ok(data)
             }
             "ScatterElements" => {
-                let options = ScatterOptions {
-                    axis: Some(self.integer("axis")),
-                    ..scatter
-                };
                 let (indices, updates) = (tensor("indices")?, tensor("updates")?);
                 let mut changed = data;
-                changed.scatter_elements(&indices, &updates, options)?;
+                let axis = self.integer("axis");
+                changed.scatter_elements(&indices, &updates, axis, scatter)?;
                 Ok(changed)
             }
             other => panic!("{other}"),

@@ -9,7 +9,9 @@ fn what_cannot_be_padded_is_an_error() {
         (&[3][..], &[][..], Pad::Edge, "entries"),
         (&[3], &[[0, 0], [0, 0]], Pad::Constant(()), "entries"),
         (&[3], &[[2, 3]], Pad::Reflect, "padding"),
-        (&[0, 2], &[[0, 0], [0, 0]], Pad::Reflect, "padding"),
+        (&[0, 2], &[[0, 1], [0, 0]], Pad::Reflect, "padding"),
+        (&[1], &[[0, 1]], Pad::Reflect, "padding"),
+        (&[0, 2], &[[0, 0], [1, 1]], Pad::Reflect, ""),
         (&[3], &[[3, 4]], Pad::Symmetric, "padding"),
         (&[3], &[[4, 0]], Pad::Wrap, "padding"),
         (&[0], &[[0, 1]], Pad::Edge, "padding"),
@@ -27,6 +29,26 @@ fn what_cannot_be_padded_is_an_error() {
         error.to_string(),
         "dimension 0 of 3 positions is padded by 3, but at most 2 can be reflected: pad less, or pad twice"
     );
+    for (size, mode, said) in [
+        (
+            0,
+            Pad::Wrap,
+            "dimension 0 is padded by 2, but has no positions that can be wrapped: pad it by 0, or by a constant",
+        ),
+        (
+            0,
+            Pad::Reflect,
+            "dimension 0 is padded by 2, but has no positions that can be reflected: pad it by 0, or by a constant",
+        ),
+        (
+            1,
+            Pad::Reflect,
+            "dimension 0 of 1 position is padded by 2, but none can be reflected there: pad it by 0, or in another mode",
+        ),
+    ] {
+        let error = Plan::pad(&[size], &[[0, 2]], mode, DType::F32).unwrap_err();
+        assert_eq!(error.to_string(), said);
+    }
     let error = Plan::pad(&x, &[[usize::MAX, 1]], Pad::Edge, DType::F32).unwrap_err();
     assert!(error.to_string().contains("too many elements"), "{error}");
     let error = Plan::pad(&x, &[[usize::MAX, 1]], Pad::Constant(()), DType::F32).unwrap_err();

@@ -5,7 +5,7 @@ use crate::harness::{kind, run_bytes};
 use std::ops::Range;
 use wgslice::{
     DType, Error, Part, Plan, Values, View,
-    options::{GatherOptions, NegativeIndex, OutOfRange},
+    options::{GatherElementsOptions, GatherNdOptions, GatherOptions, NegativeIndex, OutOfRange},
     slice,
 };
 use wgslice_vectors::{
@@ -48,12 +48,12 @@ fn gather(
         out_of_range: if from.indexing.clamp {
             OutOfRange::Clamp
         } else {
-            OutOfRange::Zero
+            OutOfRange::Ignore
         },
         negative: if from.indexing.wrap {
             NegativeIndex::Wrap
         } else {
-            NegativeIndex::OutOfRange
+            NegativeIndex::Invalid
         },
     };
     let plan = plan(&view, &from.indices.shape, options).ok()?;
@@ -90,19 +90,30 @@ impl Known {
                 (Plan::contiguous(view.ok()?, dtype).unwrap(), None)
             }
             Call::GatherNd(call) => {
-                let plan = |view: &View, indices: &_, options| {
+                let plan = |view: &View, indices: &[usize], options: GatherOptions| {
+                    let options = GatherNdOptions {
+                        batch_dims: options.batch_dims,
+                        out_of_range: options.out_of_range,
+                        negative: options.negative,
+                    };
                     Plan::gather_nd(view, indices, options, dtype)
                 };
                 gather(&call.from, None, call.batch_dims as i64, plan)?
             }
             Call::Gather(call) => {
-                let plan =
-                    |view: &View, indices: &_, options| Plan::gather(view, indices, options, dtype);
+                let plan = |view: &View, indices: &[usize], options| {
+                    Plan::gather(view, indices, options, dtype)
+                };
                 gather(&call.from, Some(call.axis), call.batch_dims, plan)?
             }
             Call::GatherElements(call) => {
-                let plan = |view: &View, indices: &_, options| {
-                    Plan::gather_elements(view, indices, options, dtype)
+                let axis = call.axis.try_into().unwrap();
+                let plan = |view: &View, indices: &[usize], options: GatherOptions| {
+                    let options = GatherElementsOptions {
+                        out_of_range: options.out_of_range,
+                        negative: options.negative,
+                    };
+                    Plan::gather_elements(view, indices, axis, options, dtype)
                 };
                 gather(&call.from, Some(call.axis), 0, plan)?
             }
@@ -262,7 +273,7 @@ fn an_index_out_of_range_names_its_place_in_all_indices() {
     let error = plan
         .part(&ranges, Some((&[1, 2, 3, 10]).into()))
         .unwrap_err();
-    let Error::OutOfRange(report) = error else {
+    let Error::InvalidIndices(report) = error else {
         panic!("{error}")
     };
     let invalid = report.first.unwrap();

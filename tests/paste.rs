@@ -1,9 +1,9 @@
 //! Compares `paste` on every device with the reference. Golden vectors and random cases do so too.
 
-use crate::harness::{SIZES, assert_same, devices, elements, kind, to_bytes};
+use crate::harness::{SIZES, assert_same, boxes_of, devices, elements, kind, to_bytes};
 use wgslice::{
     Backend, DType, Error, Plan, Tensor, Values, View,
-    options::{Boxes, CropOptions, OutOfRange, PasteOptions},
+    options::{Boxes, OutOfRange, PasteOptions},
     slice,
 };
 use wgslice_vectors::reference::{self, paste};
@@ -36,7 +36,7 @@ impl Given<'_> {
         // A tuple of 5 integers can lie in two parts of a tensor on a device with buffers of 1 KiB, which such a device
         // refuses.
         let is_odd = self.flips.is_some() && count * 5 * 8 > 1024;
-        for policy in [OutOfRange::Zero, OutOfRange::Clamp, OutOfRange::Error] {
+        for policy in [OutOfRange::Ignore, OutOfRange::Clamp, OutOfRange::Error] {
             let given = reference::Boxes {
                 begins: &self.begins,
                 box_indices: self.box_indices.as_deref(),
@@ -66,7 +66,7 @@ impl Given<'_> {
                 let (kept, patches) = (x.clone(), upload(&patches, &boxes));
                 let report = self.paste(&mut x, &patches, policy);
                 let report = match report {
-                    Err(Error::OutOfRange(report)) if fails => *report,
+                    Err(Error::InvalidIndices(report)) if fails => *report,
                     Ok(report) if !fails => report,
                     Err(Error::DeviceLimit { .. }) if is_odd && device.is_tiny() => continue,
                     outcome => panic!("{}: {outcome:?}", what()),
@@ -99,16 +99,14 @@ impl Given<'_> {
             .iter()
             .map(|&stride| stride.try_into().unwrap());
         let options = PasteOptions {
-            crop: CropOptions {
-                sizes: Vec::new(),
-                strides: strides.collect(),
-                out_of_range,
-            },
+            strides: strides.collect(),
+            out_of_range,
             circular: self.circular,
             unique: self.unique,
         };
         let (items, flips) = (items.transpose()?, flips.transpose()?);
-        let report = x.paste(patches, &begins, items.as_ref(), flips.as_ref(), &options)?;
+        let boxes = boxes_of(&begins, items.as_ref(), flips.as_ref());
+        let report = x.paste(patches, boxes, &options)?;
         report.wait()
     }
 }
@@ -256,7 +254,7 @@ fn an_array_without_positions_takes_nothing() {
         let patches = device.backend.upload((&[1u8; 12], &[2, 2, 3])).unwrap();
         let begins = device.backend.upload((&[0, -1], &[2, 1])).unwrap();
         let options = PasteOptions::default();
-        let report = x.paste(&patches, &begins, None, None, &options).unwrap();
+        let report = x.paste(&patches, Boxes::new(&begins), &options).unwrap();
         let report = report.wait().unwrap();
         assert_eq!(
             (report.tuples, report.out_of_range),
@@ -271,21 +269,17 @@ fn an_array_without_positions_takes_nothing() {
 /// Boxes without cropped dimensions are items: of an array without items, and of a view with gaps.
 #[test]
 fn boxes_of_whole_items() {
-    let boxes = Boxes {
-        count: 3,
-        box_indices: true,
-        flips: false,
-    };
+    let boxes = || Boxes::of_tuples(&[3, 1], true, false);
     let (options, patches) = (PasteOptions::default(), [1i32, 2, 3, 4, 5, 6]);
     for device in devices() {
         let backend = &device.backend;
-        let empty = Plan::paste(&[0, 2], &[3, 2], boxes, &options, DType::I32).unwrap();
+        let empty = Plan::paste(&[0, 2], &[3, 2], boxes(), &options, DType::I32).unwrap();
         let items = Values::from(&[0, 1, -1]);
         let report = backend.run_into::<i32>(&empty, &[(&patches).into(), items], &mut []);
         assert_eq!(report.unwrap().out_of_range, 3, "{}", device.name);
         let view = View::new(&[4, 5]).unwrap();
         let view = view.slice(&slice![..; 2, 1..; 3]).unwrap();
-        let gaps = Plan::paste(view, &[3, 2], boxes, &options, DType::I32).unwrap();
+        let gaps = Plan::paste(view, &[3, 2], boxes(), &options, DType::I32).unwrap();
         let (mut x, items) = ([0; 20], Values::from(&[1, 7, 0]));
         let report = backend.run_into(&gaps, &[(&patches).into(), items], &mut x);
         let mut expected = [0; 20];
@@ -317,19 +311,8 @@ fn views_take_boxes_and_are_boxes() {
             .slice(&slice![.., .., .., 1])
             .unwrap();
         let source = source.transpose(&[0, 2, 1]).unwrap();
-        let boxes = Boxes {
-            count: 3,
-            box_indices: true,
-            flips: true,
-        };
-        let crop = CropOptions {
-            sizes: vec![2],
-            ..CropOptions::default()
-        };
-        let options = PasteOptions {
-            crop,
-            ..PasteOptions::default()
-        };
+        let boxes = Boxes::of_tuples(&[3, 3], true, true);
+        let options = PasteOptions::default();
         let plan = Plan::paste(&dest, &source, boxes, &options, dtype).unwrap();
         let tuples = [0, 3, 0, 0, 4, 1, 0, 9, 0];
         let mut expected = whole.clone();
@@ -364,42 +347,46 @@ fn views_take_boxes_and_are_boxes() {
 
 #[test]
 fn what_does_not_match_is_an_error() {
-    let boxes = Boxes {
-        count: 2,
-        ..Boxes::default()
-    };
-    let options = |size: usize| PasteOptions {
-        crop: CropOptions {
-            sizes: vec![size],
-            ..CropOptions::default()
-        },
+    let options = PasteOptions {
         circular: true,
         ..PasteOptions::default()
     };
-    let plan = |x: &View, patches: &[usize]| Plan::paste(x, patches, boxes, &options(2), DType::U8);
+    let plan = |x: &View, patches: &[usize]| {
+        Plan::paste(x, patches, Boxes::new(&[2, 1]), &options, DType::U8)
+    };
     let x = View::new(&[2, 3, 4]).unwrap();
     assert!(plan(&x, &[2, 2, 4]).is_ok());
     assert_eq!(kind(&plan(&x, &[2, 2, 5]).unwrap_err()), "crop_shape");
     assert_eq!(kind(&plan(&x, &[2, 2]).unwrap_err()), "crop_shape");
+    assert_eq!(kind(&plan(&x, &[2]).unwrap_err()), "crop_shape");
     let repeats = View::new(&[1, 3, 4])
         .unwrap()
         .broadcast_to(&[2, 3, 4])
         .unwrap();
     assert_eq!(kind(&plan(&repeats, &[2, 2, 4]).unwrap_err()), "repeats");
-    let long = Plan::paste(&[2, 3], &[2, 4], boxes, &options(4), DType::U8).unwrap_err();
+    let x = View::new(&[2, 3]).unwrap();
+    let long = plan(&x, &[2, 4]).unwrap_err();
     assert_eq!(kind(&long), "crop_box_size");
+    for (boxes, tag) in [
+        (Boxes::new(&[2]), "crop_shape"),
+        (Boxes::of_tuples(&[2, 3], false, true), "crop_shape"),
+        (Boxes::of_tuples(&[2, 0], true, false), "crop_shape"),
+    ] {
+        let refused = Plan::paste(&x, &[2, 2], boxes, &options, DType::U8).unwrap_err();
+        assert_eq!(kind(&refused), tag, "{refused}");
+    }
 
     let backend = Backend::cpu();
     let mut x = backend.upload((&[0u8; 12], &[2, 6])).unwrap();
     let begins = backend.upload((&[0, 0], &[2, 1])).unwrap();
     let wide = backend.upload((&[0u16; 4], &[2, 2])).unwrap();
     let error = x
-        .paste(&wide, &begins, None, None, &PasteOptions::default())
+        .paste(&wide, Boxes::new(&begins), &PasteOptions::default())
         .unwrap_err();
     assert_eq!(kind(&error), "dtype_mismatch", "{error}");
     let flat = backend.upload((&[0u8; 2], &[2])).unwrap();
     let error = x
-        .paste(&flat, &begins, None, None, &PasteOptions::default())
+        .paste(&flat, Boxes::new(&begins), &PasteOptions::default())
         .unwrap_err();
     assert_eq!(kind(&error), "crop_shape", "{error}");
 }
@@ -407,20 +394,17 @@ fn what_does_not_match_is_an_error() {
 #[test]
 fn an_error_names_the_first_box_outside() {
     let options = PasteOptions {
-        crop: CropOptions {
-            out_of_range: OutOfRange::Error,
-            ..CropOptions::default()
-        },
+        out_of_range: OutOfRange::Error,
         ..PasteOptions::default()
     };
     let (x, patches) = ((&[1u8; 12], &[3, 4]), (&[2u8; 6], &[3, 2]));
     let begins = (&[0i64, 3, -1], &[3, 1]);
     let error = Backend::cpu()
-        .paste(x, patches, begins, None, None, &options)
+        .paste(x, patches, Boxes::new(begins), &options)
         .unwrap_err();
     assert_eq!(
         error.to_string(),
         "2 of 3 boxes reach outside of x [3,4], the first at indices[1] = [3]: correct them, or \
-         choose OutOfRange::Zero or OutOfRange::Clamp"
+         choose OutOfRange::Ignore or OutOfRange::Clamp"
     );
 }

@@ -25,14 +25,7 @@ fn operations() -> Vec<(&'static str, Plan, bool)> {
         sizes: vec![2],
         ..CropOptions::default()
     };
-    let paste = PasteOptions {
-        crop: crop.clone(),
-        ..PasteOptions::default()
-    };
-    let boxes = Boxes {
-        count: 4,
-        ..Boxes::default()
-    };
+    let boxes = || Boxes::new(&[4, 1]);
     let windows = GatherDims {
         offset_dims: vec![1],
         collapsed_slice_dims: vec![0],
@@ -58,16 +51,20 @@ fn operations() -> Vec<(&'static str, Plan, bool)> {
             true,
         ),
         ("gather", Plan::gather(&x, ids, gather, U8), true),
-        ("gather_nd", Plan::gather_nd(&x, &[2, 1], gather, U8), true),
         (
-            "gather_elements",
-            Plan::gather_elements(&x, &[2, 3], gather, U8),
+            "gather_nd",
+            Plan::gather_nd(&x, &[2, 1], Default::default(), U8),
             true,
         ),
-        ("crop", Plan::crop(&x, boxes, &crop, U8), true),
+        (
+            "gather_elements",
+            Plan::gather_elements(&x, &[2, 3], 0, Default::default(), U8),
+            true,
+        ),
+        ("crop", Plan::crop(&x, boxes(), &crop, U8), true),
         (
             "xla_gather",
-            Plan::xla_gather(&x, ids, &windows, OutOfRange::Zero, U8),
+            Plan::xla_gather(&x, ids, &windows, OutOfRange::Ignore, U8),
             true,
         ),
         ("index", Plan::index(&x, &spec("[0, 2], [1, 1]"), U8), true),
@@ -116,7 +113,16 @@ fn operations() -> Vec<(&'static str, Plan, bool)> {
             Plan::slice_update(&[4, 3], &slice![1], &row, U8),
             false,
         ),
-        ("paste", Plan::paste(&x, &[4, 2], boxes, &paste, U8), false),
+        (
+            "crop of items",
+            Plan::crop(&x, Boxes::new(&[2, 1]).of_items(&[2]), &crop, U8),
+            true,
+        ),
+        (
+            "paste",
+            Plan::paste(&x, &[4, 2], boxes(), &PasteOptions::default(), U8),
+            false,
+        ),
         (
             "tensor_scatter_nd",
             Plan::tensor_scatter_nd(&[4, 3], &[2, 1], &[2, 3], scatter, U8),
@@ -124,12 +130,12 @@ fn operations() -> Vec<(&'static str, Plan, bool)> {
         ),
         (
             "scatter_elements",
-            Plan::scatter_elements(&[4, 3], &[2, 3], &[2, 3], scatter, U8),
+            Plan::scatter_elements(&[4, 3], &[2, 3], &[2, 3], 0, scatter, U8),
             false,
         ),
         (
             "xla_scatter",
-            Plan::xla_scatter(&[4, 3], ids, &[2, 3], &dims, scatter, U8),
+            Plan::xla_scatter(&[4, 3], ids, &[2, 3], &dims, Default::default(), U8),
             false,
         ),
         (
@@ -346,10 +352,10 @@ fn results_of_one_step_convert_and_go_into_views() {
         let halved = Conversion::scaled(DType::F32, 0, &[0.5], &[0.0]);
         let place = [&[2], plan.shape()].concat();
         let place = View::new(&place).unwrap().slice(&slice![1]).unwrap();
-        let (converted, placed) = (plan.converted(&halved), plan.into_view(&place));
+        let (converted, placed) = (plan.converted(&halved), plan.written_to(&place));
         if !changes {
             for error in [converted.unwrap_err(), placed.unwrap_err()] {
-                let refused = ["steps", "convert_operation", "into_view"];
+                let refused = ["steps", "convert_operation", "written_to"];
                 assert!(refused.contains(&kind(&error)), "{name}: {error}");
                 assert!(
                     error
@@ -581,11 +587,7 @@ fn programs() {
             sizes: vec![2, 2],
             ..CropOptions::default()
         };
-        let boxes = Boxes {
-            count: 1,
-            ..Boxes::default()
-        };
-        let crop = Plan::crop(frame.layout(), boxes, &options, DType::U8).unwrap();
+        let crop = Plan::crop(frame.layout(), Boxes::new(&begins), &options, DType::U8).unwrap();
         let crop = crop.converted(&Conversion::to(DType::F32)).unwrap();
         let (made, report) = Tensor::run(&crop, &[&frame, &begins]).unwrap();
         assert_eq!(
@@ -681,7 +683,10 @@ fn boxes_are_joined_by_steps() {
             let flips = backend.upload((&[true, false, true], &[3, 1])).unwrap();
             let crop = || {
                 lines
-                    .crop(&begins, Some(&items), Some(&flips), &options)
+                    .crop(
+                        Boxes::new(&begins).of_items(&items).flipped(&flips),
+                        &options,
+                    )
                     .unwrap()
             };
             let (crops, report) = crop();
@@ -695,16 +700,19 @@ fn boxes_are_joined_by_steps() {
                 "{what}"
             );
             drop(others);
-            let (crops, _) = lines.crop(&begins, Some(&items), None, &options).unwrap();
+            let (crops, _) = lines
+                .crop(Boxes::new(&begins).of_items(&items), &options)
+                .unwrap();
             assert_eq!(crops.to_vec::<u8>().unwrap(), [4, 5, 3, 0, 0, 0], "{what}");
             let mut x = lines.clone();
             let patches = backend.upload((&[7u8, 8, 9, 10, 11, 12], &[3, 2])).unwrap();
-            let paste = PasteOptions {
-                crop: options.clone(),
-                ..PasteOptions::default()
-            };
+            let paste = PasteOptions::default();
             let report = x
-                .paste(&patches, &begins, Some(&items), Some(&flips), &paste)
+                .paste(
+                    &patches,
+                    Boxes::new(&begins).of_items(&items).flipped(&flips),
+                    &paste,
+                )
                 .unwrap();
             assert_eq!(report.wait().unwrap().out_of_range, 2, "{what}");
             assert_eq!(x.to_vec::<u8>().unwrap(), [1, 2, 9, 8, 7, 6], "{what}");
@@ -719,6 +727,8 @@ fn boxes_are_joined_by_steps() {
         sizes: vec![1],
         ..CropOptions::default()
     };
-    let error = x.crop(&begins, None, Some(&flips), &options).unwrap_err();
+    let error = x
+        .crop(Boxes::new(&begins).flipped(&flips), &options)
+        .unwrap_err();
     assert_eq!(kind(&error), "dtype_mismatch", "{error}");
 }

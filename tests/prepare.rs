@@ -12,7 +12,7 @@ use wgpu::util::DeviceExt;
 use wgslice::{
     Backend, DType, Error, Gpu, Plan, Tensor,
     gpu::Prepared,
-    options::{Combine, GatherOptions, ScatterOptions},
+    options::{Combine, GatherNdOptions, GatherOptions, ScatterOptions},
     slice,
 };
 
@@ -28,10 +28,11 @@ fn buffer(gpu: &Gpu, bytes: &[u8], shift: usize) -> wgpu::Buffer {
         })
 }
 
-/// Returns plans of slices, an update, gradients, gathers and scatters, each with its indices.
-fn plans() -> Vec<(Plan, Vec<i32>)> {
+/// Returns plans of slices, an update, gradients, gathers and scatters, for indices of this type, each with its indices.
+fn plans(index: DType) -> Vec<(Plan, Vec<i32>)> {
     let f32 = DType::F32;
-    let nd = GatherOptions::default();
+    let nd = GatherNdOptions::default();
+    let tuples = (&[4, 1], index);
     let scatter = |combine| ScatterOptions {
         combine: Some(combine),
         ..ScatterOptions::default()
@@ -59,17 +60,17 @@ fn plans() -> Vec<(Plan, Vec<i32>)> {
             vec![],
         ),
         (
-            Plan::gather_nd(&[5, 70], &[4, 1], nd, f32).unwrap(),
+            Plan::gather_nd(&[5, 70], tuples, nd, f32).unwrap(),
             rows.clone(),
         ),
         (
-            Plan::gather_nd(&[5, 7], &[4, 1], nd, DType::U8).unwrap(),
+            Plan::gather_nd(&[5, 7], tuples, nd, DType::U8).unwrap(),
             rows.clone(),
         ),
         (
             Plan::gather(
                 &[30, 5, 3],
-                &[4],
+                (&[4], index),
                 GatherOptions {
                     axis: Some(1),
                     ..Default::default()
@@ -80,14 +81,14 @@ fn plans() -> Vec<(Plan, Vec<i32>)> {
             rows.clone(),
         ),
         (
-            Plan::tensor_scatter_nd(&[5, 70], &[4, 1], &[4, 70], scatter(Combine::Update), f32)
+            Plan::tensor_scatter_nd(&[5, 70], tuples, &[4, 70], scatter(Combine::Update), f32)
                 .unwrap(),
             rows.clone(),
         ),
         (
             Plan::tensor_scatter_nd(
                 &[5, 70],
-                &[4, 1],
+                tuples,
                 &[4, 70],
                 scatter(Combine::Add),
                 DType::U32,
@@ -96,19 +97,12 @@ fn plans() -> Vec<(Plan, Vec<i32>)> {
             rows.clone(),
         ),
         (
-            Plan::tensor_scatter_nd(&[5, 7], &[4, 1], &[4, 7], scatter(Combine::Add), DType::U16)
+            Plan::tensor_scatter_nd(&[5, 7], tuples, &[4, 7], scatter(Combine::Add), DType::U16)
                 .unwrap(),
             rows.clone(),
         ),
         (
-            Plan::scatter_nd(
-                &[5, 70],
-                &[4, 1],
-                &[4, 70],
-                scatter(Combine::Add),
-                DType::U8,
-            )
-            .unwrap(),
+            Plan::scatter_nd(&[5, 70], tuples, &[4, 70], scatter(Combine::Add), DType::U8).unwrap(),
             rows,
         ),
     ]
@@ -132,38 +126,34 @@ fn check(gpu: &Gpu, prepared: &Prepared, indices: &[i32], shift: usize, salt: u8
     let what = format!("{plan}, {shift} bytes into its buffers, on {gpu}");
     let mut expected = before.clone();
     let wide: Vec<i64> = indices.iter().map(|&index| index.into()).collect();
-    let unsigned: Vec<u32> = indices.iter().map(|&index| index.cast_unsigned()).collect();
-    let types = if indices.is_empty() { 1 } else { 3 };
     let tuples = (!indices.is_empty()).then(|| indices.into());
     let report = run_bytes(plan, &source, tuples, &mut expected).unwrap();
-    for number in 0..types {
-        let tuples = match number {
-            0 => buffer(gpu, bytemuck::cast_slice(indices), 0),
-            1 => buffer(gpu, bytemuck::cast_slice(&wide), 0),
-            _ => buffer(gpu, bytemuck::cast_slice(&unsigned), 0),
-        };
-        let (from, to) = (buffer(gpu, &source, shift), buffer(gpu, &before, shift));
-        let (from, into) = (from.slice(shift as u64..), to.slice(shift as u64..));
-        let mut encoder = gpu.device().create_command_encoder(&Default::default());
-        let tuples = (!indices.is_empty()).then(|| tuples.slice(..));
-        let inputs: Vec<_> = [Some(from), tuples].into_iter().flatten().collect();
-        let dtype = [DType::I32, DType::I64, DType::U32][number];
-        let typed = plan.clone().for_indices(dtype).unwrap();
-        let plan = if number == 0 { plan } else { &typed };
-        let pending = gpu.encode(&mut encoder, plan, &inputs, &[into]).unwrap();
-        gpu.queue().submit([encoder.finish()]);
-        let got = read_buffer(gpu, &to);
-        assert_eq!(got[shift..shift + expected.len()], expected, "{what}");
-        assert!(got[..shift].iter().all(|&byte| byte == 7), "{what}");
-        if !indices.is_empty() {
-            let found = pending.wait().unwrap();
-            assert_eq!(
-                (found.out_of_range, found.tuples),
-                (report.out_of_range, report.tuples),
-                "{what}"
-            );
-            assert_eq!(found.out_of_range, 1, "{what}");
-        }
+    let is_wide = plan.inputs().last().unwrap().dtype == DType::I64;
+    // Bits of i32 and of u32 are the same.
+    let tuples = match is_wide {
+        true => buffer(gpu, bytemuck::cast_slice(&wide), 0),
+        false => buffer(gpu, bytemuck::cast_slice(indices), 0),
+    };
+    let (from, to) = (buffer(gpu, &source, shift), buffer(gpu, &before, shift));
+    let (from, into) = (from.slice(shift as u64..), to.slice(shift as u64..));
+    let mut encoder = gpu.device().create_command_encoder(&Default::default());
+    let tuples = (!indices.is_empty()).then(|| tuples.slice(..));
+    let inputs: Vec<_> = [Some(from), tuples].into_iter().flatten().collect();
+    let pending = gpu
+        .encode(&mut encoder, prepared, &inputs, &[into])
+        .unwrap();
+    gpu.queue().submit([encoder.finish()]);
+    let got = read_buffer(gpu, &to);
+    assert_eq!(got[shift..shift + expected.len()], expected, "{what}");
+    assert!(got[..shift].iter().all(|&byte| byte == 7), "{what}");
+    if !indices.is_empty() {
+        let found = pending.wait().unwrap();
+        assert_eq!(
+            (found.out_of_range, found.tuples),
+            (report.out_of_range, report.tuples),
+            "{what}"
+        );
+        assert_eq!(found.out_of_range, 1, "{what}");
     }
 }
 
@@ -172,12 +162,13 @@ fn check(gpu: &Gpu, prepared: &Prepared, indices: &[i32], shift: usize, salt: u8
 #[test]
 fn what_is_prepared_gives_the_results_of_the_plan() {
     for gpu in gpu_devices() {
-        for (plan, indices) in plans() {
+        let types = [DType::I32, DType::I64, DType::U32];
+        for (number, (plan, indices)) in types.into_iter().flat_map(plans).enumerate() {
             assert_eq!(gpu.supports(&plan), Ok(()), "{plan} on {gpu}");
             let prepared = gpu.prepare(&plan).unwrap();
             assert_eq!(*prepared, plan);
-            for (shift, salt) in [(0, 0), (256, 1), (0, 2), (4, 3)] {
-                check(gpu, &prepared, &indices, shift, salt);
+            for (shift, salt) in [(0, number), (256, 1), (0, 2), (4, 3)] {
+                check(gpu, &prepared, &indices, shift, salt.to_le_bytes()[0]);
             }
         }
     }
@@ -189,7 +180,7 @@ fn what_is_prepared_is_recorded_into_an_open_pass() {
     for gpu in gpu_devices() {
         let plan = Plan::slice(&[6], &slice![..; -1], DType::U8).unwrap();
         let prepared = gpu.prepare_async(&plan).wait().unwrap();
-        let gather = Plan::gather_nd(&[6], &[2, 1], GatherOptions::default(), DType::U8).unwrap();
+        let gather = Plan::gather_nd(&[6], &[2, 1], GatherNdOptions::default(), DType::U8).unwrap();
         let gather = pollster::block_on(gpu.prepare_async(&gather)).unwrap();
         let source = buffer(gpu, &[1, 2, 3, 4, 5, 6], 0);
         let tuples = buffer(gpu, bytemuck::cast_slice(&[4i32, 9]), 0);
@@ -252,7 +243,7 @@ fn what_is_prepared_checks_its_buffers() {
 #[test]
 fn plans_that_a_device_cannot_run_are_refused_by_name() {
     let reversed = Plan::slice(&[8], &slice![..; -1], DType::U32).unwrap();
-    let gather = Plan::gather_nd(&[8], &[4, 1], GatherOptions::default(), DType::U32).unwrap();
+    let gather = Plan::gather_nd(&[8], &[4, 1], GatherNdOptions::default(), DType::U32).unwrap();
     for (limit, lower) in TOO_LOW {
         let gpu = noop(lower);
         for plan in [&gather, &reversed] {
@@ -267,7 +258,7 @@ fn plans_that_a_device_cannot_run_are_refused_by_name() {
     }
     let gpu = noop(|_| {});
     assert_eq!(gpu.supports(&gather), Ok(()));
-    let deep = Plan::gather_nd(&[2; 10], &[1, 10], GatherOptions::default(), DType::U8).unwrap();
+    let deep = Plan::gather_nd(&[2; 10], &[1, 10], GatherNdOptions::default(), DType::U8).unwrap();
     assert!(matches!(
         gpu.supports(&deep),
         Err(Error::DeviceLimit { .. })
@@ -369,7 +360,7 @@ fn buffers_of_the_caller_as_tensors() {
 #[test]
 fn a_device_with_what_is_wanted() {
     for adapter in adapters() {
-        let wanted = Gpu::wanted(&adapter);
+        let wanted = Gpu::device_descriptor(&adapter);
         let limits = wanted.required_limits.clone();
         let gpu = request_device(&adapter, wanted.required_features, limits.clone()).unwrap();
         let own = pollster::block_on(Gpu::from_adapter(&adapter)).unwrap();
@@ -396,7 +387,7 @@ fn everything_has_a_label() {
         let table = backend.upload((&[1u32, 2, 3, 4, 5, 6], &[3, 2])).unwrap();
         let ids = backend.upload((&[2i32, 7], &[2, 1])).unwrap();
         let flipped = table.slice(&slice![.., ..; -1]).unwrap();
-        let (rows, report) = table.gather_nd(&ids, GatherOptions::default()).unwrap();
+        let (rows, report) = table.gather_nd(&ids, GatherNdOptions::default()).unwrap();
         assert_eq!(report.wait().unwrap().out_of_range, 1);
         let scatter = Tensor::scatter_nd(&[3, 2], &ids, &rows, ScatterOptions::default()).unwrap();
         let read = [flipped, scatter.0].map(|tensor| tensor.to_vec::<u32>().unwrap());

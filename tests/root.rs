@@ -19,13 +19,14 @@ mod failures;
 mod gather;
 mod gather_elements;
 mod gather_nd;
+#[cfg(target_pointer_width = "64")]
+mod giants;
 mod golden;
 #[cfg(feature = "gpu")]
 mod gpu;
 mod harness;
 mod imports;
 mod index_update;
-mod into_view;
 #[cfg(feature = "gpu")]
 mod limits;
 mod mask;
@@ -47,6 +48,7 @@ mod scatter_elements;
 mod scatter_nd;
 mod slice;
 mod spec;
+#[cfg(feature = "std")]
 mod stream;
 #[cfg(feature = "gpu")]
 mod stress;
@@ -62,4 +64,5 @@ mod texture;
 mod threads;
 mod tile;
 mod view;
+mod written_to;
 mod xla;

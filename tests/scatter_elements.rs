@@ -57,6 +57,25 @@ fn every_axis() {
     }
 }
 
+/// Fewer indices than positions along every dimension but one, at ranks 5 and 6, whether or not that one is the axis.
+#[test]
+fn fewer_indices_along_all_dimensions_but_one() {
+    let mut number = 0;
+    for shape in [&[3, 4, 3, 5, 3][..], &[3, 4, 2, 3, 3, 3]] {
+        for whole in 0..shape.len() {
+            let mut sizes: Vec<usize> = shape.iter().map(|size| size - 1).collect();
+            sizes[whole] = shape[whole];
+            for axis in 0..shape.len() {
+                check_case(&case(shape, &sizes, axis as i64, number % 2 == 0, number));
+                number += 1;
+            }
+            sizes[whole] = 2 * shape[whole] + 1;
+            check_case(&case(shape, &sizes, whole as i64, number % 2 == 0, number));
+            number += 1;
+        }
+    }
+}
+
 /// Tests as many dimensions as a shader can walk, none of which can be merged.
 #[test]
 fn many_dimensions() {
@@ -79,7 +98,6 @@ fn many_rows() {
 #[test]
 fn floats_are_added_in_order() {
     let options = ScatterOptions {
-        axis: Some(1),
         combine: Some(Combine::Add),
         ..ScatterOptions::default()
     };
@@ -94,6 +112,7 @@ fn floats_are_added_in_order() {
                 (&[0.0; 6], &[2, 3]),
                 (&columns[..], &[2, 4]),
                 (&updates, &[2, 4]),
+                1,
                 options,
             )
             .unwrap();
@@ -112,7 +131,7 @@ fn an_index_out_of_range_changes_nothing() {
     for device in devices() {
         let upload = |data: &[i32]| device.backend.upload((data, &[2, 2])).unwrap();
         let (mut tensor, indices) = (upload(&[1, 2, 3, 4]), upload(&[0, 1, 2, 0]));
-        let report = tensor.scatter_elements(&indices, &upload(&[5, 6, 7, 8]), options);
+        let report = tensor.scatter_elements(&indices, &upload(&[5, 6, 7, 8]), 0, options);
         let error = report.and_then(|report| report.wait()).unwrap_err();
         assert_eq!(kind(&error), "out_of_range", "{}: {error}", device.name);
         assert_eq!(tensor.to_array::<i32>().unwrap().data, [1, 2, 3, 4]);
@@ -128,12 +147,9 @@ fn shapes_that_do_not_match_are_errors() {
         (&[3, 4], &[3, 5], 0, "elements_shape"),
         (&[3, 4], &[4, 4], -1, "elements_shape"),
     ] {
-        let options = ScatterOptions {
-            axis: Some(axis),
-            ..ScatterOptions::default()
-        };
-        let error =
-            Plan::scatter_elements(shape, indices, indices, options, DType::F32).unwrap_err();
+        let options = ScatterOptions::default();
+        let error = Plan::scatter_elements(shape, indices, indices, axis, options, DType::F32);
+        let error = error.unwrap_err();
         assert_eq!(kind(&error), tag, "{error}");
         let scalar = shape.is_empty() && error.to_string().contains("is a scalar");
         assert_eq!(scalar, shape.is_empty(), "{error}");
@@ -143,7 +159,7 @@ fn shapes_that_do_not_match_are_errors() {
     let indices = backend.upload((&[0i32; 2], &[1, 2])).unwrap();
     let updates = backend.upload((&[0i32; 2], &[2, 1])).unwrap();
     let error = tensor
-        .scatter_elements(&indices, &updates, ScatterOptions::default())
+        .scatter_elements(&indices, &updates, 0, ScatterOptions::default())
         .unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -165,6 +181,7 @@ fn more_dimensions_than_shaders_walk() {
             (&zeros, &shape),
             (&[1_i32; 512][..], &sizes),
             (&values, &sizes),
+            0,
             options,
         );
         let written = done.unwrap().0.data;

@@ -163,7 +163,7 @@ fn errors_of_the_callers_functions_come_back() {
 #[cfg(feature = "gpu")]
 mod fallback {
     use wgslice::{
-        Backend, DType, Error, Gpu, SliceSpec, gpu::AdapterOptions, options::GatherOptions, slice,
+        Backend, DType, Error, Gpu, SliceSpec, gpu::AdapterOptions, options::GatherNdOptions, slice,
     };
 
     fn gpu() -> Option<Gpu> {
@@ -225,7 +225,7 @@ mod fallback {
             .gather_nd(
                 (&[1u32, 2, 3], &[3]),
                 (&[2i32, 9][..], &[2, 1]),
-                GatherOptions::default(),
+                GatherNdOptions::default(),
             )
             .unwrap();
         assert_eq!((gathered.data, report.out_of_range), (vec![3, 0], 1));

@@ -42,8 +42,8 @@ fn updated(backend: &Backend) -> Result<Vec<u8>, Error> {
     let of = |count, shape: &[usize]| {
         Tensor::from_bytes(backend, to_bytes(&elements(count), 1), DType::U8, shape)
     };
-    let mut tensor = of(64 * 7, &[64, 7])?;
-    tensor.slice_update(&":, 1:6".parse()?, &of(64 * 5, &[64, 5])?)?;
+    let mut tensor = of(60 * 7, &[60, 7])?;
+    tensor.slice_update(&":, 1:6".parse()?, &of(60 * 5, &[60, 5])?)?;
     tensor.bytes().map(Cow::into_owned)
 }
 
@@ -68,7 +68,7 @@ where
     let indices: Vec<i32> = (0..).zip(updates).map(|(n, _)| slice(n)).collect();
     let options = ScatterOptions {
         combine: Some(combine),
-        out_of_range: OutOfRange::Zero,
+        out_of_range: OutOfRange::Ignore,
         ..ScatterOptions::default()
     };
     let (result, _) = backend.scatter_nd(
@@ -261,7 +261,7 @@ const BUGS: [Bug; 14] = [
     },
     Bug {
         name: "some have left before a barrier",
-        work: unaligned,
+        work: updated,
         hardware: false,
         edits: &[(
             "let part = tile - number * walk.segments;",
@@ -303,12 +303,12 @@ const BUGS: [Bug; 14] = [
         },
     },
     Bug {
-        name: "vectors beyond a row are made of what lies behind it",
+        name: "words beyond a row are made of what lies behind it",
         work: unaligned,
         hardware: true,
         edits: &[(
-            "let whole = j < vec4(walk.run - 15u);",
-            "let whole = vectors < vec4((first + walk.run + 15u) >> 4u);",
+            "var whole = exists & (j < vec4(walk.run - 3u));",
+            "var whole = exists & (j < vec4(walk.run + 17u));",
         )],
         wrong: outside(Access::Read),
     },
@@ -453,10 +453,11 @@ fn a_broken_promise_is_a_race() {
 fn rows_in_another_order_give_other_sums() {
     let works: [Work; 2] = [many_added_in_order, spread_in_order];
     let expected = works.map(|work| work(&Backend::cpu()).unwrap());
-    let sums = |edits| {
+    let sums = |edits, shuffle| {
         let editor = Editor::new(edits);
         let options = Options {
             rewrite: Some(editor.rewrite()),
+            shuffle: Some(shuffle),
             panics: false,
             // Some mistakes make lists endless. In correct shaders the longest list has 1,100 rows.
             most_rounds: 4000,
@@ -466,7 +467,7 @@ fn rows_in_another_order_give_other_sums() {
         editor.assert_found();
         sums
     };
-    assert_eq!(sums(&[]), expected);
+    assert_eq!(sums(&[], 1), expected);
     let mistakes: [Edits; 5] = [
         // In a chunk: which row comes next, and which is the first of its slice.
         &[("next = min(next, n);", "next = n;")],
@@ -476,9 +477,9 @@ fn rows_in_another_order_give_other_sums() {
         &[("first = min(first, number);", "first = number;")],
         &[("if number > after {", "if number >= after {")],
     ];
-    let unseen = mistakes
-        .into_iter()
-        .filter(|&edits| sums(edits) == expected);
+    // Two chunks may happen to run in an order in which a mistake changes nothing.
+    let is_seen = |edits| (1..=8).any(|shuffle| sums(edits, shuffle) != expected);
+    let unseen = mistakes.into_iter().filter(|&edits| !is_seen(edits));
     assert_eq!(unseen.collect::<Vec<_>>(), [&[]; 0]);
 }
 

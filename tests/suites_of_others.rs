@@ -9,8 +9,8 @@ use std::{collections::BTreeMap, env, fs, path::PathBuf};
 use wgslice::{
     Backend, DType, Error, SliceSpec, Tensor,
     options::{
-        Combine, CropOptions, GatherDims, GatherOptions, NegativeIndex, OutOfRange, PasteOptions,
-        ScatterDims, ScatterOptions,
+        Boxes, Combine, CropOptions, GatherDims, GatherOptions, NegativeIndex, OutOfRange,
+        PasteOptions, ScatterDims, XlaScatterOptions,
     },
 };
 
@@ -158,7 +158,7 @@ impl Case {
                 let (options, begins) = self.boxes(x, begins, sizes);
                 let begins = backend.upload((&begins, &[1, begins.len()])).unwrap();
                 let x = inputs[inputs.len() - 2].reshape(&items(&x.shape)).unwrap();
-                x.crop(&begins, None, None, &options)
+                x.crop(Boxes::new(&begins), &options)
                     .and_then(|(tensor, _)| tensor.reshape(sizes))
             }
             ("dynamic_update_slice", _) => {
@@ -171,10 +171,10 @@ impl Case {
                 let mut changed = inputs[at].reshape(&items(&x.shape)).unwrap();
                 let patches = inputs[at + 1].reshape(&items(&update.shape)).unwrap();
                 let options = PasteOptions {
-                    crop,
+                    out_of_range: crop.out_of_range,
                     ..PasteOptions::default()
                 };
-                let pasted = changed.paste(&patches, &begins, None, None, &options);
+                let pasted = changed.paste(&patches, Boxes::new(&begins), &options);
                 pasted.and_then(|_| changed.reshape(&x.shape))
             }
             _ => return None,
@@ -191,10 +191,10 @@ impl Case {
             index_vector_dim: usize::try_from(self.attrs["index_vector_dim"].as_u64().unwrap())
                 .unwrap(),
         };
-        let options = ScatterOptions {
+        let options = XlaScatterOptions {
             combine: Some(self.combine()),
             unique: self.attrs["unique_indices"] == true,
-            ..ScatterOptions::default()
+            ..XlaScatterOptions::default()
         };
         let [x, indices, updates] = &inputs[..] else {
             panic!("{}", self.name)

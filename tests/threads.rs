@@ -3,7 +3,7 @@
 
 use wgslice::{
     Backend, DType, Plan,
-    options::{GatherOptions, ScatterOptions},
+    options::{GatherNdOptions, ScatterOptions},
     slice,
 };
 use wgslice_vectors::{
@@ -40,7 +40,7 @@ const LARGE: usize = 128 << 20;
 #[test]
 fn no_operation_uses_more_threads_than_the_bound() {
     let wide = [LARGE / 4];
-    let (gather, scatter) = (GatherOptions::default(), ScatterOptions::default());
+    let (gather, scatter) = (GatherNdOptions::default(), ScatterOptions::default());
     let plans = [
         Plan::slice(&wide, &slice![..; -1], DType::F32),
         Plan::slice_update(&wide, &slice![..; -1], &wide, DType::F32),

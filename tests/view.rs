@@ -1,7 +1,9 @@
 //! Tests that views compose: several slices, transposes and broadcasts make one plan. On every device its result equals
 //! that of the reference, which applies one step after another.
 
-use crate::harness::{Sizes, broadcast, check_view, devices, elements, kind, slice, transpose};
+use crate::harness::{
+    Device, Sizes, broadcast, check_view, devices, elements, kind, slice, transpose,
+};
 use wgslice::{
     Backend, Conversion, DType, Plan, View,
     options::{Boxes, CropOptions, GatherOptions},
@@ -90,6 +92,82 @@ fn transposes_in_tiles() {
         ],
     );
     check(&[24, 40], &[transpose(&[1, 0]), broadcast(&[3, 40, 24])]);
+}
+
+/// Permutations of axes in an order that looks random, and their reversal.
+fn permutations(rank: usize) -> [Vec<usize>; 3] {
+    let sorted = |odd: u64| {
+        let mut axes: Vec<usize> = (0..rank).collect();
+        axes.sort_by_key(|&axis| (axis as u64 + 1).wrapping_mul(odd) >> 40);
+        axes
+    };
+    [
+        (0..rank).rev().collect(),
+        sorted(0x9e37_79b9_7f4a_7c15),
+        sorted(0xd134_2543_de82_ef95),
+    ]
+}
+
+/// Axes of two positions, which no strides join.
+#[test]
+fn permutations_of_many_axes() {
+    for rank in 9..=16 {
+        let sizes = if rank > 12 { Sizes::One } else { Sizes::All };
+        for permutation in permutations(rank) {
+            check_view(&vec![2; rank], &[transpose(&permutation)], sizes);
+        }
+    }
+    // Not all axes are short, and one selects backwards.
+    let shape = [2, 3, 2, 1, 2, 3, 2, 2, 2, 4, 2];
+    for permutation in permutations(shape.len()) {
+        let steps = [transpose(&permutation), slice("..., ::-1, :, 1:")];
+        check_view(&shape, &steps, Sizes::All);
+    }
+}
+
+/// Up to 24 axes are one dispatch. The number of an element of the result has the bits of its number in the source, in
+/// the order of the axes.
+#[cfg(feature = "gpu")]
+#[test]
+fn permutations_of_many_axes_are_one_dispatch() {
+    let own_limits = |device: &&Device| !device.is_tiny();
+    for device in devices().iter().filter(own_limits) {
+        let Some(gpu) = device.backend.gpu() else {
+            continue;
+        };
+        for rank in 9..=24 {
+            for permutation in permutations(rank) {
+                let view = View::new(&vec![2; rank]).unwrap();
+                let view = view.transpose(&permutation).unwrap();
+                for dtype in [DType::U8, DType::F32] {
+                    let plan = Plan::contiguous(&view, dtype).unwrap();
+                    let how = gpu.explain(&plan);
+                    assert!(how.contains(": 1 dispatch of"), "{rank}: {how}");
+                }
+            }
+        }
+        let rank = if device.name.starts_with("strict") {
+            12
+        } else {
+            20
+        };
+        let numbers: Vec<u32> = (0..1 << rank).collect();
+        let tensor = device.backend.upload((&numbers, &vec![2; rank])).unwrap();
+        for permutation in permutations(rank) {
+            let result = tensor.transpose(&permutation).unwrap();
+            let result = result.to_vec::<u32>().unwrap();
+            let source_of = |number: usize| {
+                let axes = permutation.iter().enumerate();
+                let bits =
+                    axes.map(|(at, axis)| (number >> (rank - 1 - at) & 1) << (rank - 1 - axis));
+                bits.sum::<usize>()
+            };
+            let wrong = (0..)
+                .zip(&result)
+                .find(|&(number, &of)| source_of(number) != of as usize);
+            assert_eq!(wrong, None, "{}: {permutation:?}", device.name);
+        }
+    }
 }
 
 /// Channels become planes. The lines of the source are shorter than what a memory access moves, and are close together.
@@ -320,7 +398,7 @@ fn views_from_strides_are_read_and_written() {
         let read = Plan::contiguous(&view, dtype).unwrap();
         let write = Plan::contiguous(&view.shape().to_vec(), dtype)
             .unwrap()
-            .into_view(&view);
+            .written_to(&view);
         let mut once = places.clone();
         once.sort_unstable();
         once.dedup();
@@ -401,11 +479,6 @@ fn operations_take_views_from_strides() {
         let shape = view.shape().to_vec();
         let first = i32::try_from(shape[0]).unwrap();
         let indices = [first - 1, 0, first, 0];
-        let boxes = Boxes {
-            count: shape[0],
-            box_indices: false,
-            flips: false,
-        };
         let crop = CropOptions {
             sizes: vec![2],
             ..CropOptions::default()
@@ -419,7 +492,7 @@ fn operations_take_views_from_strides() {
             [
                 gather.clone(),
                 gather.converted(&Conversion::to(DType::U8)).unwrap(),
-                Plan::crop(x, boxes, &crop, DType::F32).unwrap(),
+                Plan::crop(x, Boxes::new(&[shape[0], 1]), &crop, DType::F32).unwrap(),
                 Plan::concat(&[x.clone(), x.clone()], 1, DType::F32).unwrap(),
                 Plan::contiguous(x.slice(&slice).unwrap(), DType::F32).unwrap(),
                 Plan::boolean_mask(x, &shape, 0, Some(copy.len()), DType::F32).unwrap(),
@@ -611,6 +684,6 @@ fn wrong_strides_are_named() {
     if cfg!(target_pointer_width = "64") {
         let dest = of(&[2; 24], &strides, 0, 1 << 50).unwrap();
         let plan = Plan::contiguous(&[2; 24], DType::U8).unwrap();
-        assert_eq!(kind(&plan.into_view(&dest).unwrap_err()), "undecided");
+        assert_eq!(kind(&plan.written_to(&dest).unwrap_err()), "undecided");
     }
 }

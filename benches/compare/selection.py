@@ -24,6 +24,7 @@ trues = int(mask.sum())
 table = x.reshape(1 << 18, 64)
 rows, columns = (numpy.arange(2048) * step % 4096 for step in (1531, 2087))
 cube = x.reshape(256, 256, 256)
+ids = numpy.arange(1 << 16) * 2087 % (1 << 18)
 firsts, lasts = (numpy.arange(1 << 16) * step % 256 for step in (77, 31))
 caches = x.reshape(64, 1024, 256)
 tokens = caches[:, :16].copy()
@@ -39,10 +40,14 @@ MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 def of_numpy():
     windows = numpy.lib.stride_tricks.sliding_window_view(x, (64, 64))
     changed, pasted, sums = x.copy(), caches.copy(), x.copy()
+    written, added = x.copy(), table.copy()
     patches = windows[starts[:, 0], starts[:, 1]]
 
     def update():
         changed[mask] = 0
+
+    def write():
+        written[numpy.ix_(rows, columns)] = 0
 
     def paste():
         for cache, begin, new in zip(pasted, begins, tokens):
@@ -60,6 +65,8 @@ def of_numpy():
         "masked_update": update,
         "index, outer": lambda: x[numpy.ix_(rows, columns)],
         "index, mixed": lambda: cube[firsts, :, lasts],
+        "index_update, outer": write,
+        "index_update, add": lambda: numpy.add.at(added, ids, table[: 1 << 16]),
         "paste": paste,
         "xla_gather": lambda: windows[starts[:, 0], starts[:, 1]],
         "xla_scatter, add": scatter,
@@ -101,6 +108,8 @@ def of_jax():
         "masked_update": in_place(lambda x, m: jnp.where(m, 0, x), x, mask),
         "index, outer": compiled(lambda x, r, c: x[jnp.ix_(r, c)], x, rows, columns),
         "index, mixed": compiled(lambda x, a, b: x[a, :, b], cube, firsts, lasts),
+        "index_update, outer": in_place(lambda x, r, c: x.at[jnp.ix_(r, c)].set(0), x, rows, columns),
+        "index_update, add": in_place(lambda t, i, u: t.at[i].add(u), table, ids, table[: 1 << 16]),
         "paste": in_place(append, caches, tokens, begins),
         "xla_gather": compiled(slices, x, starts),
         "xla_scatter, add": in_place(lambda x, s, u: lax.scatter_add(x, s, u, scatter), x, starts, patches),
@@ -135,6 +144,7 @@ def of_tensorflow():
         "index, outer": lambda: tf.gather(tf.gather(a, r, axis=0), k, axis=1),
         # TensorFlow's arrays index leading dimensions, so the cube lies transposed before.
         "index, mixed": lambda: tf.gather_nd(swapped, places),
+        "index_update, add": lambda: tf.tensor_scatter_nd_add(t, ids[:, None], t[: 1 << 16]),
         "crops normalised": lambda: normalised(batch),
     }
 
@@ -147,6 +157,8 @@ def of_torch():
     r, k, f, l = (torch.from_numpy(array) for array in (rows, columns, firsts, lasts))
     of_cube, changed, pasted = torch.from_numpy(cube), a.clone(), torch.from_numpy(caches).clone()
     new = torch.from_numpy(tokens)
+    written, added, places = a.clone(), t.clone(), torch.from_numpy(ids)
+    zero = torch.tensor(0.0)
     batch = torch.from_numpy(pictures).permute(0, 3, 1, 2)
     floats = torch.empty(64, 3, 224, 224)
 
@@ -169,6 +181,8 @@ def of_torch():
         "masked_update": lambda: changed.masked_fill_(m, 0),
         "index, outer": lambda: a[r[:, None], k],
         "index, mixed": lambda: of_cube[f, :, l],
+        "index_update, outer": lambda: written.index_put_((r[:, None], k), zero),
+        "index_update, add": lambda: added.index_put_((places,), t[: 1 << 16], accumulate=True),
         "paste": paste,
         "crops normalised": normalised,
     }

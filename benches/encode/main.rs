@@ -15,8 +15,8 @@ use rig::{Pair, Rig};
 use wgpu::{CommandEncoder, ComputePass};
 use wgslice::{
     DType, Plan,
-    gpu::{AdapterOptions, Candidate},
-    options::GatherOptions,
+    gpu::{AdapterOptions, FoundAdapter},
+    options::GatherNdOptions,
     slice,
 };
 
@@ -25,7 +25,7 @@ const OPERATIONS: usize = 1000;
 
 fn record(c: &mut Criterion) {
     let candidates = pollster::block_on(AdapterOptions::default().adapters()).expect("adapters");
-    let Some(Candidate { adapter, .. }) = candidates
+    let Some(FoundAdapter { adapter, .. }) = candidates
         .iter()
         .find(|candidate| candidate.refused.is_none())
     else {
@@ -123,7 +123,7 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
     });
 
     let tuples = rig.buffer();
-    let gather = Plan::gather_nd(&[32, 32], &[16, 1], GatherOptions::default(), DType::F32)
+    let gather = Plan::gather_nd(&[32, 32], &[16, 1], GatherNdOptions::default(), DType::F32)
         .expect("a gather");
     bench.bench_function("gathers in one pass", |b| {
         rig.measure_pass(b, |pass| {

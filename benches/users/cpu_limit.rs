@@ -34,7 +34,7 @@ use wgslice::{
     Backend, DType, Plan, Report, SliceSpec, Tensor, Values, ValuesMut, View,
     options::{
         Boxes, Combine, CropOptions, GatherDims, GatherOptions, OutOfRange, Pad, PasteOptions,
-        ScatterDims, ScatterOptions,
+        ScatterDims, XlaScatterOptions,
     },
     slice,
     spec::{IndexItem, IndexSpec},
@@ -151,7 +151,7 @@ fn crop() -> Result<(), Box<dyn Error>> {
         .collect();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
     pool.install(|| {
-        for policy in [OutOfRange::Zero, OutOfRange::Clamp, OutOfRange::Error] {
+        for policy in [OutOfRange::Ignore, OutOfRange::Clamp, OutOfRange::Error] {
             for flips in [false, true] {
                 for chw in [false, true] {
                     let (plan, ids) = crop_plan(&crops, policy, flips, chw);
@@ -245,11 +245,7 @@ fn paste() -> Result<(), Box<dyn Error>> {
             DType::F16,
         ),
     ] {
-        let boxes = Boxes {
-            count: shape[0],
-            box_indices: false,
-            flips: false,
-        };
+        let count = shape[0];
         let begins: Vec<Vec<i32>> = (0..shape[0])
             .map(|_| {
                 let ends = shape[1..].iter().zip(sizes);
@@ -280,19 +276,15 @@ fn paste() -> Result<(), Box<dyn Error>> {
         });
         let expected =
             std::mem::replace(&mut x, vec![0; shape.iter().product::<usize>() * element]);
-        for out_of_range in [OutOfRange::Zero, OutOfRange::Clamp] {
+        for out_of_range in [OutOfRange::Ignore, OutOfRange::Clamp] {
             for circular in [false, true] {
-                let crop = CropOptions {
-                    sizes: sizes.to_vec(),
-                    out_of_range,
-                    ..CropOptions::default()
-                };
                 let options = PasteOptions {
-                    crop,
+                    out_of_range,
                     circular,
-                    unique: false,
+                    ..PasteOptions::default()
                 };
-                let of_patches = [&[boxes.count], sizes, &shape[1 + sizes.len()..]].concat();
+                let boxes = Boxes::new(&[count, sizes.len()]);
+                let of_patches = [&[count], sizes, &shape[1 + sizes.len()..]].concat();
                 let plan = Plan::paste(shape, &of_patches, boxes, &options, dtype)?;
                 let time = pool.install(|| {
                     best(9, || {
@@ -329,11 +321,8 @@ fn crop_plan(crops: &[[i32; 3]], policy: OutOfRange, flips: bool, chw: bool) -> 
         true => images.transpose(&[0, 3, 1, 2]).expect("channels first"),
         false => images,
     };
-    let boxes = Boxes {
-        count: 64,
-        box_indices: false,
-        flips,
-    };
+    let depth = options.sizes.len() * if flips { 2 } else { 1 };
+    let boxes = Boxes::of_tuples(&[64, depth], false, flips);
     let plan = Plan::crop(images, boxes, &options, DType::U8).expect("crops");
     let mut ids = vec![];
     let channel: &[i32] = if chw { &[0] } else { &[] };
@@ -1053,12 +1042,16 @@ fn select(threads: usize) -> Result<(), Box<dyn Error>> {
         ..ScatterDims::default()
     };
     let sums = RefCell::new(x.clone());
-    let adds = ScatterOptions {
+    let adds = XlaScatterOptions {
         combine: Some(Combine::Add),
-        ..ScatterOptions::default()
+        ..XlaScatterOptions::default()
     };
     let updated = RefCell::new(x.clone());
-    let cases: [Case<'_>; 10] = [
+    let ids: Vec<i64> = (0..1 << 16).map(|n| n * 2087 % (1 << 18)).collect();
+    let rows = IndexSpec::new([IndexItem::from(ids)]);
+    let of_rows = table.slice(&slice![..1 << 16])?.contiguous()?;
+    let (written, added) = (RefCell::new(x.clone()), RefCell::new(table.clone()));
+    let cases: [Case<'_>; 12] = [
         ("nonzero", Box::new(|| Ok(mask.nonzero(Some(trues))?.0))),
         (
             "boolean_mask of rows",
@@ -1079,11 +1072,27 @@ fn select(threads: usize) -> Result<(), Box<dyn Error>> {
         ("index, outer", Box::new(|| x.index(&outer))),
         ("index, mixed", Box::new(|| cube.index(&mixed))),
         (
+            "index_update, outer",
+            Box::new(|| {
+                let mut x = written.borrow_mut();
+                x.index_update(&outer, &zero, Combine::Update)?;
+                Ok(zero.clone())
+            }),
+        ),
+        (
+            "index_update, add",
+            Box::new(|| {
+                let mut table = added.borrow_mut();
+                table.index_update(&rows, &of_rows, Combine::Add)?;
+                Ok(zero.clone())
+            }),
+        ),
+        (
             "paste",
             Box::new(|| {
                 pasted
                     .borrow_mut()
-                    .paste(&tokens, &begins, None, None, &options)?;
+                    .paste(&tokens, Boxes::new(&begins), &options)?;
                 Ok(zero.clone())
             }),
         ),

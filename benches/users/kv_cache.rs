@@ -99,7 +99,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let adapter = pollster::block_on(instance.request_adapter(&RequestAdapterOptions::default()))?;
     for (name, wanted) in [
         ("WebGPU's default limits", DeviceDescriptor::default()),
-        ("what wgslice wants", Gpu::wanted(&adapter)),
+        ("what wgslice wants", Gpu::device_descriptor(&adapter)),
     ] {
         let (device, queue) = pollster::block_on(adapter.request_device(&wanted))?;
         println!("== {name}");
@@ -189,12 +189,11 @@ fn run(device: &Device, queue: &Queue) -> Result<(), Box<dyn Error>> {
 
     let append = Plan::tensor_scatter_nd(
         &[BLOCKS * BS, HEADS * D],
-        &[SEQS, 1],
+        (&[SEQS, 1], DType::U32),
         &[SEQS, HEADS * D],
         update(),
         DType::F16,
-    )?
-    .for_indices(DType::U32)?;
+    )?;
     // Where a table has -1, which is out of range, the result is padded with zeros.
     let paged = Plan::gather(&[BLOCKS, BS, HEADS, D], &[SEQS, MAXB], along(0), DType::F16)?;
     // The same of a view of shape [HEADS, BLOCKS, BS, D].

@@ -229,13 +229,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         out_of_range: OutOfRange::Clamp,
         ..CropOptions::default()
     };
-    let flipped = Boxes {
-        count: N,
-        box_indices: false,
-        flips: true,
-    };
+    let flipped = |dims: usize| Boxes::of_tuples(&[N, 2 * dims], false, true);
     let planes = View::new(&[N, H, W, C])?.transpose(&[0, 3, 1, 2])?;
-    let plan = Plan::crop(planes, flipped, &to_chw_crop, DType::U8)?;
+    let plan = Plan::crop(planes, flipped(3), &to_chw_crop, DType::U8)?;
     println!("{plan}\n{}", gpu.explain(&plan));
     assert_eq!(plan.shape(), [N, C, S, S]);
     let start = Instant::now();
@@ -252,14 +248,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         sizes: vec![S, S],
         ..to_chw_crop.clone()
     };
-    let plan = Plan::crop(&[N, H, W, C], flipped, &as_it_lies, DType::U8)?;
+    let plan = Plan::crop(&[N, H, W, C], flipped(2), &as_it_lies, DType::U8)?;
     println!("{}", gpu.explain(&plan));
     let crop_hwc = gpu.prepare(&plan)?;
-    let plain = Boxes {
-        flips: false,
-        ..flipped
-    };
-    let plain = Plan::crop(&[N, H, W, C], plain, &as_it_lies, DType::U8)?;
+    let plain = Plan::crop(&[N, H, W, C], Boxes::new(&[N, 2]), &as_it_lies, DType::U8)?;
     println!("{}", gpu.explain(&plain));
     let to_chw = View::new(&[N, S, S, C])?.transpose(&[0, 3, 1, 2])?;
     let to_chw = Plan::contiguous(to_chw, DType::U8)?;

@@ -130,7 +130,8 @@ fn middle(mut times: Vec<Duration>) -> (Duration, Duration) {
 fn main() -> Result<(), Box<dyn Error>> {
     let instance = Instance::new(InstanceDescriptor::new_without_display_handle_from_env());
     let adapter = pollster::block_on(instance.request_adapter(&RequestAdapterOptions::default()))?;
-    let (device, queue) = pollster::block_on(adapter.request_device(&Gpu::wanted(&adapter)))?;
+    let (device, queue) =
+        pollster::block_on(adapter.request_device(&Gpu::device_descriptor(&adapter)))?;
     let gpu = Gpu::new(&device, &queue);
     let backend = Backend::from(gpu.clone());
     let n = N as usize;

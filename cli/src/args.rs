@@ -271,10 +271,10 @@ pub(crate) struct Along {
 /// The meaning of indices.
 #[derive(Debug, ArgGroup)]
 pub(crate) struct IndexPolicy {
-    /// The policy for an index tuple out of range: zero (its slice becomes zeros, or is not scattered,
+    /// The policy for an index tuple out of range: ignore (its slice becomes zeros, or is not scattered,
     /// with a warning), error (the command fails and writes nothing) or clamp (the indices move to the
     /// nearest end of their dimensions)
-    #[arg(long, value_enum, default_value_t = Policy::Zero, value_name = "POLICY", hide_possible_values = true)]
+    #[arg(long, value_enum, default_value_t = Policy::Ignore, value_name = "POLICY", hide_possible_values = true)]
     pub(crate) out_of_range: Policy,
     /// The meaning of a negative index: out-of-range, as in TensorFlow, or wrap (it counts from the end, as in
     /// NumPy and ONNX)
@@ -285,7 +285,7 @@ pub(crate) struct IndexPolicy {
 impl IndexPolicy {
     pub(crate) fn negative(&self) -> options::NegativeIndex {
         match self.negative {
-            NegativeIndex::OutOfRange => options::NegativeIndex::OutOfRange,
+            NegativeIndex::OutOfRange => options::NegativeIndex::Invalid,
             NegativeIndex::Wrap => options::NegativeIndex::Wrap,
         }
     }
@@ -294,7 +294,8 @@ impl IndexPolicy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Policy {
     /// Its slice becomes zeros, or is not scattered, with a warning
-    Zero,
+    #[value(alias = "zero")]
+    Ignore,
     /// The command fails and writes nothing
     Error,
     /// Its indices move to the nearest end of their dimensions
@@ -312,7 +313,7 @@ enum NegativeIndex {
 impl From<Policy> for OutOfRange {
     fn from(policy: Policy) -> Self {
         match policy {
-            Policy::Zero => Self::Zero,
+            Policy::Ignore => Self::Ignore,
             Policy::Error => Self::Error,
             Policy::Clamp => Self::Clamp,
         }

@@ -101,7 +101,7 @@ mod with_gpu {
     use wgpu::Backends;
     use wgslice::{
         Gpu,
-        gpu::{AdapterOptions, Candidate, SoftwareAdapters},
+        gpu::{AdapterOptions, FoundAdapter, SoftwareAdapters},
     };
 
     fn options(global: &Global) -> AdapterOptions {
@@ -158,7 +158,7 @@ mod with_gpu {
     }
 
     /// Lists the adapters of this machine, best first. Each tells whether it fits `options`.
-    fn adapters(options: &AdapterOptions) -> Result<Vec<Candidate>, Failure> {
+    fn adapters(options: &AdapterOptions) -> Result<Vec<FoundAdapter>, Failure> {
         pollster::block_on(options.adapters()).map_err(Failure::device)
     }
 
@@ -167,7 +167,7 @@ mod with_gpu {
     pub(crate) fn candidates(
         global: &Global,
         software: SoftwareAdapters,
-    ) -> Result<Vec<Candidate>, Failure> {
+    ) -> Result<Vec<FoundAdapter>, Failure> {
         // With no API named, OpenGL is listed too: by default it is tried only if no other backend has an adapter.
         let mut options = options(global);
         options.software = software;

@@ -96,7 +96,7 @@ const WORDS: [(&str, &str); 42] = [
     ("axis is", "--axis is"),
     ("batch_dims", "--batch-dims"),
     ("choose another Combine", "choose another --combine"),
-    ("OutOfRange::Zero", "--out-of-range zero"),
+    ("OutOfRange::Ignore", "--out-of-range ignore"),
     ("OutOfRange::Clamp", "--out-of-range clamp"),
     ("Combine::Add", "--combine add"),
     ("Combine::Sub", "--combine sub"),
@@ -267,8 +267,8 @@ mod tests {
         words.add("x", "f32.npy");
         words.add("the first at indices", "the first at i.npy");
         assert_eq!(
-            words.of("u8 of x [2], box_x, x1, xu8: the first at indices[1], OutOfRange::Zero x"),
-            "uint8 of f32.npy (2), box_x, x1, xu8: the first at i.npy[1], --out-of-range zero f32.npy"
+            words.of("u8 of x [2], box_x, x1, xu8: the first at indices[1], OutOfRange::Ignore x"),
+            "uint8 of f32.npy (2), box_x, x1, xu8: the first at i.npy[1], --out-of-range ignore f32.npy"
         );
     }
 

@@ -157,8 +157,8 @@ fn adapters(_: &Global, _: DeviceChoice) -> Result<Vec<Adapter>, Failure> {
 }
 
 #[cfg(feature = "gpu")]
-impl From<&wgslice::gpu::Candidate> for Adapter {
-    fn from(candidate: &wgslice::gpu::Candidate) -> Self {
+impl From<&wgslice::gpu::FoundAdapter> for Adapter {
+    fn from(candidate: &wgslice::gpu::FoundAdapter) -> Self {
         use wgpu::DeviceType;
 
         let limits = candidate.adapter.limits();

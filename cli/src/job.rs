@@ -319,7 +319,7 @@ impl Job<'_> {
     /// The text of an error of the library. The tuple in it is the one of the file.
     fn text(&self, error: &Error) -> String {
         let text = error.to_string();
-        let Error::OutOfRange(report) = error else {
+        let Error::InvalidIndices(report) = error else {
             return text;
         };
         let first = report.first.as_ref();

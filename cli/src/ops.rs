@@ -18,7 +18,10 @@ use clap::{Subcommand, ValueEnum};
 use conversion::{converted, converting};
 use wgslice::{
     DType, Error, Plan, SliceSpec, Tensor, View,
-    options::{self, Combine, GatherOptions, PasteOptions, ScatterOptions},
+    options::{
+        self, Combine, GatherElementsOptions, GatherNdOptions, GatherOptions, PasteOptions,
+        ScatterOptions,
+    },
     spec::IndexSpec,
 };
 
@@ -157,9 +160,9 @@ Examples:
         size: Sizes,
         #[command(flatten)]
         described: Described,
-        /// The policy for a box that extends beyond its item: zero (its elements outside become zeros,
+        /// The policy for a box that extends beyond its item: ignore (its elements outside become zeros,
         /// with a warning), error (the command fails) or clamp (the box is shifted inside)
-        #[arg(long, value_enum, default_value_t = Policy::Zero, value_name = "POLICY", hide_possible_values = true)]
+        #[arg(long, value_enum, default_value_t = Policy::Ignore, value_name = "POLICY", hide_possible_values = true)]
         out_of_range: Policy,
         #[command(flatten)]
         conversion: As,
@@ -205,9 +208,9 @@ Examples:
         /// Wrap boxes from the end of a dimension to its start, as in a ring buffer
         #[arg(long)]
         circular: bool,
-        /// The policy for a box that extends beyond its item: zero (its elements outside are not
+        /// The policy for a box that extends beyond its item: ignore (its elements outside are not
         /// written, with a warning), error (the command fails) or clamp (the box is shifted inside)
-        #[arg(long, value_enum, default_value_t = Policy::Zero, value_name = "POLICY", hide_possible_values = true)]
+        #[arg(long, value_enum, default_value_t = Policy::Ignore, value_name = "POLICY", hide_possible_values = true)]
         out_of_range: Policy,
     },
     /// Find the true elements of a mask: NumPy's argwhere
@@ -233,8 +236,13 @@ Examples:
         /// The mask
         mask: Source,
         /// The first dimension of IN that the mask selects from
-        #[arg(long, value_name = "AXIS", default_value_t = 0, value_parser = number::<usize>)]
-        axis: usize,
+        #[arg(
+            long,
+            value_name = "AXIS",
+            default_value_t = 0,
+            allow_hyphen_values = true
+        )]
+        axis: isize,
     },
     /// Select positions along an axis by a mask: NumPy's compress
     ///
@@ -651,27 +659,39 @@ impl Operation {
                 job.combining(combine != Combine::Update)
             }
             Self::GatherNd { arrays, batch } => {
-                arrays.job(None, batch.batch_dims, |x, indices, options, dtype| {
-                    Plan::gather_nd(x, indices, options, dtype)
-                })
+                let options = GatherNdOptions {
+                    batch_dims: batch.batch_dims,
+                    out_of_range: arrays.policy.out_of_range.into(),
+                    negative: arrays.policy.negative(),
+                };
+                arrays.job(move |x, indices, dtype| Plan::gather_nd(x, indices, options, dtype))
             }
             Self::Gather {
                 arrays,
                 axis,
                 batch,
             } => {
-                let plan: Planned =
-                    |x, indices, options, dtype| Plan::gather(x, indices, options, dtype);
-                let job = arrays.job(*axis, batch.batch_dims, plan);
+                let options = GatherOptions {
+                    axis: *axis,
+                    batch_dims: batch.batch_dims,
+                    out_of_range: arrays.policy.out_of_range.into(),
+                    negative: arrays.policy.negative(),
+                };
+                let job =
+                    arrays.job(move |x, indices, dtype| Plan::gather(x, indices, options, dtype));
                 of_one_axis(match axis {
                     Some(_) => job,
                     None => job.calling("axis is", "the axis, which defaults to --batch-dims, is"),
                 })
             }
             Self::GatherElements { arrays, along } => {
-                let plan: Planned =
-                    |x, indices, options, dtype| Plan::gather_elements(x, indices, options, dtype);
-                of_one_axis(arrays.job(Some(along.axis), 0, plan))
+                let options = GatherElementsOptions {
+                    out_of_range: arrays.policy.out_of_range.into(),
+                    negative: arrays.policy.negative(),
+                };
+                of_one_axis(arrays.job(move |x, indices, dtype| {
+                    Plan::gather_elements(x, indices, along.axis, options, dtype)
+                }))
             }
             Self::Crop {
                 input,
@@ -704,8 +724,10 @@ impl Operation {
                 circular,
                 out_of_range,
             } => {
+                let crop = described.options(&[], *out_of_range)?;
                 let options = PasteOptions {
-                    crop: described.options(&[], *out_of_range)?,
+                    strides: crop.strides,
+                    out_of_range: crop.out_of_range,
                     circular: *circular,
                     unique: false,
                 };
@@ -721,7 +743,7 @@ impl Operation {
                 shape,
                 into,
             } => {
-                let (options, updates) = (arrays.options(None), &arrays.updates);
+                let (options, updates) = (arrays.options(), &arrays.updates);
                 let job = match (into, shape) {
                     (Some(into), _) => Job::new([into, updates], move |s| {
                         Plan::tensor_scatter_nd(&s[0], &s.indices, &s[1], options, s.dtype)
@@ -744,9 +766,9 @@ impl Operation {
                 arrays,
                 along,
             } => {
-                let options = arrays.options(Some(along.axis));
+                let options = arrays.options();
                 let job = Job::new([data, &arrays.updates], move |s| {
-                    Plan::scatter_elements(&s[0], &s.indices, &s[1], options, s.dtype)
+                    Plan::scatter_elements(&s[0], &s.indices, &s[1], along.axis, options, s.dtype)
                 });
                 let job = job.combining(arrays.combines(false));
                 of_one_axis(job.by(
@@ -892,8 +914,6 @@ fn order(axes: Option<&Integers>, rank: usize) -> Vec<usize> {
     axes.iter().map(axis).collect()
 }
 
-type Planned = fn(&[usize], &[usize], GatherOptions, DType) -> Result<Plan, Error>;
-
 /// A job each of whose indices is a number, not a tuple.
 fn of_one_axis(job: Job<'_>) -> Job<'_> {
     let job = job.calling("index tuples", "indices");
@@ -901,16 +921,13 @@ fn of_one_axis(job: Job<'_>) -> Job<'_> {
 }
 
 impl Gathered {
-    fn job(&self, axis: Option<isize>, batch_dims: isize, plan: Planned) -> Job<'_> {
-        let options = GatherOptions {
-            axis,
-            batch_dims,
-            out_of_range: self.policy.out_of_range.into(),
-            negative: self.policy.negative(),
-        };
+    fn job<'a>(
+        &'a self,
+        plan: impl Fn(&[usize], &[usize], DType) -> Result<Plan, Error> + 'a,
+    ) -> Job<'a> {
         let wanted = self.conversion.wanted();
         let job = Job::new([&self.input], move |s| {
-            let plan = plan(&s[0], &s.indices, options, s.dtype)?;
+            let plan = plan(&s[0], &s.indices, s.dtype)?;
             converted(plan, wanted, s.dtype)
         });
         let job = job.by(
@@ -932,9 +949,8 @@ impl Scattered {
             .map_or(default, |how| how != Combination::Update)
     }
 
-    fn options(&self, axis: Option<isize>) -> ScatterOptions {
+    fn options(&self) -> ScatterOptions {
         ScatterOptions {
-            axis,
             combine: self.combine.map(Combine::from),
             out_of_range: self.policy.out_of_range.into(),
             negative: self.policy.negative(),

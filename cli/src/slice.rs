@@ -126,23 +126,23 @@ pub(crate) struct Encoded {
     /// Bit i: begin[i] is ignored. Masks are decimal, 0x... or 0b...
     #[arg(long, value_name = "MASK", allow_hyphen_values = true, requires = "begin",
         default_value = "0", hide_default_value = true, value_parser = mask)]
-    pub(crate) begin_mask: i64,
+    pub(crate) begin_mask: i32,
     /// Bit i: end[i] is ignored
     #[arg(long, value_name = "MASK", allow_hyphen_values = true, requires = "begin",
         default_value = "0", hide_default_value = true, value_parser = mask)]
-    pub(crate) end_mask: i64,
+    pub(crate) end_mask: i32,
     /// Bit i: entry i is `...`
     #[arg(long, value_name = "MASK", allow_hyphen_values = true, requires = "begin",
         default_value = "0", hide_default_value = true, value_parser = mask)]
-    pub(crate) ellipsis_mask: i64,
+    pub(crate) ellipsis_mask: i32,
     /// Bit i: entry i is a new axis
     #[arg(long, value_name = "MASK", allow_hyphen_values = true, requires = "begin",
         default_value = "0", hide_default_value = true, value_parser = mask)]
-    pub(crate) new_axis_mask: i64,
+    pub(crate) new_axis_mask: i32,
     /// Bit i: entry i is the single index begin[i]
     #[arg(long, value_name = "MASK", allow_hyphen_values = true, requires = "begin",
         default_value = "0", hide_default_value = true, value_parser = mask)]
-    pub(crate) shrink_axis_mask: i64,
+    pub(crate) shrink_axis_mask: i32,
 }
 
 pub(crate) fn run(global: &Global, to: &To, args: &Slice) -> Result<Outcome, Failure> {
@@ -350,11 +350,11 @@ fn encoded(
         begin: begin.clone(),
         end: end.clone(),
         strides: strides.map_or_else(|| vec![1; begin.len()], |Integers(strides)| strides.clone()),
-        begin_mask: TfStridedSlice::mask("begin_mask", args.begin_mask)?,
-        end_mask: TfStridedSlice::mask("end_mask", args.end_mask)?,
-        ellipsis_mask: TfStridedSlice::mask("ellipsis_mask", args.ellipsis_mask)?,
-        new_axis_mask: TfStridedSlice::mask("new_axis_mask", args.new_axis_mask)?,
-        shrink_axis_mask: TfStridedSlice::mask("shrink_axis_mask", args.shrink_axis_mask)?,
+        begin_mask: args.begin_mask,
+        end_mask: args.end_mask,
+        ellipsis_mask: args.ellipsis_mask,
+        new_axis_mask: args.new_axis_mask,
+        shrink_axis_mask: args.shrink_axis_mask,
     };
     SliceSpec::try_from(&encoded)
 }

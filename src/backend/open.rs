@@ -2,7 +2,7 @@
 
 use super::{Backend, Device};
 use crate::{cpu::Threads, host_pool::HostPool};
-use std::sync::Arc;
+use alloc::sync::Arc;
 
 #[cfg(feature = "gpu")]
 use crate::{

@@ -3,6 +3,7 @@
 //! `Backend::slice` for the CPU, because it needs no plan there.
 
 use super::Backend;
+use crate::prelude::*;
 use crate::{
     Array, DType, Element, Error, Plan, Report, Values, ValuesMut,
     cpu::{Dest, Indices},
@@ -190,7 +191,7 @@ impl Backend {
                 let others = others
                     .iter_mut()
                     .map(|bytes: &mut Vec<u8>| Dest::Old(bytes));
-                run(&mut std::iter::once(result).chain(others).collect::<Vec<_>>())
+                run(&mut core::iter::once(result).chain(others).collect::<Vec<_>>())
             }
         }
     }
@@ -308,7 +309,7 @@ impl Backend {
         mut result: &mut [u8],
     ) -> Result<Report, Error> {
         let sink = |bytes: &[u8]| {
-            let (now, rest) = std::mem::take(&mut result).split_at_mut(bytes.len());
+            let (now, rest) = core::mem::take(&mut result).split_at_mut(bytes.len());
             now.copy_from_slice(bytes);
             result = rest;
             Ok::<_, Error>(())

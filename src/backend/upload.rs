@@ -8,7 +8,7 @@ use crate::{
     shape::{check_elements, check_length, elements},
     tensor::Storage,
 };
-use std::sync::Arc;
+use alloc::sync::Arc;
 
 impl Backend {
     /// Copies host values to the device, as a tensor that stays there.

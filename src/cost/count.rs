@@ -136,7 +136,7 @@ pub(super) mod tests {
     use super::*;
     use crate::{
         DType, SliceSpec, View,
-        options::{Boxes, CropOptions, GatherOptions},
+        options::{Boxes, CropOptions, GatherNdOptions},
     };
 
     pub(in crate::cost) fn plan(shape: &[usize], spec: &str) -> Plan {
@@ -189,11 +189,7 @@ pub(super) mod tests {
 
     #[test]
     fn the_cpu_copies_lines_of_a_crop() {
-        let boxes = Boxes {
-            count: 5,
-            box_indices: true,
-            flips: true,
-        };
+        let boxes = Boxes::of_tuples(&[5, 5], true, true);
         let options = CropOptions {
             sizes: vec![20, 30],
             ..CropOptions::default()
@@ -226,7 +222,7 @@ pub(super) mod tests {
         assert_eq!(plan(&[100, 2000], ":, ::100").sent(), 2000.0);
         assert_eq!(plan(&[1000], "5:5").sent(), 0.0);
         let gather =
-            Plan::gather_nd(&[100, 30], &[7, 1], GatherOptions::default(), DType::F32).unwrap();
+            Plan::gather_nd(&[100, 30], &[7, 1], GatherNdOptions::default(), DType::F32).unwrap();
         assert_eq!(gather.sent(), 100.0 * 30.0 * 4.0 + 7.0 * 8.0);
     }
 }

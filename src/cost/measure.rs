@@ -1,7 +1,9 @@
 //! Measures the rates of this machine with a small amount of each kind of work.
 
 use super::{CostModel, Throughput};
-use crate::{Array, Backend, DType, Error, Gpu, Plan, Tensor, View, options::GatherOptions, slice};
+use crate::{
+    Array, Backend, DType, Error, Gpu, Plan, Tensor, View, options::GatherNdOptions, slice,
+};
 use std::time::Instant;
 
 /// The size in bytes of the arrays that the measurements copy and transfer: more than the caches of a core hold.
@@ -98,7 +100,7 @@ fn gather(backend: &Backend, table: &Tensor) -> Result<(f64, f64), Error> {
         .map(|(hash, &dim)| i32::try_from(hash as usize % dim).unwrap_or(0))
         .take(2 * SCALARS)
         .collect();
-    let options = GatherOptions::default();
+    let options = GatherNdOptions::default();
     let indices = backend.upload((&scattered, &[SCALARS, 2]))?;
     let plan = Plan::gather_nd(shape, &[SCALARS, 2], options, DType::U32)?;
     let seconds = fastest(|| {

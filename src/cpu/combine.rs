@@ -14,7 +14,7 @@ use crate::{
     options::Combine,
 };
 use bytemuck::{Pod, cast};
-use std::{
+use core::{
     num::Wrapping,
     ops::{Add, Mul, Sub},
 };

@@ -16,6 +16,7 @@ use super::{
     rows::along,
     threads::{self, Threads},
 };
+use crate::prelude::*;
 use crate::{
     DType,
     moves::Move,

@@ -5,10 +5,11 @@
 //! becomes zeros [`ZEROED`] bytes at a time, when a thread is about to write them, and gets long pieces without zeros before.
 
 use super::memory::{NewMemory, in_new_memory};
+use crate::prelude::*;
 use crate::{Error, element::zeroed};
 #[cfg(any(test, feature = "test-seams"))]
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::{iter, ops::Range};
+use core::sync::atomic::{AtomicBool, Ordering};
+use core::{iter, ops::Range};
 
 /// The sizes in bytes of results that get new memory without values. Smaller ones take no longer if all of them becomes
 /// zeros first. Larger ones are zeros already, since they are new from the system: glibc keeps no memory of 32 MiB or more.

@@ -1,5 +1,6 @@
 //! Index tuples in the caller's memory.
 
+use crate::prelude::*;
 use crate::{DType, Element};
 
 /// Index tuples in host memory.

@@ -6,7 +6,7 @@ use super::{
     shuffle::Shuffle,
 };
 use crate::text::counted;
-use std::fmt;
+use core::fmt;
 
 /// A loop over rows of pieces.
 #[derive(Clone, Copy)]

@@ -10,6 +10,7 @@ use super::{
     outer::Chosen,
     rows::{Axis, along},
 };
+use crate::prelude::*;
 use crate::{
     ops::index::{Index, Policy},
     report::Missing,

@@ -12,6 +12,7 @@ use super::{
     slice::LoopNest,
     threads::{self, Threads},
 };
+use crate::prelude::*;
 use crate::{
     ops::index::{Index, Policy},
     report::Missing,

@@ -5,6 +5,7 @@ use super::{
     rows::along,
     threads::{self, Threads},
 };
+use crate::prelude::*;
 use crate::walk::{Dim, Walk};
 
 /// The number of true elements, in sums of bytes: counted one by one, a compiler would widen each to 64 bits.

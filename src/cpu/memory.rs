@@ -2,7 +2,8 @@
 //! code of this crate that is not safe is in this file.
 
 use crate::Error;
-use std::{
+use crate::prelude::*;
+use core::{
     marker::PhantomData,
     mem::{self, MaybeUninit},
     slice,
@@ -25,7 +26,8 @@ pub(super) fn prefetch(bytes: &[u8], at: usize) {
 
 /// Asks Linux to map this memory in pages of 2 MiB, as far as it has not been used yet. Linux maps and clears a page when
 /// it is first used, and new results of 4 MiB or more took 1.3 to 2 times as long in pages of 4 KiB. The bytes keep their
-/// values. Memory of less than [`HUGE_FROM`] bytes stays as it is, as all memory does on other systems.
+/// values. Memory of less than [`HUGE_FROM`] bytes stays as it is, as all memory does on other systems and without the
+/// standard library.
 pub(crate) fn map_in_large_pages<T>(memory: &mut [T]) {
     if size_of_val(memory) >= HUGE_FROM {
         system::advise(memory);
@@ -35,9 +37,9 @@ pub(crate) fn map_in_large_pages<T>(memory: &mut [T]) {
 /// The smallest memory in bytes that is worth asking for, as in NumPy.
 const HUGE_FROM: usize = 4 << 20;
 
-#[cfg(all(target_os = "linux", not(miri)))]
+#[cfg(all(feature = "std", target_os = "linux", not(miri)))]
 mod system {
-    use std::ffi::{c_int, c_void};
+    use core::ffi::{c_int, c_void};
 
     /// The size in bytes of the largest small pages that Linux has on any processor. Advice is about whole pages.
     const PAGE: usize = 64 << 10;
@@ -67,7 +69,7 @@ mod system {
     }
 }
 
-#[cfg(not(all(target_os = "linux", not(miri))))]
+#[cfg(not(all(feature = "std", target_os = "linux", not(miri))))]
 mod system {
     pub(super) fn advise<T>(_: &mut [T]) {}
 }
@@ -121,7 +123,7 @@ impl<'a> NewMemory<'a> {
         // SAFETY: `fill` has given each byte a value.
         #[expect(unsafe_code, reason = "`assume_init_mut` of slices needs Rust 1.93")]
         unsafe {
-            &mut *(std::ptr::from_mut(bytes) as *mut [u8])
+            &mut *(core::ptr::from_mut(bytes) as *mut [u8])
         }
     }
 }
@@ -206,7 +208,7 @@ impl<'d> Lines<'d> {
 #[cfg(target_arch = "x86_64")]
 mod instructions {
     use super::LINE;
-    use std::arch::x86_64::{__m128i, _MM_HINT_T0, _mm_prefetch, _mm_sfence, _mm_stream_si128};
+    use core::arch::x86_64::{__m128i, _MM_HINT_T0, _mm_prefetch, _mm_sfence, _mm_stream_si128};
 
     #[inline(always)]
     pub(super) fn prefetch(bytes: &[u8], at: usize) {
@@ -261,7 +263,7 @@ mod tests {
     /// Lines at any address are written whole, streamed or not, and nothing beside them.
     #[test]
     fn only_the_lines_are_written() {
-        let line: [u8; LINE] = std::array::from_fn(|at| u8::try_from(at).unwrap() + 1);
+        let line: [u8; LINE] = core::array::from_fn(|at| u8::try_from(at).unwrap() + 1);
         for streams in [false, true] {
             for skip in 0..2 * LINE {
                 let mut bytes = vec![0; 8 * LINE];

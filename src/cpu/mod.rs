@@ -25,7 +25,7 @@
 //! | `odometer` | sums of strides over nested dimensions |
 //! | `kernel`, `rows` | which loop moves rows of pieces, by the size of the pieces and their distance |
 //! | `fixed_copy` | how one piece is copied, by its size |
-//! | `shuffle` | rows and planes of small pieces by the processor's byte shuffles |
+//! | `shuffle`, `no_shuffle` | rows and planes of small pieces by the processor's byte shuffles |
 //! | `strided_store` | vectorized loops that write units a small step apart |
 //! | `memory` | prefetches, large pages, and stores around the caches: all code that is not safe |
 //! | `threads` | how many threads write a result, and which part each writes |
@@ -47,6 +47,7 @@ mod paste;
 mod place;
 mod rows;
 mod scatter;
+#[cfg_attr(not(feature = "std"), path = "no_shuffle.rs")]
 mod shuffle;
 mod slice;
 mod square;
@@ -62,6 +63,7 @@ pub(crate) use indices::Indices;
 pub(crate) use memory::map_in_large_pages;
 pub(crate) use threads::Threads;
 
+use crate::prelude::*;
 use crate::{
     DType, Error, View,
     moves::{Effect, Move, Scatter},

@@ -1,5 +1,6 @@
 //! Loops over nested dimensions without divisions.
 
+use crate::prelude::*;
 use crate::{layout::along, walk::Dim};
 
 /// Iterates over a sum at all positions of nested dimensions, in row-major order: the sum of each digit times the

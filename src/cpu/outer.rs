@@ -9,6 +9,7 @@ use super::{
     threads,
 };
 use crate::View;
+use crate::prelude::*;
 
 /// A dimension of the result.
 pub(super) enum Chosen {
@@ -152,7 +153,7 @@ impl Pieces<'_> {
 impl CopyTask for Pieces<'_> {
     fn run(mut self, kernel: impl CopyKernel) {
         let bytes = kernel.bytes();
-        let mut rest = std::mem::take(&mut self.dest);
+        let mut rest = core::mem::take(&mut self.dest);
         let (mut row, mut skip) = (
             self.first / self.inner.size(),
             self.first % self.inner.size(),

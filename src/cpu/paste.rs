@@ -8,12 +8,13 @@ use super::{
     rows::along,
     threads::{self, Threads},
 };
+use crate::prelude::*;
 use crate::{
     ops::index::{Index, OutOfRange, Policy},
     report::Missing,
     walk::{Coordinate, Walk},
 };
-use std::{cmp::Reverse, mem};
+use core::{cmp::Reverse, mem};
 
 /// The number of boxes that are found before they are written, so that the found places are still in a cache.
 const AT_ONCE: usize = 1024;

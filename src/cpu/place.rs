@@ -10,8 +10,9 @@ use super::{
     strided_store,
     threads::{self, Threads},
 };
+use crate::prelude::*;
 use crate::walk::{Dim, Walk};
-use std::cmp::Reverse;
+use core::cmp::Reverse;
 
 /// The number of bytes that are set to zero at once, before short pieces are written to them: fewer than a first-level
 /// cache holds, and enough for an efficient `memset`.

@@ -13,6 +13,7 @@ use super::{
     odometer::Odometer,
     threads::{self, Threads},
 };
+use crate::prelude::*;
 use crate::{
     moves::Scatter,
     ops::{

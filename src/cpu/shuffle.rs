@@ -9,14 +9,16 @@
 //! ```
 //!
 //! Compilers do not find these instructions in a loop, and x86-64 processors need not have them. So [`fearless_simd`] finds
-//! out when the program runs. Without them, pieces are copied one by one.
+//! out when the program runs. Without them, and without the standard library, pieces are copied one by one.
+//!
+//! All code that names vector instructions is in this file: `no_shuffle` takes its place without the standard library.
 
 use super::{
     fixed_copy::with_copy_kernel,
     memory::{self, LINE},
     rows::{Axis, PieceRows, along},
 };
-use fearless_simd::{Level, prelude::*, u8x16};
+use fearless_simd::{Level, prelude::*, u8x16, u16x8, u32x4, u64x2};
 pub(super) use instructions::Shuffles;
 use std::{array, sync::LazyLock};
 
@@ -363,6 +365,72 @@ fn union<const N: usize>(
         all |= simd.swizzle_dyn_precise_u8x16(u8x16::from_slice(simd, from), indices);
     }
     all
+}
+
+/// Transposes rows of pieces of `N` bytes into columns, as `square` says. There are multiples of `M` of both.
+#[inline(always)]
+pub(super) fn transpose<const N: usize, const M: usize, const WIDTH: usize>(
+    shuffles: Shuffles,
+    rows: &[[u8; WIDTH]],
+    columns: &mut [[u8; LINE]],
+) {
+    shuffles.vectorize(
+        #[inline(always)]
+        || transpose_squares::<N, M, WIDTH>(shuffles, rows, columns),
+    );
+}
+
+#[inline(always)]
+fn transpose_squares<const N: usize, const M: usize, const WIDTH: usize>(
+    simd: Shuffles,
+    rows: &[[u8; WIDTH]],
+    columns: &mut [[u8; LINE]],
+) {
+    let columns = columns.as_chunks_mut::<M>().0.iter_mut();
+    for (left, columns) in (0..).step_by(VECTOR).zip(columns) {
+        let rows = rows.as_chunks::<M>().0.iter();
+        for (top, rows) in (0..).step_by(VECTOR).zip(rows) {
+            let mut square = [u8x16::splat(simd, 0); M];
+            for (vector, row) in square.iter_mut().zip(rows) {
+                *vector = u8x16::from_slice(simd, &row[left..][..VECTOR]);
+            }
+            let square = transposed::<N, M>(square);
+            for (vector, column) in square.into_iter().zip(&mut *columns) {
+                vector.store_slice(&mut column[top..][..VECTOR]);
+            }
+        }
+    }
+}
+
+/// Transposes `M` vectors of `M` pieces of `N` bytes.
+#[inline(always)]
+fn transposed<const N: usize, const M: usize>(
+    mut square: [u8x16<Shuffles>; M],
+) -> [u8x16<Shuffles>; M] {
+    for _ in 0..M.ilog2() {
+        let from = square;
+        for i in 0..M / 2 {
+            [square[2 * i], square[2 * i + 1]] = zip::<N>(from[i], from[M / 2 + i]);
+        }
+    }
+    square
+}
+
+/// Takes pieces of `N` bytes from two vectors in turn.
+#[inline(always)]
+fn zip<const N: usize>(a: u8x16<Shuffles>, b: u8x16<Shuffles>) -> [u8x16<Shuffles>; 2] {
+    macro_rules! zip {
+        ($vector:ident) => {{
+            let (a, b): ($vector<_>, $vector<_>) = (a.bitcast(), b.bitcast());
+            [a.zip_low(b).bitcast(), a.zip_high(b).bitcast()]
+        }};
+    }
+    match N {
+        1 => [a.zip_low(b), a.zip_high(b)],
+        2 => zip!(u16x8),
+        4 => zip!(u32x4),
+        _ => zip!(u64x2),
+    }
 }
 
 /// The number of a byte in a vector.

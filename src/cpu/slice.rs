@@ -20,6 +20,7 @@ use super::{
     threads::{self, Threads},
     transpose::Tiles,
 };
+use crate::prelude::*;
 use crate::{
     text::counted,
     walk::{Dim, Walk},

@@ -21,10 +21,9 @@ use super::{
     kernel::Kernel,
     memory::{self, LINE, Lines},
     rows::{Axis, along},
-    shuffle::{Shuffles, VECTOR},
+    shuffle::{Shuffles, VECTOR, transpose},
 };
-use fearless_simd::{prelude::*, u8x16, u16x8, u32x4, u64x2};
-use std::mem;
+use core::mem;
 
 /// Pieces of several lanes: for each lane, `count` pieces of each of `rows` rows along `row`. The pieces of the first lane begin
 /// at byte `at` of the source. The pieces of the other lanes follow along `near`.
@@ -170,13 +169,9 @@ impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, 
                     let rows = &mut self.rows[..count];
                     Self::read(kernel, source, from, near, row.stride, rows);
                     let rows = count.div_ceil(M) * M;
-                    let shuffles = self.shuffles;
                     let (rows, columns) = (&self.rows[..rows], &mut self.columns);
                     let columns = &mut columns[..near.size.next_multiple_of(M)];
-                    shuffles.vectorize(
-                        #[inline(always)]
-                        || transpose::<N, M>(shuffles, rows, columns),
-                    );
+                    transpose::<N, M, WIDTH>(self.shuffles, rows, columns);
                     self.write(lanes, count, lines);
                     next += count;
                     from = along(from, row.stride, count);
@@ -191,60 +186,6 @@ impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, 
 /// The number of squares below each other that are moved before those beside them: so that 1 KiB of each lane is written at
 /// once, and not too many pages of the source are read.
 const TALL: usize = 16;
-
-/// Transposes rows of pieces of `N` bytes into columns. There are multiples of `M` of both.
-#[inline(always)]
-fn transpose<const N: usize, const M: usize>(
-    simd: Shuffles,
-    rows: &[[u8; WIDTH]],
-    columns: &mut [[u8; LINE]],
-) {
-    let columns = columns.as_chunks_mut::<M>().0.iter_mut();
-    for (left, columns) in (0..).step_by(VECTOR).zip(columns) {
-        let rows = rows.as_chunks::<M>().0.iter();
-        for (top, rows) in (0..).step_by(VECTOR).zip(rows) {
-            let mut square = [u8x16::splat(simd, 0); M];
-            for (vector, row) in square.iter_mut().zip(rows) {
-                *vector = u8x16::from_slice(simd, &row[left..][..VECTOR]);
-            }
-            let square = transposed::<N, M>(square);
-            for (vector, column) in square.into_iter().zip(&mut *columns) {
-                vector.store_slice(&mut column[top..][..VECTOR]);
-            }
-        }
-    }
-}
-
-/// Transposes `M` vectors of `M` pieces of `N` bytes.
-#[inline(always)]
-fn transposed<const N: usize, const M: usize>(
-    mut square: [u8x16<Shuffles>; M],
-) -> [u8x16<Shuffles>; M] {
-    for _ in 0..M.ilog2() {
-        let from = square;
-        for i in 0..M / 2 {
-            [square[2 * i], square[2 * i + 1]] = zip::<N>(from[i], from[M / 2 + i]);
-        }
-    }
-    square
-}
-
-/// Takes pieces of `N` bytes from two vectors in turn.
-#[inline(always)]
-fn zip<const N: usize>(a: u8x16<Shuffles>, b: u8x16<Shuffles>) -> [u8x16<Shuffles>; 2] {
-    macro_rules! zip {
-        ($vector:ident) => {{
-            let (a, b): ($vector<_>, $vector<_>) = (a.bitcast(), b.bitcast());
-            [a.zip_low(b).bitcast(), a.zip_high(b).bitcast()]
-        }};
-    }
-    match N {
-        1 => [a.zip_low(b), a.zip_high(b)],
-        2 => zip!(u16x8),
-        4 => zip!(u32x4),
-        _ => zip!(u64x2),
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -5,11 +5,20 @@
 //! not wait for others to start, and a thread on a core that is busy with other programs takes fewer parts.
 //!
 //! Without the feature `rayon`, the other threads are started for each result. With it, they belong to the pool that
-//! the calling thread is in, or else to the global pool. Only [`available`] and [`together`] depend on this feature.
+//! the calling thread is in, or else to the global pool. Without the feature `std` the calling thread writes all results
+//! alone. Only [`available`] and [`together`] depend on these features.
 
 use super::Dest;
-use crate::{lock::lock, report::Missing, text::counted};
-use std::{fmt::Display, num::NonZero, sync::Mutex};
+#[cfg(feature = "std")]
+use crate::lock::lock;
+use crate::{prelude::*, report::Missing, text::counted};
+use core::{
+    fmt::Display,
+    num::NonZero,
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+};
+#[cfg(feature = "std")]
+use std::sync::Mutex;
 
 /// The smallest amount of work per thread, in nanoseconds, if there are several threads: more than starting one takes.
 const WORTH_NS: usize = 60_000;
@@ -62,8 +71,14 @@ impl Threads {
     }
 }
 
+/// The number of threads that may be used: only the standard library starts others.
+#[cfg(not(feature = "std"))]
+fn available(_: Option<NonZero<usize>>) -> usize {
+    1
+}
+
 /// The number of threads that may be used: `most` or, without it, the number of cores.
-#[cfg(not(feature = "rayon"))]
+#[cfg(all(feature = "std", not(feature = "rayon")))]
 fn available(most: Option<NonZero<usize>>) -> usize {
     /// The number of cores that this process may use. It is cached, because the system call takes tens of microseconds.
     static CORES: std::sync::LazyLock<NonZero<usize>> = std::sync::LazyLock::new(|| {
@@ -81,7 +96,7 @@ fn available(most: Option<NonZero<usize>>) -> usize {
 
 /// Calls `work` on `threads` threads, including the calling thread. If the system does not start enough threads,
 /// calls `work` on fewer.
-#[cfg(not(feature = "rayon"))]
+#[cfg(all(feature = "std", not(feature = "rayon")))]
 fn together(threads: usize, work: impl Fn() + Sync) {
     use std::thread::{self, Builder};
     thread::scope(|scope| {
@@ -148,15 +163,19 @@ pub(super) fn spread_counting(
     threads: usize,
     write: impl Fn(usize, Dest<'_>) -> Missing + Sync,
 ) -> Missing {
-    let all = Mutex::new(Missing::default());
-    spread_parts(dest, grain, threads, &|first, dest| {
-        let missing = write(first, dest);
-        if missing.count > 0 {
-            let mut all = lock(&all);
-            *all = all.and(missing);
+    let (count, first) = (AtomicUsize::new(0), AtomicUsize::new(usize::MAX));
+    spread_parts(dest, grain, threads, &|begin, dest| {
+        let missing = write(begin, dest);
+        if let Some(tuple) = missing.first {
+            count.fetch_add(missing.count, Relaxed);
+            first.fetch_min(tuple, Relaxed);
         }
     });
-    *lock(&all)
+    let count = count.into_inner();
+    Missing {
+        count,
+        first: (count > 0).then_some(first.into_inner()),
+    }
 }
 
 /// The size in bytes of the parts into which a result of `bytes` bytes is cut for `threads` threads: at most [`PART`],
@@ -178,30 +197,33 @@ pub(super) fn share<T>(
     threads: usize,
     each: impl Fn(T) + Sync,
 ) {
-    #[cfg(test)]
+    #[cfg(all(test, feature = "std"))]
     tests::MOST.with(|most| most.set(threads.max(most.get())));
-    if threads == 1 {
-        return parts.for_each(each);
+    #[cfg(feature = "std")]
+    if threads > 1 {
+        let parts = Mutex::new(parts);
+        let next = || lock(&parts).next();
+        let work = || {
+            while let Some(part) = next() {
+                each(part);
+            }
+        };
+        return together(threads, work);
     }
-    let parts = Mutex::new(parts);
-    let next = || lock(&parts).next();
-    let work = || {
-        while let Some(part) = next() {
-            each(part);
-        }
-    };
-    together(threads, work);
+    let _ = threads;
+    parts.for_each(each);
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "std"))]
 mod tests {
     use super::*;
     use crate::{
         Backend, DType, Error, Tensor, View,
-        options::{GatherOptions, ScatterOptions},
+        options::{Boxes, GatherNdOptions, ScatterOptions},
         slice,
     };
-    use std::{cell::Cell, collections::HashSet, sync::Barrier, thread};
+    use core::cell::Cell;
+    use std::{collections::HashSet, sync::Barrier, thread};
 
     thread_local! {
         /// The largest number of threads that [`share`] was called with on this thread.
@@ -264,7 +286,7 @@ mod tests {
         let check = |name| assert_eq!(MOST.replace(1), threads, "{name}");
         let (vector, matrix) = ((&X, &[16]), (&X, &[8, 2]));
         let indices = (&[3, 1, 2], &[3, 1]);
-        let (gather, scatter) = (GatherOptions::default(), ScatterOptions::default());
+        let (gather, scatter) = (GatherNdOptions::default(), ScatterOptions::default());
         let backwards = &slice![..; -1];
         MOST.set(1);
 
@@ -279,10 +301,10 @@ mod tests {
         backend.scatter_nd(&[16], indices, (&X[..3], &[3]), scatter)?;
         check("scatter_nd");
         let (x, patches, begins) = ((&X, &[8, 2, 1]), (&X[..8], &[8, 1, 1]), (&[0; 16], &[8, 2]));
-        backend.paste(x, patches, begins, None, None, &Default::default())?;
+        backend.paste(x, patches, Boxes::new(begins), &Default::default())?;
         check("paste, a box for each item");
         let (x, patches, begins) = ((&X, &[1, 16]), (&X[..8], &[1, 8]), (&[2], &[1, 1]));
-        backend.paste(x, patches, begins, None, None, &Default::default())?;
+        backend.paste(x, patches, Boxes::new(begins), &Default::default())?;
         check("paste, a box of one item");
         backend.upload_slice(vector, backwards)?;
         check("upload_slice");

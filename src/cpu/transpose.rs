@@ -24,8 +24,9 @@ use super::{
     square::{Tile, squares},
     threads,
 };
+use crate::prelude::*;
 use crate::walk::Dim;
-use std::{iter, mem};
+use core::{iter, mem};
 
 /// A transposed slice.
 #[derive(Clone, Copy)]

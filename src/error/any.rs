@@ -1,6 +1,7 @@
 //! [`Error`], which has the errors of the other files as its variants.
 
 use super::{ArgumentError, Cause, ParseError};
+use crate::prelude::*;
 use crate::{Report, text::Shape};
 
 /// Any error of an operation.
@@ -30,7 +31,7 @@ pub enum Error {
     /// An index tuple points outside the array that it indexes, or a box extends beyond its item, and the policy is
     /// [`OutOfRange::Error`](crate::options::OutOfRange::Error). The report has the first of them and their number.
     #[error("{}", .0.problem())]
-    OutOfRange(Box<Report>),
+    InvalidIndices(Box<Report>),
     /// The shaders cannot combine elements of this type in this way.
     #[error(
         "{operation} under Combine::{combine:?} computes with elements, but the shaders cannot compute with {dtype}: \

@@ -1,16 +1,17 @@
 //! Errors of concat, stack, pad, roll, tile and repeat.
 
 use super::{Error, argument, axes::Axes};
+use crate::prelude::*;
 use crate::text::{Shape, counted};
 
 /// An axis that the arrays do not have.
 pub(crate) fn axis(axis: isize, rank: usize) -> Error {
-    argument!("axis", "axis is {axis}, but each array {}", Axes(rank))
+    argument!(Axis, "axis is {axis}, but each array {}", Axes(rank))
 }
 
 /// No array, so that the result has no shape.
 pub(crate) fn no_arrays() -> Error {
-    argument!("no_arrays", "there are no arrays: pass at least one")
+    argument!(NoArrays, "there are no arrays: pass at least one")
 }
 
 /// An array with a shape that does not fit the shape of the first.
@@ -21,7 +22,7 @@ pub(crate) fn array_shape(
     axis: Option<usize>,
 ) -> Error {
     argument!(
-        "array_shape",
+        ArrayShape,
         "array {number} has shape {}, but the first has {}: both must be equal{}",
         Shape(found),
         Shape(first),
@@ -32,7 +33,7 @@ pub(crate) fn array_shape(
 /// Sizes of parts that do not add up to the size of the dimension.
 pub(crate) fn split_sizes(sizes: &[usize], axis: usize, size: usize) -> Error {
     argument!(
-        "split_sizes",
+        SplitSizes,
         "the sizes {} must add up to {size}, the size of dimension {axis}",
         Shape(sizes)
     )
@@ -41,7 +42,7 @@ pub(crate) fn split_sizes(sizes: &[usize], axis: usize, size: usize) -> Error {
 /// An argument that does not have a number for each dimension.
 pub(crate) fn wrong_entry_count(argument: &str, found: usize, rank: usize) -> Error {
     argument!(
-        "entries",
+        Entries,
         "{argument} has {}, but x has {}: give one for each",
         counted(found, "number", "numbers"),
         counted(rank, "dimension", "dimensions"),
@@ -56,17 +57,29 @@ pub(crate) fn padding(
     most: usize,
     mode: &str,
 ) -> Error {
-    argument!(
-        "padding",
-        "dimension {dimension} of {size} positions is padded by {padding}, but at most {most} can be {mode}: pad less, \
-         or pad twice"
-    )
+    let positions = counted(size, "position", "positions");
+    match (size, most) {
+        (0, _) => argument!(
+            Padding,
+            "dimension {dimension} is padded by {padding}, but has no positions that can be {mode}: pad it by 0, or by a constant"
+        ),
+        (_, 0) => argument!(
+            Padding,
+            "dimension {dimension} of {positions} is padded by {padding}, but none can be {mode} there: pad it by 0, or in \
+             another mode"
+        ),
+        _ => argument!(
+            Padding,
+            "dimension {dimension} of {positions} is padded by {padding}, but at most {most} can be {mode}: pad less, \
+             or pad twice"
+        ),
+    }
 }
 
 /// Shifts that are not as many as axes.
 pub(crate) fn shifts(shifts: usize, axes: usize) -> Error {
     argument!(
-        "shifts",
+        Shifts,
         "there are {shifts} shifts and {axes} axes: pass a shift for each axis"
     )
 }
@@ -74,7 +87,7 @@ pub(crate) fn shifts(shifts: usize, axes: usize) -> Error {
 /// More pieces than can be planned.
 pub(crate) fn pieces(pieces: usize, most: usize) -> Error {
     argument!(
-        "pieces",
+        Pieces,
         "the result has {pieces} pieces, but must have at most {most}: pad or roll fewer dimensions in one call"
     )
 }
@@ -82,7 +95,7 @@ pub(crate) fn pieces(pieces: usize, most: usize) -> Error {
 /// A value for padding that is not a scalar.
 pub(crate) fn constant(shape: &[usize]) -> Error {
     argument!(
-        "constant",
+        Constant,
         "the constant of a padding has shape {}: it must be a scalar, of shape []",
         Shape(shape)
     )

@@ -1,7 +1,7 @@
 //! What errors of axes say of the array.
 
 use crate::text::counted;
-use std::fmt;
+use core::fmt;
 
 /// Prints the number of dimensions of an array, and the axes that it has, after the name of the array.
 pub(super) struct Axes(pub(super) usize);

@@ -1,6 +1,8 @@
 //! The error of another crate that an [`Error`](crate::Error) comes from.
 
-use std::{error::Error, fmt, ops::Deref, sync::Arc};
+use crate::prelude::*;
+use alloc::sync::Arc;
+use core::{error::Error, fmt, ops::Deref};
 
 /// The error of another crate, usually of wgpu, that an [`Error`](crate::Error) comes from. A cause dereferences to
 /// that error, and clones share it. Two causes are equal if their messages are equal.

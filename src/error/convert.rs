@@ -10,7 +10,7 @@ pub(crate) fn dtype(argument: &str, found: DType) -> Error {
         _ => DType::F64,
     };
     argument!(
-        "convert_dtype",
+        ConvertDtype,
         "{argument} is {found}, and complex numbers are not converted: pass their parts, which are {part} with one more \
          dimension of 2"
     )
@@ -19,7 +19,7 @@ pub(crate) fn dtype(argument: &str, found: DType) -> Error {
 /// A plan that changes an array, or that converts already.
 pub(crate) fn operation(operation: &str) -> Error {
     argument!(
-        "convert_operation",
+        ConvertOperation,
         "{operation} does not convert: slices, views, gathers and crops do, once; convert its source by a plan of its \
          own, such as that of a view"
     )
@@ -28,7 +28,7 @@ pub(crate) fn operation(operation: &str) -> Error {
 /// A table for another type than the source's.
 pub(crate) fn source(found: DType, needed: DType) -> Error {
     argument!(
-        "convert_source",
+        ConvertSource,
         "the table converts {needed}, and the source is {found}: make a table for {found}"
     )
 }
@@ -36,7 +36,7 @@ pub(crate) fn source(found: DType, needed: DType) -> Error {
 /// A table of elements of more than 8 bits.
 pub(crate) fn table(found: DType) -> Error {
     argument!(
-        "convert_table",
+        ConvertTable,
         "a table has an entry for each of 256 values, and {found} has more: pass bool, u8 or i8, or use \
          Conversion::scaled"
     )
@@ -45,7 +45,7 @@ pub(crate) fn table(found: DType) -> Error {
 /// An axis that the source does not have.
 pub(crate) fn axis(axis: isize, rank: usize) -> Error {
     argument!(
-        "axis",
+        Axis,
         "axis {axis} of the conversion is out of range: the source {}",
         Axes(rank)
     )
@@ -60,7 +60,7 @@ pub(crate) fn positions(
     needed: usize,
 ) -> Error {
     argument!(
-        "convert_positions",
+        ConvertPositions,
         "{argument} is for {found} positions, but axis {axis} of the source {} has {needed}: give one for each, or one \
          for all",
         Shape(shape)

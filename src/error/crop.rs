@@ -6,7 +6,7 @@ use crate::text::{Shape, counted};
 /// `x` has too few dimensions: it needs one for the items, and then one for each of the sizes.
 pub(crate) fn rank(x: &[usize], sizes: &[usize]) -> Error {
     argument!(
-        "crop_rank",
+        CropRank,
         "x of shape {} must have a dimension of items, and then one for each of the sizes {}",
         Shape(x),
         Shape(sizes)
@@ -16,7 +16,7 @@ pub(crate) fn rank(x: &[usize], sizes: &[usize]) -> Error {
 /// There are strides, but not one for each size.
 pub(crate) fn strides(strides: &[isize], sizes: &[usize]) -> Error {
     argument!(
-        "crop_strides",
+        CropStrides,
         "{} strides, {strides:?}, do not fit the sizes {}: pass one stride for each size, or none if all are 1",
         strides.len(),
         Shape(sizes)
@@ -26,7 +26,7 @@ pub(crate) fn strides(strides: &[isize], sizes: &[usize]) -> Error {
 /// A stride of 0.
 pub(crate) fn stride_zero(dimension: usize) -> Error {
     argument!(
-        "stride_zero",
+        StrideZero,
         "the stride of dimension {dimension} of x is 0: it must be positive or negative"
     )
 }
@@ -34,7 +34,7 @@ pub(crate) fn stride_zero(dimension: usize) -> Error {
 /// `begins`, `box_indices`, `flips` or `patches` does not have the needed shape.
 pub(crate) fn shape(argument: &str, found: &[usize], needed: &[usize], sizes: &[usize]) -> Error {
     argument!(
-        "crop_shape",
+        CropShape,
         "{argument} has shape {}, but must have {}: a row for each box and, in begins and flips, a \
          column for each of the sizes {}",
         Shape(found),
@@ -43,10 +43,38 @@ pub(crate) fn shape(argument: &str, found: &[usize], needed: &[usize], sizes: &[
     )
 }
 
+/// `begins` of patches that are not rows of numbers.
+pub(crate) fn begins(found: &[usize]) -> Error {
+    argument!(
+        CropShape,
+        "begins has shape {}, but must have two dimensions: a row for each box, and a column for each dimension that boxes \
+         have begins in",
+        Shape(found)
+    )
+}
+
+/// `patches` with too few dimensions for the begins.
+pub(crate) fn patches(found: &[usize], dims: usize) -> Error {
+    argument!(
+        CropShape,
+        "patches has shape {}, but must have a dimension for the boxes, and then one for each of {} of begins",
+        Shape(found),
+        counted(dims, "column", "columns")
+    )
+}
+
+/// An array that the tuples of boxes have a column for already.
+pub(crate) fn twice(argument: &str) -> Error {
+    argument!(
+        CropShape,
+        "{argument} are given twice, as columns of the tuples and as an array: give them once"
+    )
+}
+
 /// The number of boxes is not the number of items, and there are no box indices.
 pub(crate) fn items(boxes: usize, items: usize) -> Error {
     argument!(
-        "crop_items",
+        CropItems,
         "there {is} {} for {}: pass one box for each item, or box_indices with the item of each box",
         counted(boxes, "box", "boxes"),
         counted(items, "item of x", "items of x"),
@@ -57,10 +85,10 @@ pub(crate) fn items(boxes: usize, items: usize) -> Error {
 /// Under `OutOfRange::Clamp`, or if they are circular, boxes that span more positions than a dimension of `x` has.
 pub(crate) fn box_size(dimension: usize, size: usize, stride: isize, x: &[usize]) -> Error {
     argument!(
-        "crop_box_size",
+        CropBoxSize,
         "boxes of {size} elements with stride {stride} are longer than dimension {dimension} of x {}: \
          no shift brings them inside, and a circular one would meet itself; make them shorter, or choose \
-         OutOfRange::Zero and no circular boxes",
+         OutOfRange::Ignore and no circular boxes",
         Shape(x)
     )
 }

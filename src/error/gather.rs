@@ -2,12 +2,13 @@
 //! returned.
 
 use super::{Error, argument, axes::Axes};
+use crate::prelude::*;
 use crate::text::Shape;
 
 /// `params` is a scalar.
 pub(crate) fn params_rank() -> Error {
     argument!(
-        "params_rank",
+        ParamsRank,
         "params is a scalar: it must have at least one dimension"
     )
 }
@@ -15,7 +16,7 @@ pub(crate) fn params_rank() -> Error {
 /// `indices` of `gather_nd` is a scalar.
 pub(crate) fn indices_rank() -> Error {
     argument!(
-        "indices_rank",
+        IndicesRank,
         "indices is a scalar: its last dimension must hold the index tuples"
     )
 }
@@ -28,7 +29,7 @@ pub(crate) fn index_depth(
     indices: &[usize],
 ) -> Error {
     argument!(
-        "index_depth",
+        IndexDepth,
         "indices of shape {} hold tuples of {depth}, which with batch_dims {batch_dims} is more \
          than the {} dimensions of params {}: shorten the last dimension of indices",
         Shape(indices),
@@ -41,7 +42,7 @@ pub(crate) fn index_depth(
 /// that is negative.
 pub(crate) fn batch_dims(batch_dims: isize, params_rank: usize, indices_rank: usize) -> Error {
     argument!(
-        "batch_dims",
+        BatchDims,
         "batch_dims is {batch_dims}, but must be {}below the rank of indices ({indices_rank}) \
          and below the rank of params ({params_rank})",
         if batch_dims < 0 { "at least 0, " } else { "" }
@@ -51,7 +52,7 @@ pub(crate) fn batch_dims(batch_dims: isize, params_rank: usize, indices_rank: us
 /// The axis of `gather` or `gather_elements` is not a dimension of `params`.
 pub(crate) fn axis(axis: isize, params_rank: usize) -> Error {
     argument!(
-        "axis",
+        Axis,
         "axis is {axis}, but params {} (gather without an axis takes batch_dims as the axis)",
         Axes(params_rank)
     )
@@ -60,7 +61,7 @@ pub(crate) fn axis(axis: isize, params_rank: usize) -> Error {
 /// `batch_dims` of `gather` that is above `axis`, or outside `[-indices_rank, indices_rank]`.
 pub(crate) fn batch_dims_of_axis(batch_dims: isize, axis: usize, indices_rank: usize) -> Error {
     argument!(
-        "batch_dims",
+        BatchDims,
         "batch_dims is {batch_dims}, but must be {}",
         match indices_rank {
             0 => "0, as indices is a scalar".to_string(),
@@ -74,7 +75,7 @@ pub(crate) fn batch_dims_of_axis(batch_dims: isize, axis: usize, indices_rank: u
 /// other than the axis.
 pub(crate) fn elements_shape(axis: usize, params: &[usize], indices: &[usize]) -> Error {
     argument!(
-        "elements_shape",
+        ElementsShape,
         "indices of shape {} must have as many dimensions as params {}, and can be longer only along \
          dimension {axis}, the axis",
         Shape(indices),
@@ -85,7 +86,7 @@ pub(crate) fn elements_shape(axis: usize, params: &[usize], indices: &[usize]) -
 /// The first `batch_dims` dimensions of `params` and of `indices` differ.
 pub(crate) fn batch_shape(batch_dims: usize, params: &[usize], indices: &[usize]) -> Error {
     argument!(
-        "batch_shape",
+        BatchShape,
         "the first {batch_dims} dimensions of params {} and indices {} differ, \
          but with batch_dims {batch_dims} they must be equal",
         Shape(params),
@@ -96,7 +97,7 @@ pub(crate) fn batch_shape(batch_dims: usize, params: &[usize], indices: &[usize]
 /// `gather_nd` has index tuples, but `params` has no elements.
 pub(crate) fn empty_params(params: &[usize], tuples: usize) -> Error {
     argument!(
-        "empty_params",
+        EmptyParams,
         "params of shape {} has no elements, but there {}: pass no tuples, or params with elements",
         Shape(params),
         match tuples {

@@ -6,7 +6,7 @@ use crate::text::Shape;
 /// A number of values that differs from the product of their shape.
 pub(crate) fn values(item: usize, found: usize, shape: &[usize]) -> Error {
     argument!(
-        "values",
+        Values,
         "entry {item} has {found} values, which do not fill its shape {}",
         Shape(shape)
     )
@@ -14,18 +14,25 @@ pub(crate) fn values(item: usize, found: usize, shape: &[usize]) -> Error {
 
 /// A position outside its dimension.
 pub(crate) fn position(item: usize, position: i64, axis: usize, size: usize) -> Error {
-    argument!(
-        "position",
-        "entry {item} has position {position}, but dimension {axis} has size {size}: positions are {} to {}",
-        -(size as i64),
-        size as i64 - 1
-    )
+    match size {
+        0 => argument!(
+            Position,
+            "entry {item} has position {position}, but dimension {axis} has size 0, and no positions: take an array without \
+             positions"
+        ),
+        _ => argument!(
+            Position,
+            "entry {item} has position {position}, but dimension {axis} has size {size}: positions are {} to {}",
+            -(size as i64),
+            size as i64 - 1
+        ),
+    }
 }
 
 /// A mask with other sizes than the dimensions that it selects from.
 pub(crate) fn mask_shape(item: usize, mask: &[usize], axis: usize, sizes: &[usize]) -> Error {
     argument!(
-        "mask_shape",
+        MaskShape,
         "entry {item} is a mask of shape {}, but the dimensions from {axis} on have sizes {}: they must be equal",
         Shape(mask),
         Shape(sizes)
@@ -35,7 +42,7 @@ pub(crate) fn mask_shape(item: usize, mask: &[usize], axis: usize, sizes: &[usiz
 /// Arrays that cannot be broadcast against each other.
 pub(crate) fn array_shapes(item: usize, found: &[usize], before: &[usize]) -> Error {
     argument!(
-        "array_shapes",
+        ArrayShapes,
         "entry {item} selects positions of shape {}, which cannot be broadcast with {}, the shape of the entries before it: \
          counted from the last, sizes must be equal or 1; an outer expression takes all combinations",
         Shape(found),
@@ -46,7 +53,7 @@ pub(crate) fn array_shapes(item: usize, found: &[usize], before: &[usize]) -> Er
 /// An array of an outer expression that does not have one dimension.
 pub(crate) fn outer_rank(item: usize, rank: usize) -> Error {
     argument!(
-        "outer_rank",
+        OuterRank,
         "entry {item} has {rank} dimensions: in an outer expression an array has one"
     )
 }

@@ -1,7 +1,8 @@
 //! An index tuple that is out of range.
 
+use crate::prelude::*;
 use crate::text::Shape;
-use std::fmt;
+use core::fmt;
 
 /// An index tuple that points outside the array that it indexes.
 #[derive(Clone, Debug, PartialEq, Eq)]

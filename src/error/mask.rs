@@ -1,6 +1,7 @@
 //! Errors of nonzero, boolean_mask, compress, select, masked_update and masked_scatter.
 
 use super::{Error, argument, axes::Axes};
+use crate::prelude::*;
 use crate::{
     DType,
     text::{Shape, counted},
@@ -8,13 +9,13 @@ use crate::{
 
 /// An axis that the array does not have.
 pub(crate) fn axis(axis: isize, rank: usize) -> Error {
-    argument!("axis", "axis is {axis}, but x {}", Axes(rank))
+    argument!(Axis, "axis is {axis}, but x {}", Axes(rank))
 }
 
 /// More true elements than the capacity.
 pub(crate) fn capacity(count: usize, capacity: usize) -> Error {
     argument!(
-        "mask_capacity",
+        MaskCapacity,
         "the mask has {count} true elements, but the capacity is {capacity}: \
          ask for a larger capacity, or use the first {capacity}"
     )
@@ -23,7 +24,7 @@ pub(crate) fn capacity(count: usize, capacity: usize) -> Error {
 /// A number of values that differs from the number of true elements.
 pub(crate) fn count(count: usize, values: usize) -> Error {
     argument!(
-        "mask_count",
+        MaskCount,
         "the mask has {count} true elements, and there are {values} rows of values: pass one for each"
     )
 }
@@ -33,7 +34,7 @@ pub(crate) fn check(found: DType) -> Result<(), Error> {
     match found {
         DType::Bool | DType::U8 => Ok(()),
         _ => Err(argument!(
-            "mask_dtype",
+            MaskDtype,
             "the mask is {found}, but must be bool or u8: compare it with zero first"
         )),
     }
@@ -42,7 +43,7 @@ pub(crate) fn check(found: DType) -> Result<(), Error> {
 /// A type that does not hold all positions.
 pub(crate) fn index(found: DType, mask: &[usize]) -> Error {
     argument!(
-        "mask_index",
+        MaskIndex,
         "positions in a mask of shape {} cannot be {found}: ask for i64, or for i32 or u32 if they hold every position",
         Shape(mask)
     )
@@ -51,7 +52,7 @@ pub(crate) fn index(found: DType, mask: &[usize]) -> Error {
 /// A condition that is not a vector.
 pub(crate) fn condition_rank(shape: &[usize]) -> Error {
     argument!(
-        "condition",
+        Condition,
         "the condition has shape {}: it must have one dimension",
         Shape(shape)
     )
@@ -59,9 +60,13 @@ pub(crate) fn condition_rank(shape: &[usize]) -> Error {
 
 /// A condition of `compress` with more elements than the axis has positions.
 pub(crate) fn condition(length: usize, size: usize) -> Error {
+    let most = match size {
+        0 => "none, since the axis has no positions".into(),
+        _ => format!("at most {size}, the size of the axis"),
+    };
     argument!(
-        "condition",
-        "the condition has {}: it must have at most {size}, the size of the axis",
+        Condition,
+        "the condition has {}: it must have {most}",
         counted(length, "element", "elements")
     )
 }
@@ -69,7 +74,7 @@ pub(crate) fn condition(length: usize, size: usize) -> Error {
 /// A scalar mask.
 pub(crate) fn scalar() -> Error {
     argument!(
-        "mask_scalar",
+        MaskScalar,
         "the mask is a scalar: it must have at least one dimension"
     )
 }
@@ -77,7 +82,7 @@ pub(crate) fn scalar() -> Error {
 /// A mask with another shape than the dimensions that it selects from.
 pub(crate) fn shape(mask: &[usize], x: &[usize], axis: usize) -> Error {
     argument!(
-        "mask_shape",
+        MaskShape,
         "the mask has shape {}, but must have the dimensions of x {} from dimension {axis} on",
         Shape(mask),
         Shape(x)
@@ -87,7 +92,7 @@ pub(crate) fn shape(mask: &[usize], x: &[usize], axis: usize) -> Error {
 /// Values with another shape than the slices that they replace.
 pub(crate) fn values(values: &[usize], x: &[usize], mask: usize) -> Error {
     argument!(
-        "mask_values",
+        MaskValues,
         "values of shape {} replace slices of x {} that a mask of {mask} dimensions selects: \
          they must have one dimension more than a slice, and then its shape",
         Shape(values),
@@ -98,7 +103,7 @@ pub(crate) fn values(values: &[usize], x: &[usize], mask: usize) -> Error {
 /// A plan that does not count true elements, or that already has their number as an output.
 pub(crate) fn no_count(operation: &str) -> Error {
     argument!(
-        "count",
+        Count,
         "{operation} has no number of true elements to add as an output: use a plan that searches a mask, such as \
          Plan::nonzero or Plan::boolean_mask, and add the output once"
     )

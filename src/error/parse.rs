@@ -1,5 +1,7 @@
 //! Errors in the text of a slice.
 
+use crate::prelude::*;
+
 /// A slice text that does not parse.
 ///
 /// The message shows the text, or the 100 characters around the error if the text is longer, with a caret under the

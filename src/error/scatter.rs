@@ -6,7 +6,7 @@ use crate::text::Shape;
 /// `indices` or `updates` is a scalar.
 pub(crate) fn updates_rank(indices: &[usize], updates: &[usize]) -> Error {
     argument!(
-        "updates_rank",
+        UpdatesRank,
         "indices have shape {} and updates {}: both must have at least one dimension",
         Shape(indices),
         Shape(updates)
@@ -17,7 +17,7 @@ pub(crate) fn updates_rank(indices: &[usize], updates: &[usize]) -> Error {
 /// array, a scalar destination counts as empty, as in TensorFlow.
 pub(crate) fn empty_output(indices: &[usize], updates: &[usize], shape: &[usize]) -> Error {
     argument!(
-        "empty_output",
+        EmptyOutput,
         "indices of shape {} and updates of shape {} cannot be scattered into shape {}: {}",
         Shape(indices),
         Shape(updates),
@@ -34,7 +34,7 @@ pub(crate) fn empty_output(indices: &[usize], updates: &[usize], shape: &[usize]
 /// they and the first dimension of the destination are empty.
 pub(crate) fn updates_shape(indices: &[usize], updates: &[usize], shape: &[usize]) -> Error {
     argument!(
-        "updates_shape",
+        UpdatesShape,
         "updates have shape {}, but with indices of shape {} into shape {} they must have all \
          dimensions of the indices but the last, of which there must be one, and then those of the \
          output that the last does not index",
@@ -46,14 +46,14 @@ pub(crate) fn updates_shape(indices: &[usize], updates: &[usize], shape: &[usize
 
 /// `scatter_elements` along a dimension that the destination does not have.
 pub(crate) fn axis(axis: isize, rank: usize) -> Error {
-    argument!("axis", "axis is {axis}, but the destination {}", Axes(rank))
+    argument!(Axis, "axis is {axis}, but the destination {}", Axes(rank))
 }
 
 /// Indices of `scatter_elements` that differ from the destination in rank, or are longer than the destination in
 /// a dimension other than the axis.
 pub(crate) fn elements_shape(axis: usize, indices: &[usize], shape: &[usize]) -> Error {
     argument!(
-        "elements_shape",
+        ElementsShape,
         "indices of shape {} must have as many dimensions as the destination {}, and can be longer only \
          along dimension {axis}, the axis",
         Shape(indices),
@@ -64,7 +64,7 @@ pub(crate) fn elements_shape(axis: usize, indices: &[usize], shape: &[usize]) ->
 /// `scatter_elements` with updates that have another shape than the indices.
 pub(crate) fn update_for_each_index(indices: &[usize], updates: &[usize]) -> Error {
     argument!(
-        "updates_shape",
+        UpdatesShape,
         "updates have shape {}, but there must be one for each index: indices have shape {}",
         Shape(updates),
         Shape(indices)
@@ -74,7 +74,7 @@ pub(crate) fn update_for_each_index(indices: &[usize], updates: &[usize]) -> Err
 /// A combination that is not defined for the element type.
 pub(crate) fn undefined(combine: crate::options::Combine, dtype: crate::DType) -> Error {
     argument!(
-        "undefined",
+        Undefined,
         "Combine::{combine:?} is not defined for {dtype}: booleans cannot be subtracted, and complex \
          numbers have no minimum or maximum; choose another Combine, or convert the elements"
     )

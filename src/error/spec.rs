@@ -4,12 +4,13 @@
 //! raises is returned. Dimensions are those of the input, counted from 0.
 
 use super::{Error, argument, axes::Axes};
+use crate::prelude::*;
 use crate::text::Shape;
 
 /// `begin`, `end` and `strides` that differ in length, or have more than 31 entries, TensorFlow's limit.
 pub(crate) fn vectors(begin: usize, end: usize, strides: usize) -> Error {
     argument!(
-        "spec_vectors",
+        SpecVectors,
         "begin, end and strides have lengths {begin}, {end} and {strides}: \
          they must be equal and at most 31"
     )
@@ -18,7 +19,7 @@ pub(crate) fn vectors(begin: usize, end: usize, strides: usize) -> Error {
 /// ONNX's `starts`, `ends`, `axes` and `steps` that differ in length.
 pub(crate) fn lengths(starts: usize, ends: usize, axes: usize, steps: usize) -> Error {
     argument!(
-        "onnx_lengths",
+        OnnxLengths,
         "starts, ends, axes and steps have lengths {starts}, {ends}, {axes} and {steps}: \
          they must be equal"
     )
@@ -26,29 +27,21 @@ pub(crate) fn lengths(starts: usize, ends: usize, axes: usize, steps: usize) -> 
 
 /// An axis that the input does not have.
 pub(crate) fn axis(axis: i64, rank: usize) -> Error {
-    argument!("axis", "axis is {axis}, but the input {}", Axes(rank))
+    argument!(Axis, "axis is {axis}, but the input {}", Axes(rank))
 }
 
 /// A dimension that ONNX's `axes` name twice.
 pub(crate) fn axis_twice(dimension: usize) -> Error {
     argument!(
-        "axis_twice",
+        AxisTwice,
         "dimension {dimension} is sliced twice: name each axis at most once, negative ones included"
-    )
-}
-
-/// A mask that does not fit a signed 32-bit integer.
-pub(crate) fn mask(mask: &str, value: i64) -> Error {
-    argument!(
-        "mask",
-        "{mask} is {value}: a mask must fit a signed 32-bit integer"
     )
 }
 
 /// More than one ellipsis.
 pub(crate) fn multiple_ellipses() -> Error {
     argument!(
-        "multiple_ellipses",
+        MultipleEllipses,
         "the slice has more than one ellipsis: at most one is allowed"
     )
 }
@@ -56,7 +49,7 @@ pub(crate) fn multiple_ellipses() -> Error {
 /// An index or a range for a scalar, which has no dimension.
 pub(crate) fn scalar_input() -> Error {
     argument!(
-        "scalar_input",
+        ScalarInput,
         "the slice indexes a dimension of a scalar, which has none: only `...` and `None` fit"
     )
 }
@@ -64,7 +57,7 @@ pub(crate) fn scalar_input() -> Error {
 /// More indices and ranges than dimensions.
 pub(crate) fn too_many_specs(specs: usize, rank: usize) -> Error {
     argument!(
-        "too_many_specs",
+        TooManySpecs,
         "the slice indexes {specs} dimensions, but the input has only {rank}: drop some"
     )
 }
@@ -72,7 +65,7 @@ pub(crate) fn too_many_specs(specs: usize, rank: usize) -> Error {
 /// A stride of 0.
 pub(crate) fn stride_zero(dimension: usize) -> Error {
     argument!(
-        "stride_zero",
+        StrideZero,
         "strides[{dimension}] is 0: a stride must be non-zero"
     )
 }
@@ -80,7 +73,7 @@ pub(crate) fn stride_zero(dimension: usize) -> Error {
 /// A single index with a negative stride.
 pub(crate) fn shrink_stride(dimension: usize, stride: i64) -> Error {
     argument!(
-        "shrink_stride",
+        ShrinkStride,
         "the stride of the single index on dimension {dimension} is {stride}: \
          it must be positive, such as 1"
     )
@@ -88,17 +81,20 @@ pub(crate) fn shrink_stride(dimension: usize, stride: i64) -> Error {
 
 /// A single index outside its dimension.
 pub(crate) fn shrink_out_of_range(dimension: usize, index: i64, size: usize) -> Error {
+    let rule = match size {
+        0 => "the dimension has no elements".into(),
+        _ => format!("the dimension has {size} elements, so it must be in [-{size}, {size})"),
+    };
     argument!(
-        "shrink_out_of_range",
-        "slice index {index} of dimension {dimension} is out of bounds: \
-         the dimension has {size} elements, so it must be in [-{size}, {size})"
+        ShrinkOutOfRange,
+        "slice index {index} of dimension {dimension} is out of bounds: {rule}"
     )
 }
 
 /// `dy`, the input of the gradient, does not have the shape of the slice.
 pub(crate) fn dy_shape(found: &[usize], needed: &[usize]) -> Error {
     argument!(
-        "dy_shape",
+        DyShape,
         "dy has shape {}, but the slice has shape {}: they must be equal, without broadcasting",
         Shape(found),
         Shape(needed)
@@ -108,7 +104,7 @@ pub(crate) fn dy_shape(found: &[usize], needed: &[usize]) -> Error {
 /// `begin` or `size` of a block without exactly one entry for each dimension.
 pub(crate) fn slice_vectors(begin: usize, size: usize, rank: usize) -> Error {
     argument!(
-        "slice_vectors",
+        SliceVectors,
         "begin and size have lengths {begin} and {size}, but the input has {rank} dimensions: \
          each must have an entry for each dimension"
     )
@@ -118,7 +114,7 @@ pub(crate) fn slice_vectors(begin: usize, size: usize, rank: usize) -> Error {
 /// whose `size` is neither 0 nor -1.
 pub(crate) fn slice_begin(dimension: usize, begin: i64, count: usize) -> Error {
     argument!(
-        "slice_begin",
+        SliceBegin,
         "begin[{dimension}] is {begin}: the dimension has {count} elements, so it must be in \
          [0, {count}], and a dimension without elements has only the block of size 0"
     )
@@ -128,7 +124,7 @@ pub(crate) fn slice_begin(dimension: usize, begin: i64, count: usize) -> Error {
 /// `size`, as in `tf.slice`.
 pub(crate) fn slice_size(dimension: usize, begin: i64, size: i64, count: usize) -> Error {
     argument!(
-        "slice_size",
+        SliceSize,
         "size[{dimension}] is {size} from {begin} on: the dimension has {count} elements, so it \
          must be at most the number of elements left, or -1 for all of them"
     )

@@ -6,7 +6,7 @@ use crate::text::Shape;
 /// A format whose texels are not one, two or four numbers of the same element type.
 pub(crate) fn format(format: wgpu::TextureFormat) -> Error {
     argument!(
-        "format",
+        Format,
         "the texture has the format {format:?}, in which a texel is not numbers of one element type: use r, rg or rgba \
          of 8, 16 or 32 bits, or bgra of 8 bits, of any kind (Rgba8Unorm, R16Float, Rg32Uint, …)"
     )
@@ -15,7 +15,7 @@ pub(crate) fn format(format: wgpu::TextureFormat) -> Error {
 /// A multisampled texture, which wgpu does not copy to or from buffers.
 pub(crate) fn multisampled(samples: u32) -> Error {
     argument!(
-        "multisampled",
+        Multisampled,
         "the texture has {samples} samples per texel: resolve it into a texture of one sample first"
     )
 }
@@ -23,7 +23,7 @@ pub(crate) fn multisampled(samples: u32) -> Error {
 /// A mip level that the texture does not have.
 pub(crate) fn mip_level(level: u32, levels: u32) -> Error {
     argument!(
-        "mip_level",
+        MipLevel,
         "the mip level is {level}, but the texture has {levels}: it must be in [0, {levels})"
     )
 }
@@ -31,7 +31,7 @@ pub(crate) fn mip_level(level: u32, levels: u32) -> Error {
 /// A choice of channels that names a channel twice, or one that the format does not have.
 pub(crate) fn channels(chosen: &[usize], channels: usize) -> Error {
     argument!(
-        "channels",
+        Channels,
         "the channels are {chosen:?}, but the format has {channels}: each must be in [0, {channels}), and be named \
          at most once"
     )
@@ -40,7 +40,7 @@ pub(crate) fn channels(chosen: &[usize], channels: usize) -> Error {
 /// Channels that are chosen after the texels were sliced or transposed.
 pub(crate) fn channels_of_selection(selected: &[usize]) -> Error {
     argument!(
-        "channels_of_selection",
+        ChannelsOfSelection,
         "the texels are already a selection of shape {}: choose channels first, then slice and transpose",
         Shape(selected)
     )
@@ -49,7 +49,7 @@ pub(crate) fn channels_of_selection(selected: &[usize]) -> Error {
 /// A texture that was created without a usage that the copy needs.
 pub(crate) fn usage(usage: &str, needed_by: &str) -> Error {
     argument!(
-        "usage",
+        Usage,
         "the texture lacks the usage {usage}, which {needed_by} needs: create it with TextureUsages::{usage}"
     )
 }
@@ -57,7 +57,7 @@ pub(crate) fn usage(usage: &str, needed_by: &str) -> Error {
 /// A texture that wgpu on OpenGL does not copy to buffers, or copies wrongly.
 pub(crate) fn not_on_gl(kind: &str) -> Error {
     argument!(
-        "not_on_gl",
+        NotOnGl,
         "wgpu does not read {kind} on OpenGL: open the device on Vulkan, Metal or DirectX 12, or copy the texels to a \
          2D texture of another format or size first"
     )
@@ -65,13 +65,13 @@ pub(crate) fn not_on_gl(kind: &str) -> Error {
 
 /// Texels that convert, in a call that cannot convert them so.
 pub(crate) fn converts(why: &str) -> Error {
-    argument!("texels_convert", "the texels {why}")
+    argument!(TexelsConvert, "the texels {why}")
 }
 
 /// A tensor that is written to texels of another shape.
 pub(crate) fn shape(found: &[usize], needed: &[usize]) -> Error {
     argument!(
-        "texture_shape",
+        TextureShape,
         "the tensor has shape {}, but the texels have {}: transpose or broadcast the tensor, or slice the texels",
         Shape(found),
         Shape(needed)
@@ -81,7 +81,7 @@ pub(crate) fn shape(found: &[usize], needed: &[usize]) -> Error {
 /// A texture that is used with a CPU backend, or with a tensor on the CPU.
 pub(crate) fn on_cpu() -> Error {
     argument!(
-        "on_cpu",
+        OnCpu,
         "the CPU has no textures: make a backend of the texture's device (Backend::from(Gpu::new(&device, &queue))), \
          and upload tensors there"
     )

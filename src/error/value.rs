@@ -6,7 +6,7 @@ use crate::{DType, text::Shape};
 /// A tensor that is read as an element type other than its own.
 pub(crate) fn dtype(found: DType, asked: DType) -> Error {
     argument!(
-        "dtype",
+        Dtype,
         "the tensor holds {found}, but was read as {asked}: read it as its own dtype"
     )
 }
@@ -14,7 +14,7 @@ pub(crate) fn dtype(found: DType, asked: DType) -> Error {
 /// An index tensor whose element type is not `i32`, `i64` or `u32`.
 pub(crate) fn index_dtype(argument: &str, found: DType) -> Error {
     argument!(
-        "index_dtype",
+        IndexDtype,
         "{argument} are {found}, but must be i32, i64 or u32: convert them first"
     )
 }
@@ -22,7 +22,7 @@ pub(crate) fn index_dtype(argument: &str, found: DType) -> Error {
 /// An argument whose elements go into an array of another element type.
 pub(crate) fn dtype_mismatch(argument: &str, found: DType, needed: DType) -> Error {
     argument!(
-        "dtype_mismatch",
+        DtypeMismatch,
         "{argument} is {found}, but goes into an array of {needed}: convert it first, elements are \
          moved as they are"
     )
@@ -31,7 +31,7 @@ pub(crate) fn dtype_mismatch(argument: &str, found: DType, needed: DType) -> Err
 /// A plan of several steps that write the result, where one must.
 pub(crate) fn steps(done: &str, operation: &str) -> Error {
     argument!(
-        "steps",
+        Steps,
         "several steps write the result of {operation}, so it cannot be {done}: do that in a separate plan, before or \
          after"
     )
@@ -40,23 +40,15 @@ pub(crate) fn steps(done: &str, operation: &str) -> Error {
 /// More or fewer inputs or outputs than a plan has.
 pub(crate) fn arguments(of: &str, found: usize, needed: usize) -> Error {
     argument!(
-        "arguments",
+        Arguments,
         "the number of {of} must be {needed}, but the call has {found}: pass them in the order of Plan::{of}"
-    )
-}
-
-/// An option that the operation does not have: it must keep its default.
-pub(crate) fn unused_option(operation: &str, option: &str) -> Error {
-    argument!(
-        "unused_option",
-        "{operation} has no {option}: leave it as in the default options"
     )
 }
 
 /// Two tensors on different devices.
 pub(crate) fn device_mismatch(argument: &str) -> Error {
     argument!(
-        "device_mismatch",
+        DeviceMismatch,
         "{argument} lives on another device than the tensor that it is used with: \
          upload it to the same backend"
     )
@@ -70,7 +62,7 @@ pub(crate) fn dest_mismatch(
     needed_dtype: DType,
 ) -> Error {
     argument!(
-        "dest_mismatch",
+        DestMismatch,
         "dest is {dtype} {}, but the result is {needed_dtype} {}: \
          pass a tensor of that shape and type, or let Tensor::slice make one",
         Shape(shape),

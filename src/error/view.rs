@@ -1,13 +1,14 @@
 //! Errors of views.
 
 use super::{Error, argument, axes::Axes};
+use crate::prelude::*;
 use crate::text::Shape;
-use std::ops::Range;
+use core::ops::Range;
 
 /// A permutation that does not name each dimension once.
 pub(crate) fn permutation(permutation: &[usize], rank: usize) -> Error {
     argument!(
-        "permutation",
+        Permutation,
         "the permutation {permutation:?} does not order {rank} dimensions: \
          it must name each of 0 to {rank} (exclusive) once"
     )
@@ -16,7 +17,7 @@ pub(crate) fn permutation(permutation: &[usize], rank: usize) -> Error {
 /// A shape that the view cannot be broadcast to.
 pub(crate) fn broadcast(from: &[usize], to: &[usize]) -> Error {
     argument!(
-        "broadcast",
+        Broadcast,
         "shape {} cannot be broadcast to {}: counted from the last, each dimension must be equal or 1",
         Shape(from),
         Shape(to)
@@ -24,9 +25,9 @@ pub(crate) fn broadcast(from: &[usize], to: &[usize]) -> Error {
 }
 
 /// A plan whose result cannot be written to a view.
-pub(crate) fn into_view(operation: &str) -> Error {
+pub(crate) fn written_to(operation: &str) -> Error {
     argument!(
-        "into_view",
+        WrittenTo,
         "{operation} has no result that could be written to a view: it changes an array itself, or converts; use a \
          slice, a gather or a crop"
     )
@@ -35,7 +36,7 @@ pub(crate) fn into_view(operation: &str) -> Error {
 /// A destination of another shape than the result.
 pub(crate) fn dest_shape(found: &[usize], needed: &[usize]) -> Error {
     argument!(
-        "dest_shape",
+        DestShape,
         "the destination is a view of shape {}, but the result has shape {}",
         Shape(found),
         Shape(needed)
@@ -45,7 +46,7 @@ pub(crate) fn dest_shape(found: &[usize], needed: &[usize]) -> Error {
 /// A plan that changes an array in place, where a new array was asked for.
 pub(crate) fn in_place(operation: &str) -> Error {
     argument!(
-        "in_place",
+        InPlace,
         "{operation} changes an array in place: pass it to Tensor::run_into with the tensor to change"
     )
 }
@@ -53,7 +54,7 @@ pub(crate) fn in_place(operation: &str) -> Error {
 /// A tensor that is not laid out as an input of a plan.
 pub(crate) fn input(argument: &str, found: &[usize], needed: &[usize]) -> Error {
     argument!(
-        "plan_argument",
+        PlanArgument,
         "{argument} has shape {}, but the plan needs {}: pass a tensor of this shape, or plan for Tensor::layout",
         Shape(found),
         Shape(needed)
@@ -63,7 +64,7 @@ pub(crate) fn input(argument: &str, found: &[usize], needed: &[usize]) -> Error 
 /// A destination that selects an element twice.
 pub(crate) fn repeats(shape: &[usize]) -> Error {
     argument!(
-        "repeats",
+        Repeats,
         "the destination, a view of shape {}, selects elements several times: write to a view without broadcasts and with \
          strides that reach each element once",
         Shape(shape)
@@ -73,7 +74,7 @@ pub(crate) fn repeats(shape: &[usize]) -> Error {
 /// A destination that a bounded search could not check for elements that are selected twice.
 pub(crate) fn undecided(shape: &[usize], strides: &[isize]) -> Error {
     argument!(
-        "undecided",
+        Undecided,
         "it takes too long to check that the destination, a view of shape {} with strides {strides:?}, selects each element \
          once: write to a view with strides larger than the range of all smaller ones",
         Shape(shape)
@@ -83,7 +84,7 @@ pub(crate) fn undecided(shape: &[usize], strides: &[isize]) -> Error {
 /// Strides that are more or fewer than the dimensions.
 pub(crate) fn strides(shape: &[usize], strides: &[isize]) -> Error {
     argument!(
-        "strides",
+        Strides,
         "there are {} strides, {strides:?}, but shape {} has {}: pass one for each dimension",
         strides.len(),
         Shape(shape),
@@ -104,7 +105,7 @@ pub(crate) fn outside(
         None => format!("begins at element {offset}"),
     };
     argument!(
-        "outside",
+        Outside,
         "a view of shape {} with strides {strides:?} and offset {offset} {reaches}, outside of memory of {elements} elements: \
          strides and offset count elements, not bytes",
         Shape(shape)
@@ -119,27 +120,27 @@ pub(crate) fn windows(
     shape: &[usize],
     most: usize,
 ) -> Error {
+    let sizes = match most {
+        0 => "the axis has no positions".into(),
+        1 => "the size must be 1".into(),
+        most => format!("the size must be from 1 to {most}"),
+    };
     argument!(
-        "windows",
-        "windows of size {size} and step {step} do not fit axis {axis} of {}: the size must be from 1 to {most}, and the step \
-         1 or more",
+        Windows,
+        "windows of size {size} and step {step} do not fit axis {axis} of {}: {sizes}, and the step must be 1 or more",
         Shape(shape)
     )
 }
 
 /// An axis that a view does not have.
 pub(crate) fn axis(axis: isize, rank: usize) -> Error {
-    argument!(
-        "axis",
-        "axis {axis} is out of range: the view {}",
-        Axes(rank)
-    )
+    argument!(Axis, "axis {axis} is out of range: the view {}", Axes(rank))
 }
 
 /// A shape with another number of elements than the view.
 pub(crate) fn reshape_view(from: &[usize], to: &[usize]) -> Error {
     argument!(
-        "reshape",
+        Reshape,
         "a view of shape {} cannot be reshaped to {}: both must have equally many elements",
         Shape(from),
         Shape(to)
@@ -149,7 +150,7 @@ pub(crate) fn reshape_view(from: &[usize], to: &[usize]) -> Error {
 /// A shape for which the elements of a view must be copied.
 pub(crate) fn reshape_strides(from: &[usize], strides: &[isize], to: &[usize]) -> Error {
     argument!(
-        "reshape_strides",
+        ReshapeStrides,
         "a view of shape {} with strides {strides:?} cannot get the shape {} without a copy: use Plan::contiguous first",
         Shape(from),
         Shape(to)
@@ -159,7 +160,7 @@ pub(crate) fn reshape_strides(from: &[usize], strides: &[isize], to: &[usize]) -
 /// A shape with another number of elements than the tensor.
 pub(crate) fn reshape(from: &[usize], to: &[usize]) -> Error {
     argument!(
-        "reshape",
+        Reshape,
         "a tensor of shape {} cannot be reshaped to {}: both must have equally many elements",
         Shape(from),
         Shape(to)
@@ -169,7 +170,7 @@ pub(crate) fn reshape(from: &[usize], to: &[usize]) -> Error {
 /// A box that extends beyond the result of a plan.
 pub(crate) fn outside_box(ranges: &[Range<usize>], shape: &[usize]) -> Error {
     argument!(
-        "box",
+        Box,
         "the box {ranges:?} extends beyond a result of shape {}: \
          it must have one range for each dimension, within the size of the dimension",
         Shape(shape)
@@ -179,7 +180,7 @@ pub(crate) fn outside_box(ranges: &[Range<usize>], shape: &[usize]) -> Error {
 /// A plan that the called method cannot cut into parts.
 pub(crate) fn no_parts(operation: &str) -> Error {
     argument!(
-        "no_parts",
+        NoParts,
         "a {operation} has no such parts: Plan::part takes slices, views, and gathers with their indices"
     )
 }

@@ -25,7 +25,7 @@ mod ring;
 mod run;
 mod texture;
 
-pub use device::adapter::{AdapterOptions, Candidate, SoftwareAdapters};
+pub use device::adapter::{AdapterOptions, FoundAdapter, SoftwareAdapters};
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) use device::transfer::padded;
 pub(crate) use device::{DeviceBytes, OpenDevice};
@@ -174,7 +174,7 @@ impl Gpu {
     ///   reuse it.
     /// - The scratch memory of scatters, of searches in masks, and of copies from and to textures.
     /// - Bind groups of buffers that were recorded repeatedly, which keep these buffers alive.
-    /// - Slots of reports and uniforms (16 KiB for every 64) that no report and no submitted command holds.
+    /// - Slots of reports (16 KiB for every 64) and uniforms (64 KiB for every 64) that no report and no submitted command holds.
     /// - On the host, the dispatches of plans that were recorded recently.
     ///
     /// Compiled pipelines stay, since compiling them again takes longer than most work. Ordinary programs use tens of

@@ -11,7 +11,7 @@ use std::sync::Arc;
 ///
 /// | to | call |
 /// |---|---|
-/// | use my program's own device | [`Gpu::new`], opened with what [`Gpu::wanted`] requests |
+/// | use my program's own device | [`Gpu::new`], opened with what [`Gpu::device_descriptor`] requests |
 /// | open one | `Gpu::open`, [`Gpu::open_async`], or [`Gpu::from_adapter`] on an adapter that I choose |
 /// | record a plan into my own encoder or pass | [`Gpu::encode`]; before, [`Gpu::prepare`] |
 /// | copy texels to or from a buffer | [`Gpu::encode_from_texture`], [`Gpu::encode_to_texture`] |
@@ -64,7 +64,7 @@ impl Gpu {
         let (device, queue) = adapter
             .request_device(&wgpu::DeviceDescriptor {
                 required_limits: adapter.limits(),
-                ..Self::wanted(adapter)
+                ..Self::device_descriptor(adapter)
             })
             .await
             .map_err(|error| Error::Device {
@@ -89,14 +89,14 @@ impl Gpu {
     /// use wgslice::{wgpu, Gpu};
     ///
     /// # async fn example(adapter: &wgpu::Adapter) -> Result<(), wgpu::RequestDeviceError> {
-    /// let mut wanted = Gpu::wanted(adapter);
+    /// let mut wanted = Gpu::device_descriptor(adapter);
     /// wanted.required_features |= wgpu::Features::TIMESTAMP_QUERY; // what your own program needs
     /// let (device, queue) = adapter.request_device(&wanted).await?;
     /// let gpu = Gpu::new(&device, &queue);
     /// # Ok(())
     /// # }
     /// ```
-    pub fn wanted(adapter: &wgpu::Adapter) -> wgpu::DeviceDescriptor<'static> {
+    pub fn device_descriptor(adapter: &wgpu::Adapter) -> wgpu::DeviceDescriptor<'static> {
         let allowed = adapter.limits();
         wgpu::DeviceDescriptor {
             label: Some("wgslice"),

@@ -3,7 +3,7 @@
 use super::cache_tests::noop;
 use crate::{
     Backend, Error, Tensor,
-    options::{CropOptions, Pad},
+    options::{Boxes, CropOptions, Pad},
     spec::{IndexItem, IndexSpec},
 };
 use std::cell::Cell;
@@ -59,7 +59,12 @@ fn an_operation_of_several_steps_is_one_submission() {
         ..CropOptions::default()
     };
     let (begins, items, flips) = (tuples(&[5, 2]), tuples(&[5]), bools(&[5, 2]));
-    let crop = || x.crop(&begins, Some(&items), Some(&flips), &options);
+    let crop = || {
+        x.crop(
+            Boxes::new(&begins).of_items(&items).flipped(&flips),
+            &options,
+        )
+    };
     assert_eq!(counted(crop).0, 1);
     let outer = IndexSpec::new([
         IndexItem::from(vec![2, 0]),

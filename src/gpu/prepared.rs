@@ -6,10 +6,9 @@ use super::{
     engine::{
         dispatch::Places,
         route::{Route, route},
-        work::Work,
     },
 };
-use crate::{Error, Pending, Plan, moves::Move};
+use crate::{Error, Pending, Plan, moves::Move, plan::Works};
 use std::{ops::Deref, sync::Arc};
 
 /// A [`Plan`] or [`Texels`], ready to be recorded on one device: the pipelines are compiled and the
@@ -17,17 +16,16 @@ use std::{ops::Deref, sync::Arc};
 /// recorded by the same calls as what it was made of: [`Gpu::encode`], [`Gpu::encode_from_texture`] and
 /// [`Gpu::encode_to_texture`].
 ///
-/// It holds no buffer. It is prepared for buffer slices whose offsets are multiples of the device's
-/// `min_storage_buffer_offset_alignment` (or of 16, if that is more), and for indices of the plan's type
-/// ([`Plan::for_indices`]). For others, and on another device, the first recording computes the dispatches, and may
+/// It owns what was prepared, and holds no buffer. It is prepared for buffer slices whose offsets are multiples of the device's
+/// `min_storage_buffer_offset_alignment` (or of 16, if that is more), and for indices of the plan's
+/// type. For others, and on another device, the first recording computes the dispatches, and may
 /// compile a pipeline. While it lives, plans equal to its own are prepared, too.
 ///
 /// Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Prepared<T = Plan> {
+    /// It has what was prepared.
     what: Arc<T>,
-    /// Held so that the engine keeps them.
-    _works: Arc<[Arc<Work>]>,
 }
 
 /// The prepared plan or texels, so that `&prepared` is accepted in their place.
@@ -47,26 +45,42 @@ impl Prepare for Plan {}
 impl Prepare for Texels {}
 
 mod sealed {
-    use super::{Error, Gpu, Move, Plan, Texels};
+    use super::{Error, Gpu, Move, Plan, Texels, Works};
 
-    /// The moves of all steps.
+    /// The moves of each step.
     #[derive(Debug)]
-    pub struct Moves(pub(in crate::gpu) Vec<Move>);
+    pub struct Moves(pub(in crate::gpu) Vec<Vec<Move>>);
+
+    /// What was prepared.
+    #[derive(Debug)]
+    pub struct Made(pub(in crate::gpu) Works);
 
     pub trait Prepare {
         /// The plan or texels to record.
         fn moves(&self, gpu: &Gpu) -> Result<Moves, Error>;
+
+        /// The same with what was prepared for it.
+        fn with(&self, made: Made) -> Self;
     }
 
     impl Prepare for Plan {
         fn moves(&self, _: &Gpu) -> Result<Moves, Error> {
-            Ok(Moves(self.steps().map(|(what, _)| what.clone()).collect()))
+            let moves = self.steps().map(|(what, _)| vec![what.clone()]);
+            Ok(Moves(moves.collect()))
+        }
+
+        fn with(&self, Made(works): Made) -> Self {
+            self.with_works(works)
         }
     }
 
     impl Prepare for Texels {
         fn moves(&self, gpu: &Gpu) -> Result<Moves, Error> {
-            gpu.texel_plans(self).map(Moves)
+            Ok(Moves(vec![gpu.texel_plans(self)?]))
+        }
+
+        fn with(&self, Made(works): Made) -> Self {
+            self.with_works(works)
         }
     }
 }
@@ -97,18 +111,21 @@ impl Gpu {
     /// As [`Gpu::supports`]; [`Error::Pipeline`] if the device rejects a shader; [`Error::DeviceLost`];
     /// [`Error::OutOfDeviceMemory`].
     pub fn prepare<T: Prepare>(&self, what: &T) -> Result<Prepared<T>, Error> {
-        let mut works = Vec::new();
-        for plan in what.moves(self)?.0 {
-            for places in usual_places(&plan, &self.engine.reach.tuning) {
-                works.push(self.engine.work(&plan, places, true)?);
+        let mut steps = Vec::new();
+        for moves in what.moves(self)?.0 {
+            let mut works = Vec::new();
+            for plan in moves {
+                if let Some(places) = usual_places(&plan, &self.engine.reach.tuning) {
+                    works.push(self.engine.work(&plan, places, true)?);
+                }
             }
+            steps.push(works);
         }
         // Works that were kept say nothing of a device that was lost since.
         self.opened().check_alive("preparing a plan")?;
-        Ok(Prepared {
-            what: Arc::new(what.clone()),
-            _works: works.into(),
-        })
+        let made = sealed::Made(self.engine.works(steps));
+        let what = Arc::new(what.with(made));
+        Ok(Prepared { what })
     }
 
     /// Runs [`Gpu::prepare`] on its own thread. Returns at once, with a result that can be polled in each frame,
@@ -157,18 +174,18 @@ impl Gpu {
     /// if the plan has more dimensions than a shader takes, if not even a single unit, of 1 to 16 bytes, fits the
     /// device's limits, or if the device's limits are too low for a shader.
     pub fn supports<T: Prepare>(&self, what: &T) -> Result<(), Error> {
-        what.moves(self)?.0.iter().try_for_each(|plan| {
-            let mut places = usual_places(plan, &self.engine.reach.tuning).into_iter();
-            places.try_for_each(|places| self.engine.supports(plan, &places))
+        what.moves(self)?.0.iter().flatten().try_for_each(|plan| {
+            let places = usual_places(plan, &self.engine.reach.tuning);
+            places.map_or(Ok(()), |places| self.engine.supports(plan, &places))
         })
     }
 }
 
-/// The places of arguments for which a plan is prepared: at the beginning of buffers whose sizes are multiples of 16
-/// bytes, and at the beginning of other buffers. Empty for a plan that records nothing.
-fn usual_places(plan: &Move, tuning: &Tuning) -> Vec<Places> {
+/// The places of arguments for which a plan is prepared: at the beginning of buffers. `None` for a plan that records
+/// nothing.
+fn usual_places(plan: &Move, tuning: &Tuning) -> Option<Places> {
     match route(plan, tuning, false) {
-        Route::Nothing => Vec::new(),
-        _ => [true, false].map(Places::at_begin).into(),
+        Route::Nothing => None,
+        _ => Some(Places::AT_BEGIN),
     }
 }

@@ -40,7 +40,8 @@ mod sealed {
 impl Gpu {
     /// Records a [`Plan`], or what [`Gpu::prepare`] made of one, into an encoder or an open compute pass, with a buffer slice
     /// for each of its [inputs](Plan::inputs) and [outputs](Plan::outputs), in their order. Nothing is submitted or waited
-    /// for. Only the bytes of the outputs are written. Indices are of the plan's type: see [`Plan::for_indices`].
+    /// for. Only the bytes of the outputs are written. Indices are of the type that the plan was made for: see
+    /// [`IndexShape`](crate::options::IndexShape).
     ///
     /// All buffers must belong to the device and have the usage `STORAGE`. Any offsets are allowed, except that indices must
     /// begin at a multiple of 4 bytes, and the source and the result of a scatter that computes with elements at a multiple
@@ -65,8 +66,8 @@ impl Gpu {
     /// let mut encoder = gpu.device().create_command_encoder(&Default::default());
     /// gpu.encode(&mut encoder, &flip, &[input.slice(..)], &[output.slice(..)])?;
     ///
-    /// let frames = Plan::gather(&[64, 480, 640, 3], &[8], GatherOptions::default(), DType::U8)?;
-    /// let frames = frames.for_indices(DType::U32)?;
+    /// let (video, ids_of) = (&[64, 480, 640, 3], (&[8], DType::U32));
+    /// let frames = Plan::gather(video, ids_of, GatherOptions::default(), DType::U8)?;
     /// let mut pass = encoder.begin_compute_pass(&Default::default());
     /// let inputs = [input.slice(..), ids.slice(..)];
     /// let report = gpu.encode(&mut pass, &frames, &inputs, &[output.slice(..)])?;

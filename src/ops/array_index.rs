@@ -15,6 +15,7 @@ use super::{
     indexed::{added, indexed, kept},
     methods::{host_methods, tensor_methods},
 };
+use crate::prelude::*;
 use crate::{
     DType, Error, IntoView, Plan, SliceSpec, View,
     cpu::{Dest, Threads, outer},
@@ -25,7 +26,7 @@ use crate::{
     shape,
     spec::{IndexItem, IndexSpec, SliceItem},
 };
-use std::sync::Arc;
+use alloc::sync::Arc;
 
 /// An array, or a single position next to arrays.
 struct Entry {
@@ -72,8 +73,8 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`], as NumPy's `IndexError`: those of [`View::slice`], then `values`, `outer_rank`, `mask_shape`,
-    /// `array_shapes` and `position`; [`Error::ShapeTooLarge`]; [`Error::OutOfHostMemory`]. As in NumPy, positions of
+    /// [`Error::Argument`], as NumPy's `IndexError`: those of [`View::slice`], then `Values`, `OuterRank`, `MaskShape`,
+    /// `ArrayShapes` and `Position`; [`Error::ShapeTooLarge`]; [`Error::OutOfHostMemory`]. As in NumPy, positions of
     /// arrays are not checked if nothing is selected because another array is empty.
     #[doc(alias("fancy_index", "ix_", "oindex"))]
     pub fn index(x: impl IntoView, spec: &IndexSpec, dtype: DType) -> Result<Self, Error> {
@@ -319,11 +320,12 @@ impl Selection {
             .iter()
             .copied()
             .chain(added(&sizes))
-            .chain(after.iter().copied());
+            .chain(after.iter().copied())
+            .collect();
         let tuple_dims = sizes.len();
         let mut indices = sizes.clone();
         indices.push(columns.len());
-        let indices = IndexTensor::of(&indices, tuple_dims, Policy::default());
+        let indices = IndexTensor::of((&indices).into(), tuple_dims, Policy::default())?;
         let coordinates = coordinates.into_iter();
         let gather = Move::of_gather(
             Operation::Named("array_index"),

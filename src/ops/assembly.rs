@@ -3,6 +3,7 @@
 //! A piece is a step from a view of an input to a view of the output. All pieces together cover the output, and no two
 //! of them overlap, so they may be written in any order.
 
+use crate::prelude::*;
 use crate::{Error, View, error, plan::Steps};
 
 /// The most pieces of a padded or rolled array: those of 10 dimensions that are padded at both ends.

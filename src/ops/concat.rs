@@ -7,6 +7,7 @@
 //! ```
 
 use super::methods::{host_methods, tensor_methods};
+use crate::prelude::*;
 use crate::{
     Array, ArrayRef, Backend, DType, Element, Error, Plan, Tensor, View, error,
     moves::Operation,
@@ -20,7 +21,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`no_arrays`, `axis`, `array_shape`, in this order); [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`] (`NoArrays`, `Axis`, `ArrayShape`, in this order); [`Error::ShapeTooLarge`].
     #[doc(alias("concatenate", "cat"))]
     pub fn concat(arrays: &[View], axis: isize, dtype: DType) -> Result<Self, Error> {
         let first = arrays.first().ok_or_else(error::assembly::no_arrays)?;
@@ -65,7 +66,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`no_arrays`, `axis`, `array_shape`, in this order); [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`] (`NoArrays`, `Axis`, `ArrayShape`, in this order); [`Error::ShapeTooLarge`].
     pub fn stack(arrays: &[View], axis: isize, dtype: DType) -> Result<Self, Error> {
         let first = arrays.first().ok_or_else(error::assembly::no_arrays)?;
         let axis = check_axis(axis, first.shape.len() + 1)?;
@@ -103,7 +104,7 @@ impl View {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`axis`, `split_sizes`, in this order).
+    /// [`Error::Argument`] (`Axis`, `SplitSizes`, in this order).
     #[doc(alias = "chunk")]
     pub fn split(&self, sizes: &[usize], axis: isize) -> Result<Vec<Self>, Error> {
         let axis = check_axis(axis, self.shape.len())?;

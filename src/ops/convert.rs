@@ -10,6 +10,7 @@
 //! `number / inner % positions`, where `inner` elements lie between neighbours of the axis. Where this is the same all along
 //! a row, it is found once for the row.
 
+use crate::prelude::*;
 use crate::{
     DType, Error, Plan, error,
     moves::{Effect, Move},
@@ -19,10 +20,10 @@ use crate::{
 };
 #[cfg(feature = "gpu")]
 use crate::{View, number::ON_GPU};
-use std::{
-    hash::{DefaultHasher, Hash, Hasher},
+use alloc::sync::Arc;
+use core::{
+    hash::{Hash, Hasher},
     ops::Deref,
-    sync::Arc,
 };
 
 /// The entries of a table: one for each value of a byte.
@@ -109,9 +110,9 @@ pub(crate) struct Entries {
 
 impl Entries {
     fn new(words: Arc<[u32]>) -> Self {
-        let mut hasher = DefaultHasher::new();
-        words.hash(&mut hasher);
-        let hash = hasher.finish();
+        // FNV-1a, a word at a time.
+        let mix = |hash: u64, &word: &u32| (hash ^ u64::from(word)).wrapping_mul(0x100_0000_01b3);
+        let hash = words.iter().fold(0xcbf2_9ce4_8422_2325, mix);
         Self { words, hash }
     }
 }
@@ -231,7 +232,7 @@ impl Conversion {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`convert_dtype` for complex numbers, `convert_table` if `from` has more than 8 bits).
+    /// [`Error::Argument`] (`ConvertDtype` for complex numbers, `ConvertTable` if `from` has more than 8 bits).
     pub fn table(
         from: DType,
         to: DType,
@@ -355,8 +356,8 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`convert_operation` for a plan that changes an array, or that converts already; then
-    /// `convert_dtype`; then `convert_source`; then `axis`; then `convert_positions`; `steps` if several steps write the
+    /// [`Error::Argument`] (`ConvertOperation` for a plan that changes an array, or that converts already; then
+    /// `ConvertDtype`; then `ConvertSource`; then `Axis`; then `ConvertPositions`; `Steps` if several steps write the
     /// result).
     #[doc(alias("cast", "normalize"))]
     pub fn converted(&self, conversion: &Conversion) -> Result<Self, Error> {

@@ -11,20 +11,22 @@
 //!
 //! A box has one index tuple: its box index, its begins and its flips. The box index and the flips may be left out. A
 //! shader therefore binds a single index tensor, as for all gathers. Devices with the smallest limits have no binding
-//! for a second index tensor.
+//! for a second index tensor. Separate arrays are joined first.
 
 use super::{
-    index::{OutOfRange, Policy},
+    index::{IndexShape, OutOfRange, Policy},
     indexed::{indexed, kept},
-    methods::{host_methods, tensor_methods},
+    methods::{Several, host_methods, tensor_methods},
 };
+use crate::prelude::*;
 use crate::{
-    DType, Error, IntoView, Plan, Tensor, View, error,
+    ArrayRef, Backend, DType, Element, Error, IntoView, Plan, Tensor, Values, View, error,
     moves::{IndexTensor, Move, Operation},
     plan::{ArraySpec, Operand, Steps},
     shape, slice,
     walk::{Along, Coordinate, Dim},
 };
+use alloc::borrow::Cow;
 
 /// Options of a crop: the size and the strides of the boxes, and the treatment of elements outside of x.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -40,9 +42,9 @@ pub struct CropOptions {
     ///
     /// | policy | elements outside | a box index out of range |
     /// |---|---|---|
-    /// | [`OutOfRange::Zero`] | become zeros; the report counts the box | the box becomes zeros, and is counted |
+    /// | [`OutOfRange::Ignore`] | become zeros; the report counts the box | the box becomes zeros, and is counted |
     /// | [`OutOfRange::Clamp`] | the box is shifted inside, as in `lax.dynamic_slice` | the nearest item is used |
-    /// | [`OutOfRange::Error`] | [`Error::OutOfRange`] | [`Error::OutOfRange`] |
+    /// | [`OutOfRange::Error`] | [`Error::InvalidIndices`] | [`Error::InvalidIndices`] |
     ///
     /// Under [`OutOfRange::Clamp`], boxes that no shift brings inside are an error, [`Error::Argument`].
     pub out_of_range: OutOfRange,
@@ -55,123 +57,243 @@ impl CropOptions {
     }
 }
 
-/// The number of boxes of a crop or a paste, and which integers the index tuple of a box has. With `box_indices` the box index
-/// comes first. The begin in each cropped dimension follows. With `flips`, an integer for each cropped dimension comes
-/// last, and an integer other than 0 reverses the box along its dimension. [`Tensor::crop`] and [`Backend::crop`](crate::Backend::crop) make
-/// these tuples; [`Plan::run_cpu`] and [`Gpu::encode`](crate::Gpu::encode) take them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Boxes {
-    /// The number of boxes.
-    pub count: usize,
-    /// Whether a tuple begins with a box index. If not, box n lies in item n.
-    pub box_indices: bool,
-    /// Whether a tuple ends with flips.
-    pub flips: bool,
+/// The boxes of a crop or a paste: where each begins, of which item it is, and along which dimensions it is reversed. The
+/// arrays are host values, tensors, or for a [`Plan`] their shapes and types.
+///
+/// If boxes have begins in k dimensions, the begins of N boxes have shape `[N, k]`, and so have the flips. Box indices have
+/// shape `[N]`, and the type of the begins. A plan has an input for each of these arrays, in this order, behind the first.
+///
+/// ```
+/// use wgslice::{options::{Boxes, CropOptions}, Backend};
+///
+/// // Of one line, the two elements from 1 on, and backwards from 0 on.
+/// let boxes = Boxes::new((&[1, 0], &[2, 1])).of_items((&[0, 0], &[2])).flipped((&[false, true], &[2, 1]));
+/// let options = CropOptions { sizes: vec![2], ..CropOptions::default() };
+/// let (crops, _) = Backend::cpu().crop((&[7, 8, 9], &[1, 3]), boxes, &options)?;
+/// assert_eq!(crops.data, [8, 9, 8, 7]);
+/// # Ok::<(), wgslice::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Boxes<A, F = A> {
+    /// The begins, with box indices before and flips behind them if `told` says so.
+    begins: A,
+    told: Columns,
+    box_indices: Option<A>,
+    flips: Option<F>,
 }
 
-impl Boxes {
+/// Which integers a tuple has besides where the box begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Columns {
+    box_index: bool,
+    flips: bool,
+}
+
+impl Columns {
     /// The number of integers of a tuple, if `dims` dimensions are cropped.
     fn depth(self, dims: usize) -> usize {
-        usize::from(self.box_indices) + dims * (1 + usize::from(self.flips))
+        usize::from(self.box_index) + dims * (1 + usize::from(self.flips))
+    }
+}
+
+impl<A, F> Boxes<A, F> {
+    /// Boxes that begin here. Box n is of item n.
+    pub fn new(begins: impl Into<A>) -> Self {
+        Self::of_tuples(begins, false, false)
     }
 
-    /// The index tensor of boxes with `dims` cropped dimensions.
-    pub(super) fn indices(self, dims: usize, policy: Policy) -> Result<IndexTensor, Error> {
-        let tuples = [self.count, self.depth(dims)];
-        shape::elements(&tuples)?;
-        Ok(IndexTensor::of(&tuples, 1, policy))
+    /// The boxes with the item of each.
+    #[must_use]
+    pub fn of_items(self, box_indices: impl Into<A>) -> Self {
+        let box_indices = Some(box_indices.into());
+        Self {
+            box_indices,
+            ..self
+        }
     }
 
-    /// The distance between the items of neighbouring boxes: box n lies in item n. 0 with box indices, by which the tuple
-    /// says where the item begins.
-    pub(super) fn item_stride(self, x: &View) -> isize {
-        if self.box_indices { 0 } else { x.strides[0] }
+    /// The boxes, of which box n is reversed along each dimension d for which `flips[n, d]` is true. Flips are bool, or u8
+    /// in tensors.
+    #[must_use]
+    pub fn flipped(self, flips: impl Into<F>) -> Self {
+        let flips = Some(flips.into());
+        Self { flips, ..self }
     }
 
-    /// The positions in `x` that a tuple has columns for. Dimension 1 + d of the walk goes along cropped dimension d.
-    pub(super) fn coordinates(
+    /// Boxes of one array of tuples: the box index if there are `box_indices`, where the box begins, and then, if there are
+    /// `flips`, an integer for each dimension, of which any but 0 reverses the box. On a GPU this saves the small
+    /// dispatches that join separate arrays.
+    pub fn of_tuples(tuples: impl Into<A>, box_indices: bool, flips: bool) -> Self {
+        Self {
+            begins: tuples.into(),
+            told: Columns {
+                box_index: box_indices,
+                flips,
+            },
+            box_indices: None,
+            flips: None,
+        }
+    }
+
+    /// The same boxes, with other arrays in place of these.
+    fn map<B, G>(
         self,
-        x: &View,
-        options: &CropOptions,
-    ) -> impl Iterator<Item = Coordinate> {
-        let (first, dims) = (usize::from(self.box_indices), options.sizes.len());
-        let cropped = indexed(x, 1..1 + dims, first).zip(&options.sizes);
-        let cropped = cropped.enumerate().map(move |(d, (coordinate, &extent))| {
-            let along = Along {
-                dim: 1 + d,
-                step: options.step(d),
-                extent,
-                first: 0,
-                flip: self.flips.then_some(first + dims + d),
-            };
-            Coordinate {
-                along: Some(along),
-                ..coordinate
-            }
-        });
-        indexed(x, 0..first, 0).chain(cropped)
+        mut array: impl FnMut(&'static str, A) -> Result<B, Error>,
+        flips: impl FnOnce(F) -> Result<G, Error>,
+    ) -> Result<Boxes<B, G>, Error> {
+        let items = self.box_indices;
+        Ok(Boxes {
+            begins: array("begins", self.begins)?,
+            told: self.told,
+            box_indices: items.map(|items| array("box_indices", items)).transpose()?,
+            flips: self.flips.map(flips).transpose()?,
+        })
     }
+}
 
-    /// The boxes of begins, box indices and flips of these shapes. Fails unless the tensors are of the right types, and on
-    /// one device.
-    pub(super) fn of_tensors(
-        begins: &Tensor,
-        box_indices: Option<&Tensor>,
-        flips: Option<&Tensor>,
-        options: &CropOptions,
-    ) -> Result<Self, Error> {
-        let items = box_indices.map(Tensor::shape);
-        let boxes = check_boxes(options, begins.shape(), items, flips.map(Tensor::shape))?;
-        if box_indices.is_none() && flips.is_none() {
-            return Ok(boxes);
-        }
-        let dtype = begins.dtype();
-        if !matches!(dtype, DType::I32 | DType::U32 | DType::I64) {
-            return Err(error::value::index_dtype("begins", dtype));
-        }
-        if let Some(items) = box_indices {
-            begins.check_goes_with("box_indices", items)?;
-        }
-        if let Some(flips) = flips {
-            begins.check_same_device("flips", flips)?;
-            if !matches!(flips.dtype(), DType::Bool | DType::U8) {
-                let found = flips.dtype();
-                return Err(error::value::dtype_mismatch("flips", found, DType::U8));
+impl Boxes<&Tensor> {
+    /// The shapes and types. Fails unless the tensors are on the device of `x`, and flips are a mask.
+    pub(super) fn shapes(self, x: &Tensor) -> Result<Boxes<IndexShape>, Error> {
+        let array = |name, tensor: &Tensor| {
+            x.check_same_device(name, tensor)?;
+            Ok(tensor.into())
+        };
+        self.map(array, |flips| {
+            x.check_same_device("flips", flips)?;
+            match flips.dtype() {
+                DType::Bool | DType::U8 => Ok(flips.into()),
+                found => Err(error::value::dtype_mismatch("flips", found, DType::U8)),
             }
-        }
-        Ok(boxes)
+        })
     }
+}
 
-    /// The plan that takes the index tuples of boxes from an array for each of their parts: from begins, box indices and
-    /// flips, in this order, which are its inputs behind the first. Its first steps join them. `plan` takes them as one
-    /// array.
-    pub(super) fn joining(
+impl<'t> Several<'_, &'t Tensor> for Boxes<&'t Tensor> {
+    fn add_to(&self, inputs: &mut Vec<&'t Tensor>) {
+        inputs.push(self.begins);
+        inputs.extend(self.box_indices.iter().chain(&self.flips));
+    }
+}
+
+/// The arrays of boxes in host memory.
+pub(super) type HostBoxes<'a, I> = Boxes<Cow<'a, [I]>, Cow<'a, [bool]>>;
+
+impl<'a, I: Element> Boxes<ArrayRef<'a, I>, ArrayRef<'a, bool>> {
+    /// The values in row-major order, and their shapes and types.
+    pub(super) fn read(
         self,
-        plan: Plan,
-        options: &CropOptions,
-        dtype: DType,
-    ) -> Result<Plan, Error> {
-        if !self.box_indices && !self.flips {
+        backend: &Backend,
+    ) -> Result<(HostBoxes<'a, I>, Boxes<IndexShape>), Error> {
+        let with_shape = self.map(
+            |name, array| array.row_major(name, backend),
+            |flips| flips.row_major("flips", backend),
+        )?;
+        let shape = |shape: &[usize]| IndexShape::from((shape, I::DTYPE));
+        let shapes = Boxes {
+            begins: shape(&with_shape.begins.1),
+            told: with_shape.told,
+            box_indices: with_shape.box_indices.as_ref().map(|items| shape(&items.1)),
+            flips: with_shape.flips.as_ref().map(|flips| shape(&flips.1)),
+        };
+        let values = with_shape.map(|_, array| Ok(array.0), |flips| Ok(flips.0))?;
+        Ok((values, shapes))
+    }
+}
+
+impl<'s, I: Element, S> Several<'s, Values<'s>> for (HostBoxes<'_, I>, S) {
+    fn add_to(&'s self, inputs: &mut Vec<Values<'s>>) {
+        let boxes = &self.0;
+        inputs.push(Values::from(&boxes.begins[..]));
+        inputs.extend(
+            boxes
+                .box_indices
+                .iter()
+                .map(|items| Values::from(&items[..])),
+        );
+        inputs.extend(boxes.flips.iter().map(|flips| Values::from(&flips[..])));
+    }
+}
+
+impl Boxes<IndexShape> {
+    /// The number of dimensions that the boxes have begins in. Fails if that is no number.
+    pub(super) fn dims(&self) -> Result<usize, Error> {
+        let of_dim = 1 + usize::from(self.told.flips);
+        match self.begins.shape[..] {
+            [_, depth] => depth.checked_sub(usize::from(self.told.box_index)),
+            _ => None,
+        }
+        .filter(|columns| columns.is_multiple_of(of_dim))
+        .map(|columns| columns / of_dim)
+        .ok_or_else(|| error::crop::begins(&self.begins.shape))
+    }
+
+    /// The number of boxes, and the integers of their tuples. Fails unless the arrays have the shapes for boxes of these
+    /// sizes.
+    pub(super) fn tuples(&self, sizes: &[usize]) -> Result<Tuples, Error> {
+        let begins = &self.begins.shape[..];
+        let (dims, count) = (sizes.len(), begins.first().copied().unwrap_or(0));
+        let items = self.box_indices.as_ref();
+        let flips = self.flips.as_ref().map(|flips| &flips.shape[..]);
+        for (argument, found, needed) in [
+            ("begins", Some(begins), &[count, self.told.depth(dims)][..]),
+            ("box_indices", items.map(|items| &items.shape[..]), &[count]),
+            ("flips", flips, &[count, dims]),
+        ] {
+            if let Some(found) = found.filter(|&found| found != needed) {
+                return Err(error::crop::shape(argument, found, needed, sizes));
+            }
+        }
+        for (argument, is_told, is_given) in [
+            ("box_indices", self.told.box_index, items.is_some()),
+            ("flips", self.told.flips, flips.is_some()),
+        ] {
+            if is_told && is_given {
+                return Err(error::crop::twice(argument));
+            }
+        }
+        self.begins.index("begins")?;
+        let dtype = self.begins.dtype;
+        match items
+            .map(|items| items.dtype)
+            .filter(|&found| found != dtype)
+        {
+            Some(found) => Err(error::value::dtype_mismatch("box_indices", found, dtype)),
+            None => Ok(Tuples {
+                count,
+                dims,
+                columns: Columns {
+                    box_index: self.told.box_index || items.is_some(),
+                    flips: self.told.flips || flips.is_some(),
+                },
+                dtype,
+            }),
+        }
+    }
+
+    /// The plan that takes the index tuples of boxes from their arrays, which are its inputs behind the first. Its first
+    /// steps join them. `plan` takes them as one array.
+    pub(super) fn joining(&self, plan: Plan, tuples: Tuples) -> Result<Plan, Error> {
+        if self.box_indices.is_none() && self.flips.is_none() {
             return Ok(plan);
         }
-        let dims = options.sizes.len();
-        let (count, depth) = (self.count, self.depth(dims));
-        let (first, bytes) = (usize::from(self.box_indices), dtype.size());
-        let begins = View::new(&[count, dims])?;
-        let tuples = View::new(&[count, depth])?;
+        let Tuples {
+            count, dims, dtype, ..
+        } = tuples;
+        let (depth, bytes) = (tuples.depth(), dtype.size());
+        let begins = View::new(&self.begins.shape)?;
+        let joined = View::new(&[count, depth])?;
         // Bytes of the tuples, of which a flip is one: those of the others are zeros.
         let of_tuples = View::new(&[count, depth, bytes])?;
-        let plan = plan.for_indices(dtype)?;
         let mut inputs = vec![
             plan.inputs()[0].clone(),
             ArraySpec::new("begins", &begins, dtype),
         ];
         let output = plan.outputs()[0].clone();
-        let items = self.box_indices.then(|| {
+        let items = self.box_indices.is_some().then(|| {
             inputs.push(ArraySpec::new("box_indices", &View::whole(&[count]), dtype));
             Operand::Input(inputs.len() - 1)
         });
-        let flips = self.flips.then(|| {
+        let flips = self.flips.is_some().then(|| {
             inputs.push(ArraySpec::mask("flips", &[count, dims]));
             Operand::Input(inputs.len() - 1)
         });
@@ -183,9 +305,9 @@ impl Boxes {
             steps = steps.in_place();
         }
         let temp = steps.temp(&[count, depth], dtype);
-        if self.flips && count > 0 && dims > 0 {
+        if flips.is_some() && count > 0 && dims > 0 {
             // Zeros, like the gradient of no element of begins.
-            let [from, to] = [dims, depth].map(|depth| [count * depth * bytes]);
+            let [from, to] = [begins.len(), joined.len()].map(|integers| [integers * bytes]);
             let zeros = Move::of_grad(&to, DType::U8, &from, None);
             steps.push(zeros, Operand::Input(1), None, temp.clone());
         }
@@ -199,46 +321,107 @@ impl Boxes {
                 );
             }
         };
+        let first = usize::from(items.is_some());
         if let Some(items) = items {
             put(
                 items,
                 &View::whole(&[count]),
-                tuples.slice(&slice![.., 0])?,
+                joined.slice(&slice![.., 0])?,
                 dtype,
             );
         }
-        let columns = slice![.., first..first + dims];
-        put(Operand::Input(1), &begins, tuples.slice(&columns)?, dtype);
+        let columns = slice![.., first..first + begins.shape[1]];
+        put(Operand::Input(1), &begins, joined.slice(&columns)?, dtype);
         if let Some(flips) = flips {
             let lowest = if cfg!(target_endian = "big") {
                 bytes - 1
             } else {
                 0
             };
-            let to = of_tuples.slice(&slice![.., first + dims.., lowest])?;
-            put(flips, &begins, to, DType::U8);
+            let to = of_tuples.slice(&slice![.., depth - dims.., lowest])?;
+            put(flips, &View::whole(&[count, dims]), to, DType::U8);
         }
         steps.push_reporting(what, Operand::Input(0), temp, Operand::Output(0));
         Ok(steps.plan())
     }
 }
 
+/// The index tuples of boxes: one for each, of its box index, its begins and its flips.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tuples {
+    pub(super) count: usize,
+    dims: usize,
+    columns: Columns,
+    dtype: DType,
+}
+
+impl Tuples {
+    /// The number of integers of a tuple.
+    fn depth(self) -> usize {
+        self.columns.depth(self.dims)
+    }
+
+    /// Whether each box is of an item of its own.
+    pub(super) fn has_own_items(self) -> bool {
+        !self.columns.box_index
+    }
+
+    pub(super) fn indices(self, policy: Policy) -> Result<IndexTensor, Error> {
+        let tuples = [self.count, self.depth()];
+        shape::elements(&tuples)?;
+        IndexTensor::of((&tuples, self.dtype).into(), 1, policy)
+    }
+
+    /// The distance between the items of neighbouring boxes: box n lies in item n. 0 with box indices, by which the tuple
+    /// says where the item begins.
+    pub(super) fn item_stride(self, x: &View) -> isize {
+        match self.has_own_items() {
+            true => x.strides[0],
+            false => 0,
+        }
+    }
+
+    /// The positions in `x` that a tuple has columns for. Dimension 1 + d of the walk goes along cropped dimension d.
+    pub(super) fn coordinates(
+        self,
+        x: &View,
+        options: &CropOptions,
+    ) -> impl Iterator<Item = Coordinate> {
+        let (first, dims) = (usize::from(self.columns.box_index), self.dims);
+        let cropped = indexed(x, 1..1 + dims, first).zip(&options.sizes);
+        let cropped = cropped.enumerate().map(move |(d, (coordinate, &extent))| {
+            let along = Along {
+                dim: 1 + d,
+                step: options.step(d),
+                extent,
+                first: 0,
+                flip: self.columns.flips.then_some(first + dims + d),
+            };
+            Coordinate {
+                along: Some(along),
+                ..coordinate
+            }
+        });
+        indexed(x, 0..first, 0).chain(cropped)
+    }
+}
+
 impl Plan {
-    /// Plans a crop of the array `x` with `boxes`. The inputs are x and the index tuples of the boxes. A view is not copied
-    /// first.
+    /// Plans a crop of the array `x` with `boxes`. The inputs are x and the arrays of the boxes. A view is not copied first.
     ///
     /// ```
     /// use wgslice::{options::{Boxes, CropOptions}, DType, Plan};
     ///
     /// // Of one image of 3 by 3 pixels, the box of 2 by 2 that begins at (1, 0), and one that reaches outside.
-    /// let boxes = Boxes { count: 2, box_indices: true, flips: false };
+    /// let boxes = Boxes::new(&[2, 2]).of_items(&[2]);
     /// let options = CropOptions { sizes: vec![2, 2], ..CropOptions::default() };
     /// let plan = Plan::crop(&[1, 3, 3], boxes, &options, DType::I32)?;
     /// assert_eq!(plan.shape(), [2, 2, 2]);
     ///
+    /// let (image, begins, items) = ([1, 2, 3, 4, 5, 6, 7, 8, 9], [1, 0, 2, 1], [0, 0]);
     /// let mut result = [0; 8];
-    /// let tuples = [0, 1, 0, 0, 2, 1];
-    /// let report = plan.run_cpu(&[(&[1, 2, 3, 4, 5, 6, 7, 8, 9]).into(), (&tuples).into()], &mut [(&mut result).into()])?;
+    /// let report =
+    ///     plan.run_cpu(&[(&image).into(), (&begins).into(), (&items).into()], &mut [(&mut result).into()])?;
     /// assert_eq!(result, [4, 5, 7, 8, 8, 9, 0, 0]);
     /// assert_eq!(report.first.unwrap().index, [0, 2, 1]);
     /// # Ok::<(), wgslice::Error>(())
@@ -250,43 +433,42 @@ impl Plan {
     #[doc(alias("random_crop", "dynamic_slice", "crop_to_bounding_box"))]
     pub fn crop(
         x: impl IntoView,
-        boxes: Boxes,
+        boxes: Boxes<IndexShape>,
         options: &CropOptions,
         dtype: DType,
     ) -> Result<Self, Error> {
         let x = x.into_view()?;
+        let tuples = boxes.tuples(&options.sizes)?;
         let clamps = options.out_of_range == OutOfRange::Clamp;
-        check(&x.shape, boxes, options, clamps)?;
+        check(&x.shape, tuples, options, clamps)?;
         let dims = options.sizes.len();
         let policy = Policy {
             out_of_range: options.out_of_range,
             ..Policy::default()
         };
-        let indices = boxes.indices(dims, policy)?;
-        let item = boxes.item_stride(&x);
+        let indices = tuples.indices(policy)?;
+        let item = tuples.item_stride(&x);
         let within = options.sizes.iter().map(|&size| Dim::shared(size, 0));
-        let walked = [Dim::own(boxes.count, item)].into_iter().chain(within);
-        let walked = walked.chain(kept(&x, 1 + dims..x.shape.len()));
-        let coordinates = boxes.coordinates(&x, options);
+        let walked = [Dim::own(tuples.count, item)].into_iter().chain(within);
+        let walked = walked.chain(kept(&x, 1 + dims..x.shape.len())).collect();
+        let coordinates = tuples.coordinates(&x, options);
         let crop = Move::of_gather(Operation::Crop, &x, walked, coordinates, indices, dtype)?;
-        Ok(Self::from_view(crop, &x))
+        boxes.joining(Self::from_view(crop, &x), tuples)
     }
 }
 
 host_methods! {
     /// Crops a batch of host values, such as images at random positions. Box n begins at `begins[n]` in item
-    /// `box_indices[n]` of `x`, or in item n without `box_indices`, and is reversed along each dimension d for which `flips[n, d]` is true. If `options.sizes` has k
-    /// numbers, `begins` and `flips` have shape `[N, k]`, and `box_indices` has shape `[N]`. The report counts the
-    /// boxes that reach outside of their item or name no item.
+    /// `box_indices[n]` of `x`, or in item n without box indices, and is reversed along each dimension d for which
+    /// `flips[n, d]` is true: see [`Boxes`]. The report counts the boxes that reach outside of their item or name no item.
     ///
     /// ```
-    /// use wgslice::{options::CropOptions, Backend};
+    /// use wgslice::{options::{Boxes, CropOptions}, Backend};
     ///
     /// let lines = (&[1, 2, 3, 4, 5, 6], &[2, 3]); // two items of three elements
-    /// let begins = (&[1, 2], &[2, 1]);
-    /// let flips = (&[true, false], &[2, 1]);
+    /// let boxes = Boxes::new((&[1, 2], &[2, 1])).flipped((&[true, false], &[2, 1]));
     /// let options = CropOptions { sizes: vec![2], ..CropOptions::default() };
-    /// let (array, report) = Backend::cpu().crop(lines, begins, None, Some(flips.into()), &options)?;
+    /// let (array, report) = Backend::cpu().crop(lines, boxes, &options)?;
     /// assert_eq!(array.data, [3, 2, 6, 0]); // the second box has an element beyond its item
     /// assert_eq!(report.out_of_range, 1);
     /// # Ok::<(), wgslice::Error>(())
@@ -296,78 +478,44 @@ host_methods! {
     ///
     /// [`Error::Argument`], [`Error::Length`], or an error of the device.
     #[doc(alias("random_crop", "dynamic_slice", "crop_to_bounding_box"))]
-    fn crop<I: IndexElement>(
-        view x: T, rows begins: I, maybe box_indices: I, maybe flips: bool, by options: &CropOptions)
-        -> reported = |dtype| check_boxes(options, begins, box_indices, flips).and_then(|boxes| {
-            let plan = Plan::crop(x, boxes, options, dtype)?;
-            boxes.joining(plan, options, I::DTYPE)
-        }),
-        [x, begins | box_indices, flips];
+    fn crop<I: IndexElement>(view x: T, boxes boxes: I, by options: &CropOptions)
+        -> reported = |dtype| Plan::crop(x, boxes, options, dtype), [x | boxes];
 }
 
 tensor_methods! {
-    /// Crops this tensor, such as a batch of images at random positions, as [`Backend::crop`](crate::Backend::crop) does. `flips` are of type bool or uint8; `box_indices` have the type of
-    /// `begins`, which may be int32, int64 or uint32.
+    /// Crops this tensor, such as a batch of images at random positions, as [`Backend::crop`](crate::Backend::crop) does. Flips are of type bool or uint8. Box indices
+    /// have the type of the begins, which may be int32, int64 or uint32.
     ///
     /// On a GPU the work is submitted, not waited for, unless the policy is [`OutOfRange::Error`] and the backend has
-    /// no late errors. One dispatch makes all boxes, unless the device's limits require more. If there are
-    /// `box_indices` or `flips`, earlier dispatches of the same submission join them with `begins`.
+    /// no late errors. One dispatch makes all boxes, unless the device's limits require more. If there are box indices or
+    /// flips, earlier dispatches of the same submission join them with the begins.
     ///
     /// ```
-    /// use wgslice::{options::CropOptions, Backend};
+    /// use wgslice::{options::{Boxes, CropOptions}, Backend};
     ///
     /// let backend = Backend::cpu(); // or Backend::auto()
     /// let frame = backend.upload((&[1u8, 2, 3, 4, 5, 6, 7, 8, 9], &[1, 3, 3]))?;
     /// let begins = backend.upload((&[0i32, 1, 1, 0], &[2, 2]))?;
     /// let frames = backend.upload((&[0i32, 0], &[2]))?; // both boxes are of the one frame
     /// let options = CropOptions { sizes: vec![2, 2], ..CropOptions::default() };
-    /// let (crops, _) = frame.crop(&begins, Some(&frames), None, &options)?;
+    /// let (crops, _) = frame.crop(Boxes::new(&begins).of_items(&frames), &options)?;
     /// assert_eq!(crops.to_array::<u8>()?.data, [2, 3, 5, 6, 4, 5, 7, 8]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] for begins, box
-    /// indices or flips of another type or device; or an error of the device.
+    /// [`Error::Argument`] for begins, box indices or flips of another type, device or shape; or an error of the device.
     #[doc(alias("random_crop", "dynamic_slice", "crop_to_bounding_box"))]
-    fn crop(self x, rows begins, maybe box_indices, maybe flips, by options: &CropOptions)
-        -> reported = |dtype| Boxes::of_tensors(begins, box_indices, flips, options).and_then(|boxes| {
-            let plan = Plan::crop(x.layout(), boxes, options, dtype)?;
-            boxes.joining(plan, options, begins.dtype())
-        }),
-        [x, begins | box_indices, flips];
-}
-
-/// Checks the shapes of begins, box indices and flips. Returns the boxes that these arguments describe.
-pub(super) fn check_boxes(
-    options: &CropOptions,
-    begins: &[usize],
-    box_indices: Option<&[usize]>,
-    flips: Option<&[usize]>,
-) -> Result<Boxes, Error> {
-    let dims = options.sizes.len();
-    let count = begins.first().copied().unwrap_or(0);
-    for (argument, found, needed) in [
-        ("begins", Some(begins), &[count, dims][..]),
-        ("box_indices", box_indices, &[count]),
-        ("flips", flips, &[count, dims]),
-    ] {
-        if let Some(found) = found.filter(|&found| found != needed) {
-            return Err(error::crop::shape(argument, found, needed, &options.sizes));
-        }
-    }
-    Ok(Boxes {
-        count,
-        box_indices: box_indices.is_some(),
-        flips: flips.is_some(),
-    })
+    fn crop(self x, by boxes: Boxes<&Tensor>, by options: &CropOptions)
+        -> reported = |dtype| boxes.shapes(x)
+            .and_then(|boxes| Plan::crop(x.layout(), boxes, options, dtype)), [x | boxes];
 }
 
 /// Checks the options of a crop of an array of shape `x`. `bounded` says whether boxes may not be longer than dimensions.
 pub(super) fn check(
     x: &[usize],
-    boxes: Boxes,
+    boxes: Tuples,
     options: &CropOptions,
     bounded: bool,
 ) -> Result<(), Error> {
@@ -379,7 +527,7 @@ pub(super) fn check(
     if !strides.is_empty() && strides.len() != dims {
         return Err(error::crop::strides(strides, sizes));
     }
-    if !boxes.box_indices && boxes.count != x[0] {
+    if boxes.has_own_items() && boxes.count != x[0] {
         return Err(error::crop::items(boxes.count, x[0]));
     }
     for (d, &size) in sizes.iter().enumerate() {

@@ -9,7 +9,7 @@
 //! The semantics are those of TensorFlow 2.21. An empty result reads no index, so no index is out of range.
 
 use super::{
-    index::{NegativeIndex, OutOfRange, Policy},
+    index::{IndexShape, NegativeIndex, OutOfRange, Policy},
     indexed::{added, batch, indexed, kept},
     methods::{host_methods, tensor_methods},
 };
@@ -19,21 +19,14 @@ use crate::{
     shape,
 };
 
-/// Options of `gather`, `gather_nd` and `gather_elements`: TensorFlow's attributes, and the treatment of out-of-range and
-/// negative indices.
+/// Options of `gather`: TensorFlow's attributes, and the treatment of out-of-range and negative indices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct GatherOptions {
-    /// The indexed dimension of `params`. A negative number counts from the end.
-    ///
-    /// | operation | `None` stands for |
-    /// |---|---|
-    /// | `gather` | the number in `batch_dims`, as in `tf.gather`; if that is negative, it counts from the end of `params` |
-    /// | `gather_elements` | 0, as in ONNX |
-    /// | `gather_nd` | the dimensions that the tuples index; `Some` is an [`Error::Argument`] |
+    /// The indexed dimension of `params`. A negative number counts from the end. `None` stands for the number in
+    /// `batch_dims`, as in `tf.gather`; if that is negative, it counts from the end of `params`.
     pub axis: Option<isize>,
-    /// The number of leading dimensions that `params` and `indices` share, one to one. In `gather`, a negative number
-    /// stands for itself plus the rank of `indices`. `gather_elements` has none: any number but 0 is an
-    /// [`Error::Argument`].
+    /// The number of leading dimensions that `params` and `indices` share, one to one. A negative number stands for itself
+    /// plus the rank of `indices`.
     pub batch_dims: isize,
     /// The treatment of out-of-range indices.
     pub out_of_range: OutOfRange,
@@ -41,19 +34,9 @@ pub struct GatherOptions {
     pub negative: NegativeIndex,
 }
 
-impl GatherOptions {
-    pub(super) fn policy(&self) -> Policy {
-        Policy {
-            out_of_range: self.out_of_range,
-            negative: self.negative,
-            ..Policy::default()
-        }
-    }
-}
-
 impl Plan {
-    /// Plans a gather along a dimension from `params` of this element type, with indices of shape `indices`. The inputs
-    /// are the params and the indices. A view is not copied first.
+    /// Plans a gather along a dimension from `params` of this element type, with indices of this shape and type. The
+    /// inputs are the params and the indices. A view is not copied first.
     ///
     /// ```
     /// use wgslice::{options::GatherOptions, DType, Plan, View};
@@ -77,19 +60,22 @@ impl Plan {
     #[doc(alias("take", "index_select", "embedding"))]
     pub fn gather(
         params: impl IntoView,
-        indices: &[usize],
+        indices: impl Into<IndexShape>,
         options: GatherOptions,
         dtype: DType,
     ) -> Result<Self, Error> {
-        let params = params.into_view()?;
-        shape::elements(indices)?;
-        let (axis, batch_dims) = check(&params.shape, indices, &options)?;
+        let (params, indices) = (params.into_view()?, indices.into());
+        shape::elements(&indices.shape)?;
+        let (axis, batch_dims) = check(&params.shape, &indices.shape, &options)?;
         let dims = batch(&params, 0..batch_dims)
             .chain(kept(&params, batch_dims..axis))
-            .chain(added(&indices[batch_dims..]))
-            .chain(kept(&params, axis + 1..params.shape.len()));
+            .chain(added(&indices.shape[batch_dims..]))
+            .chain(kept(&params, axis + 1..params.shape.len()))
+            .collect();
         let coordinates = indexed(&params, axis..axis + 1, 0);
-        let indices = IndexTensor::of(indices, indices.len(), options.policy());
+        let tuple_dims = indices.shape.len();
+        let policy = Policy::of(options.out_of_range, options.negative);
+        let indices = IndexTensor::of(indices, tuple_dims, policy)?;
         let gather = Move::of_gather(
             Operation::Gather,
             &params,
@@ -121,7 +107,8 @@ host_methods! {
     /// As [`Backend::gather_nd`](crate::Backend::gather_nd).
     #[doc(alias("take", "index_select", "embedding"))]
     fn gather<I: IndexElement>(view params: T, rows indices: I, by options: GatherOptions)
-        -> reported = |dtype| Plan::gather(params, indices, options, dtype), [params, indices];
+        -> reported = |dtype| Plan::gather(params, (indices, I::DTYPE), options, dtype),
+        [params, indices];
 }
 
 tensor_methods! {
@@ -141,7 +128,7 @@ tensor_methods! {
     /// ```
     #[doc(alias("take", "index_select", "embedding"))]
     fn gather(self params, rows indices, by options: GatherOptions)
-        -> reported = |dtype| Plan::gather(params.layout(), indices.shape(), options, dtype), [params, indices];
+        -> reported = |dtype| Plan::gather(params.layout(), indices, options, dtype), [params, indices];
 }
 
 /// Checks the shape rules, in TensorFlow's order. Returns the axis and the number of batch dimensions, after negative

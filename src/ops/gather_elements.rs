@@ -10,7 +10,7 @@
 //! TensorFlow has no such operation. The policies and reports are those of the other gathers of this crate.
 
 use super::{
-    gather::GatherOptions,
+    index::{IndexShape, NegativeIndex, OutOfRange, Policy},
     indexed::indexed,
     methods::{host_methods, tensor_methods},
 };
@@ -21,15 +21,24 @@ use crate::{
     walk::Dim,
 };
 
+/// Options of `gather_elements`: the treatment of out-of-range and negative indices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct GatherElementsOptions {
+    /// The treatment of out-of-range indices.
+    pub out_of_range: OutOfRange,
+    /// The meaning of a negative index. In ONNX and NumPy it counts from the end, which is [`NegativeIndex::Wrap`].
+    pub negative: NegativeIndex,
+}
+
 impl Plan {
-    /// Plans a gather of single elements from `params` of this element type, with indices of shape `indices`,
-    /// which is also the shape of the result. The inputs are the params and the indices. A view is not copied first.
+    /// Plans a gather of single elements from `params` of this element type along `axis`, with indices of this shape and
+    /// type. The result has the shape of the indices. A negative `axis` counts from the end. The inputs are the params and
+    /// the indices. A view is not copied first.
     ///
     /// ```
-    /// use wgslice::{options::GatherOptions, DType, Plan};
+    /// use wgslice::{DType, Plan};
     ///
-    /// let options = GatherOptions { axis: Some(1), ..GatherOptions::default() };
-    /// let plan = Plan::gather_elements(&[2, 3], &[2, 2], options, DType::I32)?;
+    /// let plan = Plan::gather_elements(&[2, 3], &[2, 2], 1, Default::default(), DType::I32)?;
     /// let mut result = [0; 4];
     /// plan.run_cpu(&[(&[1, 2, 3, 4, 5, 6]).into(), (&[2, 0, 1, 1]).into()], &mut [(&mut result).into()])?;
     /// assert_eq!(result, [3, 1, 5, 5]);
@@ -42,22 +51,24 @@ impl Plan {
     #[doc(alias("take_along_axis", "take_along_dim"))]
     pub fn gather_elements(
         params: impl IntoView,
-        indices: &[usize],
-        options: GatherOptions,
+        indices: impl Into<IndexShape>,
+        axis: isize,
+        options: GatherElementsOptions,
         dtype: DType,
     ) -> Result<Self, Error> {
-        let params = params.into_view()?;
-        shape::elements(indices)?;
-        let own = options.batch_dims == 0;
-        super::check_used(own, Operation::GatherElements, "batch_dims")?;
-        let axis = check(&params.shape, indices, options.axis.unwrap_or(0))?;
-        let dims = indices.iter().zip(&params.strides).enumerate();
+        let (params, indices) = (params.into_view()?, indices.into());
+        shape::elements(&indices.shape)?;
+        let axis = check(&params.shape, &indices.shape, axis)?;
+        let dims = indices.shape.iter().zip(&params.strides).enumerate();
         let dims = dims.map(|(d, (&size, &stride))| match d == axis {
             true => Dim::own(size, 0),
             false => Dim::own(size, stride),
         });
         let coordinates = indexed(&params, axis..axis + 1, 0);
-        let indices = IndexTensor::of(indices, indices.len(), options.policy());
+        let dims = dims.collect();
+        let tuple_dims = indices.shape.len();
+        let policy = Policy::of(options.out_of_range, options.negative);
+        let indices = IndexTensor::of(indices, tuple_dims, policy)?;
         let gather = Move::of_gather(
             Operation::GatherElements,
             &params,
@@ -74,13 +85,13 @@ host_methods! {
     /// Gathers single elements of host values along a dimension. The report counts the indices that were out of range.
     ///
     /// ```
-    /// use wgslice::{options::{GatherOptions, NegativeIndex}, Backend};
+    /// use wgslice::{options::{GatherElementsOptions, NegativeIndex}, Backend};
     ///
     /// // The second best of each row.
     /// let scores = (&[0.1f32, 0.7, 0.2, 0.5, 0.3, 0.2], &[2, 3]);
     /// let ranks = (&[1, -1, 0, 0, 1, 2], &[2, 3]);
-    /// let options = GatherOptions { axis: Some(1), negative: NegativeIndex::Wrap, ..Default::default() };
-    /// let (array, report) = Backend::cpu().gather_elements(scores, ranks, options)?;
+    /// let options = GatherElementsOptions { negative: NegativeIndex::Wrap, ..Default::default() };
+    /// let (array, report) = Backend::cpu().gather_elements(scores, ranks, 1, options)?;
     /// assert_eq!(array.data, [0.7, 0.2, 0.1, 0.5, 0.3, 0.2]);
     /// assert_eq!(report.out_of_range, 0);
     /// # Ok::<(), wgslice::Error>(())
@@ -90,20 +101,22 @@ host_methods! {
     ///
     /// As [`Backend::gather_nd`](crate::Backend::gather_nd).
     #[doc(alias("take_along_axis", "take_along_dim"))]
-    fn gather_elements<I: IndexElement>(view params: T, rows indices: I, by options: GatherOptions)
-        -> reported = |dtype| Plan::gather_elements(params, indices, options, dtype), [params, indices];
+    fn gather_elements<I: IndexElement>(
+        view params: T, rows indices: I, by axis: isize, by options: GatherElementsOptions)
+        -> reported = |dtype| Plan::gather_elements(params, (indices, I::DTYPE), axis, options, dtype),
+        [params, indices];
 }
 
 tensor_methods! {
     /// Gathers single elements of this tensor, the `params`, along a dimension. The result has the shape of `indices`.
     ///
     /// ```
-    /// use wgslice::{options::GatherOptions, Backend};
+    /// use wgslice::Backend;
     ///
     /// let backend = Backend::cpu(); // or Backend::auto()
     /// let values = backend.upload((&[10u8, 20, 30, 40], &[2, 2]))?;
     /// let rows = backend.upload((&[1u32, 0], &[1, 2]))?;
-    /// let (picked, _) = values.gather_elements(&rows, GatherOptions::default())?;
+    /// let (picked, _) = values.gather_elements(&rows, 0, Default::default())?;
     /// assert_eq!(picked.to_vec::<u8>()?, [30, 20]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
@@ -112,8 +125,8 @@ tensor_methods! {
     ///
     /// As [`Tensor::gather_nd`](crate::Tensor::gather_nd).
     #[doc(alias("take_along_axis", "take_along_dim"))]
-    fn gather_elements(self params, rows indices, by options: GatherOptions)
-        -> reported = |dtype| Plan::gather_elements(params.layout(), indices.shape(), options, dtype), [params, indices];
+    fn gather_elements(self params, rows indices, by axis: isize, by options: GatherElementsOptions)
+        -> reported = |dtype| Plan::gather_elements(params.layout(), indices, axis, options, dtype), [params, indices];
 }
 
 /// Checks the shapes. Returns the dimension that `axis` names, counted from 0.

@@ -12,7 +12,7 @@
 //! unequal ones.
 
 use super::{
-    gather::GatherOptions,
+    index::{IndexShape, NegativeIndex, OutOfRange, Policy},
     indexed::{added, batch, indexed, kept},
     methods::{host_methods, tensor_methods},
 };
@@ -22,14 +22,25 @@ use crate::{
     shape,
 };
 
+/// Options of `gather_nd`: TensorFlow's attributes, and the treatment of out-of-range and negative indices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct GatherNdOptions {
+    /// The number of leading dimensions that `params` and `indices` share, one to one.
+    pub batch_dims: isize,
+    /// The treatment of out-of-range indices.
+    pub out_of_range: OutOfRange,
+    /// The meaning of a negative index. In ONNX and NumPy it counts from the end, which is [`NegativeIndex::Wrap`].
+    pub negative: NegativeIndex,
+}
+
 impl Plan {
-    /// Plans a gather from `params` of this element type, with indices of shape `indices`. The inputs are the params and
-    /// the indices. A view is not copied first.
+    /// Plans a gather from `params` of this element type, with indices of this shape and type. The inputs are the
+    /// params and the indices. A view is not copied first.
     ///
     /// ```
-    /// use wgslice::{options::{GatherOptions, NegativeIndex}, slice, DType, Plan, View};
+    /// use wgslice::{options::{GatherNdOptions, NegativeIndex}, slice, DType, Plan, View};
     ///
-    /// let options = GatherOptions { negative: NegativeIndex::Wrap, ..GatherOptions::default() };
+    /// let options = GatherNdOptions { negative: NegativeIndex::Wrap, ..GatherNdOptions::default() };
     /// let plan = Plan::gather_nd(&[2, 3], &[2, 2], options, DType::I32)?;
     /// let mut result = [0; 2];
     /// plan.run_cpu(&[(&[1, 2, 3, 4, 5, 6]).into(), (&[1, 0, 0, -1]).into()], &mut [(&mut result).into()])?;
@@ -37,7 +48,7 @@ impl Plan {
     ///
     /// // Rows of a table, backwards and every other column.
     /// let table = View::new(&[1000, 64])?.slice(&slice![.., ..; -2])?;
-    /// let plan = Plan::gather_nd(table, &[20, 1], GatherOptions::default(), DType::F32)?;
+    /// let plan = Plan::gather_nd(table, &[20, 1], GatherNdOptions::default(), DType::F32)?;
     /// assert_eq!(plan.shape(), [20, 32]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
@@ -47,14 +58,14 @@ impl Plan {
     /// [`Error::Argument`]; [`Error::ShapeTooLarge`].
     pub fn gather_nd(
         params: impl IntoView,
-        indices: &[usize],
-        options: GatherOptions,
+        indices: impl Into<IndexShape>,
+        options: GatherNdOptions,
         dtype: DType,
     ) -> Result<Self, Error> {
-        let params = params.into_view()?;
-        super::check_used(options.axis.is_none(), Operation::GatherNd, "axis")?;
-        shape::elements(indices)?;
-        let (batch_dims, depth, tuple_dims) = check(&params.shape, indices, options.batch_dims)?;
+        let (params, indices) = (params.into_view()?, indices.into());
+        shape::elements(&indices.shape)?;
+        let (batch_dims, depth, tuple_dims) =
+            check(&params.shape, &indices.shape, options.batch_dims)?;
         let tuples = shape::elements(tuple_dims)?;
         if tuples > 0 && params.is_empty() {
             return Err(error::gather::empty_params(&params.shape, tuples));
@@ -62,9 +73,12 @@ impl Plan {
         let end = batch_dims + depth;
         let dims = batch(&params, 0..batch_dims)
             .chain(added(&tuple_dims[batch_dims..]))
-            .chain(kept(&params, end..params.shape.len()));
+            .chain(kept(&params, end..params.shape.len()))
+            .collect();
         let coordinates = indexed(&params, batch_dims..end, 0);
-        let indices = IndexTensor::of(indices, tuple_dims.len(), options.policy());
+        let tuple_dims = tuple_dims.len();
+        let policy = Policy::of(options.out_of_range, options.negative);
+        let indices = IndexTensor::of(indices, tuple_dims, policy)?;
         let gather = Move::of_gather(
             Operation::GatherNd,
             &params,
@@ -82,11 +96,11 @@ host_methods! {
     /// `i64` or `u32`.
     ///
     /// ```
-    /// use wgslice::{options::GatherOptions, Backend};
+    /// use wgslice::{options::GatherNdOptions, Backend};
     ///
     /// let params = (&[10, 11, 12, 20, 21, 22], &[2, 3]);
     /// let indices = (&[1i64, 0, 5, 0], &[2, 2]); // (1, 0) and (5, 0)
-    /// let (array, report) = Backend::cpu().gather_nd(params, indices, GatherOptions::default())?;
+    /// let (array, report) = Backend::cpu().gather_nd(params, indices, GatherNdOptions::default())?;
     /// assert_eq!(array.data, [20, 0]);
     /// assert_eq!(report.out_of_range, 1);
     /// assert_eq!(report.first.unwrap().index, [5, 0]);
@@ -96,8 +110,9 @@ host_methods! {
     /// # Errors
     ///
     /// [`Error::Argument`], [`Error::Length`], or an error of the device.
-    fn gather_nd<I: IndexElement>(view params: T, rows indices: I, by options: GatherOptions)
-        -> reported = |dtype| Plan::gather_nd(params, indices, options, dtype), [params, indices];
+    fn gather_nd<I: IndexElement>(view params: T, rows indices: I, by options: GatherNdOptions)
+        -> reported = |dtype| Plan::gather_nd(params, (indices, I::DTYPE), options, dtype),
+        [params, indices];
 }
 
 tensor_methods! {
@@ -111,8 +126,8 @@ tensor_methods! {
     ///
     /// [`Error::Argument`] for indices that are not i32, i64 or u32, or for
     /// indices on another device; or an error of the device.
-    fn gather_nd(self params, rows indices, by options: GatherOptions)
-        -> reported = |dtype| Plan::gather_nd(params.layout(), indices.shape(), options, dtype), [params, indices];
+    fn gather_nd(self params, rows indices, by options: GatherNdOptions)
+        -> reported = |dtype| Plan::gather_nd(params.layout(), indices, options, dtype), [params, indices];
 }
 
 /// Checks the shape rules, in TensorFlow's order. Returns the number of batch dimensions, the length of a tuple, and the

@@ -6,19 +6,21 @@
 //! 2. [`OutOfRange::Clamp`] moves an index outside the dimension to its nearest end, if the dimension is not empty.
 //! 3. An index that is still outside is out of range, and so is its tuple.
 
-use crate::{DType, Error, error};
+use crate::prelude::*;
+use crate::{DType, Error, Tensor, error};
 
 /// The treatment of an index tuple that points outside the array that it indexes.
 ///
 /// Every device treats such a tuple in the same way. [`NegativeIndex`] says whether negative indices are out of range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum OutOfRange {
-    /// A gather fills the tuple's whole slice with zeros (false, +0.0, 0+0j), and a scatter drops the tuple's row, as
-    /// in TensorFlow on a GPU, and on a CPU under `bad_indices_policy="IGNORE"`. A crop fills only the elements outside
-    /// of x, and a paste leaves only these out. The report has the number of out-of-range tuples and the first of them.
+    /// The tuple is ignored, as in TensorFlow on a GPU, and on a CPU under `bad_indices_policy="IGNORE"`: a gather fills its
+    /// whole slice with zeros (false, +0.0, 0+0j), and a scatter drops its row. A crop fills only the elements outside of
+    /// x with zeros, and a paste leaves only these out. The report has the number of out-of-range tuples and the first
+    /// of them.
     #[default]
-    Zero,
-    /// The operation fails with [`Error::OutOfRange`] and has no result. This is TensorFlow's
+    Ignore,
+    /// The operation fails with [`Error::InvalidIndices`] and has no result. This is TensorFlow's
     /// default on a CPU; TensorFlow's GPU kernels do not have this policy.
     ///
     /// Under this policy a call with tensors on a GPU waits for the device, unless the backend was made by
@@ -27,7 +29,7 @@ pub enum OutOfRange {
     Error,
     /// Each coordinate that is out of range moves to the nearest end of its dimension, as in JAX and XLA, and the tuple
     /// then counts as in range. A dimension of size 0 has no position to move to: tuples that index it are treated as
-    /// under [`OutOfRange::Zero`].
+    /// under [`OutOfRange::Ignore`].
     Clamp,
 }
 
@@ -36,10 +38,81 @@ pub enum OutOfRange {
 pub enum NegativeIndex {
     /// A negative index is out of range, as in TensorFlow.
     #[default]
-    OutOfRange,
+    Invalid,
     /// A negative index counts from the end, as in NumPy and ONNX: the dimension's size is added once, so that -1 is
     /// the last position.
     Wrap,
+}
+
+/// The index tuples that a plan is made for: their shape, and their type, which is `i32` unless it is given. Constructors
+/// of [`Plan`](crate::Plan) take a shape, a shape and a type, or a tensor.
+///
+/// ```
+/// use wgslice::{options::GatherOptions, DType, Plan};
+///
+/// let (table, options) = (&[50_000, 768], GatherOptions::default());
+/// let plan = Plan::gather(table, &[512], options, DType::F16)?;
+/// assert_eq!(plan.inputs()[1].dtype, DType::I32);
+/// let plan = Plan::gather(table, (&[512], DType::I64), options, DType::F16)?;
+/// assert_eq!(plan.inputs()[1].dtype, DType::I64);
+/// # Ok::<(), wgslice::Error>(())
+/// ```
+///
+/// [`Gpu::encode`](crate::Gpu::encode) needs buffers of the plan's type. Calls on the CPU, on host values and with tensors
+/// take indices of every type: i32, i64 and u32.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct IndexShape {
+    pub(crate) shape: Vec<usize>,
+    pub(crate) dtype: DType,
+}
+
+impl IndexShape {
+    /// The index type. The error calls the tuples `argument`.
+    pub(crate) fn index(&self, argument: &'static str) -> Result<IndexType, Error> {
+        IndexType::of(self.dtype, argument)
+    }
+}
+
+impl<T: IndexTuples> From<T> for IndexShape {
+    fn from(tuples: T) -> Self {
+        let (shape, dtype) = tuples.shape_and_type();
+        Self { shape, dtype }
+    }
+}
+
+/// What has the shape of index tuples.
+pub trait IndexTuples {
+    fn shape_and_type(self) -> (Vec<usize>, DType);
+}
+
+impl IndexTuples for &[usize] {
+    fn shape_and_type(self) -> (Vec<usize>, DType) {
+        (self.to_vec(), DType::I32)
+    }
+}
+
+impl<const N: usize> IndexTuples for &[usize; N] {
+    fn shape_and_type(self) -> (Vec<usize>, DType) {
+        self[..].shape_and_type()
+    }
+}
+
+impl IndexTuples for &Vec<usize> {
+    fn shape_and_type(self) -> (Vec<usize>, DType) {
+        self[..].shape_and_type()
+    }
+}
+
+impl<S: IndexTuples> IndexTuples for (S, DType) {
+    fn shape_and_type(self) -> (Vec<usize>, DType) {
+        (self.0.shape_and_type().0, self.1)
+    }
+}
+
+impl IndexTuples for &Tensor {
+    fn shape_and_type(self) -> (Vec<usize>, DType) {
+        (self.shape().to_vec(), self.dtype())
+    }
 }
 
 /// How negative and out-of-range indices are treated.
@@ -52,6 +125,14 @@ pub(crate) struct Policy {
 }
 
 impl Policy {
+    pub(crate) fn of(out_of_range: OutOfRange, negative: NegativeIndex) -> Self {
+        Self {
+            out_of_range,
+            negative,
+            circular: false,
+        }
+    }
+
     pub(crate) fn clamps(self) -> bool {
         self.out_of_range == OutOfRange::Clamp
     }

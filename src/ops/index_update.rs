@@ -11,6 +11,7 @@ use super::{
     scatter_nd::{Combine, ScatterOptions},
     strided_slice_update::broadcast,
 };
+use crate::prelude::*;
 use crate::{
     DType, Error, IntoView, Plan, error,
     moves::{Move, Operation},
@@ -41,8 +42,8 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`]: those of [`Plan::index`], then `broadcast` for the value, then `repeats` if `x` was broadcast, so
-    /// that it selects an element twice, then `undefined` for a combination that the element type does not have;
+    /// [`Error::Argument`]: those of [`Plan::index`], then `Broadcast` for the value, then `Repeats` if `x` was broadcast, so
+    /// that it selects an element twice, then `Undefined` for a combination that the element type does not have;
     /// [`Error::ShapeTooLarge`]; [`Error::OutOfHostMemory`].
     #[doc(alias("index_put", "add_at"))]
     pub fn index_update(
@@ -112,7 +113,7 @@ impl Places {
         for part in parts {
             let distances = match part {
                 Part::Dim(1, _) => &[],
-                Part::Dim(_, stride) => std::slice::from_ref(stride),
+                Part::Dim(_, stride) => core::slice::from_ref(stride),
                 Part::List(list) => &list[..],
             };
             for distance in distances {

@@ -14,15 +14,16 @@
 //!
 //! Several units may have the same tuple. If the tuple is out of range, it counts once.
 
+use crate::prelude::*;
 use crate::{
     DType, Error, View,
     moves::Move,
     moves::{Effect, IndexTensor, Operation},
-    ops::index::{IndexType, Policy},
+    ops::index::{IndexShape, Policy},
     shape,
     walk::{Coordinate, Dim, MAX_UNIT, Walk},
 };
-use std::ops::Range;
+use core::ops::Range;
 
 /// The batch dimensions `range` of params.
 pub(crate) fn batch(params: &View, range: Range<usize>) -> impl Iterator<Item = Dim> {
@@ -55,16 +56,20 @@ fn strides(view: &View, range: Range<usize>) -> impl Iterator<Item = (usize, isi
 }
 
 impl IndexTensor {
-    /// The index tensor of this shape, whose first `tuple_dims` dimensions number the tuples, which point into the
+    /// The index tensor of this shape and type, whose first `tuple_dims` dimensions number the tuples, which point into the
     /// plan's destination.
-    pub(crate) fn of(shape: &[usize], tuple_dims: usize, policy: Policy) -> Self {
-        Self {
-            shape: shape.to_vec(),
+    pub(crate) fn of(
+        indices: IndexShape,
+        tuple_dims: usize,
+        policy: Policy,
+    ) -> Result<Self, Error> {
+        Ok(Self {
+            index: indices.index("indices")?,
+            shape: indices.shape,
             tuple_dims,
             target: None,
             policy,
-            index: IndexType::I32,
-        }
+        })
     }
 }
 
@@ -74,12 +79,11 @@ impl Move {
     pub(crate) fn of_gather(
         operation: Operation,
         params: &View,
-        dims: impl Iterator<Item = Dim>,
+        dims: Vec<Dim>,
         coordinates: impl Iterator<Item = Coordinate>,
         indices: IndexTensor,
         dtype: DType,
     ) -> Result<Self, Error> {
-        let dims: Vec<_> = dims.collect();
         let shape: Vec<usize> = dims.iter().map(|dim| dim.size).collect();
         let walk = match shape::elements(&shape)? {
             0 => None,

@@ -16,6 +16,7 @@ use super::{
     indexed::{added, indexed, kept},
     methods::{HostMask, host_methods, tensor_methods},
 };
+use crate::prelude::*;
 use crate::{
     Array, ArrayRef, Backend, DType, Element, Error, IntoView, Plan, Values, View, cpu,
     element::zeroed,
@@ -120,7 +121,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`index_dtype`; `mask_index` for a type that does not hold all positions);
+    /// [`Error::Argument`] (`IndexDtype`; `MaskIndex` for a type that does not hold all positions);
     /// [`Error::ShapeTooLarge`].
     #[doc(alias("argwhere", "where"))]
     pub fn nonzero(mask: &[usize], capacity: Option<usize>, index: DType) -> Result<Self, Error> {
@@ -137,7 +138,7 @@ impl Plan {
     }
 
     /// Plans the slices of `x` that a mask selects, TensorFlow's `boolean_mask`. The inputs are x and the mask. The
-    /// dimensions of the mask are those of x from `axis` on. The result has one dimension in their place, of `capacity`
+    /// dimensions of the mask are those of x from `axis` on, which counts from the end if it is negative. The result has one dimension in their place, of `capacity`
     /// positions: as many as the mask has elements if it is `None`. Those behind the last true element are zeros.
     ///
     /// ```
@@ -152,16 +153,17 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`mask_scalar`, `mask_shape`); [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`] (`MaskScalar`, `Axis`, `MaskShape`); [`Error::ShapeTooLarge`].
     #[doc(alias = "masked_select")]
     pub fn boolean_mask(
         x: impl IntoView,
         mask: &[usize],
-        axis: usize,
+        axis: isize,
         capacity: Option<usize>,
         dtype: DType,
     ) -> Result<Self, Error> {
         let x = x.into_view()?;
+        let axis = x.masked_axis(mask, axis)?;
         let (find, gather) = by_mask(&x, mask, axis, capacity, dtype)?;
         Ok(Self::found(&x, mask, find, gather))
     }
@@ -173,7 +175,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`axis`; `condition`); [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`] (`Axis`; `Condition`); [`Error::ShapeTooLarge`].
     pub fn compress(
         x: impl IntoView,
         condition: &[usize],
@@ -213,7 +215,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`broadcast`); [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`] (`Broadcast`); [`Error::ShapeTooLarge`].
     #[doc(alias = "where")]
     pub fn select(
         mask: &[usize],
@@ -258,7 +260,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`broadcast`; `repeats` if `dest` was broadcast).
+    /// [`Error::Argument`] (`Broadcast`; `Repeats` if `dest` was broadcast).
     #[doc(alias = "masked_fill")]
     pub fn masked_update(
         value: impl IntoView,
@@ -277,7 +279,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`mask_scalar`, `mask_shape`, `mask_values`).
+    /// [`Error::Argument`] (`MaskScalar`, `MaskShape`, `MaskValues`).
     pub fn masked_scatter(
         x: &[usize],
         mask: &[usize],
@@ -307,8 +309,9 @@ impl Plan {
                 ..ScatterOptions::default()
             };
             let shape = [&columns, of_slice].concat();
-            let scatter = Self::tensor_scatter_nd(&shape, &of_rows, values, options, dtype)?;
-            if let Some(scatter) = scatter.for_indices(index)?.into_only() {
+            let tuples = (&of_rows, index);
+            let scatter = Self::tensor_scatter_nd(&shape, tuples, values, options, dtype)?;
+            if let Some(scatter) = scatter.into_only() {
                 plan.push(scatter, Operand::Input(0), Some(rows), Operand::Output(0));
             }
         }
@@ -345,16 +348,18 @@ fn by_mask(
     let find = Move::of_find(&columns, capacity, index)?;
     let dims = kept(view, 0..axis)
         .chain(added(&find.shape[..1]))
-        .chain(kept(view, end..view.shape.len()));
+        .chain(kept(view, end..view.shape.len()))
+        .collect();
+    let tuples = (&find.shape, index).into();
     let gather = Move::of_gather(
         Operation::Named("boolean_mask"),
         view,
         dims,
         coordinates.into_iter(),
-        IndexTensor::of(&find.shape, 1, Policy::default()),
+        IndexTensor::of(tuples, 1, Policy::default())?,
         dtype,
     )?;
-    Ok((find, gather.for_indices(index)?))
+    Ok((find, gather))
 }
 
 impl View {
@@ -370,6 +375,15 @@ impl View {
             },
             None => Self::whole(&flat),
         }
+    }
+
+    /// The first dimension that a mask of this shape selects from, if that is `axis`.
+    fn masked_axis(&self, mask: &[usize], axis: isize) -> Result<usize, Error> {
+        if mask.is_empty() {
+            return Err(error::mask::scalar());
+        }
+        let rank = self.shape.len();
+        shape::axis(axis, rank).ok_or_else(|| error::mask::axis(axis, rank))
     }
 
     /// The positions of dimension `axis` below the length of a condition, and the number of the dimension.
@@ -425,7 +439,7 @@ impl Move {
             indices: Some(IndexTensor {
                 target: Some(vec![1]),
                 index: IndexType::Mask,
-                ..IndexTensor::of(mask, mask.len(), Policy::default())
+                ..IndexTensor::of(mask.into(), mask.len(), Policy::default())?
             }),
         })
     }
@@ -486,7 +500,7 @@ impl Backend {
     }
 
     /// The slices of `x` that a mask selects, in row-major order: TensorFlow's `boolean_mask`, and NumPy's `x[mask]` if
-    /// `axis` is 0. The dimensions of the mask are those of `x` from `axis` on.
+    /// `axis` is 0. The dimensions of the mask are those of `x` from `axis` on, which counts from the end if it is negative.
     ///
     /// ```
     /// use wgslice::Backend;
@@ -499,16 +513,17 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`mask_scalar`, `mask_shape`); [`Error::Length`]; or an error of the device.
+    /// [`Error::Argument`] (`MaskScalar`, `Axis`, `MaskShape`); [`Error::Length`]; or an error of the device.
     #[doc(alias = "masked_select")]
     pub fn boolean_mask<'a, T: Element, M: MaskElement>(
         &self,
         x: impl Into<ArrayRef<'a, T>>,
         mask: impl Into<ArrayRef<'a, M>>,
-        axis: usize,
+        axis: isize,
     ) -> Result<Array<T>, Error> {
         let (x, view) = x.into().memory("x")?;
         let (mask, HostMask { shape, count }) = HostMask::read(mask.into(), "mask", self)?;
+        let axis = view.masked_axis(&shape, axis)?;
         let (find, gather) = by_mask(&view, &shape, axis, Some(count), T::DTYPE)?;
         // The host has counted, so it may as well find: what is left is a gather, which is a plan of one step.
         let mut rows = zeroed::<u8>(find.result_bytes())?;
@@ -540,7 +555,7 @@ host_methods! {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`axis`; `condition`, also if it is longer than the axis, which NumPy allows if the surplus is
+    /// [`Error::Argument`] (`Axis`; `Condition`, also if it is longer than the axis, which NumPy allows if the surplus is
     /// false); [`Error::Length`]; or an error of the device.
     fn compress<M: MaskElement>(view x: T, mask condition: M, by axis: Option<isize>)
         -> made = |dtype| Plan::compress(x, &condition.shape, axis, Some(condition.count), dtype), [x, condition];
@@ -559,7 +574,7 @@ host_methods! {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`broadcast`); [`Error::Length`]; [`Error::ShapeTooLarge`]; or an error of the device.
+    /// [`Error::Argument`] (`Broadcast`); [`Error::Length`]; [`Error::ShapeTooLarge`]; or an error of the device.
     #[doc(alias = "where")]
     fn select<M: MaskElement>(rows mask: M, view x: T, view y: T)
         -> made = |dtype| Plan::select(mask, x, y, dtype), [mask, x, y];
@@ -579,7 +594,7 @@ host_methods! {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`mask_scalar`, `mask_shape`, `mask_values`, `mask_count`); [`Error::Length`]; or an error of
+    /// [`Error::Argument`] (`MaskScalar`, `MaskShape`, `MaskValues`, `MaskCount`); [`Error::Length`]; or an error of
     /// the device.
     fn masked_scatter<M: MaskElement>(rows x: T, mask mask: M, rows values: T)
         -> made = |dtype| Plan::masked_scatter(x, &mask.shape, values, dtype)
@@ -608,7 +623,7 @@ tensor_methods! {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`mask_dtype`); [`Error::ShapeTooLarge`]; or an error of the device.
+    /// [`Error::Argument`] (`MaskDtype`); [`Error::ShapeTooLarge`]; or an error of the device.
     #[doc(alias("argwhere", "where"))]
     fn nonzero(self mask, by capacity: Option<usize>)
         -> reported = |_dtype| Plan::nonzero(mask.shape(), capacity, DType::I64), [mask];
@@ -630,10 +645,10 @@ tensor_methods! {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`device_mismatch`, `mask_dtype`, `mask_scalar`, `mask_shape`); [`Error::ShapeTooLarge`]; or an
+    /// [`Error::Argument`] (`DeviceMismatch`, `MaskDtype`, `MaskScalar`, `Axis`, `MaskShape`); [`Error::ShapeTooLarge`]; or an
     /// error of the device.
     #[doc(alias = "masked_select")]
-    fn boolean_mask(self x, rows mask, by axis: usize, by capacity: Option<usize>)
+    fn boolean_mask(self x, rows mask, by axis: isize, by capacity: Option<usize>)
         -> reported = |dtype| Plan::boolean_mask(x.layout(), mask.shape(), axis, capacity, dtype), [x, mask];
 
     /// Writes the elements of `value` into this tensor where a mask is true, in place: NumPy's `x[mask] = value` for one
@@ -652,7 +667,7 @@ tensor_methods! {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`broadcast`, `device_mismatch`, `dtype_mismatch`, `mask_dtype`); or an error of the device.
+    /// [`Error::Argument`] (`Broadcast`, `DeviceMismatch`, `DtypeMismatch`, `MaskDtype`); or an error of the device.
     #[doc(alias = "masked_fill")]
     fn masked_update(self x, rows mask, like value)
         -> changed = |dtype| Plan::masked_update(value.layout(), mask.shape(), x.shape(), dtype), [value, mask];
@@ -663,8 +678,8 @@ tensor_methods! {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`device_mismatch`, `dtype_mismatch`, `mask_dtype`, `mask_scalar`, `mask_shape`,
-    /// `mask_values`); or an error of the device.
+    /// [`Error::Argument`] (`DeviceMismatch`, `DtypeMismatch`, `MaskDtype`, `MaskScalar`, `MaskShape`,
+    /// `MaskValues`); or an error of the device.
     fn masked_scatter(self x, rows mask, like values)
         -> changed = |dtype| Plan::masked_scatter(x.shape(), mask.shape(), values.shape(), dtype), [values, mask];
 
@@ -673,7 +688,7 @@ tensor_methods! {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`axis`, `condition`, `device_mismatch`, `mask_dtype`); [`Error::ShapeTooLarge`]; or an error of
+    /// [`Error::Argument`] (`Axis`, `Condition`, `DeviceMismatch`, `MaskDtype`); [`Error::ShapeTooLarge`]; or an error of
     /// the device.
     fn compress(self x, rows condition, by axis: Option<isize>, by capacity: Option<usize>)
         -> reported = |dtype| Plan::compress(x.layout(), condition.shape(), axis, capacity, dtype), [x, condition];
@@ -682,7 +697,7 @@ tensor_methods! {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`broadcast`, `device_mismatch`, `dtype_mismatch`, `mask_dtype`); [`Error::ShapeTooLarge`]; or
+    /// [`Error::Argument`] (`Broadcast`, `DeviceMismatch`, `DtypeMismatch`, `MaskDtype`); [`Error::ShapeTooLarge`]; or
     /// an error of the device.
     #[doc(alias = "where")]
     fn select(of x, mask mask, lead x, like y)

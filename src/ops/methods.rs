@@ -11,11 +11,12 @@
 //! | `reported` | the result and the report |
 //! | `changed` | of tensors: the report of a change in place |
 
+use crate::prelude::*;
 use crate::{
     ArrayRef, Backend, DType, Element, Error, MaskElement, Pending, Plan, Report, Tensor, Values,
     View, cpu, error,
 };
-use std::borrow::Cow;
+use alloc::borrow::Cow;
 
 /// Declares methods of [`Backend`](crate::Backend). Arrays have elements of type `T`, `I` or `M`.
 ///
@@ -24,7 +25,7 @@ use std::borrow::Cow;
 /// | `view x: T` | a [`View`] of the caller's memory |
 /// | `rows x: T` | a shape: it is copied to row-major order first if it is not in it |
 /// | `mask x: M` | a [`HostMask`] |
-/// | `maybe x: T` | an array in rows, or none: its shape |
+/// | `boxes x: T` | the arrays of boxes in rows: their shapes and types |
 /// | `all x: T` | any number of arrays: their views |
 /// | `by x: TYPE` | an option, as it is |
 macro_rules! host_methods {
@@ -49,7 +50,9 @@ macro_rules! host_methods {
         )*}
     };
     (@type by $type:ty) => { $type };
-    (@type maybe $element:ty) => { Option<$crate::ArrayRef<'a, $element>> };
+    (@type boxes $element:ty) => {
+        $crate::options::Boxes<$crate::ArrayRef<'a, $element>, $crate::ArrayRef<'a, bool>>
+    };
     (@type all $element:ty) => { &[$crate::ArrayRef<'a, $element>] };
     (@type $how:ident $element:ty) => { impl Into<$crate::ArrayRef<'a, $element>> };
     (@result made) => { $crate::Array<T> };
@@ -62,13 +65,11 @@ macro_rules! host_methods {
     (@read mask $given:ident $backend:ident) => {
         $crate::ops::methods::HostMask::read($given.into(), stringify!($given), $backend)?
     };
-    (@read maybe $given:ident $backend:ident) => {
-        $given.map(|some| some.row_major(stringify!($given), $backend)).transpose()?
-    };
+    (@read boxes $given:ident $backend:ident) => { $given.read($backend)? };
     (@read all $given:ident $backend:ident) => {
         $crate::ops::methods::memories(stringify!($given), $given)?
     };
-    (@plan maybe $given:ident) => { $given.as_ref().map(|(_, shape)| &shape[..]) };
+    (@plan boxes $given:ident) => { $given.1.clone() };
     (@plan all $given:ident) => { &$given.1[..] };
     (@plan rows $given:ident) => { &$given.1[..] };
     (@plan $how:ident $given:ident) => { $given.1 };
@@ -99,7 +100,6 @@ pub(super) use host_methods;
 /// | `like x` | a tensor of the same element type |
 /// | `rows x` | a tensor of another element type |
 /// | `mask x` | a mask: its type is checked before shapes |
-/// | `maybe x` | a tensor of another element type, or none; the plan checks it |
 /// | `by x: TYPE` | an option |
 macro_rules! tensor_methods {
     ($($(#[$doc:meta])*
@@ -172,7 +172,6 @@ macro_rules! tensor_methods {
         }
     };
     (@type by $type:ty) => { $type };
-    (@type maybe) => { Option<&$crate::Tensor> };
     (@type $how:ident) => { &$crate::Tensor };
     (@check like $this:ident $given:ident) => { $this.check_goes_with(stringify!($given), $given)? };
     (@check rows $this:ident $given:ident) => { $this.check_same_device(stringify!($given), $given)? };
@@ -197,21 +196,9 @@ pub(super) trait Several<'s, V> {
     fn add_to(&'s self, inputs: &mut Vec<V>);
 }
 
-impl<'s, T: Element, S> Several<'s, Values<'s>> for Option<(Cow<'_, [T]>, S)> {
-    fn add_to(&'s self, inputs: &mut Vec<Values<'s>>) {
-        inputs.extend(self.iter().map(|(values, _)| Values::from(&values[..])));
-    }
-}
-
 impl<'s, T: Element, S> Several<'s, Values<'s>> for (Vec<Cow<'_, [T]>>, S) {
     fn add_to(&'s self, inputs: &mut Vec<Values<'s>>) {
         inputs.extend(self.0.iter().map(|values| Values::from(&values[..])));
-    }
-}
-
-impl<'t> Several<'_, &'t Tensor> for Option<&'t Tensor> {
-    fn add_to(&self, inputs: &mut Vec<&'t Tensor>) {
-        inputs.extend(self);
     }
 }
 

@@ -12,7 +12,7 @@
 //! | `concat`, `pad`, `roll`, `tile` | concat, stack and split; pad; roll; tile and repeat |
 //! | `assembly` | none: what these have in common |
 //! | `convert` | none: slices, gathers and crops whose elements are converted on the way |
-//! | `into_view` | none: slices, gathers and crops whose result is a view of a larger array |
+//! | `written_to` | none: slices, gathers and crops whose result is a view of a larger array |
 //! | `mask` | nonzero, boolean_mask, compress, select, masked_update and masked_scatter |
 //! | `indexed` | none: what gathers and crops have in common |
 //! | `scatter_nd`, `scatter_elements` | scatter_nd and tensor_scatter_nd; scatter_elements |
@@ -21,8 +21,6 @@
 //! | `index` | none: says how negative and out-of-range indices are treated |
 //!
 //! `src/cpu` runs plans on the CPU, `src/gpu` and `shaders` on a GPU.
-
-use crate::{Error, error, moves::Operation};
 
 // rustdoc lists the methods of `Plan` in this order: slices first, and methods that change a plan last.
 pub(crate) mod strided_slice;
@@ -51,7 +49,7 @@ mod tile;
 pub(crate) mod xla;
 
 pub(crate) mod convert;
-mod into_view;
+mod written_to;
 
 /// The options of the operations. The defaults are TensorFlow's if TensorFlow has the operation.
 ///
@@ -73,19 +71,13 @@ pub mod options {
         ops::{
             crop::{Boxes, CropOptions},
             gather::GatherOptions,
-            index::{NegativeIndex, OutOfRange},
+            gather_elements::GatherElementsOptions,
+            gather_nd::GatherNdOptions,
+            index::{IndexShape, NegativeIndex, OutOfRange},
             pad::Pad,
             paste::PasteOptions,
             scatter_nd::ScatterOptions,
-            xla::{GatherDims, ScatterDims},
+            xla::{GatherDims, ScatterDims, XlaScatterOptions},
         },
     };
-}
-
-/// Fails if `used` is false, because `operation` has no such option.
-fn check_used(used: bool, operation: Operation, option: &'static str) -> Result<(), Error> {
-    match used {
-        true => Ok(()),
-        false => Err(error::value::unused_option(operation.name(), option)),
-    }
 }

@@ -6,13 +6,14 @@ use super::{
     assembly::Run,
     methods::{Several, host_methods, tensor_methods},
 };
+use crate::prelude::*;
 use crate::{
     DType, Element, Error, IntoView, Plan, Tensor, Values, View, error,
     moves::Operation,
     plan::{ArraySpec, Steps},
     shape,
 };
-use std::slice;
+use core::slice;
 
 /// What the positions hold that `pad` adds. With three positions at each end, `a b c d` becomes:
 ///
@@ -31,7 +32,8 @@ pub enum Pad<T> {
     /// The nearest element of the array.
     Edge,
     /// The array, mirrored at its first and its last element. At most one position fewer than the dimension has is added
-    /// at an end, as in TensorFlow.
+    /// at an end, as in TensorFlow. As in NumPy, nothing may be added to a dimension without positions, which TensorFlow
+    /// refuses.
     Reflect,
     /// The array, mirrored before its first and after its last element. At most as many positions as the dimension has
     /// are added at an end, as in TensorFlow.
@@ -78,15 +80,14 @@ impl Pad<()> {
     }
 
     /// The most positions that are added at an end of a dimension of `size` positions, and what is done with them.
-    /// `None` if the result would be negative.
-    fn most(self, size: usize) -> (Option<usize>, &'static str) {
+    fn most(self, size: usize) -> (usize, &'static str) {
         match self {
-            Self::Constant(()) => (Some(usize::MAX), "filled"),
-            Self::Edge if size > 0 => (Some(usize::MAX), "repeated"),
-            Self::Edge => (Some(0), "repeated"),
-            Self::Reflect => (size.checked_sub(1), "reflected"),
-            Self::Symmetric => (Some(size), "mirrored"),
-            Self::Wrap => (Some(size), "wrapped"),
+            Self::Constant(()) => (usize::MAX, "filled"),
+            Self::Edge if size > 0 => (usize::MAX, "repeated"),
+            Self::Edge => (0, "repeated"),
+            Self::Reflect => (size.saturating_sub(1), "reflected"),
+            Self::Symmetric => (size, "mirrored"),
+            Self::Wrap => (size, "wrapped"),
         }
     }
 }
@@ -107,8 +108,8 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`entries` if there is not a pair for each dimension, then `padding` if one is longer than
-    /// the mode allows, then `pieces` if more than 10 dimensions are padded by other elements than a constant); [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`] (`Entries` if there is not a pair for each dimension, then `Padding` if one is longer than
+    /// the mode allows, then `Pieces` if more than 10 dimensions are padded by other elements than a constant); [`Error::ShapeTooLarge`].
     pub fn pad(
         x: impl IntoView,
         paddings: &[[usize; 2]],
@@ -127,9 +128,7 @@ impl Plan {
         for (dimension, (&size, padding)) in x.shape.iter().zip(paddings).enumerate() {
             let (most, done) = mode.most(size);
             let padding = padding[0].max(padding[1]);
-            // TensorFlow reflects no empty dimension, not even by nothing.
-            if most.is_none_or(|most| padding > most) {
-                let most = most.unwrap_or(0);
+            if padding > most {
                 return Err(error::assembly::padding(
                     dimension, size, padding, most, done,
                 ));

@@ -7,6 +7,7 @@ use super::{
     concat::check_axis,
     methods::{host_methods, tensor_methods},
 };
+use crate::prelude::*;
 use crate::{
     DType, Error, IntoView, Plan, error,
     moves::Operation,
@@ -29,7 +30,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`axis` for a scalar, then `shifts`, then `axis`, then `pieces` if more than 15 axes are
+    /// [`Error::Argument`] (`Axis` for a scalar, then `Shifts`, then `Axis`, then `Pieces` if more than 15 axes are
     /// rolled at once).
     pub fn roll(
         x: impl IntoView,

@@ -11,9 +11,11 @@
 //! effect, the combinations, the policies and the reports are those of `scatter_nd`.
 
 use super::{
+    index::IndexShape,
     methods::{host_methods, tensor_methods},
     scatter_nd::{Combine, ScatterOptions, scattering},
 };
+use crate::prelude::*;
 use crate::{
     DType, Error, Plan, error,
     moves::{Effect, IndexTensor, Move, Operation, Scatter},
@@ -22,14 +24,13 @@ use crate::{
 };
 
 impl Plan {
-    /// Plans scattering single elements of `updates` into an array of this shape, in place. The inputs are the
-    /// updates and the indices, which have the same shape.
+    /// Plans scattering single elements of `updates` into an array of this shape along `axis`, in place. A negative `axis`
+    /// counts from the end. The inputs are the updates and the indices, which have the same shape.
     ///
     /// ```
-    /// use wgslice::{options::ScatterOptions, DType, Plan};
+    /// use wgslice::{DType, Plan};
     ///
-    /// let options = ScatterOptions { axis: Some(1), ..Default::default() };
-    /// let plan = Plan::scatter_elements(&[2, 3], &[2, 1], &[2, 1], options, DType::I32)?;
+    /// let plan = Plan::scatter_elements(&[2, 3], &[2, 1], &[2, 1], 1, Default::default(), DType::I32)?;
     /// let mut table = [1, 2, 3, 4, 5, 6];
     /// plan.run_cpu(&[(&[10, 20]).into(), (&[2, 0]).into()], &mut [(&mut table).into()])?;
     /// assert_eq!(table, [1, 2, 10, 20, 5, 6]);
@@ -42,14 +43,16 @@ impl Plan {
     #[doc(alias("scatter_add", "put_along_axis"))]
     pub fn scatter_elements(
         shape: &[usize],
-        indices: &[usize],
+        indices: impl Into<IndexShape>,
         updates: &[usize],
+        axis: isize,
         options: ScatterOptions,
         dtype: DType,
     ) -> Result<Self, Error> {
         let slices = shape::elements(shape)?;
-        let count = shape::elements(indices)?;
-        let (axis, rank) = (options.axis.unwrap_or(0), shape.len());
+        let tuples = indices.into();
+        let indices = &tuples.shape[..];
+        let (count, rank) = (shape::elements(indices)?, shape.len());
         let axis = shape::axis(axis, rank).ok_or_else(|| error::scatter::axis(axis, rank))?;
         let longer = |d: usize| d != axis && indices[d] > shape[d];
         if indices.len() != shape.len() || (0..shape.len()).any(longer) {
@@ -81,7 +84,7 @@ impl Plan {
             operation: Operation::ScatterElements,
             shape: shape.to_vec(),
             dtype,
-            source: indices.to_vec(),
+            source: updates.to_vec(),
             walk,
             effect: Effect::Scatter(Scatter {
                 slices,
@@ -90,7 +93,7 @@ impl Plan {
                 options,
             }),
             conversion: None,
-            indices: Some(IndexTensor::of(indices, indices.len(), options.policy)),
+            indices: Some(IndexTensor::of(tuples, rank, options.policy)?),
         }))
     }
 }
@@ -104,9 +107,9 @@ host_methods! {
     ///
     /// let backend = Backend::cpu(); // or Backend::auto()
     /// let (table, columns) = ((&[1, 2, 3, 4], &[2, 2]), (&[1, 1, 0, 2], &[2, 2]));
-    /// let options = ScatterOptions { axis: Some(-1), combine: Some(Combine::Add), ..Default::default() };
+    /// let options = ScatterOptions { combine: Some(Combine::Add), ..Default::default() };
     /// let (sums, report) =
-    ///     backend.scatter_elements(table, columns, (&[10, 20, 30, 40], &[2, 2]), options)?;
+    ///     backend.scatter_elements(table, columns, (&[10, 20, 30, 40], &[2, 2]), -1, options)?;
     /// assert_eq!(sums.data, [1, 32, 33, 4]);
     /// assert_eq!(report.first.unwrap().position, [1, 1]);
     /// # Ok::<(), wgslice::Error>(())
@@ -116,8 +119,10 @@ host_methods! {
     ///
     /// As [`Backend::scatter_nd`](crate::Backend::scatter_nd).
     #[doc(alias("scatter_add", "put_along_axis"))]
-    fn scatter_elements<I: IndexElement>(rows tensor: T, rows indices: I, rows updates: T, by options: ScatterOptions)
-        -> reported = |dtype| Plan::scatter_elements(tensor, indices, updates, options, dtype),
+    fn scatter_elements<I: IndexElement>(
+        rows tensor: T, rows indices: I, rows updates: T, by axis: isize, by options: ScatterOptions)
+        -> reported = |dtype| Plan::scatter_elements(
+            tensor, (indices, I::DTYPE), updates, axis, options, dtype),
         [updates, indices, tensor];
 }
 
@@ -132,8 +137,8 @@ tensor_methods! {
     /// let mut sums = backend.upload((&[0.5f32; 4], &[2, 2]))?;
     /// let columns = backend.upload((&[1u32, 0], &[2, 1]))?;
     /// let updates = backend.upload((&[1.0f32, 2.0], &[2, 1]))?;
-    /// let options = ScatterOptions { axis: Some(1), combine: Some(Combine::Add), ..Default::default() };
-    /// sums.scatter_elements(&columns, &updates, options)?;
+    /// let options = ScatterOptions { combine: Some(Combine::Add), ..Default::default() };
+    /// sums.scatter_elements(&columns, &updates, 1, options)?;
     /// assert_eq!(sums.to_vec::<f32>()?, [0.5, 1.5, 2.5, 0.5]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
@@ -142,8 +147,8 @@ tensor_methods! {
     ///
     /// As [`Tensor::tensor_scatter_nd`](crate::Tensor::tensor_scatter_nd).
     #[doc(alias("scatter_add", "put_along_axis"))]
-    fn scatter_elements(self tensor, rows indices, like updates, by options: ScatterOptions)
+    fn scatter_elements(self tensor, rows indices, like updates, by axis: isize, by options: ScatterOptions)
         -> changed = |dtype| Plan::scatter_elements(
-            tensor.shape(), indices.shape(), updates.shape(), options, dtype),
+            tensor.shape(), indices, updates.shape(), axis, options, dtype),
         [updates, indices];
 }

@@ -24,10 +24,11 @@
 //! different signs. The bits of a NaN from arithmetic are not specified.
 
 use super::methods::{host_methods, tensor_methods};
+use crate::prelude::*;
 use crate::{
     DType, Error, Plan, error,
     moves::{Combining, Effect, IndexTensor, Move, Operation, Scatter},
-    ops::{check_used, index::Policy},
+    ops::index::{IndexShape, Policy},
     options::{NegativeIndex, OutOfRange},
     shape,
     walk::{Coordinate, Dim, MAX_UNIT, Side, Walk},
@@ -38,10 +39,6 @@ pub(crate) use crate::combine::Combine;
 /// Options of `scatter_nd`, `tensor_scatter_nd` and `scatter_elements`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ScatterOptions {
-    /// The dimension along which the indices of `scatter_elements` are positions. A negative number counts from the end,
-    /// and `None` stands for 0, as in ONNX. In `scatter_nd` and `tensor_scatter_nd` the tuples index the leading
-    /// dimensions, and `Some` is an [`Error::Argument`].
-    pub axis: Option<isize>,
     /// How a row is combined with its slice. `None` stands for what the operation of this name does elsewhere:
     ///
     /// | operation | `None` | as in |
@@ -50,7 +47,7 @@ pub struct ScatterOptions {
     /// | `tensor_scatter_nd` | [`Combine::Update`] | `tf.tensor_scatter_nd_update`, ONNX's `ScatterND` |
     /// | `scatter_elements` | [`Combine::Update`] | ONNX's `ScatterElements`, PyTorch's `scatter_` |
     pub combine: Option<Combine>,
-    /// The treatment of a row whose tuple is out of range. [`OutOfRange::Zero`] drops the row, as TensorFlow does under
+    /// The treatment of a row whose tuple is out of range. [`OutOfRange::Ignore`] drops the row, as TensorFlow does under
     /// `bad_indices_policy="IGNORE"`. Under [`OutOfRange::Error`] one out-of-range tuple leaves the whole destination
     /// unchanged.
     pub out_of_range: OutOfRange,
@@ -81,11 +78,7 @@ impl ScatterOptions {
         match combine.is_defined_for(dtype) {
             true => Ok(Combining {
                 combine,
-                policy: Policy {
-                    out_of_range: self.out_of_range,
-                    negative: self.negative,
-                    ..Policy::default()
-                },
+                policy: Policy::of(self.out_of_range, self.negative),
                 any_order: self.any_order,
                 unique: self.unique,
             }),
@@ -117,8 +110,8 @@ pub(super) fn scattering(
 }
 
 impl Plan {
-    /// Plans scattering `updates` into zeros of this shape, at the positions in `indices`. The inputs are the
-    /// updates and the indices. Updates are added unless the options say otherwise.
+    /// Plans scattering `updates` into zeros of this shape, at the positions in indices of this shape and type. The
+    /// inputs are the updates and the indices. Updates are added unless the options say otherwise.
     ///
     /// ```
     /// use wgslice::{options::ScatterOptions, DType, Plan};
@@ -136,16 +129,16 @@ impl Plan {
     #[doc(alias = "scatter_add")]
     pub fn scatter_nd(
         shape: &[usize],
-        indices: &[usize],
+        indices: impl Into<IndexShape>,
         updates: &[usize],
         options: ScatterOptions,
         dtype: DType,
     ) -> Result<Self, Error> {
-        Self::scatter(shape, indices, updates, options, dtype, true)
+        Self::scatter(shape, indices.into(), updates, options, dtype, true)
     }
 
-    /// Plans scattering `updates` into an array of this shape, in place, at the positions in `indices`. The inputs are
-    /// the updates and the indices. Updates replace old values unless the options say otherwise.
+    /// Plans scattering `updates` into an array of this shape, in place, at the positions in indices of this shape and
+    /// type. The inputs are the updates and the indices. Updates replace old values unless the options say otherwise.
     ///
     /// ```
     /// use wgslice::{options::ScatterOptions, DType, Plan};
@@ -164,17 +157,17 @@ impl Plan {
     #[doc(alias("scatter_add", "index_add", "index_put"))]
     pub fn tensor_scatter_nd(
         shape: &[usize],
-        indices: &[usize],
+        indices: impl Into<IndexShape>,
         updates: &[usize],
         options: ScatterOptions,
         dtype: DType,
     ) -> Result<Self, Error> {
-        Self::scatter(shape, indices, updates, options, dtype, false)
+        Self::scatter(shape, indices.into(), updates, options, dtype, false)
     }
 
     fn scatter(
         shape: &[usize],
-        indices: &[usize],
+        indices: IndexShape,
         updates: &[usize],
         options: ScatterOptions,
         dtype: DType,
@@ -184,13 +177,12 @@ impl Plan {
             true => (Operation::ScatterNd, Combine::Add),
             false => (Operation::TensorScatterNd, Combine::Update),
         };
-        check_used(options.axis.is_none(), operation, "axis")?;
-        let depth = check(shape, indices, updates, fresh)?;
+        let depth = check(shape, &indices.shape, updates, fresh)?;
         let options = options.combining(default, dtype)?;
         let (indexed, slice) = shape.split_at(depth);
-        let (slice, tuple_dims) = (slice.iter().product(), indices.len() - 1);
+        let (slice, tuple_dims) = (slice.iter().product(), indices.shape.len() - 1);
         let walk = (!updates.contains(&0)).then(|| {
-            let count = indices[..tuple_dims].iter().product();
+            let count = indices.shape[..tuple_dims].iter().product();
             let dims = vec![
                 Dim::own(count, usize::cast_signed(slice)),
                 Dim {
@@ -218,7 +210,7 @@ impl Plan {
                 options,
             }),
             conversion: None,
-            indices: Some(IndexTensor::of(indices, tuple_dims, options.policy)),
+            indices: Some(IndexTensor::of(indices, tuple_dims, options.policy)?),
         }))
     }
 }
@@ -244,7 +236,7 @@ host_methods! {
     /// types that the device cannot combine.
     #[doc(alias = "scatter_add")]
     fn scatter_nd<I: IndexElement>(by shape: &[usize], rows indices: I, rows updates: T, by options: ScatterOptions)
-        -> reported = |dtype| Plan::scatter_nd(shape, indices, updates, options, dtype),
+        -> reported = |dtype| Plan::scatter_nd(shape, (indices, I::DTYPE), updates, options, dtype),
         [updates, indices];
 
     /// Scatters `updates` into a copy of `tensor`, at the positions in `indices`, by the rules of
@@ -264,7 +256,7 @@ host_methods! {
     #[doc(alias("scatter_add", "index_add", "index_put"))]
     fn tensor_scatter_nd<I: IndexElement>(rows tensor: T, rows indices: I, rows updates: T, by options: ScatterOptions)
         -> reported = |dtype| Plan::tensor_scatter_nd(
-            tensor, indices, updates, options, dtype),
+            tensor, (indices, I::DTYPE), updates, options, dtype),
         [updates, indices, tensor];
 }
 
@@ -274,7 +266,7 @@ tensor_methods! {
     /// [`Tensor::tensor_scatter_nd`](crate::Tensor::tensor_scatter_nd).
     #[doc(alias = "scatter_add")]
     fn scatter_nd(of updates, by shape: &[usize], rows indices, lead updates, by options: ScatterOptions)
-        -> reported = |dtype| Plan::scatter_nd(shape, indices.shape(), updates.shape(), options, dtype),
+        -> reported = |dtype| Plan::scatter_nd(shape, indices, updates.shape(), options, dtype),
         [updates, indices];
 
     /// Scatters `updates` into this tensor, in place, at the positions in `indices`: see [`Plan::tensor_scatter_nd`].
@@ -303,7 +295,7 @@ tensor_methods! {
     #[doc(alias("scatter_add", "index_add", "index_put"))]
     fn tensor_scatter_nd(self tensor, rows indices, like updates, by options: ScatterOptions)
         -> changed = |dtype| Plan::tensor_scatter_nd(
-            tensor.shape(), indices.shape(), updates.shape(), options, dtype),
+            tensor.shape(), indices, updates.shape(), options, dtype),
         [updates, indices];
 }
 

@@ -29,7 +29,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`]: what TensorFlow raises for the slice, then `dy_shape`;
+    /// [`Error::Argument`]: what TensorFlow raises for the slice, then `DyShape`;
     /// [`Error::ShapeTooLarge`].
     #[doc(alias = "strided_slice_grad")]
     pub fn slice_grad(

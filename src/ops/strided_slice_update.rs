@@ -31,7 +31,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] as TensorFlow raises it, then `broadcast`;
+    /// [`Error::Argument`] as TensorFlow raises it, then `Broadcast`;
     /// [`Error::ShapeTooLarge`].
     #[doc(alias("strided_slice_update", "assign"))]
     pub fn slice_update(

@@ -5,6 +5,7 @@ use super::{
     concat::check_axis,
     methods::{host_methods, tensor_methods},
 };
+use crate::prelude::*;
 use crate::{
     DType, Error, IntoView, Plan, View, error,
     moves::Operation,
@@ -27,7 +28,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`entries`) if there is not a multiple for each dimension; [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`] (`Entries`) if there is not a multiple for each dimension; [`Error::ShapeTooLarge`].
     pub fn tile(x: impl IntoView, multiples: &[usize], dtype: DType) -> Result<Self, Error> {
         let x = x.into_view()?;
         let (found, rank) = (multiples.len(), x.shape.len());
@@ -50,7 +51,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`axis`); [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`] (`Axis`); [`Error::ShapeTooLarge`].
     #[doc(alias = "repeat_interleave")]
     pub fn repeat(
         x: impl IntoView,

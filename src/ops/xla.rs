@@ -16,21 +16,21 @@
 //! in order.
 
 use super::{
-    check_used,
-    index::{NegativeIndex, OutOfRange, Policy},
+    index::{IndexShape, NegativeIndex, OutOfRange, Policy},
     methods::{host_methods, tensor_methods},
     scatter_nd::{Combine, ScatterOptions},
 };
+use crate::prelude::*;
 use crate::{
     DType, Error, IntoView, Plan, View,
     error::{self, xla::dimension_numbers},
-    moves::{Effect, IndexTensor, Move, Operation, Scatter},
+    moves::{Combining, Effect, IndexTensor, Move, Operation, Scatter},
     plan::{ArraySpec, Operand, Steps},
     shape,
     text::counted,
     walk::{Coordinate, Dim, MAX_UNIT, Side, Walk},
 };
-use std::borrow::Cow;
+use alloc::borrow::Cow;
 
 /// The dimension numbers of StableHLO's `gather`, by StableHLO's names and under its constraints.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -68,6 +68,32 @@ pub struct ScatterDims {
     pub scatter_dims_to_operand_dims: Vec<usize>,
     /// The dimension of the indices that tuples lie along, or their rank if each index is a tuple of one integer.
     pub index_vector_dim: usize,
+}
+
+/// Options of `xla_scatter`: how updates are combined, and the treatment of windows that reach outside of the operand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct XlaScatterOptions {
+    /// How an element of the updates is combined with its element of the operand. `None` stands for [`Combine::Update`].
+    pub combine: Option<Combine>,
+    /// The treatment of windows that reach outside of the operand. A negative index is outside.
+    pub out_of_range: OutOfRange,
+    /// [`ScatterOptions::any_order`].
+    pub any_order: bool,
+    /// [`ScatterOptions::unique`]: no two windows have an element in common, XLA's `unique_indices`.
+    pub unique: bool,
+}
+
+impl XlaScatterOptions {
+    fn combining(self, dtype: DType) -> Result<Combining, Error> {
+        let options = ScatterOptions {
+            combine: self.combine,
+            out_of_range: self.out_of_range,
+            negative: NegativeIndex::Invalid,
+            any_order: self.any_order,
+            unique: self.unique,
+        };
+        options.combining(Combine::Update, dtype)
+    }
 }
 
 impl GatherDims {
@@ -257,8 +283,8 @@ impl Numbers<'_> {
         begins.collect()
     }
 
-    fn indices(&self, shape: &[usize], policy: Policy) -> IndexTensor {
-        IndexTensor::of(shape, self.index_vector_dim, policy)
+    fn indices(&self, shape: &[usize], dtype: DType, policy: Policy) -> Result<IndexTensor, Error> {
+        IndexTensor::of((shape, dtype).into(), self.index_vector_dim, policy)
     }
 }
 
@@ -289,9 +315,9 @@ fn check_list(
 }
 
 impl Plan {
-    /// Plans XLA's gather from an operand. The inputs are the operand and the indices. `start_indices` is the shape of the
-    /// indices. A view of the operand is not copied first. A window that reaches outside of the operand is shifted inside
-    /// under [`OutOfRange::Clamp`], as in XLA and StableHLO, is zeros under [`OutOfRange::Zero`], as in JAX's mode `fill`,
+    /// Plans XLA's gather from an operand. The inputs are the operand and the indices. `start_indices` is the shape and
+    /// the type of the indices. A view of the operand is not copied first. A window that reaches outside of the operand is shifted inside
+    /// under [`OutOfRange::Clamp`], as in XLA and StableHLO, is zeros under [`OutOfRange::Ignore`], as in JAX's mode `fill`,
     /// or is an error.
     ///
     /// ```
@@ -317,13 +343,17 @@ impl Plan {
     /// [`Error::Argument`]; [`Error::ShapeTooLarge`].
     pub fn xla_gather(
         operand: impl IntoView,
-        start_indices: &[usize],
+        start_indices: impl Into<IndexShape>,
         dims: &GatherDims,
         out_of_range: OutOfRange,
         dtype: DType,
     ) -> Result<Self, Error> {
         let operand = operand.into_view()?;
-        let start_indices = View::new(start_indices)?;
+        let IndexShape {
+            shape,
+            dtype: index,
+        } = start_indices.into();
+        let start_indices = View::new(&shape)?;
         let (tuples, dims) = dims.ordered(&start_indices)?;
         let numbers = dims.numbers();
         let axes = numbers.axes(&operand.shape, &tuples.shape)?;
@@ -350,12 +380,13 @@ impl Plan {
             Axis::Window(d) => Dim::shared(sizes[d], operand.strides[d]),
             Axis::Tuples(size, d) => Dim::own(size, d.map_or(0, |d| operand.strides[d])),
         });
+        let walked = walked.collect();
         let coordinates = numbers.coordinates(&operand.shape, &operand.strides, sizes);
         let policy = Policy {
             out_of_range,
             ..Policy::default()
         };
-        let indices = numbers.indices(&tuples.shape, policy);
+        let indices = numbers.indices(&tuples.shape, index, policy)?;
         let coordinates = coordinates.into_iter();
         let gather = Move::of_gather(
             Operation::XlaGather,
@@ -368,12 +399,12 @@ impl Plan {
         Ok(Self::by_tuples(gather, &operand, &tuples))
     }
 
-    /// Plans XLA's scatter into an operand of this shape, in place. `scatter_indices` is the shape of the indices. The inputs
-    /// are the updates and the indices. The elements of the updates take effect in row-major order. A window that reaches outside of the operand is dropped under [`OutOfRange::Zero`], as in XLA,
+    /// Plans XLA's scatter into an operand of this shape, in place. `scatter_indices` is the shape and the type of the indices. The inputs
+    /// are the updates and the indices. The elements of the updates take effect in row-major order. A window that reaches outside of the operand is dropped under [`OutOfRange::Ignore`], as in XLA,
     /// is shifted inside under [`OutOfRange::Clamp`], as in JAX's mode `clip`, or is an error.
     ///
     /// ```
-    /// use wgslice::{options::{Combine, ScatterDims, ScatterOptions}, DType, Plan};
+    /// use wgslice::{options::{Combine, ScatterDims, XlaScatterOptions}, DType, Plan};
     ///
     /// // Two windows of 3 are added to a row of 5. The third begins at 4, so XLA drops it.
     /// let dims = ScatterDims {
@@ -382,7 +413,7 @@ impl Plan {
     ///     index_vector_dim: 1,
     ///     ..ScatterDims::default()
     /// };
-    /// let options = ScatterOptions { combine: Some(Combine::Add), ..ScatterOptions::default() };
+    /// let options = XlaScatterOptions { combine: Some(Combine::Add), ..Default::default() };
     /// let plan = Plan::xla_scatter(&[5], &[3], &[3, 3], &dims, options, DType::I32)?;
     /// let mut row = [0; 5];
     /// let updates = [1, 2, 3, 10, 20, 30, 7, 7, 7];
@@ -397,18 +428,18 @@ impl Plan {
     #[doc(alias = "scatter_add")]
     pub fn xla_scatter(
         operand: &[usize],
-        scatter_indices: &[usize],
+        scatter_indices: impl Into<IndexShape>,
         updates: &[usize],
         dims: &ScatterDims,
-        options: ScatterOptions,
+        options: XlaScatterOptions,
         dtype: DType,
     ) -> Result<Self, Error> {
-        let operation = Operation::XlaScatter;
-        check_used(options.axis.is_none(), operation, "axis")?;
-        let counts = options.negative == NegativeIndex::OutOfRange;
-        check_used(counts, operation, "negative")?;
+        let IndexShape {
+            shape,
+            dtype: index,
+        } = scatter_indices.into();
         let elements = shape::elements(operand)?;
-        let scatter_indices = View::new(scatter_indices)?;
+        let scatter_indices = View::new(&shape)?;
         let source = View::new(updates)?;
         let (tuples, dims) = dims.ordered(&scatter_indices)?;
         let numbers = dims.numbers();
@@ -418,7 +449,7 @@ impl Plan {
             let indices = &scatter_indices.shape;
             return Err(error::scatter::empty_output(indices, updates, operand));
         }
-        let options = options.combining(Combine::Update, dtype)?;
+        let options = options.combining(dtype)?;
         let strides: Vec<isize> = shape::strides(operand)
             .iter()
             .map(|&s| s.cast_signed())
@@ -437,14 +468,14 @@ impl Plan {
             walk
         });
         let scatter = Move {
-            operation,
+            operation: Operation::XlaScatter,
             shape: operand.to_vec(),
             dtype,
             source: updates.to_vec(),
             walk,
             effect: Effect::Scatter(effect),
             conversion: None,
-            indices: Some(numbers.indices(&tuples.shape, options.policy)),
+            indices: Some(numbers.indices(&tuples.shape, index, options.policy)?),
         };
         Ok(Self::by_tuples(scatter, &source, &tuples))
     }
@@ -592,7 +623,7 @@ host_methods! {
     /// As [`Backend::gather_nd`](crate::Backend::gather_nd).
     fn xla_gather<I: IndexElement>(
         view operand: T, rows start_indices: I, by dims: &GatherDims, by out_of_range: OutOfRange)
-        -> reported = |dtype| Plan::xla_gather(operand, start_indices, dims, out_of_range, dtype),
+        -> reported = |dtype| Plan::xla_gather(operand, (start_indices, I::DTYPE), dims, out_of_range, dtype),
         [operand, start_indices];
 
     /// XLA's scatter into a copy of `operand`: see [`Plan::xla_scatter`]. The report counts the windows that reach
@@ -603,8 +634,8 @@ host_methods! {
     /// As [`Backend::scatter_nd`](crate::Backend::scatter_nd).
     #[doc(alias = "scatter_add")]
     fn xla_scatter<I: IndexElement>(
-        rows operand: T, rows scatter_indices: I, rows updates: T, by dims: &ScatterDims, by options: ScatterOptions)
-        -> reported = |dtype| Plan::xla_scatter(operand, scatter_indices, updates, dims, options, dtype),
+        rows operand: T, rows scatter_indices: I, rows updates: T, by dims: &ScatterDims, by options: XlaScatterOptions)
+        -> reported = |dtype| Plan::xla_scatter(operand, (scatter_indices, I::DTYPE), updates, dims, options, dtype),
         [updates, scatter_indices, operand];
 }
 
@@ -615,7 +646,7 @@ tensor_methods! {
     ///
     /// As [`Tensor::gather_nd`](crate::Tensor::gather_nd).
     fn xla_gather(self operand, rows start_indices, by dims: &GatherDims, by out_of_range: OutOfRange)
-        -> reported = |dtype| Plan::xla_gather(operand.layout(), start_indices.shape(), dims, out_of_range, dtype),
+        -> reported = |dtype| Plan::xla_gather(operand.layout(), start_indices, dims, out_of_range, dtype),
         [operand, start_indices];
 
     /// XLA's scatter into this tensor, in place: see [`Plan::xla_scatter`].
@@ -625,8 +656,8 @@ tensor_methods! {
     /// As [`Tensor::tensor_scatter_nd`](crate::Tensor::tensor_scatter_nd).
     #[doc(alias = "scatter_add")]
     fn xla_scatter(
-        self operand, rows scatter_indices, like updates, by dims: &ScatterDims, by options: ScatterOptions)
+        self operand, rows scatter_indices, like updates, by dims: &ScatterDims, by options: XlaScatterOptions)
         -> changed = |dtype| Plan::xla_scatter(
-            operand.shape(), scatter_indices.shape(), updates.shape(), dims, options, dtype),
+            operand.shape(), scatter_indices, updates.shape(), dims, options, dtype),
         [updates, scatter_indices];
 }

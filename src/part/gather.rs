@@ -1,6 +1,7 @@
 //! Parts of gathers.
 
 use super::Part;
+use crate::prelude::*;
 use crate::{
     Error, Plan, View,
     cpu::Indices,
@@ -10,7 +11,7 @@ use crate::{
     shape,
     walk::{Coordinate, Dim},
 };
-use std::{iter, ops::Range};
+use core::{iter, ops::Range};
 
 impl Move {
     /// Returns the box of the index tensor that a box of a gather's result needs: a range for each dimension of
@@ -87,19 +88,21 @@ impl Move {
         };
         let policy = Policy {
             out_of_range: match whole.policy.out_of_range {
-                OutOfRange::Clamp => OutOfRange::Zero,
+                OutOfRange::Clamp => OutOfRange::Ignore,
                 other => other,
             },
             ..Policy::default()
         };
         let indices = IndexTensor {
-            index: whole.index,
-            ..IndexTensor::of(&shape, whole.tuple_dims, policy)
+            shape,
+            policy,
+            target: None,
+            ..whole.clone()
         };
         let plan = Self::of_gather(
             self.operation,
             &view,
-            dims,
+            dims.collect(),
             coordinates,
             indices,
             self.dtype,

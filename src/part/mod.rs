@@ -4,8 +4,9 @@
 mod gather;
 mod source_box;
 
+use crate::prelude::*;
 use crate::{Error, Plan, Values, View, cpu::Indices, error, moves::Move};
-use std::ops::Range;
+use core::ops::Range;
 
 /// A part of a slice or a gather, as [`Plan::part`] returns it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +65,7 @@ impl Plan {
     ///
     /// [`Error::Argument`] if the ranges are not in the result, or for a plan of another operation, such as a crop, or
     /// of a gather without indices; [`Error::Length`] if `indices` does not have as many integers as their box;
-    /// [`Error::OutOfRange`] if a tuple is out of range and the policy is
+    /// [`Error::InvalidIndices`] if a tuple is out of range and the policy is
     /// [`OutOfRange::Error`](crate::options::OutOfRange::Error). This error has the tuple's position in the whole index
     /// tensor.
     pub fn part(

@@ -6,12 +6,13 @@
 //! source is the sum of the distances that the strides along this dimension reach, in positions, plus 1. Dimensions of
 //! the result of size 1 have stride 0 and walk along no dimension.
 
+use crate::prelude::*;
 use crate::{
     moves::Move,
     shape,
     walk::{Dim, Walk},
 };
-use std::{iter, ops::Range};
+use core::{iter, ops::Range};
 
 impl Move {
     /// The walk in units of elements.

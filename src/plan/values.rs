@@ -1,7 +1,8 @@
 //! Values of any element type in the caller's memory, which plans take and make.
 
+use crate::prelude::*;
 use crate::{DType, Element, Error, cpu::Indices, element::Writable, ops::index::IndexType};
-use std::borrow::Cow;
+use alloc::borrow::Cow;
 
 /// Values in host memory, of any element type, for calls that take several: `(&values).into()` of a slice, a vector or an
 /// array of elements.

@@ -1,6 +1,7 @@
 //! NumPy's index expressions with arrays, such as `x[[0, 2], :, [[1], [3]]]`.
 
 use super::{SliceItem, SliceSpec};
+use crate::prelude::*;
 
 /// One entry of an [`IndexSpec`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

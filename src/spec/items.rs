@@ -1,6 +1,7 @@
 //! A slice as a list of items.
 
 use super::SliceItem;
+use crate::prelude::*;
 
 /// A slice, not yet applied to a shape.
 ///

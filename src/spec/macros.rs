@@ -1,7 +1,7 @@
 //! Slices in Rust: [`slice!`](crate::slice!) and its conversions.
 
 use super::SliceItem;
-use std::ops::{Range, RangeFrom, RangeFull, RangeTo};
+use core::ops::{Range, RangeFrom, RangeFull, RangeTo};
 
 /// Writes a slice in Rust: `slice![1, 2..4, NewAxis, Ellipsis, ..-3; -1, ..]`.
 ///

@@ -5,6 +5,7 @@
 //! effect, except that two ellipsis bits anywhere are an error.
 
 use super::{SliceItem, SliceSpec};
+use crate::prelude::*;
 use crate::{Error, error};
 
 /// TensorFlow refuses vectors of this many entries or more, because its masks have 32 bits.
@@ -59,15 +60,6 @@ pub struct TfStridedSlice {
 }
 
 impl TfStridedSlice {
-    /// Converts a mask from 64 to 32 bits.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Argument`], with the name `mask`, if `value` does not fit in 32 bits.
-    pub fn mask(mask: &'static str, value: i64) -> Result<i32, Error> {
-        i32::try_from(value).map_err(|_| error::spec::mask(mask, value))
-    }
-
     fn item(&self, entry: usize) -> SliceItem {
         let set = |mask: i32| mask >> entry & 1 == 1;
         let stride = self.strides[entry];

@@ -1,6 +1,7 @@
 //! Slices in ONNX's encoding: starts, ends and steps for given axes of a known shape.
 
 use super::{SliceItem, SliceSpec};
+use crate::prelude::*;
 use crate::{Error, error, shape};
 
 impl SliceSpec {

@@ -27,8 +27,9 @@
 //! `slice(None, None, -1)`.
 
 use super::{IndexItem, IndexSpec, SliceItem, SliceSpec};
+use crate::prelude::*;
 use crate::{Error, error::ParseError};
-use std::{fmt, str::FromStr};
+use core::{fmt, str::FromStr};
 
 impl FromStr for SliceSpec {
     type Err = Error;

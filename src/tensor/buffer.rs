@@ -1,6 +1,7 @@
 //! Tensors made of the caller's buffers, and the buffers of tensors.
 
 use super::{Storage, Tensor};
+use crate::prelude::*;
 use crate::{
     Backend, DType, Error, backend::Device, gpu::DeviceBytes, shape::elements, text::Shape,
 };

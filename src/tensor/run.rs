@@ -3,13 +3,14 @@
 #[cfg(feature = "gpu")]
 use super::Storage;
 use super::Tensor;
+use crate::prelude::*;
 use crate::{
     ArraySpec, Backend, Error, Pending, Plan, Report, Values, backend::Device, cpu::Dest, error,
     moves::Move, plan::check_number,
 };
 #[cfg(feature = "gpu")]
 use crate::{DType, Gpu, gpu::DeviceBytes, options::OutOfRange};
-use std::borrow::Cow;
+use alloc::borrow::Cow;
 
 impl Tensor {
     /// Runs a plan on tensors of one device, which are its inputs in their order. Returns its outputs, and the report. On a
@@ -80,7 +81,7 @@ impl Tensor {
         others.extend(outputs[1..].iter().map(|output| vec![0; output.bytes()]));
         let run = |dest: Dest<'_>| {
             let others = others.iter_mut().map(|bytes| Dest::Old(bytes));
-            let mut outputs: Vec<_> = std::iter::once(dest).chain(others).collect();
+            let mut outputs: Vec<_> = core::iter::once(dest).chain(others).collect();
             Self::run_on_host(plan, &inputs, &mut outputs)
         };
         let (storage, report) = backend.host_storage(plan.result_bytes(), run)?;

@@ -1,6 +1,7 @@
 //! Sizes that follow from a tensor's shape, and its values in another shape.
 
 use super::Tensor;
+use crate::prelude::*;
 use crate::{Element, Error, View, error, shape::elements};
 
 impl Tensor {

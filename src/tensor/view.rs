@@ -40,7 +40,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`permutation`).
+    /// [`Error::Argument`] (`Permutation`).
     #[doc(alias = "permute")]
     pub fn transpose(&self, permutation: &[usize]) -> Result<Self, Error> {
         Ok(self.of_layout(self.layout.transpose(permutation)?))
@@ -50,7 +50,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`broadcast`); [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`] (`Broadcast`); [`Error::ShapeTooLarge`].
     #[doc(alias = "expand")]
     pub fn broadcast_to(&self, shape: &[usize]) -> Result<Self, Error> {
         Ok(self.of_layout(self.layout.broadcast_to(shape)?))

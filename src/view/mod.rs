@@ -21,6 +21,7 @@ mod whole;
 mod select;
 pub(crate) mod strided;
 
+use crate::prelude::*;
 use crate::{Error, error, shape};
 
 /// A strided selection of a row-major array, not copied yet.

@@ -2,8 +2,9 @@
 //! selects an element twice.
 
 use super::View;
+use crate::prelude::*;
 use crate::{Error, error, shape};
-use std::cmp::Reverse;
+use core::cmp::Reverse;
 
 /// The most combinations of distances that are tried to find out whether a view selects an element twice.
 const TRIES: usize = 1 << 18;
@@ -44,7 +45,7 @@ impl View {
     ///
     /// // And back to where they were.
     /// let mut other = [0u8; 7];
-    /// let back = Plan::contiguous(&[3, 2], DType::U8)?.into_view(&view)?;
+    /// let back = Plan::contiguous(&[3, 2], DType::U8)?.written_to(&view)?;
     /// back.run_cpu(&[(&columns).into()], &mut [(&mut other).into()])?;
     /// assert_eq!(other, memory);
     /// # Ok::<(), wgslice::Error>(())
@@ -52,7 +53,7 @@ impl View {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`strides` unless there is one for each dimension; `outside` if the view extends beyond the
+    /// [`Error::Argument`] (`Strides` unless there is one for each dimension; `Outside` if the view extends beyond the
     /// memory); [`Error::ShapeTooLarge`].
     #[doc(alias = "as_strided")]
     pub fn from_strides(
@@ -111,7 +112,7 @@ impl View {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`axis`; `windows` unless the size is from 1 to that of the axis, and the step is 1 or more);
+    /// [`Error::Argument`] (`Axis`; `Windows` unless the size is from 1 to that of the axis, and the step is 1 or more);
     /// [`Error::ShapeTooLarge`].
     #[doc(alias("unfold", "sliding_window_view"))]
     pub fn windows(&self, axis: isize, size: usize, step: usize) -> Result<Self, Error> {
@@ -157,7 +158,7 @@ impl View {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`reshape` if the shape has another number of elements, `reshape_strides` if the elements must be
+    /// [`Error::Argument`] (`Reshape` if the shape has another number of elements, `ReshapeStrides` if the elements must be
     /// copied for it); [`Error::ShapeTooLarge`].
     pub fn reshape(&self, shape: &[usize]) -> Result<Self, Error> {
         let count = shape::elements(shape)?;

@@ -1,6 +1,7 @@
 //! Views of whole arrays.
 
 use super::View;
+use crate::prelude::*;
 use crate::{Error, shape};
 
 impl View {

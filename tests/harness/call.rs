@@ -4,7 +4,9 @@ use super::{
     How, ScatterCase, Sizes, check_block, check_crop, check_gathering, check_grad, check_scatter,
     check_slice, check_update, check_view, devices,
 };
-use wgslice::options::{Combine, GatherOptions, NegativeIndex, OutOfRange, ScatterOptions};
+use wgslice::options::{
+    Combine, GatherNdOptions, GatherOptions, NegativeIndex, OutOfRange, ScatterOptions,
+};
 use wgslice_vectors::reference::Indexing;
 use wgslice_vectors::{
     BatchGather, Call, Case, Gather as GatherCall, GatherNd as GatherNdCall, Gathering, Rows,
@@ -33,7 +35,11 @@ pub(crate) fn check_case(case: &Case) {
             check_update(&input.shape, spec, &value.shape, sizes);
         }
         Call::GatherNd(GatherNdCall { from, batch_dims }) => {
-            let options = options(number, from, None, (*batch_dims).cast_signed());
+            let options = GatherNdOptions {
+                batch_dims: (*batch_dims).cast_signed(),
+                out_of_range: out_of_range(from.indexing, number),
+                negative: negative(from.indexing),
+            };
             gather(number, from, How::GatherNd(options));
         }
         Call::Gather(GatherCall {
@@ -128,7 +134,6 @@ fn scatter(
             negative: negative(rows.indexing),
             any_order: number / 2 % 2 == 1,
             unique: unique && number / 4 % 2 == 1,
-            ..ScatterOptions::default()
         },
     });
 }
@@ -136,13 +141,13 @@ fn scatter(
 pub(super) fn out_of_range(indexing: Indexing, number: usize) -> OutOfRange {
     match indexing.clamp {
         true => OutOfRange::Clamp,
-        false => [OutOfRange::Zero, OutOfRange::Error][number % 2],
+        false => [OutOfRange::Ignore, OutOfRange::Error][number % 2],
     }
 }
 
 fn negative(indexing: Indexing) -> NegativeIndex {
     match indexing.wrap {
         true => NegativeIndex::Wrap,
-        false => NegativeIndex::OutOfRange,
+        false => NegativeIndex::Invalid,
     }
 }

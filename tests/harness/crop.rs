@@ -7,7 +7,10 @@ use super::{
     gather::{Typed, view},
     kind, to_bytes,
 };
-use wgslice::{DType, Error, Plan, Report, Tensor, options::OutOfRange};
+use wgslice::{
+    DType, Error, Plan, Report, Tensor,
+    options::{Boxes, OutOfRange},
+};
 use wgslice_vectors::Crop;
 
 /// Checks a crop on every device against the reference. `number` chooses one element size, index type and policy,
@@ -17,13 +20,14 @@ pub(crate) fn check_crop(number: usize, crop: &Crop<'_>) {
     let dtype = SIZES[number % SIZES.len()];
     let mut typed = Typed::all(&crop.from.indices.data);
     let typed = typed.swap_remove(number / SIZES.len() % typed.len());
+    let boxes = crop.boxes.of(crop.sizes.len(), typed.get().dtype());
     let options = crop.options(out_of_range(crop.from.indexing, number));
     let (shape, steps) = (&crop.from.params.tensor.shape, &crop.from.params.view);
     let source = elements(shape.iter().product());
     let whole = (shape.to_vec(), source.clone());
     let viewed = steps.iter().try_fold(whole, |at, step| step.of_values(at));
     let expected = viewed.and_then(|(shape, values)| crop.cropped(&values, &shape));
-    let plan = view(shape, steps).and_then(|view| Plan::crop(view, crop.boxes, &options, dtype));
+    let plan = view(shape, steps).and_then(|view| Plan::crop(view, boxes, &options, dtype));
     let (plan, expected) = match (plan, &expected) {
         (Ok(plan), Ok(expected)) => (plan, expected),
         (Err(error), Err(expected)) => {
@@ -59,7 +63,7 @@ pub(crate) fn check_crop(number: usize, crop: &Crop<'_>) {
                 assert!(all.contains(&report.tuples), "{}", what());
                 (report.first, report.out_of_range)
             }
-            Err(Error::OutOfRange(report)) if options.out_of_range == OutOfRange::Error => {
+            Err(Error::InvalidIndices(report)) if options.out_of_range == OutOfRange::Error => {
                 (report.first, report.out_of_range)
             }
             Err(Error::DeviceLimit { .. }) if is_wide && !device.backend.is_cpu() => continue,
@@ -78,6 +82,17 @@ pub(crate) fn check_crop(number: usize, crop: &Crop<'_>) {
         };
         assert_eq!(first, expected.bad_rows.first().map(tuple), "{}", what());
     }
+}
+
+/// The boxes of begins and, if there are any, box indices and flips.
+pub(crate) fn boxes_of<'t>(
+    begins: &'t Tensor,
+    items: Option<&'t Tensor>,
+    flips: Option<&'t Tensor>,
+) -> Boxes<&'t Tensor> {
+    let boxes = Boxes::new(begins);
+    let boxes = items.map_or(boxes, |items| boxes.of_items(items));
+    flips.map_or(boxes, |flips| boxes.flipped(flips))
 }
 
 impl Device {
@@ -108,9 +123,9 @@ impl Device {
         let bits: Vec<bool> = flips.data.iter().map(|&flip| flip != 0).collect();
         let upload_flips = || self.backend.upload((&bits, &flips.shape));
         let flips = crop.boxes.flips.then(upload_flips).transpose()?;
-        let options = crop.options(policy);
         let begins = upload(&begins)?;
-        let (result, report) = x.crop(&begins, items.as_ref(), flips.as_ref(), &options)?;
+        let boxes = boxes_of(&begins, items.as_ref(), flips.as_ref());
+        let (result, report) = x.crop(boxes, &crop.options(policy))?;
         Ok((result.bytes()?.into_owned(), report.wait()?))
     }
 }

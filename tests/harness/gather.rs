@@ -6,7 +6,7 @@ use std::slice;
 use wgslice::{
     DType, Error, Plan, Report, Tensor, View,
     error::InvalidIndex,
-    options::{GatherOptions, NegativeIndex, OutOfRange},
+    options::{GatherElementsOptions, GatherNdOptions, GatherOptions, NegativeIndex, OutOfRange},
 };
 use wgslice_vectors::Step;
 use wgslice_vectors::reference::{self, Gathered, Indexing, ReferenceError};
@@ -14,17 +14,26 @@ use wgslice_vectors::reference::{self, Gathered, Indexing, ReferenceError};
 /// The operation of a gather, with its options.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum How {
-    GatherNd(GatherOptions),
+    GatherNd(GatherNdOptions),
     Gather(GatherOptions),
-    GatherElements(GatherOptions),
+    /// Along this axis.
+    GatherElements(isize, GatherElementsOptions),
     /// TensorFlow's `batch_gather`, which the reference has a function of its own for.
     BatchGather(GatherOptions),
 }
 
 impl How {
-    fn plan(&self, view: &View, indices: &[usize], dtype: DType) -> Result<Plan, Error> {
+    fn plan(
+        &self,
+        view: &View,
+        (indices, index): (&[usize], DType),
+        dtype: DType,
+    ) -> Result<Plan, Error> {
+        let indices = (indices, index);
         match *self {
-            Self::GatherElements(options) => Plan::gather_elements(view, indices, options, dtype),
+            Self::GatherElements(axis, options) => {
+                Plan::gather_elements(view, indices, axis, options, dtype)
+            }
             Self::GatherNd(options) => Plan::gather_nd(view, indices, options, dtype),
             Self::Gather(options) | Self::BatchGather(options) => {
                 Plan::gather(view, indices, options, dtype)
@@ -32,21 +41,26 @@ impl How {
         }
     }
 
-    fn options(&self) -> &GatherOptions {
-        let (Self::GatherNd(options)
-        | Self::Gather(options)
-        | Self::GatherElements(options)
-        | Self::BatchGather(options)) = self;
-        options
+    fn policies(&self) -> (OutOfRange, NegativeIndex) {
+        match self {
+            Self::GatherNd(options) => (options.out_of_range, options.negative),
+            Self::GatherElements(_, options) => (options.out_of_range, options.negative),
+            Self::Gather(options) | Self::BatchGather(options) => {
+                (options.out_of_range, options.negative)
+            }
+        }
     }
 
     /// Returns the same gather with these policies.
     fn under(mut self, out_of_range: OutOfRange, negative: NegativeIndex) -> Self {
-        let (Self::GatherNd(options)
-        | Self::Gather(options)
-        | Self::GatherElements(options)
-        | Self::BatchGather(options)) = &mut self;
-        (options.out_of_range, options.negative) = (out_of_range, negative);
+        let (outside, sign) = match &mut self {
+            Self::GatherNd(options) => (&mut options.out_of_range, &mut options.negative),
+            Self::GatherElements(_, options) => (&mut options.out_of_range, &mut options.negative),
+            Self::Gather(options) | Self::BatchGather(options) => {
+                (&mut options.out_of_range, &mut options.negative)
+            }
+        };
+        (*outside, *sign) = (out_of_range, negative);
         self
     }
 
@@ -57,12 +71,13 @@ impl How {
         indices: &[i64],
         indices_shape: &[usize],
     ) -> Result<Gathered<u128>, ReferenceError> {
+        let (out_of_range, negative) = self.policies();
         let indexing = Indexing {
-            wrap: self.options().negative == NegativeIndex::Wrap,
-            clamp: self.options().out_of_range == OutOfRange::Clamp,
+            wrap: negative == NegativeIndex::Wrap,
+            clamp: out_of_range == OutOfRange::Clamp,
         };
         match self {
-            Self::GatherNd(GatherOptions { batch_dims, .. }) => {
+            Self::GatherNd(GatherNdOptions { batch_dims, .. }) => {
                 let batch_dims = batch_dims.cast_unsigned();
                 reference::gather_nd(
                     &params,
@@ -73,12 +88,12 @@ impl How {
                     indexing,
                 )
             }
-            Self::GatherElements(options) => reference::gather_elements(
+            Self::GatherElements(axis, _) => reference::gather_elements(
                 &params,
                 &shape,
                 indices,
                 indices_shape,
-                options.axis.unwrap_or(0) as i64,
+                *axis as i64,
                 indexing,
             ),
             Self::Gather(options) => reference::gather(
@@ -164,14 +179,17 @@ impl Device {
             };
             let gathered = match *how {
                 How::GatherNd(options) => params.gather_nd(&indices, options)?,
-                How::GatherElements(options) => params.gather_elements(&indices, options)?,
+                How::GatherElements(axis, options) => {
+                    params.gather_elements(&indices, axis, options)?
+                }
                 How::Gather(options) | How::BatchGather(options) => {
                     params.gather(&indices, options)?
                 }
             };
             return Ok((gathered.0.bytes()?.into_owned(), gathered.1.wait()?));
         }
-        let plan = how.plan(&view(shape, steps)?, indices_shape, dtype)?;
+        let index = indices.get().dtype();
+        let plan = how.plan(&view(shape, steps)?, (indices_shape, index), dtype)?;
         let (bytes, report) = self.run(&plan, source, Some(indices.get()))?;
         Ok((bytes, report.expect("a gather reports")))
     }
@@ -243,8 +261,8 @@ pub(crate) fn check_policies(
     indices: (&[i64], &[usize]),
     how: How,
 ) {
-    for out_of_range in [OutOfRange::Zero, OutOfRange::Error, OutOfRange::Clamp] {
-        for negative in [NegativeIndex::OutOfRange, NegativeIndex::Wrap] {
+    for out_of_range in [OutOfRange::Ignore, OutOfRange::Error, OutOfRange::Clamp] {
+        for negative in [NegativeIndex::Invalid, NegativeIndex::Wrap] {
             check_gathering(number, params, indices, how.under(out_of_range, negative));
         }
     }
@@ -266,9 +284,9 @@ impl<'a> Case<'a> {
         indices_shape: &'a [usize],
         batch_dims: usize,
     ) -> Self {
-        let options = GatherOptions {
+        let options = GatherNdOptions {
             batch_dims: batch_dims.cast_signed(),
-            ..GatherOptions::default()
+            ..GatherNdOptions::default()
         };
         Self {
             shape,
@@ -289,8 +307,10 @@ impl<'a> Case<'a> {
             .try_fold(whole, |at, step| step.of_values(at))
             .and_then(|params| self.how.expected(params, self.indices, self.indices_shape));
         for &dtype in dtypes {
-            let plan = view(self.shape, self.steps)
-                .and_then(|params| self.how.plan(&params, self.indices_shape, dtype));
+            let plan = view(self.shape, self.steps).and_then(|params| {
+                self.how
+                    .plan(&params, (self.indices_shape, DType::I64), dtype)
+            });
             let (plan, expected) = match (plan, &expected) {
                 (Ok(plan), Ok(expected)) => (plan, expected),
                 (Err(error), Err(expected)) => {
@@ -313,14 +333,14 @@ impl<'a> Case<'a> {
                         (indices, self.indices_shape),
                         &self.how,
                     );
-                    let errs = self.how.options().out_of_range == OutOfRange::Error;
+                    let errs = self.how.policies().0 == OutOfRange::Error;
                     match found {
                         Ok((got, report)) => {
                             assert!(!errs || expected.bad_rows.is_empty(), "{}", what());
                             assert_same(&values, &got, dtype.size(), &what);
                             self.check_report(&expected.bad_rows, &report, &what);
                         }
-                        Err(Error::OutOfRange(report)) if errs => {
+                        Err(Error::InvalidIndices(report)) if errs => {
                             self.check_report(&expected.bad_rows, &report, &what);
                         }
                         Err(Error::DeviceLimit { .. })

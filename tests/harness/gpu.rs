@@ -5,7 +5,7 @@ use std::{env, panic};
 use wgpu::util::DeviceExt;
 use wgslice::{
     Error, Gpu, Pending, Plan, Report,
-    gpu::{AdapterOptions, Candidate},
+    gpu::{AdapterOptions, FoundAdapter},
 };
 
 /// The way in which the tests open and use a device.
@@ -26,7 +26,7 @@ enum Kind {
 
 impl Kind {
     /// Returns the kinds of devices that are opened on an adapter.
-    fn of(candidate: &Candidate) -> &'static [Self] {
+    fn of(candidate: &FoundAdapter) -> &'static [Self] {
         if candidate.adapter.get_info().name.contains("SwiftShader") {
             // SwiftShader compiles slowly, so only the kinds that tile as on a GPU are tested. SwiftShader is tested at
             // all because it clamps indices outside of a binding, as many GPUs do, whereas lavapipe drops such
@@ -100,7 +100,7 @@ pub(super) struct Opened {
 /// OpenGL: it is another implementation, but its software adapter runs shaders by the same code as lavapipe.
 ///
 /// Panics if there is no such adapter and `WGSLICE_REQUIRE_GPU=1` is set.
-pub(crate) fn candidates() -> Vec<Candidate> {
+pub(crate) fn candidates() -> Vec<FoundAdapter> {
     let backends = match *ALL {
         true => wgpu::Backends::all(),
         false => wgpu::Backends::all() - wgpu::Backends::GL,
@@ -120,7 +120,7 @@ pub(crate) fn candidates() -> Vec<Candidate> {
     found
 }
 
-fn fitting(options: &AdapterOptions) -> Vec<Candidate> {
+fn fitting(options: &AdapterOptions) -> Vec<FoundAdapter> {
     let found = pollster::block_on(options.adapters()).expect("options");
     found
         .into_iter()
@@ -278,10 +278,6 @@ fn run_with(
     if (plan.inputs()[0].bytes() + plan.outputs()[0].bytes()).is_multiple_of(3) {
         Guarded::join(gpu, [Some(&mut source), tuples.as_mut(), Some(&mut dest)]);
     }
-    let plan = &match indices {
-        Some(indices) => plan.clone().for_indices(indices.dtype())?,
-        None => plan.clone(),
-    };
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     let inputs = [Some(&source), tuples.as_ref()].into_iter().flatten();
     let inputs: Vec<_> = inputs.map(Guarded::slice).collect();

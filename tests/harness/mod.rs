@@ -24,7 +24,7 @@ mod write;
 
 pub(crate) use call::check_case;
 pub(crate) use combine::{Float, combined};
-pub(crate) use crop::check_crop;
+pub(crate) use crop::{boxes_of, check_crop};
 pub(crate) use draw::{SEED, Sizes, again, devices, draws, print_cases, with_strict_one_in};
 pub(crate) use gather::{How, check_gather, check_gather_on_cpu, check_gathering, check_policies};
 pub(crate) use scatter::{
@@ -44,7 +44,9 @@ use wgslice_vectors::spec_of;
 #[track_caller]
 pub(crate) fn refused<T>(outcome: Result<T, Error>) -> (String, Report) {
     match outcome {
-        Err(Error::OutOfRange(report)) => (Error::OutOfRange(report.clone()).to_string(), *report),
+        Err(Error::InvalidIndices(report)) => {
+            (Error::InvalidIndices(report.clone()).to_string(), *report)
+        }
         Err(other) => panic!("{other}"),
         Ok(_) => panic!("no error"),
     }

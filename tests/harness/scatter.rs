@@ -125,14 +125,6 @@ pub(crate) fn scatter_everywhere(
     updates: &[u8],
     expected: Result<(Vec<u8>, &[usize]), &ReferenceError>,
 ) {
-    let plan = plan(case, dtype);
-    let (plan, (expected, bad_rows)) = match (plan, expected) {
-        (Ok(plan), Ok(expected)) => (plan, expected),
-        (Err(error), Err(expected)) => return assert_eq!(kind(&error), expected.kind, "{case:?}"),
-        (plan, expected) => panic!("{case:?}: {plan:?}, {expected:?}"),
-    };
-    assert_eq!(plan.is_in_place(), !case.fresh);
-    let fails = case.options.out_of_range == OutOfRange::Error && !bad_rows.is_empty();
     let narrow: Result<Vec<i32>, _> = case.indices.iter().map(|&i| i32::try_from(i)).collect();
     let unsigned: Result<Vec<u32>, _> = case.indices.iter().map(|&i| u32::try_from(i)).collect();
     let all = [
@@ -144,6 +136,14 @@ pub(crate) fn scatter_everywhere(
     let all: Vec<_> = all.into_iter().flatten().collect();
     let turn = case.indices.len() + case.shape.iter().sum::<usize>() + dtype.size();
     let indices = all[turn % all.len()];
+    let plan = plan(case, indices.dtype(), dtype);
+    let (plan, (expected, bad_rows)) = match (plan, expected) {
+        (Ok(plan), Ok(expected)) => (plan, expected),
+        (Err(error), Err(expected)) => return assert_eq!(kind(&error), expected.kind, "{case:?}"),
+        (plan, expected) => panic!("{case:?}: {plan:?}, {expected:?}"),
+    };
+    assert_eq!(plan.is_in_place(), !case.fresh);
+    let fails = case.options.out_of_range == OutOfRange::Error && !bad_rows.is_empty();
     let takes =
         |device: &&Device| device.takes(updates.len() + case.indices.len() * 8, input.len());
     for device in devices().iter().filter(takes) {
@@ -194,7 +194,7 @@ fn refuses(done: Result<Report, Error>, combine: Combine, dtype: DType, what: &d
     assert!(text.contains(&dtype.to_string()), "{text}");
 }
 
-fn plan(case: ScatterCase<'_>, dtype: DType) -> Result<Plan, Error> {
+fn plan(case: ScatterCase<'_>, index: DType, dtype: DType) -> Result<Plan, Error> {
     let ScatterCase {
         shape,
         fresh,
@@ -203,9 +203,10 @@ fn plan(case: ScatterCase<'_>, dtype: DType) -> Result<Plan, Error> {
         options,
         ..
     } = case;
+    let indices = (indices_shape, index);
     match fresh {
-        true => Plan::scatter_nd(shape, indices_shape, updates_shape, options, dtype),
-        false => Plan::tensor_scatter_nd(shape, indices_shape, updates_shape, options, dtype),
+        true => Plan::scatter_nd(shape, indices, updates_shape, options, dtype),
+        false => Plan::tensor_scatter_nd(shape, indices, updates_shape, options, dtype),
     }
 }
 

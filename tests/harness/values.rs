@@ -1,8 +1,6 @@
 //! Values of any type, as plans take them.
 
-#[cfg(feature = "gpu")]
-use wgslice::DType;
-use wgslice::{Error, Pending, Plan, Report, Tensor, Values, ValuesMut};
+use wgslice::{DType, Error, Pending, Plan, Report, Tensor, Values, ValuesMut};
 
 /// Index tuples of a type, or a mask.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +21,6 @@ impl<'a> From<Indices<'a>> for Values<'a> {
 }
 
 impl Indices<'_> {
-    #[cfg(feature = "gpu")]
     pub(crate) fn dtype(&self) -> DType {
         match self {
             Self::I32(_) => DType::I32,

@@ -17,7 +17,7 @@ ON_DEVICES = [
     "gather::",
     "gather_elements::",
     "gather_nd::",
-    "into_view::",
+    "written_to::",
     "mask::",
     "pad::",
     "convert::",

@@ -6,10 +6,11 @@ steps=(
     lints '1 min' 'clippy on all targets with all features; clippy'
     tests '4 min' 'unit and integration tests, golden vectors, 3,000 random cases; lavapipe for those on a GPU'
     readme '2 min' "README's first command, a release build of the command"
-    features '3 min' 'lints and tests of other sets of features'
+    features '4 min' 'lints and tests of other sets of features, the standard library off among them'
     documents '2 min' 'rustdoc, doc tests, links; Python 3 for links'
     links '1 min' 'links between documents and pages (a part of documents); Python 3'
     wasm '1 min' "the library for browsers; rustup's target wasm32-unknown-unknown"
+    bare '20 s' "the library where there is no standard library; rustup's target thumbv7em-none-eabi"
     fuzz-targets '2 min' 'the fuzz targets compile; a compiler of C++'
     package '5 s' 'the package for crates.io has every file that the library needs'
     verify '8 min' 'golden vectors at every size and 10,000 random cases on all adapters, the CPU also without byte shuffles'
@@ -34,7 +35,7 @@ steps=(
 )
 quick=(formatting readme lints tests)
 rest=(
-    features documents wasm fuzz-targets package verify everywhere amd swiftshader driverless benches examples proofs photo
+    features documents wasm bare fuzz-targets package verify everywhere amd swiftshader driverless benches examples proofs photo
 )
 
 # Nothing here is debugged or compiled again and again, so debug information and incremental builds would only cost disk
@@ -49,7 +50,7 @@ export XDG_RUNTIME_DIR=${XDG_RUNTIME_DIR-/tmp} NODEVICE_SELECT=${NODEVICE_SELECT
 export WGSLICE_TEST_SEED=${WGSLICE_TEST_SEED-$(date +%s)}
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
 target=$CARGO_TARGET_DIR
-vectors=(tests/vectors/{seed1,scatter_floats,assembly,array_index,index_update,mask,paste,convert,numbers,xla}.jsonl)
+vectors=(tests/vectors/{seed1,scatter_floats,assembly,array_index,index_update,jax_index,mask,paste,convert,numbers,xla}.jsonl)
 
 # For one package, or without wgpu's feature `noop`, which tests enable, cargo would compile most dependencies again with
 # other features. So every step takes the whole workspace; without `gpu`, all packages that can do without it.
@@ -120,12 +121,14 @@ check_features() {
     if cargo clippy --version >/dev/null 2>&1; then
         cargo clippy "${without_gpu[@]}" --all-targets -- -D warnings &&
             cargo clippy -p wgslice --no-default-features --all-targets -- -D warnings &&
+            cargo clippy -p wgslice --no-default-features --features std --all-targets -- -D warnings &&
             cargo clippy --workspace --all-targets --features wgslice/half,wgslice/ndarray,wgpu/noop -- -D warnings ||
             return
     else
         lacks clippy 'rustup component add clippy'
     fi
-    timed_tests "${without_gpu[@]}" --lib --bins --tests
+    timed_tests "${without_gpu[@]}" --lib --bins --tests &&
+        timed_tests -p wgslice-vectors --test without_std
 }
 
 check_documents() {
@@ -157,6 +160,16 @@ check_wasm() {
         return
     fi
     cargo check -p wgslice --target "$browser"
+}
+
+# Also without what a dependency brings: its features are those of the build for this target alone.
+check_bare() {
+    local bare=thumbv7em-none-eabi
+    if ! [[ -d $(rustc --print target-libdir --target "$bare" 2>/dev/null) ]]; then
+        lacks "target $bare" "rustup target add $bare"
+        return
+    fi
+    cargo check -p wgslice --no-default-features --features half --target "$bare"
 }
 
 # Outside of the workspace, and it compiles files of the command.
@@ -217,7 +230,7 @@ check_everywhere() {
     for kind in Default Tiny Parts; do
         WGSLICE_TEST_ALL=1 WGSLICE_TEST_DEVICES=$kind timed_tests "${all_features[@]}" --test root -- \
             array_index:: concat:: convert:: crop:: devices:: gather:: gather_elements:: gather_nd:: index_update:: \
-            into_view:: mask:: onnx_nodes:: pad:: paste:: property:: roll:: scatter_elements:: scatter_nd:: slice:: \
+            written_to:: mask:: onnx_nodes:: pad:: paste:: property:: roll:: scatter_elements:: scatter_nd:: slice:: \
             strided_slice:: strided_slice_grad:: strided_slice_update:: tile:: view:: xla:: || status=$?
     done
     return "$status"

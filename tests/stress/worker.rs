@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use wgslice::{
     Backend, DType, Error, Gpu, Pending, Plan, Report, SliceSpec, Tensor, Values, ValuesMut,
-    options::{GatherOptions, OutOfRange},
+    options::{GatherNdOptions, OutOfRange},
     slice,
 };
 use wgslice_vectors::{Call, kind, random, run};
@@ -199,9 +199,9 @@ impl<'a> Worker<'a> {
         let count = 1 + self.random.below(50);
         let mut id = || i32::try_from(self.random.below(shape[0] + 2)).expect("a small id");
         let ids: Vec<i32> = (0..count).map(|_| id()).collect();
-        let options = GatherOptions {
-            out_of_range: OutOfRange::Zero,
-            ..GatherOptions::default()
+        let options = GatherNdOptions {
+            out_of_range: OutOfRange::Ignore,
+            ..GatherNdOptions::default()
         };
         let plan = Plan::gather_nd(&shape, &[count, 1], options, DType::U8)?;
         let mut expected = vec![0; plan.outputs()[0].bytes()];

@@ -61,41 +61,46 @@ def changed(x, entries, outer, value, combine):
     return x
 
 
-number = 0
-while number < COUNT:
-    sizes = [draw.choice([0, 1, 2, 2, 3, 4, 5]) for _ in range(draw.randint(1, 4))]
-    index.broken = 0
-    entries, outer = expression(sizes)
-    x = numpy.arange(1, 1 + int(numpy.prod(sizes)), dtype=numpy.int32).reshape(sizes)
-    try:
-        selected = (outer_index(x, entries) if outer else x[tuple(map(of_numpy, entries))]).shape
-    except (IndexError, ValueError):
-        selected = ()
-    shape = value_shape(selected)
-    combine = draw.choice(list(COMBINE))
-    most = 3 if combine == "mul" else 20
-    data = [draw.randint(-most, most) for _ in range(int(numpy.prod(shape)))]
-    if index.broken > 1 or max(len(data), x.size, int(numpy.prod(selected))) > MOST:
-        continue
-    args = {"index": entries}
-    if outer:
-        args["outer"] = "yes"
-    if combine != "update":
-        args["combine"] = combine
-    tensors = {
-        "params": {"shape": sizes, "data": x.ravel().tolist()},
-        "value": {"shape": shape, "data": data},
-    }
-    line = {"id": number, "op": "index_update", "dtype": "int32", "tensors": tensors, "args": args}
-    value = numpy.array(data, numpy.int32).reshape(shape)
-    try:
-        result = changed(x, entries, outer, value, combine)
-        line["expected"] = {"shape": sizes, "data": result.ravel().tolist()}
-    except TypeError:
-        # Of a mask of all dimensions, NumPy takes no value of two dimensions, although it drops leading ones elsewhere.
-        continue
-    except (IndexError, ValueError) as error:
-        tags = [(text, "broadcast") for text in VALUE] + index.TAGS
-        line.update(error=True, error_kind=index.kind_of(error, tags, x, entries, outer))
-    print(json.dumps(line, separators=(",", ":")))
-    number += 1
+def main():
+    number = 0
+    while number < COUNT:
+        sizes = [draw.choice([0, 1, 2, 2, 3, 4, 5]) for _ in range(draw.randint(1, 4))]
+        index.broken = 0
+        entries, outer = expression(sizes)
+        x = numpy.arange(1, 1 + int(numpy.prod(sizes)), dtype=numpy.int32).reshape(sizes)
+        try:
+            selected = (outer_index(x, entries) if outer else x[tuple(map(of_numpy, entries))]).shape
+        except (IndexError, ValueError):
+            selected = ()
+        shape = value_shape(selected)
+        combine = draw.choice(list(COMBINE))
+        most = 3 if combine == "mul" else 20
+        data = [draw.randint(-most, most) for _ in range(int(numpy.prod(shape)))]
+        if index.broken > 1 or max(len(data), x.size, int(numpy.prod(selected))) > MOST:
+            continue
+        args = {"index": entries}
+        if outer:
+            args["outer"] = "yes"
+        if combine != "update":
+            args["combine"] = combine
+        tensors = {
+            "params": {"shape": sizes, "data": x.ravel().tolist()},
+            "value": {"shape": shape, "data": data},
+        }
+        line = {"id": number, "op": "index_update", "dtype": "int32", "tensors": tensors, "args": args}
+        value = numpy.array(data, numpy.int32).reshape(shape)
+        try:
+            result = changed(x, entries, outer, value, combine)
+            line["expected"] = {"shape": sizes, "data": result.ravel().tolist()}
+        except TypeError:
+            # Of a mask of all dimensions, NumPy takes no value of two dimensions, although it drops leading ones elsewhere.
+            continue
+        except (IndexError, ValueError) as error:
+            tags = [(text, "broadcast") for text in VALUE] + index.TAGS
+            line.update(error=True, error_kind=index.kind_of(error, tags, x, entries, outer))
+        print(json.dumps(line, separators=(",", ":")))
+        number += 1
+
+
+if __name__ == "__main__":
+    main()

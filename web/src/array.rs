@@ -12,7 +12,7 @@ use std::io::Cursor;
 use wasm_bindgen::prelude::*;
 use wgslice::{
     DType, Pending, Plan, Report, SliceSpec, Tensor,
-    options::{CropOptions, GatherOptions, NegativeIndex, OutOfRange},
+    options::{self, CropOptions, GatherNdOptions, NegativeIndex, OutOfRange},
     slice,
 };
 use wgslice_npy::{ByteOrder, Header};
@@ -154,7 +154,7 @@ impl PageArray {
     }
 
     /// Gathers the slices at the positions of index tuples, given as typed text. `policy` says what happens to a tuple
-    /// out of range: `zero`, `clamp` or `error`. With `wrap`, negative indices count from the end.
+    /// out of range: `ignore`, `clamp` or `error`. With `wrap`, negative indices count from the end.
     pub async fn gather(
         &self,
         indices: String,
@@ -162,17 +162,17 @@ impl PageArray {
         wrap: bool,
     ) -> Result<Outcome, JsError> {
         let indices = tuples(&indices)?;
-        let options = GatherOptions {
+        let options = GatherNdOptions {
             out_of_range: match policy.as_str() {
                 "error" => OutOfRange::Error,
                 "clamp" => OutOfRange::Clamp,
-                _ => OutOfRange::Zero,
+                _ => OutOfRange::Ignore,
             },
             negative: match wrap {
                 true => NegativeIndex::Wrap,
-                false => NegativeIndex::OutOfRange,
+                false => NegativeIndex::Invalid,
             },
-            ..GatherOptions::default()
+            ..GatherNdOptions::default()
         };
         let backend = self.tensor.backend();
         let indices = backend.upload((&indices.indices, &indices.shape))?;
@@ -245,7 +245,8 @@ pub(crate) fn cropped(
         ..CropOptions::default()
     };
     let item = x.view("None", "")?;
-    Ok(item.crop(&begins, Some(&items), Some(&flips), &options)?)
+    let boxes = options::Boxes::new(&begins).of_items(&items).flipped(&flips);
+    Ok(item.crop(boxes, &options)?)
 }
 
 impl PageArray {

@@ -73,7 +73,7 @@ export async function leads(checks, browser) {
     });
   }
   for (const [tab, state] of [
-    ['gather', { policy: 'zero', wrap: true }], ['gather', { policy: 'clamp', wrap: false }], ['crop', {}], ['scatter', {}], ['scatter', { of: 'rg' }], ['mask', {}],
+    ['gather', { policy: 'ignore', wrap: true }], ['gather', { policy: 'clamp', wrap: false }], ['crop', {}], ['scatter', {}], ['scatter', { of: 'rg' }], ['mask', {}],
   ]) {
     await checks.that(`leads: snippets of ${tab} ${JSON.stringify(state)}`, async () => {
       await page.show(tab);

@@ -44,19 +44,16 @@ function programs({ state, left }) {
   const pairs = boxes.map((box) => `[${box.flips.map(Boolean).join(', ')}]`).join(', ');
   const cut = `padded[t + ${height}:t + ${2 * height}, l + ${width}:l + ${2 * width}][::1 - 2 * v, ::1 - 2 * h]`;
   return {
-    rust: `use wgslice::{Backend, options::CropOptions};
+    rust: `use wgslice::{Backend, options::{Boxes, CropOptions}};
 
 let begins: [i32; ${2 * boxes.length}] = [${boxes.flatMap(({ begin }) => begin).join(', ')}];
 let flips = [${truths}];
 let frames = [0i32; ${boxes.length}]; // all boxes are of one picture
 let options = CropOptions { sizes: vec![${height}, ${width}], ..Default::default() };
-let (y, report) = Backend::auto().crop(
-    (&x, ${rustShape([1, ...left.shape])}),
-    (&begins, ${rustShape([boxes.length, 2])}),
-    Some((&frames, ${rustShape([boxes.length])}).into()),
-    Some((&flips, ${rustShape([boxes.length, 2])}).into()),
-    &options,
-)?;`,
+let boxes = Boxes::new((&begins, ${rustShape([boxes.length, 2])}))
+    .of_items((&frames, ${rustShape([boxes.length])}))
+    .flipped((&flips, ${rustShape([boxes.length, 2])}));
+let (y, report) = Backend::auto().crop((&x, ${rustShape([1, ...left.shape])}), boxes, &options)?;`,
     numpy: `begins = np.clip(${begins}, [-${height}, -${width}], x.shape[:2])
 flips = ${flips}
 padded = np.pad(x, [(${height}, ${height}), (${width}, ${width})] + [(0, 0)] * (x.ndim - 2))

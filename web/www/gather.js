@@ -58,22 +58,22 @@ function programs({ state, left, shown }) {
   const sizes = `x.shape[:${depth}]`;
   const { policy, wrap } = state;
   const options = [
-    ...(policy === 'zero' ? [] : [`out_of_range: OutOfRange::${policy === 'clamp' ? 'Clamp' : 'Error'}`]),
+    ...(policy === 'ignore' ? [] : [`out_of_range: OutOfRange::${policy === 'clamp' ? 'Clamp' : 'Error'}`]),
     ...(wrap ? ['negative: NegativeIndex::Wrap'] : []),
   ];
-  const uses = ['GatherOptions', ...(wrap ? ['NegativeIndex'] : []), ...(policy === 'zero' ? [] : ['OutOfRange'])];
-  const given = options.length ? `GatherOptions { ${options.join(', ')}, ..Default::default() }` : 'GatherOptions::default()';
+  const uses = ['GatherNdOptions', ...(wrap ? ['NegativeIndex'] : []), ...(policy === 'ignore' ? [] : ['OutOfRange'])];
+  const given = options.length ? `GatherNdOptions { ${options.join(', ')}, ..Default::default() }` : 'GatherNdOptions::default()';
   const wrapped = wrap ? `\ni = np.where(i < 0, i + ${sizes}, i)` : '';
   const taken = {
-    zero: `ok = ((i >= 0) & (i < ${sizes})).all(-1)
+    ignore: `ok = ((i >= 0) & (i < ${sizes})).all(-1)
 y = np.zeros((len(i), *x.shape[${depth}:]), x.dtype)
 y[ok] = x[tuple(i[ok].T)]`,
     clamp: `i = np.clip(i, 0, np.array(${sizes}) - 1)\ny = x[tuple(i.T)]`,
     error: `assert ((i >= 0) & (i < ${sizes})).all()\ny = x[tuple(i.T)]`,
   }[policy];
-  const flags = `${policy === 'zero' ? '' : ` --out-of-range ${policy}`}${wrap ? ' --negative wrap' : ''}`;
+  const flags = `${policy === 'ignore' ? '' : ` --out-of-range ${policy}`}${wrap ? ' --negative wrap' : ''}`;
   const tensorflow = {
-    zero: 'y = tf.gather_nd(x, i, bad_indices_policy="IGNORE")',
+    ignore: 'y = tf.gather_nd(x, i, bad_indices_policy="IGNORE")',
     clamp: `i = tf.clip_by_value(i, 0, tf.shape(x, tf.int64)[:${depth}] - 1)\ny = tf.gather_nd(x, i)`,
     error: 'y = tf.gather_nd(x, i, bad_indices_policy="ERROR")',
   }[policy];
@@ -96,7 +96,7 @@ let (y, report) = Backend::auto().gather_nd(
 
 export const gather = new Operation({
   name: 'gather',
-  defaults: { ...EXAMPLES[0][2], policy: 'zero', wrap: false },
+  defaults: { ...EXAMPLES[0][2], policy: 'ignore', wrap: false },
   params: ({ from }) => (from === 'table' ? 'the table' : 'x'),
   input: (device, { from }) => (from === 'table' ? table(device) : source.on(device)),
   async left({ from }) {

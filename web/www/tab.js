@@ -26,7 +26,7 @@ const alone = ({ shape, height, width, channels }) => ({ shape: [...shape], heig
 const isFault = (error) => error instanceof WebAssembly.RuntimeError;
 
 // Messages of the library name its arguments and options, for which there are other words here.
-const CHOICES = { Zero: '“gives zeros”', Clamp: '“is clamped”', Error: '“is an error”' };
+const CHOICES = { Ignore: '“gives zeros”', Clamp: '“is clamped”', Error: '“is an error”' };
 const inWordsOfThePage = (message, params) => message
   .replace(/OutOfRange::(\w+)/g, (name, option) => CHOICES[option] ?? name)
   .replace(/strides\[(\d+)\] is 0/, 'the stride of dimension $1 is 0')

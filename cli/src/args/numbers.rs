@@ -87,7 +87,7 @@ impl FromStr for Sizes {
 }
 
 /// Parses a mask in decimal, hexadecimal (`0x`) or binary (`0b`). The library checks that it fits 32 bits.
-pub(crate) fn mask(text: &str) -> Result<i64, String> {
+pub(crate) fn mask(text: &str) -> Result<i32, String> {
     let parsed = if let Some(digits) = text.strip_prefix("0x") {
         i64::from_str_radix(digits, 16)
     } else if let Some(digits) = text.strip_prefix("0b") {
@@ -95,7 +95,9 @@ pub(crate) fn mask(text: &str) -> Result<i64, String> {
     } else {
         text.parse()
     };
-    parsed.map_err(|error| unreadable(text, &error))
+    let mask = parsed.map_err(|error| unreadable(text, &error))?;
+    let long = format!("{mask} does not fit a signed 32-bit integer, which a mask must");
+    i32::try_from(mask).map_err(|_| long)
 }
 
 /// Parses a number.
@@ -149,7 +151,8 @@ mod tests {
         assert_eq!(mask("-1"), Ok(-1));
         assert_eq!(mask("0x1f"), Ok(31));
         assert_eq!(mask("0b101"), Ok(5));
-        assert_eq!(mask("4294967296"), Ok(1 << 32));
+        assert_eq!(mask("-0x1f"), Err("\"-0x1f\" is not an integer".into()));
+        assert!(mask("4294967296").is_err() && mask("0x80000000").is_err());
         assert!(mask("0b2").is_err() && mask("").is_err() && mask("0x").is_err());
     }
 

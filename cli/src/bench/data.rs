@@ -12,7 +12,8 @@ use bytemuck::Pod;
 use half::f16;
 use std::{borrow::Cow, sync::Arc};
 use wgslice::{
-    ArrayRef, Backend, DType, Element, Error, Plan, SliceSpec, Tensor, options::GatherOptions,
+    Backend, DType, Element, Error, Plan, SliceSpec, Tensor,
+    options::{Boxes, GatherNdOptions},
 };
 
 /// An element type and the modulus of its values.
@@ -264,13 +265,13 @@ impl<'a> Data<'a> {
                 backend.run(&plan, &[input.into()])?.0
             }
             Call::Gather => {
-                let (shape, options) = (self.tuples(), GatherOptions::default());
+                let (shape, options) = (self.tuples(), GatherNdOptions::default());
                 backend.gather_nd(x, (&self.indices, &shape), options)?.0
             }
             Call::Crop(options) => {
                 let (shape, begins, flips) = self.boxes();
-                let flips = Some(ArrayRef::from((&flips, &shape)));
-                backend.crop(x, (&begins, &shape), None, flips, options)?.0
+                let boxes = Boxes::new((&begins, &shape)).flipped((&flips, &shape));
+                backend.crop(x, boxes, options)?.0
             }
             Call::Update { spec, value } => {
                 let values: &[T] = bytemuck::cast_slice(self.value.as_ref());
@@ -298,8 +299,8 @@ impl<'a> Data<'a> {
             let made = match (&self.work.call, &self.work.operation) {
                 (_, Operation::Slice { .. }) => x.slice(&spec)?.contiguous()?,
                 (_, Operation::Transpose { axes }) => x.transpose(axes)?.contiguous()?,
-                (Call::Crop(options), _) => x.crop(&begins, None, Some(&flips), options)?.0,
-                _ => x.gather_nd(&indices, GatherOptions::default())?.0,
+                (Call::Crop(options), _) => x.crop(Boxes::new(&begins).flipped(&flips), options)?.0,
+                _ => x.gather_nd(&indices, GatherNdOptions::default())?.0,
             };
             Ok(Box::new(TensorBytes(made)))
         }))

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use std::collections::BTreeSet;
 use wgslice::{
     Error, Plan, SliceSpec, View,
-    options::{Boxes, CropOptions, GatherOptions},
+    options::{Boxes, CropOptions, GatherNdOptions},
 };
 
 const BUILT_IN: &str = include_str!("workloads.json");
@@ -164,16 +164,13 @@ fn prepared(operation: &Operation, shape: &[usize], values: Values) -> Result<(P
         Operation::Slice { slices } => viewed(spec(slices)?.view(shape)?)?,
         Operation::Transpose { axes } => viewed(View::new(shape)?.transpose(axes)?)?,
         Operation::GatherNd { indices } => {
-            let options = GatherOptions::default();
+            let options = GatherNdOptions::default();
             let plan = Plan::gather_nd(shape, indices, options, dtype)?;
             (plan, Call::Gather)
         }
         Operation::Crop { size } => {
-            let boxes = Boxes {
-                count: shape[0],
-                box_indices: false,
-                flips: true,
-            };
+            // The tuples of a measurement are one array.
+            let boxes = Boxes::of_tuples(&[shape[0], 2 * size.len()], false, true);
             let options = CropOptions {
                 sizes: size.clone(),
                 ..CropOptions::default()

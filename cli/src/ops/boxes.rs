@@ -87,11 +87,8 @@ pub(super) fn crop<'a>(
     let (box_indices, flipped) = (items.is_some(), flips.is_some());
     let needed = options.clone();
     let plan = move |x: &[usize], count, dtype| {
-        let boxes = Boxes {
-            count,
-            box_indices,
-            flips: flipped,
-        };
+        let depth = depth(options.sizes.len(), box_indices, flipped);
+        let boxes = Boxes::of_tuples(&[count, depth], box_indices, flipped);
         converted(Plan::crop(x, boxes, &options, dtype)?, wanted, dtype)
     };
     let job = Job::new([input], move |s| match only {
@@ -114,7 +111,7 @@ pub(super) fn crop<'a>(
                 (made.swap_remove(0), report)
             }
             // The library refuses arrays that do not fit.
-            false => x.crop(begins, items.as_ref(), flags.as_ref(), &needed)?,
+            false => x.crop(boxes_of(begins, items.as_ref(), flags.as_ref()), &needed)?,
         };
         match only {
             true => Ok((crops.reshape(&crops.shape()[1..])?, report)),
@@ -190,6 +187,22 @@ pub(super) fn of_the_only_box<'a>(job: Job<'a>, input: &Source) -> Job<'a> {
         .fold(job, |job, (library, command)| job.calling(library, command))
 }
 
+/// Returns the number of integers of a box's tuple.
+fn depth(dims: usize, box_indices: bool, flips: bool) -> usize {
+    usize::from(box_indices) + dims * (1 + usize::from(flips))
+}
+
+/// Returns the boxes of begins and, if there are any, box indices and flips.
+fn boxes_of<'t>(
+    begins: &'t Tensor,
+    items: Option<&'t Tensor>,
+    flips: Option<&'t Tensor>,
+) -> Boxes<&'t Tensor> {
+    let boxes = Boxes::new(begins);
+    let boxes = items.map_or(boxes, |items| boxes.of_items(items));
+    flips.map_or(boxes, |flips| boxes.flipped(flips))
+}
+
 /// Returns whether the arrays of boxes have the shapes that such a crop needs, and flips their type.
 fn fit(begins: &Tensor, items: Option<&Tensor>, flips: Option<&Tensor>, of: &CropOptions) -> bool {
     let &[count, dims] = begins.shape() else {
@@ -243,14 +256,13 @@ pub(super) fn paste<'a>(
             ),
             false => (s[0].to_vec(), s[1].to_vec(), s.indices.clone()),
         };
-        let boxes = Boxes {
-            count: begins.first().copied().unwrap_or(0),
-            box_indices,
-            flips: flipped,
+        let boxes = match begins[..] {
+            [count, dims] => {
+                let depth = depth(dims, box_indices, flipped);
+                Boxes::of_tuples(&[count, depth], box_indices, flipped)
+            }
+            _ => Boxes::new(&begins),
         };
-        let dims = begins.get(1).copied().unwrap_or(0);
-        let mut planned = planned.clone();
-        planned.crop.sizes = patches.get(1..=dims).unwrap_or_default().to_vec();
         Plan::paste(&x, &patches, boxes, &planned, s.dtype)
     });
     let job = job.working(move |t, _| {
@@ -259,9 +271,9 @@ pub(super) fn paste<'a>(
             .as_ref()
             .map(|flips| item(&upload(flips, &begins)?, only));
         let flips = flips.transpose()?;
-        let (items, flips) = (items.as_ref(), flips.as_ref());
+        let boxes = boxes_of(&begins, items.as_ref(), flips.as_ref());
         let mut x = item(&t[0], only)?;
-        let report = x.paste(&item(&t[1], only)?, &begins, items, flips, &options)?;
+        let report = x.paste(&item(&t[1], only)?, boxes, &options)?;
         match only {
             true => Ok((x.reshape(&x.shape()[1..])?, report)),
             false => Ok((x, report)),

@@ -157,7 +157,7 @@ fn vectors_and_masks_that_do_not_fit() {
         ),
         (
             &["--begin", "0", "--end", "1", "--end-mask", "4294967296"],
-            &["--end-mask is 4294967296"],
+            &["--end-mask", "4294967296 does not fit"],
         ),
         (
             &["--begin", "0,0", "--end", "1,1", "--ellipsis-mask", "3"],

@@ -5,8 +5,9 @@ use arbitrary::{Result, Unstructured};
 use wgslice::{
     Backend, Conversion, DType, Error, Plan, Report, SliceSpec, Values, ValuesMut, View,
     options::{
-        Boxes, Combine, CropOptions, GatherDims, GatherOptions, NegativeIndex, OutOfRange,
-        PasteOptions, ScatterDims, ScatterOptions,
+        Boxes, Combine, CropOptions, GatherDims, GatherElementsOptions, GatherNdOptions,
+        GatherOptions, NegativeIndex, OutOfRange,
+        PasteOptions, ScatterDims, ScatterOptions, XlaScatterOptions,
     },
 };
 
@@ -21,7 +22,7 @@ pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
     let (plan, indices) = draw(u)?;
     let plan = match (u.int_in_range(0..=3)?, plan) {
         (0, Ok(plan)) => plan.converted(&conversion(u)?),
-        (1, Ok(plan)) => into_view(u, &plan)?,
+        (1, Ok(plan)) => written_to(u, &plan)?,
         (_, plan) => plan,
     };
     let Some(plan) = checked(plan) else {
@@ -60,9 +61,9 @@ pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
     let values = (0..count.unwrap_or(0)).map(|_| integer(u));
     let values = values.collect::<Result<Vec<i64>>>()?;
     let mask: Vec<u8> = values.iter().map(|value| u8::from(*value > 0)).collect();
-    let indices = match plan.clone().for_indices(DType::U8) {
-        Ok(_) => Values::from(&mask),
-        Err(_) => Values::from(&values),
+    let indices = match plan.inputs().iter().any(|input| input.name == "mask") {
+        true => Values::from(&mask),
+        false => Values::from(&values),
     };
     // Most indices are out of range. By the drawn policy, the plan then fails, leaves zeros or clamps the indices.
     match run(&plan, &source, Some(indices), &mut dest) {
@@ -104,7 +105,7 @@ pub fn check_plan(plan: &Plan) {
 }
 
 /// The plan, writing into a view of a larger array that may have the shape of its result.
-fn into_view(u: &mut Unstructured<'_>, plan: &Plan) -> Result<std::result::Result<Plan, Error>> {
+fn written_to(u: &mut Unstructured<'_>, plan: &Plan) -> Result<std::result::Result<Plan, Error>> {
     let mut larger = plan.shape().to_vec();
     let spec = slice(u, larger.len())?;
     if u.ratio(3, 4)? {
@@ -121,7 +122,7 @@ fn into_view(u: &mut Unstructured<'_>, plan: &Plan) -> Result<std::result::Resul
             View::new(&larger).and_then(|view| view.slice(&spec?))
         }
     };
-    Ok(place.and_then(|place| plan.into_view(&place)))
+    Ok(place.and_then(|place| plan.written_to(&place)))
 }
 
 /// Draws a list of different dimensions of an array of this rank, in ascending order in most cases.
@@ -203,14 +204,10 @@ fn xla(u: &mut Unstructured<'_>, shape: &[usize], dtype: DType) -> Result<Drawn>
                 scatter_dims_to_operand_dims: map,
                 index_vector_dim: lead,
             };
-            let options = ScatterOptions {
+            let options = XlaScatterOptions {
                 combine: Some(*u.choose(&Combine::ALL)?),
                 out_of_range,
-                negative: match u.ratio(7, 8)? {
-                    true => NegativeIndex::OutOfRange,
-                    false => negative,
-                },
-                ..ScatterOptions::default()
+                ..XlaScatterOptions::default()
             };
             Plan::xla_scatter(shape, &indices, &updates, &dims, options, dtype)
         }
@@ -241,8 +238,8 @@ pub fn dtype(u: &mut Unstructured<'_>) -> Result<DType> {
 }
 
 fn policies(u: &mut Unstructured<'_>) -> Result<(OutOfRange, NegativeIndex)> {
-    let ends = [OutOfRange::Zero, OutOfRange::Error, OutOfRange::Clamp];
-    let signs = [NegativeIndex::Wrap, NegativeIndex::OutOfRange];
+    let ends = [OutOfRange::Ignore, OutOfRange::Error, OutOfRange::Clamp];
+    let signs = [NegativeIndex::Wrap, NegativeIndex::Invalid];
     Ok((*u.choose(&ends)?, *u.choose(&signs)?))
 }
 
@@ -320,11 +317,10 @@ fn draw(u: &mut Unstructured<'_>) -> Result<Drawn> {
         }
         5 => {
             let indices = beside(u, &shape)?;
-            let options = GatherOptions {
+            let options = GatherNdOptions {
                 batch_dims: number(u)?,
                 out_of_range,
                 negative,
-                ..GatherOptions::default()
             };
             let plan = view(u, &shape)?;
             let plan = plan.and_then(|view| Plan::gather_nd(view, &indices, options, dtype));
@@ -343,23 +339,18 @@ fn draw(u: &mut Unstructured<'_>) -> Result<Drawn> {
             (plan, Some(indices))
         }
         7 => {
-            let indices = beside(u, &shape)?;
-            let options = GatherOptions {
-                axis: Some(number(u)?),
+            let (indices, axis) = (beside(u, &shape)?, number(u)?);
+            let options = GatherElementsOptions {
                 out_of_range,
                 negative,
-                ..GatherOptions::default()
             };
-            let plan = view(u, &shape)?;
-            let plan = plan.and_then(|view| Plan::gather_elements(view, &indices, options, dtype));
+            let plan = view(u, &shape)?.and_then(|view| {
+                Plan::gather_elements(view, &indices, axis, options, dtype)
+            });
             (plan, Some(indices))
         }
         8 => {
-            let boxes = Boxes {
-                count: size(u)?,
-                box_indices: u.arbitrary()?,
-                flips: u.arbitrary()?,
-            };
+            let (count, box_indices, flips) = (size(u)?, u.arbitrary()?, u.arbitrary()?);
             let sizes = sizes(u)?;
             let strides = (0..sizes.len()).map(|_| number(u));
             let options = CropOptions {
@@ -367,41 +358,41 @@ fn draw(u: &mut Unstructured<'_>) -> Result<Drawn> {
                 sizes,
                 out_of_range,
             };
-            let flips = if boxes.flips { options.sizes.len() } else { 0 };
-            let columns = usize::from(boxes.box_indices) + options.sizes.len() + flips;
+            let columns = usize::from(box_indices) + options.sizes.len() * (1 + usize::from(flips));
+            let boxes = Boxes::of_tuples(&[count, columns], box_indices, flips);
             let x = view(u, &shape)?;
             let plan = match u.arbitrary()? {
                 true => x.and_then(|x| Plan::crop(x, boxes, &options, dtype)),
                 false => {
+                    let sizes = options.sizes;
                     let options = PasteOptions {
-                        crop: options,
+                        strides: options.strides,
+                        out_of_range,
                         circular: u.arbitrary()?,
                         unique: u.arbitrary()?,
                     };
                     let patches = match u.arbitrary()? {
                         true => {
-                            let sizes = &options.crop.sizes;
                             let rest = shape.get(1 + sizes.len()..).unwrap_or_default();
-                            [&[boxes.count], &sizes[..], rest].concat()
+                            [&[count], &sizes[..], rest].concat()
                         }
                         false => beside(u, &shape)?,
                     };
                     x.and_then(|x| Plan::paste(x, &patches, boxes, &options, dtype))
                 }
             };
-            (plan, Some(vec![boxes.count, columns]))
+            (plan, Some(vec![count, columns]))
         }
         9 => {
-            let indices = beside(u, &shape)?;
+            let (indices, axis) = (beside(u, &shape)?, number(u)?);
             let options = ScatterOptions {
-                axis: Some(number(u)?),
                 combine: Some(*u.choose(&Combine::ALL)?),
                 out_of_range,
                 negative,
                 any_order: false,
                 ..ScatterOptions::default()
             };
-            let plan = Plan::scatter_elements(&shape, &indices, &indices, options, dtype);
+            let plan = Plan::scatter_elements(&shape, &indices, &indices, axis, options, dtype);
             (plan, Some(indices))
         }
         10 => {
@@ -411,7 +402,7 @@ fn draw(u: &mut Unstructured<'_>) -> Result<Drawn> {
             (plan, Some(mask))
         }
         11 => {
-            let (mask, axis, capacity) = (beside(u, &shape)?, size(u)?, size(u)?);
+            let (mask, axis, capacity) = (beside(u, &shape)?, number(u)?, size(u)?);
             let capacity = u.arbitrary::<bool>()?.then_some(capacity);
             let x = view(u, &shape)?;
             let plan = x.and_then(|x| Plan::boolean_mask(x, &mask, axis, capacity, dtype));

@@ -19,7 +19,11 @@ pub struct Difference {
 }
 
 /// The tags of errors by which TensorFlow reports limits that wgslice does not have.
-const LIFTED: [&str; 2] = ["index_depth_unsupported", "rank_unsupported"];
+const LIFTED: [&str; 3] = [
+    "empty_unsupported",
+    "index_depth_unsupported",
+    "rank_unsupported",
+];
 
 /// Runs a case on a device in each of its variants, until one gives a wrong result.
 ///

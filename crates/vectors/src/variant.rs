@@ -67,7 +67,7 @@ pub fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
     };
     let policies: &[OutOfRange] = match indexing.clamp {
         true => &[OutOfRange::Clamp],
-        false => &[OutOfRange::Error, OutOfRange::Zero],
+        false => &[OutOfRange::Error, OutOfRange::Ignore],
     };
     let kinds: Vec<_> = [DType::I32, DType::I64, DType::U32]
         .into_iter()
@@ -194,7 +194,7 @@ impl Run<'_> {
     pub(crate) fn negative(&self, indexing: Indexing) -> NegativeIndex {
         match indexing.wrap {
             true => NegativeIndex::Wrap,
-            false => NegativeIndex::OutOfRange,
+            false => NegativeIndex::Invalid,
         }
     }
 
@@ -237,7 +237,7 @@ impl fmt::Display for Variant {
         }
         if let Some((kind, policy)) = self.indices {
             let policy = match policy {
-                OutOfRange::Zero => "zero",
+                OutOfRange::Ignore => "ignore",
                 OutOfRange::Error => "error",
                 OutOfRange::Clamp => "clamp",
             };

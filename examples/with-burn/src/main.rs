@@ -1,8 +1,9 @@
 //! burn's tensors, sliced and gathered by wgslice on burn's device, without a copy.
 //!
-//! A tensor of burn is a range of a wgpu buffer. wgslice reads the ranges of the arguments, and writes to the range of
-//! a new tensor, with which burn then computes. Nothing waits until the values are read: burn submits what it has
-//! recorded, wgslice's commands follow, and the device runs both in this order.
+//! A tensor of burn is a range of a wgpu buffer, with a shape and strides. wgslice reads the ranges of the arguments by these
+//! strides, so that burn copies no transposed tensor first, and writes to the range of a new tensor, with which burn then
+//! computes. Nothing waits until the values are read: burn submits what it has recorded, wgslice's commands follow, and the
+//! device runs both in this order.
 //!
 //! ```sh
 //! cargo run
@@ -20,7 +21,7 @@ use burn::{
         wgpu::{MemoryConfiguration, wgpu},
     },
 };
-use wgslice::{DType, Gpu, Pending, Plan, Report, SliceSpec, options::GatherOptions, slice};
+use wgslice::{DType, Gpu, Pending, Plan, Report, SliceSpec, View, options::GatherOptions, slice};
 
 type Server = WgpuServer<AutoCompiler>;
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
@@ -33,17 +34,21 @@ fn main() -> Result<()> {
     let gpu = Gpu::new(&setup.device, &setup.queue);
     println!("on {gpu}");
 
-    // burn computes x[i, j] = 10 · i + j.
+    // burn computes x[i, j] = i + 6 · j, and transposes without a copy.
     let x = Tensor::<1, Int>::arange(0..60, &device)
-        .reshape([6, 10])
-        .float();
+        .reshape([10, 6])
+        .float()
+        .transpose();
     let flipped = sliced(&gpu, x, &slice![1..; 2, ..; -1])?;
-    let rows = Tensor::<1, Int>::from_ints([2, 0, 2], &device);
-    let (picked, report) = gathered(&gpu, flipped.clone(), rows)?;
-    let sums = (flipped + picked).into_data().try_to_vec::<f32>()?;
+    let last_first = [9, 8, 7, 6, 5, 4, 3, 2, 1, 0];
+    let columns = Tensor::<1, Int>::from_ints(last_first, &device);
+    let (picked, report) = gathered(&gpu, flipped.clone().transpose(), columns)?;
+    let sums = (flipped + picked.transpose())
+        .into_data()
+        .try_to_vec::<f32>()?;
 
-    let flipped = |i: usize, j: usize| 10 * (1 + 2 * i) + 9 - j;
-    let sum = |(i, j)| flipped(i, j) + flipped([2, 0, 2][i], j);
+    let flipped = |i: usize, j: usize| 1 + 2 * i + 6 * (9 - j);
+    let sum = |(i, j)| flipped(i, j) + flipped(i, last_first[j] as usize);
     let places = (0..3).flat_map(|i| (0..10).map(move |j| (i, j)));
     let expected: Vec<f32> = places.map(|place| sum(place) as f32).collect();
     if sums != expected || report.wait()?.out_of_range != 0 {
@@ -56,16 +61,17 @@ fn main() -> Result<()> {
 /// Returns `x[spec]`, which must have two dimensions, like `x`.
 fn sliced(gpu: &Gpu, x: Tensor<2>, spec: &SliceSpec) -> Result<Tensor<2>> {
     let device = x.device();
-    let plan = Plan::slice(&x.dims(), spec, DType::F32)?;
-    let shape: [usize; 2] = plan.shape().try_into()?;
-    let x = elements(x)?;
-    let result = elements(Tensor::<2>::empty(shape, &device))?;
-
+    let x = primitive(x)?;
     // While `source` and `dest` are held, burn neither frees nor moves their memory.
-    let source = x.client.get_resource::<Server>(x.handle)?;
+    let source = x.client.get_resource::<Server>(x.handle.clone())?;
+    let source = range(source.resource());
+    let plan = Plan::slice(view(&x, source)?, spec, DType::F32)?;
+    let shape: [usize; 2] = plan.shape().try_into()?;
+    let result = primitive(Tensor::<2>::empty(shape, &device))?;
+
     let dest = x.client.get_resource::<Server>(result.handle.clone())?;
+    let dest = range(dest.resource());
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
-    let (source, dest) = (range(source.resource()), range(dest.resource()));
     gpu.encode(&mut encoder, &plan, &[source], &[dest])?;
     x.client.flush()?;
     gpu.queue().submit([encoder.finish()]);
@@ -81,43 +87,60 @@ fn gathered(
 ) -> Result<(Tensor<2>, Pending<Report>)> {
     let device = params.device();
     let options = GatherOptions::default();
-    let plan = Plan::gather(&params.dims(), &indices.dims(), options, DType::F32)?;
-    let shape: [usize; 2] = plan.shape().try_into()?;
-    let params = elements(params)?;
-    let indices = elements(indices)?;
-    let result = elements(Tensor::<2>::empty(shape, &device))?;
-
-    let client = params.client;
-    let source = client.get_resource::<Server>(params.handle)?;
-    let numbers = client.get_resource::<Server>(indices.handle)?;
-    let dest = client.get_resource::<Server>(result.handle.clone())?;
-    let plan = plan.for_indices(match indices.dtype {
+    let params = primitive(params)?;
+    let numbers = indices.dims();
+    let indices = primitive(indices)?;
+    if !indices.is_contiguous() {
+        return Err(format!("indices must be in row-major order without gaps: {indices:?}").into());
+    }
+    let index = match indices.dtype {
         burn::tensor::DType::I32 => DType::I32,
         burn::tensor::DType::I64 => DType::I64,
         burn::tensor::DType::U32 => DType::U32,
         other => return Err(format!("indices are i32, i64 or u32, not {other:?}").into()),
-    })?;
-    let numbers = range(numbers.resource());
+    };
+    let client = &params.client;
+    let source = client.get_resource::<Server>(params.handle.clone())?;
+    let source = range(source.resource());
+    let plan = Plan::gather(
+        view(&params, source)?,
+        (&numbers, index),
+        options,
+        DType::F32,
+    )?;
+    let shape: [usize; 2] = plan.shape().try_into()?;
+    let result = primitive(Tensor::<2>::empty(shape, &device))?;
+
+    let numbers = client.get_resource::<Server>(indices.handle)?;
+    let dest = client.get_resource::<Server>(result.handle.clone())?;
+    let (numbers, dest) = (range(numbers.resource()), range(dest.resource()));
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
-    let (source, dest) = (range(source.resource()), range(dest.resource()));
     let report = gpu.encode(&mut encoder, &plan, &[source, numbers], &[dest])?;
     client.flush()?;
     gpu.queue().submit([encoder.finish()]);
     Ok((Tensor::from_primitive::<Wgpu>(result), report))
 }
 
-/// Returns the tensor of CubeCL, burn's runtime, that a tensor wraps. Fails unless its elements are in row-major order
-/// without gaps, as plans expect them, which those of a transposed tensor are not.
-fn elements<const D: usize, K>(tensor: Tensor<D, K>) -> Result<CubeTensor>
+/// Returns the tensor of CubeCL, burn's runtime, that a tensor wraps.
+fn primitive<const D: usize, K>(tensor: Tensor<D, K>) -> Result<CubeTensor>
 where
     K: Basic + BackendPrimitive<Wgpu, Primitive = CubeTensor>,
 {
     let tensor = tensor.try_into_primitive::<Wgpu>();
-    let tensor = tensor.map_err(|error| format!("{error:?}"))?;
-    match tensor.is_contiguous() {
-        true => Ok(tensor),
-        false => Err(format!("not contiguous: {tensor:?}").into()),
+    Ok(tensor.map_err(|error| format!("{error:?}"))?)
+}
+
+/// Returns which elements of its memory a tensor of `f32` has, in the order of its dimensions.
+fn view(tensor: &CubeTensor, memory: wgpu::BufferSlice<'_>) -> Result<View> {
+    if tensor.dtype != burn::tensor::DType::F32 || tensor.meta.is_tiled() {
+        return Err(format!("not untiled f32: {tensor:?}").into());
     }
+    let strides = tensor.meta.strides().iter();
+    let strides = strides.map(|stride| stride.cast_signed());
+    let strides = strides.collect::<Vec<isize>>();
+    let elements = usize::try_from(memory.size())? / size_of::<f32>();
+    let shape = tensor.meta.shape();
+    Ok(View::from_strides(shape, &strides, 0, elements)?)
 }
 
 fn range(resource: &WgpuResource) -> wgpu::BufferSlice<'_> {

@@ -38,11 +38,7 @@ impl TensorFunction for Crop {
         }
         // The plan is for a batch of one tensor, from which all boxes are cut.
         let item = [&[1], x.shape()].concat();
-        let boxes = Boxes {
-            count: boxes,
-            box_indices: true,
-            flips: false,
-        };
+        let boxes = Boxes::of_tuples(&[boxes, 1 + dims], true, false);
         let plan = Plan::crop(&item, boxes, &options, x.dtype()).map_err(refused)?;
         x.with_shape(&plan.shape()[usize::from(begins.shape().len() == 1)..])
     }
@@ -55,11 +51,8 @@ impl TensorFunction for Crop {
             _ => 1,
         };
         let tuples = batch.tuples_with_rows(1, own, options.sizes.len())?;
-        let boxes = Boxes {
-            count: batch.rows * own,
-            box_indices: true,
-            flips: false,
-        };
+        let columns = 1 + options.sizes.len();
+        let boxes = Boxes::of_tuples(&[batch.rows * own, columns], true, false);
         let reported = CropOptions {
             out_of_range: reported(options.out_of_range),
             ..options.clone()

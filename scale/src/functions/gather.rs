@@ -18,7 +18,10 @@ impl TensorFunction for Gather {
     );
 
     fn result(call: &Call) -> Result<TensorType> {
-        gathered(call, options(call, Self::KNOWN)?, Plan::gather)
+        let options = options(call, Self::KNOWN)?;
+        gathered(call, |params, indices, dtype| {
+            Plan::gather(params, indices, options, dtype)
+        })
     }
 
     fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Wrong>> {
@@ -70,17 +73,18 @@ impl TensorFunction for GatherNd {
     );
 
     fn result(call: &Call) -> Result<TensorType> {
-        gathered(call, options(call, Self::KNOWN)?, Plan::gather_nd)
+        let given = options(call, Self::KNOWN)?;
+        gathered(call, |params, indices, dtype| {
+            Plan::gather_nd(params, indices, nd(given, given.batch_dims), dtype)
+        })
     }
 
     fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Wrong>> {
         let given = options(call, Self::KNOWN)?;
         let params = &call.tensors[0];
-        let options = GatherOptions {
-            batch_dims: given.batch_dims + 1,
+        let options = GatherNdOptions {
             out_of_range: reported(given.out_of_range),
-            negative: given.negative,
-            ..GatherOptions::default()
+            ..nd(given, given.batch_dims + 1)
         };
         let view = batch.view(0).map_err(failed)?;
         let plan = Plan::gather_nd(view, &batch.shape(1), options, params.dtype());
@@ -100,14 +104,23 @@ impl TensorFunction for GatherNd {
     }
 }
 
-/// [`Plan::gather`] or [`Plan::gather_nd`].
-type Planned = fn(&[usize], &[usize], GatherOptions, DType) -> Result<Plan, Error>;
+/// The options of `gather_nd` with so many batch dimensions.
+fn nd(given: GatherOptions, batch_dims: isize) -> GatherNdOptions {
+    GatherNdOptions {
+        batch_dims,
+        out_of_range: given.out_of_range,
+        negative: given.negative,
+    }
+}
 
-/// The type of a gather's result.
-fn gathered(call: &Call, options: GatherOptions, plan: Planned) -> Result<TensorType> {
+/// The type of a gather's result. `plan` plans it for the shapes of params and indices.
+fn gathered(
+    call: &Call,
+    plan: impl FnOnce(&[usize], &[usize], DType) -> Result<Plan, Error>,
+) -> Result<TensorType> {
     let (params, indices) = call.two();
     indices.check_integers("indices")?;
-    let plan = plan(params.shape(), indices.shape(), options, params.dtype());
+    let plan = plan(params.shape(), indices.shape(), params.dtype());
     params.with_shape(plan.map_err(refused)?.shape())
 }
 

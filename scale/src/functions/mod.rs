@@ -14,6 +14,7 @@
 //! | `tensor_convert(x, 'float32' [, options])` | the same elements in another type, and of 8 bits also scaled |
 //! | `tensor_shape(x)` | the shape of the tensors |
 //! | `tensor_reshape(x, '3, 224, 224')` | the same elements in another shape |
+//! | `tensor_from_arrow(x, '{"shape": [3, 4], "permutation": [1, 0]}')` | the tensors of an `arrow.fixed_shape_tensor`, by these parameters in place of its metadata |
 //! | `tensor_to_arrow(x)` | the same tensors as `arrow.fixed_shape_tensor` |
 //! | `zarr_shard(job, shard)` | with the feature `cluster`: computes a shard of a job on arrays in stores; the commands for these use it |
 //!
@@ -31,7 +32,7 @@
 //! | `axis` | `tensor_convert` | the dimension of x along which scales and biases are; -1 by default |
 //! | `batch_dims` | `gather`, `gather_nd` | how many leading dimensions params and indices share; 0 by default |
 //! | `negative` | `gather`, `gather_nd`, `scatter_nd` | `out_of_range` as in TensorFlow, which is the default, or `wrap` as in NumPy |
-//! | `out_of_range` | these and `crop` | `error`, which is the default, `zero` or `clamp` |
+//! | `out_of_range` | these and `crop` | `error`, which is the default, `ignore` (or `zero`) or `clamp` |
 //! | `combine` | `scatter_nd` | `add`, which is the default, `sub`, `mul`, `min`, `max` or `update` |
 //! | `scale`, `bias` | `tensor_convert` | `x * scale + bias`: a number, or as in `[0.5, 2]` one for each position of the axis; 1 and 0 by default |
 //! | `strides` | `crop` | as in `[2, -1]`, the distance between neighbours in each dimension of the box; 1 by default |
@@ -70,13 +71,15 @@ use gather::{Gather, GatherNd};
 use masks::{BooleanMask, CountNonzero, Nonzero, TensorSelect};
 use options::{Options, integers};
 use scatter_nd::ScatterNd;
-use shapes::{TensorReshape, TensorShape, TensorToArrow};
+use shapes::{TensorFromArrow, TensorReshape, TensorShape, TensorToArrow};
 use std::sync::Arc;
 use strided_slice::StridedSlice;
 use tensor_convert::TensorConvert;
 use wgslice::{
     DType, Error, Plan, SliceSpec, Values, ValuesMut, View,
-    options::{Boxes, Combine, CropOptions, GatherOptions, OutOfRange, ScatterOptions},
+    options::{
+        Boxes, Combine, CropOptions, GatherNdOptions, GatherOptions, OutOfRange, ScatterOptions,
+    },
     spec::SliceItem,
 };
 
@@ -95,6 +98,7 @@ pub fn all() -> Vec<Arc<ScalarUDF>> {
         udf(Function::new(TensorConvert)),
         udf(Function::new(TensorShape)),
         udf(Function::new(TensorReshape)),
+        udf(Function::new(TensorFromArrow)),
         udf(Function::new(TensorToArrow)),
         #[cfg(feature = "cluster")]
         udf(zarr_shard::ZarrShard::default()),
@@ -150,11 +154,11 @@ pub(crate) fn names_row_of_batch(problem: &str) -> bool {
     names_row(problem) && of_batch.iter().any(|text| problem.contains(text))
 }
 
-/// Returns the policy that the library is given. Under `Error` the library would fail, so it is given `Zero`, and the
+/// Returns the policy that the library is given. Under `Error` the library would fail, so it is given `Ignore`, and the
 /// function makes the error from the library's report.
 fn reported(policy: OutOfRange) -> OutOfRange {
     match policy {
-        OutOfRange::Error => OutOfRange::Zero,
+        OutOfRange::Error => OutOfRange::Ignore,
         other => other,
     }
 }

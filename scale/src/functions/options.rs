@@ -75,9 +75,9 @@ impl<'a> Options<'a> {
     pub(super) fn negative(&self) -> Result<NegativeIndex> {
         self.one_of(
             "negative",
-            NegativeIndex::OutOfRange,
+            NegativeIndex::Invalid,
             &[
-                ("out_of_range", NegativeIndex::OutOfRange),
+                ("out_of_range", NegativeIndex::Invalid),
                 ("wrap", NegativeIndex::Wrap),
             ],
         )
@@ -89,7 +89,8 @@ impl<'a> Options<'a> {
             OutOfRange::Error,
             &[
                 ("error", OutOfRange::Error),
-                ("zero", OutOfRange::Zero),
+                ("ignore", OutOfRange::Ignore),
+                ("zero", OutOfRange::Ignore),
                 ("clamp", OutOfRange::Clamp),
             ],
         )

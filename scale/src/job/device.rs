@@ -4,7 +4,7 @@ use crate::zarr::{Chunk, Error};
 use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
 use wgslice::{
-    Backend, Conversion, DType, Plan, SliceSpec, Tensor, View, options::GatherOptions,
+    Backend, Conversion, DType, Plan, SliceSpec, Tensor, View, options::GatherNdOptions,
     spec::IndexSpec,
 };
 
@@ -106,7 +106,7 @@ impl<'a> Device<'a> {
         (spec, leading): (&SliceSpec, &[usize]),
         (tuples, indices): (&[i64], [usize; 2]),
     ) -> Result<Tensor, Error> {
-        let options = GatherOptions::default();
+        let options = GatherNdOptions::default();
         let view = View::new(shape)?.slice(spec)?.transpose(leading)?;
         let backend = self.backend(&Plan::gather_nd(view, &indices, options, dtype)?)?;
         let chunk = Tensor::from_bytes(backend, chunk, dtype, shape)?;

@@ -137,7 +137,7 @@ pub enum OutOfRange {
 impl From<OutOfRange> for options::OutOfRange {
     fn from(policy: OutOfRange) -> Self {
         match policy {
-            OutOfRange::Zero => Self::Zero,
+            OutOfRange::Zero => Self::Ignore,
             OutOfRange::Error => Self::Error,
             OutOfRange::Clamp => Self::Clamp,
         }
@@ -148,7 +148,7 @@ pub(super) fn negative(wrap: bool) -> NegativeIndex {
     if wrap {
         NegativeIndex::Wrap
     } else {
-        NegativeIndex::OutOfRange
+        NegativeIndex::Invalid
     }
 }
 

@@ -104,11 +104,10 @@ impl Kind {
                 ..
             } => {
                 let indices = IndexArray::open(indices)?;
-                let options = options::GatherOptions {
+                let options = options::GatherNdOptions {
                     batch_dims: isize::try_from(*batch_dims).unwrap_or(isize::MAX),
                     out_of_range: (*out_of_range).into(),
                     negative: order::negative(*wrap),
-                    ..options::GatherOptions::default()
                 };
                 let plan =
                     Plan::gather_nd(shape, indices.shape(), options, dtype).map_err(refused)?;

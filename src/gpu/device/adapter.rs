@@ -72,11 +72,11 @@ impl AdapterOptions {
     /// # Errors
     ///
     /// [`Error::NoAdapter`] if `backends` is `None` and `WGPU_BACKEND` is set but names no graphics API.
-    pub async fn adapters(&self) -> Result<Vec<Candidate>, Error> {
+    pub async fn adapters(&self) -> Result<Vec<FoundAdapter>, Error> {
         Ok(self.with_environment()?.search().await)
     }
 
-    async fn search(&self) -> Vec<Candidate> {
+    async fn search(&self) -> Vec<FoundAdapter> {
         match self.backends {
             Some(backends) => self.look_through(backends).await,
             // OpenGL is searched only if the other APIs have no adapter, since it usually lists the same adapters
@@ -88,7 +88,7 @@ impl AdapterOptions {
         }
     }
 
-    async fn look_through(&self, backends: Backends) -> Vec<Candidate> {
+    async fn look_through(&self, backends: Backends) -> Vec<FoundAdapter> {
         let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle_from_env();
         descriptor.backends = backends;
         let instance = wgpu::Instance::new(descriptor);
@@ -105,9 +105,9 @@ impl AdapterOptions {
                 })
                 .await,
         );
-        let mut candidates: Vec<Candidate> = adapters
+        let mut candidates: Vec<FoundAdapter> = adapters
             .into_iter()
-            .map(|adapter| Candidate::new(adapter, self))
+            .map(|adapter| FoundAdapter::new(adapter, self))
             .collect();
         candidates.sort_by_key(|candidate| candidate.rank(self.power));
         candidates
@@ -123,7 +123,7 @@ impl AdapterOptions {
         }
     }
 
-    fn nothing_fits(&self, candidates: &[Candidate]) -> String {
+    fn nothing_fits(&self, candidates: &[FoundAdapter]) -> String {
         let name = self.name.as_ref();
         if candidates.is_empty() {
             let named = name.map_or_else(String::new, |name| format!(" with the name {name:?}"));
@@ -151,14 +151,14 @@ impl AdapterOptions {
 
 /// An adapter of this machine, and whether it fits the options.
 #[derive(Debug)]
-pub struct Candidate {
+pub struct FoundAdapter {
     /// The adapter.
     pub adapter: wgpu::Adapter,
     /// Why the adapter is refused: it cannot run the shaders, or it does not fit the options. `None` if it fits.
     pub refused: Option<&'static str>,
 }
 
-impl Candidate {
+impl FoundAdapter {
     fn new(adapter: wgpu::Adapter, options: &AdapterOptions) -> Self {
         let info = adapter.get_info();
         let flags = adapter.get_downlevel_capabilities().flags;
@@ -205,7 +205,7 @@ impl Candidate {
     }
 }
 
-impl fmt::Display for Candidate {
+impl fmt::Display for FoundAdapter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&describe(&self.adapter.get_info()))
     }

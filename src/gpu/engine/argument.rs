@@ -1,6 +1,6 @@
 //! The arguments of a plan, checked before wgpu sees them.
 
-use super::caps::{Parts, VECTOR};
+use super::caps::Parts;
 use crate::{Error, gpu::DeviceBytes};
 use std::slice;
 use wgpu::{BufferSlice, BufferUsages};
@@ -119,14 +119,6 @@ impl<'a> Argument<'a> {
         }
         let problem = format!("has {passed} bytes, but the plan needs {needed}: pass a longer one");
         Err(self.problem(problem))
-    }
-
-    /// Returns whether the size of each buffer is a multiple of 16 bytes, the largest vector, so that a binding can be
-    /// extended to whole vectors.
-    pub(in crate::gpu) fn is_whole(&self) -> bool {
-        let unit = VECTOR as u64;
-        let whole = |buffer: &wgpu::Buffer| buffer.size().is_multiple_of(unit);
-        self.buffers.iter().all(whole)
     }
 
     /// Checks the arguments of a gather or scatter: `source`, `dest`, and the index tuples, which are `self`. Besides

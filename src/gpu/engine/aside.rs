@@ -112,7 +112,7 @@ impl Engine {
             };
             let (from, to) = (words(argument), words(moved));
             let copy = Move::copy(usize::try_from(from.needed).unwrap_or(usize::MAX));
-            copies.push(self.commands(&copy, &[from, to], may_copy)?);
+            copies.push(self.commands(&copy, &[], &[from, to], may_copy)?);
         }
         Ok(moved)
     }

@@ -9,15 +9,14 @@
 //! 2. **Grid.** Width and height of the grid are within the device's limits and less than 2^16. There are enough
 //!    workgroups for all tiles, and fewer than 2^32 invocations.
 //! 3. **Digits.** No dimension has size 0, and the sizes of all dimensions make up the number of rows, so each digit is
-//!    less than its dimension's size.
+//!    less than its dimension's size. A walk with crops has no more dimensions than there is room for digits.
 //! 4. **Walk.** The lowest and the highest unit that any row reads are in the source's binding, and those that any row
 //!    writes are in the destination's. Offsets are sums of digits times strides, so these units are reached where each
 //!    digit is 0 or the largest. A coordinate contributes any position of its window, since `add` and `lies_inside` let
 //!    no other position pass. To the kernels that combine, rows and slices are one dimension each, `pitch` units apart.
-//! 5. **Dense results.** `copy_words` and `copy_unaligned` write their groups in the order of rows, from the beginning
-//!    of group 0 on.
+//! 5. **Dense results.** `copy_words` writes its groups in the order of rows, from the beginning of group 0 on.
 //! 6. **Tuples.** The words of all index tuples are in their binding, and no column is beyond a tuple.
-//! 7. **Words.** Kernels for small elements load and store whole words or vectors. Those that hold a byte of a source
+//! 7. **Words.** Kernels for small elements load and store whole words. Those that hold a byte of a source
 //!    or of a result are in the binding.
 //! 8. **Arguments.** The bytes that are moved are in the arguments of the move, not only in the bindings, which may
 //!    begin before an argument and end after it.
@@ -30,8 +29,11 @@ use super::{
     caps::{Parts, Reach},
     dispatch::{Cut, Dispatch, Places},
     find::COUNT_BYTES,
-    program::{Kernel, Prelude},
-    uniforms::{CoordinateWords, DimWords, MOST_COORDINATES, MOST_DIMS, NONE, RUN},
+    program::{Constant, Kernel, Prelude},
+    uniforms::{
+        CoordinateWords, MOST_COORDINATES, MOST_CROPPED_DIMS, MOST_DIMS, MaskDimWords, NONE, RUN,
+        SearchWords, Uniforms, WalkWords,
+    },
 };
 use crate::moves::{Effect, Move};
 use std::ops::Range;
@@ -52,8 +54,10 @@ fn ceil(number: i128, divisor: i128) -> i128 {
     -(-number).div_euclid(divisor)
 }
 
-pub(super) fn constant(dispatch: &Dispatch, name: &str) -> i128 {
-    dispatch.program.constant(name).unwrap_or_default().into()
+/// The value of a constant that the kernel reads. A dispatch is refused if the host does not set it.
+pub(super) fn constant(dispatch: &Dispatch, constant: Constant) -> Result<i128, Refusal> {
+    let value = dispatch.program.constant(constant).map(i128::from);
+    value.ok_or_else(|| format!("{} is not set", constant.name()))
 }
 
 /// How a kernel counts.
@@ -76,20 +80,19 @@ impl Measure {
             block,
             group,
         };
-        let element = constant(dispatch, "ELEMENT");
+        let element = || constant(dispatch, Constant::Element);
         Ok(match (dispatch.program.kernel, dispatch.program.prelude) {
             (Kernel::Copy, Prelude::Unit(unit)) | (Kernel::Combine, Prelude::Words(unit)) => {
                 let unit = unit as i128;
                 of(unit, unit, unit, 0)
             }
-            (Kernel::CopyWords, Prelude::None) => of(1, element, 4, 4),
-            (Kernel::CopyUnaligned, Prelude::None) => of(1, 1, 16, 16),
-            (Kernel::UpdateWords, Prelude::None) => of(1, element, 4, 0),
+            (Kernel::CopyWords, Prelude::None) => of(1, element()?, 4, 4),
+            (Kernel::UpdateWords, Prelude::None) => of(1, element()?, 4, 0),
             (Kernel::Convert, Prelude::None) => {
-                let bytes = constant(dispatch, "TO_BYTES");
+                let bytes = constant(dispatch, Constant::ToBytes)?;
                 of(bytes, bytes, 4, 0)
             }
-            (Kernel::CombineParts, Prelude::None) => of(element, element, 4, 0),
+            (Kernel::CombineParts, Prelude::None) => of(element()?, element()?, 4, 0),
             (Kernel::Atomic, Prelude::Integer(_))
             | (Kernel::Last | Kernel::Link | Kernel::Order, Prelude::None) => of(4, 4, 4, 0),
             (kernel, prelude) => return Err(format!("{kernel:?} in {prelude:?}")),
@@ -149,8 +152,8 @@ pub(super) fn memory(what: &Move, places: &Places, scratch: u64) -> Vec<(Parts, 
     };
     let conversion = what.conversion.as_ref().and_then(|of| of.table.as_ref());
     let tables = conversion.map_or(0, |table| 4 * table.entries.len());
-    let of_plan = [what.source_bytes(), what.result_bytes(), indices];
-    let [source, dest, indices] = of_plan.map(|bytes| bytes as u64);
+    let of_move = [what.source_bytes(), what.result_bytes(), indices];
+    let [source, dest, indices] = of_move.map(|bytes| bytes as u64);
     // By the numbers of arguments.
     let sizes = [source, dest, indices, scratch, tables as u64];
     let sizes = sizes.into_iter().enumerate();
@@ -185,12 +188,12 @@ pub(super) fn one(
         })?;
     }
     let groups = groups(reach, dispatch)?;
-    let accesses = match dispatch.program.kernel {
-        Kernel::MaskCount | Kernel::MaskScan | Kernel::MaskRows => of_mask(dispatch, groups)?,
-        _ => {
+    let accesses = match &dispatch.uniforms {
+        Uniforms::Search(search) => of_mask(dispatch, search, groups)?,
+        Uniforms::Walk(walk) => {
             let measure = Measure::of(dispatch)?;
-            grid(dispatch, measure, groups)?;
-            accesses(dispatch, measure)?
+            grid(dispatch, walk, measure, groups)?;
+            accesses(dispatch, walk, measure)?
         }
     };
     for (binding, moved, block) in accesses {
@@ -212,7 +215,7 @@ pub(super) fn one(
 
 /// The number of workgroups, if the grid is no larger than item 2 of the contract allows.
 fn groups(reach: &Reach, dispatch: &Dispatch) -> Result<i128, Refusal> {
-    let (width, height) = (dispatch.uniforms.groups_x, dispatch.height);
+    let (width, height) = (dispatch.uniforms.groups_x(), dispatch.height);
     require(
         width <= reach.groups && height <= reach.groups && width.max(height) < 1 << 16,
         || format!("{width} by {height} workgroups"),
@@ -226,8 +229,12 @@ fn groups(reach: &Reach, dispatch: &Dispatch) -> Result<i128, Refusal> {
 }
 
 /// Checks that the grid has enough workgroups.
-fn grid(dispatch: &Dispatch, measure: Measure, groups: i128) -> Result<(), Refusal> {
-    let walk = &dispatch.uniforms;
+fn grid(
+    dispatch: &Dispatch,
+    walk: &WalkWords,
+    measure: Measure,
+    groups: i128,
+) -> Result<(), Refusal> {
     let kernel = dispatch.program.kernel;
     let workgroup = i128::from(dispatch.program.workgroup);
     let lanes = 1_i128 << walk.lanes_log2;
@@ -235,7 +242,6 @@ fn grid(dispatch: &Dispatch, measure: Measure, groups: i128) -> Result<(), Refus
         format!("{lanes} lanes in workgroups of {workgroup}")
     })?;
     let [rows, run, head, slices] = [walk.rows, walk.run, walk.head, walk.slices].map(i128::from);
-    let is = |name| constant(dispatch, name) == 1;
     let element = measure.element;
     // The units of a row that its segments must hold. Bytes that begin anywhere, or any element of them, in a word have
     // one more word than they fill.
@@ -251,12 +257,21 @@ fn grid(dispatch: &Dispatch, measure: Measure, groups: i128) -> Result<(), Refus
         i128::from(walk.to_base) % (4 / element).max(1) + rows * run,
         (4 / element).max(1),
     );
-    let is_short = is("SHORT") || constant(dispatch, "EDGES") == 2;
+    let is_short = match kernel {
+        Kernel::CopyWords => constant(dispatch, Constant::Short)? == 1,
+        Kernel::Convert => constant(dispatch, Constant::Edges)? == 2,
+        _ => false,
+    };
     require(
         is_short || segments * i128::from(walk.segment) >= units,
         || format!("{segments} segments of {} for {units} units", walk.segment),
     )?;
-    let four_rows = constant(dispatch, "ROWS") == 4 || kernel == Kernel::Link;
+    let four_rows = match kernel {
+        Kernel::Copy | Kernel::CopyWords => constant(dispatch, Constant::Rows)? == 4,
+        _ => kernel == Kernel::Link,
+    };
+    let by_slices = matches!(kernel, Kernel::Combine | Kernel::CombineParts)
+        && constant(dispatch, Constant::ByRows)? == 0;
     // The rows or elements that a group of lanes takes a segment of.
     let (owners, segments) = match kernel {
         Kernel::CopyWords if is_short => (ceil(rows * run + head, 4), 1),
@@ -267,8 +282,8 @@ fn grid(dispatch: &Dispatch, measure: Measure, groups: i128) -> Result<(), Refus
             let size = along.map_or(0, |dim| i128::from(dim.size)).max(1);
             (rows / size * ceil(size, 4) * 4, segments)
         }
-        Kernel::Combine if !is("BY_ROWS") => (slices, segments),
-        Kernel::CombineParts if !is("BY_ROWS") => {
+        Kernel::Combine if by_slices => (slices, segments),
+        Kernel::CombineParts if by_slices => {
             let of_word = 4 / element;
             let elements = (slices - 1) * i128::from(walk.pitch) + run;
             (
@@ -279,10 +294,9 @@ fn grid(dispatch: &Dispatch, measure: Measure, groups: i128) -> Result<(), Refus
         _ => (rows, segments.max(1)),
     };
     let side = workgroup / lanes;
-    let abreast = constant(dispatch, "ABREAST").max(1);
     let needed = match four_rows {
         true => ceil(owners, 4 * side) * segments,
-        false => ceil(ceil(owners, abreast) * abreast * segments, side),
+        false => ceil(owners * segments, side),
     };
     require(groups >= needed, || {
         format!("{groups} workgroups, {needed} needed")
@@ -290,49 +304,56 @@ fn grid(dispatch: &Dispatch, measure: Measure, groups: i128) -> Result<(), Refus
 }
 
 /// Everything that a step of a search in a mask accesses: items 2 to 4 of the contract, for `mask.wgsl`.
-fn of_mask(dispatch: &Dispatch, groups: i128) -> Result<Vec<Access>, Refusal> {
-    let walk = &dispatch.uniforms;
+fn of_mask(
+    dispatch: &Dispatch,
+    search: &SearchWords,
+    groups: i128,
+) -> Result<Vec<Access>, Refusal> {
     let chunk = i128::from(dispatch.program.workgroup) * 16;
-    let [elements, head, chunks, rows] =
-        [walk.rows, walk.head, walk.segments, walk.slices].map(i128::from);
+    let begin = i128::from(search.begin);
+    let [elements, chunks, rows] = [search.elements, search.chunks, search.rows].map(i128::from);
+    let head = begin % 4;
+    let counts = words(1, search.first_chunk, chunks);
+    let result = words(2, search.result, rows * i128::from(search.row_words));
     let kernel = dispatch.program.kernel;
-    let result = words(2, walk.to_base, rows * i128::from(walk.tuple_words));
-    if kernel == Kernel::MaskScan {
-        require(groups == 1, || format!("{groups} workgroups of a scan"))?;
-        return Ok(vec![
-            words(0, walk.to_base, 8),
-            words(1, walk.first_row, chunks),
-        ]);
-    }
-    if constant(dispatch, "FILLS") == 1 {
-        let needed = ceil(rows, chunk);
-        require(groups >= needed, || format!("{needed} workgroups needed"))?;
-        return Ok(vec![words(0, walk.from_base, 8), result]);
+    match kernel {
+        Kernel::MaskScan => {
+            require(groups == 1, || format!("{groups} workgroups of a scan"))?;
+            return Ok(vec![words(0, search.number, 8), counts]);
+        }
+        Kernel::MaskRows if constant(dispatch, Constant::Fills)? == 1 => {
+            let needed = ceil(rows, chunk);
+            require(groups >= needed, || format!("{needed} workgroups needed"))?;
+            return Ok(vec![words(0, search.number, 8), result]);
+        }
+        Kernel::MaskCount | Kernel::MaskRows => {}
+        _ => return Err("its numbers are those of a search".into()),
     }
     require(
-        head < 4 && elements > 0 && chunks == ceil(head + elements, chunk),
-        || format!("{elements} elements from byte {head} on in {chunks} chunks"),
+        elements > 0 && chunks == ceil(head + elements, chunk),
+        || format!("{elements} elements from byte {begin} on in {chunks} chunks"),
     )?;
     require(groups >= chunks && head + elements < (1 << 31) + 4, || {
         format!("{groups} workgroups, {chunks} needed")
     })?;
-    let begin = i128::from(walk.from_base) * 4 + head;
-    let mut accesses = vec![
-        (0, begin..begin + elements, 4),
-        words(1, walk.first_row, chunks),
-    ];
+    let mut accesses = vec![(0, begin..begin + elements, 4), counts];
     if kernel == Kernel::MaskRows {
-        let dims = &walk.dims[..walk.dims_used as usize];
-        let of_row = i128::from(walk.dims_used * walk.index_words);
-        let known = constant(dispatch, "DIMS") == i128::from(walk.dims_used);
-        let fits =
-            |dim: &DimWords| dim.size == 0 || dim.from_stride < dim.size && dim.size < 1 << 31;
+        let rank = constant(dispatch, Constant::Dims)?;
+        require(rank <= MOST_DIMS as i128, || format!("{rank} dimensions"))?;
+        let of_row = rank * i128::from(search.index_words);
+        let fits = |(column, dim): (u32, &MaskDimWords)| {
+            dim.column == column * search.index_words
+                && (dim.size == 0 || dim.first < dim.size && dim.size < 1 << 31)
+        };
+        let dims = (0..)
+            .zip(&search.dims)
+            .take_while(|&(d, _)| i128::from(d) < rank);
         require(
-            known && of_row == walk.tuple_words.into() && dims.iter().all(fits),
-            || format!("positions of {dims:?} in rows of {of_row} words"),
+            of_row == search.row_words.into() && dims.clone().all(fits),
+            || format!("positions of {:?} in rows of {of_row} words", search.dims),
         )?;
-        require(i128::from(walk.first_slice) + rows < 1 << 31, || {
-            format!("{rows} rows after {}", walk.first_slice)
+        require(i128::from(search.first_row) + rows < 1 << 31, || {
+            format!("{rows} rows after {}", search.first_row)
         })?;
         accesses.push(result);
     }
@@ -340,19 +361,22 @@ fn of_mask(dispatch: &Dispatch, groups: i128) -> Result<Vec<Access>, Refusal> {
 }
 
 /// Everything that a dispatch accesses.
-fn accesses(dispatch: &Dispatch, measure: Measure) -> Result<Vec<Access>, Refusal> {
-    let walk = &dispatch.uniforms;
-    let mut accesses = lists(dispatch)?;
+fn accesses(
+    dispatch: &Dispatch,
+    walk: &WalkWords,
+    measure: Measure,
+) -> Result<Vec<Access>, Refusal> {
+    let mut accesses = lists(dispatch, walk)?;
     let (from, to, reads) = match dispatch.program.kernel {
         Kernel::Order => return Ok(accesses),
         Kernel::Last | Kernel::Link => {
             // The units of these are slices, which the shaders compare with those that are bound.
-            reached(dispatch, &mut accesses)?;
+            reached(dispatch, walk, &mut accesses)?;
             return Ok(accesses);
         }
         kernel @ (Kernel::Combine | Kernel::CombineParts | Kernel::Atomic) => {
-            if kernel == Kernel::Atomic || constant(dispatch, "UNIQUE") == 1 {
-                reached(dispatch, &mut accesses)?;
+            if kernel == Kernel::Atomic || constant(dispatch, Constant::Unique)? == 1 {
+                reached(dispatch, walk, &mut accesses)?;
             }
             let of = |count: u32, base| {
                 let rows = Hull::ZERO.along(0, i128::from(count) - 1, walk.pitch.into());
@@ -362,7 +386,7 @@ fn accesses(dispatch: &Dispatch, measure: Measure) -> Result<Vec<Access>, Refusa
             (from, to, true)
         }
         _ => {
-            let (from, to, reads) = reached(dispatch, &mut accesses)?;
+            let (from, to, reads) = reached(dispatch, walk, &mut accesses)?;
             (from.based(walk.from_base), to.based(walk.to_base), reads)
         }
     };
@@ -379,8 +403,8 @@ fn accesses(dispatch: &Dispatch, measure: Measure) -> Result<Vec<Access>, Refusa
     accesses.push((2, dest, block));
     let from_measure = match dispatch.program.kernel {
         Kernel::Convert => {
-            let bytes = constant(dispatch, "FROM_BYTES");
-            accesses.extend(of_tables(dispatch, from)?);
+            let bytes = constant(dispatch, Constant::FromBytes)?;
+            accesses.extend(of_tables(dispatch, walk, from)?);
             Measure {
                 unit: bytes,
                 element: bytes,
@@ -401,13 +425,12 @@ fn accesses(dispatch: &Dispatch, measure: Measure) -> Result<Vec<Access>, Refusa
 }
 
 /// The tables of a conversion, if it has some. The numbers of elements from which their numbers follow do not wrap.
-fn of_tables(dispatch: &Dispatch, from: Hull) -> Result<Option<Access>, Refusal> {
-    if constant(dispatch, "TABLES") == 0 {
+fn of_tables(dispatch: &Dispatch, walk: &WalkWords, from: Hull) -> Result<Option<Access>, Refusal> {
+    if constant(dispatch, Constant::Tables)? == 0 {
         let stands = dispatch.bound[3] == dispatch.bound[1];
         require(stands, || "the source does not stand for tables".into())?;
         return Ok(None);
     }
-    let walk = &dispatch.uniforms;
     require(walk.table_inner > 0 && walk.tables > 0, || {
         format!(
             "{} tables, each for {} elements",
@@ -420,29 +443,34 @@ fn of_tables(dispatch: &Dispatch, from: Hull) -> Result<Option<Access>, Refusal>
 }
 
 /// The numbers and links of slices and rows that a step of a scatter accesses.
-fn lists(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
-    let walk = &dispatch.uniforms;
+fn lists(dispatch: &Dispatch, walk: &WalkWords) -> Result<Vec<Access>, Refusal> {
     let kernel = dispatch.program.kernel;
     let [rows, slices, lists] = [walk.rows, walk.slices, walk.lists].map(i128::from);
     require(i128::from(walk.first_row) + rows < 1 << 32, || {
         format!("{rows} rows after {}", walk.first_row)
     })?;
+    let unique = || constant(dispatch, Constant::Unique);
     let binding = match kernel {
         Kernel::Last | Kernel::Link => 1,
-        _ if constant(dispatch, "UNIQUE") == 1 => return Ok(Vec::new()),
-        Kernel::Order | Kernel::Combine | Kernel::CombineParts => 0,
+        Kernel::Order => 0,
+        Kernel::Combine | Kernel::CombineParts if unique()? == 0 => 0,
         _ => return Ok(Vec::new()),
     };
     if kernel == Kernel::Last {
-        let chosen = constant(dispatch, "CHOOSES") * rows;
+        let chosen = constant(dispatch, Constant::Chooses)? * rows;
         return Ok(vec![words(binding, 0, slices + chosen)]);
     }
-    let ordered = kernel != Kernel::Link || constant(dispatch, "ORDERED") == 1;
+    let ordered = kernel != Kernel::Link || constant(dispatch, Constant::Ordered)? == 1;
     let list = (rows - 1) >> walk.list_shift;
     let chunk = 4 * i128::from(dispatch.program.workgroup);
     let is_listed = match lists {
         0 => {
-            let by_rows = kernel == Kernel::Link || constant(dispatch, "BY_ROWS") == 1;
+            let by_rows = match kernel {
+                Kernel::Combine | Kernel::CombineParts => {
+                    constant(dispatch, Constant::ByRows)? == 1
+                }
+                _ => kernel == Kernel::Link,
+            };
             ordered && rows <= chunk && by_rows
         }
         _ if ordered => list < lists,
@@ -456,19 +484,26 @@ fn lists(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
 
 /// The units of source and destination that the rows of a walk reach, relative to its bases, and whether any are read.
 /// Adds the access to the tuples.
-fn reached(dispatch: &Dispatch, accesses: &mut Vec<Access>) -> Result<(Hull, Hull, bool), Refusal> {
-    let walk = &dispatch.uniforms;
+fn reached(
+    dispatch: &Dispatch,
+    walk: &WalkWords,
+    accesses: &mut Vec<Access>,
+) -> Result<(Hull, Hull, bool), Refusal> {
     let dims = &walk.dims[..walk.dims_used as usize];
     let coordinates = &walk.coordinates[..walk.coordinates_used as usize];
-    for (name, most, count) in [
-        ("DIMS", MOST_DIMS, dims.len()),
-        ("COORDINATES", MOST_COORDINATES, coordinates.len()),
+    for (of, most, count) in [
+        (Constant::Dims, MOST_DIMS, dims.len()),
+        (Constant::Coordinates, MOST_COORDINATES, coordinates.len()),
     ] {
-        let known = constant(dispatch, name);
+        let known = constant(dispatch, of)?;
         require(known == most as i128 || known == count as i128, || {
-            format!("{name} is {known}, and there are {count}")
+            format!("{of:?} is {known}, and there are {count}")
         })?;
     }
+    let crops = constant(dispatch, Constant::Crops)? == 1;
+    require(!crops || dims.len() <= MOST_CROPPED_DIMS, || {
+        format!("a crop of {} dimensions", dims.len())
+    })?;
     let rows: i128 = dims.iter().map(|dim| i128::from(dim.size)).product();
     require(rows > 0 && rows == walk.rows.into() && walk.run > 0, || {
         format!("{rows} rows of {} in {dims:?}", walk.run)
@@ -496,12 +531,12 @@ fn reached(dispatch: &Dispatch, accesses: &mut Vec<Access>) -> Result<(Hull, Hul
         ]
         .map(i128::from);
         let is_whole = count == size || !along_run(coordinate);
-        let is_counted = size < 1 << 32 || constant(dispatch, "LONG") == 1;
+        let is_counted = size < 1 << 32 || constant(dispatch, Constant::Long)? == 1;
         require(first + count <= size && is_whole && is_counted, || {
             format!("{coordinate:?} takes more than it has, a part of a run, or too long numbers")
         })?;
         reads &= count > 0;
-        let side = match constant(dispatch, "SCATTERS") {
+        let side = match constant(dispatch, Constant::Scatters)? {
             0 => &mut from,
             _ => &mut to,
         };
@@ -513,7 +548,7 @@ fn reached(dispatch: &Dispatch, accesses: &mut Vec<Access>) -> Result<(Hull, Hul
     }
     if columns > 0 {
         let of_tuple = i128::from(walk.tuple_words);
-        if constant(dispatch, "MASKED") == 1 {
+        if constant(dispatch, Constant::Masked)? == 1 {
             let first = i128::from(walk.tuples);
             require(columns == 1 && of_tuple == 1, || {
                 format!("{columns} columns of a mask")

@@ -4,55 +4,46 @@ use super::{
     bounds::{check, constant, memory, one},
     dispatch::{Dispatch, Places},
     kernel_tests::{plans, strict},
-    program::Kernel,
-    uniforms::{NONE, Uniforms},
+    program::{Constant, Kernel},
+    uniforms::{NONE, SearchWords, Uniforms, WalkWords},
 };
 
 /// Whether a dispatch's kernel reads a word of its uniforms.
-type Reads = fn(&Dispatch) -> bool;
+type Reads<W> = fn(&Dispatch, &W) -> bool;
 
-type Word = fn(&mut Uniforms) -> &mut u32;
+type Word<W> = fn(&mut W) -> &mut u32;
 
-const ALL: Reads = |_| true;
-const ROWS: Reads = |dispatch| {
-    let kernel = dispatch.program.kernel;
-    kernel != Kernel::MaskScan && constant(dispatch, "FILLS") == 0
+/// Words that break a dispatch if a number is added to them.
+type Faults<W> = [(Reads<W>, Word<W>, u32)];
+
+const POSITIONS: Reads<SearchWords> = |dispatch, _| {
+    dispatch.program.kernel == Kernel::MaskRows && constant(dispatch, Constant::Fills) == Ok(0)
 };
-const LANES: Reads = |dispatch| {
-    use Kernel::{MaskCount, MaskRows, MaskScan};
-    !matches!(dispatch.program.kernel, MaskCount | MaskRows | MaskScan)
-};
-const CHUNKS: Reads = |dispatch| !LANES(dispatch) && constant(dispatch, "FILLS") == 0;
-const POSITIONS: Reads =
-    |dispatch| dispatch.program.kernel == Kernel::MaskRows && constant(dispatch, "FILLS") == 0;
-const WRITES: Reads = |dispatch| dispatch.bound.len() >= 3;
-const COPIES: Reads = |dispatch| {
-    use Kernel::{Convert, Copy, CopyUnaligned, CopyWords, UpdateWords};
+const CHUNKS: Reads<SearchWords> =
+    |dispatch, words| dispatch.program.kernel != Kernel::MaskRows || POSITIONS(dispatch, words);
+const ELEMENTS: Reads<SearchWords> =
+    |dispatch, words| dispatch.program.kernel != Kernel::MaskScan && CHUNKS(dispatch, words);
+const LONG_MASK: Reads<SearchWords> =
+    |dispatch, words| POSITIONS(dispatch, words) && words.dims[1].size > 0;
+const WRITES: Reads<WalkWords> = |dispatch, _| dispatch.bound.len() >= 3;
+const COPIES: Reads<WalkWords> = |dispatch, words| {
+    use Kernel::{Convert, Copy, CopyWords, UpdateWords};
     let kernel = dispatch.program.kernel;
     // A clear reads nothing.
-    let clears =
-        dispatch.uniforms.coordinates[0].size == 0 && dispatch.uniforms.coordinates_used > 0;
-    matches!(
-        kernel,
-        Convert | Copy | CopyWords | CopyUnaligned | UpdateWords
-    ) && !clears
+    let clears = words.coordinates[0].size == 0 && words.coordinates_used > 0;
+    matches!(kernel, Convert | Copy | CopyWords | UpdateWords) && !clears
 };
-const LONG: Reads = |dispatch| COPIES(dispatch) && dispatch.uniforms.dims[0].size > 1;
-const INDEXED: Reads = |dispatch| {
-    constant(dispatch, "COORDINATES") > 0 && dispatch.uniforms.coordinates[0].column != NONE
+const LONG: Reads<WalkWords> = |dispatch, words| COPIES(dispatch, words) && words.dims[0].size > 1;
+const INDEXED: Reads<WalkWords> = |dispatch, words| {
+    constant(dispatch, Constant::Coordinates).is_ok_and(|some| some > 0)
+        && words.coordinates[0].column != NONE
 };
 
-/// Words that break a dispatch if these numbers are added to them.
-const FAULTS: [(Reads, Word, u32); 16] = [
-    (ALL, |words| &mut words.groups_x, u32::MAX),
-    (ALL, |words| &mut words.groups_x, 1 << 17),
-    (LANES, |words| &mut words.lanes_log2, 12),
-    (ROWS, |words| &mut words.rows, 1 << 20),
-    (CHUNKS, |words| &mut words.segments, 1 << 20),
-    (CHUNKS, |words| &mut words.first_row, 1 << 20),
-    (POSITIONS, |words| &mut words.slices, 1 << 20),
-    (POSITIONS, |words| &mut words.tuple_words, 1),
-    (POSITIONS, |words| &mut words.first_slice, 1 << 31),
+const OF_WALKS: &Faults<WalkWords> = &[
+    (|_, _| true, |words| &mut words.groups_x, u32::MAX),
+    (|_, _| true, |words| &mut words.groups_x, 1 << 17),
+    (|_, _| true, |words| &mut words.lanes_log2, 12),
+    (|_, _| true, |words| &mut words.rows, 1 << 20),
     (COPIES, |words| &mut words.run, 1 << 20),
     (COPIES, |words| &mut words.from_base, u32::MAX << 20),
     (WRITES, |words| &mut words.to_base, 1 << 20),
@@ -62,13 +53,48 @@ const FAULTS: [(Reads, Word, u32); 16] = [
     (INDEXED, |words| &mut words.tuples, 1 << 20),
 ];
 
+const OF_SEARCHES: &Faults<SearchWords> = &[
+    (|_, _| true, |words| &mut words.groups_x, u32::MAX),
+    (|_, _| true, |words| &mut words.groups_x, 1 << 17),
+    (ELEMENTS, |words| &mut words.begin, 1 << 20),
+    (ELEMENTS, |words| &mut words.elements, 1 << 20),
+    (CHUNKS, |words| &mut words.chunks, 1 << 20),
+    (CHUNKS, |words| &mut words.first_chunk, 1 << 20),
+    (POSITIONS, |words| &mut words.rows, 1 << 20),
+    (POSITIONS, |words| &mut words.row_words, 1),
+    (POSITIONS, |words| &mut words.first_row, 1 << 31),
+    (POSITIONS, |words| &mut words.result, 1 << 20),
+    (LONG_MASK, |words| &mut words.dims[1].column, 1),
+    (LONG_MASK, |words| &mut words.dims[1].first, 1 << 20),
+];
+
+/// The dispatch with each of the faults that break it, and the numbers of these faults.
+fn broken<W: Copy>(
+    dispatch: &Dispatch,
+    words: W,
+    kind: fn(W) -> Uniforms,
+    faults: &Faults<W>,
+) -> Vec<(usize, Dispatch)> {
+    let each = faults.iter().enumerate();
+    let applies = each.filter(|(_, (reads, ..))| reads(dispatch, &words));
+    let broken = applies.map(|(number, (_, word, added))| {
+        let mut words = words;
+        let word = word(&mut words);
+        *word = word.wrapping_add(*added);
+        let mut dispatch = dispatch.clone();
+        dispatch.uniforms = kind(words);
+        (number, dispatch)
+    });
+    broken.collect()
+}
+
 /// Sound dispatches are accepted, and each of them is refused with each fault.
 #[test]
 fn every_fault_is_refused() {
-    let places = Places::at_begin(true);
+    let places = Places::AT_BEGIN;
     let gpu = strict(wgpu::DeviceType::DiscreteGpu);
     let reach = &gpu.engine.reach;
-    let mut tried = [0; FAULTS.len()];
+    let mut tried = [vec![0; OF_WALKS.len()], vec![0; OF_SEARCHES.len()]];
     for plan in plans() {
         let cut = gpu.engine.cut(&plan, &places).unwrap();
         check(reach, &plan, &places, &cut).unwrap();
@@ -78,25 +104,26 @@ fn every_fault_is_refused() {
             assert!(refused, "{what}: {plan}\n{broken:#?}");
         };
         for dispatch in cut.dispatches() {
-            let mut broken = dispatch.clone();
-            let last = &mut broken.bound.last_mut().unwrap().span.bytes;
+            let mut short = dispatch.clone();
+            let last = &mut short.bound.last_mut().unwrap().span.bytes;
             if *last > 4 {
                 *last = 4;
-                refuse("a binding is too short", &broken);
+                refuse("a binding is too short", &short);
             }
-            broken.clone_from(dispatch);
-            broken.bound[0].span.offset += 4;
-            refuse("a binding is not aligned", &broken);
-            for (number, (reads, word, added)) in FAULTS.into_iter().enumerate() {
-                if reads(dispatch) {
-                    tried[number] += 1;
-                    broken.clone_from(dispatch);
-                    let word = word(&mut broken.uniforms);
-                    *word = word.wrapping_add(added);
-                    refuse(&format!("fault {number}"), &broken);
+            let mut shifted = dispatch.clone();
+            shifted.bound[0].span.offset += 4;
+            refuse("a binding is not aligned", &shifted);
+            let (kind, all) = match dispatch.uniforms {
+                Uniforms::Walk(words) => (0, broken(dispatch, words, Uniforms::Walk, OF_WALKS)),
+                Uniforms::Search(words) => {
+                    (1, broken(dispatch, words, Uniforms::Search, OF_SEARCHES))
                 }
+            };
+            for (number, fault) in all {
+                tried[kind][number] += 1;
+                refuse(&format!("fault {number}"), &fault);
             }
         }
     }
-    assert!(tried.iter().all(|&count| count >= 3), "{tried:?}");
+    assert!(tried.concat().iter().all(|&count| count >= 3), "{tried:?}");
 }

@@ -6,13 +6,13 @@
 //! scatters are not kept, since they would keep alive memory that is otherwise freed. Operations on tensors are submitted
 //! one by one anyway, which takes longer than creating a group.
 
-use super::{argument::Argument, dispatch::Places, work::Work};
-use crate::{Error, lock::lock, moves::Move};
+use super::{Engine, argument::Argument, dispatch::Places, work::Work};
+use crate::{Error, lock::lock, moves::Move, plan::Works};
 use std::{
     collections::{HashMap, hash_map},
     hash::{BuildHasher, BuildHasherDefault, Hash, Hasher},
     mem,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, Weak},
 };
 
 /// An entry is kept for at least this many look-ups after its last use. A recording looks up a work and its groups. So
@@ -33,6 +33,33 @@ enum Entry {
         buffers: Box<[(wgpu::Buffer, u64)]>,
         groups: Arc<[wgpu::BindGroup]>,
     },
+}
+
+/// The works that were prepared for the steps of a plan, which the plan owns.
+#[derive(Debug)]
+struct OfSteps {
+    /// What the engine keeps. An engine of another device, of other limits or of other pipelines has another.
+    cache: Weak<Cache>,
+    steps: Vec<Vec<Arc<Work>>>,
+}
+
+impl Engine {
+    /// Returns the works of each step, for a plan to own.
+    pub(in crate::gpu) fn works(&self, steps: Vec<Vec<Arc<Work>>>) -> Works {
+        let cache = Arc::downgrade(&self.cache);
+        Works {
+            made: Some(Arc::new(OfSteps { cache, steps })),
+        }
+    }
+
+    /// Returns the works of a step that were prepared on this engine.
+    pub(in crate::gpu) fn ready<'w>(&self, works: &'w Works, step: usize) -> &'w [Arc<Work>] {
+        let made = works.made.as_ref();
+        let made = made.and_then(|made| made.downcast_ref::<OfSteps>());
+        let mine = made.filter(|works| works.cache.as_ptr() == Arc::as_ptr(&self.cache));
+        let step = mine.and_then(|works| works.steps.get(step));
+        step.map_or(&[], |works| works)
+    }
 }
 
 impl Cache {

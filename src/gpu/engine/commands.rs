@@ -112,6 +112,7 @@ impl Engine {
     pub(super) fn search<'a>(
         &self,
         what: &Move,
+        ready: &[Arc<Work>],
         mask: Argument<'a>,
         rows: Argument<'a>,
         count: Argument<'a>,
@@ -124,7 +125,7 @@ impl Engine {
         }
         Ok(Commands {
             operation: what.name(),
-            how: How::Dispatches(self.grouped(what, &[mask, rows, count], false)?),
+            how: How::Dispatches(self.grouped(what, ready, &[mask, rows, count], false)?),
             source: mask,
             dest: rows,
         })
@@ -142,11 +143,12 @@ impl Engine {
     }
 
     /// Decides on the commands of a move for the source, the result and, if the move has index tuples, these: buffer
-    /// copies and clears if it may be `copies`. All errors of recording occur here, so a failed call leaves the encoder as
-    /// it was.
+    /// copies and clears if it may be `copies`, and dispatches of what is `ready`, if that fits. All errors of recording
+    /// occur here, so a failed call leaves the encoder as it was.
     pub(in crate::gpu) fn commands<'a>(
         &self,
         what: &Move,
+        ready: &[Arc<Work>],
         arguments: &[Argument<'a>],
         copies: bool,
     ) -> Result<Commands<'a>, Error> {
@@ -158,7 +160,12 @@ impl Engine {
                     Effect::Scatter(scatter) => {
                         tuples.check_tuples(&source, &dest)?;
                         if scatter.fresh && !moves && bytes > 0 {
-                            return self.commands(&Move::zeros(bytes), &[source, dest], copies);
+                            return self.commands(
+                                &Move::zeros(bytes),
+                                &[],
+                                &[source, dest],
+                                copies,
+                            );
                         }
                         !moves
                     }
@@ -172,7 +179,7 @@ impl Engine {
                         source.check_multiple(rule.number, "combined")?;
                         dest.check_multiple(rule.number, "combined")?;
                     }
-                    How::Dispatches(self.grouped(what, arguments, !copies)?)
+                    How::Dispatches(self.grouped(what, ready, arguments, !copies)?)
                 }
             }
             _ => {
@@ -188,7 +195,7 @@ impl Engine {
                     Route::Dispatches => {
                         source.check_storage()?;
                         dest.check_storage()?;
-                        How::Dispatches(self.grouped(what, arguments, false)?)
+                        How::Dispatches(self.grouped(what, ready, arguments, false)?)
                     }
                 }
             }
@@ -225,10 +232,11 @@ impl Engine {
     fn grouped(
         &self,
         what: &Move,
+        ready: &[Arc<Work>],
         arguments: &[Argument<'_>],
         in_pass: bool,
     ) -> Result<Grouped, Error> {
-        let work = self.work_of(what, arguments)?;
+        let work = self.work_of(what, ready, arguments)?;
         if work.scratch == 0 {
             return Ok(Grouped {
                 groups: self.groups(&work, arguments)?,
@@ -245,7 +253,12 @@ impl Engine {
         let cleared = cleared.filter(|&bytes| in_pass && bytes > 0);
         let zeros = cleared.map(|bytes| {
             let part = Argument::own("scratch", scratch.slice(..bytes as u64), bytes);
-            self.grouped(&Move::zeros(bytes), &[arguments[SOURCE], part], in_pass)
+            self.grouped(
+                &Move::zeros(bytes),
+                &[],
+                &[arguments[SOURCE], part],
+                in_pass,
+            )
         });
         Ok(Grouped {
             zeros: zeros.collect::<Result<_, _>>()?,
@@ -256,10 +269,11 @@ impl Engine {
     }
 
     /// Returns the work of a move whose result is not empty. `arguments` are the source, the result and, for a gather
-    /// or a scatter, the index tuples.
+    /// or a scatter, the index tuples. It is one of those that are `ready`, if they have it.
     pub(super) fn work_of(
         &self,
         what: &Move,
+        ready: &[Arc<Work>],
         arguments: &[Argument<'_>],
     ) -> Result<Arc<Work>, Error> {
         let parts = |number: usize| {
@@ -269,9 +283,14 @@ impl Engine {
         };
         let places = Places {
             parts: [SOURCE, DEST, INDICES].map(parts),
-            whole: arguments.iter().take(2).all(Argument::is_whole),
         };
-        self.work(what, places, false)
+        let prepared = ready
+            .iter()
+            .find(|work| work.places == places && *work.what == *what);
+        match prepared {
+            Some(work) => Ok(Arc::clone(work)),
+            None => self.work(what, places, false),
+        }
     }
 
     /// Records all passes of a work. The slots of reports are added to `counts`.
@@ -376,7 +395,7 @@ impl Engine {
         };
         report.bind(pass, REPORT_GROUP);
         hold(pass, [uniforms.clone(), report]);
-        pass.dispatch_workgroups(dispatch.uniforms.groups_x, dispatch.height, 1);
+        pass.dispatch_workgroups(dispatch.uniforms.groups_x(), dispatch.height, 1);
     }
 }
 

@@ -9,10 +9,10 @@
 
 use super::{
     caps::{Reach, VECTOR, within},
-    dispatch::{Bound, DEST, Dispatch, INDICES, Places, SOURCE},
+    dispatch::{Bound, DEST, INDICES, Places, SOURCE, WalkDispatch},
     launch::Site,
     uniforms::{
-        MOST_COORDINATES, MOST_POSITIONS, MOST_SIGNED, Uniforms, check_positions, count, flags,
+        MOST_COORDINATES, MOST_POSITIONS, MOST_SIGNED, WalkWords, check_positions, count, flags,
     },
 };
 use crate::{
@@ -79,7 +79,7 @@ enum TooMuch {
 
 impl Cutter<'_> {
     /// Pushes the dispatches of a walk.
-    pub(crate) fn cut(&self, walk: &Walk, out: &mut Vec<Dispatch>) -> Result<(), Error> {
+    pub(crate) fn cut(&self, walk: &Walk, out: &mut Vec<WalkDispatch>) -> Result<(), Error> {
         check_coordinates(walk, self.tuples.is_some_and(|of| of.policy.circular))?;
         if let Some((conversion, to)) = self.conversion {
             conversion.check_on_gpu(to)?;
@@ -108,7 +108,7 @@ impl Cutter<'_> {
 
     /// Pushes the dispatches of a walk in bytes, or in elements if they are converted, which a move counts in units of `unit`
     /// bytes.
-    fn part(&self, walk: &Walk, unit: usize, out: &mut Vec<Dispatch>) -> Result<(), Error> {
+    fn part(&self, walk: &Walk, unit: usize, out: &mut Vec<WalkDispatch>) -> Result<(), Error> {
         let too_much = match self.dispatch(walk, unit) {
             Ok(dispatch) => {
                 out.push(dispatch);
@@ -131,7 +131,7 @@ impl Cutter<'_> {
     }
 
     /// The dispatch of such a walk, or the limit that it exceeds.
-    fn dispatch(&self, walk: &Walk, of_plan: usize) -> Result<Dispatch, TooMuch> {
+    fn dispatch(&self, walk: &Walk, of_move: usize) -> Result<WalkDispatch, TooMuch> {
         let [of_source, of_dest] = self.sizes();
         if (walk.units() * of_dest) as u64 > self.reach.dispatch {
             return Err(TooMuch::Work);
@@ -143,10 +143,10 @@ impl Cutter<'_> {
             // Shaders load the first unit in place of one that is elsewhere, and a binding must not be empty.
             read = 0..(self.source_bytes.min(VECTOR) / of_source).cast_signed();
         }
-        let source = self.bind(SOURCE, &read, of_source, of_plan);
+        let source = self.bind(SOURCE, &read, of_source, of_move);
         let (source, shift) = source.ok_or(TooMuch::Source)?;
         walk.from += shift;
-        let dest = self.bind(DEST, &walk.span(Side::Dest), of_dest, of_plan);
+        let dest = self.bind(DEST, &walk.span(Side::Dest), of_dest, of_move);
         let (dest, begin) = dest.ok_or(TooMuch::Dest)?;
         walk.to += begin;
         let of_walk = self.tuples.filter(|_| walk.columns > 0);
@@ -154,13 +154,12 @@ impl Cutter<'_> {
             reach: self.reach,
             source,
             dest,
-            whole: self.places.whole,
             widest: if read.len() < VECTOR && reads_nothing {
                 4
             } else {
                 VECTOR
             },
-            plain: of_walk.is_some_and(|of| is_plain(&walk, of)),
+            tuples: of_walk,
         };
         let dispatch = match self.conversion {
             Some((conversion, to)) => site.convert(&walk, conversion, to, shift),
@@ -171,9 +170,6 @@ impl Cutter<'_> {
             let (tuples, begin) = self.bind_tuples(&walk, of).ok_or(TooMuch::Tuples)?;
             dispatch.bound[0] = tuples;
             set_tuples(&mut dispatch.uniforms, &walk, of, begin);
-            if of.index == IndexType::Mask {
-                dispatch.program = dispatch.program.with(&[("MASKED", 1)]);
-            }
         }
         dispatch.first_tuple = walk.tuple;
         Ok(dispatch)
@@ -236,7 +232,7 @@ pub(super) fn check_coordinates(walk: &Walk, circular: bool) -> Result<(), Error
     Ok(())
 }
 
-/// Returns whether the tuples of a walk are `PLAIN`: see `walk.wgsl`.
+/// Returns whether the tuples of a walk are `PLAIN`: see `tuples.wgsl`.
 pub(super) fn is_plain(walk: &Walk, of: Tuples) -> bool {
     let is_plain = |coordinate: &Coordinate| {
         let Coordinate { size, window, .. } = *coordinate;
@@ -250,7 +246,7 @@ pub(super) fn is_plain(walk: &Walk, of: Tuples) -> bool {
 }
 
 /// Writes where tuples are, and what their numbers mean, for the tuples of `walk`, which begin at word `begin`.
-pub(super) fn set_tuples(uniforms: &mut Uniforms, walk: &Walk, of: Tuples, begin: usize) {
+pub(super) fn set_tuples(uniforms: &mut WalkWords, walk: &Walk, of: Tuples, begin: usize) {
     let words = of.index.words();
     uniforms.tuples = count(begin);
     uniforms.index_words = words;

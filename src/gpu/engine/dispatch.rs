@@ -4,7 +4,7 @@
 use super::{
     caps::{Parts, Reach, Span},
     program::Program,
-    uniforms::{Uniforms, flags},
+    uniforms::{Uniforms, WalkWords, flags},
 };
 
 /// The numbers of the arguments that a dispatch binds: the order in which a recording passes them.
@@ -25,19 +25,13 @@ pub(super) const MOST_DISPATCHES: u64 = 1 << 18;
 pub(crate) struct Places {
     /// Those of source, destination and indices, by the numbers of arguments. All others begin where their buffer begins.
     pub(crate) parts: [Parts; 3],
-    /// Whether the sizes of the source's and the result's buffers are multiples of 16 bytes, the largest vector, so
-    /// that a binding may end after the last vector rather than after the last unit.
-    pub(crate) whole: bool,
 }
 
 impl Places {
     /// Each argument begins where its buffer begins.
-    pub(crate) fn at_begin(whole: bool) -> Self {
-        Self {
-            parts: [Parts::ONE; 3],
-            whole,
-        }
-    }
+    pub(crate) const AT_BEGIN: Self = Self {
+        parts: [Parts::ONE; 3],
+    };
 
     pub(crate) fn of(&self, argument: usize) -> Parts {
         self.parts.get(argument).copied().unwrap_or(Parts::ONE)
@@ -74,49 +68,66 @@ impl Bound {
     }
 }
 
-/// A dispatch: its program, numbers, grid and bindings.
+/// A dispatch: its program, numbers, grid and bindings. Until it is in a [`Pass`], its numbers have a type of their own.
 #[derive(Clone, Debug)]
-pub(crate) struct Dispatch {
+pub(crate) struct Dispatch<U = Uniforms> {
     pub(crate) program: Program,
-    pub(crate) uniforms: Uniforms,
+    pub(crate) uniforms: U,
     /// The number of workgroups along y. The uniforms hold that along x.
     pub(crate) height: u32,
     /// What the bindings of the buffers' group hold.
     pub(crate) bound: Vec<Bound>,
-    /// The number of the first tuple that it reports, if it [reports](Self::reports).
+    /// The number of the first tuple that it reports, if it [reports](Dispatch::reports).
     pub(crate) first_tuple: usize,
 }
 
-impl Dispatch {
-    /// A dispatch of `groups` workgroups that reports nothing. `None` if the device does not allow so many.
+impl<U> Dispatch<U> {
+    /// A dispatch of `groups` workgroups that reports nothing. `width` is where its numbers have the number of workgroups
+    /// along x. `None` if the device does not allow so many.
     pub(super) fn new(
         reach: &Reach,
         program: Program,
-        uniforms: Uniforms,
+        mut uniforms: U,
+        width: fn(&mut U) -> &mut u32,
         groups: usize,
         bound: Vec<Bound>,
     ) -> Option<Self> {
         let (groups_x, height) = fold(groups, reach.groups)?;
+        *width(&mut uniforms) = groups_x;
         Some(Self {
             program,
-            uniforms: Uniforms {
-                groups_x,
-                ..uniforms
-            },
+            uniforms,
             height,
             bound,
             first_tuple: 0,
         })
     }
 
+    fn map<V>(self, to: impl FnOnce(U) -> V) -> Dispatch<V> {
+        Dispatch {
+            program: self.program,
+            uniforms: to(self.uniforms),
+            height: self.height,
+            bound: self.bound,
+            first_tuple: self.first_tuple,
+        }
+    }
+}
+
+impl Dispatch {
+    fn has_flag(&self, flag: u32) -> bool {
+        let walk = self.uniforms.walk();
+        walk.is_some_and(|words| words.flags & flag != 0)
+    }
+
     /// Whether the dispatch counts tuples that are out of range.
     pub(crate) fn reports(&self) -> bool {
-        self.uniforms.flags & flags::REPORTS != 0
+        self.has_flag(flags::REPORTS)
     }
 
     /// Whether the dispatch changes nothing if the report says that a tuple is out of range.
     pub(crate) fn is_strict(&self) -> bool {
-        self.uniforms.flags & flags::STRICT != 0
+        self.has_flag(flags::STRICT)
     }
 }
 
@@ -130,11 +141,7 @@ pub(super) struct Cut {
 
 impl Cut {
     /// A single pass, which clears nothing.
-    pub(super) fn one(dispatches: Vec<Dispatch>, scratch: u64) -> Self {
-        let pass = Pass {
-            cleared: 0,
-            dispatches,
-        };
+    pub(super) fn one(pass: Pass<Dispatch>, scratch: u64) -> Self {
         Self {
             passes: vec![pass],
             scratch,
@@ -152,6 +159,43 @@ pub(super) struct Pass<D> {
     /// The bytes at the beginning of scratch memory that are cleared before the pass.
     pub(super) cleared: usize,
     pub(super) dispatches: Vec<D>,
+}
+
+impl Pass<Dispatch> {
+    /// Dispatches of one kind, after so many bytes of scratch memory are cleared.
+    pub(super) fn of<U>(
+        cleared: usize,
+        dispatches: Vec<Dispatch<U>>,
+        kind: impl Fn(U) -> Uniforms,
+    ) -> Self {
+        let dispatches = dispatches.into_iter().map(|of| of.map(&kind));
+        Self {
+            cleared,
+            dispatches: dispatches.collect(),
+        }
+    }
+}
+
+/// A dispatch of a walk.
+pub(crate) type WalkDispatch = Dispatch<WalkWords>;
+
+impl WalkDispatch {
+    pub(super) fn of_walk(
+        reach: &Reach,
+        program: Program,
+        words: WalkWords,
+        groups: usize,
+        bound: Vec<Bound>,
+    ) -> Option<Self> {
+        Self::new(
+            reach,
+            program,
+            words,
+            |words| &mut words.groups_x,
+            groups,
+            bound,
+        )
+    }
 }
 
 /// The grid of `groups` workgroups, of which at most `limit` lie in a dimension.

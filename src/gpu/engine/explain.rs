@@ -2,10 +2,10 @@
 
 use super::{
     Engine,
-    caps::VECTOR,
-    dispatch::{Cut, Dispatch, INDICES, Places},
-    program::{Kernel, Prelude},
+    dispatch::{Cut, INDICES, Places},
+    program::{Constant, Kernel, Prelude, Program},
     route::{Route, route},
+    uniforms::WalkWords,
 };
 use crate::{
     moves::{Effect, Move},
@@ -37,7 +37,7 @@ impl Engine {
             }
             Route::Dispatches => {}
         }
-        let cut = match self.cut(what, &Places::at_begin(true)) {
+        let cut = match self.cut(what, &Places::AT_BEGIN) {
             Err(error) => return error.to_string(),
             Ok(cut) => cut,
         };
@@ -47,11 +47,13 @@ impl Engine {
             Effect::Scatter(_) => cut.passes.iter().find_map(|block| block.dispatches.last()),
             _ => cut.dispatches().next(),
         };
-        let Some(described) = described else {
+        let walked = described.and_then(|of| Some((of, of.uniforms.walk()?)));
+        let Some((described, words)) = walked else {
             return "nothing is recorded".into();
         };
         let kernel = described.program.kernel.name();
-        let (grid, tile) = (grid(described), tile(described));
+        let grid = format!("{} x {} workgroups", words.groups_x, described.height);
+        let tile = tile(&described.program, words);
         let Effect::Scatter(_) = what.effect() else {
             let count = counted(cut.dispatches().count(), "dispatch", "dispatches");
             return format!("{count} of the {kernel} kernel, the first {grid}, {tile}");
@@ -77,19 +79,15 @@ fn searched(cut: &Cut) -> String {
     format!("{count}, {kernels}; {} bytes between them", cut.scratch)
 }
 
-fn grid(dispatch: &Dispatch) -> String {
-    let width = dispatch.uniforms.groups_x;
-    format!("{width} x {} workgroups", dispatch.height)
-}
-
-fn tile(dispatch: &Dispatch) -> String {
-    let lanes = counted(1_u32 << dispatch.uniforms.lanes_log2, "lane", "lanes");
-    let units = counted(dispatch.uniforms.segment, "unit", "units");
-    let program = &dispatch.program;
+fn tile(program: &Program, words: &WalkWords) -> String {
+    let lanes = counted(1_u32 << words.lanes_log2, "lane", "lanes");
+    let units = counted(words.segment, "unit", "units");
     let bytes = match (program.kernel, program.prelude) {
         (_, Prelude::Unit(bytes) | Prelude::Words(bytes)) => bytes,
-        (Kernel::CopyUnaligned, _) => VECTOR,
-        (Kernel::CopyWords, _) => 4 * program.constant("ELEMENT").unwrap_or(1) as usize,
+        (Kernel::CopyWords, _) => {
+            let element = program.constant(Constant::Element);
+            element.map_or(4, |bytes| 4 * bytes as usize)
+        }
         _ => 4,
     };
     let bytes = counted(bytes, "byte", "bytes");

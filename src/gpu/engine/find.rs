@@ -13,13 +13,18 @@
 use super::{
     caps::{Reach, within},
     dispatch::{
-        Bound, Cut, DEST, Dispatch, INDICES, MOST_DISPATCHES, Places, SCRATCH, SOURCE, fold,
+        Bound, Cut, DEST, Dispatch, INDICES, MOST_DISPATCHES, Pass, Places, SCRATCH, SOURCE, fold,
     },
-    program::{Kernel, Prelude, Program},
-    uniforms::{DimWords, MOST_DIMS, MOST_SIGNED, Uniforms, check_positions, count, high},
+    program::{Constant, Kernel, Prelude, Program},
+    uniforms::{
+        MOST_DIMS, MOST_SIGNED, MaskDimWords, SearchWords, Uniforms, check_positions, count, high,
+    },
 };
 use crate::{Error, layout::middle, moves::Find, shape::unravel};
+use bytemuck::Zeroable;
 use std::ops::Range;
+
+type SearchDispatch = Dispatch<SearchWords>;
 
 /// The bytes that a search writes its number to, and the argument that they are.
 pub(in crate::gpu) const COUNT_BYTES: usize = 32;
@@ -107,7 +112,8 @@ impl Searcher<'_> {
         let all = counting.chain(scanning).chain(filling).chain(writing);
         let all = all.collect::<Option<Vec<_>>>();
         let all = all.ok_or_else(|| self.reach.too_small(4))?;
-        Ok(Cut::one(all, chunks.max(1) as u64 * 4))
+        let pass = Pass::of(0, all, Uniforms::Search);
+        Ok(Cut::one(pass, chunks.max(1) as u64 * 4))
     }
 
     /// The range of an argument, or parts of it of which a dispatch can take each.
@@ -185,95 +191,110 @@ impl Searcher<'_> {
     }
 
     /// The numbers of a dispatch that takes these elements.
-    fn words_of(&self, part: &Part) -> Option<(Bound, Bound, Uniforms)> {
+    fn words_of(&self, part: &Part) -> Option<(Bound, Bound, SearchWords)> {
         let (mask, begin) = self.bind(SOURCE, &part.elements)?;
-        let (chunks, first) = self.bind(SCRATCH, &part.chunks)?;
-        let words = Uniforms {
-            from_base: count(begin / 4),
-            head: count(begin % 4),
-            rows: count(part.elements.len()),
-            first_row: count(first / 4),
-            segments: count(part.chunks.len()),
-            ..Uniforms::default()
+        let (counts, first) = self.bind(SCRATCH, &part.chunks)?;
+        let words = SearchWords {
+            begin: count(begin),
+            elements: count(part.elements.len()),
+            first_chunk: count(first / 4),
+            chunks: count(part.chunks.len()),
+            ..SearchWords::zeroed()
         };
-        Some((mask, chunks, words))
+        Some((mask, counts, words))
     }
 
-    fn counting(&self, part: &Part) -> Option<Dispatch> {
-        let (mask, chunks, words) = self.words_of(part)?;
-        let bound = vec![mask, chunks];
+    fn counting(&self, part: &Part) -> Option<SearchDispatch> {
+        let (mask, counts, words) = self.words_of(part)?;
+        let bound = vec![mask, counts];
         self.dispatch(Kernel::MaskCount, &[], words, part.chunks.len(), bound)
     }
 
-    fn scanning(&self, chunks: &Range<usize>) -> Option<Dispatch> {
+    fn scanning(&self, chunks: &Range<usize>) -> Option<SearchDispatch> {
         let (number, at) = self.bind(COUNT, &(0..1))?;
-        let (bound, first) = self.bind(SCRATCH, chunks)?;
-        let words = Uniforms {
-            to_base: count(at / 4),
-            slices: count(self.find.capacity),
-            first_row: count(first / 4),
-            segments: count(chunks.len()),
-            ..Uniforms::default()
+        let (counts, first) = self.bind(SCRATCH, chunks)?;
+        let words = SearchWords {
+            first_chunk: count(first / 4),
+            chunks: count(chunks.len()),
+            number: count(at / 4),
+            capacity: count(self.find.capacity),
+            ..SearchWords::zeroed()
         };
-        let continues = [("CONTINUES", usize::from(chunks.start > 0))];
-        self.dispatch(Kernel::MaskScan, &continues, words, 1, vec![number, bound])
+        let continues = [(Constant::Continues, u32::from(chunks.start > 0))];
+        self.dispatch(Kernel::MaskScan, &continues, words, 1, vec![number, counts])
     }
 
     /// The numbers of a dispatch that writes these rows, added to `words`.
-    fn words_of_rows(&self, rows: &Range<usize>, words: Uniforms) -> Option<(Bound, Uniforms)> {
+    fn words_of_rows(
+        &self,
+        rows: &Range<usize>,
+        words: SearchWords,
+    ) -> Option<(Bound, SearchWords)> {
         let (bound, begin) = self.bind(DEST, rows)?;
-        let words = Uniforms {
-            to_base: count(begin / 4),
-            first_slice: count(rows.start),
-            slices: count(rows.len()),
-            tuple_words: count(self.row_bytes() / 4),
+        let words = SearchWords {
+            result: count(begin / 4),
+            first_row: count(rows.start),
+            rows: count(rows.len()),
+            row_words: count(self.row_bytes() / 4),
             index_words: self.find.index.words(),
             ..words
         };
         Some((bound, words))
     }
 
-    fn filling(&self, rows: &Range<usize>) -> Option<Dispatch> {
+    fn filling(&self, rows: &Range<usize>) -> Option<SearchDispatch> {
         let (number, at) = self.bind(COUNT, &(0..1))?;
-        let words = Uniforms {
-            from_base: count(at / 4),
-            ..Uniforms::default()
+        let words = SearchWords {
+            number: count(at / 4),
+            ..SearchWords::zeroed()
         };
         let (bound, words) = self.words_of_rows(rows, words)?;
         let groups = rows.len().div_ceil(self.chunk());
         let bound = vec![number, number, bound];
-        self.dispatch(Kernel::MaskRows, &[("FILLS", 1)], words, groups, bound)
+        self.dispatch(Kernel::MaskRows, &self.of_rows(true), words, groups, bound)
     }
 
-    fn writing(&self, rows: &Range<usize>, part: &Part) -> Option<Dispatch> {
-        let (mask, chunks, words) = self.words_of(part)?;
+    fn writing(&self, rows: &Range<usize>, part: &Part) -> Option<SearchDispatch> {
+        let (mask, counts, words) = self.words_of(part)?;
         let (bound, mut words) = self.words_of_rows(rows, words)?;
         let first = unravel(part.elements.start, self.mask);
-        for (d, digit) in first.into_iter().enumerate() {
+        for (d, first) in first.into_iter().enumerate() {
             let is_long = d == self.long_dim();
-            words.dims[d] = DimWords {
+            words.dims[d] = MaskDimWords {
                 size: if is_long { 0 } else { count(self.mask[d]) },
-                from_stride: count(digit),
-                to_stride: high(digit)?,
-                tuple_stride: 0,
+                first: count(first),
+                first_high: high(first)?,
+                column: count(d) * words.index_words,
             };
         }
-        words.dims_used = count(self.mask.len());
-        let dims = [("DIMS", self.mask.len())];
-        let bound = vec![mask, chunks, bound];
-        self.dispatch(Kernel::MaskRows, &dims, words, part.chunks.len(), bound)
+        let bound = vec![mask, counts, bound];
+        let groups = part.chunks.len();
+        self.dispatch(Kernel::MaskRows, &self.of_rows(false), words, groups, bound)
+    }
+
+    /// The constants of `mask_rows`.
+    fn of_rows(&self, fills: bool) -> [(Constant, u32); 2] {
+        let dims = if fills { 0 } else { count(self.mask.len()) };
+        [(Constant::Fills, u32::from(fills)), (Constant::Dims, dims)]
     }
 
     fn dispatch(
         &self,
         kernel: Kernel,
-        constants: &[(&'static str, usize)],
-        uniforms: Uniforms,
+        constants: &[(Constant, u32)],
+        words: SearchWords,
         groups: usize,
         bound: Vec<Bound>,
-    ) -> Option<Dispatch> {
+    ) -> Option<SearchDispatch> {
         let workgroup = self.reach.tuning.workgroup;
         let program = Program::new(kernel, Prelude::None, workgroup).with(constants);
-        Dispatch::new(self.reach, program, uniforms, groups, bound)
+        Dispatch::new(
+            self.reach,
+            program,
+            words,
+            |words| &mut words.groups_x,
+            groups,
+            bound,
+        )
     }
 }

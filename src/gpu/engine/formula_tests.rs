@@ -18,9 +18,6 @@ copy_words fetch ELEMENT=3
 copy_words packed ELEMENT=1
 copy_words packed ELEMENT=2
 copy_words packed ELEMENT=3
-copy_unaligned shifted
-copy_unaligned fetch
-copy_unaligned first_bytes
 link hash
 combine_parts f16_of_f32 RULE=3
 combine_parts f32_of_f16 RULE=3

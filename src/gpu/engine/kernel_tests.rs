@@ -1,17 +1,23 @@
 //! Runs every kernel on strict devices, as a GPU and as a software adapter, and compares results with the CPU's.
 
-use super::{dispatch::Places, find::COUNT_BYTES, program::Kernel};
+use super::{
+    dispatch::Places,
+    find::COUNT_BYTES,
+    program::{Constant, Kernel},
+};
 use crate::{
     Conversion, DType, Error, Gpu, Plan, SliceSpec, View,
     cpu::{self, Indices},
     moves::{Effect, Find, Move, Operation},
     ops::mask::Found,
     options::{
-        Boxes, Combine, CropOptions, GatherOptions, OutOfRange, PasteOptions, ScatterOptions,
+        Boxes, Combine, CropOptions, GatherNdOptions, GatherOptions, IndexShape, OutOfRange,
+        PasteOptions, ScatterOptions,
     },
 };
 
-const KINDS: [wgpu::DeviceType; 2] = [wgpu::DeviceType::DiscreteGpu, wgpu::DeviceType::Cpu];
+pub(super) const KINDS: [wgpu::DeviceType; 2] =
+    [wgpu::DeviceType::DiscreteGpu, wgpu::DeviceType::Cpu];
 
 /// Opens a device of this kind that runs shaders in an interpreter, which reports every fault.
 pub(super) fn strict(kind: wgpu::DeviceType) -> Gpu {
@@ -28,12 +34,10 @@ fn crop(sizes: &[usize]) -> CropOptions {
     }
 }
 
-fn boxes(count: usize, box_indices: bool, flips: bool) -> Boxes {
-    Boxes {
-        count,
-        box_indices,
-        flips,
-    }
+/// Boxes of one array of tuples, with begins in so many dimensions.
+fn boxes(count: usize, dims: usize, box_indices: bool, flips: bool) -> Boxes<IndexShape> {
+    let depth = usize::from(box_indices) + dims * (1 + usize::from(flips));
+    Boxes::of_tuples(&[count, depth], box_indices, flips)
 }
 
 fn combining(combine: Combine) -> ScatterOptions {
@@ -70,13 +74,13 @@ fn moves(dtype: DType) -> Vec<Move> {
         ..GatherOptions::default()
     };
     for width in [1, 3, 12] {
-        let rows = GatherOptions::default();
+        let rows = GatherNdOptions::default();
         plans.push(Plan::gather_nd(&[40, width], &[8, 1], rows, dtype));
         plans.push(Plan::gather(&[40, width], &[205], columns, dtype));
     }
     let options = crop(&[4, 4]);
     for (width, channels) in [(8, 1), (9, 1), (8, 3), (7, 3), (8, 5), (6, 32)] {
-        let boxes = boxes(4, width == 8, true);
+        let boxes = boxes(4, 2, width == 8, true);
         let shape = [4, 6, width, channels];
         plans.push(Plan::crop(&shape, boxes, &options, dtype));
     }
@@ -151,13 +155,14 @@ fn pastes() -> Vec<Move> {
         {
             for unique in [false, true] {
                 let options = PasteOptions {
-                    crop: crop(&[4, 5]),
                     circular,
                     unique,
+                    ..PasteOptions::default()
                 };
-                let boxes = boxes(if unique { 7 } else { count }, !unique, true);
+                let count = if unique { 7 } else { count };
+                let boxes = boxes(count, 2, !unique, true);
                 let x = [7, 8, 9, channels];
-                let patches = [boxes.count, 4, 5, channels];
+                let patches = [count, 4, 5, channels];
                 let paste = Plan::paste(&x, &patches, boxes, &options, dtype);
                 plans.push(paste.unwrap().only_move());
             }
@@ -305,14 +310,16 @@ fn a_single_row_keeps_all_lanes_busy() {
     let slice = Plan::slice(&[999], &spec, DType::U8).unwrap();
     run(Some(&gpu), &slice.only_move());
     let compiled = gpu.engine.pipelines.compiled();
-    let rows = compiled.iter().map(|program| program.constant("ROWS"));
+    let rows = compiled
+        .iter()
+        .map(|program| program.constant(Constant::Rows));
     assert_eq!(rows.collect::<Vec<_>>(), [Some(1)]);
 }
 
 /// The kernels of a move's dispatches.
 fn kernels(gpu: &Gpu, plan: Plan) -> Vec<&'static str> {
     let plan = plan.only_move();
-    let cut = gpu.engine.cut(&plan, &Places::at_begin(false)).unwrap();
+    let cut = gpu.engine.cut(&plan, &Places::AT_BEGIN).unwrap();
     let names = cut
         .dispatches()
         .map(|dispatch| dispatch.program.kernel.name());
@@ -322,7 +329,7 @@ fn kernels(gpu: &Gpu, plan: Plan) -> Vec<&'static str> {
 /// All boxes of a crop are one dispatch, whatever their begins, flips and items.
 #[test]
 fn a_crop_is_one_dispatch() {
-    let boxes = boxes(256, true, true);
+    let boxes = boxes(256, 2, true, true);
     let plan = Plan::crop(&[4, 16, 16, 3], boxes, &crop(&[8, 8]), DType::U8).unwrap();
     assert_eq!(kernels(&strict(KINDS[0]), plan), ["copy_words"]);
 }
@@ -336,11 +343,34 @@ fn a_result_in_a_view_is_one_dispatch() {
     for dtype in [DType::U8, DType::F16, DType::F32] {
         for plan in [
             Plan::gather(&[30, 6], &[20], GatherOptions::default(), dtype).unwrap(),
-            Plan::crop(&[20, 11], boxes(20, false, false), &crop(&[6]), dtype).unwrap(),
+            Plan::crop(&[20, 11], boxes(20, 1, false, false), &crop(&[6]), dtype).unwrap(),
         ] {
-            let explained = gpu.explain(&plan.into_view(&dest).unwrap());
+            let explained = gpu.explain(&plan.written_to(&dest).unwrap());
             assert!(explained.contains(": 1 dispatch of"), "{explained}");
         }
+    }
+}
+
+/// Channels change places in one dispatch, whether they are neighbours or planes.
+#[test]
+fn channels_in_any_order_are_one_dispatch() {
+    let gpu = strict(KINDS[0]);
+    let pixels = View::new(&[5, 7, 4]).unwrap();
+    for (permutation, order) in [
+        ([0, 1, 2], "..., [2, 1, 0, 3]"),
+        ([0, 1, 2], "..., [3, 1]"),
+        ([2, 0, 1], "[2, 1, 0, 3]"),
+        ([2, 0, 1], "2::-1"),
+    ] {
+        let view = pixels.transpose(&permutation).unwrap();
+        let plan = Plan::index(view, &order.parse().unwrap(), DType::U8).unwrap();
+        let explained = gpu.explain(&plan);
+        assert_eq!(
+            explained.matches(": 1 dispatch of").count(),
+            1,
+            "{explained}"
+        );
+        assert_eq!(explained.matches("dispatch").count(), 1, "{explained}");
     }
 }
 
@@ -349,12 +379,7 @@ fn a_result_in_a_view_is_one_dispatch() {
 fn a_paste_takes_few_dispatches() {
     let gpu = strict(KINDS[0]);
     let of = |size, box_indices, options: PasteOptions| {
-        let crop = CropOptions {
-            sizes: vec![size],
-            ..options.crop
-        };
-        let options = PasteOptions { crop, ..options };
-        let boxes = boxes(64, box_indices, false);
+        let boxes = boxes(64, 1, box_indices, false);
         let patches = [64, size, 128];
         let plan = Plan::paste(&[64, 4096, 128], &patches, boxes, &options, DType::F16);
         kernels(&gpu, plan.unwrap())
@@ -365,10 +390,7 @@ fn a_paste_takes_few_dispatches() {
         ..none()
     };
     let strict = PasteOptions {
-        crop: CropOptions {
-            out_of_range: OutOfRange::Error,
-            ..CropOptions::default()
-        },
+        out_of_range: OutOfRange::Error,
         ..none()
     };
     for (size, box_indices, options, expected) in [

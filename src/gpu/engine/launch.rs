@@ -3,7 +3,6 @@
 //! | destination, contiguous bytes | kernel | units |
 //! |---|---|---|
 //! | all distances are multiples of 4 bytes | `copy` | 4, 8, 12 (pixels of three words) or 16 bytes |
-//! | dense, at least 16 contiguous bytes | `copy_unaligned` | 16 bytes at any byte |
 //! | dense | `copy_words` | elements of 1, 2 or 3 bytes, or words of bytes that are neighbours in the source |
 //! | with gaps | `update_words` | elements of 1, 2 or 3 bytes |
 //! | dense, of another type than the source | `convert` | words of elements of the result |
@@ -27,17 +26,21 @@
 
 use super::{
     caps::{Reach, Tuning, VECTOR},
-    dispatch::{Bound, Dispatch, TABLES},
-    program::{Kernel, Prelude, Program},
+    cut::{Tuples, is_plain},
+    dispatch::{Bound, TABLES, WalkDispatch},
+    program::{Constant, Kernel, Prelude, Program},
     uniforms::{
-        CoordinateWords, DimWords, MOST_COORDINATES, MOST_DIMS, NONE, RUN, Uniforms, count, high,
-        wrap,
+        CoordinateWords, DimWords, MOST_COORDINATES, MOST_CROPPED_DIMS, MOST_DIMS, NONE, RUN,
+        WalkWords, count, high, wrap,
     },
 };
 use crate::{
     DType,
     number::ON_GPU,
-    ops::convert::{Converted, Table},
+    ops::{
+        convert::{Converted, Table},
+        index::IndexType,
+    },
     walk::{Along, Begin, Coordinate, Dim, Side, Walk},
 };
 
@@ -51,23 +54,19 @@ const MOST_LANES: usize = 64;
 const INVOCATIONS: usize = 1 << 18;
 
 /// The values of `BYTES` in `copy_words.wgsl`.
-const FORWARD: usize = 1;
-const BACKWARD: usize = 2;
-const EITHER: usize = 3;
-const SQUARE: usize = 4;
+const FORWARD: u32 = 1;
+const BACKWARD: u32 = 2;
+const EITHER: u32 = 3;
+const SQUARE: u32 = 4;
 
 /// A value of `EDGES` in `convert.wgsl`.
-const SHORT: usize = 2;
+const SHORT: u32 = 2;
 
 /// The most bytes between neighbours of a run in the destination, if elements have fewer than 4.
 const FARTHEST: isize = 16;
 
 /// Cropped runs are compared in 32 bits, so their sizes and reaches stay below this.
 const MOST_CROPPED: usize = 1 << 30;
-
-/// In transposes on adapters on which loops cost little, the tiles of this many rows alternate: as many as lavapipe runs
-/// invocations at once.
-const ABREAST: usize = 8;
 
 /// Whether the environment variable `WGSLICE_REFUSE` has the kernel's name, among others between commas. A more general
 /// kernel then takes its walks: `bash tests/run hardware --leave-one-out` measures so what each is worth.
@@ -87,43 +86,29 @@ fn is_refused(_: Kernel) -> bool {
 #[derive(Clone, Copy, Debug)]
 struct Grid {
     /// 1 or 4: the rows of which an invocation moves units together.
-    rows: usize,
+    rows: u32,
     lanes: usize,
     segment: usize,
     segments: usize,
     groups: usize,
 }
 
-/// What a launch must know of a walk beside the walk: its bindings, whether they may be extended to whole vectors, and
-/// whether its tuples are plain.
+/// What a launch must know of a walk beside the walk: its bindings and its tuples.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Site<'a> {
     pub(super) reach: &'a Reach,
     pub(super) source: Bound,
     pub(super) dest: Bound,
-    pub(super) whole: bool,
     /// The widest unit that may be loaded from the source: 4 bytes if only a word of it is bound.
     pub(super) widest: usize,
-    /// See [`of_walk`].
-    pub(super) plain: bool,
+    /// `None` if the walk has no tuples.
+    pub(super) tuples: Option<Tuples>,
 }
 
 impl Site<'_> {
-    /// The same with bindings that are extended to whole vectors. `None` if they must not be extended.
-    fn of_vectors(mut self) -> Option<Self> {
-        let vector = VECTOR as u64;
-        let mut fits =
-            self.whole && self.widest == VECTOR && self.reach.alignment.is_multiple_of(vector);
-        for Bound { span, .. } in [&mut self.source, &mut self.dest] {
-            span.bytes = span.bytes.next_multiple_of(vector);
-            fits &= span.bytes <= self.reach.binding;
-        }
-        fits.then_some(self)
-    }
-
     /// Decides how a walk runs, in units of one byte, whose bases count from the beginning of the bindings. `None` if
     /// the walk must be cut because it has too many dimensions or rows.
-    pub(super) fn launch(&self, walk: &Walk) -> Option<Dispatch> {
+    pub(super) fn launch(&self, walk: &Walk) -> Option<WalkDispatch> {
         let mut walk = walk.clone();
         if walk.coordinates.iter().any(|c| c.window.count == 0) {
             // Nothing is read, so zeros are as contiguous as the destination is.
@@ -140,24 +125,16 @@ impl Site<'_> {
             Some(4) if contiguous == 12 && self.widest == VECTOR && walk.can_join(12) => Some(12),
             unit => unit,
         };
-        let is_dense = walk.is_dense();
         if let Some(unit) = unit {
             return self.copy(walk, unit);
         }
-        if is_dense
-            && contiguous >= VECTOR
-            && !is_refused(Kernel::CopyUnaligned)
-            && let Some(site) = self.of_vectors()
-        {
-            return site.copy_unaligned(walk);
-        }
-        match is_dense && !is_refused(Kernel::CopyWords) {
+        match walk.is_dense() && !is_refused(Kernel::CopyWords) {
             true => self.copy_words(walk),
             false => self.update_words(walk),
         }
     }
 
-    fn copy(&self, mut walk: Walk, unit: usize) -> Option<Dispatch> {
+    fn copy(&self, mut walk: Walk, unit: usize) -> Option<WalkDispatch> {
         walk.join(unit);
         let mut rows = RunWalk::of(walk);
         let (run, loops) = (rows.run.size, self.reach.tuning.loops);
@@ -167,27 +144,19 @@ impl Site<'_> {
         if let Some(near) = near {
             rows.bring_last(near);
         }
-        let count = rows.walk.units();
-        let abreast = if near.is_some() && loops { ABREAST } else { 1 };
+        let total = rows.walk.units();
         let grid = match near {
-            Some(_) if !loops => self.of_four_rows(count, run, (SECTOR / unit).max(2)),
+            Some(_) if !loops => self.of_four_rows(total, run, (SECTOR / unit).max(2)),
             None if of_tile * unit < SECTOR && !(loops && run >= 4) => {
-                self.of_four_rows(count, run, MOST_LANES)
+                self.of_four_rows(total, run, MOST_LANES)
             }
-            _ => self.tiles(count.next_multiple_of(abreast), run),
+            _ => self.tiles(total, run),
         };
-        let constants = [("ROWS", grid.rows), ("ABREAST", abreast)];
+        let constants = [(Constant::Rows, grid.rows)];
         self.finish(Kernel::Copy, Prelude::Unit(unit), &constants, &rows, grid)
     }
 
-    fn copy_unaligned(&self, walk: Walk) -> Option<Dispatch> {
-        let mut rows = RunWalk::of(walk);
-        rows.begin_groups(16, 1)?;
-        let grid = self.tiles(rows.walk.units(), (rows.run.size + rows.head).div_ceil(16));
-        self.finish(Kernel::CopyUnaligned, Prelude::None, &[], &rows, grid)
-    }
-
-    fn copy_words(&self, walk: Walk) -> Option<Dispatch> {
+    fn copy_words(&self, walk: Walk) -> Option<WalkDispatch> {
         let contiguous = walk.contiguous();
         // Pixels of up to three bytes are elements. A result of elements of two bytes begins at an even byte.
         let element = match contiguous {
@@ -198,14 +167,14 @@ impl Site<'_> {
         };
         let straddles = element == 3 || element == 2 && !walk.can_join(2);
         let mut rows = RunWalk::of_elements(walk, element);
-        rows.begin_groups(4, element)?;
+        rows.begin_groups(element)?;
         let (walk, run, head) = (&rows.walk, &rows.run, rows.head);
-        let count = walk.units();
+        let total = walk.units();
         let size = element.cast_signed();
         let is_short = run.size < 4;
         let groups = (run.size + head).div_ceil(4);
         let innermost = walk.dims.last();
-        let is_few = is_few(count * run.size, &self.reach.tuning);
+        let is_few = is_few(total * run.size, &self.reach.tuning);
         let is_square = element == 1
             && !is_few
             && !is_short
@@ -217,9 +186,9 @@ impl Site<'_> {
         // The place of a row in the result follows from its number.
         let near = rows.near(size, SECTOR.cast_signed());
         let grid = match is_short {
-            true => self.of_lanes((count * run.size + head).div_ceil(4), 1, 1, 1),
+            true => self.of_lanes((total * run.size + head).div_ceil(4), 1, 1, 1),
             false if is_square || near.is_some_and(|d| d + 1 == walk.dims.len()) => {
-                let quads = innermost.map_or(count, |dim| count / dim.size * dim.size.div_ceil(4));
+                let quads = innermost.map_or(total, |dim| total / dim.size * dim.size.div_ceil(4));
                 let lanes = match run.from.unsigned_abs() < SECTOR {
                     true => MOST_LANES,
                     false if is_square => SECTOR / 4,
@@ -227,7 +196,7 @@ impl Site<'_> {
                 };
                 self.of_four_rows(quads * 4, groups, lanes)
             }
-            false => self.tiles(count, groups),
+            false => self.tiles(total, groups),
         };
         let order = match rows.source_step() {
             _ if is_short || is_few => 0,
@@ -247,16 +216,16 @@ impl Site<'_> {
         };
         let straddles = straddles || order != 0 && !is_aligned;
         let constants = [
-            ("ROWS", grid.rows),
-            ("ELEMENT", element),
-            ("SHORT", usize::from(is_short)),
-            ("STRADDLES", usize::from(straddles)),
-            ("BYTES", order),
+            (Constant::Rows, grid.rows),
+            (Constant::Element, count(element)),
+            (Constant::Short, u32::from(is_short)),
+            (Constant::Straddles, u32::from(straddles)),
+            (Constant::Bytes, order),
         ];
         self.finish(Kernel::CopyWords, Prelude::None, &constants, &rows, grid)
     }
 
-    fn update_words(&self, walk: Walk) -> Option<Dispatch> {
+    fn update_words(&self, walk: Walk) -> Option<WalkDispatch> {
         let element = match walk.contiguous() {
             element @ (2 | 3) => element,
             _ => 1,
@@ -278,9 +247,12 @@ impl Site<'_> {
         let known = if to <= 4 { to } else { 0 };
         let forward = !is_few && element == 1 && rows.run.to == 1 && rows.source_step() == Some(1);
         let constants = [
-            ("ELEMENT", element),
-            ("RUN_TO", known),
-            ("FORWARD", usize::from(forward && rows.cropped.is_none())),
+            (Constant::Element, count(element)),
+            (Constant::RunTo, count(known)),
+            (
+                Constant::Forward,
+                u32::from(forward && rows.cropped.is_none()),
+            ),
         ];
         self.finish(Kernel::UpdateWords, Prelude::None, &constants, &rows, grid)
     }
@@ -293,7 +265,7 @@ impl Site<'_> {
         Converted { from, table, .. }: &Converted,
         to: DType,
         shift: isize,
-    ) -> Option<Dispatch> {
+    ) -> Option<WalkDispatch> {
         let mut walk = walk.clone();
         walk.merge();
         // A word may be made of several rows only if they lie side by side.
@@ -311,7 +283,7 @@ impl Site<'_> {
             .to
             .rem_euclid(of_word.cast_signed())
             .cast_unsigned();
-        let (count, run) = (rows.walk.units(), rows.run.size);
+        let (total, run) = (rows.walk.units(), rows.run.size);
         let words = (run + head).div_ceil(of_word);
         let is_short = run < of_word;
         let is_whole = head == 0 && run.is_multiple_of(of_word);
@@ -319,14 +291,14 @@ impl Site<'_> {
             rows.begin_near();
         }
         let grid = match is_short {
-            true => self.of_lanes((count * run + head).div_ceil(of_word), 1, 1, 1),
-            false if self.reach.tuning.loops => self.tiles(count, words),
+            true => self.of_lanes((total * run + head).div_ceil(of_word), 1, 1, 1),
+            false if self.reach.tuning.loops => self.tiles(total, words),
             // To look up a row takes as long as to make some ten words.
             false => {
-                let of_lane = 4 * (count * words / (4 * INVOCATIONS)).clamp(1, 8);
+                let of_lane = 4 * (total * words / (4 * INVOCATIONS)).clamp(1, 8);
                 let lanes = words.div_ceil(of_lane).next_power_of_two();
                 let lanes = lanes.min(MOST_LANES);
-                self.of_lanes(count, words, lanes, lanes * of_lane)
+                self.of_lanes(total, words, lanes, lanes * of_lane)
             }
         };
         let begins = |table: &Table| (-shift).rem_euclid(table.period().cast_signed());
@@ -336,7 +308,7 @@ impl Site<'_> {
         let edges = if is_short {
             SHORT
         } else {
-            usize::from(!is_whole)
+            u32::from(!is_whole)
         };
         // Entries of a table are bits of a size: one type of each stands for all.
         let named = |dtype: DType| match (table, dtype.size()) {
@@ -347,13 +319,13 @@ impl Site<'_> {
         };
         let number = |dtype: DType| ON_GPU.iter().position(|&of| of == named(dtype));
         let constants = [
-            ("FROM", number(*from)?),
-            ("TO", number(to)?),
-            ("FROM_BYTES", from.size()),
-            ("TO_BYTES", to.size()),
-            ("TABLES", usize::from(table.is_some())),
-            ("STEADY", usize::from(is_steady)),
-            ("EDGES", edges),
+            (Constant::From, count(number(*from)?)),
+            (Constant::To, count(number(to)?)),
+            (Constant::FromBytes, count(from.size())),
+            (Constant::ToBytes, count(to.size())),
+            (Constant::Tables, u32::from(table.is_some())),
+            (Constant::Steady, u32::from(is_steady)),
+            (Constant::Edges, edges),
         ];
         let mut dispatch = self.finish(Kernel::Convert, Prelude::None, &constants, &rows, grid)?;
         // The source stands for tables where there are none.
@@ -412,25 +384,25 @@ impl Site<'_> {
         &self,
         kernel: Kernel,
         prelude: Prelude,
-        constants: &[(&'static str, usize)],
+        constants: &[(Constant, u32)],
         rows: &RunWalk,
         grid: Grid,
-    ) -> Option<Dispatch> {
+    ) -> Option<WalkDispatch> {
         let tuning = &self.reach.tuning;
         let units = rows.walk.units() * rows.run.size;
         let program = Program::new(kernel, prelude, tuning.workgroup)
             .with(constants)
-            .with(&[("LOOPS", usize::from(tuning.loops))])
-            .with(&of_walk(&rows.walk, units, tuning, self.plain));
-        let uniforms = Uniforms {
+            .with(&[(Constant::Loops, u32::from(tuning.loops))])
+            .with(&of_walk(&rows.walk, units, tuning, self.tuples));
+        let words = WalkWords {
             lanes_log2: grid.lanes.trailing_zeros(),
             segments: u32::try_from(grid.segments).ok()?,
             segment: u32::try_from(grid.segment).ok()?,
-            ..rows.uniforms()?
+            ..rows.words()?
         };
         // A walk without tuples binds its source in their place, and reads none.
         let bound = vec![self.source, self.source, self.dest];
-        Dispatch::new(self.reach, program, uniforms, grid.groups, bound)
+        WalkDispatch::of_walk(self.reach, program, words, grid.groups, bound)
     }
 }
 
@@ -440,18 +412,14 @@ fn is_few(units: usize, tuning: &Tuning) -> bool {
 }
 
 /// The constants that the dimensions and coordinates of a walk set, for a dispatch of `units`. Loops over few dimensions
-/// and coordinates unroll, unless the units are few. `plain` says whether shaders compare one word of each number of a
-/// tuple with the size of its dimension, and nothing else: see `PLAIN` in `walk.wgsl`.
+/// and coordinates unroll, unless the units are few.
 pub(super) fn of_walk(
     walk: &Walk,
     units: usize,
     tuning: &Tuning,
-    plain: bool,
-) -> [(&'static str, usize); 7] {
+    tuples: Option<Tuples>,
+) -> [(Constant, u32); 8] {
     let is_few = is_few(units, tuning);
-    let crops = |coordinate: &Coordinate| {
-        coordinate.along.is_some() || matches!(coordinate.begin, Begin::At(_))
-    };
     let is_fixed = |coordinate: &Coordinate| {
         let Coordinate { size, window, .. } = *coordinate;
         let along = coordinate.along.as_ref();
@@ -464,22 +432,31 @@ pub(super) fn of_walk(
     let is_long = |coordinate: &Coordinate| u32::try_from(coordinate.size).is_err();
     let some = !is_few && !walk.coordinates.is_empty();
     let fixed = some && walk.coordinates.iter().all(is_fixed);
-    let known = |count: usize, unrolled: usize, many: usize| match count <= unrolled {
-        true if !is_few => count,
-        _ => many,
+    let known = |number: usize, unrolled: usize, many: usize| match number <= unrolled {
+        true if !is_few => count(number),
+        _ => count(many),
     };
+    let plain = tuples.is_some_and(|of| is_plain(walk, of));
+    let masked = tuples.is_some_and(|of| of.index == IndexType::Mask);
     let coordinates = match walk.coordinates.len() {
         0 => 0,
         some => known(some, 3, MOST_COORDINATES),
     };
     [
-        ("DIMS", known(walk.dims.len(), 4, MOST_DIMS)),
-        ("COORDINATES", coordinates),
-        ("CROPS", usize::from(walk.coordinates.iter().any(crops))),
-        ("SCATTERS", usize::from(walk.points == Side::Dest)),
-        ("FIXED", usize::from(fixed)),
-        ("PLAIN", usize::from(some && plain)),
-        ("LONG", usize::from(walk.coordinates.iter().any(is_long))),
+        (Constant::Dims, known(walk.dims.len(), 4, MOST_DIMS)),
+        (Constant::Coordinates, coordinates),
+        (
+            Constant::Crops,
+            u32::from(walk.coordinates.iter().any(Coordinate::crops)),
+        ),
+        (Constant::Scatters, u32::from(walk.points == Side::Dest)),
+        (Constant::Fixed, u32::from(fixed)),
+        (Constant::Plain, u32::from(some && plain)),
+        (
+            Constant::Long,
+            u32::from(walk.coordinates.iter().any(is_long)),
+        ),
+        (Constant::Masked, u32::from(masked)),
     ]
 }
 
@@ -551,12 +528,11 @@ impl RunWalk {
         Self::of(walk)
     }
 
-    /// Counts the destination in groups of `count` elements of `element` bytes, which begin at whole words or vectors.
-    fn begin_groups(&mut self, count: usize, element: usize) -> Option<()> {
-        let block = if count == 16 { 16 } else { 4 };
+    /// Counts the destination in groups of four elements of `element` bytes, which begin at whole words.
+    fn begin_groups(&mut self, element: usize) -> Option<()> {
         let begin = |head: usize| self.walk.to - (head * element).cast_signed();
-        self.head = (0..count).find(|&head| begin(head).rem_euclid(block) == 0)?;
-        self.walk.to = begin(self.head).div_euclid(block);
+        self.head = (0..4).find(|&head| begin(head).rem_euclid(4) == 0)?;
+        self.walk.to = begin(self.head).div_euclid(4);
         Some(())
     }
 
@@ -646,12 +622,16 @@ impl RunWalk {
     }
 
     /// The words of the walk. `None` if it has too many dimensions or rows.
-    pub(super) fn uniforms(&self) -> Option<Uniforms> {
+    pub(super) fn words(&self) -> Option<WalkWords> {
         let (walk, run) = (&self.walk, &self.run);
-        if walk.dims.len() > MOST_DIMS || walk.coordinates.len() > MOST_COORDINATES {
+        let most = match walk.coordinates.iter().any(Coordinate::crops) {
+            true => MOST_CROPPED_DIMS,
+            false => MOST_DIMS,
+        };
+        if walk.dims.len() > most || walk.coordinates.len() > MOST_COORDINATES {
             return None;
         }
-        let mut words = Uniforms {
+        let mut words = WalkWords {
             from_base: wrap(walk.from),
             to_base: wrap(walk.to),
             run: u32::try_from(run.size).ok()?,
@@ -661,7 +641,7 @@ impl RunWalk {
             head: u32::try_from(self.head).ok()?,
             dims_used: u32::try_from(walk.dims.len()).ok()?,
             coordinates_used: u32::try_from(walk.coordinates.len()).ok()?,
-            ..Uniforms::default()
+            ..WalkWords::default()
         };
         for (words, dim) in words.dims.iter_mut().zip(&walk.dims) {
             *words = DimWords {

@@ -6,7 +6,7 @@
 //! | `cut` | how a walk is cut into dispatches that fit the device's limits |
 //! | `dispatch` | a dispatch, and the ranges of the arguments that it binds ||
 //! | `launch` | which kernel runs a walk, in what units, and which invocation moves what |
-//! | `steps`, `rule` | the steps of a scatter; how scatters combine elements |
+//! | `steps`, `slices`, `rule` | the steps of a scatter; which slice each row goes to; how scatters combine elements |
 //! | `find` | the steps of a search for the true elements of a mask |
 //! | `uniforms` | the numbers that a dispatch reads |
 //! | `program`, `pipeline` | how the WGSL of a pipeline is assembled, and when a pipeline is compiled: once, at its first use |
@@ -53,6 +53,7 @@ mod scratch;
 mod shader_formats;
 #[cfg(test)]
 mod shader_tests;
+mod slices;
 mod steps;
 mod uniforms;
 pub(super) mod work;

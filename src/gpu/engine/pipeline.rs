@@ -215,7 +215,9 @@ impl Pipelines {
             immediate_size: 0,
         });
         let constants = program.constants.iter();
-        let constants: Vec<(&str, f64)> = constants.map(|&(name, of)| (name, of.into())).collect();
+        let constants: Vec<(&str, f64)> = constants
+            .map(|&(of, value)| (of.name(), value.into()))
+            .collect();
         device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
             label,
             layout: Some(&layout),

@@ -12,10 +12,10 @@ use std::fmt;
 pub(crate) const BUFFERS_GROUP: u32 = 0;
 /// The number of the bind group of the report.
 pub(crate) const REPORT_GROUP: u32 = 1;
-/// The number of the bind group of the walk.
+/// The number of the bind group of the uniforms.
 pub(crate) const UNIFORMS_GROUP: u32 = 2;
 
-/// Where the shaders of a device read the walk from.
+/// Where the shaders of a device read their uniforms from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum UniformSpace {
     Uniform,
@@ -79,8 +79,6 @@ modules! {
     Copy "copy" [false, false, true];
     /// Copies elements of 1 to 3 bytes to a contiguous result.
     CopyWords "copy_words" [false, false, true];
-    /// Copies contiguous rows that begin at any byte.
-    CopyUnaligned "copy_unaligned" [false, false, true];
     /// Copies elements of 1 to 3 bytes into a destination with gaps.
     UpdateWords "update_words" [false, false, true];
     /// Copies elements and converts them.
@@ -105,8 +103,74 @@ modules! {
     MaskRows "mask_rows" [false, false, true];
 }
 
+/// Declares the override constants of the modules that the host sets.
+macro_rules! constants {
+    ($($constant:ident $name:literal;)*) => {
+        /// An override constant. Its module says what it means.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub(crate) enum Constant {
+            $($constant,)*
+        }
+
+        impl Constant {
+            #[cfg(test)]
+            pub(crate) const ALL: &[Self] = &[$(Self::$constant,)*];
+
+            /// The name in the shaders.
+            pub(crate) fn name(self) -> &'static str {
+                match self {
+                    $(Self::$constant => $name,)*
+                }
+            }
+        }
+    };
+}
+
+constants! {
+    Dims "DIMS";
+    Coordinates "COORDINATES";
+    Crops "CROPS";
+    Fixed "FIXED";
+    Plain "PLAIN";
+    Long "LONG";
+    Masked "MASKED";
+    Scatters "SCATTERS";
+    Loops "LOOPS";
+    Rows "ROWS";
+    Element "ELEMENT";
+    Short "SHORT";
+    Straddles "STRADDLES";
+    Bytes "BYTES";
+    RunTo "RUN_TO";
+    Forward "FORWARD";
+    From "FROM";
+    To "TO";
+    FromBytes "FROM_BYTES";
+    ToBytes "TO_BYTES";
+    Tables "TABLES";
+    Steady "STEADY";
+    Edges "EDGES";
+    Chooses "CHOOSES";
+    Ordered "ORDERED";
+    Lasts "LASTS";
+    ByRows "BY_ROWS";
+    Fresh "FRESH";
+    Unique "UNIQUE";
+    Combine "COMBINE";
+    Numbers "NUMBERS";
+    Rule "RULE";
+    Continues "CONTINUES";
+    Fills "FILLS";
+}
+
 /// The modules that kernels import.
-const IMPORTED: [(&str, &str); 5] = [
+const IMPORTED: [(&str, &str); 8] = [
+    ("grid.wgsl", include_str!("../../../shaders/grid.wgsl")),
+    (
+        "uniforms.wgsl",
+        include_str!("../../../shaders/uniforms.wgsl"),
+    ),
+    ("tuples.wgsl", include_str!("../../../shaders/tuples.wgsl")),
     ("walk.wgsl", include_str!("../../../shaders/walk.wgsl")),
     ("chain.wgsl", include_str!("../../../shaders/chain.wgsl")),
     ("mask.wgsl", include_str!("../../../shaders/mask.wgsl")),
@@ -179,8 +243,8 @@ pub(crate) struct Program {
     pub(crate) prelude: Prelude,
     /// The number of invocations in a workgroup.
     pub(crate) workgroup: u32,
-    /// The values of override constants, by name.
-    pub(super) constants: Vec<(&'static str, u32)>,
+    /// The values of override constants. The shader's text has those of others.
+    pub(super) constants: Vec<(Constant, u32)>,
 }
 
 impl Program {
@@ -195,17 +259,15 @@ impl Program {
     }
 
     /// The program with further constants.
-    pub(crate) fn with(mut self, constants: &[(&'static str, usize)]) -> Self {
-        let value = |value| u32::try_from(value).unwrap_or(u32::MAX);
-        let constants = constants.iter().map(|&(name, of)| (name, value(of)));
-        self.constants.extend(constants);
+    pub(crate) fn with(mut self, constants: &[(Constant, u32)]) -> Self {
+        self.constants.extend_from_slice(constants);
         self
     }
 
-    /// The value of a constant.
-    pub(crate) fn constant(&self, name: &str) -> Option<u32> {
+    /// The value of a constant, if the program sets it.
+    pub(crate) fn constant(&self, constant: Constant) -> Option<u32> {
         let mut constants = self.constants.iter();
-        constants.find(|of| of.0 == name).map(|of| of.1)
+        constants.find(|of| of.0 == constant).map(|of| of.1)
     }
 
     /// What the text of the shader depends on, beside the device.
@@ -213,7 +275,7 @@ impl Program {
         (self.kernel, self.prelude, self.workgroup)
     }
 
-    /// The shader's text for a device that reads the walk from `space`. The size of workgroups is a constant in it,
+    /// The shader's text for a device that reads uniforms from `space`. The size of workgroups is a constant in it,
     /// because wgpu compares only constants with the device's limits.
     pub(crate) fn text(&self, space: UniformSpace) -> String {
         let text = self.prelude.text() + &with_imports(self.kernel.text());
@@ -221,7 +283,7 @@ impl Program {
         let text = text.replace("override WORKGROUP: u32 = 256u;", &workgroup);
         match space {
             UniformSpace::Uniform => text,
-            UniformSpace::Storage => text.replace("var<uniform> walk", "var<storage, read> walk"),
+            UniformSpace::Storage => text.replace("var<uniform>", "var<storage, read>"),
         }
     }
 }
@@ -248,7 +310,7 @@ impl fmt::Display for Program {
             Prelude::Integer(signed) => Some(if signed { "i32" } else { "u32" }.to_owned()),
         };
         let constants = self.constants.iter();
-        let constants = constants.map(|(name, value)| format!("{name} {value}"));
+        let constants = constants.map(|(of, value)| format!("{} {value}", of.name()));
         let workgroup = format!("workgroups of {}", self.workgroup);
         let details = unit.into_iter().chain([workgroup]).chain(constants);
         let details: Vec<_> = details.collect();

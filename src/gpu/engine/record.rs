@@ -8,11 +8,12 @@ use super::{
     find::COUNT_BYTES,
     program::REPORT_GROUP,
     report::{self, Counts},
+    scratch::Memory,
     slots::Slot,
+    work::Work,
 };
 use crate::{DType, Error, Pending, Plan, Report, moves::Move, plan::Operand};
 use std::sync::Arc;
-use wgpu::util::{BufferInitDescriptor, DeviceExt};
 
 /// The arguments of a plan.
 #[derive(Clone, Copy, Debug)]
@@ -28,8 +29,8 @@ pub(in crate::gpu) struct Arguments<'r, 'a> {
 /// The memory that a step reads or writes in addition to inputs, outputs and temps.
 enum Own {
     Nothing,
-    /// Values of the plan: so many bytes in a buffer.
-    Values(wgpu::Buffer, usize),
+    /// Values of the plan.
+    Values(Memory),
     /// Where a search counts if the caller has no output for the number.
     Count(Slot),
 }
@@ -38,7 +39,12 @@ impl Own {
     fn argument(&self) -> Argument<'_> {
         match self {
             Self::Nothing => Argument::NONE,
-            Self::Values(buffer, bytes) => Argument::own("indices", buffer.slice(..), *bytes),
+            // Of memory that no later recording uses.
+            Self::Values(memory) => Argument {
+                name: "indices",
+                callers: false,
+                ..memory.argument()
+            },
             Self::Count(slot) => {
                 Argument::own("count", slot.first(COUNT_BYTES as u64), COUNT_BYTES)
             }
@@ -61,15 +67,19 @@ impl Engine {
             copied,
         } = arguments;
         let may_copy = matches!(target, Target::Encoder(_));
+        let ready = |step| self.ready(plan.works(), step);
         if plan.only().is_none() {
             check_steps(plan, inputs, outputs)?;
         }
         let temps = self.temps(plan)?;
         // What each step reads besides these: values of the plan, or the number of true elements, which it writes.
         let mut own = Vec::with_capacity(plan.steps().len());
-        for (what, operands) in plan.steps() {
+        for (number, (what, operands)) in plan.steps().enumerate() {
             own.push(match (&operands.by, what.find()) {
-                (Some(Operand::Const(bytes)), _) => Own::Values(self.values(bytes)?, bytes.len()),
+                (Some(Operand::Const(bytes)), _) => {
+                    let tuple = what.depth() * what.index_type().bytes();
+                    Own::Values(self.values(bytes, tuple)?)
+                }
                 (None, Some(_)) => {
                     let argument = |operand: &Operand| match operand {
                         Operand::Temp(n) => temps[*n].argument(),
@@ -78,7 +88,7 @@ impl Engine {
                         Operand::Const(_) => Argument::NONE,
                     };
                     let places = [&operands.from, &operands.to].map(argument);
-                    Own::Count(self.count_slot(what, &places)?)
+                    Own::Count(self.count_slot(what, ready(number), &places)?)
                 }
                 _ => Own::Nothing,
             });
@@ -117,17 +127,17 @@ impl Engine {
                     .iter()
                     .all(|(what, _, from, _, to, _)| self.is_copied(what, from, to)));
         let mut commands = Vec::with_capacity(steps.len());
-        for (what, _, from, by, to, [of_source, of_indices]) in &steps {
+        for (number, (what, _, from, by, to, [of_source, of_indices])) in steps.iter().enumerate() {
             let mut copies = Vec::new();
             let made = match (what.find(), by) {
-                (Some(_), Some(count)) => self.search(what, *from, *to, *count)?,
+                (Some(_), Some(count)) => self.search(what, ready(number), *from, *to, *count)?,
                 _ => {
                     let from = self.moved(of_source, *from, may_copy, &mut copies)?;
                     let by = by.map(|by| self.moved(of_indices, by, may_copy, &mut copies));
                     let by = by.transpose()?;
                     let arguments = [from, *to, by.unwrap_or(from)];
                     let arguments = &arguments[..2 + usize::from(by.is_some())];
-                    self.commands(what, arguments, may_copy)?
+                    self.commands(what, ready(number), arguments, may_copy)?
                 }
             };
             copies.push(made);
@@ -195,27 +205,18 @@ impl Engine {
     }
 
     /// A slot for the number of true elements that a search in these arguments finds.
-    fn count_slot(&self, what: &Move, arguments: &[Argument<'_>]) -> Result<Slot, Error> {
+    fn count_slot(
+        &self,
+        what: &Move,
+        ready: &[Arc<Work>],
+        arguments: &[Argument<'_>],
+    ) -> Result<Slot, Error> {
         // This work also serves the search, because slots begin at a multiple of every alignment.
-        let work = self.work_of(what, arguments)?;
+        let work = self.work_of(what, ready, arguments)?;
         let pipeline = work.dispatches().next().map(|ready| &ready.pipeline);
         let doing = "allocating the number of true elements";
         let pipeline = pipeline.ok_or(Error::OutOfDeviceMemory { doing })?;
         let layout = || pipeline.get_bind_group_layout(REPORT_GROUP);
         Ok(self.pipelines.reports.lend(layout))
-    }
-
-    /// Values that a plan holds, in a buffer.
-    fn values(&self, bytes: &[u8]) -> Result<wgpu::Buffer, Error> {
-        let mut contents = bytes.to_vec();
-        contents.resize(bytes.len().max(1).next_multiple_of(16), 0);
-        let descriptor = BufferInitDescriptor {
-            label: Some("wgslice values"),
-            contents: &contents,
-            usage: wgpu::BufferUsages::STORAGE,
-        };
-        let make = || self.device.wgpu.create_buffer_init(&descriptor);
-        self.device
-            .guarded("allocating the index tuples of a plan", make)
     }
 }

@@ -3,8 +3,8 @@
 use crate::{DType, Error, moves::Effect, moves::Move, ops::scatter_nd::Combine};
 
 /// The values of `NUMBERS` in `combine.wgsl` for numbers with a sign, and for numbers of less than a word.
-pub(super) const SIGNED: usize = 1;
-const PARTS: usize = 4;
+pub(super) const SIGNED: u32 = 1;
+const PARTS: u32 = 4;
 
 /// How the shaders combine an element of a slice with one of a row.
 #[derive(Clone, Copy, Debug, Default)]
@@ -12,10 +12,10 @@ pub(super) struct Rule {
     /// The size in bytes of the numbers that are combined.
     pub(super) number: usize,
     /// The values of the constants `COMBINE` and `NUMBERS` of `atomic.wgsl` and `combine.wgsl`.
-    pub(super) combine: usize,
-    pub(super) numbers: usize,
+    pub(super) combine: u32,
+    pub(super) numbers: u32,
     /// The value of the constant `RULE` of `combine_parts.wgsl`.
-    pub(super) parts: usize,
+    pub(super) parts: u32,
     /// Whether an atomic operation combines numbers by this rule.
     pub(super) is_atomic: bool,
     /// Whether results depend on the order of rows, as floating-point results do: they are rounded after each row, and

@@ -14,7 +14,10 @@ use crate::{
     plan::{Operand, Temp},
 };
 use std::sync::Mutex;
-use wgpu::BufferUsages;
+use wgpu::{
+    BufferUsages,
+    util::{BufferInitDescriptor, DeviceExt},
+};
 
 /// The buffers that are kept of each kind.
 #[derive(Debug, Default)]
@@ -38,7 +41,7 @@ impl Scratch {
     }
 }
 
-/// Memory for rows of a box of texels, or between the steps of a plan.
+/// Memory for rows of a box of texels, between the steps of a plan, or with values that a plan holds.
 #[derive(Debug)]
 pub(in crate::gpu) struct Memory {
     /// Several only if it exceeds the device's `max_buffer_size`.
@@ -101,6 +104,43 @@ impl Engine {
             });
         }
         Ok(memory)
+    }
+
+    /// Returns new memory with the index tuples of a plan, of so many bytes each. It may have as many parts as the device's
+    /// `max_buffer_size` requires, each of whole tuples.
+    pub(super) fn values(&self, bytes: &[u8], tuple: usize) -> Result<Memory, Error> {
+        let most = self.device.shared.limits.max_buffer_size;
+        let parts = match padded(bytes.len()) <= most {
+            true => Parts::ONE,
+            false => Parts {
+                offset: 0,
+                bytes: part_bytes(most, tuple.max(1) as u64),
+            },
+        };
+        let part = usize::try_from(parts.bytes).unwrap_or(usize::MAX);
+        let make = |part: &[u8]| {
+            let mut contents = part.to_vec();
+            contents.resize(part.len().max(1).next_multiple_of(16), 0);
+            self.device.wgpu.create_buffer_init(&BufferInitDescriptor {
+                label: Some("wgslice values"),
+                contents: &contents,
+                usage: BufferUsages::STORAGE,
+            })
+        };
+        let doing = "allocating the index tuples of a plan";
+        let buffers = match bytes.is_empty() {
+            true => vec![self.device.guarded(doing, || make(bytes))?],
+            false => {
+                let parts = bytes.chunks(part);
+                let made = parts.map(|part| self.device.guarded(doing, || make(part)));
+                made.collect::<Result<_, Error>>()?
+            }
+        };
+        Ok(Memory {
+            buffers,
+            parts,
+            bytes: bytes.len() as u64,
+        })
     }
 
     /// Returns a buffer of at least `needed` bytes for a scatter, a search, or a tensor that is converted before it is written to

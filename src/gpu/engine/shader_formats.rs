@@ -6,8 +6,11 @@
 
 use super::{
     caps::Tuning,
-    program::{Kernel, Program, UniformSpace},
-    shader_tests::{SPACES, programs},
+    program::{
+        Constant::{self, *},
+        Kernel, Program, UniformSpace,
+    },
+    shader_tests::{SPACES, overrides, programs},
 };
 use shader_formats::{Format, Shader};
 use std::{
@@ -15,8 +18,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Values of override constants, by name.
-type Setting = Vec<(String, u32)>;
+/// Values of override constants.
+type Setting = Vec<(Constant, u32)>;
 
 struct Text {
     /// The kernel and the prelude. Its constants are not used.
@@ -52,13 +55,10 @@ fn settings(kernel: Kernel, source: &str, space: UniformSpace) -> Vec<Setting> {
         }
         let tuning = Tuning::of(is_software, &wgpu::Limits::default());
         let mut settings = vec![Setting::new()];
-        let overrides = source
-            .lines()
-            .filter_map(|line| line.strip_prefix("override "));
-        for (name, _) in overrides.filter_map(|line| line.split_once(':')) {
-            if let Some(values) = values(kernel, name, &tuning) {
+        for constant in overrides(source).1 {
+            if let Some(values) = values(kernel, constant, &tuning) {
                 let with = |setting: &Setting| {
-                    let with = |&value: &u32| [&setting[..], &[(name.to_owned(), value)]].concat();
+                    let with = |&value: &u32| [&setting[..], &[(constant, value)]].concat();
                     values.iter().map(with).collect::<Vec<_>>()
                 };
                 settings = settings.iter().flat_map(with).collect();
@@ -72,7 +72,7 @@ fn settings(kernel: Kernel, source: &str, space: UniformSpace) -> Vec<Setting> {
 
 /// The values that the library gives a constant or, of many, some, among them the least and the greatest. `None` if it
 /// gives none.
-fn values(kernel: Kernel, name: &str, tuning: &Tuning) -> Option<Vec<u32>> {
+fn values(kernel: Kernel, constant: Constant, tuning: &Tuning) -> Option<Vec<u32>> {
     let finds_rows = !matches!(
         kernel,
         Kernel::Order
@@ -84,104 +84,90 @@ fn values(kernel: Kernel, name: &str, tuning: &Tuning) -> Option<Vec<u32>> {
     );
     let moves_rows = matches!(
         kernel,
-        Kernel::Copy | Kernel::CopyWords | Kernel::CopyUnaligned | Kernel::UpdateWords
+        Kernel::Copy | Kernel::CopyWords | Kernel::UpdateWords
     );
-    Some(match name {
-        "DIMS" if kernel == Kernel::MaskRows => vec![1, 8],
-        "MASKED" if !moves_rows => return None,
-        "CHUNK" | "MOST" => return None,
-        "DIMS" | "COORDINATES" | "CROPS" | "SCATTERS" | "PLAIN" | "FIXED" | "LONG"
-            if !finds_rows =>
-        {
+    Some(match constant {
+        Dims if kernel == Kernel::MaskRows => vec![1, 30],
+        Masked if !moves_rows => return None,
+        Dims | Coordinates | Crops | Scatters | Plain | Fixed | Long if !finds_rows => {
             return None;
         }
         // Conversions are of moves that make results: none scatters, and boxes are where tuples say.
-        "SCATTERS" | "FIXED" if kernel == Kernel::Convert => vec![0],
-        "DIMS" if kernel == Kernel::Convert => vec![8],
-        "LOOPS" => vec![tuning.loops.into()],
-        "DIMS" => vec![0, 8],
-        "COORDINATES" => vec![0, 1, 9],
-        "ROWS" => vec![1, 4],
-        "ELEMENT" => vec![1, 2, 3],
-        "RUN_TO" => vec![0, 1, 2, 4],
-        "ABREAST" if tuning.loops => vec![1, 8],
-        "ABREAST" => vec![1],
-        "COMBINE" | "RULE" | "NUMBERS" | "BYTES" => vec![0, 1, 2, 3, 4],
-        "CROPS" | "SCATTERS" | "PLAIN" | "FIXED" | "LONG" | "FORWARD" | "SHORT" | "STRADDLES"
-        | "MASKED" | "CONTINUES" | "FILLS" | "TABLES" | "STEADY" | "CHOOSES" | "ORDERED"
-        | "LASTS" | "BY_ROWS" | "FRESH" | "UNIQUE" => vec![0, 1],
-        "FROM" => vec![0, 2, 3, 4, 5, 6],
-        "TO" => (0..7).collect(),
-        "FROM_BYTES" | "TO_BYTES" => vec![1, 2, 4],
-        "EDGES" => vec![0, 1, 2],
-        _ => panic!("no values of {name}"),
+        Scatters | Fixed if kernel == Kernel::Convert => vec![0],
+        Dims if kernel == Kernel::Convert => vec![30],
+        Loops => vec![tuning.loops.into()],
+        Dims => vec![0, 30],
+        Coordinates => vec![0, 1, 9],
+        Rows => vec![1, 4],
+        Element => vec![1, 2, 3],
+        RunTo => vec![0, 1, 2, 4],
+        Combine | Rule | Numbers | Bytes => vec![0, 1, 2, 3, 4],
+        Crops | Scatters | Plain | Fixed | Long | Forward | Short | Straddles | Masked
+        | Continues | Fills | Tables | Steady | Chooses | Ordered | Lasts | ByRows | Fresh
+        | Unique => vec![0, 1],
+        From => vec![0, 2, 3, 4, 5, 6],
+        To => (0..7).collect(),
+        FromBytes | ToBytes => vec![1, 2, 4],
+        Edges => vec![0, 1, 2],
     })
 }
 
 /// Returns whether the library never has this combination of values.
 fn is_unused(kernel: Kernel, setting: &Setting) -> bool {
-    let is = |name: &str, value: u32| {
-        setting
-            .iter()
-            .any(|known| known.0 == name && known.1 == value)
-    };
-    let without_tuples = is("COORDINATES", 0)
-        && ["CROPS", "SCATTERS", "PLAIN", "LONG"]
-            .iter()
-            .any(|name| is(name, 1));
-    let more_than_a_mask = !is("COORDINATES", 1) || is("CROPS", 1) || is("SCATTERS", 1);
+    let is = |constant: Constant, value: u32| setting.contains(&(constant, value));
+    let without_tuples =
+        is(Coordinates, 0) && [Crops, Scatters, Plain, Long].iter().any(|&of| is(of, 1));
+    let more_than_a_mask = !is(Coordinates, 1) || is(Crops, 1) || is(Scatters, 1);
     without_tuples
-        || is("MASKED", 1) && more_than_a_mask
-        || is("CROPS", 1) && is("PLAIN", 1)
-        || is("LONG", 1) && ["PLAIN", "FIXED", "MASKED"].iter().any(|name| is(name, 1))
-        || is("ROWS", 4) && is("ABREAST", 8)
-        || is("CROPS", 0) && is("FIXED", 1)
-        || is("ORDERED", 0) && is("LASTS", 1)
-        || is("UNIQUE", 1) && (is("BY_ROWS", 0) || is("FRESH", 1))
+        || is(Masked, 1) && more_than_a_mask
+        || is(Crops, 1) && is(Plain, 1)
+        || is(Long, 1) && [Plain, Fixed, Masked].iter().any(|&of| is(of, 1))
+        || is(Crops, 0) && is(Fixed, 1)
+        || is(Ordered, 0) && is(Lasts, 1)
+        || is(Unique, 1) && (is(ByRows, 0) || is(Fresh, 1))
         || match kernel {
             Kernel::CopyWords => {
-                let elements = is("BYTES", 0);
-                is("SHORT", 1) && (is("ROWS", 4) || !elements)
-                    || is("ELEMENT", 1) && elements && is("STRADDLES", 1)
-                    || is("ELEMENT", 3) && (is("STRADDLES", 0) || !elements)
-                    || is("ELEMENT", 2) && !elements && !is("BYTES", 1)
-                    || is("ROWS", 4) && !elements && !is("BYTES", 4)
-                    || is("ROWS", 1) && is("BYTES", 4)
-                    || !elements && !is("BYTES", 4) && is("STRADDLES", 0)
-                    || is("BYTES", 3) && is("CROPS", 0)
+                let elements = is(Bytes, 0);
+                is(Short, 1) && (is(Rows, 4) || !elements)
+                    || is(Element, 1) && elements && is(Straddles, 1)
+                    || is(Element, 3) && (is(Straddles, 0) || !elements)
+                    || is(Element, 2) && !elements && !is(Bytes, 1)
+                    || is(Rows, 4) && !elements && !is(Bytes, 4)
+                    || is(Rows, 1) && is(Bytes, 4)
+                    || !elements && !is(Bytes, 4) && is(Straddles, 0)
+                    || is(Bytes, 3) && is(Crops, 0)
             }
             Kernel::Convert => {
-                let fits = |name: &str, bytes: &str| {
+                let fits = |of: Constant, bytes: Constant| {
                     [(1, 0..2), (2, 2..6), (4, 6..7)]
                         .into_iter()
                         .all(|(size, mut types)| {
-                            is(bytes, size) == types.any(|number| is(name, number))
+                            is(bytes, size) == types.any(|number| is(of, number))
                         })
                 };
                 // Bytes have tables, whose entries only their size tells apart. Of the others, pairs with f32 stand for all, and
                 // how they find their rows for how bytes do.
-                let of_tables = is("FROM", 0) && (is("TO", 0) || is("TO", 4) || is("TO", 6));
-                let plain =
-                    !is("FROM", 0) && (is("FROM", 6) || is("TO", 6)) && is("COORDINATES", 0);
-                !fits("FROM", "FROM_BYTES")
-                    || !fits("TO", "TO_BYTES")
-                    || is("TABLES", 1) && !of_tables
-                    || is("TABLES", 0) && !(plain && is("STEADY", 1))
-                    || is("TO_BYTES", 4) && !is("EDGES", 0)
-                    || is("SCATTERS", 1)
+                let of_tables = is(From, 0) && (is(To, 0) || is(To, 4) || is(To, 6));
+                let plain = !is(From, 0) && (is(From, 6) || is(To, 6)) && is(Coordinates, 0);
+                !fits(From, FromBytes)
+                    || !fits(To, ToBytes)
+                    || is(Tables, 1) && !of_tables
+                    || is(Tables, 0) && !(plain && is(Steady, 1))
+                    || is(ToBytes, 4) && !is(Edges, 0)
+                    || is(Scatters, 1)
             }
-            Kernel::UpdateWords => is("FORWARD", 1) && !(is("ELEMENT", 1) && is("RUN_TO", 1)),
+            Kernel::UpdateWords => is(Forward, 1) && !(is(Element, 1) && is(RunTo, 1)),
             // Rows of a scatter have tuples, which point at slices. Atomics do not multiply.
             Kernel::Last | Kernel::Link | Kernel::Atomic => {
-                is("COORDINATES", 0) || is("CROPS", 1) || is("SCATTERS", 1) || is("COMBINE", 2)
+                is(Coordinates, 0) || is(Crops, 1) || is(Scatters, 1) || is(Combine, 2)
             }
-            Kernel::CombineParts => is("ELEMENT", 3),
+            Kernel::CombineParts => is(Element, 3),
             // COMBINE describes how whole words are combined, and RULE how elements of less than a word are.
             Kernel::Combine => {
-                let parts = is("NUMBERS", 4);
-                is("ELEMENT", 3)
-                    || parts && !is("COMBINE", 0)
-                    || !(parts || is("RULE", 0) && is("ELEMENT", 2))
+                let parts = is(Numbers, 4);
+                is(Element, 3)
+                    || parts && !is(Combine, 0)
+                    || !(parts || is(Rule, 0) && is(Element, 2))
             }
             _ => false,
         }
@@ -191,7 +177,8 @@ fn is_unused(kernel: Kernel, setting: &Setting) -> bool {
 fn line(number: usize, text: &Text) -> serde_json::Value {
     let constants = |setting: &Setting| -> serde_json::Map<_, _> {
         let each = setting.iter().cloned();
-        each.map(|(name, value)| (name, value.into())).collect()
+        each.map(|(of, value)| (of.name().to_owned(), value.into()))
+            .collect()
     };
     serde_json::json!({
         "text": number,
@@ -213,7 +200,7 @@ fn write(number: usize, text: &Text, folder: Option<&Path>) -> Vec<String> {
         }
         let constants = setting.iter();
         let constants: Vec<_> = constants
-            .map(|(name, value)| (&name[..], f64::from(*value)))
+            .map(|(of, value)| (of.name(), f64::from(*value)))
             .collect();
         for format in Format::ALL {
             match (shader.write(format, &constants), folder) {

@@ -1,12 +1,17 @@
-//! Tests of the modules in `shaders/`, which need no adapter: each is valid WGSL after its imports, reads the walk where
-//! the host writes it, and binds what the host binds.
+//! Tests of the modules in `shaders/`, which need no adapter: each is valid WGSL after its imports, reads its uniforms where
+//! the host writes them, and binds what the host binds.
 
 use super::{
+    dispatch::{Dispatch, Places},
+    kernel_tests::{KINDS, plans, strict},
     program::{
-        BUFFERS_GROUP, Kernel, Prelude, Program, REPORT_GROUP, UNIFORMS_GROUP, UniformSpace,
+        BUFFERS_GROUP, Constant,
+        Kernel::{self, MaskCount, MaskRows, MaskScan},
+        Prelude, Program, REPORT_GROUP, UNIFORMS_GROUP, UniformSpace,
     },
     uniforms::{
-        CoordinateWords, DimWords, MOST_COORDINATES, MOST_DIMS, NONE, RUN, Uniforms, flags,
+        CoordinateWords, DimWords, MOST_COORDINATES, MOST_CROPPED_DIMS, MOST_DIMS, MaskDimWords,
+        NONE, RUN, SearchWords, WalkWords, flags,
     },
 };
 use naga::{
@@ -39,6 +44,53 @@ fn modules() -> impl Iterator<Item = (Program, UniformSpace, Module, ModuleInfo)
             (program.clone(), space, module, info)
         })
     })
+}
+
+/// The override constants of a text: those that have values of their own, and those that the host sets.
+pub(super) fn overrides(text: &str) -> (Vec<&str>, Vec<Constant>) {
+    let lines = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("override "));
+    let names = lines.filter_map(|line| Some(line.split_once(':')?.0));
+    let of = |name: &&str| Constant::ALL.iter().find(|of| of.name() == *name).copied();
+    let (set, own): (Vec<_>, Vec<_>) = names.partition(|name| of(name).is_some());
+    (own, set.iter().filter_map(of).collect())
+}
+
+/// A constant that no text has, or that the host does not know, would have no effect.
+#[test]
+fn host_and_shaders_have_the_same_constants() {
+    let mut declared = BTreeSet::new();
+    for program in programs() {
+        let text = program.text(UniformSpace::Uniform);
+        let (own, set) = overrides(&text);
+        let computed = own.iter().all(|name| ["CHUNK", "MOST"].contains(name));
+        assert!(
+            computed,
+            "{program} has {own:?}, which the host does not know"
+        );
+        declared.extend(set.iter().map(|of| of.name()));
+    }
+    let known: BTreeSet<&str> = Constant::ALL.iter().map(|of| of.name()).collect();
+    assert_eq!(declared, known);
+}
+
+/// Each dispatch sets constants that its text has, each once.
+#[test]
+fn programs_set_constants_of_their_texts() {
+    for gpu in KINDS.map(strict) {
+        for plan in plans() {
+            let cut = gpu.engine.cut(&plan, &Places::AT_BEGIN).unwrap();
+            for Dispatch { program, .. } in cut.dispatches() {
+                let text = program.text(UniformSpace::Uniform);
+                let (_, declared) = overrides(&text);
+                let mut set: Vec<Constant> = program.constants.iter().map(|of| of.0).collect();
+                assert!(set.iter().all(|of| declared.contains(of)), "{program}");
+                set.sort_by_key(|of| of.name());
+                assert!(set.windows(2).all(|two| two[0] != two[1]), "{program}");
+            }
+        }
+    }
 }
 
 /// Few shaders must be read, tested and compiled to cover all texts.
@@ -134,15 +186,18 @@ fn layout(module: &Module, name: &str) -> (Vec<(String, usize)>, usize) {
 }
 
 #[test]
-fn the_walk_lies_where_the_host_writes_it() {
+fn uniforms_lie_where_the_host_writes_them() {
     for (program, _, module, _) in modules() {
-        assert_eq!(layout(&module, "Walk"), Uniforms::layout(), "{program}");
-        assert_eq!(layout(&module, "Dim"), DimWords::layout(), "{program}");
-        assert_eq!(
-            layout(&module, "Coordinate"),
-            CoordinateWords::layout(),
-            "{program}"
-        );
+        let check = |name, host| assert_eq!(layout(&module, name), host, "{program}");
+        assert_eq!(number(&module, "NONE"), NONE);
+        if matches!(program.kernel, MaskCount | MaskScan | MaskRows) {
+            check("Search", SearchWords::layout());
+            check("MaskDim", MaskDimWords::layout());
+            continue;
+        }
+        check("Walk", WalkWords::layout());
+        check("Dim", DimWords::layout());
+        check("Coordinate", CoordinateWords::layout());
         for (name, value) in [
             ("SIGNED_INDICES", flags::SIGNED_INDICES),
             ("WRAPS", flags::WRAPS),
@@ -150,13 +205,13 @@ fn the_walk_lies_where_the_host_writes_it() {
             ("REPORTS", flags::REPORTS),
             ("KEEPS", flags::KEEPS),
             ("STRICT", flags::STRICT),
-            ("NONE", NONE),
             ("RUN", RUN),
         ] {
             assert_eq!(number(&module, name), value, "{name}");
         }
         for (name, value) in [
             ("MANY_DIMS", MOST_DIMS),
+            ("CROPPED_DIMS", MOST_CROPPED_DIMS),
             ("MANY_COORDINATES", MOST_COORDINATES),
         ] {
             assert_eq!(number(&module, name) as usize, value, "{name}");

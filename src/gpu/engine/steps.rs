@@ -21,12 +21,13 @@
 //! same slices and units follow the order of rows. So cutting does not change the order in which a slice gets its rows.
 
 use super::{
-    cut::{Cutter, Tuples, check_coordinates, is_plain, set_tuples},
-    dispatch::{Bound, Cut, DEST, Dispatch, Pass, SCRATCH, SOURCE},
-    launch::{RunWalk, divisor, of_walk},
-    program::{Kernel, Prelude, Program},
+    cut::{Cutter, Tuples, check_coordinates, set_tuples},
+    dispatch::{Bound, Cut, DEST, Pass, SCRATCH, SOURCE, WalkDispatch},
+    launch::{RunWalk, of_walk},
+    program::{Constant, Kernel, Prelude, Program},
     rule::{Rule, SIGNED},
-    uniforms::{Uniforms, check_positions, count, flags},
+    slices::{Rows, Slices},
+    uniforms::{Uniforms, WalkWords, check_positions, count, flags},
 };
 use crate::{
     Error,
@@ -34,7 +35,7 @@ use crate::{
     moves::{Move, Operation, Scatter},
     ops::index::{IndexType, OutOfRange, Policy},
     shape::common_power_of_two,
-    walk::{Coordinate, Dim, Side, Walk},
+    walk::{Coordinate, Dim, Walk},
 };
 use std::ops::Range;
 
@@ -69,7 +70,7 @@ struct Steps {
     /// A pass for each block. Its last dispatch changes the destination.
     cut: Cut,
     /// What the next pass does before.
-    first: Vec<Dispatch>,
+    first: Vec<WalkDispatch>,
     /// What the numbers at the beginning of scratch memory are for, and the row from which they count.
     numbers: Option<(Numbers, usize)>,
 }
@@ -85,8 +86,7 @@ struct Numbers {
 /// The units `run` of those of some rows that go to some slices.
 #[derive(Clone, Debug)]
 struct Block {
-    /// Its units are rows. In its source, positions are numbers of slices, and in its destination numbers of rows.
-    rows: Walk,
+    rows: Rows,
     /// Moves these rows, each to the slice that a tuple of its own names. Its first dimensions are those of `rows`.
     moves: Walk,
     slices: Range<usize>,
@@ -99,36 +99,6 @@ enum Stop {
     Rows,
     Slices,
     Failed(Error),
-}
-
-/// Where the slices of a destination lie, in units: neighbours are `apart`, and the lowest begins at `lowest`.
-#[derive(Clone, Copy, Debug)]
-struct Slices {
-    count: usize,
-    apart: usize,
-    lowest: isize,
-}
-
-impl Slices {
-    /// The slices that the rows of boxes go to, wherever boxes begin in a view of the destination.
-    fn of_boxes(walk: &Walk) -> Self {
-        let items = walk.dims.iter().filter(|dim| dim.tuple > 0);
-        let items = items.map(|dim| (dim.size, dim.to));
-        let indexed = walk.coordinates.iter().map(|c| (c.size, c.stride));
-        let along = |(size, stride): (usize, isize)| (size.cast_signed() - 1) * stride;
-        let (mut apart, mut lowest, mut highest) = (0, walk.to, walk.to);
-        for (size, stride) in items.chain(indexed) {
-            apart = divisor(apart, stride.unsigned_abs());
-            lowest += along((size, stride)).min(0);
-            highest += along((size, stride)).max(0);
-        }
-        let apart = apart.max(1);
-        Self {
-            count: (highest - lowest).unsigned_abs() / apart + 1,
-            apart,
-            lowest,
-        }
-    }
 }
 
 /// Decides the steps of a scatter that has rows, which belong to boxes in a paste: a pass for each block, whose last
@@ -191,7 +161,7 @@ pub(super) fn steps(
         apart: slices.apart,
         boxes,
     };
-    let [rows, moves] = numbered(walk, of_rows, slices);
+    let (rows, moves) = Rows::of(walk, of_rows, slices);
     let block = Block {
         rows,
         moves,
@@ -201,7 +171,7 @@ pub(super) fn steps(
     let mut steps = Steps::default();
     let is_empty = walk.coordinates.iter().any(|c| c.size == 0);
     if walk.columns > 0 && (scatterer.is_strict() || is_empty) {
-        check_positions(block.rows.units(), most)?;
+        check_positions(block.rows.count(), most)?;
         scatterer.checks(&block.of_tuples(), &mut steps.first)?;
         steps.cut.scratch = LEAST;
     }
@@ -232,45 +202,17 @@ pub(super) fn steps(
 }
 
 /// Lets a dispatch change nothing if an earlier one reports a tuple.
-fn forbidding(dispatch: &mut Dispatch) {
+fn forbidding(dispatch: &mut WalkDispatch) {
     dispatch.uniforms.flags &= !flags::REPORTS;
     dispatch.uniforms.flags |= flags::STRICT;
 }
 
-/// The walk of a scatter in two, `rows` and `moves` of a [`Block`]: its first `of_rows` dimensions number rows.
-fn numbered(walk: &Walk, of_rows: usize, slices: Slices) -> [Walk; 2] {
-    let (mut rows, mut moves) = (walk.clone(), walk.clone());
-    let apart = slices.apart.cast_signed();
-    rows.unit = 1;
-    rows.points = Side::Source;
-    rows.from = (walk.to - slices.lowest) / apart;
-    rows.to = 0;
-    rows.dims.truncate(of_rows);
-    let mut number = 1_usize;
-    for (row, moved) in rows.dims.iter_mut().zip(&mut moves.dims).rev() {
-        row.from = row.to / apart;
-        row.to = number.cast_signed();
-        (moved.to, moved.tuple) = (0, number);
-        number *= row.size;
-    }
-    for coordinate in &mut rows.coordinates {
-        coordinate.stride /= apart;
-    }
-    moves.to = slices.lowest;
-    moves.columns = 1;
-    moves.counts = false;
-    moves.coordinates = vec![Coordinate::indexed(slices.count, apart, 0)];
-    [rows, moves]
-}
-
 impl Steps {
-    fn push(&mut self, cleared: usize, dispatches: Vec<Dispatch>) {
+    fn push(&mut self, cleared: usize, dispatches: Vec<WalkDispatch>) {
         let mut all = std::mem::take(&mut self.first);
         all.extend(dispatches);
-        self.cut.passes.push(Pass {
-            cleared,
-            dispatches: all,
-        });
+        let pass = Pass::of(cleared, all, Uniforms::Walk);
+        self.cut.passes.push(pass);
     }
 
     /// The first of the numbers of these rows, less one. It is 0 if `numbers` must be cleared for them, since these rows
@@ -286,25 +228,16 @@ impl Steps {
 }
 
 impl Block {
-    /// The numbers of the rows.
-    fn numbers(&self) -> Range<usize> {
-        let first = self.rows.to.cast_unsigned();
-        first..first + self.rows.units()
-    }
-
     /// The block with a row for each tuple.
     fn of_tuples(&self) -> Self {
-        let mut block = self.clone();
-        for dim in block.rows.dims.iter_mut().filter(|dim| dim.tuple == 0) {
-            dim.size = 1;
+        Self {
+            rows: self.rows.of_tuples(),
+            ..self.clone()
         }
-        block
     }
 
     fn halves_of_rows(&self) -> Option<[Self; 2]> {
-        let dims = &self.rows.dims;
-        let d = (0..dims.len()).find(|&d| dims[d].size > 1)?;
-        let middle = middle(dims[d].size)?;
+        let (d, middle) = self.rows.middle()?;
         let mut halves = [self.clone(), self.clone()];
         let [first, second] = &mut halves;
         [first.rows, second.rows] = self.rows.split(d, middle);
@@ -356,10 +289,12 @@ impl Scatterer<'_> {
 
     /// Pushes the dispatches that report the tuples out of range, and do nothing else. They share a report, so they
     /// number all rows.
-    fn checks(&self, block: &Block, out: &mut Vec<Dispatch>) -> Result<(), Error> {
-        let first = block.rows.tuple;
+    fn checks(&self, block: &Block, out: &mut Vec<WalkDispatch>) -> Result<(), Error> {
+        let first = block.rows.first_tuple();
         let site = self.site(block, first, LEAST);
-        if let Some(dispatch) = site.and_then(|site| site.of_rows(Kernel::Last, &[])) {
+        if let Some(dispatch) =
+            site.and_then(|site| site.of_rows(Kernel::Last, &[(Constant::Chooses, 0)]))
+        {
             out.push(reporting(dispatch, 0));
             return Ok(());
         }
@@ -382,7 +317,7 @@ impl Scatterer<'_> {
 
     /// Pushes the pass of a block.
     fn pass(&self, block: &Block, steps: &mut Steps) -> Result<(), Stop> {
-        let (rows, slices) = (block.numbers(), block.slices.len());
+        let (rows, slices) = (block.rows.numbers(), block.slices.len());
         let fresh = self.scatter.fresh && rows.start == 0 && !self.is_direct();
         // Where slices become zeros anyway, all of them are written.
         let one_chunk = !fresh && !self.is_direct() && rows.len() <= self.chunk().min(slices);
@@ -418,19 +353,23 @@ impl Scatterer<'_> {
             .site(block, first_row, scratch.max(LEAST))
             .ok_or(Stop::Rows)?;
         (site.by_rows, site.fresh) = (by_rows, fresh);
-        site.uniforms.slices = count(slices);
-        site.uniforms.lists = count(lists);
-        site.uniforms.list_shift = list_shift;
+        site.words.slices = count(slices);
+        site.words.lists = count(lists);
+        site.words.list_shift = list_shift;
         let mut dispatches = Vec::new();
         let of_rows = |kernel, constants: &[_]| site.of_rows(kernel, constants).ok_or(Stop::Rows);
         match self.way {
             Way::Update => {
                 if one_chunk {
-                    dispatches.push(of_rows(Kernel::Link, &[("ORDERED", 1), ("LASTS", 1)])?);
+                    dispatches.push(of_rows(
+                        Kernel::Link,
+                        &[(Constant::Ordered, 1), (Constant::Lasts, 1)],
+                    )?);
                 } else {
-                    dispatches.push(of_rows(Kernel::Last, &[])?);
+                    let last = |chooses| of_rows(Kernel::Last, &[(Constant::Chooses, chooses)]);
+                    dispatches.push(last(0)?);
                     if by_rows {
-                        dispatches.push(of_rows(Kernel::Last, &[("CHOOSES", 1)])?);
+                        dispatches.push(last(1)?);
                     }
                 }
                 site.move_rows(&mut dispatches).map_err(Stop::Failed)?;
@@ -440,8 +379,8 @@ impl Scatterer<'_> {
                 if rows.len() > self.most_rows() {
                     return Err(Stop::Rows);
                 }
-                let in_order = usize::from(ordered || one_chunk);
-                dispatches.push(of_rows(Kernel::Link, &[("ORDERED", in_order)])?);
+                let in_order = u32::from(ordered || one_chunk);
+                dispatches.push(of_rows(Kernel::Link, &[(Constant::Ordered, in_order)])?);
                 if ordered && !one_chunk {
                     dispatches.push(of_rows(Kernel::Order, &[])?);
                 }
@@ -449,9 +388,9 @@ impl Scatterer<'_> {
             }
         }
         // Several blocks may have the same rows. One of them reports the tuples out of range.
-        let is_first = block.slices.start == 0 && block.run.start == 0 && block.rows.counts;
+        let is_first = block.slices.start == 0 && block.run.start == 0 && block.rows.counts();
         if !self.is_strict() && is_first {
-            let first_tuple = block.rows.tuple.wrapping_sub(first_row);
+            let first_tuple = block.rows.first_tuple().wrapping_sub(first_row);
             dispatches[0] = reporting(dispatches[0].clone(), first_tuple);
         }
         let cleared = match first_row {
@@ -503,15 +442,12 @@ impl Scatterer<'_> {
     /// What the dispatches of a block have in common, if its rows have the numbers from `first_row` + 1 on. `None` if the
     /// block has too many rows.
     fn site<'a>(&'a self, block: &'a Block, first_row: usize, scratch: u64) -> Option<Site<'a>> {
-        let mut walk = block.rows.clone();
-        walk.merge();
-        // `reporting` says which dispatch counts.
-        walk.counts = false;
+        let mut walk = block.rows.walk();
         let (indices, begin) = self.cutter.bind_tuples(&walk, self.tuples)?;
         // A row is a unit, also along a box.
         walk.dims.push(Dim::ONE);
         let rows = RunWalk::of(walk);
-        let mut words = rows.uniforms()?;
+        let mut words = rows.words()?;
         set_tuples(&mut words, &rows.walk, self.tuples, begin);
         words.flags |= if self.is_strict() { flags::STRICT } else { 0 };
         words.first_row = u32::try_from(first_row).ok()?;
@@ -519,12 +455,12 @@ impl Scatterer<'_> {
         Some(Site {
             scatterer: self,
             block,
-            uniforms: words,
+            words,
             of_walk: of_walk(
                 &rows.walk,
                 rows.walk.units() * block.run.len(),
                 &self.cutter.reach.tuning,
-                is_plain(&rows.walk, self.tuples),
+                Some(self.tuples),
             ),
             indices,
             scratch: Bound::first(SCRATCH, scratch),
@@ -535,7 +471,7 @@ impl Scatterer<'_> {
 }
 
 /// The dispatch with a report that is read, and whose first tuple has this number.
-fn reporting(mut dispatch: Dispatch, first_tuple: usize) -> Dispatch {
+fn reporting(mut dispatch: WalkDispatch, first_tuple: usize) -> WalkDispatch {
     dispatch.first_tuple = first_tuple;
     dispatch.uniforms.flags |= flags::REPORTS;
     dispatch
@@ -545,9 +481,9 @@ fn reporting(mut dispatch: Dispatch, first_tuple: usize) -> Dispatch {
 struct Site<'a> {
     scatterer: &'a Scatterer<'a>,
     block: &'a Block,
-    uniforms: Uniforms,
+    words: WalkWords,
     /// The constants of kernels that read tuples.
-    of_walk: [(&'static str, usize); 7],
+    of_walk: [(Constant, u32); 8],
     indices: Bound,
     scratch: Bound,
     /// Whether rows are few, so that the last step takes rows rather than slices.
@@ -568,8 +504,8 @@ impl Site<'_> {
     }
 
     /// The dispatch of a kernel whose invocations take rows, and which leaves something in scratch memory.
-    fn of_rows(&self, kernel: Kernel, constants: &[(&'static str, usize)]) -> Option<Dispatch> {
-        let rows = self.block.rows.units();
+    fn of_rows(&self, kernel: Kernel, constants: &[(Constant, u32)]) -> Option<WalkDispatch> {
+        let rows = self.block.rows.count();
         let (together, bound) = match kernel {
             Kernel::Link => (self.scatterer.chunk(), vec![self.indices, self.scratch]),
             Kernel::Order => (self.workgroup(), vec![self.scratch]),
@@ -577,7 +513,7 @@ impl Site<'_> {
         };
         let program = self.program(kernel, Prelude::None).with(constants);
         let (reach, groups) = (self.scatterer.cutter.reach, rows.div_ceil(together));
-        Dispatch::new(reach, program, self.uniforms, groups, bound)
+        WalkDispatch::of_walk(reach, program, self.words, groups, bound)
     }
 
     fn workgroup(&self) -> usize {
@@ -586,7 +522,7 @@ impl Site<'_> {
 
     /// Pushes the dispatches of the last step of an update. Scratch memory holds their index tuples: the number of a row
     /// for each slice or, if rows are few, the number of a slice for each row.
-    fn move_rows(&self, out: &mut Vec<Dispatch>) -> Result<(), Error> {
+    fn move_rows(&self, out: &mut Vec<WalkDispatch>) -> Result<(), Error> {
         let Scatterer {
             unit, pitch, apart, ..
         } = *self.scatterer;
@@ -595,11 +531,11 @@ impl Site<'_> {
             true => {
                 let mut walk = self.block.moves.clone();
                 walk.to += (slices.start * apart).cast_signed();
-                walk.tuple = slices.len() * self.uniforms.lists as usize;
+                walk.tuple = slices.len() * self.words.lists as usize;
                 (walk, slices.len(), apart)
             }
             false => {
-                let rows = self.block.numbers();
+                let rows = self.block.rows.numbers();
                 let outer = Dim {
                     to: pitch.cast_signed(),
                     ..Dim::own(slices.len(), 0)
@@ -615,7 +551,7 @@ impl Site<'_> {
             }
         };
         walk.coordinates = vec![Coordinate::indexed(positions, distance.cast_signed(), 0)];
-        let of_slices = self.uniforms.first_row + 1;
+        let of_slices = self.words.first_row + 1;
         let tuples = Tuples {
             argument: SCRATCH,
             index: IndexType::U32,
@@ -631,12 +567,12 @@ impl Site<'_> {
     }
 
     /// The dispatch that combines rows with slices.
-    fn combine(&self) -> Result<Dispatch, Stop> {
+    fn combine(&self) -> Result<WalkDispatch, Stop> {
         let Scatterer { rule, way, .. } = *self.scatterer;
         let (unit, pitch) = (self.scatterer.unit, self.scatterer.pitch);
         let Cutter { reach, places, .. } = self.scatterer.cutter;
         let Block { slices, run, .. } = self.block;
-        let (rows, number) = (self.block.numbers(), rule.number);
+        let (rows, number) = (self.block.rows.numbers(), rule.number);
         let bind = |argument, of: &Range<usize>| {
             let first = ((of.start * pitch + run.start) * unit) as u64;
             let end = (((of.end - 1) * pitch + run.end) * unit) as u64;
@@ -680,24 +616,24 @@ impl Site<'_> {
             }
             _ => owners * segments,
         };
-        let words = Uniforms {
+        let words = WalkWords {
             run: count(units),
             pitch: count(apart),
             updates: count(updates),
             to_base: count(to_base),
             segments: count(segments),
             segment: count(segment),
-            ..self.uniforms
+            ..self.words
         };
         let parts = [
-            ("ELEMENT", number.min(2)),
-            ("RULE", rule.parts),
-            ("BY_ROWS", usize::from(self.by_rows)),
-            ("FRESH", usize::from(self.fresh)),
-            ("UNIQUE", usize::from(way == Way::Unique)),
+            (Constant::Element, count(number.min(2))),
+            (Constant::Rule, rule.parts),
+            (Constant::ByRows, u32::from(self.by_rows)),
+            (Constant::Fresh, u32::from(self.fresh)),
+            (Constant::Unique, u32::from(way == Way::Unique)),
         ];
-        let combine = ("COMBINE", rule.combine);
-        let loops = ("LOOPS", usize::from(reach.tuning.loops));
+        let combine = (Constant::Combine, rule.combine);
+        let loops = (Constant::Loops, u32::from(reach.tuning.loops));
         let program = match way {
             Way::Atomic => self
                 .program(Kernel::Atomic, Prelude::Integer(rule.numbers == SIGNED))
@@ -707,7 +643,7 @@ impl Site<'_> {
                 .with(&parts),
             _ => self
                 .program(Kernel::Combine, Prelude::Words(wide))
-                .with(&[combine, ("NUMBERS", rule.numbers), loops])
+                .with(&[combine, (Constant::Numbers, rule.numbers), loops])
                 .with(&parts),
         };
         let first = match self.scatterer.is_direct() {
@@ -720,6 +656,6 @@ impl Site<'_> {
         }
         let groups = invocations.div_ceil(self.workgroup());
         let bound = vec![first, source, dest];
-        Dispatch::new(reach, program, words, groups, bound).ok_or(stop)
+        WalkDispatch::of_walk(reach, program, words, groups, bound).ok_or(stop)
     }
 }

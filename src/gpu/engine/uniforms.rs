@@ -1,12 +1,16 @@
-//! The numbers that a dispatch reads, as the host writes them: the struct `Walk` of `shaders/walk.wgsl`, which tells what
-//! each means. A test compares every name and offset here with the shader's.
+//! The numbers that a dispatch reads, as the host writes them: the structs `Walk` of `shaders/uniforms.wgsl` and `Search` of
+//! `shaders/mask.wgsl`, which tell what each means. A test compares every name and offset here with the shader's.
 
 use super::caps::within;
 use crate::Error;
 use bytemuck::{Pod, Zeroable};
 
-/// The most dimensions of a walk, beside its run, and the most coordinates.
-pub(crate) const MOST_DIMS: usize = 8;
+/// The most dimensions of a walk, beside its run, and of a mask. A dispatch writes at most 2^29 units, so that a walk whose
+/// dimensions have two positions or more has at most 29 of them.
+pub(crate) const MOST_DIMS: usize = 30;
+/// The same of a walk along which boxes extend: shaders keep all digits of a row of it.
+pub(crate) const MOST_CROPPED_DIMS: usize = 8;
+/// The most coordinates.
 pub(crate) const MOST_COORDINATES: usize = 9;
 
 /// What stands for no column, and for no dimension.
@@ -44,11 +48,54 @@ structs_of_words! {
 
     CoordinateWords { size stride first count column begin along step extent digit flip high }
 
-    Uniforms {
+    WalkWords {
         from_base to_base run run_from run_to rows flags dims_used coordinates_used
         tuples tuple_words index_words lanes_log2 segments segment groups_x head
         first_row slices first_slice lists list_shift pitch updates first_index table_inner tables table_shift;
         dims: [DimWords; MOST_DIMS]; coordinates: [CoordinateWords; MOST_COORDINATES]
+    }
+
+    MaskDimWords { size first first_high column }
+
+    SearchWords {
+        begin elements first_chunk chunks number capacity result first_row rows row_words index_words groups_x;
+        dims: [MaskDimWords; MOST_DIMS]
+    }
+}
+
+/// The numbers of a dispatch.
+#[derive(Clone, Copy, Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all dispatches are of walks"
+)]
+pub(crate) enum Uniforms {
+    Walk(WalkWords),
+    Search(SearchWords),
+}
+
+impl Uniforms {
+    pub(super) fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Walk(words) => bytemuck::bytes_of(words),
+            Self::Search(words) => bytemuck::bytes_of(words),
+        }
+    }
+
+    /// The words of a walk. `None` if there is none.
+    pub(super) fn walk(&self) -> Option<&WalkWords> {
+        match self {
+            Self::Walk(words) => Some(words),
+            Self::Search(_) => None,
+        }
+    }
+
+    /// The number of workgroups in the first dimension of the grid.
+    pub(super) fn groups_x(&self) -> u32 {
+        match self {
+            Self::Walk(words) => words.groups_x,
+            Self::Search(words) => words.groups_x,
+        }
     }
 }
 
@@ -63,7 +110,7 @@ impl Default for CoordinateWords {
     }
 }
 
-impl Default for Uniforms {
+impl Default for WalkWords {
     fn default() -> Self {
         Self {
             dims: [DimWords {
@@ -76,7 +123,7 @@ impl Default for Uniforms {
     }
 }
 
-/// The bits of [`Uniforms::flags`], under their names in WGSL.
+/// The bits of [`WalkWords::flags`], under their names in WGSL.
 pub(crate) mod flags {
     pub(crate) const SIGNED_INDICES: u32 = 1;
     pub(crate) const WRAPS: u32 = 2;
@@ -87,9 +134,10 @@ pub(crate) mod flags {
     pub(crate) const CIRCULAR: u32 = 64;
 }
 
-/// The size of the uniforms in bytes.
-pub(crate) const UNIFORM_BYTES: u32 = 672;
-const _: () = assert!(size_of::<Uniforms>() == UNIFORM_BYTES as usize);
+/// The most bytes of uniforms.
+pub(crate) const UNIFORM_BYTES: u32 = 1024;
+const _: () = assert!(size_of::<WalkWords>() == UNIFORM_BYTES as usize);
+const _: () = assert!(size_of::<SearchWords>() <= UNIFORM_BYTES as usize);
 
 /// The most positions of a dimension that tuples point into.
 pub(crate) const MOST_POSITIONS: u64 = (1 << 48) - 1;

@@ -9,6 +9,7 @@ use super::{
     program::UNIFORMS_GROUP,
     slots::Slot,
     steps::steps,
+    uniforms::Uniforms,
 };
 use crate::{
     Error,
@@ -85,7 +86,7 @@ impl Engine {
             let pipeline = self.pipelines.get(dispatch.program.clone())?;
             let layout = || pipeline.get_bind_group_layout(UNIFORMS_GROUP);
             let uniforms = self.pipelines.uniforms.lend(layout);
-            uniforms.write(&self.device.queue, bytemuck::bytes_of(&dispatch.uniforms));
+            uniforms.write(&self.device.queue, dispatch.uniforms.bytes());
             Ok(Ready {
                 dispatch,
                 pipeline,
@@ -189,6 +190,6 @@ impl Engine {
         for walk in before.iter().chain(instead.as_ref().or(what.walk())) {
             cutter.cut(walk, &mut dispatches)?;
         }
-        Ok(Cut::one(dispatches, 0))
+        Ok(Cut::one(Pass::of(0, dispatches, Uniforms::Walk), 0))
     }
 }

@@ -99,7 +99,7 @@ impl Gpu {
         {
             let view = View::whole(texels.shape());
             plans.extend(written(&view, conversion)?);
-            plans.extend(rows.of_tensor(&view));
+            plans.extend(rows.writing(&view)?.0);
         }
         Ok(plans)
     }
@@ -149,11 +149,8 @@ impl Gpu {
         let source = memory.argument();
         source.check(&dest)?;
         let (plans, channels) = rows.reading(conversion)?;
-        let channels = channels.map(|channels| self.channel_indices(channels));
-        let channels = channels.transpose()?;
-        let indices = channels.iter().map(|of| Argument::tensor("channels", of));
-        let arguments: Vec<_> = [source, dest].into_iter().chain(indices).collect();
-        let moves = self.moves(&plans, &arguments)?;
+        let channels = self.channel_indices(channels)?;
+        let moves = self.moves(texels, &plans, &with_channels(source, dest, &channels))?;
         read(encoder, copies(texels, &rows, &source));
         self.put(encoder, &moves);
         Ok(())
@@ -162,12 +159,14 @@ impl Gpu {
     /// Decides on the commands of all moves before any is recorded, so that a failure leaves the encoder as it was.
     fn moves<'a>(
         &self,
+        texels: &Texels,
         plans: &[Move],
         arguments: &[Argument<'a>],
     ) -> Result<Vec<Commands<'a>>, Error> {
+        let ready = self.engine.ready(&texels.works, 0);
         let decide = |plan: &Move| {
             check_conversion(plan, &arguments[0], &arguments[1])?;
-            self.engine.commands(plan, arguments, true)
+            self.engine.commands(plan, ready, arguments, true)
         };
         plans.iter().map(decide).collect()
     }
@@ -181,14 +180,17 @@ impl Gpu {
         }
     }
 
-    /// The numbers of these channels on the device, as the indices of a gather.
-    fn channel_indices(&self, channels: &[usize]) -> Result<DeviceBytes, Error> {
+    /// The numbers of channels on the device, as the indices of a gather, if there is one.
+    fn channel_indices(&self, channels: Option<&[usize]>) -> Result<Option<DeviceBytes>, Error> {
+        let Some(channels) = channels else {
+            return Ok(None);
+        };
         let channels: Vec<u32> = channels.iter().map(|&channel| word(channel)).collect();
         let bytes = bytemuck::cast_slice(&channels);
         let indices = self.opened().upload(&Move::copy(bytes.len()), bytes)?;
         // The caller may submit the commands after other work, so no tensor may reuse the buffer.
         indices.show();
-        Ok(indices)
+        Ok(Some(indices))
     }
 
     /// Records copying a view of `source` to texels of the same shape.
@@ -213,7 +215,7 @@ impl Gpu {
             let bytes = plan.result_bytes();
             memory = self.engine.scratch(bytes as u64)?;
             let stored = Argument::own("scratch", memory.slice(..), bytes);
-            converts = self.moves(&[plan], &[source, stored])?;
+            converts = self.moves(texels, &[plan], &[source, stored])?;
             whole = View::whole(texels.shape());
             (source, view) = (stored, &whole);
         }
@@ -231,7 +233,9 @@ impl Gpu {
         let memory = self.engine.texel_memory(rows.pitch, rows.count())?;
         let dest = memory.argument();
         source.check(&dest)?;
-        let moves = self.moves(&rows.of_tensor(view), &[source, dest])?;
+        let (plans, channels) = rows.writing(view)?;
+        let channels = self.channel_indices(channels.as_deref())?;
+        let moves = self.moves(texels, &plans, &with_channels(source, dest, &channels))?;
         self.put(encoder, &converts);
         if !rows.is_whole {
             read(encoder, copies(texels, &rows, &dest));
@@ -240,6 +244,17 @@ impl Gpu {
         write(encoder, copies(texels, &rows, &dest));
         Ok(())
     }
+}
+
+/// The arguments of moves, one of which may gather channels.
+fn with_channels<'a>(
+    source: Argument<'a>,
+    dest: Argument<'a>,
+    channels: &'a Option<DeviceBytes>,
+) -> Vec<Argument<'a>> {
+    let indices = channels.iter();
+    let indices = indices.map(|of| Argument::tensor("channels", of));
+    [source, dest].into_iter().chain(indices).collect()
 }
 
 /// The move that converts a view of a tensor before it is written, if elements change.

@@ -10,7 +10,7 @@ mod encode;
 mod format;
 mod rows;
 
-use crate::{Conversion, DType, Error, SliceSpec, View, error};
+use crate::{Conversion, DType, Error, SliceSpec, View, error, plan::Works};
 use format::channels_of;
 use rows::CHANNELS;
 use wgpu::{TextureDimension, TextureFormat, TextureUsages};
@@ -57,6 +57,8 @@ pub struct Texels {
     /// The selection from the array of shape `[layers, height, width, order.len()]`.
     view: View,
     converts: Option<Converts>,
+    /// What was prepared for it.
+    works: Works,
 }
 
 /// How elements are converted between texels and a tensor. The axis is one of the array of all channels of the format.
@@ -69,6 +71,13 @@ enum Converts {
 }
 
 impl Texels {
+    /// The same with what was prepared for it.
+    pub(super) fn with_works(&self, works: Works) -> Self {
+        let mut texels = self.clone();
+        texels.works = works;
+        texels
+    }
+
     /// All texels of the texture's largest mip level.
     ///
     /// # Errors
@@ -103,6 +112,7 @@ impl Texels {
         let (height, width) = (halved(texture.height()), halved(texture.width()));
         Ok(Self {
             texture: texture.clone(),
+            works: Works::default(),
             mip_level,
             stored,
             channels,
@@ -115,9 +125,9 @@ impl Texels {
     /// Chooses channels: channel `i` of the result is channel `channels[i]` of this selection. `&[2, 1, 0, 3]` makes
     /// RGBA of BGRA, and BGRA of RGBA; `&[3]` is alpha alone.
     ///
-    /// No slice selects channels in an order such as `2, 1, 0, 3`. Reading them is then a gather if the channels are
-    /// the last dimension. Otherwise, and for writing, each part that is a slice takes a dispatch: here one for
-    /// `2, 1, 0` and one for `3`.
+    /// No slice selects channels in an order such as `2, 1, 0, 3`. Writing all channels of the format is then one gather,
+    /// and so is reading channels that are the last dimension. Otherwise each part that is a slice takes a dispatch: for
+    /// planes in this order, one for `2, 1, 0` and one for `3`.
     ///
     /// # Errors
     ///
@@ -188,7 +198,7 @@ impl Texels {
     ///
     /// # Errors
     ///
-    /// Those of [`Plan::converted`](crate::Plan::converted); [`Error::Argument`] (`texels_convert` for texels that convert
+    /// Those of [`Plan::converted`](crate::Plan::converted); [`Error::Argument`] (`TexelsConvert` for texels that convert
     /// already).
     pub fn converted(&self, conversion: &Conversion) -> Result<Self, Error> {
         self.check_plain()?;
@@ -206,7 +216,7 @@ impl Texels {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`dtype_mismatch` for a conversion to another type; `texels_convert` for texels that convert
+    /// [`Error::Argument`] (`DtypeMismatch` for a conversion to another type; `TexelsConvert` for texels that convert
     /// already). Writing to the texels has those of [`Plan::converted`](crate::Plan::converted).
     pub fn converted_from(&self, dtype: DType, conversion: &Conversion) -> Result<Self, Error> {
         self.check_plain()?;

@@ -3,7 +3,7 @@
 //! The smallest box that contains the selection is copied. The rows of the box form an array of shape `[layers, rows,
 //! columns and padding, channels]`, and the selection is a view of this array. If no slice selects the channels in the
 //! wanted order, the selection is instead several views, each for a part of the tensor, or a
-//! gather of channels.
+//! gather of channels: from the rows or, if all channels are written, to them.
 
 use super::Texels;
 use crate::{
@@ -151,11 +151,7 @@ impl Rows {
     fn gather(&self, axis: usize) -> Result<Move, Error> {
         let mut params = self.view.clone();
         (params.shape[axis], params.strides[axis]) = (params.source[CHANNELS], 1);
-        let options = GatherOptions {
-            axis: Some(axis.cast_signed()),
-            ..GatherOptions::default()
-        };
-        let plan = Plan::gather(params, &[self.channels.len()], options, self.dtype)?;
+        let plan = gathering(params, axis, self.channels.len(), self.dtype)?;
         Ok(plan.into_only().unwrap_or_else(|| Move::copy(0)))
     }
 
@@ -173,10 +169,24 @@ impl Rows {
         (0..CHANNELS).fold(conversion.clone(), of_axis)
     }
 
-    /// The moves that copy a view of a tensor to the selected elements of the rows.
-    pub(super) fn of_tensor(&self, tensor: &View) -> Vec<Move> {
+    /// The moves that copy a view of a tensor to the selected elements of the rows. If that is a gather of channels, its
+    /// indices.
+    pub(super) fn writing(&self, tensor: &View) -> Result<(Vec<Move>, Option<Vec<usize>>), Error> {
+        let pieces = self.pieces(tensor);
+        let all = self.view.source[CHANNELS];
+        if let (Some(axis), 2..) = (self.dimension, pieces.len())
+            && self.channels.len() == all
+        {
+            // Each channel of the format takes one of the tensor.
+            let mut dest = self.view.clone();
+            dest.strides[axis] = 1;
+            let place = |channel| self.channels.iter().position(|&of| of == channel);
+            let channels = (0..all).filter_map(place).collect();
+            let plan = gathering(tensor.clone(), axis, all, self.dtype)?.written_to(&dest)?;
+            return Ok((plan.into_only().into_iter().collect(), Some(channels)));
+        }
         let plan = |(rows, part): (View, View)| Move::of_update(&part, rows, self.dtype);
-        self.pieces(tensor).into_iter().map(plan).collect()
+        Ok((pieces.into_iter().map(plan).collect(), None))
     }
 
     /// The parts of the selection whose channels a slice selects: views of the rows, each with its part of `tensor`, a view
@@ -204,6 +214,15 @@ impl Rows {
     }
 }
 
+/// A gather of so many channels along an axis.
+fn gathering(params: View, axis: usize, channels: usize, dtype: DType) -> Result<Plan, Error> {
+    let options = GatherOptions {
+        axis: Some(axis.cast_signed()),
+        ..GatherOptions::default()
+    };
+    Plan::gather(params, &[channels], options, dtype)
+}
+
 /// Cuts numbers into parts, each an arithmetic progression that is as long as possible. Returns the index of each
 /// part's first number and the part's length.
 fn progressions(numbers: &[usize]) -> Vec<(usize, usize)> {
@@ -223,7 +242,45 @@ fn progressions(numbers: &[usize]) -> Vec<(usize, usize)> {
 
 #[cfg(test)]
 mod tests {
-    use super::progressions;
+    use super::{Rows, progressions};
+    use crate::{DType, View, moves::Effect};
+
+    /// The writes of texels of four channels, of which these are selected, after a permutation of their dimensions.
+    fn writes(channels: &[usize], permutation: &[usize]) -> usize {
+        let shape = [1, 3, 64, channels.len()];
+        let mut view = View::new(&[1, 3, 64, 4]).unwrap();
+        (view.shape[3], view.strides[3]) = (channels.len(), 0);
+        let view = view.transpose(permutation).unwrap();
+        let tensor = View::whole(&permutation.iter().map(|&d| shape[d]).collect::<Vec<_>>());
+        let rows = Rows {
+            origin: [0; 3],
+            size: [1, 3, 64],
+            pitch: 256,
+            is_whole: channels.len() == 4,
+            dtype: DType::U8,
+            view,
+            dimension: permutation.iter().position(|&d| d == 3),
+            channels: channels.to_vec(),
+        };
+        let (moves, indices) = rows.writing(&tensor).unwrap();
+        assert!(moves.iter().all(|of| of.effect() == Effect::Update));
+        assert_eq!(
+            indices.is_some(),
+            moves.iter().any(|of| of.tuples().is_some())
+        );
+        moves.len()
+    }
+
+    #[test]
+    fn all_channels_are_written_by_one_move() {
+        for permutation in [[0, 1, 2, 3], [0, 3, 1, 2], [3, 2, 1, 0]] {
+            for channels in [[0, 1, 2, 3], [2, 1, 0, 3], [3, 0, 1, 2], [1, 3, 0, 2]] {
+                assert_eq!(writes(&channels, &permutation), 1, "{channels:?}");
+            }
+            assert_eq!(writes(&[2, 1, 0], &permutation), 1);
+            assert_eq!(writes(&[2, 0, 3], &permutation), 2);
+        }
+    }
 
     #[test]
     fn channels_are_cut_where_their_distance_changes() {

@@ -7,7 +7,6 @@ from lemmas.core import memory, wide, word, words
 
 def prove_all(lemmas):
     elements(lemmas)
-    vectors(lemmas)
 
 
 def joined(parts):
@@ -48,30 +47,3 @@ def elements(lemmas):
             given=[z3.ULT(part, 1 << bits) for part in four],
             formula=f"copy_words packed ELEMENT={element}",
         )
-
-
-def vectors(lemmas):
-    low, high, out = (joined(words(name, "xyzw")) for name in ("in.low", "in.high", "out"))
-    lemmas.prove(
-        "16 bytes of two vectors",
-        out == z3.Extract(127, 0, from_byte(low, high, word("in.at"))),
-        formula="copy_unaligned shifted",
-    )
-    # The address may lie up to 15 bytes before the binding. Bytes beyond the last vector are not used.
-    lanes = [memory(f"source.{lane}") for lane in "xyzw"]
-    last = z3.Function("source.length", z3.BitVecSort(32))() - 1
-    of = lambda at: joined([lane(z3.If(z3.ULT(last, at), last, at)) for lane in lanes])
-    at = word("in.at")
-    lemmas.prove(
-        "16 bytes at any byte",
-        out == z3.Extract(127, 0, from_byte(of(at >> 4), of((at >> 4) + 1), at)),
-        formula="copy_unaligned fetch",
-    )
-    count = word("in.count")
-    ones = [z3.If(z3.UGT(count, n), z3.BitVecVal(0xFF, 8), z3.BitVecVal(0, 8)) for n in range(16)]
-    lemmas.prove(
-        "the first bytes of a vector",
-        out == joined(ones),
-        given=[z3.ULE(count, 32)],
-        formula="copy_unaligned first_bytes",
-    )

@@ -9,7 +9,7 @@ pub(crate) use peers::Peer;
 
 use peers::Launch;
 use wgpu::BufferUsages;
-use wgslice::{DType, Error, Gpu, Plan};
+use wgslice::{Error, Gpu, Plan};
 
 /// An operation on a shape.
 #[derive(Clone, Debug)]
@@ -71,15 +71,11 @@ impl Case {
         let mut encode = |plan: &Plan, indices: Option<&Indices>| {
             let source = buffer(gpu, plan.inputs()[0].bytes());
             let dest = buffer(gpu, plan.outputs()[0].bytes());
-            let plan = match indices.map(|indices| indices.is_64_bit) {
-                Some(true) => plan.clone().for_indices(DType::I64)?,
-                _ => plan.clone(),
-            };
             let tuples = indices.map(|indices| indices.upload(gpu));
             let inputs = [Some(&source), tuples.as_ref()].into_iter().flatten();
             let inputs: Vec<_> = inputs.map(|buffer| buffer.slice(..)).collect();
             let outputs = [dest.slice(..)];
-            gpu.encode(encoder, &plan, &inputs, &outputs).map(drop)
+            gpu.encode(encoder, plan, &inputs, &outputs).map(drop)
         };
         match &self.work {
             Work::Move(plan) => encode(plan, None)?,

@@ -3,9 +3,11 @@
 use super::{Case, Indices, Work};
 use wgslice::{
     Conversion,
-    DType::{self, Complex128, F16, F32, F64, I32, U8},
+    DType::{self, Complex128, F16, F32, F64, I32, I64, U8},
     Plan, SliceSpec, View,
-    options::{Boxes, Combine, CropOptions, GatherOptions, OutOfRange, ScatterOptions},
+    options::{
+        Boxes, Combine, CropOptions, GatherNdOptions, GatherOptions, OutOfRange, ScatterOptions,
+    },
 };
 
 pub(super) fn cases() -> Vec<Case> {
@@ -125,7 +127,9 @@ fn transposes() -> Vec<Case> {
 
 fn gathers() -> Vec<Case> {
     let gather = |name: &str, what: &str, dtype, shape: &[usize], rows, is_64_bit| {
-        let plan = Plan::gather_nd(shape, &[rows, 1], GatherOptions::default(), dtype);
+        let index = if is_64_bit { I64 } else { I32 };
+        let tuples = (&[rows, 1], index);
+        let plan = Plan::gather_nd(shape, tuples, GatherNdOptions::default(), dtype);
         let indices = Indices {
             rows,
             sizes: vec![shape[0]],
@@ -181,9 +185,9 @@ fn gathers() -> Vec<Case> {
         1 << 20,
         true,
     ));
-    let options = GatherOptions {
+    let options = GatherNdOptions {
         batch_dims: 1,
-        ..GatherOptions::default()
+        ..GatherNdOptions::default()
     };
     let plan = Plan::gather_nd(&[64, 1024, 64], &[64, 512, 1], options, F32).expect("a gather");
     let indices = |rows, size| Indices {
@@ -236,7 +240,7 @@ fn scatters() -> Vec<Case> {
         let is_unique = name.starts_with("uniq");
         let options = ScatterOptions {
             combine: Some(combine),
-            out_of_range: OutOfRange::Zero,
+            out_of_range: OutOfRange::Ignore,
             unique: is_unique,
             ..ScatterOptions::default()
         };
@@ -370,14 +374,10 @@ fn crops() -> Vec<Case> {
             sizes: vec![size; 2],
             ..CropOptions::default()
         };
-        let boxes = Boxes {
-            count: shape[0],
-            box_indices: false,
-            flips: true,
-        };
+        let boxes = Boxes::of_tuples(&[shape[0], 4], false, true);
         let begins = shape[1..3].iter().map(|dim| dim - size + 1);
         let indices = Indices {
-            rows: boxes.count,
+            rows: shape[0],
             sizes: begins.chain([2, 2]).collect(),
             is_64_bit: false,
             is_unique: false,
@@ -417,11 +417,7 @@ fn normalised() -> Case {
         sizes: vec![3, 224, 224],
         ..CropOptions::default()
     };
-    let boxes = Boxes {
-        count: 64,
-        box_indices: false,
-        flips: true,
-    };
+    let boxes = Boxes::of_tuples(&[64, 6], false, true);
     let view = View::new(&[64, 256, 256, 3]).and_then(|view| view.transpose(&[0, 3, 1, 2]));
     let crop = view.and_then(|view| Plan::crop(view, boxes, &options, U8));
     let table = Conversion::table(U8, F32, -1, 3, |c, x| (x / 255.0 - 0.45) / (c + 1) as f32);

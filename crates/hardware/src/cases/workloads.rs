@@ -7,7 +7,7 @@ use super::{
 use serde::Deserialize;
 use wgslice::{
     DType, Plan, SliceSpec, View,
-    options::{Boxes, CropOptions, GatherOptions},
+    options::{Boxes, CropOptions, GatherNdOptions},
 };
 
 const WORKLOADS: &str = include_str!("../../../../cli/src/bench/workloads.json");
@@ -113,15 +113,12 @@ impl Workload {
                     sizes: size.clone(),
                     ..CropOptions::default()
                 };
-                let boxes = Boxes {
-                    count: self.shape[0],
-                    box_indices: false,
-                    flips: true,
-                };
+                let count = self.shape[0];
+                let boxes = Boxes::of_tuples(&[count, 2 * size.len()], false, true);
                 let begins = size.iter().zip(&self.shape[1..]);
                 let begins = begins.map(|(size, dim)| dim - size + 1);
                 let indices = Indices {
-                    rows: boxes.count,
+                    rows: count,
                     sizes: begins.chain(size.iter().map(|_| 2)).collect(),
                     is_64_bit: false,
                     is_unique: false,
@@ -130,7 +127,7 @@ impl Workload {
                 return Work::Gather(plan.expect("a crop"), indices);
             }
             Operation::GatherNd { indices } => {
-                let plan = Plan::gather_nd(&self.shape, indices, GatherOptions::default(), dtype);
+                let plan = Plan::gather_nd(&self.shape, indices, GatherNdOptions::default(), dtype);
                 let indices = Indices {
                     rows: indices[0],
                     sizes: self.shape[..indices[1]].to_vec(),

@@ -140,25 +140,18 @@ impl<'a> Of<'a> {
         let Some(from) = self.gathering() else {
             return Plan::contiguous(x, dtype);
         };
-        let narrow = |number| isize::try_from(number).unwrap_or(isize::MAX);
-        let (axis, batch_dims) = match self {
-            Self::Gather(of) => (Some(of.axis), of.batch_dims),
-            Self::GatherNd(of) => (None, of.batch_dims as i64),
-            Self::GatherElements(of) => (Some(of.axis), 0),
-            _ => (None, 0),
-        };
-        let options = GatherOptions {
-            axis: axis.map(narrow),
-            batch_dims: narrow(batch_dims),
-            out_of_range: run.policy(),
-            negative: run.negative(from.indexing),
-        };
-        let indices = &from.indices.shape;
+        let (indices, policies) = (&from.indices.shape, from.policies(run));
         match self {
-            Self::Crop(of) => Plan::crop(x, of.boxes, &of.options(run.policy()), dtype),
-            Self::GatherNd(_) => Plan::gather_nd(x, indices, options, dtype),
-            Self::GatherElements(_) => Plan::gather_elements(x, indices, options, dtype),
-            _ => Plan::gather(x, indices, options, dtype),
+            Self::Crop(of) => {
+                let boxes = of.boxes.of(of.sizes.len(), DType::I32);
+                Plan::crop(x, boxes, &of.options(run.policy()), dtype)
+            }
+            Self::GatherNd(of) => Plan::gather_nd(x, indices, of.options(policies), dtype),
+            Self::GatherElements(of) => {
+                Plan::gather_elements(x, indices, narrow(of.axis), policies, dtype)
+            }
+            Self::Gather(of) => Plan::gather(x, indices, of.options(policies), dtype),
+            _ => Plan::contiguous(x, dtype),
         }
     }
 }

@@ -2,8 +2,28 @@ use super::*;
 use std::{collections::HashSet, ops::Range};
 use wgslice::{
     Plan, View,
-    options::{Boxes, CropOptions, PasteOptions},
+    options::{Boxes, CropOptions, IndexShape, PasteOptions},
 };
+
+/// The number of boxes, and which integers their tuples have besides where a box begins.
+#[derive(Clone, Copy, Debug)]
+pub struct BoxTuples {
+    /// The number of boxes.
+    pub count: usize,
+    /// Whether a tuple begins with a box index.
+    pub box_indices: bool,
+    /// Whether a tuple ends with flips.
+    pub flips: bool,
+}
+
+impl BoxTuples {
+    /// The boxes that a plan takes as one array of tuples, with begins in so many dimensions, of this type.
+    pub fn of(self, dims: usize, index: DType) -> Boxes<IndexShape> {
+        let depth = usize::from(self.box_indices) + dims * (1 + usize::from(self.flips));
+        let shape = [self.count, depth];
+        Boxes::of_tuples((&shape, index), self.box_indices, self.flips)
+    }
+}
 
 /// A crop: boxes of equal size, cut from the items of `params`.
 #[derive(Clone, Debug)]
@@ -14,7 +34,7 @@ pub struct Crop<'a> {
     /// no effect.
     pub from: Gathering<'a>,
     /// The number of boxes, and whether their tuples have box indices and flips.
-    pub boxes: Boxes,
+    pub boxes: BoxTuples,
     /// The size of each box along each cropped dimension, in elements.
     pub sizes: Vec<usize>,
     /// The step from one element of a box to the next, along each cropped dimension, in positions of the item. May be
@@ -79,16 +99,16 @@ impl Crop<'_> {
     }
 
     /// The begins on a device, and the box indices and the flips if there are any.
-    fn on(&self, run: &Run<'_>) -> Result<[Option<wgslice::Tensor>; 3], Error> {
+    fn on(&self, run: &Run<'_>) -> Result<Arrays, Error> {
         let [items, begins, flips] = self.parts();
         let items = (self.boxes.box_indices).then(|| run.indices(&items));
         let bytes = flips.data.iter().map(|&flip| u8::from(flip != 0)).collect();
         let flips = (self.boxes.flips).then(|| run.bytes(bytes, DType::Bool, &flips.shape));
-        Ok([
-            Some(run.indices(&begins)?),
+        Ok((
+            run.indices(&begins)?,
             items.transpose()?,
             flips.transpose()?,
-        ])
+        ))
     }
 
     /// The options, with the policy of the variant. Strides of 1 may be left out.
@@ -101,6 +121,25 @@ impl Crop<'_> {
     }
 }
 
+type Arrays = (
+    wgslice::Tensor,
+    Option<wgslice::Tensor>,
+    Option<wgslice::Tensor>,
+);
+
+/// The boxes of begins and, if there are any, box indices and flips.
+fn boxes((begins, items, flips): &Arrays) -> Boxes<&wgslice::Tensor> {
+    let boxes = Boxes::new(begins);
+    let boxes = match items {
+        Some(items) => boxes.of_items(items),
+        None => boxes,
+    };
+    match flips {
+        Some(flips) => boxes.flipped(flips),
+        None => boxes,
+    }
+}
+
 impl<'a> Op<'a> for Crop<'a> {
     const WEIGHT: usize = 2;
 
@@ -108,7 +147,7 @@ impl<'a> Op<'a> for Crop<'a> {
         let args = case.arguments();
         let (from, sizes) = (Gathering::of(case)?, args.sizes("sizes")?);
         let indices = from.indices;
-        let boxes = Boxes {
+        let boxes = BoxTuples {
             count: indices.shape.first().copied().unwrap_or(0),
             box_indices: args.says("box_indices", "yes")?,
             flips: args.says("flips", "yes")?,
@@ -130,11 +169,9 @@ impl<'a> Op<'a> for Crop<'a> {
     }
 
     fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
-        let [begins, items, flips] = self.on(run)?;
-        let begins = begins.expect("there are begins");
-        let (items, flips) = (items.as_ref(), flips.as_ref());
         let x = self.from.params.on(run)?;
-        let (tensor, report) = x.crop(&begins, items, flips, &self.options_of(run))?;
+        let arrays = self.on(run)?;
+        let (tensor, report) = x.crop(boxes(&arrays), &self.options_of(run))?;
         Ok(Started::new(tensor, report))
     }
 
@@ -250,7 +287,8 @@ impl Paste<'_> {
     /// Returns the options, given those of the crop.
     pub fn options(&self, crop: CropOptions, unique: bool) -> PasteOptions {
         PasteOptions {
-            crop,
+            strides: crop.strides,
+            out_of_range: crop.out_of_range,
             circular: self.circular,
             unique,
         }
@@ -267,6 +305,12 @@ impl Paste<'_> {
         values: &[T],
         patches: &[T],
     ) -> Result<Scattered<T>, ReferenceError> {
+        if self.patches.shape.len() <= self.crop.sizes.len() {
+            return Err(ReferenceError {
+                kind: "crop_shape",
+                message: "patches have too few dimensions".into(),
+            });
+        }
         let Params { tensor, view } = &self.crop.from.params;
         // The params' elements that the view selects.
         let selected = Tensor {
@@ -306,9 +350,14 @@ impl<'a> Op<'a> for Paste<'a> {
     const WEIGHT: usize = 3;
 
     fn of(case: &'a Case) -> Result<Self, BadLine> {
+        let (mut crop, patches) = (Crop::of(case)?, case.tensor("patches")?);
+        // The patches say the sizes of boxes.
+        if let Some(sizes) = patches.shape.get(1..=crop.sizes.len()) {
+            crop.sizes = sizes.to_vec();
+        }
         Ok(Self {
-            crop: Crop::of(case)?,
-            patches: case.tensor("patches")?,
+            crop,
+            patches,
             circular: case.arguments().says("circular", "yes")?,
         })
     }
@@ -321,27 +370,19 @@ impl<'a> Op<'a> for Paste<'a> {
 
     fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
         let Params { tensor, view } = &self.crop.from.params;
-        let mut options = self.options(self.crop.options_of(run), run.is_unique());
+        let options = self.options(self.crop.options_of(run), run.is_unique());
         let (mut tensor, patches) = (run.tensor(tensor)?, run.tensor(self.patches)?);
         let report = if view.is_empty() {
-            let [begins, items, flips] = self.crop.on(run)?;
-            let begins = begins.expect("there are begins");
-            let sizes = &self.crop.sizes;
-            if options.crop.strides.is_empty()
-                && self.patches.shape.get(1..=sizes.len()) == Some(sizes)
-            {
-                // The sizes of the patches may be left out.
-                options.crop.sizes.clear();
-            }
-            tensor.paste(&patches, &begins, items.as_ref(), flips.as_ref(), &options)?
+            let arrays = self.crop.on(run)?;
+            tensor.paste(&patches, boxes(&arrays), &options)?
         } else {
             let whole = View::new(tensor.shape())?;
             let dest = view
                 .iter()
                 .try_fold(whole, |view, step| step.of_view(&view))?;
-            let (boxes, shape) = (self.crop.boxes, patches.shape());
-            let plan = Plan::paste(dest, shape, boxes, &options, tensor.dtype())?;
             let tuples = run.indices(self.crop.from.indices)?;
+            let boxes = self.crop.boxes.of(self.crop.sizes.len(), tuples.dtype());
+            let plan = Plan::paste(dest, patches.shape(), boxes, &options, tensor.dtype())?;
             wgslice::Tensor::run_into(&plan, &[&patches, &tuples], &mut [&mut tensor])?
         };
         Ok(Started::new(tensor, report))

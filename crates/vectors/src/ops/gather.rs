@@ -13,7 +13,6 @@ pub struct Gathering<'a> {
     pub indexing: Indexing,
 }
 
-type Start = fn(&wgslice::Tensor, &wgslice::Tensor, GatherOptions) -> Reported;
 type Reported = Result<(wgslice::Tensor, Pending<Report>), Error>;
 
 impl<'a> Gathering<'a> {
@@ -34,23 +33,24 @@ impl<'a> Gathering<'a> {
         gather(&params, self.indices, self.indexing).map(gathered)
     }
 
-    /// Starts `gather` on a device, with the policies of the variant and the case.
+    /// Starts `gather` on a device: of the params and the indices, with the policies of the variant and the case.
     pub(super) fn run(
         &self,
         run: &Run<'_>,
-        axis: Option<i64>,
-        batch_dims: i64,
-        gather: Start,
+        gather: impl FnOnce(&wgslice::Tensor, &wgslice::Tensor, GatherElementsOptions) -> Reported,
     ) -> Result<Started, Error> {
-        let narrow = |number| isize::try_from(number).unwrap_or(isize::MAX);
-        let options = GatherOptions {
-            axis: axis.map(narrow),
-            batch_dims: narrow(batch_dims),
+        let policies = self.policies(run);
+        let (params, indices) = (self.params.on(run)?, run.indices(self.indices)?);
+        let (tensor, report) = gather(&params, &indices, policies)?;
+        Ok(Started::new(tensor, report))
+    }
+
+    /// The policies of the variant and the case.
+    pub(super) fn policies(&self, run: &Run<'_>) -> GatherElementsOptions {
+        GatherElementsOptions {
             out_of_range: run.policy(),
             negative: run.negative(self.indexing),
-        };
-        let (tensor, report) = gather(&self.params.on(run)?, &run.indices(self.indices)?, options)?;
-        Ok(Started::new(tensor, report))
+        }
     }
 
     pub(super) fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
@@ -79,6 +79,18 @@ pub struct Gather<'a> {
     pub batch_dims: i64,
 }
 
+impl Gather<'_> {
+    /// Returns the options, with these policies.
+    pub(super) fn options(&self, policies: GatherElementsOptions) -> GatherOptions {
+        GatherOptions {
+            axis: Some(narrow(self.axis)),
+            batch_dims: narrow(self.batch_dims),
+            out_of_range: policies.out_of_range,
+            negative: policies.negative,
+        }
+    }
+}
+
 impl<'a> Op<'a> for Gather<'a> {
     fn of(case: &'a Case) -> Result<Self, BadLine> {
         Ok(Self {
@@ -103,12 +115,9 @@ impl<'a> Op<'a> for Gather<'a> {
     }
 
     fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
-        self.from.run(
-            run,
-            Some(self.axis),
-            self.batch_dims,
-            wgslice::Tensor::gather,
-        )
+        self.from.run(run, |params, indices, policies| {
+            params.gather(indices, self.options(policies))
+        })
     }
 
     fn random(operation: Operation, rng: &mut Rng) -> Case {
@@ -147,6 +156,17 @@ pub struct GatherNd<'a> {
     pub batch_dims: usize,
 }
 
+impl GatherNd<'_> {
+    /// Returns the options, with these policies.
+    pub(super) fn options(&self, policies: GatherElementsOptions) -> GatherNdOptions {
+        GatherNdOptions {
+            batch_dims: narrow(self.batch_dims as i64),
+            out_of_range: policies.out_of_range,
+            negative: policies.negative,
+        }
+    }
+}
+
 impl<'a> Op<'a> for GatherNd<'a> {
     const WEIGHT: usize = 2;
 
@@ -171,12 +191,9 @@ impl<'a> Op<'a> for GatherNd<'a> {
     }
 
     fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
-        self.from.run(
-            run,
-            None,
-            self.batch_dims as i64,
-            wgslice::Tensor::gather_nd,
-        )
+        self.from.run(run, |params, indices, policies| {
+            params.gather_nd(indices, self.options(policies))
+        })
     }
 
     fn random(operation: Operation, rng: &mut Rng) -> Case {
@@ -228,12 +245,16 @@ impl<'a> Op<'a> for BatchGather<'a> {
     }
 
     fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
-        self.from.run(
-            run,
-            None,
-            self.from.indices.shape.len() as i64 - 1,
-            wgslice::Tensor::gather,
-        )
+        let batch_dims = narrow(self.from.indices.shape.len() as i64 - 1);
+        self.from.run(run, |params, indices, policies| {
+            let options = GatherOptions {
+                axis: None,
+                batch_dims,
+                out_of_range: policies.out_of_range,
+                negative: policies.negative,
+            };
+            params.gather(indices, options)
+        })
     }
 
     fn random(operation: Operation, rng: &mut Rng) -> Case {
@@ -286,8 +307,9 @@ impl<'a> Op<'a> for GatherElements<'a> {
     }
 
     fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
-        self.from
-            .run(run, Some(self.axis), 0, wgslice::Tensor::gather_elements)
+        self.from.run(run, |params, indices, policies| {
+            params.gather_elements(indices, narrow(self.axis), policies)
+        })
     }
 
     fn random(operation: Operation, rng: &mut Rng) -> Case {

@@ -103,7 +103,6 @@ impl<'a> Op<'a> for Masked<'a> {
             .map(|axis| isize::try_from(axis).unwrap_or(isize::MAX));
         let result = match (self.operation, other) {
             (Operation::BooleanMask, _) => {
-                let axis = axis.and_then(|axis| usize::try_from(axis).ok());
                 params.boolean_mask(&mask, axis.unwrap_or(0), capacity)?.0
             }
             (Operation::Select, Some(other)) => wgslice::Tensor::select(&mask, &params, other)?,

@@ -39,7 +39,7 @@ mod xla;
 pub use array_index::{ArrayIndex, IndexUpdate};
 pub use concat::Concat;
 pub use convert::Convert;
-pub use crop::{Crop, Paste};
+pub use crop::{BoxTuples, Crop, Paste};
 pub use gather::{BatchGather, Gather, GatherElements, GatherNd, Gathering};
 pub use mask::Masked;
 pub use pad::Pad;
@@ -75,8 +75,13 @@ use serde_json::{Map, Value, json};
 use std::fmt;
 use wgslice::{
     DType, Error, Pending, Report, SliceSpec,
-    options::{Combine, GatherOptions, OutOfRange, ScatterOptions},
+    options::{Combine, GatherElementsOptions, GatherNdOptions, GatherOptions, OutOfRange},
 };
+
+/// A number of a case as the library counts. What it cannot count is as large as can be.
+fn narrow(number: i64) -> isize {
+    isize::try_from(number).unwrap_or(isize::MAX)
+}
 
 /// An operation with its arguments.
 pub(crate) trait Op<'a>: Sized {

@@ -314,13 +314,10 @@ impl<'a> Op<'a> for ScatterElements<'a> {
     }
 
     fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
-        let options = ScatterOptions {
-            axis: Some(isize::try_from(self.axis).unwrap_or(isize::MAX)),
-            ..run.scatter(self.combine, self.rows.indexing)
-        };
+        let options = run.scatter(self.combine, self.rows.indexing);
         let mut tensor = run.tensor(self.tensor)?;
         let [indices, updates] = self.rows.on(run)?;
-        let report = tensor.scatter_elements(&indices, &updates, options)?;
+        let report = tensor.scatter_elements(&indices, &updates, narrow(self.axis), options)?;
         Ok(Started::new(tensor, report))
     }
 

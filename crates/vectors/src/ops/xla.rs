@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::reference::XlaDims;
-use wgslice::options::{GatherDims, ScatterDims};
+use wgslice::options::{GatherDims, ScatterDims, XlaScatterOptions};
 
 /// The names of the lists of a gather and of a scatter, in the order of [`Numbers`].
 const NAMES: [[&str; 5]; 2] = [
@@ -217,7 +217,12 @@ impl<'a> Op<'a> for XlaScatter<'a> {
     }
 
     fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
-        let options = run.scatter(self.combine, self.rows.indexing);
+        let options = XlaScatterOptions {
+            combine: Some(self.combine),
+            out_of_range: run.policy(),
+            any_order: false,
+            unique: run.is_unique(),
+        };
         let mut tensor = run.tensor(self.tensor)?;
         let [indices, updates] = self.rows.on(run)?;
         let report = tensor.xla_scatter(&indices, &updates, &self.dims(), options)?;

@@ -47,7 +47,7 @@ fn positions(mask: &[bool], shape: &[usize]) -> Result<Vec<Vec<usize>>, Referenc
 ///
 /// # Errors
 ///
-/// `data_length`, `mask_scalar`, `mask_shape` or `too_large`.
+/// `data_length`, `mask_scalar`, `axis`, `mask_shape` or `too_large`.
 pub fn boolean_mask<T: Clone + Default>(
     values: &[T],
     shape: &[usize],
@@ -60,6 +60,9 @@ pub fn boolean_mask<T: Clone + Default>(
     let rank = mask.1.len();
     if rank == 0 {
         return fail("mask_scalar", "mask cannot be scalar.");
+    }
+    if axis >= shape.len() {
+        return fail("axis", "the array has no such dimension");
     }
     let of_mask: Vec<_> = shape.iter().skip(axis).take(rank).collect();
     if of_mask != mask.1.iter().collect::<Vec<_>>() {

@@ -48,7 +48,7 @@ pub fn pad<T: Clone>(
         let allowed = match mode {
             PadMode::Constant => true,
             PadMode::Edge => size > 0 || longest == 0,
-            PadMode::Reflect => longest < size,
+            PadMode::Reflect => longest < size || longest == 0,
             PadMode::Symmetric | PadMode::Wrap => longest <= size,
         };
         if !allowed {

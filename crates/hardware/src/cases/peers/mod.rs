@@ -222,7 +222,7 @@ impl Launch {
 mod tests {
     use super::*;
     use crate::device::Device;
-    use wgslice::{Backend, DType, SliceSpec, Tensor, options::GatherOptions};
+    use wgslice::{Backend, DType, SliceSpec, Tensor, options::GatherNdOptions};
 
     const LABEL: &str = "a peer's";
 
@@ -308,7 +308,9 @@ mod tests {
                 let cpu = Backend::cpu();
                 let tuples = cpu.upload((&tuples, &indices)).unwrap();
                 let params = numbers_from_0(&cpu, shape);
-                let (expected, _) = params.gather_nd(&tuples, GatherOptions::default()).unwrap();
+                let (expected, _) = params
+                    .gather_nd(&tuples, GatherNdOptions::default())
+                    .unwrap();
                 assert_eq!(expected.dtype(), DType::F32);
                 let count = expected.shape().iter().product();
                 let got = run(&launch, shape, count);

@@ -20,7 +20,7 @@ impl Plan {
     ///
     /// // Rows 2 and 0 of a table go to the last two columns of a larger one, one row in each column.
     /// let place = View::new(&[2, 4])?.slice(&slice![.., 2..])?.transpose(&[1, 0])?;
-    /// let rows = Plan::gather(&[3, 2], &[2], GatherOptions::default(), DType::I32)?.into_view(&place)?;
+    /// let rows = Plan::gather(&[3, 2], &[2], GatherOptions::default(), DType::I32)?.written_to(&place)?;
     /// let mut larger = [0; 8];
     /// rows.run_cpu(&[(&[1, 2, 3, 4, 5, 6]).into(), (&[2, 0]).into()], &mut [(&mut larger).into()])?;
     /// assert_eq!(larger, [0, 0, 5, 1, 0, 0, 6, 2]);
@@ -29,10 +29,10 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`into_view` if this plan already changes an array, or scatters; then `dest_shape` if `dest` has
-    /// another shape than the result; then `repeats` if `dest` selects an element twice, as a broadcast does, or
-    /// `undecided` if that takes too long to find out; `steps` if several steps write the result).
-    pub fn into_view(&self, dest: &View) -> Result<Self, Error> {
+    /// [`Error::Argument`] (`WrittenTo` if this plan already changes an array, scatters or converts; then `DestShape` if `dest` has
+    /// another shape than the result; then `Repeats` if `dest` selects an element twice, as a broadcast does, or
+    /// `Undecided` if that takes too long to find out; `Steps` if several steps write the result).
+    pub fn written_to(&self, dest: &View) -> Result<Self, Error> {
         self.map("put into a view", |what| what.placed(dest))
     }
 }
@@ -44,7 +44,7 @@ impl Move {
                 Some(_) => "a plan that converts",
                 None => self.name(),
             };
-            return Err(error::view::into_view(operation));
+            return Err(error::view::written_to(operation));
         }
         if self.shape != dest.shape {
             return Err(error::view::dest_shape(&dest.shape, &self.shape));

@@ -1,0 +1,50 @@
+//! Every golden vector and random cases on the CPU path without the library's feature `std`, which no dependency of this
+//! package has. So `cargo test -p wgslice-vectors --test without_std` tests it alone: in a build with other packages, the
+//! feature is on, and the test fails.
+
+use std::{fs, path::Path};
+use wgslice::{Backend, DType, Plan, View};
+use wgslice_vectors::{Call, Case, check_all, parse, random};
+
+/// The random cases of the seed.
+const CASES: usize = 2000;
+const SEED: u64 = 1;
+
+fn check(case: &Case) -> usize {
+    let call = Call::of(case).unwrap_or_else(|bad| panic!("{bad}"));
+    let checked = check_all(case, &call, &Backend::cpu());
+    checked.unwrap_or_else(|difference| panic!("{difference:?}: {}", case.to_line()));
+    1
+}
+
+#[test]
+fn vectors_and_random_cases() {
+    let large = View::new(&[4096, 4096]).unwrap();
+    let large = Plan::contiguous(large.transpose(&[1, 0]).unwrap(), DType::F32).unwrap();
+    let how = Backend::cpu().with_threads(8).explain(&large);
+    assert!(how.contains(" on 1 thread"), "the library has `std`: {how}");
+
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors");
+    let mut files: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .collect::<Result<_, _>>()
+        .unwrap();
+    // The cases of `onnx.jsonl` have another form.
+    files.retain(|file| {
+        let name = file.file_name().into_string().unwrap();
+        name.ends_with(".jsonl") && name != "onnx.jsonl"
+    });
+    let mut vectors = 0;
+    for file in files {
+        let text = fs::read_to_string(file.path()).unwrap();
+        for case in parse(&text) {
+            vectors +=
+                check(&case.unwrap_or_else(|bad| panic!("{}: {bad}", file.path().display())));
+        }
+    }
+    assert!(vectors > 1000, "{vectors}");
+    for number in 0..CASES {
+        check(&random::answered(random::case(SEED, number)).unwrap());
+    }
+    println!("{vectors} vectors and {CASES} random cases");
+}

@@ -1,0 +1,14 @@
+// The grid: how an invocation knows its number, and what all kernels share.
+// Defines: FOUR, NONE, HIGH, workgroup_number. Needs: nothing.
+
+// The number of invocations in a workgroup. The host makes it a constant.
+override WORKGROUP: u32 = 256u;
+
+const FOUR: vec4<u32> = vec4(0u, 1u, 2u, 3u);
+const NONE: u32 = 0xffffffffu;
+const HIGH: u32 = 0x80000000u;
+
+// The number of a workgroup in a grid that is `width` workgroups wide.
+fn workgroup_number(group: vec3<u32>, width: u32) -> u32 {
+    return group.y * width + group.x;
+}

@@ -1,0 +1,139 @@
+// Index tuples: the numbers of a tuple, where they point along the dimensions of an array, and whether they are out of range.
+// Defines: Number, plain_number_at, number_at, begin_of, is_flipped, reach_of, size_of, is_below, plus, remainder, report_row.
+// Needs: nothing.
+#import uniforms.wgsl
+
+// Whether coordinates may extend along dimensions: crops, and gradients of slices.
+override CROPS: bool = true;
+// Whether all coordinates extend along dimensions, from positions that no tuple names: gradients of slices. Sizes and
+// reaches are less than 2^30, and this dispatch takes all positions, so 32 bits suffice.
+override FIXED: bool = false;
+// Whether a number of a tuple is in range exactly if it is less than its dimension's size, as an unsigned number: it is
+// neither wrapped nor clamped, no dimension has 2^31 positions, and this dispatch takes all of them.
+override PLAIN: bool = false;
+// Whether a coordinate has 2^32 positions or more.
+override LONG: bool = false;
+// Whether tuples are bytes of a mask, whose one number is 0, or NONE if the byte is 0. `tuples` and `tuple_words` then
+// count bytes.
+override MASKED: bool = false;
+
+@group(0) @binding(0) var<storage, read> tuples: array<u32>;
+
+// A 64-bit number in two words.
+struct Number {
+    low: u32,
+    high: u32,
+}
+
+// The number in column `column` of the tuple that begins at word `tuple`.
+fn number_at(tuple: u32, column: u32) -> Number {
+    if MASKED { return Number(mask_at(tuple), 0u); }
+    let at = tuple + column * walk.index_words;
+    let low = tuples[at] - walk.first_index;
+    if walk.index_words == 2u { return Number(low, tuples[at + 1u]); }
+    return Number(low, select(0u, NONE, flag(SIGNED_INDICES) && low >= HIGH));
+}
+
+// The same number if it is PLAIN: its low word, or NONE if the high word is not 0.
+fn plain_number_at(tuple: u32, column: u32) -> u32 {
+    if MASKED { return mask_at(tuple); }
+    let at = tuple + column * walk.index_words;
+    let low = tuples[at] - walk.first_index;
+    if walk.index_words == 2u { return select(NONE, low, tuples[at + 1u] == 0u); }
+    return low;
+}
+
+fn mask_at(byte: u32) -> u32 {
+    return select(NONE, 0u, ((tuples[byte >> 2u] >> ((byte & 3u) * 8u)) & 0xffu) != 0u);
+}
+
+// The number of positions of coordinate `c`.
+fn size_of(c: u32) -> Number {
+    return Number(walk.coordinates[c].size, select(0u, walk.coordinates[c].high & 0xffffu, LONG));
+}
+
+// Whether a number is less than a `limit` that is not negative, and not negative itself.
+fn is_below(number: Number, limit: Number) -> bool {
+    return number.high < limit.high || (number.high == limit.high && number.low < limit.low);
+}
+
+fn sum(a: Number, b: Number) -> Number {
+    let low = a.low + b.low;
+    return Number(low, a.high + b.high + select(0u, 1u, low < b.low));
+}
+
+// The sum of a number and a signed one of 32 bits.
+fn plus(a: Number, b: u32) -> Number {
+    return sum(a, Number(b, select(0u, NONE, b >= HIGH)));
+}
+
+// The remainder of a number divided by `size`, which is less than 2^31: 0 or more, also of a negative number.
+fn remainder(number: Number, size: u32) -> Number {
+    // The complement of a negative number is not negative, and its remainders count from the end.
+    let sign = select(0u, NONE, number.high >= HIGH);
+    let high = number.high ^ sign;
+    var rest = number.low ^ sign;
+    if high != 0u {
+        let low = rest;
+        rest = high % size;
+        for (var n = 0u; n < 32u; n++) { rest = (rest * 2u + ((low >> (31u - n)) & 1u)) % size; }
+    }
+    rest %= size;
+    return Number(select(rest, size - 1u - rest, sign != 0u), 0u);
+}
+
+// Where coordinate `c` begins: the number of the tuple, after negative numbers are wrapped and those outside clamped.
+// `reach` is the signed distance from a box's first to its last position.
+fn begin_of(c: u32, tuple: u32, reach: u32) -> Number {
+    let column = walk.coordinates[c].column;
+    let size = size_of(c);
+    if FIXED || (CROPS && column == NONE) {
+        let begin = walk.coordinates[c].begin;
+        return Number(begin, select(0u, NONE, begin >= HIGH));
+    }
+    var number = number_at(tuple, column);
+    if flag(WRAPS) && number.high >= HIGH { number = sum(number, size); }
+    if flag(CLAMPS) && (size.low | size.high) != 0u {
+        let backwards = reach >= HIGH;
+        let lowest = Number(select(0u, 0u - reach, backwards), 0u);
+        let highest = plus(size, NONE - select(reach, 0u, backwards));
+        if number.high >= HIGH || is_below(number, lowest) {
+            number = lowest;
+        } else if is_below(highest, number) {
+            number = highest;
+        }
+    }
+    return number;
+}
+
+fn is_flipped(c: u32, tuple: u32) -> bool {
+    let flip = walk.coordinates[c].flip;
+    if FIXED || flip == NONE { return false; }
+    let number = number_at(tuple, flip);
+    return (number.low | number.high) != 0u;
+}
+
+fn reach_of(c: u32) -> u32 {
+    return (walk.coordinates[c].extent - 1u) * walk.coordinates[c].step;
+}
+
+// Reports the tuple with number `tuple` if it is out of range.
+fn report_row(tuple: u32) {
+    if COORDINATES > 0u && is_out_of_range(walk.tuples + tuple * walk.tuple_words) {
+        atomicAdd(&report.count, 1u);
+        atomicMax(&report.first, ~(walk.first_row + tuple));
+    }
+}
+
+// Whether a coordinate of the tuple at word `tuple`, or the box there, lies partly outside.
+fn is_out_of_range(tuple: u32) -> bool {
+    for (var c = 0u; c < coordinates(); c++) {
+        let size = size_of(c);
+        if flag(CIRCULAR) && walk.coordinates[c].along != NONE { continue; }
+        let reach = select(0u, reach_of(c), walk.coordinates[c].along != NONE);
+        let begin = begin_of(c, tuple, reach);
+        let end = plus(begin, reach);
+        if !is_below(begin, size) || !is_below(end, size) { return true; }
+    }
+    return false;
+}

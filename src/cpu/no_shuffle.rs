@@ -1,0 +1,44 @@
+//! Takes the place of `shuffle` without the standard library, which finds out what instructions a processor has: there are no
+//! byte shuffles.
+
+use super::{
+    memory::LINE,
+    rows::{Axis, PieceRows},
+};
+
+pub(super) const VECTOR: usize = 16;
+
+#[derive(Clone, Copy)]
+pub(super) enum Shuffles {}
+
+pub(super) static SHUFFLES: &Option<Shuffles> = &None;
+
+#[derive(Clone, Copy)]
+pub(super) struct Shuffle {
+    none: Shuffles,
+    pub(super) piece: usize,
+    pub(super) stride: isize,
+    pub(super) planes: usize,
+}
+
+impl Shuffle {
+    pub(super) fn of_row(_: usize, _: Axis) -> Option<Self> {
+        None
+    }
+
+    pub(super) fn of_block(_: usize, _: Axis, _: Axis) -> Option<Self> {
+        None
+    }
+
+    pub(super) fn run(&self, _: PieceRows<'_>) {
+        match self.none {}
+    }
+}
+
+pub(super) fn transpose<const N: usize, const M: usize, const WIDTH: usize>(
+    shuffles: Shuffles,
+    _: &[[u8; WIDTH]],
+    _: &mut [[u8; LINE]],
+) {
+    match shuffles {}
+}

@@ -1,0 +1,408 @@
+//! Views of few elements that lie far apart: by more than 2^31 and 2^32 elements and bytes. Memory that nobody touches takes
+//! none of the machine's, so that these tests are cheap.
+
+use std::collections::BTreeSet;
+use wgslice::{
+    Backend, DType, Plan, Values, ValuesMut, View,
+    options::{GatherNdOptions, GatherOptions},
+};
+
+/// The size of the memory in bytes.
+const MEMORY: usize = (1 << 32) + (3 << 28);
+
+const TYPES: [DType; 4] = [DType::U8, DType::U16, DType::F32, DType::Complex128];
+
+/// The byte at a place of the memory. It is never 0, as those that were not written are.
+fn byte(place: usize) -> u8 {
+    let bits = (place as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    bits.to_be_bytes()[0] | 1
+}
+
+/// Views of the memory in elements of `size` bytes. Their elements span almost all of it.
+fn views(size: usize) -> Vec<View> {
+    let elements = MEMORY / size;
+    let far = elements / 2 - 3_000_000;
+    let view = |shape: &[usize], strides: &[isize], offset| {
+        View::from_strides(shape, strides, offset, elements).unwrap()
+    };
+    let stride = far.cast_signed();
+    vec![
+        view(&[3, 4, 2], &[stride, 5, 1001], 7),
+        view(&[3, 2, 5], &[-stride, 70_001, 1], 2 * far + 50),
+        view(&[2, 7, 3], &[1, 2, stride], 1_000_003),
+        view(&[2, 2, 3], &[stride - 9, stride + 1, 1], 12),
+        view(&[2, 2, 4], &[-stride, stride, -3], far + 9),
+        view(&[3, 3, 2], &[stride, 0, 2], 1),
+    ]
+}
+
+/// The byte places of the view's elements, in row-major order.
+fn places(view: &View, size: usize) -> Vec<usize> {
+    let mut places = vec![view.offset()];
+    for (&count, &stride) in view.shape().iter().zip(view.strides()) {
+        let each = |&place: &usize| {
+            (0..count.cast_signed()).map(move |n| place.wrapping_add_signed(n * stride))
+        };
+        places = places.iter().flat_map(each).collect();
+    }
+    places.into_iter().map(|place| place * size).collect()
+}
+
+/// The words of elements at `places`, and those that would be moved in their stead if a number lost its high bits.
+fn words(places: &[usize], size: usize) -> BTreeSet<usize> {
+    let mut words = BTreeSet::new();
+    for &place in places {
+        for bits in [31, 32] {
+            for unit in [1, 4, size] {
+                let lost = (unit as i128) << bits;
+                for times in -3..=3 {
+                    let near = place as i128 + times * lost;
+                    if let Ok(near) = usize::try_from(near)
+                        && near + size <= MEMORY
+                    {
+                        words.extend((near / 4 * 4..near + size).step_by(4));
+                    }
+                }
+            }
+        }
+    }
+    words
+}
+
+enum Indices {
+    None,
+    I32(Vec<i32>),
+    I64(Vec<i64>),
+}
+
+/// A plan that reads the memory, with its indices and the result.
+struct Read {
+    plan: Plan,
+    indices: Indices,
+    expected: Vec<u8>,
+}
+
+fn reads(view: &View, dtype: DType) -> Vec<Read> {
+    let size = dtype.size();
+    let shape = view.shape().to_vec();
+    let selected: Vec<Vec<u8>> = places(view, size)
+        .into_iter()
+        .map(|place| (place..place + size).map(byte).collect())
+        .collect();
+    let mut reads = vec![Read {
+        plan: Plan::contiguous(view, dtype).unwrap(),
+        indices: Indices::None,
+        expected: selected.concat(),
+    }];
+    let none = vec![0; size];
+    for (axis, &positions) in shape.iter().enumerate() {
+        let last = i32::try_from(positions).unwrap() - 1;
+        let indices = vec![last, 0, last + 1, 1, last];
+        let options = GatherOptions {
+            axis: Some(axis.cast_signed()),
+            ..GatherOptions::default()
+        };
+        let inner: usize = shape[axis + 1..].iter().product();
+        let mut expected = Vec::new();
+        for outer in 0..selected.len() / (positions * inner) {
+            for &index in &indices {
+                for within in 0..inner {
+                    let at = (outer * positions + index.unsigned_abs() as usize) * inner + within;
+                    let found = (index <= last).then(|| &selected[at]);
+                    expected.extend_from_slice(found.unwrap_or(&none));
+                }
+            }
+        }
+        reads.push(Read {
+            plan: Plan::gather(view, &[indices.len()], options, dtype).unwrap(),
+            indices: Indices::I32(indices),
+            expected,
+        });
+    }
+    let tuples = 40;
+    let index = |tuple: usize, d: usize| (tuple * (2 * d + 3) + tuple / 3) % shape[d];
+    let mut expected = Vec::new();
+    let mut indices = Vec::new();
+    for tuple in 0..tuples {
+        let at = (0..shape.len()).fold(0, |at, d| at * shape[d] + index(tuple, d));
+        expected.extend_from_slice(&selected[at]);
+        indices.extend((0..shape.len()).map(|d| index(tuple, d) as i64));
+    }
+    let options = GatherNdOptions::default();
+    reads.push(Read {
+        plan: Plan::gather_nd(view, (&[tuples, shape.len()], DType::I64), options, dtype).unwrap(),
+        indices: Indices::I64(indices),
+        expected,
+    });
+    reads
+}
+
+/// A plan that writes to the view of the memory, with its source, its indices, and what the view's elements become.
+struct Write {
+    plan: Plan,
+    source: Vec<u8>,
+    indices: Indices,
+    expected: Vec<u8>,
+}
+
+fn writes(view: &View, dtype: DType) -> Vec<Write> {
+    let size = dtype.size();
+    let shape = view.shape().to_vec();
+    let row = shape[1..].iter().product::<usize>() * size;
+    let source: Vec<u8> = (0..5 * row).map(|n| byte(n * 77 + 5)).collect();
+    let indices: Vec<i32> = [4, 1, 0].into_iter().cycle().take(shape[0]).collect();
+    let rows = indices
+        .iter()
+        .map(|&index| &source[index.unsigned_abs() as usize * row..][..row]);
+    let gathered = rows.collect::<Vec<_>>().concat();
+    let params = [&[5], &shape[1..]].concat();
+    let gather = Plan::gather(&params, &[shape[0]], GatherOptions::default(), dtype).unwrap();
+    let whole = Plan::contiguous(&shape, dtype).unwrap();
+    let values = source[..shape[0] * row].to_vec();
+    vec![
+        Write {
+            plan: whole.written_to(view).unwrap(),
+            source: values.clone(),
+            indices: Indices::None,
+            expected: values,
+        },
+        Write {
+            plan: gather.written_to(view).unwrap(),
+            source,
+            indices: Indices::I32(indices),
+            expected: gathered,
+        },
+    ]
+}
+
+/// Every view in every type, but for those that select an element twice if they are a destination.
+fn all(written: bool) -> impl Iterator<Item = (View, DType)> {
+    let of = |dtype: DType| {
+        views(dtype.size())
+            .into_iter()
+            .map(move |view| (view, dtype))
+    };
+    let all = TYPES.into_iter().flat_map(of);
+    all.filter(move |(view, _)| {
+        !written || !view.strides().contains(&0) && view.shape() != [2, 2, 4]
+    })
+}
+
+fn zeros() -> Vec<u8> {
+    vec![0; MEMORY]
+}
+
+/// Runs a plan on the CPU: by the plan itself, or by a backend that cuts even few bytes into parts for its threads.
+fn run_cpu(threads: Option<usize>, plan: &Plan, source: &[u8], indices: &Indices, dest: &mut [u8]) {
+    let dtype = plan.inputs()[0].dtype;
+    let mut inputs = vec![Values::from_bytes(dtype, source)];
+    match indices {
+        Indices::None => {}
+        Indices::I32(indices) => inputs.push(Values::from(&indices[..])),
+        Indices::I64(indices) => inputs.push(Values::from(&indices[..])),
+    }
+    let report = match threads {
+        None => plan.run_cpu(&inputs, &mut [ValuesMut::from_bytes(dtype, dest)]),
+        Some(threads) => {
+            let backend = Backend::cpu().with_threads_for_any_work(threads);
+            match dtype {
+                DType::U8 => backend.run_into(plan, &inputs, dest),
+                DType::U16 => {
+                    backend.run_into::<u16>(plan, &inputs, bytemuck::cast_slice_mut(dest))
+                }
+                DType::F32 => {
+                    backend.run_into::<f32>(plan, &inputs, bytemuck::cast_slice_mut(dest))
+                }
+                _ => backend.run_into::<[f64; 2]>(plan, &inputs, bytemuck::cast_slice_mut(dest)),
+            }
+        }
+    };
+    report.unwrap();
+}
+
+const THREADS: [Option<usize>; 3] = [None, Some(1), Some(3)];
+
+#[test]
+fn far_elements_are_read_on_the_cpu() {
+    let mut memory = zeros();
+    for (view, dtype) in all(false) {
+        for word in words(&places(&view, dtype.size()), dtype.size()) {
+            (word..word + 4).for_each(|place| memory[place] = byte(place));
+        }
+    }
+    for (view, dtype) in all(false) {
+        for Read {
+            plan,
+            indices,
+            expected,
+        } in reads(&view, dtype)
+        {
+            for threads in THREADS {
+                let mut found = vec![0; expected.len()];
+                run_cpu(threads, &plan, &memory, &indices, &mut found);
+                assert_eq!(found, expected, "{plan} of {view:?} on {threads:?} threads");
+            }
+        }
+        let mut found = vec![0; view.len() * dtype.size()];
+        let from = Values::from_bytes(dtype, &memory);
+        wgslice::copy(from, &view, ValuesMut::from_bytes(dtype, &mut found)).unwrap();
+        assert_eq!(found, reads(&view, dtype)[0].expected, "{view:?}");
+    }
+}
+
+#[test]
+fn far_elements_are_written_on_the_cpu() {
+    let mut memory = zeros();
+    for (view, dtype) in all(true) {
+        let size = dtype.size();
+        let places = places(&view, size);
+        for write in writes(&view, dtype) {
+            for threads in THREADS {
+                run_cpu(
+                    threads,
+                    &write.plan,
+                    &write.source,
+                    &write.indices,
+                    &mut memory,
+                );
+                for (place, expected) in places.iter().zip(write.expected.chunks(size)) {
+                    let found = &mut memory[*place..][..size];
+                    assert_eq!(
+                        found, expected,
+                        "{} of {view:?} on {threads:?} threads",
+                        write.plan
+                    );
+                    found.fill(0);
+                }
+            }
+        }
+    }
+    let zeros = vec![0; 1 << 20];
+    let mut chunks = memory.chunks(zeros.len());
+    assert!(chunks.all(|chunk| chunk == &zeros[..chunk.len()]));
+}
+
+#[cfg(feature = "gpu")]
+mod gpu {
+    use super::{BTreeSet, Indices, MEMORY, Plan, all, byte, places, reads, words, writes};
+    use crate::harness::gpu::{request_device, strict_options};
+    use crate::harness::read_buffer::read_buffer;
+    use wgslice::Gpu;
+
+    /// Bindings of WebGPU's default size, and of more than 2^31 bytes.
+    const BINDINGS: [u64; 2] = [128 << 20, (1 << 32) - 4];
+
+    /// Opens a device that runs shaders in an interpreter and has buffers of the size of the memory.
+    fn strict(binding: u64) -> Gpu {
+        let mut options = strict_options();
+        options.limits.max_buffer_size = 1 << 33;
+        options.limits.max_storage_buffer_binding_size = binding;
+        options.limits.max_compute_invocations_per_workgroup = 64;
+        let limits = options.limits.clone();
+        let adapter = strict_gpu::StrictGpu::new(options).adapter();
+        request_device(&adapter, wgpu::Features::empty(), limits).unwrap()
+    }
+
+    fn buffer(gpu: &Gpu, size: usize) -> wgpu::Buffer {
+        gpu.device().create_buffer(&wgpu::BufferDescriptor {
+            label: None,
+            size: size.next_multiple_of(4) as u64,
+            usage: wgpu::BufferUsages::STORAGE
+                | wgpu::BufferUsages::COPY_SRC
+                | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        })
+    }
+
+    fn filled(gpu: &Gpu, bytes: &[u8]) -> wgpu::Buffer {
+        let buffer = buffer(gpu, bytes.len());
+        let mut bytes = bytes.to_vec();
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+        gpu.queue().write_buffer(&buffer, 0, &bytes);
+        buffer
+    }
+
+    fn fill_words(gpu: &Gpu, memory: &wgpu::Buffer, words: &BTreeSet<usize>) {
+        for &word in words {
+            let bytes: Vec<u8> = (word..word + 4).map(byte).collect();
+            gpu.queue().write_buffer(memory, word as u64, &bytes);
+        }
+    }
+
+    fn encode(gpu: &Gpu, plan: &Plan, from: &wgpu::Buffer, indices: &Indices, to: &wgpu::Buffer) {
+        let indices = match indices {
+            Indices::None => None,
+            Indices::I32(indices) => Some(filled(gpu, bytemuck::cast_slice(indices))),
+            Indices::I64(indices) => Some(filled(gpu, bytemuck::cast_slice(indices))),
+        };
+        let mut inputs = vec![from.slice(..)];
+        inputs.extend(indices.iter().map(|buffer| buffer.slice(..)));
+        let mut encoder = gpu.device().create_command_encoder(&Default::default());
+        let report = gpu.encode(&mut encoder, plan, &inputs, &[to.slice(..)]);
+        let report = report.unwrap_or_else(|error| panic!("{plan}: {error}"));
+        gpu.queue().submit([encoder.finish()]);
+        report.wait().unwrap();
+    }
+
+    #[test]
+    fn far_elements_are_read() {
+        for binding in BINDINGS {
+            let gpu = strict(binding);
+            let memory = buffer(&gpu, MEMORY);
+            for (view, dtype) in all(false) {
+                let words = words(&places(&view, dtype.size()), dtype.size());
+                fill_words(&gpu, &memory, &words);
+            }
+            for (view, dtype) in all(false) {
+                for read in reads(&view, dtype) {
+                    let dest = buffer(&gpu, read.expected.len());
+                    encode(&gpu, &read.plan, &memory, &read.indices, &dest);
+                    let found = &read_buffer(&gpu, &dest)[..read.expected.len()];
+                    assert_eq!(found, read.expected, "{} of {view:?}", read.plan);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn far_elements_are_written() {
+        for binding in BINDINGS {
+            let gpu = strict(binding);
+            let memory = buffer(&gpu, MEMORY);
+            for (view, dtype) in all(true) {
+                let size = dtype.size();
+                let places = places(&view, size);
+                let words = words(&places, size);
+                for write in writes(&view, dtype) {
+                    fill_words(&gpu, &memory, &words);
+                    let source = filled(&gpu, &write.source);
+                    encode(&gpu, &write.plan, &source, &write.indices, &memory);
+                    let found = read_words(&gpu, &memory, &words);
+                    let expected = |place: usize| {
+                        let of = places
+                            .iter()
+                            .position(|at| (*at..at + size).contains(&place));
+                        of.map_or(byte(place), |n| {
+                            write.expected[n * size + place - places[n]]
+                        })
+                    };
+                    let expected: Vec<u8> = words
+                        .iter()
+                        .flat_map(|&word| (word..word + 4).map(expected))
+                        .collect();
+                    assert_eq!(found, expected, "{} of {view:?}", write.plan);
+                }
+            }
+        }
+    }
+
+    fn read_words(gpu: &Gpu, memory: &wgpu::Buffer, words: &BTreeSet<usize>) -> Vec<u8> {
+        let found = buffer(gpu, words.len() * 4);
+        let mut encoder = gpu.device().create_command_encoder(&Default::default());
+        for (number, &word) in (0..).zip(words) {
+            encoder.copy_buffer_to_buffer(memory, word as u64, &found, number * 4, 4);
+        }
+        gpu.queue().submit([encoder.finish()]);
+        read_buffer(gpu, &found)
+    }
+}
