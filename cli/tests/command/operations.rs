@@ -292,7 +292,7 @@ fn slices_gathers_and_crops_convert() {
                 "--flips",
                 "1",
             ],
-            "--flips is a scalar",
+            "--flips is int64, but goes into an array of uint8",
         ),
         (
             &["slice", &input, "0", "--as", "int8", "--memory", "2G"],

@@ -26,9 +26,9 @@
 
 use super::{
     caps::{Reach, Tuning, VECTOR},
-    cut::{Tuples, is_plain},
     dispatch::{Bound, TABLES, WalkDispatch},
     program::{Constant, Kernel, Prelude, Program},
+    tuples::{Tuples, is_plain},
     uniforms::{
         CoordinateWords, DimWords, MOST_COORDINATES, MOST_CROPPED_DIMS, MOST_DIMS, NONE, RUN,
         WalkWords, count, high, wrap,

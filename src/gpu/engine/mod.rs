@@ -55,6 +55,7 @@ mod shader_formats;
 mod shader_tests;
 mod slices;
 mod steps;
+mod tuples;
 mod uniforms;
 pub(super) mod work;
 

@@ -21,12 +21,13 @@
 //! same slices and units follow the order of rows. So cutting does not change the order in which a slice gets its rows.
 
 use super::{
-    cut::{Cutter, Tuples, check_coordinates, set_tuples},
+    cut::{Cutter, check_coordinates},
     dispatch::{Bound, Cut, DEST, Pass, SCRATCH, SOURCE, WalkDispatch},
     launch::{RunWalk, of_walk},
     program::{Constant, Kernel, Prelude, Program},
     rule::{Rule, SIGNED},
     slices::{Rows, Slices},
+    tuples::{Tuples, set_tuples},
     uniforms::{Uniforms, WalkWords, check_positions, count, flags},
 };
 use crate::{

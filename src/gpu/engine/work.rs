@@ -3,12 +3,13 @@
 use super::{
     Engine,
     caps::within,
-    cut::{Cutter, Tuples},
+    cut::Cutter,
     dispatch::{Cut, Dispatch, MOST_DISPATCHES, Pass, Places},
     find::find,
     program::UNIFORMS_GROUP,
     slots::Slot,
     steps::steps,
+    tuples::Tuples,
     uniforms::Uniforms,
 };
 use crate::{

@@ -1,0 +1,72 @@
+//! The index tuples of a walk on the device: where they are, and what their numbers mean. See `tuples.wgsl`.
+
+use super::{
+    dispatch::INDICES,
+    uniforms::{WalkWords, count, flags},
+};
+use crate::{
+    moves::{Effect, Move},
+    ops::index::{IndexType, Policy},
+    walk::{Begin, Coordinate, Walk},
+};
+
+/// The argument with the tuples of a walk, and the meaning of their numbers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tuples {
+    pub(crate) argument: usize,
+    pub(crate) index: IndexType,
+    pub(crate) policy: Policy,
+    /// Whether units without a source keep their values instead of becoming zeros.
+    pub(crate) keeps: bool,
+    /// The number that stands for position 0, in numbers of one word.
+    pub(crate) first_index: u32,
+}
+
+impl Tuples {
+    /// The tuples of a move that has some.
+    pub(crate) fn of(what: &Move) -> Option<Self> {
+        let tuples = what.tuples()?;
+        let scatters = matches!(what.effect(), Effect::Scatter(_));
+        Some(Self {
+            argument: INDICES,
+            index: tuples.index,
+            policy: tuples.policy,
+            keeps: scatters || tuples.index == IndexType::Mask,
+            first_index: 0,
+        })
+    }
+}
+
+/// Returns whether the tuples of a walk are `PLAIN`: see `tuples.wgsl`.
+pub(super) fn is_plain(walk: &Walk, of: Tuples) -> bool {
+    let is_plain = |coordinate: &Coordinate| {
+        let Coordinate { size, window, .. } = *coordinate;
+        matches!(coordinate.begin, Begin::Column(_))
+            && coordinate.along.is_none()
+            && i32::try_from(size).is_ok()
+            && window.count == size
+    };
+    let moves = of.policy.wraps() || of.policy.clamps();
+    !moves && walk.coordinates.iter().all(is_plain)
+}
+
+/// Writes where tuples are, and what their numbers mean, for the tuples of `walk`, which begin at word `begin`.
+pub(super) fn set_tuples(uniforms: &mut WalkWords, walk: &Walk, of: Tuples, begin: usize) {
+    let words = of.index.words();
+    uniforms.tuples = count(begin);
+    uniforms.index_words = words;
+    uniforms.first_index = of.first_index;
+    uniforms.tuple_words = count(walk.columns) * words.max(1);
+    let bits = [
+        (of.index != IndexType::U32, flags::SIGNED_INDICES),
+        (of.policy.wraps(), flags::WRAPS),
+        (of.policy.clamps(), flags::CLAMPS),
+        (of.policy.circular, flags::CIRCULAR),
+        (walk.counts, flags::REPORTS),
+        (of.keeps, flags::KEEPS),
+    ];
+    uniforms.flags = bits
+        .iter()
+        .map(|&(set, bit)| if set { bit } else { 0 })
+        .sum();
+}
