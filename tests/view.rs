@@ -1,9 +1,9 @@
 //! Tests that views compose: several slices, transposes and broadcasts make one plan. On every device its result equals
 //! that of the reference, which applies one step after another.
 
-use crate::harness::{
-    Device, Sizes, broadcast, check_view, devices, elements, kind, slice, transpose,
-};
+#[cfg(feature = "gpu")]
+use crate::harness::Device;
+use crate::harness::{Sizes, broadcast, check_view, devices, elements, kind, slice, transpose};
 use wgslice::{
     Backend, Conversion, DType, Plan, View,
     options::{Boxes, CropOptions, GatherOptions},
