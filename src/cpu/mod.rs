@@ -11,6 +11,7 @@
 //! |---|---|
 //! | `slice` | the loops of a slice, and where parts of it begin and end |
 //! | `transpose` | the tiles of a transposed slice, and which tiles a thread takes at once |
+//! | `short_axes` | the tiles of a slice of many short axes |
 //! | `square` | how pieces of 1, 2, 4, 8 or 16 bytes are transposed in registers |
 //! | `locate` | where the groups of a walk lie: all that reads index tuples |
 //! | `make` | how the groups of a gather or a crop are copied |
@@ -47,6 +48,7 @@ mod paste;
 mod place;
 mod rows;
 mod scatter;
+mod short_axes;
 #[cfg_attr(not(feature = "std"), path = "no_shuffle.rs")]
 mod shuffle;
 mod slice;

@@ -17,6 +17,7 @@ use super::{
     memory::NewMemory,
     odometer::Odometer,
     rows::{Axis, PieceRows, along, split, split_pieces},
+    short_axes::ShortAxes,
     threads::{self, Threads},
     transpose::Tiles,
 };
@@ -25,6 +26,9 @@ use crate::{
     text::counted,
     walk::{Dim, Walk},
 };
+
+/// The size in bytes of the smallest result for which tables of short axes are worth making.
+const SMALL: usize = 4 << 10;
 
 /// The loops of a slice.
 #[derive(Clone, Copy)]
@@ -100,6 +104,9 @@ impl<'a> LoopNest<'a> {
     /// enough.
     pub(super) fn run(&self, source: &[u8], first: usize, mut dest: Dest<'_>, threads: Threads) {
         let threads = self.threads(dest.len(), threads);
+        if let Some(axes) = self.short_axes(dest.len()) {
+            return axes.run(source, self.offset, dest.all(), threads);
+        }
         if let Some(tiles) = &self.tiles {
             // A part of a tile takes as long as the tile.
             let all = dest.all();
@@ -119,6 +126,15 @@ impl<'a> LoopNest<'a> {
                 self.part(source, self.offset, first + at + skip, bytes);
             }),
         });
+    }
+
+    /// The tiles of a slice of many short axes, if a part of so many bytes is the whole result.
+    fn short_axes(&self, bytes: usize) -> Option<ShortAxes> {
+        if bytes < SMALL || !matches!(self.kernel, Kernel::Copy { .. }) {
+            return None;
+        }
+        let axes = ShortAxes::of(self.unit, self.piece, self.rows, self.row);
+        axes.filter(|axes| axes.bytes() == bytes)
     }
 
     /// Whether [`Self::copy_pieces`] writes to new memory. The other loops write to memory that became zeros before. Without
@@ -152,7 +168,11 @@ impl<'a> LoopNest<'a> {
     }
 
     pub(super) fn explain(&self, bytes: usize, threads: Threads) -> String {
-        threads::explain(self.threads(bytes, threads), self.how())
+        let threads = self.threads(bytes, threads);
+        match self.short_axes(bytes) {
+            Some(axes) => threads::explain(threads, axes),
+            None => threads::explain(threads, self.how()),
+        }
     }
 
     /// How the bytes are moved.

@@ -1,0 +1,235 @@
+//! Times wgslice on the CPU beside the crates that people would use instead: ndarray, transpose, strided-perm, candle and
+//! burn-flex. `README.md` in the folder above says how to run it, and what its table says.
+
+mod cases;
+mod clock;
+mod peers;
+mod report;
+
+use cases::Case;
+use clock::Clock;
+use peers::{Element, Inputs, Kept, New, Peer};
+use report::Row;
+use std::{
+    error::Error,
+    time::{Duration, Instant},
+};
+use threadteam::Pool;
+use wgslice::DType;
+
+const USAGE: &str = "rust-peers [--threads 1,2] [--only TEXT] [--seconds 0.2] [--clock wall|thread] [--out FOLDER]
+
+--threads  how many threads each crate may use, in turn
+--only     the cases in whose name or type this text is
+--seconds  how long each call is timed, about: at least 3 and at most 25 times
+--clock    thread: the processor's time, without that of other programs; only for one thread
+--out      the folder to which rust-peers.json and rust-peers.md are written; without it, they are printed";
+
+/// What the command line says.
+pub struct Options {
+    threads: Vec<usize>,
+    only: String,
+    seconds: f64,
+    clock: Clock,
+    out: Option<String>,
+}
+
+impl Options {
+    fn read() -> Result<Self, Box<dyn Error>> {
+        let mut options = Self {
+            threads: vec![1, 2],
+            only: String::new(),
+            seconds: 0.2,
+            clock: Clock::Wall,
+            out: None,
+        };
+        let mut arguments = std::env::args().skip(1);
+        while let Some(name) = arguments.next() {
+            let value = arguments.next().ok_or(USAGE)?;
+            match &name[..] {
+                "--threads" => {
+                    let counts = value.split(',').map(|count| count.parse());
+                    options.threads = counts.collect::<Result<_, _>>().map_err(|_| USAGE)?;
+                }
+                "--only" => options.only = value,
+                "--seconds" => options.seconds = value.parse()?,
+                "--clock" if value == "wall" => options.clock = Clock::Wall,
+                "--clock" if value == "thread" => options.clock = Clock::Thread,
+                "--out" => options.out = Some(value),
+                _ => return Err(USAGE.into()),
+            }
+        }
+        if options.clock == Clock::Thread && options.threads != [1] {
+            return Err("the clock of a thread measures one thread: add --threads 1".into());
+        }
+        Ok(options)
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let options = Options::read()?;
+    let begin = Instant::now();
+    let mut rows = Vec::new();
+    for case in cases::all() {
+        let name = format!("{} {}", case.name, case.dtype);
+        if !name.contains(&options.only) {
+            continue;
+        }
+        eprintln!("{:4.0} s  {name}", begin.elapsed().as_secs_f64());
+        match case.dtype {
+            DType::F32 => measure::<f32>(&case, &options, &mut rows)?,
+            DType::F64 => measure::<f64>(&case, &options, &mut rows)?,
+            _ => measure::<u8>(&case, &options, &mut rows)?,
+        }
+    }
+    report::write(&options, &rows, begin.elapsed())
+}
+
+/// Takes all measurements of a case.
+fn measure<T: Element>(
+    case: &Case,
+    options: &Options,
+    rows: &mut Vec<Row>,
+) -> Result<(), Box<dyn Error>> {
+    let inputs = Inputs::<T>::of(&case.work);
+    for &threads in &options.threads {
+        let rayon = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        // Members of this pool sleep as soon as they have nothing to do, so that they take no time of the next crate's.
+        let team = Pool::builder().threads(threads);
+        let team = team.idle_spin(Duration::ZERO).build()?;
+        rayon.build()?.install(|| {
+            let peers = peers::all(&case.work, &inputs, threads, &team, options.clock);
+            let (mut new, mut kept) = (Vec::new(), Vec::new());
+            for Peer {
+                name,
+                new: of_new,
+                kept: of_kept,
+            } in peers
+            {
+                new.extend(of_new.map(|call| (name, call)));
+                kept.extend(of_kept.map(|call| (name, call)));
+            }
+            let row = |mode, times| Row {
+                case: case.clone(),
+                bytes: size_of_val(&inputs.expected[..]),
+                threads,
+                mode,
+                times,
+            };
+            rows.push(row("new", of_new(new, &inputs.expected, threads, options)));
+            rows.push(row(
+                "kept",
+                of_kept(kept, &inputs.expected, threads, options),
+            ));
+        });
+    }
+    Ok(())
+}
+
+/// Times new results: all peers in turn.
+fn of_new<T: Element>(
+    peers: Vec<(&'static str, New<'_, T>)>,
+    expected: &[T],
+    threads: usize,
+    options: &Options,
+) -> Vec<report::Times> {
+    let mut calls: Vec<(&'static str, Call<'_>)> = Vec::new();
+    let copied = move || match threads {
+        1 => expected.to_vec(),
+        _ => {
+            let mut made = vec![T::default(); expected.len()];
+            copy(&mut made, expected, threads);
+            made
+        }
+    };
+    let copied = move |_: bool| options.clock.time(copied).0;
+    calls.push(("copy", Box::new(copied)));
+    for (name, mut call) in peers {
+        let run = move |checks: bool| {
+            call(&mut |made| assert!(!checks || made == expected, "{name}: a wrong result"))
+        };
+        calls.push((name, Box::new(run)));
+    }
+    in_turn(calls, options.seconds)
+}
+
+/// Times results in memory that is used again: all peers in turn.
+fn of_kept<T: Element>(
+    peers: Vec<(&'static str, Kept<'_, T>)>,
+    expected: &[T],
+    threads: usize,
+    options: &Options,
+) -> Vec<report::Times> {
+    let out = std::cell::RefCell::new(vec![T::default(); expected.len()]);
+    let mut calls: Vec<(&'static str, Call<'_>)> = Vec::new();
+    let copied = |_: bool| {
+        let out = &mut out.borrow_mut();
+        options.clock.time(|| copy(out, expected, threads)).0
+    };
+    calls.push(("copy", Box::new(copied)));
+    for (name, mut call) in peers {
+        let out = &out;
+        let run = move |checks: bool| {
+            let out = &mut out.borrow_mut();
+            if checks {
+                out.fill(T::value(3));
+            }
+            let time = options.clock.time(|| call(out)).0;
+            assert!(!checks || out[..] == *expected, "{name}: a wrong result");
+            time
+        };
+        calls.push((name, Box::new(run)));
+    }
+    in_turn(calls, options.seconds)
+}
+
+/// Copies on so many threads: the limit.
+fn copy<T: Element>(to: &mut [T], from: &[T], threads: usize) {
+    let part = to.len().div_ceil(threads);
+    rayon::scope(|scope| {
+        let mut parts = to.chunks_mut(part).zip(from.chunks(part));
+        let own = parts.next();
+        for (to, from) in parts {
+            scope.spawn(|_| to.copy_from_slice(from));
+        }
+        if let Some((to, from)) = own {
+            to.copy_from_slice(from);
+        }
+    });
+}
+
+/// A call that is told whether its result is compared with the expected one. It returns its time without the comparison.
+type Call<'a> = Box<dyn FnMut(bool) -> Duration + 'a>;
+
+/// A call of less time than this is repeated, and its mean taken.
+const SHORT: Duration = Duration::from_micros(100);
+
+/// Times calls in turn, so that what else the machine does meets all of them alike. The first call of each is checked, and
+/// warms up.
+fn in_turn(calls: Vec<(&'static str, Call<'_>)>, seconds: f64) -> Vec<report::Times> {
+    let mut timed: Vec<_> = calls
+        .into_iter()
+        .map(|(name, mut call)| {
+            call(true);
+            let one = call(false);
+            let repeats = match one {
+                one if one < SHORT => SHORT.as_nanos() / one.as_nanos().max(20),
+                _ => 1,
+            };
+            (name, call, repeats as u32, Vec::new(), Duration::ZERO)
+        })
+        .collect();
+    for round in 0..25 {
+        for (_, call, repeats, times, spent) in &mut timed {
+            if round < 3 || spent.as_secs_f64() < seconds {
+                let sum: Duration = (0..*repeats).map(|_| call(false)).sum();
+                *spent += sum;
+                times.push(sum / *repeats);
+            }
+        }
+    }
+    let times = timed.into_iter();
+    times
+        .map(|(name, _, _, times, _)| report::Times::of(name, times))
+        .collect()
+}

@@ -1,0 +1,526 @@
+//! The calls that are timed, of each crate.
+
+use crate::{
+    cases::{By, Strided, Work, places, values},
+    clock::Clock,
+};
+use burn_backend::TensorData;
+use burn_flex::{FlexTensor, Layout, ops::gather_scatter};
+use candle_core::{Device, Storage, Tensor, WithDType};
+use ndarray::{ArrayView2, ArrayViewD, ArrayViewMutD, Axis, IxDyn, ShapeBuilder, Zip};
+use std::{mem::MaybeUninit, ops::AddAssign, rc::Rc, time::Duration};
+use strided_view::{StridedView, StridedViewMut};
+use threadteam::{Exec, Pool};
+use wgslice::{
+    Backend, Plan, Values, View,
+    options::{GatherNdOptions, GatherOptions, ScatterOptions},
+};
+
+/// A type that every crate has.
+pub trait Element:
+    wgslice::Element + WithDType + burn_backend::Element + bytemuck::Pod + Default + AddAssign
+{
+    /// The value of element `n` of a source.
+    fn value(n: usize) -> Self;
+}
+
+impl Element for f32 {
+    fn value(n: usize) -> Self {
+        (n % 8191) as Self
+    }
+}
+
+impl Element for f64 {
+    fn value(n: usize) -> Self {
+        (n % 8191) as Self
+    }
+}
+
+impl Element for u8 {
+    fn value(n: usize) -> Self {
+        (n % 251) as Self
+    }
+}
+
+/// A call that makes a new result. It returns how long it took, without the time in which the result is freed, after it has
+/// shown the result.
+pub type New<'a, T> = Box<dyn FnMut(&mut dyn FnMut(&[T])) -> Duration + 'a>;
+/// A call that writes a result.
+pub type Kept<'a, T> = Box<dyn FnMut(&mut [T]) + 'a>;
+
+/// A crate's calls. `None` for what it does not have.
+pub struct Peer<'a, T> {
+    pub name: &'static str,
+    pub new: Option<New<'a, T>>,
+    pub kept: Option<Kept<'a, T>>,
+}
+
+/// What a case has for all peers.
+pub struct Inputs<T> {
+    pub memory: Vec<T>,
+    pub places: Vec<usize>,
+    pub expected: Vec<T>,
+}
+
+impl<T: Element> Inputs<T> {
+    pub fn of(work: &Work) -> Self {
+        match work {
+            Work::View(view) => {
+                let memory = values(view.memory);
+                let expected = view.select(&memory);
+                Self {
+                    memory,
+                    places: Vec::new(),
+                    expected,
+                }
+            }
+            &Work::Select([rows, width], count) => {
+                let (memory, places) = (values::<T>(rows * width), places(count, rows));
+                let rows = places.iter().map(|place| &memory[place * width..][..width]);
+                let expected = rows.flatten().copied().collect();
+                Self {
+                    memory,
+                    places,
+                    expected,
+                }
+            }
+            Work::GatherNd(shape, depth, count) => {
+                let memory = values::<T>(shape.iter().product());
+                let (tuple, slice) = shape.split_at(*depth);
+                let places: Vec<usize> = (0..count * depth)
+                    .map(|n| crate::cases::hash(n) % tuple[n % depth])
+                    .collect();
+                let slice: usize = slice.iter().product();
+                let rows = places.chunks(*depth).map(|places| {
+                    let places = places.iter().zip(tuple);
+                    let row = places.fold(0, |row, (place, size)| row * size + place);
+                    &memory[row * slice..][..slice]
+                });
+                let expected = rows.flatten().copied().collect();
+                Self {
+                    memory,
+                    places,
+                    expected,
+                }
+            }
+            &Work::Segments([rows, width], segments) => {
+                let (memory, places) = (values::<T>(rows * width), places(rows, segments));
+                let mut expected = vec![T::default(); segments * width];
+                for (row, place) in memory.chunks(width).zip(&places) {
+                    let sums = &mut expected[place * width..][..width];
+                    sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += *x);
+                }
+                Self {
+                    memory,
+                    places,
+                    expected,
+                }
+            }
+        }
+    }
+}
+
+/// The calls of all crates that do this work, wgslice's first.
+pub fn all<'a, T: Element>(
+    work: &'a Work,
+    inputs: &'a Inputs<T>,
+    threads: usize,
+    pool: &'a Pool,
+    clock: Clock,
+) -> Vec<Peer<'a, T>> {
+    let made = [
+        Some(with_wgslice(work, inputs, threads, clock)),
+        with_ndarray(work, inputs, threads, clock),
+        with_transpose(work, inputs, threads, clock),
+        with_strided_perm(work, inputs, threads, pool, clock),
+        with_candle(work, inputs, clock),
+        with_burn(work, inputs, clock),
+        with_loop(work, inputs, threads, clock),
+    ];
+    made.into_iter().flatten().collect()
+}
+
+/// A call that makes a result, which `show` makes a slice of.
+fn new<'a, T, R>(
+    clock: Clock,
+    mut make: impl FnMut() -> R + 'a,
+    show: impl Fn(&R, &mut dyn FnMut(&[T])) + 'a,
+) -> Option<New<'a, T>> {
+    Some(Box::new(move |check| {
+        let (time, made) = clock.time(&mut make);
+        show(&made, check);
+        time
+    }))
+}
+
+fn of_vec<T>(made: &Vec<T>, check: &mut dyn FnMut(&[T])) {
+    check(made);
+}
+
+fn with_wgslice<'a, T: Element>(
+    work: &Work,
+    inputs: &'a Inputs<T>,
+    threads: usize,
+    clock: Clock,
+) -> Peer<'a, T> {
+    let dtype = <T as wgslice::Element>::DTYPE;
+    let plan = match work {
+        Work::View(view) => {
+            let strides = &view.strides;
+            let view = View::from_strides(&view.shape, strides, view.offset, view.memory);
+            view.and_then(|view| Plan::contiguous(&view, dtype))
+        }
+        &Work::Select(table, count) => {
+            let options = GatherOptions {
+                axis: Some(0),
+                ..GatherOptions::default()
+            };
+            Plan::gather(&table, &[count], options, dtype)
+        }
+        Work::GatherNd(shape, depth, count) => {
+            let options = GatherNdOptions::default();
+            Plan::gather_nd(&shape[..], &[*count, *depth], options, dtype)
+        }
+        &Work::Segments([rows, width], segments) => {
+            let (indices, updates) = ([rows, 1], [rows, width]);
+            let options = ScatterOptions::default();
+            Plan::scatter_nd(&[segments, width], &indices, &updates, options, dtype)
+        }
+    };
+    let plan = plan.expect("a plan of these shapes");
+    let backend = Backend::cpu().with_threads(threads);
+    let places: Vec<i32> = inputs.places.iter().map(|&place| place as i32).collect();
+    let with_values = move |run: &mut dyn FnMut(&Backend, &Plan, &[Values<'_>])| {
+        let values = [inputs.memory[..].into(), places[..].into()];
+        run(&backend, &plan, &values[..plan.inputs().len()]);
+    };
+    let with_values = Rc::new(with_values);
+    let of_kept = with_values.clone();
+    let make = move || {
+        let mut made = Vec::new();
+        with_values(&mut |backend, plan, values| {
+            made = backend.run::<T>(plan, values).expect("a result").0.data;
+        });
+        made
+    };
+    let write = move |out: &mut [T]| {
+        of_kept(&mut |backend, plan, values| {
+            let ran = backend.run_into(plan, values, out);
+            ran.expect("a result");
+        });
+    };
+    Peer {
+        name: "wgslice",
+        new: new(clock, make, of_vec),
+        kept: Some(Box::new(write)),
+    }
+}
+
+/// ndarray's own calls use one thread. By two, a parallel `Zip` writes a result that is kept.
+fn with_ndarray<'a, T: Element>(
+    work: &'a Work,
+    inputs: &'a Inputs<T>,
+    threads: usize,
+    clock: Clock,
+) -> Option<Peer<'a, T>> {
+    let memory = &inputs.memory;
+    let alone = threads == 1;
+    let (make, kept): (Option<New<'a, T>>, Option<Kept<'a, T>>) = match work {
+        Work::View(view) => {
+            let array = array(view, memory);
+            let of_kept = array.clone();
+            let make = move || array.as_standard_layout().into_owned();
+            let show = |made: &ndarray::ArrayD<T>, check: &mut dyn FnMut(&[T])| {
+                check(made.as_slice().expect("an array in order"));
+            };
+            let write = move |out: &mut [T]| {
+                let shape = IxDyn(&view.shape);
+                let mut out = ArrayViewMutD::from_shape(shape, out).expect("as long");
+                match alone {
+                    true => out.assign(&of_kept),
+                    false => Zip::from(&mut out)
+                        .and(&of_kept)
+                        .par_for_each(|to, from| *to = *from),
+                }
+            };
+            let made = alone.then(|| new(clock, make, show)).flatten();
+            (made, Some(Box::new(write)))
+        }
+        Work::Select(table, _) => {
+            let table = ArrayView2::from_shape(*table, memory).expect("a table");
+            let make = move || table.select(Axis(0), &inputs.places);
+            let show = |made: &ndarray::Array2<T>, check: &mut dyn FnMut(&[T])| {
+                check(made.as_slice().expect("rows in order"));
+            };
+            (alone.then(|| new(clock, make, show)).flatten(), None)
+        }
+        Work::Segments([rows, width], segments) => {
+            let (table, shape) = ([*rows, *width], [*segments, *width]);
+            let table = ArrayView2::from_shape(table, memory).expect("a table");
+            let make = move || {
+                let mut sums = ndarray::Array2::<T>::default(shape);
+                for (row, &place) in table.rows().into_iter().zip(&inputs.places) {
+                    let mut sum = sums.row_mut(place);
+                    sum.zip_mut_with(&row, |sum, x| *sum += *x);
+                }
+                sums
+            };
+            let show = |made: &ndarray::Array2<T>, check: &mut dyn FnMut(&[T])| {
+                check(made.as_slice().expect("rows in order"));
+            };
+            (alone.then(|| new(clock, make, show)).flatten(), None)
+        }
+        Work::GatherNd(..) => (None, None),
+    };
+    (make.is_some() || kept.is_some()).then_some(Peer {
+        name: "ndarray",
+        new: make,
+        kept,
+    })
+}
+
+/// The view as ndarray's. It has no negative strides at first, but reverses axes.
+fn array<'a, T>(view: &Strided, memory: &'a [T]) -> ArrayViewD<'a, T> {
+    let axes = || view.shape.iter().zip(&view.strides).enumerate();
+    let back = axes().filter(|(_, (_, stride))| **stride < 0);
+    let back = back.map(|(_, (size, stride))| stride * (size - 1).cast_signed());
+    let first = view.offset.wrapping_add_signed(back.sum());
+    let strides: Vec<usize> = axes()
+        .map(|(_, (_, stride))| stride.unsigned_abs())
+        .collect();
+    let shape = IxDyn(&view.shape).strides(IxDyn(&strides));
+    let mut array = ArrayViewD::from_shape(shape, &memory[first..]).expect("a view");
+    for (axis, _) in axes().filter(|(_, (_, stride))| **stride < 0) {
+        array.invert_axis(Axis(axis));
+    }
+    array
+}
+
+/// The crate `transpose` has one thread, and transposes matrices.
+fn with_transpose<'a, T: Element>(
+    work: &'a Work,
+    inputs: &'a Inputs<T>,
+    threads: usize,
+    clock: Clock,
+) -> Option<Peer<'a, T>> {
+    let Work::View(view) = work else { return None };
+    let [_, rows, columns] = view.matrices().filter(|_| threads == 1)?;
+    let write = move |out: &mut [T]| {
+        let matrices = inputs.memory.chunks_exact(rows * columns);
+        for (from, to) in matrices.zip(out.chunks_exact_mut(rows * columns)) {
+            transpose::transpose(from, to, columns, rows);
+        }
+    };
+    let make = move || {
+        let mut made = vec![T::default(); inputs.memory.len()];
+        write(&mut made);
+        made
+    };
+    Some(Peer {
+        name: "transpose",
+        new: new(clock, make, of_vec),
+        kept: Some(Box::new(write)),
+    })
+}
+
+fn with_strided_perm<'a, T: Element>(
+    work: &'a Work,
+    inputs: &'a Inputs<T>,
+    threads: usize,
+    pool: &'a Pool,
+    clock: Clock,
+) -> Option<Peer<'a, T>> {
+    let Work::View(view) = work else { return None };
+    let (shape, offset) = (&view.shape[..], view.offset.cast_signed());
+    let source = StridedView::<T>::new(&inputs.memory, shape, &view.strides, offset);
+    let source = source.expect("a view");
+    let rows = strided_view::row_major_strides(shape);
+    let of_kept = (source.clone(), rows.clone());
+    let exec = move || match threads {
+        1 => Exec::serial(),
+        _ => Exec::new(pool, threads).expect("threads"),
+    };
+    let make = move || {
+        let mut made: Box<[MaybeUninit<T>]> = Box::new_uninit_slice(view.len());
+        let mut to = StridedViewMut::new(&mut made, shape, &rows, 0).expect("as long");
+        let copied = strided_perm::copy_into_uninit(&mut to, &source, exec());
+        copied.expect("views of one shape");
+        // SAFETY: the call has returned without an error, after which each element that the view describes is written,
+        // and the view describes them all.
+        unsafe { made.assume_init() }
+    };
+    let write = move |out: &mut [T]| {
+        let (source, rows) = &of_kept;
+        let mut to = StridedViewMut::new(out, shape, rows, 0).expect("as long");
+        let copied = strided_perm::copy_into(&mut to, source, exec());
+        copied.expect("views of one shape");
+    };
+    Some(Peer {
+        name: "strided-perm",
+        new: new(clock, make, |made: &Box<[T]>, check| check(made)),
+        kept: Some(Box::new(write)),
+    })
+}
+
+/// candle makes a new result of each call.
+fn with_candle<'a, T: Element>(
+    work: &'a Work,
+    inputs: &'a Inputs<T>,
+    clock: Clock,
+) -> Option<Peer<'a, T>> {
+    let dense = |shape: &[usize]| {
+        let made = Tensor::from_slice(&inputs.memory, shape, &Device::Cpu);
+        made.expect("a tensor")
+    };
+    let places = || {
+        let places: Vec<u32> = inputs.places.iter().map(|&place| place as u32).collect();
+        let count = places.len();
+        Tensor::from_vec(places, count, &Device::Cpu).expect("indices")
+    };
+    let call: Box<dyn FnMut() -> candle_core::Result<Tensor> + 'a> = match work {
+        Work::View(view) => match &view.by {
+            By::Axes(shape, axes) => {
+                let x = dense(shape).permute(&axes[..]).expect("a permutation");
+                Box::new(move || x.contiguous())
+            }
+            By::Flip(shape, axes) => {
+                let x = dense(shape);
+                Box::new(move || x.flip(axes))
+            }
+            By::Crop(shape, ranges) => {
+                let narrow = |x: Tensor, (axis, range): (usize, &[usize; 2])| {
+                    let size = range[1] - range[0];
+                    x.narrow(axis, range[0], size).expect("a range")
+                };
+                let x = ranges.iter().enumerate().fold(dense(shape), narrow);
+                Box::new(move || x.contiguous())
+            }
+            By::Strides => return None,
+        },
+        Work::Select(table, _) => {
+            let (x, places) = (dense(table), places());
+            Box::new(move || x.index_select(&places, 0))
+        }
+        Work::GatherNd(..) => return None,
+        Work::Segments(table, segments) => {
+            let (x, places, shape) = (dense(table), places(), (*segments, table[1]));
+            Box::new(move || {
+                let sums = Tensor::zeros(shape, <T as WithDType>::DTYPE, &Device::Cpu)?;
+                sums.index_add(&places, &x, 0)
+            })
+        }
+    };
+    let mut call = call;
+    let make = move || call().expect("a result");
+    let show = |made: &Tensor, check: &mut dyn FnMut(&[T])| {
+        let (storage, layout) = made.storage_and_layout();
+        assert!(layout.is_contiguous() && layout.start_offset() == 0);
+        match &*storage {
+            Storage::Cpu(values) => check(values.as_slice().expect("the same type")),
+            _ => unreachable!("only the CPU was asked for"),
+        }
+    };
+    Some(Peer {
+        name: "candle",
+        new: new(clock, make, show),
+        kept: None,
+    })
+}
+
+/// burn's backend for the CPU makes a new result of each call.
+fn with_burn<'a, T: Element>(
+    work: &'a Work,
+    inputs: &'a Inputs<T>,
+    clock: Clock,
+) -> Option<Peer<'a, T>> {
+    let dense = |shape: &[usize]| {
+        let data = TensorData::new(inputs.memory.clone(), shape.to_vec());
+        FlexTensor::from_data(data)
+    };
+    let places = |shape: &[usize]| {
+        let places: Vec<i64> = inputs.places.iter().map(|&place| place as i64).collect();
+        FlexTensor::from_data(TensorData::new(places, shape.to_vec()))
+    };
+    let call: Box<dyn FnMut() -> FlexTensor + 'a> = match work {
+        Work::View(view) => {
+            let x = dense(&[view.memory]);
+            let (shape, strides) = (view.shape.clone().into(), view.strides.clone());
+            let layout = Layout::new(shape, strides, view.offset);
+            let x = FlexTensor::from_arc(x.data_arc(), layout, x.dtype());
+            Box::new(move || x.to_contiguous())
+        }
+        Work::Select(table, count) => {
+            let (x, places) = (dense(table), places(&[*count]));
+            Box::new(move || gather_scatter::select::<T>(x.clone(), 0, places.clone()))
+        }
+        Work::GatherNd(shape, depth, count) => {
+            let (x, places) = (dense(shape), places(&[*count, *depth]));
+            Box::new(move || gather_scatter::gather_nd::<T>(x.clone(), places.clone()))
+        }
+        Work::Segments(table, segments) => {
+            let (x, places, shape) = (dense(table), places(&[table[0]]), [*segments, table[1]]);
+            Box::new(move || {
+                let sums = FlexTensor::zeros(shape.to_vec().into(), x.dtype());
+                gather_scatter::select_add::<T>(sums, 0, places.clone(), x.clone())
+            })
+        }
+    };
+    let show = |made: &FlexTensor, check: &mut dyn FnMut(&[T])| check(made.storage());
+    Some(Peer {
+        name: "burn-flex",
+        new: new(clock, call, show),
+        kept: None,
+    })
+}
+
+/// What one writes without a crate, where that is a line or two.
+fn with_loop<'a, T: Element>(
+    work: &'a Work,
+    inputs: &'a Inputs<T>,
+    threads: usize,
+    clock: Clock,
+) -> Option<Peer<'a, T>> {
+    let (&[_, width], length) = match work {
+        Work::Select(table, count) => (table, count * table[1]),
+        Work::Segments(table, segments) => (table, segments * table[1]),
+        _ => return None,
+    };
+    if threads > 1 {
+        return None;
+    }
+    let adds = matches!(work, Work::Segments(..));
+    let rows = move |places: usize| &inputs.memory[places * width..][..width];
+    let write = move |out: &mut [T]| match adds {
+        true => {
+            out.fill(T::default());
+            for (row, place) in inputs.memory.chunks_exact(width).zip(&inputs.places) {
+                let sums = &mut out[place * width..][..width];
+                sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += *x);
+            }
+        }
+        false => {
+            for (to, &place) in out.chunks_exact_mut(width).zip(&inputs.places) {
+                to.copy_from_slice(rows(place));
+            }
+        }
+    };
+    let make = move || match adds {
+        true => {
+            let mut made = vec![T::default(); length];
+            write(&mut made);
+            made
+        }
+        false => {
+            let mut made = Vec::with_capacity(length);
+            for &place in &inputs.places {
+                made.extend_from_slice(rows(place));
+            }
+            made
+        }
+    };
+    Some(Peer {
+        name: "a loop",
+        new: new(clock, make, of_vec),
+        kept: Some(Box::new(write)),
+    })
+}

@@ -1,0 +1,234 @@
+//! The results, as JSON and as tables.
+
+use crate::{Options, cases::Case, clock::Clock};
+use serde_json::{Value, json};
+use std::{error::Error, fmt::Write, fs, path::Path, time::Duration};
+
+/// The times of one crate.
+pub struct Times {
+    pub name: &'static str,
+    median: f64,
+    least: f64,
+    /// How often it was timed.
+    count: usize,
+}
+
+impl Times {
+    pub fn of(name: &'static str, mut times: Vec<Duration>) -> Self {
+        times.sort_unstable();
+        Self {
+            name,
+            median: times[times.len() / 2].as_secs_f64(),
+            least: times[0].as_secs_f64(),
+            count: times.len(),
+        }
+    }
+}
+
+/// A case in one mode, on some threads: first a copy of as many bytes as the result has, then all crates.
+pub struct Row {
+    pub case: Case,
+    /// Of the result.
+    pub bytes: usize,
+    pub threads: usize,
+    pub mode: &'static str,
+    pub times: Vec<Times>,
+}
+
+impl Row {
+    fn of(&self, name: &str) -> Option<f64> {
+        let times = self.times.iter().find(|times| times.name == name);
+        times.map(|times| times.median)
+    }
+
+    /// The other crate that took least.
+    fn best(&self) -> Option<&Times> {
+        let others = self.times.iter();
+        let others = others.filter(|times| !["copy", "wgslice"].contains(&times.name));
+        others.min_by(|a, b| a.median.total_cmp(&b.median))
+    }
+}
+
+const PEERS: [&str; 6] = [
+    "ndarray",
+    "transpose",
+    "strided-perm",
+    "candle",
+    "burn-flex",
+    "a loop",
+];
+
+pub fn write(options: &Options, rows: &[Row], took: Duration) -> Result<(), Box<dyn Error>> {
+    let machine = machine();
+    let clock = match options.clock {
+        Clock::Wall => "time on the wall",
+        Clock::Thread => "processor time of one thread",
+    };
+    let head = format!(
+        "{machine}. {}. {clock}, medians of 3 to 25 calls of each crate in turn, {:.0} s in all. {}.",
+        date(),
+        took.as_secs_f64(),
+        versions()
+    );
+    let tables = tables(rows, &head);
+    let json = json!({"machine": machine, "date": date(), "versions": versions(), "clock": clock, "rows": rows.iter().map(line).collect::<Vec<_>>()});
+    match &options.out {
+        Some(folder) => {
+            fs::write(Path::new(folder).join("rust-peers.md"), tables)?;
+            let json = serde_json::to_string_pretty(&json)? + "\n";
+            fs::write(Path::new(folder).join("rust-peers.json"), json)?;
+        }
+        None => println!("{tables}"),
+    }
+    Ok(())
+}
+
+fn line(row: &Row) -> Value {
+    let times = row.times.iter().map(|times| {
+        let numbers = json!({"median": times.median, "least": times.least, "calls": times.count});
+        (times.name.to_owned(), numbers)
+    });
+    json!({
+        "case": row.case.name,
+        "dtype": row.case.dtype.to_string(),
+        "threads": row.threads,
+        "output": row.mode,
+        "bytes": row.bytes,
+        "seconds": times.collect::<serde_json::Map<_, _>>(),
+    })
+}
+
+fn tables(rows: &[Row], head: &str) -> String {
+    let mut text = format!(
+        "# wgslice beside other Rust crates, on the CPU\n\n{head}\n\n```sh\ncargo run --release \
+         --manifest-path benches/compare/rust/Cargo.toml -- --out benches/results\n```\n\nThe time of a crate over that \
+         of wgslice: above 1 wgslice is faster. *Of a copy*: the time of a copy of as many bytes as the result has over \
+         that of wgslice. [The README](../compare/README.md#other-rust-crates) says what each crate is given.\n"
+    );
+    let mut behind = String::new();
+    let mut kinds: Vec<(usize, &str)> = rows.iter().map(|row| (row.threads, row.mode)).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    for (threads, mode) in kinds {
+        let some = || {
+            let rows = rows.iter();
+            rows.filter(move |row| (row.threads, row.mode) == (threads, mode))
+        };
+        let columns = PEERS.iter();
+        let columns: Vec<_> = columns
+            .filter(|name| some().any(|row| row.of(name).is_some()))
+            .collect();
+        let threads = match threads {
+            1 => "one thread".to_owned(),
+            many => format!("{many} threads"),
+        };
+        let output = match mode {
+            "new" => "a new result for each call",
+            _ => "a result that is used again",
+        };
+        write!(
+            text,
+            "\n## {output}, {threads}\n\n| | type | ms | of a copy |"
+        )
+        .unwrap();
+        columns
+            .iter()
+            .for_each(|name| write!(text, " {name} |").unwrap());
+        text += "\n|---|---|---|---|";
+        columns.iter().for_each(|_| text += "---|");
+        text.push('\n');
+        for row in some() {
+            let own = row.of("wgslice").unwrap_or(f64::NAN);
+            let copy = row.of("copy").unwrap_or(f64::NAN);
+            let (name, dtype) = (row.case.name, row.case.dtype);
+            write!(
+                text,
+                "| {name} | {dtype} | {} | {:.0} % |",
+                ms(own),
+                100.0 * copy / own
+            )
+            .unwrap();
+            for column in &columns {
+                match row.of(column).map(|time| time / own) {
+                    Some(ratio) if ratio < 0.95 => write!(text, " **{ratio:.2}** |"),
+                    Some(ratio) if ratio < 10.0 => write!(text, " {ratio:.2} |"),
+                    Some(ratio) => write!(text, " {ratio:.0} |"),
+                    None => write!(text, " |"),
+                }
+                .unwrap();
+            }
+            text.push('\n');
+            if let Some(best) = row.best().filter(|best| best.median < 0.95 * own) {
+                let ratio = best.median / own;
+                writeln!(
+                    behind,
+                    "| {name} | {dtype} | {output}, {threads} | {} | {ratio:.2} |",
+                    best.name
+                )
+                .unwrap();
+            }
+        }
+    }
+    if !behind.is_empty() {
+        write!(text, "\n## Where another crate is ahead\n\n| | type | | crate | its time over ours |\n|---|---|---|---|---|\n{behind}").unwrap();
+    }
+    text
+}
+
+fn ms(seconds: f64) -> String {
+    let ms = seconds * 1e3;
+    match ms {
+        0.0..0.1 => format!("{ms:.4}"),
+        0.1..10.0 => format!("{ms:.2}"),
+        _ => format!("{ms:.1}"),
+    }
+}
+
+/// The name of the processor, its family and model, and the number of cores.
+fn machine() -> String {
+    let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let value = |name: &str| {
+        let mut lines = info.lines();
+        let line = lines.find(|line| line.split(':').next().is_some_and(|key| key.trim() == name));
+        line.and_then(|line| line.split_once(':'))
+            .map_or("unknown", |(_, value)| value.trim())
+    };
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let (name, family, model) = (value("model name"), value("cpu family"), value("model"));
+    format!("{name}, family {family}, model {model}, {cores} cores")
+}
+
+fn date() -> String {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let days = since.map_or(0, |since| since.as_secs() / 86_400) as i64;
+    // The civil calendar, of eras of 400 years that begin in March.
+    let days = days + 719_468;
+    let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let (day, month) = (day - (153 * month + 2) / 5 + 1, (month + 2) % 12 + 1);
+    let year = year + era * 400 + i64::from(month <= 2);
+    format!("{year}-{month:02}-{day:02}")
+}
+
+/// The versions of the crates, out of the lock file with which this program was built.
+fn versions() -> String {
+    let lock = include_str!("../Cargo.lock");
+    let names = [
+        "ndarray",
+        "transpose",
+        "strided-perm",
+        "candle-core",
+        "burn-flex",
+    ];
+    let versions = names.map(|name| {
+        let package = lock
+            .split("[[package]]")
+            .find(|package| package.contains(&format!("name = \"{name}\"\n")));
+        let version = package.and_then(|package| package.split("version = \"").nth(1));
+        let version = version.and_then(|version| version.split('"').next());
+        format!("{name} {}", version.unwrap_or("unknown"))
+    });
+    versions.join(", ")
+}

@@ -1,0 +1,421 @@
+//! Transposed slices of many short axes, such as those of tensor networks, which have 20 axes of size 2.
+//!
+//! | name | meaning |
+//! |---|---|
+//! | run | pieces that are contiguous in the result: those at all positions of its innermost axes |
+//! | lane | the contiguous part of the result for one position of the axes along which the source is near |
+//! | tile | the next run of each lane: a few cache lines in each direction |
+//! | band | the same range of runs in several lanes, which one thread writes |
+//!
+//! A short axis alone fills no cache line, neither of the source nor of the result. So a tile has as many of the innermost
+//! axes of the result as fill a run, and as many of those along which pieces are nearest to each other in the source as
+//! fill some lines there. A table has the distance of each piece of a run from the first, so that it does not matter how
+//! many axes there are.
+
+use super::{
+    fixed_copy::{CopyKernel, CopyTask, with_copy_kernel},
+    memory::{self, LINE, STREAMED},
+    odometer::Odometer,
+    rows::Axis,
+    threads,
+};
+use crate::prelude::*;
+use crate::{text::counted, walk::Dim};
+use core::{fmt, mem};
+
+/// The size in bytes that a run has at least, if its axes are small enough.
+const RUN: usize = 8 * LINE;
+/// The largest number of bytes of a run, which lies in the nearest cache.
+const LONG_RUN: usize = 16 << 10;
+/// A row of at least this many bytes needs no tiles of several axes.
+const LONG_ROW: usize = 4 * LINE;
+/// The size in bytes of the part of the source that a tile reads, if there are axes for it: of a page, which then has to be
+/// found only once.
+const PAGE: usize = 4 << 10;
+/// The same of a small result, for which longer tables are not worth making.
+const NEAR: usize = 4 * LINE;
+/// The size in bytes of such a result.
+const SMALL: usize = 512 << 10;
+/// The number of pieces of a run that are read at once from each lane of a group. If strides are powers of 2, the lines that
+/// they lie in have only 8 or 12 places in the nearest cache.
+const SOME: usize = 8;
+/// The largest number of lanes of a tile, each of which is a stream of writes.
+const LANES: usize = 1 << 10;
+/// The largest number of slices of a plane, each of which is a lane.
+const SLICES: usize = 1 << 12;
+
+/// A transposed slice of many short axes. Distances are in bytes of the source.
+pub(super) struct ShortAxes {
+    piece: usize,
+    /// The distance of each piece of a run from the first.
+    run: Vec<usize>,
+    /// The lanes of a tile, nearest in the source first: the distance of each from the first of the result, and its number
+    /// there.
+    lanes: Vec<(isize, usize)>,
+    /// The distances between the bands of a plane, and which band each of its slices is a lane of.
+    bands: Vec<usize>,
+    band_of_slice: Vec<usize>,
+    /// The dimensions outside of planes, and those of a lane outside of runs.
+    planes: Vec<Dim>,
+    between: Vec<Dim>,
+    /// The distances of the parts of the source that are near to a lane.
+    parts: Vec<usize>,
+}
+
+/// The same range of runs in several lanes.
+struct Band<'d> {
+    /// The byte of the source where the first of these lanes begins, even if the band begins further along the lane.
+    at: usize,
+    /// The number, within each lane, of the band's first run.
+    first: usize,
+    lanes: Vec<&'d mut [u8]>,
+}
+
+/// The distances at all positions of some axes, in row-major order.
+fn distances(axes: &[Dim]) -> Vec<usize> {
+    let count = axes.iter().map(|axis| axis.size).product();
+    Odometer::at(axes, |axis| axis.from, 0)
+        .take(count)
+        .collect()
+}
+
+impl ShortAxes {
+    /// The tiles of a slice whose pieces have `piece` bytes. A row of pieces lies along `row`. There is a row at each position
+    /// of `dims`, in units of `unit` bytes. `None` if rows are long, if the result is too small for a run, or if no
+    /// pieces share a cache line of the source.
+    pub(super) fn of(unit: usize, piece: usize, dims: &[Dim], row: Axis) -> Option<Self> {
+        if dims.len() < 2 || piece >= LINE || row.size * piece >= LONG_ROW {
+            return None;
+        }
+        let outer = dims.iter().map(|dim| Axis::of(unit, dim));
+        let axes = outer.chain([row]);
+        let axes: Vec<Dim> = axes
+            .map(|axis| Dim::shared(axis.size, axis.stride))
+            .collect();
+        let (mut first, mut run) = (axes.len(), piece);
+        while first > 0 && run < RUN && run * axes[first - 1].size <= LONG_RUN {
+            first -= 1;
+            run *= axes[first].size;
+        }
+        if run < LINE {
+            return None;
+        }
+        // The axes along which the source is near, nearest first, each of which the tile has whole.
+        let mut order: Vec<usize> = (0..axes.len()).filter(|&n| axes[n].from != 0).collect();
+        order.sort_by_key(|&n| axes[n].from.unsigned_abs());
+        let sizes = axes.iter().map(|axis| axis.size);
+        let page = match piece * sizes.product::<usize>() {
+            ..SMALL => NEAR,
+            _ => PAGE,
+        };
+        let (mut near, mut reach, mut lanes) = (Vec::new(), piece, 1);
+        for n in order {
+            let apart = axes[n].from.unsigned_abs();
+            let more = if n < first { axes[n].size } else { 1 };
+            if reach >= page || apart >= LINE.max(reach + 1) || lanes * more > LANES {
+                break;
+            }
+            lanes *= more;
+            reach += apart.saturating_mul(axes[n].size - 1);
+            near.push(n);
+        }
+        if near.is_empty() {
+            return None;
+        }
+        // A plane has the lanes of some tiles: all positions from the first axis of lanes to the last.
+        let (from, to) = loop {
+            let of_lanes = || near.iter().copied().filter(|&n| n < first);
+            let (from, to) = match (of_lanes().min(), of_lanes().max()) {
+                (Some(from), Some(to)) => (from, to + 1),
+                _ => (0, 0),
+            };
+            let slices = axes[from..to].iter();
+            if slices.map(|axis| axis.size).product::<usize>() <= SLICES {
+                break (from, to);
+            }
+            near.pop();
+        };
+        let is_lane = |n: &usize| near.contains(n);
+        let some = |of_lanes: bool| -> Vec<Dim> {
+            let chosen = (from..to).filter(|n| is_lane(n) == of_lanes);
+            chosen.map(|n| axes[n]).collect()
+        };
+        // Which band a slice belongs to: as the distance in a row of bands, along which lanes are no distance apart.
+        let mut apart = 1;
+        let mut numbers: Vec<Dim> = (from..to)
+            .rev()
+            .map(|n| match is_lane(&n) {
+                true => Dim::shared(axes[n].size, 0),
+                false => {
+                    let number = Dim::shared(axes[n].size, apart);
+                    apart *= axes[n].size.cast_signed();
+                    number
+                }
+            })
+            .collect();
+        numbers.reverse();
+        let far = (first..axes.len()).filter(|n| !is_lane(n));
+        let far: Vec<Dim> = far.map(|n| axes[n]).collect();
+        let lanes = distances(&some(true)).into_iter();
+        let lanes = lanes.enumerate();
+        let mut lanes: Vec<_> = lanes.map(|(n, lane)| (lane.cast_signed(), n)).collect();
+        lanes.sort_unstable();
+        Some(Self {
+            piece,
+            run: distances(&axes[first..]),
+            lanes,
+            bands: distances(&some(false)),
+            band_of_slice: distances(&numbers),
+            planes: axes[..from].to_vec(),
+            between: axes[to..first].to_vec(),
+            parts: distances(&far),
+        })
+    }
+
+    fn run_bytes(&self) -> usize {
+        self.run.len() * self.piece
+    }
+
+    /// The lanes that share lines of the source.
+    fn groups(&self) -> impl Iterator<Item = &[(isize, usize)]> {
+        let line = LINE.cast_signed();
+        self.lanes
+            .chunk_by(move |(a, _), (b, _)| a.div_euclid(line) == b.div_euclid(line))
+    }
+
+    /// The number of runs of a lane.
+    fn runs(&self) -> usize {
+        self.between.iter().map(|dim| dim.size).product()
+    }
+
+    /// The size of a plane in bytes.
+    fn plane(&self) -> usize {
+        self.band_of_slice.len() * self.runs() * self.run_bytes()
+    }
+
+    /// The size of the whole result in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        let planes = self.planes.iter().map(|dim| dim.size);
+        planes.product::<usize>() * self.plane()
+    }
+
+    /// Writes the whole result to `dest` with `threads` threads. The first piece is at byte `at` of the source.
+    pub(super) fn run(&self, source: &[u8], at: usize, dest: &mut [u8], threads: usize) {
+        let (part, plane) = (threads::part(dest.len(), threads), self.plane());
+        if threads == 1 || plane <= part {
+            let planes = if threads == 1 { usize::MAX } else { part } / plane;
+            let some = dest.chunks_mut((planes * plane).min(dest.len()));
+            threads::share(some.enumerate(), threads, |(number, some)| {
+                for band in self.bands(at, number * planes, some, self.runs()) {
+                    self.band(source, band);
+                }
+            });
+        } else {
+            let runs = part / (self.lanes.len() * self.run_bytes());
+            let bands = self.bands(at, 0, dest, runs.max(1));
+            threads::share(bands, threads, |band| self.band(source, band));
+        }
+    }
+
+    /// The bands of the planes from number `first` on that `dest` has, each of at most `runs` runs of each lane.
+    fn bands<'d>(
+        &self,
+        at: usize,
+        first: usize,
+        dest: &'d mut [u8],
+        runs: usize,
+    ) -> impl Iterator<Item = Band<'d>> {
+        let planes = Odometer::at(&self.planes, |dim| dim.from, first);
+        let (lane, length) = (self.runs() * self.run_bytes(), runs * self.run_bytes());
+        let parts = self.runs().div_ceil(runs);
+        let planes = planes.zip(dest.chunks_exact_mut(self.plane()));
+        planes.flat_map(move |(plane, slices)| {
+            let begins = self.bands.iter();
+            let bands = begins.flat_map(|band| (0..parts).map(move |part| (band, part * runs)));
+            let mut bands: Vec<Band<'_>> = bands
+                .map(|(band, first)| Band {
+                    at: at.wrapping_add(plane).wrapping_add(*band),
+                    first,
+                    lanes: Vec::with_capacity(self.lanes.len()),
+                })
+                .collect();
+            for (slice, &band) in slices.chunks_exact_mut(lane).zip(&self.band_of_slice) {
+                let bands = bands[band * parts..].iter_mut();
+                for (band, part) in bands.zip(slice.chunks_mut(length)) {
+                    band.lanes.push(part);
+                }
+            }
+            bands
+        })
+    }
+
+    fn band(&self, source: &[u8], band: Band<'_>) {
+        let axes = self;
+        with_copy_kernel(self.piece, Tiles { axes, source, band });
+    }
+}
+
+impl fmt::Display for ShortAxes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = counted(self.piece, "byte", "bytes");
+        write!(f, "pieces of {bytes} of many short axes in tiles")
+    }
+}
+
+/// The tiles of a band.
+struct Tiles<'a, 'd> {
+    axes: &'a ShortAxes,
+    source: &'a [u8],
+    band: Band<'d>,
+}
+
+impl CopyTask for Tiles<'_, '_> {
+    fn run(self, kernel: impl CopyKernel) {
+        let Self { axes, source, band } = self;
+        let Band {
+            at,
+            first,
+            mut lanes,
+        } = band;
+        let mut places = Odometer::at(&axes.between, |dim| dim.from, first);
+        let bytes = axes.run.len() * kernel.bytes();
+        let streams = axes.bytes() >= STREAMED && bytes.is_multiple_of(LINE);
+        let piece = |from: usize, to: &mut [u8]| {
+            let copied = kernel.copy(source, from, to);
+            copied.expect("a plan's pieces lie within its source");
+        };
+        let most = axes.groups().map(<[_]>::len).max().unwrap_or(0);
+        let mut runs = vec![0; most * bytes];
+        memory::streaming(streams, |lines| {
+            while !lanes[0].is_empty() {
+                let tile = at.wrapping_add(places.next().unwrap_or_default());
+                for group in axes.groups() {
+                    // The lines of the next group.
+                    let (nearest, _) = group[0];
+                    let ahead = tile.wrapping_add_signed(nearest + LINE.cast_signed());
+                    for part in &axes.parts {
+                        memory::prefetch(source, ahead.wrapping_add(*part));
+                    }
+                    for first in (0..axes.run.len()).step_by(SOME) {
+                        let some = &axes.run[first..axes.run.len().min(first + SOME)];
+                        let runs = runs.chunks_exact_mut(bytes);
+                        for (run, (from, _)) in runs.zip(group) {
+                            let lane = tile.wrapping_add_signed(*from);
+                            let to = run[first * kernel.bytes()..].chunks_exact_mut(kernel.bytes());
+                            for (to, from) in to.zip(some) {
+                                piece(lane.wrapping_add(*from), to);
+                            }
+                        }
+                    }
+                    for (run, &(_, number)) in runs.chunks_exact(bytes).zip(group) {
+                        let (to, rest) = mem::take(&mut lanes[number]).split_at_mut(bytes);
+                        lanes[number] = rest;
+                        if streams {
+                            let from = run.as_chunks().0.iter();
+                            for (to, from) in to.as_chunks_mut().0.iter_mut().zip(from) {
+                                lines.write(to, from);
+                            }
+                        } else {
+                            to.copy_from_slice(run);
+                        }
+                    }
+                }
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers that look random.
+    struct Random(u64);
+
+    impl Random {
+        fn below(&mut self, count: usize) -> usize {
+            self.0 = self
+                .0
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            usize::try_from(self.0 >> 40).unwrap() % count
+        }
+    }
+
+    /// Every permutation of short axes, also reversed, repeated and far apart ones, on 1 to 3 threads.
+    #[test]
+    fn pieces_go_where_the_axes_say() {
+        let (mut random, mut tried, mut with_lanes) = (Random(5), 0, 0);
+        while tried < 400 {
+            let piece = [1, 2, 3, 4, 8, 12, 16, 20][random.below(8)];
+            let (mut axes, mut apart) = (Vec::new(), piece.cast_signed());
+            let mut bytes = piece;
+            while bytes < 3000 && axes.len() < 13 {
+                let size = 2 + random.below(3);
+                let stride = match random.below(12) {
+                    0 => 0,
+                    1 | 2 => -apart,
+                    _ => apart,
+                };
+                if stride != 0 {
+                    apart *= size.cast_signed() + isize::from(random.below(9) == 0);
+                }
+                axes.push(Dim::shared(size, stride));
+                bytes *= size;
+            }
+            for n in (1..axes.len()).rev() {
+                axes.swap(n, random.below(n + 1));
+            }
+            let reach = |axis: &Dim| axis.from * (axis.size - 1).cast_signed();
+            let low: isize = axes.iter().map(reach).filter(|reach| *reach < 0).sum();
+            let high: isize = axes.iter().map(reach).filter(|reach| *reach > 0).sum();
+            let at = low.unsigned_abs();
+            let source: Vec<u8> = (0..=250)
+                .cycle()
+                .take(at + high.unsigned_abs() + piece)
+                .collect();
+            let (row, dims) = axes.split_last().unwrap();
+            let row = Axis {
+                size: row.size,
+                stride: row.from,
+            };
+            let Some(axes_of) = ShortAxes::of(1, piece, dims, row) else {
+                continue;
+            };
+            (tried, with_lanes) = (tried + 1, with_lanes + usize::from(axes_of.lanes.len() > 1));
+            let places = distances(&axes);
+            let pieces = places
+                .iter()
+                .map(|place| &source[at.wrapping_add(*place)..][..piece]);
+            let expected = pieces.collect::<Vec<_>>().concat();
+            assert_eq!(axes_of.bytes(), expected.len());
+            for threads in 1..=3 {
+                let mut dest = vec![0; expected.len()];
+                axes_of.run(&source, at, &mut dest, threads);
+                assert!(dest == expected, "{piece} {axes:?} on {threads} threads");
+            }
+        }
+        assert!(with_lanes > 200, "{with_lanes}");
+    }
+
+    /// A result that goes around the caches.
+    #[test]
+    fn runs_are_streamed() {
+        let axes: Vec<Dim> = (0..22).map(|n| Dim::shared(2, 8 << n)).collect();
+        let (row, dims) = axes.split_last().unwrap();
+        let row = Axis::of(1, row);
+        let axes_of = ShortAxes::of(1, 8, dims, row).unwrap();
+        assert!(axes_of.bytes() >= STREAMED);
+        let source: Vec<u64> = (0..1 << 22).collect();
+        let mut dest = vec![0u64; 1 << 22];
+        axes_of.run(
+            bytemuck::cast_slice(&source),
+            0,
+            bytemuck::cast_slice_mut(&mut dest),
+            2,
+        );
+        for (place, value) in (0u32..).zip(&dest) {
+            assert_eq!(*value, u64::from(place.reverse_bits() >> 10));
+        }
+    }
+}
