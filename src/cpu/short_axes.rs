@@ -347,7 +347,7 @@ mod tests {
     fn pieces_go_where_the_axes_say() {
         let (mut random, mut tried, mut with_lanes) = (Random(5), 0, 0);
         while tried < 400 {
-            let piece = [1, 2, 3, 4, 8, 12, 16, 20][random.below(8)];
+            let piece: usize = [1, 2, 3, 4, 8, 12, 16, 20][random.below(8)];
             let (mut axes, mut apart) = (Vec::new(), piece.cast_signed());
             let mut bytes = piece;
             while bytes < 3000 && axes.len() < 13 {
