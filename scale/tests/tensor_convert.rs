@@ -107,6 +107,7 @@ async fn elements_are_converted_as_the_reference_converts_them() {
                     let conversion = Conversion {
                         from,
                         to,
+                        cast: false,
                         scaled: scaled
                             .as_ref()
                             .map(|(axis, scale, bias)| (*axis, &scale[..], &bias[..])),
@@ -207,7 +208,7 @@ async fn conversions_are_naive_loops_in_expressions() {
         ),
         (
             "tensor_convert(tensor_convert(x, 'uint16'), 'complex64', 'scale=2')",
-            "complex numbers are not converted",
+            "the type is \"complex64\", but must be one of",
         ),
     ] {
         let error = select(call).await.unwrap_err();

@@ -18,7 +18,11 @@ impl TensorFunction for Gather {
     );
 
     fn result(call: &Call) -> Result<TensorType> {
-        gathered(call, options(call, Self::KNOWN)?, Plan::gather)
+        gathered(
+            call,
+            options(call, Self::KNOWN)?,
+            |params, indices, options, dtype| Plan::gather(params, indices, options, dtype),
+        )
     }
 
     fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Wrong>> {
@@ -70,7 +74,11 @@ impl TensorFunction for GatherNd {
     );
 
     fn result(call: &Call) -> Result<TensorType> {
-        gathered(call, options(call, Self::KNOWN)?, Plan::gather_nd)
+        gathered(
+            call,
+            options(call, Self::KNOWN)?,
+            |params, indices, options, dtype| Plan::gather_nd(params, indices, options, dtype),
+        )
     }
 
     fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Wrong>> {

@@ -29,11 +29,9 @@ impl TensorFunction for BooleanMask {
         mask.check_mask("mask")?;
         let axis = axis(call)?;
         let room = Room::of(call, 1, KNOWN)?;
-        // The library plans the same for a batch of one tensor.
-        let x_view = View::new(x.shape()).map_err(refused)?;
-        let steps = x_view.boolean_mask(mask.shape(), axis, Some(room.capacity), x.dtype());
-        let (_, plan) = steps.map_err(refused)?;
-        x.with_shape(plan.shape())
+        let capacity = Some(room.capacity);
+        let plan = Plan::boolean_mask(x.shape(), mask.shape(), axis, capacity, x.dtype());
+        x.with_shape(plan.map_err(refused)?.shape())
     }
 
     fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Wrong>> {
