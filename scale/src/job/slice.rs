@@ -7,7 +7,8 @@ use super::{
     walk::{self, AxisWalk, Part, Run, Segment},
 };
 use crate::zarr::{
-    Cache, Chunk, Error, Need, Reader, Source, Target, Tile, coordinates, product, strides,
+    Cache, Chunk, Error, Excerpt, Need, Positions, Reader, Source, Target, Tile, coordinates,
+    product, strides,
 };
 use std::{collections::HashMap, ops::Range};
 use wgslice::{
@@ -122,6 +123,36 @@ impl Slice {
         readers.product()
     }
 
+    /// Returns the box of a chunk that has all elements that other shards need of it. For the arguments, see
+    /// [`Slice::readers`]; `segments` are those of the shard itself.
+    fn others(
+        &self,
+        segments: &[Segment],
+        (source, target): (&Source, &Target),
+        within: &[Range<usize>],
+    ) -> Vec<Positions> {
+        let dims = || self.walks.iter().zip(segments).zip(source.chunk());
+        let is_divided = dims().map(|((walk, segment), &chunk)| {
+            walk.dim.is_some_and(|dim| {
+                let to = (&self.place[dim], target.shard()[dim]);
+                walk.readers(segment, within[dim].start, chunk, to) > 1
+            })
+        });
+        let is_divided: Vec<bool> = is_divided.collect();
+        // Where shards meet in several dimensions of the chunk, others need all positions in each of them.
+        let is_along_one = is_divided.iter().filter(|&&is| is).count() == 1;
+        let positions = dims()
+            .zip(is_divided)
+            .map(|(((walk, segment), &chunk), is_divided)| {
+                let Some(dim) = walk.dim else {
+                    return segment.positions();
+                };
+                let along = (self.place[dim].len(), is_divided && is_along_one);
+                walk.positions(segment, within[dim].start, chunk, along)
+            });
+        positions.collect()
+    }
+
     fn met(&self, source: &Source, target: &Target, within: &[Range<usize>]) -> Met {
         let walks = || self.walks.iter().zip(source.chunk());
         Met {
@@ -176,7 +207,6 @@ impl Slice {
     ) -> Result<u64, Error> {
         let (target, cache) = to;
         let Overlap { within, origin } = overlap;
-        let chunk_strides = strides(source.chunk());
         let Met { parts, listed } = self.met(source, target, within);
         let is_turned = self.is_turned();
         let same_codecs = target.stores_like(source);
@@ -193,66 +223,50 @@ impl Slice {
             let mut sizes = segments.iter().zip(source.chunk());
             let is_whole = sizes
                 .all(|(segment, &size)| segment.count == size && (size == 1 || segment.step == 1));
-            let slab = (!is_listed).then(|| slab(&segments, source.chunk(), &chunk_strides));
             let is_copied = !is_turned && !is_listed && self.conversion.is_none();
-            let planes = match &slab {
-                Some(slab) => planes(reader, (&at, users), &segments, slab)?,
-                None => None,
-            };
-            let (read, mut segments, shape) = match planes {
-                Some(planes) => (Some(planes.chunk), planes.segments, planes.shape),
-                None => (None, segments, source.chunk().to_vec()),
-            };
-            if is_copied && (is_whole || has_rows(&segments)) {
-                let chunk_strides = strides(&shape);
-                let apart = segments.iter().zip(&chunk_strides);
+            // Where the elements begin in an array of this shape that has them, and how they lie in it.
+            let sides = |segments: &[Segment], shape: &[usize]| {
+                let strides = strides(shape);
+                let apart = segments.iter().zip(&strides);
                 let apart = apart.map(|(segment, stride)| segment.step * stride.cast_signed());
                 let apart: Vec<isize> = apart.collect();
                 let runs: Vec<Run> = parts.iter().flat_map(|part| part.runs()).collect();
-                let sides = self.sides(&runs, &apart, origin);
-                let from = segments.iter().zip(&chunk_strides);
+                let from = segments.iter().zip(&strides);
                 let from: usize = from.map(|(segment, stride)| segment.begin * stride).sum();
-                let tile = tiles.whole(&sides).filter(|_| is_whole);
-                let Some(tile) = tile.filter(|_| same_codecs || users == 1) else {
-                    let (chunk, first) = match (read, &slab) {
-                        (Some(read), _) => (read, 0),
-                        (None, Some(slab)) => reader.part(cache, &at, users, &slab.elements)?,
-                        (None, None) => (reader.shared(cache, &at, users)?, 0),
-                    };
-                    return tiles.copy((chunk.as_ref(), from - first), &sides);
-                };
-                if !same_codecs {
-                    if reader.read_plain(&at, tiles.tile_mut(tile))? {
-                        return Ok(());
-                    }
-                    let chunk = reader.chunk(&at)?;
-                    return tiles.copy((chunk.as_ref(), from), &sides);
-                }
-                let (chunk, stored) = reader.stored(&at)?;
-                // A sharded result leaves out chunks in which all elements have the fill value, even those that the
-                // source stores.
-                let Some(stored) = stored.filter(|_| !target.is_missing(chunk.as_ref())) else {
-                    return tiles.copy((chunk.as_ref(), from), &sides);
-                };
-                tiles.tiles[tile] = Tile::Stored(stored);
-                copied += 1;
-                return Ok(());
-            }
-            let (dtype, mut shape) = (source.dtype(), &shape);
-            let chunk = match (read, &slab) {
-                (Some(read), _) => read,
-                (None, Some(slab)) => {
-                    let (chunk, _) = reader.part(cache, &at, users, &slab.elements)?;
-                    if chunk.as_ref().len() == slab.elements.len() * dtype.size() {
-                        shape = &slab.shape;
-                        for (segment, origin) in segments.iter_mut().zip(&slab.origin) {
-                            segment.begin -= origin;
-                        }
-                    }
-                    chunk
-                }
-                (None, None) => reader.shared(cache, &at, users)?,
+                (from, self.sides(&runs, &apart, origin))
             };
+            if is_copied && is_whole && (same_codecs || users == 1) {
+                let (from, sides) = sides(&segments, source.chunk());
+                if let Some(tile) = tiles.whole(&sides) {
+                    if !same_codecs {
+                        if reader.read_plain(&at, tiles.tile_mut(tile))? {
+                            return Ok(());
+                        }
+                        let chunk = reader.chunk(&at)?;
+                        return tiles.copy((chunk.as_ref(), from), &sides);
+                    }
+                    let (chunk, stored) = reader.stored(&at)?;
+                    // A sharded result leaves out chunks in which all elements have the fill value, even those that the
+                    // source stores.
+                    let Some(stored) = stored.filter(|_| !target.is_missing(chunk.as_ref())) else {
+                        return tiles.copy((chunk.as_ref(), from), &sides);
+                    };
+                    tiles.tiles[tile] = Tile::Stored(stored);
+                    copied += 1;
+                    return Ok(());
+                }
+            }
+            let of = (source, target, &within[..]);
+            let Found {
+                chunk,
+                segments,
+                shape,
+            } = self.find(of, (reader, cache), (&at, users), segments, is_listed)?;
+            if is_copied && (is_whole || has_rows(&segments)) {
+                let (from, sides) = sides(&segments, &shape);
+                return tiles.copy((chunk.as_ref(), from), &sides);
+            }
+            let (dtype, shape) = (source.dtype(), &shape);
             let conversion = self.conversion.as_ref().map(|(conversion, _)| conversion);
             let selected = if is_listed {
                 let items: Vec<IndexItem> = parts.iter().map(|part| entry(part)).collect();
@@ -281,6 +295,68 @@ impl Slice {
         let is_being_read = |parts: &[&Part]| source.is_being_read(cache, &place(parts));
         walk::product_of_free(&lists, is_being_read, each)?;
         Ok(copied)
+    }
+
+    /// Reads what a shard needs of a chunk: these segments, or listed positions.
+    fn find(
+        &self,
+        (source, target, within): (&Source, &Target, &[Range<usize>]),
+        (reader, cache): (&mut Reader<'_>, &Cache),
+        (at, users): (&[usize], usize),
+        segments: Vec<Segment>,
+        is_listed: bool,
+    ) -> Result<Found, Error> {
+        let shape = source.chunk();
+        let whole = |chunk, segments| Found {
+            chunk,
+            segments,
+            shape: shape.to_vec(),
+        };
+        if is_listed {
+            let keep = |chunk: &Chunk| Excerpt::whole(chunk.clone());
+            let read = reader.shared(cache, (at, users), |_| true, keep)?;
+            return Ok(whole(read.elements, segments));
+        }
+        let slab = slab(&segments, shape, &strides(shape));
+        if let Some(planes) = planes(reader, (at, users), &segments, &slab)? {
+            return Ok(planes);
+        }
+        let unit = source.dtype().size();
+        if users == 1 {
+            let (chunk, _) = reader.part(at, &slab.elements)?;
+            if chunk.as_ref().len() != slab.elements.len() * unit {
+                return Ok(whole(chunk, segments));
+            }
+            let segments = slab.within(&segments).collect();
+            let shape = slab.shape;
+            return Ok(Found {
+                chunk,
+                segments,
+                shape,
+            });
+        }
+        let own: Vec<Positions> = segments.iter().map(Segment::positions).collect();
+        let rest = |chunk: &Chunk| {
+            let others = self.others(&segments, (source, target), within);
+            Excerpt::cut(chunk, shape, others, unit)
+        };
+        let read = reader.shared(cache, (at, users), |kept| kept.has(&own), rest)?;
+        let Some(positions) = read.positions else {
+            return Ok(whole(read.elements, segments));
+        };
+        let moved = segments
+            .iter()
+            .zip(&positions)
+            .map(|(segment, has)| Segment {
+                begin: (segment.begin - has.begin) / has.step,
+                step: segment.step / has.step.cast_signed(),
+                ..*segment
+            });
+        Ok(Found {
+            chunk: read.elements,
+            segments: moved.collect(),
+            shape: positions.iter().map(|has| has.count).collect(),
+        })
     }
 
     /// The dimensions of a copy to a shard, in which the copy begins at `origin`. For each dimension of the source, `runs` has
@@ -319,6 +395,19 @@ struct Slab {
     shape: Vec<usize>,
 }
 
+impl Slab {
+    /// The segments of a box of the chunk, as segments of the slab.
+    fn within(&self, segments: &[Segment]) -> impl Iterator<Item = Segment> {
+        segments
+            .iter()
+            .zip(&self.origin)
+            .map(|(segment, origin)| Segment {
+                begin: segment.begin - origin,
+                ..*segment
+            })
+    }
+}
+
 fn slab(segments: &[Segment], chunk: &[usize], strides: &[usize]) -> Slab {
     let mut slab = Slab {
         elements: 0..chunk.iter().product(),
@@ -341,8 +430,8 @@ fn slab(segments: &[Segment], chunk: &[usize], strides: &[usize]) -> Slab {
     slab
 }
 
-/// Planes that were read of a chunk, and where the elements of a box are in them.
-struct Planes {
+/// Elements that were read of a chunk, and where those of a box are among them.
+struct Found {
     chunk: Chunk,
     segments: Vec<Segment>,
     shape: Vec<usize>,
@@ -355,7 +444,7 @@ fn planes(
     (at, users): (&[usize], usize),
     segments: &[Segment],
     slab: &Slab,
-) -> Result<Option<Planes>, Error> {
+) -> Result<Option<Found>, Error> {
     /// The fewest bytes that are skipped.
     const GAP: usize = 16 << 10;
     let Some(dim) = segments.iter().position(|segment| segment.count > 1) else {
@@ -367,17 +456,12 @@ fn planes(
     let Some(chunk) = reader.planes((at, users), &slab.elements, sizes, GAP)? else {
         return Ok(None);
     };
-    let moved = segments.iter().zip(&slab.origin);
-    let moved = moved.map(|(segment, origin)| Segment {
-        begin: segment.begin - origin,
-        ..*segment
-    });
-    let mut segments: Vec<Segment> = moved.collect();
+    let mut segments: Vec<Segment> = slab.within(segments).collect();
     segments[dim].begin = if step > 0 { 0 } else { count - 1 };
     segments[dim].step = step.signum();
     let mut shape = slab.shape.clone();
     shape[dim] = count;
-    Ok(Some(Planes {
+    Ok(Some(Found {
         chunk,
         segments,
         shape,

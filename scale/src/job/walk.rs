@@ -1,7 +1,7 @@
 //! Computes how the result of a slice walks along the source, and which chunks it meets.
 
 use super::expression::Expression;
-use crate::zarr::Error;
+use crate::zarr::{Error, Positions};
 use std::{collections::HashMap, ops::Range};
 use wgslice::{DType, Plan};
 
@@ -44,6 +44,13 @@ impl AxisWalk {
         chunk: usize,
         (place, shard): (&Range<usize>, usize),
     ) -> usize {
+        let (first, last) = self.met(segment, start, chunk, place.len());
+        (place.start + last) / shard - (place.start + first) / shard + 1
+    }
+
+    /// Returns which positions of the walk, of `length`, meet the chunk of `segment`: the first and the last. The other
+    /// arguments are those of [`AxisWalk::readers`].
+    fn met(&self, segment: &Segment, start: usize, chunk: usize, length: usize) -> (usize, usize) {
         let (low, high) = (segment.begin, chunk - 1 - segment.begin);
         let (before, after) = if self.step > 0 {
             (low, high)
@@ -53,8 +60,34 @@ impl AxisWalk {
         let step = self.step.unsigned_abs();
         let index = start + segment.first;
         let first = index - (before / step).min(index);
-        let last = (index + after / step).min(place.len() - 1);
-        (place.start + last) / shard - (place.start + first) / shard + 1
+        let last = (index + after / step).min(length - 1);
+        (first, last)
+    }
+
+    /// Returns the positions in the chunk of `segment` along which the walk, of `length`, meets it. If `without`, only
+    /// those that lie before or behind the segment, unless it has some on both sides. The other arguments are those of
+    /// [`AxisWalk::readers`]. Not for walks along a list.
+    pub(super) fn positions(
+        &self,
+        segment: &Segment,
+        start: usize,
+        chunk: usize,
+        (length, without): (usize, bool),
+    ) -> Positions {
+        let (mut first, mut last) = self.met(segment, start, chunk, length);
+        let index = start + segment.first;
+        let end = index + segment.count;
+        if without && index == first && end <= last {
+            first = end;
+        } else if without && end == last + 1 && first < index {
+            last = index - 1;
+        }
+        let ends = [first, last].map(|index| self.at(index) % chunk);
+        Positions {
+            begin: ends[0].min(ends[1]),
+            step: self.step.unsigned_abs(),
+            count: last - first + 1,
+        }
     }
 
     /// Returns the reads of a box of the result in each chunk that it meets, in this dimension.
@@ -199,6 +232,19 @@ impl Listed {
     }
 }
 
+impl Segment {
+    /// The positions in the chunk.
+    pub(super) fn positions(&self) -> Positions {
+        let last = (self.count.cast_signed() - 1) * self.step;
+        let last = self.begin.wrapping_add_signed(last);
+        Positions {
+            begin: self.begin.min(last),
+            step: self.step.unsigned_abs(),
+            count: self.count,
+        }
+    }
+}
+
 impl Part {
     pub(super) fn runs(&self) -> Vec<Run> {
         match &self.listed {
@@ -300,6 +346,75 @@ pub(super) fn product<T: Copy>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What other shards need of a chunk is in what is kept for them, and what only this shard needs is not if it lies at an
+    /// end.
+    #[test]
+    fn other_shards_have_the_positions_that_they_need() {
+        let mut left = 0;
+        for (step, chunk, shard, length) in walks() {
+            let base = if step > 0 { 3 } else { 60 };
+            let walk = AxisWalk {
+                base,
+                step,
+                dim: Some(0),
+                list: None,
+            };
+            let place = 2..2 + length;
+            let end = place.end.div_ceil(shard);
+            let of_shard = |number: usize| {
+                let begin = (number * shard).max(place.start) - place.start;
+                begin..((number + 1) * shard).min(place.end) - place.start
+            };
+            for number in place.start / shard..end {
+                let range = of_shard(number);
+                for segment in walk.segments(std::slice::from_ref(&range), chunk) {
+                    let others = (0..length).filter(|index| !range.contains(index));
+                    let others = others.map(|index| walk.at(index));
+                    let mut others: Vec<usize> = others
+                        .filter(|at| at / chunk == segment.chunk)
+                        .map(|at| at % chunk)
+                        .collect();
+                    others.sort_unstable();
+                    let own: Vec<usize> = listed(&segment.positions());
+                    let to = (&place, shard);
+                    let users = walk.readers(&segment, range.start, chunk, to);
+                    assert_eq!(users > 1, !others.is_empty());
+                    let all = walk.positions(&segment, range.start, chunk, (length, false));
+                    let mut union = [&own[..], &others].concat();
+                    union.sort_unstable();
+                    assert_eq!(listed(&all), union);
+                    if users == 1 {
+                        continue;
+                    }
+                    let kept = walk.positions(&segment, range.start, chunk, (length, true));
+                    let kept = listed(&kept);
+                    let is_between = others[0] < own[0] && others[others.len() - 1] > own[0];
+                    assert_eq!(kept, if is_between { &union[..] } else { &others });
+                    left += usize::from(!is_between);
+                }
+            }
+        }
+        assert!(left > 100, "{left}");
+    }
+
+    fn listed(positions: &Positions) -> Vec<usize> {
+        let numbers = 0..positions.count;
+        numbers
+            .map(|number| positions.begin + number * positions.step)
+            .collect()
+    }
+
+    /// Steps, sizes of chunks and shards, and lengths of walks.
+    fn walks() -> impl Iterator<Item = (isize, usize, usize, usize)> {
+        let steps = [1, 2, 3, -1, -2, -5];
+        steps.into_iter().flat_map(|step| {
+            [4, 7, 16].into_iter().flat_map(move |chunk| {
+                let shards = [1, 3, 5, 8, 40].into_iter();
+                shards.flat_map(move |shard| [1, 2, 11].map(|length| (step, chunk, shard, length)))
+            })
+        })
+    }
 
     /// Whichever choices are taken, each is called once: a chunk that was left out would leave arbitrary elements.
     #[test]

@@ -1,5 +1,6 @@
 //! Decoded chunks that several shards of a result need.
 
+use super::Excerpt;
 use std::{
     collections::{HashMap, HashSet, VecDeque},
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
@@ -21,8 +22,9 @@ impl AsRef<[u8]> for Chunk {
     }
 }
 
-/// Keeps a chunk until all shards that need it have used it, or until newer chunks need the memory. While a thread reads a
-/// chunk, others that need it wait: to read and decode it too would take them longer.
+/// Keeps a chunk, or the part of it that later shards need, until all shards that need it have used it, or until newer
+/// chunks need the memory. While a thread reads a chunk, others that need it wait: to read and decode it too would take them
+/// longer.
 #[derive(Debug, Default)]
 pub(crate) struct Cache {
     /// The most bytes of all kept chunks together.
@@ -35,7 +37,7 @@ pub(crate) struct Cache {
 struct Kept {
     bytes: usize,
     /// The kept chunks by the number of their source and their coordinates, each with the number of shards that may still use it.
-    chunks: HashMap<Vec<usize>, (Chunk, usize)>,
+    chunks: HashMap<Vec<usize>, (Excerpt, usize)>,
     /// The keys of chunks in the order in which they were kept. Some of these chunks are no longer kept.
     order: VecDeque<Vec<usize>>,
     /// The keys of chunks that are being read.
@@ -76,8 +78,8 @@ impl Cache {
         bytes <= self.limit
     }
 
-    /// Returns a chunk that is kept, perhaps after another thread has read it. If there is none, the caller must read it.
-    pub(super) fn take(&self, at: &[usize]) -> Result<Chunk, Reading<'_>> {
+    /// Returns what is kept of a chunk, perhaps after another thread has read it. If there is none, the caller must read it.
+    pub(super) fn take(&self, at: &[usize]) -> Result<Excerpt, Reading<'_>> {
         let mut kept = self.kept();
         loop {
             if let Some((chunk, users)) = kept.chunks.get_mut(at) {
@@ -98,9 +100,9 @@ impl Cache {
 }
 
 impl Reading<'_> {
-    /// Keeps the chunk for `users` more shards, at least one. It [`fits`](Cache::fits).
-    pub(super) fn keep(self, chunk: &Chunk, users: usize) {
-        let (at, bytes) = (&self.at, chunk.as_ref().len());
+    /// Keeps this part of the chunk for `users` more shards, at least one. It [`fits`](Cache::fits).
+    pub(super) fn keep(self, part: Excerpt, users: usize) {
+        let (at, bytes) = (&self.at, part.elements.as_ref().len());
         let mut kept = self.cache.kept();
         while kept.bytes + bytes > self.cache.limit {
             let Some(oldest) = kept.order.pop_front() else {
@@ -109,7 +111,7 @@ impl Reading<'_> {
             kept.remove(&oldest);
         }
         kept.bytes += bytes;
-        kept.chunks.insert(at.clone(), (chunk.clone(), users));
+        kept.chunks.insert(at.clone(), (part, users));
         kept.order.push_back(at.clone());
         // The keys of removed chunks must not pile up.
         if kept.order.len() > 2 * kept.chunks.len() + 64 {
@@ -129,7 +131,7 @@ impl Drop for Reading<'_> {
 impl Kept {
     fn remove(&mut self, at: &[usize]) {
         if let Some((chunk, _)) = self.chunks.remove(at) {
-            self.bytes -= chunk.as_ref().len();
+            self.bytes -= chunk.elements.as_ref().len();
         }
     }
 }
@@ -139,13 +141,13 @@ mod tests {
     use super::*;
     use std::{sync::mpsc, thread, time::Duration};
 
-    fn chunk(byte: u8) -> Chunk {
-        Chunk::new(vec![byte; 4])
+    fn chunk(byte: u8) -> Excerpt {
+        Excerpt::whole(Chunk::new(vec![byte; 4]))
     }
 
     fn keep(cache: &Cache, at: usize, byte: u8, users: usize) {
         let reading = cache.take(&[at]).expect_err("the chunk is not kept");
-        reading.keep(&chunk(byte), users);
+        reading.keep(chunk(byte), users);
     }
 
     #[test]
@@ -154,7 +156,7 @@ mod tests {
         let has = |at| cache.take(&[at]).is_ok();
         keep(&cache, 1, 1, 2);
         keep(&cache, 2, 2, 1);
-        assert_eq!(cache.take(&[1]).unwrap().as_ref(), [1; 4]);
+        assert_eq!(cache.take(&[1]).unwrap().elements.as_ref(), [1; 4]);
         keep(&cache, 3, 3, 1);
         assert!(!has(1), "the oldest goes first");
         assert!(has(2) && !has(2) && has(3));
@@ -179,7 +181,7 @@ mod tests {
                 let early = taken.recv_timeout(Duration::from_millis(50));
                 assert!(early.is_err(), "it was not waited for");
                 if is_read {
-                    reading.keep(&chunk(1), 1);
+                    reading.keep(chunk(1), 1);
                 } else {
                     drop(reading);
                 }

@@ -1,7 +1,7 @@
 //! An array that is read chunk by chunk.
 
 use super::{
-    Ahead, Cache, Chunk, Codec, Error, Need, Needs, Piece, Store,
+    Ahead, Cache, Chunk, Codec, Error, Excerpt, Need, Needs, Piece, Store,
     ahead::{Asked, Line},
     allocate::{self, Purpose},
     codec::{self, Sharding},
@@ -502,24 +502,28 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a chunk that `users` shards need, as [`Reader::chunk`] does. The first of these shards reads it from the
-    /// store, and the others wait for it and take it from the cache if it is still there.
+    /// store, and keeps in the cache what `rest` makes of it. The others wait for it and take it from the cache if it is still
+    /// there and `is_enough`.
     pub(crate) fn shared(
         &mut self,
         cache: &Cache,
-        at: &[usize],
-        users: usize,
-    ) -> Result<Chunk, Error> {
+        (at, users): (&[usize], usize),
+        is_enough: impl FnOnce(&Excerpt) -> bool,
+        rest: impl FnOnce(&Chunk) -> Excerpt,
+    ) -> Result<Excerpt, Error> {
         if users == 1 || !cache.fits(self.source.chunk_bytes()) {
-            return self.chunk(at);
+            return self.chunk(at).map(Excerpt::whole);
         }
         let key = [&[self.source.number], at].concat();
         let reading = match cache.take(&key) {
             Err(reading) => reading,
-            Ok(chunk) => return self.passed(at).map(|()| chunk),
+            Ok(kept) if is_enough(&kept) => return self.passed(at).map(|()| kept),
+            // The shard for which the chunk was read is computed once more, after an error.
+            Ok(_) => return self.chunk(at).map(Excerpt::whole),
         };
         let chunk = self.chunk(at)?;
-        reading.keep(&chunk, users - 1);
-        Ok(chunk)
+        reading.keep(rest(&chunk), users - 1);
+        Ok(Excerpt::whole(chunk))
     }
 
     /// Goes on to the next chunk, as this one was found in the cache: gives up the request for it, and requests further ones.
@@ -551,19 +555,18 @@ impl<'a> Reader<'a> {
         Ok((Chunk::new(elements), encoded))
     }
 
-    /// Reads these elements of a chunk, in row-major order, as [`Reader::shared`] reads all. Returns elements, and the
-    /// number in the chunk of the first of them: it may be cheaper to read more. What is not decoded is not checked.
+    /// Reads these elements of a chunk that only one shard needs, in row-major order, as [`Reader::chunk`] reads all.
+    /// Returns elements, and the number in the chunk of the first of them: it may be cheaper to read more. What is not
+    /// decoded is not checked.
     pub(crate) fn part(
         &mut self,
-        cache: &Cache,
         at: &[usize],
-        users: usize,
         elements: &Range<usize>,
     ) -> Result<(Chunk, usize), Error> {
         let unit = self.source.dtype.size();
         let bytes = elements.start * unit..elements.end * unit;
-        if !self.is_part(users, elements) {
-            return Ok((self.shared(cache, at, users)?, 0));
+        if !self.is_part(1, elements) {
+            return Ok((self.chunk(at)?, 0));
         }
         let (key, place) = self.place(at)?;
         self.advance(at);
