@@ -753,8 +753,8 @@ async fn arrows_own_tensors_are_taken_and_made() {
         ("", "cannot be read"),
         (r#"{"shape":[2,4]}"#, "but its lists have 6 elements"),
         (
-            r#"{"shape":[2,3],"permutation":[1,0]}"#,
-            "with permuted dimensions",
+            r#"{"shape":[2,3],"permutation":[1,2]}"#,
+            "must name each dimension once",
         ),
     ] {
         // Each file has a name of its own, since the engine may keep the schema of a file that it has read.

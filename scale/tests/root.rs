@@ -2,6 +2,8 @@
 
 #[cfg(feature = "cluster")]
 mod cluster;
+#[cfg(feature = "sql")]
+mod columns;
 mod concat;
 mod conversion;
 mod crop;

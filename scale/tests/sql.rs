@@ -1,6 +1,9 @@
 //! The command `sql`, in this process.
 
-use crate::tables::{batch, elements, read, shape, tensors, write};
+use crate::{
+    functions::write_extension,
+    tables::{batch, elements, read, shape, tensors, write},
+};
 #[cfg(target_os = "linux")]
 use crate::{random::Random, wait::until};
 use datafusion::{
@@ -509,6 +512,13 @@ fn a_terminal_gets_the_first_rows_in_its_width() {
     );
     let table = text(&said.stdout);
     assert!(table.contains("uint8[4, 3] 0 1"), "{table}");
+    // Elements have the order of the dimensions, not that in which they are stored.
+    let permuted = r#"{"shape":[2,3],"permutation":[1,0]}"#;
+    write_extension(&folder.path().join("e.parquet"), 1, &[2, 3], permuted);
+    let said = sql(folder.path(), &["SELECT x FROM 'e.parquet'"]);
+    let permuted = text(&said.stdout);
+    let expected = "float32[3, 2] 0.0 3.0 1.0 4.0 2.0 5.0";
+    assert!(permuted.contains(expected), "{permuted}");
     assert!(table.contains("float32[2] 0.0 0.5"), "{table}");
     assert!(
         table.contains("and more rows: -o OUT.parquet writes all"),

@@ -3,8 +3,11 @@
 //! Rows with a null argument are taken out before a function runs, and put back as nulls. Their elements are
 //! unspecified, and could be indices out of range. They are not taken out for functions with `TAKES_ANY`.
 
-use super::call::{self, Batch, Call, Usage};
-use crate::tensor::{Column, Layout, TensorType};
+use super::{
+    call::{self, Batch, Call, Usage},
+    shapes::TensorFromArrow,
+};
+use crate::tensor::{Column, Layout, TensorType, zeroed};
 use datafusion::{
     arrow::{
         array::{Array, ArrayRef, BooleanArray},
@@ -38,6 +41,11 @@ pub(super) trait TensorFunction:
 
     /// Whether the result has the same bytes as the first argument, so that `run` is not called.
     const KEEPS_BYTES: bool = false;
+
+    /// Changes the type that an argument has, for a function that reads a column in another way than its field says.
+    fn read_as(_: &mut Call) -> Result<()> {
+        Ok(())
+    }
 
     /// Checks the arguments of a call, and returns the type of its result.
     fn result(call: &Call) -> Result<TensorType>;
@@ -92,8 +100,9 @@ impl<F: TensorFunction> Function<F> {
     }
 
     fn call(fields: &[FieldRef], literals: &[Option<&ScalarValue>]) -> Result<(Call, TensorType)> {
-        let call = Call::of(&F::USAGE, fields, literals)?;
-        let result = F::result(&call).map_err(call::of(F::USAGE.name))?;
+        let mut call = Call::of(&F::USAGE, fields, literals)?;
+        let result = F::read_as(&mut call).and_then(|()| F::result(&call));
+        let result = result.map_err(call::of(F::USAGE.name))?;
         if result.elements() == 0 {
             return plan_err!(
                 "{}: the result has shape {:?}, which is empty: DataFusion loses count of the rows of such columns",
@@ -123,22 +132,21 @@ impl<F: TensorFunction> ScalarUDFImpl for Function<F> {
         Ok(Arc::new(result.field(F::USAGE.name)))
     }
 
-    /// Writes shapes that are in the metadata of the arguments' fields into the query, as calls of `tensor_reshape`,
-    /// because this metadata does not reach the executors of a cluster.
+    /// Writes the shapes and permutations in the metadata of the arguments' fields into the query, as calls of
+    /// `tensor_from_arrow`, because this metadata does not reach the executors of a cluster.
     fn simplify(&self, mut args: Vec<Expr>, info: &SimplifyContext) -> Result<ExprSimplifyResult> {
         let mut changed = false;
-        if F::USAGE.name != super::shapes::TensorReshape::USAGE.name {
+        if F::USAGE.name != TensorFromArrow::USAGE.name {
             for arg in args.iter_mut().take(F::USAGE.tensors) {
                 let (_, field) = arg.to_field(info.schema().as_ref())?;
-                if let Some(shape) = TensorType::of(&field)
+                if let Some(tensor) = TensorType::of(&field)
                     .ok()
                     .filter(|tensor| tensor.layout() == Layout::Extension)
                 {
-                    let reshape = Arc::new(ScalarUDF::new_from_impl(Function::new(
-                        super::shapes::TensorReshape,
-                    )));
-                    let shape = lit(format!("{:?}", shape.shape()));
-                    let nested = ScalarFunction::new_udf(reshape, vec![arg.clone(), shape]);
+                    let from_arrow =
+                        Arc::new(ScalarUDF::new_from_impl(Function::new(TensorFromArrow)));
+                    let parameters = lit(tensor.parameters());
+                    let nested = ScalarFunction::new_udf(from_arrow, vec![arg.clone(), parameters]);
                     *arg = Expr::ScalarFunction(nested);
                     changed = true;
                 }
@@ -167,10 +175,11 @@ impl<F: TensorFunction> ScalarUDFImpl for Function<F> {
         if !result.is_stored_as(args.return_type()) {
             return exec_err!(
                 "{} was planned with a result of type {}, and now makes {}: the shape of an argument was lost, because \
-                 it was in field metadata; write it into the query, as in tensor_reshape(x, '2, 3')",
+                 it was in field metadata; write it into the query, as in {}",
                 F::USAGE.name,
                 args.return_type(),
-                result.data_type()
+                result.data_type(),
+                TensorFromArrow::USAGE.example
             );
         }
         let scalar = literals[..F::USAGE.tensors].iter().all(Option::is_some);
@@ -284,7 +293,7 @@ fn run<F: TensorFunction>(
     }
     let row = result.elements() * result.dtype().size();
     let bytes = row.checked_mul(batch.rows);
-    let Some(mut buffer) = bytes.and_then(zeroed) else {
+    let Some(mut buffer) = bytes.and_then(|bytes| zeroed(bytes).ok()) else {
         return Err(DataFusionError::ResourcesExhausted(format!(
             "{function}: {} rows of shape {:?} cannot be allocated: lower datafusion.execution.batch_size",
             batch.rows,
@@ -303,16 +312,4 @@ fn run<F: TensorFunction>(
         None => "every row".to_owned(),
     };
     exec_err!("{function}: in {place}, {problem}")
-}
-
-/// Allocates `bytes` bytes of zeros, aligned for elements of all types. `None` if that fails. Arrow's own allocation
-/// would end the process instead.
-fn zeroed(bytes: usize) -> Option<MutableBuffer> {
-    let words = bytes.div_ceil(size_of::<u64>());
-    let mut zeros: Vec<u64> = Vec::new();
-    zeros.try_reserve_exact(words).ok()?;
-    zeros.resize(words, 0);
-    let mut buffer = MutableBuffer::from(zeros);
-    buffer.truncate(bytes);
-    Some(buffer)
 }

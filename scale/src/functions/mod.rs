@@ -14,6 +14,7 @@
 //! | `tensor_convert(x, 'float32' [, options])` | the same elements in another type, and of 8 bits also scaled |
 //! | `tensor_shape(x)` | the shape of the tensors |
 //! | `tensor_reshape(x, '3, 224, 224')` | the same elements in another shape |
+//! | `tensor_from_arrow(x, '{"shape": [3, 4], "permutation": [1, 0]}')` | the tensors of an `arrow.fixed_shape_tensor`, by these parameters in place of its metadata |
 //! | `tensor_to_arrow(x)` | the same tensors as `arrow.fixed_shape_tensor` |
 //! | `zarr_shard(job, shard)` | with the feature `cluster`: computes a shard of a job on arrays in stores; the commands for these use it |
 //!
@@ -70,7 +71,7 @@ use gather::{Gather, GatherNd};
 use masks::{BooleanMask, CountNonzero, Nonzero, TensorSelect};
 use options::{Options, integers};
 use scatter_nd::ScatterNd;
-use shapes::{TensorReshape, TensorShape, TensorToArrow};
+use shapes::{TensorFromArrow, TensorReshape, TensorShape, TensorToArrow};
 use std::sync::Arc;
 use strided_slice::StridedSlice;
 use tensor_convert::TensorConvert;
@@ -95,6 +96,7 @@ pub fn all() -> Vec<Arc<ScalarUDF>> {
         udf(Function::new(TensorConvert)),
         udf(Function::new(TensorShape)),
         udf(Function::new(TensorReshape)),
+        udf(Function::new(TensorFromArrow)),
         udf(Function::new(TensorToArrow)),
         #[cfg(feature = "cluster")]
         udf(zarr_shard::ZarrShard::default()),

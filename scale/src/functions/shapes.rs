@@ -2,6 +2,7 @@
 //!
 //! - `tensor_shape(x)`: the shape of the tensors.
 //! - `tensor_reshape(x, shape)`: the same elements in another shape, without a copy.
+//! - `tensor_from_arrow(x, parameters)`: the tensors of such a column, by these parameters in place of its metadata.
 //! - `tensor_to_arrow(x)`: the same tensors as Arrow's extension type `arrow.fixed_shape_tensor`, without a copy. The
 //!   shape is then in the field's metadata, which does not reach other functions on a cluster: this function is for the
 //!   last step of a query.
@@ -51,6 +52,29 @@ impl TensorFunction for TensorReshape {
             );
         }
         Ok(result)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct TensorFromArrow;
+
+impl TensorFunction for TensorFromArrow {
+    const USAGE: Usage = Usage::of_tensor(
+        "tensor_from_arrow",
+        r#"tensor_from_arrow(x, '{"shape": [3, 4], "permutation": [1, 0]}')"#,
+        1..=1,
+    );
+    const TAKES_ANY: bool = true;
+    const KEEPS_BYTES: bool = true;
+
+    fn read_as(call: &mut Call) -> Result<()> {
+        call.tensors[0] = call.tensors[0].with_parameters(call.text(0))?;
+        Ok(())
+    }
+
+    fn result(call: &Call) -> Result<TensorType> {
+        let x = &call.tensors[0];
+        x.with_shape(x.shape())
     }
 }
 

@@ -4,15 +4,15 @@ use super::TensorType;
 use datafusion::{
     arrow::{
         array::{Array, ArrayData, ArrayRef, AsArray, FixedSizeListArray, Int64Array, make_array},
-        buffer::{BooleanBuffer, Buffer, NullBuffer},
+        buffer::{BooleanBuffer, Buffer, MutableBuffer, NullBuffer},
         compute::{CastOptions, cast_with_options},
         datatypes::{DataType, Field, Int32Type, Int64Type, UInt32Type},
     },
     common::exec_err,
-    error::Result,
+    error::{DataFusionError, Result},
 };
-use std::sync::Arc;
-use wgslice::Values;
+use std::{iter, sync::Arc};
+use wgslice::{DType, Plan, Values, ValuesMut, View};
 
 /// The tensors of some rows, in one buffer.
 #[derive(Clone, Debug)]
@@ -25,11 +25,12 @@ pub struct Column {
 }
 
 impl Column {
-    /// Takes the tensors of an array, without a copy. The elements of null rows are unspecified.
+    /// Takes the tensors of an array, without a copy if they are in row-major order. The elements of null rows are
+    /// unspecified.
     ///
     /// # Errors
     ///
-    /// A null within a tensor that is not null itself; an array of another type.
+    /// A null within a tensor that is not null itself; an array of another type; memory that cannot be allocated.
     pub fn of(array: &ArrayRef, tensor: TensorType) -> Result<Self> {
         if !tensor.is_stored_as(array.data_type()) {
             return exec_err!(
@@ -57,6 +58,9 @@ impl Column {
                     "the tensor in row {row} of the batch has a null within: replace it, or make the whole row null"
                 );
             }
+        }
+        if let Some(order) = tensor.permutation() {
+            values = in_order(&values, &tensor, array.len(), order)?;
         }
         Ok(Self {
             tensor,
@@ -86,16 +90,7 @@ impl Column {
 
     /// The bytes of the elements of all rows. A boolean is a byte, 0 or 1.
     pub fn bytes(&self) -> Buffer {
-        if let Some(values) = self.values.as_boolean_opt() {
-            let bytes = values.values().iter().map(u8::from);
-            return Buffer::from_vec(bytes.collect::<Vec<_>>());
-        }
-        let data = self.values.to_data();
-        let size = self.tensor.dtype().size();
-        match data.buffers().first() {
-            Some(buffer) => buffer.slice_with_length(data.offset() * size, data.len() * size),
-            None => Buffer::default(),
-        }
+        bytes(&self.values, self.tensor.dtype())
     }
 
     /// Returns the elements of all rows as indices.
@@ -130,21 +125,11 @@ impl Column {
         bytes: Buffer,
         nulls: Option<NullBuffer>,
     ) -> Result<ArrayRef> {
-        let elements = bytes.len() / tensor.dtype().size();
-        let bytes = match tensor.element() {
-            DataType::Boolean => {
-                BooleanBuffer::collect_bool(elements, |element| bytes[element] != 0).into_inner()
-            }
-            _ => bytes,
-        };
-        let leaf = ArrayData::builder(tensor.element().clone())
-            .len(elements)
-            .add_buffer(bytes);
         let shape = tensor.lists();
         if shape.is_empty() {
-            return Ok(make_array(leaf.nulls(nulls).build()?));
+            return elements(tensor, bytes, nulls);
         }
-        let mut values = make_array(leaf.build()?);
+        let mut values = elements(tensor, bytes, None)?;
         let mut nulls = nulls;
         for (axis, &size) in shape.iter().enumerate().rev() {
             let count = rows * shape[..axis].iter().product::<usize>();
@@ -156,6 +141,82 @@ impl Column {
         }
         Ok(values)
     }
+}
+
+/// Returns the elements of `rows` tensors in row-major order, from those that are stored with their dimensions in another
+/// order.
+fn in_order(
+    stored: &ArrayRef,
+    tensor: &TensorType,
+    rows: usize,
+    order: &[usize],
+) -> Result<ArrayRef> {
+    let dtype = tensor.dtype();
+    let of_rows: Vec<usize> = iter::once(0)
+        .chain(order.iter().map(|axis| axis + 1))
+        .collect();
+    let view = View::new(&[&[rows], &*tensor.stored_shape()].concat());
+    let view = view.and_then(|view| view.transpose(&of_rows));
+    let stored = bytes(stored, dtype);
+    let mut turned = zeroed(stored.len())?;
+    let run = view
+        .and_then(|view| Plan::contiguous(view, dtype))
+        .and_then(|plan| {
+            let inputs = [Values::from_bytes(dtype, &stored)];
+            plan.run_cpu(&inputs, &mut [ValuesMut::from_bytes(dtype, &mut turned)])
+        });
+    run.map_err(|error| DataFusionError::Execution(error.to_string()))?;
+    elements(tensor, turned.into(), None)
+}
+
+/// Returns the bytes of an array of elements. A boolean is a byte, 0 or 1.
+fn bytes(elements: &ArrayRef, dtype: DType) -> Buffer {
+    if let Some(values) = elements.as_boolean_opt() {
+        let bytes = values.values().iter().map(u8::from);
+        return Buffer::from_vec(bytes.collect::<Vec<_>>());
+    }
+    let data = elements.to_data();
+    let size = dtype.size();
+    match data.buffers().first() {
+        Some(buffer) => buffer.slice_with_length(data.offset() * size, data.len() * size),
+        None => Buffer::default(),
+    }
+}
+
+/// Makes an array of elements from their bytes.
+fn elements(tensor: &TensorType, bytes: Buffer, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+    let count = bytes.len() / tensor.dtype().size();
+    let bytes = match tensor.element() {
+        DataType::Boolean => {
+            BooleanBuffer::collect_bool(count, |element| bytes[element] != 0).into_inner()
+        }
+        _ => bytes,
+    };
+    let data = ArrayData::builder(tensor.element().clone())
+        .len(count)
+        .add_buffer(bytes)
+        .nulls(nulls);
+    Ok(make_array(data.build()?))
+}
+
+/// Allocates `bytes` bytes of zeros, aligned for elements of all types. Arrow's own allocation would end the process if
+/// that failed.
+///
+/// # Errors
+///
+/// Memory that cannot be allocated.
+pub fn zeroed(bytes: usize) -> Result<MutableBuffer> {
+    let words = bytes.div_ceil(size_of::<u64>());
+    let mut zeros: Vec<u64> = Vec::new();
+    if zeros.try_reserve_exact(words).is_err() {
+        return Err(DataFusionError::ResourcesExhausted(format!(
+            "{bytes} bytes for the tensors of a batch cannot be allocated: lower datafusion.execution.batch_size"
+        )));
+    }
+    zeros.resize(words, 0);
+    let mut buffer = MutableBuffer::from(zeros);
+    buffer.truncate(bytes);
+    Ok(buffer)
 }
 
 /// The elements of index tensors, in a type that the library takes.

@@ -19,7 +19,7 @@ const FIXED_SHAPE_TENSOR: &str = "arrow.fixed_shape_tensor";
 /// process if they cannot be allocated.
 const MAX_LENGTH: usize = i32::MAX as usize;
 
-/// How a column stores its tensors. The elements have the same order in both layouts.
+/// How a column stores its tensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// A `FixedSizeList` for each dimension: the shape is part of the Arrow type.
@@ -36,6 +36,9 @@ pub struct TensorType {
     dtype: DType,
     shape: Vec<usize>,
     layout: Layout,
+    /// Dimension `i` of a tensor is dimension `permutation[i]` of the stored one. `None` if all dimensions are stored in
+    /// their order.
+    permutation: Option<Vec<usize>>,
 }
 
 /// The parameters of `arrow.fixed_shape_tensor`.
@@ -64,6 +67,7 @@ impl TensorType {
             dtype,
             shape,
             layout: Layout::Nested,
+            permutation: None,
         })
     }
 
@@ -76,7 +80,8 @@ impl TensorType {
     pub fn of(field: &Field) -> Result<Self> {
         let name = field.name();
         if field.metadata().get(EXTENSION).map(String::as_str) == Some(FIXED_SHAPE_TENSOR) {
-            return Self::of_extension(field);
+            let parameters = field.metadata().get(PARAMETERS).map_or("", String::as_str);
+            return Self::of_extension(name, field.data_type(), parameters);
         }
         let (mut shape, mut element) = (Vec::new(), field.data_type());
         while let DataType::FixedSizeList(item, length) = element {
@@ -100,9 +105,7 @@ impl TensorType {
         }
     }
 
-    fn of_extension(field: &Field) -> Result<Self> {
-        let (name, data_type) = (field.name(), field.data_type());
-        let parameters = field.metadata().get(PARAMETERS).map_or("", String::as_str);
+    fn of_extension(name: &str, data_type: &DataType, parameters: &str) -> Result<Self> {
         let parameters: FixedShapeTensor = match serde_json::from_str(parameters) {
             Ok(parameters) => parameters,
             Err(error) => {
@@ -113,12 +116,16 @@ impl TensorType {
             }
         };
         let shape = parameters.shape;
-        let in_order = |order: Vec<usize>| order.iter().copied().eq(0..shape.len());
-        if !parameters.permutation.is_none_or(in_order) {
-            return plan_err!(
-                "column {name} is of the extension type {FIXED_SHAPE_TENSOR} with permuted dimensions: \
-                 store its tensors in row-major order"
-            );
+        let permutation = parameters.permutation;
+        if let Some(permutation) = &permutation {
+            let mut named = permutation.clone();
+            named.sort_unstable();
+            if !named.iter().copied().eq(0..shape.len()) {
+                return plan_err!(
+                    "column {name} is of the extension type {FIXED_SHAPE_TENSOR} with shape {shape:?} and permutation \
+                     {permutation:?}, but a permutation must name each dimension once, from 0 on"
+                );
+            }
         }
         let DataType::FixedSizeList(item, length) = data_type else {
             return plan_err!(
@@ -131,7 +138,26 @@ impl TensorType {
                  {length} elements"
             );
         }
-        Ok(Self::new(item.data_type().clone(), &shape)?.in_layout(Layout::Extension))
+        let stored = Self::new(item.data_type().clone(), &shape)?.in_layout(Layout::Extension);
+        let permutation = permutation.filter(|order| !order.is_sorted());
+        Ok(match permutation {
+            Some(order) => Self {
+                shape: order.iter().map(|&dimension| shape[dimension]).collect(),
+                permutation: Some(order),
+                ..stored
+            },
+            None => stored,
+        })
+    }
+
+    /// Returns the type of the tensors that a column of the same Arrow type has if these are the parameters of
+    /// `arrow.fixed_shape_tensor` in its metadata.
+    ///
+    /// # Errors
+    ///
+    /// Parameters that cannot be read, or do not fit the Arrow type.
+    pub fn with_parameters(&self, parameters: &str) -> Result<Self> {
+        Self::of_extension("x", &self.data_type(), parameters)
     }
 
     /// Returns the type of tensors with the same element type and this shape, stored with one `FixedSizeList` for each
@@ -144,10 +170,14 @@ impl TensorType {
         Self::new(self.element.clone(), shape)
     }
 
-    /// Returns the type of the same tensors, stored in this layout. [`Layout::Extension`] is for tensors of at least
-    /// one dimension.
+    /// Returns the type of the same tensors, stored in this layout and in row-major order. [`Layout::Extension`] is for
+    /// tensors of at least one dimension.
     pub fn in_layout(self, layout: Layout) -> Self {
-        Self { layout, ..self }
+        Self {
+            layout,
+            permutation: None,
+            ..self
+        }
     }
 
     /// How the column stores its tensors.
@@ -197,6 +227,38 @@ impl TensorType {
         &self.shape
     }
 
+    /// The order of the stored dimensions: dimension `i` of a tensor is dimension `permutation[i]` of the stored one.
+    /// `None` if all are stored in their order.
+    pub fn permutation(&self) -> Option<&[usize]> {
+        self.permutation.as_deref()
+    }
+
+    /// The shape in which each tensor is stored in row-major order.
+    pub fn stored_shape(&self) -> Cow<'_, [usize]> {
+        let Some(order) = &self.permutation else {
+            return Cow::Borrowed(&self.shape);
+        };
+        let mut stored = vec![0; order.len()];
+        for (&dimension, &size) in order.iter().zip(&self.shape) {
+            stored[dimension] = size;
+        }
+        Cow::Owned(stored)
+    }
+
+    /// Returns where an element is stored within its tensor, from its number in row-major order.
+    pub fn place(&self, mut element: usize) -> usize {
+        let Some(order) = &self.permutation else {
+            return element;
+        };
+        let stored = self.stored_shape();
+        let mut place = 0;
+        for (&dimension, &size) in order.iter().zip(&self.shape).rev() {
+            place += element % size * stored[dimension + 1..].iter().product::<usize>();
+            element /= size;
+        }
+        place
+    }
+
     /// The number of elements of each tensor.
     pub fn elements(&self) -> usize {
         self.shape.iter().product()
@@ -243,11 +305,17 @@ impl TensorType {
             Layout::Nested => field,
             Layout::Extension => field.with_metadata(HashMap::from([
                 (EXTENSION.to_owned(), FIXED_SHAPE_TENSOR.to_owned()),
-                (
-                    PARAMETERS.to_owned(),
-                    format!("{{\"shape\":{:?}}}", self.shape),
-                ),
+                (PARAMETERS.to_owned(), self.parameters()),
             ])),
+        }
+    }
+
+    /// The parameters of `arrow.fixed_shape_tensor` for these tensors, as JSON.
+    pub fn parameters(&self) -> String {
+        let shape = self.stored_shape();
+        match &self.permutation {
+            Some(order) => format!("{{\"shape\":{shape:?},\"permutation\":{order:?}}}"),
+            None => format!("{{\"shape\":{shape:?}}}"),
         }
     }
 }

@@ -114,7 +114,7 @@ fn of_tensor(tensor: &TensorType, column: &ArrayRef, width: usize) -> Result<Str
     let mut text = format!("{}{:?}", tensor.dtype().name(), tensor.shape());
     // An element takes at least two characters, one of them a space, so more than `width` elements never show.
     for element in 0..values.len().min(width) {
-        text += &format!(" {}", elements.value(element));
+        text += &format!(" {}", elements.value(tensor.place(element)));
     }
     Ok(text)
 }

@@ -1,0 +1,357 @@
+//! Columns as other engines hand them over: as parts of longer ones, with nulls before the values, and with permuted
+//! dimensions. Every function reads them as it reads a column that was written for the test.
+
+use crate::{
+    random::Random,
+    tables::{run, tensors},
+};
+use datafusion::arrow::{
+    array::{
+        Array, ArrayData, ArrayRef, AsArray, BooleanArray, FixedSizeListArray, Int32Array,
+        Int64Array, RecordBatch, UInt16Array, make_array,
+    },
+    compute::concat,
+    datatypes::{DataType, Field, Schema},
+};
+use std::{collections::HashMap, sync::Arc};
+use wgslice_scale::engine::Engine;
+
+const ROWS: usize = 40;
+
+/// A column of numbers from which arrays of any type are made, so that parts of it can also be made anew.
+struct Numbers {
+    name: &'static str,
+    /// How a number becomes an element.
+    array: fn(&[i64]) -> ArrayRef,
+    shape: Vec<usize>,
+    numbers: Vec<i64>,
+    nulls: Vec<usize>,
+}
+
+impl Numbers {
+    /// Makes a column whose numbers are from 0 to `most`. Those of null rows are 99.
+    fn new(
+        (name, array): (&'static str, fn(&[i64]) -> ArrayRef),
+        shape: &[usize],
+        most: i64,
+        nulls: &[usize],
+        random: &mut Random,
+    ) -> Self {
+        let each: usize = shape.iter().product();
+        let number = |at: usize, random: &mut Random| match nulls.contains(&(at / each)) {
+            true => 99,
+            false => random.within(0, most),
+        };
+        Self {
+            name,
+            array,
+            shape: shape.to_vec(),
+            numbers: (0..ROWS * each).map(|at| number(at, random)).collect(),
+            nulls: nulls.to_vec(),
+        }
+    }
+
+    /// Makes a column of some of the rows, in buffers that hold only these.
+    fn column(&self, begin: usize, rows: usize) -> ArrayRef {
+        let each: usize = self.shape.iter().product();
+        let nulls = self.nulls.iter().filter_map(|row| row.checked_sub(begin));
+        let nulls: Vec<_> = nulls.filter(|&row| row < rows).collect();
+        let numbers = &self.numbers[begin * each..][..rows * each];
+        tensors((self.array)(numbers), &self.shape, rows, &nulls)
+    }
+
+    /// Stores the same tensors as `arrow.fixed_shape_tensor` in this order of dimensions: dimension `i` of a tensor is
+    /// dimension `order[i]` of the stored one.
+    fn permuted(&self, order: &[usize]) -> (Field, ArrayRef) {
+        let mut stored_shape = vec![0; order.len()];
+        for (&axis, &size) in order.iter().zip(&self.shape) {
+            stored_shape[axis] = size;
+        }
+        let each: usize = self.shape.iter().product();
+        let mut stored = vec![0; self.numbers.len()];
+        for (number, &value) in self.numbers.iter().enumerate() {
+            // The position of the number in its tensor, and from that its place in the stored one.
+            let mut rest = number % each;
+            let mut at = vec![0; order.len()];
+            for (&axis, &size) in order.iter().zip(&self.shape).rev() {
+                at[axis] = rest % size;
+                rest /= size;
+            }
+            let places = at.iter().zip(&stored_shape);
+            let place = places.fold(0, |place, (at, size)| place * size + at);
+            stored[number / each * each + place] = value;
+        }
+        let column = tensors((self.array)(&stored), &[each], ROWS, &self.nulls);
+        let parameters = format!(r#"{{"shape":{stored_shape:?},"permutation":{order:?}}}"#);
+        (extension(self.name, &column, &parameters), column)
+    }
+}
+
+/// A field of the type `arrow.fixed_shape_tensor` with these parameters.
+fn extension(name: &str, column: &ArrayRef, parameters: &str) -> Field {
+    let metadata = [
+        ("ARROW:extension:name", "arrow.fixed_shape_tensor"),
+        ("ARROW:extension:metadata", parameters),
+    ];
+    let metadata = metadata.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    Field::new(name, column.data_type().clone(), true).with_metadata(HashMap::from(metadata))
+}
+
+fn of_u16(numbers: &[i64]) -> ArrayRef {
+    Arc::new(UInt16Array::from_iter_values(
+        numbers.iter().map(|&number| number as u16),
+    ))
+}
+
+fn of_i32(numbers: &[i64]) -> ArrayRef {
+    Arc::new(Int32Array::from_iter_values(
+        numbers.iter().map(|&number| number as i32),
+    ))
+}
+
+fn of_i64(numbers: &[i64]) -> ArrayRef {
+    Arc::new(Int64Array::from(numbers.to_vec()))
+}
+
+fn of_booleans(numbers: &[i64]) -> ArrayRef {
+    let truths = numbers.iter().map(|number| number % 2 == 1);
+    Arc::new(BooleanArray::from(truths.collect::<Vec<_>>()))
+}
+
+/// Tensors `x` and `y`, index tuples `pairs`, `updates` for them, and a `mask`. Their first rows are null.
+fn columns() -> [Numbers; 5] {
+    let mut random = Random::new(60);
+    let random = &mut random;
+    [
+        Numbers::new(("x", of_u16), &[4, 3, 2], 60_000, &[0, 2, 5, 9, 20], random),
+        Numbers::new(("y", of_u16), &[4, 3, 2], 60_000, &[1], random),
+        Numbers::new(("pairs", of_i64), &[3, 2], 2, &[0, 1, 12, 13], random),
+        Numbers::new(("updates", of_u16), &[3, 2], 60_000, &[2, 3, 30], random),
+        Numbers::new(("mask", of_booleans), &[4, 3], 1, &[0, 4, 11], random),
+    ]
+}
+
+/// A call of every function, and of some with other types and options.
+const CALLS: &[&str] = &[
+    "strided_slice(x, '::-1, 1:')",
+    "strided_slice(mask, '1:, ::-2')",
+    "gather(x, pairs)",
+    "gather(x, pairs, 'axis=1')",
+    "gather('[5, 6, 7]', pairs)",
+    "gather(x, '[3, 0]')",
+    "gather_nd(x, pairs)",
+    "gather_nd(mask, pairs)",
+    "crop(x, pairs, '2, 2', 'out_of_range=zero')",
+    "scatter_nd(pairs, updates, '4, 3, 2')",
+    "boolean_mask(x, mask, '12')",
+    "boolean_mask(x, '[true, false, true, true]')",
+    "nonzero(mask, '12')",
+    "count_nonzero(mask)",
+    "tensor_select(mask, strided_slice(x, '..., 0'), strided_slice(y, '..., 1'))",
+    "tensor_convert(x, 'float32')",
+    "tensor_shape(x)",
+    "tensor_reshape(x, '2, 12')",
+    "tensor_to_arrow(x)",
+    "tensor_to_arrow(mask)",
+    r#"tensor_from_arrow(tensor_to_arrow(x), '{"shape": [2, 4, 3], "permutation": [1, 2, 0]}')"#,
+];
+
+/// Asks a table of these columns.
+async fn ask(columns: Vec<(Field, ArrayRef)>, call: &str) -> Result<ArrayRef, String> {
+    let (fields, arrays): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
+    let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).unwrap();
+    let engine = Engine::embedded(1).unwrap();
+    engine.context().register_batch("t", batch).unwrap();
+    let result = run(&engine, &format!("SELECT {call} AS z FROM t")).await?;
+    Ok(Arc::clone(result.column(0)))
+}
+
+fn plain(name: &str, column: ArrayRef) -> (Field, ArrayRef) {
+    (Field::new(name, column.data_type().clone(), true), column)
+}
+
+/// The rows of a column from `begin` on, as an array whose data has an offset, as other languages hand it over.
+fn with_offset(column: &ArrayRef, begin: usize, rows: usize) -> ArrayRef {
+    let data = column.to_data();
+    let nulls = data.nulls().map(|nulls| nulls.buffer().clone());
+    let part = ArrayData::builder(data.data_type().clone())
+        .len(rows)
+        .offset(begin)
+        .null_bit_buffer(nulls)
+        .buffers(data.buffers().to_vec())
+        .child_data(data.child_data().to_vec());
+    make_array(part.build().unwrap())
+}
+
+/// The same column, with an offset of its own at each depth of its lists.
+fn with_offsets_within(column: &ArrayRef) -> ArrayRef {
+    let Some(list) = column.as_fixed_size_list_opt() else {
+        let longer = concat(&[&*column.slice(0, 3), &**column]).unwrap();
+        return with_offset(&longer, 3, column.len());
+    };
+    let DataType::FixedSizeList(item, length) = list.data_type() else {
+        unreachable!("it is a list");
+    };
+    let values = with_offsets_within(list.values());
+    let nulls = list.nulls().cloned();
+    let list = FixedSizeListArray::new(Arc::clone(item), *length, values, nulls);
+    Arc::new(list)
+}
+
+#[tokio::test]
+async fn parts_of_columns_with_nulls_before_them_are_read_at_their_places() {
+    let numbers = columns();
+    type Part = fn(&ArrayRef, usize, usize) -> ArrayRef;
+    let parts: [(&str, Part); 3] = [
+        ("slice", |column, begin, rows| column.slice(begin, rows)),
+        ("offset", with_offset),
+        ("offsets within", |column, begin, rows| {
+            with_offset(&with_offsets_within(column), begin, rows)
+        }),
+    ];
+    // Rows that begin behind nulls, at a null, and not at a byte of a bitmap.
+    for (begin, rows) in [(3, 20), (9, 31), (13, 6)] {
+        for call in CALLS {
+            let made = |begin: usize| {
+                let columns = numbers.iter();
+                columns
+                    .map(|of| plain(of.name, of.column(begin, rows)))
+                    .collect()
+            };
+            let expected = ask(made(begin), call).await.unwrap();
+            let all = numbers.iter().map(|of| plain(of.name, of.column(0, ROWS)));
+            let all = ask(all.collect(), call).await.unwrap();
+            assert_eq!(&expected, &all.slice(begin, rows), "{call}");
+            let shifted = ask(made(begin - 1), call).await.unwrap();
+            assert!(
+                *expected != *shifted || call.starts_with("tensor_shape"),
+                "{call} says nothing"
+            );
+            for (how, part) in parts {
+                let columns = numbers.iter();
+                let columns = columns
+                    .map(|of| plain(of.name, part(&of.column(0, ROWS), begin, rows)))
+                    .collect();
+                let found = ask(columns, call).await.unwrap();
+                assert_eq!(
+                    &found, &expected,
+                    "{call} of {rows} rows from {begin}, {how}"
+                );
+            }
+        }
+    }
+}
+
+/// The row of an error counts from the part's own begin, and the elements of null rows before it do not matter.
+#[tokio::test]
+async fn errors_of_parts_name_their_rows() {
+    let ids = Numbers {
+        name: "ids",
+        array: of_i64,
+        shape: vec![2],
+        numbers: (0..ROWS as i64 * 2)
+            .map(|at| if at == 17 * 2 + 1 { 7 } else { 0 })
+            .collect(),
+        nulls: vec![0, 1, 6, 12],
+    };
+    for begin in [3, 10, 17] {
+        let part = ids.column(0, ROWS).slice(begin, ROWS - begin);
+        let error = ask(vec![plain("ids", part)], "gather('[1, 2, 3]', ids)").await;
+        let (error, row) = (error.unwrap_err(), 17 - begin);
+        let expected = format!("in row {row} of the batch, the indices at [1] are [7]");
+        assert!(error.contains(&expected), "{error}");
+
+        let mut elements: Vec<_> = (0..ROWS as i32 * 2).map(Some).collect();
+        elements[6 * 2] = None;
+        elements[17 * 2] = None;
+        let elements = Arc::new(Int32Array::from(elements));
+        let part = tensors(elements, &[2], ROWS, &ids.nulls).slice(begin, ROWS - begin);
+        let error = ask(vec![plain("v", part)], "strided_slice(v, '1')").await;
+        let (error, row) = (error.unwrap_err(), 17 - begin);
+        let expected = format!("the tensor in row {row} of the batch has a null within");
+        assert!(error.contains(&expected), "{error}");
+    }
+}
+
+/// The example of Arrow's documentation: stored as [100, 200, 500] with permutation [2, 0, 1], a tensor has the shape
+/// [500, 100, 200]. Here its sizes are divided by 100.
+#[tokio::test]
+async fn a_permutation_says_which_stored_dimension_each_dimension_is() {
+    let column = tensors(of_i32(&(0..10).collect::<Vec<_>>()), &[10], 1, &[]);
+    let parameters = r#"{"shape": [1, 2, 5], "permutation": [2, 0, 1]}"#;
+    let columns = vec![(extension("x", &column, parameters), column)];
+    let shape = ask(columns.clone(), "tensor_shape(x)").await.unwrap();
+    assert_eq!(&shape, &tensors(of_i64(&[5, 1, 2]), &[3], 1, &[]));
+    let turned = ask(columns, "strided_slice(x, ':')").await.unwrap();
+    let expected = [0, 5, 1, 6, 2, 7, 3, 8, 4, 9];
+    assert_eq!(&turned, &tensors(of_i32(&expected), &[5, 1, 2], 1, &[]));
+}
+
+#[tokio::test]
+async fn columns_with_permuted_dimensions_are_read_in_their_order() {
+    let numbers = columns();
+    let orders: [&[usize]; 5] = [&[1, 2, 0], &[2, 0, 1], &[1, 0], &[1, 0], &[1, 0]];
+    for call in CALLS {
+        let columns = numbers.iter().map(|of| plain(of.name, of.column(0, ROWS)));
+        let expected = ask(columns.collect(), call).await.unwrap();
+        let permuted = numbers.iter().zip(orders);
+        let permuted: Vec<_> = permuted.map(|(of, order)| of.permuted(order)).collect();
+        let found = ask(permuted.clone(), call).await.unwrap();
+        assert_eq!(&found, &expected, "{call}");
+        // Part of such a column.
+        let columns = permuted.into_iter();
+        let columns = columns.map(|(field, column)| (field, column.slice(9, 20)));
+        let found = ask(columns.collect(), call).await.unwrap();
+        assert_eq!(&found, &expected.slice(9, 20), "{call} of a part");
+    }
+}
+
+/// As on a cluster, where columns lose the metadata of their fields.
+#[tokio::test]
+async fn permutations_are_part_of_a_query() {
+    let numbers = columns();
+    let x = &numbers[0];
+    let (field, stored) = x.permuted(&[1, 2, 0]);
+    let expected = x.column(0, ROWS);
+    let call = r#"tensor_from_arrow(x, '{"shape": [2, 4, 3], "permutation": [1, 2, 0]}')"#;
+    let without = plain("x", Arc::clone(&stored));
+    for column in [(field.clone(), Arc::clone(&stored)), without] {
+        let found = ask(vec![column], call).await.unwrap();
+        assert_eq!(&found, &expected);
+    }
+    for call in [
+        "tensor_shape(x)",
+        "tensor_reshape(x, '24')",
+        "tensor_to_arrow(x)",
+    ] {
+        let engine = Engine::embedded(1).unwrap();
+        let schema = Arc::new(Schema::new(vec![field.clone()]));
+        let batch = RecordBatch::try_new(schema, vec![Arc::clone(&stored)]).unwrap();
+        engine.context().register_batch("t", batch).unwrap();
+        let frame = engine
+            .query(&format!("SELECT {call} FROM t"))
+            .await
+            .unwrap();
+        let plan = frame.into_optimized_plan().unwrap().to_string();
+        let reads =
+            r#"tensor_from_arrow(t.x, Utf8("{"shape":[2, 4, 3],"permutation":[1, 2, 0]}"))"#;
+        assert!(plan.contains(reads), "{plan}");
+    }
+    let plain = || vec![plain("x", Arc::clone(&stored))];
+    for (parameters, expected) in [
+        (r#"{"shape": [2, 4]}"#, "but its lists have 24 elements"),
+        (
+            r#"{"shape": [2, 4, 3], "permutation": [1, 1, 0]}"#,
+            "permutation [1, 1, 0], but a permutation must name each dimension once",
+        ),
+        (
+            r#"{"shape": [24], "permutation": []}"#,
+            "must name each dimension once",
+        ),
+        ("[24]", "cannot be read"),
+    ] {
+        let call = format!("tensor_from_arrow(x, '{parameters}')");
+        let error = ask(plain(), &call).await.unwrap_err();
+        assert!(error.contains(expected), "{parameters}: {error}");
+    }
+}
