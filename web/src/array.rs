@@ -245,7 +245,9 @@ pub(crate) fn cropped(
         ..CropOptions::default()
     };
     let item = x.view("None", "")?;
-    let boxes = options::Boxes::new(&begins).of_items(&items).flipped(&flips);
+    let boxes = options::Boxes::new(&begins)
+        .of_items(&items)
+        .flipped(&flips);
     Ok(item.crop(boxes, &options)?)
 }
 

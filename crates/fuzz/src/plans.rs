@@ -6,8 +6,8 @@ use wgslice::{
     Backend, Conversion, DType, Error, Plan, Report, SliceSpec, Values, ValuesMut, View,
     options::{
         Boxes, Combine, CropOptions, GatherDims, GatherElementsOptions, GatherNdOptions,
-        GatherOptions, NegativeIndex, OutOfRange,
-        PasteOptions, ScatterDims, ScatterOptions, XlaScatterOptions,
+        GatherOptions, NegativeIndex, OutOfRange, PasteOptions, ScatterDims, ScatterOptions,
+        XlaScatterOptions,
     },
 };
 
@@ -344,9 +344,8 @@ fn draw(u: &mut Unstructured<'_>) -> Result<Drawn> {
                 out_of_range,
                 negative,
             };
-            let plan = view(u, &shape)?.and_then(|view| {
-                Plan::gather_elements(view, &indices, axis, options, dtype)
-            });
+            let plan = view(u, &shape)?
+                .and_then(|view| Plan::gather_elements(view, &indices, axis, options, dtype));
             (plan, Some(indices))
         }
         8 => {

@@ -49,7 +49,7 @@ impl AxisWalk {
     }
 
     /// Returns which positions of the walk, of `length`, meet the chunk of `segment`: the first and the last. The other
-    /// arguments are those of [`Walk::readers`].
+    /// arguments are those of [`AxisWalk::readers`].
     fn met(&self, segment: &Segment, start: usize, chunk: usize, length: usize) -> (usize, usize) {
         let (low, high) = (segment.begin, chunk - 1 - segment.begin);
         let (before, after) = if self.step > 0 {
@@ -66,7 +66,7 @@ impl AxisWalk {
 
     /// Returns the positions in the chunk of `segment` along which the walk, of `length`, meets it. If `without`, only
     /// those that lie before or behind the segment, unless it has some on both sides. The other arguments are those of
-    /// [`Walk::readers`]. Not for walks along a list.
+    /// [`AxisWalk::readers`]. Not for walks along a list.
     pub(super) fn positions(
         &self,
         segment: &Segment,
@@ -354,7 +354,7 @@ mod tests {
         let mut left = 0;
         for (step, chunk, shard, length) in walks() {
             let base = if step > 0 { 3 } else { 60 };
-            let walk = Walk {
+            let walk = AxisWalk {
                 base,
                 step,
                 dim: Some(0),
