@@ -63,6 +63,8 @@ struct Crate {
     items: Vec<(String, Item)>,
     /// The names of public items, with the paths that they have in the list.
     public: BTreeMap<String, String>,
+    /// The names of traits for the crate's own use.
+    private: BTreeSet<String>,
     list: Vec<String>,
 }
 
@@ -70,7 +72,12 @@ impl Crate {
     fn read(folder: &Path) -> Self {
         let mut items = Vec::new();
         read_files(folder, "wgslice", &mut items);
+        let private = items.iter().filter_map(|(_, item)| match item {
+            Item::Trait(item) if !is_public(&item.vis) => Some(item.ident.to_string()),
+            _ => None,
+        });
         Self {
+            private: private.collect(),
             folder: folder.into(),
             items,
             public: BTreeMap::new(),
@@ -269,7 +276,9 @@ impl Crate {
         if let Some((of, _)) = &item.trait_ {
             let arguments = text(&of.segments.last().unwrap().arguments);
             let of = text(&of.segments.last().unwrap().ident);
-            self.list.push(format!("impl {of}{arguments} for {path}"));
+            if !self.private.contains(&of) {
+                self.list.push(format!("impl {of}{arguments} for {path}"));
+            }
             return;
         }
         for item in &item.items {
