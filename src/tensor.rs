@@ -37,7 +37,7 @@ use crate::{backend::Device, element::zeroed, gpu::DeviceBytes};
 /// [`Tensor::contiguous`] gives a slice its own memory.
 ///
 /// ```
-/// use wgslice::{options::GatherOptions, slice, Backend};
+/// use wgslice::{options::GatherNdOptions, slice, Backend};
 ///
 /// let backend = Backend::cpu(); // or Backend::auto()
 /// let table = backend.upload((&[0.0f32, 0.1, 1.0, 1.1, 2.0, 2.1], &[3, 2]))?;
