@@ -132,6 +132,10 @@ impl Gpu {
     }
 
     /// The `wgpu` device.
+    ///
+    /// Call [`wgpu::Device::destroy`] while no other thread uploads values or records commands for it. In wgpu 30, a write
+    /// to a buffer and the poll that frees a destroyed device's buffers take two locks in opposite orders, so both threads
+    /// can hang.
     pub fn device(&self) -> &wgpu::Device {
         &self.opened().wgpu
     }

@@ -1,6 +1,6 @@
 //! The work of a thread on a device that other threads use at the same time. Results are compared with the CPU's.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
 use wgslice::{
     Backend, DType, Error, Gpu, Pending, Plan, Report, SliceSpec, Tensor, Values, ValuesMut,
     options::{GatherNdOptions, OutOfRange},
@@ -27,6 +27,8 @@ pub(crate) struct Shared {
     gpu: Gpu,
     backend: Backend,
     kept: Mutex<Vec<Kept>>,
+    /// Read by threads whose calls may write to a buffer: see [`Shared::destroy`].
+    writes: RwLock<()>,
 }
 
 impl Shared {
@@ -35,7 +37,21 @@ impl Shared {
             gpu: gpu.clone(),
             backend: Backend::from(gpu.clone()),
             kept: Mutex::default(),
+            writes: RwLock::default(),
         }
+    }
+
+    /// Destroys the device while threads read back, wait, poll or drop, and while work is recorded or runs, but while no
+    /// thread writes. In wgpu 30, `Queue::write_buffer` locks the device's trackers while it holds the snatch lock, and
+    /// the poll that frees a destroyed device's buffers takes the two in the other order. If a loss comes between, both
+    /// threads hang.
+    pub(crate) fn destroy(&self) {
+        let _none = self.writes.write().unwrap_or_else(PoisonError::into_inner);
+        self.gpu.device().destroy();
+    }
+
+    fn writing(&self) -> RwLockReadGuard<'_, ()> {
+        self.writes.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Keeps a value. If more than [`KEPT`] values are then kept, takes out and returns a random one, which another
@@ -119,7 +135,9 @@ impl<'a> Worker<'a> {
             return Ok(());
         };
         let cpu = run(&call, &Backend::cpu(), &variant);
+        let writing = self.shared.writing();
         let device = run(&call, &self.shared.backend, &variant);
+        drop(writing);
         match (cpu, device) {
             (Ok(cpu), Ok(device)) => {
                 let same = cpu.shape == device.shape && cpu.values == device.values;
@@ -166,6 +184,7 @@ impl<'a> Worker<'a> {
 
     /// Records a slice into a new encoder. If `prepared`, the plan is prepared first.
     fn encode(&mut self, prepared: bool) -> Result<(), Error> {
+        let writing = self.shared.writing();
         let (source, shape, bytes) = self.upload()?;
         let plan = Plan::slice(&shape, &self.spec(), DType::U8)?;
         let mut expected = vec![0; plan.outputs()[0].bytes()];
@@ -188,6 +207,7 @@ impl<'a> Worker<'a> {
             true => gpu.encode(&mut encoder, &*gpu.prepare(&plan)?, &inputs, &outputs)?,
             false => gpu.encode(&mut encoder, &plan, &inputs, &outputs)?,
         };
+        drop(writing);
         gpu.queue().submit([encoder.finish()]);
         assert!(dest.bytes()? == expected, "{plan}");
         Ok(())
@@ -195,6 +215,7 @@ impl<'a> Worker<'a> {
 
     /// Records a gather, and keeps its report for any of the threads.
     fn gather(&mut self) -> Result<(), Error> {
+        let writing = self.shared.writing();
         let (source, shape, bytes) = self.upload()?;
         let count = 1 + self.random.below(50);
         let mut id = || i32::try_from(self.random.below(shape[0] + 2)).expect("a small id");
@@ -219,6 +240,7 @@ impl<'a> Worker<'a> {
             ],
             &[dest.buffers().unwrap()[0].slice(..)],
         )?;
+        drop(writing);
         gpu.queue().submit([encoder.finish()]);
         assert!(dest.bytes()? == expected, "{plan}");
         self.keep(Kept::Report(report, missing.out_of_range))
@@ -226,6 +248,7 @@ impl<'a> Worker<'a> {
 
     /// Updates a clone of a tensor, which leaves the tensor itself unchanged.
     fn update(&mut self) -> Result<(), Error> {
+        let writing = self.shared.writing();
         let (tensor, shape, bytes) = self.upload()?;
         let spec = self.spec();
         let plan = Plan::slice_update(&shape, &spec, &[], DType::U8)?;
@@ -234,6 +257,7 @@ impl<'a> Worker<'a> {
         let mut changed = tensor.clone();
         let value = self.shared.backend.upload((&[200_u8], &[]))?;
         changed.slice_update(&spec, &value)?;
+        drop(writing);
         assert!(changed.bytes()? == expected, "{plan}");
         assert!(tensor.bytes()? == bytes, "the clone of {plan}");
         self.keep(Kept::Tensor(Box::new(changed), expected))
@@ -241,13 +265,14 @@ impl<'a> Worker<'a> {
 
     /// Slices a tensor, and drops the tensor before the slice is read, perhaps by another thread.
     fn chain(&mut self) -> Result<(), Error> {
+        let writing = self.shared.writing();
         let (tensor, shape, bytes) = self.upload()?;
         let spec = self.spec();
         let plan = Plan::slice(&shape, &spec, DType::U8)?;
         let mut expected = vec![0; plan.outputs()[0].bytes()];
         on_cpu(&plan, &bytes, None, &mut expected)?;
         let sliced = tensor.slice(&spec)?;
-        drop(tensor);
+        drop((tensor, writing));
         self.keep(Kept::Tensor(Box::new(sliced), expected))
     }
 
