@@ -36,7 +36,7 @@ impl Plan {
     }
 
     /// What `explain` says of the only step, or of each step in turn.
-    /// Explains the only step, or each of several behind its number.
+    /// Explains the only step, or each of several steps with its number.
     pub(crate) fn each_step(&self, explain: impl Fn(&Move) -> String) -> String {
         if let Some(what) = self.only() {
             return explain(what);

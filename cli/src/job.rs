@@ -29,7 +29,7 @@ pub(crate) struct Job<'a> {
     /// has too.
     values: Vec<&'a Source>,
     indices: Option<&'a Source>,
-    /// A mask that the plan reads before the values or behind them.
+    /// A mask that the plan reads before the values or after them.
     mask: Option<(Array, Beside)>,
     /// Whether the plan's first dimension, of size 1, is left out of the result.
     only: bool,
@@ -342,7 +342,7 @@ impl Job<'_> {
             let array = array(source)?;
             let elements: usize = array.shape().iter().product();
             let size = elements.checked_div(tuples).unwrap_or(0);
-            // A box begins behind the number of its item, which is of another array.
+            // The tuple of a box has the number of its item, of another array, before its begins.
             if let Some(tuple) = files::unsigned(&array, first.tuple * size, size)
                 && let Some(others) = index.len().checked_sub(size)
             {
