@@ -70,7 +70,7 @@ pub(crate) fn run(
 /// Writes the pieces that a mask selects until `dest` is full. Returns the number of bytes written.
 fn part(piece: usize, source: &[u8], mask: &[u8], dest: &mut [u8]) -> usize {
     let mut written = 0;
-    let kept = Kept {
+    let kept = MaskedPieces {
         source,
         mask,
         dest,
@@ -80,14 +80,14 @@ fn part(piece: usize, source: &[u8], mask: &[u8], dest: &mut [u8]) -> usize {
     written
 }
 
-struct Kept<'a> {
+struct MaskedPieces<'a> {
     source: &'a [u8],
     mask: &'a [u8],
     dest: &'a mut [u8],
     written: &'a mut usize,
 }
 
-impl CopyTask for Kept<'_> {
+impl CopyTask for MaskedPieces<'_> {
     fn run(mut self, kernel: impl CopyKernel) {
         let bytes = kernel.bytes();
         let (blocks, last) = self.mask.as_chunks::<BLOCK>();
@@ -120,7 +120,7 @@ impl CopyTask for Kept<'_> {
     }
 }
 
-impl Kept<'_> {
+impl MaskedPieces<'_> {
     /// Copies the pieces of a block until there is no room. Returns where the next one goes.
     #[inline(always)]
     fn one_by_one(
