@@ -22,7 +22,7 @@ use crate::{
     element::zeroed,
     error,
     moves::{IndexTensor, Move, Operation},
-    plan::{ArraySpec, Operand, Steps},
+    plan::{ArraySpec, Operand, Shortcut, Steps},
     shape,
     spec::{IndexItem, IndexSpec, SliceItem},
 };
@@ -388,7 +388,8 @@ impl Outer {
             plan.push_at(gather, positions, from, to.clone())?;
             from = to;
         }
-        let shortcut = (self.lists.len() > 1).then_some(self);
+        let several = self.lists.len() > 1;
+        let shortcut = several.then(|| Shortcut::Outer(Arc::new(self)));
         Ok(plan.with_shortcut(shortcut).plan())
     }
 
