@@ -31,7 +31,7 @@ pub(crate) struct Job<'a> {
     indices: Option<&'a Source>,
     /// The items of boxes, each of which precedes the begin of its box in a tuple.
     items: Option<&'a Source>,
-    /// A mask that the plan reads before the values or behind them.
+    /// A mask that the plan reads before the values or after them.
     mask: Option<(Array, Beside)>,
     /// Whether the plan's first dimension, of size 1, is left out of the result.
     only: bool,

@@ -16,7 +16,7 @@ use crate::{
     moves::{Effect, Move},
     number::{bits_of, f32_of},
     shape,
-    wide::{self, Rule},
+    wide::{self, Rounding},
 };
 #[cfg(feature = "gpu")]
 use crate::{View, number::ON_GPU};
@@ -29,7 +29,7 @@ use core::{
 /// The entries of a table: one for each value of a byte.
 pub(crate) const ENTRIES: usize = 256;
 
-/// What becomes of each element on its way from the source of a plan to its result: see [`Plan::converted`].
+/// The conversion of each element between the source of a plan and its result: see [`Plan::converted`].
 ///
 /// | conversion | from | to | rule |
 /// |---|---|---|---|
@@ -38,10 +38,10 @@ pub(crate) const ENTRIES: usize = 256;
 /// | [`Conversion::scaled`] | every type but complex numbers | each of these | `x * scale + bias`, to the nearest |
 /// | [`Conversion::table`] | `bool`, `u8`, `i8` | each of these | any function, to the nearest |
 ///
-/// To the nearest: numbers are rounded to the nearest that the type has, in a tie to the even one. Integers saturate: what is
-/// above the largest becomes the largest. A `bool` is an integer from 0 to 1. A NaN becomes the quiet NaN of its sign without a
-/// payload, and 0 as an integer. Elements that are of the type already are moved as they are. Each number is rounded once, and
-/// results are the same, bit for bit, on every device.
+/// To the nearest: numbers are rounded to the nearest that the type has, in a tie to the even one. Integers saturate: a number
+/// above the largest integer becomes the largest. A `bool` is an integer from 0 to 1. A NaN becomes the quiet NaN of its
+/// sign without a payload, and 0 as an integer. Elements that have the type already are moved unchanged. Each number is
+/// rounded once, and results are the same, bit for bit, on every device.
 ///
 /// Shaders convert elements of 8 bits to types of at most 32, and `u16`, `i16`, `f16`, `bf16` and `f32` to these and to `u8` and
 /// `i8`, to the nearest. A GPU refuses the others ([`Error::ConversionOnDevice`]), and a backend with a fallback runs them on the
@@ -54,7 +54,7 @@ pub struct Conversion {
 
 #[derive(Clone, Debug, PartialEq)]
 enum How {
-    Plain(Rule),
+    Plain(Rounding),
     Scaled {
         axis: isize,
         scale: Vec<f32>,
@@ -76,7 +76,7 @@ pub(crate) struct Converted {
     /// What elements of more than 8 bits are multiplied by, and what is added.
     pub(crate) scale: Option<Scale>,
     /// How elements without a table are rounded.
-    pub(crate) rule: Rule,
+    pub(crate) rule: Rounding,
 }
 
 /// A table for each position of an axis of the source.
@@ -146,12 +146,12 @@ impl Converted {
     pub(crate) fn check_on_gpu(&self, to: DType) -> Result<(), Error> {
         let how = match (&self.scale, self.rule) {
             (Some(_), _) => "by scale and bias",
-            (None, Rule::Nearest) => "to the nearest",
-            (None, Rule::Cast) => "as astype does",
+            (None, Rounding::Nearest) => "to the nearest",
+            (None, Rounding::Cast) => "as astype does",
         };
         let from = self.from;
         let one_by_one = ON_GPU.contains(&from) && ON_GPU.contains(&to);
-        let is_plain = self.scale.is_none() && self.rule == Rule::Nearest;
+        let is_plain = self.scale.is_none() && self.rule == Rounding::Nearest;
         match self.table {
             Some(_) if to.size() < 8 => Ok(()),
             None if one_by_one && is_plain => Ok(()),
@@ -172,7 +172,7 @@ impl Conversion {
     pub fn to(dtype: DType) -> Self {
         Self {
             to: dtype,
-            how: How::Plain(Rule::Nearest),
+            how: How::Plain(Rounding::Nearest),
         }
     }
 
@@ -198,7 +198,7 @@ impl Conversion {
     pub fn astype(dtype: DType) -> Self {
         Self {
             to: dtype,
-            how: How::Plain(Rule::Cast),
+            how: How::Plain(Rounding::Cast),
         }
     }
 
@@ -263,8 +263,8 @@ impl Conversion {
         self.to
     }
 
-    /// This conversion of an array of elements of type `from`, as a table if they have 8 bits, so that its function is called
-    /// no more. Its axis counts from the first. Fails if the shaders do not convert so.
+    /// This conversion of an array of elements of type `from`, as a table if they have 8 bits, so that its function is not
+    /// called again. Its axis counts from the first. Fails if the shaders do not convert so.
     #[cfg(feature = "gpu")]
     pub(crate) fn looked_up(&self, array: &View, from: DType) -> Result<Self, Error> {
         let converted = Move::of_view(array.clone(), from)
@@ -335,8 +335,8 @@ fn check_types(from: DType, to: DType) -> Result<(), Error> {
 }
 
 impl Plan {
-    /// The same slice, gather or crop, with its elements converted on the way, by the same number of dispatches. What has no
-    /// source stays zero: it is not converted.
+    /// The same slice, gather or crop, with its elements converted in the same number of dispatches. Elements without a
+    /// source stay zero: they are not converted.
     ///
     /// A plan of several steps can convert if one step writes its result, such as [`Plan::boolean_mask`] and
     /// [`Plan::index`].
@@ -377,12 +377,12 @@ impl Move {
         }
         check_types(from, to)?;
         let is_byte = from.size() == 1;
-        let (mut table, mut scale, mut rule) = (None, None, Rule::Nearest);
+        let (mut table, mut scale, mut rule) = (None, None, Rounding::Nearest);
         match &conversion.how {
             How::Plain(_) if from == to => return Ok(self.clone()),
             How::Plain(of) => {
                 let is_float = matches!(to, DType::F16 | DType::BF16 | DType::F32 | DType::F64);
-                rule = if is_float { Rule::Nearest } else { *of };
+                rule = if is_float { Rounding::Nearest } else { *of };
                 table = (is_byte && to.size() < 8).then(|| Table {
                     inner: 1,
                     positions: 1,

@@ -4,7 +4,7 @@
 //!
 //! - A search finds the positions of the true elements, in row-major order. They are index tuples. So `boolean_mask` and
 //!   `compress` are a search and a gather, and `masked_scatter` is a search and a scatter. On a device, the number of true
-//!   elements is known only when it is done. So the caller passes a capacity: rows behind the last position are -1, which
+//!   elements is known only when it is done. So the caller passes a capacity: rows after the last position are -1, which
 //!   gathers and scatters take for out of range.
 //! - A masked update writes the elements of a view where a mask is true. It is a walk with the bytes of the mask as index
 //!   tuples. So `select` copies y, and updates it with x.
@@ -18,12 +18,14 @@ use super::{
 };
 use crate::prelude::*;
 use crate::{
-    Array, ArrayRef, Backend, DType, Element, Error, IntoView, Plan, Values, View, cpu,
+    Array, ArrayRef, Backend, DType, Element, Error, IntoView, Plan, Values, View,
+    backend::Device,
+    cpu::{self, Dest},
     element::zeroed,
     error,
     moves::{Effect, Find, IndexTensor, Move, Operation},
     ops::{index::IndexType, scatter_nd::ScatterOptions},
-    plan::{ArraySpec, Operand, Steps},
+    plan::{ArraySpec, Operand, Shortcut, Steps},
     shape,
     walk::{Coordinate, Dim, MAX_UNIT, Walk},
 };
@@ -116,7 +118,7 @@ impl Move {
 impl Plan {
     /// Plans the search for the true elements of a mask of this shape: NumPy's `argwhere`, and TensorFlow's `tf.where` of
     /// one argument. The result has a row for each of them, in row-major order, and room for `capacity`: as many as the mask
-    /// has elements if it is `None`. Rows behind the last are -1. The report has the number of true elements, and
+    /// has elements if it is `None`. Rows after the last are -1. The report has the number of true elements, and
     /// [`Plan::with_count`] keeps it on the device.
     ///
     /// # Errors
@@ -139,7 +141,7 @@ impl Plan {
 
     /// Plans the slices of `x` that a mask selects, TensorFlow's `boolean_mask`. The inputs are x and the mask. The
     /// dimensions of the mask are those of x from `axis` on, which counts from the end if it is negative. The result has one dimension in their place, of `capacity`
-    /// positions: as many as the mask has elements if it is `None`. Those behind the last true element are zeros.
+    /// positions: as many as the mask has elements if it is `None`. Those after the last true element are zeros.
     ///
     /// ```
     /// use wgslice::{DType, Plan};
@@ -165,7 +167,7 @@ impl Plan {
         let x = x.into_view()?;
         let axis = x.masked_axis(mask, axis)?;
         let (find, gather) = by_mask(&x, mask, axis, capacity, dtype)?;
-        Ok(Self::found(&x, mask, find, gather))
+        Ok(Self::found(&x, mask, axis, find, gather))
     }
 
     /// Plans the positions of `x` along `axis` at which a condition is true: NumPy's `compress`. The inputs are x and the
@@ -189,12 +191,12 @@ impl Plan {
             None => x.flattened().condition(condition, 0)?,
         };
         let (find, gather) = by_mask(&view, condition, axis, capacity, dtype)?;
-        Ok(Self::found(&x, condition, find, gather))
+        Ok(Self::found(&x, condition, axis, find, gather))
     }
 
     /// A search in a mask, and a gather by what it finds: from `x`, or from a copy of it in row-major order if the gather
     /// needs one.
-    fn found(x: &View, mask: &[usize], find: Move, gather: Move) -> Self {
+    fn found(x: &View, mask: &[usize], axis: usize, find: Move, gather: Move) -> Self {
         let dtype = gather.dtype;
         let inputs = vec![ArraySpec::new("x", x, dtype), ArraySpec::mask("mask", mask)];
         let output = ArraySpec::result(&gather.shape, dtype);
@@ -206,8 +208,11 @@ impl Plan {
             from = copy;
         }
         let rows = plan.search(1, find);
+        let of_element = gather.shape.iter().skip(1).product::<usize>() * dtype.size();
+        let keeps = keeps(x, axis, of_element);
+        let shortcut = keeps.then_some(Shortcut::Keep(of_element));
         plan.push(gather, from, Some(rows), Operand::Output(0));
-        plan.plan()
+        plan.with_shortcut(shortcut).plan()
     }
 
     /// Plans elements of `x` where a mask of this shape is true, and of `y` elsewhere, TensorFlow's `tf.where` of three
@@ -274,7 +279,7 @@ impl Plan {
     }
 
     /// Plans writing values in place of the slices of an array of shape `x` that a mask selects, one for each, in row-major
-    /// order. The inputs are the values and the mask; the array is changed in place. Values behind the last true element
+    /// order. The inputs are the values and the mask; the array is changed in place. Values after the last true element
     /// are not used, and slices for which there are no values keep theirs.
     ///
     /// # Errors
@@ -319,6 +324,23 @@ impl Plan {
     }
 }
 
+/// Whether the CPU keeps pieces of so many bytes in one pass: those of an array that a mask selects from `axis` on.
+fn keeps(x: &View, axis: usize, piece: usize) -> bool {
+    axis == 0 && piece <= cpu::keep::LONGEST && x.is_all()
+}
+
+/// The dimension behind those that a mask selects from.
+fn masked_end(view: &View, mask: &[usize], axis: usize) -> Result<usize, Error> {
+    if mask.is_empty() {
+        return Err(error::mask::scalar());
+    }
+    let end = axis.saturating_add(mask.len());
+    match view.shape.get(axis..end) == Some(mask) {
+        true => Ok(end),
+        false => Err(error::mask::shape(mask, &view.shape, axis)),
+    }
+}
+
 /// The search in a mask, and the gather of the slices of a view that it selects.
 fn by_mask(
     view: &View,
@@ -327,13 +349,7 @@ fn by_mask(
     capacity: Option<usize>,
     dtype: DType,
 ) -> Result<(Move, Move), Error> {
-    if mask.is_empty() {
-        return Err(error::mask::scalar());
-    }
-    let end = axis.saturating_add(mask.len());
-    if view.shape.get(axis..end) != Some(mask) {
-        return Err(error::mask::shape(mask, &view.shape, axis));
-    }
+    let end = masked_end(view, mask, axis)?;
     // Dimensions that one stride walks are one dimension, so that a position is one number.
     let (sizes, strides) = (&view.shape[axis..end], &view.strides[axis..end]);
     let count = shape::elements(mask)?;
@@ -524,6 +540,14 @@ impl Backend {
         let (x, view) = x.into().memory("x")?;
         let (mask, HostMask { shape, count }) = HostMask::read(mask.into(), "mask", self)?;
         let axis = view.masked_axis(&shape, axis)?;
+        let of_element = &view.shape[masked_end(&view, &shape, axis)?..];
+        let piece = of_element.iter().product::<usize>() * size_of::<T>();
+        if self.device == Device::Cpu && keeps(&view, axis, piece) {
+            let (x, mask) = (T::as_bytes(&x), M::as_bytes(&mask));
+            let kept = [&[count], of_element].concat();
+            let keep = |dest: Dest<'_>| Ok(cpu::keep::run(piece, x, mask, dest, self.threads));
+            return Ok(Array::collect(&kept, keep)?.0);
+        }
         let (find, gather) = by_mask(&view, &shape, axis, Some(count), T::DTYPE)?;
         // The host has counted, so it may as well find: what is left is a gather, which is a plan of one step.
         let mut rows = zeroed::<u8>(find.result_bytes())?;
@@ -603,7 +627,7 @@ host_methods! {
 }
 
 tensor_methods! {
-    /// The positions of the true elements of this mask, in row-major order, as i64 of shape `[capacity, rank]`. Rows behind
+    /// The positions of the true elements of this mask, in row-major order, as i64 of shape `[capacity, rank]`. Rows after
     /// the last are -1. TensorFlow's `tf.where` of one argument, NumPy's `argwhere`.
     ///
     /// The mask is a tensor of bool or u8. On a GPU the work is submitted, not waited for, and nothing is read back.
@@ -628,7 +652,7 @@ tensor_methods! {
     fn nonzero(self mask, by capacity: Option<usize>)
         -> reported = |_dtype| Plan::nonzero(mask.shape(), capacity, DType::I64), [mask];
 
-    /// The slices of this tensor that a mask selects, in row-major order: see [`Plan::boolean_mask`]. Those behind the
+    /// The slices of this tensor that a mask selects, in row-major order: see [`Plan::boolean_mask`]. Those after the
     /// last true element are zeros.
     ///
     /// ```
@@ -673,7 +697,7 @@ tensor_methods! {
         -> changed = |dtype| Plan::masked_update(value.layout(), mask.shape(), x.shape(), dtype), [value, mask];
 
     /// Writes `values` in place of the slices of this tensor that a mask selects, one for each, in row-major order: see
-    /// [`Backend::masked_scatter`]. Values behind the last true element are not used, and slices for which there are no
+    /// [`Backend::masked_scatter`]. Values after the last true element are not used, and slices for which there are no
     /// values keep theirs: the count says whether there were as many.
     ///
     /// # Errors
@@ -683,7 +707,7 @@ tensor_methods! {
     fn masked_scatter(self x, rows mask, like values)
         -> changed = |dtype| Plan::masked_scatter(x.shape(), mask.shape(), values.shape(), dtype), [values, mask];
 
-    /// The positions of this tensor along `axis` at which a condition is true: see [`Backend::compress`]. Those behind
+    /// The positions of this tensor along `axis` at which a condition is true: see [`Backend::compress`]. Those after
     /// the last true element are zeros.
     ///
     /// # Errors
