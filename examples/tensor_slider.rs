@@ -25,7 +25,7 @@ fn show(
     texture: &wgpu::Texture,
 ) -> Result<(), Error> {
     let items = (0..SHAPE.len()).map(|axis| match axes.contains(&axis) {
-        true => SliceItem::FULL,
+        true => SliceItem::from(..),
         false => SliceItem::from(i64::from(sliders[axis])),
     });
     let mut plane = tensor.slice(&items.collect())?;

@@ -35,7 +35,6 @@ impl Plan {
         self.each_step(Move::explain)
     }
 
-    /// What `explain` says of the only step, or of each step in turn.
     /// Explains the only step, or each of several behind its number.
     pub(crate) fn each_step(&self, explain: impl Fn(&Move) -> String) -> String {
         if let Some(what) = self.only() {
@@ -85,6 +84,10 @@ impl Backend {
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     pub fn explain(&self, plan: &Plan) -> String {
+        if let (Device::Cpu, Some(how)) = (&self.device, plan.explain_shortcut(self.threads)) {
+            let steps = plan.explain();
+            return format!("{steps}\ninstead of the steps\n  on     {self}: {how}");
+        }
         plan.each_step(|work| {
             let how = match &self.device {
                 Device::Cpu => work.explain_on_threads(self.threads),

@@ -244,10 +244,10 @@ impl Move {
 
     /// The shapes and the policy of the index tuples of a gather, a crop or a scatter. `None` for moves without
     /// indices.
-    pub(crate) fn tuples(&self) -> Option<Tuples<'_>> {
+    pub(crate) fn tuples(&self) -> Option<TupleSpec<'_>> {
         self.indices.as_ref().map(|indices| {
             let (shape, tuple) = indices.shape.split_at(indices.tuple_dims);
-            Tuples {
+            TupleSpec {
                 indices: &indices.shape,
                 shape,
                 depth: tuple.iter().product(),
@@ -332,7 +332,7 @@ impl Move {
     }
 }
 
-pub(crate) struct Tuples<'a> {
+pub(crate) struct TupleSpec<'a> {
     /// The shape of the index tensor.
     pub(crate) indices: &'a [usize],
     /// The leading dimensions of `indices`, which number the tuples.
@@ -346,7 +346,7 @@ pub(crate) struct Tuples<'a> {
     pub(crate) index: IndexType,
 }
 
-impl Tuples<'_> {
+impl TupleSpec<'_> {
     pub(crate) fn integers(&self) -> usize {
         self.indices.iter().product()
     }

@@ -103,8 +103,8 @@ impl<T: Clone> Pending<T> {
         let state = State::Done(work());
         #[cfg(not(target_arch = "wasm32"))]
         let state = {
-            type Shared<T> = Mutex<(Option<thread::Result<Result<T, Error>>>, Vec<Waker>)>;
-            let shared = Arc::new(Shared::default());
+            type Awaited<T> = Mutex<(Option<thread::Result<Result<T, Error>>>, Vec<Waker>)>;
+            let shared = Arc::new(Awaited::default());
             let done = Arc::clone(&shared);
             let run = move || {
                 // A panic is handed to every thread that asks for the value. Without this, those threads would wait

@@ -13,7 +13,7 @@ pub(crate) use works::Works;
 
 use crate::{
     DType, Error, Report, View,
-    cpu::{self, Dest, Indices, Threads},
+    cpu::{self, Dest, Indices, Threads, Weave},
     element::zeroed,
     error,
     moves::{Effect, Find, Move, Operation},
@@ -24,7 +24,7 @@ use crate::{
     },
     report::Missing,
     shape::check_elements,
-    text::Shape,
+    text::{Shape, counted},
 };
 use alloc::{borrow::Cow, sync::Arc};
 use core::{fmt, mem};
@@ -65,10 +65,6 @@ pub struct Plan {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a box would cost an allocation for each plan"
-)]
 enum Form {
     /// One step: from the first input, by the second if there are index tuples, to the only output. It owns no lists, so
     /// that planning a slice allocates little more than the slice.
@@ -95,7 +91,16 @@ pub(crate) struct Steps {
     temps: Vec<Temp>,
     steps: Vec<(Move, Operands)>,
     /// The loop that the CPU runs instead of all steps.
-    shortcut: Option<Arc<Outer>>,
+    shortcut: Option<Shortcut>,
+}
+
+/// A loop that the CPU runs instead of all steps of a plan.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Shortcut {
+    Outer(Arc<Outer>),
+    Weave(Weave),
+    /// Of a mask: pieces of so many bytes.
+    Keep(usize),
 }
 
 /// An array that a plan reads, makes or changes.
@@ -374,8 +379,8 @@ impl Steps {
     }
 
     /// Adds the loop that the CPU runs instead of all steps.
-    pub(crate) fn with_shortcut(mut self, shortcut: Option<Outer>) -> Self {
-        self.shortcut = shortcut.map(Arc::new);
+    pub(crate) fn with_shortcut(mut self, shortcut: Option<Shortcut>) -> Self {
+        self.shortcut = shortcut;
         self
     }
 
@@ -814,10 +819,29 @@ impl Plan {
         if let Cow::Owned(plan) = self.with_types(|input| Some(inputs[input].dtype))? {
             return plan.run_steps(inputs, outputs, threads);
         }
-        if let Some(outer) = &steps.shortcut {
+        if let Some(shortcut) = &steps.shortcut {
             let dest = mem::take(&mut outputs[0]);
-            outer.run(self.dtype(), inputs[0].bytes, dest, threads);
-            return Ok(self.report(None, None));
+            let mut found = None;
+            match shortcut {
+                Shortcut::Outer(outer) => {
+                    outer.run(self.dtype(), inputs[0].bytes, dest, threads);
+                }
+                Shortcut::Weave(weave) => {
+                    let arrays: Vec<&[u8]> = inputs.iter().map(|input| input.bytes).collect();
+                    weave.run(&arrays, dest, threads);
+                }
+                &Shortcut::Keep(piece) => {
+                    let capacity = steps.shape()[0];
+                    let (x, mask) = (inputs[0].bytes, inputs[1].bytes);
+                    let count = cpu::keep::run(piece, x, mask, dest, threads);
+                    let words = Found { count, capacity };
+                    if let Some(output) = outputs.get_mut(1) {
+                        mem::take(output).copy_from(bytemuck::cast_slice(&words.words()));
+                    }
+                    found = Some(words);
+                }
+            }
+            return Ok(self.report(None, found));
         }
         // A single step that writes an output may give new memory its first values.
         let mut temps = Vec::with_capacity(steps.temps.len());
@@ -890,6 +914,20 @@ impl Plan {
             }
         }
         Ok(self.report(of_tuples, found))
+    }
+
+    /// Describes in one line the loop that the CPU runs instead of the steps, if there is one.
+    pub(crate) fn explain_shortcut(&self, threads: Threads) -> Option<String> {
+        let Form::Many(Steps { shortcut, .. }) = &self.form else {
+            return None;
+        };
+        let bytes = self.result_bytes();
+        let how = match shortcut.as_ref()? {
+            Shortcut::Outer(_) => " by all lists at once".into(),
+            Shortcut::Weave(weave) => weave.explain(bytes, threads),
+            Shortcut::Keep(piece) => cpu::keep::explain(bytes, *piece, threads),
+        };
+        Some(format!("{}{how}", counted(bytes, "byte", "bytes")))
     }
 
     /// The report of all steps: of the caller's tuples, and of the number of true elements.

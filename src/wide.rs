@@ -20,7 +20,7 @@ use crate::{
 
 /// How a number is made to fit a type that does not have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Rule {
+pub(crate) enum Rounding {
     /// The nearest number that the type has, in a tie the even one. A NaN becomes 0 as an integer.
     Nearest,
     /// Integers wrap, and fractions are cut off. Numbers too large for an integer, which C leaves undefined, saturate.
@@ -260,12 +260,12 @@ pub(crate) fn reader(from: DType) -> Reader {
 }
 
 /// How numbers are written as elements of this type: all except complex numbers.
-pub(crate) fn writer<W: Wide>(to: DType, rule: Rule) -> Write<W> {
+pub(crate) fn writer<W: Wide>(to: DType, rule: Rounding) -> Write<W> {
     macro_rules! by {
         ($($dtype:ident $type:ty)*) => {
             match (to, rule) {
-                $((DType::$dtype, Rule::Nearest) => write::<W, $type, false>,
-                (DType::$dtype, Rule::Cast) => write::<W, $type, true>,)*
+                $((DType::$dtype, Rounding::Nearest) => write::<W, $type, false>,
+                (DType::$dtype, Rounding::Cast) => write::<W, $type, true>,)*
                 (DType::F16, _) => write::<W, F16, false>,
                 (DType::BF16, _) => write::<W, BF16, false>,
                 (DType::F32, _) => write::<W, f32, false>,
@@ -316,7 +316,7 @@ fn write<W: Wide, T: Number, const CAST: bool>(values: &[W], apart: usize, dest:
 }
 
 /// The bits of an element of at most 4 bytes for each value of a byte of type `from`.
-pub(crate) fn of_bytes(from: DType, to: DType, rule: Rule) -> impl Iterator<Item = u32> {
+pub(crate) fn of_bytes(from: DType, to: DType, rule: Rounding) -> impl Iterator<Item = u32> {
     let bytes: Vec<u8> = (0..=u8::MAX).collect();
     let mut made = vec![0; bytes.len() * to.size()];
     if let Reader::Signed(read) = reader(from) {

@@ -2,7 +2,7 @@
 //! reference.
 
 use crate::harness::{devices, kind};
-use wgslice::{Backend, DType, Plan, Tensor, View};
+use wgslice::{Backend, DType, Element, Plan, Tensor, View};
 
 fn views(shapes: &[&[usize]]) -> Vec<View> {
     shapes
@@ -98,4 +98,66 @@ fn tensors_of_other_types_and_devices_are_errors() {
         .run_cpu(&[(&[1u8]).into()], &mut [(&mut [0u8; 2]).into()])
         .unwrap_err();
     assert_eq!(kind(&error), "arguments", "{error}");
+}
+
+/// Planes that are stacked into pixels, and columns that are put beside each other: on the CPU, blocks of the arrays are
+/// transposed. The last block is not full.
+#[test]
+fn pieces_of_arrays_in_turn() {
+    fn check<T: Element + PartialEq>(value: impl Fn(usize) -> T) {
+        let cpu = Backend::cpu();
+        for (count, piece) in [(2, 1), (3, 1), (4, 1), (5, 2), (7, 1), (64, 1), (3, 2)] {
+            let rows = 40_001 / count;
+            let arrays: Vec<Vec<T>> = (0..count)
+                .map(|array| {
+                    (0..rows * piece)
+                        .map(|at| value(at * count + array))
+                        .collect()
+                })
+                .collect();
+            let mut expected = Vec::with_capacity(count * rows * piece);
+            for row in 0..rows {
+                for array in &arrays {
+                    expected.extend_from_slice(&array[row * piece..][..piece]);
+                }
+            }
+            let shape = [rows, piece];
+            let refs: Vec<_> = arrays.iter().map(|array| (array, &shape).into()).collect();
+            let what = format!("{:?}: {count} arrays, pieces of {piece}", T::DTYPE);
+            for threads in [1, 3] {
+                let backend = cpu.clone().with_threads(threads);
+                let joined = backend.concat(&refs, 1).unwrap();
+                assert!(
+                    joined.data == expected,
+                    "concat of {what}, {threads} threads"
+                );
+                let stacked = backend.stack(&refs, 1).unwrap();
+                assert!(
+                    stacked.data == expected,
+                    "stack of {what}, {threads} threads"
+                );
+            }
+            let views = vec![View::new(&shape).unwrap(); count];
+            let plan = Plan::concat(&views, 1, T::DTYPE).unwrap();
+            // The loop that this test is about runs.
+            let short = piece * T::DTYPE.size() <= 16;
+            assert_eq!(
+                cpu.explain(&plan).contains("instead of the steps"),
+                short,
+                "{what}"
+            );
+            // Parts of arrays take the steps.
+            let part = View::new(&[rows + 1, piece])
+                .unwrap()
+                .split(&[1, rows], 0)
+                .unwrap();
+            let plan = Plan::concat(&vec![part[1].clone(); count], 1, T::DTYPE).unwrap();
+            assert!(!cpu.explain(&plan).contains("instead"), "{what}");
+        }
+    }
+    check(|n| u8::try_from(n % 251).expect("below 251"));
+    check(|n| u16::try_from(n % 65_521).expect("below 65,521"));
+    check(|n| n as f32);
+    check(|n| n as i64);
+    check(|n| [n as f64, -1.0]);
 }

@@ -180,6 +180,33 @@ fn code_of_the_readme_fits_a_page() {
     );
 }
 
+/// The words of a document, without blocks of code, tables and the addresses of links.
+fn words(text: &str) -> usize {
+    let mut fenced = false;
+    let prose = text.lines().filter(|line| {
+        let fence = line.starts_with("```");
+        fenced ^= fence;
+        !(fenced || fence || line.starts_with('|'))
+    });
+    let prose: Vec<&str> = prose.collect();
+    let prose = prose.join(" ");
+    let without_addresses = prose.split("](").enumerate().map(|(at, part)| match at {
+        0 => part,
+        _ => part.split_once(')').map_or("", |(_, rest)| rest),
+    });
+    let text: Vec<&str> = without_addresses.collect();
+    let is_word = |word: &&str| word.contains(char::is_alphanumeric);
+    text.concat().split_whitespace().filter(is_word).count()
+}
+
+#[test]
+fn the_readme_is_short() {
+    let counted = words(&read("README.md"));
+    assert!(counted <= 650, "{counted} words");
+    let text = "# One\n\n[two three](docs/a b.md), `four`\n```\nno\n```\n| no |\n- five";
+    assert_eq!(words(text), 5);
+}
+
 #[test]
 fn wide_code_is_found() {
     let (fits, wide) = ("x".repeat(88), "x".repeat(89));

@@ -462,3 +462,77 @@ fn threads_share_an_update() {
     );
     assert_eq!(one(3), alone);
 }
+
+/// On the CPU, one pass keeps short pieces: blocks that are all kept, all dropped, mixed and cut off, room for fewer and
+/// for more, and parts for threads.
+#[test]
+fn short_pieces_are_kept_in_one_pass() {
+    let mut seed = 7_u32;
+    let mut byte = || {
+        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        seed.to_be_bytes()[0]
+    };
+    let cpu = Backend::cpu();
+    for (rows, piece) in [
+        (1, 1),
+        (8, 3),
+        (9, 4),
+        (40, 12),
+        (203, 16),
+        (64, 32),
+        (64, 33),
+        (100_003, 1),
+        (9_001, 24),
+    ] {
+        let x: Vec<u8> = (0..rows * piece).map(|_| byte()).collect();
+        for share in [0, 20, 128, 240, 256] {
+            // Any byte but 0 is true.
+            let mut mask: Vec<u8> = (0..rows)
+                .map(|_| (u16::from(byte()) < share).into())
+                .collect();
+            if let Some(last) = mask.iter_mut().rfind(|byte| **byte == 1) {
+                *last = 128;
+            }
+            let kept: Vec<u8> = x
+                .chunks(piece)
+                .zip(&mask)
+                .filter(|(_, byte)| **byte != 0)
+                .flat_map(|(piece, _)| piece.to_vec())
+                .collect();
+            let count = kept.len() / piece;
+            let what = format!("{rows} pieces of {piece} bytes, {count} true");
+            let (x_of, mask_of) = ((&x, &[rows, piece]), (&mask, &[rows]));
+            for threads in [1, 3] {
+                let cpu = cpu.clone().with_threads_for_any_work(threads);
+                let found = cpu.boolean_mask(x_of, mask_of, 0).unwrap();
+                assert_eq!(found.shape, [count, piece], "{what}");
+                assert!(found.data == kept, "{what}, {threads} threads");
+                for room in [count / 2, count, count + 3] {
+                    let shape = [rows, piece];
+                    let plan = Plan::boolean_mask(&shape, &[rows], 0, Some(room), DType::U8)
+                        .and_then(Plan::with_count)
+                        .unwrap();
+                    let said = cpu.explain(&plan).contains("instead of the steps");
+                    assert_eq!(said, piece <= 32, "{what}");
+                    let (mut dest, mut words) = (vec![9_u8; room * piece], [9_u32; 8]);
+                    let report = plan
+                        .run_cpu(
+                            &[(&x).into(), (&mask).into()],
+                            &mut [(&mut dest).into(), (&mut words).into()],
+                        )
+                        .unwrap();
+                    assert_eq!(report.found, Some(count), "{what}, room for {room}");
+                    let words_of = (words[3] as usize, words[4] as usize);
+                    assert_eq!(
+                        words_of,
+                        (count.min(room), count),
+                        "{what}, room for {room}"
+                    );
+                    let mut expected = kept.clone();
+                    expected.resize(room * piece, 0);
+                    assert!(dest == expected, "{what}, room for {room}");
+                }
+            }
+        }
+    }
+}

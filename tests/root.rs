@@ -30,6 +30,7 @@ mod index_update;
 #[cfg(feature = "gpu")]
 mod limits;
 mod mask;
+mod names;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 mod onnx;

@@ -255,13 +255,13 @@ fn ellipsis_beats_new_axis_beats_shrink_beats_the_rest() {
         index: 1,
         stride: 1,
     };
-    let rest = SliceItem::FULL.with_stride(3);
+    let rest = SliceItem::from(..).with_stride(3);
     assert_eq!(spec.items(), [Ellipsis, NewAxis, index, rest]);
 }
 
 #[test]
 fn what_no_encoding_holds() {
-    let long = SliceSpec::new(vec![SliceItem::FULL; 32]);
+    let long = SliceSpec::new(vec![SliceItem::from(..); 32]);
     let error = TfStridedSlice::try_from(&long).unwrap_err();
     assert_eq!(kind(&error), "spec_vectors");
     let two = slice![Ellipsis, Ellipsis];

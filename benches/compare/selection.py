@@ -1,10 +1,12 @@
 """Times NumPy, JAX, TensorFlow and PyTorch at what `cpu_limit select` times (benches/users): elements selected by masks,
 arrays and begins. The last two also make normalised planes of random crops of pictures, as `preprocess` does.
 
-    python3 benches/compare/selection.py [numpy] [jax] [tensorflow] [torch]
+    python3 benches/compare/selection.py [--check] [numpy] [jax] [tensorflow] [torch]
 
-Needs those that are named, or all four (and torchvision beside torch). Prints the least of 9 times of each case, in ms. JAX's calls are compiled, and what
-changes an array in place may reuse its memory. `taskset -c 0` gives all of them one processor.
+Needs those that are named, or all four (and torchvision beside torch). Prints the minimum of 9 times of each case, in ms.
+JAX's calls are compiled, and calls that change an array in place may reuse its memory. `taskset -c 0` gives all of them
+one processor. With `--check` the arrays are 64 times smaller, and instead of times it prints whether the values of each
+case equal the values of the first library that has it.
 """
 
 import os
@@ -15,21 +17,25 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import numpy
 
-x = numpy.arange(1 << 24, dtype=numpy.float32).reshape(4096, 4096)
+checks = "--check" in sys.argv
+side = 512 if checks else 4096
+x = numpy.arange(side * side, dtype=numpy.float32).reshape(side, side)
 y = x[::-1].copy()
 draw = numpy.random.default_rng(1)
-mask = draw.random((4096, 4096)) < 0.5
-chosen = draw.random(1 << 18) < 0.5
+mask = draw.random((side, side)) < 0.5
+table = x.reshape(-1, 64)
+chosen = draw.random(len(table)) < 0.5
 trues = int(mask.sum())
-table = x.reshape(1 << 18, 64)
-rows, columns = (numpy.arange(2048) * step % 4096 for step in (1531, 2087))
-cube = x.reshape(256, 256, 256)
-ids = numpy.arange(1 << 16) * 2087 % (1 << 18)
-firsts, lasts = (numpy.arange(1 << 16) * step % 256 for step in (77, 31))
-caches = x.reshape(64, 1024, 256)
+rows, columns = (numpy.arange(side // 2) * step % side for step in (1531, 2087))
+edge = round(x.size ** (1 / 3))
+cube = x.reshape(edge, edge, edge)
+few = x.size // 256
+ids = numpy.arange(few) * 2087 % len(table)
+firsts, lasts = (numpy.arange(few) * step % edge for step in (77, 31))
+caches = x.reshape(64, side // 4, side // 16)
 tokens = caches[:, :16].copy()
-begins = numpy.arange(64, dtype=numpy.int32) * 613 % 1008
-starts = (numpy.arange(8192, dtype=numpy.int32) * 1871 % 4033).reshape(4096, 2)
+begins = numpy.arange(64, dtype=numpy.int32) * 613 % (side // 4 - 16)
+starts = (numpy.arange(2 * side, dtype=numpy.int32) * 1871 % (side - 63)).reshape(side, 2)
 
 pictures = draw.integers(0, 256, (64, 256, 256, 3), numpy.uint8)
 corners = draw.integers(0, 33, (64, 2)).tolist()
@@ -45,17 +51,25 @@ def of_numpy():
 
     def update():
         changed[mask] = 0
+        return changed
 
     def write():
         written[numpy.ix_(rows, columns)] = 0
+        return written
+
+    def add():
+        numpy.add.at(added, ids, table[:few])
+        return added
 
     def paste():
         for cache, begin, new in zip(pasted, begins, tokens):
             cache[begin : begin + 16] = new
+        return pasted
 
     def scatter():
         for (row, column), patch in zip(starts.tolist(), patches):
             sums[row : row + 64, column : column + 64] += patch
+        return sums
 
     return {
         "nonzero": lambda: numpy.argwhere(mask),
@@ -66,7 +80,7 @@ def of_numpy():
         "index, outer": lambda: x[numpy.ix_(rows, columns)],
         "index, mixed": lambda: cube[firsts, :, lasts],
         "index_update, outer": write,
-        "index_update, add": lambda: numpy.add.at(added, ids, table[: 1 << 16]),
+        "index_update, add": add,
         "paste": paste,
         "xla_gather": lambda: windows[starts[:, 0], starts[:, 1]],
         "xla_scatter, add": scatter,
@@ -89,6 +103,7 @@ def of_jax():
 
         def run():
             state[0] = jax.block_until_ready(function(state[0], *arrays))
+            return state[0]
 
         return run
 
@@ -109,7 +124,7 @@ def of_jax():
         "index, outer": compiled(lambda x, r, c: x[jnp.ix_(r, c)], x, rows, columns),
         "index, mixed": compiled(lambda x, a, b: x[a, :, b], cube, firsts, lasts),
         "index_update, outer": in_place(lambda x, r, c: x.at[jnp.ix_(r, c)].set(0), x, rows, columns),
-        "index_update, add": in_place(lambda t, i, u: t.at[i].add(u), table, ids, table[: 1 << 16]),
+        "index_update, add": in_place(lambda t, i, u: t.at[i].add(u), table, ids, table[:few]),
         "paste": in_place(append, caches, tokens, begins),
         "xla_gather": compiled(slices, x, starts),
         "xla_scatter, add": in_place(lambda x, s, u: lax.scatter_add(x, s, u, scatter), x, starts, patches),
@@ -144,7 +159,7 @@ def of_tensorflow():
         "index, outer": lambda: tf.gather(tf.gather(a, r, axis=0), k, axis=1),
         # TensorFlow's arrays index leading dimensions, so the cube lies transposed before.
         "index, mixed": lambda: tf.gather_nd(swapped, places),
-        "index_update, add": lambda: tf.tensor_scatter_nd_add(t, ids[:, None], t[: 1 << 16]),
+        "index_update, add": lambda: tf.tensor_scatter_nd_add(t, ids[:, None], t[:few]),
         "crops normalised": lambda: normalised(batch),
     }
 
@@ -165,6 +180,7 @@ def of_torch():
     def paste():
         for cache, begin, token in zip(pasted, begins.tolist(), new):
             cache[begin : begin + 16] = token
+        return pasted
 
     def normalised():
         for out, picture, (top, left), flip in zip(floats, batch, corners, flips):
@@ -172,6 +188,7 @@ def of_torch():
             part = functional.horizontal_flip(part) if flip else part
             part = functional.to_dtype(part, torch.float32, scale=True)
             out.copy_(functional.normalize(part, MEAN, DEVIATION, inplace=True))
+        return floats
 
     return {
         "nonzero": lambda: torch.nonzero(m),
@@ -182,19 +199,31 @@ def of_torch():
         "index, outer": lambda: a[r[:, None], k],
         "index, mixed": lambda: of_cube[f, :, l],
         "index_update, outer": lambda: written.index_put_((r[:, None], k), zero),
-        "index_update, add": lambda: added.index_put_((places,), t[: 1 << 16], accumulate=True),
+        "index_update, add": lambda: added.index_put_((places,), t[:few], accumulate=True),
         "paste": paste,
         "crops normalised": normalised,
     }
 
 
-wanted = sys.argv[1:] or ["numpy", "jax", "tensorflow", "torch"]
+wanted = [name for name in sys.argv[1:] if name != "--check"] or ["numpy", "jax", "tensorflow", "torch"]
+expected, differs = {}, False
 for name in wanted:
     for case, run in globals()[f"of_{name}"]().items():
-        run()
+        result = run()
+        if checks:
+            # A copy, since the next case may change the array.
+            found = numpy.array(result)
+            first, values = expected.setdefault(case, (name, found))
+            # Sums of several rows are rounded in different orders, and so are normalised pictures.
+            same = values.shape == found.shape and numpy.allclose(values, found, rtol=1e-5, atol=1e-5)
+            differs |= not same
+            verdict = "first" if first == name else f"{'equals' if same else 'DIFFERS FROM'} {first}"
+            print(f"{name:10} {case:24} {verdict}", flush=True)
+            continue
         times = []
         for _ in range(9):
             start = time.perf_counter()
             run()
             times.append(time.perf_counter() - start)
         print(f"{name:10} {case:24} {1000 * min(times):8.2f} ms", flush=True)
+sys.exit(differs)

@@ -38,7 +38,7 @@ impl Parts {
         if !spec.items().contains(&SliceItem::Ellipsis) {
             spec = spec.with(SliceItem::Ellipsis);
         }
-        let spec = spec.with(SliceItem::FULL);
+        let spec = spec.with(..);
         Self { dtype, shape, spec }
     }
 }

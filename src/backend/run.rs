@@ -16,7 +16,7 @@ use crate::{Gpu, Pending, Tensor, backend::Device};
 
 /// The host values of a plan.
 #[derive(Clone, Copy)]
-struct Arguments<'v, 'a> {
+struct HostArguments<'v, 'a> {
     inputs: &'v [Values<'a>],
     /// The array that an in-place plan copies and changes.
     changed: Option<Values<'a>>,
@@ -96,7 +96,7 @@ impl Backend {
             true => {
                 Self::check_result(plan, T::DTYPE)?;
                 plan.check_inputs(values)?;
-                Arguments {
+                HostArguments {
                     inputs: values,
                     changed: None,
                 }
@@ -110,7 +110,7 @@ impl Backend {
                 let old = bytes.to_vec();
                 let changed = Some(Values::from_bytes(plan.dtype(), &old));
                 let inputs = arguments.inputs;
-                return self.run_to(plan, Arguments { inputs, changed }, bytes.into());
+                return self.run_to(plan, HostArguments { inputs, changed }, bytes.into());
             }
             self.run_to(plan, arguments, bytes.into())
         })
@@ -119,7 +119,7 @@ impl Backend {
     fn run_to(
         &self,
         plan: &Plan,
-        arguments: Arguments<'_, '_>,
+        arguments: HostArguments<'_, '_>,
         result: Dest<'_>,
     ) -> Result<Report, Error> {
         #[cfg(feature = "gpu")]
@@ -148,7 +148,7 @@ impl Backend {
         plan: &Plan,
         result: DType,
         values: &'v [Values<'a>],
-    ) -> Result<Arguments<'v, 'a>, Error> {
+    ) -> Result<HostArguments<'v, 'a>, Error> {
         Self::check_result(plan, result)?;
         let (inputs, changed) = match values.split_last() {
             Some((changed, inputs)) if plan.is_in_place() => (inputs, Some(*changed)),
@@ -162,13 +162,13 @@ impl Backend {
             }
             check_elements("dest", plan.shape(), changed.len())?;
         }
-        Ok(Arguments { inputs, changed })
+        Ok(HostArguments { inputs, changed })
     }
 
     fn run_on_cpu(
         &self,
         plan: &Plan,
-        arguments: Arguments<'_, '_>,
+        arguments: HostArguments<'_, '_>,
         mut result: Dest<'_>,
     ) -> Result<Report, Error> {
         if let Some(changed) = arguments.changed {
@@ -255,7 +255,7 @@ impl Backend {
         &self,
         gpu: &Gpu,
         plan: &Plan,
-        arguments: Arguments<'_, '_>,
+        arguments: HostArguments<'_, '_>,
         result: &mut [u8],
     ) -> Result<Report, Error> {
         gpu.opened().check_may_block(
@@ -275,7 +275,7 @@ impl Backend {
     fn submit(
         &self,
         plan: &Plan,
-        Arguments { inputs, changed }: Arguments<'_, '_>,
+        HostArguments { inputs, changed }: HostArguments<'_, '_>,
     ) -> Result<(Tensor, Pending<Report>), Error> {
         // With late errors no call here waits: the caller waits for the report before it hands out the result.
         let backend = self.clone().with_late_errors();

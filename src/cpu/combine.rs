@@ -141,21 +141,24 @@ pub(super) fn run(combine: Combine, dtype: DType, share: Share<'_>) {
 }
 
 /// Number types whose Rust operators match TensorFlow's.
-trait Number: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + PartialOrd {}
+trait Arithmetic:
+    Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + PartialOrd
+{
+}
 
-impl<T> Number for T where
+impl<T> Arithmetic for T where
     T: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + PartialOrd
 {
 }
 
 /// Combines numbers of type `T`, whose bytes in memory need no conversion.
-fn plain<const N: usize, T: Number + Pod>(combine: Combine, share: Share<'_>) {
+fn plain<const N: usize, T: Arithmetic + Pod>(combine: Combine, share: Share<'_>) {
     numbers::<N, T>(combine, share, cast, cast);
 }
 
 /// Combines numbers of type `T`. `read` makes a number from the `N` bytes of an element, and `write` makes these bytes from a
 /// number.
-fn numbers<const N: usize, T: Number>(
+fn numbers<const N: usize, T: Arithmetic>(
     combine: Combine,
     share: Share<'_>,
     read: impl Fn([u8; N]) -> T,
@@ -171,6 +174,6 @@ fn numbers<const N: usize, T: Number>(
     }
 }
 
-fn product<T: Number>([a, b]: [T; 2], [c, d]: [T; 2]) -> [T; 2] {
+fn product<T: Arithmetic>([a, b]: [T; 2], [c, d]: [T; 2]) -> [T; 2] {
     [a * c - b * d, a * d + b * c]
 }

@@ -12,7 +12,7 @@
 
 use super::{
     Dest,
-    locate::{Clip, Found, Locator, NOWHERE, step},
+    locate::{Clip, Located, Locator, NOWHERE, step},
     rows::along,
     threads::{self, Threads},
 };
@@ -27,7 +27,7 @@ use crate::{
     },
     report::Missing,
     walk::{Dim, Walk},
-    wide::{Number as _, Reader, Rule, Wide, reader, writer},
+    wide::{Number as _, Reader, Rounding, Wide, reader, writer},
 };
 
 /// The largest block, in elements.
@@ -118,7 +118,7 @@ fn line_of(conversion: &Converted, to: DType) -> Convert<'_> {
             _ => by_table(table, u32::to_ne_bytes),
         },
         (None, Some(scale)) => scaled(*from, scale, to),
-        (None, None) if *rule == Rule::Nearest => {
+        (None, None) if *rule == Rounding::Nearest => {
             by_f32(*from, to).unwrap_or_else(|| staged(*from, *rule, to))
         }
         (None, None) => staged(*from, *rule, to),
@@ -156,11 +156,11 @@ fn by_f32(from: DType, to: DType) -> Option<Convert<'static>> {
 }
 
 /// Converts the elements of a line through a wide type.
-fn staged(from: DType, rule: Rule, to: DType) -> Convert<'static> {
+fn staged(from: DType, rule: Rounding, to: DType) -> Convert<'static> {
     fn of<W: Wide + 'static>(
         read: fn(&[u8], usize, isize, &mut [W]),
         to: DType,
-        rule: Rule,
+        rule: Rounding,
     ) -> Convert<'static> {
         let write = writer::<W>(to, rule);
         Box::new(move |source, line, dest| {
@@ -185,7 +185,7 @@ fn staged(from: DType, rule: Rule, to: DType) -> Convert<'static> {
 
 /// Converts the elements of a line by scale and bias.
 fn scaled(from: DType, scale: &Scale, to: DType) -> Convert<'_> {
-    let (reader, write) = (reader(from), writer::<f64>(to, Rule::Nearest));
+    let (reader, write) = (reader(from), writer::<f64>(to, Rounding::Nearest));
     // Their numbers are `f32` numbers.
     let is_single = from.size() < 4 || from == DType::F32;
     let period = scale.inner * scale.positions;
@@ -381,7 +381,7 @@ fn backward<const S: usize, const M: usize, const N: usize>(
 
 /// One of the innermost dimensions, in one block.
 #[derive(Clone, Copy, Debug)]
-struct Axis {
+struct Extent {
     size: usize,
     /// The distance between neighbours in the source.
     step: isize,
@@ -399,14 +399,14 @@ struct Nest<'a> {
     bytes: usize,
     /// How many dimensions are within a block, rows and columns, and these.
     dims: usize,
-    axes: [Axis; 2],
+    axes: [Extent; 2],
     /// The elements of a block.
     block: usize,
 }
 
 impl<'a> Nest<'a> {
     fn new(plan: &Move, walk: &'a Walk, conversion: &'a Converted, source: &'a [u8]) -> Self {
-        let mut axes = [Axis {
+        let mut axes = [Extent {
             size: 1,
             step: 0,
             low: 0,
@@ -418,7 +418,7 @@ impl<'a> Nest<'a> {
             if dims > 0 && block * size > LARGEST {
                 break;
             }
-            *axis = Axis {
+            *axis = Extent {
                 size,
                 step: from,
                 low: 0,
@@ -448,7 +448,7 @@ impl<'a> Nest<'a> {
         let mut missing = Missing::default();
         let (mut number, mut begin) = (first / self.block, first % self.block);
         let counted = first.div_ceil(self.block);
-        let mut found = Found::default();
+        let mut found = Located::default();
         while !dest.is_empty() {
             let count = (begin + dest.len() / self.bytes)
                 .div_ceil(self.block)
@@ -477,7 +477,7 @@ impl<'a> Nest<'a> {
     }
 
     /// The dimensions of a block whose boxes are clipped like this.
-    fn clipped(&self, clips: &[Clip]) -> [Axis; 2] {
+    fn clipped(&self, clips: &[Clip]) -> [Extent; 2] {
         let mut axes = self.axes;
         let cropped = self.walk.coordinates.iter().rev().zip(clips.iter().rev());
         for (coordinate, clip) in cropped {
@@ -490,7 +490,13 @@ impl<'a> Nest<'a> {
 
     /// Writes the elements of a block from number `begin` on; zeros where they have no source. `from` is the first that has
     /// one.
-    fn write_block(&self, from: usize, [rows, columns]: [Axis; 2], begin: usize, dest: &mut [u8]) {
+    fn write_block(
+        &self,
+        from: usize,
+        [rows, columns]: [Extent; 2],
+        begin: usize,
+        dest: &mut [u8],
+    ) {
         let bytes = self.bytes;
         if columns.size < SHORT_SIDE && columns.size < rows.size {
             if [rows, columns]

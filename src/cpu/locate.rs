@@ -37,7 +37,7 @@ pub(super) struct Clip {
 
 /// Some groups. Circular boxes may be in several places; every other group has one.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct Located {
     /// The byte at which each begins, or where its first element that is inside is. [`NOWHERE`] if nothing is.
     pub(super) places: Vec<usize>,
     /// If boxes are cropped: the number of each group, and which of `clips` it has.
@@ -46,7 +46,7 @@ pub(super) struct Found {
     pub(super) clips: Vec<Clip>,
 }
 
-impl Found {
+impl Located {
     /// The number of the last of the different clips, of so many dimensions each.
     fn last_clip(&self, dims: usize) -> usize {
         let clips = self.clips.len().checked_div(dims);
@@ -136,7 +136,7 @@ impl<'a, I: Index> Locator<'a, I> {
         &self,
         (first, count): (usize, usize),
         counted: usize,
-        found: &mut Found,
+        found: &mut Located,
         missing: &mut Missing,
     ) {
         if !self.cropped.is_empty() {
@@ -287,7 +287,7 @@ impl<'a, I: Index> Locator<'a, I> {
         &self,
         (first, count): (usize, usize),
         counted: usize,
-        found: &mut Found,
+        found: &mut Located,
         missing: &mut Missing,
     ) {
         let unit = self.walk.unit.cast_signed();
@@ -408,7 +408,7 @@ impl<'a, I: Index> Locator<'a, I> {
     }
 
     /// Adds a place of a group, whose outer positions may be outside a box.
-    fn add(&self, mut place: usize, clips: &[Clip], n: usize, found: &mut Found) {
+    fn add(&self, mut place: usize, clips: &[Clip], n: usize, found: &mut Located) {
         let (outer, within) = clips.split_at(self.cropped.len() - self.within.len());
         for (coordinate, clip) in self.cropped.iter().zip(outer) {
             let Some(extends) = coordinate.along else {
@@ -475,7 +475,7 @@ impl<'a, I: Index> Locator<'a, I> {
     }
 
     /// The clips with this number.
-    pub(super) fn clips<'f>(&self, found: &'f Found, clip: usize) -> &'f [Clip] {
+    pub(super) fn clips<'f>(&self, found: &'f Located, clip: usize) -> &'f [Clip] {
         &found.clips[clip * self.within.len()..][..self.within.len()]
     }
 

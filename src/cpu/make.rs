@@ -5,7 +5,7 @@ use super::{
     Dest,
     fixed_copy::{CopyKernel, CopyTask, FIXED_MAX, with_copy_kernel},
     kernel::Kernel,
-    locate::{BOX_NS, Clip, Found, Locator, NOWHERE, numbered},
+    locate::{BOX_NS, Clip, Located, Locator, NOWHERE, numbered},
     memory::{self, LINE},
     outer,
     place::StoreRows,
@@ -154,7 +154,7 @@ impl<'a> Group<'a> {
         // A group that begins in an earlier part of the result is counted there.
         let counted = first.div_ceil(self.bytes);
         let of_block = (dest.together() / self.bytes).clamp(1, BLOCK_GROUPS);
-        let mut found = Found::default();
+        let mut found = Located::default();
         let mut few = [NOWHERE; FEW];
         while dest.len() > 0 {
             let count = (skip + dest.len()).div_ceil(self.bytes).min(of_block);
@@ -220,7 +220,7 @@ impl<'a> Group<'a> {
         &self,
         locator: &Locator<'_, I>,
         source: &[u8],
-        found: &Found,
+        found: &Located,
         dest: &mut Dest<'_>,
     ) {
         let mut n = 0;

@@ -15,9 +15,11 @@
 //! | `square` | how pieces of 1, 2, 4, 8 or 16 bytes are transposed in registers |
 //! | `locate` | where the groups of a walk lie: all that reads index tuples |
 //! | `make` | how the groups of a gather or a crop are copied |
+//! | `weave` | arrays whose short pieces take turns, as in a stack of planes |
 //! | `outer` | outer index expressions, and gathers of short groups whose rows share their tuples |
 //! | `paste` | which thread writes which boxes of a paste |
 //! | `place` | strided writes of updates, gradients and crops, and the zeros between them |
+//! | `keep` | which pieces a mask keeps |
 //! | `mask` | where a mask is true, and how elements are written there |
 //! | `scatter` | which thread combines which rows of a scatter |
 //! | `combine` | how elements are added, subtracted, multiplied and compared |
@@ -37,6 +39,7 @@ mod convert;
 mod dest;
 mod fixed_copy;
 mod indices;
+pub(crate) mod keep;
 mod kernel;
 mod locate;
 mod make;
@@ -56,6 +59,7 @@ mod square;
 mod strided_store;
 mod threads;
 mod transpose;
+mod weave;
 
 #[cfg(any(test, feature = "test-seams"))]
 pub(crate) use dest::FOR_ANY_RESULT;
@@ -64,6 +68,7 @@ pub use indices::IndexElement;
 pub(crate) use indices::Indices;
 pub(crate) use memory::map_in_large_pages;
 pub(crate) use threads::Threads;
+pub(crate) use weave::Weave;
 
 use crate::prelude::*;
 use crate::{

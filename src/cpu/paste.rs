@@ -2,7 +2,7 @@
 
 use super::{
     fixed_copy::{CopyKernel, CopyTask, with_copy_kernel},
-    locate::{BOX_NS, Found, Locator, numbered},
+    locate::{BOX_NS, Located, Locator, numbered},
     memory::LINE,
     place::StoreRows,
     rows::along,
@@ -45,7 +45,7 @@ pub(super) fn run<I: Index>(
     // The boxes of an item are written by one thread, in their order.
     let share = items.div_ceil(many).max(1) * apart;
     let low = low.min(dest.len());
-    let (mut found, mut missing) = (Found::default(), Missing::default());
+    let (mut found, mut missing) = (Located::default(), Missing::default());
     for first in (0..paste.boxes).step_by(at_once.max(1)) {
         let count = at_once.min(paste.boxes - first);
         let locator = &paste.locator;
@@ -106,7 +106,14 @@ impl<'a, I: Index> Paste<'a, I> {
     }
 
     /// Writes those parts of boxes to `dest` that are in it, each with so many threads. `dest` begins at byte `first` of x.
-    fn write(&self, found: &Found, source: &[u8], first: usize, dest: &mut [u8], threads: Threads) {
+    fn write(
+        &self,
+        found: &Located,
+        source: &[u8],
+        first: usize,
+        dest: &mut [u8],
+        threads: Threads,
+    ) {
         let unit = self.walk.unit;
         let boxes = self.walk.dims.first().filter(|dim| dim.tuple > 0);
         let apart = boxes.map_or(0, |dim| dim.from);
@@ -133,7 +140,7 @@ impl<'a, I: Index> Paste<'a, I> {
                 let (dest, boxes) = (&mut *dest, here);
                 with_copy_kernel(
                     bytes,
-                    Pieces {
+                    PastedPieces {
                         unit,
                         source,
                         dest,
@@ -151,14 +158,14 @@ impl<'a, I: Index> Paste<'a, I> {
 }
 
 /// Boxes that are a single piece each: the unit of the source and the byte of `dest` where it begins.
-struct Pieces<'a, B> {
+struct PastedPieces<'a, B> {
     unit: usize,
     source: &'a [u8],
     dest: &'a mut [u8],
     boxes: B,
 }
 
-impl<B: Iterator<Item = (usize, usize)>> CopyTask for Pieces<'_, B> {
+impl<B: Iterator<Item = (usize, usize)>> CopyTask for PastedPieces<'_, B> {
     fn run(self, kernel: impl CopyKernel) {
         for (from, to) in self.boxes {
             let dest = &mut self.dest[to..][..kernel.bytes()];

@@ -35,12 +35,12 @@ pub(super) fn run<I: Index>(
     dest: &mut [u8],
     threads: Threads,
 ) -> Missing {
-    let Split {
+    let ScatterRows {
         row,
         numbering,
         windows,
         threads,
-    } = Split::of(walk, threads);
+    } = ScatterRows::of(walk, threads);
     let policy = effect.options.policy;
     let rows = Locator::new(walk, policy, indices, numbering.len());
     let mut places = vec![0; numbering.iter().map(|dim| dim.size).product()];
@@ -80,7 +80,7 @@ pub(super) fn run<I: Index>(
 }
 
 /// The rows of a scatter.
-struct Split<'a> {
+struct ScatterRows<'a> {
     /// The units of a row, which are combined at once.
     row: usize,
     /// The dimensions that number windows. Each window has a tuple. Where a window is one row, they number rows.
@@ -90,7 +90,7 @@ struct Split<'a> {
     threads: usize,
 }
 
-impl<'a> Split<'a> {
+impl<'a> ScatterRows<'a> {
     fn of(walk: &'a Walk, threads: Threads) -> Self {
         // In `scatter_elements` and XLA's scatter, the dimensions that number the rows also decide where a row goes.
         let (run, numbering) = walk.split_run();
@@ -138,7 +138,7 @@ fn of_windows(places: &[usize], windows: &[Dim], unit: usize) -> Vec<usize> {
 }
 
 pub(super) fn explain(walk: &Walk, effect: Scatter, threads: Threads) -> String {
-    let split = Split::of(walk, threads);
+    let split = ScatterRows::of(walk, threads);
     let threads = counted(split.threads, "thread", "threads");
     let bytes = split.row * walk.unit;
     let how = match effect.options.combine {

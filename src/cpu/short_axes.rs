@@ -63,7 +63,7 @@ pub(super) struct ShortAxes {
 }
 
 /// The same range of runs in several lanes.
-struct Band<'d> {
+struct RunBand<'d> {
     /// The byte of the source where the first of these lanes begins, even if the band begins further along the lane.
     at: usize,
     /// The number, within each lane, of the band's first run.
@@ -224,7 +224,7 @@ impl ShortAxes {
         first: usize,
         dest: &'d mut [u8],
         runs: usize,
-    ) -> impl Iterator<Item = Band<'d>> {
+    ) -> impl Iterator<Item = RunBand<'d>> {
         let planes = Odometer::at(&self.planes, |dim| dim.from, first);
         let (lane, length) = (self.runs() * self.run_bytes(), runs * self.run_bytes());
         let parts = self.runs().div_ceil(runs);
@@ -232,8 +232,8 @@ impl ShortAxes {
         planes.flat_map(move |(plane, slices)| {
             let begins = self.bands.iter();
             let bands = begins.flat_map(|band| (0..parts).map(move |part| (band, part * runs)));
-            let mut bands: Vec<Band<'_>> = bands
-                .map(|(band, first)| Band {
+            let mut bands: Vec<RunBand<'_>> = bands
+                .map(|(band, first)| RunBand {
                     at: at.wrapping_add(plane).wrapping_add(*band),
                     first,
                     lanes: Vec::with_capacity(self.lanes.len()),
@@ -249,9 +249,9 @@ impl ShortAxes {
         })
     }
 
-    fn band(&self, source: &[u8], band: Band<'_>) {
+    fn band(&self, source: &[u8], band: RunBand<'_>) {
         let axes = self;
-        with_copy_kernel(self.piece, Tiles { axes, source, band });
+        with_copy_kernel(self.piece, RunTiles { axes, source, band });
     }
 }
 
@@ -263,16 +263,16 @@ impl fmt::Display for ShortAxes {
 }
 
 /// The tiles of a band.
-struct Tiles<'a, 'd> {
+struct RunTiles<'a, 'd> {
     axes: &'a ShortAxes,
     source: &'a [u8],
-    band: Band<'d>,
+    band: RunBand<'d>,
 }
 
-impl CopyTask for Tiles<'_, '_> {
+impl CopyTask for RunTiles<'_, '_> {
     fn run(self, kernel: impl CopyKernel) {
         let Self { axes, source, band } = self;
-        let Band {
+        let RunBand {
             at,
             first,
             mut lanes,

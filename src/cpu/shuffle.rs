@@ -74,7 +74,7 @@ pub(super) static SHUFFLES: LazyLock<Option<Shuffles>> = LazyLock::new(|| {
 
 /// For each byte of a vector of the result, the number of the byte of a vector of the source that goes there, or
 /// [`NO_BYTE`] if none does.
-type Indices = [u8; VECTOR];
+type ByteNumbers = [u8; VECTOR];
 
 /// A shuffle makes a zero for this number.
 const NO_BYTE: u8 = 0xff;
@@ -99,7 +99,7 @@ pub(super) struct Shuffle {
     below: usize,
     /// For each vector of the source, which of its bytes goes to each byte of a vector of the result. Planes have a table for
     /// each vector of the result, which is made when rows are moved.
-    indices: [Indices; MOST_VECTORS],
+    indices: [ByteNumbers; MOST_VECTORS],
 }
 
 impl Shuffle {
@@ -208,7 +208,7 @@ impl Shuffle {
             true => (rows.row, rows.pitch, row_bytes, rows.block_bytes),
             false => (Axis::ONE, rows.row.stride, piece, row_bytes),
         };
-        let indices: [[Indices; LOADS]; STORES] = match STORES {
+        let indices: [[ByteNumbers; LOADS]; STORES] = match STORES {
             1 => [array::from_fn(|load| self.indices[load]); STORES],
             _ => {
                 let planes = Axis {
@@ -310,7 +310,7 @@ fn indices<const LOADS: usize, const STORES: usize>(
     outer: Axis,
     many: usize,
     below: usize,
-) -> [[Indices; LOADS]; STORES] {
+) -> [[ByteNumbers; LOADS]; STORES] {
     let mut indices = [[[NO_BYTE; VECTOR]; LOADS]; STORES];
     let row_bytes = inner.size * piece;
     for row in 0..many {

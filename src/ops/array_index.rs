@@ -22,14 +22,14 @@ use crate::{
     element::zeroed,
     error,
     moves::{IndexTensor, Move, Operation},
-    plan::{ArraySpec, Operand, Steps},
+    plan::{ArraySpec, Operand, Shortcut, Steps},
     shape,
     spec::{IndexItem, IndexSpec, SliceItem},
 };
 use alloc::sync::Arc;
 
 /// An array, or a single position next to arrays.
-struct Entry {
+struct ArrayEntry {
     /// Its number in the expression, and the dimension that it indexes: of x, and of the view. A mask without
     /// dimensions indexes none.
     item: usize,
@@ -44,7 +44,7 @@ type Column = (usize, Vec<i64>);
 /// What the entries of an expression select.
 struct Selection {
     view: View,
-    entries: Vec<Entry>,
+    entries: Vec<ArrayEntry>,
     /// The number of the view's dimensions before those of the arrays that are not indexed.
     before: usize,
 }
@@ -95,7 +95,7 @@ fn has_arrays(spec: &IndexSpec) -> bool {
 }
 
 /// Where the elements are that an expression selects.
-pub(super) struct Places {
+pub(super) struct Selected {
     /// The shape of the selection.
     pub(super) shape: Vec<usize>,
     /// The elements as a view, if the expression has no arrays.
@@ -104,10 +104,10 @@ pub(super) struct Places {
     pub(super) offset: usize,
     /// The parts of an element's distance from there. All combinations, the last part first, are the elements of the
     /// selection in row-major order.
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<Selector>,
 }
 
-pub(super) enum Part {
+pub(super) enum Selector {
     /// A dimension of so many positions, this far apart.
     Dim(usize, isize),
     /// The distances that arrays select.
@@ -116,16 +116,16 @@ pub(super) enum Part {
 
 impl View {
     /// Where the elements are that an expression selects.
-    pub(super) fn places(&self, spec: &IndexSpec) -> Result<Places, Error> {
+    pub(super) fn places(&self, spec: &IndexSpec) -> Result<Selected, Error> {
         let selection = self.selection(spec)?;
-        let dim = |view: &Self, at: usize| Part::Dim(view.shape[at], view.strides[at]);
+        let dim = |view: &Self, at: usize| Selector::Dim(view.shape[at], view.strides[at]);
         // Sizes and distances within an array are far below 2^63.
         let distance =
             |position: i64, stride: isize| isize::try_from(position).unwrap_or(0) * stride;
         let offset = selection.view.offset;
         if !has_arrays(spec) {
             let view = selection.view;
-            return Ok(Places {
+            return Ok(Selected {
                 shape: view.shape.clone(),
                 parts: (0..view.shape.len()).map(|at| dim(&view, at)).collect(),
                 view: Some(view),
@@ -139,10 +139,10 @@ impl View {
                 None => dim(view, at),
                 Some((_, list)) => {
                     let stride = view.strides[at];
-                    Part::List(list.iter().map(|&at| distance(at, stride)).collect())
+                    Selector::List(list.iter().map(|&at| distance(at, stride)).collect())
                 }
             };
-            return Ok(Places {
+            return Ok(Selected {
                 shape: outer.shape()?,
                 view: None,
                 offset,
@@ -169,11 +169,11 @@ impl View {
         shape::elements(&shape)?;
         let before = before.iter().map(|&at| dim(view, at));
         let after = after.iter().map(|&at| dim(view, at));
-        Ok(Places {
+        Ok(Selected {
             shape,
             view: None,
             offset,
-            parts: before.chain([Part::List(list)]).chain(after).collect(),
+            parts: before.chain([Selector::List(list)]).chain(after).collect(),
         })
     }
 
@@ -202,7 +202,7 @@ impl View {
         let view = self.slice(&items)?;
         let ellipsis = self.shape.len() - taken;
         let (mut dim, mut at) = (0, 0);
-        let mut entries: Vec<Entry> = Vec::new();
+        let mut entries: Vec<ArrayEntry> = Vec::new();
         // Where the first array stands, and whether another entry has followed it, and an array that.
         let (mut first, mut left, mut apart) = (None, false, false);
         for (item, entry) in spec.items().iter().enumerate() {
@@ -210,7 +210,7 @@ impl View {
             let mut met = |dim, positions, shape| {
                 first.get_or_insert(before);
                 apart |= left;
-                entries.push(Entry {
+                entries.push(ArrayEntry {
                     item,
                     dim,
                     positions,
@@ -388,7 +388,8 @@ impl Outer {
             plan.push_at(gather, positions, from, to.clone())?;
             from = to;
         }
-        let shortcut = (self.lists.len() > 1).then_some(self);
+        let several = self.lists.len() > 1;
+        let shortcut = several.then(|| Shortcut::Outer(Arc::new(self)));
         Ok(plan.with_shortcut(shortcut).plan())
     }
 

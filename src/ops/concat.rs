@@ -9,9 +9,11 @@
 use super::methods::{host_methods, tensor_methods};
 use crate::prelude::*;
 use crate::{
-    Array, ArrayRef, Backend, DType, Element, Error, Plan, Tensor, View, error,
+    Array, ArrayRef, Backend, DType, Element, Error, Plan, Tensor, View,
+    cpu::Weave,
+    error,
     moves::Operation,
-    plan::{ArraySpec, Steps},
+    plan::{ArraySpec, Shortcut, Steps},
     shape,
 };
 
@@ -47,7 +49,8 @@ impl Plan {
             plan.put(number, array, result.along(axis, begin, 1, count));
             begin += count;
         }
-        Ok(plan.plan())
+        let shortcut = weave(arrays, axis, dtype);
+        Ok(plan.with_shortcut(shortcut).plan())
     }
 
     /// An array whose dimension `axis` numbers the arrays, which all have the same shape. A negative `axis` counts from
@@ -87,7 +90,8 @@ impl Plan {
             place.strides.remove(axis);
             plan.put(number, array, place);
         }
-        Ok(plan.plan())
+        let shortcut = weave(arrays, axis, dtype);
+        Ok(plan.with_shortcut(shortcut).plan())
     }
 }
 
@@ -222,6 +226,17 @@ impl Tensor {
 fn inputs(arrays: &[View], dtype: DType) -> Vec<ArraySpec> {
     let input = |array: &View| ArraySpec::new("arrays", array, dtype);
     arrays.iter().map(input).collect()
+}
+
+/// The loop that the CPU runs instead of the steps if the arrays, of one shape, take turns in the result: each with the
+/// elements of its dimensions from `axis` on.
+fn weave(arrays: &[View], axis: usize, dtype: DType) -> Option<Shortcut> {
+    let first = &arrays[0].shape;
+    let alike = |array: &View| array.shape == *first && array.is_all();
+    let (rows, pieces) = first.split_at(axis);
+    let (rows, piece) = (rows.iter().product(), pieces.iter().product());
+    let weave = Weave::of(arrays.len(), rows, piece, dtype)?;
+    (rows > 1 && arrays.iter().all(alike)).then_some(Shortcut::Weave(weave))
 }
 
 /// The dimension that `axis` names in an array of this rank.

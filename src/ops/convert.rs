@@ -16,7 +16,7 @@ use crate::{
     moves::{Effect, Move},
     number::{bits_of, f32_of},
     shape,
-    wide::{self, Rule},
+    wide::{self, Rounding},
 };
 #[cfg(feature = "gpu")]
 use crate::{View, number::ON_GPU};
@@ -54,7 +54,7 @@ pub struct Conversion {
 
 #[derive(Clone, Debug, PartialEq)]
 enum How {
-    Plain(Rule),
+    Plain(Rounding),
     Scaled {
         axis: isize,
         scale: Vec<f32>,
@@ -76,7 +76,7 @@ pub(crate) struct Converted {
     /// What elements of more than 8 bits are multiplied by, and what is added.
     pub(crate) scale: Option<Scale>,
     /// How elements without a table are rounded.
-    pub(crate) rule: Rule,
+    pub(crate) rule: Rounding,
 }
 
 /// A table for each position of an axis of the source.
@@ -146,12 +146,12 @@ impl Converted {
     pub(crate) fn check_on_gpu(&self, to: DType) -> Result<(), Error> {
         let how = match (&self.scale, self.rule) {
             (Some(_), _) => "by scale and bias",
-            (None, Rule::Nearest) => "to the nearest",
-            (None, Rule::Cast) => "as astype does",
+            (None, Rounding::Nearest) => "to the nearest",
+            (None, Rounding::Cast) => "as astype does",
         };
         let from = self.from;
         let one_by_one = ON_GPU.contains(&from) && ON_GPU.contains(&to);
-        let is_plain = self.scale.is_none() && self.rule == Rule::Nearest;
+        let is_plain = self.scale.is_none() && self.rule == Rounding::Nearest;
         match self.table {
             Some(_) if to.size() < 8 => Ok(()),
             None if one_by_one && is_plain => Ok(()),
@@ -172,7 +172,7 @@ impl Conversion {
     pub fn to(dtype: DType) -> Self {
         Self {
             to: dtype,
-            how: How::Plain(Rule::Nearest),
+            how: How::Plain(Rounding::Nearest),
         }
     }
 
@@ -198,7 +198,7 @@ impl Conversion {
     pub fn astype(dtype: DType) -> Self {
         Self {
             to: dtype,
-            how: How::Plain(Rule::Cast),
+            how: How::Plain(Rounding::Cast),
         }
     }
 
@@ -377,12 +377,12 @@ impl Move {
         }
         check_types(from, to)?;
         let is_byte = from.size() == 1;
-        let (mut table, mut scale, mut rule) = (None, None, Rule::Nearest);
+        let (mut table, mut scale, mut rule) = (None, None, Rounding::Nearest);
         match &conversion.how {
             How::Plain(_) if from == to => return Ok(self.clone()),
             How::Plain(of) => {
                 let is_float = matches!(to, DType::F16 | DType::BF16 | DType::F32 | DType::F64);
-                rule = if is_float { Rule::Nearest } else { *of };
+                rule = if is_float { Rounding::Nearest } else { *of };
                 table = (is_byte && to.size() < 8).then(|| Table {
                     inner: 1,
                     positions: 1,

@@ -229,7 +229,7 @@ impl Boxes<IndexShape> {
 
     /// The number of boxes, and the integers of their tuples. Fails unless the arrays have the shapes for boxes of these
     /// sizes.
-    pub(super) fn tuples(&self, sizes: &[usize]) -> Result<Tuples, Error> {
+    pub(super) fn tuples(&self, sizes: &[usize]) -> Result<BoxTuples, Error> {
         let begins = &self.begins.shape[..];
         let (dims, count) = (sizes.len(), begins.first().copied().unwrap_or(0));
         let items = self.box_indices.as_ref();
@@ -258,7 +258,7 @@ impl Boxes<IndexShape> {
             .filter(|&found| found != dtype)
         {
             Some(found) => Err(error::value::dtype_mismatch("box_indices", found, dtype)),
-            None => Ok(Tuples {
+            None => Ok(BoxTuples {
                 count,
                 dims,
                 columns: Columns {
@@ -272,11 +272,11 @@ impl Boxes<IndexShape> {
 
     /// The plan that takes the index tuples of boxes from their arrays, which are its inputs behind the first. Its first
     /// steps join them. `plan` takes them as one array.
-    pub(super) fn joining(&self, plan: Plan, tuples: Tuples) -> Result<Plan, Error> {
+    pub(super) fn joining(&self, plan: Plan, tuples: BoxTuples) -> Result<Plan, Error> {
         if self.box_indices.is_none() && self.flips.is_none() {
             return Ok(plan);
         }
-        let Tuples {
+        let BoxTuples {
             count, dims, dtype, ..
         } = tuples;
         let (depth, bytes) = (tuples.depth(), dtype.size());
@@ -348,14 +348,14 @@ impl Boxes<IndexShape> {
 
 /// The index tuples of boxes: one for each, of its box index, its begins and its flips.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Tuples {
+pub(super) struct BoxTuples {
     pub(super) count: usize,
     dims: usize,
     columns: Columns,
     dtype: DType,
 }
 
-impl Tuples {
+impl BoxTuples {
     /// The number of integers of a tuple.
     fn depth(self) -> usize {
         self.columns.depth(self.dims)
@@ -515,7 +515,7 @@ tensor_methods! {
 /// Checks the options of a crop of an array of shape `x`. `bounded` says whether boxes may not be longer than dimensions.
 pub(super) fn check(
     x: &[usize],
-    boxes: Tuples,
+    boxes: BoxTuples,
     options: &CropOptions,
     bounded: bool,
 ) -> Result<(), Error> {

@@ -6,7 +6,7 @@
 //! which is a single move.
 
 use super::{
-    array_index::{Part, Places},
+    array_index::{Selected, Selector},
     methods::{host_methods, tensor_methods},
     scatter_nd::{Combine, ScatterOptions},
     strided_slice_update::broadcast,
@@ -99,12 +99,12 @@ impl Plan {
     }
 }
 
-impl Places {
+impl Selected {
     /// The length of the slices that the selection consists of, in an array of so many elements, and their numbers in
     /// row-major order of the selection. The selection must not be empty.
     fn slices(&self, elements: usize) -> Result<(usize, Vec<i64>), Error> {
         let (mut run, mut parts) = (1, &self.parts[..]);
-        while let [before @ .., Part::Dim(size, stride)] = parts
+        while let [before @ .., Selector::Dim(size, stride)] = parts
             && (*size == 1 || *stride == usize::cast_signed(run))
         {
             (run, parts) = (run * size, before);
@@ -112,20 +112,20 @@ impl Places {
         let mut slice = common_divisor(common_divisor(run, elements), self.offset);
         for part in parts {
             let distances = match part {
-                Part::Dim(1, _) => &[],
-                Part::Dim(_, stride) => core::slice::from_ref(stride),
-                Part::List(list) => &list[..],
+                Selector::Dim(1, _) => &[],
+                Selector::Dim(_, stride) => core::slice::from_ref(stride),
+                Selector::List(list) => &list[..],
             };
             for distance in distances {
                 slice = common_divisor(slice, distance.unsigned_abs());
             }
         }
-        let within = [Part::Dim(run / slice, slice.cast_signed())];
+        let within = [Selector::Dim(run / slice, slice.cast_signed())];
         let mut numbers = vec![self.offset as i64];
         for part in parts.iter().chain(&within) {
             let size = match part {
-                Part::Dim(size, _) => *size,
-                Part::List(list) => list.len(),
+                Selector::Dim(size, _) => *size,
+                Selector::List(list) => list.len(),
             };
             let count = numbers.len().saturating_mul(size);
             let mut next: Vec<i64> = Vec::new();
@@ -134,10 +134,10 @@ impl Places {
                 .map_err(|_| Error::OutOfHostMemory { bytes })?;
             for number in numbers {
                 match part {
-                    Part::Dim(size, stride) => {
+                    Selector::Dim(size, stride) => {
                         next.extend((0..*size as i64).map(|at| number + at * *stride as i64));
                     }
-                    Part::List(list) => next.extend(list.iter().map(|&at| number + at as i64)),
+                    Selector::List(list) => next.extend(list.iter().map(|&at| number + at as i64)),
                 }
             }
             numbers = next;

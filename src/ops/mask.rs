@@ -18,12 +18,14 @@ use super::{
 };
 use crate::prelude::*;
 use crate::{
-    Array, ArrayRef, Backend, DType, Element, Error, IntoView, Plan, Values, View, cpu,
+    Array, ArrayRef, Backend, DType, Element, Error, IntoView, Plan, Values, View,
+    backend::Device,
+    cpu::{self, Dest},
     element::zeroed,
     error,
     moves::{Effect, Find, IndexTensor, Move, Operation},
     ops::{index::IndexType, scatter_nd::ScatterOptions},
-    plan::{ArraySpec, Operand, Steps},
+    plan::{ArraySpec, Operand, Shortcut, Steps},
     shape,
     walk::{Coordinate, Dim, MAX_UNIT, Walk},
 };
@@ -165,7 +167,7 @@ impl Plan {
         let x = x.into_view()?;
         let axis = x.masked_axis(mask, axis)?;
         let (find, gather) = by_mask(&x, mask, axis, capacity, dtype)?;
-        Ok(Self::found(&x, mask, find, gather))
+        Ok(Self::found(&x, mask, axis, find, gather))
     }
 
     /// Plans the positions of `x` along `axis` at which a condition is true: NumPy's `compress`. The inputs are x and the
@@ -189,12 +191,12 @@ impl Plan {
             None => x.flattened().condition(condition, 0)?,
         };
         let (find, gather) = by_mask(&view, condition, axis, capacity, dtype)?;
-        Ok(Self::found(&x, condition, find, gather))
+        Ok(Self::found(&x, condition, axis, find, gather))
     }
 
     /// A search in a mask, and a gather by what it finds: from `x`, or from a copy of it in row-major order if the gather
     /// needs one.
-    fn found(x: &View, mask: &[usize], find: Move, gather: Move) -> Self {
+    fn found(x: &View, mask: &[usize], axis: usize, find: Move, gather: Move) -> Self {
         let dtype = gather.dtype;
         let inputs = vec![ArraySpec::new("x", x, dtype), ArraySpec::mask("mask", mask)];
         let output = ArraySpec::result(&gather.shape, dtype);
@@ -206,8 +208,11 @@ impl Plan {
             from = copy;
         }
         let rows = plan.search(1, find);
+        let of_element = gather.shape.iter().skip(1).product::<usize>() * dtype.size();
+        let keeps = keeps(x, axis, of_element);
+        let shortcut = keeps.then_some(Shortcut::Keep(of_element));
         plan.push(gather, from, Some(rows), Operand::Output(0));
-        plan.plan()
+        plan.with_shortcut(shortcut).plan()
     }
 
     /// Plans elements of `x` where a mask of this shape is true, and of `y` elsewhere, TensorFlow's `tf.where` of three
@@ -319,6 +324,23 @@ impl Plan {
     }
 }
 
+/// Whether the CPU keeps pieces of so many bytes in one pass: those of an array that a mask selects from `axis` on.
+fn keeps(x: &View, axis: usize, piece: usize) -> bool {
+    axis == 0 && piece <= cpu::keep::LONGEST && x.is_all()
+}
+
+/// The dimension behind those that a mask selects from.
+fn masked_end(view: &View, mask: &[usize], axis: usize) -> Result<usize, Error> {
+    if mask.is_empty() {
+        return Err(error::mask::scalar());
+    }
+    let end = axis.saturating_add(mask.len());
+    match view.shape.get(axis..end) == Some(mask) {
+        true => Ok(end),
+        false => Err(error::mask::shape(mask, &view.shape, axis)),
+    }
+}
+
 /// The search in a mask, and the gather of the slices of a view that it selects.
 fn by_mask(
     view: &View,
@@ -327,13 +349,7 @@ fn by_mask(
     capacity: Option<usize>,
     dtype: DType,
 ) -> Result<(Move, Move), Error> {
-    if mask.is_empty() {
-        return Err(error::mask::scalar());
-    }
-    let end = axis.saturating_add(mask.len());
-    if view.shape.get(axis..end) != Some(mask) {
-        return Err(error::mask::shape(mask, &view.shape, axis));
-    }
+    let end = masked_end(view, mask, axis)?;
     // Dimensions that one stride walks are one dimension, so that a position is one number.
     let (sizes, strides) = (&view.shape[axis..end], &view.strides[axis..end]);
     let count = shape::elements(mask)?;
@@ -524,6 +540,14 @@ impl Backend {
         let (x, view) = x.into().memory("x")?;
         let (mask, HostMask { shape, count }) = HostMask::read(mask.into(), "mask", self)?;
         let axis = view.masked_axis(&shape, axis)?;
+        let of_element = &view.shape[masked_end(&view, &shape, axis)?..];
+        let piece = of_element.iter().product::<usize>() * size_of::<T>();
+        if self.device == Device::Cpu && keeps(&view, axis, piece) {
+            let (x, mask) = (T::as_bytes(&x), M::as_bytes(&mask));
+            let kept = [&[count], of_element].concat();
+            let keep = |dest: Dest<'_>| Ok(cpu::keep::run(piece, x, mask, dest, self.threads));
+            return Ok(Array::collect(&kept, keep)?.0);
+        }
         let (find, gather) = by_mask(&view, &shape, axis, Some(count), T::DTYPE)?;
         // The host has counted, so it may as well find: what is left is a gather, which is a plan of one step.
         let mut rows = zeroed::<u8>(find.result_bytes())?;

@@ -97,8 +97,8 @@ impl XlaScatterOptions {
 }
 
 impl GatherDims {
-    fn numbers(&self) -> Numbers<'_> {
-        Numbers {
+    fn numbers(&self) -> DimensionNumbers<'_> {
+        DimensionNumbers {
             names: [
                 "offset_dims",
                 "collapsed_slice_dims",
@@ -131,8 +131,8 @@ impl GatherDims {
 }
 
 impl ScatterDims {
-    fn numbers(&self) -> Numbers<'_> {
-        Numbers {
+    fn numbers(&self) -> DimensionNumbers<'_> {
+        DimensionNumbers {
             names: [
                 "update_window_dims",
                 "inserted_window_dims",
@@ -165,7 +165,7 @@ impl ScatterDims {
 }
 
 /// The dimension numbers of both operations, and the names of the lists among them.
-struct Numbers<'a> {
+struct DimensionNumbers<'a> {
     names: [&'static str; 5],
     /// The dimensions of result or updates that go along the operand.
     windows: &'a [usize],
@@ -178,14 +178,14 @@ struct Numbers<'a> {
 }
 
 /// A dimension of the result of a gather, or of the updates of a scatter.
-enum Axis {
+enum ResultDim {
     /// It goes along this dimension of the operand.
     Window(usize),
     /// It numbers so many windows, and may go along a batching dimension of the operand.
     Tuples(usize, Option<usize>),
 }
 
-impl Numbers<'_> {
+impl DimensionNumbers<'_> {
     /// The order of the dimensions of indices of this rank in which the tuples come last, and what the batching dimensions
     /// of the indices are in it. `None` if the tuples come last already.
     fn tuples_last(&self, rank: usize) -> Option<(Vec<usize>, Vec<usize>)> {
@@ -201,7 +201,7 @@ impl Numbers<'_> {
 
     /// Checks the numbers for an operand and for indices whose tuples come last. Returns the dimensions of the result of a
     /// gather, or of the updates of a scatter.
-    fn axes(&self, operand: &[usize], indices: &[usize]) -> Result<Vec<Axis>, Error> {
+    fn axes(&self, operand: &[usize], indices: &[usize]) -> Result<Vec<ResultDim>, Error> {
         let rank = indices.len();
         if self.index_vector_dim > rank {
             let rule = format!(
@@ -257,9 +257,9 @@ impl Numbers<'_> {
         }
         let mut tuples = lead.iter().enumerate().map(|(number, &size)| {
             let at = self.of_indices.iter().position(|&d| d == number);
-            Axis::Tuples(size, at.map(|at| self.batching[at]))
+            ResultDim::Tuples(size, at.map(|at| self.batching[at]))
         });
-        let mut kept = kept.into_iter().map(Axis::Window);
+        let mut kept = kept.into_iter().map(ResultDim::Window);
         let axes = (0..of_result).filter_map(|d| match self.windows.contains(&d) {
             true => kept.next(),
             false => tuples.next(),
@@ -362,9 +362,9 @@ impl Plan {
         let fits =
             |d: usize| sizes[d] <= operand.shape[d].min(if is_one(&d) { 1 } else { usize::MAX });
         let rank = operand.shape.len();
-        let count = |axis: &Axis| match *axis {
-            Axis::Window(d) => sizes[d],
-            Axis::Tuples(size, _) => size,
+        let count = |axis: &ResultDim| match *axis {
+            ResultDim::Window(d) => sizes[d],
+            ResultDim::Tuples(size, _) => size,
         };
         let has_windows = sizes.len() == rank && (0..rank).all(fits);
         // Windows without elements have no place in a result with elements.
@@ -377,8 +377,8 @@ impl Plan {
             return Err(dimension_numbers("slice_sizes", sizes, &rule));
         }
         let walked = axes.iter().map(|axis| match *axis {
-            Axis::Window(d) => Dim::shared(sizes[d], operand.strides[d]),
-            Axis::Tuples(size, d) => Dim::own(size, d.map_or(0, |d| operand.strides[d])),
+            ResultDim::Window(d) => Dim::shared(sizes[d], operand.strides[d]),
+            ResultDim::Tuples(size, d) => Dim::own(size, d.map_or(0, |d| operand.strides[d])),
         });
         let walked = walked.collect();
         let coordinates = numbers.coordinates(&operand.shape, &operand.strides, sizes);
@@ -504,21 +504,25 @@ impl Plan {
 }
 
 /// Checks the shape of updates that have these dimensions. Returns the sizes of windows in the dimensions of the operand.
-fn windows_of(axes: &[Axis], operand: &[usize], updates: &[usize]) -> Result<Vec<usize>, Error> {
+fn windows_of(
+    axes: &[ResultDim],
+    operand: &[usize],
+    updates: &[usize],
+) -> Result<Vec<usize>, Error> {
     let mut windows = vec![1; operand.len()];
     let most = axes.iter().map(|axis| match axis {
-        Axis::Window(d) => operand[*d],
-        Axis::Tuples(size, _) => *size,
+        ResultDim::Window(d) => operand[*d],
+        ResultDim::Tuples(size, _) => *size,
     });
     let most: Vec<usize> = most.collect();
     let mut fits = axes.len() == updates.len();
     for (axis, &size) in axes.iter().zip(updates) {
         fits &= match *axis {
-            Axis::Window(d) => {
+            ResultDim::Window(d) => {
                 windows[d] = size;
                 size <= operand[d]
             }
-            Axis::Tuples(count, _) => size == count,
+            ResultDim::Tuples(count, _) => size == count,
         };
     }
     if fits {
@@ -531,23 +535,23 @@ fn windows_of(axes: &[Axis], operand: &[usize], updates: &[usize]) -> Result<Vec
 /// The walk of a scatter that is not empty, and the elements of a row of it. All rows are at a multiple of these elements
 /// from each other: the innermost dimensions that neither number tuples nor may begin anywhere, or one element.
 fn scattering(
-    axes: &[Axis],
+    axes: &[ResultDim],
     strides: &[isize],
     updates: &[usize],
     coordinates: Vec<Coordinate>,
     effect: &Scatter,
-    numbers: &Numbers<'_>,
+    numbers: &DimensionNumbers<'_>,
 ) -> (Walk, usize) {
     let mut tuple = 1;
     let dims = axes.iter().zip(updates).zip(shape::strides(updates)).rev();
     let dims = dims.map(|((axis, &size), from)| {
         let dim = Dim::shared(size, from.cast_signed());
         match *axis {
-            Axis::Window(d) => Dim {
+            ResultDim::Window(d) => Dim {
                 to: strides[d],
                 ..dim
             },
-            Axis::Tuples(_, batching) => {
+            ResultDim::Tuples(_, batching) => {
                 let own = tuple;
                 tuple *= size;
                 Dim {
@@ -560,9 +564,9 @@ fn scattering(
     });
     let mut dims: Vec<Dim> = dims.collect();
     dims.reverse();
-    let moves = |axis: &Axis| match axis {
-        Axis::Tuples(..) => true,
-        Axis::Window(d) => {
+    let moves = |axis: &ResultDim| match axis {
+        ResultDim::Tuples(..) => true,
+        ResultDim::Window(d) => {
             let column = numbers.map.iter().position(|of| of == d);
             column.is_some_and(|column| coordinates[column].size > 1)
         }

@@ -57,7 +57,7 @@ pub enum SliceItem {
 
 impl SliceItem {
     /// The whole dimension: `:`.
-    pub const FULL: Self = Self::Range {
+    pub(crate) const FULL: Self = Self::Range {
         begin: None,
         end: None,
         stride: 1,

@@ -316,11 +316,11 @@ impl Parser<'_> {
                 }
             }
             return match self.bound()? {
-                Bound::Integer(number) => {
+                RangeBound::Integer(number) => {
                     list.numbers.push(number);
                     Ok(list)
                 }
-                Bound::Absent | Bound::None => {
+                RangeBound::Absent | RangeBound::None => {
                     let found = self.found();
                     Err(self.problem(&format!(
                         "expected a position, True or False, found {found}"
@@ -368,9 +368,9 @@ impl Parser<'_> {
         let first = self.bound()?;
         if !self.take(":") {
             return match first {
-                Bound::Integer(index) => Ok(SliceItem::Index { index, stride: 1 }),
-                Bound::None => Ok(SliceItem::NewAxis),
-                Bound::Absent => {
+                RangeBound::Integer(index) => Ok(SliceItem::Index { index, stride: 1 }),
+                RangeBound::None => Ok(SliceItem::NewAxis),
+                RangeBound::Absent => {
                     let found = self.found();
                     Err(self.problem(&format!(
                         "expected an index, a range, `...` or `None`, found {found}"
@@ -391,7 +391,7 @@ impl Parser<'_> {
     fn range(&mut self, bracket: Bracket) -> Result<SliceItem, Problem> {
         let at = bracket.at;
         let bounds = self.items(Some(bracket), |parser| match parser.bound()? {
-            Bound::Absent => {
+            RangeBound::Absent => {
                 let found = parser.found();
                 Err(parser.problem(&format!("expected an integer or None, found {found}")))
             }
@@ -407,9 +407,9 @@ impl Parser<'_> {
         Ok(SliceItem::Range { begin, end, stride })
     }
 
-    fn bound(&mut self) -> Result<Bound, Problem> {
+    fn bound(&mut self) -> Result<RangeBound, Problem> {
         if self.word("None") {
-            return Ok(Bound::None);
+            return Ok(RangeBound::None);
         }
         self.peek();
         let start = self.at();
@@ -426,7 +426,7 @@ impl Parser<'_> {
         }
         self.rest = rest;
         if number.is_empty() {
-            return Ok(Bound::Absent);
+            return Ok(RangeBound::Absent);
         }
         if number.len() == sign {
             return Err((start, "a sign without a number".into()));
@@ -435,7 +435,7 @@ impl Parser<'_> {
             return Err((start, "an index must be an integer".into()));
         }
         match number.replace('_', "").parse() {
-            Ok(integer) => Ok(Bound::Integer(integer)),
+            Ok(integer) => Ok(RangeBound::Integer(integer)),
             Err(_) => Err((start, "this number does not fit 64 bits".into())),
         }
     }
@@ -489,13 +489,13 @@ struct Bracket {
     close: &'static str,
 }
 
-enum Bound {
+enum RangeBound {
     Absent,
     None,
     Integer(i64),
 }
 
-impl Bound {
+impl RangeBound {
     fn integer(self) -> Option<i64> {
         match self {
             Self::Integer(integer) => Some(integer),

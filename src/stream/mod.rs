@@ -141,12 +141,7 @@ impl Stream<'_> {
         self.plan.only()
     }
 
-    /// The shape of the result.
-    pub fn shape(&self) -> &[usize] {
-        self.plan.shape()
-    }
-
-    /// The size of the result in bytes.
+    /// The size of the result in bytes. Its shape is `spec.view(shape)?.shape()`.
     pub fn result_bytes(&self) -> usize {
         self.plan.result_bytes()
     }

@@ -84,8 +84,7 @@ fn a_device_that_is_lost_is_an_error_in_every_thread() {
         while losses < 2 || Instant::now() < end {
             let gpu = own(&adapter);
             // This handler gets the errors of calls that workers make to wgpu directly, and ignores them.
-            gpu.device()
-                .on_uncaptured_error(Arc::new(|_| {}));
+            gpu.device().on_uncaptured_error(Arc::new(|_| {}));
             let shared = Arc::new(Shared::new(&gpu));
             let (sender, receiver) = channel();
             for number in 0..THREADS {

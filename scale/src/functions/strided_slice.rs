@@ -21,7 +21,7 @@ impl TensorFunction for StridedSlice {
 
     fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Wrong>> {
         let spec = spec(call)?;
-        let whole = [SliceItem::FULL];
+        let whole = [SliceItem::from(..)];
         let spec: SliceSpec = whole.iter().chain(spec.items()).copied().collect();
         let view = batch
             .view(0)

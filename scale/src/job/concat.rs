@@ -35,7 +35,7 @@ pub(super) fn slices(
     result[at] = 0;
     let mut items = vec![SliceItem::Ellipsis];
     if is_new {
-        items.splice(0..0, [SliceItem::FULL].repeat(at));
+        items.splice(0..0, [SliceItem::from(..)].repeat(at));
         items.insert(at, SliceItem::NewAxis);
     }
     let spec = IndexSpec::from(&SliceSpec::new(items));

@@ -283,7 +283,7 @@ impl Gather {
             walk::product(&segments, |segments| {
                 let at = self.chunk(source, tuples, group[0].1, segments);
                 let chunk = reader.chunk(&at)?;
-                let mut items = vec![SliceItem::FULL; at.len()];
+                let mut items = vec![SliceItem::from(..); at.len()];
                 let mut dims = Vec::with_capacity(segments.len());
                 let counts: Vec<usize> = segments.iter().map(|segment| segment.count).collect();
                 let row_strides = strides(&counts);

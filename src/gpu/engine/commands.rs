@@ -64,14 +64,14 @@ impl Target<'_, '_> {
 #[derive(Debug)]
 pub(in crate::gpu) struct Commands<'a> {
     pub(super) operation: &'static str,
-    how: How,
+    how: Recipe,
     source: Argument<'a>,
     dest: Argument<'a>,
 }
 
 /// How a move is recorded: see `route`.
 #[derive(Debug)]
-enum How {
+enum Recipe {
     Nothing,
     Copies(Walk),
     Clear,
@@ -93,7 +93,7 @@ impl Commands<'_> {
     /// The move as its work holds it, if commands of its own dispatches are recorded.
     pub(super) fn dispatched(&self) -> Option<Arc<Move>> {
         match &self.how {
-            How::Dispatches(grouped) => Some(Arc::clone(&grouped.work.what)),
+            Recipe::Dispatches(grouped) => Some(Arc::clone(&grouped.work.what)),
             _ => None,
         }
     }
@@ -101,7 +101,7 @@ impl Commands<'_> {
     /// Returns whether they are only dispatches, which may share a pass with others.
     pub(super) fn are_dispatches(&self) -> bool {
         match &self.how {
-            How::Dispatches(grouped) => grouped.work.passes.iter().all(|pass| pass.cleared == 0),
+            Recipe::Dispatches(grouped) => grouped.work.passes.iter().all(|pass| pass.cleared == 0),
             _ => false,
         }
     }
@@ -125,7 +125,7 @@ impl Engine {
         }
         Ok(Commands {
             operation: what.name(),
-            how: How::Dispatches(self.grouped(what, ready, &[mask, rows, count], false)?),
+            how: Recipe::Dispatches(self.grouped(what, ready, &[mask, rows, count], false)?),
             source: mask,
             dest: rows,
         })
@@ -172,14 +172,14 @@ impl Engine {
                     _ => bytes == 0 || what.is_in_place() && !moves,
                 };
                 if is_nothing {
-                    How::Nothing
+                    Recipe::Nothing
                 } else {
                     tuples.check_tuples(&source, &dest)?;
                     if let Some(rule) = Rule::of(what)? {
                         source.check_multiple(rule.number, "combined")?;
                         dest.check_multiple(rule.number, "combined")?;
                     }
-                    How::Dispatches(self.grouped(what, ready, arguments, !copies)?)
+                    Recipe::Dispatches(self.grouped(what, ready, arguments, !copies)?)
                 }
             }
             _ => {
@@ -189,13 +189,13 @@ impl Engine {
                     source.check(&dest)?;
                 }
                 match route {
-                    Route::Nothing => How::Nothing,
-                    Route::Copies(walk) => How::Copies(walk.clone()),
-                    Route::Clear => How::Clear,
+                    Route::Nothing => Recipe::Nothing,
+                    Route::Copies(walk) => Recipe::Copies(walk.clone()),
+                    Route::Clear => Recipe::Clear,
                     Route::Dispatches => {
                         source.check_storage()?;
                         dest.check_storage()?;
-                        How::Dispatches(self.grouped(what, ready, arguments, false)?)
+                        Recipe::Dispatches(self.grouped(what, ready, arguments, false)?)
                     }
                 }
             }
@@ -217,9 +217,9 @@ impl Engine {
     ) {
         let Commands { source, dest, .. } = commands;
         match (&commands.how, &mut *target) {
-            (How::Copies(walk), Target::Encoder(encoder)) => copy(encoder, walk, source, dest),
-            (How::Clear, Target::Encoder(encoder)) => clear(encoder, dest),
-            (How::Dispatches(grouped), _) => {
+            (Recipe::Copies(walk), Target::Encoder(encoder)) => copy(encoder, walk, source, dest),
+            (Recipe::Clear, Target::Encoder(encoder)) => clear(encoder, dest),
+            (Recipe::Dispatches(grouped), _) => {
                 self.launch(target, commands.operation, grouped, counts);
             }
             _ => {}

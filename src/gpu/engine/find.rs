@@ -63,7 +63,7 @@ struct Searcher<'a> {
 }
 
 /// Elements of the mask that a dispatch takes, and the numbers of their chunks among those of all.
-struct Part {
+struct MaskPart {
     elements: Range<usize>,
     chunks: Range<usize>,
 }
@@ -80,13 +80,13 @@ impl Searcher<'_> {
         let elements: usize = self.mask.iter().product();
         // No part goes beyond a row of the long dimension.
         let row: usize = self.mask[self.long_dim()..].iter().product();
-        let mut parts: Vec<Part> = Vec::new();
+        let mut parts: Vec<MaskPart> = Vec::new();
         let mut chunks = 0;
         for begin in (0..elements).step_by(row.max(1)) {
             for elements in self.cut(SOURCE, begin..begin + row)? {
                 let first = chunks;
                 chunks += self.chunks(&elements);
-                parts.push(Part {
+                parts.push(MaskPart {
                     elements,
                     chunks: first..chunks,
                 });
@@ -191,7 +191,7 @@ impl Searcher<'_> {
     }
 
     /// The numbers of a dispatch that takes these elements.
-    fn words_of(&self, part: &Part) -> Option<(Bound, Bound, SearchWords)> {
+    fn words_of(&self, part: &MaskPart) -> Option<(Bound, Bound, SearchWords)> {
         let (mask, begin) = self.bind(SOURCE, &part.elements)?;
         let (counts, first) = self.bind(SCRATCH, &part.chunks)?;
         let words = SearchWords {
@@ -204,7 +204,7 @@ impl Searcher<'_> {
         Some((mask, counts, words))
     }
 
-    fn counting(&self, part: &Part) -> Option<SearchDispatch> {
+    fn counting(&self, part: &MaskPart) -> Option<SearchDispatch> {
         let (mask, counts, words) = self.words_of(part)?;
         let bound = vec![mask, counts];
         self.dispatch(Kernel::MaskCount, &[], words, part.chunks.len(), bound)
@@ -254,7 +254,7 @@ impl Searcher<'_> {
         self.dispatch(Kernel::MaskRows, &self.of_rows(true), words, groups, bound)
     }
 
-    fn writing(&self, rows: &Range<usize>, part: &Part) -> Option<SearchDispatch> {
+    fn writing(&self, rows: &Range<usize>, part: &MaskPart) -> Option<SearchDispatch> {
         let (mask, counts, words) = self.words_of(part)?;
         let (bound, mut words) = self.words_of_rows(rows, words)?;
         let first = unravel(part.elements.start, self.mask);

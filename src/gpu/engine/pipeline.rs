@@ -37,7 +37,7 @@ pub(crate) struct Pipelines {
     /// How the uniforms reach the shaders.
     pub(in crate::gpu) space: UniformSpace,
     cache: Option<wgpu::PipelineCache>,
-    made: Mutex<Made>,
+    made: Mutex<Generations>,
     /// The parsed texts of programs, which differ in constants only.
     modules: Mutex<HashMap<(Kernel, Prelude, u32), wgpu::ShaderModule>>,
     pub(in crate::gpu) reports: Slots,
@@ -49,12 +49,12 @@ pub(crate) struct Pipelines {
 /// The compiled pipelines in two generations. A pipeline that is used moves to the young generation. When this is full,
 /// the old generation is dropped, and the young one becomes the old one.
 #[derive(Debug, Default)]
-struct Made {
+struct Generations {
     young: HashMap<Program, wgpu::ComputePipeline>,
     old: HashMap<Program, wgpu::ComputePipeline>,
 }
 
-impl Made {
+impl Generations {
     fn find(&mut self, program: &Program) -> Option<wgpu::ComputePipeline> {
         if let Some(pipeline) = self.young.get(program) {
             return Some(pipeline.clone());

@@ -67,7 +67,7 @@ impl Later {
 }
 
 /// Index tuples of a recorded step, and the slots in which its dispatches count those out of range.
-type Tuples<'a> = (Arc<Move>, Counts, Argument<'a>);
+type CountedStep<'a> = (Arc<Move>, Counts, Argument<'a>);
 
 /// The capacity of a recorded search, where the number of true elements is, and the slot that this is, if it is one.
 type Searched<'a> = (usize, Argument<'a>, Option<Slot>);
@@ -77,7 +77,7 @@ pub(in crate::gpu) fn pending(
     device: &OpenDevice,
     plan: &Plan,
     copied: usize,
-    tuples: Option<Tuples<'_>>,
+    tuples: Option<CountedStep<'_>>,
     found: Option<Searched<'_>>,
 ) -> Result<Pending<Report>, Error> {
     if tuples.is_none() && found.is_none() {

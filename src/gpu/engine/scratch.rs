@@ -22,16 +22,16 @@ use wgpu::{
 /// The buffers that are kept of each kind.
 #[derive(Debug, Default)]
 pub(in crate::gpu) struct Scratch {
-    pub(in crate::gpu) steps: Kept,
-    pub(super) aside: Kept,
+    pub(in crate::gpu) steps: IdleBuffers,
+    pub(super) aside: IdleBuffers,
     /// Memory between the steps of plans: buffer n is that of memory n of any plan.
-    pub(super) temps: Kept,
+    pub(super) temps: IdleBuffers,
     /// Several only if a copy needed more than the device's `max_buffer_size`.
-    pub(in crate::gpu) texels: Kept,
+    pub(in crate::gpu) texels: IdleBuffers,
 }
 
 /// Buffers at least as large as any recording has needed since [`Gpu::trim`](crate::Gpu::trim).
-type Kept = Mutex<Vec<wgpu::Buffer>>;
+type IdleBuffers = Mutex<Vec<wgpu::Buffer>>;
 
 impl Scratch {
     pub(super) fn trim(&self) {
@@ -153,7 +153,7 @@ impl Engine {
     /// Returns the kept buffer, or a new one if that has less than `needed` bytes. Errors say that it failed while `doing`.
     pub(super) fn grown_twofold(
         &self,
-        kept: &Kept,
+        kept: &IdleBuffers,
         needed: u64,
         doing: &'static str,
     ) -> Result<wgpu::Buffer, Error> {

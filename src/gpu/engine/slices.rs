@@ -40,12 +40,12 @@ impl Slices {
 /// Rows, and the slice that each goes to: the dimensions and coordinates of a scatter, along which slices and rows are
 /// counted instead of units.
 #[derive(Clone, Debug)]
-pub(super) struct Rows {
+pub(super) struct SliceRows {
     /// Pairs numbers: its source counts slices, and its destination rows.
     numbers: Walk,
 }
 
-impl Rows {
+impl SliceRows {
     /// The rows of a scatter, which the first `of_rows` dimensions of its walk number, and a walk that moves them, each to the
     /// slice that a tuple of its own names.
     pub(super) fn of(walk: &Walk, of_rows: usize, slices: Slices) -> (Self, Walk) {

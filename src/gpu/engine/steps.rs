@@ -26,7 +26,7 @@ use super::{
     launch::{RunWalk, of_walk},
     program::{Constant, Kernel, Prelude, Program},
     rule::{Rule, SIGNED},
-    slices::{Rows, Slices},
+    slices::{SliceRows, Slices},
     tuples::{Tuples, set_tuples},
     uniforms::{Uniforms, WalkWords, check_positions, count, flags},
 };
@@ -67,7 +67,7 @@ enum Way {
 
 /// The steps of a scatter.
 #[derive(Debug, Default)]
-struct Steps {
+struct ScatterSteps {
     /// A pass for each block. Its last dispatch changes the destination.
     cut: Cut,
     /// What the next pass does before.
@@ -87,7 +87,7 @@ struct Numbers {
 /// The units `run` of those of some rows that go to some slices.
 #[derive(Clone, Debug)]
 struct Block {
-    rows: Rows,
+    rows: SliceRows,
     /// Moves these rows, each to the slice that a tuple of its own names. Its first dimensions are those of `rows`.
     moves: Walk,
     slices: Range<usize>,
@@ -95,7 +95,7 @@ struct Block {
 }
 
 /// Why a block has no pass.
-enum Stop {
+enum NoPass {
     /// The rows or the slices must be halved first.
     Rows,
     Slices,
@@ -162,14 +162,14 @@ pub(super) fn steps(
         apart: slices.apart,
         boxes,
     };
-    let (rows, moves) = Rows::of(walk, of_rows, slices);
+    let (rows, moves) = SliceRows::of(walk, of_rows, slices);
     let block = Block {
         rows,
         moves,
         slices: 0..slices.count,
         run: 0..pitch,
     };
-    let mut steps = Steps::default();
+    let mut steps = ScatterSteps::default();
     let is_empty = walk.coordinates.iter().any(|c| c.size == 0);
     if walk.columns > 0 && (scatterer.is_strict() || is_empty) {
         check_positions(block.rows.count(), most)?;
@@ -208,7 +208,7 @@ fn forbidding(dispatch: &mut WalkDispatch) {
     dispatch.uniforms.flags |= flags::STRICT;
 }
 
-impl Steps {
+impl ScatterSteps {
     fn push(&mut self, cleared: usize, dispatches: Vec<WalkDispatch>) {
         let mut all = std::mem::take(&mut self.first);
         all.extend(dispatches);
@@ -304,12 +304,12 @@ impl Scatterer<'_> {
     }
 
     /// Pushes the pass of a block or, if the block exceeds the device's limits, those of its halves.
-    fn blocks(&self, block: &Block, steps: &mut Steps) -> Result<(), Error> {
+    fn blocks(&self, block: &Block, steps: &mut ScatterSteps) -> Result<(), Error> {
         let halves = match self.pass(block, steps) {
             Ok(()) => return Ok(()),
-            Err(Stop::Failed(error)) => return Err(error),
-            Err(Stop::Rows) => block.halves_of_rows(),
-            Err(Stop::Slices) => block.halves(|block| &mut block.slices),
+            Err(NoPass::Failed(error)) => return Err(error),
+            Err(NoPass::Rows) => block.halves_of_rows(),
+            Err(NoPass::Slices) => block.halves(|block| &mut block.slices),
         };
         let halves = halves.or_else(|| block.halves(|block| &mut block.run));
         let halves = halves.ok_or_else(|| self.too_small())?;
@@ -317,7 +317,7 @@ impl Scatterer<'_> {
     }
 
     /// Pushes the pass of a block.
-    fn pass(&self, block: &Block, steps: &mut Steps) -> Result<(), Stop> {
+    fn pass(&self, block: &Block, steps: &mut ScatterSteps) -> Result<(), NoPass> {
         let (rows, slices) = (block.rows.numbers(), block.slices.len());
         let fresh = self.scatter.fresh && rows.start == 0 && !self.is_direct();
         // Where slices become zeros anyway, all of them are written.
@@ -338,7 +338,11 @@ impl Scatterer<'_> {
         let scratch = (heads + links) as u64 * 4;
         if scratch > self.cutter.reach.binding || scratch / 4 > self.cutter.reach.units {
             let are_rows = links > heads;
-            return Err(if are_rows { Stop::Rows } else { Stop::Slices });
+            return Err(if are_rows {
+                NoPass::Rows
+            } else {
+                NoPass::Slices
+            });
         }
         let numbers = Numbers {
             slices: block.slices.clone(),
@@ -352,13 +356,13 @@ impl Scatterer<'_> {
         let first_row = steps.first_row(&numbers, &rows);
         let mut site = self
             .site(block, first_row, scratch.max(LEAST))
-            .ok_or(Stop::Rows)?;
+            .ok_or(NoPass::Rows)?;
         (site.by_rows, site.fresh) = (by_rows, fresh);
         site.words.slices = count(slices);
         site.words.lists = count(lists);
         site.words.list_shift = list_shift;
         let mut dispatches = Vec::new();
-        let of_rows = |kernel, constants: &[_]| site.of_rows(kernel, constants).ok_or(Stop::Rows);
+        let of_rows = |kernel, constants: &[_]| site.of_rows(kernel, constants).ok_or(NoPass::Rows);
         match self.way {
             Way::Update => {
                 if one_chunk {
@@ -373,12 +377,12 @@ impl Scatterer<'_> {
                         dispatches.push(last(1)?);
                     }
                 }
-                site.move_rows(&mut dispatches).map_err(Stop::Failed)?;
+                site.move_rows(&mut dispatches).map_err(NoPass::Failed)?;
             }
             Way::Atomic | Way::Unique => dispatches.push(site.combine()?),
             Way::Lists { ordered } => {
                 if rows.len() > self.most_rows() {
-                    return Err(Stop::Rows);
+                    return Err(NoPass::Rows);
                 }
                 let in_order = u32::from(ordered || one_chunk);
                 dispatches.push(of_rows(Kernel::Link, &[(Constant::Ordered, in_order)])?);
@@ -442,7 +446,12 @@ impl Scatterer<'_> {
 
     /// What the dispatches of a block have in common, if its rows have the numbers from `first_row` + 1 on. `None` if the
     /// block has too many rows.
-    fn site<'a>(&'a self, block: &'a Block, first_row: usize, scratch: u64) -> Option<Site<'a>> {
+    fn site<'a>(
+        &'a self,
+        block: &'a Block,
+        first_row: usize,
+        scratch: u64,
+    ) -> Option<BlockPass<'a>> {
         let mut walk = block.rows.walk();
         let (indices, begin) = self.cutter.bind_tuples(&walk, self.tuples)?;
         // A row is a unit, also along a box.
@@ -453,7 +462,7 @@ impl Scatterer<'_> {
         words.flags |= if self.is_strict() { flags::STRICT } else { 0 };
         words.first_row = u32::try_from(first_row).ok()?;
         words.first_slice = count(block.slices.start);
-        Some(Site {
+        Some(BlockPass {
             scatterer: self,
             block,
             words,
@@ -479,7 +488,7 @@ fn reporting(mut dispatch: WalkDispatch, first_tuple: usize) -> WalkDispatch {
 }
 
 /// What the dispatches of a block have in common.
-struct Site<'a> {
+struct BlockPass<'a> {
     scatterer: &'a Scatterer<'a>,
     block: &'a Block,
     words: WalkWords,
@@ -493,7 +502,7 @@ struct Site<'a> {
     fresh: bool,
 }
 
-impl Site<'_> {
+impl BlockPass<'_> {
     fn program(&self, kernel: Kernel, prelude: Prelude) -> Program {
         let workgroup = self.scatterer.cutter.reach.tuning.workgroup;
         let program = Program::new(kernel, prelude, workgroup);
@@ -568,7 +577,7 @@ impl Site<'_> {
     }
 
     /// The dispatch that combines rows with slices.
-    fn combine(&self) -> Result<WalkDispatch, Stop> {
+    fn combine(&self) -> Result<WalkDispatch, NoPass> {
         let Scatterer { rule, way, .. } = *self.scatterer;
         let (unit, pitch) = (self.scatterer.unit, self.scatterer.pitch);
         let Cutter { reach, places, .. } = self.scatterer.cutter;
@@ -580,16 +589,16 @@ impl Site<'_> {
             let bound = places.bind(reach, argument, first, end);
             bound.filter(|(bound, _)| bound.span.bytes / number as u64 <= reach.units)
         };
-        let (source, from) = bind(SOURCE, &rows).ok_or(Stop::Rows)?;
-        let (dest, to) = bind(DEST, slices).ok_or(Stop::Slices)?;
+        let (source, from) = bind(SOURCE, &rows).ok_or(NoPass::Rows)?;
+        let (dest, to) = bind(DEST, slices).ok_or(NoPass::Slices)?;
         let (owners, stop) = match self.by_rows {
-            true => (rows.len(), Stop::Rows),
-            false => (slices.len(), Stop::Slices),
+            true => (rows.len(), NoPass::Rows),
+            false => (slices.len(), NoPass::Slices),
         };
         let bytes = run.len() * unit;
         let is_long = |rows: usize| (rows * bytes) as u64 > reach.dispatch;
         if is_long(rows.len()) {
-            return Err(Stop::Rows);
+            return Err(NoPass::Rows);
         }
         if is_long(owners) {
             return Err(stop);

@@ -1,0 +1,86 @@
+//! A type name in `src` means one thing: no two types have the same name, so that a reader who finds one by its name has
+//! found the right one.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
+
+/// Names that are declared several times, and the reason.
+const SEVERAL: [(&str, &str); 4] = [
+    ("Kernel", "a loop over rows on the CPU, a shader on a GPU"),
+    ("Prepare", "a public trait, and its private methods"),
+    ("Recorder", "a public trait, and its private methods"),
+    ("Shuffle", "with the standard library, and without it"),
+];
+
+/// The name of the type that a line of code declares. An associated type declares none, so an alias counts at the left
+/// margin only.
+fn declared(line: &str) -> Option<&str> {
+    let at_margin = !line.starts_with(' ');
+    let mut rest = line.trim_start();
+    if let Some(public) = rest.strip_prefix("pub") {
+        rest = match public.strip_prefix('(') {
+            Some(limit) => limit.split_once(") ")?.1,
+            None => public.strip_prefix(' ')?,
+        };
+    }
+    let (keyword, rest) = rest.split_once(' ')?;
+    let declares = match keyword {
+        "struct" | "enum" | "trait" | "union" => true,
+        "type" => at_margin,
+        _ => false,
+    };
+    let name = rest
+        .split(|c: char| !c.is_alphanumeric() && c != '_')
+        .next()?;
+    (declares && !name.is_empty()).then_some(name)
+}
+
+/// The places of each name that is declared below a folder.
+fn places(folder: &Path, found: &mut BTreeMap<String, Vec<String>>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            places(&path, found);
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            let source = fs::read_to_string(&path).unwrap();
+            for (line, number) in source.lines().zip(1..) {
+                if let Some(name) = declared(line) {
+                    let place = format!("{}:{number}", path.display());
+                    found.entry(name.to_owned()).or_default().push(place);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_type_has_a_name_of_its_own() {
+    let mut found = BTreeMap::new();
+    places(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("src"),
+        &mut found,
+    );
+    assert!(found.contains_key("Walk") && found.contains_key("Backend"));
+    found.retain(|_, places| places.len() > 1);
+    let several: BTreeSet<&str> = found.keys().map(String::as_str).collect();
+    let allowed: BTreeSet<&str> = SEVERAL.iter().map(|(name, _)| *name).collect();
+    assert_eq!(several, allowed, "{found:#?}");
+}
+
+#[test]
+fn declarations_are_found() {
+    for (line, name) in [
+        ("struct Walk {", Some("Walk")),
+        ("    pub(in crate::gpu) enum Kernel {", Some("Kernel")),
+        ("pub trait Element: Copy {", Some("Element")),
+        ("pub(super) type Kept = Mutex<u8>;", Some("Kept")),
+        ("    type Target = u8;", None),
+        ("/// The struct Walk {", None),
+        ("pub fn walk() {", None),
+    ] {
+        assert_eq!(declared(line), name, "{line}");
+    }
+}
