@@ -1,5 +1,6 @@
 """Slices one Zarr store into another with wgslice-scale, with tensorstore and with zarrs-python, in turns, and prints a
-table in Markdown for each codec.
+table in Markdown for each codec, and then README's table of ratios: tensorstore's time over that of wgslice-scale, with
+that of processor times in parentheses.
 
     python3 scale/benches/beside_tensorstore.py --folder /tmp/bench
 
@@ -29,7 +30,8 @@ both whole processes, medians of the rounds.
     python3 scale/benches/beside_tensorstore.py --folder /tmp/bench --turned
 
 copies arrays of 134 MB whose chunks are transposed and not compressed, as in Fortran order, to arrays in row-major order. The
-copy beside them is wgslice-scale's of a source in row-major order.
+copy beside them is wgslice-scale's of a source in row-major order. After its ratios, README's table has the time of
+wgslice-scale over that of its copy.
 """
 
 import argparse
@@ -262,6 +264,7 @@ def far_table(args, name, shape, of, port):
     )
     print("|---|---|---|---|---|---|---|---|---|---|---|---|", flush=True)
     url = f"http://127.0.0.1:{port}/{path.name}"
+    shares = {}
     for title, spec in CASES:
         if args.only and args.only != title:
             continue
@@ -289,6 +292,10 @@ def far_table(args, name, shape, of, port):
         cells += [f"{ours('requests'):.0f}", f"{theirs('requests'):.0f}"]
         cells += [f"{ours('memory') / 1e6:.0f}", f"{theirs('memory') / 1e6:.0f}"]
         print("| " + " | ".join(cells) + " |", flush=True)
+        size = f"{ours('bytes') / 1e6:.1f} of {theirs('bytes') / 1e6:.1f} MB"
+        requests = f"{ours('requests'):.0f} of {theirs('requests'):.0f} requests"
+        shares[cells[0]] = f"{ratio(theirs('wall'), ours('wall'))}, {size}, {requests}"
+    return shares
 
 
 # The shapes of shards and chunks, and the codec, of a copy beside zarrs_reencode.
@@ -346,6 +353,7 @@ def turned(args, of):
         "| CPU, s | a copy, s | CPU, s |"
     )
     print("|---|---|---|---|---|---|---|---|---|---|---|---|---|", flush=True)
+    shares = {}
     for shape, shard, chunk, orders in TURNED:
         for dtype in ("uint8", "uint16", "float32", "float64"):
             # As many bytes of each type.
@@ -381,6 +389,26 @@ def turned(args, of):
                     cells += [f"{ours:.2f}", f"{theirs:.2f}", f"{theirs / ours:.2f}"]
                 cells += [f"{least(side, what):.2f}" for side in ("zarrs", "copy") for what in ("wall", "cpu")]
                 print("| " + " | ".join(cells) + " |", flush=True)
+                ratios = [ratio(least("tensorstore", what), least("wgslice", what)) for what in ("wall", "cpu")]
+                copy = least("wgslice", "wall") / least("copy", "wall")
+                share = f"{ratios[0]} ({ratios[1]}), {copy:.1f}"
+                shares.setdefault(f"`{dtype}`", {})[f"{list(chunk)} | {list(order)}"] = share
+    summary("chunk | order", shares)
+
+
+def ratio(theirs, ours):
+    """Their time over ours, in bold if they are faster."""
+    text = f"{theirs / ours:.2f}"
+    return text if float(text) >= 1 else f"**{text}**"
+
+
+def summary(of, shares):
+    """Prints the table of README: a column for each key of `shares`, and a row for each key of these."""
+    print("\n### Ratios\n")
+    print(f"| {of} | " + " | ".join(shares) + " |")
+    print("|---" * (len(shares) + of.count("|") + 1) + "|")
+    for row in next(iter(shares.values())):
+        print(f"| {row} | " + " | ".join(column[row] for column in shares.values()) + " |")
 
 
 def table(args, name, shape, of):
@@ -393,6 +421,7 @@ def table(args, name, shape, of):
         "| MB of memory | tensorstore's | zarrs-python, s | CPU, s |"
     )
     print("|---|---|---|---|---|---|---|---|---|---|---|---|---|", flush=True)
+    shares = {}
     for title, spec in CASES:
         if args.only and args.only != title:
             continue
@@ -417,6 +446,9 @@ def table(args, name, shape, of):
             cells += [f"{ours(what) / 1e6:.0f}", f"{theirs(what) / 1e6:.0f}"]
         cells += [f"{zarrs('wall'):.2f}", f"{zarrs('cpu'):.2f}"]
         print("| " + " | ".join(cells) + " |", flush=True)
+        ratios = [ratio(theirs(what), ours(what)) for what in ("wall", "cpu")]
+        shares[cells[0]] = f"{ratios[0]} ({ratios[1]})"
+    return shares
 
 
 def main():
@@ -473,8 +505,7 @@ def main():
         try:
             port = int(server.stdout.readline())
             of = {side: Side(side) for side in ("wgslice", "tensorstore")}
-            for name in args.codec or CODECS:
-                far_table(args, name, shape, of, port)
+            summary("slice", {name: far_table(args, name, shape, of, port) for name in args.codec or CODECS})
         finally:
             server.terminate()
         return
@@ -482,8 +513,7 @@ def main():
     if args.turned:
         turned(args, of)
         return
-    for name in args.codec or CODECS:
-        table(args, name, shape, of)
+    summary("slice", {name: table(args, name, shape, of) for name in args.codec or CODECS})
 
 
 if __name__ == "__main__":
