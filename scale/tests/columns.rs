@@ -14,7 +14,7 @@ use datafusion::arrow::{
     datatypes::{DataType, Field, Schema},
 };
 use std::{collections::HashMap, sync::Arc};
-use wgslice_scale::engine::Engine;
+use wgslice_scale::{engine::Engine, functions};
 
 const ROWS: usize = 40;
 
@@ -196,6 +196,19 @@ fn with_offsets_within(column: &ArrayRef) -> ArrayRef {
     let nulls = list.nulls().cloned();
     let list = FixedSizeListArray::new(Arc::clone(item), *length, values, nulls);
     Arc::new(list)
+}
+
+#[test]
+fn every_function_is_called() {
+    let functions = functions::all();
+    let names = functions.iter().map(|function| function.name());
+    // It takes no tensors: the commands for jobs on a cluster call it.
+    for name in names.filter(|name| *name != "zarr_shard") {
+        let is_called = CALLS
+            .iter()
+            .any(|call| call.split('(').next() == Some(name));
+        assert!(is_called, "{name} is not called");
+    }
 }
 
 #[tokio::test]

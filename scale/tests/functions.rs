@@ -510,7 +510,7 @@ async fn what_cannot_be_planned_says_why() {
         ("gather(image, '[1, 2')", "is no tensor"),
         (
             "gather_nd(image, ids, 'out_of_range=maybe')",
-            "must be one of error, zero, clamp",
+            "must be one of error, ignore, zero, clamp",
         ),
         ("gather_nd(image, '[[0, 0, 0, 0]]')", "tuples of 4"),
         (

@@ -121,6 +121,22 @@ fn a_result_is_written_whole_and_can_be_read_again() {
     );
 }
 
+#[test]
+fn the_help_and_the_readme_list_every_function() {
+    let said = sql(Path::new("."), &["--help"]);
+    let help = text(&said.stdout);
+    let listed: Vec<_> = help
+        .split(|it: char| it != '_' && !it.is_alphanumeric())
+        .collect();
+    let readme = include_str!("../README.md");
+    let functions = wgslice_scale::functions::all();
+    let names = functions.iter().map(|function| function.name());
+    for name in names.filter(|name| *name != "zarr_shard") {
+        assert!(listed.contains(&name), "{name}: {help}");
+        assert!(readme.contains(&format!("`{name}(")), "{name}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn the_name_of_an_output_may_be_any() {

@@ -13,6 +13,7 @@ use std::{
     path::Path,
     process::Command,
 };
+use wgslice::DType;
 use wgslice_scale::{
     job::{Form, Job, to_npy},
     zarr::{Error, Source},
@@ -134,7 +135,43 @@ fn stores_of_all_writers_are_opened_sliced_and_converted() {
             }
         }
     }
-    assert!(types.len() > 14, "{types:?}");
+    for dtype in DType::ALL {
+        assert!(types.contains(dtype.name()), "{dtype} is in no store");
+    }
+    let moved = types.iter().filter(|name| name.starts_with("float8_"));
+    assert_eq!(moved.count(), 5);
+}
+
+/// The error of another codec lists the codecs that are read. Each of them is in a store here, and in README.
+#[test]
+fn every_codec_that_is_read_has_a_store_and_is_documented() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.zarr");
+    fs::create_dir(&path).unwrap();
+    let metadata = json!({
+        "zarr_format": 2, "shape": [4], "chunks": [4], "dtype": "<i4", "fill_value": 0, "order": "C",
+        "compressor": {"id": "lzma"}, "filters": null
+    });
+    fs::write(path.join(".zarray"), metadata.to_string()).unwrap();
+    let error = refused(folder.path(), &path);
+    let (_, list) = error.split_once("lzma is not supported, but ").unwrap();
+    let (list, _) = list.split_once(" are: ").unwrap();
+    let stores = stores(folder.path());
+    let texts = stores.files.values().filter_map(|content| match content {
+        Content::Text(text) => Some(&text[..]),
+        Content::Hex(_) => None,
+    });
+    let texts = texts.collect::<Vec<_>>().concat();
+    let readme = include_str!("../README.md");
+    let names: Vec<_> = list.split(", ").collect();
+    assert!(names.len() > 10, "{error}");
+    for name in names {
+        let is_stored = ["", "numcodecs."]
+            .iter()
+            .any(|prefix| texts.contains(&format!("\"{prefix}{name}\"")));
+        assert!(is_stored, "{name} is in no store");
+        assert!(readme.contains(&format!("`{name}`")), "{name}");
+    }
 }
 
 #[test]

@@ -184,42 +184,52 @@ async fn a_cluster_an_embedded_engine_and_the_reference_agree() {
     assert_eq!(elements::<Int64Type>(result.column(0)), [400]);
     assert_eq!(elements::<Int64Type>(result.column(1)), [399 * 5]);
 
-    // The shape of Arrow's own tensors is in metadata, which does not reach executors.
-    let tensors = folder.path().join("tensors.parquet");
-    let values = write_extension(&tensors, 10, &[2, 3], r#"{"shape":[2,3]}"#);
-    let query = format!(
-        "SELECT tensor_to_arrow(strided_slice(strided_slice(y, '1'), '::-1')) AS z FROM \
-         (SELECT id, x AS y FROM '{}') ORDER BY id",
-        tensors.display()
-    );
-    let expected: Vec<f32> = values
-        .chunks(6)
-        .flat_map(|row| [row[5], row[4], row[3]])
-        .collect();
-    let result = agrees(&far, &query, &expected).await;
-    assert_eq!(
-        result.schema().field(0).metadata()["ARROW:extension:name"],
-        "arrow.fixed_shape_tensor"
-    );
-
-    // The shape also survives a limit, a join and a grouping, and their shuffles.
-    let name = tensors.display();
-    for from in [
-        format!("(SELECT id, x AS y FROM '{name}' ORDER BY id LIMIT 10) AS t"),
-        format!(
-            "(SELECT id, x AS y FROM '{name}') AS t JOIN (SELECT id AS i, abs(id) AS a FROM '{name}') AS u ON t.id = u.i"
+    // The shape of Arrow's own tensors is in metadata, which does not reach executors, and so is the order of their stored
+    // dimensions.
+    for (file, parameters, places) in [
+        ("tensors.parquet", r#"{"shape":[2,3]}"#, [5, 4, 3]),
+        (
+            "turned.parquet",
+            r#"{"shape":[3,2],"permutation":[1,0]}"#,
+            [5, 3, 1],
         ),
-        format!("(SELECT id, first_value(x) AS y FROM '{name}' GROUP BY id) AS t"),
     ] {
-        let query = format!("SELECT strided_slice(y, '1, ::-1') AS z FROM {from} ORDER BY t.id");
+        let tensors = folder.path().join(file);
+        let values = write_extension(&tensors, 10, &[2, 3], parameters);
+        let name = tensors.display();
+        let expected: Vec<f32> = values
+            .chunks(6)
+            .flat_map(|row| places.map(|place| row[place]))
+            .collect();
+        let query = format!(
+            "SELECT tensor_to_arrow(strided_slice(strided_slice(y, '1'), '::-1')) AS z FROM \
+             (SELECT id, x AS y FROM '{name}') ORDER BY id"
+        );
+        let result = agrees(&far, &query, &expected).await;
+        assert_eq!(
+            result.schema().field(0).metadata()["ARROW:extension:name"],
+            "arrow.fixed_shape_tensor"
+        );
+
+        // Both also survive a limit, a join and a grouping, and their shuffles.
+        for from in [
+            format!("(SELECT id, x AS y FROM '{name}' ORDER BY id LIMIT 10) AS t"),
+            format!(
+                "(SELECT id, x AS y FROM '{name}') AS t JOIN (SELECT id AS i, abs(id) AS a FROM '{name}') AS u ON t.id = u.i"
+            ),
+            format!("(SELECT id, first_value(x) AS y FROM '{name}' GROUP BY id) AS t"),
+        ] {
+            let query =
+                format!("SELECT strided_slice(y, '1, ::-1') AS z FROM {from} ORDER BY t.id");
+            agrees(&far, &query, &expected).await;
+        }
+
+        // Here the cluster loses the metadata of a function's result.
+        let query = format!(
+            "SELECT strided_slice(tensor_to_arrow(strided_slice(x, '::-1')), '0, ::-1') AS z FROM '{name}' ORDER BY id"
+        );
         agrees(&far, &query, &expected).await;
     }
-
-    // Here the cluster loses the metadata of a function's result.
-    let query = format!(
-        "SELECT strided_slice(tensor_to_arrow(strided_slice(x, '::-1')), '0, ::-1') AS z FROM '{name}' ORDER BY id"
-    );
-    agrees(&far, &query, &expected).await;
 
     // An index out of range fails the query once, with its row and its tuple.
     let query = format!("SELECT gather_nd(image, '[[0, 7]]') FROM '{path}'");
@@ -243,20 +253,71 @@ async fn a_cluster_an_embedded_engine_and_the_reference_agree() {
     );
     assert_eq!(cluster.exhausted(), 0, "a wrong index was tried again");
 
-    // The command names the row by its file, of which each of the four has 100 rows.
-    let query = format!("SELECT gather(image, id / 57) FROM '{path}' WHERE id >= 300");
-    let said = Run::start(
-        folder.path(),
-        &["sql", &query, "--json", "--cluster", &cluster.url],
-    )
-    .end(Duration::from_secs(60));
-    assert_eq!(said.code, 1);
-    let file = Path::new(&path).canonicalize().unwrap().join("3.parquet");
-    let row = format!(
-        "\nerror: gather: in row 42 of {}, the indices at [] are [6]",
-        file.display()
-    );
-    assert!(said.errors.contains(&row), "{}", said.errors);
+    // The command names the row by its file, of which each of the four has 100 rows. It does so for every function with
+    // indices or a mask, with an output file, and for tensors with their dimensions in another order.
+    let last = Path::new(&path).canonicalize().unwrap().join("3.parquet");
+    let turned = folder.path().canonicalize().unwrap().join("turned.parquet");
+    // One element of the mask is true where id < 342, and then two.
+    let masks = [&["[true, false]"; 6][..], &["[true, true]"; 2]].concat();
+    let mask = format!("gather('[{}]', id / 57)", masks.join(", "));
+    let surplus = "the mask has 2 true elements, which is above the capacity 1 ";
+    let wrong = "the indices at [] are [6], which is out of range of [6, 5, 2] ";
+    for (call, row, file, problem) in [
+        ("gather(image, id / 57)", 42, &last, wrong),
+        (
+            "gather_nd(image, tensor_reshape(id / 57, '1'))",
+            42,
+            &last,
+            wrong,
+        ),
+        (
+            "crop(image, tensor_reshape(id / 57, '1'), '1')",
+            42,
+            &last,
+            wrong,
+        ),
+        (
+            "scatter_nd(tensor_reshape(id / 57, '1, 1'), strided_slice(image, '0, 0, :1'), '6')",
+            42,
+            &last,
+            "the indices at [0] are [6], which is out of range of [6] ",
+        ),
+        (&format!("nonzero({mask}, '1')"), 42, &last, surplus),
+        (
+            &format!("boolean_mask(strided_slice(image, ':2'), {mask}, '1')"),
+            42,
+            &last,
+            surplus,
+        ),
+        (
+            "gather(x, id / 2)",
+            4,
+            &turned,
+            "the indices at [] are [2], which is out of range of [2, 3] ",
+        ),
+    ] {
+        let from = match file == &turned {
+            true => format!("'{}'", turned.display()),
+            false => format!("'{path}' WHERE id >= 300"),
+        };
+        let query = format!("SELECT {call} AS y FROM {from}");
+        for more in [&["--json"][..], &["-o", "failed.parquet"]] {
+            let arguments = [&["sql", &query, "--cluster", &cluster.url], more].concat();
+            let said = Run::start(folder.path(), &arguments).end(Duration::from_secs(60));
+            assert_eq!(said.code, 1, "{query}: {said:?}");
+            let function = call.split('(').next().unwrap();
+            let expected = format!(
+                "error: {function}: in row {row} of {}, {problem}",
+                file.display()
+            );
+            assert!(
+                said.errors.lines().any(|line| line.starts_with(&expected)),
+                "{query}: {}",
+                said.errors
+            );
+            assert!(!folder.path().join("failed.parquet").exists());
+        }
+    }
 
     // The command writes its result to a file.
     let output = folder.path().join("out.parquet");

@@ -116,6 +116,9 @@ def numcodecs():
     v3("v3/delta-big", "<i4", [delta, BIG])
     v3("v3/delta-other-type", "<i8", [codec("numcodecs.delta", dtype="<i8", astype="<i2"), LITTLE])
     v3("v3/bitround", "<f4", [codec("numcodecs.bitround", keepbits=20), LITTLE])
+    v3("v3/quantize", "<f4", [codec("numcodecs.quantize", digits=2, dtype="<f4"), LITTLE])
+    scaled = codec("numcodecs.fixedscaleoffset", scale=10, offset=3, dtype="<f8", astype="<i2")
+    v3("v3/fixedscaleoffset", "<f8", [scaled, LITTLE])
     v3("v3/shards", "<i4", [codec(
         "sharding_indexed", chunk_shape=[3, 4], index_location="end", index_codecs=[LITTLE, {"name": "crc32c"}],
         codecs=[LITTLE, codec("numcodecs.shuffle", elementsize=4), codec("numcodecs.zlib", level=3)],
@@ -194,6 +197,12 @@ def tensorstore():
         made(f"tensorstore-v3/{dtype.name}", "zarr3", dtype, NUMBERS / 4, chunk_grid=grid)
         made(f"tensorstore-v3/{dtype.name}-nan", "zarr3", dtype, NUMBERS / 4, chunk_grid=grid, fill_value="NaN")
         made(f"tensorstore-v3/{dtype.name}-one", "zarr3", dtype, NUMBERS / 4, chunk_grid=grid, fill_value=1.5)
+    for dtype in (ts.bool, ts.int8, ts.uint8, ts.uint32, ts.uint64, ts.float16, ts.complex128):
+        made(f"tensorstore-v3/{dtype.name}", "zarr3", dtype, chunk_grid=grid)
+    for name in ("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"):
+        # In one block, Snappy would store these chunks as they are.
+        blosc = codec("blosc", cname=name, clevel=9, shuffle="shuffle", typesize=8, blocksize=128)
+        made(f"tensorstore-v3/blosc-{name}", "zarr3", ts.int64, chunk_grid=grid, codecs=[LITTLE, blosc])
     transpose, zstd = codec("transpose", order=[1, 0]), codec("zstd", level=1)
     made("tensorstore-v3/transposed", "zarr3", ts.uint16, np.abs(NUMBERS), chunk_grid=grid, codecs=[transpose, BIG, zstd])
     sharding = codec(
@@ -201,6 +210,8 @@ def tensorstore():
         index_codecs=[LITTLE, {"name": "crc32c"}],
     )
     made("tensorstore-v3/sharded", "zarr3", ts.float64, chunk_grid=grid, codecs=[sharding], fill_value="NaN")
+    sharding["configuration"]["index_location"] = "start"
+    made("tensorstore-v3/sharded-start", "zarr3", ts.float64, chunk_grid=grid, codecs=[sharding], fill_value="NaN")
 
 
 def java():
