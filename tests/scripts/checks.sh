@@ -263,7 +263,7 @@ check_driverless() (
 )
 
 check_benches() {
-    cargo test "${all_features[@]}" --bench encode --bench copies --bench writes --bench threads
+    cargo test "${all_features[@]}" --bench encode --bench copies --bench device --bench writes --bench threads
 }
 
 # They compare what they get with plain loops.

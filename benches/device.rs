@@ -1,0 +1,333 @@
+//! Times workloads on a GPU as shares of the same device's own copies: one by wgpu's `copy_buffer_to_buffer`, and one by a
+//! kernel of a few lines.
+//!
+//! ```sh
+//! cargo bench --bench device          # about a minute on a GPU
+//! cargo bench --bench device -- 4     # results four times as long, for a GPU with a large cache
+//! ```
+//!
+//! The workloads are W1, W7 to W10 (gathers) and W12 to W15 of `wgslice bench`, and transposes of elements of 1 to 16 bytes
+//! with results of 64 MiB. Each copy moves as many bytes as the result has. A time is the time of many dispatches in one
+//! submission ÷ their number, from the submission to its completion, because a single dispatch would take less time than its
+//! submission. The three are measured alternately, and the table has medians. Every result is compared with the CPU's.
+//! `WGPU_ADAPTER_NAME` chooses an adapter. Without `--bench`, as in tests, everything runs once on small arrays.
+
+use std::time::{Duration, Instant};
+use wgpu::{Buffer, CommandEncoder, ComputePipeline};
+use wgslice::{
+    Backend, DType, Error, Gpu, Plan, Tensor, Values, ValuesMut, View,
+    gpu::AdapterOptions,
+    options::{Boxes, CropOptions, GatherNdOptions},
+};
+
+/// A measurement repeats work until it takes about this long.
+const LONG: Duration = Duration::from_millis(50);
+const ROUNDS: usize = 9;
+
+/// One invocation copies 16 bytes, as each kernel that copies does.
+const COPY: &str = "
+@group(0) @binding(0) var<storage, read> source: array<vec4<u32>>;
+@group(0) @binding(1) var<storage, read_write> dest: array<vec4<u32>>;
+
+@compute @workgroup_size(256)
+fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+    let place = id.y * groups.x * 256u + id.x;
+    if place < arrayLength(&dest) {
+        dest[place] = source[place];
+    }
+}
+";
+
+/// Records work so many times.
+type Record<'a> = &'a dyn Fn(&mut CommandEncoder, u32) -> Result<(), Error>;
+
+struct Case {
+    name: &'static str,
+    plan: Plan,
+    indices: Vec<i32>,
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let measured = arguments.iter().any(|argument| argument == "--bench");
+    let factor = arguments.iter().find_map(|argument| argument.parse().ok());
+    let gpu = match Gpu::open(&AdapterOptions::default()) {
+        Ok(gpu) => gpu,
+        Err(error) => {
+            println!("no figures: {error}");
+            return Ok(());
+        }
+    };
+    let begin = Instant::now();
+    println!("on {gpu}");
+    if gpu.is_software() {
+        println!(
+            "software: it copies and computes on the CPU, so these shares mean little for a GPU"
+        );
+    }
+    println!(
+        "{:30} {:>8} {:>7} {:>9} {:>12} {:>6}",
+        "", "ms", "GB/s", "API copy", "kernel copy", "noise"
+    );
+    let copy = copy_kernel(gpu.device());
+    for case in cases(measured, factor.unwrap_or(1))? {
+        match figures(&gpu, &copy, &case, measured) {
+            Ok(figures) => println!("{:30} {figures}", case.name),
+            Err(error @ Error::DeviceLimit { .. }) => println!("{:30} {error}", case.name),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    println!(
+        "GB/s: bytes of the result, read and written. API copy, kernel copy: the time of this copy ÷ the time of the \
+         workload. noise: how much longer the slower quarter took. {:.0} s in all.",
+        begin.elapsed().as_secs_f64()
+    );
+    Ok(())
+}
+
+fn cases(measured: bool, factor: usize) -> Result<Vec<Case>, Error> {
+    // The first dimension of each array, or the number of index tuples.
+    let many = |count: usize| match measured {
+        true => count * factor,
+        false => count.div_ceil(64),
+    };
+    let transposed = |shape: &[usize], axes: &[usize], dtype| {
+        Plan::contiguous(View::new(shape)?.transpose(axes)?, dtype)
+    };
+    let gathered = |shape: &[usize], tuples: [usize; 2], dtype| -> Result<_, Error> {
+        let plan = Plan::gather_nd(shape, &tuples, GatherNdOptions::default(), dtype)?;
+        Ok((plan, scattered(tuples[0] * tuples[1], &shape[..tuples[1]])))
+    };
+    let crops = many(256);
+    let boxes = Boxes::of_tuples(&[crops, 4], false, true);
+    let options = CropOptions {
+        sizes: vec![224, 224],
+        ..CropOptions::default()
+    };
+    let crop = Plan::crop(&[crops, 256, 256, 3], boxes, &options, DType::U8)?;
+    // The first row and column of each box, and flips of some columns.
+    let of_crops = scattered(crops * 4, &[33, 33, 1, 2]);
+    let square = |rows, columns, dtype| transposed(&[many(rows), columns], &[1, 0], dtype);
+    let (f32, u8) = (DType::F32, DType::U8);
+    let images = many(64);
+    let crop_of_all = format!("{}:{}, 32:224, 32:224", images / 8, images - images / 8);
+    let of_views = [
+        (
+            "W1, crop of four dimensions",
+            Plan::slice(&[images, 256, 256, 16], &crop_of_all.parse()?, f32)?,
+        ),
+        ("W12, transpose, 4 bytes", square(4096, 4096, f32)?),
+        (
+            "W13, pixels to planes, u8",
+            transposed(&[many(64), 512, 512, 3], &[0, 3, 1, 2], u8)?,
+        ),
+        (
+            "W14, heads swapped, 4 bytes",
+            transposed(&[many(16), 64, 512, 64], &[0, 2, 1, 3], f32)?,
+        ),
+        ("transpose, 1 byte", square(8192, 8192, u8)?),
+        ("transpose, 2 bytes", square(8192, 4096, DType::F16)?),
+        ("transpose, 8 bytes", square(4096, 2048, DType::F64)?),
+        (
+            "transpose, 16 bytes",
+            square(2048, 2048, DType::Complex128)?,
+        ),
+    ];
+    let of_indices = [
+        ("W15, crops of 224 x 224, u8", (crop, of_crops)),
+        (
+            "W7, rows of 512 bytes",
+            gathered(&[200_000, 128], [many(100_000), 1], f32)?,
+        ),
+        (
+            "W8, scalars of 4 bytes",
+            gathered(&[2048, 2048], [many(2_000_000), 2], f32)?,
+        ),
+        (
+            "W9, blocks of 4 KiB",
+            gathered(&[64, 64, 32, 32], [many(20_000), 2], f32)?,
+        ),
+        (
+            "W10, rows of 256 bytes",
+            gathered(&[200_000, 128], [many(200_000), 1], DType::F16)?,
+        ),
+    ];
+    let of_views = of_views.map(|(name, plan)| Case {
+        name,
+        plan,
+        indices: Vec::new(),
+    });
+    let of_indices = of_indices.map(|(name, (plan, indices))| Case {
+        name,
+        plan,
+        indices,
+    });
+    Ok(of_views.into_iter().chain(of_indices).collect())
+}
+
+/// Indices that are scattered over dimensions of these sizes and are the same on every run.
+fn scattered(count: usize, sizes: &[usize]) -> Vec<i32> {
+    let hash = |n: usize| (n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
+    let sizes = sizes.iter().cycle();
+    (0..count)
+        .zip(sizes)
+        .map(|(n, &size)| i32::try_from(hash(n) % size as u64).expect("a small dimension"))
+        .collect()
+}
+
+fn figures(
+    gpu: &Gpu,
+    pipeline: &ComputePipeline,
+    case: &Case,
+    measured: bool,
+) -> Result<String, Error> {
+    let (plan, backend) = (&case.plan, Backend::from(gpu.clone()));
+    let (inputs, outputs) = (plan.inputs(), plan.outputs());
+    let (input, output) = (&inputs[0], &outputs[0]);
+    let bytes: Vec<u8> = (0..=250).cycle().take(input.bytes()).collect();
+    let mut expected = vec![0; output.bytes()];
+    let mut values = vec![Values::from_bytes(input.dtype, &bytes)];
+    if !case.indices.is_empty() {
+        values.push((&case.indices).into());
+    }
+    plan.run_cpu(
+        &values,
+        &mut [ValuesMut::from_bytes(output.dtype, &mut expected)],
+    )?;
+    let dest = vec![0; output.bytes()];
+    let dest = Tensor::from_bytes(&backend, dest, output.dtype, &output.shape)?;
+    let upload: &[i32] = match &case.indices[..] {
+        [] => &[0],
+        indices => indices,
+    };
+    let indices = backend.upload((upload, &[upload.len()]))?;
+    let source = Tensor::from_bytes(&backend, bytes, input.dtype, &input.shape)?;
+    let ([from], [to], [of_indices]) = (source.buffers()?, dest.buffers()?, indices.buffers()?)
+    else {
+        return Ok("an array does not fit one buffer of this device".into());
+    };
+    let plan = &gpu.prepare(plan)?;
+    let mut inputs = vec![from.slice(..)];
+    if !case.indices.is_empty() {
+        inputs.push(of_indices.slice(..));
+    }
+    let workload = |encoder: &mut CommandEncoder, times: u32| {
+        let mut pass = encoder.begin_compute_pass(&Default::default());
+        for _ in 0..times {
+            gpu.encode(&mut pass, plan, &inputs, &[to.slice(..)])?;
+        }
+        Ok(())
+    };
+    let size = (output.bytes() as u64).min(from.size()) / 16 * 16;
+    let spare = gpu.device().create_buffer(&wgpu::BufferDescriptor {
+        label: Some("the dest of copies"),
+        size,
+        usage: to.usage(),
+        mapped_at_creation: false,
+    });
+    let by_api = |encoder: &mut CommandEncoder, times: u32| {
+        for _ in 0..times {
+            encoder.copy_buffer_to_buffer(from, 0, &spare, 0, size);
+        }
+        Ok(())
+    };
+    let group = bind(gpu.device(), pipeline, [from, &spare], size);
+    let groups = u32::try_from(size.div_ceil(16 * 256)).expect("a small number");
+    let rows = groups.div_ceil(65_535);
+    let by_kernel = |encoder: &mut CommandEncoder, times: u32| {
+        let mut pass = encoder.begin_compute_pass(&Default::default());
+        pass.set_pipeline(pipeline);
+        pass.set_bind_group(0, &group, &[]);
+        for _ in 0..times {
+            pass.dispatch_workgroups(groups.div_ceil(rows), rows, 1);
+        }
+        Ok(())
+    };
+    let records: [Record<'_>; 3] = [&workload, &by_api, &by_kernel];
+    let mut runs = Vec::new();
+    for record in records {
+        // The first run compiles the kernel.
+        run(gpu, record, 1)?;
+        let fit = LONG.as_nanos() / run(gpu, record, 1)?.as_nanos().max(1);
+        let times = match measured {
+            true => u32::try_from(fit.clamp(1, 2000)).expect("a small number"),
+            false => 1,
+        };
+        runs.push((record, times, Vec::new()));
+    }
+    for _ in 0..if measured { ROUNDS } else { 1 } {
+        for (record, times, taken) in &mut runs {
+            let time = run(gpu, *record, *times)? / *times;
+            taken.push(time.as_secs_f64());
+        }
+    }
+    assert!(
+        dest.bytes()?[..] == expected,
+        "{}: not the result of the CPU",
+        case.name
+    );
+    gpu.trim();
+    let mut sorted = runs.into_iter().map(|(.., mut taken)| {
+        taken.sort_by(f64::total_cmp);
+        taken
+    });
+    let [taken, by_api, by_kernel] = [(); 3].map(|()| sorted.next().expect("three"));
+    let (middle, slower) = (taken.len() / 2, taken.len() * 3 / 4);
+    let time = taken[middle];
+    Ok(format!(
+        "{:8.3} {:7.1} {:7.0} % {:10.0} % {:4.0} %",
+        time * 1e3,
+        2e-9 * output.bytes() as f64 / time,
+        100.0 * by_api[middle] / time,
+        100.0 * by_kernel[middle] / time,
+        100.0 * (taken[slower] / time - 1.0),
+    ))
+}
+
+/// The time from the submission of commands to their completion.
+fn run(gpu: &Gpu, record: Record<'_>, times: u32) -> Result<Duration, Error> {
+    let mut encoder = gpu.device().create_command_encoder(&Default::default());
+    record(&mut encoder, times)?;
+    let commands = encoder.finish();
+    let begin = Instant::now();
+    gpu.queue().submit([commands]);
+    let wait = wgpu::PollType::wait_indefinitely();
+    gpu.device().poll(wait).expect("the device");
+    Ok(begin.elapsed())
+}
+
+fn copy_kernel(device: &wgpu::Device) -> ComputePipeline {
+    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+        label: Some("copy"),
+        source: wgpu::ShaderSource::Wgsl(COPY.into()),
+    });
+    device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        label: Some("copy"),
+        layout: None,
+        module: &module,
+        entry_point: Some("main"),
+        compilation_options: Default::default(),
+        cache: None,
+    })
+}
+
+fn bind(
+    device: &wgpu::Device,
+    pipeline: &ComputePipeline,
+    [from, to]: [&Buffer; 2],
+    size: u64,
+) -> wgpu::BindGroup {
+    let entries = [(0, from), (1, to)].map(|(binding, buffer)| wgpu::BindGroupEntry {
+        binding,
+        resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+            buffer,
+            offset: 0,
+            size: std::num::NonZero::new(size),
+        }),
+    });
+    device.create_bind_group(&wgpu::BindGroupDescriptor {
+        label: None,
+        layout: &pipeline.get_bind_group_layout(0),
+        entries: &entries,
+    })
+}
