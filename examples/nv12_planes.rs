@@ -30,9 +30,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let fitting = found.iter().filter(|found| found.refused.is_none());
     let mut adapters = fitting.map(|found| &found.adapter);
     let Some(adapter) = adapters.find(|adapter| adapter.features().contains(features)) else {
-        return Ok(println!(
-            "no adapter here has textures in NV12 that a program can write"
-        ));
+        println!("no adapter here has textures in NV12 that a program can write");
+        return Ok(());
     };
     let descriptor = wgpu::DeviceDescriptor {
         required_features: features,
