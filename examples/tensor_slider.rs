@@ -46,20 +46,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         if rows == columns {
             continue;
         }
-        let texture = device.create_texture(&wgpu::TextureDescriptor {
-            label: Some("slice"),
-            size: wgpu::Extent3d {
-                width: SHAPE[columns],
-                height: SHAPE[rows],
-                depth_or_array_layers: 1,
-            },
-            mip_level_count: 1,
-            sample_count: 1,
-            dimension: wgpu::TextureDimension::D2,
-            format: wgpu::TextureFormat::R32Float,
-            usage: wgpu::TextureUsages::COPY_DST | wgpu::TextureUsages::COPY_SRC,
-            view_formats: &[],
-        });
+        let size = [SHAPE[columns], SHAPE[rows]];
+        let texture = common::texture(&device, wgpu::TextureFormat::R32Float, size);
         show(&tensor, [rows, columns], sliders, &texture)?;
 
         let shown = common::read_texture(&device, &queue, &texture)?;

@@ -3,7 +3,7 @@
 // `last` has a number for each slice: that of its last row, or 0. These numbers are index tuples. Unless rows are few,
 // step 2 is a gather, which takes for each slice its last row.
 //
-// If rows are few, a second dispatch (CHOOSES) writes a slice for each row behind the numbers: the row's own if the row
+// If rows are few, a second dispatch (CHOOSES) writes a slice for each row after the numbers: the row's own if the row
 // is the last there, otherwise NONE. These too are index tuples, by which the last step moves the rows. So slices
 // without rows cost nothing but their numbers.
 //

@@ -5,7 +5,7 @@
 //
 // A dispatch writes the rows that are bound. Positions of other rows are other dispatches', or have no room.
 //
-// Another dispatch (FILLS) writes NONE to the rows behind the last position. `mask` is then the words that `mask_scan`
+// Another dispatch (FILLS) writes NONE to the rows after the last position. `mask` is then the words that `mask_scan`
 // wrote.
 // Needs: nothing.
 #import mask.wgsl

@@ -100,7 +100,7 @@ fn add(c: u32, position: Number, row: ptr<function, Row>) {
     move_along(c, position.low, row);
 }
 
-// Whether this dispatch takes a position of coordinate `c`, one of those that there are.
+// Whether this dispatch takes a position that is in range for coordinate `c`.
 fn is_taken(c: u32, position: Number) -> bool {
     let distance = position.low - walk.coordinates[c].first;
     let carry = select(0u, 1u, distance > position.low);

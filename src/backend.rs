@@ -137,7 +137,7 @@ impl Backend {
     /// tuple is out of range, the [report](crate::Pending) returns the error instead of the call. This holds for
     /// tensors that the backend makes from now on, and for tensors that are made from those.
     ///
-    /// In a browser nothing may wait: without late errors, such a call fails there before it submits anything.
+    /// In a browser no call can block: without late errors, such a call fails there before it submits anything.
     /// Elsewhere late errors let a program submit several calls before it waits for the first of their reports.
     ///
     /// Use a result only after its report has returned no error. If a tuple is out of range, the result of a gather or

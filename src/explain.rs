@@ -35,7 +35,7 @@ impl Plan {
         self.each_step(Move::explain)
     }
 
-    /// Explains the only step, or each of several behind its number.
+    /// Explains the only step, or each of several steps with its number.
     pub(crate) fn each_step(&self, explain: impl Fn(&Move) -> String) -> String {
         if let Some(what) = self.only() {
             return explain(what);

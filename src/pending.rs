@@ -22,10 +22,10 @@ use std::{
 pub(crate) static POLLING: &Waker = Waker::noop();
 
 /// A value that a device or a thread delivers when it has finished its work, such as the [`Report`](crate::Report) of a
-/// gather. The report of an operation on the CPU is there at once.
+/// gather. The report of an operation on the CPU is available immediately.
 ///
-/// The value can be [polled](Self::poll), [waited for](Self::wait), or awaited. Clones of a `Pending` stand for the
-/// same value. Dropping a `Pending` costs nothing and does not cancel the work.
+/// The value can be [polled](Self::poll), [waited for](Self::wait), or awaited. Clones of a `Pending` share the
+/// value. Dropping a `Pending` costs nothing and does not cancel the work.
 ///
 /// ```
 /// use wgslice::{options::GatherOptions, Backend};

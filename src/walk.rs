@@ -66,7 +66,7 @@ impl Dim {
         tuple: 0,
     };
 
-    /// A dimension whose positions share their tuples. [`Walk::in_order`] says where they go.
+    /// A dimension in which all positions share their tuples. [`Walk::in_order`] says where they go.
     pub(crate) fn shared(size: usize, from: isize) -> Self {
         Self {
             size,
@@ -76,7 +76,7 @@ impl Dim {
         }
     }
 
-    /// A dimension of whose positions each has tuples of its own. [`Walk::in_order`] numbers them.
+    /// A dimension in which each position has its own tuples. [`Walk::in_order`] numbers them.
     pub(crate) fn own(size: usize, from: isize) -> Self {
         Self {
             tuple: 1,
@@ -1009,7 +1009,7 @@ mod tests {
         }
     }
 
-    /// A gradient's filled walk writes every unit of the result once, with the source of the gradient or none.
+    /// The filled walk of a gradient writes every unit of the result once: from the gradient, or without a source.
     #[test]
     fn filled_walks_write_zeros_where_the_gradient_has_none() {
         let mut filled = 0;

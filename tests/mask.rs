@@ -124,7 +124,7 @@ fn the_capacity_is_that_of_the_mask() {
     }
 }
 
-/// Rows behind the last are out of range for gathers, so that they give zeros and are counted.
+/// Rows after the last are out of range for gathers, so that they give zeros and are counted.
 #[test]
 fn positions_are_index_tuples() {
     for device in devices() {

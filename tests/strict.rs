@@ -180,7 +180,7 @@ const WITHOUT_GUARD: Edits = &[
 
 const BUGS: [Bug; 14] = [
     Bug {
-        name: "what lies behind the last row is written",
+        name: "bytes after the last row are written",
         work: reversed,
         hardware: true,
         edits: WITHOUT_GUARD,

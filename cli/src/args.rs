@@ -182,7 +182,7 @@ pub(crate) struct To {
     /// If the format of an input cannot hold the result, it becomes .npy or .safetensors
     #[arg(long, value_name = "DIR", conflicts_with = "output")]
     pub(crate) to: Option<PathBuf>,
-    /// The format to write [default: by the extension of OUT; to standard output that of the input]
+    /// The format to write [default: from the extension of OUT; on standard output, the input's format]
     #[arg(long, value_parser = ["npy", "npz", "png", "safetensors"])]
     format: Option<String>,
     /// Fail instead of replacing a file

@@ -29,7 +29,9 @@ pub(crate) struct Job<'a> {
     /// has too.
     values: Vec<&'a Source>,
     indices: Option<&'a Source>,
-    /// A mask that the plan reads before the values or behind them.
+    /// The items of boxes, each of which precedes the begin of its box in a tuple.
+    items: Option<&'a Source>,
+    /// A mask that the plan reads before the values or after them.
     mask: Option<(Array, Beside)>,
     /// Whether the plan's first dimension, of size 1, is left out of the result.
     only: bool,
@@ -68,6 +70,7 @@ impl<'a> Job<'a> {
             words: words(&values),
             values,
             indices: None,
+            items: None,
             mask: None,
             only: false,
             bad: "",
@@ -104,6 +107,12 @@ impl<'a> Job<'a> {
             self.words
                 .add("the first at indices", format!("the first at {name}"));
         }
+        self
+    }
+
+    /// Names the items of the boxes that begin at the indices, which the job's work reads.
+    pub(crate) fn of_items(mut self, items: Option<&'a Source>) -> Self {
+        self.items = items;
         self
     }
 
@@ -333,22 +342,23 @@ impl Job<'_> {
         }
     }
 
-    /// The numbers of the first of the tuples that is out of range, as they are in the file: the library knows those of
+    /// The numbers of the first of the tuples that is out of range, as they are in the files: the library knows those of
     /// uint64 that exceed int64 as the largest of int64.
     fn index(&self, first: &InvalidIndex, tuples: usize) -> Result<Vec<i128>, Failure> {
         let mut index: Vec<i128> = first.index.iter().map(|&index| index.into()).collect();
-        let is_cut = first.index.contains(&i64::MAX);
-        if let Some(source) = self.indices.filter(|_| is_cut) {
+        if !first.index.contains(&i64::MAX) {
+            return Ok(index);
+        }
+        let mut begin = 0;
+        for source in self.items.into_iter().chain(self.indices) {
             let array = array(source)?;
             let elements: usize = array.shape().iter().product();
             let size = elements.checked_div(tuples).unwrap_or(0);
-            // A box begins behind the number of its item, which is of another array.
-            if let Some(tuple) = files::unsigned(&array, first.tuple * size, size)
-                && let Some(others) = index.len().checked_sub(size)
-            {
-                index.truncate(others);
-                index.extend(tuple.into_iter().map(i128::from));
+            let numbers = files::unsigned(&array, first.tuple * size, size).unwrap_or_default();
+            for (number, of_file) in index.iter_mut().skip(begin).zip(numbers) {
+                *number = of_file.into();
             }
+            begin += size;
         }
         Ok(index)
     }

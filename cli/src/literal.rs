@@ -130,7 +130,7 @@ impl Literal {
         })
     }
 
-    /// Returns whether the text says the type.
+    /// Returns whether the text names an element type, with `dtype=`.
     pub(crate) fn has_type(&self) -> bool {
         self.dtype.is_some()
     }

@@ -18,7 +18,7 @@ const THRESHOLD: usize = 1000;
 const EDGE: usize = 3;
 /// The most characters of a line, if it can be cut.
 const LINE: usize = 75;
-/// The most digits behind the point.
+/// The most digits after the point.
 const PRECISION: usize = 8;
 
 /// The elements of an array that are shown, as they arrive piece by piece.
@@ -35,7 +35,7 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    /// Shows all elements, or the outer ones of an array of many.
+    /// Shows all elements. Of a large array, shows the first and last of each dimension, unless `all` is set.
     pub(crate) fn new(element: Element, shape: &[usize], all: bool) -> Self {
         let summarised = !all && shape.iter().product::<usize>() > THRESHOLD;
         Self {
@@ -271,7 +271,7 @@ impl Float {
         Self::short(exact, |x| bf16::from_f64(x).to_f64())
     }
 
-    /// The digits before and behind the point.
+    /// The digits before and after the point.
     fn positional(self) -> (String, String) {
         let shortest = self.short.to_string();
         let (int, fraction) = shortest.split_once('.').unwrap_or((&shortest, ""));
@@ -283,7 +283,7 @@ impl Float {
         (int.to_owned(), fraction.trim_end_matches('0').to_owned())
     }
 
-    /// The digits before and behind the point, and the exponent.
+    /// The digits before and after the point, and the exponent.
     fn scientific(self) -> (String, String, i32) {
         let mut text = format!("{:e}", self.short);
         let digits = text.split(['.', 'e']).nth(1).map_or(0, str::len);
@@ -364,7 +364,7 @@ fn floats(numbers: &[Float], dtype: DType, plus: bool) -> Vec<String> {
         true => format!("+{int}"),
         false => int.to_owned(),
     };
-    // The parts of each number before the point, behind it, and the exponent.
+    // The parts of each number before the point, after it, and the exponent.
     let parts = |number: &Float| match scientific {
         true => number.scientific(),
         false => {

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "no example needs all of it")]
 
 use std::error::Error;
+use wgpu::util::DeviceExt;
 use wgslice::gpu::AdapterOptions;
 
 /// Opens the program's own device: of the first adapter that can run the library's shaders, with WebGPU's default limits.
@@ -53,6 +54,61 @@ pub(crate) fn bind(
         label: None,
         layout: &pipeline.get_bind_group_layout(0),
         entries: &entries,
+    })
+}
+
+/// Creates a buffer with this content for shaders and copies.
+pub(crate) fn buffer(device: &wgpu::Device, contents: &[u8]) -> wgpu::Buffer {
+    device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
+        label: None,
+        contents,
+        usage: wgpu::BufferUsages::STORAGE
+            | wgpu::BufferUsages::COPY_DST
+            | wgpu::BufferUsages::COPY_SRC,
+    })
+}
+
+/// Reads the bytes of a buffer by wgpu alone.
+pub(crate) fn read_buffer(
+    device: &wgpu::Device,
+    queue: &wgpu::Queue,
+    buffer: &wgpu::Buffer,
+) -> Result<Vec<u8>, Box<dyn Error>> {
+    let staging = device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some("staging"),
+        size: buffer.size(),
+        usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
+        mapped_at_creation: false,
+    });
+    let mut encoder = device.create_command_encoder(&Default::default());
+    encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, buffer.size());
+    queue.submit([encoder.finish()]);
+    staging.map_async(wgpu::MapMode::Read, .., |mapped| {
+        mapped.expect("the copy is mapped");
+    });
+    device.poll(wgpu::PollType::wait_indefinitely())?;
+    Ok(staging.get_mapped_range(..)?.to_vec())
+}
+
+/// Creates a texture for copies.
+pub(crate) fn texture(
+    device: &wgpu::Device,
+    format: wgpu::TextureFormat,
+    [width, height]: [u32; 2],
+) -> wgpu::Texture {
+    device.create_texture(&wgpu::TextureDescriptor {
+        label: None,
+        size: wgpu::Extent3d {
+            width,
+            height,
+            depth_or_array_layers: 1,
+        },
+        mip_level_count: 1,
+        sample_count: 1,
+        dimension: wgpu::TextureDimension::D2,
+        format,
+        usage: wgpu::TextureUsages::COPY_DST | wgpu::TextureUsages::COPY_SRC,
+        view_formats: &[],
     })
 }
 

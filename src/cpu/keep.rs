@@ -29,7 +29,7 @@ fn workers(bytes: usize, piece: usize, threads: Threads) -> usize {
 }
 
 /// Writes the pieces of `source`, of `piece` bytes, whose byte of the mask is not 0 to `dest`, as many as it has room for,
-/// and zeros behind them. Returns how many bytes of the mask are not 0.
+/// and zeros after them. Returns how many bytes of the mask are not 0.
 pub(crate) fn run(
     piece: usize,
     source: &[u8],

@@ -139,7 +139,7 @@ struct Pieces<'a> {
 }
 
 impl Pieces<'_> {
-    /// The place of a row, which wraps in the row that would follow the last.
+    /// The byte of the source where a row begins. For the row after the last, the sum wraps and nothing reads it.
     fn row(&self, mut number: usize) -> usize {
         let mut place = self.base;
         for dim in self.outer.iter().rev() {

@@ -105,7 +105,7 @@ impl<'a, I: Index> Paste<'a, I> {
         }
     }
 
-    /// Writes those parts of boxes to `dest` that are in it, each with so many threads. `dest` begins at byte `first` of x.
+    /// Writes the parts of boxes that are in `dest`, each with this number of threads. `dest` begins at byte `first` of x.
     fn write(
         &self,
         found: &Located,

@@ -1,8 +1,8 @@
-//! The rules that arguments can break: a name for each, so that a program need not read messages.
+//! The rules that arguments can break, each with a name, so that programs do not need to read messages.
 
 macro_rules! kinds {
     ($($kind:ident $name:literal $what:literal;)*) => {
-        /// The rule that arguments break. It does not change when the message does. The sections "Errors" of calls name these.
+        /// The rule that arguments break. It stays the same when the message changes. The "Errors" sections of calls name these.
         ///
         /// ```
         /// use wgslice::{error::ArgumentKind, slice, Backend, Error};
@@ -38,7 +38,7 @@ kinds! {
     Dtype "dtype" "A tensor that is read as an element type other than its own.";
     DtypeMismatch "dtype_mismatch" "An array of another element type than the array that it goes into.";
     IndexDtype "index_dtype" "Indices that are not i32, i64 or u32.";
-    Steps "steps" "A plan of several steps that write the result, where one must.";
+    Steps "steps" "A plan with several steps that write the result, where only one can.";
 
     AxisTwice "axis_twice" "A dimension that ONNX's `axes` name twice.";
     DyShape "dy_shape" "A `dy` that does not have the shape of the slice.";
@@ -54,28 +54,28 @@ kinds! {
     StrideZero "stride_zero" "A stride of 0.";
     TooManySpecs "too_many_specs" "More indices and ranges than dimensions.";
 
-    Box "box" "A box that does not lie in the result of the plan.";
+    Box "box" "A box that is not inside the result of the plan.";
     Broadcast "broadcast" "A shape that another cannot be broadcast to.";
     DestShape "dest_shape" "A destination of another shape than the result.";
     InPlace "in_place" "A plan that changes an array in place, where a new array was asked for.";
     NoParts "no_parts" "A plan that has no such parts.";
-    Outside "outside" "A view that reaches outside of its memory.";
+    Outside "outside" "A view that extends beyond its memory.";
     Permutation "permutation" "A permutation that does not name each dimension once.";
     PlanArgument "plan_argument" "A tensor of another shape than the plan needs.";
     Repeats "repeats" "A destination that selects an element twice.";
     Reshape "reshape" "A shape of another number of elements.";
     ReshapeStrides "reshape_strides" "A shape for which the elements of the view must be copied.";
     Strides "strides" "More or fewer strides than dimensions.";
-    Undecided "undecided" "A destination of which it takes too long to find out whether it selects an element twice.";
+    Undecided "undecided" "A destination for which the search for elements that it selects twice takes too long.";
     Windows "windows" "Windows that do not fit their axis.";
     WrittenTo "written_to" "A plan that has no result that could be written to a view.";
 
-    ArrayShape "array_shape" "An array whose shape does not go with that of the first.";
-    Constant "constant" "A constant for padding that is no scalar.";
+    ArrayShape "array_shape" "An array with a shape that does not match the first array.";
+    Constant "constant" "A padding constant that is not a scalar.";
     Entries "entries" "An argument that does not have a number for each dimension.";
     NoArrays "no_arrays" "No array, so that the result has no shape.";
     Padding "padding" "A padding that is longer than the mode allows.";
-    Pieces "pieces" "More pieces than can be put together.";
+    Pieces "pieces" "More pieces than one call can join.";
     Shifts "shifts" "More or fewer shifts than axes.";
     SplitSizes "split_sizes" "Sizes of parts that do not add up to the size of the dimension.";
 
@@ -92,9 +92,9 @@ kinds! {
     IndicesRank "indices_rank" "Indices of `gather_nd` that are a scalar.";
     ParamsRank "params_rank" "Params that are a scalar.";
 
-    Condition "condition" "A condition that is no vector, or is longer than the axis.";
+    Condition "condition" "A condition that is not a vector, or is longer than the axis.";
     Count "count" "A plan that has no number of true elements, or has it as an output already.";
-    MaskCapacity "mask_capacity" "More true elements than there is room for.";
+    MaskCapacity "mask_capacity" "More true elements than the capacity.";
     MaskCount "mask_count" "More or fewer rows of values than true elements.";
     MaskDtype "mask_dtype" "A mask that is not bool or u8.";
     MaskIndex "mask_index" "A type that does not hold all positions in a mask.";
@@ -108,7 +108,7 @@ kinds! {
     ConvertSource "convert_source" "A table for another element type than the source has.";
     ConvertTable "convert_table" "A table for elements of more than 8 bits.";
 
-    CropBoxSize "crop_box_size" "Boxes that are longer than a dimension, where they must lie inside.";
+    CropBoxSize "crop_box_size" "Boxes that are longer than a dimension, where they must be inside.";
     CropItems "crop_items" "More or fewer boxes than items, without box indices.";
     CropRank "crop_rank" "An array without a dimension for the items and for each size of the boxes.";
     CropShape "crop_shape" "Begins, box indices, flips or patches of a shape that the boxes do not have.";
@@ -128,7 +128,7 @@ kinds! {
     Multisampled "multisampled" "A multisampled texture.";
     NotOnGl "not_on_gl" "A texture that wgpu on OpenGL does not copy, or copies wrongly.";
     OnCpu "on_cpu" "A texture with a backend or a tensor on the CPU.";
-    TexelsConvert "texels_convert" "Texels that convert, in a call that cannot convert them so.";
+    TexelsConvert "texels_convert" "Texels with a conversion that the call cannot do.";
     TextureShape "texture_shape" "A tensor of another shape than the texels that it is written to.";
     Usage "usage" "A texture that was created without a usage that the copy needs.";
 }

@@ -236,7 +236,7 @@ fn a_prepared_plan_stays_prepared() {
     let buffers = buffers(&gpu, 2);
     (0..10_000).for_each(|_| encode(&gpu, &flip(8), &buffers));
     assert_eq!(gpu.engine.cache.kept_works(), 2);
-    // The plan has them, for its own device with its own limits.
+    // The prepared plan keeps the works, but only for its own device and limits.
     let ready = |gpu: &Gpu| gpu.engine.ready(prepared.works(), 0).len();
     assert_eq!([ready(&gpu), ready(&gpu.with_dispatch_bytes(16))], [1, 0]);
     assert_eq!([ready(&gpu.clone()), ready(&noop(8))], [1, 0]);

@@ -12,12 +12,12 @@ use crate::{Error, Pending, Plan, moves::Move, plan::Works};
 use std::{ops::Deref, sync::Arc};
 
 /// A [`Plan`] or [`Texels`], ready to be recorded on one device: the pipelines are compiled and the
-/// dispatches are computed, so that recording it neither compiles nor cuts anything. Made by [`Gpu::prepare`], and
-/// recorded by the same calls as what it was made of: [`Gpu::encode`], [`Gpu::encode_from_texture`] and
+/// dispatches are computed, so that recording it neither compiles nor cuts anything. [`Gpu::prepare`] makes it, and
+/// the calls that record a plan or texels also record it: [`Gpu::encode`], [`Gpu::encode_from_texture`] and
 /// [`Gpu::encode_to_texture`].
 ///
-/// It owns what was prepared, and holds no buffer. It is prepared for buffer slices whose offsets are multiples of the device's
-/// `min_storage_buffer_offset_alignment` (or of 16, if that is more), and for indices of the plan's
+/// It owns the pipelines and dispatches, and holds no buffer. It is prepared for buffer slices with offsets that are
+/// multiples of the device's `min_storage_buffer_offset_alignment` (or of 16, if that is more), and for indices of the plan's
 /// type. For others, and on another device, the first recording computes the dispatches, and may
 /// compile a pipeline. While it lives, plans equal to its own are prepared, too.
 ///

@@ -103,9 +103,10 @@ impl Gpu {
     /// After an error nothing is recorded.
     ///
     /// - [`Error::Argument`] for more or fewer buffers than the plan has inputs and outputs.
-    /// - [`Error::Buffer`] for a buffer that does not fit the plan, whose bytes that are read
-    ///   overlap those that are written, or that is destroyed or belongs to another device. Of the latter two, wgpu itself reports some at `finish` or `submit`: a buffer that is
-    ///   destroyed after its second recording with the same plan, and buffers of copies.
+    /// - [`Error::Buffer`] for a buffer that does not fit the plan, that is destroyed or belongs to another device, or in which bytes
+    ///   that are read overlap bytes that are written. wgpu itself reports some destroyed buffers and buffers of another
+    ///   device at `finish` or `submit`: a buffer that is destroyed after its second recording with the same plan, and
+    ///   buffers of copies.
     /// - [`Error::DeviceLimit`] if the plan has more dimensions than a shader takes, or if not even a single unit, of 1
     ///   to 16 bytes, fits the device's limits.
     /// - [`Error::DTypeOnDevice`] for a scatter of element types that the shaders cannot combine in this way.

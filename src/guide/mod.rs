@@ -29,6 +29,9 @@
 //! | a copy of each slice of a tensor to a texture, on the CPU | `examples/tensor_slider.rs` |
 //! | a mask that is read back to select rows of several arrays | `examples/prune_by_mask.rs` |
 //! | a normalised batch of images, by a loop or a pass for each step | `examples/image_batch.rs` |
+//! | a shader that crops, mirrors and normalises each image of a batch | `examples/normalised_crops.rs` |
+//! | two shaders for a paged cache of keys and values | `examples/kv_cache.rs` |
+//! | a shader or a loop that parts the planes of a video frame in NV12 | `examples/nv12_planes.rs` |
 //!
 //! Coming from TensorFlow, NumPy, PyTorch …? Find the matching call here. Every example is tested: the pages run on
 //! `Backend::cpu()`, and any other backend gives the same bits.

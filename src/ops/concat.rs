@@ -1,4 +1,4 @@
-//! concat and stack put arrays together along one axis, and split takes an array apart. The semantics are those of
+//! concat and stack join arrays along one axis, and split divides an array. The semantics are those of
 //! TensorFlow 2.21's `tf.concat`, `tf.stack` and `tf.split`.
 //!
 //! ```text

@@ -29,7 +29,7 @@ use core::{
 /// The entries of a table: one for each value of a byte.
 pub(crate) const ENTRIES: usize = 256;
 
-/// What becomes of each element on its way from the source of a plan to its result: see [`Plan::converted`].
+/// The conversion of each element between the source of a plan and its result: see [`Plan::converted`].
 ///
 /// | conversion | from | to | rule |
 /// |---|---|---|---|
@@ -38,10 +38,10 @@ pub(crate) const ENTRIES: usize = 256;
 /// | [`Conversion::scaled`] | every type but complex numbers | each of these | `x * scale + bias`, to the nearest |
 /// | [`Conversion::table`] | `bool`, `u8`, `i8` | each of these | any function, to the nearest |
 ///
-/// To the nearest: numbers are rounded to the nearest that the type has, in a tie to the even one. Integers saturate: what is
-/// above the largest becomes the largest. A `bool` is an integer from 0 to 1. A NaN becomes the quiet NaN of its sign without a
-/// payload, and 0 as an integer. Elements that are of the type already are moved as they are. Each number is rounded once, and
-/// results are the same, bit for bit, on every device.
+/// To the nearest: numbers are rounded to the nearest that the type has, in a tie to the even one. Integers saturate: a number
+/// above the largest integer becomes the largest. A `bool` is an integer from 0 to 1. A NaN becomes the quiet NaN of its
+/// sign without a payload, and 0 as an integer. Elements that have the type already are moved unchanged. Each number is
+/// rounded once, and results are the same, bit for bit, on every device.
 ///
 /// Shaders convert elements of 8 bits to types of at most 32, and `u16`, `i16`, `f16`, `bf16` and `f32` to these and to `u8` and
 /// `i8`, to the nearest. A GPU refuses the others ([`Error::ConversionOnDevice`]), and a backend with a fallback runs them on the
@@ -263,8 +263,8 @@ impl Conversion {
         self.to
     }
 
-    /// This conversion of an array of elements of type `from`, as a table if they have 8 bits, so that its function is called
-    /// no more. Its axis counts from the first. Fails if the shaders do not convert so.
+    /// This conversion of an array of elements of type `from`, as a table if they have 8 bits, so that its function is not
+    /// called again. Its axis counts from the first. Fails if the shaders do not convert so.
     #[cfg(feature = "gpu")]
     pub(crate) fn looked_up(&self, array: &View, from: DType) -> Result<Self, Error> {
         let converted = Move::of_view(array.clone(), from)
@@ -335,8 +335,8 @@ fn check_types(from: DType, to: DType) -> Result<(), Error> {
 }
 
 impl Plan {
-    /// The same slice, gather or crop, with its elements converted on the way, by the same number of dispatches. What has no
-    /// source stays zero: it is not converted.
+    /// The same slice, gather or crop, with its elements converted in the same number of dispatches. Elements without a
+    /// source stay zero: they are not converted.
     ///
     /// A plan of several steps can convert if one step writes its result, such as [`Plan::boolean_mask`] and
     /// [`Plan::index`].

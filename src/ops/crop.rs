@@ -37,8 +37,8 @@ pub struct CropOptions {
     /// The distance between neighbouring elements of a box in each cropped dimension. A negative distance runs towards
     /// the beginning of the dimension, and 0 is an error. Empty if all distances are 1.
     pub strides: Vec<isize>,
-    /// The treatment of boxes that reach outside of their item, and of box indices that name no item. A negative begin
-    /// lies before the item; it never counts from the end.
+    /// The treatment of boxes that extend beyond their item, and of box indices that are out of range. A negative begin
+    /// is before the item; it never counts from the end.
     ///
     /// | policy | elements outside | a box index out of range |
     /// |---|---|---|
@@ -57,11 +57,11 @@ impl CropOptions {
     }
 }
 
-/// The boxes of a crop or a paste: where each begins, of which item it is, and along which dimensions it is reversed. The
-/// arrays are host values, tensors, or for a [`Plan`] their shapes and types.
+/// The boxes of a crop or a paste: where each begins, the item that it belongs to, and the dimensions in which it is reversed.
+/// The arrays are host values, tensors, or for a [`Plan`] their shapes and types.
 ///
 /// If boxes have begins in k dimensions, the begins of N boxes have shape `[N, k]`, and so have the flips. Box indices have
-/// shape `[N]`, and the type of the begins. A plan has an input for each of these arrays, in this order, behind the first.
+/// shape `[N]`, and the type of the begins. A plan has an input for each of these arrays, in this order, after the first.
 ///
 /// ```
 /// use wgslice::{options::{Boxes, CropOptions}, Backend};
@@ -75,7 +75,7 @@ impl CropOptions {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Boxes<A, F = A> {
-    /// The begins, with box indices before and flips behind them if `told` says so.
+    /// The begins, with box indices before and flips after them if `told` says so.
     begins: A,
     told: Columns,
     box_indices: Option<A>,
@@ -112,7 +112,7 @@ impl<A, F> Boxes<A, F> {
         }
     }
 
-    /// The boxes, of which box n is reversed along each dimension d for which `flips[n, d]` is true. Flips are bool, or u8
+    /// The same boxes, with flips: box n is reversed in dimension d if `flips[n, d]` is true. Flips are bool, or u8
     /// in tensors.
     #[must_use]
     pub fn flipped(self, flips: impl Into<F>) -> Self {
@@ -120,9 +120,9 @@ impl<A, F> Boxes<A, F> {
         Self { flips, ..self }
     }
 
-    /// Boxes of one array of tuples: the box index if there are `box_indices`, where the box begins, and then, if there are
-    /// `flips`, an integer for each dimension, of which any but 0 reverses the box. On a GPU this saves the small
-    /// dispatches that join separate arrays.
+    /// Boxes of one array of tuples: the box index if there are `box_indices`, the position at which the box begins, and
+    /// then, if there are `flips`, an integer for each dimension. Any integer except 0 reverses the box. On a GPU
+    /// this saves the small dispatches that join separate arrays.
     pub fn of_tuples(tuples: impl Into<A>, box_indices: bool, flips: bool) -> Self {
         Self {
             begins: tuples.into(),
@@ -215,7 +215,7 @@ impl<'s, I: Element, S> Several<'s, Values<'s>> for (HostBoxes<'_, I>, S) {
 }
 
 impl Boxes<IndexShape> {
-    /// The number of dimensions that the boxes have begins in. Fails if that is no number.
+    /// The number of dimensions in which the boxes have begins. Fails if the shape of the begins does not have one.
     pub(super) fn dims(&self) -> Result<usize, Error> {
         let of_dim = 1 + usize::from(self.told.flips);
         match self.begins.shape[..] {
@@ -270,7 +270,7 @@ impl Boxes<IndexShape> {
         }
     }
 
-    /// The plan that takes the index tuples of boxes from their arrays, which are its inputs behind the first. Its first
+    /// The plan that takes the index tuples of boxes from their arrays, which are its inputs after the first. Its first
     /// steps join them. `plan` takes them as one array.
     pub(super) fn joining(&self, plan: Plan, tuples: BoxTuples) -> Result<Plan, Error> {
         if self.box_indices.is_none() && self.flips.is_none() {

@@ -24,8 +24,8 @@ pub enum OutOfRange {
     /// default on a CPU; TensorFlow's GPU kernels do not have this policy.
     ///
     /// Under this policy a call with tensors on a GPU waits for the device, unless the backend was made by
-    /// `Backend::with_late_errors`. In a browser nothing may wait. There the call submits nothing and fails with
-    /// [`Error::WouldBlock`] instead of waiting.
+    /// `Backend::with_late_errors`. In a browser no call can wait: there it submits nothing and fails with
+    /// [`Error::WouldBlock`].
     Error,
     /// Each coordinate that is out of range moves to the nearest end of its dimension, as in JAX and XLA, and the tuple
     /// then counts as in range. A dimension of size 0 has no position to move to: tuples that index it are treated as

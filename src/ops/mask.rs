@@ -4,7 +4,7 @@
 //!
 //! - A search finds the positions of the true elements, in row-major order. They are index tuples. So `boolean_mask` and
 //!   `compress` are a search and a gather, and `masked_scatter` is a search and a scatter. On a device, the number of true
-//!   elements is known only when it is done. So the caller passes a capacity: rows behind the last position are -1, which
+//!   elements is known only when it is done. So the caller passes a capacity: rows after the last position are -1, which
 //!   gathers and scatters take for out of range.
 //! - A masked update writes the elements of a view where a mask is true. It is a walk with the bytes of the mask as index
 //!   tuples. So `select` copies y, and updates it with x.
@@ -118,7 +118,7 @@ impl Move {
 impl Plan {
     /// Plans the search for the true elements of a mask of this shape: NumPy's `argwhere`, and TensorFlow's `tf.where` of
     /// one argument. The result has a row for each of them, in row-major order, and room for `capacity`: as many as the mask
-    /// has elements if it is `None`. Rows behind the last are -1. The report has the number of true elements, and
+    /// has elements if it is `None`. Rows after the last are -1. The report has the number of true elements, and
     /// [`Plan::with_count`] keeps it on the device.
     ///
     /// # Errors
@@ -141,7 +141,7 @@ impl Plan {
 
     /// Plans the slices of `x` that a mask selects, TensorFlow's `boolean_mask`. The inputs are x and the mask. The
     /// dimensions of the mask are those of x from `axis` on, which counts from the end if it is negative. The result has one dimension in their place, of `capacity`
-    /// positions: as many as the mask has elements if it is `None`. Those behind the last true element are zeros.
+    /// positions: as many as the mask has elements if it is `None`. Those after the last true element are zeros.
     ///
     /// ```
     /// use wgslice::{DType, Plan};
@@ -279,7 +279,7 @@ impl Plan {
     }
 
     /// Plans writing values in place of the slices of an array of shape `x` that a mask selects, one for each, in row-major
-    /// order. The inputs are the values and the mask; the array is changed in place. Values behind the last true element
+    /// order. The inputs are the values and the mask; the array is changed in place. Values after the last true element
     /// are not used, and slices for which there are no values keep theirs.
     ///
     /// # Errors
@@ -627,7 +627,7 @@ host_methods! {
 }
 
 tensor_methods! {
-    /// The positions of the true elements of this mask, in row-major order, as i64 of shape `[capacity, rank]`. Rows behind
+    /// The positions of the true elements of this mask, in row-major order, as i64 of shape `[capacity, rank]`. Rows after
     /// the last are -1. TensorFlow's `tf.where` of one argument, NumPy's `argwhere`.
     ///
     /// The mask is a tensor of bool or u8. On a GPU the work is submitted, not waited for, and nothing is read back.
@@ -652,7 +652,7 @@ tensor_methods! {
     fn nonzero(self mask, by capacity: Option<usize>)
         -> reported = |_dtype| Plan::nonzero(mask.shape(), capacity, DType::I64), [mask];
 
-    /// The slices of this tensor that a mask selects, in row-major order: see [`Plan::boolean_mask`]. Those behind the
+    /// The slices of this tensor that a mask selects, in row-major order: see [`Plan::boolean_mask`]. Those after the
     /// last true element are zeros.
     ///
     /// ```
@@ -697,7 +697,7 @@ tensor_methods! {
         -> changed = |dtype| Plan::masked_update(value.layout(), mask.shape(), x.shape(), dtype), [value, mask];
 
     /// Writes `values` in place of the slices of this tensor that a mask selects, one for each, in row-major order: see
-    /// [`Backend::masked_scatter`]. Values behind the last true element are not used, and slices for which there are no
+    /// [`Backend::masked_scatter`]. Values after the last true element are not used, and slices for which there are no
     /// values keep theirs: the count says whether there were as many.
     ///
     /// # Errors
@@ -707,7 +707,7 @@ tensor_methods! {
     fn masked_scatter(self x, rows mask, like values)
         -> changed = |dtype| Plan::masked_scatter(x.shape(), mask.shape(), values.shape(), dtype), [values, mask];
 
-    /// The positions of this tensor along `axis` at which a condition is true: see [`Backend::compress`]. Those behind
+    /// The positions of this tensor along `axis` at which a condition is true: see [`Backend::compress`]. Those after
     /// the last true element are zeros.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 //!
 //! A declaration has the arrays and options in their order, the kind of the result, and the plan. It ends with the arrays
 //! in the order of the plan's inputs: those that a call may leave out, or of which it has any number, follow a bar. For a
-//! method on host values that changes a copy of an array, this array is the last, behind a semicolon if others follow a
+//! method on host values that changes a copy of an array, this array is the last, after a semicolon if others follow a
 //! bar.
 //!
 //! | kind | result |

@@ -15,7 +15,7 @@ use crate::{
 };
 use core::slice;
 
-/// What the positions hold that `pad` adds. With three positions at each end, `a b c d` becomes:
+/// The content of the positions that `pad` adds. With three positions at each end, `a b c d` becomes:
 ///
 /// | mode | result | `tf.pad`, `numpy.pad` |
 /// |---|---|---|
@@ -31,9 +31,9 @@ pub enum Pad<T> {
     Constant(T),
     /// The nearest element of the array.
     Edge,
-    /// The array, mirrored at its first and its last element. At most one position fewer than the dimension has is added
-    /// at an end, as in TensorFlow. As in NumPy, nothing may be added to a dimension without positions, which TensorFlow
-    /// refuses.
+    /// The array, mirrored at its first and its last element. Each end can grow by one position less than the
+    /// dimension has, as in TensorFlow. A dimension without positions can be padded by 0, as in NumPy; TensorFlow rejects
+    /// that.
     Reflect,
     /// The array, mirrored before its first and after its last element. At most as many positions as the dimension has
     /// are added at an end, as in TensorFlow.
@@ -56,8 +56,8 @@ impl<T> Pad<T> {
 }
 
 impl Pad<()> {
-    /// The positions of a dimension of `size` positions that lie at `to` to `to + count` of the result, before the
-    /// array or behind it.
+    /// The positions of the array, `size` in this dimension, that fill the positions `to..to + count` of the result:
+    /// before the array, or after it.
     fn run(self, size: usize, count: usize, to: usize, before: bool) -> Option<Run> {
         let last = size.saturating_sub(1);
         let (first, step) = match (self, before) {
@@ -93,7 +93,7 @@ impl Pad<()> {
 }
 
 impl Plan {
-    /// `x` with `paddings[d][0]` positions before dimension d, and `paddings[d][1]` behind it. The inputs are `x`
+    /// `x` with `paddings[d][0]` positions before dimension d, and `paddings[d][1]` after it. The inputs are `x`
     /// and the constant, if there is one.
     ///
     /// ```
@@ -226,7 +226,7 @@ tensor_methods! {
     ///
     /// # Errors
     ///
-    /// As [`Plan::pad`]; [`Error::Argument`] for a constant that is no scalar of this tensor's element type and
+    /// As [`Plan::pad`]; [`Error::Argument`] for a constant that is not a scalar of this tensor's element type and
     /// device; or an error of the device.
     fn pad(self x, by paddings: &[[usize; 2]], by mode: Pad<&Tensor>)
         -> made = |dtype| check_constant(x, mode)

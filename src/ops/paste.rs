@@ -162,7 +162,7 @@ host_methods! {
     /// ```
     /// use wgslice::{options::{Boxes, PasteOptions}, Backend};
     ///
-    /// // The second of two boxes of one item lies upon the first.
+    /// // Two boxes of one item overlap. The second replaces the first.
     /// let (line, patches) = ((&[0, 0, 0, 0, 0], &[1, 5]), (&[1, 2, 3, 4, 5, 6], &[2, 3]));
     /// let boxes = Boxes::new((&[0, 2], &[2, 1])).of_items((&[0, 0], &[2]));
     /// let (array, _) = Backend::cpu().paste(line, patches, boxes, &PasteOptions::default())?;

@@ -39,7 +39,7 @@ pub(crate) use crate::combine::Combine;
 /// Options of `scatter_nd`, `tensor_scatter_nd` and `scatter_elements`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ScatterOptions {
-    /// How a row is combined with its slice. `None` stands for what the operation of this name does elsewhere:
+    /// How a row is combined with its slice. `None` is the default of the operation of this name elsewhere:
     ///
     /// | operation | `None` | as in |
     /// |---|---|---|

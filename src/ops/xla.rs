@@ -38,7 +38,7 @@ pub struct GatherDims {
     /// The dimensions of the result that go along the operand, in ascending order: one for each dimension that is neither
     /// collapsed nor a batching dimension.
     pub offset_dims: Vec<usize>,
-    /// The dimensions of the operand of which windows have one position, and the result none, in ascending order.
+    /// The dimensions of the operand in which windows have one position, and which the result lacks, in ascending order.
     pub collapsed_slice_dims: Vec<usize>,
     /// The dimensions of the operand that go along with those in `start_indices_batching_dims`, in ascending order.
     pub operand_batching_dims: Vec<usize>,
@@ -46,7 +46,7 @@ pub struct GatherDims {
     pub start_indices_batching_dims: Vec<usize>,
     /// The dimension of the operand that each integer of a tuple is a position in.
     pub start_index_map: Vec<usize>,
-    /// The dimension of the indices that tuples lie along, or their rank if each index is a tuple of one integer.
+    /// The dimension of the indices that holds the tuples, or their rank if each index is a tuple of one integer.
     pub index_vector_dim: usize,
     /// The size of windows in each dimension of the operand.
     pub slice_sizes: Vec<usize>,
@@ -58,7 +58,7 @@ pub struct ScatterDims {
     /// The dimensions of the updates that go along the operand, in ascending order: one for each dimension that is neither
     /// inserted nor a batching dimension.
     pub update_window_dims: Vec<usize>,
-    /// The dimensions of the operand of which windows have one position, and the updates none, in ascending order.
+    /// The dimensions of the operand in which windows have one position, and which the updates lack, in ascending order.
     pub inserted_window_dims: Vec<usize>,
     /// The dimensions of the operand that go along with those in `scatter_indices_batching_dims`, in ascending order.
     pub input_batching_dims: Vec<usize>,
@@ -66,7 +66,7 @@ pub struct ScatterDims {
     pub scatter_indices_batching_dims: Vec<usize>,
     /// The dimension of the operand that each integer of a tuple is a position in.
     pub scatter_dims_to_operand_dims: Vec<usize>,
-    /// The dimension of the indices that tuples lie along, or their rank if each index is a tuple of one integer.
+    /// The dimension of the indices that holds the tuples, or their rank if each index is a tuple of one integer.
     pub index_vector_dim: usize,
 }
 
@@ -186,8 +186,8 @@ enum ResultDim {
 }
 
 impl DimensionNumbers<'_> {
-    /// The order of the dimensions of indices of this rank in which the tuples come last, and what the batching dimensions
-    /// of the indices are in it. `None` if the tuples come last already.
+    /// The order of dimensions, for indices of this rank, that moves the tuples to the end, and the batching dimensions in
+    /// this order. `None` if the tuples are at the end already.
     fn tuples_last(&self, rank: usize) -> Option<(Vec<usize>, Vec<usize>)> {
         let at = self.index_vector_dim;
         if at + 1 >= rank {

@@ -26,8 +26,8 @@ pub enum IndexItem {
 
 /// The expression in the brackets of NumPy's `x[…]`, not yet applied to a shape: a slice with array entries.
 ///
-/// As in NumPy, arrays and single indices are broadcast against each other and walk together, and the dimensions of
-/// what they select stand where the first of them stands or, if another entry stands between two of them, first. An
+/// As in NumPy, arrays and single indices are broadcast against each other and walk together. The dimensions of
+/// their selection take the place of the first of them or, if another entry is between two of them, come first. An
 /// [outer](Self::outer) expression instead selects all combinations of positions, as `numpy.ix_` and Zarr's `oindex` do.
 ///
 /// ```

@@ -125,7 +125,7 @@ impl Parser<'_> {
         &mut self,
         item: impl Fn(&mut Self) -> Result<T, Problem>,
     ) -> Result<Vec<T>, Problem> {
-        let bracket = match self.name() || self.is_enclosed() {
+        let bracket = match self.skip_name() || self.is_enclosed() {
             true => self.bracket('[', "]"),
             false => self.bracket('(', ")"),
         };
@@ -133,7 +133,7 @@ impl Parser<'_> {
     }
 
     /// Skips the name of an array, which an opening bracket follows. Without one, skips nothing and returns false.
-    fn name(&mut self) -> bool {
+    fn skip_name(&mut self) -> bool {
         self.peek();
         let end = self.rest.find(|c: char| !(c.is_alphanumeric() || c == '_'));
         let (name, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
@@ -235,7 +235,7 @@ impl Parser<'_> {
         self.list(DEEPEST)?.item(start)
     }
 
-    /// Skips the name of NumPy's `array` and the opening bracket behind it. Skips nothing if it is something else.
+    /// Skips the name of NumPy's `array` and the opening bracket after it. Skips nothing if it is something else.
     fn array(&mut self) -> Option<Bracket> {
         let before = self.rest;
         let is_named = ["array", "np.array", "numpy.array"]

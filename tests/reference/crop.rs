@@ -27,7 +27,7 @@ fn boxes_inside_are_strided_slices() {
     for n in 0..3 {
         let item = &values[if items[n] == 1 { 84 } else { 0 }..][..84];
         let (begin, flip) = (&begins[2 * n..][..2], &flips[2 * n..][..2]);
-        // The slice must end behind the last element of the box, by one position. Where that would be -1, which counts
+        // The slice must end after the last element of the box, by one position. Where that would be -1, which counts
         // from the end of the dimension, the end is i64::MIN.
         let end = |d: usize| match begin[d] + strides[d] * (sizes[d] as i64 - 1) {
             last if strides[d] > 0 => last + 1,

@@ -17,7 +17,8 @@ use wgslice::{
 };
 use wgslice_npy::{ByteOrder, Header};
 
-/// An array on a device. All operations here only move elements, so the tensor has unsigned integers of the same size.
+/// An array on a device. Most operations here only move elements, so the tensor of a file has unsigned integers of the
+/// same size, except `int32`, which updates also combine.
 #[wasm_bindgen]
 pub struct PageArray {
     tensor: Tensor,
@@ -79,11 +80,12 @@ impl PageArray {
             };
             elements.chunks_exact_mut(parts).for_each(<[u8]>::reverse);
         }
-        let word = match dtype.size() {
-            1 => DType::U8,
-            2 => DType::U16,
-            4 => DType::U32,
-            8 => DType::U64,
+        let word = match (dtype, dtype.size()) {
+            (DType::I32, _) => DType::I32,
+            (_, 1) => DType::U8,
+            (_, 2) => DType::U16,
+            (_, 4) => DType::U32,
+            (_, 8) => DType::U64,
             _ => DType::Complex128,
         };
         if column_major {
@@ -100,8 +102,8 @@ impl PageArray {
     /// Makes a table in which the value at row r and column c is 10 r + c.
     pub fn table(device: &Device, rows: usize, columns: usize) -> Result<Self, JsError> {
         let value =
-            |row: usize, column: usize| u32::try_from(10 * row + column).unwrap_or(u32::MAX);
-        let values: Vec<u32> = (0..rows)
+            |row: usize, column: usize| i32::try_from(10 * row + column).unwrap_or(i32::MAX);
+        let values: Vec<i32> = (0..rows)
             .flat_map(|row| (0..columns).map(move |column| value(row, column)))
             .collect();
         let tensor = device.backend.upload((&values, &[rows, columns]))?;
@@ -272,7 +274,11 @@ impl PageArray {
         Ok(view.transpose(&order)?)
     }
 
-    async fn shown(&self, tensor: &Tensor) -> Result<Shown, JsError> {
+    pub(crate) fn tensor(&self) -> &Tensor {
+        &self.tensor
+    }
+
+    pub(crate) async fn shown(&self, tensor: &Tensor) -> Result<Shown, JsError> {
         Ok(Shown::new(tensor.shape(), self.dtype, bytes(tensor).await?))
     }
 }

@@ -8,6 +8,7 @@
 //! | `spelled` | a slice as Python, Rust and TensorFlow spell it |
 //! | `array` | the operations on a picture, a table or the array of a file |
 //! | `scatter` | scatters that accumulate |
+//! | `update` | writing by an index expression |
 //! | `live` | frames of the camera, which stay on the GPU |
 //! | `outcome`, `shown` | what the page gets: a report, and how a result looks |
 //! | `read` | how a tensor is read back |
@@ -24,6 +25,7 @@ mod scatter;
 mod shown;
 mod spelled;
 mod typed;
+mod update;
 
 use std::panic;
 use wasm_bindgen::prelude::*;

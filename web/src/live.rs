@@ -192,7 +192,7 @@ impl Live {
         }
     }
 
-    /// Puts an array of bytes on the canvas, of an array of this shape.
+    /// Shows an array of bytes on the canvas. `shape` is the shape of the result that it is the picture of.
     fn show(&mut self, tensor: &Tensor, shape: Vec<usize>) -> Result<Filmed, JsError> {
         let Layout {
             height,

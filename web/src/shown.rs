@@ -174,7 +174,7 @@ impl Layout {
     }
 }
 
-/// The colour of a value between 0 and 1: from night to day. A value that is no number is transparent.
+/// The colour of a value between 0 and 1: from night to day. A NaN is transparent.
 fn shade(value: f64) -> [u8; 4] {
     const ENDS: [[f64; 3]; 2] = [[8.0, 38.0, 50.0], [222.0, 246.0, 250.0]];
     if value.is_nan() {

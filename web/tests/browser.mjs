@@ -159,6 +159,18 @@ export class Page {
     }, given);
   }
 
+  // Sets inputs of a tab by the names of its state.
+  fill(tab, state) {
+    return this.page.evaluate((tab, state) => {
+      for (const [key, value] of Object.entries(state)) {
+        const input = document.querySelector(`#${tab} [data-key=${key}]`);
+        if (input.type === 'checkbox') input.checked = value;
+        else input.value = value;
+        input.dispatchEvent(new Event('input', { bubbles: true }));
+      }
+    }, tab, state);
+  }
+
   // Clicks on an example of the open tab.
   example(name) {
     return this.page.$$eval('main > [role=tabpanel]:not([hidden]) .chips button', (chips, name) => {

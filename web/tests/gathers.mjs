@@ -33,7 +33,7 @@ async function compare(page, from, params, tuples, [policy, wrap]) {
     // Each has its own words for the arrays, and for what becomes of a tuple out of range.
     const ways = [
       [/“gives zeros”|--out-of-range ignore/g, 'ZERO'], [/“is clamped”|--out-of-range clamp/g, 'CLAMP'],
-      [/\bastronaut\.npy \[/g, 'x ['], [/\btable\.npy \[/g, 'the table ['], [/indices\.npy\[/g, 'indices['],
+      [/\bastronaut\.npy \(512 × 512 × 3\)/g, 'x [512,512,3]'], [/\btable\.npy \(6 × 4\)/g, 'the table [6,4]'], [/indices\.npy\[/g, 'indices['],
     ];
     const words = (text) => ways.reduce((text, [way, name]) => text.replace(way, name), text.split(/\s+/).join(' ').trim());
     const shown = words(await page.text('error'));

@@ -73,11 +73,12 @@ export async function leads(checks, browser) {
     });
   }
   for (const [tab, state] of [
-    ['gather', { policy: 'ignore', wrap: true }], ['gather', { policy: 'clamp', wrap: false }], ['crop', {}], ['scatter', {}], ['scatter', { of: 'rg' }], ['mask', {}],
+    ['gather', { policy: 'ignore', wrap: true }], ['gather', { policy: 'clamp', wrap: false }], ['crop', {}], ['scatter', {}], ['scatter', { of: 'rg' }],
+    ['update', {}], ['update', { combine: 'mul' }], ['update', { of: 'x', spec: '[3, 3, 500], :, [True, False, True]', combine: 'add', value: '[[20], [30], [9]]' }], ['mask', {}],
   ]) {
     await checks.that(`leads: snippets of ${tab} ${JSON.stringify(state)}`, async () => {
       await page.show(tab);
-      await page.type(state);
+      await page.fill(tab, state);
       await page.until(tab, state);
       const expected = await result();
       const ran = [];
@@ -86,7 +87,8 @@ export async function leads(checks, browser) {
         same(program.includes('y'), true, program);
         // A mask is painted, and no part of the snippet.
         if (!has(language) || tab === 'mask') continue;
-        const into = tab === 'scatter' && !state.of ? 'np.zeros((8, 8), np.int32)' : 'x';
+        const boards = { scatter: 'np.zeros((8, 8), np.int32)', update: '10 * np.arange(8)[:, None].astype(np.int32) + np.arange(8).astype(np.int32)' };
+        const into = state.of ? 'x' : (boards[tab] ?? 'x');
         same(run(language === 'numpy' ? program : `x = tf.constant(${into})\n${program}`, x, imports), expected, program);
         ran.push(language);
       }
@@ -211,11 +213,12 @@ export async function leads(checks, browser) {
       gather: { from: 'table', tuples: '1\n-2', policy: 'clamp', wrap: true },
       crop: { boxes: '3, 4 vh\n5, 6', height: '40', width: '50' },
       scatter: { updates: '1, 1: 7\n1, 1', combine: 'max', onto: 'numbers' },
+      update: { of: 'x', spec: '[1, 5, 1], ::2', combine: 'add', value: '[3, 4, 5]' },
       mask: { how: 'flip', radius: '9', erase: true },
     };
     for (const [tab, state] of Object.entries(states)) {
       const page = await browser.open(`?tab=${tab}`);
-      await page.type(state);
+      await page.fill(tab, state);
       await page.until(tab, state);
       if (tab === 'mask') await page.drag([100, 200], [120, 220]);
       await page.page.click('#link');

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { same } from './checks.mjs';
 
-const TABS = ['slice', 'gather', 'crop', 'scatter', 'mask', 'verify'];
+const TABS = ['slice', 'gather', 'crop', 'scatter', 'update', 'mask', 'verify'];
 const axe = fs.readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8');
 
 // The most bytes of the first load, and the most milliseconds until a result is there.

@@ -1,4 +1,4 @@
-// The tabs of crops, scatters and masks, against the command, by the means that a person has; and the camera.
+// The tabs of crops, scatters, updates and masks, against the command, by the means that a person has; and the camera.
 
 import path from 'node:path';
 import { Browser, SHOWING } from './browser.mjs';
@@ -115,6 +115,55 @@ async function scatters(checks, browser) {
     return `${width * height} pixels`;
   });
   await checks.that('scatter: no complaint of the page', () => page.close());
+}
+
+async function updates(checks, browser) {
+  const page = await browser.open('?tab=update&of=x');
+  const x = await npy.photograph(page);
+  const board = npy.write('board.npy', [8, 8], Int32Array.from({ length: 64 }, (_, at) => 10 * Math.floor(at / 8) + (at % 8)));
+  const compare = async (state) => {
+    await page.fill('update', state);
+    await page.until('update', state);
+    same(await page.text('error'), '', JSON.stringify(state));
+    const { of, spec, combine, value } = state;
+    same(await saved(page), command('index-update', of === 'board' ? board : x, spec, value, '--combine', combine), JSON.stringify(state));
+  };
+  for (const combine of ['update', 'add', 'sub', 'mul', 'min', 'max']) {
+    await checks.that(`update: ${combine}`, async () => {
+      const mask = '[True, False, False, True, False, False, False, True]';
+      for (const [spec, value] of [
+        ['[1, 5], 2:', '100'], ['[3, 3, 3], [4, -4, 4]', '[1, 10, -100]'], [mask, '[[5], [6], [7]]'], [`:, ${mask}`, '3'],
+        ['None, ..., 0, [[1], [1]]', '-2'], ['', '2'], ['3:3', '9'],
+      ]) await compare({ of: 'board', spec, combine, value });
+      // Shaders combine bytes only by adding them.
+      if (['update', 'add'].includes(combine)) await compare({ of: 'x', spec: '[3, 3, 500], 10:90:7, :2', combine, value: '[20, 250]' });
+    });
+  }
+  await checks.that('update: a click and a drag write the expression', async () => {
+    await page.fill('update', { of: 'board', combine: 'add', value: '1' });
+    await page.drag([1, 2], [3, 6]);
+    await page.until('update', { spec: '1:4, 2:7' });
+    await click(page, 6, 5);
+    await page.until('update', { spec: '6, 5' });
+    await page.hover('result', 6, 5);
+    same(await page.text('pointed'), 'result[6, 5] = 66; it was 65. Selected.', 'what is told');
+    same(await page.text('report'), 'x[6, 5] selects elements of 1 of 64 cells.', 'report');
+  });
+  await checks.that('update: what cannot be written is told', async () => {
+    const good = { of: 'board', spec: '0', combine: 'add', value: '1' };
+    for (const [state, part] of [
+      [{ spec: '[0, 8]' }, 'has position 8'], [{ spec: '[True, False]' }, 'is a mask of shape'], [{ spec: '[0, 1' }, 'not closed'], [{ value: '[1, 2]', spec: '0, :5' }, 'cannot be broadcast'],
+      [{ value: 'a' }, 'must be an integer'], [{ value: '5000000000' }, 'does not fit int32'], [{ of: 'x', value: '300' }, 'does not fit uint8'],
+      [{ spec: '0, 0, 0' }, 'has only 2'], [{ of: 'x', combine: 'min' }, 'choose the CPU as the device'],
+    ]) {
+      await page.fill('update', { ...good, ...state });
+      await page.waitForText('error', part);
+      await page.fill('update', good);
+      await page.until('update', good);
+      same(await page.text('error'), '', 'an error that stays');
+    }
+  });
+  await checks.that('update: no complaint of the page', () => page.close());
 }
 
 async function masks(checks, browser) {
@@ -317,5 +366,5 @@ async function camera(checks, browser) {
 }
 
 export async function operations(checks, browser) {
-  for (const part of [crops, scatters, masks, camera, filming]) await part(checks, browser);
+  for (const part of [crops, scatters, updates, masks, camera, filming]) await part(checks, browser);
 }

@@ -10,7 +10,7 @@ import { Operation, reported } from './tab.js';
 const $ = (id) => document.getElementById(id);
 const MANY = 400;
 
-// The height and width of the boxes, or null if one is no number.
+// The height and width of the boxes, or null if one is not a number.
 function sizes({ height, width }) {
   const read = [height, width].map((text) => (/^\s*\d{1,4}\s*$/.test(text) ? Number(text) : null));
   return read.includes(null) ? null : read;

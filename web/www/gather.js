@@ -24,7 +24,7 @@ function table(device) {
   return tables.get(device);
 }
 
-// The index tuples. What is no number was refused before.
+// The index tuples. Text that is not a number was rejected before.
 function typed(text) {
   const tuples = text.split(/[\n;]/).map((line) => line.match(/-?\d+/g));
   return tuples.filter(Boolean).map((tuple) => tuple.map(BigInt));

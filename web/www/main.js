@@ -11,11 +11,12 @@ import { slice } from './slice.js';
 import { gather } from './gather.js';
 import { crop } from './crop.js';
 import { scatter } from './scatter.js';
+import { update as indexUpdate } from './update.js';
 import { mask } from './mask.js';
 import * as verify from './verify.js';
 
 const $ = (id) => document.getElementById(id);
-const operations = { slice, gather, crop, scatter, mask };
+const operations = { slice, gather, crop, scatter, update: indexUpdate, mask };
 const NAMES = [...Object.keys(operations), 'verify'];
 
 let open = 'slice';

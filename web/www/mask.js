@@ -1,4 +1,4 @@
-// The fifth tab: a mask that is painted on x with a brush.
+// The sixth tab: a mask that is painted on x with a brush.
 
 import { wrapped } from './drawing.js';
 import { pixelOf } from './selection.js';

@@ -30,6 +30,8 @@ const CHOICES = { Ignore: '“gives zeros”', Clamp: '“is clamped”', Error:
 const inWordsOfThePage = (message, params) => message
   .replace(/OutOfRange::(\w+)/g, (name, option) => CHOICES[option] ?? name)
   .replace(/strides\[(\d+)\] is 0/, 'the stride of dimension $1 is 0')
+  .replace('`index` takes them (Backend::index)', '`wgslice index` takes them')
+  .replace(/run it on the CPU \(Backend::cpu\).*$/, 'choose the CPU as the device')
   .replace(/\bparams\b/g, params);
 
 export class Operation {

@@ -6,7 +6,7 @@ import { devices } from './devices.js';
 
 const $ = (id) => document.getElementById(id);
 
-// The number of cases that are on their way to the device and back at a time.
+// The number of cases that run on the device at the same time.
 const IN_FLIGHT = 8;
 // The number of failures that are listed, and the number after which the run stops.
 const [LISTED, ENOUGH] = [20, 200];

@@ -70,7 +70,7 @@ fn inputs(definition: &Command, line: &[OsString]) -> Option<Vec<usize>> {
     if command.get_positionals().any(takes_many) {
         return None;
     }
-    // The options of the whole command may stand behind the subcommand, too.
+    // The options of the whole command can also follow the subcommand.
     let command = command.clone().args(
         definition
             .get_arguments()

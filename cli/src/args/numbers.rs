@@ -40,7 +40,7 @@ impl Integers {
     }
 }
 
-/// The positions before and behind each dimension.
+/// The positions before and after each dimension.
 #[derive(Clone, Debug)]
 pub(crate) struct Paddings(pub(crate) Vec<[usize; 2]>);
 

@@ -175,7 +175,7 @@ impl AsRef<[u8]> for TensorBytes {
     fn as_ref(&self) -> &[u8] {
         match self.0.bytes() {
             Ok(Cow::Borrowed(bytes)) => bytes,
-            // The bytes of a tensor on the CPU are borrowed. A check of none fails.
+            // The bytes of a tensor on the CPU are borrowed. A check of no bytes fails.
             _ => &[],
         }
     }

@@ -342,7 +342,7 @@ enum Written {
 /// How a file is written.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Manner<'a> {
-    /// The format. `None`: the one that the extension of the path names.
+    /// The format, or `None` for the format of the path's extension.
     pub(crate) format: Option<Format>,
     /// Whether an existing file is kept. Writing it is then an error.
     pub(crate) keep: bool,

@@ -285,7 +285,7 @@ struct Header {
     metadata: Option<Value>,
 }
 
-/// The tensors that are damaged, and why, if `there` are so many bytes of data. Tensors are one behind the other.
+/// The tensors that are damaged, and why, if `there` are so many bytes of data. Tensors are in order, without gaps.
 fn damaged_tensors(tensors: &BTreeMap<String, Tensor>, there: u64) -> BTreeMap<String, String> {
     let mut tensors: Vec<_> = tensors.iter().collect();
     tensors.sort_by_key(|(_, tensor)| tensor.data_offsets);

@@ -78,7 +78,7 @@ fn indices(begins: &Tensor, items: Option<&Array>) -> Result<(Tensor, Option<Ten
 pub(super) fn crop<'a>(
     input: &'a Source,
     begins: &'a Source,
-    described: &Described,
+    described: &'a Described,
     options: CropOptions,
     wanted: Option<Wanted<'a>>,
     only: bool,
@@ -119,6 +119,7 @@ pub(super) fn crop<'a>(
         }
     });
     let job = job.by(begins, "boxes reach outside and are zeros there");
+    let job = job.of_items(described.box_indices.as_ref());
     let job = match job::name(input) {
         Some(name) => job.calling("the array", name),
         None => job,
@@ -240,7 +241,7 @@ fn tuples(
 pub(super) fn paste<'a>(
     arrays: [&'a Source; 2],
     begins: &'a Source,
-    described: &Described,
+    described: &'a Described,
     options: PasteOptions,
     only: bool,
 ) -> Result<Job<'a>, Failure> {
@@ -280,6 +281,7 @@ pub(super) fn paste<'a>(
         }
     });
     let job = job.by(begins, "boxes reach outside and were not written there");
+    let job = job.of_items(described.box_indices.as_ref());
     let job = job.calling(
         "box_indices with the item of each box",
         "--box-indices with the item of each box, or --at for a single item such as a picture",

@@ -294,7 +294,7 @@ fn time(number: i64, unit: &Unit) -> String {
     format!("{} {name}", i128::from(number) * factor)
 }
 
-/// The characters of an element, without the zeros behind them.
+/// The characters of an element, without the zeros after them.
 fn characters(bytes: &[u8]) -> Vec<u32> {
     let mut codes: Vec<_> = bytes
         .as_chunks()

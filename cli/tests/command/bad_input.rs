@@ -294,7 +294,7 @@ fn a_word_too_many_is_explained() {
     let ran = wgslice(&["slise", &a, "0"]);
     let tip = "tip: did you mean `wgslice slice`?\n";
     assert!(ran.stderr.contains(tip), "{ran:?}");
-    // What may stand for a missing argument is said.
+    // The error lists what can replace the missing argument.
     for (args, other) in [
         (&["verify"][..], "wgslice verify [OPTIONS] --random <N>"),
         (&["crop", &a, "--size", "1"], "--at <N,M,...> <IN>"),

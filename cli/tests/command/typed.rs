@@ -498,6 +498,91 @@ fn large_unsigned_indices_are_out_of_range() {
     assert_eq!(json["out_of_range"]["first"]["index"], json!([1, u64::MAX]));
 }
 
+/// Every message and report shows the numbers of uint64 that a file holds, in each column of a tuple.
+#[test]
+fn large_unsigned_indices_are_shown_as_they_are() {
+    let folder = Folder::new();
+    const BIG: u64 = u64::MAX - 3;
+    const HALF: u64 = 1 << 63;
+    let unsigned = |name: &str, shape: &[usize], numbers: &[u64]| {
+        let bytes: Vec<u8> = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
+        folder.npy(name, "<u8", shape, &bytes)
+    };
+    let table = &folder.arange("table.npy", &[2, 3])[..];
+    let pair = &folder.arange("pair.npy", &[2])[..];
+    let line = &unsigned("line.npy", &[2], &[1, BIG])[..];
+    let rows = &unsigned("rows.npy", &[2, 2], &[1, 0, 1, HALF])[..];
+    let firsts = &unsigned("firsts.npy", &[2, 2], &[1, 0, BIG, HALF])[..];
+    let column = &unsigned("column.npy", &[2, 1], &[0, BIG])[..];
+    let begins = &folder.npy("begins.npy", "<i4", &[2, 1], &bytes(&[1, 1]))[..];
+    let longs = &unsigned("longs.npy", &[2, 1], &[1, HALF])[..];
+    let patches = &folder.arange("patches.npy", &[2, 1])[..];
+    let cases: [(&[&str], &str, &[u64]); 13] = [
+        (&["gather", table, line], "line.npy[1]", &[BIG]),
+        (
+            &["gather", table, line, "--axis", "1"],
+            "line.npy[1]",
+            &[BIG],
+        ),
+        (
+            &["gather", table, rows, "--batch-dims", "1"],
+            "rows.npy[1,1]",
+            &[HALF],
+        ),
+        (&["gather-nd", table, rows], "rows.npy[1]", &[1, HALF]),
+        (&["gather-nd", table, firsts], "firsts.npy[1]", &[BIG, HALF]),
+        (
+            &["gather-elements", table, rows, "--axis", "1"],
+            "rows.npy[1,1]",
+            &[HALF],
+        ),
+        (
+            &["scatter-nd", rows, pair, "--into", table],
+            "rows.npy[1]",
+            &[1, HALF],
+        ),
+        (
+            &["scatter-nd", firsts, pair, "--shape", "2,3"],
+            "firsts.npy[1]",
+            &[BIG, HALF],
+        ),
+        (
+            &["scatter-elements", table, column, patches, "--axis", "0"],
+            "column.npy[1,0]",
+            &[BIG],
+        ),
+        (
+            &["crop", table, begins, "--size", "2", "--box-indices", line],
+            "begins.npy[1]",
+            &[BIG, 1],
+        ),
+        (
+            &["crop", table, longs, "--size", "2", "--box-indices", line],
+            "longs.npy[1]",
+            &[BIG, HALF],
+        ),
+        (
+            &["paste", table, patches, begins, "--box-indices", line],
+            "begins.npy[1]",
+            &[BIG, 1],
+        ),
+        (
+            &["paste", table, patches, longs, "--box-indices", line],
+            "longs.npy[1]",
+            &[BIG, HALF],
+        ),
+    ];
+    for (args, place, index) in cases {
+        let says = format!("{place} = {index:?}");
+        let ran = wgslice(&[args, &["--json"]].concat()).ok();
+        assert_eq!(ran.json()["out_of_range"]["first"]["index"], json!(index));
+        assert!(ran.stderr.contains(&says), "{says}: {ran:?}");
+        let ran = wgslice(&[args, &["--out-of-range", "error"]].concat());
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.stderr.contains(&says), "{says}: {ran:?}");
+    }
+}
+
 #[test]
 fn archives_are_shown_by_field_and_by_compression() {
     let folder = Folder::new();

@@ -1,5 +1,5 @@
-//! Any text is read as a slice, and as an index expression with arrays, or refused. What is read prints as text that reads
-//! as the same. The position of an error lies in the text.
+//! Any text is read as a slice, and as an index expression with arrays, or rejected. A slice that was read prints as
+//! text that reads as the same slice. The position of an error is inside the text.
 
 #![no_main]
 

@@ -115,7 +115,7 @@ fn invocations(dispatch: &DispatchCounts) -> f64 {
 }
 
 impl Traffic {
-    /// Adds the counts of `invocations` invocations of a dispatch, which has `all`.
+    /// Adds the counts of `invocations` invocations. The dispatch has `all` invocations.
     fn add(&mut self, counts: &BindingCounts, invocations: f64, all: f64) {
         for (to, count) in [
             (&mut self.accesses, counts.accesses),

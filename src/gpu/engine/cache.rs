@@ -233,7 +233,7 @@ impl Hasher for WordHasher {
         self.write_u64(word as u64);
     }
 
-    /// Mixes the high bits into the low bits, from which hash tables take places. The low bits of a product depend only
+    /// Mixes the high bits into the low bits, by which hash tables choose a bucket. The low bits of a product depend only
     /// on the low bits of its factors.
     fn finish(&self) -> u64 {
         self.0 ^ self.0 >> 32

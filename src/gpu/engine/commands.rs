@@ -60,7 +60,7 @@ impl Target<'_, '_> {
     }
 }
 
-/// The commands of a move for its arguments. To record them fails no more.
+/// The commands of a move for its arguments. Recording them cannot fail.
 #[derive(Debug)]
 pub(in crate::gpu) struct Commands<'a> {
     pub(super) operation: &'static str,

@@ -68,7 +68,7 @@ impl Bound {
     }
 }
 
-/// A dispatch: its program, numbers, grid and bindings. Until it is in a [`Pass`], its numbers have a type of their own.
+/// A dispatch: its program, numbers, grid and bindings. Until it is in a [`Pass`], its numbers have their own type.
 #[derive(Clone, Debug)]
 pub(crate) struct Dispatch<U = Uniforms> {
     pub(crate) program: Program,

@@ -26,7 +26,7 @@ use std::ops::Range;
 
 type SearchDispatch = Dispatch<SearchWords>;
 
-/// The bytes that a search writes its number to, and the argument that they are.
+/// The size of the buffer to which a search writes the number of true elements, and the number of this argument.
 pub(in crate::gpu) const COUNT_BYTES: usize = 32;
 const COUNT: usize = INDICES;
 

@@ -15,10 +15,10 @@
 //! each multiprocessor at all times (4.8 TB/s and 0.7 µs on a GPU with 132 of them), and an invocation loads nothing
 //! while it computes. So each invocation loads four units or four groups of elements before it stores the first:
 //!
-//! - Of one row, which is then looked up once: `lanes` neighbouring invocations take a tile of four units for each
-//!   lane. Memory transfers sectors of 32 bytes, and a cache line has 128 bytes.
-//! - Of four rows (`ROWS`), if the lanes of a tile would load less than a sector of their row at once; and in a
-//!   transpose, where neighbours of a row lie far apart in the source but neighbouring rows are neighbours there. Then
+//! - If they are of one row, the row is looked up once: `lanes` neighbouring invocations take a tile of four units for
+//!   each lane. Memory transfers sectors of 32 bytes, and a cache line has 128 bytes.
+//! - They are of four rows (`ROWS`) if the lanes of a tile would load less than a sector of their row at once, and in a
+//!   transpose: there the neighbours in a row are far apart in the source, and those in a column are next to each other. Then
 //!   `lanes` units fill a sector of the result, and all lanes of a workgroup use all of each sector.
 //!
 //! A software adapter pays for every invocation. There, one lane moves a whole tile of up to 512 units in a loop, in

@@ -159,7 +159,7 @@ impl Rows {
         self.view.shape[axis + 1..].iter().all(|&size| size == 1)
     }
 
-    /// A conversion of all texels as one of the rows of the box, behind whose columns is padding.
+    /// A conversion of all texels as a conversion of the rows of the box, which have padding after their columns.
     fn of_box(&self, conversion: &Conversion) -> Conversion {
         let of_axis = |conversion: Conversion, axis: usize| {
             let (first, last) = (self.origin[axis], self.origin[axis] + self.size[axis] - 1);

@@ -81,8 +81,15 @@ fn main() -> Result<(), Box<dyn Error>> {
             DType::F64 => measure::<f64>(&case, &options, &mut rows)?,
             _ => measure::<u8>(&case, &options, &mut rows)?,
         }
+        // After each case, so that a run that is ended early leaves the cases before.
+        if options.out.is_some() {
+            report::write(&options, &rows, begin.elapsed())?;
+        }
     }
-    report::write(&options, &rows, begin.elapsed())
+    match options.out {
+        Some(_) => Ok(()),
+        None => report::write(&options, &rows, begin.elapsed()),
+    }
 }
 
 /// Takes all measurements of a case.

@@ -153,8 +153,19 @@ fn new<'a, T, R>(
     }))
 }
 
-fn of_vec<T>(made: &Vec<T>, check: &mut dyn FnMut(&[T])) {
-    check(made);
+/// The calls of a crate that makes vectors.
+fn of_vec<'a, T: Element>(
+    name: &'static str,
+    clock: Clock,
+    make: impl FnMut() -> Vec<T> + 'a,
+    write: impl FnMut(&mut [T]) + 'a,
+) -> Peer<'a, T> {
+    let show = |made: &Vec<T>, check: &mut dyn FnMut(&[T])| check(made);
+    Peer {
+        name,
+        new: new(clock, make, show),
+        kept: Some(Box::new(write)),
+    }
 }
 
 fn with_wgslice<'a, T: Element>(
@@ -209,11 +220,7 @@ fn with_wgslice<'a, T: Element>(
             ran.expect("a result");
         });
     };
-    Peer {
-        name: "wgslice",
-        new: new(clock, make, of_vec),
-        kept: Some(Box::new(write)),
-    }
+    of_vec("wgslice", clock, make, write)
 }
 
 /// ndarray's own calls use one thread. By two, a parallel `Zip` writes a result that is kept.
@@ -316,11 +323,7 @@ fn with_transpose<'a, T: Element>(
         write(&mut made);
         made
     };
-    Some(Peer {
-        name: "transpose",
-        new: new(clock, make, of_vec),
-        kept: Some(Box::new(write)),
-    })
+    Some(of_vec("transpose", clock, make, write))
 }
 
 fn with_strided_perm<'a, T: Element>(
@@ -518,9 +521,5 @@ fn with_loop<'a, T: Element>(
             made
         }
     };
-    Some(Peer {
-        name: "a loop",
-        new: new(clock, make, of_vec),
-        kept: Some(Box::new(write)),
-    })
+    Some(of_vec("a loop", clock, make, write))
 }

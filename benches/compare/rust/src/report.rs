@@ -100,10 +100,10 @@ fn line(row: &Row) -> Value {
 
 fn tables(rows: &[Row], head: &str) -> String {
     let mut text = format!(
-        "# wgslice beside other Rust crates, on the CPU\n\n{head}\n\n```sh\ncargo run --release \
-         --manifest-path benches/compare/rust/Cargo.toml -- --out benches/results\n```\n\nThe time of a crate over that \
-         of wgslice: above 1 wgslice is faster. *Of a copy*: the time of a copy of as many bytes as the result has over \
-         that of wgslice. [The README](../compare/README.md#other-rust-crates) says what each crate is given.\n"
+        "# wgslice and other Rust crates, on the CPU\n\n{head}\n\n```sh\ncargo run --release \
+         --manifest-path benches/compare/rust/Cargo.toml -- --out benches/results\n```\n\nA ratio is a crate's \
+         time ÷ wgslice's time: above 1 wgslice is faster. *Of a copy*: the time of a copy of as many bytes as the result \
+         has ÷ wgslice's time. [The README](../compare/README.md#other-rust-crates) lists the input of each crate.\n"
     );
     let mut behind = String::new();
     let mut kinds: Vec<(usize, &str)> = rows.iter().map(|row| (row.threads, row.mode)).collect();
@@ -170,7 +170,7 @@ fn tables(rows: &[Row], head: &str) -> String {
         }
     }
     if !behind.is_empty() {
-        write!(text, "\n## Where another crate is ahead\n\n| | type | | crate | its time over ours |\n|---|---|---|---|---|\n{behind}").unwrap();
+        write!(text, "\n## Where another crate is ahead\n\n| | type | | crate | ratio |\n|---|---|---|---|---|\n{behind}").unwrap();
     }
     text
 }

@@ -139,7 +139,7 @@ impl Data {
     /// operands is unknown, all bits of their result are.
     pub(super) fn zip(&self, other: &Self, lanes: usize, f: impl Fn(i64, i64) -> i64) -> Self {
         let zipped = self.zip_known(other, lanes, f);
-        self.unknown_by(other, zipped, lanes, |a, b| all_if_any(a.1 | b.1))
+        self.with_unknown_of(other, zipped, lanes, |a, b| all_if_any(a.1 | b.1))
     }
 
     /// Like [`Data::zip`], but `unknown` computes the unknown bits of a scalar of the result from both operands, each
@@ -152,10 +152,10 @@ impl Data {
         unknown: impl Fn((i64, u64), (i64, u64)) -> u64,
     ) -> Self {
         let zipped = self.zip_known(other, lanes, f);
-        self.unknown_by(other, zipped, lanes, unknown)
+        self.with_unknown_of(other, zipped, lanes, unknown)
     }
 
-    fn unknown_by(
+    fn with_unknown_of(
         &self,
         other: &Self,
         zipped: Self,

@@ -121,7 +121,7 @@ impl ArrayIndex<'_> {
     }
 }
 
-/// NumPy's `x[…] = value` with arrays, or another combination than assignment.
+/// NumPy's `x[…] = value` with arrays, or a combination such as its `add.at`.
 #[derive(Clone, Debug)]
 pub struct IndexUpdate<'a> {
     /// The array that is changed, and the entries.

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Arrays one after the other along an axis, or stacked along a new one.
+/// Arrays that are concatenated along an axis, or stacked along a new one.
 #[derive(Clone, Debug)]
 pub struct Concat<'a> {
     /// The tensors `x0`, `x1`, ...

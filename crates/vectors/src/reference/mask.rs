@@ -5,7 +5,7 @@ use super::{
 };
 
 /// The positions of the true elements of a mask, in row-major order: `capacity` rows of a number for each dimension. Rows
-/// behind the last true element are -1. Without a capacity there is a row for each true element.
+/// after the last true element are -1. Without a capacity there is a row for each true element.
 ///
 /// ```
 /// use wgslice_vectors::reference::nonzero;
@@ -43,7 +43,7 @@ fn positions(mask: &[bool], shape: &[usize]) -> Result<Vec<Vec<usize>>, Referenc
 
 /// The shape and the values of the slices of an array that a mask selects, in row-major order. The dimensions of the mask
 /// are those of the array from `axis` on. The result has one dimension in their place, of `capacity` positions, or one
-/// for each true element. Positions behind the last true element are zeros.
+/// for each true element. Positions after the last true element are zeros.
 ///
 /// # Errors
 ///

@@ -40,7 +40,7 @@ pub fn tile<T: Clone>(
     Ok((tiled, result))
 }
 
-/// The shape and the values of an array of whose positions along `axis` each comes `times` times.
+/// The shape and the values of an array in which each position along `axis` is repeated `times` times.
 ///
 /// # Errors
 ///

@@ -1,0 +1,100 @@
+//! Clocks, tables and loops that several of these programs need.
+
+use std::{
+    error::Error,
+    hint::black_box,
+    time::{Duration, Instant},
+};
+use wgslice::{Plan, Report, Tensor, Values, ValuesMut};
+
+/// Runs a plan on the CPU, on bytes.
+pub(crate) fn run_bytes(
+    plan: &Plan,
+    source: &[u8],
+    indices: Option<Values<'_>>,
+    dest: &mut [u8],
+) -> Result<Report, wgslice::Error> {
+    let source = Values::from_bytes(plan.inputs()[0].dtype, source);
+    let inputs = [source, indices.unwrap_or(source)];
+    let inputs = &inputs[..1 + usize::from(indices.is_some())];
+    plan.run_cpu(inputs, &mut [ValuesMut::from_bytes(plan.dtype(), dest)])
+}
+
+/// The least time of `n` calls.
+pub(crate) fn best<R>(n: usize, mut f: impl FnMut() -> R) -> Duration {
+    let mut best = Duration::MAX;
+    for _ in 0..n {
+        let start = Instant::now();
+        let result = f();
+        best = best.min(start.elapsed());
+        drop(black_box(result));
+    }
+    best
+}
+
+/// The time of a short call in nanoseconds: the least mean of 200 calls.
+pub(crate) fn latency<R>(mut f: impl FnMut() -> R) -> f64 {
+    let mut best = f64::MAX;
+    for _ in 0..300 {
+        let start = Instant::now();
+        for _ in 0..200 {
+            black_box(f());
+        }
+        best = best.min(start.elapsed().as_nanos() as f64 / 200.0);
+    }
+    best
+}
+
+/// The least of some times, and how many percent longer the quarter with the least took at most: the noise of the least.
+pub(crate) fn least(mut times: Vec<Duration>) -> (Duration, f64) {
+    times.sort_unstable();
+    let quartile = times[times.len() / 4].as_secs_f64();
+    (times[0], 100.0 * (quartile / times[0].as_secs_f64() - 1.0))
+}
+
+pub(crate) fn ms(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+/// A generator of numbers that look random.
+pub(crate) struct Mixed(pub(crate) u32);
+
+impl Mixed {
+    pub(crate) fn next(&mut self) -> u32 {
+        self.0 = self.0.wrapping_mul(1664525).wrapping_add(1013904223);
+        self.0
+    }
+}
+
+pub(crate) fn fill<T>(out: &mut [T], values: impl Iterator<Item = T>) {
+    for (out, value) in out.iter_mut().zip(values) {
+        *out = value;
+    }
+}
+
+/// A name, and a call that makes a tensor.
+pub(crate) type Case<'a> = (
+    &'a str,
+    Box<dyn Fn() -> Result<Tensor, wgslice::Error> + 'a>,
+);
+
+pub(crate) fn report(cases: &[Case<'_>]) -> Result<(), Box<dyn Error>> {
+    for (name, run) in cases {
+        let made = run()?.bytes()?.into_owned();
+        let mut out = vec![0u8; made.len()];
+        let (mut copies, mut times) = (Vec::new(), Vec::new());
+        for _ in 0..9 {
+            copies.push(best(1, || out.copy_from_slice(&made)));
+            times.push(best(1, || run().expect("arrays that fit")));
+        }
+        let ((copy, _), (time, noise)) = (least(copies), least(times));
+        let share = 100.0 * copy.as_secs_f64() / time.as_secs_f64();
+        let of_copy = match made.len() {
+            // A call that changes a tensor in place returns a scalar.
+            ..=4 => String::new(),
+            _ => format!(", {share:4.0} %"),
+        };
+        println!("{name:24} {:6.2} ms{of_copy}; noise {noise:.0} %", ms(time));
+    }
+    Ok(())
+}

@@ -1,0 +1,120 @@
+//! Random crops of images, beside loops.
+
+use crate::common::{Mixed, best, fill, ms, run_bytes};
+use std::{error::Error, time::Duration};
+use wgslice::{
+    DType, Plan, Values, View,
+    options::{Boxes, CropOptions, OutOfRange},
+};
+
+/// The bytes of a crop of 224 x 224 pixels.
+const CROP: usize = 224 * 224 * 3;
+
+pub(crate) fn crop() -> Result<(), Box<dyn Error>> {
+    println!("-- 64 random crops [64,256,256,3] u8 -> 224 x 224, one thread, reused output, ms");
+    let images: Vec<u8> = (0..64usize * 256 * 256 * 3)
+        .map(|i| (i * 31 % 251) as u8)
+        .collect();
+    let mut out = vec![0u8; 64 * CROP];
+    let mut mixed = Mixed(3);
+    let mut random = |n: u32| ((mixed.next() >> 8) % n) as i32;
+    // The row and the column at which each crop begins, and whether it is flipped.
+    let crops: Vec<[i32; 3]> = (0..64)
+        .map(|_| [random(33), random(33), random(2)])
+        .collect();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
+    pool.install(|| {
+        for policy in [OutOfRange::Ignore, OutOfRange::Clamp, OutOfRange::Error] {
+            for flips in [false, true] {
+                for chw in [false, true] {
+                    let (plan, ids) = crop_plan(&crops, policy, flips, chw);
+                    let [mut time, mut by_loop] = [Duration::MAX; 2];
+                    let mut expected = Vec::new();
+                    for _ in 0..40 {
+                        time = time.min(best(1, || {
+                            let ids = Values::from(&ids);
+                            run_bytes(&plan, &images, Some(ids), &mut out)
+                                .expect("crops")
+                        }));
+                        if expected.is_empty() {
+                            expected.clone_from(&out);
+                        }
+                        by_loop = by_loop.min(best(1, || {
+                            for (n, out) in out.chunks_exact_mut(CROP).enumerate() {
+                                let [y, x, flip] = crops[n].map(|number| number as usize);
+                                let image = &images[((n * 256 + y) * 256 + x) * 3..];
+                                crop_by_hand(image, flips && flip == 1, chw, out);
+                            }
+                        }));
+                    }
+                    assert!(out == expected, "the loop does something else");
+                    println!(
+                        "{policy:?} flips {flips} CHW {chw}: {:.2} ms, plain loop {:.2} ms   ({plan})",
+                        ms(time),
+                        ms(by_loop)
+                    );
+                }
+            }
+        }
+    });
+    Ok(())
+}
+
+/// Crops an image by loops. `image` begins with the first pixel of the crop, and its rows are 256 pixels apart.
+fn crop_by_hand(image: &[u8], flip: bool, chw: bool, out: &mut [u8]) {
+    let rows = image.chunks(768).map(|row| &row[..672]);
+    if chw {
+        for (c, out) in out.chunks_exact_mut(CROP / 3).enumerate() {
+            for (out, row) in out.chunks_exact_mut(224).zip(rows.clone()) {
+                let pixels = row.as_chunks::<3>().0.iter().map(|pixel| pixel[c]);
+                match flip {
+                    true => fill(out, pixels.rev()),
+                    false => fill(out, pixels),
+                }
+            }
+        }
+    } else {
+        for (out, row) in out.chunks_exact_mut(672).zip(rows) {
+            match flip {
+                true => fill(
+                    out.as_chunks_mut::<3>().0,
+                    row.as_chunks::<3>().0.iter().copied().rev(),
+                ),
+                false => out.copy_from_slice(row),
+            }
+        }
+    }
+}
+
+/// The plan of 64 crops, with channels first or last, and its indices.
+fn crop_plan(crops: &[[i32; 3]], policy: OutOfRange, flips: bool, chw: bool) -> (Plan, Vec<i32>) {
+    let sizes = if chw {
+        vec![3, 224, 224]
+    } else {
+        vec![224, 224]
+    };
+    let options = CropOptions {
+        sizes,
+        out_of_range: policy,
+        ..CropOptions::default()
+    };
+    let images = View::new(&[64, 256, 256, 3]).expect("images");
+    let images = match chw {
+        true => images.transpose(&[0, 3, 1, 2]).expect("channels first"),
+        false => images,
+    };
+    let depth = options.sizes.len() * if flips { 2 } else { 1 };
+    let boxes = Boxes::of_tuples(&[64, depth], false, flips);
+    let plan = Plan::crop(images, boxes, &options, DType::U8).expect("crops");
+    let mut ids = vec![];
+    let channel: &[i32] = if chw { &[0] } else { &[] };
+    for &[y, x, flip] in crops {
+        ids.extend(channel);
+        ids.extend([y, x]);
+        if flips {
+            ids.extend(channel);
+            ids.extend([0, flip]);
+        }
+    }
+    (plan, ids)
+}

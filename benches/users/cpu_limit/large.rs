@@ -1,0 +1,288 @@
+//! Large slices, gathers, gradients and transposes, beside copies and loops.
+
+use crate::common::{Mixed, best, fill, least, ms, run_bytes};
+use rayon::prelude::*;
+use std::{error::Error, time::Duration};
+use wgslice::{DType, Plan, SliceSpec, Values, View, options::GatherOptions, slice};
+
+/// The number of `f32` of a large result, about.
+const LARGE: usize = 16 * 1024 * 1024;
+
+pub(crate) fn large(threads: usize) -> Result<(), Box<dyn Error + Send + Sync>> {
+    println!(
+        "-- large, results of about 64 MiB, warm output, rayon pool of {threads}; percent of copy_from_slice \
+         (of as many result bytes)"
+    );
+    let src: Vec<f32> = (0..LARGE * 2).map(|i| i as f32).collect();
+    let mut out = vec![0f32; LARGE];
+    // Copies as many bytes as the result has, by as many threads.
+    let copy = |out: &mut [u8], src: &[u8]| match threads {
+        1 => out.copy_from_slice(src),
+        _ => {
+            let part = out.len().div_ceil(threads);
+            let parts = out.par_chunks_mut(part).zip(src.par_chunks(part));
+            parts.for_each(|(out, src)| out.copy_from_slice(src));
+        }
+    };
+    let one = best(40, || out.copy_from_slice(&src[..LARGE]));
+    let all = match threads {
+        1 => one,
+        _ => best(40, || {
+            let src = bytemuck::cast_slice(&src[..LARGE]);
+            copy(bytemuck::cast_slice_mut(&mut out), src);
+        }),
+    };
+    let rate = |time: Duration| LARGE as f64 * 4.0 / time.as_nanos() as f64;
+    println!(
+        "memcpy 1 thread {:.1} GB/s; {threads} threads {:.1} GB/s (result bytes)",
+        rate(one),
+        rate(all)
+    );
+    let k = LARGE / 128;
+    let mut mixed = Mixed(1);
+    let ids: Vec<u32> = (0..k)
+        .map(|_| (mixed.next() >> 5) % (2 * k) as u32)
+        .collect();
+    // A copy of so many bytes writes past the caches. It runs before the plan and before the loop, so that neither must first
+    // write back what the other left in a cache.
+    let mut show = |name: &str, plan: Plan, by_hand: Loop| {
+        let bytes = plan.outputs()[0].bytes();
+        let indices = name.starts_with("gather").then_some(Values::from(&ids));
+        let mut copied = Duration::MAX;
+        let (mut times, mut by_loop) = (Vec::new(), Vec::new());
+        let mut expected = Vec::new();
+        for _ in 0..40 {
+            let all: &[u8] = bytemuck::cast_slice(&src);
+            let from = &all[..plan.inputs()[0].bytes()];
+            let to = &mut bytemuck::cast_slice_mut(&mut out)[..bytes];
+            copied = copied.min(best(1, || copy(to, &all[..bytes])));
+            times.push(best(1, || {
+                let ran = run_bytes(&plan, from, indices, to);
+                ran.map(drop).expect("it fits");
+            }));
+            if expected.is_empty() {
+                expected = to.to_vec();
+            }
+            copied = copied.min(best(1, || copy(to, &all[..bytes])));
+            by_loop.push(best(1, || by_hand(&src, &mut out, &ids)));
+        }
+        let ((time, noise), (by_loop, of_loop)) = (least(times), least(by_loop));
+        let found: &[u8] = bytemuck::cast_slice(&out);
+        assert!(
+            found.starts_with(&expected),
+            "{name}: the loop does something else"
+        );
+        println!(
+            "{name:32} {:5.2} ms {:4.1} GB/s, {:3.0} % of memcpy; loop {:5.2} ms, {:4.2} of it; \
+             noise {noise:.0} and {of_loop:.0} %",
+            ms(time),
+            bytes as f64 / time.as_nanos() as f64,
+            100.0 * copied.as_secs_f64() / time.as_secs_f64(),
+            ms(by_loop),
+            time.as_secs_f64() / by_loop.as_secs_f64(),
+        );
+    };
+    let sliced = |shape: &[usize], spec: SliceSpec, dtype| Plan::slice(shape, &spec, dtype);
+    let transposed = |shape: &[usize], axes: &[usize], dtype| -> Result<Plan, wgslice::Error> {
+        Plan::contiguous(View::new(shape)?.transpose(axes)?, dtype)
+    };
+    let of_rows = GatherOptions {
+        axis: Some(0),
+        ..GatherOptions::default()
+    };
+    let (f32, u8) = (DType::F32, DType::U8);
+    let images = [64, 480, 640, 3];
+    let plan = sliced(&[4096, 4096], slice![..], f32)?;
+    show("identity copy [..]", plan, |src, out, _| {
+        for (out, src) in out.iter_mut().zip(src) {
+            *out = *src;
+        }
+    });
+    let plan = sliced(&[4096, 8192], slice![.., 64..4064], f32)?;
+    show("crop, rows of 4000 of 8192 f32", plan, |src, out, _| {
+        for (out, src) in out.chunks_exact_mut(4000).zip(src.chunks_exact(8192)) {
+            out.copy_from_slice(&src[64..4064]);
+        }
+    });
+    let plan = sliced(&[320, 256, 256], slice![8..312, 20..236, 28..228], f32)?;
+    show("crop of 3D, rows of 200 f32", plan, |src, out, _| {
+        let planes = out.chunks_exact_mut(216 * 200).take(304);
+        for (out, src) in planes.zip(src[8 << 16..].chunks_exact(1 << 16)) {
+            for (out, src) in out
+                .chunks_exact_mut(200)
+                .zip(src[20 << 8..].chunks_exact(256))
+            {
+                out.copy_from_slice(&src[28..228]);
+            }
+        }
+    });
+    let plan = Plan::gather(&[2 * k, 128], &[k], of_rows, f32)?;
+    show("gather of random rows, 128 f32", plan, |src, out, ids| {
+        for (out, id) in out.chunks_exact_mut(128).zip(ids) {
+            out.copy_from_slice(&src[*id as usize * 128..][..128]);
+        }
+    });
+    let plan = sliced(&[4096, 8192], slice![.., ..; 2], f32)?;
+    show("::2 of the last axis", plan, |src, out, _| {
+        for (out, src) in out.iter_mut().zip(src.as_chunks::<2>().0) {
+            *out = src[0];
+        }
+    });
+    let plan = sliced(&[4096, 8192], slice![..; 2, ..; 2], f32)?;
+    show("::2 of both axes", plan, |src, out, _| {
+        for (out, src) in out.chunks_exact_mut(4096).zip(src.chunks_exact(16384)) {
+            for (out, src) in out.iter_mut().zip(src[..8192].as_chunks::<2>().0) {
+                *out = src[0];
+            }
+        }
+    });
+    let plan = sliced(&[1 << 20, 28], slice![.., ..; 2], f32)?;
+    show("::2 of rows of 28 f32", plan, |src, out, _| {
+        for (out, src) in out
+            .as_chunks_mut::<14>()
+            .0
+            .iter_mut()
+            .zip(src.as_chunks::<28>().0)
+        {
+            fill(out, src.iter().copied().step_by(2));
+        }
+    });
+    let plan = sliced(&[3_000_000, 20], slice![.., ..13], u8)?;
+    show("rows of 13 of 20 bytes", plan, rows_by_hand::<13>);
+    let plan = sliced(&[3_000_000, 20], slice![.., ..15], u8)?;
+    show("rows of 15 of 20 bytes", plan, rows_by_hand::<15>);
+    let plan = sliced(
+        &[64, 64, 64, 8, 8],
+        slice![..; 2, ..; 2, ..; 2, ..2, ..4; 2],
+        f32,
+    )?;
+    show("blocks of 2 x 2, five dimensions", plan, |src, out, _| {
+        let places = (0..1 << 15).map(|n| (n >> 10 << 13) + (n >> 5 & 31) * 128 + (n & 31) * 2);
+        for (out, place) in out.as_chunks_mut::<4>().0.iter_mut().zip(places) {
+            let block = &src[place * 64..][..16];
+            *out = [block[0], block[2], block[8], block[10]];
+        }
+    });
+    let grad = |spec: SliceSpec| {
+        let dy = View::new(&[4096, 4096])?.slice(&spec)?;
+        Plan::slice_grad(&[4096, 4096], &spec, dy.shape(), f32)
+    };
+    let plan = grad(slice![.., ..; 2])?;
+    show("gradient of ::2 of the last axis", plan, |src, out, _| {
+        for (out, src) in out.as_chunks_mut::<2>().0.iter_mut().zip(src) {
+            *out = [*src, 0.0];
+        }
+    });
+    let plan = grad(slice![.., ..; 5])?;
+    show("gradient of ::5 of the last axis", plan, |src, out, _| {
+        out.fill(0.0);
+        for (out, src) in out.chunks_exact_mut(4096).zip(src.chunks_exact(820)) {
+            fill_every::<5>(out, src);
+        }
+    });
+    let plan = sliced(&[4096, 4096], slice![.., ..; -1], f32)?;
+    show("last axis reversed", plan, |src, out, _| {
+        for (out, src) in out.chunks_exact_mut(4096).zip(src.chunks_exact(4096)) {
+            fill(out, src.iter().copied().rev());
+        }
+    });
+    let plan = transposed(&[4096, 4096], &[1, 0], f32)?;
+    show("transpose 4096 x 4096 f32", plan, |src, out, _| {
+        transpose_by_hand::<4096>(out, src);
+    });
+    let plan = transposed(&[64, 512, 512], &[0, 2, 1], f32)?;
+    show("transposes of 64 x 512 x 512 f32", plan, |src, out, _| {
+        for (out, src) in out.chunks_exact_mut(1 << 18).zip(src.chunks_exact(1 << 18)) {
+            transpose_by_hand::<512>(out, src);
+        }
+    });
+    let plan = transposed(&images, &[0, 3, 1, 2], u8)?;
+    show("NHWC -> NCHW u8 [64,480,640,3]", plan, |src, out, _| {
+        let images = bytemuck::cast_slice(src).chunks_exact(3 * PLANE).take(64);
+        let out = bytemuck::cast_slice_mut::<_, u8>(out);
+        for (out, src) in out.chunks_exact_mut(3 * PLANE).zip(images) {
+            let (red, others) = out.split_at_mut(PLANE);
+            let (green, blue) = others.split_at_mut(PLANE);
+            let pixels = src.as_chunks::<3>().0.iter();
+            for (((pixel, red), green), blue) in pixels.zip(red).zip(green).zip(blue) {
+                [*red, *green, *blue] = *pixel;
+            }
+        }
+    });
+    let plan = transposed(&[64, 3, 480, 640], &[0, 2, 3, 1], u8)?;
+    show("NCHW -> NHWC u8", plan, |src, out, _| {
+        let images = bytemuck::cast_slice(src).chunks_exact(3 * PLANE).take(64);
+        let out = bytemuck::cast_slice_mut::<_, u8>(out);
+        for (out, src) in out.chunks_exact_mut(3 * PLANE).zip(images) {
+            let (red, others) = src.split_at(PLANE);
+            let (green, blue) = others.split_at(PLANE);
+            let pixels = out.as_chunks_mut::<3>().0.iter_mut();
+            for (((pixel, red), green), blue) in pixels.zip(red).zip(green).zip(blue) {
+                *pixel = [*red, *green, *blue];
+            }
+        }
+    });
+    let plan = transposed(&[32, 128, 16, 64], &[0, 2, 1, 3], f32)?;
+    show("heads swapped [32,128,16,64] f32", plan, |src, out, _| {
+        let (src, out) = (src.as_chunks::<64>().0, out.as_chunks_mut::<64>().0);
+        for b in 0..32 {
+            for token in 0..128 {
+                for head in 0..16 {
+                    out[(b * 16 + head) * 128 + token] = src[(b * 128 + token) * 16 + head];
+                }
+            }
+        }
+    });
+    let plan = sliced(&images, slice![.., .., ..; -1], u8)?;
+    show("flip of pixels u8 [64,480,640,3]", plan, |src, out, _| {
+        let rows = bytemuck::cast_slice_mut::<_, u8>(out)[..192 * PLANE].chunks_exact_mut(1920);
+        for (out, src) in rows.zip(bytemuck::cast_slice(src).chunks_exact(1920)) {
+            let pixels = src.as_chunks::<3>().0.iter().rev();
+            for (out, pixel) in out.as_chunks_mut::<3>().0.iter_mut().zip(pixels) {
+                *out = *pixel;
+            }
+        }
+    });
+    Ok(())
+}
+
+/// Copies the first `N` of every 20 bytes.
+fn rows_by_hand<const N: usize>(src: &[f32], out: &mut [f32], _: &[u32]) {
+    let (src, out) = (bytemuck::cast_slice(src), bytemuck::cast_slice_mut(out));
+    let (src, out): (&[u8], &mut [u8]) = (&src[..60_000_000], &mut out[..N * 3_000_000]);
+    for (out, src) in out
+        .as_chunks_mut::<N>()
+        .0
+        .iter_mut()
+        .zip(src.as_chunks::<20>().0)
+    {
+        out.copy_from_slice(&src[..N]);
+    }
+}
+
+fn fill_every<const STEP: usize>(out: &mut [f32], values: &[f32]) {
+    for (out, value) in out.iter_mut().step_by(STEP).zip(values) {
+        *out = *value;
+    }
+}
+
+/// Does by hand what a plan does: from the source, to the result, by the numbers of rows.
+type Loop = fn(&[f32], &mut [f32], &[u32]);
+
+/// The pixels of an image.
+const PLANE: usize = 480 * 640;
+
+/// Transposes a matrix of `SIZE` rows and columns in tiles of 16 rows and 16 columns, which took half as long as 16 rows and
+/// 128 columns.
+fn transpose_by_hand<const SIZE: usize>(out: &mut [f32], src: &[f32]) {
+    for y in (0..SIZE).step_by(16) {
+        for x in (0..SIZE).step_by(16) {
+            for i in y..y + 16 {
+                let row = &mut out[i * SIZE + x..][..16];
+                for (j, out) in row.iter_mut().enumerate() {
+                    *out = src[(x + j) * SIZE + i];
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Batches of rows of a memory-mapped file, beside ndarray and loops.
+
+use crate::common::{Mixed, best, run_bytes};
+use ndarray::{ArrayView2, Axis};
+use rayon::prelude::*;
+use std::{
+    cell::RefCell,
+    error::Error,
+    fs::File,
+    io::{BufWriter, Write},
+};
+use wgslice::{
+    Backend, DType, Plan, Tensor,
+    options::{GatherOptions, OutOfRange},
+};
+
+const ROWS: usize = 100_000;
+const COLS: usize = 256;
+
+/// A memory-mapped file without its header.
+struct Tail(memmap2::Mmap, usize);
+
+impl AsRef<[u8]> for Tail {
+    fn as_ref(&self) -> &[u8] {
+        &self.0[self.1..]
+    }
+}
+
+/// Writes a table as a `.npy` file, and maps it.
+fn table() -> Result<Tail, Box<dyn Error>> {
+    let path = &std::env::temp_dir().join("wgslice_loader.npy");
+    let mut header =
+        format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({ROWS}, {COLS}), }}");
+    while !(10 + header.len() + 1).is_multiple_of(64) {
+        header.push(' ');
+    }
+    header.push('\n');
+    let mut file = BufWriter::new(File::create(path)?);
+    file.write_all(b"\x93NUMPY\x01\x00")?;
+    file.write_all(&(header.len() as u16).to_le_bytes())?;
+    file.write_all(header.as_bytes())?;
+    for i in 0..ROWS * COLS {
+        file.write_all(&((i % 16777213) as f32).to_le_bytes())?;
+    }
+    file.flush()?;
+    // SAFETY: only this program knows the file, and it does not write to it again.
+    let map = unsafe { memmap2::Mmap::map(&File::open(path)?)? };
+    let head = 10 + usize::from(u16::from_le_bytes([map[8], map[9]]));
+    Ok(Tail(map, head))
+}
+
+thread_local! {
+    static OUT: RefCell<Vec<f32>> = const { RefCell::new(vec![]) };
+}
+
+/// Calls `f` with memory for a batch, which is used again by the next batch on this thread.
+fn reused<R>(rows: usize, f: impl FnOnce(&mut [f32]) -> R) -> R {
+    OUT.with_borrow_mut(|out| {
+        out.resize(rows * COLS, 0.0);
+        f(out)
+    })
+}
+
+pub(crate) fn loader() -> Result<(), Box<dyn Error>> {
+    let mapped = table()?;
+    let values: &[f32] = bytemuck::cast_slice(mapped.as_ref());
+    let backend = Backend::cpu();
+    let tensor = Tensor::from_bytes(&backend, table()?, DType::F32, &[ROWS, COLS])?;
+
+    let mut order: Vec<u32> = (0..ROWS as u32).collect();
+    let mut mixed = Mixed(9);
+    for i in (1..ROWS).rev() {
+        order.swap(i, (mixed.next() >> 4) as usize % (i + 1));
+    }
+    let strict = GatherOptions {
+        axis: Some(0),
+        out_of_range: OutOfRange::Error,
+        ..GatherOptions::default()
+    };
+    let row = |id: u32| &values[id as usize * COLS..][..COLS];
+    // Touches the batch, so that no compiler leaves the work out.
+    let sum = |batch: &[f32]| f64::from(batch[0]) + f64::from(batch[batch.len() - 1]);
+    let one = backend.clone().with_threads(1);
+    for batch in [256usize, 4096] {
+        println!("-- batches of {batch} rows of {COLS} f32, one epoch");
+        let array = ArrayView2::from_shape((ROWS, COLS), values)?;
+        for ids in order.chunks(batch) {
+            let (rows, _) = backend.gather((values, &[ROWS, COLS]), (ids, &[ids.len()]), strict)?;
+            assert_eq!(rows.data.len(), ids.len() * COLS);
+            for (found, &id) in rows.data.chunks_exact(COLS).zip(ids) {
+                assert_eq!(found, row(id));
+            }
+        }
+        let plan = Plan::gather(&[ROWS, COLS], &[batch], strict, DType::F32)?;
+        for parallel in [false, true] {
+            let run = |f: &(dyn Fn(&[u32]) -> f64 + Sync)| {
+                best(7, || match parallel {
+                    true => order.par_chunks(batch).map(f).sum::<f64>(),
+                    false => order.chunks(batch).map(f).sum(),
+                })
+            };
+            let by = |backend: &Backend, ids: &[u32]| {
+                let rows = backend.gather((values, &[ROWS, COLS]), (ids, &[ids.len()]), strict);
+                sum(&rows.expect("a batch").0.data)
+            };
+            let called = run(&|ids| by(&backend, ids));
+            let one_thread = run(&|ids| by(&one, ids));
+            let of_tensor = run(&|ids| {
+                let ids = backend.upload((ids, &[ids.len()])).expect("indices");
+                let (rows, _) = tensor.gather(&ids, strict).expect("a batch");
+                sum(bytemuck::cast_slice(&rows.bytes().expect("bytes")))
+            });
+            let planned = run(&|ids| {
+                reused(ids.len(), |out| {
+                    let last;
+                    let plan = if ids.len() == batch {
+                        &plan
+                    } else {
+                        last = Plan::gather(&[ROWS, COLS], &[ids.len()], strict, DType::F32)
+                            .expect("a plan");
+                        &last
+                    };
+                    let (source, dest) =
+                        (bytemuck::cast_slice(values), bytemuck::cast_slice_mut(out));
+                    run_bytes(plan, source, Some(ids.into()), dest).expect("a batch");
+                    sum(out)
+                })
+            });
+            let selected = run(&|ids| {
+                let ids: Vec<usize> = ids.iter().map(|id| *id as usize).collect();
+                sum(array
+                    .select(Axis(0), &ids)
+                    .as_slice()
+                    .expect("contiguous rows"))
+            });
+            let looped = run(&|ids| {
+                let mut out = Vec::with_capacity(ids.len() * COLS);
+                for &id in ids {
+                    out.extend_from_slice(row(id));
+                }
+                sum(&out)
+            });
+            let looped_reused = run(&|ids| {
+                reused(ids.len(), |out| {
+                    for (out, &id) in out.chunks_exact_mut(COLS).zip(ids) {
+                        out.copy_from_slice(row(id));
+                    }
+                    sum(out)
+                })
+            });
+            println!(
+                "rayon par_chunks {parallel}: Backend::gather {called:.2?}, with_threads(1) {one_thread:.2?}, \
+                 Tensor(mmap)::gather {of_tensor:.2?}, Plan::run_cpu reused out {planned:.2?}, \
+                 ndarray select {selected:.2?}, loop {looped:.2?}, loop reused out {looped_reused:.2?}"
+            );
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,76 @@
+//! What the CPU path costs beside the machine's own limit: `memcpy`, plain loops and ndarray.
+//!
+//! | argument | times |
+//! |---|---|
+//! | `loader` | batches of rows of a memory-mapped `.npy` file, for one epoch |
+//! | `small` | slices of 512 bytes to 64 KiB, gathers of 256 bytes to 2 MiB |
+//! | `large [THREADS]` | slices, gathers and transposes with results of about 64 MiB |
+//! | `crop` | 64 random crops of images |
+//! | `paste` | the same boxes written back, and tokens appended to a cache |
+//! | `sum` | transposes, and a sum of their results right after them |
+//! | `assemble` | concat, stack, pad, roll, tile and repeat with results of 64 to 128 MiB |
+//! | `select [THREADS]` | masks, index expressions with arrays, boxes, and XLA's gather and scatter |
+//! | `estimate` | the workloads of `wgslice bench` and assemblies, beside the library's estimates of their times; needs the feature `gpu` |
+//!
+//! Without an argument it times all of them. `README.md` says how to run it.
+
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    reason = "sizes and positions are small"
+)]
+
+mod assemble;
+mod common;
+mod crop;
+#[cfg(feature = "gpu")]
+mod estimate;
+mod large;
+mod loader;
+mod paste;
+mod select;
+mod small;
+mod sum;
+
+use std::error::Error;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let which = arguments.next().unwrap_or("all".into());
+    let threads = arguments.next().map_or(Ok(1), |threads| threads.parse())?;
+    let wanted = |name: &str| which == "all" || which == name;
+    if wanted("loader") {
+        loader::loader()?;
+    }
+    if wanted("small") {
+        small::small()?;
+    }
+    if wanted("large") {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()?;
+        pool.install(|| large::large(threads))
+            .expect("large results");
+    }
+    if wanted("sum") {
+        sum::sum()?;
+    }
+    if wanted("crop") {
+        crop::crop()?;
+    }
+    if wanted("paste") {
+        paste::paste()?;
+    }
+    if wanted("assemble") {
+        assemble::assemble()?;
+    }
+    #[cfg(feature = "gpu")]
+    if wanted("estimate") {
+        estimate::estimate()?;
+    }
+    if wanted("select") {
+        select::select(threads)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,99 @@
+//! Boxes written back, beside loops.
+
+use crate::common::{Mixed, best, ms, run_bytes};
+use std::error::Error;
+use wgslice::{
+    DType, Plan, Values,
+    options::{Boxes, OutOfRange, PasteOptions},
+};
+
+/// Boxes written into pictures, and tokens behind those that a cache has.
+pub(crate) fn paste() -> Result<(), Box<dyn Error>> {
+    println!("-- boxes written in place, one thread, ms");
+    let mut mixed = Mixed(3);
+    let mut random = |n: u32| ((mixed.next() >> 8) % n) as i32;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
+    for (name, shape, sizes, dtype) in [
+        (
+            "64 boxes of 224 x 224 pixels",
+            &[64, 256, 256, 3][..],
+            &[224, 224][..],
+            DType::U8,
+        ),
+        (
+            "64 boxes of 224 x 224 grey pixels",
+            &[64, 256, 256],
+            &[224, 224],
+            DType::U8,
+        ),
+        (
+            "32 sequences, 16 tokens each",
+            &[32, 2048, 512],
+            &[16],
+            DType::F16,
+        ),
+        (
+            "65,536 boxes of one token",
+            &[65536, 4, 32],
+            &[1],
+            DType::F16,
+        ),
+    ] {
+        let count = shape[0];
+        let begins: Vec<Vec<i32>> = (0..shape[0])
+            .map(|_| {
+                let ends = shape[1..].iter().zip(sizes);
+                ends.map(|(&end, &size)| random((end - size + 1) as u32))
+                    .collect()
+            })
+            .collect();
+        let tuples = begins.concat();
+        let element = dtype.size();
+        let mut x = vec![0u8; shape.iter().product::<usize>() * element];
+        // A row of a box lies together in x.
+        let rest = shape[1 + sizes.len()..].iter().product::<usize>() * element;
+        let row = sizes[sizes.len() - 1] * rest;
+        let rows = shape[0] * sizes[..sizes.len() - 1].iter().product::<usize>();
+        let patches: Vec<u8> = (0..rows * row).map(|i| (i * 31 % 251) as u8).collect();
+        let by_hand = best(9, || {
+            let item = x.len() / shape[0];
+            let of_box = rows / shape[0];
+            for (number, patch) in patches.chunks_exact(row).enumerate() {
+                let (n, y) = (number / of_box, number % of_box);
+                let at = match begins[n][..] {
+                    [begin] => begin as usize,
+                    [first, begin, ..] => (first as usize + y) * shape[2] + begin as usize,
+                    [] => 0,
+                };
+                x[n * item + at * rest..][..row].copy_from_slice(patch);
+            }
+        });
+        let expected =
+            std::mem::replace(&mut x, vec![0; shape.iter().product::<usize>() * element]);
+        for out_of_range in [OutOfRange::Ignore, OutOfRange::Clamp] {
+            for circular in [false, true] {
+                let options = PasteOptions {
+                    out_of_range,
+                    circular,
+                    ..PasteOptions::default()
+                };
+                let boxes = Boxes::new(&[count, sizes.len()]);
+                let of_patches = [&[count], sizes, &shape[1 + sizes.len()..]].concat();
+                let plan = Plan::paste(shape, &of_patches, boxes, &options, dtype)?;
+                let time = pool.install(|| {
+                    best(9, || {
+                        let tuples = Values::from(&tuples);
+                        run_bytes(&plan, &patches, Some(tuples), &mut x).expect("boxes")
+                    })
+                });
+                assert!(x == expected, "{plan}");
+                println!(
+                    "{name}: {out_of_range:?} circular {circular} {:.3} ms",
+                    ms(time)
+                );
+            }
+        }
+        println!("{name}: hand loop {:.3} ms", ms(by_hand));
+    }
+    Ok(())
+}

@@ -1,0 +1,133 @@
+//! Elements selected by masks, index arrays and begins.
+
+use crate::common::{Case, Mixed, report};
+use std::{cell::RefCell, error::Error};
+use wgslice::{
+    Backend, Tensor,
+    options::{
+        Boxes, Combine, GatherDims, OutOfRange, PasteOptions, ScatterDims, XlaScatterOptions,
+    },
+    slice,
+    spec::{IndexItem, IndexSpec},
+};
+
+/// Operations that select elements by masks, arrays and begins, as `benches/compare/assemble.py` calls them elsewhere. What
+/// changes a tensor in place changes one that is changed again by the next call.
+pub(crate) fn select(threads: usize) -> Result<(), Box<dyn Error>> {
+    println!(
+        "-- elements selected, {threads} threads; percent of copy_from_slice of the result's bytes"
+    );
+    let backend = Backend::cpu().with_threads(threads);
+    let values: Vec<f32> = (0..1 << 24).map(|n| n as f32).collect();
+    let x = backend.upload((&values, &[4096, 4096]))?;
+    let y = x.slice(&slice![..; -1, ..])?.contiguous()?;
+    let mut random = Mixed(1);
+    let mut flags =
+        |count: usize| -> Vec<u8> { (0..count).map(|_| (random.next() >> 31) as u8).collect() };
+    let mask = backend.upload((&flags(1 << 24), &[4096, 4096]))?;
+    let chosen = flags(1 << 18);
+    let count = chosen.iter().filter(|&&flag| flag > 0).count();
+    let chosen = backend.upload((&chosen, &[1 << 18]))?;
+    let trues = mask.bytes()?.iter().filter(|&&flag| flag > 0).count();
+    let table = x.reshape(&[1 << 18, 64])?;
+    let zero = backend.upload((&[0f32], &[]))?;
+    let places = |step: i64| -> Vec<i64> { (0..2048).map(|n| n * step % 4096).collect() };
+    let outer = IndexSpec::new([IndexItem::from(places(1531)), places(2087).into()]).outer();
+    let full = || IndexItem::Slice(slice![..].items()[0]);
+    let cube = x.reshape(&[256, 256, 256])?;
+    let of_cube = |step: i64| -> Vec<i64> { (0..1 << 16).map(|n| n * step % 256).collect() };
+    let mixed = IndexSpec::new([of_cube(77).into(), full(), IndexItem::from(of_cube(31))]);
+    // Caches of 64 sequences of 1,024 tokens, and 16 new tokens of each.
+    let caches = x.reshape(&[64, 1024, 256])?;
+    let tokens = caches.slice(&slice![.., ..16])?.contiguous()?;
+    let begins: Vec<i32> = (0..64).map(|n| n * 613 % 1008).collect();
+    let begins = backend.upload((&begins, &[64, 1]))?;
+    let pasted = RefCell::new(caches.clone());
+    let options = PasteOptions::default();
+    // Windows of 64 by 64 at 4,096 places.
+    let starts: Vec<i32> = (0..8192).map(|n| n * 1871 % 4033).collect();
+    let starts = backend.upload((&starts, &[4096, 2]))?;
+    let dims = GatherDims {
+        offset_dims: vec![1, 2],
+        start_index_map: vec![0, 1],
+        index_vector_dim: 1,
+        slice_sizes: vec![64, 64],
+        ..GatherDims::default()
+    };
+    let windows = x.xla_gather(&starts, &dims, OutOfRange::Clamp)?.0;
+    let into = ScatterDims {
+        update_window_dims: vec![1, 2],
+        scatter_dims_to_operand_dims: vec![0, 1],
+        index_vector_dim: 1,
+        ..ScatterDims::default()
+    };
+    let sums = RefCell::new(x.clone());
+    let adds = XlaScatterOptions {
+        combine: Some(Combine::Add),
+        ..XlaScatterOptions::default()
+    };
+    let updated = RefCell::new(x.clone());
+    let ids: Vec<i64> = (0..1 << 16).map(|n| n * 2087 % (1 << 18)).collect();
+    let rows = IndexSpec::new([IndexItem::from(ids)]);
+    let of_rows = table.slice(&slice![..1 << 16])?.contiguous()?;
+    let (written, added) = (RefCell::new(x.clone()), RefCell::new(table.clone()));
+    let cases: [Case<'_>; 12] = [
+        ("nonzero", Box::new(|| Ok(mask.nonzero(Some(trues))?.0))),
+        (
+            "boolean_mask of rows",
+            Box::new(|| Ok(table.boolean_mask(&chosen, 0, Some(count))?.0)),
+        ),
+        (
+            "boolean_mask of elements",
+            Box::new(|| Ok(x.boolean_mask(&mask, 0, Some(trues))?.0)),
+        ),
+        ("select", Box::new(|| Tensor::select(&mask, &x, &y))),
+        (
+            "masked_update",
+            Box::new(|| {
+                updated.borrow_mut().masked_update(&mask, &zero)?;
+                Ok(zero.clone())
+            }),
+        ),
+        ("index, outer", Box::new(|| x.index(&outer))),
+        ("index, mixed", Box::new(|| cube.index(&mixed))),
+        (
+            "index_update, outer",
+            Box::new(|| {
+                let mut x = written.borrow_mut();
+                x.index_update(&outer, &zero, Combine::Update)?;
+                Ok(zero.clone())
+            }),
+        ),
+        (
+            "index_update, add",
+            Box::new(|| {
+                let mut table = added.borrow_mut();
+                table.index_update(&rows, &of_rows, Combine::Add)?;
+                Ok(zero.clone())
+            }),
+        ),
+        (
+            "paste",
+            Box::new(|| {
+                pasted
+                    .borrow_mut()
+                    .paste(&tokens, Boxes::new(&begins), &options)?;
+                Ok(zero.clone())
+            }),
+        ),
+        (
+            "xla_gather",
+            Box::new(|| Ok(x.xla_gather(&starts, &dims, OutOfRange::Clamp)?.0)),
+        ),
+        (
+            "xla_scatter, add",
+            Box::new(|| {
+                sums.borrow_mut()
+                    .xla_scatter(&starts, &windows, &into, adds)?;
+                Ok(zero.clone())
+            }),
+        ),
+    ];
+    report(&cases)
+}

@@ -1,0 +1,72 @@
+//! A paged cache of keys or values: each step appends a token to every sequence and gathers the blocks of all sequences.
+//!
+//! Instead of this: two shaders with their pipelines and bind groups. One writes 16-bit numbers, two in a word, to the
+//! slots of the new tokens. The other follows a table of blocks and writes zeros for unused places, which are -1.
+//!
+//! Write this: prepare two plans once, and record both in each step. An index out of range, such as -1, gives zeros.
+//!
+//! ```sh
+//! cargo run --example kv_cache
+//! ```
+
+mod common;
+
+use wgslice::{
+    DType, Gpu, Plan,
+    options::{GatherOptions, ScatterOptions},
+};
+
+/// Blocks of 4 tokens of 6 elements.
+const BLOCKS: [usize; 3] = [16, 4, 6];
+/// Sequences of at most 5 blocks.
+const TABLE: [usize; 2] = [3, 5];
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let (device, queue) = common::open()?;
+    let gpu = Gpu::new(&device, &queue);
+    let ([blocks, tokens, width], [sequences, most]) = (BLOCKS, TABLE);
+    let (cache, slots, rows) = ([blocks * tokens, width], [sequences, 1], [sequences, width]);
+    let options = ScatterOptions::default();
+    let append = Plan::tensor_scatter_nd(&cache, &slots, &rows, options, DType::F16)?;
+    let gather = Plan::gather(&BLOCKS, &TABLE, GatherOptions::default(), DType::F16)?;
+    let (append, gather) = (gpu.prepare(&append)?, gpu.prepare(&gather)?);
+    let buffer = |bytes| common::buffer(&device, &vec![0; bytes]);
+    let [cache, gathered] = [&append, &gather].map(|plan| buffer(plan.outputs()[0].bytes()));
+    let [rows, slots, table] = [width * 2, 4, most * 4].map(|bytes| buffer(sequences * bytes));
+
+    let mut tables = [[-1i32; TABLE[1]]; TABLE[0]];
+    let mut free = (0..16i32).rev();
+    let mut expected = vec![0u16; sequences * most * tokens * width];
+    for step in 0..most * tokens {
+        // The program's part: new tokens, and their slots.
+        let (block, token) = (step / tokens, step % tokens);
+        let first = u16::try_from(step * 100)?;
+        let new_rows: Vec<u16> = (first..).take(sequences * width).collect();
+        let mut new_slots = Vec::new();
+        for (sequence, row) in new_rows.chunks(width).enumerate() {
+            if token == 0 {
+                tables[sequence][block] = free.next().ok_or("all blocks are used")?;
+            }
+            let slot = usize::try_from(tables[sequence][block])? * tokens + token;
+            new_slots.push(i32::try_from(slot)?);
+            let place = (sequence * most + block) * tokens + token;
+            expected[place * width..][..width].copy_from_slice(row);
+        }
+        queue.write_buffer(&rows, 0, bytemuck::cast_slice(&new_rows));
+        queue.write_buffer(&slots, 0, bytemuck::cast_slice(&new_slots));
+        queue.write_buffer(&table, 0, bytemuck::cast_slice(&tables));
+
+        let mut encoder = device.create_command_encoder(&Default::default());
+        let inputs = [rows.slice(..), slots.slice(..)];
+        drop(gpu.encode(&mut encoder, &append, &inputs, &[cache.slice(..)])?);
+        let inputs = [cache.slice(..), table.slice(..)];
+        drop(gpu.encode(&mut encoder, &gather, &inputs, &[gathered.slice(..)])?);
+        queue.submit([encoder.finish()]);
+
+        let found = common::read_buffer(&device, &queue, &gathered)?;
+        let expected: &[u8] = bytemuck::cast_slice(&expected);
+        assert_eq!(found, expected, "in step {step}");
+    }
+    println!("{sequences} sequences are right in every step");
+    Ok(())
+}

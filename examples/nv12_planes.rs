@@ -1,0 +1,74 @@
+//! A video frame in NV12, as decoders return it, to planes of luma and chroma, without the CPU.
+//!
+//! Instead of this: a shader that samples both planes of the frame and writes bytes, four in a word. Or a readback, and a
+//! loop that parts the pairs of chroma.
+//!
+//! Write this: wgpu copies each plane of the frame to a texture of its own format. A selection of texels then puts the two
+//! channels of chroma after each other.
+//!
+//! ```sh
+//! cargo run --example nv12_planes
+//! ```
+
+mod common;
+
+use wgpu::{Features, TextureAspect, TextureFormat};
+use wgslice::{
+    Backend, Gpu, Tensor,
+    gpu::{AdapterOptions, Texels},
+    slice,
+};
+
+const WIDTH: u32 = 70;
+const HEIGHT: u32 = 46;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    // A decoder needs only the first feature. The second one lets this program write a frame by itself.
+    let features =
+        Features::TEXTURE_FORMAT_NV12 | Features::TEXTURE_ADAPTER_SPECIFIC_FORMAT_FEATURES;
+    let found = pollster::block_on(AdapterOptions::default().adapters())?;
+    let fitting = found.iter().filter(|found| found.refused.is_none());
+    let mut adapters = fitting.map(|found| &found.adapter);
+    let Some(adapter) = adapters.find(|adapter| adapter.features().contains(features)) else {
+        return Ok(println!(
+            "no adapter here has textures in NV12 that a program can write"
+        ));
+    };
+    let descriptor = wgpu::DeviceDescriptor {
+        required_features: features,
+        ..Default::default()
+    };
+    let (device, queue) = pollster::block_on(adapter.request_device(&descriptor))?;
+    let backend = Backend::from(Gpu::new(&device, &queue));
+    let frame = common::texture(&device, TextureFormat::NV12, [WIDTH, HEIGHT]);
+    let bytes: Vec<u8> = (0..=250).cycle().take((WIDTH * HEIGHT) as usize).collect();
+
+    let plane = |aspect, format, size| {
+        let plane = common::texture(&device, format, size);
+        let mut of_frame = frame.as_image_copy();
+        of_frame.aspect = aspect;
+        let layout = wgpu::TexelCopyBufferLayout {
+            bytes_per_row: Some(WIDTH),
+            ..Default::default()
+        };
+        queue.write_texture(of_frame, &bytes, layout, plane.size());
+        let mut encoder = device.create_command_encoder(&Default::default());
+        encoder.copy_texture_to_texture(of_frame, plane.as_image_copy(), plane.size());
+        queue.submit([encoder.finish()]);
+        plane
+    };
+    let (whole, half) = ([WIDTH, HEIGHT], [WIDTH / 2, HEIGHT / 2]);
+    let y = plane(TextureAspect::Plane0, TextureFormat::R8Unorm, whole);
+    let uv = plane(TextureAspect::Plane1, TextureFormat::Rg8Unorm, half);
+    let y = Texels::new(&y)?.slice(&slice![0, .., .., 0])?;
+    let uv = Texels::new(&uv)?.slice(&slice![0])?.transpose(&[2, 0, 1])?;
+    let [luma, chroma] = [y, uv].map(|texels| Tensor::from_texture(&backend, &texels));
+    let (luma, chroma) = (luma?, chroma?);
+
+    assert_eq!(luma.to_vec::<u8>()?, bytes);
+    let pairs = bytes.chunks(2).take((half[0] * half[1]) as usize);
+    let [u, v] = [0, 1].map(|channel| pairs.clone().map(move |pair| pair[channel]));
+    assert_eq!(chroma.to_vec::<u8>()?, u.chain(v).collect::<Vec<_>>());
+    println!("a frame of {WIDTH} x {HEIGHT} became planes of luma and chroma");
+    Ok(())
+}
