@@ -1,12 +1,13 @@
 """Runs queries on a table of vectors and images with wgslice-scale's functions and with DataFusion's own functions of
 arrays, in turns, and prints a table.
 
+    cargo build --release --manifest-path scale/Cargo.toml --features sql
     python -m venv /tmp/venv && /tmp/venv/bin/pip install datafusion pyarrow numpy
     /tmp/venv/bin/python scale/benches/beside_datafusion.py --command scale/target/release/wgslice-scale --folder /tmp/bench
 
 DataFusion slices the outermost dimension of an array, and reverses it; inner dimensions, index tuples and boxes have no
 function of its own. Both sides read the same Parquet file, on the same number of threads, and write the result to Parquet,
-compressed by zstd. The elements of the results are compared. A time is the best of the rounds, in seconds, of the whole
+compressed by zstd. The elements of the results are compared. A time is the median of the rounds, in seconds, of the whole
 process for wgslice-scale and of the query alone for DataFusion's Python package, whose start is not counted. `its function`
 is DataFusion's function in `wgslice-scale sql`: the same compiler's settings, the same reader and the same writer, so that
 only the functions differ. CPU is processor time, which other programs disturb less. `reading` is the same query with the
@@ -16,6 +17,7 @@ column as it is.
 import argparse
 import os
 import resource
+import statistics
 import subprocess
 import time
 from pathlib import Path
@@ -102,8 +104,8 @@ def main():
     path = args.folder / "table.parquet"
     table(path, args.rows)
     print(
-        f"{args.rows} rows, {path.stat().st_size / 1e6:.0f} MB; {args.threads} threads; "
-        f"DataFusion {datafusion.__version__} of the Python package\n"
+        f"{args.rows} rows, {path.stat().st_size / 1e6:.0f} MB; {args.threads} threads; medians of {args.rounds} rounds; "
+        f"load {os.getloadavg()[0]:.1f}; DataFusion {datafusion.__version__} of the Python package\n"
     )
     print("| query | wgslice-scale, s | its function, s | DataFusion, s | ratio | CPU, s | its function, s | DataFusion, s | ratio |")
     print("|---|---|---|---|---|---|---|---|---|")
@@ -119,8 +121,8 @@ def main():
         assert all(numpy.array_equal(elements(out), expected) for out in outs), name
         row = [f"{name}: `{ours}`"]
         for kind in (0, 1):
-            best = [min(time[kind] for time in of) for of in times]
-            row += [f"{time:.2f}" for time in best] + [f"{best[2] / best[0]:.2f}"]
+            medians = [statistics.median(time[kind] for time in of) for of in times]
+            row += [f"{time:.2f}" for time in medians] + [f"{medians[2] / medians[0]:.2f}"]
         print(f"| {' | '.join(row)} |", flush=True)
 
 
