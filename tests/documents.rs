@@ -360,3 +360,61 @@ fn the_front_page_answers_tasks() {
     }
     assert!(front.contains("\n# Record into your own encoder\n"));
 }
+
+/// docs/DEVELOPING.md names the crates that a release publishes, in an order in which crates.io accepts them: each behind
+/// the crates that it needs, also those that only an optional feature needs.
+#[test]
+fn the_page_on_releases_names_the_crates_in_order() {
+    let script = read(".github/release");
+    let (_, list) = script.split_once("\ncrates=(").unwrap();
+    let (list, _) = list.split_once(')').unwrap();
+    let published: Vec<&str> = list.split(' ').collect();
+    let developing = read("docs/DEVELOPING.md");
+    let (_, section) = developing.split_once("## Releases\n").unwrap();
+    let (section, _) = section.split_once("\n## ").unwrap();
+    let rows = section.lines().filter_map(|line| line.strip_prefix("| `"));
+    let named: Vec<&str> = rows.map(|row| row.split_once('`').unwrap().0).collect();
+    assert_eq!(named, published);
+
+    let workspace = read("Cargo.toml");
+    let (_, members) = workspace.split_once("\nmembers = [").unwrap();
+    let (members, _) = members.split_once("]\n").unwrap();
+    let (_, version) = workspace
+        .split_once("[workspace.package]\nversion = ")
+        .unwrap();
+    let version = format!("version = {}", version.lines().next().unwrap());
+    let members = members.split(", ").map(|member| member.trim_matches('"'));
+    let mut found = 0;
+    for folder in ["."].into_iter().chain(members) {
+        let manifest = read(&format!("{folder}/Cargo.toml"));
+        let name = manifest
+            .lines()
+            .find_map(|line| line.strip_prefix("name = "));
+        let name = name.unwrap().trim_matches('"');
+        if manifest.contains("\npublish = false\n") {
+            assert!(!published.contains(&name), "{name}");
+            continue;
+        }
+        let place = published.iter().position(|of| *of == name);
+        let place = place.unwrap_or_else(|| panic!("{name} is neither published nor kept back"));
+        found += 1;
+        let mut heading = "";
+        for line in manifest.lines() {
+            if line.starts_with('[') {
+                heading = line;
+            }
+            let Some((needed, from)) = line.split_once(" = {") else {
+                continue;
+            };
+            if !heading.ends_with("dependencies]") || !from.contains("path = ") {
+                continue;
+            }
+            // Cargo leaves out a dev-dependency without a version.
+            let is_packed = heading != "[dev-dependencies]";
+            assert_eq!(from.contains(&version), is_packed, "{name}: {line}");
+            let is_earlier = published[..place].contains(&needed);
+            assert!(is_earlier || !is_packed, "{name} needs {needed} before it");
+        }
+    }
+    assert_eq!(found, published.len());
+}

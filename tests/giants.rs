@@ -7,7 +7,7 @@ use wgslice::{
     options::{GatherNdOptions, GatherOptions},
 };
 
-/// The size of the memory in bytes.
+/// The size of the memory in bytes, where nothing limits it.
 const MEMORY: usize = (1 << 32) + (3 << 28);
 
 const TYPES: [DType; 4] = [DType::U8, DType::U16, DType::F32, DType::Complex128];
@@ -18,9 +18,9 @@ fn byte(place: usize) -> u8 {
     bits.to_be_bytes()[0] | 1
 }
 
-/// Views of the memory in elements of `size` bytes. Their elements span almost all of it.
-fn views(size: usize) -> Vec<View> {
-    let elements = MEMORY / size;
+/// Views of `memory` bytes in elements of `size` bytes. Their elements span almost all of them.
+fn views(memory: usize, size: usize) -> Vec<View> {
+    let elements = memory / size;
     let far = elements / 2 - 3_000_000;
     let view = |shape: &[usize], strides: &[isize], offset| {
         View::from_strides(shape, strides, offset, elements).unwrap()
@@ -49,7 +49,7 @@ fn places(view: &View, size: usize) -> Vec<usize> {
 }
 
 /// The words of elements at `places`, and those that would be moved in their stead if a number lost its high bits.
-fn words(places: &[usize], size: usize) -> BTreeSet<usize> {
+fn words(memory: usize, places: &[usize], size: usize) -> BTreeSet<usize> {
     let mut words = BTreeSet::new();
     for &place in places {
         for bits in [31, 32] {
@@ -58,7 +58,7 @@ fn words(places: &[usize], size: usize) -> BTreeSet<usize> {
                 for times in -3..=3 {
                     let near = place as i128 + times * lost;
                     if let Ok(near) = usize::try_from(near)
-                        && near + size <= MEMORY
+                        && near + size <= memory
                     {
                         words.extend((near / 4 * 4..near + size).step_by(4));
                     }
@@ -176,9 +176,9 @@ fn writes(view: &View, dtype: DType) -> Vec<Write> {
 }
 
 /// Every view in every type, but for those that select an element twice if they are a destination.
-fn all(written: bool) -> impl Iterator<Item = (View, DType)> {
-    let of = |dtype: DType| {
-        views(dtype.size())
+fn all(memory: usize, written: bool) -> impl Iterator<Item = (View, DType)> {
+    let of = move |dtype: DType| {
+        views(memory, dtype.size())
             .into_iter()
             .map(move |view| (view, dtype))
     };
@@ -225,12 +225,13 @@ const THREADS: [Option<usize>; 3] = [None, Some(1), Some(3)];
 #[test]
 fn far_elements_are_read_on_the_cpu() {
     let mut memory = zeros();
-    for (view, dtype) in all(false) {
-        for word in words(&places(&view, dtype.size()), dtype.size()) {
+    for (view, dtype) in all(MEMORY, false) {
+        let places = places(&view, dtype.size());
+        for word in words(MEMORY, &places, dtype.size()) {
             (word..word + 4).for_each(|place| memory[place] = byte(place));
         }
     }
-    for (view, dtype) in all(false) {
+    for (view, dtype) in all(MEMORY, false) {
         for Read {
             plan,
             indices,
@@ -253,7 +254,7 @@ fn far_elements_are_read_on_the_cpu() {
 #[test]
 fn far_elements_are_written_on_the_cpu() {
     let mut memory = zeros();
-    for (view, dtype) in all(true) {
+    for (view, dtype) in all(MEMORY, true) {
         let size = dtype.size();
         let places = places(&view, size);
         for write in writes(&view, dtype) {
@@ -284,8 +285,10 @@ fn far_elements_are_written_on_the_cpu() {
 
 #[cfg(feature = "gpu")]
 mod gpu {
-    use super::{BTreeSet, Indices, MEMORY, Plan, all, byte, places, reads, words, writes};
-    use crate::harness::gpu::{request_device, strict_options};
+    use super::{
+        BTreeSet, DType, Indices, MEMORY, Plan, all, byte, places, reads, views, words, writes,
+    };
+    use crate::harness::gpu::{adapters, request_device, strict_options};
     use crate::harness::read_buffer::read_buffer;
     use wgslice::Gpu;
 
@@ -344,56 +347,112 @@ mod gpu {
         report.wait().unwrap();
     }
 
+    /// Checks reads of views that span `size` bytes.
+    fn check_reads(gpu: &Gpu, size: usize) {
+        let memory = buffer(gpu, size);
+        for (view, dtype) in all(size, false) {
+            let places = places(&view, dtype.size());
+            fill_words(gpu, &memory, &words(size, &places, dtype.size()));
+        }
+        for (view, dtype) in all(size, false) {
+            for read in reads(&view, dtype) {
+                let dest = buffer(gpu, read.expected.len());
+                encode(gpu, &read.plan, &memory, &read.indices, &dest);
+                let found = &read_buffer(gpu, &dest)[..read.expected.len()];
+                assert_eq!(found, read.expected, "{} of {view:?}", read.plan);
+            }
+        }
+    }
+
+    /// Checks writes to views that span `size` bytes.
+    fn check_writes(gpu: &Gpu, size: usize) {
+        let memory = buffer(gpu, size);
+        for (view, dtype) in all(size, true) {
+            let element = dtype.size();
+            let places = places(&view, element);
+            let words = words(size, &places, element);
+            for write in writes(&view, dtype) {
+                fill_words(gpu, &memory, &words);
+                let source = filled(gpu, &write.source);
+                encode(gpu, &write.plan, &source, &write.indices, &memory);
+                let found = read_words(gpu, &memory, &words);
+                let expected = |place: usize| {
+                    let of = places
+                        .iter()
+                        .position(|at| (*at..at + element).contains(&place));
+                    of.map_or(byte(place), |n| {
+                        write.expected[n * element + place - places[n]]
+                    })
+                };
+                let expected: Vec<u8> = words
+                    .iter()
+                    .flat_map(|&word| (word..word + 4).map(expected))
+                    .collect();
+                assert_eq!(found, expected, "{} of {view:?}", write.plan);
+            }
+        }
+    }
+
     #[test]
     fn far_elements_are_read() {
         for binding in BINDINGS {
-            let gpu = strict(binding);
-            let memory = buffer(&gpu, MEMORY);
-            for (view, dtype) in all(false) {
-                let words = words(&places(&view, dtype.size()), dtype.size());
-                fill_words(&gpu, &memory, &words);
-            }
-            for (view, dtype) in all(false) {
-                for read in reads(&view, dtype) {
-                    let dest = buffer(&gpu, read.expected.len());
-                    encode(&gpu, &read.plan, &memory, &read.indices, &dest);
-                    let found = &read_buffer(&gpu, &dest)[..read.expected.len()];
-                    assert_eq!(found, read.expected, "{} of {view:?}", read.plan);
-                }
-            }
+            check_reads(&strict(binding), MEMORY);
         }
     }
 
     #[test]
     fn far_elements_are_written() {
         for binding in BINDINGS {
-            let gpu = strict(binding);
-            let memory = buffer(&gpu, MEMORY);
-            for (view, dtype) in all(true) {
-                let size = dtype.size();
-                let places = places(&view, size);
-                let words = words(&places, size);
-                for write in writes(&view, dtype) {
-                    fill_words(&gpu, &memory, &words);
-                    let source = filled(&gpu, &write.source);
-                    encode(&gpu, &write.plan, &source, &write.indices, &memory);
-                    let found = read_words(&gpu, &memory, &words);
-                    let expected = |place: usize| {
-                        let of = places
-                            .iter()
-                            .position(|at| (*at..at + size).contains(&place));
-                        of.map_or(byte(place), |n| {
-                            write.expected[n * size + place - places[n]]
-                        })
-                    };
-                    let expected: Vec<u8> = words
-                        .iter()
-                        .flat_map(|&word| (word..word + 4).map(expected))
-                        .collect();
-                    assert_eq!(found, expected, "{} of {view:?}", write.plan);
-                }
+            check_writes(&strict(binding), MEMORY);
+        }
+    }
+
+    /// Calls `check` with devices of lavapipe, if there is one, and the size of their largest buffers, almost 2^31 bytes. Only
+    /// what is bound or copied becomes resident.
+    fn on_lavapipe(check: impl Fn(&Gpu, usize)) {
+        let all = adapters().into_iter();
+        for adapter in all.filter(|adapter| adapter.get_info().name.contains("llvmpipe")) {
+            let limits = adapter.limits();
+            let size = usize::try_from(limits.max_buffer_size).unwrap();
+            let size = size.min(MEMORY) / 16 * 16;
+            assert!(size >= (1 << 31) - 16, "{size}");
+            for binding in [1 << 20, limits.max_storage_buffer_binding_size] {
+                let limits = wgpu::Limits {
+                    max_storage_buffer_binding_size: binding,
+                    ..limits.clone()
+                };
+                let gpu = request_device(&adapter, wgpu::Features::empty(), limits).unwrap();
+                check(&gpu, size);
             }
         }
+    }
+
+    /// A view of more than a buffer can hold is refused by the name of the argument, and nothing is recorded.
+    fn check_refusals(gpu: &Gpu, size: usize) {
+        let (memory, small) = (buffer(gpu, size), buffer(gpu, 1 << 10));
+        for view in views(MEMORY, 1) {
+            let plan = Plan::contiguous(&view, DType::U8).unwrap();
+            let mut encoder = gpu.device().create_command_encoder(&Default::default());
+            let refused = gpu.encode(&mut encoder, &plan, &[memory.slice(..)], &[small.slice(..)]);
+            let error = refused.err().expect("an error").to_string();
+            let named = ["source", &MEMORY.to_string(), &size.to_string()];
+            assert!(named.iter().all(|name| error.contains(name)), "{error}");
+        }
+    }
+
+    #[test]
+    fn far_elements_are_read_on_lavapipe() {
+        on_lavapipe(check_reads);
+    }
+
+    #[test]
+    fn far_elements_are_written_on_lavapipe() {
+        on_lavapipe(check_writes);
+    }
+
+    #[test]
+    fn what_no_buffer_holds_is_refused_on_lavapipe() {
+        on_lavapipe(check_refusals);
     }
 
     fn read_words(gpu: &Gpu, memory: &wgpu::Buffer, words: &BTreeSet<usize>) -> Vec<u8> {

@@ -12,7 +12,7 @@ steps=(
     wasm '1 min' "the library for browsers; rustup's target wasm32-unknown-unknown"
     bare '20 s' "the library where there is no standard library; rustup's target thumbv7em-none-eabi"
     fuzz-targets '2 min' 'the fuzz targets compile; a compiler of C++'
-    package '5 s' 'the package for crates.io has every file that the library needs'
+    package '10 s' 'the packages for crates.io have every file that the compiler reads'
     verify '8 min' 'golden vectors at every size and 10,000 random cases on all adapters, the CPU also without byte shuffles'
     everywhere '9 min' 'the tests of operations on devices of every other kind, OpenGL included; lavapipe'
     amd '2 min' "one family of kernels through AMD's compiler; mesa-vulkan-drivers"
@@ -181,30 +181,60 @@ check_fuzz_targets() {
     cargo check --manifest-path crates/fuzz/Cargo.toml --target-dir "$target/fuzz"
 }
 
-# Packs what crates.io would get, and checks that it has every file that the compiler read for the library. Cargo's own
-# verification would compile all dependencies again. Work in progress may be packed as well; a clean checkout must be
-# packed as it is.
+# Packs what crates.io would get, and checks that each package has every file that the compiler read for it. Cargo's own
+# verification would compile all dependencies again; a release does it. Work in progress may be packed as well; a clean
+# checkout must be packed as it is.
 check_package() {
-    local rlib files lacking dirty=()
+    local crate crates=() dirty=() all='' status=0
+    while read -r crate; do crates+=("$crate"); done < <(bash .github/release crates)
     if [[ -n $(git status --porcelain 2>/dev/null) ]]; then
         dirty=(--allow-dirty)
     fi
-    cargo build -p wgslice &&
-        cargo package --no-verify -p wgslice "${dirty[@]+"${dirty[@]}"}" || return
-    # For each library, the compiler has written lines such as `src/gpu/../../shaders/crop.wgsl:`. Files that only old
-    # builds have read may be gone.
-    files=$(
-        for rlib in "$target"/debug/deps/libwgslice-*.rlib; do
+    cargo build "${all_features[@]}" --bin wgslice &&
+        cargo package --no-verify "${crates[@]/#/--package=}" "${dirty[@]+"${dirty[@]}"}" || return
+    for crate in "${crates[@]}"; do
+        local folder files lacking
+        folder=$(folder_of "$crate")
+        files=$(compiled_files "$crate" | grep -vxF "$all")
+        all+=$files$'\n'
+        lacking=$(comm -23 <(sed "s|^$folder||" <<<"$files" | sort) \
+            <(cargo package --list -p "$crate" "${dirty[@]+"${dirty[@]}"}" 2>/dev/null | sort))
+        if [[ $files != *src/* || -n $lacking ]]; then
+            printf 'of the files that %s is compiled from:\n%s\nthe package lacks these:\n%s\n' \
+                "$crate" "$files" "$lacking"
+            status=1
+        fi
+    done
+    return "$status"
+}
+
+# folder_of CRATE: the folder of a crate of the workspace, with a slash behind it; nothing for the root.
+folder_of() {
+    local manifest
+    for manifest in Cargo.toml */Cargo.toml crates/*/Cargo.toml; do
+        if [[ $(sed -n 's/^name = "\(.*\)"$/\1/p' "$manifest" | head -n 1) == "$1" ]]; then
+            echo "${manifest%Cargo.toml}"
+            return
+        fi
+    done
+}
+
+# compiled_files CRATE: the files of this checkout that the compiler has read for a crate. For the command these include
+# those of the libraries.
+compiled_files() {
+    local library=${1//-/_} rlib
+    if [[ $1 == wgslice-cli ]]; then
+        # One line, with the path of the executable and of each file.
+        sed 's/^[^:]*: //' "$target/debug/wgslice.d" | tr ' ' '\n' | sed "s|^$PWD/||"
+    else
+        # For each library, the compiler has written lines such as `src/gpu/../../shaders/crop.wgsl:`.
+        for rlib in "$target"/debug/deps/"lib$library"-*.rlib; do
             rlib=${rlib%.rlib}
-            sed -n -E 's/^([^ ]+):$/\1/p' "${rlib/libwgslice/wgslice}.d"
-        done | sed -E ':again; s|[^/]+/\.\./||; t again' | sort -u |
-            while read -r file; do [[ ! -e $file ]] || echo "$file"; done
-    )
-    lacking=$(comm -23 <(echo "$files") <(cargo package --list -p wgslice "${dirty[@]+"${dirty[@]}"}" | sort))
-    if [[ $files != *src/lib.rs* || -n $lacking ]]; then
-        printf 'of the files that the library is compiled from:\n%s\nthe package lacks these:\n%s\n' "$files" "$lacking"
-        return 1
-    fi
+            sed -n -E 's/^([^ ]+):$/\1/p' "${rlib/"lib$library"/$library}.d"
+        done | sed -E ':again; s|[^/]+/\.\./||; t again'
+    fi | sort -u |
+        # Files that only old builds have read may be gone.
+        while read -r file; do [[ ! -e $file ]] || echo "$file"; done
 }
 
 # Every vector at all sizes and with all index types. Both parts run at the same time, as each uses one processor. On the
