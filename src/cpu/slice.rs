@@ -130,7 +130,8 @@ impl<'a> LoopNest<'a> {
 
     /// The tiles of a slice of many short axes, if a part of so many bytes is the whole result.
     fn short_axes(&self, bytes: usize) -> Option<ShortAxes> {
-        if bytes < SMALL || !matches!(self.kernel, Kernel::Copy { .. }) {
+        let squares = self.tiles.is_some_and(Tiles::has_small_pieces);
+        if bytes < SMALL || squares || !matches!(self.kernel, Kernel::Copy { .. }) {
             return None;
         }
         let axes = ShortAxes::of(self.unit, self.piece, self.rows, self.row);
