@@ -168,8 +168,17 @@ impl Words {
         let context = context.to_string();
         move |error| Failure::Refused {
             context,
-            problem: self.of(&error.to_string()),
+            problem: self.problem(&error),
             error: Box::new(error),
+        }
+    }
+
+    fn problem(&self, error: &Error) -> String {
+        let text = error.to_string();
+        match (error, text.split_once('\n')) {
+            // The lines after the first quote the user's text.
+            (Error::Parse(_), Some((problem, quoted))) => format!("{}\n{quoted}", self.of(problem)),
+            _ => self.of(&text),
         }
     }
 }
@@ -260,6 +269,13 @@ impl Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_users_own_text_is_quoted_as_it_is() {
+        let error = "[0]".parse::<wgslice::SliceSpec>().unwrap_err();
+        let problem = Words::default().problem(&error);
+        assert!(problem.contains("\n  [0]\n"), "{problem}");
+    }
 
     #[test]
     fn words_are_replaced_where_they_stand_alone() {
