@@ -16,7 +16,7 @@ HALVES = [
       "W7": "embedding rows", "W9": "blocks by index pairs"},
      {"NumPy": "#4d77cf", "JAX": "#8a5fbf", "TensorFlow": "#e8833a", "PyTorch": "#d6493f"}),
     ("One thread, new array: the same for Rust crates", ["crate", "W1"],
-     {"W1": "4-D crop", "W2": "reversed axis", "W6": "u8 crop and flip", "W7": "embedding rows", "W13": "pixels to planes",
+     {"W1": "4-D crop", "W2": "reversed axis", "W6": "u8 crop and flip", "W7": "embedding rows", "W12": "transpose", "W13": "pixels to planes",
       "W14": "heads swapped"},
      {"ndarray": "#4d77cf", "candle": "#8a5fbf", "burn-flex": "#e8833a", "strided-perm": "#d6493f"}),
 ]
