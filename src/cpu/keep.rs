@@ -45,19 +45,19 @@ pub(crate) fn run(
     if threads == 1 {
         let (kept, all) = (part(piece, source, mask, dest), dest.len());
         dest[kept..].fill(0);
-        return if kept < all {
-            kept / piece
-        } else {
-            count(mask)
+        // A full result says nothing of the rest of the mask.
+        return match kept < all {
+            true => kept / piece,
+            false => count(mask),
         };
     }
     let size = mask.len().div_ceil(threads::parts(threads));
     let (mut rest, mut parts, mut found) = (dest, Vec::new(), 0);
     for (mask, source) in mask.chunks(size).zip(source.chunks(size * piece)) {
-        let true_ones = count(mask);
-        found += true_ones;
-        let (dest, behind) = rest.split_at_mut((true_ones * piece).min(rest.len()));
-        rest = behind;
+        let kept = count(mask);
+        found += kept;
+        let dest;
+        (dest, rest) = rest.split_at_mut((kept * piece).min(rest.len()));
         parts.push((mask, source, dest));
     }
     rest.fill(0);

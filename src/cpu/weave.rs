@@ -4,7 +4,11 @@
 //! The same pieces in the memory of one array would be a transpose, which moves many at once. So a block of each array is
 //! copied to a stage in the nearest cache, and the stage is transposed into the result.
 
-use super::{Dest, slice::LoopNest, threads, threads::Threads};
+use super::{
+    Dest,
+    slice::LoopNest,
+    threads::{self, Threads},
+};
 use crate::prelude::*;
 use crate::{DType, View, walk::Walk};
 

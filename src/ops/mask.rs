@@ -18,10 +18,9 @@ use super::{
 };
 use crate::prelude::*;
 use crate::{
-    Array, ArrayRef, Backend, DType, Element, Error, IntoView, Plan, Values, View,
+    Array, ArrayRef, Backend, DType, Element, Error, IntoView, Plan, View,
     backend::Device,
     cpu::{self, Dest},
-    element::zeroed,
     error,
     moves::{Effect, Find, IndexTensor, Move, Operation},
     ops::{index::IndexType, scatter_nd::ScatterOptions},
@@ -539,27 +538,20 @@ impl Backend {
     ) -> Result<Array<T>, Error> {
         let (x, view) = x.into().memory("x")?;
         let (mask, HostMask { shape, count }) = HostMask::read(mask.into(), "mask", self)?;
-        let axis = view.masked_axis(&shape, axis)?;
-        let of_element = &view.shape[masked_end(&view, &shape, axis)?..];
+        let first = view.masked_axis(&shape, axis)?;
+        let of_element = &view.shape[masked_end(&view, &shape, first)?..];
         let piece = of_element.iter().product::<usize>() * size_of::<T>();
-        if self.device == Device::Cpu && keeps(&view, axis, piece) {
+        // For a few rows, planning would take several times as long.
+        if self.device == Device::Cpu && keeps(&view, first, piece) {
             let (x, mask) = (T::as_bytes(&x), M::as_bytes(&mask));
             let kept = [&[count], of_element].concat();
             let keep = |dest: Dest<'_>| Ok(cpu::keep::run(piece, x, mask, dest, self.threads));
             return Ok(Array::collect(&kept, keep)?.0);
         }
-        let (find, gather) = by_mask(&view, &shape, axis, Some(count), T::DTYPE)?;
-        // The host has counted, so it may as well find: what is left is a gather, which is a plan of one step.
-        let mut rows = zeroed::<u8>(find.result_bytes())?;
-        cpu::mask::find(
-            M::as_bytes(&mask),
-            &find.source,
-            &mut rows,
-            find.dtype.size(),
-        );
-        let gather = Plan::from_view(gather, &view);
-        let rows = Values::from_bytes(find.dtype, &rows);
-        Ok(self.run(&gather, &[(&x[..]).into(), rows])?.0)
+        let plan = Plan::boolean_mask(&view, &shape, axis, Some(count), T::DTYPE)?;
+        Ok(self
+            .run(&plan, &[(&x[..]).into(), M::as_bytes(&mask).into()])?
+            .0)
     }
 }
 
