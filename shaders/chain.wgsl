@@ -44,12 +44,11 @@ fn to_next() -> u32 {
 // The smallest number in the lists of a slice, from list `list` on, that is larger than `after`; 0 if there is none. A
 // list that is not empty has smaller numbers than the lists after it.
 fn first_after(slice: u32, list: u32, after: u32) -> u32 {
-    var first = first_in(word_at(slice * walk.lists + list), after);
-    // The loop does not end where a number was found: if it does, the OpenGL of Mesa 22.3 gives wrong results.
-    if walk.lists > 1u {
-        for (var n = list + 1u; n < walk.lists; n++) {
-            if first == NONE { first = first_in(word_at(slice * walk.lists + n), after); }
-        }
+    var first = NONE;
+    // The OpenGL of Mesa 22.3 gives wrong results if the loop ends where a number was found, or if the first list is looked
+    // at before it.
+    for (var n = list; n < walk.lists; n++) {
+        if first == NONE { first = first_in(word_at(slice * walk.lists + n), after); }
     }
     return select(first, 0u, first == NONE);
 }

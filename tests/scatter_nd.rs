@@ -222,14 +222,15 @@ fn check_sums(backend: &Backend, slices: usize, indices: &[i32], name: &str) {
     assert_eq!(bits(sums.data), bits(expected), "{name}");
 }
 
-/// A slice gets more rows than a software adapter, whose loops are limited, combines at once. Devices with low limits
-/// are left out.
+/// There are more rows than a software adapter, whose loops are limited, combines at once: for many slices, of which each
+/// has several lists, and for few. Devices with low limits are left out.
 #[test]
 fn many_floats_are_added_in_order() {
-    for slices in [3, 1] {
+    for slices in [960, 3, 1] {
         let indices: Vec<i32> = (0..40_000).map(|i| i % 9973 * 7 % slices).collect();
         for device in devices().iter().filter(|device| !device.is_tiny()) {
-            check_sums(&device.backend, 3, &indices, &device.name);
+            let name = format!("{slices} slices, {}", device.name);
+            check_sums(&device.backend, 960, &indices, &name);
         }
     }
 }

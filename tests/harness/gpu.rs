@@ -35,9 +35,9 @@ impl Kind {
         } else if candidate.adapter.get_info().backend == wgpu::Backend::Gl
             && candidate.is_software()
         {
-            // Mesa's OpenGL runs shaders by the same code as lavapipe, so two kinds are enough: one that tiles as on a
-            // GPU, and one that works as on a software adapter, in windows.
-            &[Self::Default, Self::Tiny]
+            // Mesa's OpenGL runs shaders by the same code as lavapipe, but compiles them from other text, of which it gets
+            // some loops wrong.
+            &[Self::Full, Self::Default, Self::Tiny]
         } else if candidate.is_software() && !*ALL {
             // Strict devices are of the other kinds too, and compile no pipelines.
             &[Self::Full, Self::Default]
