@@ -2,7 +2,7 @@
 //! kernel of a few lines.
 //!
 //! ```sh
-//! cargo bench --bench device          # about a minute on a GPU
+//! cargo bench --bench device          # about a minute by the number of rounds; no GPU has run it yet
 //! cargo bench --bench device -- 4     # results four times as long, for a GPU with a large cache
 //! ```
 //!
