@@ -9,12 +9,8 @@ pub(crate) use numbers::{Integers, Paddings, Sizes, fraction, mask, memory, numb
 use crate::{
     Command,
     files::{Element, Format, Source, WRITTEN_FORMATS},
-    ops::Operation,
 };
-use clap::{
-    Args as ArgGroup, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
-    error::ErrorKind,
-};
+use clap::{Args as ArgGroup, CommandFactory, FromArgMatches, Parser, ValueEnum, error::ErrorKind};
 use std::{
     env,
     ffi::OsString,
@@ -42,6 +38,17 @@ Exit codes:
   129, 130, 131, 143  ended by SIGHUP, SIGINT (Ctrl-C), SIGQUIT or SIGTERM; the output is
      complete, or unchanged";
 
+/// The subcommands that make no array.
+const MAKE_NONE: [&str; 7] = [
+    "bench",
+    "compare",
+    "completions",
+    "help",
+    "info",
+    "man",
+    "verify",
+];
+
 /// Slices and gathers n-dimensional arrays in files, on the GPU or the CPU, with TensorFlow's
 /// exact semantics.
 #[derive(Debug, Parser)]
@@ -57,13 +64,10 @@ pub(crate) struct Args {
 impl Args {
     /// The command line. Every subcommand that makes an array has the options of [`To`].
     pub(crate) fn definition() -> clap::Command {
-        let operations = Operation::augment_subcommands(clap::Command::new(""));
-        let names = operations.get_subcommands().map(clap::Command::get_name);
-        names
-            .chain(["slice", "convert", "split"])
-            .fold(Self::command(), |all, name| {
-                all.mut_subcommand(name, To::augment_args)
-            })
+        Self::command().mut_subcommands(|command| match MAKE_NONE.contains(&command.get_name()) {
+            true => command,
+            false => To::augment_args(command),
+        })
     }
 
     /// The first word of a command line that belongs to no option.
@@ -73,9 +77,11 @@ impl Args {
 
     /// Parses the arguments of this process: a run for each input, if there are many.
     pub(crate) fn parsed() -> Result<Vec<Invocation>, clap::Error> {
-        let definition = Self::definition();
+        let mut definition = Self::definition();
+        let lines = inputs::each(&definition, env::args_os().collect());
         let parse = |line: Vec<OsString>| {
-            let matches = definition.clone().try_get_matches_from(line)?;
+            // Not on a clone, which would take a quarter of the time to start.
+            let matches = definition.try_get_matches_from_mut(line)?;
             // Asking the matches what is defined is an error only in debug builds.
             let makes = |name: &str| {
                 let command = definition.find_subcommand(name);
@@ -100,7 +106,6 @@ impl Args {
                 to,
             })
         };
-        let lines = inputs::each(&definition, env::args_os().collect());
         lines.into_iter().map(parse).collect()
     }
 }
