@@ -435,12 +435,19 @@ impl Steps {
             Some(narrow) => (DType::I32, bytemuck::cast_slice(&narrow).into()),
             None => (DType::I64, bytemuck::cast_slice(tuples).into()),
         };
-        self.push(
-            what.for_indices(index)?,
-            from,
-            Some(Operand::Const(bytes)),
-            to,
-        );
+        self.push_tuples(what, (index, bytes), from, to)
+    }
+
+    /// Adds a gather or a scatter by tuples of this type that the plan holds.
+    pub(super) fn push_tuples(
+        &mut self,
+        what: Move,
+        (index, tuples): (DType, Arc<[u8]>),
+        from: Operand,
+        to: Operand,
+    ) -> Result<(), Error> {
+        let by = Some(Operand::Const(tuples));
+        self.push(what.for_indices(index)?, from, by, to);
         Ok(())
     }
 }

@@ -13,12 +13,17 @@ use super::{
 };
 use crate::prelude::*;
 use crate::{
-    DType, Error, IntoView, Plan, error,
+    DType, Error, IntoView, Plan,
+    element::zeroed,
+    error,
     moves::{Move, Operation},
     plan::{ArraySpec, Operand, Steps},
     shape,
     spec::{IndexItem, IndexSpec},
 };
+use alloc::sync::Arc;
+use bytemuck::Pod;
+use core::{fmt::Debug, ops::Add};
 
 impl Plan {
     /// Plans NumPy's `x[…] = value` in place, or another combination of the value with the elements that the expression
@@ -70,8 +75,9 @@ impl Plan {
         let mut plan = Steps::new(operation, vec![input], output).in_place();
         if !from.is_empty() {
             let elements = shape::elements(&x.source)?;
-            let (slice, numbers) = places.slices(elements)?;
-            let rows = [numbers.len(), slice];
+            let slices = places.slices(elements);
+            let (slice, count) = (slices.length, slices.count());
+            let rows = [count, slice];
             let mut updates = Operand::Input(0);
             if !from.is_whole() {
                 let spread = plan.temp(&rows, dtype);
@@ -88,28 +94,37 @@ impl Plan {
                 ..ScatterOptions::default()
             };
             let shape = [elements / slice, slice];
-            let scatter =
-                Self::tensor_scatter_nd(&shape, &[numbers.len(), 1], &rows, options, dtype)?;
+            let scatter = Self::tensor_scatter_nd(&shape, &[count, 1], &rows, options, dtype)?;
             let Some(scatter) = scatter.into_only() else {
                 return Err(error::value::steps("an update", "scatter"));
             };
-            plan.push_at(scatter, &numbers, updates, Operand::Output(0))?;
+            let (index, numbers) = slices.numbers(elements)?;
+            plan.push_tuples(scatter, (index, numbers), updates, Operand::Output(0))?;
         }
         Ok(plan.plan())
     }
 }
 
+/// The slices of one length of which a selection consists.
+struct Slices {
+    /// In elements.
+    length: usize,
+    /// The number of the slice to whose number no dimension adds anything.
+    first: i64,
+    /// For each dimension of the selection, outermost first, what each of its positions adds to the number of a slice.
+    dims: Vec<Vec<i64>>,
+}
+
 impl Selected {
-    /// The length of the slices that the selection consists of, in an array of so many elements, and their numbers in
-    /// row-major order of the selection. The selection must not be empty.
-    fn slices(&self, elements: usize) -> Result<(usize, Vec<i64>), Error> {
+    /// The longest slices that the selection consists of, in an array of so many elements. The selection must not be empty.
+    fn slices(&self, elements: usize) -> Slices {
         let (mut run, mut parts) = (1, &self.parts[..]);
         while let [before @ .., Selector::Dim(size, stride)] = parts
             && (*size == 1 || *stride == usize::cast_signed(run))
         {
             (run, parts) = (run * size, before);
         }
-        let mut slice = common_divisor(common_divisor(run, elements), self.offset);
+        let mut length = common_divisor(common_divisor(run, elements), self.offset);
         for part in parts {
             let distances = match part {
                 Selector::Dim(1, _) => &[],
@@ -117,35 +132,64 @@ impl Selected {
                 Selector::List(list) => &list[..],
             };
             for distance in distances {
-                slice = common_divisor(slice, distance.unsigned_abs());
+                length = common_divisor(length, distance.unsigned_abs());
             }
         }
-        let within = [Selector::Dim(run / slice, slice.cast_signed())];
-        let mut numbers = vec![self.offset as i64];
-        for part in parts.iter().chain(&within) {
-            let size = match part {
-                Selector::Dim(size, _) => *size,
-                Selector::List(list) => list.len(),
-            };
-            let count = numbers.len().saturating_mul(size);
-            let mut next: Vec<i64> = Vec::new();
-            let bytes = count.saturating_mul(size_of::<i64>());
-            next.try_reserve_exact(count)
-                .map_err(|_| Error::OutOfHostMemory { bytes })?;
-            for number in numbers {
-                match part {
-                    Selector::Dim(size, stride) => {
-                        next.extend((0..*size as i64).map(|at| number + at * *stride as i64));
-                    }
-                    Selector::List(list) => next.extend(list.iter().map(|&at| number + at as i64)),
+        let within = Selector::Dim(run / length, length.cast_signed());
+        let slices = length as i64;
+        let of = |part: &Selector| match part {
+            Selector::Dim(size, stride) => {
+                let step = *stride as i64 / slices;
+                (0..*size as i64).map(|at| at * step).collect()
+            }
+            Selector::List(list) => list.iter().map(|&at| at as i64 / slices).collect(),
+        };
+        Slices {
+            length,
+            first: self.offset as i64 / slices,
+            dims: parts.iter().chain([&within]).map(of).collect(),
+        }
+    }
+}
+
+impl Slices {
+    /// How many there are.
+    fn count(&self) -> usize {
+        let sizes = self.dims.iter().map(Vec::len);
+        sizes.fold(1, usize::saturating_mul)
+    }
+
+    /// Their numbers in row-major order of the selection, in an array of so many elements: of 32 bits if all of its slices
+    /// can be numbered so.
+    fn numbers(&self, elements: usize) -> Result<(DType, Arc<[u8]>), Error> {
+        match i32::try_from(elements / self.length) {
+            Ok(_) => Ok((DType::I32, self.bytes::<i32>()?)),
+            Err(_) => Ok((DType::I64, self.bytes::<i64>()?)),
+        }
+    }
+
+    fn bytes<N: Pod + Add<Output = N> + TryFrom<i64, Error: Debug>>(
+        &self,
+    ) -> Result<Arc<[u8]>, Error> {
+        let number = |number: i64| N::try_from(number).expect("no more than there are slices");
+        let mut numbers = zeroed::<N>(self.count())?;
+        numbers[0] = number(self.first);
+        // Those of the inner dimensions are repeated for each position of the next one outside, the first at last.
+        let mut count = 1;
+        for dim in self.dims.iter().rev() {
+            for (at, &more) in dim.iter().enumerate().rev() {
+                let more = number(more);
+                if at == 0 {
+                    numbers[..count].iter_mut().for_each(|to| *to = *to + more);
+                } else {
+                    let (inner, rest) = numbers.split_at_mut(at * count);
+                    let pairs = rest[..count].iter_mut().zip(&inner[..count]);
+                    pairs.for_each(|(to, from)| *to = *from + more);
                 }
             }
-            numbers = next;
+            count *= dim.len();
         }
-        numbers
-            .iter_mut()
-            .for_each(|number| *number /= slice as i64);
-        Ok((slice, numbers))
+        Ok(bytemuck::cast_slice(&numbers).into())
     }
 }
 
