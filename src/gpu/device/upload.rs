@@ -15,11 +15,12 @@ const DOING: &str = "uploading";
 /// the device has copied it.
 const PIECE: usize = 2 << 20;
 
-/// When this many pieces are submitted, the host waits until the oldest is copied.
+/// When this many pieces are submitted, the host waits until the device has copied the oldest.
 const UNDER_WAY: usize = 2;
 
 impl OpenDevice {
-    /// Uploads the slice of `source` that `plan` describes, packed on the way into memory that the device reads.
+    /// Uploads the slice of `source` that `what` describes. The host packs the slice while it copies it to memory that
+    /// the device reads.
     pub(crate) fn upload(&self, what: &Move, source: &[u8]) -> Result<DeviceBytes, Error> {
         let dest = self.allocate(what.shape(), what.dtype.size())?;
         let bytes = what.result_bytes();
@@ -32,7 +33,7 @@ impl OpenDevice {
             fill(what, source, at, view.slice(..piece))?;
             self.guarded(DOING, || drop(view))?;
             at += piece;
-            // A tensor of a single piece is copied by the next submission, whatever that is.
+            // A tensor of a single piece needs no submission here: the next submission copies it.
             if bytes > PIECE {
                 under_way.push_back(self.guarded(DOING, || self.queue.submit([]))?);
             }
@@ -45,7 +46,7 @@ impl OpenDevice {
         Ok(dest)
     }
 
-    /// Returns staging memory for bytes `at..at + bytes` of a tensor, or for those of them that are in one buffer.
+    /// Returns staging memory for bytes `at..at + bytes` of a tensor, or for as many of them as are in one buffer.
     fn staged(
         &self,
         dest: &DeviceBytes,

@@ -2,7 +2,7 @@
 //!
 //! | adapter | few rows | long rows | reason |
 //! |---|---|---|---|
-//! | software | up to 16 rows | from 16 KiB a row | on lavapipe each copy costs 0.9 µs and a dispatch 30 µs, besides moving bytes, and copies move bytes two to three times as fast: `cargo bench --bench copies` |
+//! | software | up to 16 rows | from 16 KiB a row | on lavapipe each copy costs 0.9 µs and a dispatch 30 µs, in addition to moving bytes, and copies move bytes two to three times as fast: `cargo bench --bench copies` |
 //! | GPU | 1 row | from 1 MiB a row | an estimate: wgpu makes the device finish each copy before the next one into the same buffer, so each copy should keep the whole device busy |
 
 use super::{argument::Argument, caps::Tuning};
