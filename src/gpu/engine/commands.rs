@@ -90,7 +90,7 @@ struct Grouped {
 }
 
 impl Commands<'_> {
-    /// Returns the move from its work, if the commands are dispatches.
+    /// Returns the move that the commands' work holds, if they are dispatches.
     pub(super) fn dispatched(&self) -> Option<Arc<Move>> {
         match &self.how {
             Recipe::Dispatches(grouped) => Some(Arc::clone(&grouped.work.what)),

@@ -217,7 +217,7 @@ pub(super) fn plans() -> Vec<Move> {
 
 /// Runs a move on a device, or on the CPU, and returns the bytes of the result.
 fn run(gpu: Option<&Gpu>, plan: &Move) -> Vec<u8> {
-    // Floats of these bytes are neither NaN nor subnormal.
+    // As f32 or f64, these bytes are neither NaN nor subnormal.
     let bytes = |count| (1..114).cycle().take(count).collect::<Vec<u8>>();
     let (mut source, mut dest) = (bytes(plan.source_bytes()), bytes(plan.result_bytes()));
     let is_true = |n: usize| n * n % 7 % 3 == 1 || n > 900 && n < 2100;
@@ -251,7 +251,7 @@ fn run(gpu: Option<&Gpu>, plan: &Move) -> Vec<u8> {
         return [&dest, &number[..]].concat();
     }
     let count = plan.tuples().map_or(0, |tuples| tuples.integers());
-    // Some indices are out of range. The first 43 differ.
+    // Some indices are out of range. All of them differ.
     let indices: Vec<i32> = (0..)
         .map(|n| n * 7 % 43 - 1 + n / 43 * 50)
         .take(count)
