@@ -43,7 +43,7 @@ pub(crate) fn shape(argument: &str, found: &[usize], needed: &[usize], sizes: &[
     )
 }
 
-/// `begins` of patches whose number of dimensions is not two.
+/// `begins` without two dimensions, or with rows whose length fits no number of dimensions.
 pub(crate) fn begins(found: &[usize]) -> Error {
     argument!(
         CropShape,
