@@ -1,9 +1,9 @@
 //! Slices of arrays that are larger than the memory of the host or of the device.
 //!
-//! The result of a slice is cut into consecutive pieces. For each piece the caller fetches the bytes of the source
-//! that the piece needs, the device slices them, and the caller receives the bytes of the piece. The device works on
-//! one piece while the host packs the source of the next piece and hands out the previous one. This bounds the memory
-//! that is held at once, whatever the size of the array.
+//! The result of a slice is cut into consecutive pieces. For each piece the caller fetches the bytes of the source that
+//! the piece needs, the device slices them, and the caller receives the bytes of the piece. The device works on one
+//! piece while the host packs the source of the next piece and delivers the previous piece. This bounds the memory in
+//! use, whatever the size of the array.
 
 mod piece;
 #[cfg(feature = "gpu")]
@@ -25,14 +25,14 @@ use std::{
 pub(crate) use piece::Piece;
 use piece::pieces;
 
-/// The largest default of [`Stream::memory`], in bytes.
+/// The upper bound of the default of [`Stream::memory`], in bytes.
 const MEMORY: usize = 1 << 30;
 
 /// The largest size in bytes of a piece that the CPU makes. The beginning of a larger piece would leave the cache
 /// before the caller reads it.
 const CPU_PIECE: usize = 16 << 20;
 
-/// The largest number of bytes that a piece may upload to a device, and that its result may have. This is enough to
+/// The maximum number of bytes that a piece uploads to a device, and the maximum size of its result. This is enough to
 /// keep the device busy. Larger buffers would take longer, since the system maps each page of new memory at its first
 /// use.
 #[cfg(feature = "gpu")]
@@ -42,22 +42,22 @@ const GPU_PIECE: usize = 8 << 20;
 const PAGE: usize = 4096;
 
 impl Piece {
-    /// The most bytes of all pages that the piece reads, if no element is in two pages.
+    /// An upper bound for the bytes of all pages that the piece reads, if no element is in two pages.
     fn touched(&self) -> usize {
         let Some(walk) = self.plan.walk() else {
             return 0;
         };
         let (unit, element, run) = (walk.unit, self.plan.dtype.size(), walk.run());
-        // The bytes of all pages that contiguous bytes touch if only their first element is in the first page.
+        // Returns the bytes of all pages that contiguous bytes touch if only their first element is in the first page.
         let pages = |bytes: usize| (bytes.saturating_sub(element).div_ceil(PAGE) + 1) * PAGE;
         let row = (run.size - 1) * run.from.unsigned_abs() * unit + unit;
-        // The units of a row may be more than a page apart.
+        // The units of a row can be more than a page apart.
         let row = pages(row).min(run.size.saturating_mul(pages(unit)));
         pages(self.span().len()).min(walk.rows().saturating_mul(row))
     }
 }
 
-/// A slice that is run piece by piece, in bounded memory. [`Backend::stream`] makes it.
+/// A slice that runs piece by piece, in bounded memory. [`Backend::stream`] makes it.
 ///
 /// ```
 /// use wgslice::{slice, Backend, DType, Error};
@@ -83,8 +83,8 @@ pub struct Stream<'a> {
     memory: usize,
 }
 
-/// How a [`Stream`] ran: the number of pieces, and the time that the host spent on each stage. The device may have
-/// worked on another piece meanwhile.
+/// Statistics of a run of a [`Stream`]: the number of pieces, and the time that the host spent on each stage. The
+/// device can have worked on another piece at the same time.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Streamed {
@@ -96,12 +96,12 @@ pub struct Streamed {
     pub dispatch: Duration,
     /// The time that the host waited for the device. Zero on the CPU.
     pub readback: Duration,
-    /// The error of the device after which the CPU did the remaining pieces. `None` without such an error.
+    /// The error of the device after which the CPU did the remaining pieces. `None` if there was none.
     pub fallback: Option<Error>,
 }
 
 impl Backend {
-    /// Plans a slice of an array of shape `shape`. [`Stream::run`] fetches the array's bytes and hands out the bytes of
+    /// Plans a slice of an array of shape `shape`. [`Stream::run`] fetches the array's bytes and delivers the bytes of
     /// the result, piece by piece.
     ///
     /// # Errors
@@ -136,7 +136,7 @@ impl Backend {
 }
 
 impl Stream<'_> {
-    /// The only step.
+    /// The only step of the plan.
     fn work(&self) -> Option<&Move> {
         self.plan.only()
     }
@@ -146,10 +146,10 @@ impl Stream<'_> {
         self.plan.result_bytes()
     }
 
-    /// The same stream, which holds at most `bytes` bytes at once, on the host and on the device together: the pages of the
-    /// source that a piece reads, the buffers that pieces pass through, and results not yet handed out. The default is 1 GiB
-    /// on the CPU, and on a device a quarter of its `max_buffer_size`, at most 1 GiB. A piece has at least one element, even
-    /// if that needs more memory.
+    /// Returns the same stream with a limit of `bytes` bytes of memory, on the host and on the device together: the
+    /// pages of the source that a piece reads, the buffers that pieces pass through, and results not yet delivered. The
+    /// default is 1 GiB on the CPU, and on a device a quarter of its `max_buffer_size`, at most 1 GiB. A piece has at
+    /// least one element, even if that needs more memory.
     #[must_use]
     pub fn with_memory(mut self, bytes: usize) -> Self {
         self.memory = bytes;
@@ -164,8 +164,8 @@ impl Stream<'_> {
     ///
     /// # Errors
     ///
-    /// The errors of `fetch` and `sink`; [`Error::Length`] if `fetch` returns fewer or more bytes than the
-    /// range has; an error of the device.
+    /// The errors of `fetch` and `sink`; [`Error::Length`] if the number of bytes that `fetch` returns differs from the
+    /// size of the range; an error of the device.
     pub fn run<B: AsRef<[u8]>, E: From<Error>>(
         &self,
         fetch: impl FnMut(Range<usize>) -> Result<B, E>,
@@ -219,7 +219,7 @@ impl Stream<'_> {
     }
 }
 
-/// Why a run on a device stopped: an error of the device, or of the caller's `fetch` or `sink`.
+/// The reason why a run on a device stopped: an error of the device, or of the caller's `fetch` or `sink`.
 #[cfg(feature = "gpu")]
 enum Stop<E> {
     Device(Error),
@@ -236,7 +236,7 @@ impl<E> From<Error> for Stop<E> {
 struct Streaming<F, S> {
     fetch: F,
     sink: S,
-    /// The memory that the CPU writes the result of each piece to. As large as the largest result so far.
+    /// The memory to which the CPU writes the result of each piece. It is as large as the largest result so far.
     buffer: Vec<u8>,
     streamed: Streamed,
 }
@@ -315,7 +315,7 @@ mod tests {
     use crate::SliceSpec;
     use std::collections::BTreeSet;
 
-    /// Wherever the source begins in its first page, as long as no element is in two pages.
+    /// This holds wherever the source begins in its first page, as long as no element is in two pages.
     #[test]
     fn a_piece_touches_no_more_pages_than_it_counts() {
         for (shape, spec) in [
