@@ -147,7 +147,7 @@ impl Coordinate {
 
 #[cfg(feature = "gpu")]
 impl Coordinate {
-    /// Returns whether its positions are more than the numbers of tuples: boxes, or a fixed beginning.
+    /// Returns whether its positions are not simply the numbers in tuples: it has boxes or a fixed beginning.
     pub(crate) fn crops(&self) -> bool {
         self.along.is_some() || matches!(self.begin, Begin::At(_))
     }
