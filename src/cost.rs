@@ -112,7 +112,7 @@ const CALL: f64 = 400e-9;
 
 /// The size in bytes of the smallest result that counts as new memory. Allocators take large blocks from the system and
 /// give them back: glibc does so for every block of 32 MiB or more, and may do so for smaller ones.
-const NEW: f64 = (32 << 20) as f64;
+const NEW_FROM_BYTES: f64 = (32 << 20) as f64;
 
 impl CostModel {
     /// Rates for a hardware GPU. The rates of the device and of transfers are estimated, not measured, for a mid-range
@@ -179,8 +179,8 @@ impl CostModel {
             // The CPU copies the array and changes the copy.
             cpu += 2.0 * result / self.cpu.bytes;
         }
-        // A result smaller than [`NEW`] reuses memory of the process, which is zeroed before the operation writes to it.
-        let rate = if result < NEW {
+        // A result smaller than [`NEW_FROM_BYTES`] reuses memory of the process, which is zeroed before the operation writes to it.
+        let rate = if result < NEW_FROM_BYTES {
             self.cpu.bytes
         } else {
             self.new_memory

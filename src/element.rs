@@ -76,9 +76,9 @@ impl Writable<'_> {
 /// but older versions of glibc do not use this cache for `calloc`.
 pub(crate) fn zeroed<T: bytemuck::Pod>(len: usize) -> Result<Vec<T>, Error> {
     /// The largest size in bytes of a small vector. The cache of glibc holds blocks of up to about 1 KiB.
-    const SMALL: usize = 1 << 10;
+    const SMALL_BYTES: usize = 1 << 10;
     let bytes = len.saturating_mul(size_of::<T>());
-    let outcome = if bytes > SMALL {
+    let outcome = if bytes > SMALL_BYTES {
         bytemuck::try_zeroed_vec(len).map(|mut values| {
             map_in_large_pages(&mut values);
             values

@@ -712,7 +712,10 @@ impl Plan {
     /// Returns the move of a step for tuples of this element type. `None` stands for any type, for steps without the
     /// caller's tuples.
     #[cfg(feature = "gpu")]
-    pub(crate) fn typed(what: &Move, tuples: Option<DType>) -> Result<Cow<'_, Move>, Error> {
+    pub(crate) fn move_for_tuples(
+        what: &Move,
+        tuples: Option<DType>,
+    ) -> Result<Cow<'_, Move>, Error> {
         match tuples {
             Some(dtype) if what.indices.is_some() => {
                 Ok(what.with_indices_of(what.index_type_of(dtype, "indices")?))

@@ -70,7 +70,7 @@ pub(crate) enum Storage {
 
 impl Storage {
     /// The bytes in host memory; empty if the tensor is on a GPU.
-    pub(super) fn host(&self) -> &[u8] {
+    pub(super) fn host_bytes(&self) -> &[u8] {
         match self {
             Self::Pooled(bytes) => (**bytes).as_ref(),
             Self::Borrowed(bytes) => (**bytes).as_ref(),
@@ -81,7 +81,7 @@ impl Storage {
 
     /// The bytes in host memory, for writing. `None` if another tensor shares the bytes, if they belong to the caller,
     /// or if the tensor is on a GPU.
-    pub(super) fn host_mut(&mut self) -> Option<&mut [u8]> {
+    pub(super) fn host_bytes_mut(&mut self) -> Option<&mut [u8]> {
         match self {
             Self::Pooled(bytes) => Arc::get_mut(bytes).map(AsMut::as_mut),
             _ => None,
@@ -260,7 +260,7 @@ impl Tensor {
                 self.read(bytes.as_mut_slice().into())?;
                 Ok(Cow::Owned(bytes))
             }
-            host => Ok(Cow::Borrowed(host.host())),
+            host => Ok(Cow::Borrowed(host.host_bytes())),
         }
     }
 
@@ -274,8 +274,12 @@ impl Tensor {
     pub(crate) fn read(&self, dest: Dest<'_>) -> Result<(), Error> {
         if !self.is_contiguous() && self.backend.is_cpu() {
             // A view is copied in one pass from the storage to the caller.
-            self.layout
-                .copy(self.dtype, self.storage.host(), dest, self.backend.threads);
+            self.layout.copy(
+                self.dtype,
+                self.storage.host_bytes(),
+                dest,
+                self.backend.threads,
+            );
             return Ok(());
         }
         if !self.is_contiguous() {

@@ -44,7 +44,7 @@ pub(crate) enum Reader {
 
 /// A type that elements are read as.
 pub(crate) trait Wide: Copy + Default {
-    fn number<T: Number, const CAST: bool>(self) -> T;
+    fn to_number<T: Number, const CAST: bool>(self) -> T;
 }
 
 /// The type of the numbers that a conversion writes.
@@ -56,21 +56,21 @@ pub(crate) trait Number: bytemuck::NoUninit {
 
 impl Wide for i64 {
     #[inline(always)]
-    fn number<T: Number, const CAST: bool>(self) -> T {
+    fn to_number<T: Number, const CAST: bool>(self) -> T {
         T::of_signed::<CAST>(self)
     }
 }
 
 impl Wide for u64 {
     #[inline(always)]
-    fn number<T: Number, const CAST: bool>(self) -> T {
+    fn to_number<T: Number, const CAST: bool>(self) -> T {
         T::of_unsigned::<CAST>(self)
     }
 }
 
 impl Wide for f64 {
     #[inline(always)]
-    fn number<T: Number, const CAST: bool>(self) -> T {
+    fn to_number<T: Number, const CAST: bool>(self) -> T {
         T::of_float::<CAST>(self)
     }
 }
@@ -141,18 +141,18 @@ macro_rules! halves {
         impl Number for $type {
             #[inline(always)]
             fn of_signed<const CAST: bool>(x: i64) -> Self {
-                let size = of_odd(x.unsigned_abs());
+                let size = odd_f64(x.unsigned_abs());
                 Self::of_float::<CAST>(if x < 0 { -size } else { size })
             }
 
             #[inline(always)]
             fn of_unsigned<const CAST: bool>(x: u64) -> Self {
-                Self::of_float::<CAST>(of_odd(x))
+                Self::of_float::<CAST>(odd_f64(x))
             }
 
             #[inline(always)]
             fn of_float<const CAST: bool>(x: f64) -> Self {
-                Self($of_f32(odd(x)))
+                Self($of_f32(odd_f32(x)))
             }
         }
     )*};
@@ -206,7 +206,7 @@ pub(crate) fn nearest(x: f64) -> f64 {
 /// bits gives the same result as rounding the number, because the last bit shows that it is not halfway between two
 /// values.
 #[inline(always)]
-fn odd(x: f64) -> f32 {
+fn odd_f32(x: f64) -> f32 {
     let single = f32::of_float::<false>(x);
     let back = f64::from(single);
     match back == x || x.is_nan() {
@@ -218,7 +218,7 @@ fn odd(x: f64) -> f32 {
 
 /// The same for an integer: returns the number, or the neighbouring `f64` whose last bit is 1.
 #[inline(always)]
-fn of_odd(size: u64) -> f64 {
+fn odd_f64(size: u64) -> f64 {
     match size >> 53 {
         0 => size as f64,
         _ => ((size >> 11 | u64::from(size & 0x7ff != 0)) as f64) * 2048.0,
@@ -304,7 +304,7 @@ fn read<const N: usize, W>(
 fn write<W: Wide, T: Number, const CAST: bool>(values: &[W], apart: usize, dest: &mut [u8]) {
     let size = size_of::<T>();
     let put = |dest: &mut [u8], value: &W| {
-        dest.copy_from_slice(bytemuck::bytes_of(&value.number::<T, CAST>()));
+        dest.copy_from_slice(bytemuck::bytes_of(&value.to_number::<T, CAST>()));
     };
     if apart == 1 {
         for (dest, value) in dest.chunks_exact_mut(size).zip(values) {
@@ -318,7 +318,7 @@ fn write<W: Wide, T: Number, const CAST: bool>(values: &[W], apart: usize, dest:
 }
 
 /// Returns the bits of an element of at most 4 bytes for each of the 256 values of a byte of type `from`.
-pub(crate) fn of_bytes(from: DType, to: DType, rule: Rounding) -> impl Iterator<Item = u32> {
+pub(crate) fn bits_of_bytes(from: DType, to: DType, rule: Rounding) -> impl Iterator<Item = u32> {
     let bytes: Vec<u8> = (0..=u8::MAX).collect();
     let mut made = vec![0; bytes.len() * to.size()];
     if let Reader::Signed(read) = reader(from) {

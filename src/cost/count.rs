@@ -14,10 +14,10 @@ use crate::{
 };
 
 /// The size in bytes of a cache line, the unit in which memory is read.
-const LINE: usize = 64;
+const LINE_BYTES: usize = 64;
 
 /// The size in bytes of the largest array that the last level of caches is likely to hold.
-const CACHED: usize = 32 << 20;
+const CACHED_BYTES: usize = 32 << 20;
 
 impl Plan {
     /// The number of bytes that are uploaded if a device runs the plan on host values: the selection of a slice; for
@@ -56,14 +56,14 @@ impl Move {
             Some((unit, [.., outer, _])) if self.is_slice() => {
                 outer.from.unsigned_abs().saturating_mul(unit)
             }
-            _ => LINE,
+            _ => LINE_BYTES,
         };
         let rows = match self.effect() {
             // Each position counts as a row, as if the number of true elements were equal to the capacity.
             Effect::Find(find) => find.capacity,
             _ => self.rows(),
         };
-        rows as f64 * apart.min(LINE) as f64 / LINE as f64
+        rows as f64 * apart.min(LINE_BYTES) as f64 / LINE_BYTES as f64
     }
 
     /// The same as [`Move::starts`] for the CPU, which copies all elements along the last cropped dimension of a box as
@@ -76,14 +76,14 @@ impl Move {
         self.starts() / line as f64
     }
 
-    /// Returns whether index tuples decide where rows are in an array of more than [`CACHED`] bytes.
+    /// Returns whether index tuples decide where rows are in an array of more than [`CACHED_BYTES`] bytes.
     pub(super) fn is_far(&self) -> bool {
         let array = match (self.effect(), self.tuples()) {
             (Effect::Scatter(_), _) => self.result_bytes(),
             (_, Some(_)) => self.source_bytes(),
             (_, None) => 0,
         };
-        array > CACHED
+        array > CACHED_BYTES
     }
 
     /// The number of bytes that are uploaded if a device runs the move on host values: the selection of a slice, or all
@@ -121,14 +121,14 @@ fn read_for_a_unit(walk: &Walk) -> usize {
     // `extent` is the number of bytes from the first to the last of the nearest units. It grows until it fills a line.
     let (mut extent, mut units) = (walk.unit, 1_usize);
     for (apart, size) in near {
-        if extent >= LINE {
+        if extent >= LINE_BYTES {
             break;
         }
         extent = apart.saturating_mul(size - 1).saturating_add(extent);
         units = units.saturating_mul(size);
     }
     let shared = extent.div_ceil(units);
-    along_the_row.min(shared).min(LINE.max(walk.unit))
+    along_the_row.min(shared).min(LINE_BYTES.max(walk.unit))
 }
 
 #[cfg(test)]
@@ -208,10 +208,10 @@ pub(super) mod tests {
             let gather = Plan::gather_nd(&[rows], &[7, 1], Default::default(), DType::U8);
             [scatter, gather].map(|plan| plan.unwrap().only_move().is_far())
         };
-        assert_eq!(far(CACHED), [false; 2]);
-        assert_eq!(far(CACHED + 1), [true; 2]);
+        assert_eq!(far(CACHED_BYTES), [false; 2]);
+        assert_eq!(far(CACHED_BYTES + 1), [true; 2]);
         // The rows of a slice are never far, because the processor prefetches them.
-        assert!(!plan(&[CACHED + 1], "::64").only_move().is_far());
+        assert!(!plan(&[CACHED_BYTES + 1], "::64").only_move().is_far());
     }
 
     #[test]

@@ -17,7 +17,7 @@ const DOING: &str = "streaming";
 
 /// The maximum number of pieces that are submitted and not yet taken: the device processes one while the host packs or
 /// delivers another.
-const SLOTS: usize = 2;
+const MOST_SUBMITTED: usize = 2;
 
 /// A ring of slots that pieces pass through.
 #[derive(Debug)]
@@ -50,12 +50,14 @@ impl Ring {
     /// The size in bytes of all buffers of a ring, without padding, for pieces with a packed source of `packed` bytes
     /// and a result of `result` bytes.
     pub(crate) fn bytes_held(packed: usize, result: usize) -> usize {
-        packed.saturating_add(result).saturating_mul(2 * SLOTS)
+        packed
+            .saturating_add(result)
+            .saturating_mul(2 * MOST_SUBMITTED)
     }
 
     /// Returns whether a result must be taken before the next piece is packed.
     pub(crate) fn is_full(&self) -> bool {
-        self.busy.len() == SLOTS
+        self.busy.len() == MOST_SUBMITTED
     }
 
     /// Packs a piece into the upload memory of a slot and returns the slot. Packing runs the move `host` on `source`,

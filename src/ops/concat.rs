@@ -39,7 +39,7 @@ impl Plan {
         let result = View::whole(&shape);
         let mut plan = Steps::new(
             Operation::Named("concat"),
-            inputs(arrays, dtype),
+            input_specs(arrays, dtype),
             ArraySpec::result(&shape, dtype),
         );
         plan.reserve(arrays.len());
@@ -80,7 +80,7 @@ impl Plan {
         let result = View::whole(&shape);
         let mut plan = Steps::new(
             Operation::Named("stack"),
-            inputs(arrays, dtype),
+            input_specs(arrays, dtype),
             ArraySpec::result(&shape, dtype),
         );
         plan.reserve(arrays.len());
@@ -223,7 +223,7 @@ impl Tensor {
     }
 }
 
-fn inputs(arrays: &[View], dtype: DType) -> Vec<ArraySpec> {
+fn input_specs(arrays: &[View], dtype: DType) -> Vec<ArraySpec> {
     let input = |array: &View| ArraySpec::new("arrays", array, dtype);
     arrays.iter().map(input).collect()
 }

@@ -388,7 +388,7 @@ impl Move {
                 table = (is_byte && to.size() < 8).then(|| Table {
                     inner: 1,
                     positions: 1,
-                    entries: Entries::new(wide::of_bytes(from, to, rule).collect()),
+                    entries: Entries::new(wide::bits_of_bytes(from, to, rule).collect()),
                 });
             }
             How::Scaled {

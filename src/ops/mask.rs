@@ -55,11 +55,11 @@ impl Found {
     pub(crate) fn words(self) -> [u32; COUNT_WORDS] {
         let word = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         let kept = self.count.min(self.capacity);
-        let groups = kept.div_ceil(WORKGROUP);
+        let groups = kept.div_ceil(INDIRECT_WORKGROUP);
         let count = self.count as u64;
         let [low, high] =
             [count % (1 << 32), count >> 32].map(|half| u32::try_from(half).unwrap_or(0));
-        let (width, height) = (groups.min(WIDTH), groups.div_ceil(WIDTH));
+        let (width, height) = (groups.min(INDIRECT_WIDTH), groups.div_ceil(INDIRECT_WIDTH));
         [word(width), word(height), 1, word(kept), low, high, 0, 0]
     }
 }
@@ -67,10 +67,10 @@ impl Found {
 /// The number of words of the output with the number of true elements.
 pub(crate) const COUNT_WORDS: usize = 8;
 
-/// The number of rows for each workgroup of an indirect dispatch. `WIDTH` is the largest number of workgroups along the
-/// first dimension.
-pub(crate) const WORKGROUP: usize = 64;
-pub(crate) const WIDTH: usize = 65_535;
+/// The number of rows for each workgroup of an indirect dispatch. `INDIRECT_WIDTH` is the largest number of workgroups
+/// along the first dimension.
+pub(crate) const INDIRECT_WORKGROUP: usize = 64;
+pub(crate) const INDIRECT_WIDTH: usize = 65_535;
 
 impl Steps {
     /// Adds a search in an input. Returns the operand with the positions that it finds.
@@ -209,7 +209,7 @@ impl Plan {
         }
         let rows = plan.search(1, find);
         let of_element = gather.shape.iter().skip(1).product::<usize>() * dtype.size();
-        let keeps = keeps(x, axis, of_element);
+        let keeps = keeps_in_one_pass(x, axis, of_element);
         let shortcut = keeps.then_some(Shortcut::Keep(of_element));
         plan.push(gather, from, Some(rows), Operand::Output(0));
         plan.with_shortcut(shortcut).plan()
@@ -326,7 +326,7 @@ impl Plan {
 
 /// Returns whether the CPU selects slices of `piece` bytes in one pass, for a mask that covers dimensions from `axis`
 /// on.
-fn keeps(x: &View, axis: usize, piece: usize) -> bool {
+fn keeps_in_one_pass(x: &View, axis: usize, piece: usize) -> bool {
     axis == 0 && piece <= cpu::keep::LONGEST && x.is_all()
 }
 
@@ -354,7 +354,7 @@ fn by_mask(
     // Dimensions with a common stride are merged to one dimension, so that a position is one number.
     let (sizes, strides) = (&view.shape[axis..end], &view.strides[axis..end]);
     let count = shape::elements(mask)?;
-    let (columns, coordinates): (_, Vec<_>) = match joined(sizes, strides) {
+    let (columns, coordinates): (_, Vec<_>) = match common_stride(sizes, strides) {
         Some(stride) if i32::try_from(count).is_ok() => {
             (vec![count], vec![Coordinate::indexed(count, stride, 0)])
         }
@@ -384,7 +384,7 @@ impl View {
     /// stride, otherwise a view of a copy.
     fn flattened(&self) -> Self {
         let flat = vec![self.len()];
-        match joined(&self.shape, &self.strides) {
+        match common_stride(&self.shape, &self.strides) {
             Some(stride) => Self {
                 source: self.source.clone(),
                 offset: self.offset,
@@ -465,7 +465,7 @@ impl Move {
 }
 
 /// Returns the single stride of dimensions with these sizes and strides in row-major order, if they have one.
-fn joined(sizes: &[usize], strides: &[isize]) -> Option<isize> {
+fn common_stride(sizes: &[usize], strides: &[isize]) -> Option<isize> {
     let mut dims = sizes.iter().zip(strides).rev().filter(|dim| *dim.0 != 1);
     let Some((&size, &stride)) = dims.next() else {
         return Some(0);
@@ -547,7 +547,7 @@ impl Backend {
         let of_element = &view.shape[masked_end(&view, &shape, first)?..];
         let piece = of_element.iter().product::<usize>() * size_of::<T>();
         // Planning takes several times as long as selecting a few rows.
-        if self.device == Device::Cpu && keeps(&view, first, piece) {
+        if self.device == Device::Cpu && keeps_in_one_pass(&view, first, piece) {
             let (x, mask) = (T::as_bytes(&x), M::as_bytes(&mask));
             let kept = [&[count], of_element].concat();
             let keep = |dest: Dest<'_>| Ok(cpu::keep::run(piece, x, mask, dest, self.threads));

@@ -34,7 +34,7 @@ impl SliceSpec {
         }
         let dimensions = shape.iter().zip(begin.iter().zip(size)).enumerate();
         let items = dimensions.map(|(dimension, (&count, (&begin, &size)))| {
-            let end = end(dimension, count, begin, size)?;
+            let end = checked_end(dimension, count, begin, size)?;
             Ok(SliceItem::Range {
                 begin: Some(begin),
                 end: Some(end),
@@ -47,7 +47,7 @@ impl SliceSpec {
 
 /// Checks a block of `size` at position `begin` of dimension number `dimension`, which has `count` elements. Returns
 /// the position after the block.
-fn end(dimension: usize, count: usize, begin: i64, size: i64) -> Result<i64, Error> {
+fn checked_end(dimension: usize, count: usize, begin: i64, size: i64) -> Result<i64, Error> {
     // A `count` that does not fit in an i64 becomes negative, so that every block is out of range.
     let elements = i64::try_from(count).unwrap_or(i64::MIN);
     let rest = elements.saturating_sub(begin);

@@ -75,7 +75,7 @@ fn read<T>(
 const NEW_AXES: [&str; 4] = ["np.newaxis", "numpy.newaxis", "tf.newaxis", "newaxis"];
 
 /// The maximum depth of nested lists, far more than the number of dimensions of real arrays.
-const DEEPEST: usize = 64;
+const MOST_NESTED_LISTS: usize = 64;
 
 /// A list: its shape, and its numbers or truth values.
 #[derive(Default)]
@@ -217,7 +217,7 @@ impl Parser<'_> {
             return self.item();
         }
         let start = self.at();
-        self.list(DEEPEST)?;
+        self.list(MOST_NESTED_LISTS)?;
         let what = "a slice has no lists of positions; `index` takes them (Backend::index)";
         Err((start, what.into()))
     }
@@ -233,7 +233,7 @@ impl Parser<'_> {
             return self.item().map(IndexItem::Slice);
         }
         let start = self.at();
-        self.list(DEEPEST)?.item(start)
+        self.list(MOST_NESTED_LISTS)?.item(start)
     }
 
     /// Skips the name of NumPy's `array` and the opening bracket after it. Skips nothing if the text is something else.
@@ -256,7 +256,7 @@ impl Parser<'_> {
     fn arguments(&mut self, bracket: Bracket) -> Result<IndexItem, Problem> {
         self.peek();
         let start = self.at();
-        let mut list = self.list(DEEPEST)?;
+        let mut list = self.list(MOST_NESTED_LISTS)?;
         let mut is_mask = false;
         while self.take(",") {
             self.peek();
@@ -330,7 +330,10 @@ impl Parser<'_> {
             };
         };
         let Some(deeper) = deepest.checked_sub(1) else {
-            return Err((start, format!("more than {DEEPEST} lists within lists")));
+            return Err((
+                start,
+                format!("more than {MOST_NESTED_LISTS} lists within lists"),
+            ));
         };
         let lists = self.items(Some(bracket), |parser| parser.list(deeper))?;
         let mut all = List {

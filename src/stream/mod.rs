@@ -26,20 +26,20 @@ pub(crate) use piece::Piece;
 use piece::pieces;
 
 /// The upper bound of the default of [`Stream::memory`], in bytes.
-const MEMORY: usize = 1 << 30;
+const MOST_DEFAULT_MEMORY: usize = 1 << 30;
 
 /// The largest size in bytes of a piece that the CPU makes. The beginning of a larger piece would leave the cache
 /// before the caller reads it.
-const CPU_PIECE: usize = 16 << 20;
+const CPU_PIECE_BYTES: usize = 16 << 20;
 
 /// The maximum number of bytes that a piece uploads to a device, and the maximum size of its result. This is enough to
 /// keep the device busy. Larger buffers would take longer, since the system maps each page of new memory at its first
 /// use.
 #[cfg(feature = "gpu")]
-const GPU_PIECE: usize = 8 << 20;
+const GPU_PIECE_BYTES: usize = 8 << 20;
 
 /// The size in bytes of a page on most systems. A memory-mapped file is read from disk in pages.
-const PAGE: usize = 4096;
+const PAGE_BYTES: usize = 4096;
 
 impl Piece {
     /// An upper bound for the bytes of all pages that the piece reads, if no element is in two pages.
@@ -49,7 +49,8 @@ impl Piece {
         };
         let (unit, element, run) = (walk.unit, self.plan.dtype.size(), walk.run());
         // Returns the bytes of all pages that contiguous bytes touch if only their first element is in the first page.
-        let pages = |bytes: usize| (bytes.saturating_sub(element).div_ceil(PAGE) + 1) * PAGE;
+        let pages =
+            |bytes: usize| (bytes.saturating_sub(element).div_ceil(PAGE_BYTES) + 1) * PAGE_BYTES;
         let row = (run.size - 1) * run.from.unsigned_abs() * unit + unit;
         // The units of a row can be more than a page apart.
         let row = pages(row).min(run.size.saturating_mul(pages(unit)));
@@ -118,13 +119,15 @@ impl Backend {
 
     pub(crate) fn stream_plan(&self, plan: Plan) -> Stream<'_> {
         let memory = match self.device_for(&plan) {
-            Device::Cpu => MEMORY,
+            Device::Cpu => MOST_DEFAULT_MEMORY,
             // wgpu does not report the size of a device's memory. The largest buffer that the device allows is the
             // best hint.
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => {
                 let quarter = gpu.device().limits().max_buffer_size / 4;
-                usize::try_from(quarter).unwrap_or(MEMORY).min(MEMORY)
+                usize::try_from(quarter)
+                    .unwrap_or(MOST_DEFAULT_MEMORY)
+                    .min(MOST_DEFAULT_MEMORY)
             }
         };
         Stream {
@@ -201,7 +204,7 @@ impl Stream<'_> {
         let memory = self.memory;
         pieces(self.work(), move |piece| {
             let result = piece.result_bytes();
-            result <= CPU_PIECE && result.saturating_add(piece.touched()) <= memory
+            result <= CPU_PIECE_BYTES && result.saturating_add(piece.touched()) <= memory
         })
     }
 
@@ -214,7 +217,7 @@ impl Stream<'_> {
             let packed = piece.split().host.result_bytes();
             let held = Ring::bytes_held(packed, result).saturating_add(piece.touched());
             let most = packed.max(result);
-            most <= GPU_PIECE && padded(most) <= longest && held <= memory
+            most <= GPU_PIECE_BYTES && padded(most) <= longest && held <= memory
         })
     }
 }
@@ -333,13 +336,13 @@ mod tests {
             plan.run_cpu(bytemuck::cast_slice(&numbers), None, &mut selected)
                 .unwrap();
             let touched = Piece::whole(&plan).unwrap().touched();
-            for begin in (0..PAGE).step_by(12) {
+            for begin in (0..PAGE_BYTES).step_by(12) {
                 let elements = bytemuck::pod_collect_to_vec::<u8, u32>(&selected).into_iter();
                 let pages: BTreeSet<_> = elements
-                    .map(|element| (begin + 4 * element as usize) / PAGE)
+                    .map(|element| (begin + 4 * element as usize) / PAGE_BYTES)
                     .collect();
                 assert!(
-                    pages.len() * PAGE <= touched,
+                    pages.len() * PAGE_BYTES <= touched,
                     "{plan} at {begin}: {} pages, {touched}",
                     pages.len()
                 );

@@ -167,7 +167,7 @@ impl Tensor {
         }
         let to = outputs
             .iter_mut()
-            .map(|output| output.storage.host_mut().unwrap_or_default().into());
+            .map(|output| output.storage.host_bytes_mut().unwrap_or_default().into());
         let mut report = Self::run_on_host(plan, &inputs, &mut to.collect::<Vec<_>>())?;
         report.copied = copied;
         Ok(Pending::done(report))
@@ -202,7 +202,7 @@ impl Tensor {
         let is_unshared = match &mut self.storage {
             #[cfg(feature = "gpu")]
             Storage::Device(bytes) => bytes.is_unshared(),
-            storage => storage.host_mut().is_some(),
+            storage => storage.host_bytes_mut().is_some(),
         };
         if self.is_contiguous() && is_unshared {
             return Ok(0);
@@ -214,7 +214,7 @@ impl Tensor {
         if !self.is_contiguous() {
             *self = self.contiguous()?;
         } else if self.backend.is_cpu() {
-            let bytes = self.storage.host();
+            let bytes = self.storage.host_bytes();
             let copy = |dest: Dest<'_>| {
                 dest.copy_from(bytes);
                 Ok(())
@@ -232,7 +232,7 @@ impl Tensor {
         let threads = inputs.first().map(|input| input.backend.threads);
         let values = inputs.iter().map(|input| Values {
             dtype: input.dtype,
-            bytes: input.storage.host(),
+            bytes: input.storage.host_bytes(),
         });
         let values: Vec<_> = values.collect();
         plan.run_steps(&values, outputs, threads.unwrap_or_default())

@@ -74,7 +74,7 @@ impl Tensor {
         }
         let copy = |dest: Dest<'_>| {
             self.layout
-                .copy(dtype, self.storage.host(), dest, self.backend.threads);
+                .copy(dtype, self.storage.host_bytes(), dest, self.backend.threads);
             Ok(())
         };
         let bytes = self.layout.len() * dtype.size();

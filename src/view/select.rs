@@ -41,7 +41,7 @@ impl View {
                     at += ellipsis_dims;
                 }
                 SliceItem::Index { index, stride } => {
-                    let position = single(dimension, self.shape[at], index, stride)?;
+                    let position = single_position(dimension, self.shape[at], index, stride)?;
                     self.shape.remove(at);
                     let stride = self.strides.remove(at);
                     self.offset = along(self.offset, stride, position);
@@ -123,7 +123,7 @@ fn range(size: usize, begin: Option<i64>, end: Option<i64>, stride: i64) -> (usi
 }
 
 /// Returns the position of a single index in dimension number `dimension`, which has `size` positions.
-fn single(dimension: usize, size: usize, index: i64, stride: i64) -> Result<usize, Error> {
+fn single_position(dimension: usize, size: usize, index: i64, stride: i64) -> Result<usize, Error> {
     if stride < 0 {
         return Err(error::spec::shrink_stride(dimension, stride));
     }

@@ -7,14 +7,14 @@ use crate::{Error, error, shape};
 use core::cmp::Reverse;
 
 /// The maximum number of combinations of distances that are tried to find out whether a view selects an element twice.
-const TRIES: usize = 1 << 18;
+const MOST_TRIES: usize = 1 << 18;
 
 /// The answer to whether a view selects an element twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Repeats {
     Never,
     Somewhere,
-    /// The search ended without an answer after [`TRIES`] combinations.
+    /// The search ended without an answer after [`MOST_TRIES`] combinations.
     Undecided,
 }
 
@@ -238,8 +238,8 @@ impl View {
         if self.len() > reach[0] + 1 {
             return Repeats::Somewhere;
         }
-        let mut tries = TRIES;
-        match meets(&dims, &reach, 0, true, &mut tries) {
+        let mut tries = MOST_TRIES;
+        match sums_to_zero(&dims, &reach, 0, true, &mut tries) {
             Some(true) => Repeats::Somewhere,
             Some(false) => Repeats::Never,
             None => Repeats::Undecided,
@@ -250,7 +250,7 @@ impl View {
 /// Returns whether `distance` and some steps of the dimensions sum up to 0, so that two positions are the same element.
 /// Each dimension can take up to its number of positions minus one steps in either direction. The first dimension that
 /// takes steps goes forward. `is_first` is true if none has so far. `None` after the last try.
-fn meets(
+fn sums_to_zero(
     dims: &[(usize, usize)],
     reach: &[usize],
     distance: isize,
@@ -270,7 +270,7 @@ fn meets(
     let high = (left - distance).div_euclid(step);
     for count in low.max(least)..=high.min(most) {
         let is_first = is_first && count == 0;
-        if meets(inner, &reach[1..], distance + count * step, is_first, tries)? {
+        if sums_to_zero(inner, &reach[1..], distance + count * step, is_first, tries)? {
             return Some(true);
         }
     }

@@ -12,7 +12,7 @@ use wgpu::WriteOnly;
 const LONG_ROW: usize = 4 << 10;
 
 /// The size in bytes of the buffer in which all other rows are collected: small enough for a core's second-level cache.
-const BOUNCE: usize = 256 << 10;
+const BOUNCE_BYTES: usize = 256 << 10;
 
 /// Makes the bytes of a slice's result from byte `at` on, as many as `dest` has, and writes them to `dest`.
 pub(in crate::gpu) fn fill(
@@ -26,7 +26,7 @@ pub(in crate::gpu) fn fill(
     let long = what.walk().filter(long);
     let mut bounce = match long {
         Some(_) => Vec::new(),
-        None => zeroed(BOUNCE.min(dest.len()))?,
+        None => zeroed(BOUNCE_BYTES.min(dest.len()))?,
     };
     let mut done = 0;
     while done < dest.len() {
@@ -39,7 +39,7 @@ pub(in crate::gpu) fn fill(
                 &source[first * walk.unit + skipped..][..bytes]
             }
             None => {
-                let bytes = left.min(BOUNCE);
+                let bytes = left.min(BOUNCE_BYTES);
                 what.run_part(source, at, &mut bounce[..bytes])?;
                 &bounce[..bytes]
             }

@@ -20,10 +20,10 @@ use std::{
 
 /// A pooled buffer is freed if this many requests for buffers in a row do not reuse it. So a loop that creates and
 /// drops up to 32 tensors reuses all of their buffers.
-const PATIENCE: u64 = 32;
+const MOST_UNUSED_REQUESTS: u64 = 32;
 
 /// The largest number of buffers that a pool keeps: each request searches all of them.
-const MOST_KEPT: usize = 64;
+const MOST_KEPT_BUFFERS: usize = 64;
 
 /// The pool of a device. When a tensor that the crate allocated is dropped, its buffers return to the pool, except
 /// buffers that were exposed to the caller.
@@ -49,7 +49,7 @@ impl Shelf {
     }
 
     fn keep_bounds(&mut self) {
-        while self.idle.len() > MOST_KEPT || self.lent + self.kept() > self.most_lent {
+        while self.idle.len() > MOST_KEPT_BUFFERS || self.lent + self.kept() > self.most_lent {
             self.idle.pop_front();
         }
     }
@@ -65,7 +65,9 @@ impl Pool {
         // If several buffers fit, takes the one that returned last, because its bytes may still be in a cache.
         let found = shelf.idle.iter().rposition(|idle| idle.0.size() == size);
         let taken = found.and_then(|place| shelf.idle.remove(place));
-        shelf.idle.retain(|(_, since)| asked - since <= PATIENCE);
+        shelf
+            .idle
+            .retain(|(_, since)| asked - since <= MOST_UNUSED_REQUESTS);
         taken.map(|(buffer, _)| buffer)
     }
 

@@ -14,7 +14,7 @@ use wgpu::{BufferSlice, BufferUsages, ComputePass};
 const ALIGNMENT: u32 = 256;
 
 /// The number of slots of a strip. If the device allows only smaller buffers, a strip has fewer slots.
-const SLOTS: u32 = 64;
+const STRIP_SLOTS: u32 = 64;
 
 #[derive(Debug)]
 struct Strip {
@@ -67,7 +67,7 @@ impl Strip {
     /// Creates a strip of zeros with a bind group of this layout. A slot has `bytes` bytes.
     fn new(device: &wgpu::Device, layout: &wgpu::BindGroupLayout, bytes: u32) -> Self {
         let slot = u64::from(bytes);
-        let slots = (device.limits().max_buffer_size / slot).clamp(1, SLOTS.into());
+        let slots = (device.limits().max_buffer_size / slot).clamp(1, STRIP_SLOTS.into());
         let buffer = device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("wgslice slots"),
             size: slot * slots,
@@ -153,7 +153,7 @@ impl Slots {
         layout: impl FnOnce() -> wgpu::BindGroupLayout,
     ) -> Arc<Strip> {
         if let Some(strip) = all.iter().find(|strip| Arc::strong_count(strip) == 1) {
-            let zeros = vec![0; (SLOTS * self.slot) as usize];
+            let zeros = vec![0; (STRIP_SLOTS * self.slot) as usize];
             let bytes = usize::try_from(strip.buffer.size()).unwrap_or(zeros.len());
             self.queue
                 .write_buffer(&strip.buffer, 0, &zeros[..bytes.min(zeros.len())]);

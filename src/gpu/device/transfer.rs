@@ -91,10 +91,10 @@ impl DeviceBytes {
 }
 
 /// On a software adapter, tensors of at least this many bytes are allocated only if the machine has enough memory.
-const CHECKED: u64 = 1 << 20;
+const CHECKED_FROM_BYTES: u64 = 1 << 20;
 
 /// The least common multiple of [`PART_ALIGNMENT`] and the sizes in bytes of all index tuples of up to 10 integers.
-const TUPLES: u64 = 80_640;
+const TUPLES_MULTIPLE: u64 = 80_640;
 
 /// Returns the size in bytes of each part except the last: at most `most`, unless that is below 256. `row_bytes` is the
 /// size of a row of the innermost dimension.
@@ -105,7 +105,9 @@ const TUPLES: u64 = 80_640;
 pub(in crate::gpu) fn part_bytes(most: u64, row_bytes: u64) -> u64 {
     let common = 1 << (row_bytes | PART_ALIGNMENT).trailing_zeros();
     let whole_rows = row_bytes.saturating_mul(PART_ALIGNMENT / common);
-    let step = [TUPLES, whole_rows].into_iter().find(|&step| step <= most);
+    let step = [TUPLES_MULTIPLE, whole_rows]
+        .into_iter()
+        .find(|&step| step <= most);
     let step = step.unwrap_or(PART_ALIGNMENT);
     (most / step * step).max(PART_ALIGNMENT)
 }
@@ -145,7 +147,7 @@ impl OpenDevice {
     /// Fails if the machine does not have `more` bytes in addition to the tensors of a software adapter, which are in
     /// host memory too. Drivers do not check this: the system would kill the process when it writes to the memory.
     fn check_host_memory(&self, doing: &'static str, more: u64) -> Result<(), Error> {
-        if more < CHECKED || !is_software(&self.shared.info) {
+        if more < CHECKED_FROM_BYTES || !is_software(&self.shared.info) {
             return Ok(());
         }
         let needed = self.shared.pool.lent().saturating_add(more);

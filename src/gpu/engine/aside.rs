@@ -17,7 +17,7 @@ use std::{ops::Range, slice};
 
 /// Copies of arguments begin at multiples of this many bytes of the scratch memory, so that elements of up to 16 bytes
 /// stay aligned.
-const PLACE: u64 = 256;
+const PLACE_ALIGNMENT: u64 = 256;
 
 /// The place in scratch memory from which an argument is read instead.
 #[derive(Debug)]
@@ -57,9 +57,9 @@ impl Engine {
             };
             argument.check_words()?;
             check_apart(argument, &read, dest, &written(what))?;
-            let offset = size + argument.parts.offset % PLACE;
+            let offset = size + argument.parts.offset % PLACE_ALIGNMENT;
             // An argument without bytes needs a place too, within the memory.
-            size = (offset + argument.needed.max(1)).next_multiple_of(PLACE);
+            size = (offset + argument.needed.max(1)).next_multiple_of(PLACE_ALIGNMENT);
             Ok::<_, Error>(Some((offset, read)))
         };
         let places = [place(source, of_source)?, place(indices, of_indices)?];

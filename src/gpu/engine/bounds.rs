@@ -24,7 +24,7 @@
 //!
 //! The check reads a dispatch as the shaders do, from the words of its uniforms, and uses none of the code that
 //! computed these words. Kernels with a walk differ only in their [`Measure`], in the unit of a segment and in their
-//! lists. The kernels that search masks have no walk; [`of_mask`] lists their accesses.
+//! lists. The kernels that search masks have no walk; [`mask_accesses`] lists their accesses.
 
 use super::{
     caps::{Parts, Reach},
@@ -190,7 +190,7 @@ pub(super) fn one(
     }
     let groups = groups(reach, dispatch)?;
     let accesses = match &dispatch.uniforms {
-        Uniforms::Search(search) => of_mask(dispatch, search, groups)?,
+        Uniforms::Search(search) => mask_accesses(dispatch, search, groups)?,
         Uniforms::Walk(walk) => {
             let measure = Measure::of(dispatch)?;
             grid(dispatch, walk, measure, groups)?;
@@ -305,7 +305,7 @@ fn grid(
 }
 
 /// Returns all accesses of a step of a search in a mask: items 2 to 4 of the contract for `mask.wgsl`.
-fn of_mask(
+fn mask_accesses(
     dispatch: &Dispatch,
     search: &SearchWords,
     groups: i128,
@@ -367,7 +367,7 @@ fn accesses(
     walk: &WalkWords,
     measure: Measure,
 ) -> Result<Vec<Access>, Refusal> {
-    let mut accesses = lists(dispatch, walk)?;
+    let mut accesses = list_accesses(dispatch, walk)?;
     let (from, to, reads) = match dispatch.program.kernel {
         Kernel::Order => return Ok(accesses),
         Kernel::Last | Kernel::Link => {
@@ -405,7 +405,7 @@ fn accesses(
     let from_measure = match dispatch.program.kernel {
         Kernel::Convert => {
             let bytes = constant(dispatch, Constant::FromBytes)?;
-            accesses.extend(of_tables(dispatch, walk, from)?);
+            accesses.extend(table_access(dispatch, walk, from)?);
             Measure {
                 unit: bytes,
                 element: bytes,
@@ -427,7 +427,11 @@ fn accesses(
 
 /// Returns the access to the tables of a conversion, if it has tables. Checks that the numbers of elements, from which
 /// the numbers of tables follow, do not wrap.
-fn of_tables(dispatch: &Dispatch, walk: &WalkWords, from: Hull) -> Result<Option<Access>, Refusal> {
+fn table_access(
+    dispatch: &Dispatch,
+    walk: &WalkWords,
+    from: Hull,
+) -> Result<Option<Access>, Refusal> {
     if constant(dispatch, Constant::Tables)? == 0 {
         let stands = dispatch.bound[3] == dispatch.bound[1];
         require(stands, || "the source does not stand for tables".into())?;
@@ -445,7 +449,7 @@ fn of_tables(dispatch: &Dispatch, walk: &WalkWords, from: Hull) -> Result<Option
 }
 
 /// Returns the accesses of a step of a scatter to the lists of `chain.wgsl`.
-fn lists(dispatch: &Dispatch, walk: &WalkWords) -> Result<Vec<Access>, Refusal> {
+fn list_accesses(dispatch: &Dispatch, walk: &WalkWords) -> Result<Vec<Access>, Refusal> {
     let kernel = dispatch.program.kernel;
     let [rows, slices, lists] = [walk.rows, walk.slices, walk.lists].map(i128::from);
     require(i128::from(walk.first_row) + rows < 1 << 32, || {

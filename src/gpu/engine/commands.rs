@@ -4,7 +4,7 @@ use super::{
     Engine,
     argument::Argument,
     caps::Parts,
-    copy::{clear, copy, copyable},
+    copy::{can_copy, clear, copy},
     dispatch::{Bound, DEST, INDICES, Places, SCRATCH, SOURCE, TABLES},
     group::{bind_group, group_layout},
     program::{BUFFERS_GROUP, REPORT_GROUP, UNIFORMS_GROUP},
@@ -138,7 +138,7 @@ impl Engine {
         source: &Argument<'_>,
         dest: &Argument<'_>,
     ) -> bool {
-        let route = route(what, &self.reach.tuning, copyable(source, dest));
+        let route = route(what, &self.reach.tuning, can_copy(source, dest));
         what.tuples().is_none() && !matches!(route, Route::Dispatches)
     }
 
@@ -183,7 +183,7 @@ impl Engine {
                 }
             }
             _ => {
-                let copies = copies && copyable(&source, &dest);
+                let copies = copies && can_copy(&source, &dest);
                 let route = route(what, &self.reach.tuning, copies);
                 if !matches!(route, Route::Nothing) {
                     source.check(&dest)?;

@@ -10,7 +10,7 @@ use crate::{moves::Effect, moves::Move, walk::Walk};
 use wgpu::{BufferUsages, CommandEncoder};
 
 /// Returns whether buffer copies replace the dispatches of a move with this walk, provided that the buffers are
-/// [`copyable`].
+/// [`can_copy`].
 pub(super) fn is_copied(what: &Move, walk: &Walk, tuning: &Tuning) -> bool {
     let row = walk.contiguous();
     let moves = what.conversion.is_none() && walk.columns == 0;
@@ -24,7 +24,7 @@ pub(super) fn is_copied(what: &Move, walk: &Walk, tuning: &Tuning) -> bool {
 }
 
 /// Returns whether the arguments' offsets and usages allow buffer copies.
-pub(super) fn copyable(source: &Argument<'_>, dest: &Argument<'_>) -> bool {
+pub(super) fn can_copy(source: &Argument<'_>, dest: &Argument<'_>) -> bool {
     let has = |argument: &Argument<'_>, usage| {
         argument
             .buffers

@@ -17,7 +17,8 @@ use super::{
     },
     program::{Constant, Kernel, Prelude, Program},
     uniforms::{
-        MOST_DIMS, MOST_SIGNED, MaskDimWords, SearchWords, Uniforms, check_positions, count, high,
+        MOST_DIMS, MOST_SIGNED, MaskDimWords, SearchWords, Uniforms, check_positions, count,
+        high_bits,
     },
 };
 use crate::{Error, layout::middle, moves::Find, shape::unravel};
@@ -32,7 +33,7 @@ pub(in crate::gpu) const COUNT_BYTES: usize = 32;
 const COUNT: usize = INDICES;
 
 /// The number of elements of a chunk for each invocation of a workgroup, in four words.
-pub(super) const OF_INVOCATION: usize = 16;
+pub(super) const PER_INVOCATION: usize = 16;
 
 /// The maximum number of rounds of a scan, each with one chunk for each invocation. Lavapipe leaves every loop of an
 /// invocation after 65,535 iterations in total, and a round takes at most 12.
@@ -138,7 +139,7 @@ impl Searcher<'_> {
 
     /// The number of elements, or of rows, of a workgroup.
     fn chunk(&self) -> usize {
-        self.workgroup() * OF_INVOCATION
+        self.workgroup() * PER_INVOCATION
     }
 
     /// The dimension whose positions do not fit a signed 32-bit number, or else the first. No mask has two such
@@ -266,7 +267,7 @@ impl Searcher<'_> {
             words.dims[d] = MaskDimWords {
                 size: if is_long { 0 } else { count(self.mask[d]) },
                 first: count(first),
-                first_high: high(first)?,
+                first_high: high_bits(first)?,
                 column: count(d) * words.index_words,
             };
         }

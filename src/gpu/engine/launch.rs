@@ -32,7 +32,7 @@ use super::{
     tuples::{Tuples, is_plain},
     uniforms::{
         CoordinateWords, DimWords, MOST_COORDINATES, MOST_CROPPED_DIMS, MOST_DIMS, NONE, RUN,
-        WalkWords, count, high, wrap,
+        WalkWords, count, high_bits, wrap,
     },
 };
 use crate::{
@@ -64,7 +64,7 @@ const SQUARE: u32 = 4;
 const SHORT: u32 = 2;
 
 /// The maximum distance in bytes between neighbours of a run in the destination, for elements of less than 4 bytes.
-const FARTHEST: isize = 16;
+const MOST_RUN_TO: isize = 16;
 
 /// The size and the extent of a cropped run are below this, because the shaders compare its positions in 32 bits.
 const MOST_CROPPED: usize = 1 << 30;
@@ -233,7 +233,7 @@ impl Site<'_> {
             _ => 1,
         };
         let mut rows = RunWalk::of_elements(walk, element);
-        if rows.cropped.is_none() && rows.run.to > FARTHEST {
+        if rows.cropped.is_none() && rows.run.to > MOST_RUN_TO {
             // An invocation would also write words between elements, which do not belong to its row. So each element
             // becomes a row.
             rows.walk.dims.push(rows.run);
@@ -396,7 +396,7 @@ impl Site<'_> {
         let program = Program::new(kernel, prelude, tuning.workgroup)
             .with(constants)
             .with(&[(Constant::Loops, u32::from(tuning.loops))])
-            .with(&of_walk(&rows.walk, units, tuning, self.tuples));
+            .with(&walk_constants(&rows.walk, units, tuning, self.tuples));
         let words = WalkWords {
             lanes_log2: grid.lanes.trailing_zeros(),
             segments: u32::try_from(grid.segments).ok()?,
@@ -416,7 +416,7 @@ fn is_few(units: usize, tuning: &Tuning) -> bool {
 
 /// The constants for the dimensions and coordinates of a walk, in a dispatch of `units` units. With these constants the
 /// loops over dimensions and coordinates unroll, unless the units are few.
-pub(super) fn of_walk(
+pub(super) fn walk_constants(
     walk: &Walk,
     units: usize,
     tuning: &Tuning,
@@ -588,7 +588,7 @@ impl RunWalk {
         let of_coordinates = of_coordinates.map(|(_, coordinate)| coordinate.stride);
         let all = walk.dims.iter().map(|dim| dim.from).chain(of_coordinates);
         let apart = all.fold(table.inner, |apart, distance| {
-            divisor(apart, distance.unsigned_abs())
+            common_divisor(apart, distance.unsigned_abs())
         });
         let begin = (walk.from + shift).rem_euclid(apart.cast_signed());
         let (count, step) = match self.cropped.map(|c| &walk.coordinates[c]) {
@@ -664,7 +664,7 @@ impl RunWalk {
             let (size, first) = (coordinate.size, coordinate.window.first);
             *words = CoordinateWords {
                 size: count(size),
-                high: high(size)? | high(first)? << 16,
+                high: high_bits(size)? | high_bits(first)? << 16,
                 stride: wrap(coordinate.stride),
                 first: count(first),
                 count: u32::try_from(coordinate.window.count).ok()?,
@@ -691,6 +691,6 @@ impl RunWalk {
 }
 
 /// The greatest common divisor.
-pub(super) fn divisor(a: usize, b: usize) -> usize {
-    if b == 0 { a } else { divisor(b, a % b) }
+pub(super) fn common_divisor(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { common_divisor(b, a % b) }
 }

@@ -27,7 +27,7 @@ pub(in crate::gpu) struct Arguments<'r, 'a> {
 }
 
 /// The memory that a step reads or writes in addition to inputs, outputs and temps.
-enum Own {
+enum OwnMemory {
     Nothing,
     /// Values of the plan.
     Values(Memory),
@@ -35,7 +35,7 @@ enum Own {
     Count(Slot),
 }
 
-impl Own {
+impl OwnMemory {
     fn argument(&self) -> Argument<'_> {
         match self {
             Self::Nothing => Argument::NONE,
@@ -78,7 +78,7 @@ impl Engine {
             own.push(match (&operands.by, what.find()) {
                 (Some(Operand::Const(bytes)), _) => {
                     let tuple = what.depth() * what.index_type().bytes();
-                    Own::Values(self.values(bytes, tuple)?)
+                    OwnMemory::Values(self.values(bytes, tuple)?)
                 }
                 (None, Some(_)) => {
                     let argument = |operand: &Operand| match operand {
@@ -88,9 +88,9 @@ impl Engine {
                         Operand::Const(_) => Argument::NONE,
                     };
                     let places = [&operands.from, &operands.to].map(argument);
-                    Own::Count(self.count_slot(what, ready(number), &places)?)
+                    OwnMemory::Count(self.count_slot(what, ready(number), &places)?)
                 }
-                _ => Own::Nothing,
+                _ => OwnMemory::Nothing,
             });
         }
         let mut steps = Vec::with_capacity(own.len());
@@ -105,7 +105,7 @@ impl Engine {
                 Some(Operand::Input(n)) => types.get(n).copied(),
                 _ => None,
             };
-            let what = Plan::typed(what, typed)?;
+            let what = Plan::move_for_tuples(what, typed)?;
             let [from, to] = [&operands.from, &operands.to].map(argument);
             let mut by = operands.by.as_ref().map(argument);
             if what.find().is_some() {
@@ -162,7 +162,7 @@ impl Engine {
         let searches = steps.iter().zip(&own);
         let mut found = searches.filter_map(|((what, _, _, by, ..), own)| {
             let slot = match own {
-                Own::Count(slot) => Some(slot.clone()),
+                OwnMemory::Count(slot) => Some(slot.clone()),
                 _ => None,
             };
             Some((what.find()?.capacity, (*by)?, slot))

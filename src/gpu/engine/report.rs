@@ -35,14 +35,14 @@ impl Counts {
 
 /// An argument whose words are read when the device is done. If the argument is a tensor, it is held until then, so
 /// that nobody changes it in place.
-struct Later {
+struct LaterWords {
     device: OpenDevice,
     buffers: Vec<wgpu::Buffer>,
     parts: Parts,
     _tensor: Option<DeviceBytes>,
 }
 
-impl Later {
+impl LaterWords {
     fn of(device: &OpenDevice, argument: &Argument<'_>) -> Self {
         Self {
             device: device.clone(),
@@ -86,14 +86,15 @@ pub(in crate::gpu) fn pending(
         report.copied = copied;
         return Ok(Pending::done(report));
     }
-    let tuples = tuples.map(|(what, counts, tuples)| (what, counts.0, Later::of(device, &tuples)));
+    let tuples =
+        tuples.map(|(what, counts, tuples)| (what, counts.0, LaterWords::of(device, &tuples)));
     let found = found.map(|(capacity, count, slot)| {
         let unreadable = count.problem(
             "lacks the usage COPY_SRC, without which the number is not read back: create it with \
              BufferUsages::COPY_SRC"
                 .into(),
         );
-        (capacity, Later::of(device, &count), slot, unreadable)
+        (capacity, LaterWords::of(device, &count), slot, unreadable)
     });
     let base = plan.report(None, None);
     Ok(Pending::later(device, move || async move {
@@ -121,7 +122,7 @@ pub(in crate::gpu) fn pending(
 async fn read(
     plan: Arc<Move>,
     reports: Vec<(Slot, usize)>,
-    tuples: Later,
+    tuples: LaterWords,
 ) -> Result<Report, Error> {
     let device = &tuples.device;
     let mut missing = Missing::default();

@@ -1,6 +1,6 @@
 //! The slices of a scatter's destination, and the slice that each row goes to.
 
-use super::launch::divisor;
+use super::launch::common_divisor;
 use crate::{
     layout::middle,
     walk::{Coordinate, Side, Walk},
@@ -24,7 +24,7 @@ impl Slices {
         let along = |(size, stride): (usize, isize)| (size.cast_signed() - 1) * stride;
         let (mut apart, mut lowest, mut highest) = (0, walk.to, walk.to);
         for (size, stride) in items.chain(indexed) {
-            apart = divisor(apart, stride.unsigned_abs());
+            apart = common_divisor(apart, stride.unsigned_abs());
             lowest += along((size, stride)).min(0);
             highest += along((size, stride)).max(0);
         }

@@ -25,7 +25,7 @@
 use super::{
     cut::{Cutter, check_coordinates},
     dispatch::{Bound, Cut, DEST, Pass, SCRATCH, SOURCE, WalkDispatch},
-    launch::{RunWalk, of_walk},
+    launch::{RunWalk, walk_constants},
     program::{Constant, Kernel, Prelude, Program},
     rule::{Rule, SIGNED},
     slices::{SliceRows, Slices},
@@ -42,12 +42,12 @@ use crate::{
 };
 use std::ops::Range;
 
-/// If there are fewer rows than slices / FEW, the last steps go through rows instead of slices. Going through slices
+/// If there are fewer rows than slices / FEW_ROWS, the last steps go through rows instead of slices. Going through slices
 /// costs a number of 4 bytes for each slice, whereas a row that is written alone costs a sector of 32 bytes.
-const FEW: usize = 8;
+const FEW_ROWS: usize = 8;
 
 /// The number of bytes of scratch memory that are bound even if none are used.
-const LEAST: u64 = 4;
+const LEAST_SCRATCH: u64 = 4;
 
 /// The largest number of linked lists among which the rows of one slice are divided.
 const MOST_LISTS: usize = 64;
@@ -145,7 +145,7 @@ pub(super) fn steps(
     // If rows are not whole words, moving a row alone changes words by atomics, whereas a gather makes whole words. So
     // such rows are moved alone only if they are few.
     let rows = walk.units() / pitch;
-    let straight = rule.is_some() || boxes || walk.unit >= 4 || rows * FEW < slices.count;
+    let straight = rule.is_some() || boxes || walk.unit >= 4 || rows * FEW_ROWS < slices.count;
     let way = match rule {
         _ if options.unique && straight => Way::Unique,
         None => Way::Update,
@@ -177,7 +177,7 @@ pub(super) fn steps(
     if walk.columns > 0 && (scatterer.is_strict() || is_empty) {
         check_positions(block.rows.count(), most)?;
         scatterer.checks(&block.of_tuples(), &mut steps.first)?;
-        steps.cut.scratch = LEAST;
+        steps.cut.scratch = LEAST_SCRATCH;
     }
     if is_empty {
         steps.push(0, Vec::new());
@@ -295,7 +295,7 @@ impl Scatterer<'_> {
     /// count all rows.
     fn checks(&self, block: &Block, out: &mut Vec<WalkDispatch>) -> Result<(), Error> {
         let first = block.rows.first_tuple();
-        let site = self.site(block, first, LEAST);
+        let site = self.site(block, first, LEAST_SCRATCH);
         if let Some(dispatch) =
             site.and_then(|site| site.of_rows(Kernel::Last, &[(Constant::Chooses, 0)]))
         {
@@ -325,7 +325,7 @@ impl Scatterer<'_> {
         let fresh = self.scatter.fresh && rows.start == 0 && !self.is_direct();
         // A fresh destination is written whole, because all of its slices become zeros.
         let one_chunk = !fresh && !self.is_direct() && rows.len() <= self.chunk().min(slices);
-        let few = self.boxes || !fresh && rows.len() * FEW < slices;
+        let few = self.boxes || !fresh && rows.len() * FEW_ROWS < slices;
         let by_rows = self.is_direct() || one_chunk || few;
         let (lists, list_shift) = match one_chunk {
             true => (0, 31),
@@ -358,7 +358,7 @@ impl Scatterer<'_> {
         }
         let first_row = steps.first_row(&numbers, &rows);
         let mut site = self
-            .site(block, first_row, scratch.max(LEAST))
+            .site(block, first_row, scratch.max(LEAST_SCRATCH))
             .ok_or(NoPass::Rows)?;
         (site.by_rows, site.fresh) = (by_rows, fresh);
         site.words.slices = count(slices);
@@ -470,7 +470,7 @@ impl Scatterer<'_> {
             scatterer: self,
             block,
             words,
-            of_walk: of_walk(
+            of_walk: walk_constants(
                 &rows.walk,
                 rows.walk.units() * block.run.len(),
                 &self.cutter.reach.tuning,

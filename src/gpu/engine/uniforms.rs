@@ -155,7 +155,7 @@ pub(crate) fn check_positions(positions: usize, most: u64) -> Result<(), Error> 
 }
 
 /// The upper 16 bits of a 48-bit number of positions. `None` if the number has more bits.
-pub(crate) fn high(positions: usize) -> Option<u32> {
+pub(crate) fn high_bits(positions: usize) -> Option<u32> {
     u16::try_from(positions as u64 >> 32).ok().map(u32::from)
 }
 

@@ -22,7 +22,7 @@ use wgpu::util::{BufferInitDescriptor, DeviceExt};
 
 /// A [`Work`] with more dispatches than this is not kept, unless the plan is prepared. Few plans need more. They keep
 /// the device busy for so long that it hardly matters to compute their commands again.
-const MOST_KEPT: usize = 64;
+const MOST_KEPT_DISPATCHES: usize = 64;
 
 /// The commands that are recorded for a move whose arguments are at `places`.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ impl Work {
     }
 
     pub(super) fn is_small(&self) -> bool {
-        self.dispatches().count() <= MOST_KEPT
+        self.dispatches().count() <= MOST_KEPT_DISPATCHES
     }
 
     /// Returns whether the device could create memory for the uniforms. If not, the next recording tries again.
