@@ -179,7 +179,8 @@ impl CostModel {
             // The CPU copies the array and changes the copy.
             cpu += 2.0 * result / self.cpu.bytes;
         }
-        // A result smaller than [`NEW_FROM_BYTES`] reuses memory of the process, which is zeroed before the operation writes to it.
+        // A result smaller than [`NEW_FROM_BYTES`] reuses memory of the process, which is zeroed before the operation
+        // writes to it.
         let rate = if result < NEW_FROM_BYTES {
             self.cpu.bytes
         } else {

@@ -141,7 +141,7 @@ pub enum Error {
         /// The activity during which memory ran out.
         doing: &'static str,
     },
-    /// The device refuses a shader, because one of the device's limits is too low or the driver's compiler fails.
+    /// The device rejects a shader, because one of the device's limits is too low or the driver's compiler fails.
     #[error(
         "the device rejects the shader of {shader}: {source}\n\
          open the device with the limits in this message, or use the CPU"

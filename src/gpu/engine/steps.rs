@@ -42,8 +42,8 @@ use crate::{
 };
 use std::ops::Range;
 
-/// If there are fewer rows than slices / FEW_ROWS, the last steps go through rows instead of slices. Going through slices
-/// costs a number of 4 bytes for each slice, whereas a row that is written alone costs a sector of 32 bytes.
+/// If there are fewer rows than slices / FEW_ROWS, the last steps go through rows instead of slices. Going through
+/// slices costs a number of 4 bytes for each slice, whereas a row that is written alone costs a sector of 32 bytes.
 const FEW_ROWS: usize = 8;
 
 /// The number of bytes of scratch memory that are bound even if none are used.
