@@ -1,5 +1,5 @@
-// Combines integers of one word, whose order makes no difference, in a single step. An invocation takes `segment`
-// numbers of a row.
+// Combines integers of one word in a single step, because their order makes no difference. An invocation takes
+// `segment` numbers of a row.
 // Needs: `Integer`, which is i32 or u32.
 #import walk.wgsl
 

@@ -1,7 +1,8 @@
-// Combinations, the last step, of numbers of one or two words, and of smaller ones if rows are whole words. An
-// invocation takes `segment` units of a slice of the destination, and combines each with the same unit of every row of
-// the slice, in order. It looks at all slices or, if rows are few (BY_ROWS), at each row that is the first of a slice.
-// Needs: `Unit`, and two functions that convert: `words` a unit to four words, and `unit` four words to a unit.
+// The last step of combinations for numbers of one or two words, and for smaller numbers if rows are whole words. An
+// invocation takes `segment` units of a slice of the destination and combines each with the same unit of every row of
+// the slice, in order. Invocations go through all slices or, if rows are few (BY_ROWS), through all rows, of which only
+// the first row of each slice does the work.
+// Needs: `Unit`; `words`, which converts a unit to four words; and `unit`, which converts four words to a unit.
 #import chain.wgsl
 #import parts.wgsl
 
@@ -15,7 +16,7 @@ const SUB: u32 = 1u;
 const MUL: u32 = 2u;
 const MIN: u32 = 3u;
 
-// The type of elements; 0 stands for unsigned integers. Integers wrap. Integers of two words (PAIRS) are only added and
+// The type of elements; 0 is unsigned integers. Integers wrap. Integers of two words (PAIRS) are only added and
 // subtracted. Numbers of less than a word (PARTS) are combined by the rule of `parts.wgsl`.
 override NUMBERS: u32 = 0u;
 const SIGNED: u32 = 1u;
@@ -23,8 +24,8 @@ const FLOATS: u32 = 2u;
 const PAIRS: u32 = 3u;
 const PARTS: u32 = 4u;
 
-// Maps numbers to unsigned integers that have the same order. Both zeros of floats map to the same integer. The
-// integers of NaNs have no meaning.
+// Maps numbers to unsigned integers in the same order. Both zeros of floats map to the same integer. The integers of
+// NaNs have no meaning.
 fn ranks(numbers: vec4<u32>) -> vec4<u32> {
     if NUMBERS == SIGNED { return numbers ^ vec4(0x80000000u); }
     if NUMBERS == FLOATS {
@@ -38,8 +39,8 @@ fn are_nans(numbers: vec4<u32>) -> vec4<bool> {
     return ((numbers & vec4(0x7fffffffu)) > vec4(0x7f800000u)) & vec4(NUMBERS == FLOATS);
 }
 
-// Compares each number of `a`, the slice, with the number of `b`, a row, at the same place. Returns the smaller of the
-// two if COMBINE is MIN and otherwise the larger, but the number of `a` if either is a NaN. Floats are compared as
+// Compares each number of `a`, the slice, with the number of `b`, a row, at the same place. Returns the smaller number
+// if COMBINE is MIN, otherwise the larger; if either is a NaN, returns the number of `a`. Floats are compared as
 // integers, because some devices treat subnormal floats as zeros or ignore NaNs.
 fn extremes(a: vec4<u32>, b: vec4<u32>) -> vec4<u32> {
     let less = ranks(b) < ranks(a);
@@ -83,7 +84,7 @@ fn word_at(at: u32) -> u32 { return tuples[at]; }
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let id = workgroup_number(group, walk.groups_x) * WORKGROUP + local;
-    // The number of the slice or row.
+    // The number of the invocation's slice or row.
     let owner = id / walk.segments;
     if owner >= select(walk.slices, walk.rows, BY_ROWS) { return; }
     let begin = (id - owner * walk.segments) * walk.segment;
@@ -103,7 +104,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
 }
 
-// Combines unit `j` of the slice at `to` with those of its rows, from row `first` on.
+// Combines unit `j` of the slice at `to` with unit `j` of each of its rows, from row `first` on.
 fn combine_rows(first: u32, to: u32, j: u32) {
     var result = vec4(0u);
     if !FRESH { result = words(dest[to + j]); }

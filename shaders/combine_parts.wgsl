@@ -1,7 +1,8 @@
-// Combinations, the last step, of numbers of 1 or 2 bytes. An invocation takes a word of the destination, and combines the
-// numbers of the word that belong to a slice, all at once, with the same numbers of every row of the slice, in order. It
-// looks at all words or, if rows are few (BY_ROWS), at the words of slices that have rows, each for the slice's first
-// row. Slices may share words, so a word that is not written whole is changed by atomics.
+// The last step of combinations for numbers of 1 or 2 bytes. An invocation takes a word of the destination. It combines
+// all numbers of the word that belong to a slice together with the same numbers of every row of the slice, in order.
+// Invocations go through all words or, if rows are few (BY_ROWS), through the words of each row, of which only the
+// first row of a slice does the work. Slices can share words, so a word that is not written whole is changed by
+// atomics.
 // Needs: nothing.
 #import chain.wgsl
 #import parts.wgsl
@@ -9,9 +10,9 @@
 @group(0) @binding(1) var<storage, read> source: array<u32>;
 @group(0) @binding(2) var<storage, read_write> dest: array<atomic<u32>>;
 
-// The `bytes` bytes from `byte` on; those above have no meaning.
+// Returns the `bytes` bytes from `byte` on in the lowest bytes. The bytes above have no meaning.
 fn load(byte: u32, bytes: u32) -> u32 {
-    // One shift by 32 would be a shift by 0.
+    // Two shifts replace a shift by 32, which would be a shift by 0.
     let high = source[(byte + bytes - 1u) >> 2u] << 1u;
     return (source[byte >> 2u] >> (byte << 3u)) | (high << ~(byte << 3u));
 }
@@ -24,7 +25,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let id = workgroup_number(group, walk.groups_x) * WORKGROUP + local;
     let per_word_log2 = select(1u, 2u, ELEMENT == 1u);
     let per_word = 1u << per_word_log2;
-    // The elements of the destination that this invocation or its neighbours change, and the invocation's word.
+    // The range of elements of the destination that this invocation or its neighbours change, and the invocation's
+    // word.
     var begin = walk.to_base;
     var end = begin + (walk.slices - 1u) * walk.pitch + walk.run;
     var number_of_row = 0u;
@@ -45,7 +47,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     for (var at = max(begin, word * per_word); at < end;) {
         let slice = (at - walk.to_base) / walk.pitch;
         let j = at - walk.to_base - slice * walk.pitch;
-        // The elements of the word from here on that belong to the slice; none if this dispatch leaves out the rest.
+        // The number of elements of the word from here on that belong to the slice; 0 if this dispatch leaves out the
+        // rest.
         let count = min(end - at, max(walk.run, j) - j);
         let place = at - word * per_word;
         at += max(count, 1u);
@@ -55,7 +58,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         if !FRESH && number == 0u { continue; }
         let shift = place * ELEMENT * 8u;
         let kept = (NONE >> (32u - count * ELEMENT * 8u)) << shift;
-        // Other bits are masked: they may lie in memory that was never written, and the sum of f16 and bf16 numbers
+        // Other bits are masked: their memory might never have been written, and the sum of f16 and bf16 numbers
         // branches on all bits of a word.
         var result = 0u;
         if !FRESH { result = atomicLoad(&dest[word]) & kept; }

@@ -1,32 +1,33 @@
 // Copies elements of 1, 2 or 4 bytes and converts them to elements of 1, 2 or 4 bytes, which fill a contiguous result. An
 // invocation makes whole words of the result. Distances are in elements of either side, and results begin at a word.
 //
-// `lanes` neighbouring invocations take neighbouring words of a row; a tile is `segment` words of it. An invocation makes
-// four words at a time, `lanes` apart, and loads everything that these need before it stores any. A row owns the words whose
-// elements are all its own. Where rows begin or end within words (EDGES), one invocation of a row makes the word in which
-// it ends, and of the first row that in which it begins.
+// `lanes` neighbouring invocations take neighbouring words of a row; a tile is `segment` words of it. An invocation
+// makes four words at a time, `lanes` apart. It loads everything that these words need before it stores any. A row owns
+// the words that have only its elements. If rows begin or end within words (EDGES), one invocation of a row makes the
+// word in which the row ends; for the first row, it also makes the word in which the row begins.
 //
-// Elements of 8 bits are looked up in tables, of which each position of an axis of the source has one. The number of an
-// element in the source says which: `tables` positions repeat, each for `table_inner` elements.
+// Elements of 8 bits are looked up in tables: one table for each position of an axis of the source. The number of an
+// element in the source determines its table: `tables` positions repeat, each with `table_inner` elements.
 // Needs: nothing.
 #import walk.wgsl
 #import number.wgsl
 
-// The types of source and result, as numbered below, and their bytes.
+// The types of source and result, as numbered below, and their sizes in bytes.
 override FROM: u32 = 0u;
 override TO: u32 = 6u;
 override FROM_BYTES: u32 = 1u;
 override TO_BYTES: u32 = 4u;
-const U8: u32 = 0u;
-const I8: u32 = 1u;
-const U16: u32 = 2u;
-const I16: u32 = 3u;
-const F16: u32 = 4u;
-const BF16: u32 = 5u;
-// Whether elements are looked up in tables, and whether all elements of a row are in the same.
+const TYPE_U8: u32 = 0u;
+const TYPE_I8: u32 = 1u;
+const TYPE_U16: u32 = 2u;
+const TYPE_I16: u32 = 3u;
+const TYPE_F16: u32 = 4u;
+const TYPE_BF16: u32 = 5u;
+// Whether elements are looked up in tables. STEADY: whether all elements of a row use the same table.
 override TABLES: bool = true;
 override STEADY: bool = false;
-// Whether rows begin or end within words; if SHORT, a row may lie within a word, and an invocation makes one word.
+// 0 if rows are whole words; 1 if rows begin or end within words; SHORT if a whole row can be within a word. With SHORT
+// an invocation makes one word.
 override EDGES: u32 = 0u;
 const SHORT: u32 = 2u;
 
@@ -34,7 +35,7 @@ const SHORT: u32 = 2u;
 @group(0) @binding(2) var<storage, read_write> dest: array<u32>;
 @group(0) @binding(3) var<storage, read> tables: array<u32>;
 
-// The elements of a word of the result.
+// The number of elements in a word of the result.
 fn of_word() -> u32 {
     return 4u / TO_BYTES;
 }
@@ -45,7 +46,7 @@ fn fetch(at: u32) -> u32 {
     return (source[byte >> 2u] >> (byte << 3u)) & (NONE >> (32u - 8u * FROM_BYTES));
 }
 
-// Where the table begins that the element with number `at` takes.
+// The beginning of the table for the element with number `at`.
 fn table_of(at: u32) -> u32 {
     if !TABLES { return 0u; }
     return (at + walk.table_shift) / walk.table_inner % walk.tables * 256u;
@@ -54,21 +55,21 @@ fn table_of(at: u32) -> u32 {
 fn converted(bits: u32, table: u32) -> u32 {
     if TABLES { return tables[table + bits]; }
     var value = bitcast<f32>(bits);
-    if FROM == U16 { value = f32(bits); }
-    if FROM == I16 { value = f32(bitcast<i32>(bits << 16u) >> 16u); }
-    if FROM == F16 { value = f32_of_f16(bits); }
-    if FROM == BF16 { value = bitcast<f32>(bits << 16u); }
-    if TO == U8 { return integer_of_f32(value, 0xffu, 0u); }
-    if TO == I8 { return integer_of_f32(value, 0x7fu, 0x80u) & 0xffu; }
-    if TO == U16 { return integer_of_f32(value, 0xffffu, 0u); }
-    if TO == I16 { return integer_of_f32(value, 0x7fffu, 0x8000u) & 0xffffu; }
-    if TO == F16 { return f16_of_f32(value); }
-    if TO == BF16 { return bf16_of_f32(value); }
+    if FROM == TYPE_U16 { value = f32(bits); }
+    if FROM == TYPE_I16 { value = f32(bitcast<i32>(bits << 16u) >> 16u); }
+    if FROM == TYPE_F16 { value = f32_of_f16(bits); }
+    if FROM == TYPE_BF16 { value = bitcast<f32>(bits << 16u); }
+    if TO == TYPE_U8 { return integer_of_f32(value, 0xffu, 0u); }
+    if TO == TYPE_I8 { return integer_of_f32(value, 0x7fu, 0x80u) & 0xffu; }
+    if TO == TYPE_U16 { return integer_of_f32(value, 0xffffu, 0u); }
+    if TO == TYPE_I16 { return integer_of_f32(value, 0x7fffu, 0x8000u) & 0xffffu; }
+    if TO == TYPE_F16 { return f16_of_f32(value); }
+    if TO == TYPE_BF16 { return bf16_of_f32(value); }
     let single = bitcast<u32>(value);
     return select(single, (single & HIGH) | 0x7fc00000u, (single & ~HIGH) > 0x7f800000u);
 }
 
-// Where position 0 of a cropped run lies, which is in the source, or unit 0 of any other run.
+// The place of position 0 of a cropped run, which is in the source, or of unit 0 of any other run.
 fn origin(row: Row) -> u32 {
     for (var c = 0u; CROPS && c < coordinates(); c++) {
         if walk.coordinates[c].along == RUN { return row.base - row.place * walk.coordinates[c].stride; }
@@ -115,14 +116,14 @@ fn make_four(at: Row, words: vec4<u32>, inside: vec4<bool>, table: u32) {
         var chosen = vec4(table);
         if !STEADY { chosen = vec4(table_of(place.x), table_of(place.y), table_of(place.z), table_of(place.w)); }
         let fetched = vec4(fetch(place.x), fetch(place.y), fetch(place.z), fetch(place.w));
-        // What was not found may be memory that nobody wrote.
+        // The memory of elements that were not found might never have been written.
         let bits = select(vec4(0u), fetched, found);
         let values = vec4(
             converted(bits.x, chosen.x), converted(bits.y, chosen.y), converted(bits.z, chosen.z), converted(bits.w, chosen.w),
         );
         made |= select(vec4(0u), values, found) << vec4(8u * TO_BYTES * k);
     }
-    // One branch for nearly all invocations.
+    // Nearly all invocations take this branch.
     if !LOOPS && all(inside) && at.state != ELSEWHERE {
         dest[words.x] = made.x;
         dest[words.y] = made.y;
@@ -137,8 +138,8 @@ fn make_four(at: Row, words: vec4<u32>, inside: vec4<bool>, table: u32) {
     if written.w { dest[words.w] = made.w; }
 }
 
-// Makes a word whose elements may each lie in another row, or outside the result. If it `speaks`, it reports the rows whose
-// first element it makes.
+// Makes a word whose elements can each be in another row, or outside the result. An invocation that `speaks` reports
+// the rows whose first element it makes.
 fn make_edge(word: u32, speaks: bool) {
     let element = NONE >> (32u - 8u * TO_BYTES);
     var made = 0u;

@@ -1,10 +1,10 @@
 // Copies units of 4, 8, 12 or 16 bytes. `lanes` neighbouring invocations take neighbouring units of a row, so that
 // their accesses coalesce. An invocation loads four units before it stores any.
 //
-// If ROWS is 1, the four units belong to one row: a tile is `segment` units of a row, and has `lanes` invocations.
-// If ROWS is 4, each belongs to another row: a workgroup takes `lanes` units of four times as many neighbouring rows as
-// it has invocations for. Short rows are copied in this way, and transposes: if neighbouring rows are neighbours in
-// the source, and `lanes` units fill a sector of the result, the workgroup uses all of each sector that it touches.
+// If ROWS is 1, the four units belong to one row: a tile is `segment` units of a row, and has `lanes` invocations. If
+// ROWS is 4, the four units belong to four rows: a workgroup with lanes for n rows takes `lanes` units of each of 4 · n
+// neighbouring rows. This is used for short rows and for transposes: if neighbouring rows are neighbours in the source,
+// and `lanes` units fill a sector of the result, the workgroup uses all of each sector that it touches.
 // Needs: `Unit`, a type of the unit's size.
 #import walk.wgsl
 
@@ -17,7 +17,7 @@ override ROWS: u32 = 1u;
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let lanes = 1u << walk.lanes_log2;
     let lane = local & (lanes - 1u);
-    // The rows that a workgroup has lanes for, and the lane's row among them.
+    // The number of rows for which a workgroup has lanes, and the row of this lane among them.
     let side = WORKGROUP >> walk.lanes_log2;
     let of_side = local >> walk.lanes_log2;
     let number = workgroup_number(group, walk.groups_x);
@@ -40,7 +40,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let unit = (number - block * walk.segments) * lanes + lane;
         let exists = rows < vec4(walk.rows);
         if !exists.x { return; }
-        // What lies beyond the last row is looked up there, and not written.
+        // A row after the last is looked up as the last row, and not written.
         let found = min(rows, vec4(walk.rows - 1u));
         let a = locate(found.x);
         let b = locate(found.y);
@@ -62,7 +62,7 @@ fn move_four(a: Row, b: Row, c: Row, d: Row, units: vec4<u32>, inside: vec4<bool
     var unit_c = source[fetched.z];
     var unit_d = source[fetched.w];
     let to = vec4(a.to, b.to, c.to, d.to) + units * walk.run_to;
-    // One branch for nearly all invocations, so that the four loads stay in flight together.
+    // Nearly all invocations take this branch, which keeps the four loads in flight together.
     if !LOOPS && all(found) {
         dest[to.x] = unit_a;
         dest[to.y] = unit_b;

@@ -1,25 +1,25 @@
 // Copies elements of 1, 2 or 3 bytes to a contiguous result. Four neighbouring elements of the result are a group:
 // ELEMENT whole words, which one invocation makes. Distances are in bytes.
 //
-// A row owns the groups whose first element is its own; its last group may end in the next row. `lanes` neighbouring
+// A row owns the groups whose first element belongs to it. Its last group can end in the next row. `lanes` neighbouring
 // invocations take neighbouring groups of a row, so that their accesses coalesce. An invocation makes four groups. It
-// loads everything that these need before it stores any. If ROWS is 1, the four groups belong to one row, `lanes`
-// apart; a tile is `segment` groups of a row. If ROWS is 4, they belong to four neighbours along the innermost of
-// `dims`; where its size is no multiple of four, the last of its rows are fewer.
+// loads everything that these groups need before it stores any. If ROWS is 1, the four groups belong to one row,
+// `lanes` apart; a tile is `segment` groups of a row. If ROWS is 4, they belong to four neighbours along the innermost
+// of `dims`; if the size of this dimension is not a multiple of four, the last groups have fewer rows.
 // Needs: nothing.
 #import walk.wgsl
 
 override ROWS: u32 = 1u;
-// The bytes of an element.
+// The size of an element in bytes.
 override ELEMENT: u32 = 1u;
-// Whether rows have fewer than four elements. Then an invocation makes one group, and looks up each of its elements.
+// Whether rows have fewer than four elements. An invocation then makes one group and looks up each of its elements.
 override SHORT: bool = false;
-// Whether an element, or four bytes that are loaded together, may lie in two words.
+// Whether an element, or four bytes that are loaded together, can be in two words.
 override STRADDLES: bool = ELEMENT == 3u;
-// Where the bytes of a word of the result lie in the source, if not just anywhere: words are loaded then instead of
-// elements. FORWARD: in the same order, without gaps. BACKWARD: in reverse. EITHER: in one of the two, as tuples say.
-// SQUARE: in four words, whose other bytes belong to the next three rows. Then ROWS is 4, and each row begins with a
-// group.
+// The places in the source of the bytes of a word of the result; 0 for any places. Otherwise words are loaded instead
+// of elements. FORWARD: in the same order, without gaps. BACKWARD: in reverse order. EITHER: in one of these two
+// orders, which tuples determine. SQUARE: in four words, whose other bytes belong to the next three rows; ROWS is then
+// 4, and each row begins with a group.
 override BYTES: u32 = 0u;
 const FORWARD: u32 = 1u;
 const BACKWARD: u32 = 2u;
@@ -29,10 +29,10 @@ const SQUARE: u32 = 4u;
 @group(0) @binding(1) var<storage, read> source: array<u32>;
 @group(0) @binding(2) var<storage, read_write> dest: array<u32>;
 
-// Loads the word at byte `at`, of which no more than the first `last` + 1 bytes are used.
+// Loads the word at byte `at`. The caller uses at most the first `last` + 1 bytes.
 fn fetch_word(at: u32, last: u32) -> u32 {
     var word = source[at >> 2u] >> (at << 3u);
-    // `at` << 3 is the shift modulo 32. One shift by 32 would be a shift by 0.
+    // `at` << 3 is the shift modulo 32. Two shifts replace a shift by 32, which would be a shift by 0.
     if STRADDLES { word |= (source[(at + last) >> 2u] << 1u) << ~(at << 3u); }
     return word;
 }
@@ -48,7 +48,7 @@ fn fetch_four(at: vec4<u32>, found: vec4<bool>) -> vec4<u32> {
     return select(vec4(0u), four, found);
 }
 
-// The words of four elements: ELEMENT of them, then zeros.
+// Packs four elements in ELEMENT words, followed by zeros.
 fn packed(e: vec4<u32>) -> vec3<u32> {
     if ELEMENT == 1u { return vec3(e.x | (e.y << 8u) | (e.z << 16u) | (e.w << 24u), 0u, 0u); }
     if ELEMENT == 2u { return vec3(e.x | (e.y << 16u), e.z | (e.w << 16u), 0u); }
@@ -62,7 +62,7 @@ fn store(group: u32, words: vec3<u32>) {
     if ELEMENT > 2u { dest[to + 2u] = words.z; }
 }
 
-// Stores those of a group's elements that are `written`; the other bytes of its words keep their values.
+// Stores the elements of a group that are `written`. The other bytes of the group's words keep their values.
 fn store_some(group: u32, elements: vec4<u32>, written: vec4<bool>) {
     let mask = packed(select(vec4(0u), vec4(NONE >> (32u - 8u * ELEMENT)), written));
     let words = packed(select(vec4(0u), elements, written));
@@ -76,8 +76,8 @@ fn store_some(group: u32, elements: vec4<u32>, written: vec4<bool>) {
     }
 }
 
-// Makes a group whose elements may each lie in another row, or outside the result, and reports the rows whose first
-// element it makes.
+// Makes a group whose elements can each be in another row, or outside the result. Reports the rows whose first element
+// it makes.
 fn make_short(group: u32) {
     // The number of an element before the result wraps.
     let elements = group * 4u - walk.head + FOUR;
@@ -100,12 +100,12 @@ fn make_short(group: u32) {
     report_four(a, b, c, d, inside & (j == vec4(0u)));
 }
 
-// Does the same for a group at the end of a row of at least four elements, which may hold the beginning of the next row.
+// Makes a group at the end of a row of at least four elements, which can also contain the beginning of the next row.
 // Reports no row.
 fn make_edge(group: u32) {
     let elements = group * 4u - walk.head + FOUR;
     let inside = elements < vec4(walk.rows * walk.run);
-    // Elements before the result are wrapped, and not inside.
+    // The numbers of elements before the result wrap, so these elements are not inside.
     let number = select(elements.x / walk.run, 0u, elements.x >= HIGH);
     let a = locate(number);
     let b = locate(min(number + 1u, walk.rows - 1u));
@@ -145,7 +145,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
         }
         for (var group = edges.x; group < edges.y; group += lanes) { make_edge(group); }
     } else {
-        // Four rows are a quad.
+        // Here four neighbouring rows are a quad.
         let block = number / walk.segments;
         let quad = block * side + of_side;
         let along = walk.dims[dims() - 1u];
@@ -167,7 +167,8 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
     }
 }
 
-// Makes a group of each row of a quad. Rows have only whole groups, which are words, and all have one state.
+// Makes a group of each row of a quad. Rows have only whole groups, a group is a word, and all rows have the same
+// state.
 fn make_square(row: Row, number: u32, group: u32, exists: vec4<bool>) {
     let j = group * 4u;
     if j >= walk.run || row.state == ELSEWHERE { return; }
@@ -179,7 +180,7 @@ fn make_square(row: Row, number: u32, group: u32, exists: vec4<bool>) {
     let b = fetch_word(at + step, last);
     let c = fetch_word(at + 2u * step, last);
     let d = fetch_word(at + 3u * step, last);
-    // First pairs of bytes change places, then pairs of halves.
+    // Transposes the 4 × 4 bytes: first exchanges pairs of bytes, then pairs of halves.
     let even = 0x00ff00ffu;
     let low = vec2((a & even) | ((b & even) << 8u), (c & even) | ((d & even) << 8u));
     let high = vec2(((a >> 8u) & even) | (b & ~even), ((c >> 8u) & even) | (d & ~even));
@@ -191,8 +192,9 @@ fn make_square(row: Row, number: u32, group: u32, exists: vec4<bool>) {
     if exists.w { dest[to + 3u * of_row] = select(0u, (high.x >> 16u) | (high.y & 0xffff0000u), found); }
 }
 
-// Makes one group of each of four rows, which are one or differ only in their bases. The groups are numbered from the
-// first that the row owns. Of one row it returns `edges`, extended to those groups that the row holds only in part.
+// Makes one group of each of four rows, which are the same row or differ only in their bases. The groups are numbered
+// from the first group that the row owns. For a single row, returns `edges`, extended to the groups that the row fills
+// only in part.
 fn make_four(
     row: Row, rows: vec4<u32>, bases: vec4<u32>, numbers: vec4<u32>, exists: vec4<bool>, edges: vec2<u32>,
 ) -> vec2<u32> {
@@ -205,8 +207,8 @@ fn make_four(
     }
     let groups = numbers + begin;
     let j = groups * 4u - first;
-    // Whether the row holds all elements of the group, and a crop all their sources. `j` wraps before the row. Positions
-    // are in order, so those between two that lie inside do, too.
+    // True if the row has all elements of the group, and a crop has sources for all of them. `j` wraps before the row.
+    // Positions are in order, so all positions between two inside positions are inside.
     var whole = exists & (j < vec4(walk.run - 3u));
     if CROPS { whole &= are_inside(row, j) & are_inside(row, j + 3u); }
     let found = whole & vec4(row.state == FOUND);
@@ -215,7 +217,7 @@ fn make_four(
     let b = four_of(row, at.y, found.y);
     let c = four_of(row, at.z, found.z);
     let d = four_of(row, at.w, found.w);
-    // One branch for nearly all invocations.
+    // Nearly all invocations take this branch.
     if !LOOPS && all(found) {
         store(groups.x, a);
         store(groups.y, b);
@@ -224,7 +226,7 @@ fn make_four(
         return edges;
     }
     if row.state != ELSEWHERE {
-        // A row without a source has zeros for its words.
+        // The words of a row without a source are zeros.
         if whole.x { store(groups.x, a); }
         if whole.y { store(groups.y, b); }
         if whole.z { store(groups.z, c); }
@@ -239,7 +241,7 @@ fn make_four(
     return edges;
 }
 
-// The words of four elements of a row that begin at byte `at`; zeros if they have no source.
+// Returns the words of four elements of a row, from byte `at` on; zeros if they have no source.
 fn four_of(row: Row, at: u32, found: bool) -> vec3<u32> {
     let safe = select(0u, at, found);
     if BYTES == FORWARD {
@@ -259,7 +261,7 @@ fn four_of(row: Row, at: u32, found: bool) -> vec3<u32> {
     return select(vec3(0u), words, found);
 }
 
-// The range from `range.x` to below `range.y`, extended to those of four numbers that are `some`.
+// Extends the range from `range.x` to `range.y`, exclusive, to those of four numbers for which `some` is true.
 fn extended(range: vec2<u32>, numbers: vec4<u32>, some: vec4<bool>) -> vec2<u32> {
     let low = select(vec4(NONE), numbers, some);
     let high = select(vec4(0u), numbers + 1u, some);

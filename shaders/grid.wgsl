@@ -1,7 +1,7 @@
-// The grid: how an invocation knows its number, and what all kernels share.
+// The grid: the number of a workgroup, and constants that all kernels share.
 // Defines: FOUR, NONE, HIGH, workgroup_number. Needs: nothing.
 
-// The number of invocations in a workgroup. The host makes it a constant.
+// The number of invocations in a workgroup. The host replaces it by a constant.
 override WORKGROUP: u32 = 256u;
 
 const FOUR: vec4<u32> = vec4(0u, 1u, 2u, 3u);

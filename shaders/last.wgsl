@@ -1,11 +1,11 @@
-// Updates, step 1: finds the last row of each slice, which is the only one that the slice keeps.
+// Updates, step 1: finds the last row of each slice, which is the only row that the slice keeps.
 //
-// `last` has a number for each slice: that of its last row, or 0. These numbers are index tuples. Unless rows are few,
-// step 2 is a gather, which takes for each slice its last row.
+// `last` has a number for each slice: the number of its last row, or 0. These numbers are index tuples. Unless rows are
+// few, step 2 is a gather of each slice's last row.
 //
-// If rows are few, a second dispatch (CHOOSES) writes a slice for each row after the numbers: the row's own if the row
-// is the last there, otherwise NONE. These too are index tuples, by which the last step moves the rows. So slices
-// without rows cost nothing but their numbers.
+// If rows are few, a second dispatch (CHOOSES) writes a slice for each row after the numbers: the row's own slice if
+// the row is its last, otherwise NONE. These are also index tuples, by which the last step moves the rows. So slices
+// without rows only cost their numbers.
 //
 // Without slices, this kernel only reports the tuples that are out of range.
 // Needs: nothing.

@@ -1,28 +1,30 @@
-// Combinations, step 1: links the rows of each slice. `chain.wgsl` says where numbers and links lie.
+// Combinations, step 1: links the rows of each slice. `chain.wgsl` describes the places of numbers and links.
 //
 // If the order of rows matters (ORDERED), a workgroup takes a chunk of CHUNK rows. The rows of a chunk that go to the
-// same slice form a run, in which each row names the next. The first rows of a slice's runs form lists, each in any
-// order: a head names one of them, and each of them another. To find the next row in its run, a row looks at all rows
-// of the chunk whose slices have the same hash. `order.wgsl` then links the runs of a slice.
+// same slice form a run, in which each row links to the next. The first rows of a slice's runs form lists, each in any
+// order: a head links to one of them, and each of them to another. The next row in a run is found among all rows of the
+// chunk whose slices have the same hash. `order.wgsl` then links the runs of a slice.
 //
-// If one chunk has all rows, there are no heads and lists (`walk.lists` is 0), and of the rows of a slice only the first
-// names the slice; in updates (LASTS) only the last, so that what rows name are index tuples.
+// If one chunk has all rows, there are no heads and lists (`walk.lists` is 0), and only the first row of a slice has
+// the slice's number. In updates (LASTS) only the last row of a slice has it, so that the numbers can be used as index
+// tuples.
 //
-// If the order does not matter, each row of a slice names the one that came before it here, in any order, and the head
-// the one that came last.
+// If the order does not matter, each row of a slice links to the row that was added before it, and the head links to
+// the row that was added last.
 // Needs: nothing.
 #import chain.wgsl
 
 override ORDERED: bool = true;
 override LASTS: bool = false;
-// At most 1,024, which takes 12 KiB of workgroup memory.
+// The number of rows in a chunk: at most 1,024, which take 12 KiB of workgroup memory.
 override CHUNK: u32 = 4u * WORKGROUP;
 
 @group(0) @binding(1) var<storage, read_write> lists: array<atomic<u32>>;
 
 fn word_at(at: u32) -> u32 { return atomicLoad(&lists[at]); }
 
-// Of the chunk: each row's slice; for each hash a row, counted from 1, or 0; for each row another of the same hash.
+// For the chunk: the slice of each row; for each hash the number of a row, counted from 1, or 0; for each row another
+// row with the same hash, in the same numbers.
 var<workgroup> of_chunk: array<u32, CHUNK>;
 var<workgroup> with_hash: array<atomic<u32>, CHUNK>;
 var<workgroup> others: array<u32, CHUNK>;
@@ -71,7 +73,7 @@ fn link_in_order(first: u32, local: u32) {
                 other = atomicExchange(&lists[list], number);
             }
         }
-        // `next` counts the rows of the chunk from 1.
+        // `next` is the number of a row in the chunk, counted from 1.
         store(row, slice, other, select(walk.first_row + first + next, 0u, next == NONE));
     }
 }

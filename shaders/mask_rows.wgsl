@@ -1,9 +1,9 @@
 // Searches of masks, step 3: writes the position of each true element to its row of the result. See `mask.wgsl`.
 //
-// A position has a number for each dimension. All elements of the dispatch lie in one row of the dimension whose size is
-// given as 0, so in the dimensions before it all have the numbers of the first element.
+// A position has a number for each dimension. All elements of the dispatch are in one row of the dimension whose size
+// is given as 0, so in the dimensions before it they have the same numbers as the first element.
 //
-// A dispatch writes the rows that are bound. Positions of other rows are other dispatches', or have no room.
+// A dispatch writes the bound rows. Other rows are written by other dispatches, or exceed the capacity.
 //
 // Another dispatch (FILLS) writes NONE to the rows after the last position. `mask` is then the words that `mask_scan`
 // wrote.
@@ -29,7 +29,7 @@ fn fill(first: u32) {
     }
 }
 
-// Writes the position of element `element` of the dispatch to row `row` of those that are bound.
+// Writes the position of element `element` of the dispatch to row `row` of the bound rows.
 fn write(row: u32, element: u32) {
     var rest = element;
     for (var n = 0u; n < DIMS; n++) {
@@ -63,7 +63,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let before = sum_before(countOneBits(found), local);
     if chunk >= search.chunks { return; }
     let begin = begins[search.first_chunk + chunk];
-    // No result has room for 2^31 rows.
+    // The capacity of a result is below 2^31 rows.
     if begin >= HIGH { return; }
     var row = begin + before - search.first_row;
     for (; found != 0u; found &= found - 1u) {

@@ -1,13 +1,15 @@
-// Searches of masks, step 2: one workgroup replaces the count of each chunk by the number of true elements before it, and
-// writes how many there are in all. See `mask.wgsl`.
+// Searches of masks, step 2: one workgroup replaces the count of each chunk by the number of true elements before the
+// chunk, and writes the total. See `mask.wgsl`.
 //
-// Numbers of 2^32 or more become NONE, as no result has room for so many; only the number of all has two words. If a search
-// has too many chunks for a binding, dispatches take them in turn, and each goes on (CONTINUES) from the number so far.
+// Numbers of 2^32 or more become NONE, since they exceed the capacity of every result; only the total has two words. If
+// a search has too many chunks for a binding, several dispatches take them in order, and each continues (CONTINUES)
+// from the total so far.
 // Needs: nothing.
 #import mask.wgsl
 
 override CONTINUES: bool = false;
-// The workgroups of an indirect dispatch: each takes this many rows, and at most so many lie along the first dimension.
+// The number of rows for each workgroup of an indirect dispatch. WIDTH is the largest number of workgroups along the
+// first dimension.
 const ROWS: u32 = 64u;
 const WIDTH: u32 = 65535u;
 

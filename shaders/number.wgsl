@@ -1,5 +1,5 @@
-// Numbers of other types as f32, and back, by integer arithmetic: what a driver's own makes of NaNs, ties and subnormal
-// numbers differs. `src/number.rs` has the same conversions in Rust.
+// Conversions of numbers to and from f32, by integer arithmetic, because drivers differ in how they convert NaNs, ties
+// and subnormal numbers. `src/number.rs` has the same conversions in Rust.
 // Defines: f32_of_f16, rounded, f16_of_f32, bf16_of_f32, integer_of_f32. Needs: nothing.
 
 // Converts an f16 to an f32. This is exact, because every f16 value is an f32 value. The biases of the exponents differ
@@ -28,7 +28,7 @@ fn f16_of_f32(single: f32) -> u32 {
     let rest = bits & 0x7fffffffu;
     var half = 0x7e00u;
     if rest < 0x38800000u {
-        // Below 2^-14, the numbers that an f16 can hold are the multiples of 2^-24.
+        // Below 2^-14, the values of f16 are the multiples of 2^-24.
         let shift = 126u - (rest >> 23u);
         half = 0u;
         if shift <= 24u {
@@ -50,17 +50,17 @@ fn bf16_of_f32(single: f32) -> u32 {
     return rounded(bits, 16u);
 }
 
-// The integer nearest to a number, at most `most`, or for a negative number the complement of one of at most `least`. 0
-// of a NaN.
+// Returns the integer nearest to a number, at most `most`. For a negative number, the complement of the result is at
+// most `least`. A NaN becomes 0.
 fn integer_of_f32(single: f32, most: u32, least: u32) -> u32 {
     let bits = bitcast<u32>(single);
     let rest = bits & 0x7fffffffu;
     var size = 0u;
     if rest >= 0x47800000u {
-        // 2^16 and more, and NaNs.
+        // The number is at least 2^16, or a NaN.
         size = select(0x10000u, 0u, rest > 0x7f800000u);
     } else if rest >= 0x3f000000u {
-        // From 1/2 on. Smaller numbers are nearest to 0.
+        // The number is at least 1/2. Smaller numbers are nearest to 0.
         size = rounded((rest & 0x007fffffu) | 0x00800000u, 150u - (rest >> 23u));
     }
     return select(min(size, most), 0u - min(size, least), bits >= 0x80000000u);

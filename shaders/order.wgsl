@@ -1,6 +1,6 @@
 // Combinations, step 2, if the order of rows matters: the last row of each run finds the next run of its slice, so that
-// links lead through all rows of a slice in order. See `link.wgsl`. Each invocation writes no word but its row's link,
-// which no other invocation reads.
+// links lead through all rows of a slice in order. See `link.wgsl`. Each invocation writes only its row's link, which
+// no other invocation reads.
 // Needs: nothing.
 #import chain.wgsl
 

@@ -2,14 +2,14 @@
 // Defines: combined_parts. Needs: nothing.
 #import number.wgsl
 
-// The bytes of a number.
+// The size of a number in bytes.
 override ELEMENT: u32 = 1u;
-// The rule: numbers are added, and booleans combined by OR or AND.
+// The rule: 0 adds integers, OR and AND combine booleans, and ADD_F16 and ADD_BF16 add floats.
 override RULE: u32 = 0u;
 const OR: u32 = 1u;
 const AND: u32 = 2u;
-const F16: u32 = 3u;
-const BF16: u32 = 4u;
+const ADD_F16: u32 = 3u;
+const ADD_BF16: u32 = 4u;
 
 fn add_f16(a: u32, b: u32) -> u32 {
     return f16_of_f32(f32_of_f16(a) + f32_of_f16(b));
@@ -23,10 +23,10 @@ fn add_bf16(a: u32, b: u32) -> u32 {
 fn combined_parts(a: u32, b: u32) -> u32 {
     if RULE == OR { return a | b; }
     if RULE == AND { return a & b; }
-    if RULE == F16 {
+    if RULE == ADD_F16 {
         return add_f16(a & 0xffffu, b & 0xffffu) | (add_f16(a >> 16u, b >> 16u) << 16u);
     }
-    if RULE == BF16 {
+    if RULE == ADD_BF16 {
         return add_bf16(a & 0xffffu, b & 0xffffu) | (add_bf16(a >> 16u, b >> 16u) << 16u);
     }
     // The highest bit of each element is added separately, so that no carry leaves the element.

@@ -1,20 +1,22 @@
-// Index tuples: the numbers of a tuple, where they point along the dimensions of an array, and whether they are out of range.
+// Index tuples: the numbers of a tuple, the positions that they select in the dimensions of an array, and out-of-range
+// checks.
 // Defines: Number, plain_number_at, number_at, begin_of, is_flipped, reach_of, size_of, is_below, plus, remainder, report_row.
 // Needs: nothing.
 #import uniforms.wgsl
 
-// Whether coordinates may extend along dimensions: crops, and gradients of slices.
+// Whether coordinates can extend along dimensions, as in crops and gradients of slices.
 override CROPS: bool = true;
-// Whether all coordinates extend along dimensions, from positions that no tuple names: gradients of slices. Sizes and
-// reaches are less than 2^30, and this dispatch takes all positions, so 32 bits suffice.
+// Whether all coordinates extend along dimensions from positions that are not in tuples, as in gradients of slices.
+// Sizes and extents are less than 2^30, and this dispatch takes all positions, so 32 bits suffice.
 override FIXED: bool = false;
-// Whether a number of a tuple is in range exactly if it is less than its dimension's size, as an unsigned number: it is
-// neither wrapped nor clamped, no dimension has 2^31 positions, and this dispatch takes all of them.
+// Whether a number of a tuple is in range exactly if, as an unsigned number, it is less than its dimension's size. For
+// this, numbers are neither wrapped nor clamped, no dimension has 2^31 positions, and this dispatch takes all
+// positions.
 override PLAIN: bool = false;
 // Whether a coordinate has 2^32 positions or more.
 override LONG: bool = false;
-// Whether tuples are bytes of a mask, whose one number is 0, or NONE if the byte is 0. `tuples` and `tuple_words` then
-// count bytes.
+// Whether tuples are bytes of a mask. The only number of such a tuple is NONE if the byte is 0, otherwise 0. `tuples`
+// and `tuple_words` then count bytes.
 override MASKED: bool = false;
 
 @group(0) @binding(0) var<storage, read> tuples: array<u32>;
@@ -25,7 +27,7 @@ struct Number {
     high: u32,
 }
 
-// The number in column `column` of the tuple that begins at word `tuple`.
+// Returns the number in column `column` of the tuple that begins at word `tuple`.
 fn number_at(tuple: u32, column: u32) -> Number {
     if MASKED { return Number(mask_at(tuple), 0u); }
     let at = tuple + column * walk.index_words;
@@ -34,7 +36,7 @@ fn number_at(tuple: u32, column: u32) -> Number {
     return Number(low, select(0u, NONE, flag(SIGNED_INDICES) && low >= HIGH));
 }
 
-// The same number if it is PLAIN: its low word, or NONE if the high word is not 0.
+// Returns the same number if tuples are PLAIN: its low word, or NONE if the high word is not 0.
 fn plain_number_at(tuple: u32, column: u32) -> u32 {
     if MASKED { return mask_at(tuple); }
     let at = tuple + column * walk.index_words;
@@ -52,7 +54,7 @@ fn size_of(c: u32) -> Number {
     return Number(walk.coordinates[c].size, select(0u, walk.coordinates[c].high & 0xffffu, LONG));
 }
 
-// Whether a number is less than a `limit` that is not negative, and not negative itself.
+// Returns whether a number is not negative and less than `limit`, which is not negative.
 fn is_below(number: Number, limit: Number) -> bool {
     return number.high < limit.high || (number.high == limit.high && number.low < limit.low);
 }
@@ -62,14 +64,14 @@ fn sum(a: Number, b: Number) -> Number {
     return Number(low, a.high + b.high + select(0u, 1u, low < b.low));
 }
 
-// The sum of a number and a signed one of 32 bits.
+// Returns the sum of a number and a signed 32-bit number.
 fn plus(a: Number, b: u32) -> Number {
     return sum(a, Number(b, select(0u, NONE, b >= HIGH)));
 }
 
-// The remainder of a number divided by `size`, which is less than 2^31: 0 or more, also of a negative number.
+// Returns the remainder of a number divided by `size`, which is less than 2^31. The remainder is never negative.
 fn remainder(number: Number, size: u32) -> Number {
-    // The complement of a negative number is not negative, and its remainders count from the end.
+    // The complement of a negative number is not negative, and its remainder counts from the end.
     let sign = select(0u, NONE, number.high >= HIGH);
     let high = number.high ^ sign;
     var rest = number.low ^ sign;
@@ -82,8 +84,8 @@ fn remainder(number: Number, size: u32) -> Number {
     return Number(select(rest, size - 1u - rest, sign != 0u), 0u);
 }
 
-// Where coordinate `c` begins: the number of the tuple, after negative numbers are wrapped and those outside clamped.
-// `reach` is the signed distance from a box's first to its last position.
+// Returns the beginning of coordinate `c`: the number of the tuple, after wrapping negative numbers and clamping
+// numbers outside. `reach` is the signed distance from a box's first to its last position.
 fn begin_of(c: u32, tuple: u32, reach: u32) -> Number {
     let column = walk.coordinates[c].column;
     let size = size_of(c);
@@ -125,7 +127,7 @@ fn report_row(tuple: u32) {
     }
 }
 
-// Whether a coordinate of the tuple at word `tuple`, or the box there, lies partly outside.
+// Returns whether a coordinate of the tuple at word `tuple` is outside, or a box of it partly outside.
 fn is_out_of_range(tuple: u32) -> bool {
     for (var c = 0u; c < coordinates(); c++) {
         let size = size_of(c);

@@ -1,16 +1,16 @@
 // Copies elements of 1 to 3 bytes into a destination whose other bytes keep their values. Distances are in bytes. An
-// invocation makes four words of the destination, `lanes` apart, all of one row; a tile is `segment` words. Two rows
-// may share a word, so a word that is not written whole is changed by atomics.
+// invocation makes four words of one row of the destination, `lanes` apart; a tile is `segment` words. Two rows can
+// share a word, so a word that is not written whole is changed by atomics.
 // Needs: nothing.
 #import walk.wgsl
 
-// The bytes of an element.
+// The size of an element in bytes.
 override ELEMENT: u32 = 1u;
-// `run_to`, if it is less than 5, so that the compiler knows it; otherwise 0.
+// The value of `run_to` if it is less than 5, so that the compiler knows it; otherwise 0.
 override RUN_TO: u32 = 0u;
 // Whether rows are bytes without gaps on both sides, so that the words of a row are loaded as words.
 override FORWARD: bool = false;
-// The most elements of a row that have bytes in the same word.
+// The maximum number of elements of a row that have bytes in the same word.
 override MOST: u32 = (ELEMENT + 2u) / select(RUN_TO, 5u, RUN_TO == 0u) + 1u;
 
 @group(0) @binding(1) var<storage, read> source: array<u32>;
@@ -19,7 +19,7 @@ override MOST: u32 = (ELEMENT + 2u) / select(RUN_TO, 5u, RUN_TO == 0u) + 1u;
 // Loads the element at byte `at`; the bytes above it have no meaning.
 fn fetch(at: u32) -> u32 {
     var word = source[at >> 2u] >> (at << 3u);
-    // `at` << 3 is the shift modulo 32. One shift by 32 would be a shift by 0.
+    // `at` << 3 is the shift modulo 32. Two shifts replace a shift by 32, which would be a shift by 0.
     if ELEMENT > 1u { word |= (source[(at + ELEMENT - 1u) >> 2u] << 1u) << ~(at << 3u); }
     return word;
 }
@@ -31,14 +31,14 @@ fn make_four(row: Row, words: vec4<u32>) {
     var bits = vec4(0u);
     var mask = vec4(0u);
     if FORWARD {
-        // A word may begin before the row or end after it, so its first and its last byte are clamped to the row's.
+        // A word can begin before the row or end after it, so its first and its last byte are clamped to the row.
         let last = i32(walk.run) - 1;
         let is_found = row.state == FOUND;
         let low = select(vec4(0u), row.base + vec4<u32>(clamp(t, vec4(0), vec4(last))), vec4(is_found)) >> vec4(2u);
         let high = select(vec4(0u), row.base + vec4<u32>(clamp(t + 3, vec4(0), vec4(last))), vec4(is_found)) >> vec4(2u);
         let shift = (row.base + u32(t.x)) << 3u;
         bits = vec4(source[low.x], source[low.y], source[low.z], source[low.w]) >> vec4(shift);
-        // `shift` counts modulo 32. One shift by 32 would be a shift by 0.
+        // `shift` is modulo 32. Two shifts replace a shift by 32, which would be a shift by 0.
         bits |= (vec4(source[high.x], source[high.y], source[high.z], source[high.w]) << vec4(1u)) << vec4(~shift);
         let before = vec4<u32>(max(-t, vec4(0)));
         let after = vec4<u32>(max(t + 3 - last, vec4(0)));
@@ -46,7 +46,7 @@ fn make_four(row: Row, words: vec4<u32>) {
         bits = select(vec4(0u), bits & mask, vec4(is_found));
     } else {
         let stride = select(RUN_TO, walk.run_to, RUN_TO == 0u);
-        // The first element that has a byte in the word or after it.
+        // The first element with a byte in the word or after it.
         let reached = vec4<u32>(max(t + i32(stride - ELEMENT), vec4(0)));
         var first = reached;
         if RUN_TO == 2u {
@@ -55,7 +55,7 @@ fn make_four(row: Row, words: vec4<u32>) {
             first = reached / stride;
         }
         let at = row.base + first * row.step;
-        // Where it begins in the word, in bits: before the word, if this is negative.
+        // The bit of the word at which this element begins. Negative if the element begins before the word.
         let begin = (vec4<i32>(first * stride) - t) * 8;
         for (var n = 0u; n < MOST; n++) {
             let element = first + n;

@@ -1,43 +1,45 @@
-// The walk: where each row of a dispatch begins in the source and in the destination. Every kernel that runs a walk imports
-// this file.
+// The walk: computes the beginning of each row of a dispatch in the source and in the destination. Every kernel that
+// runs a walk imports this file.
 //
 // Rows are numbered in row-major order over `dims`, outermost first; a digit is a row's position along one of them. A
-// row is `run` units, `run_from` apart in the source and `run_to` apart in the destination. Unit j of a row lies at
+// row is `run` units, `run_from` apart in the source and `run_to` apart in the destination. Unit j of a row is at
 //
 //     from = from_base + sum(digit[d] * dims[d].from_stride) + j * run_from + sum(position[c] * coordinates[c].stride)
 //     to   = to_base   + sum(digit[d] * dims[d].to_stride)   + j * run_to
 //
 // where position[c] is a number of the row's index tuple or, in a crop, that number plus a multiple of the row's digit
-// along one dimension. Where rows go by their tuples (SCATTERS), the coordinates are added to `to` instead. In the other
-// steps of a scatter, `slice_of` takes the sum of `from` for the number of a slice of the destination.
+// along one dimension. If tuples place the rows in the destination (SCATTERS), the coordinates are added to `to`
+// instead. In the other steps of a scatter, `slice_of` uses the sum of `from` as the number of a slice of the
+// destination.
 //
 // Distances are in units of the kernel: bytes in kernels for elements of 1 to 3 bytes. Sums wrap modulo 2^32, and a
 // negative distance is its complement.
 // Defines: Row, locate, locate_along, has_source, lies_inside, are_inside, may_report, report_four, slice_of. Needs: nothing.
 #import tuples.wgsl
 
-// Whether index tuples point into the destination.
+// Whether index tuples select places in the destination.
 override SCATTERS: bool = false;
 
-// The row has a source; it has none and becomes zeros; another dispatch writes it, or none does.
+// The states of a row. FOUND: it has a source. MISSING: it has none and becomes zeros. ELSEWHERE: another dispatch
+// writes it, or none does.
 const FOUND: u32 = 0u;
 const MISSING: u32 = 1u;
 const ELSEWHERE: u32 = 2u;
 
-// The most dimensions of a walk with crops.
+// The largest number of dimensions of a walk with crops.
 const CROPPED_DIMS: u32 = 8u;
 
 struct Row {
-    // Where unit 0 of the row lies in the source, and the distance to the next.
+    // The place of unit 0 of the row in the source, and the distance to the next unit.
     base: u32,
     step: u32,
-    // Where unit 0 of the row lies in the destination.
+    // The place of unit 0 of the row in the destination.
     to: u32,
     state: u32,
-    // The number of the row's tuple, and 0 for the first row that has it. That row reports it.
+    // The number of the row's tuple. `later` is 0 for the first row with this tuple, which reports it.
     tuple: u32,
     later: u32,
-    // If the run is cropped: unit j lies inside if place + j * place_step is less than `places`.
+    // If the run is cropped: unit j is inside if place + j * place_step is less than `places`.
     place: u32,
     place_step: u32,
     places: u32,
@@ -47,7 +49,8 @@ fn locate(number: u32) -> Row {
     return locate_along(number, false, 0u);
 }
 
-// The same for the row whose innermost digit is `innermost`, if that is `known`; then `number` counts the other digits.
+// Locates the row like `locate`. If `known`, the innermost digit is `innermost`, and `number` counts only the other
+// digits.
 fn locate_along(number: u32, known: bool, innermost: u32) -> Row {
     var row = Row(walk.from_base, walk.run_from, walk.to_base, FOUND, 0u, 0u, 0u, 0u, 1u);
     var rest = number;
@@ -56,7 +59,7 @@ fn locate_along(number: u32, known: bool, innermost: u32) -> Row {
     for (var n = 0u; n < dims(); n++) {
         let d = dims() - 1u - n;
         var digit = rest;
-        // What is left of the number is the digit of the outermost dimension.
+        // The rest of the number is the digit of the outermost dimension.
         if n == 0u && known {
             digit = innermost;
         } else if d > 0u {
@@ -91,7 +94,7 @@ fn locate_along(number: u32, known: bool, innermost: u32) -> Row {
 fn add(c: u32, position: Number, row: ptr<function, Row>) {
     var inside = position.low < walk.coordinates[c].size;
     if !FIXED { inside = is_below(position, size_of(c)); }
-    // A tuple that is out of range in one coordinate is so whatever the others are.
+    // A tuple that is out of range in one coordinate is out of range as a whole.
     if !inside {
         (*row).state = select(MISSING, ELSEWHERE, flag(KEEPS));
     } else if !FIXED && !is_taken(c, position) && (*row).state == FOUND {
@@ -100,7 +103,7 @@ fn add(c: u32, position: Number, row: ptr<function, Row>) {
     move_along(c, position.low, row);
 }
 
-// Whether this dispatch takes a position that is in range for coordinate `c`.
+// Returns whether this dispatch takes a position that is in range for coordinate `c`.
 fn is_taken(c: u32, position: Number) -> bool {
     let distance = position.low - walk.coordinates[c].first;
     let carry = select(0u, 1u, distance > position.low);
@@ -136,8 +139,8 @@ fn extend(c: u32, tuple: u32, digits: ptr<function, array<u32, CROPPED_DIMS>>, r
         add(c, begin, row);
         return;
     }
-    // The run itself is cropped: its units are checked one by one, as 32-bit numbers. Where the host lets the run be
-    // cropped, sizes and reaches are less than 2^30, so a begin farther away than that may as well be 2^31.
+    // The run itself is cropped: each of its units is checked, as a 32-bit number. The host allows this only if sizes
+    // and extents are less than 2^30, so a beginning farther away than that can be replaced by 2^31.
     let near = (begin.high == 0u && begin.low < 0x40000000u) || (begin.high == NONE && begin.low >= 0xc0000000u);
     (*row).place = select(HIGH, begin.low, FIXED || near);
     (*row).place_step = step;
@@ -146,7 +149,7 @@ fn extend(c: u32, tuple: u32, digits: ptr<function, array<u32, CROPPED_DIMS>>, r
     (*row).base += (*row).place * walk.coordinates[c].stride;
 }
 
-// Whether unit `j` of a row has a source.
+// Returns whether unit `j` of a row has a source.
 fn has_source(row: Row, j: u32) -> bool {
     return row.state == FOUND && lies_inside(row, j);
 }
@@ -159,12 +162,12 @@ fn are_inside(row: Row, j: vec4<u32>) -> vec4<bool> {
     return vec4(lies_inside(row, j.x), lies_inside(row, j.y), lies_inside(row, j.z), lies_inside(row, j.w));
 }
 
-// Whether this dispatch reports tuples, and a row may be the one that reports its tuple: the first that has it.
+// Returns whether this dispatch reports tuples and the row can be the first with its tuple, which reports it.
 fn may_report(row: Row) -> bool {
     return COORDINATES > 0u && flag(REPORTS) && row.later == 0u && (CROPS || row.state != FOUND);
 }
 
-// Reports the tuples of those of four rows that `speak`, if they are out of range.
+// Reports the out-of-range tuples of those of four rows that `speak`.
 fn report_four(a: Row, b: Row, c: Row, d: Row, speak: vec4<bool>) {
     let may = speak & vec4(may_report(a), may_report(b), may_report(c), may_report(d));
     let bits = select(vec4(0u), vec4(1u, 2u, 4u, 8u), may);
@@ -174,8 +177,8 @@ fn report_four(a: Row, b: Row, c: Row, d: Row, speak: vec4<bool>) {
     }
 }
 
-// The slice that row `number` of a scatter goes to, counted from the first that is bound. NONE if the row goes to none of
-// them. One invocation of a row `speaks` for it.
+// Returns the slice that row `number` of a scatter goes to, counted from the first bound slice. NONE if the row goes to
+// none of the bound slices. One invocation of a row `speaks` for it: it reports the row's tuple.
 fn slice_of(number: u32, speaks: bool) -> u32 {
     let row = locate(number);
     if speaks && may_report(row) { report_row(row.tuple); }

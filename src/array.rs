@@ -26,7 +26,7 @@ impl<T: Element> Array<T> {
     }
 }
 
-/// Borrowed values in host memory with their shape. Operations on host values take such arguments.
+/// Borrowed values in host memory with their shape: the type of array arguments of operations on host values.
 ///
 /// | made from | elements |
 /// |---|---|
@@ -120,8 +120,8 @@ impl<'a, T: Element> ArrayRef<'a, T> {
         }
     }
 
-    /// Returns the memory of the values, and the slice of the array as a view of this memory. If the values of the
-    /// array have gaps between them, copies those that the slice selects and returns the memory of the copy.
+    /// Returns the memory of the values, and the slice of the array as a view of this memory. If there are gaps between
+    /// the values, copies the values that the slice selects and returns the memory of the copy.
     pub(crate) fn sliced(
         self,
         argument: &'static str,

@@ -32,10 +32,10 @@ use crate::cost::{CostModel, Estimate};
 ///
 /// | to | call |
 /// |---|---|
-/// | choose for me | [`Backend::auto`]: a hardware GPU if there is one, else the CPU |
+/// | let the crate choose | [`Backend::auto`]: a hardware GPU if there is one, else the CPU |
 /// | use the CPU | [`Backend::cpu`] |
 /// | use a GPU, or a software adapter | `Backend::open_gpu`, with the same options as `Gpu::open` |
-/// | use my program's own device | `Backend::from(Gpu::new(&device, &queue))` |
+/// | use the program's own device | `Backend::from(Gpu::new(&device, &queue))` |
 /// | do one operation and end | `Backend::auto_for_plan` |
 ///
 /// A backend is cheap to clone.
@@ -67,8 +67,8 @@ pub(crate) enum Device {
 }
 
 impl Backend {
-    /// The same backend, with the CPU as a fallback. Without a fallback, a call that fails on the device returns an
-    /// error, even on a backend made by [`Backend::auto`].
+    /// Returns the same backend with the CPU as a fallback. Without a fallback, a call that fails on the device returns
+    /// an error, even on a backend made by [`Backend::auto`].
     ///
     /// If an operation on host values fails with an [error of the device](Error::is_device_error), the CPU does the
     /// operation. Such errors include a lost device, too little device memory, a limit that is too low, and an element
@@ -95,16 +95,17 @@ impl Backend {
         self
     }
 
-    /// The same backend, whose operations on the CPU use at most `threads` threads each, the calling thread included.
-    /// With 1 no thread is started. 0 stands for the default: one thread for each core that the process may use.
+    /// Returns the same backend with a limit: each operation on the CPU uses at most `threads` threads, including the
+    /// calling thread. With 1, no thread is started. 0 stands for the default: one thread for each core that the
+    /// process may use.
     ///
     /// An operation uses fewer threads if it is small: every thread gets at least about 60 µs of work. With the feature
-    /// `rayon` the threads are those of the rayon pool that the caller is in, or of the global pool if the caller is in
-    /// none. The size of that pool is then the default and the maximum. Without the feature `std` the calling thread does
-    /// all. The number of threads does not change the bits of a result.
+    /// `rayon`, the threads belong to the rayon pool of the calling thread, or else to the global pool. The size of
+    /// that pool is then the default and the maximum. Without the feature `std` the calling thread does all of the
+    /// work. The number of threads does not change the bits of a result.
     ///
-    /// The bound also holds for tensors that the backend makes from now on. It does not hold for copies to and from the
-    /// memory of a GPU.
+    /// The limit also applies to tensors that the backend makes from now on. It does not apply to copies to and from
+    /// the memory of a GPU.
     ///
     /// ```
     /// use wgslice::{slice, Backend};
@@ -120,8 +121,8 @@ impl Backend {
         self
     }
 
-    /// [`Backend::with_threads`] without a minimum amount of work for each thread, so that tests cut even small results
-    /// into parts. From then on, new memory of the whole process becomes zeros in the smallest blocks.
+    /// [`Backend::with_threads`] without a minimum amount of work for each thread, so that in tests even small results
+    /// are cut into parts. From then on, the whole process also zeroes new memory in the smallest blocks.
     #[cfg(any(test, feature = "test-seams"))]
     #[doc(hidden)]
     #[must_use]
@@ -132,17 +133,17 @@ impl Backend {
         self
     }
 
-    /// The same backend, whose gathers, crops and scatters of tensors do not wait for the device under
-    /// [`OutOfRange::Error`](crate::options::OutOfRange::Error). A call returns as soon as the work is submitted. If a
-    /// tuple is out of range, the [report](crate::Pending) returns the error instead of the call. This holds for
-    /// tensors that the backend makes from now on, and for tensors that are made from those.
+    /// Returns the same backend with late errors: gathers, crops and scatters of tensors do not wait for the device
+    /// under [`OutOfRange::Error`](crate::options::OutOfRange::Error). A call returns as soon as the work is submitted.
+    /// If a tuple is out of range, the [report](crate::Pending) returns the error instead of the call. This applies to
+    /// tensors that the backend makes from now on, and to results of operations on them.
     ///
-    /// In a browser no call can block: without late errors, such a call fails there before it submits anything.
+    /// In a browser no call can block. Without late errors, such a call fails there before it submits anything.
     /// Elsewhere late errors let a program submit several calls before it waits for the first of their reports.
     ///
     /// Use a result only after its report has returned no error. If a tuple is out of range, the result of a gather or
-    /// a crop has zeros for what is out of range, and a scatter leaves its tensor unchanged. On the CPU the call itself
-    /// fails.
+    /// a crop has zeros for the elements out of range, and a scatter leaves its tensor unchanged. On the CPU the call
+    /// itself fails.
     ///
     /// ```
     /// use wgslice::{options::{GatherOptions, OutOfRange}, Backend};
@@ -167,8 +168,8 @@ impl Backend {
         self
     }
 
-    /// The last error after which the CPU did an operation instead of the device. `None` if there was none. Clones of a
-    /// backend share this error.
+    /// Returns the last error that made the CPU do an operation instead of the device. `None` if there was none. Clones
+    /// of a backend share this error.
     pub fn last_fallback(&self) -> Option<Error> {
         self.fallback.as_ref()?.get()
     }
@@ -199,7 +200,7 @@ impl Backend {
         &self.device
     }
 
-    /// Why the backend has this device, in words, such as "the CPU was asked for".
+    /// Returns the reason why the backend has this device, such as "the CPU was asked for".
     pub fn reason(&self) -> &str {
         &self.reason
     }
@@ -222,7 +223,7 @@ impl Backend {
             Device::Gpu(gpu) => {
                 gpu.opened()
                     .check_may_block("the device", "Backend::wait_async")?;
-                // wgpu holds uploads back until the next submission, so an empty submission flushes them.
+                // wgpu delays uploads until the next submission, so an empty submission flushes them.
                 gpu.queue().submit([]);
                 gpu.opened().wait()?;
                 gpu.opened().check_alive("waiting for the device")
@@ -245,9 +246,9 @@ impl Backend {
 
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 impl Backend {
-    /// The same backend, with costs by which it chooses the device for operations on host values. An operation runs on
-    /// the CPU if the costs say that the CPU is faster. This covers [`Backend::stream`] and all calls that take and
-    /// return host values. Tensors stay on their device, and operations on them run there.
+    /// Returns the same backend with costs, by which it chooses the device for operations on host values. An operation
+    /// runs on the CPU if the costs say that the CPU is faster. This covers [`Backend::stream`] and all calls that take
+    /// and return host values. Tensors stay on their device, and operations on them run there.
     ///
     /// A GPU backend made by [`Backend::auto`] has the typical costs of its kind of device.
     ///
@@ -265,8 +266,8 @@ impl Backend {
         self
     }
 
-    /// Estimates by the backend's [costs](Self::with_costs) how long an operation on host values takes on the CPU and
-    /// on the device. `None` if the backend has no costs, or is the CPU.
+    /// Estimates the time of an operation on host values on the CPU and on the device, from the backend's
+    /// [costs](Self::with_costs). `None` if the backend has no costs or is the CPU.
     pub fn estimate(&self, plan: &Plan) -> Option<Estimate> {
         let costs = self.costs.as_ref().filter(|_| !self.is_cpu())?;
         Some(costs.estimate(plan))

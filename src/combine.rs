@@ -3,8 +3,8 @@
 use crate::DType;
 use core::fmt;
 
-/// The effect of a row of updates on its slice of the destination. The slice consists of the elements that the row's index
-/// tuple points at. [`ScatterOptions::combine`](crate::options::ScatterOptions::combine) has the defaults.
+/// The effect of a row of updates on its slice of the destination. The slice consists of the elements that the row's
+/// index tuple selects. See [`ScatterOptions::combine`](crate::options::ScatterOptions::combine) for the defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Combine {
     /// Adds the row to the slice. TensorFlow's `scatter_nd` and `tensor_scatter_nd_add`.
@@ -13,13 +13,13 @@ pub enum Combine {
     Sub,
     /// Multiplies the slice by the row, element by element. ONNX's `ScatterND` with `reduction="mul"`.
     Mul,
-    /// At each place, keeps the smaller of the row's and the slice's element. TensorFlow's `tensor_scatter_nd_min`.
+    /// At each position, keeps the smaller of the row's and the slice's element. TensorFlow's `tensor_scatter_nd_min`.
     /// Not defined for complex numbers.
     Min,
-    /// At each place, keeps the greater of the row's and the slice's element. TensorFlow's `tensor_scatter_nd_max`.
+    /// At each position, keeps the greater of the row's and the slice's element. TensorFlow's `tensor_scatter_nd_max`.
     /// Not defined for complex numbers.
     Max,
-    /// Replaces the slice with the row. If several rows go to one slice, the last row wins. TensorFlow's
+    /// Replaces the slice with the row. If several rows have the same slice, the last row wins. TensorFlow's
     /// `tensor_scatter_nd_update`.
     Update,
 }
@@ -56,7 +56,7 @@ impl Combine {
         }
     }
 
-    /// Returns whether the combination computes with elements. [`Combine::Update`] only moves them.
+    /// Returns whether the combination computes with elements. Only [`Combine::Update`] does not: it moves them.
     pub(crate) fn computes(self) -> bool {
         self != Self::Update
     }

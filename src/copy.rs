@@ -1,4 +1,4 @@
-//! One call that makes a view contiguous.
+//! [`copy`] makes a view contiguous in one call.
 
 use crate::{
     Error, Values, ValuesMut, View,
@@ -7,9 +7,10 @@ use crate::{
     shape::check_length,
 };
 
-/// Copies the elements that `view` selects from `source` to `dest`, in row-major order, on the CPU: "make this contiguous" in
-/// one call. Both are slices of Rust's types, or bytes of any type ([`Values::from_bytes`]). It makes no plan, and is as fast
-/// as [`Plan::run_cpu`](crate::Plan::run_cpu) of [`Plan::contiguous`](crate::Plan::contiguous).
+/// Copies the elements that `view` selects from `source` to `dest`, in row-major order, on the CPU: "make this
+/// contiguous" in one call. `source` and `dest` are slices of Rust types, or bytes of any type
+/// ([`Values::from_bytes`]). The call makes no plan, and is as fast as [`Plan::run_cpu`](crate::Plan::run_cpu) with the
+/// plan of [`Plan::contiguous`](crate::Plan::contiguous).
 ///
 /// ```
 /// use wgslice::View;
@@ -24,8 +25,8 @@ use crate::{
 ///
 /// # Errors
 ///
-/// [`Error::Length`] unless `source` is the view's source, and `dest` as long as the view; [`Error::Argument`]
-/// (`DtypeMismatch`) if they have different types.
+/// [`Error::Length`] unless `source` has the size of the view's source and `dest` the size of the view;
+/// [`Error::Argument`] (`DtypeMismatch`) if they have different types.
 #[doc(alias = "ascontiguousarray")]
 pub fn copy<'s, 'd>(
     source: impl Into<Values<'s>>,

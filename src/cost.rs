@@ -12,7 +12,7 @@
 //!
 //! `count` counts these bytes and rows in a plan, and `measure` measures the rates of a machine. The estimate assumes
 //! that nothing overlaps. The estimate is coarse, but where the times on the CPU and on the device are close, either
-//! choice will do.
+//! choice is good.
 
 mod count;
 mod measure;
@@ -64,7 +64,7 @@ pub(crate) struct Throughput {
     bytes: f64,
     /// Additional seconds for each row that begins in another cache line than the previous row.
     row: f64,
-    /// Replaces `row` if indices say where rows are in an array of more than 32 MiB, which caches do not hold.
+    /// Replaces `row` if indices select the rows of an array of more than 32 MiB, which caches do not hold.
     far_row: f64,
 }
 
@@ -79,8 +79,8 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Returns whether the CPU is estimated to be at least as fast as the device. Also true if invalid rates, such as
-    /// 0, make a time NaN, or the device's time infinite or negative.
+    /// Returns whether the CPU is estimated to be at least as fast as the device. Also returns `true` if invalid rates,
+    /// such as 0, make either time NaN, or the device's time infinite or negative.
     pub fn prefers_cpu(&self) -> bool {
         // The range does not contain a device time that is negative, infinite or NaN.
         !(0.0..self.cpu).contains(&self.device)
@@ -106,13 +106,13 @@ const CPU: Throughput = Throughput {
     far_row: 8e-9,
 };
 
-/// The rate of new memory in bytes per second. This rate and [`CALL`] are measured on the same machine as [`CPU`].
+/// The rate of new memory in bytes per second, measured on the same machine as [`CALL`] and [`CPU`].
 const NEW_MEMORY: f64 = 4.4e9;
 const CALL: f64 = 400e-9;
 
 /// The size in bytes of the smallest result that counts as new memory. Allocators take large blocks from the system and
 /// give them back: glibc does so for every block of 32 MiB or more, and may do so for smaller ones.
-const NEW: f64 = (32 << 20) as f64;
+const NEW_FROM_BYTES: f64 = (32 << 20) as f64;
 
 impl CostModel {
     /// Rates for a hardware GPU. The rates of the device and of transfers are estimated, not measured, for a mid-range
@@ -148,7 +148,7 @@ impl CostModel {
         opening: 0.05,
     };
 
-    /// The costs of a software adapter for one, otherwise [`Self::HARDWARE`].
+    /// Returns typical rates: for a software adapter the rates of lavapipe, otherwise [`Self::HARDWARE`].
     pub fn of(gpu: &Gpu) -> Self {
         if gpu.is_software() {
             Self::SOFTWARE
@@ -157,8 +157,8 @@ impl CostModel {
         }
     }
 
-    /// Estimates the time of a plan on values in the memory of the host, where the result is wanted too. A
-    /// search is estimated as if the number of true elements were the capacity.
+    /// Estimates the time of a plan whose inputs and result are in the memory of the host. A search is estimated as if
+    /// the number of true elements were equal to the capacity.
     pub fn estimate(&self, plan: &Plan) -> Estimate {
         let result = plan.result_bytes() as f64;
         let of_steps = |costs: Throughput, starts: fn(&Move) -> f64| -> f64 {
@@ -179,8 +179,9 @@ impl CostModel {
             // The CPU copies the array and changes the copy.
             cpu += 2.0 * result / self.cpu.bytes;
         }
-        // A result smaller than [`NEW`] reuses memory of the process, which is zeroed before the operation writes to it.
-        let rate = if result < NEW {
+        // A result smaller than [`NEW_FROM_BYTES`] reuses memory of the process, which is zeroed before the operation
+        // writes to it.
+        let rate = if result < NEW_FROM_BYTES {
             self.cpu.bytes
         } else {
             self.new_memory
@@ -264,7 +265,7 @@ mod tests {
             });
             far - near
         };
-        // 1000 rows that take 3 ns each instead of 1 ns.
+        // The difference is 1000 rows that take 3 ns each instead of 1 ns.
         assert!(close(difference([32 << 20, (32 << 20) + 1]), 2e-6));
         let boxes = Boxes::new(&[5, 2]);
         let sizes = vec![20, 30];
@@ -287,7 +288,7 @@ mod tests {
     fn a_search_reads_its_mask_twice() {
         let nonzero = Plan::nonzero(&[1000], Some(100), DType::I64).unwrap();
         let estimate = ROUND.estimate(&nonzero);
-        // 2000 bytes read, 800 written, which were zeroed before, and 100 positions.
+        // The CPU reads 2000 bytes, zeroes and then writes 800 bytes, and handles 100 positions.
         let cpu = 2.8e-6 + 0.8e-6 + 0.1e-6 + 1e-6;
         assert!((estimate.cpu / cpu - 1.0).abs() < 1e-9, "{estimate:?}");
         let transferred = 0.5e-6 + 1.6e-6;

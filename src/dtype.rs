@@ -1,4 +1,4 @@
-//! Element types. [`Element`](crate::Element) maps Rust types to them.
+//! The element types of arrays. [`Element`](crate::Element) maps Rust types to them.
 //!
 //! Slices, gathers, crops, updates and gradients move elements bit for bit and need only their size. Scatters that
 //! add, subtract, multiply or compare elements need the type. A tensor keeps its type, so that its values cannot be
@@ -32,7 +32,8 @@ macro_rules! dtypes {
                 }
             }
 
-            /// The type of unsigned numbers of `bytes` bytes, or of 16 if `bytes` is more than 8.
+            /// The unsigned type with elements of `bytes` bytes; for more than 8 bytes, the type with elements of 16
+            /// bytes.
             #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
             pub(crate) const fn of_size(bytes: usize) -> Self {
                 match bytes {
@@ -44,7 +45,8 @@ macro_rules! dtypes {
                 }
             }
 
-            /// TensorFlow's and NumPy's name of the type, such as `"float32"`. Rust's, such as `f32`, is printed.
+            /// The type's name in TensorFlow and NumPy, such as `"float32"`. `Display` prints the name in Rust, such as
+            /// `f32`.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$dtype => $name,)*
@@ -73,7 +75,7 @@ dtypes! {
     Complex128, "complex128", "complex128", 16, "A complex number of two `f64`: the real part, then the imaginary part.";
 }
 
-/// Prints Rust's name of the type, such as `f32`; `complex64` and `complex128`, which Rust has no types for.
+/// Prints the type's name in Rust, such as `f32`. Rust has no complex types, so these are `complex64` and `complex128`.
 impl fmt::Display for DType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.rust_name())

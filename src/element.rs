@@ -25,7 +25,7 @@ pub trait Element: Copy + Send + Sync + sealed::Sealed + 'static {
     #[doc(hidden)]
     fn as_bytes_mut(values: &mut [Self]) -> Option<&mut [u8]>;
 
-    /// The elements, to be written.
+    /// Returns the elements in a form that any values can be written to.
     #[doc(hidden)]
     fn writable(values: &mut [Self]) -> Writable<'_>;
 
@@ -48,18 +48,18 @@ mod sealed {
     pub trait Sealed: bytemuck::NoUninit {}
 }
 
-/// Elements that values of any type can be written to.
+/// Elements of any type, to be overwritten.
 #[doc(hidden)]
 #[derive(Debug)]
 pub enum Writable<'a> {
     /// The bytes of the elements.
     Bytes(&'a mut [u8]),
-    /// Elements that not all bytes are.
+    /// Booleans, because most bytes are not a valid `bool`.
     Bools(&'a mut [bool]),
 }
 
 impl Writable<'_> {
-    /// Writes booleans, if these are some: every byte except 0 counts as true.
+    /// If these are booleans, sets them: every byte except 0 counts as true.
     pub(crate) fn set_bools(&mut self, bytes: &[u8]) {
         if let Self::Bools(values) = self {
             for (value, &byte) in values.iter_mut().zip(bytes) {
@@ -72,13 +72,13 @@ impl Writable<'_> {
 /// Makes a zeroed vector. Fails if the memory cannot be allocated.
 ///
 /// A large vector comes from `calloc`, which does not write to pages that are new from the system, since the system has
-/// zeroed them. A small vector comes from `malloc` and is then zeroed: glibc keeps freed small blocks in a cache, which
-/// `malloc` uses but `calloc` of older versions does not.
+/// zeroed them. A small vector comes from `malloc` and is then zeroed: glibc caches freed small blocks for `malloc`,
+/// but older versions of glibc do not use this cache for `calloc`.
 pub(crate) fn zeroed<T: bytemuck::Pod>(len: usize) -> Result<Vec<T>, Error> {
     /// The largest size in bytes of a small vector. The cache of glibc holds blocks of up to about 1 KiB.
-    const SMALL: usize = 1 << 10;
+    const SMALL_BYTES: usize = 1 << 10;
     let bytes = len.saturating_mul(size_of::<T>());
-    let outcome = if bytes > SMALL {
+    let outcome = if bytes > SMALL_BYTES {
         bytemuck::try_zeroed_vec(len).map(|mut values| {
             map_in_large_pages(&mut values);
             values

@@ -1,4 +1,4 @@
-//! Describes plans in text for people.
+//! Describes plans in text.
 
 use crate::prelude::*;
 use crate::{
@@ -13,8 +13,8 @@ impl Plan {
     /// of bytes read and written.
     ///
     /// A dimension is written as `size*from>to`: the number of its positions, and the distances between neighbours in
-    /// the source and in the destination. A dimension that tuples point into is written as `size*distance`, and in a
-    /// crop with the step of the boxes. Distances are in units.
+    /// the source and in the destination. A dimension that index tuples select positions of is written as
+    /// `size*distance`, followed in a crop by the step of the boxes. Distances are in units.
     ///
     /// ```
     /// use wgslice::{slice, DType, Plan};
@@ -35,7 +35,7 @@ impl Plan {
         self.each_step(Move::explain)
     }
 
-    /// Explains the only step, or each of several steps with its number.
+    /// Explains each step. If there are several, numbers them.
     pub(crate) fn each_step(&self, explain: impl Fn(&Move) -> String) -> String {
         if let Some(what) = self.only() {
             return explain(what);
@@ -71,9 +71,9 @@ impl Move {
 }
 
 impl Backend {
-    /// Returns what [`Plan::explain`] does with one more line, which describes how this backend runs the plan. On the CPU, the line
-    /// names the threads and the loop. On a GPU, it names the commands: none, copies, a clear, or the dispatches and
-    /// their kernel.
+    /// Returns the text of [`Plan::explain`] with one more line, which describes how this backend runs the plan. On the
+    /// CPU, the line names the threads and the loop. On a GPU, it names the commands: none, copies, a clear, or the
+    /// dispatches and their kernel.
     ///
     /// ```
     /// use wgslice::{slice, Backend, DType, Plan};

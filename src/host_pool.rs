@@ -42,7 +42,7 @@ impl HostPool {
     fn kept(&self, len: usize) -> Option<Vec<u8>> {
         let sizes = len..=len.saturating_mul(2);
         let mut bytes = self.0.take_if(|kept| sizes.contains(&kept.capacity()))?;
-        // Zeroes only what an earlier, shorter result cut off.
+        // Zeroes only the bytes beyond the previous result, if that was shorter.
         bytes.resize(len, 0);
         Some(bytes)
     }
@@ -97,7 +97,8 @@ mod tests {
         let first = take(&pool, 2 * KEPT_FROM);
         assert_eq!(first, take(&pool, 2 * KEPT_FROM));
         assert_eq!(first, take(&pool, KEPT_FROM));
-        // The buffer still has its whole capacity, which serves the larger results again and no much smaller one.
+        // The buffer still has its whole capacity: it is reused for results of more than half of this size, and not for
+        // smaller ones.
         assert_eq!(first, take(&pool, 2 * KEPT_FROM));
         take(&pool, KEPT_FROM);
         let larger = pooled(&pool, KEPT_FROM);

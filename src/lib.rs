@@ -1,11 +1,11 @@
-// The front page names items that need the feature `gpu`.
+// `front.md` links to items that exist only with the feature `gpu`.
 #![cfg_attr(feature = "gpu", doc = include_str!("front.md"))]
 #![cfg_attr(
     not(feature = "gpu"),
     doc = "Slices and gathers n-dimensional arrays on the CPU."
 )]
 #![deny(unsafe_code)]
-// Unit tests have the standard library in any case.
+// Unit tests use the standard library even if the feature `std` is off.
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -15,19 +15,19 @@
 // | `backend`, `tensor` | run plans on host values and on tensors; `host_pool` reuses host memory for results |
 // | `spec`, `ndarray` | the notations for slices, which are all read into a `SliceSpec`; conversions of ndarray's arrays |
 // | `view`, `layout` | a selection of elements as offset, shape and strides; positions along a dimension |
-// | `walk` | pairs of units, of the source and of the destination, in few dimensions of large units ||
-// | `plan` | an operation on known shapes, independent of a device: steps between inputs, outputs and its own memory |
+// | `walk` | which unit of the source goes to which unit of the destination, in few dimensions and large units ||
+// | `plan` | an operation on known shapes, independent of a device: steps that read and write inputs, outputs and temporary memory |
 // | `moves` | the work of one step ||
-// | `part` | the box of the source that a box of a result needs, and the plan from one to the other |
-// | `ops` | each operation with all its calls in one file; the module `options` with their options |
+// | `part` | the box of the source that a box of a result needs, and the plan that makes one from the other |
+// | `ops` | one file for each operation, with all of its calls; the module `options` |
 // | `copy` | makes a view contiguous in one call |
 // | `report`, `pending` | the indices that were out of range; a value, such as a report, that a device delivers later |
 // | `cpu`, `gpu` | run plans on the CPU and on a GPU |
 // | `stream`, `cost` | run slices piece by piece in bounded memory; estimate which device is faster for host values |
-// | `dtype`, `element`, `combine`, `number`, `wide`, `shape` | element types, how scatters combine elements, numbers of other types as `f32`, and of all types as all others, shapes |
+// | `dtype`, `element`, `combine`, `number`, `wide`, `shape` | element types, how scatters combine elements, conversions of numbers to and from `f32` and between all types, shapes |
 // | `error`, `explain`, `text` | errors, descriptions of plans, and the formatting that both use |
-// | `lock` | what threads share behind a lock |
-// | `prelude` | the names that the standard library's prelude has and the core library's lacks |
+// | `lock` | values that threads share behind a lock |
+// | `prelude` | the names that only the prelude of the standard library has, from `alloc` |
 // | `guide` | documentation for users of other APIs |
 
 // rustdoc lists the methods of a type in the order of the modules, so those with constructors come first.

@@ -1,4 +1,4 @@
-//! What threads share behind a lock. Only the standard library has locks that wait.
+//! Values that threads share behind a lock. Only the standard library has locks that wait.
 
 use core::fmt;
 #[cfg(feature = "std")]
@@ -7,14 +7,14 @@ use {
     std::sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// Locks a mutex, even if a thread has panicked while it held the lock: the mutexes of this crate hold caches, counts
-/// and values to be delivered, which other threads can still use then.
+/// Locks a mutex, even if a thread panicked while it held the lock. The mutexes of this crate protect caches, counts
+/// and values to be delivered, which other threads can still use after a panic.
 #[cfg(feature = "std")]
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The last value that was put here, which clones share. Without the standard library no value is kept.
+/// The value of the last call of `put`. Clones share it. Without the standard library no value is kept.
 #[derive(Clone)]
 pub(crate) struct Kept<T> {
     #[cfg(feature = "std")]
@@ -25,7 +25,7 @@ pub(crate) struct Kept<T> {
 
 #[cfg(feature = "std")]
 impl<T> Kept<T> {
-    /// Drops what was kept before.
+    /// Keeps `value` and drops the value that was kept before.
     pub(crate) fn put(&self, value: T) {
         *lock(&self.value) = Some(value);
     }

@@ -1,9 +1,9 @@
 //! A move: the work of one step of a plan, independent of any device and of the memory of its arrays.
 //!
-//! The CPU and the GPU run the same move. Its [`Walk`] pairs units of the source with units of the
-//! destination. Its [`Effect`] decides about the elements of the destination that the walk leaves out. `ops/` makes
-//! moves, and everything that runs, cuts or describes them reads these two. A device keeps what it computed for a move, so
-//! that equal moves are cut once, whichever plans they are in.
+//! The CPU and the GPU run the same move. Its [`Walk`] pairs units of the source with units of the destination. Its
+//! [`Effect`] determines the elements of the destination that the walk leaves out. `ops/` makes moves. All code that
+//! runs, cuts or describes moves reads the walk and the effect. A device keeps the work that it computed for a move, so
+//! that equal moves are cut once, even in different plans.
 
 use crate::prelude::*;
 use crate::{
@@ -23,19 +23,19 @@ use core::fmt;
 /// The effect of a move on the elements of its destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Effect {
-    /// The walk writes every element of the result: slices, gathers and crops.
+    /// The walk writes every element of the result. For slices, gathers and crops.
     Make,
-    /// The elements that the walk does not write keep their values: updates.
+    /// The elements that the walk does not write keep their values. For updates.
     Update,
-    /// The elements that the walk does not write become zeros: gradients.
+    /// The elements that the walk does not write become zeros. For gradients.
     Fill,
     /// Each row of the walk replaces a slice of the destination, or is combined with it.
     Scatter(Scatter),
-    /// The positions of the true elements of a mask are found. There is no walk.
+    /// The move writes the positions of the true elements of a mask. There is no walk.
     Find(Find),
 }
 
-/// How the true elements of a mask are found.
+/// The parameters of a search for the true elements of a mask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Find {
     /// The capacity of the result, in positions.
@@ -44,10 +44,10 @@ pub(crate) struct Find {
     pub(crate) index: IndexType,
 }
 
-/// How a scatter changes its destination.
+/// The parameters of a scatter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Scatter {
-    /// The number of slices that fill the destination, a row for each. 0 for boxes, which may be anywhere in it.
+    /// The number of slices that fill the destination, each as long as a row. 0 for boxes, which can be anywhere in it.
     pub(crate) slices: usize,
     /// Whether rows are combined with zeros rather than with the destination's old content.
     pub(crate) fresh: bool,
@@ -80,7 +80,7 @@ pub(crate) enum Operation {
     ScatterElements,
     XlaGather,
     XlaScatter,
-    /// An operation of several steps, or that is a view: its name is all that it needs.
+    /// An operation with several steps, or a view. Only its name is needed.
     Named(&'static str),
     Nonzero,
     MaskedUpdate,
@@ -109,7 +109,7 @@ impl Operation {
     }
 }
 
-/// The work of one step: a walk, and its effect on the elements that it leaves out.
+/// The work of one step: a walk, and the effect on the elements that the walk leaves out.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Move {
     pub(crate) operation: Operation,
@@ -119,13 +119,14 @@ pub(crate) struct Move {
     pub(crate) dtype: DType,
     /// The shape of the source: of `input`, `value`, `dy`, `params`, the `x` of a crop, `patches`, or `updates`.
     pub(crate) source: Vec<usize>,
-    /// Which unit goes to which unit. `None` if there is nothing to move. A gradient's walk leaves out the elements
-    /// that become zeros.
+    /// The pairs of units of source and destination. `None` if there is nothing to move. A gradient's walk leaves out
+    /// the elements that become zeros.
     pub(crate) walk: Option<Walk>,
     pub(crate) effect: Effect,
     /// `None` for moves without indices.
     pub(crate) indices: Option<IndexTensor>,
-    /// How elements are converted. The walk is then in elements, on each side in that side's. `None` if they are not.
+    /// The conversion of elements. The walk then counts elements, on each side with that side's type. `None` if
+    /// elements are not converted.
     pub(crate) conversion: Option<Converted>,
 }
 
@@ -135,7 +136,7 @@ pub(crate) struct IndexTensor {
     pub(crate) shape: Vec<usize>,
     /// The number of leading dimensions that number the tuples.
     pub(crate) tuple_dims: usize,
-    /// The shape of the array that the tuples point into. `None` if they point into the move's destination.
+    /// The shape of the array that the tuples index. `None` if they index the move's destination.
     pub(crate) target: Option<Vec<usize>>,
     pub(crate) policy: Policy,
     pub(crate) index: IndexType,
@@ -183,7 +184,7 @@ impl Move {
         self.source.iter().product::<usize>() * self.source_dtype().size()
     }
 
-    /// The number of bytes that the move reads and the number that it writes, without the bytes of indices.
+    /// The number of bytes that the move reads and the number of bytes that it writes, not counting indices.
     pub(crate) fn moved_bytes(&self) -> (usize, usize) {
         let moved = self.walk.as_ref().map_or(0, Walk::bytes);
         match self.effect {
@@ -207,7 +208,7 @@ impl Move {
         self.operation.name()
     }
 
-    /// Returns whether the move is a slice or a view that moves bytes as they are.
+    /// Returns whether the move is a slice or a view that moves bytes unchanged.
     pub(crate) fn is_slice(&self) -> bool {
         self.operation == Operation::StridedSlice && self.conversion.is_none()
     }
@@ -223,7 +224,7 @@ impl Move {
     pub(crate) fn contiguous(&self) -> Option<usize> {
         match &self.walk {
             _ if !self.is_slice() => None,
-            // The part may be empty.
+            // Without a walk the part is empty.
             None => Some(0),
             Some(walk) => match walk.dims[..] {
                 [Dim { from: 1, .. }] => Some(walk.from.cast_unsigned() * walk.unit),
@@ -236,8 +237,8 @@ impl Move {
         self.effect
     }
 
-    /// Which unit goes to which unit. `None` if there is nothing to move. A gradient's walk leaves out the elements
-    /// that become zeros.
+    /// The pairs of units of source and destination. `None` if there is nothing to move. A gradient's walk leaves out
+    /// the elements that become zeros.
     pub(crate) fn walk(&self) -> Option<&Walk> {
         self.walk.as_ref()
     }
@@ -259,7 +260,7 @@ impl Move {
         })
     }
 
-    /// This move for indices of this element type on a GPU.
+    /// Returns this move for indices of this element type on a GPU.
     pub(crate) fn for_indices(mut self, index: DType) -> Result<Self, Error> {
         self.set_index_type(self.index_type_of(index, "indices")?);
         Ok(self)
@@ -271,7 +272,8 @@ impl Move {
         }
     }
 
-    /// The type of index tensors of this element type, or of a mask in a masked update. The error calls them `argument`.
+    /// Returns the type of index tensors of this element type, or of a mask in a masked update. The error calls them
+    /// `argument`.
     pub(crate) fn index_type_of(
         &self,
         found: DType,
@@ -293,7 +295,7 @@ impl Move {
         }
     }
 
-    /// The same move, or a copy if its indices are of another type.
+    /// Returns the same move, or a changed copy if its indices have another type.
     #[cfg(feature = "gpu")]
     pub(crate) fn with_indices_of(&self, index: IndexType) -> Cow<'_, Self> {
         match &self.indices {
@@ -306,7 +308,7 @@ impl Move {
         }
     }
 
-    /// The type of the indices on a GPU. I32 for moves without indices.
+    /// The type of the indices on a GPU. `I32` for moves without indices.
     #[cfg(feature = "gpu")]
     pub(crate) fn index_type(&self) -> IndexType {
         let indices = self.indices.as_ref();
@@ -339,7 +341,7 @@ pub(crate) struct TupleSpec<'a> {
     pub(crate) shape: &'a [usize],
     /// The number of integers in a tuple.
     pub(crate) depth: usize,
-    /// The shape of the array that the tuples point into.
+    /// The shape of the array that the tuples index.
     pub(crate) target: &'a [usize],
     pub(crate) policy: Policy,
     #[cfg(feature = "gpu")]

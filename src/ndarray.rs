@@ -1,6 +1,6 @@
 //! Conversions from ndarray's slices, arrays and views, and from results to ndarray's arrays.
 //!
-//! An array of ndarray is a strided view of memory, like a [`View`]. How its elements are arranged decides whether
+//! An array of ndarray is a strided view of memory, like a [`View`]. The arrangement of its elements determines whether
 //! they are copied first:
 //!
 //! | elements | conversion |
@@ -17,10 +17,10 @@ use ndarray::{
 };
 use std::{borrow::Cow, cmp::Reverse};
 
-/// Converts ndarray's `s![]`, with ndarray's meaning of a negative step: the range is taken first and then reversed.
+/// Converts ndarray's `s![]`. A negative step has ndarray's meaning: the range is selected first and then reversed.
 ///
-/// The bounds of a range are clamped to the dimension, whereas ndarray panics if they are outside. Dimensions without
-/// an item stay whole.
+/// The bounds of a range are clamped to the dimension, whereas ndarray panics if they are out of bounds. Dimensions
+/// without an item stay whole.
 ///
 /// ```
 /// use ndarray::s;
@@ -40,14 +40,14 @@ where
     }
 }
 
-/// Converts the elements of a [`SliceInfo`], with ndarray's meaning of a negative step.
+/// Converts the elements of a [`SliceInfo`], with ndarray's meaning of negative steps.
 impl From<&[SliceInfoElem]> for SliceSpec {
     fn from(elements: &[SliceInfoElem]) -> Self {
         elements.iter().map(|&element| element.into()).collect()
     }
 }
 
-/// Converts one element of a [`SliceInfo`], with ndarray's meaning of a negative step.
+/// Converts one element of a [`SliceInfo`], with ndarray's meaning of negative steps.
 impl From<SliceInfoElem> for SliceItem {
     fn from(element: SliceInfoElem) -> Self {
         let wide = |bound: isize| bound as i64;
@@ -62,8 +62,9 @@ impl From<SliceInfoElem> for SliceItem {
             SliceInfoElem::Slice { start, end, step } => (wide(start), end.map(wide), wide(step)),
         };
         let (begin, end) = if step < 0 {
-            // Reversed, `start..end` begins at `end - 1` and ends before `start - 1`. If `end` is 0 the range is empty,
-            // and `i64::MIN` begins it before all positions: -1 would mean the last position.
+            // The reverse of `start..end` begins at `end - 1` and ends at `start - 1`, exclusive. If `end` is 0 the
+            // range is empty. It then begins at `i64::MIN`, before all positions, because -1 would mean the last
+            // position.
             let before = |bound: i64| bound.saturating_sub(1);
             let last = |end| if end == 0 { i64::MIN } else { before(end) };
             (end.map(last), (start != 0).then(|| before(start)))
@@ -89,7 +90,7 @@ impl<T> TryFrom<Array<T>> for ArrayD<T> {
     }
 }
 
-/// Keeps the memory of the values if the array is in row-major order, and copies them otherwise.
+/// Keeps the memory of the values if the array is in row-major order. Otherwise copies the values.
 impl<T: Clone, D: Dimension> From<ArrayBase<OwnedRepr<T>, D>> for Array<T> {
     fn from(array: ArrayBase<OwnedRepr<T>, D>) -> Self {
         let array = match array.is_standard_layout() {
@@ -98,7 +99,7 @@ impl<T: Clone, D: Dimension> From<ArrayBase<OwnedRepr<T>, D>> for Array<T> {
         };
         let shape = array.shape().to_vec();
         let elements = array.len();
-        // A sliced array may own memory before and after its elements.
+        // A sliced array can own memory before and after its elements.
         let (mut data, first) = array.into_raw_vec_and_offset();
         let first = first.unwrap_or(0);
         data.truncate(first + elements);
@@ -188,14 +189,13 @@ fn copied<T: Element>(mut array: ArrayViewD<'_, T>, spec: &SliceSpec) -> Result<
     })?;
     let mut selected = ArrayD::try_from(zeros)?;
     selected.assign(&array);
-    // Compared with the shape of `selected`, `shape` may lack or add dimensions of size 1. The order of the data is
-    // the same.
+    // `shape` can differ from the shape of `selected` in dimensions of size 1. The order of the data is the same.
     let Array { data, .. } = selected.into();
     Ok(Array { shape, data })
 }
 
-/// The positions that a view of one dimension selects, as ndarray writes them: a range from the lowest to the
-/// highest, with a negative step if the order is reversed.
+/// Returns the positions that a view of one dimension selects, in ndarray's form: a range from the lowest to the
+/// highest position, with a negative step if the order is reversed.
 fn range(positions: &View) -> Slice {
     let step = positions.strides.first().copied().unwrap_or(0);
     let first = positions.offset.cast_signed();

@@ -1,8 +1,8 @@
-//! Numbers of other types as `f32`, and back: what scatters of 16-bit floats and conversions compute with.
+//! Conversions of numbers to and from `f32`, for scatters of 16-bit floats and for conversions of arrays.
 //!
-//! Elements of 8 and 16 bits are values that an `f32` represents exactly, so a conversion rounds once: to the nearest value, in a
-//! tie to the one whose last bit is 0. Integers saturate. A NaN becomes the quiet NaN of its sign without a payload, and
-//! 0 as an integer. `shaders/number.wgsl` has the same conversions in WGSL.
+//! An `f32` represents all elements of 8 and 16 bits exactly, so a conversion rounds once: to the nearest value, in a
+//! tie to the value whose last bit is 0. Integers saturate. A NaN becomes the quiet NaN of its sign without a payload,
+//! or the integer 0. `shaders/number.wgsl` has the same conversions in WGSL.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -12,8 +12,8 @@
 
 use crate::DType;
 
-/// The types that shaders convert one by one, in the order of their numbers in `shaders/convert.wgsl`. Elements of the
-/// first two are looked up in tables.
+/// The types that shaders convert to, in the order of their numbers in `shaders/convert.wgsl`. Shaders convert elements
+/// of the first two only by tables.
 #[cfg(feature = "gpu")]
 pub(crate) const ON_GPU: [DType; 7] = [
     DType::U8,
@@ -58,8 +58,8 @@ pub(crate) fn bits_of(dtype: DType, value: f32) -> u32 {
     }
 }
 
-/// The nearest integer, in a tie the even one: what `f32::round_ties_even` is where there is a standard library. The sum
-/// with 2^23 has no bits for a fraction.
+/// Returns the nearest integer, in a tie the even one. This is `f32::round_ties_even`, which needs the standard
+/// library. The sum with 2^23 has no bits for a fraction.
 #[inline(always)]
 fn nearest(value: f32) -> f32 {
     const WHOLE: f32 = 8_388_608.0;
@@ -83,7 +83,7 @@ pub(crate) fn f32_of_f16(half: u16) -> f32 {
     f32::from_bits(sign | bits)
 }
 
-/// Converts `single` to the bits of the nearest f16 value. In a tie the value whose last bit is 0 is taken.
+/// Converts `single` to the bits of the nearest f16 value. A tie goes to the value whose last bit is 0.
 pub(crate) fn f16_of_f32(single: f32) -> u16 {
     let bits = single.to_bits();
     let (sign, rest) = (bits >> 16 & 0x8000, bits & 0x7fff_ffff);
@@ -108,7 +108,7 @@ pub(crate) fn f32_of_bf16(half: u16) -> f32 {
     f32::from_bits(u32::from(half) << 16)
 }
 
-/// Converts `single` to the bits of the nearest bfloat16 value. In a tie the value whose last bit is 0 is taken.
+/// Converts `single` to the bits of the nearest bfloat16 value. A tie goes to the value whose last bit is 0.
 pub(crate) fn bf16_of_f32(single: f32) -> u16 {
     let bits = single.to_bits();
     match single.is_nan() {
@@ -140,8 +140,8 @@ mod tests {
         );
     }
 
-    /// All 16-bit values convert to the same `f32` values as in `half`. `f32` values convert to the same 16-bit values:
-    /// those with every upper half, combined with lower halves next to where rounding changes.
+    /// All 16-bit values convert to the same `f32` values as in `half`. `f32` values with every upper half and with
+    /// lower halves next to the rounding thresholds convert to the same 16-bit values.
     #[test]
     fn conversions_agree_with_the_crate_half() {
         for bits in 0..=u16::MAX {

@@ -17,7 +17,7 @@ use std::{
     thread,
 };
 
-/// The waker for calls that poll or block instead of awaiting. It does nothing, since such calls poll again by
+/// The waker of calls that poll or block instead of awaiting. It does nothing, since such calls poll again by
 /// themselves.
 pub(crate) static POLLING: &Waker = Waker::noop();
 
@@ -41,16 +41,16 @@ pub(crate) static POLLING: &Waker = Waker::noop();
 ///
 /// # The report of recorded commands
 ///
-/// Request the report after the commands were submitted. A report that is requested earlier says that no tuple was out
-/// of range. To name the first out-of-range tuple, a request reads the buffer of indices, which must not be overwritten
-/// before the report is there. If the buffer lacks the usage `COPY_SRC`, the report gives the tuple's position and
-/// leaves its integers empty.
+/// Request the report after the commands were submitted. A report that is requested earlier claims that no tuple was
+/// out of range. The request reads the first out-of-range tuple from the buffer of indices, which must not be
+/// overwritten before the report is available. If the buffer lacks the usage `COPY_SRC`, the report gives the tuple's
+/// position and leaves its integers empty.
 #[derive(Clone)]
 pub struct Pending<T>(Source<T>);
 
 #[derive(Clone)]
 enum Source<T> {
-    /// The value was known from the start.
+    /// A value that was known from the start.
     Known(T),
     #[cfg(feature = "gpu")]
     Made {
@@ -73,13 +73,13 @@ enum State<T> {
 type Reading<T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send>>;
 
 impl<T: Clone> Pending<T> {
-    /// A value that is already known.
+    /// Makes a pending value that is already known.
     pub(crate) fn done(value: T) -> Self {
         Self(Source::Known(value))
     }
 
-    /// A value that a device delivers. The first request calls `start`, which begins to read the value. The future is
-    /// not made earlier, because making it takes time and most reports are dropped without a request.
+    /// Makes a pending value that a device delivers. The first request calls `start`, which begins to read the value.
+    /// The future is not made earlier, because that takes time and most reports are dropped without a request.
     #[cfg(feature = "gpu")]
     pub(crate) fn later<F: Future<Output = Result<T, Error>> + Send + 'static>(
         device: &OpenDevice,
@@ -92,8 +92,8 @@ impl<T: Clone> Pending<T> {
         })
     }
 
-    /// A value that `work` makes on its own thread. In a browser, which has no such thread, this call runs `work`
-    /// before it returns.
+    /// Makes a pending value that `work` computes on its own thread. In a browser, which has no such threads, this call
+    /// runs `work` before it returns.
     #[cfg(feature = "gpu")]
     pub(crate) fn running(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Self
     where
@@ -107,8 +107,7 @@ impl<T: Clone> Pending<T> {
             let shared = Arc::new(Awaited::default());
             let done = Arc::clone(&shared);
             let run = move || {
-                // A panic is handed to every thread that asks for the value. Without this, those threads would wait
-                // forever.
+                // Every thread that asks for the value gets the panic. Otherwise these threads would wait forever.
                 let made = panic::catch_unwind(AssertUnwindSafe(work));
                 let mut done = lock(&done);
                 done.0 = Some(made);
@@ -146,8 +145,8 @@ impl<T: Clone> Pending<T> {
     ///
     /// # Errors
     ///
-    /// An error of the device. For a report under [`OutOfRange::Error`](crate::options::OutOfRange::Error), if a
-    /// tuple was out of range: [`Error::InvalidIndices`].
+    /// An error of the device; [`Error::InvalidIndices`] for a report under
+    /// [`OutOfRange::Error`](crate::options::OutOfRange::Error) if a tuple was out of range.
     pub fn poll(&self) -> Result<Option<T>, Error> {
         let now = || self.advance(&mut Context::from_waker(POLLING));
         // The first `now` submits the copy that reads the value back. `OpenDevice::poll` runs the callback of a copy that is
@@ -173,7 +172,7 @@ impl<T: Clone> Pending<T> {
     ///
     /// # Errors
     ///
-    /// As [`Pending::poll`].
+    /// The errors of [`Pending::poll`].
     pub fn wait(&self) -> Result<T, Error> {
         #[cfg(feature = "gpu")]
         if let Source::Made { device, .. } = &self.0 {
@@ -181,7 +180,8 @@ impl<T: Clone> Pending<T> {
                 Some(device) if device.may_block => {
                     return device.wait_until(|context| self.advance(context));
                 }
-                // A thread makes the value. A browser has no threads, so the value is there, and `poll` below returns it.
+                // A thread makes the value. A browser has no threads, so there the value is already made, and `poll`
+                // below returns it.
                 #[cfg(not(target_arch = "wasm32"))]
                 None => return pollster::block_on(self.clone()),
                 _ => {}
@@ -237,7 +237,7 @@ fn spawn<W: FnOnce() + Send + 'static>(work: W) -> Result<(), W> {
     }
 }
 
-/// The message of a panic.
+/// Returns the message of a panic.
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 fn text_of(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().copied();
@@ -246,7 +246,7 @@ fn text_of(payload: &(dyn Any + Send)) -> String {
         .to_owned()
 }
 
-/// Awaits the value. Errors are the same as those of [`Pending::poll`].
+/// Awaits the value. The errors are the same as for [`Pending::poll`].
 impl<T: Clone> Future for Pending<T> {
     type Output = Result<T, Error>;
 
@@ -272,7 +272,7 @@ mod tests {
     use crate::Error;
     use std::{panic, thread};
 
-    /// Every thread that waits for a value learns that the thread that made it panicked; none waits forever.
+    /// If the thread that makes a value panics, every waiting thread panics too, and none waits forever.
     #[test]
     fn a_panic_reaches_all_who_wait() {
         let work = || -> Result<u8, Error> {

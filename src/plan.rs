@@ -1,8 +1,8 @@
 //! A plan: an operation on arrays of known shapes, as steps between arrays, independent of any device.
 //!
-//! An [`Operand`] is an array of the caller, a result, memory between the steps, or values that the plan holds. A step is a
-//! [`Move`] from one operand to another. The CPU and the GPU run the steps in their order. Everything that runs, explains,
-//! estimates or prepares a plan goes through its inputs, outputs and steps.
+//! An [`Operand`] is an input, an output, temporary memory, or values that the plan holds. A step is a [`Move`] from
+//! one operand to another. The CPU and the GPU run the steps in order. All code that runs, explains, estimates or
+//! prepares a plan uses its inputs, outputs and steps.
 
 mod values;
 mod works;
@@ -31,8 +31,8 @@ use core::{fmt, mem};
 
 /// An operation on arrays of known shapes, ready to run on the CPU or a GPU.
 ///
-/// A plan holds no data of the caller and belongs to no device. Its constructors take arrays as shapes or as [`View`]s
-/// ([`IntoView`]):
+/// A plan does not hold the caller's data and does not belong to a device. Its constructors take arrays as shapes or as
+/// [`View`]s ([`IntoView`]):
 ///
 /// | operation | constructor |
 /// |---|---|
@@ -48,7 +48,7 @@ use core::{fmt, mem};
 ///
 /// [`Backend::run`](crate::Backend::run) runs a plan on host values, [`Tensor::run`](crate::Tensor::run) on tensors,
 /// [`Gpu::encode`](crate::Gpu::encode) records it for a GPU, and [`Plan::run_cpu`] runs it on the CPU in the caller's
-/// memory. All take the plan's [inputs](Plan::inputs) and [outputs](Plan::outputs) in their order.
+/// memory. All take the plan's [inputs](Plan::inputs) and [outputs](Plan::outputs) in order.
 ///
 /// ```
 /// use wgslice::{slice, DType, Plan};
@@ -66,26 +66,26 @@ pub struct Plan {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Form {
-    /// One step: from the first input, by the second if there are index tuples, to the only output. It owns no lists, so
-    /// that planning a slice allocates little more than the slice.
+    /// One step from the first input to the only output, with index tuples, if any, as the second input. This form owns
+    /// no lists, so planning a slice allocates little more than the slice.
     One {
         what: Move,
-        /// The first input, if it is not all of its memory in row-major order.
+        /// The layout of the first input. `None` if the input is all of its memory in row-major order.
         layout: Option<Box<View>>,
     },
     Many(Steps),
 }
 
-/// The lists of a plan of any number of steps.
+/// A plan with any number of steps.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Steps {
-    /// Only a name, for errors, labels and reports.
+    /// The operation, for names in errors, labels and reports.
     operation: Operation,
     inputs: Vec<ArraySpec>,
-    /// At least one.
+    /// The outputs, at least one.
     outputs: Vec<ArraySpec>,
-    /// Whether the first output has values, which the plan keeps where it writes none. Every element of another output is
-    /// written.
+    /// Whether the first output already has values, which stay where the plan does not write. Every element of other
+    /// outputs is written.
     in_place: bool,
     /// Memory between steps.
     temps: Vec<Temp>,
@@ -99,7 +99,7 @@ pub(crate) struct Steps {
 pub(crate) enum Shortcut {
     Outer(Arc<Outer>),
     Weave(Weave),
-    /// Of a mask: pieces of so many bytes.
+    /// Selects pieces of this many bytes by a mask.
     Keep(usize),
 }
 
@@ -107,18 +107,18 @@ pub(crate) enum Shortcut {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ArraySpec {
-    /// Its name in error messages.
+    /// The name of the array in error messages.
     pub name: &'static str,
     /// The shape of the memory that is passed. If an input was planned as a [`View`], this is [`View::source_shape`].
     pub shape: Vec<usize>,
-    /// Its element type. For indices the type on a GPU, which the constructor was given.
+    /// The element type. For indices, the type on a GPU, which was passed to the constructor.
     pub dtype: DType,
     /// The part of the memory that the plan reads. `None` if it reads everything, in row-major order.
     layout: Option<Box<View>>,
     kind: Kind,
 }
 
-/// Which element types an input may have.
+/// The element types that are allowed for an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
     /// The type that the plan was made for.
@@ -154,18 +154,18 @@ pub(crate) enum Operand {
     Input(usize),
     Output(usize),
     Temp(usize),
-    /// Values of the plan itself: index tuples.
+    /// Index tuples that the plan itself holds.
     Const(Arc<[u8]>),
 }
 
 /// The arrays of a step.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Operands {
-    /// Never an output, since a dispatch must not read what it writes.
+    /// The source. Never an output, since a dispatch must not read what it writes.
     pub(crate) from: Operand,
     /// The index tuples or the mask. For a search, the output for the number of true elements, if the caller wants it.
     pub(crate) by: Option<Operand>,
-    /// An output or a temp.
+    /// The destination: an output or temporary memory.
     pub(crate) to: Operand,
     /// Whether the step reports its tuples. At most one step of a plan does.
     pub(crate) reports: bool,
@@ -185,9 +185,9 @@ static ONE_BY_TUPLES: Operands = Operands {
     reports: true,
 };
 
-/// An array that a plan is made for: a shape, or a [`View`] of memory.
+/// An argument that describes an array: a shape, or a [`View`] of memory.
 pub trait IntoView {
-    /// The view of a whole array of this shape, or the view itself.
+    /// Returns the view of a whole array of this shape, or the view itself.
     ///
     /// # Errors
     ///
@@ -226,7 +226,7 @@ impl IntoView for &View {
 }
 
 impl ArraySpec {
-    /// An array of elements. The plan reads this view of it.
+    /// An array of elements, of which the plan reads this view.
     pub(crate) fn new(name: &'static str, view: &View, dtype: DType) -> Self {
         Self {
             layout: layout(view),
@@ -248,7 +248,7 @@ impl ArraySpec {
         Self::whole(name, shape, DType::U8, Kind::Mask)
     }
 
-    /// Index tuples. The plan reads this view of them.
+    /// Index tuples, of which the plan reads this view.
     pub(crate) fn indices(name: &'static str, view: &View, dtype: DType) -> Self {
         Self {
             kind: Kind::Indices,
@@ -279,7 +279,7 @@ impl ArraySpec {
     }
 }
 
-/// The view, if it is not all of its memory in row-major order.
+/// Returns the view, or `None` if it is all of its memory in row-major order.
 fn layout(view: &View) -> Option<Box<View>> {
     (!view.is_all()).then(|| Box::new(view.clone()))
 }
@@ -291,7 +291,7 @@ impl Temp {
 }
 
 impl Move {
-    /// The name of the index tuples, and which types they may have.
+    /// Returns the name of the index tuples, and the types that they can have.
     fn index_kind(&self) -> (&'static str, Kind) {
         match self.operation {
             Operation::Crop | Operation::Paste => ("begins", Kind::Indices),
@@ -300,7 +300,7 @@ impl Move {
         }
     }
 
-    /// The search for the true elements of a mask, if the move is one.
+    /// Returns the parameters of the search if the move searches a mask.
     pub(crate) fn find(&self) -> Option<Find> {
         match self.effect {
             Effect::Find(find) => Some(find),
@@ -309,9 +309,9 @@ impl Move {
     }
 }
 
-/// How operations make plans.
+/// Methods by which operations make plans.
 impl Steps {
-    /// No steps yet, which make or change one array.
+    /// Begins a plan without steps that makes or changes one array.
     pub(crate) fn new(operation: Operation, inputs: Vec<ArraySpec>, output: ArraySpec) -> Self {
         Self {
             operation,
@@ -319,7 +319,7 @@ impl Steps {
             outputs: vec![output],
             in_place: false,
             temps: Vec::new(),
-            // More than two are so large that the C library's cache of freed blocks does not hold them.
+            // A list with room for more than two steps would be too large for the C library's cache of freed blocks.
             steps: Vec::with_capacity(2),
             shortcut: None,
         }
@@ -352,7 +352,7 @@ impl Steps {
         }
     }
 
-    /// Adds a step from a view of an input to a view of the first output. An empty one is left out.
+    /// Adds a step from a view of an input to a view of the first output. Adds nothing if the view is empty.
     pub(crate) fn put(&mut self, input: usize, from: &View, to: View) {
         if !from.is_empty() {
             let ArraySpec { shape, dtype, .. } = &self.outputs[0];
@@ -365,13 +365,13 @@ impl Steps {
         }
     }
 
-    /// The steps change the first output in place.
+    /// Makes the plan change its first output in place.
     pub(crate) fn in_place(mut self) -> Self {
         self.in_place = true;
         self
     }
 
-    /// Adds memory between steps.
+    /// Adds temporary memory between steps.
     pub(crate) fn temp(&mut self, shape: &[usize], dtype: DType) -> Operand {
         let shape = shape.to_vec();
         self.temps.push(Temp { shape, dtype });
@@ -398,7 +398,7 @@ impl Steps {
 }
 
 impl Plan {
-    /// The plan of one step. Its source is all of its memory, in row-major order.
+    /// Makes a plan of one step. Its source is all of its memory, in row-major order.
     pub(crate) fn one(what: Move) -> Self {
         let layout = None;
         Self {
@@ -407,7 +407,7 @@ impl Plan {
         }
     }
 
-    /// The plan of one step, from a view of its source.
+    /// Makes a plan of one step, from a view of its source.
     pub(crate) fn from_view(what: Move, view: &View) -> Self {
         let layout = layout(view);
         Self {
@@ -416,13 +416,13 @@ impl Plan {
         }
     }
 
-    /// What a GPU prepared for the plan.
+    /// The works that a GPU prepared for the plan.
     #[cfg(feature = "gpu")]
     pub(crate) fn works(&self) -> &Works {
         &self.works
     }
 
-    /// The same plan, with what a GPU prepared for it.
+    /// Returns the same plan with the works that a GPU prepared for it.
     #[cfg(feature = "gpu")]
     pub(crate) fn with_works(&self, works: Works) -> Self {
         Self {
@@ -431,7 +431,7 @@ impl Plan {
         }
     }
 
-    /// The steps in their order.
+    /// The steps in order.
     pub(crate) fn steps(&self) -> impl ExactSizeIterator<Item = (&Move, &Operands)> {
         let (one, many) = match &self.form {
             Form::One { what, .. } => {
@@ -459,7 +459,7 @@ impl Plan {
         }
     }
 
-    /// The only step, if it goes from the first input by the second to the output.
+    /// Returns the step of a plan that was made of one step.
     pub(crate) fn only(&self) -> Option<&Move> {
         match &self.form {
             Form::One { what, .. } => Some(what),
@@ -479,8 +479,8 @@ impl Plan {
         }
     }
 
-    /// The same plan with another step in place of the only one that writes the first output: its elements converted, or
-    /// put into a view. Fails if several steps write it.
+    /// Returns the same plan with a change to the only step that writes the first output: a conversion, or a view as
+    /// destination. Fails if several steps write the first output.
     pub(crate) fn map(
         &self,
         done: &'static str,
@@ -499,7 +499,7 @@ impl Plan {
                     operation: plan.operation,
                     ..what.clone()
                 };
-                // An error names the operation of the plan.
+                // If the step has another name than the plan, the error is made again with the plan's name.
                 *what = change(what).or_else(|_| change(&named()))?;
                 plan.outputs[0] = ArraySpec::result(&what.shape, what.dtype);
                 plan.in_place = what.is_in_place();
@@ -509,7 +509,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The arrays that the caller passes, in this order.
+    /// The arrays that the caller passes, in order.
     ///
     /// ```
     /// use wgslice::{options::GatherOptions, DType, Plan};
@@ -541,7 +541,7 @@ impl Plan {
         }
     }
 
-    /// The arrays that the plan makes or changes, in this order. The first is the result.
+    /// The arrays that the plan makes or changes, in order. The first is the result.
     pub fn outputs(&self) -> Cow<'_, [ArraySpec]> {
         match &self.form {
             Form::One { what, .. } => Cow::Owned(vec![ArraySpec::result(&what.shape, what.dtype)]),
@@ -591,7 +591,7 @@ impl Plan {
         }
     }
 
-    /// Returns whether the plan is a slice or a view that moves bytes as they are.
+    /// Returns whether the plan is a slice or a view that moves bytes unchanged.
     #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
     pub(crate) fn is_slice(&self) -> bool {
         self.only().is_some_and(Move::is_slice)
@@ -605,7 +605,7 @@ impl Plan {
         first.map(|(what, _)| what.policy()).unwrap_or_default()
     }
 
-    /// This plan for indices of another type.
+    /// Returns this plan for indices of another type.
     fn for_indices(mut self, index: DType) -> Result<Self, Error> {
         match &mut self.form {
             Form::One { what, .. } => {
@@ -620,7 +620,8 @@ impl Plan {
                         Kind::Indices => {
                             input.check_dtype(index)?;
                             input.dtype = index;
-                            // Tuples that a step puts in order first.
+                            // The memory into which a first step copies the tuples in row-major order, if there is such
+                            // a step.
                             let mut ordered = None;
                             for (what, operands) in &mut steps.steps {
                                 if operands.from == Operand::Input(number) {
@@ -647,12 +648,12 @@ impl Plan {
         Ok(self)
     }
 
-    /// Adds an output to a plan that searches a mask: the number of true elements, as 8 values of u32, which stay on the
-    /// device. The [report](Report::found) has the number in any case.
+    /// Adds an output to a plan that searches a mask: the number of true elements, as 8 values of u32, which stay on
+    /// the device. The [report](Report::found) has this number with or without the output.
     ///
-    /// Values 0 to 2 are the workgroups of an indirect dispatch with one invocation in groups of 64 for each row, at most
-    /// 65,535 wide. Value 3 is the number of rows that were kept, and values 4 and 5 are the number of true elements, the
-    /// lower half first. The others are 0.
+    /// Values 0 to 2 are the numbers of workgroups for an indirect dispatch with one invocation for each row, in
+    /// workgroups of 64, at most 65,535 along the first dimension. Value 3 is the number of rows that were kept. Values
+    /// 4 and 5 are the number of true elements, lower half first. The other values are 0.
     ///
     /// ```
     /// use wgslice::{DType, Plan};
@@ -666,7 +667,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`Count`) if the plan does not search a mask, or has the output already.
+    /// [`Error::Argument`] (`Count`) if the plan does not search a mask or already has this output.
     pub fn with_count(mut self) -> Result<Self, Error> {
         let name = self.name();
         if let Form::Many(steps) = &mut self.form {
@@ -685,7 +686,8 @@ impl Plan {
         Err(error::mask::no_count(name))
     }
 
-    /// This plan for inputs of these types: another one if a step puts index tuples of another type in order.
+    /// Returns this plan for inputs of these types. If a step puts index tuples in order and their type differs from
+    /// the plan's, returns a changed copy.
     pub(crate) fn with_types(
         &self,
         types: impl Fn(usize) -> Option<DType>,
@@ -707,9 +709,13 @@ impl Plan {
         Ok(Cow::Borrowed(self))
     }
 
-    /// The move of a step for tuples of this element type. On the CPU and in a search, any will do.
+    /// Returns the move of a step for tuples of this element type. `None` stands for any type, for steps without the
+    /// caller's tuples.
     #[cfg(feature = "gpu")]
-    pub(crate) fn typed(what: &Move, tuples: Option<DType>) -> Result<Cow<'_, Move>, Error> {
+    pub(crate) fn move_for_tuples(
+        what: &Move,
+        tuples: Option<DType>,
+    ) -> Result<Cow<'_, Move>, Error> {
         match tuples {
             Some(dtype) if what.indices.is_some() => {
                 Ok(what.with_indices_of(what.index_type_of(dtype, "indices")?))
@@ -718,8 +724,7 @@ impl Plan {
         }
     }
 
-    /// Runs the plan on the CPU: reads the inputs, and writes the outputs, in the order of [`Plan::inputs`] and
-    /// [`Plan::outputs`].
+    /// Runs the plan on the CPU. `inputs` and `outputs` are in the order of [`Plan::inputs`] and [`Plan::outputs`].
     ///
     /// For small arrays, keep the plan and the memory of the result: planning a slice of a few hundred bytes and allocating
     /// its result take several times as long as moving it.
@@ -739,14 +744,14 @@ impl Plan {
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
-    /// The report counts the tuples that are out of range. If the plan's policy makes them an error, a gather or a crop
-    /// has nevertheless written its result, with zeros for the tuples out of range, and a scatter has changed nothing.
+    /// The report counts the tuples that are out of range. If the plan's policy makes such tuples an error, a gather or
+    /// a crop has nevertheless written its result, with zeros for these tuples, and a scatter has changed nothing.
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] if there are more or fewer inputs or outputs than the plan has, or if one has another element
-    /// type; [`Error::Length`] if one has another length; [`Error::InvalidIndices`] if a tuple is out of range and the plan's
-    /// policy makes that an error.
+    /// [`Error::Argument`] if the plan has more or fewer inputs or outputs, or other element types for them;
+    /// [`Error::Length`] if an input or output has more or fewer elements than its shape; [`Error::InvalidIndices`] if
+    /// a tuple is out of range and the plan's policy makes that an error.
     pub fn run_cpu(
         &self,
         inputs: &[Values<'_>],
@@ -843,14 +848,14 @@ impl Plan {
             }
             return Ok(self.report(None, found));
         }
-        // A single step that writes an output may give new memory its first values.
+        // If only one step writes an output, it can write to new memory that is not initialized.
         let mut temps = Vec::with_capacity(steps.temps.len());
         for temp in &steps.temps {
             temps.push(zeroed::<u8>(temp.bytes())?);
         }
         let (mut of_tuples, mut found) = (None, None);
         for (number, (what, operands)) in steps.steps.iter().enumerate() {
-            // The memory that the step writes, taken out of its list while the step reads others.
+            // While the step reads other memory, the memory that it writes is moved out of its list.
             let mut temp = Vec::new();
             let mut old: &mut [u8] = &mut [];
             let dest = match operands.to {
@@ -916,7 +921,7 @@ impl Plan {
         Ok(self.report(of_tuples, found))
     }
 
-    /// Describes in one line the loop that the CPU runs instead of the steps, if there is one.
+    /// Describes in one line the loop that the CPU runs instead of the steps. `None` without such a loop.
     pub(crate) fn explain_shortcut(&self, threads: Threads) -> Option<String> {
         let Form::Many(Steps { shortcut, .. }) = &self.form else {
             return None;
@@ -930,7 +935,7 @@ impl Plan {
         Some(format!("{}{how}", counted(bytes, "byte", "bytes")))
     }
 
-    /// The report of all steps: of the caller's tuples, and of the number of true elements.
+    /// Makes the report of all steps, on the caller's tuples and the number of true elements.
     pub(crate) fn report(&self, of_tuples: Option<Report>, found: Option<Found>) -> Report {
         let mut report = of_tuples.unwrap_or_else(|| {
             let rows = self.steps().map(|(what, _)| what.rows()).sum();
@@ -942,7 +947,7 @@ impl Plan {
         report
     }
 
-    /// The report of a plan when no tuple is out of range and no mask was searched.
+    /// Makes the report of a plan if no tuple is out of range and no mask was searched.
     pub(crate) fn nothing(&self) -> Result<Report, Error> {
         match self.only() {
             Some(what) => what.report(Missing::default(), |_| Vec::new()),
@@ -951,7 +956,7 @@ impl Plan {
     }
 }
 
-/// Fails unless as many arrays are passed as a plan has.
+/// Fails unless the number of arrays is the number that the plan needs.
 pub(crate) fn check_number(what: &'static str, found: usize, needed: usize) -> Result<(), Error> {
     match found == needed {
         true => Ok(()),

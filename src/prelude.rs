@@ -1,4 +1,4 @@
-//! The names that the standard library's prelude has and the core library's lacks.
+//! Names from `alloc` that are in the prelude of the standard library, but not in the prelude of the core library.
 
 pub(crate) use alloc::{
     borrow::ToOwned,

@@ -16,13 +16,13 @@ pub(crate) struct Missing {
 }
 
 impl Missing {
-    /// Counts the out-of-range tuple with the number `tuple`. Calls must be in ascending order of these numbers.
+    /// Counts the out-of-range tuple with the number `tuple`. Call it in ascending order of these numbers.
     pub(crate) fn add(&mut self, tuple: usize) {
         self.count += 1;
         self.first.get_or_insert(tuple);
     }
 
-    /// Combines these findings with those of a check of other tuples, whose numbers may be lower or higher.
+    /// Combines these counts with the counts for other tuples, whose numbers can be lower or higher.
     pub(crate) fn and(self, other: Self) -> Self {
         Self {
             count: self.count + other.count,
@@ -53,7 +53,7 @@ pub struct Report {
     /// The number of bytes that were copied first because an array that was changed in place shared its memory with another
     /// tensor.
     pub copied: usize,
-    /// Decides what error the report becomes.
+    /// Determines the text of the error.
     operation: Operation,
     /// The capacity: the largest number of true elements that the result can hold.
     capacity: usize,
@@ -74,7 +74,7 @@ impl Report {
         }
     }
 
-    /// Adds how many elements of a mask are true.
+    /// Adds the result of a search: the number of true elements, and the capacity.
     pub(crate) fn count(&mut self, found: Found) {
         self.found = Some(found.count);
         self.capacity = found.capacity;
@@ -95,7 +95,7 @@ impl Report {
         }
     }
 
-    /// The message, if a tuple is out of range.
+    /// Returns the message of the error for out-of-range tuples.
     pub(crate) fn problem(&self) -> String {
         let Self {
             tuples,

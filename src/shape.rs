@@ -7,7 +7,7 @@ use crate::prelude::*;
 /// bytes.
 const MAX_ELEMENTS: usize = isize::MAX.cast_unsigned() / 16;
 
-/// The number of elements of `shape`, or [`Error::ShapeTooLarge`].
+/// Returns the number of elements of `shape`, or [`Error::ShapeTooLarge`].
 ///
 /// The product of the non-zero dimensions must be at most [`MAX_ELEMENTS`] even if another dimension is 0, so that no
 /// stride computed from the shape overflows.
@@ -45,7 +45,7 @@ pub(crate) fn check_length(
     })
 }
 
-/// Checks that an argument has as many elements as its shape says.
+/// Checks that an argument has the number of elements that its shape needs.
 pub(crate) fn check_elements(
     argument: &'static str,
     shape: &[usize],
@@ -54,7 +54,7 @@ pub(crate) fn check_elements(
     check_length(argument, shape, "elements", elements(shape)?, found)
 }
 
-/// The shape that both can be broadcast to. `None` if there is none.
+/// Returns the shape that both shapes can be broadcast to. `None` if there is none.
 pub(crate) fn broadcast(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
     let rank = a.len().max(b.len());
     let size = |shape: &[usize], d: usize| match (d + shape.len()).checked_sub(rank) {
@@ -68,8 +68,8 @@ pub(crate) fn broadcast(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
     joined.collect()
 }
 
-/// Row-major strides of `shape` in elements. A dimension of size 0 counts as one of size 1. `shape` must have passed
-/// [`elements`], so that no product overflows.
+/// Returns the row-major strides of `shape` in elements. A dimension of size 0 counts as size 1. `shape` must have
+/// passed [`elements`], so that no product overflows.
 pub(crate) fn strides(shape: &[usize]) -> Vec<usize> {
     let mut strides = vec![1; shape.len()];
     for axis in (1..shape.len()).rev() {
@@ -78,7 +78,7 @@ pub(crate) fn strides(shape: &[usize]) -> Vec<usize> {
     strides
 }
 
-/// The coordinates of the element with the row-major number `index` in an array of `shape`.
+/// Returns the coordinates of the element with the row-major number `index` in an array of `shape`.
 pub(crate) fn unravel(mut index: usize, shape: &[usize]) -> Vec<usize> {
     let mut coordinates = vec![0; shape.len()];
     for (coordinate, &dim) in coordinates.iter_mut().zip(shape).rev() {
@@ -88,22 +88,22 @@ pub(crate) fn unravel(mut index: usize, shape: &[usize]) -> Vec<usize> {
     coordinates
 }
 
-/// The largest of `limit`, `limit / 2`, … 1 that divides every one of `values`.
+/// Returns the largest of `limit`, `limit / 2`, … 1 that divides all of `values`.
 ///
-/// `limit` is a power of two. Every number divides 0, so a value of 0 sets no condition.
+/// `limit` is a power of two. Every number divides 0, so values of 0 have no effect.
 pub(crate) fn common_power_of_two(limit: usize, values: impl IntoIterator<Item = usize>) -> usize {
     let all_bits = values.into_iter().fold(limit, |bits, value| bits | value);
     1 << all_bits.trailing_zeros()
 }
 
-/// The dimension that `axis` names among `rank` dimensions. A negative axis counts from the end. `None` if there is no such
-/// dimension.
+/// Returns `axis` as one of `rank` dimensions, counted from 0. A negative axis counts from the end. `None` if there is
+/// no such dimension.
 pub(crate) fn axis(axis: isize, rank: usize) -> Option<usize> {
     from_end(axis, rank).filter(|&axis| axis < rank)
 }
 
-/// `number`, or `rank + number` if `number` is negative. `None` if this sum is still negative. The caller checks that
-/// the result is not too large.
+/// Returns `number`, or `rank + number` if `number` is negative. `None` if this sum is still negative. The caller
+/// checks that the result is not too large.
 pub(crate) fn from_end(number: isize, rank: usize) -> Option<usize> {
     match usize::try_from(number) {
         Ok(number) => Some(number),

@@ -23,13 +23,13 @@ use crate::{backend::Device, element::zeroed, gpu::DeviceBytes};
 
 /// An array that lives on a backend: upload once, slice and gather many times, read back the results.
 ///
-/// | to make one of | call |
+/// | make a tensor from | call |
 /// |---|---|
 /// | values, or a slice of them | [`Backend::upload`], [`Backend::upload_slice`] |
 /// | bytes, such as a memory map | [`Tensor::from_bytes`] |
-/// | a buffer of my program's own device | `Tensor::from_buffer`; `Tensor::buffers` goes back |
+/// | a buffer of the program's own device | `Tensor::from_buffer`; `Tensor::buffers` is the inverse |
 /// | a texture | `Tensor::from_texture` |
-/// | updates in zeros | [`Tensor::scatter_nd`], [`Tensor::slice_grad`] |
+/// | updates to an array of zeros | [`Tensor::scatter_nd`], [`Tensor::slice_grad`] |
 ///
 /// A tensor is a [view](Tensor::layout) of its memory. Cloning, slicing, transposing and broadcasting copy nothing: the
 /// tensors share the memory. Only methods that work in place change a tensor, such as [`Tensor::slice_update`] and
@@ -57,7 +57,7 @@ pub struct Tensor {
     pub(crate) storage: Storage,
 }
 
-/// Where a tensor's bytes are: `Device` if the tensor's backend is a GPU, otherwise one of the other variants.
+/// The memory of a tensor: `Device` if the tensor's backend is a GPU, otherwise one of the other variants.
 #[derive(Clone)]
 pub(crate) enum Storage {
     /// Host memory that this crate allocated. Clones of the tensor share it.
@@ -70,7 +70,7 @@ pub(crate) enum Storage {
 
 impl Storage {
     /// The bytes in host memory; empty if the tensor is on a GPU.
-    pub(super) fn host(&self) -> &[u8] {
+    pub(super) fn host_bytes(&self) -> &[u8] {
         match self {
             Self::Pooled(bytes) => (**bytes).as_ref(),
             Self::Borrowed(bytes) => (**bytes).as_ref(),
@@ -79,9 +79,9 @@ impl Storage {
         }
     }
 
-    /// The bytes in host memory, for writing. `None` if another tensor shares them, if they are the caller's, or if the
-    /// tensor is on a GPU.
-    pub(super) fn host_mut(&mut self) -> Option<&mut [u8]> {
+    /// The bytes in host memory, for writing. `None` if another tensor shares the bytes, if they belong to the caller,
+    /// or if the tensor is on a GPU.
+    pub(super) fn host_bytes_mut(&mut self) -> Option<&mut [u8]> {
         match self {
             Self::Pooled(bytes) => Arc::get_mut(bytes).map(AsMut::as_mut),
             _ => None,
@@ -121,12 +121,12 @@ impl Tensor {
 
     /// Writes a slice of this tensor into an existing tensor `dest`, which must have the shape and the element type of
     /// the result and live on the same device. If nothing else shares the memory of `dest`, the slice is written there:
-    /// `dest` gets no new memory, and on a GPU it keeps its [buffers](Self::buffers). On a GPU the work is submitted,
-    /// not waited for.
+    /// `dest` gets no new memory, and on a GPU it keeps its [buffers](Self::buffers). On a GPU the call submits the
+    /// work and does not wait for it.
     ///
     /// No other tensor changes. `dest` gets new memory if it is a view, such as a slice, if it shares its memory with
-    /// another tensor, if it is on a GPU and a report that is not yet read needs it as its indices, or if it is on the CPU
-    /// and holds bytes given to [`Tensor::from_bytes`]. So `dest` may be a clone of this tensor.
+    /// another tensor, if it is on a GPU and a report that is not yet read needs it as its indices, or if it is on the
+    /// CPU and holds bytes given to [`Tensor::from_bytes`]. So `dest` can be a clone of this tensor.
     ///
     /// ```
     /// use wgslice::{slice, Backend};
@@ -144,8 +144,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] for a `dest` on another device, or for a `dest` whose shape or element type is not that of the result. After these errors
-    /// `dest` is unchanged. An error of the device leaves the values of `dest` unspecified.
+    /// [`Error::Argument`] for a `dest` on another device, or with another shape or element type than the result. After
+    /// these errors `dest` is unchanged. An error of the device leaves the values of `dest` unspecified.
     pub fn slice_into(&self, spec: &SliceSpec, dest: &mut Self) -> Result<(), Error> {
         self.check_same_device("dest", dest)?;
         let plan = Plan::slice(&self.layout, spec, self.dtype)?;
@@ -187,8 +187,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`Tensor::to_array`]; [`Error::Length`] if `values` and the tensor differ in length. An error of the device
-    /// leaves the values unspecified.
+    /// The errors of [`Tensor::to_array`]; [`Error::Length`] if `values` and the tensor differ in length. An error of
+    /// the device leaves the values unspecified.
     pub fn read_into<T: Element>(&self, values: &mut [T]) -> Result<(), Error> {
         self.check_elements_are::<T>()?;
         check_elements("values", self.shape(), values.len())?;
@@ -260,7 +260,7 @@ impl Tensor {
                 self.read(bytes.as_mut_slice().into())?;
                 Ok(Cow::Owned(bytes))
             }
-            host => Ok(Cow::Borrowed(host.host())),
+            host => Ok(Cow::Borrowed(host.host_bytes())),
         }
     }
 
@@ -273,9 +273,13 @@ impl Tensor {
 
     pub(crate) fn read(&self, dest: Dest<'_>) -> Result<(), Error> {
         if !self.is_contiguous() && self.backend.is_cpu() {
-            // One pass from the storage to the caller.
-            self.layout
-                .copy(self.dtype, self.storage.host(), dest, self.backend.threads);
+            // A view is copied in one pass from the storage to the caller.
+            self.layout.copy(
+                self.dtype,
+                self.storage.host_bytes(),
+                dest,
+                self.backend.threads,
+            );
             return Ok(());
         }
         if !self.is_contiguous() {

@@ -1,4 +1,4 @@
-//! Formatting that messages have in common.
+//! Formatting that several messages share.
 
 use crate::prelude::*;
 use core::fmt;

@@ -1,8 +1,8 @@
-//! The walk: pairs of bytes, one of the source and one of the destination. Every plan has one, and every device reads
-//! it.
+//! The walk: pairs of bytes, each with a byte of the source and a byte of the destination. Every device moves elements
+//! by it.
 //!
 //! Nested dimensions number the units that are moved, in row-major order; a digit is the position of a unit along one
-//! dimension. Coordinates are numbers that a dispatch or a loop looks up in index tuples:
+//! dimension. Coordinates are numbers that a dispatch or a loop reads from index tuples:
 //!
 //! ```text
 //! tuple's number = tuple + Σ digit · dim.tuple
@@ -12,7 +12,7 @@
 //!                  + in a crop: (digit along the coordinate's dimension) · step
 //! ```
 //!
-//! In a scatter, tuples point into the destination, and coordinates add to `to`.
+//! In a scatter, tuples index the destination, and coordinates add to `to`.
 //!
 //! A unit is 1 to 16 contiguous bytes. All distances are in units. For example, `::2` of an array of shape `[4, 6]` of
 //! f32 takes two rows of 24 bytes, which are two dimensions in units of 8 bytes: `2*6>3` and `3*1>1` (size, distance in
@@ -21,18 +21,18 @@
 //! | method | effect | example |
 //! |---|---|---|
 //! | [`Walk::turn`] | reverses dimensions that run backwards in the destination | |
-//! | [`Walk::merge`] | drops dimensions of size 1; joins two neighbours if one stride can walk both on each side | `[8, 4]` with strides `[4, 1]` → `[32]` |
+//! | [`Walk::merge`] | drops dimensions of size 1; joins two neighbours if one stride covers both on each side | `[8, 4]` with strides `[4, 1]` → `[32]` |
 //! | [`Walk::widen`] | joins units that are contiguous and aligned on both sides | 32 units of 1 byte → 2 of 16 |
 //! | [`Walk::in_units_of`] | splits units into smaller ones | 2 units of 16 bytes → 32 of 1 |
 //! | [`Walk::split`] | cuts a dimension in two | `[8, 4]` → `[4, 4]` twice |
-//! | [`Walk::span`] | the units that may be reached on one side | |
+//! | [`Walk::span`] | returns the range of units that the walk can reach on one side | |
 //!
 //! The operations make a walk of elements, and [`Walk::reduce`] gives it few dimensions and large units: a typical
-//! slice of rank 4 or 5 keeps one or two dimensions. No method changes which byte goes where, and only `turn` changes
-//! the order. The destination of a slice, a gradient and most updates is a slice of a row-major array. So all positions of
-//! its inner dimensions are within one step of the next outer dimension: a turned walk writes in ascending order
-//! ([`Walk::ascends`]), and its two halves write to disjoint parts of the destination. A view of any strides may be a
-//! destination, too, whose rows are between each other's.
+//! slice of rank 4 or 5 keeps one or two dimensions. No method changes the pairs of bytes, and only `turn` changes
+//! their order. The destination of a slice, a gradient and most updates is a slice of a row-major array. So all
+//! positions of its inner dimensions are within one step of the next outer dimension: a turned walk writes in ascending
+//! order ([`Walk::ascends`]), and its two halves write to disjoint parts of the destination. A view with any strides
+//! can also be a destination, and the rows of such a view can be interleaved.
 
 use crate::prelude::*;
 use crate::{View, text::joined};
@@ -41,7 +41,7 @@ use core::ops::Range;
 use core::{cmp::Reverse, fmt};
 
 /// The size of the largest unit in bytes. The largest element (complex128) and the largest vector that a shader loads
-/// or stores at once (`vec4<u32>`) both have this size.
+/// or stores (`vec4<u32>`) both have this size.
 pub(crate) const MAX_UNIT: usize = 16;
 
 /// One dimension of a walk.
@@ -66,7 +66,7 @@ impl Dim {
         tuple: 0,
     };
 
-    /// A dimension in which all positions share their tuples. [`Walk::in_order`] says where they go.
+    /// A dimension in which all positions share their tuples. [`Walk::in_order`] sets its distance in the destination.
     pub(crate) fn shared(size: usize, from: isize) -> Self {
         Self {
             size,
@@ -76,7 +76,7 @@ impl Dim {
         }
     }
 
-    /// A dimension in which each position has its own tuples. [`Walk::in_order`] numbers them.
+    /// A dimension in which each position has its own tuples. [`Walk::in_order`] numbers the tuples.
     pub(crate) fn own(size: usize, from: isize) -> Self {
         Self {
             tuple: 1,
@@ -92,7 +92,7 @@ impl Dim {
         }
     }
 
-    /// Returns whether one stride walks `self` and then `inner` on each side.
+    /// Returns whether one stride covers `self` and `inner` on each side.
     fn joins(&self, inner: &Self) -> bool {
         let size = inner.size.cast_signed();
         self.from == inner.from * size
@@ -107,14 +107,14 @@ impl fmt::Display for Dim {
     }
 }
 
-/// The side of a walk.
+/// A side of a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Side {
     Source,
     Dest,
 }
 
-/// A dimension of an array that index tuples point into.
+/// A dimension of an array that index tuples select positions in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Coordinate {
     /// The number of positions.
@@ -122,15 +122,15 @@ pub(crate) struct Coordinate {
     /// The distance between neighbouring positions, in units.
     pub(crate) stride: isize,
     pub(crate) begin: Begin,
-    /// How boxes extend along the dimension, in a crop.
+    /// The extent of boxes along the dimension, in a crop.
     pub(crate) along: Option<Along>,
-    /// The positions that are taken; elements at other positions are left alone. All, unless a device cannot bind them
-    /// all at once.
+    /// The positions that the walk covers; it ignores elements at other positions. These are all positions, unless a
+    /// device cannot bind them all in one dispatch.
     pub(crate) window: Window,
 }
 
 impl Coordinate {
-    /// A dimension of `size` positions that column `column` of the tuples points into.
+    /// A dimension of `size` positions with the position in column `column` of the tuples.
     pub(crate) fn indexed(size: usize, stride: isize, column: usize) -> Self {
         Self {
             size,
@@ -147,7 +147,7 @@ impl Coordinate {
 
 #[cfg(feature = "gpu")]
 impl Coordinate {
-    /// Whether its positions are others than the numbers of tuples.
+    /// Returns whether its positions are not simply the numbers in tuples: it has boxes or a fixed beginning.
     pub(crate) fn crops(&self) -> bool {
         self.along.is_some() || matches!(self.begin, Begin::At(_))
     }
@@ -169,12 +169,12 @@ impl fmt::Display for Coordinate {
     }
 }
 
-/// Where a coordinate's positions begin.
+/// The beginning of a coordinate's positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Begin {
-    /// At the number in this column of the tuple.
+    /// The number in this column of the tuple.
     Column(usize),
-    /// At this position.
+    /// This position.
     #[cfg_attr(
         not(any(feature = "gpu", test)),
         expect(dead_code, reason = "only GPUs run filled walks")
@@ -182,23 +182,23 @@ pub(crate) enum Begin {
     At(isize),
 }
 
-/// How boxes extend along a coordinate's dimension.
+/// The extent of boxes along a coordinate's dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Along {
-    /// The dimension of the walk along which they extend. Its own distance on the coordinates' side is 0.
+    /// The dimension of the walk along which boxes extend. Its own distance on the coordinates' side is 0.
     pub(crate) dim: usize,
     /// The distance between neighbours in a box, in positions of the coordinate.
     pub(crate) step: isize,
-    /// The size of a box along the dimension, and the first position of the box that the dimension walks: 0, unless
-    /// the dimension was cut.
+    /// The size of a box along the dimension. `first` is the first position of the box that the dimension covers: 0,
+    /// unless the dimension was cut.
     pub(crate) extent: usize,
     pub(crate) first: usize,
-    /// The column of the tuple that tells whether a box is reversed: if its number is not 0.
+    /// The column of the tuple with the flip of a box: if its number is not 0, the box is reversed.
     pub(crate) flip: Option<usize>,
 }
 
 impl Along {
-    /// The distance between the first and the last position of a box, or the largest number if it is larger.
+    /// The distance between the first and the last position of a box. Saturates at the largest number.
     #[cfg(feature = "gpu")]
     pub(crate) fn reach(&self) -> isize {
         self.extent
@@ -208,7 +208,7 @@ impl Along {
     }
 }
 
-/// Neighbouring positions of a coordinate.
+/// A range of positions of a coordinate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Window {
     pub(crate) first: usize,
@@ -220,23 +220,23 @@ pub(crate) struct Window {
 pub(crate) struct Walk {
     /// The size of a unit in bytes: a power of two up to 16, or 12.
     pub(crate) unit: usize,
-    /// The unit of the source, and that of the destination, if all digits and positions are 0.
+    /// The unit of the source if all digits and positions are 0. `to` is the unit of the destination.
     pub(crate) from: isize,
     pub(crate) to: isize,
-    /// Outermost first. Not empty.
+    /// The dimensions, outermost first. Never empty.
     pub(crate) dims: Vec<Dim>,
     pub(crate) coordinates: Vec<Coordinate>,
-    /// The side that the tuples point into.
+    /// The side that the tuples index.
     pub(crate) points: Side,
-    /// The number of integers in a tuple, and the number of the first tuple.
+    /// The number of integers in a tuple. `tuple` is the number of the first tuple.
     pub(crate) columns: usize,
     pub(crate) tuple: usize,
-    /// Whether this walk counts its tuples that are out of range: it has the first unit of each tuple.
+    /// Whether this walk counts its out-of-range tuples. True if it has the first unit of each tuple.
     pub(crate) counts: bool,
 }
 
 impl Walk {
-    /// A walk of these dimensions without tuples.
+    /// Makes a walk of these dimensions without tuples.
     pub(crate) fn strided(unit: usize, from: isize, to: isize, dims: Vec<Dim>) -> Self {
         Self {
             unit,
@@ -251,7 +251,7 @@ impl Walk {
         }
     }
 
-    /// A walk that reads nothing and writes zeros to the first `units` units of the destination.
+    /// Makes a walk that reads nothing and writes zeros to the first `units` units of the destination.
     #[cfg(feature = "gpu")]
     pub(crate) fn zeros(unit: usize, units: usize) -> Self {
         let dim = Dim {
@@ -267,21 +267,22 @@ impl Walk {
         walk
     }
 
-    /// The walk from the elements of a view that is not empty to a row-major array of the same shape. An element has
-    /// `element` bytes.
+    /// Makes the walk from the elements of a view that is not empty to a row-major array of the same shape. An element
+    /// has `element` bytes.
     pub(crate) fn of_view(view: &View, element: usize) -> Self {
         let dims = view.shape.iter().zip(&view.strides);
         let dims = dims.map(|(&size, &from)| Dim::shared(size, from)).collect();
         let mut walk = Self::strided(element, view.offset.cast_signed(), 0, dims);
-        // Neighbours in the source are neighbours in the result, which is filled in order.
+        // The result is filled in order, so dimensions that are merged in the source can also be merged in the result.
         walk.merge();
         walk.in_order();
         walk.widen(MAX_UNIT);
         walk
     }
 
-    /// The walk from the elements of one view to those of another. The views have the same shape and are not empty, and
-    /// `dest` selects no element twice. An element has `element` bytes, and a unit at most `most`.
+    /// Makes the walk from the elements of one view to the elements of another. The views have the same shape and are
+    /// not empty, and `dest` selects no element twice. An element has `element` bytes, and a unit has at most `most`
+    /// bytes.
     pub(crate) fn between(source: &View, dest: &View, element: usize, most: usize) -> Self {
         let strides = source.strides.iter().zip(&dest.strides);
         let dims = dest.shape.iter().zip(strides);
@@ -289,7 +290,7 @@ impl Walk {
             to,
             ..Dim::shared(size, from)
         });
-        // The destination is written in its own order, even if the views are transposed.
+        // The walk writes the destination in the order of its memory, even if the views are transposed.
         let mut dims: Vec<Dim> = dims.collect();
         dims.sort_by_key(|dim| Reverse(dim.to.unsigned_abs()));
         let (from, to) = (source.offset.cast_signed(), dest.offset.cast_signed());
@@ -298,8 +299,8 @@ impl Walk {
         walk
     }
 
-    /// Lets units fill the destination in row-major order. Tuples are also in row-major order, along the dimensions
-    /// that have tuples of their own.
+    /// Makes units fill the destination in row-major order. Tuples are also in row-major order, along the dimensions
+    /// that have their own tuples.
     pub(crate) fn in_order(&mut self) {
         let (mut to, mut tuple) = (1, 1);
         for dim in self.dims.iter_mut().rev() {
@@ -319,13 +320,13 @@ impl Walk {
         self.widen(most);
     }
 
-    /// A walk whose units fill a row-major array, with that array's elements, of `element` bytes, at the places of `dest`,
-    /// a view of the array's shape.
+    /// For a walk that fills a row-major array, returns the walk that writes to `dest` instead, a view of the array's
+    /// shape. An element has `element` bytes.
     pub(crate) fn placed(&self, dest: &View, element: usize) -> Self {
         let mut walk = self.in_units_of(1);
         let element = element.cast_signed();
         // The dimensions of the array that have several positions, innermost first: their sizes, their distances in the
-        // array and those in the view. The bytes of an element are the innermost.
+        // array and their distances in the view. The bytes of an element are the innermost.
         let mut array = vec![(element.unsigned_abs(), 1, 1)];
         let mut stride = element;
         for (&size, &to) in dest.shape.iter().zip(&dest.strides).rev() {
@@ -339,7 +340,7 @@ impl Walk {
             let mut parts = Vec::new();
             let (mut left, mut apart, mut done) = (dim.size, dim.to, 1);
             for &(size, stride, to) in &array {
-                // The walk goes along this dimension of the array, for as many positions as it has there.
+                // The walk goes along this dimension of the array, for as many positions as fit.
                 let end = stride * size.cast_signed();
                 if left > 1 && apart >= stride && apart < end {
                     let count = left.min((end / apart).unsigned_abs());
@@ -357,7 +358,7 @@ impl Walk {
             if parts.is_empty() {
                 parts.push(Dim { to: 0, ..dim });
             }
-            // A dimension along which boxes extend is one of the array's, so it has one part.
+            // A dimension along which boxes extend is a dimension of the array, so it has one part.
             places.push(dims.len());
             dims.extend(parts.into_iter().rev());
         }
@@ -370,8 +371,8 @@ impl Walk {
         walk
     }
 
-    /// The walk in two. The first fills a row-major array, and the second puts the array's units where this walk
-    /// puts them.
+    /// Splits the walk in two stages. The first fills a row-major array, and the second moves the array's units to the
+    /// destination of this walk.
     pub(crate) fn staged(&self) -> [Self; 2] {
         let mut filling = self.clone();
         filling.to = 0;
@@ -400,8 +401,8 @@ impl Walk {
         self.units() * self.unit
     }
 
-    /// A row, and the dimensions that number the rows. A row is the units along the innermost dimension if they share
-    /// their tuples, otherwise a single unit.
+    /// Returns the dimension of a row, and the dimensions that number the rows. A row is the units along the innermost
+    /// dimension if they share their tuples, otherwise a single unit.
     pub(crate) fn split_run(&self) -> (Dim, &[Dim]) {
         match self.dims.split_last() {
             Some((&run, outer)) if run.tuple == 0 && !self.is_cropped(outer.len()) => (run, outer),
@@ -409,7 +410,7 @@ impl Walk {
         }
     }
 
-    /// The units of a row.
+    /// The dimension of a row.
     pub(crate) fn run(&self) -> Dim {
         self.split_run().0
     }
@@ -420,7 +421,7 @@ impl Walk {
         outer.iter().map(|dim| dim.size).product()
     }
 
-    /// The number of tuples that are read: those up to the last one.
+    /// The number of tuples from the first to the last that is read.
     #[cfg(feature = "gpu")]
     pub(crate) fn tuples(&self) -> usize {
         let last = self.dims.iter().map(|dim| (dim.size - 1) * dim.tuple);
@@ -451,7 +452,8 @@ impl Walk {
             })
     }
 
-    /// Returns whether the walk writes in ascending order: each dimension steps over all that the inner ones write.
+    /// Returns whether the walk writes in ascending order: each dimension steps over everything that inner dimensions
+    /// write.
     pub(crate) fn ascends(&self) -> bool {
         let mut reach = 0;
         let mut inner = self.dims.iter().rev().filter(|dim| dim.size > 1);
@@ -462,13 +464,13 @@ impl Walk {
         })
     }
 
-    /// The part of the destination that the walk fills. `None` if it leaves gaps.
+    /// Returns the part of the destination that the walk fills. `None` if the walk leaves gaps.
     pub(crate) fn part_of<'a>(&self, dest: &'a mut [u8]) -> Option<&'a mut [u8]> {
         let begin = self.to.cast_unsigned() * self.unit;
         self.is_dense().then(|| &mut dest[begin..][..self.bytes()])
     }
 
-    /// Removes dimension `d` from the list. A coordinate that extends along it needs another.
+    /// Removes dimension `d` from the list. The caller must give a coordinate that extends along it another dimension.
     pub(crate) fn remove(&mut self, d: usize) -> Dim {
         for along in self.coordinates.iter_mut().filter_map(|c| c.along.as_mut()) {
             along.dim -= usize::from(along.dim > d);
@@ -490,8 +492,8 @@ impl Walk {
         }
     }
 
-    /// Drops dimensions of size 1, and joins neighbours that one stride can walk. If no dimension is left,
-    /// [`Dim::ONE`] takes their place.
+    /// Drops dimensions of size 1 and joins neighbours that one stride covers. If no dimension is left, adds
+    /// [`Dim::ONE`].
     pub(crate) fn merge(&mut self) {
         let mut d = 0;
         while d < self.dims.len() {
@@ -514,8 +516,8 @@ impl Walk {
         }
     }
 
-    /// The contiguous units at the end of the walk: the size of the innermost dimension if neighbours are neighbours on
-    /// both sides and share a tuple, otherwise 1.
+    /// The number of contiguous units along the innermost dimension: its size if its units are neighbours on both sides
+    /// and share a tuple, otherwise 1.
     pub(crate) fn contiguous(&self) -> usize {
         let d = self.dims.len() - 1;
         match self.dims[d] {
@@ -529,7 +531,7 @@ impl Walk {
         }
     }
 
-    /// The dimensions except that of the contiguous units.
+    /// The dimensions except the dimension of contiguous units.
     fn outer(&self) -> &[Dim] {
         match self.contiguous() {
             1 => &self.dims,
@@ -550,7 +552,7 @@ impl Walk {
         first.map(isize::cast_unsigned)
     }
 
-    /// Calls `each` with all distances but those within the contiguous units.
+    /// Calls `each` with all distances except distances within the contiguous units.
     fn each_distance(&self, mut each: impl FnMut(usize)) {
         let mut each = |distance: isize| each(distance.unsigned_abs());
         for dim in self.outer().iter().filter(|dim| dim.size > 1) {
@@ -604,13 +606,13 @@ impl Walk {
         }
     }
 
-    /// The same walk in units of one byte.
+    /// Returns the same walk in units of one byte.
     #[cfg(any(feature = "gpu", test))]
     pub(crate) fn in_bytes(&self) -> Self {
         self.in_units_of(1)
     }
 
-    /// The same walk in units of `unit` bytes, a divisor of the size of its units.
+    /// Returns the same walk in units of `unit` bytes, a divisor of the size of its units.
     pub(crate) fn in_units_of(&self, unit: usize) -> Self {
         let mut walk = self.clone();
         let units = self.unit / unit;
@@ -633,7 +635,7 @@ impl Walk {
         walk
     }
 
-    /// The range from the lowest to the highest unit that may be reached on one side. Empty if a coordinate of this
+    /// The range from the lowest to the highest unit that the walk can reach on one side. Empty if a coordinate of this
     /// side has no positions.
     #[cfg(any(feature = "gpu", test))]
     pub(crate) fn span(&self, side: Side) -> Range<isize> {
@@ -661,7 +663,7 @@ impl Walk {
         low..high + 1
     }
 
-    /// The walk in two: the first `middle` positions of dimension `d`, and the others.
+    /// Splits the walk in two: the first `middle` positions of dimension `d`, and the others.
     pub(crate) fn split(&self, d: usize, middle: usize) -> [Self; 2] {
         let dim = self.dims[d];
         let part = |first: usize, size: usize| {
@@ -670,7 +672,7 @@ impl Walk {
             part.from += dim.from * first.cast_signed();
             part.to += dim.to * first.cast_signed();
             part.tuple += first * dim.tuple;
-            // The later part does not have the first unit of any tuple that the parts share.
+            // If both parts share their tuples, the second does not have their first units.
             part.counts &= first == 0 || dim.tuple > 0;
             for along in part.coordinates.iter_mut().filter_map(|c| c.along.as_mut()) {
                 along.first += if along.dim == d { first } else { 0 };
@@ -680,7 +682,7 @@ impl Walk {
         [part(0, middle), part(middle, dim.size - middle)]
     }
 
-    /// The walk in two: the first `middle` positions of the window of coordinate `c`, and the others.
+    /// Splits the walk in two: the first `middle` positions of the window of coordinate `c`, and the others.
     #[cfg(any(feature = "gpu", test))]
     pub(crate) fn split_window(&self, c: usize, middle: usize) -> [Self; 2] {
         let Window { first, count } = self.coordinates[c].window;
@@ -702,9 +704,10 @@ impl Walk {
         ]
     }
 
-    /// The walk that also writes zeros to those of the `units` units of the destination that `self` leaves alone: each
-    /// dimension walks all of the destination, and a unit has a source if its position is where `self` walks. `None`
-    /// if `self` has tuples, or leaves gaps between single units, where clearing the destination first moves less.
+    /// Returns a walk that also writes zeros to the units of the destination that `self` leaves out, of `units` in
+    /// total. Its dimensions cover all of the destination, and a unit has a source if `self` covers its position.
+    /// `None` if `self` has tuples, or if it leaves gaps between single units: clearing the destination first then
+    /// moves fewer bytes.
     #[cfg(any(feature = "gpu", test))]
     pub(crate) fn filled(&self, units: usize) -> Option<Self> {
         let mut walk = self.clone();
@@ -764,7 +767,7 @@ impl Walk {
     }
 }
 
-/// Prints where the walk begins, its dimensions, and the coordinates.
+/// Prints the beginning of the walk, its dimensions, and the coordinates.
 impl fmt::Display for Walk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let dims = joined(&self.dims);
@@ -786,8 +789,8 @@ mod tests {
     use super::*;
     use crate::{SliceSpec, shape::unravel};
 
-    /// Where each byte of the destination comes from, in the order of the walk. `None` if its position is outside
-    /// a coordinate. Bytes of a scatter that are outside are left out.
+    /// Returns the pairs of source and destination bytes, in the order of the walk. The source is `None` if its
+    /// position is outside a coordinate. Bytes of a scatter that are outside are left out.
     fn bytes(walk: &Walk, tuples: &[isize]) -> Vec<(Option<isize>, isize)> {
         let sizes: Vec<_> = walk.dims.iter().map(|dim| dim.size).collect();
         let mut all = Vec::new();
@@ -835,8 +838,8 @@ mod tests {
         bytes
     }
 
-    /// Every method leaves each byte where the walk of elements has it. The parts of a walk have its bytes together.
-    /// Those of a window have no byte twice that is inside.
+    /// Checks that no method changes the pairs of bytes, that the parts of a walk together have all of its pairs, and
+    /// that parts of a window have no pair inside the array twice.
     #[track_caller]
     fn check(elements: &Walk, tuples: &[isize]) {
         let expected = sorted(bytes(elements, tuples));
@@ -892,7 +895,7 @@ mod tests {
         spec.parse::<SliceSpec>().unwrap().view(&[4, 6, 8]).unwrap()
     }
 
-    /// The walk between two views, of elements of two bytes.
+    /// Makes the walk between two views, of elements of two bytes.
     fn elements(source: &View, dest: &View) -> Walk {
         let strides = source.strides.iter().zip(&dest.strides);
         let dims = dest.shape.iter().zip(strides);
@@ -923,7 +926,8 @@ mod tests {
         }
     }
 
-    /// A gather of two columns, with dimensions that share tuples outside and inside of those that have their own.
+    /// A gather with two columns. Dimensions that share tuples are outside and inside of dimensions with their own
+    /// tuples.
     #[test]
     fn gathers_keep_their_bytes() {
         for (unit, inner) in [(1, 12usize), (2, 4), (4, 1), (4, 3)] {
@@ -947,7 +951,7 @@ mod tests {
         }
     }
 
-    /// Boxes of two dimensions, one with a step and flips, which also extend beyond.
+    /// Boxes in two dimensions, one with a step and flips, some of which extend beyond the array.
     #[test]
     fn crops_keep_their_bytes() {
         for inner in [1usize, 4] {
@@ -988,7 +992,7 @@ mod tests {
 
     #[test]
     fn scatters_keep_their_bytes() {
-        // Slices of 8 elements, and single elements along the second dimension of [4, 5].
+        // Rows go to slices of 8 elements, or to single elements along the second dimension of [4, 5].
         let slices = vec![
             Dim::own(5, 8),
             Dim {
@@ -1009,7 +1013,7 @@ mod tests {
         }
     }
 
-    /// The filled walk of a gradient writes every unit of the result once: from the gradient, or without a source.
+    /// The filled walk of a gradient writes every unit of the result once, from the gradient or as zeros.
     #[test]
     fn filled_walks_write_zeros_where_the_gradient_has_none() {
         let mut filled = 0;

@@ -1,8 +1,9 @@
-//! Numbers of every type as numbers of every other, through one of three wide types.
+//! Conversions of numbers between all types, through one of three wide types.
 //!
-//! An `i64`, a `u64` or an `f64` holds every number of every type exactly, so a conversion rounds once. Elements are
-//! read as numbers of a wide type and written from it, some at a time: 13 readers and 39 writers do for 169 pairs.
-//! `number.rs` has shorter ways through `f32` for types of at most 16 bits, which the shaders take too.
+//! An `i64`, a `u64` or an `f64` holds every number of every type exactly, so a conversion rounds once. A reader
+//! converts some elements to a wide type and a writer converts them from it, so 13 readers and 39 writers are enough
+//! for 169 pairs of types. `number.rs` has shorter conversions through `f32` for types of at most 16 bits, which the
+//! shaders also use.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -18,22 +19,22 @@ use crate::{
     number::{bf16_of_f32, f16_of_f32, f32_of_bf16, f32_of_f16},
 };
 
-/// How a number is made to fit a type that does not have it.
+/// The rule for numbers that the target type does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Rounding {
-    /// The nearest number that the type has, in a tie the even one. A NaN becomes 0 as an integer.
+    /// The nearest number of the type, in a tie the even one. As an integer, a NaN becomes 0.
     Nearest,
     /// Integers wrap, and fractions are cut off. Numbers too large for an integer, which C leaves undefined, saturate.
     Cast,
 }
 
-/// Reads elements from one on, at a constant distance, as many as there is room for.
+/// Fills `out` with elements of `source`, from element `from` on and `step` elements apart.
 pub(crate) type Read<W> = fn(source: &[u8], from: usize, step: isize, out: &mut [W]);
 
 /// Writes numbers as elements, `apart` elements apart.
 pub(crate) type Write<W> = fn(values: &[W], apart: usize, dest: &mut [u8]);
 
-/// How elements of a type are read.
+/// The function that reads elements of a type.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Reader {
     Signed(Read<i64>),
@@ -43,7 +44,7 @@ pub(crate) enum Reader {
 
 /// A type that elements are read as.
 pub(crate) trait Wide: Copy + Default {
-    fn number<T: Number, const CAST: bool>(self) -> T;
+    fn to_number<T: Number, const CAST: bool>(self) -> T;
 }
 
 /// The type of the numbers that a conversion writes.
@@ -55,21 +56,21 @@ pub(crate) trait Number: bytemuck::NoUninit {
 
 impl Wide for i64 {
     #[inline(always)]
-    fn number<T: Number, const CAST: bool>(self) -> T {
+    fn to_number<T: Number, const CAST: bool>(self) -> T {
         T::of_signed::<CAST>(self)
     }
 }
 
 impl Wide for u64 {
     #[inline(always)]
-    fn number<T: Number, const CAST: bool>(self) -> T {
+    fn to_number<T: Number, const CAST: bool>(self) -> T {
         T::of_unsigned::<CAST>(self)
     }
 }
 
 impl Wide for f64 {
     #[inline(always)]
-    fn number<T: Number, const CAST: bool>(self) -> T {
+    fn to_number<T: Number, const CAST: bool>(self) -> T {
         T::of_float::<CAST>(self)
     }
 }
@@ -117,7 +118,7 @@ struct F16(u16);
 #[repr(transparent)]
 struct BF16(u16);
 
-/// As an integer of one bit, which saturates; cast, whether the number is not 0.
+/// A `bool` is an integer of one bit, which saturates. A cast is true if the number is not 0.
 impl Number for Bool {
     #[inline(always)]
     fn of_signed<const CAST: bool>(x: i64) -> Self {
@@ -140,18 +141,18 @@ macro_rules! halves {
         impl Number for $type {
             #[inline(always)]
             fn of_signed<const CAST: bool>(x: i64) -> Self {
-                let size = of_odd(x.unsigned_abs());
+                let size = odd_f64(x.unsigned_abs());
                 Self::of_float::<CAST>(if x < 0 { -size } else { size })
             }
 
             #[inline(always)]
             fn of_unsigned<const CAST: bool>(x: u64) -> Self {
-                Self::of_float::<CAST>(of_odd(x))
+                Self::of_float::<CAST>(odd_f64(x))
             }
 
             #[inline(always)]
             fn of_float<const CAST: bool>(x: f64) -> Self {
-                Self($of_f32(odd(x)))
+                Self($of_f32(odd_f32(x)))
             }
         }
     )*};
@@ -159,7 +160,7 @@ macro_rules! halves {
 
 halves! { F16 f16_of_f32 BF16 bf16_of_f32 }
 
-/// Rust's `as` rounds as the rule says. Only NaN is made here: quiet, with its sign, without its payload.
+/// Rust's `as` rounds correctly. Only a NaN needs code: it becomes quiet and keeps its sign, but not its payload.
 macro_rules! floats {
     ($($float:ty: $nan:expr;)*) => {$(
         impl Number for $float {
@@ -189,8 +190,8 @@ floats! {
     f64: |bits: u64| bits & 1 << 63 | 0x7ff8 << 48;
 }
 
-/// The nearest integer, in a tie the even one: what `f64::round_ties_even` is where there is a standard library. The sum
-/// with 2^52 has no bits for a fraction.
+/// Returns the nearest integer, in a tie the even one. This is `f64::round_ties_even`, which needs the standard
+/// library. The sum with 2^52 has no bits for a fraction.
 #[inline(always)]
 pub(crate) fn nearest(x: f64) -> f64 {
     const WHOLE: f64 = (1_u64 << 52) as f64;
@@ -201,29 +202,30 @@ pub(crate) fn nearest(x: f64) -> f64 {
     }
 }
 
-/// The number, or the odd one of the two `f32` around it. What rounds this to fewer bits rounds as the number itself: the
-/// last bit says that it is not in the middle of two.
+/// Returns the number if it is an `f32`, or else the neighbouring `f32` whose last bit is 1. Rounding this to fewer
+/// bits gives the same result as rounding the number, because the last bit shows that it is not halfway between two
+/// values.
 #[inline(always)]
-fn odd(x: f64) -> f32 {
+fn odd_f32(x: f64) -> f32 {
     let single = f32::of_float::<false>(x);
     let back = f64::from(single);
     match back == x || x.is_nan() {
         true => single,
-        // Towards zero, and then the last bit.
+        // Round towards zero, and then set the last bit.
         false => f32::from_bits((single.to_bits() - u32::from(back.abs() > x.abs())) | 1),
     }
 }
 
-/// The same of an integer: the number, or the odd one of the two `f64` around it.
+/// The same for an integer: returns the number, or the neighbouring `f64` whose last bit is 1.
 #[inline(always)]
-fn of_odd(size: u64) -> f64 {
+fn odd_f64(size: u64) -> f64 {
     match size >> 53 {
         0 => size as f64,
         _ => ((size >> 11 | u64::from(size & 0x7ff != 0)) as f64) * 2048.0,
     }
 }
 
-/// An `f32` as an `f64`. A NaN keeps its sign.
+/// Converts an `f32` to an `f64`. A NaN keeps its sign.
 #[inline(always)]
 fn widened(single: f32) -> f64 {
     match single.is_nan() {
@@ -232,7 +234,7 @@ fn widened(single: f32) -> f64 {
     }
 }
 
-/// How elements of this type are read: all except complex numbers.
+/// Returns the reader for elements of this type, which is not complex.
 pub(crate) fn reader(from: DType) -> Reader {
     macro_rules! by {
         ($kind:ident $bytes:literal $number:expr) => {
@@ -259,7 +261,7 @@ pub(crate) fn reader(from: DType) -> Reader {
     }
 }
 
-/// How numbers are written as elements of this type: all except complex numbers.
+/// Returns the writer for elements of this type, which is not complex.
 pub(crate) fn writer<W: Wide>(to: DType, rule: Rounding) -> Write<W> {
     macro_rules! by {
         ($($dtype:ident $type:ty)*) => {
@@ -302,7 +304,7 @@ fn read<const N: usize, W>(
 fn write<W: Wide, T: Number, const CAST: bool>(values: &[W], apart: usize, dest: &mut [u8]) {
     let size = size_of::<T>();
     let put = |dest: &mut [u8], value: &W| {
-        dest.copy_from_slice(bytemuck::bytes_of(&value.number::<T, CAST>()));
+        dest.copy_from_slice(bytemuck::bytes_of(&value.to_number::<T, CAST>()));
     };
     if apart == 1 {
         for (dest, value) in dest.chunks_exact_mut(size).zip(values) {
@@ -315,8 +317,8 @@ fn write<W: Wide, T: Number, const CAST: bool>(values: &[W], apart: usize, dest:
     }
 }
 
-/// The bits of an element of at most 4 bytes for each value of a byte of type `from`.
-pub(crate) fn of_bytes(from: DType, to: DType, rule: Rounding) -> impl Iterator<Item = u32> {
+/// Returns the bits of an element of at most 4 bytes for each of the 256 values of a byte of type `from`.
+pub(crate) fn bits_of_bytes(from: DType, to: DType, rule: Rounding) -> impl Iterator<Item = u32> {
     let bytes: Vec<u8> = (0..=u8::MAX).collect();
     let mut made = vec![0; bytes.len() * to.size()];
     if let Reader::Signed(read) = reader(from) {

@@ -1,5 +1,5 @@
-//! Edges of index expressions with arrays. Golden vectors from NumPy and random cases compare them on every device with
-//! the reference.
+//! Tests edge cases of index expressions with arrays. Other tests compare them with the reference on every device, by
+//! golden vectors from NumPy and random cases.
 
 use crate::harness::{kind, steps};
 use wgslice::{
@@ -34,7 +34,7 @@ fn arrays_as_text() {
     }
     let text = "1, [[0, 2], [1, 1]], ..., None, ::-1, [True, False]";
     assert_eq!(parse(text).to_string(), text);
-    // Brackets around the whole, which no list has: once.
+    // One pair of brackets around the whole expression is accepted if they cannot be a list.
     for (text, content) in [
         ("x[[0, -2]]", "[0, -2]"),
         ("[[0, -2], :]", "[0, -2], :"),
@@ -162,8 +162,8 @@ fn arrays_that_do_not_fit() {
     }
 }
 
-/// Two arrays of 2^20 positions each select 2^40 pairs together, which no tuples can hold here, but outer only the few
-/// columns that there are.
+/// Two arrays of 2^20 positions would select 2^40 pairs, whose tuples do not fit in memory. An outer expression gathers
+/// along one dimension at a time instead.
 #[test]
 fn the_product_of_outer_arrays_exists_nowhere() {
     let many: Vec<i64> = vec![0; 1 << 20];
@@ -183,7 +183,7 @@ fn the_product_of_outer_arrays_exists_nowhere() {
     );
 }
 
-/// A slice without arrays is no gather, and a view is not copied before it is gathered from.
+/// A slice without arrays is planned without a gather, and a gather from a view does not copy the view first.
 #[test]
 fn plans_are_as_few_as_may_be() {
     let x = View::new(&[4, 5, 6]).unwrap();
@@ -210,8 +210,8 @@ fn plans_are_as_few_as_may_be() {
     );
 }
 
-/// On the CPU an outer expression is one pass: in parts, backwards, with pieces of one element and of many, and with lists
-/// in no order. The expected values come from a loop over all positions.
+/// On the CPU an outer expression is one pass. Tests parts, reversed dimensions, pieces of one element and of many, and
+/// unordered lists. The expected values come from a loop over all positions.
 #[test]
 fn outer_expressions_in_parts() {
     let sizes = [64usize, 50, 120];
@@ -239,7 +239,7 @@ fn outer_expressions_in_parts() {
             for &a in &positions(0) {
                 for &b in &positions(1) {
                     for &c in &positions(2) {
-                        // Positions of the view, whose last two dimensions run backwards.
+                        // These are positions of the view, whose last two dimensions can be reversed.
                         let (b, c) = match backwards {
                             true => (49 - b, 119 - c),
                             false => (b, c),

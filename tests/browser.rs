@@ -1,5 +1,5 @@
 //! Tests of the calls that a program in a browser makes. In a browser no call may wait for the device. These tests run
-//! on the machine's devices, on which waiting is forbidden as in a browser.
+//! on the machine's devices and forbid waiting, as in a browser.
 
 use crate::harness::{
     gpu::{candidates, request_device},
@@ -16,7 +16,7 @@ use wgslice::{
 
 const STRICT: OutOfRange = OutOfRange::Error;
 
-/// Makes each call of tensors that takes `OutOfRange::Error`, on a table of 4 rows of 2 elements. The last three calls
+/// Calls each tensor method that takes `OutOfRange::Error`, on a table of 4 rows of 2 elements. The last three calls
 /// are scatters: one makes a new tensor from updates, and two change the table.
 fn strict_calls(
     table: &mut Tensor,
@@ -89,8 +89,8 @@ fn values(tensor: &Tensor) -> Vec<f32> {
     pollster::block_on(tensor.to_array_async()).unwrap().data
 }
 
-/// Under `OutOfRange::Error`, a call where nothing may wait fails before it changes anything, even if all tuples are in
-/// range.
+/// Where blocking is not allowed, a call under `OutOfRange::Error` fails before it changes anything, even if all tuples
+/// are in range.
 #[test]
 fn strict_calls_are_refused_where_nothing_may_wait() {
     for gpu in gpu_devices() {
@@ -136,7 +136,8 @@ fn late_errors_are_those_of_the_reports() {
     }
 }
 
-/// Devices for one test alone. On one that tests share, another test that waits runs the callbacks of all, at any time.
+/// Opens devices for one test alone. On a shared device, another test that waits could run this test's callbacks at any
+/// time.
 fn own_devices() -> impl Iterator<Item = Gpu> {
     candidates().into_iter().map(|candidate| {
         let (none, limits) = (wgpu::Features::empty(), candidate.adapter.limits());
@@ -246,8 +247,8 @@ fn plans_run_on_host_values() {
     }
 }
 
-/// Where nothing may wait, every call with values in and values out names `Backend::run_async`, which runs the plan of the
-/// same operation: also one that converts, and one of several steps.
+/// Where blocking is not allowed, the error of every call on host values names `Backend::run_async`, which runs the
+/// plan of the same operation, even a plan that converts or has several steps.
 #[test]
 fn every_plan_runs_where_nothing_may_wait() {
     let bytes = [1u8, 2, 3, 4, 5, 6];
@@ -320,8 +321,9 @@ fn values_are_awaited_into_memory_that_is_there() {
     }
 }
 
-/// When `wait_async` ends, nothing that was submitted before is left to do. (Callbacks of that work may still be running:
-/// wgpu calls those of mapped buffers, by which `wait_async` waits, before those of `on_submitted_work_done`.)
+/// When `wait_async` ends, all earlier submissions are done. (Their callbacks can still be running: `wait_async` waits
+/// for a mapped buffer, and wgpu calls the callbacks of mapped buffers before the callbacks of
+/// `on_submitted_work_done`.)
 #[test]
 fn the_device_is_awaited() {
     for gpu in own_devices() {

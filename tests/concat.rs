@@ -1,5 +1,5 @@
-//! Edges of `concat`, `stack` and `split`. Golden vectors and random cases compare the first two on every device with the
-//! reference.
+//! Tests edge cases of `concat`, `stack` and `split`. Other tests compare `concat` and `stack` with the reference on
+//! every device, by golden vectors and random cases.
 
 use crate::harness::{devices, kind};
 use wgslice::{Backend, DType, Element, Plan, Tensor, View};
@@ -65,7 +65,7 @@ fn parts_go_together_again() {
     }
 }
 
-/// Host values take the same ways as tensors, and booleans, of which not every byte is one, too.
+/// Host values have the same results as tensors, even booleans, for which not every byte is valid.
 #[test]
 fn host_values_are_put_together() {
     for device in devices() {
@@ -100,8 +100,8 @@ fn tensors_of_other_types_and_devices_are_errors() {
     assert_eq!(kind(&error), "arguments", "{error}");
 }
 
-/// Planes that are stacked into pixels, and columns that are put beside each other: on the CPU, blocks of the arrays are
-/// transposed. The last block is not full.
+/// Tests planes that are stacked into pixels, and columns that are concatenated. The CPU transposes blocks of the
+/// arrays, the last of which is not full.
 #[test]
 fn pieces_of_arrays_in_turn() {
     fn check<T: Element + PartialEq>(value: impl Fn(usize) -> T) {
@@ -139,14 +139,14 @@ fn pieces_of_arrays_in_turn() {
             }
             let views = vec![View::new(&shape).unwrap(); count];
             let plan = Plan::concat(&views, 1, T::DTYPE).unwrap();
-            // The loop that this test is about runs.
+            // The explanation shows whether the tested loop runs.
             let short = piece * T::DTYPE.size() <= 16;
             assert_eq!(
                 cpu.explain(&plan).contains("instead of the steps"),
                 short,
                 "{what}"
             );
-            // Parts of arrays take the steps.
+            // Views of parts of arrays run the steps instead of the loop.
             let part = View::new(&[rows + 1, piece])
                 .unwrap()
                 .split(&[1, rows], 0)

@@ -1,7 +1,7 @@
 //! Compares the shaders' conversions between f16 and f32, and their sums of bf16, with the crate `half`.
 //!
-//! The tested functions are cut out of `number.wgsl` and `parts.wgsl`. They are tested alone, because a scatter converts only
-//! sums of two f16 numbers to f16, and few f32 values are such sums.
+//! The test extracts the functions from `number.wgsl` and `parts.wgsl` and runs them alone, because a scatter converts
+//! only sums of two f16 numbers to f16, and few f32 values are such sums.
 
 use crate::harness::{
     gpu::{candidates, request_device},
@@ -30,7 +30,7 @@ const MAIN: &str = "
     }
 ";
 
-/// A function of the shader and what it must return.
+/// A function of the shader and its expected result.
 struct Conversion {
     functions: &'static [&'static str],
     /// The bits of the result, as a WGSL expression of `value`.
@@ -169,8 +169,8 @@ fn gpus() -> Vec<(String, Gpu)> {
         .collect()
 }
 
-/// Tests all f16 values, all sums of a bf16 number and 0, and f32 values with any upper 16 bits. The lower 16 bits lie
-/// next to points where rounding changes.
+/// Tests all f16 values, all sums of a bf16 number and 0, and f32 values with any upper 16 bits. The lower 16 bits are
+/// next to rounding thresholds.
 #[test]
 fn conversions_in_shaders_agree_with_the_crate_half() {
     for (name, gpu) in gpus() {

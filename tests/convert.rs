@@ -1,5 +1,5 @@
-//! Conversions at their edges: tables and axes, errors, and offsets of buffers. Golden vectors and random cases compare them
-//! with the reference, on every device.
+//! Tests edge cases of conversions: tables and axes, errors, and offsets of buffers. Other tests compare conversions
+//! with the reference on every device, by golden vectors and random cases.
 
 use crate::harness::{Device, devices, kind, run_tensors};
 use wgslice::{
@@ -9,7 +9,7 @@ use wgslice::{
 };
 use wgslice_vectors::{Call, Operation, judge, parse, random, run, variants};
 
-/// Random conversions on every device: those of low limits cut them into many dispatches.
+/// Tests random conversions on every device. Devices with low limits cut them into many dispatches.
 #[test]
 fn conversions_agree_with_the_reference() {
     for number in 0..80 {
@@ -28,7 +28,7 @@ fn conversions_agree_with_the_reference() {
     }
 }
 
-/// What a device returned. `None` if its limits are too low for tables: fewer bindings, or smaller ones.
+/// Returns the result of a device. `None` if the number or the size of its bindings is too low for tables.
 #[track_caller]
 fn unlimited<T>(outcome: Result<T, Error>, device: &Backend) -> Option<T> {
     match outcome {
@@ -37,7 +37,7 @@ fn unlimited<T>(outcome: Result<T, Error>, device: &Backend) -> Option<T> {
     }
 }
 
-/// A table for each position of each axis, whatever a view makes of the axis.
+/// Tests a table for each position of each axis, even if a view reorders or cuts the axis.
 #[test]
 fn tables_follow_the_axis_of_the_source() {
     let shape = [5, 9, 4, 3];
@@ -60,7 +60,7 @@ fn tables_follow_the_axis_of_the_source() {
         let axis = axis.cast_signed();
         let table = Conversion::table(DType::U8, DType::F32, axis, size, function).unwrap();
         for view in &views {
-            // The reference: the position of each element along the axis, by the same view.
+            // The reference is the position of each element along the axis, selected by the same view.
             let inner: usize = shape[axis.unsigned_abs() + 1..].iter().product();
             let numbers: Vec<u32> = (0..540).collect();
             let mut expected = vec![0u32; view.len()];
@@ -90,8 +90,8 @@ fn tables_follow_the_axis_of_the_source() {
     }
 }
 
-/// Pictures, so large that kernels are chosen as for large data: crops with flips that also reach outside, channels first and
-/// last, into floats and halves.
+/// Tests pictures that are large enough for the kernels of large data: crops with flips that extend beyond the picture,
+/// with channels first and last, converted to f32 and f16.
 #[test]
 fn crops_of_pictures_convert() {
     let shape = [3, 40, 90, 3];
@@ -120,7 +120,7 @@ fn crops_of_pictures_convert() {
             &mut [(&mut bytes).into()],
         )
         .unwrap();
-        // 0 stays 0 here, so that what lies outside looks like a byte of 0.
+        // This function maps 0 to 0, so elements outside look like a byte of 0.
         let function = |c: usize, x: f32| x * (c + 1) as f32;
         let channel = |n: usize| if first { n / (32 * 70) % 3 } else { n % 3 };
         let expected = bytes
@@ -161,7 +161,7 @@ fn crops_of_pictures_convert() {
     }
 }
 
-/// Numbers at which rounding, saturation and the treatment of NaNs show.
+/// Tests numbers that show rounding, saturation and the treatment of NaNs.
 #[test]
 fn numbers_round_to_even_and_saturate() {
     let floats = [
@@ -274,8 +274,8 @@ fn wrong_conversions_are_refused() {
     );
 }
 
-/// Every pair of types by both rules, and scale and bias, as NumPy and exact fractions have them: on the CPU, and on GPUs those
-/// that shaders convert. These refuse the others by name, and a backend with a fallback runs them.
+/// Tests every pair of types by both rules, and scale and bias, against NumPy and exact fractions. GPUs run the
+/// conversions that shaders support and reject the others by name. A backend with a fallback runs all of them.
 #[test]
 fn numbers_of_any_width() {
     const SHADERS: [&str; 7] = [
@@ -340,7 +340,8 @@ fn conversions_that_shaders_lack_fall_back() {
     }
 }
 
-/// Scales of more positions than a line has in turn, along every axis of a transposed view, and of one position.
+/// Tests scales with more positions than the CPU converts together, along every axis of a transposed view, and with one
+/// position.
 #[test]
 fn floats_scale_along_the_axis_of_the_source() {
     let shape = [3, 40, 300];
@@ -368,7 +369,7 @@ fn floats_scale_along_the_axis_of_the_source() {
     }
 }
 
-/// Boxes of a source without elements are zeros, whatever the tables.
+/// Boxes of a source without elements are zeros, whatever the tables are.
 #[test]
 fn a_source_without_elements_looks_nothing_up() {
     let options = CropOptions {
@@ -391,7 +392,7 @@ fn a_source_without_elements_looks_nothing_up() {
     }
 }
 
-/// Work of so many words that an invocation of a GPU makes some of a row's after others.
+/// Tests rows that are so long that an invocation of a GPU makes several groups of words.
 #[cfg(feature = "gpu")]
 #[test]
 fn long_conversions_on_what_passes_for_a_gpu() {

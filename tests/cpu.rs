@@ -1,4 +1,4 @@
-//! Tests of the CPU path, at sizes around those where it changes from one loop to another.
+//! Tests the CPU path, at sizes around the thresholds between its loops.
 
 use crate::harness::{check_gather_on_cpu, check_slice_on_cpu, elements, run_bytes, to_bytes};
 use wgslice::{
@@ -15,8 +15,8 @@ fn check(shape: &[usize], spec: &str) {
     check_slice_on_cpu(shape, &TfStridedSlice::try_from(&spec).unwrap());
 }
 
-/// Run lengths in elements. They lie around the lengths of vectors, of copies of a fixed size, and of rows for which a
-/// vector loop is used.
+/// Run lengths in elements: around the lengths of vectors, of copies of a fixed size, and of rows for which a vector
+/// loop is used.
 const RUNS: [usize; 17] = [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65];
 
 #[test]
@@ -86,8 +86,8 @@ fn results_that_are_written_in_parts() {
     check(&[7, 11, 1301, 3], "::2, ::-1, 1:, 1:");
 }
 
-/// Slices that read short groups of elements from a source larger than the caches. The gaps between the groups are read
-/// too, but no byte before or after the source.
+/// Slices that read short groups of elements from a source larger than the caches. The loop also reads the gaps between
+/// the groups, but no byte before or after the source.
 #[test]
 fn gaps_of_a_large_source() {
     for spec in [
@@ -111,7 +111,7 @@ fn gathers_that_are_written_in_parts() {
     }
 }
 
-/// Rows are longer than the part of a thread. The out-of-range row is counted once, although several threads may write
+/// Rows are longer than the part of a thread. The out-of-range row is counted once, although several threads can write
 /// it.
 #[test]
 fn rows_that_are_cut_between_parts_count_once() {
@@ -270,8 +270,7 @@ fn transposed_arrays_that_are_written_in_parts() {
     }
 }
 
-/// Tests tuples of depths for which there is a loop of their own and of depths for which there is not, with and without
-/// batches.
+/// Tests depths of tuples with and without their own loop, with and without batches.
 #[test]
 fn every_depth() {
     let params = [3, 4, 5, 2, 3];

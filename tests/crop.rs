@@ -8,8 +8,8 @@ use wgslice::{
 use wgslice_vectors::reference::Indexing;
 use wgslice_vectors::{BoxTuples, Crop, Gathering, Params, Step, Tensor};
 
-/// The arguments of a crop, of which a test gives some. Without box indices there is one box for each item. Without
-/// flips nothing is flipped. Without strides all strides are 1.
+/// The arguments of a crop, most of which a test can leave out. Without box indices there is one box for each item.
+/// Without flips no box is reversed. Without strides all strides are 1.
 #[derive(Clone, Default)]
 struct Given<'a> {
     shape: &'a [usize],
@@ -101,7 +101,7 @@ fn begins_around_every_edge() {
     }
 }
 
-/// Tests uncropped dimensions of few and of many bytes, so that different kernels move them.
+/// Tests uncropped dimensions of few and of many bytes, which different kernels move.
 #[test]
 fn every_size_of_what_is_kept() {
     for (number, rest) in [1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 31, 33]
@@ -173,7 +173,7 @@ fn begins_and_box_indices_beyond_32_bits() {
         }
         .check(number);
     }
-    // Read as int32, these begins would be negative, and the boxes would lie before their items instead of behind them.
+    // As int32, these begins would be negative, and the boxes would be before their items instead of after them.
     for number in 0..15 {
         Given {
             shape: &[2, 7, 3],
@@ -260,7 +260,7 @@ fn large_results() {
     }
 }
 
-/// A plan may have any number of boxes. Explaining the plan needs no memory for them.
+/// A plan can have any number of boxes. Explaining the plan needs no memory for them.
 #[test]
 fn more_boxes_than_memory_can_be_explained() {
     let boxes = Boxes::of_tuples(&[1 << 48, 2], true, false);
@@ -434,7 +434,7 @@ fn a_report_becomes_the_error_of_the_crop() {
     assert_eq!(error(OutOfRange::Ignore), outside);
 }
 
-/// If tuples and boxes are empty, there may be more of them than a loop can go through in any time.
+/// If tuples and boxes are empty, their number can be so large that a loop over them would never end.
 #[test]
 fn boxes_without_coordinates_or_elements() {
     let (x, begins) = ([0u8; 0], [0i32; 0]);

@@ -2,15 +2,15 @@
 //! WebGPU's default limits, with limits so low that most plans are cut into windows, and with tensors of several
 //! buffers.
 //!
-//! The harness compares results with those of the reference, which agrees with TensorFlow on these vectors, as `golden`
-//! shows. Except for scatters, a vector runs at one element size on each device. `wgslice verify` runs each vector at
-//! all sizes and with all index types, on the CPU and on adapters as programs open them.
+//! The harness compares results with the reference, which agrees with TensorFlow on these vectors, as `golden` checks.
+//! Except for scatters, a vector runs at one element size on each device. `wgslice verify` runs each vector at all
+//! sizes and with all index types, on the CPU and on adapters as programs open them.
 
 use crate::harness::{check_case, devices, print_cases, with_strict_one_in};
 use std::collections::BTreeMap;
 use wgslice_vectors::{Call, check, parse, random::variant};
 
-/// Strict devices run one of this many vectors, and under `WGSLICE_TEST_ALL=1` all.
+/// Strict devices run one of this many vectors, or all under `WGSLICE_TEST_ALL=1`.
 const STRICT: u64 = 10;
 
 #[test]
@@ -35,7 +35,7 @@ fn every_vector_on_every_device() {
     print_cases();
 }
 
-/// Every device puts arrays together as TensorFlow and NumPy do.
+/// Every device assembles arrays like TensorFlow and NumPy.
 #[test]
 fn every_assembly_on_every_device() {
     for case in parse(include_str!("vectors/assembly.jsonl")) {
@@ -44,7 +44,7 @@ fn every_assembly_on_every_device() {
     print_cases();
 }
 
-/// Every device indexes by arrays as NumPy does.
+/// Every device indexes by arrays like NumPy.
 #[test]
 fn every_array_index_on_every_device() {
     for case in parse(include_str!("vectors/array_index.jsonl")) {
@@ -53,7 +53,7 @@ fn every_array_index_on_every_device() {
     print_cases();
 }
 
-/// Every device writes by arrays as NumPy does.
+/// Every device updates by arrays like NumPy.
 #[test]
 fn every_index_update_on_every_device() {
     for case in parse(include_str!("vectors/index_update.jsonl")) {
@@ -62,7 +62,7 @@ fn every_index_update_on_every_device() {
     print_cases();
 }
 
-/// Every device writes by the index expressions of JAX's tests.
+/// Every device updates by the index expressions of JAX's tests.
 #[test]
 fn every_index_expression_of_jax_on_every_device() {
     for case in parse(include_str!("vectors/jax_index.jsonl")) {
@@ -71,7 +71,7 @@ fn every_index_expression_of_jax_on_every_device() {
     print_cases();
 }
 
-/// Every device selects by masks as TensorFlow and NumPy do.
+/// Every device selects by masks like TensorFlow and NumPy.
 #[test]
 fn every_selection_by_mask_on_every_device() {
     for case in parse(include_str!("vectors/mask.jsonl")) {
@@ -80,7 +80,7 @@ fn every_selection_by_mask_on_every_device() {
     print_cases();
 }
 
-/// Every device writes boxes as TensorFlow writes their elements.
+/// Every device writes boxes to the elements that TensorFlow writes.
 #[test]
 fn every_paste_on_every_device() {
     for case in parse(include_str!("vectors/paste.jsonl")) {
@@ -89,7 +89,7 @@ fn every_paste_on_every_device() {
     print_cases();
 }
 
-/// Every device combines floats to the bits that TensorFlow gives. A vector runs with one index type and one policy.
+/// Every device combines floats with the same bits as TensorFlow. A vector runs with one index type and one policy.
 #[test]
 fn every_scatter_of_floats_on_every_device() {
     for case in parse(include_str!("vectors/scatter_floats.jsonl")) {

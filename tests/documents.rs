@@ -1,4 +1,4 @@
-//! Checks of the documents: a paragraph stays a paragraph when it is rendered, and a figure is the same wherever it is.
+//! Checks the documents: a paragraph stays a paragraph when it is rendered, and a figure is the same in all places.
 
 use std::{
     fs,
@@ -13,7 +13,7 @@ fn read(name: &str) -> String {
     fs::read_to_string(root().join(name)).unwrap()
 }
 
-/// All files below `folder` with one of these endings, except in folders of built or downloaded files.
+/// Adds all files below `folder` with one of these endings to `found`, except in folders of built or downloaded files.
 fn files(folder: &Path, endings: &[&str], found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -28,7 +28,7 @@ fn files(folder: &Path, endings: &[&str], found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The Markdown of a source file: the text of its doc comments, with an empty line for each other line.
+/// Returns the Markdown of a source file: the text of its doc comments, with an empty line for each other line.
 fn doc_comments(source: &str) -> String {
     let text = |line: &str| {
         let line = line.trim_start();
@@ -54,10 +54,11 @@ fn marker(line: &str) -> Option<&str> {
     (ordered || heading || other).then_some(first)
 }
 
-/// The lines that Markdown takes for items, headings or quotations in the middle of a paragraph, numbered from 1.
+/// Returns the lines in the middle of a paragraph that Markdown mistakes for items, headings or quotations, numbered
+/// from 1.
 fn broken_paragraphs(text: &str) -> Vec<(usize, &str)> {
     let (mut broken, mut fenced) = (Vec::new(), false);
-    // The line before in the same paragraph, and whether the paragraph began as a list.
+    // The previous line of the same paragraph, and whether the paragraph began as a list.
     let (mut before, mut list) = (None::<&str>, false);
     for (number, line) in (1..).zip(text.lines()) {
         if line.trim_start().starts_with("```") {
@@ -78,7 +79,7 @@ fn broken_paragraphs(text: &str) -> Vec<(usize, &str)> {
             continue;
         };
         let ordered = found.starts_with(|c: char| c.is_ascii_digit());
-        // A list may follow the line that introduces it, and an item the item before.
+        // A list can follow the line that introduces it, and an item can follow the previous item.
         let announced = last.trim_end().ends_with(':') || last.starts_with('#');
         let wanted = match (list, ordered) {
             (false, _) => announced,
@@ -93,7 +94,7 @@ fn broken_paragraphs(text: &str) -> Vec<(usize, &str)> {
     broken
 }
 
-/// Whether the item before a numbered line has the number before, or the line is the first of its list.
+/// Returns whether a numbered line follows an item with the previous number, or is the first of its list.
 fn follows(text: &str, number: usize, line: &str, found: &str) -> bool {
     let indent = |line: &str| line.len() - line.trim_start().len();
     let value = |marker: &str| marker[..marker.len() - 1].parse::<u64>().ok();
@@ -147,7 +148,7 @@ fn a_broken_paragraph_is_found() {
     assert!(broken("```\ntext\n- code\n```\n\n- item\n  more\n- item").is_empty());
 }
 
-/// A command that is one line, so that people can copy it: `bash tests/run readme` runs it.
+/// The first command of README, on one line so that people can copy it. `bash tests/run readme` runs it.
 const FIRST_COMMAND: &str =
     "cargo run --release -- slice tests/data/astronaut.png '32:288:2, 400:100:-2' -o flipped.png";
 
@@ -265,7 +266,7 @@ fn ratios(row: &str) -> Vec<f64> {
         .collect()
 }
 
-/// README says how wgslice compares with the fastest other program, as the table of docs/PERFORMANCE.md shows it.
+/// README compares wgslice with the fastest other program by the figures of the table in docs/PERFORMANCE.md.
 #[test]
 fn speed_in_the_readme_is_that_of_the_table() {
     let readme = read("README.md");
@@ -308,7 +309,7 @@ const SEARCHED: [(&str, &[&str]); 18] = [
     ("index_put", &["index_update", "tensor_scatter_nd"]),
 ];
 
-/// The name of the method that a line of source declares, and the attribute before it if this is an alias.
+/// Returns the name of the method that a line of source declares, and the attribute before it if this is an alias.
 fn declaration<'s>(before: &'s str, line: &'s str) -> Option<(&'s str, Option<&'s str>)> {
     let line = line.trim_start();
     let rest = line.strip_prefix("pub fn ").or(line.strip_prefix("fn "))?;
@@ -334,7 +335,7 @@ fn searches_find_the_methods() {
             let found = methods.iter().filter(|(method, alias)| {
                 method == name && alias.is_some_and(|alias| alias.contains(&quoted))
             });
-            // On `Backend`, `Tensor` and `Plan`; a slice also on `View`.
+            // These are methods of `Backend`, `Tensor` and `Plan`, and for slices also of `View`.
             assert!(
                 found.count() >= 3,
                 "{word} does not find {name} on three types"
@@ -361,8 +362,8 @@ fn the_front_page_answers_tasks() {
     assert!(front.contains("\n# Record into your own encoder\n"));
 }
 
-/// docs/DEVELOPING.md names the crates that a release publishes, in an order in which crates.io accepts them: each behind
-/// the crates that it needs, also those that only an optional feature needs.
+/// docs/DEVELOPING.md lists the crates that a release publishes in an order that crates.io accepts: each after the
+/// crates that it needs, even for optional features only.
 #[test]
 fn the_page_on_releases_names_the_crates_in_order() {
     let script = read(".github/release");
@@ -409,7 +410,7 @@ fn the_page_on_releases_names_the_crates_in_order() {
             if !heading.ends_with("dependencies]") || !from.contains("path = ") {
                 continue;
             }
-            // Cargo leaves out a dev-dependency without a version.
+            // Cargo leaves dev-dependencies without a version out of the package.
             let is_packed = heading != "[dev-dependencies]";
             assert_eq!(from.contains(&version), is_packed, "{name}: {line}");
             let is_earlier = published[..place].contains(&needed);

@@ -18,8 +18,8 @@ use wgslice::{
     slice,
 };
 
-/// `encode` refuses a plan with indices if it gets none, even a plan without any tuple, which would write only zeros or
-/// nothing.
+/// `encode` rejects a plan with indices if the indices are missing, even a plan without tuples, which would write only
+/// zeros or nothing.
 #[test]
 fn plans_with_indices_are_refused_without_them() {
     let plans = [
@@ -142,7 +142,7 @@ fn recorded_into_the_callers_encoder_at_an_offset() {
     }
 }
 
-/// Buffer slices may begin at any byte. Units become as small as the offsets require.
+/// Buffer slices can begin at any byte. Units become as small as the offsets require.
 #[test]
 fn every_offset_of_the_callers_buffers() {
     use wgpu::util::DeviceExt;
@@ -313,7 +313,7 @@ fn recording_again_allocates_nothing() {
     }
 }
 
-/// Indices may be in a buffer without the usage COPY_SRC. The report then lacks the indices of the first out-of-range
+/// Indices can be in a buffer without the usage COPY_SRC. The report then lacks the indices of the first out-of-range
 /// tuple, but nothing else.
 #[test]
 fn a_report_without_the_tuple() {
@@ -349,8 +349,8 @@ fn a_report_without_the_tuple() {
     }
 }
 
-/// A cache moves its own rows: source and destination are one buffer, in an encoder and in a pass, whatever its usages
-/// and wherever rows begin. Of rows that overlap, both ranges are named, and nothing is recorded.
+/// A cache moves its own rows: source and destination are the same buffer, in an encoder and in a pass, with any usages
+/// and any beginnings of rows. If rows overlap, the error has both ranges, and nothing is recorded.
 #[test]
 fn rows_move_within_one_buffer() {
     use wgpu::{BufferUsages, util::DeviceExt};
@@ -428,7 +428,7 @@ fn every_task_that_awaits_a_report_is_woken() {
         });
         let report = report.wait().unwrap();
         for ((task, woken), pending) in tasks.into_iter().zip(pending) {
-            // The callback that wakes the tasks may still be running on another thread.
+            // The callback that wakes the tasks can still be running on another thread.
             let end = Instant::now() + Duration::from_secs(20);
             while pending && !woken.0.load(Ordering::SeqCst) && Instant::now() < end {
                 std::thread::yield_now();
@@ -441,8 +441,8 @@ fn every_task_that_awaits_a_report_is_woken() {
     }
 }
 
-/// A search in a mask at any byte of a buffer, a gather by its positions and an update by the mask, in one encoder or one
-/// pass, with nothing read back between. What lies around the results is left alone.
+/// Records a search in a mask at any byte of a buffer, a gather by its positions and an update by the mask, in one
+/// encoder or one pass, without reading back in between. The bytes around the results stay unchanged.
 #[test]
 fn a_mask_selects_without_a_read_back() {
     let length = 700;
@@ -547,7 +547,7 @@ fn a_mask_selects_without_a_read_back() {
                 error.contains("count buffer lacks the usage COPY_SRC"),
                 "{error}"
             );
-            // Buffers that do not fit are named. Those of few rows are shorter than the mask.
+            // Errors name buffers that do not fit. The buffers of few rows are shorter than the mask.
             if capacity < 290 {
                 continue;
             }
@@ -602,8 +602,8 @@ fn a_mask_selects_without_a_read_back() {
     assert_eq!(other.shape(), [1, 31]);
 }
 
-/// An argument without bytes may lie in the buffer of the destination, too: here the index tensor of a gather of the whole
-/// array, whose tuples have no numbers.
+/// An argument without bytes can also be in the buffer of the destination. Here it is the index tensor of a gather of
+/// the whole array, whose tuples have no numbers.
 #[test]
 fn empty_indices_in_the_buffer_of_the_destination() {
     use wgpu::{BufferUsages, util::DeviceExt};
@@ -657,7 +657,7 @@ fn a_plan_of_several_steps_within_one_buffer() {
         gpu.queue()
             .write_buffer(&buffer, 0, bytemuck::cast_slice(&values));
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
-        // Each step alone reads nothing that it writes, but the first overwrites what the second reads.
+        // Each step alone reads no byte that it writes, but the first step overwrites bytes that the second step reads.
         let inputs = [buffer.slice(32..40), buffer.slice(0..8)];
         let refused = gpu.encode(&mut encoder, &concat, &inputs, &[buffer.slice(0..16)]);
         let error = refused.unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! Provokes failures of devices. Each failure is an error that explains itself, and nothing hangs. Afterwards another
+//! Provokes failures of devices. Each failure is an error that explains itself, and no call hangs. Afterwards another
 //! device can be opened and the CPU path works.
 
 use crate::harness::{
@@ -48,8 +48,8 @@ fn all_is_well() {
     }
 }
 
-/// Tiles a row to more bytes than a process can address. The memory of a software adapter is the machine's: its driver
-/// grants more than there is, and the system ends the process that writes to it.
+/// Tiles a row to more bytes than a process can address. A software adapter uses host memory: its driver grants more
+/// than the machine has, and the system kills the process that writes to it.
 #[test]
 fn out_of_memory() {
     let is_software =
@@ -103,7 +103,7 @@ fn record(gpu: &Gpu, gathers: bool) -> Result<(), Error> {
     recorded
 }
 
-/// The limits of the caller's device may be too low for the shaders. The library then returns an error, and the
+/// The limits of the caller's device can be too low for the shaders. The library then returns an error, and the
 /// device's error handler, which would panic, is not called.
 #[test]
 fn a_device_that_refuses_the_shaders() {
@@ -254,7 +254,7 @@ fn assert_lost(error: &Error, way: &str) {
     );
 }
 
-/// Recording on a lost device returns an error, also where it would create buffers of its own: no call panics.
+/// Recording on a lost device returns an error, even if it would create buffers, and no call panics.
 #[test]
 fn recording_on_a_lost_device() {
     for adapter in adapters() {
@@ -315,8 +315,8 @@ fn record_new(gpu: &Gpu, [source, indices, dest]: [&wgpu::Buffer; 3], in_pass: b
     recorded.map(drop).unwrap_err()
 }
 
-/// On a lost device, nothing says that all is well, and nothing panics: whether this crate or the caller opened it, and
-/// whether pipelines were compiled before.
+/// On a lost device, no call succeeds and no call panics, whether this crate or the caller opened the device, and
+/// whether pipelines were compiled before or not.
 #[test]
 fn a_lost_device_neither_panics_nor_says_ok() {
     for adapter in adapters() {
@@ -348,7 +348,8 @@ fn a_lost_device_neither_panics_nor_says_ok() {
     all_is_well();
 }
 
-/// A destroyed buffer and one of another device are named, and nothing panics. The device is as good as before.
+/// The error names the argument with a destroyed buffer or a buffer of another device, and nothing panics. The device
+/// still works afterwards.
 #[test]
 fn buffers_that_are_destroyed_or_of_another_device_are_named() {
     for adapter in adapters() {

@@ -108,7 +108,7 @@ fn every_policy() {
     }
 }
 
-/// So many tuples point into each row of params that workgroups stage the row. Some rows have at most the length up to
+/// So many tuples select from each row of params that workgroups stage the row. Some rows have at most the length up to
 /// which rows are staged. Others are longer, or are not a whole number of vectors. The tuples make up one or several
 /// segments.
 #[test]
@@ -148,8 +148,7 @@ fn many_units_of_short_rows() {
     }
 }
 
-/// An out-of-range index counts once, whatever the number of slices that it selects and of windows that they are cut
-/// into.
+/// An out-of-range index counts once, however many slices it selects and however many windows they are cut into.
 #[test]
 fn bad_indices_count_once() {
     for outer in [1, 2, 7, 40, 300] {
@@ -238,7 +237,7 @@ fn a_dimension_without_elements_has_no_index() {
     for number in 0..5 {
         check_policies(number, (&[0, 3], &[]), (&[0, -1, 2], &[3]), how);
     }
-    // The params are an empty view of a source that may be smaller than a unit of the shaders.
+    // The params are an empty view of a source that can be smaller than a unit of the shaders.
     let nothing = [slice("0:0")];
     for number in 0..5 {
         check_policies(number, (&[1], &nothing), (&[0, -1], &[2]), how);
@@ -272,7 +271,7 @@ fn batch_gather_stays_in_its_batch() {
     }
 }
 
-/// A view of a tensor can be gathered from, and can be made into a tensor.
+/// Tensors can be gathered from views of tensors, and a view can become a tensor.
 #[test]
 fn tensors_are_selected_from() {
     for backend in backends() {
@@ -457,8 +456,8 @@ fn vectors() {
     assert!(checked > 150, "{checked}");
 }
 
-/// All rows of a gather along the last axis share their tuples, which the CPU then looks up once: unless one is out of range.
-/// The expected values come from a loop over all positions.
+/// All rows of a gather along the last axis share their tuples. The CPU looks the tuples up once, unless a tuple is out
+/// of range. The expected values come from a loop over all positions.
 #[test]
 fn rows_that_share_their_tuples() {
     for (rows, size, width) in [(3000, 400, 1), (1000, 90, 3), (900, 40, 16), (700, 30, 17)] {

@@ -30,7 +30,8 @@ fn every_axis() {
     }
 }
 
-/// Fewer indices than positions along every dimension but one, at ranks 5 and 6, whether or not that one is the axis.
+/// Tests fewer indices than positions along every dimension except one, at ranks 5 and 6, whether that dimension is the
+/// axis or not.
 #[test]
 fn fewer_indices_along_all_dimensions_but_one() {
     let mut number = 0;

@@ -55,7 +55,7 @@ fn unaligned_rows() {
     }
     let indices: Vec<i64> = (0..1031).map(index).collect();
     check_gather(&[9, 1031], &indices, &[1031, 1], 0);
-    // Params that are views, whose rows have the steps 2, -2 and -1.
+    // These params are views whose rows have steps 2, -2 and -1.
     let indices: Vec<i64> = (0..32).map(index).collect();
     let how = How::GatherNd(GatherNdOptions::default());
     for spec in ["1:, 3::2", "1:, :2:-2", "1:, ::-1"] {
@@ -163,7 +163,7 @@ fn policies_at_the_ends_of_the_integers() {
     }
 }
 
-/// Params may be views with any strides.
+/// Params can be views with any strides.
 #[test]
 fn params_are_views() {
     let views: [(&[usize], Vec<Step>); 14] = [
@@ -196,7 +196,7 @@ fn params_are_views() {
             check_gathering(number, params, indices, how);
         }
     }
-    // Batches of a view. The strides along batch dimensions are positive or negative.
+    // These are batches of a view, with positive or negative strides along batch dimensions.
     let images = [transpose(&[3, 0, 1, 2]), slice("::-1, ::-1, ..., ::-1")];
     for batch_dims in [1, 2] {
         let how = How::GatherNd(GatherNdOptions {
@@ -239,9 +239,9 @@ fn views_beyond_the_reach_of_offsets() {
     }
 }
 
-/// In a broadcast dimension of more than 2^32 positions, indices are compared, added and clamped on the CPU. A dispatch takes
-/// less than 2^32 positions, so a GPU refuses it and names the CPU. (`tests/large.rs` has dimensions of that size that are no
-/// broadcasts.)
+/// In a broadcast dimension of more than 2^32 positions, indices are compared, added and clamped on the CPU. A dispatch
+/// takes less than 2^32 positions, so a GPU rejects the gather, and the error names the CPU. (`tests/large.rs` has
+/// dimensions of that size that are not broadcast.)
 #[test]
 fn a_dimension_beyond_32_bits() {
     let size = (1usize << 33) + 7;
@@ -418,14 +418,14 @@ fn tensors_stay_on_their_device() {
     }
 }
 
-/// There are so many rows that a software adapter reads them from several windows of params. A row lies in one window
-/// or across two, or its step is longer than a window. Some steps are negative. Tuples are read four at a time, or are
-/// too long for that.
+/// There are so many rows that a software adapter reads them from several windows of params. A row is in one window or
+/// in two, or its step is longer than a window. Some steps are negative. Tuples are read four at a time, or are too
+/// long for that.
 #[cfg(feature = "gpu")]
 #[test]
 fn many_rows_from_several_windows() {
-    // The sizes of the dimensions before the one that is cut into windows, the elements of a row, and the step between
-    // them.
+    // Each case has the sizes of the dimensions before the dimension that is cut into windows, the number of elements
+    // of a row, and the step between them.
     let cases: [(&[usize], usize, isize); 13] = [
         (&[], 1, 1),
         (&[3, 7, 5], 1, 1),

@@ -1,5 +1,5 @@
-//! Views of few elements that lie far apart: by more than 2^31 and 2^32 elements and bytes. Memory that nobody touches takes
-//! none of the machine's, so that these tests are cheap.
+//! Tests views of few elements that are more than 2^31 and 2^32 elements and bytes apart. Memory that is never touched
+//! takes no physical memory, so these tests are cheap.
 
 use std::collections::BTreeSet;
 use wgslice::{
@@ -7,18 +7,18 @@ use wgslice::{
     options::{GatherNdOptions, GatherOptions},
 };
 
-/// The size of the memory in bytes, where nothing limits it.
+/// The size of the memory in bytes, where no device limits it.
 const MEMORY: usize = (1 << 32) + (3 << 28);
 
 const TYPES: [DType; 4] = [DType::U8, DType::U16, DType::F32, DType::Complex128];
 
-/// The byte at a place of the memory. It is never 0, as those that were not written are.
+/// Returns the byte at a place of the memory. It is never 0, unlike bytes that were not written.
 fn byte(place: usize) -> u8 {
     let bits = (place as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     bits.to_be_bytes()[0] | 1
 }
 
-/// Views of `memory` bytes in elements of `size` bytes. Their elements span almost all of them.
+/// Returns views of a memory of `memory` bytes, with elements of `size` bytes that span almost all of it.
 fn views(memory: usize, size: usize) -> Vec<View> {
     let elements = memory / size;
     let far = elements / 2 - 3_000_000;
@@ -36,7 +36,7 @@ fn views(memory: usize, size: usize) -> Vec<View> {
     ]
 }
 
-/// The byte places of the view's elements, in row-major order.
+/// Returns the places in bytes of the view's elements, in row-major order.
 fn places(view: &View, size: usize) -> Vec<usize> {
     let mut places = vec![view.offset()];
     for (&count, &stride) in view.shape().iter().zip(view.strides()) {
@@ -48,7 +48,8 @@ fn places(view: &View, size: usize) -> Vec<usize> {
     places.into_iter().map(|place| place * size).collect()
 }
 
-/// The words of elements at `places`, and those that would be moved in their stead if a number lost its high bits.
+/// Returns the words of the elements at `places`, and the words that would be moved instead if a number lost its high
+/// bits.
 fn words(memory: usize, places: &[usize], size: usize) -> BTreeSet<usize> {
     let mut words = BTreeSet::new();
     for &place in places {
@@ -137,7 +138,7 @@ fn reads(view: &View, dtype: DType) -> Vec<Read> {
     reads
 }
 
-/// A plan that writes to the view of the memory, with its source, its indices, and what the view's elements become.
+/// A plan that writes to the view of the memory, with its source, its indices, and the expected elements of the view.
 struct Write {
     plan: Plan,
     source: Vec<u8>,
@@ -175,7 +176,7 @@ fn writes(view: &View, dtype: DType) -> Vec<Write> {
     ]
 }
 
-/// Every view in every type, but for those that select an element twice if they are a destination.
+/// Returns every view in every type, except views that select an element twice if they are a destination.
 fn all(memory: usize, written: bool) -> impl Iterator<Item = (View, DType)> {
     let of = move |dtype: DType| {
         views(memory, dtype.size())
@@ -192,7 +193,7 @@ fn zeros() -> Vec<u8> {
     vec![0; MEMORY]
 }
 
-/// Runs a plan on the CPU: by the plan itself, or by a backend that cuts even few bytes into parts for its threads.
+/// Runs a plan on the CPU, by the plan itself or by a backend that cuts even few bytes into parts for its threads.
 fn run_cpu(threads: Option<usize>, plan: &Plan, source: &[u8], indices: &Indices, dest: &mut [u8]) {
     let dtype = plan.inputs()[0].dtype;
     let mut inputs = vec![Values::from_bytes(dtype, source)];
@@ -407,8 +408,8 @@ mod gpu {
         }
     }
 
-    /// Calls `check` with devices of lavapipe, if there is one, and the size of their largest buffers, almost 2^31 bytes. Only
-    /// what is bound or copied becomes resident.
+    /// Calls `check` with devices of lavapipe, if there is one, and the size of their largest buffers, almost 2^31
+    /// bytes. Only memory that is bound or copied becomes resident.
     fn on_lavapipe(check: impl Fn(&Gpu, usize)) {
         let all = adapters().into_iter();
         for adapter in all.filter(|adapter| adapter.get_info().name.contains("llvmpipe")) {
@@ -427,7 +428,7 @@ mod gpu {
         }
     }
 
-    /// A view of more than a buffer can hold is refused by the name of the argument, and nothing is recorded.
+    /// A view that exceeds the largest buffer is rejected with the name of the argument, and nothing is recorded.
     fn check_refusals(gpu: &Gpu, size: usize) {
         let (memory, small) = (buffer(gpu, size), buffer(gpu, 1 << 10));
         for view in views(MEMORY, 1) {

@@ -47,10 +47,10 @@ fn difference(expected: &Expectation, outcome: &Answer) -> Option<String> {
         ) => {
             let want = zero_fill.as_ref().or(ignore.as_ref());
             match (kind.as_str(), want, bad_rows) {
-                // TensorFlow's kernels refuse tuples of more than 7 indices before they check the rows. The reference
+                // TensorFlow's kernels reject tuples of more than 7 indices before they check the rows. The reference
                 // gives a result, but TensorFlow has none to compare with.
                 ("index_depth_unsupported", None, _) => None,
-                // TensorFlow reflects no dimension without positions, not even by nothing.
+                // TensorFlow rejects the reflection of a dimension without positions, even with paddings of 0.
                 ("empty_unsupported", None, 0) if tensor.data.is_empty() => None,
                 ("out_of_range", Some(want), 1..) => first_difference(want, tensor),
                 // The file has no result for a gather along an axis of size 0. Every element of the result must be 0.
@@ -480,7 +480,7 @@ fn an_unexpected_result_is_noticed() {
     assert!(difference(&expected, &Answer::Error(found)).is_none());
 }
 
-/// The reference checks the rest of the crate, so it must not use any of the rest.
+/// The reference checks the rest of the crate, so it must not use any other code of the crate.
 #[test]
 fn the_reference_uses_nothing_else_of_the_crate() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/vectors/src/reference");

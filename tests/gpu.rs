@@ -207,8 +207,7 @@ fn a_lost_device_is_an_error() {
     assert_eq!(sliced.to_array::<u32>().unwrap().data, [3, 2, 1]);
 }
 
-/// Pipelines are made with the caller's pipeline cache. This shows in that they cannot be made with the cache of
-/// another device.
+/// Pipelines are made with the caller's pipeline cache: with a cache of another device, making them fails.
 #[test]
 fn pipelines_of_a_cache() {
     for adapter in adapters() {
@@ -255,7 +254,7 @@ fn long_tensors_go_up_and_down() {
         };
         gpus.extend(request_device(&adapter, wgpu::Features::empty(), limits));
     }
-    // More than twice the bytes that are staged at once in either direction, and not a whole number of words.
+    // These are more than twice the bytes of the staging memory in either direction, and not a whole number of words.
     let values: Vec<u8> = (0..=250).cycle().take(19_000_003).collect();
     for gpu in gpus {
         let backend = Backend::from(gpu);

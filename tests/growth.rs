@@ -1,6 +1,6 @@
-//! Checks on the CPU and the best adapter that large tensors take the same time per byte as small ones, and tensors of
-//! many dimensions at most twice the time of those of few. Other work of the machine disturbs the times, so `cargo
-//! test` leaves these tests out. `bash tests/run large` runs them. They need 3 GB of memory.
+//! Checks on the CPU and the best adapter that large tensors take the same time per byte as small tensors, and that
+//! tensors with many dimensions take at most twice as long as tensors with few. Other programs on the machine disturb
+//! the times, so `cargo test` leaves these tests out. `bash tests/run large` runs them. They need 3 GB of memory.
 
 use std::time::{Duration, Instant};
 use wgslice::{DType, Gpu, Plan, SliceSpec, Values, ValuesMut, gpu::AdapterOptions};
@@ -86,7 +86,7 @@ impl Memory {
         begin.elapsed()
     }
 
-    /// Returns the shortest time of each plan, in nanoseconds per byte of its result. The plans run in turn, so that
+    /// Returns the shortest time of each plan, in nanoseconds per byte of its result. The plans alternate, so that
     /// changes in the machine's speed affect all plans alike.
     fn race(&mut self, plans: &[Plan]) -> Vec<f64> {
         let bytes = match self {
@@ -112,8 +112,8 @@ fn plan(shape: &[usize], spec: &str) -> Plan {
     Plan::slice(shape, &spec, DType::U32).unwrap()
 }
 
-/// Compares the times of plans up to three times, because other work of the machine may disturb one comparison, but
-/// hardly three. Panics if `apart` of the times exceeds `allowed` in each comparison.
+/// Compares the times of plans up to three times, because other programs might disturb one comparison, but hardly
+/// three. Panics if `apart` of the times exceeds `allowed` in each comparison.
 #[track_caller]
 fn assert_within(
     allowed: f64,
@@ -136,8 +136,8 @@ fn spread(times: &[f64]) -> f64 {
     times.iter().copied().fold(0.0, f64::max) / least
 }
 
-/// Moves a gigabyte, as one tensor or as several smaller tensors one after another. The small tensors thus come from
-/// memory rather than from a cache, like the large one.
+/// Moves a gigabyte, as one tensor or as several smaller tensors in order. The small tensors thus come from memory
+/// rather than from a cache, like the large one.
 ///
 /// Rows of the result are shorter than rows of the source. If they were equally long, lavapipe's time would depend on
 /// the location of source and result.

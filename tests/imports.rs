@@ -1,6 +1,7 @@
-//! In each folder of `src`, no file needs another that needs it: files can be read, and changed, one after the other.
+//! Checks that the imports between files of each folder of `src` have no cycle, so that files can be read and changed
+//! one at a time.
 //!
-//! A `mod.rs` needs the files of its folder, and they may use what it has. Tests may use anything.
+//! A `mod.rs` needs the files of its folder, and they may use its items. Tests may use anything.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,7 +15,7 @@ fn module(path: &str) -> Module {
     path.split("::").map(str::to_owned).collect()
 }
 
-/// The files below a folder by the paths of their modules.
+/// Finds the files below a folder, with the paths of their modules as keys.
 fn modules(folder: &Path, at: &Module, found: &mut BTreeMap<Module, String>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -32,7 +33,7 @@ fn modules(folder: &Path, at: &Module, found: &mut BTreeMap<Module, String>) {
     }
 }
 
-/// The code of a file, without comments and without its module of tests.
+/// Returns the code of a file without comments and without its test module.
 fn code(source: &str) -> String {
     let source = match source.find("#[cfg(test)]\nmod tests {") {
         Some(end) => &source[..end],
@@ -45,7 +46,7 @@ fn code(source: &str) -> String {
         .join(" ")
 }
 
-/// The paths that a tree of imports such as `super::{a::b, c}` has.
+/// Adds the paths of a tree of imports, such as `super::{a::b, c}`, to `found`.
 fn branches(prefix: &str, tree: &str, found: &mut Vec<String>) {
     let (mut depth, mut begin) = (0, 0);
     for (at, letter) in tree.char_indices().chain([(tree.len(), ',')]) {
@@ -68,7 +69,7 @@ fn branches(prefix: &str, tree: &str, found: &mut Vec<String>) {
     }
 }
 
-/// The modules that a file's code names.
+/// Returns the modules that a file's code names.
 fn needed(me: &Module, source: &str, all: &BTreeMap<Module, String>) -> BTreeSet<Module> {
     let code = code(source);
     let (mut paths, mut rest) = (Vec::new(), String::new());
@@ -112,7 +113,7 @@ fn needed(me: &Module, source: &str, all: &BTreeMap<Module, String>) -> BTreeSet
     targets.collect()
 }
 
-/// A file of a folder that needs itself by way of others, with those.
+/// Returns a cycle of files in a folder, if there is one.
 fn circle(folder: &Module, all: &BTreeMap<Module, String>) -> Option<Vec<Module>> {
     let files = all
         .iter()
@@ -120,7 +121,7 @@ fn circle(folder: &Module, all: &BTreeMap<Module, String>) -> Option<Vec<Module>
     let mut needs: BTreeMap<&Module, BTreeSet<Module>> = files
         .map(|(name, source)| (name, needed(name, source, all)))
         .collect();
-    // Files that need no other of those left are in no circle.
+    // A file that needs no other remaining file is in no cycle.
     loop {
         let left: BTreeSet<Module> = needs.keys().map(|name| (*name).clone()).collect();
         needs.retain(|_, needs| needs.iter().any(|name| left.contains(name)));

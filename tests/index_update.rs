@@ -1,5 +1,5 @@
-//! Edges of writing by index expressions. Golden vectors from NumPy and random cases compare it on every device with the
-//! reference.
+//! Tests edge cases of updates by index expressions. Other tests compare them with the reference on every device, by
+//! golden vectors from NumPy and random cases.
 
 use crate::harness::{devices, kind, steps};
 use wgslice::{
@@ -13,7 +13,7 @@ fn parse(text: &str) -> IndexSpec {
     text.parse().unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Each error has the name of the rule, and says which shapes or positions break it.
+/// Each error has the name of the rule, and the shapes or positions that break it.
 #[test]
 fn what_does_not_fit_is_an_error() {
     for (text, value, tag, says) in [
@@ -86,7 +86,8 @@ fn plans_are_as_few_as_may_be() {
     }
 }
 
-/// Elements that are selected twice, in every way to combine them, on every device. The last value replaces the others.
+/// Tests elements that are selected twice, with every combination, on every device. In an update, the last value
+/// replaces the others.
 #[test]
 fn elements_that_are_selected_twice() {
     for device in devices() {
@@ -110,7 +111,7 @@ fn elements_that_are_selected_twice() {
     }
 }
 
-/// The positions that a plan holds take more memory than a buffer of the smallest devices has.
+/// The positions in this plan take more memory than a buffer of the smallest devices has.
 #[test]
 fn positions_beyond_one_buffer() {
     let places: Vec<i64> = (0..500).map(|n| n * 7 % 999).collect();
@@ -132,13 +133,13 @@ fn positions_beyond_one_buffer() {
     }
 }
 
-/// An array in the caller's memory that is a view: the other elements keep their values. The slices that move together are
-/// no longer than the distances allow.
+/// Tests an array in the caller's memory that is a view: its other elements keep their values. The slices of the plan
+/// are only as long as the distances allow.
 #[test]
 fn views_are_written_where_they_are() {
     let x = View::new(&[4, 6]).unwrap();
     for (view, text, expected) in [
-        // Two neighbours at odd places: elements move one by one.
+        // Two neighbours at odd places: each slice is one element.
         (slice![.., 1..3], "[0, 2]", [1, 2, 13, 14]),
         (slice![.., 2..4], "[3, 0]", [2, 3, 20, 21]),
         (slice![..; -1, 2..4], "[0, 1]", [14, 15, 20, 21]),
@@ -162,7 +163,7 @@ fn views_are_written_where_they_are() {
         let report = turned
             .index_update(&parse("[2, 0]"), &value, Combine::Update)
             .unwrap();
-        // The tensor shares its memory, and is a view of it: it is copied first.
+        // The tensor is a view of shared memory, so it is copied first.
         assert_eq!(report.wait().unwrap().copied, 12, "{}", device.name);
         assert_eq!(
             turned.to_vec::<u16>().unwrap(),
@@ -179,7 +180,8 @@ fn views_are_written_where_they_are() {
     }
 }
 
-/// Positions and a mask of many dimensions, next to slices, and outer: the same as the plan of reading says.
+/// Tests positions and masks with many dimensions, next to slices, and outer expressions. The expected elements come
+/// from the plan that reads the same selection.
 #[test]
 fn a_selection_is_written_where_it_is_read() {
     let sizes = [5, 4, 3, 2];
@@ -221,7 +223,7 @@ fn a_selection_is_written_where_it_is_read() {
     }
 }
 
-/// A program's own arrays of positions, without text.
+/// Tests expressions that are built from arrays of positions, without text.
 #[test]
 fn expressions_of_items() {
     let spec = IndexSpec::new([IndexItem::from(vec![2, 0]), vec![1, 1].into()]);
@@ -232,7 +234,7 @@ fn expressions_of_items() {
     assert_eq!(made.data, [0, 8, 0, 0, 0, 7]);
 }
 
-/// A device that cannot combine elements says so, with the CPU as the way out, and records nothing.
+/// If a device cannot combine elements, the error says so and suggests the CPU, and nothing is recorded.
 #[cfg(feature = "gpu")]
 #[test]
 fn elements_that_a_device_does_not_combine() {
@@ -251,7 +253,7 @@ fn elements_that_a_device_does_not_combine() {
     }
 }
 
-/// In a program's own encoder, with the value in the buffer of the array.
+/// Records into a program's own encoder, with the value in the buffer of the array.
 #[cfg(feature = "gpu")]
 #[test]
 fn in_a_programs_own_encoder() {
@@ -268,7 +270,7 @@ fn in_a_programs_own_encoder() {
         let values: Vec<u32> = (0..192).collect();
         gpu.queue()
             .write_buffer(&memory, 0, bytemuck::cast_slice(&values));
-        // The value at byte 512 is added to rows 3, 0 and 3 of an array of 4 by 16 at byte 0.
+        // The plan adds the value at byte 512 to rows 3, 0 and 3 of a 4 × 16 array at byte 0.
         let plan = Plan::index_update(
             &[4, 16],
             &parse("[3, 0, 3]"),

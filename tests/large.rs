@@ -98,7 +98,7 @@ fn slices_and_gathers(tensor: &Tensor) {
     wraps_and_boxes(tensor);
 }
 
-/// Numbers beyond 2^32 that are wrapped and clamped, and boxes that begin there.
+/// Tests indices beyond 2^32 that wrap or are clamped, and boxes that begin there.
 fn wraps_and_boxes(tensor: &Tensor) {
     let (len, high) = (LONG as i64, 1i64 << 32);
     let all = [
@@ -215,7 +215,8 @@ fn beyond_32_bits_on_the_gpu() {
     slices_and_gathers(&tensor.unwrap());
 }
 
-/// Few elements of a mask are true, the last ones beyond 2^32; or most are, more than 2^32, and the first are kept.
+/// Tests a mask with few true elements, the last of them beyond 2^32, and a mask with more than 2^32 true elements, of
+/// which the first are kept.
 fn searches(backend: &Backend) {
     const CAPACITY: usize = 5000;
     let mut places: Vec<usize> = (0..4000).map(|row| row * (LONG / 4000)).collect();
@@ -236,7 +237,7 @@ fn searches(backend: &Backend) {
         places.len(),
         "{backend}"
     );
-    // A dimension so long that is not the first one.
+    // Here the long dimension is not the first.
     let (rows, _) = few
         .reshape(&[1, LONG])
         .unwrap()
@@ -271,8 +272,8 @@ fn masks_beyond_32_bits() {
     }
 }
 
-/// Returns the shortest of several times of a slice into an existing result. In new memory, mapping a page takes longer
-/// than writing its bytes, and takes a time that depends on the machine's other memory.
+/// Slices into an existing result four times and returns the shortest duration. In new memory, mapping a page takes
+/// longer than writing its bytes, and the duration depends on the state of the machine's memory.
 fn fastest(tensor: &Tensor, spec: &SliceSpec) -> Duration {
     let mut dest = tensor.slice(spec).unwrap();
     let mut time = || {
@@ -325,7 +326,7 @@ fn no_cliff_at_any_limit() {
                 );
                 above / below
             };
-            // Other work of the machine may disturb one measurement, but hardly three.
+            // Other programs might disturb one measurement, but hardly three.
             let flat = (0..3).any(|_| ratio() < ALLOWED);
             assert!(flat, "{text} around {} MiB", limit >> 20);
         }

@@ -1,5 +1,5 @@
-//! Tests of devices' limits. A plan that cannot be cut to fit a device is an error that names the limit. Most tests use
-//! wgpu's noop backend, which needs no driver, makes copies and runs no shader.
+//! Tests of devices' limits. If a plan cannot be cut to fit a device, the error names the limit. Most tests use wgpu's
+//! noop backend, which needs no driver, makes copies and runs no shader.
 
 use crate::harness::gpu::noop;
 use wgslice::{
@@ -9,7 +9,7 @@ use wgslice::{
     slice,
 };
 
-/// Work is cut to meet limits on sizes. If such a limit is below the size of a single unit, the work is refused.
+/// Work is cut to meet limits on sizes. If such a limit is below the size of a single unit, the work is rejected.
 #[test]
 fn a_unit_that_does_not_fit_is_refused_by_name() {
     let gpu = noop(|limits| limits.max_storage_buffer_binding_size = 8);
@@ -50,7 +50,7 @@ fn a_gather_of_many_dimensions_is_one_dispatch() {
     assert!(explained.contains(" 1 dispatch of the"), "{explained}");
 }
 
-/// Scratch memory is rounded up to a power of two, which may exceed the limit on bindings. A scatter must not bind more
+/// Scratch memory is rounded up to a power of two, which can exceed the limit on bindings. A scatter must not bind more
 /// than the limit.
 #[test]
 fn a_checked_scatter_binds_no_more_scratch_memory_than_the_device_allows() {
@@ -82,7 +82,7 @@ fn a_tensor_in_parts_comes_back() {
     }
 }
 
-/// A contiguous slice is copied, which needs no binding, so it may be larger than the largest binding.
+/// A contiguous slice is copied, which needs no binding, so it can be larger than the largest binding.
 #[test]
 fn a_contiguous_slice_is_a_copy() {
     let gpu = noop(|limits| limits.max_storage_buffer_binding_size = 1024);
@@ -140,7 +140,7 @@ fn an_adapter_that_is_not_there_is_an_error_that_lists_what_is() {
     );
 }
 
-/// The options accept, require or refuse software adapters.
+/// The options allow, require or refuse software adapters.
 #[test]
 fn software_adapters_are_a_choice() {
     let open = |software| {
@@ -183,7 +183,8 @@ fn plans_are_explained() {
     let none =
         Plan::scatter_nd(&[5], &[0, 1], &[0], ScatterOptions::default(), DType::F32).unwrap();
     says(gpu.explain(&none), "20 bytes are cleared");
-    // 3 MiB of mask in bindings of 1 MiB: halves of halves are counted and searched, and rows without a position filled.
+    // A mask of 3 MiB with bindings of 1 MiB is halved twice. Dispatches count and search the parts, and fill rows
+    // without a position.
     let nonzero = Plan::nonzero(&[3, 1 << 20], Some(40), DType::I32).unwrap();
     let said = gpu.explain(&nonzero);
     says(
@@ -224,7 +225,7 @@ fn plans_are_explained() {
     );
 }
 
-/// A plan that would need more dispatches than a host has memory for is refused at once.
+/// A plan that would need more dispatches than a host has memory for is rejected immediately.
 #[test]
 fn too_many_dispatches_are_refused_by_name() {
     let gpu = noop(|_| {});

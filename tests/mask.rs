@@ -1,5 +1,5 @@
-//! Selection by mask. Golden vectors and random cases compare results of every device with the reference's; here are
-//! counts, capacities, masks of many chunks, views and errors.
+//! Tests counts, capacities, masks of many chunks, views and errors of selections by mask. Other tests compare results
+//! with the reference on every device, by golden vectors and random cases.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -14,7 +14,7 @@ use wgslice::{
 };
 use wgslice_vectors::reference;
 
-/// A mask of this many elements, of which few, half or all but few are true, in runs of random length.
+/// Makes a mask of this many elements, of which few, half or most are true, in runs of random length.
 fn mask_of(length: usize, often: u32) -> Vec<u8> {
     let mut state = length as u32 * 7 + often;
     let mut next = || {
@@ -43,7 +43,8 @@ fn kind_of<T>(outcome: Result<T, Error>) -> &'static str {
     }
 }
 
-/// Masks of less than a chunk, of one, of several, and of more chunks than a workgroup adds up at once.
+/// Tests masks of less than a chunk, of one chunk, of several chunks, and of more chunks than a workgroup adds up in
+/// one round.
 #[test]
 fn positions_and_counts_are_the_references() {
     for (shape, capacities) in [
@@ -105,7 +106,7 @@ fn positions_and_counts_are_the_references() {
     }
 }
 
-/// Without a capacity there is room for every element, and surplus rows are zeros.
+/// Without a capacity the result has room for every element, and unused rows are zeros.
 #[test]
 fn the_capacity_is_that_of_the_mask() {
     for device in devices() {
@@ -124,7 +125,7 @@ fn the_capacity_is_that_of_the_mask() {
     }
 }
 
-/// Rows after the last are out of range for gathers, so that they give zeros and are counted.
+/// Rows after the last position are out of range for gathers, which write zeros for them and count them.
 #[test]
 fn positions_are_index_tuples() {
     for device in devices() {
@@ -151,7 +152,7 @@ fn positions_are_index_tuples() {
     }
 }
 
-/// Calls on host values have as many rows as there are true elements, on every device.
+/// Results of calls on host values have exactly one row for each true element, on every device.
 #[test]
 fn host_values_are_selected_exactly() {
     for device in devices() {
@@ -204,7 +205,7 @@ fn host_values_are_selected_exactly() {
     }
 }
 
-/// Elements of every size at every place of a word, and only they, are written: also between others.
+/// Checks that exactly the selected elements are written, at every place of a word, even between other elements.
 fn check_updates<T: Element + PartialEq + std::fmt::Debug>(value: impl Fn(usize) -> T) {
     let [rows, columns] = [13, 21];
     let old: Vec<T> = (0..rows * columns).map(&value).collect();
@@ -261,7 +262,7 @@ fn updates_go_into_views_and_nowhere_else() {
     check_updates(|n| [n as f64, -1.0]);
 }
 
-/// Views as arguments: turned, reversed and broadcast ones, whose dimensions no single stride walks.
+/// Tests views as arguments: transposed, reversed and broadcast views, whose dimensions have no common stride.
 #[test]
 fn views_are_selected_from() {
     let x: Vec<u16> = (0..60).collect();
@@ -303,7 +304,8 @@ fn views_are_selected_from() {
     }
 }
 
-/// Values are used up to the last true element or to the last value, whichever comes first, and the count says so.
+/// Values are used up to the last true element or to the last value, whichever comes first. The report has the number
+/// of true elements.
 #[test]
 fn too_few_and_too_many_values() {
     for device in devices() {
@@ -326,8 +328,8 @@ fn too_few_and_too_many_values() {
     }
 }
 
-/// Without an axis, `compress` reads a view in row-major order: where it is if one stride walks it, and otherwise from a copy
-/// that a step makes.
+/// Without an axis, `compress` reads a view in row-major order: without a copy if it has a single stride, otherwise
+/// from a copy that a step makes.
 #[test]
 fn compress_flattens_views() {
     let mask = [false, true, true, false, true];
@@ -417,7 +419,7 @@ fn masks_that_do_not_fit_are_errors() {
     assert!(matches!(many, Err(Error::ShapeTooLarge { .. })));
 }
 
-/// Plans say which indices they take.
+/// A plan accepts either index tuples or a mask, and rejects the other.
 #[test]
 fn a_mask_is_no_index_tuple_and_none_is_a_mask() {
     let x = View::new(&[3]).unwrap();
@@ -463,8 +465,8 @@ fn threads_share_an_update() {
     assert_eq!(one(3), alone);
 }
 
-/// On the CPU, one pass keeps short pieces: blocks that are all kept, all dropped, mixed and cut off, room for fewer and
-/// for more, and parts for threads.
+/// On the CPU, one pass keeps short pieces. Tests blocks that are all kept, all dropped, mixed and incomplete, smaller
+/// and larger capacities, and parts for threads.
 #[test]
 fn short_pieces_are_kept_in_one_pass() {
     let mut seed = 7_u32;
@@ -486,7 +488,7 @@ fn short_pieces_are_kept_in_one_pass() {
     ] {
         let x: Vec<u8> = (0..rows * piece).map(|_| byte()).collect();
         for share in [0, 20, 128, 240, 256] {
-            // Any byte but 0 is true.
+            // Any byte except 0 is true.
             let mut mask: Vec<u8> = (0..rows)
                 .map(|_| (u16::from(byte()) < share).into())
                 .collect();

@@ -1,5 +1,5 @@
-//! A type name in `src` means one thing: no two types have the same name, so that a reader who finds one by its name has
-//! found the right one.
+//! Checks that no two types in `src` have the same name, so that a reader who finds a type by its name has found the
+//! right one.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-/// Names that are declared several times, and the reason.
+/// Names that are declared several times, with the reason.
 const SEVERAL: [(&str, &str); 4] = [
     ("Kernel", "a loop over rows on the CPU, a shader on a GPU"),
     ("Prepare", "a public trait, and its private methods"),
@@ -15,8 +15,8 @@ const SEVERAL: [(&str, &str); 4] = [
     ("Shuffle", "with the standard library, and without it"),
 ];
 
-/// The name of the type that a line of code declares. An associated type declares none, so an alias counts at the left
-/// margin only.
+/// Returns the name of the type that a line of code declares. Associated types do not count, so an alias counts only at
+/// the left margin.
 fn declared(line: &str) -> Option<&str> {
     let at_margin = !line.starts_with(' ');
     let mut rest = line.trim_start();
@@ -38,7 +38,7 @@ fn declared(line: &str) -> Option<&str> {
     (declares && !name.is_empty()).then_some(name)
 }
 
-/// The places of each name that is declared below a folder.
+/// Finds the places of each name that is declared below a folder.
 fn places(folder: &Path, found: &mut BTreeMap<String, Vec<String>>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

@@ -1,5 +1,5 @@
-//! Tests with arrays of ndarray as arguments and results. ndarray's own results are the expected ones, for many slices
-//! of small arrays and for arrays of every layout on every device.
+//! Tests with arrays of ndarray as arguments and results. The expected results are ndarray's, for many slices of small
+//! arrays and for arrays of every layout on every device.
 
 use crate::harness::{devices, kind};
 use ndarray::{
@@ -11,7 +11,7 @@ use wgslice::{
     slice,
 };
 
-/// Slices an array of ndarray, and returns the slice as an array of ndarray.
+/// Slices an array of ndarray and returns the slice as an array of ndarray.
 fn sliced<'a, T: Element>(
     backend: &Backend,
     array: impl Into<ArrayRef<'a, T>>,
@@ -178,8 +178,8 @@ fn every_layout_on_every_device() {
     });
 }
 
-/// Tests what TensorFlow has and ndarray lacks, such as an ellipsis, on views with and without gaps. Errors come in the
-/// order of TensorFlow's checks.
+/// Tests features that TensorFlow has and ndarray lacks, such as an ellipsis, on views with and without gaps. Errors
+/// come in the order of TensorFlow's checks.
 #[test]
 fn the_slices_that_ndarray_lacks() {
     let x = Array3::from_shape_vec((2, 3, 8), (0..48).collect::<Vec<i32>>()).unwrap();

@@ -70,7 +70,7 @@ impl Line {
         value.try_into().unwrap()
     }
 
-    /// Runs the operators that put tensors together.
+    /// Runs the operators that assemble tensors.
     fn assemble(&self, backend: &Backend) -> Result<Tensor, Error> {
         let tensor = |name: &str| self.tensor(backend, name);
         match self.op.as_str() {
@@ -118,7 +118,7 @@ impl Line {
     fn select(&self, backend: &Backend) -> Result<Tensor, Error> {
         let tensor = |name: &str| self.tensor(backend, name);
         if self.op == "NonZero" {
-            // A column for each element that is not 0. The inputs of the tests are bool.
+            // The result has a column for each element that is not 0. The inputs of the tests are bool.
             let (rows, count) = tensor("X")?.nonzero(None)?;
             let count = count.wait()?.found.unwrap();
             return rows.slice(&slice![..count as i64])?.transpose(&[1, 0]);
@@ -129,7 +129,7 @@ impl Line {
         }
         let has_axis = self.attributes.contains_key("axis");
         let axis = has_axis.then(|| self.integer("axis"));
-        // The test says how many there are.
+        // The expected output has the number of true elements.
         let count = self.inputs["condition"]
             .bytes()
             .iter()

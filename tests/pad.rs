@@ -1,4 +1,5 @@
-//! Edges of `pad`. Golden vectors and random cases compare it on every device with the reference.
+//! Tests edge cases of `pad`. Other tests compare it with the reference on every device, by golden vectors and random
+//! cases.
 
 use crate::harness::{devices, kind, steps};
 use wgslice::{Backend, DType, Plan, View, options::Pad};
@@ -55,7 +56,7 @@ fn what_cannot_be_padded_is_an_error() {
     assert!(error.to_string().contains("too many elements"), "{error}");
 }
 
-/// The pieces of very many padded dimensions are refused before they are planned.
+/// A pad of too many dimensions, which would have too many pieces, is rejected before the pieces are planned.
 #[test]
 fn many_dimensions_are_padded_by_a_constant_only() {
     let padded = |rank, mode| {

@@ -1,5 +1,5 @@
-//! Tests of parts of slices, views and gathers. Each part gives its box of the reference's result, and reads only its
-//! box of the source. That is the smallest box that suffices, unless a tuple is out of range.
+//! Tests of parts of slices, views and gathers. Each part makes its box of the reference's result and reads only its
+//! box of the source. Unless a tuple is out of range, that box is as small as possible.
 
 use crate::harness::{kind, run_bytes};
 use std::ops::Range;
@@ -207,7 +207,7 @@ fn bytes(numbers: &[i64], dtype: DType) -> Vec<u8> {
     numbers.iter().flat_map(bytes).collect()
 }
 
-/// Returns boxes that together are the whole result. Each dimension is cut into three ranges, which may be empty.
+/// Returns boxes that together are the whole result. Each dimension is cut into three ranges, which can be empty.
 fn partition(shape: &[usize], numbers: &mut Numbers) -> Vec<Vec<Range<usize>>> {
     let mut boxes = vec![Vec::new()];
     for &size in shape {

@@ -1,4 +1,4 @@
-//! Compares `paste` on every device with the reference. Golden vectors and random cases do so too.
+//! Compares `paste` with the reference on every device, in addition to golden vectors and random cases.
 
 use crate::harness::{SIZES, assert_same, boxes_of, devices, elements, kind, to_bytes};
 use wgslice::{
@@ -8,7 +8,7 @@ use wgslice::{
 };
 use wgslice_vectors::reference::{self, paste};
 
-/// Boxes, of which a test gives some. Strides of all boxes are 1 if there are none.
+/// The arguments of a paste, most of which a test can leave out. Without strides all strides are 1.
 #[derive(Clone, Debug, Default)]
 struct Given<'a> {
     shape: &'a [usize],
@@ -22,7 +22,7 @@ struct Given<'a> {
 }
 
 impl Given<'_> {
-    /// Pastes on every device, under every policy, with elements of one size for each number.
+    /// Checks a paste on every device, under every policy. `number` chooses the element size.
     #[track_caller]
     fn check(&self, number: usize) {
         let dtype = SIZES[number % SIZES.len()];
@@ -33,8 +33,8 @@ impl Given<'_> {
         let patches: Vec<u128> = elements(boxes.iter().product());
         let patches: Vec<u128> = patches.iter().map(|element| !element | 1).collect();
         let ones = vec![1; dims];
-        // A tuple of 5 integers can lie in two parts of a tensor on a device with buffers of 1 KiB, which such a device
-        // refuses.
+        // On a device with buffers of 1 KiB, a tuple of 5 integers can be in two parts of a tensor, which the library
+        // rejects.
         let is_odd = self.flips.is_some() && count * 5 * 8 > 1024;
         for policy in [OutOfRange::Ignore, OutOfRange::Clamp, OutOfRange::Error] {
             let given = reference::Boxes {
@@ -111,7 +111,7 @@ impl Given<'_> {
     }
 }
 
-/// Numbers below `most` that repeat late.
+/// Returns numbers below `most` in a mixed order that repeats late.
 fn mixed(count: usize, most: i64) -> impl Iterator<Item = i64> {
     (0..count as i64).map(move |n| (n * 7919 + n * n * 31) % most)
 }
@@ -120,8 +120,8 @@ fn flips(count: usize) -> Vec<bool> {
     (0..count).map(|n| n % 3 == 1 || n % 7 == 2).collect()
 }
 
-/// Boxes of one item and of several, that lie upon each other: of so few elements that one workgroup finds the last of
-/// each, and of many. Rows of one element, of a pixel, and of whole words.
+/// Tests overlapping boxes in one item and in several items: with so few elements that one workgroup finds the last row
+/// of each, and with many. Rows are one element, a pixel, or whole words.
 #[test]
 fn boxes_that_overlap_are_written_in_their_order() {
     for (number, rest) in [1, 3, 4].into_iter().enumerate() {
@@ -225,7 +225,7 @@ fn begins_beyond_32_bits() {
     }
 }
 
-/// Boxes of more bytes than one thread writes: one for each item, and some of few items.
+/// Tests boxes with more bytes than one thread writes: one box for each item, and some boxes in few items.
 #[test]
 fn large_boxes() {
     let given = Given {
@@ -265,8 +265,8 @@ fn an_array_without_positions_takes_nothing() {
     }
 }
 
-/// Views on both sides: every second row of a transposed array takes the columns of another.
-/// Boxes without cropped dimensions are items: of an array without items, and of a view with gaps.
+/// Tests views on both sides: every second row of a transposed array is overwritten with columns of another array.
+/// Boxes without cropped dimensions are whole items, here of an array without items and of a view with gaps.
 #[test]
 fn boxes_of_whole_items() {
     let boxes = || Boxes::of_tuples(&[3, 1], true, false);

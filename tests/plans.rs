@@ -1,4 +1,4 @@
-//! Plans of one step and of several, run in every way: on host values, on tensors, and in a program's own encoder.
+//! Runs plans with one step and with several in every way: on host values, on tensors, and in a program's own encoder.
 
 use crate::harness::{devices, kind};
 #[cfg(feature = "gpu")]
@@ -16,8 +16,8 @@ use wgslice::{
 /// The element type of the first output of each plan of [`operations`].
 const U8: DType = DType::U8;
 
-/// A plan of each operation, the values of its inputs but for index tuples, which are 0, and whether its result can be
-/// converted, and put into a view: what one step makes can.
+/// Returns a plan of each operation, and whether its result can be converted and written to a view. A result that one
+/// step makes can.
 fn operations() -> Vec<(&'static str, Plan, bool)> {
     let (x, ids) = (View::new(&[4, 3]).unwrap(), &[2][..]);
     let (gather, scatter) = (GatherOptions::default(), ScatterOptions::default());
@@ -161,7 +161,7 @@ fn operations() -> Vec<(&'static str, Plan, bool)> {
         .collect()
 }
 
-/// The bytes of the inputs of a plan, and of the array that it changes.
+/// Returns the bytes of the inputs of a plan, and of the array that it changes.
 fn arrays(plan: &Plan) -> Vec<Vec<u8>> {
     let bytes = |bytes: usize| (1..=250).cycle().take(bytes).collect();
     let inputs = plan.inputs();
@@ -176,7 +176,7 @@ fn arrays(plan: &Plan) -> Vec<Vec<u8>> {
     inputs.chain(changed).collect()
 }
 
-/// Values of the arrays of a plan.
+/// Returns the arrays of a plan as values.
 fn values<'a>(plan: &Plan, arrays: &'a [Vec<u8>]) -> Vec<Values<'a>> {
     let inputs = plan.inputs();
     let types = inputs.iter().map(|input| input.dtype).chain([U8]);
@@ -185,7 +185,7 @@ fn values<'a>(plan: &Plan, arrays: &'a [Vec<u8>]) -> Vec<Values<'a>> {
         .collect()
 }
 
-/// The result on the CPU.
+/// Returns the result on the CPU.
 fn expected(plan: &Plan, arrays: &[Vec<u8>]) -> Vec<u8> {
     let inputs = plan.inputs().len();
     let mut dest = match arrays.get(inputs) {
@@ -255,7 +255,7 @@ fn every_operation_runs_in_every_way() {
     }
 }
 
-/// Memory that the caller keeps is checked before it is written, and may be of booleans.
+/// The caller's memory is checked before it is written, and it can be booleans.
 #[test]
 fn kept_memory_is_checked() {
     let flip = Plan::slice(&[4], &slice![..; -1], DType::I32).unwrap();
@@ -345,7 +345,8 @@ fn every_operation_is_recorded() {
     }
 }
 
-/// What one step makes is converted, and put into a view, by the same step. What several steps write is refused by name.
+/// If one step writes the result, the same step can convert it and write it to a view. If several steps write the
+/// result, the error names the operation.
 #[test]
 fn results_of_one_step_convert_and_go_into_views() {
     for (name, plan, changes) in operations() {
@@ -407,7 +408,8 @@ fn slices_share_and_changes_do_not_show() {
         assert_eq!(ints(&row), [6, 5], "{what}");
         assert_eq!(ints(&x), [1, 2, 3, 4, 5, 6], "{what}");
         assert!(row.is_contiguous());
-        // An update of memory that a slice shares leaves the slice its old values, and is said to copy.
+        // An update of memory that a slice shares leaves the slice unchanged, and the report has the number of copied
+        // bytes.
         let mut y = x.clone();
         let head = y.slice(&slice![..2]).unwrap();
         let nine = backend.upload((&[9], &[])).unwrap();
@@ -415,7 +417,7 @@ fn slices_share_and_changes_do_not_show() {
         assert_eq!(report.wait().unwrap().copied, 24, "{what}");
         assert_eq!(ints(&y), [9, 2, 9, 4, 9, 6], "{what}");
         assert_eq!(ints(&head), [1, 2, 3, 4], "{what}");
-        // A tensor is written with a slice of itself, and an update of a slice changes only the slice.
+        // A tensor can be updated with a slice of itself, and an update of a slice changes only the slice.
         let shifted = y.slice(&slice![1..]).unwrap();
         y.slice_update(&slice![..2], &shifted).unwrap();
         assert_eq!(ints(&y), [9, 4, 9, 6, 9, 6], "{what}");
@@ -424,15 +426,15 @@ fn slices_share_and_changes_do_not_show() {
         assert_eq!(report.wait().unwrap().copied, 12, "{what}");
         assert_eq!(ints(&column), [9, 6, 6], "{what}");
         assert_eq!(ints(&y), [9, 4, 9, 6, 9, 6], "{what}");
-        // An error of the arguments leaves an output that is a slice as it was.
+        // An error of the arguments leaves an output that is a slice unchanged.
         let mut row = x.slice(&slice![1]).unwrap();
         assert!(x.slice_into(&slice![.., 0], &mut row).is_err());
         assert_eq!(ints(&row), [3, 4], "{what}");
     }
 }
 
-/// Appends to a cache copy nothing, even if copies of windows are kept; a window that shares the memory makes the next append
-/// copy the whole cache, once.
+/// Appending to a cache copies nothing, even if copies of windows exist. If a window shares the memory, the next append
+/// copies the whole cache once.
 #[test]
 fn appends_to_a_cache_copy_nothing() {
     for device in devices() {
@@ -522,7 +524,7 @@ fn layouts_compose_without_copies() {
             ints(&Tensor::concat(&[&wide, &turned], 0).unwrap())[..6],
             [3, 6, 3, 6, 3, 6]
         );
-        // An empty slice of memory that is not empty.
+        // This is an empty slice of memory that is not empty.
         let none = x.slice(&slice![2..]).unwrap();
         assert_eq!(ints(&none), [0; 0], "{what}");
         assert_eq!(
@@ -534,14 +536,14 @@ fn layouts_compose_without_copies() {
     }
 }
 
-/// Programs of users, each by one plan.
+/// Tests typical programs, each with one plan.
 #[test]
 fn programs() {
     // The tables of conversions do not fit the smallest bindings.
     let is_tiny = |name: &str| ["Tiny", "Parts"].iter().any(|tiny| name.contains(tiny));
     for device in devices().iter().filter(|device| !is_tiny(&device.name)) {
         let (backend, what) = (&device.backend, &device.name);
-        // Rows of a table, reversed, on tensors, and rows on host values.
+        // Selects reversed rows of a table on tensors, and rows on host values.
         let table = [0.0f32, 0.1, 1.0, 1.1, 2.0, 2.1];
         let ids = backend.upload((&[2u32, 0], &[2])).unwrap();
         let rows = backend.upload((&table, &[3, 2])).unwrap();
@@ -558,7 +560,7 @@ fn programs() {
             .unwrap();
         assert_eq!(rows.data, [2.0, 2.1, 0.0, 0.1], "{what}");
 
-        // Two tokens go to the end of a cache of keys, in place, and a concat into memory that exists.
+        // Appends two tokens to a cache of keys in place, and concatenates into existing memory.
         let mut cache = backend.upload((&[0.0f32; 8], &[4, 2])).unwrap();
         let new = backend.upload((&[1.0f32, 2.0, 3.0, 4.0], &[2, 2])).unwrap();
         let append = Plan::slice_update(&[4, 2], &slice![1..3], &[2, 2], DType::F32).unwrap();
@@ -578,7 +580,7 @@ fn programs() {
             "{what}"
         );
 
-        // A random crop, as floats.
+        // Crops at a random position and converts to floats.
         let frame = backend
             .upload((&[1u8, 2, 3, 4, 5, 6, 7, 8, 9], &[1, 3, 3]))
             .unwrap();
@@ -597,7 +599,7 @@ fn programs() {
         );
         assert_eq!(report.wait().unwrap().out_of_range, 0, "{what}");
 
-        // x[mask], converted: the last step converts.
+        // Selects x[mask] with a conversion, which the last step does.
         let keep = backend.upload((&[false, true, true], &[3])).unwrap();
         let x = backend.upload((&[1u8, 2, 3], &[3])).unwrap();
         let plan = Plan::boolean_mask(x.layout(), &[3], 0, None, DType::U8).unwrap();
@@ -613,7 +615,7 @@ fn programs() {
     }
 }
 
-/// x[mask] in a program's own encoder: one call, with a buffer for each array, and one report.
+/// Records x[mask] into a program's own encoder: one call, with a buffer for each array, and one report.
 #[cfg(feature = "gpu")]
 #[test]
 fn a_mask_in_a_programs_own_encoder() {
@@ -659,8 +661,8 @@ fn a_mask_in_a_programs_own_encoder() {
     }
 }
 
-/// Boxes with items and flips from tensors of their own: the report names a tuple that earlier steps joined, even after other
-/// work has used the memory between steps.
+/// Tests boxes with items and flips in separate tensors. The report has a tuple that earlier steps joined, even after
+/// other work has used the memory between steps.
 #[test]
 fn boxes_are_joined_by_steps() {
     for device in devices() {

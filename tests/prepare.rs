@@ -1,5 +1,5 @@
-//! Tests of prepared plans, which give the results of their plans, of `supports`, and of what programs that use wgpu
-//! themselves share with the library.
+//! Tests prepared plans, which have the same results as their plans, `supports`, and the objects that programs with
+//! their own wgpu code share with the library.
 
 use crate::harness::{
     elements,
@@ -16,7 +16,7 @@ use wgslice::{
     slice,
 };
 
-/// Makes a buffer of the caller that holds these bytes from byte `shift` on.
+/// Makes a caller's buffer that holds these bytes from byte `shift` on.
 fn buffer(gpu: &Gpu, bytes: &[u8], shift: usize) -> wgpu::Buffer {
     let mut contents = [&vec![7; shift], bytes].concat();
     contents.resize(contents.len().max(1).next_multiple_of(4), 7);
@@ -48,7 +48,7 @@ fn plans(index: DType) -> Vec<(Plan, Vec<i32>)> {
             Plan::slice(&[60, 21], &slice![.., 1..; 3], DType::U8).unwrap(),
             vec![],
         ),
-        // A slice that would be a copy if the buffers had the usages for it.
+        // This slice would be a buffer copy if the buffers had the usages for it.
         (Plan::slice(&[24, 20], &slice![3..21], f32).unwrap(), vec![]),
         (Plan::slice(&[24, 20], &slice![3..3], f32).unwrap(), vec![]),
         (
@@ -129,7 +129,7 @@ fn check(gpu: &Gpu, prepared: &Prepared, indices: &[i32], shift: usize, salt: u8
     let tuples = (!indices.is_empty()).then(|| indices.into());
     let report = run_bytes(plan, &source, tuples, &mut expected).unwrap();
     let is_wide = plan.inputs().last().unwrap().dtype == DType::I64;
-    // Bits of i32 and of u32 are the same.
+    // The bits of i32 and u32 are the same here.
     let tuples = match is_wide {
         true => buffer(gpu, bytemuck::cast_slice(&wide), 0),
         false => buffer(gpu, bytemuck::cast_slice(indices), 0),
@@ -239,7 +239,7 @@ fn what_is_prepared_checks_its_buffers() {
     }
 }
 
-/// `supports` refuses what preparing refuses, and both name the limit without compiling anything.
+/// `supports` rejects the same plans as preparing, and both name the limit without compiling anything.
 #[test]
 fn plans_that_a_device_cannot_run_are_refused_by_name() {
     let reversed = Plan::slice(&[8], &slice![..; -1], DType::U32).unwrap();
@@ -284,8 +284,8 @@ fn plans_that_a_device_cannot_run_are_refused_by_name() {
     );
 }
 
-/// A buffer of the caller becomes a tensor without a copy. Updates of the tensor are written into the buffer, as long
-/// as no clone shares it.
+/// A caller's buffer becomes a tensor without a copy. Updates of the tensor are written into the buffer, as long as no
+/// clone shares it.
 #[test]
 fn buffers_of_the_caller_as_tensors() {
     for gpu in gpu_devices() {
@@ -339,7 +339,7 @@ fn buffers_of_the_caller_as_tensors() {
         };
         assert!(refused(shared.clone(), &[29]).contains("has 28 bytes, but u8 [29] needs 32"));
         let storage = make(&bytes, wgpu::BufferUsages::STORAGE);
-        // Indices and other arguments need no more. Reading back does.
+        // Indices and other arguments need no other usage, but reading back does.
         let tensor = Tensor::from_buffer(&backend, storage, DType::U8, &[28]).unwrap();
         let last = tensor.slice(&slice![-1]).unwrap();
         assert_eq!(last.to_vec::<u8>().unwrap(), [27]);
@@ -356,7 +356,7 @@ fn buffers_of_the_caller_as_tensors() {
     }
 }
 
-/// On a device with the features and limits that the library wants, plans run as on a device that the library opens.
+/// On a device with the features and limits that the library requests, plans run as on a device that the library opens.
 #[test]
 fn a_device_with_what_is_wanted() {
     for adapter in adapters() {
@@ -371,8 +371,8 @@ fn a_device_with_what_is_wanted() {
     }
 }
 
-/// Every object that the library makes on a device has a label. The labels of what an operation records contain the
-/// operation's name, and those of what a kernel needs contain the kernel's.
+/// Every object that the library makes on a device has a label. The labels of objects that an operation records contain
+/// the operation's name, and the labels of objects that a kernel needs contain the kernel's name.
 #[test]
 fn everything_has_a_label() {
     let strict = strict_gpu::StrictGpu::new(strict_gpu::Options::default());

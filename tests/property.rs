@@ -1,8 +1,8 @@
 //! Checks on random cases that the naive reference, the CPU path and the GPUs give the same bits.
 //!
-//! The cases are drawn by `wgslice-vectors`, as for `wgslice verify --random`, from the seed of all tests: `bash tests/run`
-//! takes another in each run. A device runs plans on tensors or on the caller's buffers, between guard bytes. A failing
-//! case is reduced and printed as a line of a vector file.
+//! The cases are drawn by `wgslice-vectors`, as for `wgslice verify --random`, from the seed of all tests; `bash
+//! tests/run` uses another seed in each run. A device runs plans on tensors or on the caller's buffers, between guard
+//! bytes. A failing case is reduced and printed as a line of a vector file.
 
 use crate::harness::{SEED, Sizes, again, check_case, check_slice, draws, print_cases};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,7 +12,7 @@ use wgslice_vectors::{
     random::{answered, case_of, reduce},
 };
 
-/// The largest number of candidates that are tried in order to reduce a failing case.
+/// The maximum number of candidates that are tried to reduce a failing case.
 const TRIES: usize = 500;
 
 /// Checks `count` cases of an operation that satisfy `wanted`.
@@ -22,7 +22,7 @@ fn check(operation: Operation, count: usize, wanted: impl Fn(&Case) -> bool) {
     for case in cases.filter(wanted).take(count) {
         let before = draws();
         let fails = |smaller: &Case| {
-            // A panic ends the case, and nothing that the case holds is used again.
+            // A panic ends the case, and no value of the case is used again.
             let check = || catch_unwind(AssertUnwindSafe(|| check_case(smaller)));
             Call::of(smaller).is_ok() && again(before, check).is_err()
         };
@@ -38,8 +38,8 @@ fn check(operation: Operation, count: usize, wanted: impl Fn(&Case) -> bool) {
     print_cases();
 }
 
-/// The operations of the tests below. The last test takes all others, so that a new operation is checked without a line
-/// here.
+/// The operations of the tests below. The last test takes all other operations, so that a new operation is checked
+/// without a change here.
 const CHECKED: &[Operation] = &[
     Operation::StridedSlice,
     Operation::Slice,

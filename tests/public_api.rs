@@ -2,8 +2,9 @@
 //! to the interface.
 //!
 //! The list is made from the source, with all features, and has a line for each name at its public path: modules, types
-//! with their fields and variants, traits, macros, constants, methods with their signatures, and implemented traits. Of
-//! items that the crate's macros make, types are listed by name, and methods as their declarations are written.
+//! with their fields and variants, traits, macros, constants, methods with their signatures, and implemented traits.
+//! For items that the crate's macros make, the list has the names of types and the declarations of methods as they are
+//! written.
 //!
 //! `WGSLICE_WRITE_API=1 cargo test --workspace --all-features --test root public_api` rewrites the list.
 
@@ -113,7 +114,7 @@ impl Crate {
     fn module(&mut self, path: &str, folder: &Path, items: &[Item]) {
         for item in items {
             match item {
-                // Pages of the documentation, which no program can name.
+                // These are pages of the documentation, which no program can name.
                 Item::Mod(module) if has(&module.attrs, "cfg(any(doc, doctest))") => {}
                 Item::Mod(module) if is_public(&module.vis) => {
                     let name = module.ident.to_string();
@@ -131,7 +132,7 @@ impl Crate {
     }
 
     /// Lists the names that a `pub use` exports from module `from`, as items of module `path`. `tree` is the part of
-    /// the `pub use` behind `from`.
+    /// the `pub use` after `from`.
     fn exports(&mut self, path: &str, from: &str, tree: &UseTree) {
         match tree {
             UseTree::Path(tree) if tree.ident == "crate" => {
@@ -158,7 +159,7 @@ impl Crate {
                     named.retain(|(module, _)| module == from);
                 }
                 match &named[..] {
-                    // `defined` names only modules that are written out, whose folder is not read.
+                    // `defined` returns only modules that are written inline, whose folder is not read.
                     [(_, item @ Item::Mod(_))] => {
                         self.module(path, &self.folder.clone(), std::slice::from_ref(item));
                     }

@@ -1,4 +1,5 @@
-//! Edges of `roll`. Golden vectors and random cases compare it on every device with the reference.
+//! Tests edge cases of `roll`. Other tests compare it with the reference on every device, by golden vectors and random
+//! cases.
 
 use crate::harness::kind;
 use wgslice::{Backend, DType, Plan};
@@ -19,7 +20,7 @@ fn axes_that_are_none_are_errors() {
     }
 }
 
-/// Where TensorFlow takes shifts modulo 2^32.
+/// Shifts of 2^32 and more have their full value, whereas TensorFlow takes shifts modulo 2^32.
 #[test]
 fn shifts_are_whole() {
     let x = (&[1, 2, 3], &[3]);

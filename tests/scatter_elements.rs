@@ -57,7 +57,8 @@ fn every_axis() {
     }
 }
 
-/// Fewer indices than positions along every dimension but one, at ranks 5 and 6, whether or not that one is the axis.
+/// Tests fewer indices than positions along every dimension except one, at ranks 5 and 6, whether that dimension is the
+/// axis or not.
 #[test]
 fn fewer_indices_along_all_dimensions_but_one() {
     let mut number = 0;
@@ -76,7 +77,7 @@ fn fewer_indices_along_all_dimensions_but_one() {
     }
 }
 
-/// Tests as many dimensions as a shader can walk, none of which can be merged.
+/// Tests the largest number of dimensions that a shader supports, none of which can be merged.
 #[test]
 fn many_dimensions() {
     let (shape, sizes) = ([2, 3, 3, 3, 3, 3, 3, 3], [2; 8]);
@@ -167,7 +168,7 @@ fn shapes_that_do_not_match_are_errors() {
     );
 }
 
-/// Shaders walk fewer dimensions than this at once, so the rows are cut into several dispatches.
+/// Shaders support fewer dimensions than this in one dispatch, so the rows are cut into several dispatches.
 #[test]
 fn more_dimensions_than_shaders_walk() {
     let options = ScatterOptions {

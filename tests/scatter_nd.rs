@@ -22,7 +22,7 @@ const UPDATE: ScatterOptions = ScatterOptions {
     ..ADD
 };
 
-/// Checks a scatter that adds and one that updates, into zeros and in place.
+/// Checks a scatter that adds and a scatter that updates, into zeros and in place.
 fn check_all(
     shape: &[usize],
     (indices, indices_shape): (&[i64], &[usize]),
@@ -222,8 +222,8 @@ fn check_sums(backend: &Backend, slices: usize, indices: &[i32], name: &str) {
     assert_eq!(bits(sums.data), bits(expected), "{name}");
 }
 
-/// There are more rows than a software adapter, whose loops are limited, combines at once: for many slices, of which each
-/// has several lists, and for few. Devices with low limits are left out.
+/// There are more rows than a software adapter, whose loops are limited, combines in one block: for many slices, which
+/// have several lists each, and for few slices. Devices with low limits are left out.
 #[test]
 fn many_floats_are_added_in_order() {
     for slices in [960, 3, 1] {
@@ -241,8 +241,7 @@ fn long_lists() -> Vec<(&'static str, usize, Vec<i32>)> {
     let ascending = |rows: i32, list: i32| (0..rows).map(|i| i / list).collect::<Vec<_>>();
     let mut descending = ascending(1500, 500);
     descending.reverse();
-    // Slices that get 16, 64 or 256 rows, which are numbers of rows that are sorted together, and slices that get one
-    // row more.
+    // Slices get 16, 64 or 256 rows, which are numbers of rows that are sorted together, or one row more.
     let edges = [16, 17, 64, 65, 256, 257].into_iter().enumerate();
     let edges = edges.flat_map(|(slice, rows)| vec![i32::try_from(slice).unwrap(); rows]);
     vec![
@@ -359,8 +358,8 @@ fn parts_of_rows_longer_than_a_dispatch() {
 #[test]
 fn the_longest_lists_are_added_in_order() {
     let backend = Backend::from(strict_with(|_| {}).as_hardware());
-    // In the third case there are more lists than a workgroup links at once. In the last case there are more lists than
-    // all workgroups together sort at once.
+    // In the third case there are more lists than a workgroup links together. In the last case there are more lists
+    // than all workgroups sort together.
     for (rows, slices) in [(100_000, 1), (100_000, 2), (21_000, 70), (40_000, 2300)] {
         let indices: Vec<i32> = (0..rows).map(|i| i % slices).collect();
         check_sums(&backend, 2300, &indices, &format!("{slices} slices"));
@@ -409,7 +408,7 @@ fn every_combination_of_tensorflows_table() {
         (Combine::Sub, [0, -2, 20, -70, 40]),
         (Combine::Max, [0, 10, 20, 100, 40]),
         (Combine::Min, [0, 5, 20, 30, 40]),
-        // TensorFlow does not have this combination. ONNX does.
+        // ONNX has this combination, but TensorFlow does not.
         (Combine::Mul, [0, 350, 20, 3000, 40]),
     ];
     for backend in devices().iter().map(|device| &device.backend) {
@@ -441,8 +440,8 @@ fn every_combination_of_tensorflows_table() {
     }
 }
 
-/// In a minimum or maximum, a NaN in the destination stays, and a NaN in the updates is ignored. Of two zeros, the one
-/// that is there first stays, whatever the signs.
+/// In a minimum or maximum, a NaN in the destination stays, and a NaN in the updates is ignored. If both are zeros, the
+/// zero in the destination stays, whatever the signs.
 #[test]
 fn nans_and_zeros_of_minimum_and_maximum() {
     let bits = |values: &[f32]| {
@@ -593,7 +592,7 @@ fn the_reference_combines() {
     let (a, b) = (pair(1.0, 2.0), pair(3.0, 4.0));
     let product = combined(Combine::Mul, DType::Complex64, a, b);
     assert_eq!(product, pair(-5.0, 10.0));
-    // 1 + 2^-11 is halfway between two f16 numbers, of which 1 has even bits.
+    // 1 + 2^-11 is halfway between two f16 numbers. The bits of 1 are even, so the result is 1.
     assert_eq!(combined(Combine::Add, DType::F16, 0x3c00, 0x1000), 0x3c00);
     assert_eq!(combined(Combine::Add, DType::F16, 0x3c01, 0x1000), 0x3c02);
     assert_eq!(combined(Combine::Max, DType::I8, 0xff, 1), 1);
@@ -612,7 +611,7 @@ fn bools_are_ored() {
     }
 }
 
-/// Rows that the caller says are unique go straight to their places, whatever their elements and their combination.
+/// Rows that the caller declares unique go straight to their places, whatever their elements and their combination.
 #[test]
 fn unique_rows_go_straight_to_their_places() {
     for (dtype, combine) in [
@@ -636,7 +635,7 @@ fn unique_rows_go_straight_to_their_places() {
     }
 }
 
-/// Under `any_order` the sum is one of the sums that different orders give. Here all of these are equal.
+/// Under `any_order` rows are added in any order. Here all orders have the same sum.
 #[test]
 fn fast_sums() {
     let indices: Vec<i64> = (0..900).map(|i| i % 4).collect();
@@ -769,12 +768,14 @@ fn scatters_follow_one_another() {
     }
 }
 
-/// What TensorFlow 2.21 says to indices of rank 1. Its two checks of the shapes contradict each other, so that all fail
-/// but those without rows. For a new array without elements it looks at the updates before it looks at the emptiness.
+/// Tests TensorFlow 2.21's treatment of indices of rank 1. Its two checks of the shapes contradict each other, so all
+/// such indices fail except empty ones. For a new array without elements, it checks the updates before it checks for
+/// emptiness.
 #[test]
 fn indices_of_rank_1() {
     type Row<'a> = (&'a [usize], &'a [usize], &'a [usize], &'a str, &'a str);
-    // The shapes of indices, destination and updates, and the outcomes of `scatter_nd` and `tensor_scatter_nd`.
+    // Each row has the shapes of indices, destination and updates, and the outcomes of `scatter_nd` and
+    // `tensor_scatter_nd`.
     let table: [Row<'_>; 22] = [
         (&[0], &[0], &[0], "", ""),
         (&[0], &[0, 3], &[0, 3], "", ""),
@@ -856,7 +857,7 @@ fn a_new_array_has_a_dimension_and_is_zeros_without_rows() {
     assert!(kept.to_string().ends_with(": empty"), "{kept}");
 }
 
-/// What the options do not say, the operation's name does: as in TensorFlow and ONNX.
+/// With `combine: None` the operation decides, as in TensorFlow and ONNX: `scatter_nd` adds, and the others replace.
 #[test]
 fn without_a_combination_rows_replace_or_are_added_to_zeros() {
     let options = ScatterOptions::default();

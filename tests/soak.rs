@@ -1,5 +1,6 @@
-//! Threads work on a device for minutes, and a device runs thousands of different plans: neither the memory of the process
-//! nor the memory of the device grows. `cargo test` leaves these tests out. `bash tests/run soak` runs them.
+//! Checks that neither the memory of the process nor the memory of the device grows while threads work on a device for
+//! minutes, and while a device runs thousands of different plans. `cargo test` leaves these tests out. `bash tests/run
+//! soak` runs them.
 //!
 //! The times and sizes are printed as tables.
 
@@ -33,7 +34,7 @@ struct Sample {
     acts: usize,
     /// The resident memory of the process, in KiB.
     resident: u64,
-    /// The memory that the device's allocator has given out, in KiB: tensors, buffers that the pool keeps, and staging.
+    /// The memory allocated on the device, in KiB: tensors, buffers that the pool keeps, and staging.
     device: u64,
     /// The numbers of buffers, bind groups and pipelines in wgpu's report of its objects.
     buffers: usize,
@@ -52,11 +53,11 @@ fn open() -> (wgpu::Instance, Gpu) {
     (instance, gpu)
 }
 
-/// The number of random cases that run on one device, each with a plan of its own.
+/// The number of random cases that run on one device, each with its own plan.
 const PLANS: usize = 10_000;
 
-/// A device that has run 10,000 different plans holds no more memory than after the first 1,000: it keeps the pipelines of
-/// those that were used lately.
+/// A device that has run 10,000 different plans holds no more memory than after the first 1,000, because it keeps only
+/// recently used pipelines.
 #[test]
 fn plans_do_not_pile_up() {
     let (instance, gpu) = open();

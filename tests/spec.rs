@@ -47,7 +47,7 @@ fn text_and_rust_agree() {
             slice![1, 2..4, NewAxis, Ellipsis, ..-3; -1, ..],
         ),
         ("9223372036854775807", slice![i64::MAX]),
-        // What Python prints of a key.
+        // Python prints keys in this form.
         ("slice(0, 1, None)", slice![0..1]),
         ("slice(None, None, -1)", slice![..; -1]),
         ("slice(3)", slice![..3]),
@@ -81,7 +81,7 @@ fn the_macro_takes_variables_of_every_index_type() {
 
 #[test]
 fn problems_are_pointed_at() {
-    // The text, the position of the problem in characters, and a part of the expected message.
+    // Each case has the text, the position of the problem in characters, and a part of the expected message.
     let cases = [
         ("1, x", 3, "expected an index"),
         ("1 2", 2, "expected a comma"),
@@ -156,7 +156,7 @@ fn assert_caret(error: &wgslice::error::ParseError, text: &str) {
 
 #[test]
 fn a_problem_of_a_long_text_shows_a_line_of_it() {
-    // The text, the line that is shown, and the caret's position in that line, in characters.
+    // Each case has the text, the line that is shown, and the caret's position in that line, in characters.
     let cases = [
         (
             "1,".repeat(60) + "x" + &",1".repeat(60),
@@ -288,7 +288,7 @@ fn shapes_that_cannot_be_addressed() {
     );
 }
 
-/// A view of a huge array needs only arithmetic, so the array need not exist.
+/// A view of a huge array needs only arithmetic, so the array does not have to exist.
 #[test]
 fn views_of_arrays_larger_than_memory() {
     let view = slice![-1, ..; -(1 << 20), 3]

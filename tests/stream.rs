@@ -1,5 +1,5 @@
-//! Slices host data that is streamed in pieces, or sliced during the upload, on every device, and compares the results
-//! with the reference. Some streams have so little memory that there are many pieces.
+//! Slices host data on every device, as a stream of pieces or during the upload, and compares the results with the
+//! reference. Some streams have so little memory that there are many pieces.
 
 use crate::harness::{SIZES, devices, elements, naive_slice, to_bytes};
 use std::ops::Range;

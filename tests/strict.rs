@@ -1,6 +1,6 @@
-//! The strict device detects faults of shaders. Each of these bugs, put into the library's own shaders, must be found.
-//! Without bugs, strict devices give the same result as the CPU, whether they drop or clamp accesses outside of a
-//! binding.
+//! Checks that strict devices detect faults of shaders. They must find each of these bugs when it is put into the
+//! library's own shaders. Without bugs, strict devices give the same results as the CPU, whether they drop or clamp
+//! accesses outside of a binding.
 
 use crate::harness::{
     elements,
@@ -21,7 +21,7 @@ use wgslice::{
     options::{Combine, OutOfRange, ScatterOptions},
 };
 
-/// The work that shows a bug. Returns the bytes of the result.
+/// A function that runs the work that shows a bug and returns the bytes of the result.
 type Work = fn(&Backend) -> Result<Vec<u8>, Error>;
 
 /// Reverses rows that do not fill a workgroup.
@@ -37,7 +37,7 @@ fn unaligned(backend: &Backend) -> Result<Vec<u8>, Error> {
     tensor.slice(&spec)?.bytes().map(Cow::into_owned)
 }
 
-/// Writes rows of bytes, of which neighbours share words.
+/// Writes rows of bytes in which neighbouring rows share words.
 fn updated(backend: &Backend) -> Result<Vec<u8>, Error> {
     let of = |count, shape: &[usize]| {
         Tensor::from_bytes(backend, to_bytes(&elements(count), 1), DType::U8, shape)
@@ -396,8 +396,8 @@ fn every_bug_is_found() {
     }
 }
 
-/// An update that does not compare the numbers of rows leaves the last row that arrives in each slice. In ascending
-/// order that is the last row, so that only another order shows the mistake.
+/// An update that does not compare the numbers of rows leaves the last row that arrives in each slice. If rows arrive
+/// in ascending order, that is the right row, so only another order shows the mistake.
 #[test]
 fn the_last_row_is_not_always_the_last_to_arrive() {
     // Each invocation takes four rows, of which only one goes to each slice.
@@ -423,7 +423,7 @@ fn the_last_row_is_not_always_the_last_to_arrive() {
     }
 }
 
-/// Rows that are not unique, although the caller promises it, race for their slice.
+/// If rows are not unique although the caller promised it, they race for their slice.
 #[test]
 fn a_broken_promise_is_a_race() {
     for combine in [Combine::Update, Combine::Add] {
@@ -469,15 +469,15 @@ fn rows_in_another_order_give_other_sums() {
     };
     assert_eq!(sums(&[], 1), expected);
     let mistakes: [Edits; 5] = [
-        // In a chunk: which row comes next, and which is the first of its slice.
+        // Within a chunk: the choice of the next row, and of the first row of a slice.
         &[("next = min(next, n);", "next = n;")],
         &[("is_first &= n - 1u >= i;", "is_first &= n - 1u <= i;")],
         &[("if n - 1u > i {", "if n - 1u != i {")],
-        // Between chunks: which row is the first, and which row comes after the last of a chunk.
+        // Between chunks: the choice of the first row, and of the row after the last of a chunk.
         &[("first = min(first, number);", "first = number;")],
         &[("if number > after {", "if number >= after {")],
     ];
-    // Two chunks may happen to run in an order in which a mistake changes nothing.
+    // Two chunks can happen to run in an order in which a mistake has no effect.
     let is_seen = |edits| (1..=8).any(|shuffle| sums(edits, shuffle) != expected);
     let unseen = mistakes.into_iter().filter(|&edits| !is_seen(edits));
     assert_eq!(unseen.collect::<Vec<_>>(), [&[]; 0]);

@@ -40,8 +40,8 @@ fn unaligned_starts_at_every_byte() {
     }
 }
 
-/// Tests rows that begin at any byte. Some rows end with a vector of the result. Others share their last vector with
-/// the next row.
+/// Tests rows that begin at any byte. Some rows end at the end of a vector of the result, and others share their last
+/// vector with the next row.
 #[test]
 fn unaligned_rows() {
     let lengths = [31, 33, 47, 64, 101].into_iter();
@@ -62,11 +62,11 @@ fn unaligned_rows() {
         check(&[33, run + 7], &format!("1:, 5:{}", run + 5));
         check(&[33, run + 7], &format!("1:, {}:4:-1", run + 4));
     }
-    // If the last rows do not fill a group, they are moved one by one.
+    // If the last rows do not fill a group, they are moved separately.
     check(&[1031, 1050], "1:, 3:1040");
 }
 
-/// Tests short rows that lie close to one another. Rows begin at every byte of a word, and run in both directions.
+/// Tests short rows that are close to one another. Rows begin at every byte of a word, and run in both directions.
 #[test]
 fn rows_close_to_one_another() {
     for width in [16, 112, 20] {
@@ -110,7 +110,7 @@ fn workgroups_of_rows_close_to_one_another() {
             check(&[3, end.next_multiple_of(4), 4], &spec);
         }
     }
-    // Rows that begin two elements apart.
+    // After merging, one dimension of single elements, two and four apart.
     check(&[2, 2 * rows], ":, 1::2");
     check(&[4 * 8192 + 16], &format!("15:{}:4", 15 + 4 * 8192));
 }
@@ -125,7 +125,7 @@ fn rank_8_that_cannot_be_merged() {
     );
 }
 
-/// TensorFlow refuses ranks above 8. The library merges dimensions first, so a higher rank can need fewer dimensions.
+/// TensorFlow rejects ranks above 8. The library merges dimensions first, so a higher rank can need fewer dimensions.
 #[test]
 fn ranks_above_8_that_can_be_merged() {
     check(&[2; 12], "1");
@@ -135,7 +135,7 @@ fn ranks_above_8_that_can_be_merged() {
     check(&nine_axes, &["::-1"; 9].join(", "));
 }
 
-/// There are more dimensions than a shader walks, so the host walks the outermost ones.
+/// Shaders support ten dimensions that cannot be merged, although TensorFlow does not.
 #[test]
 fn rank_10_that_cannot_be_merged() {
     check(&[3, 3, 2, 2, 2, 2, 2, 2, 2, 3], &["::-1"; 10].join(", "));
@@ -192,7 +192,7 @@ fn bits_survive() {
     }
 }
 
-/// Slices into a tensor that has other values: long rows, which are copied, short rows, the whole tensor and an empty
+/// Slices into a tensor with other values: long rows, which are copied, short rows, the whole tensor and an empty
 /// slice. On the CPU the results are written in place. `gpu` tests this on GPUs.
 #[test]
 fn into_a_tensor_that_is_there() {

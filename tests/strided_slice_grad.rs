@@ -13,7 +13,7 @@ fn check_of(shape: &[usize], spec: &str, dy: &[usize]) {
     );
 }
 
-/// All devices run the same kernels, so each runs one element size; all sizes occur.
+/// All devices run the same kernels, so each device runs one element size, and together they run all sizes.
 fn check(shape: &[usize], spec: &str) {
     check_at(Sizes::One, shape, spec);
 }

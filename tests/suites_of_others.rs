@@ -1,5 +1,5 @@
-//! Runs test suites of other projects on every device. They are not part of this repository, so the tests are ignored
-//! unless asked for: the environment variable `WGSLICE_SUITES` names the directory that has them, in the form that
+//! Runs test suites of other projects on every device. The suites are not part of this repository, so these tests are
+//! ignored by default. The environment variable `WGSLICE_SUITES` names the directory with the suites, in the form that
 //! `docs/TESTING.md` describes.
 
 use crate::harness::devices;
@@ -93,7 +93,7 @@ impl Case {
         serde_json::from_value(self.attrs[name].clone()).unwrap()
     }
 
-    /// The options of boxes of one item, and the begins, which JAX counts from the end if they are negative.
+    /// Returns the options of boxes of one item, and the begins. JAX counts negative begins from the end.
     fn boxes(&self, x: &Array, begins: &Array, sizes: &[usize]) -> (CropOptions, Vec<i64>) {
         let options = CropOptions {
             sizes: sizes.to_vec(),
@@ -112,7 +112,7 @@ impl Case {
         (options, begins.map(from_end).collect())
     }
 
-    /// Runs the case. `None` if it is none that can be expressed, or its attributes are not in the file.
+    /// Runs the case. `None` if the library cannot express it, or if its attributes are not in the file.
     fn run(&self, backend: &Backend) -> Option<Result<Tensor, Error>> {
         let inputs: Result<Vec<Tensor>, Error> =
             self.inputs.iter().map(|x| x.on(backend)).collect();
@@ -135,7 +135,7 @@ impl Case {
                 let gathered = inputs[0].xla_gather(&inputs[1], &dims, OutOfRange::Clamp);
                 gathered.map(|(tensor, _)| tensor)
             }
-            // The permutations and the dimensions that JAX's generator of these cases has.
+            // These are the permutations and the dimensions in JAX's generator of the cases.
             ("transpose", _) => {
                 let order = [&[1, 0][..], &[1, 2, 0]][rank - 2];
                 inputs[0].transpose(order)
@@ -255,7 +255,7 @@ fn the_cases_of_stablehlo_hold_on_every_device() {
     assert!(passed > 1123, "{passed}");
 }
 
-/// A graph of WebNN's conformance tests, in the form of JSON.
+/// A graph of WebNN's conformance tests, in JSON.
 #[derive(Deserialize)]
 struct Graph {
     inputs: BTreeMap<String, Operand>,

@@ -63,7 +63,7 @@ fn every_format() {
             let kind = (channels, dtype.size());
             let mut image = Image::new(gpu, format, level, [1, 5, 7], kind);
             check(gpu, &mut image, &whole(0, [1, 5, 7, channels]), dtype);
-            // Rows 3 to 1, every second column, and the channels in reverse and before the rows.
+            // Selects rows 3 to 1, every second column, and the channels in reverse order and before the rows.
             let crop = Case {
                 walks: [
                     Walk(0, 1, 1),
@@ -153,7 +153,8 @@ fn boxes_levels_layers_and_orders() {
                         permutation: [[0, 1, 2, 3], [0, 3, 1, 2], [3, 2, 1, 0]][number / 2],
                     };
                     check(&gpu, &mut image, &case, dtype);
-                    // The last layer without its first row and its outer columns, flipped along both dimensions.
+                    // Selects the last layer without its first row and its outer columns, flipped along both
+                    // dimensions.
                     let crop = Case {
                         walks: [
                             Walk(layers - 1, 1, 1),
@@ -164,7 +165,8 @@ fn boxes_levels_layers_and_orders() {
                         ..case.clone()
                     };
                     check(&gpu, &mut image, &crop, dtype);
-                    // Every second row and column, and in reverse the channels without the first, or the only channel.
+                    // Selects every second row and column, and all channels except the first in reverse order, or the
+                    // only channel.
                     let rest = channels.max(2) - 1;
                     let thinned = Case {
                         walks: [
@@ -286,8 +288,7 @@ fn rows_of_256_bytes_at_offsets() {
             other.levels[0].copy_from_slice(&values[offset..][..1024]);
             assert!(other.read(&gpu, 0) == other.levels[0], "{gpu}: {offset}");
         }
-        // A view that reorders the elements of a tensor is also written, although its bytes cannot be copied as they
-        // are.
+        // A view that reorders the elements of a tensor is also written, although its bytes cannot be copied unchanged.
         let backend = Backend::from(gpu.clone());
         let values = pattern(1024, 3);
         let columns = backend.upload((&values, &[1, 64, 4, 4])).unwrap();
@@ -325,7 +326,7 @@ fn recordings_do_not_disturb_each_other() {
     }
 }
 
-/// A view of a tensor is broadcast and transposed on its way to the texture.
+/// A view of a tensor is broadcast and transposed while it is copied to the texture.
 #[test]
 fn a_mask_is_broadcast_to_all_channels() {
     for gpu in gpus() {
@@ -355,8 +356,8 @@ fn a_mask_is_broadcast_to_all_channels() {
     }
 }
 
-/// Boxes, flips and orders of channels and dimensions, which are converted when they are read: to floats by a table for each
-/// channel, row, column or layer, or for all, and to other numbers. Other tensors are converted when they are written.
+/// Tests boxes, flips and orders of channels and dimensions with conversions: when they are read, to floats by a table
+/// for each channel, row, column or layer, or for all, and to other numbers; and when other tensors are written.
 #[test]
 fn texels_are_converted_on_the_way() {
     let table = |axis: isize, size: usize| {
@@ -438,7 +439,7 @@ fn check_read(
         return assert_eq!(kind(&read.unwrap_err()), "not_on_gl", "{what}");
     }
     let read = match read {
-        // Too few bindings, or too small ones.
+        // The device has too few bindings, or they are too small.
         Err(Error::DeviceLimit { .. }) => return,
         read => read.expect(&what),
     };
@@ -500,7 +501,7 @@ fn check_written(
     );
 }
 
-/// Rows that need no padding are not copied as they are if they are converted, and results begin at words.
+/// Even rows that need no padding are not copied directly if they are converted, and results must begin at words.
 #[test]
 fn conversions_are_recorded_at_words() {
     for gpu in gpus() {

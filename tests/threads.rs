@@ -1,5 +1,5 @@
-//! Tests of the bound on threads. Results have the same bits under any bound, and no operation uses more threads than
-//! its bound.
+//! Tests the limit on threads. Results have the same bits under any limit, and no operation uses more threads than the
+//! limit.
 
 use wgslice::{
     Backend, DType, Plan,
@@ -73,8 +73,8 @@ fn no_operation_uses_more_threads_than_the_bound() {
     }
 }
 
-/// Calls `test` where an operation may use this many threads. With the feature `rayon`, this is in a pool of that many
-/// threads.
+/// Calls `test` in an environment where an operation can use this many threads: with the feature `rayon`, in a pool of
+/// that many threads.
 fn with_at_most(threads: usize, test: impl FnOnce() + Send) {
     #[cfg(feature = "rayon")]
     pool(threads).install(test);

@@ -1,4 +1,5 @@
-//! Edges of `tile` and `repeat`. Golden vectors and random cases compare them on every device with the reference.
+//! Tests edge cases of `tile` and `repeat`. Other tests compare them with the reference on every device, by golden
+//! vectors and random cases.
 
 use crate::harness::{devices, kind, steps};
 use wgslice::{DType, Plan, View};
@@ -17,7 +18,7 @@ fn copies_that_do_not_fit_are_errors() {
     assert_eq!(steps(&tile(&[0, usize::MAX / 1024]).unwrap()), 0);
 }
 
-/// More dimensions than the shaders take at once, of which none can be joined.
+/// Tests more dimensions than shaders support in one dispatch, none of which can be merged.
 #[test]
 fn many_dimensions_are_tiled() {
     for device in devices() {
@@ -28,7 +29,7 @@ fn many_dimensions_are_tiled() {
         let tiled = x.tile(&[2, 2, 2, 2, 2]).unwrap().to_vec::<u8>().unwrap();
         let expected = (0..256).map(|n: usize| {
             let digit = |d: usize| n >> d & 1;
-            // The digits of the result, innermost first: both of ones, then place and copy of each dimension.
+            // The digits of the result, innermost first: two of size 1, then the place and the copy of each dimension.
             1 + digit(2) + 2 * digit(4) + 4 * digit(6)
         });
         let same = tiled.iter().map(|&value| usize::from(value)).eq(expected);

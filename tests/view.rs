@@ -1,5 +1,5 @@
 //! Tests that views compose: several slices, transposes and broadcasts make one plan. On every device its result equals
-//! that of the reference, which applies one step after another.
+//! the reference's, which applies the steps in order.
 
 #[cfg(feature = "gpu")]
 use crate::harness::Device;
@@ -108,7 +108,7 @@ fn permutations(rank: usize) -> [Vec<usize>; 3] {
     ]
 }
 
-/// Axes of two positions, which no strides join.
+/// Tests axes of two positions, which cannot be merged.
 #[test]
 fn permutations_of_many_axes() {
     for rank in 9..=16 {
@@ -125,8 +125,8 @@ fn permutations_of_many_axes() {
     }
 }
 
-/// Up to 24 axes are one dispatch. The number of an element of the result has the bits of its number in the source, in
-/// the order of the axes.
+/// Up to 24 axes are one dispatch. The number of an element in the result has the bits of its number in the source,
+/// permuted like the axes.
 #[cfg(feature = "gpu")]
 #[test]
 fn permutations_of_many_axes_are_one_dispatch() {
@@ -184,14 +184,14 @@ fn channels_become_planes() {
         check(&[3, 5, 41, channels], &some);
     }
     check(&[700, 4], &[slice(":, :3"), transpose(&[1, 0])]);
-    // Whole lines and parts of lines, most of them backwards.
+    // These slices have whole lines and parts of lines, most of them reversed.
     check(&[600, 4], &[slice("::-1"), transpose(&[1, 0])]);
     check(&[600, 8], &[slice("1:, :"), transpose(&[1, 0])]);
     check(&[700, 4], &[slice("::-1, 1:3"), transpose(&[1, 0])]);
     check(&[90, 40], &[slice("::-1, 5:9"), transpose(&[1, 0])]);
 }
 
-/// Of a transpose, lanes that fill a sector of 32 bytes of the result share a row, unless whole rows of the source stay
+/// In a transpose, lanes that fill a sector of 32 bytes of the result share a row, unless whole rows of the source stay
 /// together.
 #[cfg(feature = "gpu")]
 #[test]
@@ -275,7 +275,7 @@ fn tensors_take_other_shapes() {
     }
 }
 
-/// Views of a tensor of the host: those of all elements in their order share its memory, and no others do.
+/// Views of a CPU tensor share its memory if they have all elements in order, and otherwise not.
 #[test]
 fn a_view_of_everything_in_order_shares_memory() {
     let values: Vec<u16> = (0..12).collect();
@@ -315,7 +315,7 @@ fn a_view_of_everything_in_order_shares_memory() {
     assert_eq!(repeated.to_vec::<u16>().unwrap(), [4, 5, 6, 7].repeat(3));
 }
 
-/// The elements of its memory that a view selects, in its order.
+/// Returns the places of a view's elements in its memory, in the order of the view.
 fn places(view: &View) -> Vec<usize> {
     let mut places = vec![view.offset()];
     for (&size, &stride) in view.shape().iter().zip(view.strides()) {
@@ -327,7 +327,8 @@ fn places(view: &View) -> Vec<usize> {
     places
 }
 
-/// Random strides of either sign, and 0, whose elements overlap in some views and lie between each other in others.
+/// Returns views with random strides, positive, negative or 0. In some views elements overlap, in others dimensions are
+/// interleaved.
 fn random_views() -> Vec<View> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut random = |below: u64| {
@@ -369,7 +370,7 @@ fn bytes(count: usize, step: usize) -> Vec<u8> {
         .collect()
 }
 
-/// Views of any strides are read, and written where no element is selected twice, on every device.
+/// On every device, views with any strides can be read. They can be written if no element is selected twice.
 #[test]
 fn views_from_strides_are_read_and_written() {
     const WIDTHS: [DType; 5] = [
@@ -460,7 +461,7 @@ fn views_from_strides_are_read_and_written() {
     );
 }
 
-/// Every operation that takes a view takes one from strides: as a copy of it in row-major order.
+/// Every operation that takes a view has the same result for a view from strides and for its copy in row-major order.
 #[test]
 fn operations_take_views_from_strides() {
     let options = GatherOptions {
@@ -528,7 +529,7 @@ fn operations_take_views_from_strides() {
     }
 }
 
-/// Windows follow each other by the step, and other shapes keep the order, or are refused where no strides do.
+/// Windows are one step apart. A reshape keeps the order of elements, or fails if strides cannot describe it.
 #[test]
 fn windows_and_shapes_keep_their_elements() {
     for view in random_views() {
@@ -559,7 +560,7 @@ fn windows_and_shapes_keep_their_elements() {
                 Ok(found) => assert_eq!(self::places(&found), places, "{view:?} as {shape:?}"),
                 Err(error) => {
                     assert_eq!(kind(&error), "reshape_strides");
-                    // The strides that the first neighbours have do not fit the others.
+                    // The stride between the first neighbours does not fit the others.
                     let stride = |n: usize| match n < count {
                         true => places[n].wrapping_sub(places[0]).cast_signed(),
                         false => 0,
@@ -579,7 +580,7 @@ fn windows_and_shapes_keep_their_elements() {
     }
 }
 
-/// One call copies what a plan copies, typed and as bytes, and refuses what does not fit.
+/// One call makes the same copy as a plan, for typed values and for bytes, and rejects arguments that do not fit.
 #[test]
 fn one_call_makes_a_view_contiguous() {
     for view in random_views() {

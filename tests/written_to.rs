@@ -7,7 +7,7 @@ use wgslice::{
     slice,
 };
 
-/// The elements of the source that a view selects, in its order.
+/// Returns the places of a view's elements in its source, in the order of the view.
 fn places(view: &View) -> Vec<usize> {
     let mut places = vec![view.offset().cast_signed()];
     for (&size, &stride) in view.shape().iter().zip(view.strides()) {
@@ -17,8 +17,8 @@ fn places(view: &View) -> Vec<usize> {
     places.into_iter().map(isize::cast_unsigned).collect()
 }
 
-/// Views of this shape: in the middle of a larger array, with steps, reversed, transposed, a
-/// contiguous part, and a whole array.
+/// Returns views of this shape: in the middle of a larger array, with steps, reversed, transposed, a contiguous part,
+/// and a whole array.
 fn dests(shape: &[usize]) -> Vec<View> {
     let rank = shape.len();
     let larger: Vec<usize> = shape.iter().map(|size| 2 * size + 3).collect();
@@ -43,8 +43,8 @@ fn dests(shape: &[usize]) -> Vec<View> {
     ]
 }
 
-/// Runs a plan with its result in several views, each on every second device, and compares with its ordinary result put
-/// there.
+/// Runs a plan with several views as destination, each on every second device, and compares with its ordinary result at
+/// the places of the view.
 fn check(plan: &Plan, x: &[usize], tuples: Option<(&[i32], &[usize])>) {
     let bytes = plan.dtype().size();
     let source: Vec<u8> = (0..plan.inputs()[0].bytes())

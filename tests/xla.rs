@@ -93,7 +93,7 @@ fn numbers_that_contradict_each_other_are_errors() {
     );
 }
 
-/// Tuples along the first dimension, on host values and on tensors, from a view.
+/// Tests tuples along the first dimension, on host values and on tensors, from a view.
 #[test]
 fn tuples_may_lie_along_any_dimension() {
     let dims = GatherDims {
@@ -106,7 +106,7 @@ fn tuples_may_lie_along_any_dimension() {
         slice_sizes: vec![1, 2, 1],
     };
     let values: Vec<i32> = (0..24).collect();
-    // For each of the two last positions, the row and the begin of two columns of it.
+    // Each of the two positions of the last dimension has a tuple: a row, and the first of two columns.
     let starts = (&[2, 0, 1, 5], &[2, 2]);
     let from = |row: i32, column: i32, batch: i32| row * 8 + column * 2 + batch;
     // Position 0: row 2, column 1. Position 1: row 0, column 5, which is shifted to 2.
@@ -137,7 +137,8 @@ fn tuples_may_lie_along_any_dimension() {
     }
 }
 
-/// Tuples along the first dimension are put in order by a step of the plan, in their type, and the report names them.
+/// A step of the plan puts tuples along the first dimension in order, in their own type, and the report has the
+/// original tuples.
 #[test]
 fn tuples_are_put_in_order_by_a_step() {
     let dims = GatherDims {
@@ -190,8 +191,8 @@ fn tuples_are_put_in_order_by_a_step() {
     }
 }
 
-/// Windows that overlap are combined in row-major order of the updates, whole windows are dropped, and a window that does
-/// not fit is an error that changes nothing.
+/// Overlapping windows are combined in row-major order of the updates, and windows are dropped as a whole. If a window
+/// that does not fit is an error, nothing changes.
 #[test]
 fn windows_are_dropped_whole() {
     let dims = into_rows();
@@ -321,7 +322,8 @@ fn parts_and_views_of_results() {
     }
 }
 
-/// Rows by numbers are the plan of an ordinary gather, in all but the name and the order of the checks.
+/// The plan for rows by their numbers equals the plan of an ordinary gather, except for the name and the order of the
+/// checks.
 #[test]
 fn rows_are_an_ordinary_gather() {
     let dims = GatherDims {
@@ -344,7 +346,7 @@ fn rows_are_an_ordinary_gather() {
     );
 }
 
-/// Nothing is gathered from, and nothing scattered by, arrays without elements.
+/// A gather from an array without elements and a scatter of updates without elements move nothing.
 #[test]
 fn empty_arrays() {
     let backend = Backend::cpu();

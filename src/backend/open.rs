@@ -14,7 +14,7 @@ use crate::{Plan, cost::CostModel};
 
 /// Constructors. See the table above.
 impl Backend {
-    /// Makes a backend of the CPU.
+    /// Makes a backend that runs on the CPU.
     pub fn cpu() -> Self {
         Self::new(Device::Cpu, "the CPU was asked for")
     }
@@ -36,7 +36,7 @@ impl Backend {
 
 #[cfg(not(feature = "gpu"))]
 impl Backend {
-    /// The CPU, because the crate was built without the feature `gpu`.
+    /// Returns the CPU, because the crate was built without the feature `gpu`.
     pub fn auto() -> Self {
         Self::new(Device::Cpu, "this build has no GPU support")
     }
@@ -44,8 +44,9 @@ impl Backend {
 
 #[cfg(feature = "gpu")]
 impl Backend {
-    /// A hardware GPU if the machine has one that can be opened, else the CPU. A software adapter is never chosen,
-    /// since it is no faster than the CPU path. [`Backend::reason`] tells which device was chosen and why.
+    /// Returns a hardware GPU if the machine has one that can be opened, else the CPU. The function never chooses a
+    /// software adapter, since that is no faster than the CPU. [`Backend::reason`] tells which device was chosen and
+    /// why.
     ///
     /// Tensors live on the chosen device. An operation on host values runs on the CPU if the [typical costs of such a
     /// device](crate::cost::CostModel::of) say that the CPU is faster; see [`Backend::with_costs`] and
@@ -90,7 +91,7 @@ impl Backend {
     /// # Errors
     ///
     /// [`Error::NoAdapter`] if no adapter fits the options; its message lists the machine's adapters. [`Error::Device`]
-    /// if the driver opens no device.
+    /// if the driver cannot open a device.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn open_gpu(options: &AdapterOptions) -> Result<Self, Error> {
         pollster::block_on(Self::open_gpu_async(options))
@@ -108,8 +109,8 @@ impl Backend {
         Ok(Self::new(Device::Gpu(gpu), reason))
     }
 
-    /// [`Backend::auto_with`] for a program that does one operation on host values and ends. A GPU is opened only if
-    /// opening it and running the operation there is estimated to take less time than the operation on the CPU.
+    /// [`Backend::auto_with`] for a program that does one operation on host values and ends. Opens a GPU only if the
+    /// estimated time to open it and run the operation there is shorter than the estimated time on the CPU.
     ///
     /// ```
     /// use wgslice::{gpu::AdapterOptions, slice, Backend, DType, Plan};

@@ -1,6 +1,6 @@
 //! Runs plans on host values: chooses the device by the backend's costs, and falls back to the CPU if the device fails.
-//! `Backend::stream` has its own code for the CPU and the GPU, because it runs a slice piece by piece, and
-//! `Backend::slice` for the CPU, because it needs no plan there.
+//! `Backend::stream` has its own code for both devices, because it runs a slice piece by piece. `Backend::slice` has
+//! its own code for the CPU, where it needs no plan.
 
 use super::Backend;
 use crate::prelude::*;
@@ -23,9 +23,10 @@ struct HostArguments<'v, 'a> {
 }
 
 impl Backend {
-    /// Runs a plan on host values. These are its inputs, in their order. If the plan changes an array in place, the array
-    /// follows, and a copy of it is changed. Returns the first output, and the report. Chooses the device by the
-    /// [costs](Self::with_costs) of the backend, and falls back to the CPU, as all calls on host values do.
+    /// Runs a plan on host values. `values` are the inputs of the plan in order, followed by the array that the plan
+    /// changes in place, if it changes one. The call changes a copy of that array. Returns the first output and the
+    /// report. Like all calls on host values, it chooses the device by the backend's [costs](Self::with_costs) and can
+    /// fall back to the CPU.
     ///
     /// ```
     /// use wgslice::{options::GatherOptions, slice, Backend, Conversion, DType, Plan};
@@ -45,8 +46,9 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] if there are more or fewer values than the plan needs, or if their types or `T` are not those of
-    /// the plan; [`Error::Length`] for values of another number; the errors of the operation, or of the device.
+    /// [`Error::Argument`] if the plan needs more or fewer values, or other types for them or for `T`;
+    /// [`Error::Length`] if one of the values has more or fewer elements than its shape in the plan; the errors of the
+    /// operation or of the device.
     pub fn run<T: Element>(
         &self,
         plan: &Plan,
@@ -56,11 +58,11 @@ impl Backend {
         Array::collect(plan.shape(), |result| self.run_to(plan, arguments, result))
     }
 
-    /// [`Backend::run`] into memory that the caller keeps, for the first output. If the plan changes an array in place, this is
-    /// the array, and no copy of it is made.
+    /// Runs a plan like [`Backend::run`], but writes the first output to the caller's memory. If the plan changes an
+    /// array in place, `result` is this array, and `values` does not contain it.
     ///
-    /// The system maps and clears new memory of a large result page by page, which can take longer than the work. Where results
-    /// of one size follow each other, a kept vector saves this time.
+    /// The system maps and clears new memory for a large result page by page, which can take longer than the operation.
+    /// A program that makes results of the same size again and again saves this time if it reuses one vector.
     ///
     /// ```
     /// use wgslice::{options::GatherOptions, slice, Backend, DType, Plan};
@@ -83,8 +85,8 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// As [`Backend::run`]; [`Error::Length`] for a result of another number of elements. What an error leaves in the result
-    /// is not defined, but an array that the plan changes in place is unchanged.
+    /// The errors of [`Backend::run`]; [`Error::Length`] if `result` has more or fewer elements than the output. After
+    /// an error the contents of `result` are unspecified, but an array that the plan changes in place is unchanged.
     pub fn run_into<T: Element>(
         &self,
         plan: &Plan,
@@ -104,7 +106,7 @@ impl Backend {
             false => Self::arguments(plan, T::DTYPE, values)?,
         };
         ValuesMut::from(result).with_bytes(|bytes| {
-            // A device changes a copy, and the fallback starts from the array as it was.
+            // A device changes a copy, so that the fallback can start from the unchanged array.
             #[cfg(feature = "gpu")]
             if plan.is_in_place() && *self.device_for(plan) != Device::Cpu {
                 let old = bytes.to_vec();
@@ -143,7 +145,7 @@ impl Backend {
         }
     }
 
-    /// Parts the values of a plan into its inputs and the array that it changes.
+    /// Splits the values of a plan into its inputs and the array that it changes.
     fn arguments<'v, 'a>(
         plan: &Plan,
         result: DType,
@@ -228,7 +230,7 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// As [`Backend::run`].
+    /// The errors of [`Backend::run`].
     pub async fn run_async<T: Element>(
         &self,
         plan: &Plan,
@@ -277,7 +279,8 @@ impl Backend {
         plan: &Plan,
         HostArguments { inputs, changed }: HostArguments<'_, '_>,
     ) -> Result<(Tensor, Pending<Report>), Error> {
-        // With late errors no call here waits: the caller waits for the report before it hands out the result.
+        // With late errors no call in this function waits. The caller waits for the report before it returns the
+        // result.
         let backend = self.clone().with_late_errors();
         let needed = plan.inputs();
         let upload = |(number, values): (usize, &Values<'_>)| {

@@ -11,7 +11,7 @@ use crate::{
 use alloc::sync::Arc;
 
 impl Backend {
-    /// Copies host values to the device, as a tensor that stays there.
+    /// Copies host values to the device. Returns them as a tensor.
     ///
     /// # Errors
     ///
@@ -42,8 +42,8 @@ impl Backend {
         Ok(Tensor::new(self, T::DTYPE, view.shape(), storage))
     }
 
-    /// Uploads a slice of host values as a tensor. Only the selected elements are copied, in one pass. An array of
-    /// ndarray that has gaps between its elements takes two passes.
+    /// Uploads a slice of host values as a tensor. Only the selected elements are copied, in one pass, or in two passes
+    /// from an ndarray array with gaps between its elements.
     ///
     /// ```
     /// use wgslice::{slice, Backend};
@@ -123,10 +123,10 @@ impl Backend {
 }
 
 impl Tensor {
-    /// Makes a tensor from the bytes of a row-major array, in the machine's byte order.
+    /// Makes a tensor from the bytes of a row-major array, in native byte order.
     ///
-    /// On the CPU the tensor keeps `bytes` and copies nothing, so that a memory-mapped file is read only where an
-    /// operation touches it. On a GPU the bytes are uploaded.
+    /// On the CPU the tensor keeps `bytes` and copies nothing, so a memory-mapped file is read only where an operation
+    /// needs it. On a GPU the bytes are uploaded.
     ///
     /// ```
     /// use wgslice::{Backend, DType, Tensor};

@@ -1,10 +1,10 @@
 //! Counts, for estimates of time, the bytes that a plan moves and the rows that begin in another cache line than the
 //! row before.
 //!
-//! Within a row, the bytes that a step skips count as read, up to a cache line for each unit, unless other rows of a slice
-//! use them: a transpose reads each line once, in tiles, and so do pixels that become planes. If the rows of a slice begin
-//! less than a cache line apart, each row counts as a fraction: this distance divided by the size of the line. A slice
-//! uploads only the bytes that the host packs. Every other operation uploads all of its arguments.
+//! Within a row, skipped bytes count as read, up to a cache line for each unit, unless other rows of a slice use them.
+//! For example, a transpose reads each line once, in tiles, and so does a copy of pixels to planes. If the rows of a
+//! slice begin less than a cache line apart, each row counts as a fraction: this distance divided by the size of the
+//! line. A slice uploads only the bytes that the host packs. Every other operation uploads all of its arguments.
 
 use crate::{
     ArraySpec, Plan,
@@ -14,14 +14,14 @@ use crate::{
 };
 
 /// The size in bytes of a cache line, the unit in which memory is read.
-const LINE: usize = 64;
+const LINE_BYTES: usize = 64;
 
 /// The size in bytes of the largest array that the last level of caches is likely to hold.
-const CACHED: usize = 32 << 20;
+const CACHED_BYTES: usize = 32 << 20;
 
 impl Plan {
-    /// The bytes that are uploaded if a device runs the plan on host values: the selection of a slice, otherwise all inputs,
-    /// and the arrays that are changed in place. Indices count as 64-bit integers.
+    /// The number of bytes that are uploaded if a device runs the plan on host values: the selection of a slice; for
+    /// other plans all inputs and the array that is changed in place. Indices count as 64-bit integers.
     pub(super) fn sent(&self) -> f64 {
         if let Some(what) = self.only() {
             return what.sent();
@@ -41,7 +41,7 @@ impl Move {
     pub(super) fn moved(&self) -> f64 {
         let read_and_written = match (self.walk(), self.effect()) {
             (_, Effect::Fill) => 2 * self.result_bytes(),
-            // The mask is read to count, and again to find.
+            // One pass over the mask counts true elements, and another finds their positions.
             (_, Effect::Find(_)) => 2 * self.source_bytes() + self.result_bytes(),
             (None, _) => 0,
             (Some(walk), _) => walk.units() * (read_for_a_unit(walk) + walk.unit),
@@ -49,21 +49,21 @@ impl Move {
         read_and_written as f64 + self.indices()
     }
 
-    /// The number of rows that begin in another cache line than the previous row, estimated from the distance between
-    /// the rows of a slice. In other operations every row counts.
+    /// The estimated number of rows that begin in another cache line than the previous row. For a slice the estimate
+    /// follows from the distance between rows; in other operations every row counts.
     pub(super) fn starts(&self) -> f64 {
         let apart = match self.walk().map(|walk| (walk.unit, &walk.dims[..])) {
             Some((unit, [.., outer, _])) if self.is_slice() => {
                 outer.from.unsigned_abs().saturating_mul(unit)
             }
-            _ => LINE,
+            _ => LINE_BYTES,
         };
         let rows = match self.effect() {
-            // Each position counts, as if the number of true elements were the capacity.
+            // Each position counts as a row, as if the number of true elements were equal to the capacity.
             Effect::Find(find) => find.capacity,
             _ => self.rows(),
         };
-        rows as f64 * apart.min(LINE) as f64 / LINE as f64
+        rows as f64 * apart.min(LINE_BYTES) as f64 / LINE_BYTES as f64
     }
 
     /// The same as [`Move::starts`] for the CPU, which copies all elements along the last cropped dimension of a box as
@@ -76,18 +76,18 @@ impl Move {
         self.starts() / line as f64
     }
 
-    /// Returns whether index tuples decide where rows are in an array of more than [`CACHED`] bytes.
+    /// Returns whether index tuples decide where rows are in an array of more than [`CACHED_BYTES`] bytes.
     pub(super) fn is_far(&self) -> bool {
         let array = match (self.effect(), self.tuples()) {
             (Effect::Scatter(_), _) => self.result_bytes(),
             (_, Some(_)) => self.source_bytes(),
             (_, None) => 0,
         };
-        array > CACHED
+        array > CACHED_BYTES
     }
 
-    /// The number of bytes that are uploaded if a device runs the plan on host values: the selection of a slice, and all
-    /// arguments of other operations. A plan does not know the type of its indices, so each index counts as a 64-bit
+    /// The number of bytes that are uploaded if a device runs the move on host values: the selection of a slice, or all
+    /// arguments of another operation. A plan does not know the type of its indices, so each index counts as a 64-bit
     /// integer, the largest type.
     pub(super) fn sent(&self) -> f64 {
         if self.is_slice() {
@@ -118,17 +118,17 @@ fn read_for_a_unit(walk: &Walk) -> usize {
         near.extend(dims.filter(|&(apart, size)| apart > 0 && size > 1));
     }
     near.sort_unstable();
-    // The bytes from the first to the last of the units that are nearest to one another, until these fill a line.
+    // `extent` is the number of bytes from the first to the last of the nearest units. It grows until it fills a line.
     let (mut extent, mut units) = (walk.unit, 1_usize);
     for (apart, size) in near {
-        if extent >= LINE {
+        if extent >= LINE_BYTES {
             break;
         }
         extent = apart.saturating_mul(size - 1).saturating_add(extent);
         units = units.saturating_mul(size);
     }
     let shared = extent.div_ceil(units);
-    along_the_row.min(shared).min(LINE.max(walk.unit))
+    along_the_row.min(shared).min(LINE_BYTES.max(walk.unit))
 }
 
 #[cfg(test)]
@@ -168,10 +168,10 @@ pub(super) mod tests {
             plan.moved() / plan.result_bytes() as f64
         };
         assert_eq!(transposed(&[1000, 1000], &[1, 0], DType::F32), 2.0);
-        // Pixels become planes and planes pixels.
+        // Pixels become planes, and planes become pixels.
         assert_eq!(transposed(&[100, 100, 3], &[2, 0, 1], DType::U8), 2.0);
         assert_eq!(transposed(&[3, 100, 100], &[1, 2, 0], DType::U8), 2.0);
-        // Contiguous rows are read as they are.
+        // Contiguous rows skip no bytes.
         assert_eq!(transposed(&[1000, 2, 50], &[1, 0, 2], DType::F32), 2.0);
         let columns = plan(&[1000, 100], ":, :3").only_move();
         assert_eq!(columns.moved(), 2.0 * columns.result_bytes() as f64);
@@ -208,10 +208,10 @@ pub(super) mod tests {
             let gather = Plan::gather_nd(&[rows], &[7, 1], Default::default(), DType::U8);
             [scatter, gather].map(|plan| plan.unwrap().only_move().is_far())
         };
-        assert_eq!(far(CACHED), [false; 2]);
-        assert_eq!(far(CACHED + 1), [true; 2]);
+        assert_eq!(far(CACHED_BYTES), [false; 2]);
+        assert_eq!(far(CACHED_BYTES + 1), [true; 2]);
         // The rows of a slice are never far, because the processor prefetches them.
-        assert!(!plan(&[CACHED + 1], "::64").only_move().is_far());
+        assert!(!plan(&[CACHED_BYTES + 1], "::64").only_move().is_far());
     }
 
     #[test]

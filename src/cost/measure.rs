@@ -6,18 +6,18 @@ use crate::{
 };
 use std::time::Instant;
 
-/// The size in bytes of the arrays that the measurements copy and transfer: more than the caches of a core hold.
-const BYTES: usize = 16 << 20;
+/// The size in bytes of the arrays that the measurements copy and transfer: larger than the private caches of a core.
+const COPIED_BYTES: usize = 16 << 20;
 
 /// The size in bytes of the table for [`Throughput::far_row`], which is larger than most caches.
-const FAR: usize = 64 << 20;
+const FAR_BYTES: usize = 64 << 20;
 
-/// The size in bytes of the result that the rate of new memory is measured with.
-const NEW: usize = 64 << 20;
+/// The size in bytes of the result by which the rate of new memory is measured.
+const NEW_BYTES: usize = 64 << 20;
 
 impl CostModel {
     /// Measures this machine's CPU and an open device, in about 0.4 s and with 250 MB of memory. [`CostModel::opening`]
-    /// is not measured, but taken from [`CostModel::of`].
+    /// is not measured, but copied from [`CostModel::of`].
     ///
     /// # Errors
     ///
@@ -26,15 +26,15 @@ impl CostModel {
         let backend = Backend::from(gpu.clone());
         let host = Self::measure_cpu()?;
         let (submission, device) = probe(&backend)?;
-        let values = vec![1u8; BYTES];
+        let values = vec![1u8; COPIED_BYTES];
         let upload = fastest(|| {
-            let tensor = backend.upload((&values, &[BYTES]))?;
+            let tensor = backend.upload((&values, &[COPIED_BYTES]))?;
             backend.wait()?;
             Ok(tensor)
         })?;
-        let tensor = backend.upload((&values, &[BYTES]))?;
+        let tensor = backend.upload((&values, &[COPIED_BYTES]))?;
         let readback = fastest(|| Ok(tensor.bytes()?.len()))?;
-        let rate = |seconds: f64| BYTES as f64 / seconds;
+        let rate = |seconds: f64| COPIED_BYTES as f64 / seconds;
         Ok(Self {
             device,
             upload: rate(upload),
@@ -63,10 +63,9 @@ impl CostModel {
     }
 }
 
-/// Measures how long a tiny slice takes on a backend, in seconds, and the rates of moving bytes in the backend's
-/// memory.
+/// Measures the time of a tiny slice on a backend, in seconds, and the rates of moving bytes in the backend's memory.
 fn probe(backend: &Backend) -> Result<(f64, Throughput), Error> {
-    let shape = [BYTES / ROW, ROW / 4];
+    let shape = [COPIED_BYTES / ROW, ROW / 4];
     let reversed = slice![..; -1];
     let slice = |source: &Tensor| {
         let mut dest = source.slice(&reversed)?;
@@ -75,15 +74,15 @@ fn probe(backend: &Backend) -> Result<(f64, Throughput), Error> {
             backend.wait()
         })
     };
-    let table = backend.upload((&vec![1u32; BYTES / 4], &shape))?;
+    let table = backend.upload((&vec![1u32; COPIED_BYTES / 4], &shape))?;
     let least = slice(&backend.upload((&[1u32; 64], &[64]))?)?;
     let whole = slice(&table)?;
-    // If the large slice takes hardly longer than the tiny one, the difference is mostly noise. So at least a tenth of
-    // the large slice's time counts as moving bytes, and the device does not seem infinitely fast.
-    let bytes = 2.0 * BYTES as f64 / (whole - least).max(whole / 10.0);
+    // If the large slice takes hardly longer than the tiny one, the difference is mostly noise. At least a tenth of the
+    // large slice's time therefore counts as moving bytes, so that the device does not seem infinitely fast.
+    let bytes = 2.0 * COPIED_BYTES as f64 / (whole - least).max(whole / 10.0);
     let near = gather(backend, &table)?;
     drop(table);
-    let far = backend.upload((&vec![1u32; FAR / 4], &[FAR / ROW, ROW / 4]))?;
+    let far = backend.upload((&vec![1u32; FAR_BYTES / 4], &[FAR_BYTES / ROW, ROW / 4]))?;
     let [row, far_row] = [near, gather(backend, &far)?].map(|(seconds, moved)| {
         let row = (seconds - least - moved / bytes) / SCALARS as f64;
         row.max(0.0)
@@ -104,8 +103,8 @@ const ROW: usize = 4 << 10;
 /// The number of scalars gathered from a table.
 const SCALARS: usize = 1 << 20;
 
-/// Measures how long a gather of scalars from all over a table takes, in seconds. Returns this time and the number of
-/// bytes that the gather moves.
+/// Gathers scalars that are scattered over a table. Returns the time in seconds and the number of bytes that the gather
+/// moves.
 fn gather(backend: &Backend, table: &Tensor) -> Result<(f64, f64), Error> {
     let shape = table.shape();
     let scattered: Vec<i32> = (0u32..)
@@ -125,8 +124,8 @@ fn gather(backend: &Backend, table: &Tensor) -> Result<(f64, f64), Error> {
     Ok((seconds, plan.only().map_or(0.0, crate::moves::Move::moved)))
 }
 
-/// Measures how long a tiny slice of host values takes, in seconds, and the rate at which the host provides new memory,
-/// in bytes per second.
+/// Measures the time of a tiny slice of host values, in seconds, and the rate at which the host provides new memory, in
+/// bytes per second.
 fn probe_host() -> Result<(f64, f64), Error> {
     let cpu = Backend::cpu();
     let values = [1u32; 64];
@@ -140,7 +139,7 @@ fn probe_host() -> Result<(f64, f64), Error> {
     })?;
     // The source is a single row, which the view repeats and which stays in the cache.
     let row = [0u8; 4 << 10];
-    let rows = View::new(&[1, row.len()])?.broadcast_to(&[NEW / row.len(), row.len()])?;
+    let rows = View::new(&[1, row.len()])?.broadcast_to(&[NEW_BYTES / row.len(), row.len()])?;
     let plan = Plan::of_layout(&rows, DType::U8);
     let run = |result: &mut [u8]| plan.run_cpu(&[(&row).into()], &mut [result.into()]);
     let collect = || Array::<u8>::collect(plan.shape(), |dest| run(dest.all()));
@@ -149,12 +148,12 @@ fn probe_host() -> Result<(f64, f64), Error> {
     let again = fastest(|| run(&mut kept.data))?;
     Ok((
         call / f64::from(calls),
-        NEW as f64 / (new - again).max(new / 10.0),
+        NEW_BYTES as f64 / (new - again).max(new / 10.0),
     ))
 }
 
-/// Runs `work` four times and returns the shortest time in seconds, because other work of the machine only makes a run
-/// longer.
+/// Runs `work` four times and returns the shortest time in seconds, because other programs on the machine can only make
+/// a run longer.
 fn fastest<R>(mut work: impl FnMut() -> Result<R, Error>) -> Result<f64, Error> {
     let mut least = f64::INFINITY;
     for _ in 0..4 {

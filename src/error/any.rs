@@ -1,4 +1,4 @@
-//! [`Error`], which has the errors of the other files as its variants.
+//! [`Error`], the type of all errors. The other files make its variants.
 
 use super::{ArgumentError, Cause, ParseError};
 use crate::prelude::*;
@@ -29,7 +29,8 @@ pub enum Error {
     #[error(transparent)]
     Parse(#[from] ParseError),
     /// An index tuple points outside the array that it indexes, or a box extends beyond its item, and the policy is
-    /// [`OutOfRange::Error`](crate::options::OutOfRange::Error). The report has the first of them and their number.
+    /// [`OutOfRange::Error`](crate::options::OutOfRange::Error). The report has the number of such tuples and the first
+    /// of them.
     #[error("{}", .0.problem())]
     InvalidIndices(Box<Report>),
     /// The shaders cannot combine elements of this type in this way.
@@ -45,7 +46,7 @@ pub enum Error {
         /// The element type that the shaders cannot combine.
         dtype: crate::DType,
     },
-    /// The shaders do not convert elements of this type to that type in this way. The CPU does.
+    /// The shaders do not support this conversion between element types. The CPU does.
     #[error(
         "the shaders do not convert {from} to {to} {how}: run it on the CPU (Backend::cpu), or on a backend with_fallback"
     )]
@@ -57,8 +58,8 @@ pub enum Error {
         /// The rule of the conversion: `"to the nearest"`, `"as astype does"` or `"by scale and bias"`.
         how: &'static str,
     },
-    /// A shape whose non-zero dimensions have too large a product: that many elements of 16 bytes would take more
-    /// than `isize::MAX` bytes.
+    /// The product of a shape's non-zero dimensions is too large: so many elements of 16 bytes would take more than
+    /// `isize::MAX` bytes.
     #[error(
         "shape {} has too many elements: the product of its non-zero dimensions must be below 2^{}",
         Shape(shape), usize::BITS - 5
@@ -67,7 +68,7 @@ pub enum Error {
         /// The shape that is too large.
         shape: Vec<usize>,
     },
-    /// An argument that has more or fewer elements or bytes than its shape needs.
+    /// An argument has more or fewer elements or bytes than its shape needs.
     #[error(
         "{argument} has {found} {unit}, but its shape {} needs {needed}: pass as many as the shape has",
         Shape(shape)
@@ -108,7 +109,7 @@ pub enum Error {
         /// The value of the limit, in its unit.
         allowed: u64,
     },
-    /// A buffer of the caller that cannot be used.
+    /// The caller's buffer cannot be used.
     #[error("the {argument} buffer {problem}")]
     Buffer {
         /// The name of the buffer in the message, such as `"source"` in "the source buffer".
@@ -140,7 +141,7 @@ pub enum Error {
         /// The activity during which memory ran out.
         doing: &'static str,
     },
-    /// The device refuses a shader, because one of the device's limits is too low or the driver's compiler fails.
+    /// The device rejects a shader, because one of the device's limits is too low or the driver's compiler fails.
     #[error(
         "the device rejects the shader of {shader}: {source}\n\
          open the device with the limits in this message, or use the CPU"
@@ -151,7 +152,7 @@ pub enum Error {
         /// The error of the graphics API, usually wgpu's.
         source: Cause,
     },
-    /// A call that would block until the device is done. A browser does not allow this.
+    /// The call would block until the device is done. A browser does not allow this.
     #[error("a browser does not let a program wait for {what}: use {instead}")]
     WouldBlock {
         /// The event that the call would wait for.
@@ -170,8 +171,8 @@ pub enum Error {
 }
 
 impl Error {
-    /// Returns whether the device is the cause of the error, so that the same call may succeed on another device or on
-    /// the CPU.
+    /// Returns whether the device is the cause of the error, so that the same call might succeed on another device or
+    /// on the CPU.
     pub fn is_device_error(&self) -> bool {
         matches!(
             self,

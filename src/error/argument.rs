@@ -1,11 +1,11 @@
-//! [`ArgumentError`], which hides how many ways there are to be wrong. The other files of this folder have a function for
-//! each, by the operations that it concerns.
+//! [`ArgumentError`], one type for all errors of arguments. The other files of this folder have a function for each
+//! error, grouped by operation.
 
 use super::{ArgumentKind, Error};
 use crate::prelude::*;
 
 /// Arguments that contradict each other, or that do not fit the shape. The message names the argument, its value, the
-/// rule and the way out, and [`ArgumentError::kind`] is for programs.
+/// rule and a remedy. Programs can use [`ArgumentError::kind`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ArgumentError {
@@ -14,18 +14,18 @@ pub struct ArgumentError {
 }
 
 impl ArgumentError {
-    /// The rule that is broken.
+    /// The rule that the arguments break.
     pub fn kind(&self) -> ArgumentKind {
         self.kind
     }
 }
 
-/// The error of a kind, with a message.
+/// Makes an error of this kind with this message.
 pub(super) fn of_kind(kind: ArgumentKind, message: String) -> Error {
     Error::Argument(ArgumentError { kind, message })
 }
 
-/// The error of a kind, with a message that is given as to `format!`.
+/// Makes an error of this kind. The other arguments are the message, as for `format!`.
 macro_rules! argument {
     ($kind:ident, $($message:tt)*) => {
         $crate::error::argument::of_kind($crate::error::ArgumentKind::$kind, alloc::format!($($message)*))

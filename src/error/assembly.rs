@@ -9,7 +9,7 @@ pub(crate) fn axis(axis: isize, rank: usize) -> Error {
     argument!(Axis, "axis is {axis}, but each array {}", Axes(rank))
 }
 
-/// No array, so that the result has no shape.
+/// No array was passed, so the result has no shape.
 pub(crate) fn no_arrays() -> Error {
     argument!(NoArrays, "there are no arrays: pass at least one")
 }
@@ -39,7 +39,7 @@ pub(crate) fn split_sizes(sizes: &[usize], axis: usize, size: usize) -> Error {
     )
 }
 
-/// An argument that does not have a number for each dimension.
+/// An argument that does not have one number for each dimension.
 pub(crate) fn wrong_entry_count(argument: &str, found: usize, rank: usize) -> Error {
     argument!(
         Entries,
@@ -76,7 +76,7 @@ pub(crate) fn padding(
     }
 }
 
-/// Shifts that are not as many as axes.
+/// The number of shifts differs from the number of axes.
 pub(crate) fn shifts(shifts: usize, axes: usize) -> Error {
     argument!(
         Shifts,
@@ -84,7 +84,7 @@ pub(crate) fn shifts(shifts: usize, axes: usize) -> Error {
     )
 }
 
-/// More pieces than can be planned.
+/// More pieces than a plan can have.
 pub(crate) fn pieces(pieces: usize, most: usize) -> Error {
     argument!(
         Pieces,

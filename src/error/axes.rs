@@ -1,4 +1,4 @@
-//! What errors of axes say of the array.
+//! The part of messages about axes that describes the array.
 
 use crate::text::counted;
 use core::fmt;

@@ -1,11 +1,11 @@
-//! The error of another crate that an [`Error`](crate::Error) comes from.
+//! [`Cause`], the error of another crate that led to an [`Error`](crate::Error).
 
 use crate::prelude::*;
 use alloc::sync::Arc;
 use core::{error::Error, fmt, ops::Deref};
 
-/// The error of another crate, usually of wgpu, that an [`Error`](crate::Error) comes from. A cause dereferences to
-/// that error, and clones share it. Two causes are equal if their messages are equal.
+/// The error of another crate, usually of wgpu, that led to an [`Error`](crate::Error). A cause dereferences to that
+/// error, and clones share it. Two causes are equal if their messages are equal.
 ///
 /// ```
 /// use wgslice::error::Cause;

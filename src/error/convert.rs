@@ -3,7 +3,7 @@
 use super::{Error, argument, axes::Axes};
 use crate::{DType, text::Shape};
 
-/// Complex numbers, which are not converted.
+/// An array of complex numbers, which cannot be converted.
 pub(crate) fn dtype(argument: &str, found: DType) -> Error {
     let part = match found {
         DType::Complex64 => DType::F32,
@@ -16,7 +16,7 @@ pub(crate) fn dtype(argument: &str, found: DType) -> Error {
     )
 }
 
-/// A plan that changes an array, or that converts already.
+/// A plan that cannot convert, because it changes an array or already converts.
 pub(crate) fn operation(operation: &str) -> Error {
     argument!(
         ConvertOperation,
@@ -25,7 +25,7 @@ pub(crate) fn operation(operation: &str) -> Error {
     )
 }
 
-/// A table for another type than the source's.
+/// A table for a type other than the source's.
 pub(crate) fn source(found: DType, needed: DType) -> Error {
     argument!(
         ConvertSource,
@@ -33,7 +33,7 @@ pub(crate) fn source(found: DType, needed: DType) -> Error {
     )
 }
 
-/// A table of elements of more than 8 bits.
+/// A table for elements of more than 8 bits.
 pub(crate) fn table(found: DType) -> Error {
     argument!(
         ConvertTable,

@@ -1,4 +1,4 @@
-//! Errors of crops and pastes. Dimensions are the dimensions of `x`; the first numbers the items.
+//! Errors of crops and pastes. A dimension is a dimension of `x`; positions along the first are items.
 
 use super::{Error, argument};
 use crate::text::{Shape, counted};
@@ -13,7 +13,7 @@ pub(crate) fn rank(x: &[usize], sizes: &[usize]) -> Error {
     )
 }
 
-/// There are strides, but not one for each size.
+/// The number of strides is neither 0 nor the number of sizes.
 pub(crate) fn strides(strides: &[isize], sizes: &[usize]) -> Error {
     argument!(
         CropStrides,
@@ -43,7 +43,7 @@ pub(crate) fn shape(argument: &str, found: &[usize], needed: &[usize], sizes: &[
     )
 }
 
-/// `begins` of patches that are not rows of numbers.
+/// `begins` without two dimensions, or with rows whose length fits no number of dimensions.
 pub(crate) fn begins(found: &[usize]) -> Error {
     argument!(
         CropShape,
@@ -53,7 +53,7 @@ pub(crate) fn begins(found: &[usize]) -> Error {
     )
 }
 
-/// `patches` with too few dimensions for the begins.
+/// `patches` with too few dimensions for `begins`.
 pub(crate) fn patches(found: &[usize], dims: usize) -> Error {
     argument!(
         CropShape,
@@ -63,7 +63,7 @@ pub(crate) fn patches(found: &[usize], dims: usize) -> Error {
     )
 }
 
-/// An array that the tuples of boxes have a column for already.
+/// An array that is passed in addition to columns of the box tuples with the same meaning.
 pub(crate) fn twice(argument: &str) -> Error {
     argument!(
         CropShape,
@@ -82,7 +82,8 @@ pub(crate) fn items(boxes: usize, items: usize) -> Error {
     )
 }
 
-/// Under `OutOfRange::Clamp`, or if they are circular, boxes that span more positions than a dimension of `x` has.
+/// Boxes that span more positions than a dimension of `x` has, although they are circular or clamped
+/// (`OutOfRange::Clamp`).
 pub(crate) fn box_size(dimension: usize, size: usize, stride: isize, x: &[usize]) -> Error {
     argument!(
         CropBoxSize,

@@ -1,5 +1,5 @@
-//! Errors of gathers. If several errors apply to an operation of TensorFlow, the one that TensorFlow raises is
-//! returned.
+//! Errors of gathers. If several errors apply to an operation of TensorFlow, the crate returns the one that TensorFlow
+//! raises.
 
 use super::{Error, argument, axes::Axes};
 use crate::prelude::*;

@@ -3,7 +3,7 @@
 use super::{Error, argument};
 use crate::text::Shape;
 
-/// A number of values that differs from the product of their shape.
+/// The number of values differs from the product of their shape.
 pub(crate) fn values(item: usize, found: usize, shape: &[usize]) -> Error {
     argument!(
         Values,
@@ -29,7 +29,7 @@ pub(crate) fn position(item: usize, position: i64, axis: usize, size: usize) -> 
     }
 }
 
-/// A mask with other sizes than the dimensions that it selects from.
+/// A mask whose sizes differ from the sizes of the dimensions that it selects from.
 pub(crate) fn mask_shape(item: usize, mask: &[usize], axis: usize, sizes: &[usize]) -> Error {
     argument!(
         MaskShape,
@@ -50,7 +50,7 @@ pub(crate) fn array_shapes(item: usize, found: &[usize], before: &[usize]) -> Er
     )
 }
 
-/// An array of an outer expression that does not have one dimension.
+/// An array in an outer expression that does not have exactly one dimension.
 pub(crate) fn outer_rank(item: usize, rank: usize) -> Error {
     argument!(
         OuterRank,

@@ -1,4 +1,4 @@
-//! An index tuple that is out of range.
+//! [`InvalidIndex`], an index tuple that is out of range.
 
 use crate::prelude::*;
 use crate::text::Shape;
@@ -10,11 +10,11 @@ pub struct InvalidIndex {
     /// The number of the tuple among all tuples, from 0 in row-major order. For `gather`, `gather_elements` and
     /// `scatter_elements` each index is a tuple of one integer, and for `crop` each box is a tuple.
     pub tuple: usize,
-    /// The coordinates of the tuple in the index tensor. For operations with tuples along its last dimension,
-    /// such as `gather_nd` and `scatter_nd`, they leave out that dimension.
+    /// The coordinates of the tuple in the index tensor. If the last dimension of the tensor holds the integers of a
+    /// tuple, as in `gather_nd` and `scatter_nd`, there is no coordinate for it.
     pub position: Vec<usize>,
-    /// The integers of the tuple. For `crop` these are the box index, if there are box indices, and the begins. Empty
-    /// if the buffer of indices cannot be read back.
+    /// The integers of the tuple. For `crop`, these are the box index, if there are box indices, and the start index in
+    /// each dimension. Empty if the buffer of indices cannot be read back.
     pub index: Vec<i64>,
 }
 

@@ -2,7 +2,8 @@
 
 macro_rules! kinds {
     ($($kind:ident $name:literal $what:literal;)*) => {
-        /// The rule that arguments break. It stays the same when the message changes. The "Errors" sections of calls name these.
+        /// The rule that arguments break. A kind stays the same when its message changes. The "Errors" sections of
+        /// calls list the kinds.
         ///
         /// ```
         /// use wgslice::{error::ArgumentKind, slice, Backend, Error};
@@ -28,7 +29,7 @@ macro_rules! kinds {
     };
 }
 
-// By what they concern: any call, slices, views and parts, assembled arrays, index expressions, gathers, masks,
+// Grouped by subject: any call, slices, views and parts, assembled arrays, index expressions, gathers, masks,
 // conversions, crops and pastes, scatters, XLA, textures.
 kinds! {
     Arguments "arguments" "More or fewer inputs or outputs than the plan has.";

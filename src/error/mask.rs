@@ -21,7 +21,7 @@ pub(crate) fn capacity(count: usize, capacity: usize) -> Error {
     )
 }
 
-/// A number of values that differs from the number of true elements.
+/// The number of values differs from the number of true elements.
 pub(crate) fn count(count: usize, values: usize) -> Error {
     argument!(
         MaskCount,
@@ -40,7 +40,7 @@ pub(crate) fn check(found: DType) -> Result<(), Error> {
     }
 }
 
-/// A type that does not hold all positions.
+/// A type that is too small for some positions.
 pub(crate) fn index(found: DType, mask: &[usize]) -> Error {
     argument!(
         MaskIndex,
@@ -79,7 +79,7 @@ pub(crate) fn scalar() -> Error {
     )
 }
 
-/// A mask with another shape than the dimensions that it selects from.
+/// A mask whose shape differs from the dimensions that it selects from.
 pub(crate) fn shape(mask: &[usize], x: &[usize], axis: usize) -> Error {
     argument!(
         MaskShape,
@@ -89,7 +89,7 @@ pub(crate) fn shape(mask: &[usize], x: &[usize], axis: usize) -> Error {
     )
 }
 
-/// Values with another shape than the slices that they replace.
+/// Values whose shape differs from the shape of the slices that they replace.
 pub(crate) fn values(values: &[usize], x: &[usize], mask: usize) -> Error {
     argument!(
         MaskValues,
@@ -100,7 +100,7 @@ pub(crate) fn values(values: &[usize], x: &[usize], mask: usize) -> Error {
     )
 }
 
-/// A plan that does not count true elements, or that already has their number as an output.
+/// A plan that cannot get the number of true elements as an output: it counts none, or it already has this output.
 pub(crate) fn no_count(operation: &str) -> Error {
     argument!(
         Count,

@@ -30,8 +30,8 @@ pub(crate) fn empty_output(indices: &[usize], updates: &[usize], shape: &[usize]
     )
 }
 
-/// Updates that do not have one slice for each index tuple, or indices of rank 1, which TensorFlow refuses unless
-/// they and the first dimension of the destination are empty.
+/// Updates that do not have one slice for each index tuple, or indices of rank 1, which TensorFlow rejects unless the
+/// indices and the first dimension of the destination are empty.
 pub(crate) fn updates_shape(indices: &[usize], updates: &[usize], shape: &[usize]) -> Error {
     argument!(
         UpdatesShape,
@@ -61,7 +61,7 @@ pub(crate) fn elements_shape(axis: usize, indices: &[usize], shape: &[usize]) ->
     )
 }
 
-/// `scatter_elements` with updates that have another shape than the indices.
+/// Updates of `scatter_elements` whose shape differs from the shape of the indices.
 pub(crate) fn update_for_each_index(indices: &[usize], updates: &[usize]) -> Error {
     argument!(
         UpdatesShape,

@@ -1,7 +1,7 @@
 //! Errors of slices.
 //!
-//! Each error that TensorFlow raises for a slice has a function here. If several errors apply, the one that TensorFlow
-//! raises is returned. Dimensions are those of the input, counted from 0.
+//! Each error that TensorFlow raises for a slice has a function here. If several errors apply, the crate returns the
+//! one that TensorFlow raises. Messages count the dimensions of the input from 0.
 
 use super::{Error, argument, axes::Axes};
 use crate::prelude::*;
@@ -30,7 +30,7 @@ pub(crate) fn axis(axis: i64, rank: usize) -> Error {
     argument!(Axis, "axis is {axis}, but the input {}", Axes(rank))
 }
 
-/// A dimension that ONNX's `axes` name twice.
+/// A dimension that occurs twice in ONNX's `axes`.
 pub(crate) fn axis_twice(dimension: usize) -> Error {
     argument!(
         AxisTwice,
@@ -110,8 +110,8 @@ pub(crate) fn slice_vectors(begin: usize, size: usize, rank: usize) -> Error {
     )
 }
 
-/// A block whose `begin` is negative or above the size of the dimension. Also, for a dimension of size 0, a block
-/// whose `size` is neither 0 nor -1.
+/// A block whose `begin` is negative or above the size of the dimension; for a dimension of size 0, also a block whose
+/// `size` is neither 0 nor -1.
 pub(crate) fn slice_begin(dimension: usize, begin: i64, count: usize) -> Error {
     argument!(
         SliceBegin,

@@ -37,7 +37,7 @@ pub(crate) fn channels(chosen: &[usize], channels: usize) -> Error {
     )
 }
 
-/// Channels that are chosen after the texels were sliced or transposed.
+/// A choice of channels that comes after a slice or a transpose of the texels.
 pub(crate) fn channels_of_selection(selected: &[usize]) -> Error {
     argument!(
         ChannelsOfSelection,
@@ -63,12 +63,12 @@ pub(crate) fn not_on_gl(kind: &str) -> Error {
     )
 }
 
-/// Texels that convert, in a call that cannot convert them so.
+/// Texels with a conversion that the call does not support.
 pub(crate) fn converts(why: &str) -> Error {
     argument!(TexelsConvert, "the texels {why}")
 }
 
-/// A tensor that is written to texels of another shape.
+/// A tensor whose shape differs from the texels that it should be written to.
 pub(crate) fn shape(found: &[usize], needed: &[usize]) -> Error {
     argument!(
         TextureShape,

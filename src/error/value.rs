@@ -19,7 +19,7 @@ pub(crate) fn index_dtype(argument: &str, found: DType) -> Error {
     )
 }
 
-/// An argument whose elements go into an array of another element type.
+/// An argument whose element type differs from the type of the array that its elements go into.
 pub(crate) fn dtype_mismatch(argument: &str, found: DType, needed: DType) -> Error {
     argument!(
         DtypeMismatch,
@@ -28,7 +28,7 @@ pub(crate) fn dtype_mismatch(argument: &str, found: DType, needed: DType) -> Err
     )
 }
 
-/// A plan of several steps that write the result, where one must.
+/// A plan in which several steps write the result, although the call needs a plan with one such step.
 pub(crate) fn steps(done: &str, operation: &str) -> Error {
     argument!(
         Steps,
@@ -54,7 +54,7 @@ pub(crate) fn device_mismatch(argument: &str) -> Error {
     )
 }
 
-/// A destination tensor with another shape or element type than the result.
+/// A destination tensor whose shape or element type differs from the result's.
 pub(crate) fn dest_mismatch(
     shape: &[usize],
     dtype: DType,

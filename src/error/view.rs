@@ -33,7 +33,7 @@ pub(crate) fn written_to(operation: &str) -> Error {
     )
 }
 
-/// A destination of another shape than the result.
+/// A destination whose shape differs from the result's.
 pub(crate) fn dest_shape(found: &[usize], needed: &[usize]) -> Error {
     argument!(
         DestShape,
@@ -43,7 +43,7 @@ pub(crate) fn dest_shape(found: &[usize], needed: &[usize]) -> Error {
     )
 }
 
-/// A plan that changes an array in place, where a new array was asked for.
+/// A plan that changes an array in place, in a call that makes a new array.
 pub(crate) fn in_place(operation: &str) -> Error {
     argument!(
         InPlace,
@@ -51,7 +51,7 @@ pub(crate) fn in_place(operation: &str) -> Error {
     )
 }
 
-/// A tensor that is not laid out as an input of a plan.
+/// A tensor whose layout differs from the layout of the plan's input.
 pub(crate) fn input(argument: &str, found: &[usize], needed: &[usize]) -> Error {
     argument!(
         PlanArgument,
@@ -71,7 +71,7 @@ pub(crate) fn repeats(shape: &[usize]) -> Error {
     )
 }
 
-/// A destination that a bounded search could not check for elements that are selected twice.
+/// A destination for which a bounded search could not rule out that it selects an element twice.
 pub(crate) fn undecided(shape: &[usize], strides: &[isize]) -> Error {
     argument!(
         Undecided,
@@ -81,7 +81,7 @@ pub(crate) fn undecided(shape: &[usize], strides: &[isize]) -> Error {
     )
 }
 
-/// Strides that are more or fewer than the dimensions.
+/// The number of strides differs from the number of dimensions.
 pub(crate) fn strides(shape: &[usize], strides: &[isize]) -> Error {
     argument!(
         Strides,
@@ -92,7 +92,7 @@ pub(crate) fn strides(shape: &[usize], strides: &[isize]) -> Error {
     )
 }
 
-/// A view that extends beyond its memory: from the lowest to the highest of `reached`, or by the offset of an empty view.
+/// A view that extends beyond its memory: it spans the positions `reached`, or it is empty and its offset is too large.
 pub(crate) fn outside(
     shape: &[usize],
     strides: &[isize],
@@ -137,7 +137,7 @@ pub(crate) fn axis(axis: isize, rank: usize) -> Error {
     argument!(Axis, "axis {axis} is out of range: the view {}", Axes(rank))
 }
 
-/// A shape with another number of elements than the view.
+/// A shape whose number of elements differs from the view's.
 pub(crate) fn reshape_view(from: &[usize], to: &[usize]) -> Error {
     argument!(
         Reshape,
@@ -147,7 +147,7 @@ pub(crate) fn reshape_view(from: &[usize], to: &[usize]) -> Error {
     )
 }
 
-/// A shape for which the elements of a view must be copied.
+/// A shape that a view can get only if its elements are copied.
 pub(crate) fn reshape_strides(from: &[usize], strides: &[isize], to: &[usize]) -> Error {
     argument!(
         ReshapeStrides,
@@ -157,7 +157,7 @@ pub(crate) fn reshape_strides(from: &[usize], strides: &[isize], to: &[usize]) -
     )
 }
 
-/// A shape with another number of elements than the tensor.
+/// A shape whose number of elements differs from the tensor's.
 pub(crate) fn reshape(from: &[usize], to: &[usize]) -> Error {
     argument!(
         Reshape,

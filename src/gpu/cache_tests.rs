@@ -1,4 +1,4 @@
-//! Tests what recording and tensors reuse, on wgpu's noop backend, which needs no driver.
+//! Tests which objects are reused by recordings and tensors, on wgpu's noop backend, which needs no driver.
 
 use super::{
     Gpu, Texels,
@@ -52,7 +52,7 @@ fn buffers(gpu: &Gpu, count: usize) -> Vec<wgpu::Buffer> {
     (0..count).map(buffer).collect()
 }
 
-/// Records a plan into its own encoder, from the first buffer to the second.
+/// Records a plan into a new encoder, with the first buffer as source and the second as destination.
 fn encode(gpu: &Gpu, plan: &Plan, buffers: &[wgpu::Buffer]) {
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     let (from, to) = (buffers[0].slice(..), buffers[1].slice(..));
@@ -157,7 +157,7 @@ fn memory_for_texels_is_kept() {
     assert_eq!(*gpu.engine.scratch.texels.lock().unwrap(), []);
 }
 
-/// Texels are converted by one dispatch, even if no slice selects their channels in the wanted order, and by the tables that
+/// One dispatch converts texels, even if no slice selects their channels in the wanted order. It uses the tables that
 /// were made with the selection.
 #[test]
 fn texels_are_converted_by_one_dispatch() {
@@ -176,8 +176,8 @@ fn texels_are_converted_by_one_dispatch() {
     }
 }
 
-/// Groups are kept at the second recording of a work with the same buffers. A recording uses those of the slice twice, and
-/// those of the update and of the gather once.
+/// Groups are kept from the second recording of a work with the same buffers. A recording uses the groups of the slice
+/// twice, and the groups of the update and the gather once.
 #[test]
 fn groups_are_kept_if_buffers_recur_and_dropped_if_they_do_not() {
     let gpu = noop(8);
@@ -207,7 +207,8 @@ fn no_group_holds_the_memory_of_tensors() {
     }
 }
 
-/// What a plan's dispatches read is written once, while the plan is recorded again and again, and freed when it is not.
+/// The uniforms of a plan's dispatches are written once for repeated recordings, and freed when the plan is no longer
+/// recorded.
 #[test]
 fn slots_of_uniforms_are_bounded() {
     let gpu = noop(8);
@@ -224,7 +225,7 @@ fn slots_of_uniforms_are_bounded() {
     assert_eq!(strips(), 0);
 }
 
-/// What was computed for a prepared plan is kept as long as the plan is.
+/// The works of a prepared plan are kept as long as the plan.
 #[test]
 fn a_prepared_plan_stays_prepared() {
     let gpu = noop(8);
@@ -243,14 +244,14 @@ fn a_prepared_plan_stays_prepared() {
     drop(prepared);
     gpu.trim();
     assert_eq!(gpu.engine.cache.kept_works(), 0);
-    // Even if it takes more dispatches than are kept for other plans.
+    // The works are kept even if they have more dispatches than is allowed for other plans.
     let gpu = gpu.with_dispatch_bytes(16);
     let prepared = gpu.prepare(&flip(500)).unwrap();
     assert_eq!(gpu.engine.cache.kept_works(), 1);
     drop(prepared);
 }
 
-/// What was computed for a conversion serves every plan with equal tables, and none with others.
+/// The work of a conversion serves every plan with equal tables, and no plan with other tables.
 #[test]
 fn conversions_are_found_again_by_their_tables() {
     let gpu = noop(8);
@@ -271,7 +272,7 @@ fn conversions_are_found_again_by_their_tables() {
     assert_eq!(record(&plan(&[1.0, 2.0, 4.0])), 2);
 }
 
-/// A search is prepared as a plan is: recording it computes nothing, and compiles nothing.
+/// A prepared search is recorded without computing or compiling anything.
 #[test]
 fn a_search_is_prepared() {
     let gpu = noop(8);
@@ -294,7 +295,7 @@ fn a_search_is_prepared() {
         .unwrap();
     assert_eq!(gpu.engine.cache.kept_works(), works);
     assert_eq!(gpu.engine.pipelines.compiled().len(), compiled);
-    // Also one that has room for no position, and only counts.
+    // This also holds for a search with capacity 0, which only counts.
     let counting = Plan::nonzero(&[3, 41], Some(0), DType::I32).unwrap();
     let _prepared = gpu.prepare(&counting).unwrap();
     assert!(gpu.engine.cache.kept_works() > works);
@@ -305,7 +306,7 @@ fn a_search_is_prepared() {
     ));
 }
 
-/// The buffer of a slot, and the slot's offset in it.
+/// The buffer of a slot and the offset of the slot in it.
 fn place(slot: &Slot) -> (wgpu::Buffer, u64) {
     let first = slot.first(4);
     (first.buffer().clone(), first.offset())
@@ -346,7 +347,7 @@ fn tensors_reuse_the_buffers_of_dropped_tensors() {
         assert_eq!(kept(), 0);
         drop((first, second));
         assert_eq!(kept(), 2048);
-        // Buffers that the caller may have cloned are not pooled.
+        // Buffers that the caller can have cloned are not pooled.
         let shown = flip().buffers().unwrap().to_vec();
         assert_eq!(kept(), 1024);
         let others = [flip(), flip()];
@@ -370,7 +371,7 @@ fn the_pool_is_bounded() {
     assert_eq!(kept(), 80);
     drop(lend(32));
     assert_eq!(kept(), 32);
-    // Pool and tensors never exceed the peak of tensors.
+    // Pooled buffers and tensors together never exceed the peak of tensors.
     drop([lend(32), lend(48)]);
     assert_eq!(kept(), 80);
     // A tensor of another size makes the pool free buffers, the oldest first.
@@ -387,7 +388,7 @@ fn the_pool_is_bounded() {
 }
 
 /// An allocation that runs out of memory is tried once more if emptying the pool may help. Other errors are returned
-/// at once.
+/// immediately.
 #[test]
 fn the_pool_is_emptied_once_if_memory_runs_out() {
     let gpu = noop(8);
@@ -398,7 +399,7 @@ fn the_pool_is_emptied_once_if_memory_runs_out() {
         source: std::io::Error::other("another failure").into(),
     };
     // Given: the number of allocations that fail, their error, and whether a buffer is pooled. Expected: whether an
-    // allocation succeeds, the number of tries, and the size in bytes of what is left in the pool.
+    // allocation succeeds, the number of tries, and the number of bytes left in the pool.
     for (failures, error, pooled, room, tries, kept) in [
         (0, &short, true, true, 1, 1024),
         (1, &short, true, true, 2, 0),

@@ -1,13 +1,13 @@
-//! Runs plans on a GPU: opens a device, compiles its pipelines, and records plans into command encoders.
+//! Runs plans on a GPU: opens a device, compiles pipelines, and records plans into command encoders.
 //!
 //! | | does |
 //! |---|---|
-//! | `device` | transfers bytes to an open device and back, waits for it, and tells its failures |
-//! | `engine` | makes commands of plans, on top of `device` |
-//! | `open` | opens a [`Gpu`], which is both; the first module, so that its documentation begins with constructors |
-//! | `record`, `prepared` | record plans into a caller's encoders and passes; ahead of time |
+//! | `device` | transfers bytes to an open device and back, waits for it, and reports its failures |
+//! | `engine` | turns plans into commands, on top of `device` |
+//! | `open` | opens a [`Gpu`], which has a device and an engine; the first module, so that the documentation of [`Gpu`] begins with constructors |
+//! | `record`, `prepared` | record plans into a caller's encoders and passes; prepare plans in advance |
 //! | `run` | runs plans on tensors |
-//! | `texture` | copies the texels of a texture, through which rows |
+//! | `texture` | copies the texels of a texture to a tensor and back, through padded rows |
 //! | `ring` | streams a slice through the device, piece by piece |
 
 pub(crate) mod open;
@@ -42,19 +42,20 @@ use engine::Engine;
 use std::sync::Arc;
 
 impl Gpu {
-    /// The same device, on which a dispatch writes at most `bytes` bytes of the result, but at least 16; larger results
-    /// take several dispatches. This helps with drivers that abort long dispatches particularly early, and lets other
-    /// work run between the dispatches.
+    /// Returns the same device with a limit: a dispatch writes at most `bytes` bytes of the result. Limits below 16
+    /// count as 16. Larger results take several dispatches. This helps with drivers that abort long dispatches
+    /// particularly early, and lets other work run between the dispatches.
     #[must_use]
     pub fn with_dispatch_bytes(&self, bytes: u64) -> Self {
         self.with(|engine| engine.reach.dispatch = bytes.max(VECTOR as u64))
     }
 
-    /// The same device, on which each pipeline is compiled again at its next use, through `cache`. The caller can save
-    /// `cache` for the program's next start. Drivers with their own cache, such as Mesa's and NVIDIA's, do not
+    /// Returns the same device, which compiles each pipeline again at its next use, through `cache`. The caller can
+    /// save `cache` for the program's next start. Drivers with their own cache, such as Mesa's and NVIDIA's, do not
     /// need `cache`.
     ///
-    /// If `cache` is of another device, every recording that needs a pipeline fails with [`Error::Pipeline`](crate::Error::Pipeline).
+    /// If `cache` belongs to another device, every recording that needs a pipeline fails with
+    /// [`Error::Pipeline`](crate::Error::Pipeline).
     ///
     /// ```no_run
     /// # fn example(gpu: wgslice::Gpu, file: &std::path::Path) -> Result<(), Box<dyn std::error::Error>> {
@@ -81,8 +82,8 @@ impl Gpu {
         self.with(|engine| engine.compile_through(cache))
     }
 
-    /// The same device, with shader offsets of at most `units` units, so that tests with small data take the paths of
-    /// tensors of more than 2^31 units.
+    /// Returns the same device with shader offsets of at most `units` units, so that tests with small data take the
+    /// paths for tensors of more than 2^31 units.
     #[cfg(feature = "test-seams")]
     #[doc(hidden)]
     #[must_use]
@@ -90,7 +91,8 @@ impl Gpu {
         self.with(|engine| engine.reach.units = units)
     }
 
-    /// The same device treated as a hardware GPU, so that tests on a software adapter also run the grids of GPUs.
+    /// Returns the same device, treated as a hardware GPU, so that tests on a software adapter also run the grids of
+    /// GPUs.
     #[cfg(feature = "test-seams")]
     #[doc(hidden)]
     #[must_use]
@@ -100,8 +102,8 @@ impl Gpu {
         })
     }
 
-    /// The same device, which compiles pipelines for the numbers of each walk, however few units it has, so that tests
-    /// with small data run what moves large data.
+    /// Returns the same device, which compiles pipelines for the numbers of each walk, however few units it has. Tests
+    /// with small data then run the pipelines for large data.
     #[cfg(feature = "test-seams")]
     #[doc(hidden)]
     #[must_use]
@@ -109,7 +111,7 @@ impl Gpu {
         self.with(|engine| engine.reach.tuning.few_units = 0)
     }
 
-    /// The same device, on which no call can block, so that tests run as programs in a browser do.
+    /// Returns the same device, on which no call can block, so that tests run like programs in a browser.
     #[cfg(feature = "test-seams")]
     #[doc(hidden)]
     #[must_use]
@@ -126,7 +128,7 @@ impl Gpu {
         }
     }
 
-    /// The device, to transfer bytes and to wait.
+    /// Returns the open device, for transfers and waits.
     pub(crate) fn opened(&self) -> &OpenDevice {
         &self.engine.device
     }
@@ -145,14 +147,14 @@ impl Gpu {
         &self.opened().queue
     }
 
-    /// What wgpu reports about the adapter, such as its name, its kind and its graphics API.
+    /// Returns wgpu's information about the adapter, such as its name, its kind and its graphics API.
     pub fn adapter_info(&self) -> &wgpu::AdapterInfo {
         &self.opened().shared.info
     }
 
-    /// Describes the commands that are recorded for a plan or a search on this device: nothing, a clear, copies, or dispatches and
-    /// the kernel of the first. Assumes that each argument is the whole of one buffer. Of a plan that changes its
-    /// destination in place, it also prints the cost of a source in the buffer of the destination.
+    /// Describes the commands that are recorded for a plan on this device: none, a clear, copies, or dispatches and the
+    /// kernel of the first. Assumes that each argument is one whole buffer. For a plan that changes its destination in
+    /// place, also describes the cost of a source in the buffer of the destination.
     pub fn explain(&self, plan: &Plan) -> String {
         plan.each_step(|work| {
             let aside = engine::aside::cost(work).unwrap_or_default();
@@ -160,7 +162,7 @@ impl Gpu {
         })
     }
 
-    /// The text of [`Gpu::explain`] without the plan's description.
+    /// Returns the text of [`Gpu::explain`] without the description of the move.
     pub(crate) fn how(&self, work: &Move) -> String {
         self.engine.how(work)
     }
@@ -173,11 +175,10 @@ impl Gpu {
     /// Frees all memory that is kept for reuse. Call this when large tensors or buffers are no longer needed. It frees:
     ///
     /// - Buffers of dropped tensors, which new tensors of the same size reuse. These buffers and live tensors together
-    ///   hold no more than the most bytes that tensors have held at once since the pool of buffers was last emptied, by
-    ///   this call or because the device ran out of memory. A buffer is also freed when 32 requests for buffers did not
-    ///   reuse it.
+    ///   hold no more bytes than the peak of tensors since the pool was last emptied, by this call or because the
+    ///   device ran out of memory. A buffer is also freed when 32 requests for buffers in a row did not reuse it.
     /// - The scratch memory of scatters, of searches in masks, and of copies from and to textures.
-    /// - Bind groups of buffers that were recorded repeatedly, which keep these buffers alive.
+    /// - Bind groups of buffers that were recorded repeatedly. These bind groups keep the buffers alive.
     /// - Slots of reports (16 KiB for every 64) and uniforms (64 KiB for every 64) that no report and no submitted command holds.
     /// - On the host, the dispatches of plans that were recorded recently.
     ///

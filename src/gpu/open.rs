@@ -11,24 +11,24 @@ use std::sync::Arc;
 ///
 /// | to | call |
 /// |---|---|
-/// | use my program's own device | [`Gpu::new`], opened with what [`Gpu::device_descriptor`] requests |
-/// | open one | `Gpu::open`, [`Gpu::open_async`], or [`Gpu::from_adapter`] on an adapter that I choose |
-/// | record a plan into my own encoder or pass | [`Gpu::encode`]; before, [`Gpu::prepare`] |
+/// | use the program's own device | [`Gpu::new`]; open the device with [`Gpu::device_descriptor`] |
+/// | open a device | `Gpu::open`, [`Gpu::open_async`], or [`Gpu::from_adapter`] on an adapter of your choice |
+/// | record a plan into your own encoder or pass | [`Gpu::encode`]; to compile in advance, [`Gpu::prepare`] |
 /// | copy texels to or from a buffer | [`Gpu::encode_from_texture`], [`Gpu::encode_to_texture`] |
 /// | run operations on values and tensors | [`Backend`](crate::Backend)`::from(gpu)` |
 ///
-/// Cheap to clone; clones share the pipelines.
+/// A `Gpu` is cheap to clone. Clones share the pipelines.
 #[derive(Clone, Debug)]
 pub struct Gpu {
     pub(super) engine: Arc<Engine>,
 }
 
-/// Constructors, and the needs of a device. See the table above.
+/// Constructors, and the requirements for a device. See the table above.
 impl Gpu {
-    /// Uses the caller's device. Any limits are accepted, and no feature is required.
+    /// Uses the caller's device, which can have any limits and needs no features.
     ///
-    /// If the device's limits are too low for the shaders, recording fails. Device errors that no call returns reach
-    /// the caller's own handlers.
+    /// If the device's limits are too low for the shaders, recording fails. The caller's own handlers get the device
+    /// errors that no call returns.
     pub fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
         Self {
             engine: Arc::new(Engine::new(OpenDevice::new(device, queue))),
@@ -39,7 +39,7 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// As [`Gpu::open_async`].
+    /// The errors of [`Gpu::open_async`].
     #[cfg(not(target_arch = "wasm32"))]
     pub fn open(options: &AdapterOptions) -> Result<Self, Error> {
         pollster::block_on(Self::open_async(options))
@@ -50,7 +50,7 @@ impl Gpu {
     /// # Errors
     ///
     /// [`Error::NoAdapter`] if no adapter fits; its message lists the machine's adapters. [`Error::Device`] if the
-    /// driver opens no device.
+    /// driver cannot open a device.
     pub async fn open_async(options: &AdapterOptions) -> Result<Self, Error> {
         Self::from_adapter(&options.choose().await?).await
     }
@@ -59,7 +59,7 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// [`Error::Device`] if the driver opens no device.
+    /// [`Error::Device`] if the driver cannot open a device.
     pub async fn from_adapter(adapter: &wgpu::Adapter) -> Result<Self, Error> {
         let (device, queue) = adapter
             .request_device(&wgpu::DeviceDescriptor {
@@ -74,16 +74,16 @@ impl Gpu {
         let gpu = Self::new(&device, &queue);
         let shared = Arc::clone(&gpu.opened().shared);
         device.set_device_lost_callback(move |reason, message| {
-            // If there is a reason already, the first one is kept.
+            // `set` keeps the first reason if there are several.
             let _ = shared.lost.set(format!("{message} ({reason:?})"));
         });
         Ok(gpu)
     }
 
-    /// The features and limits to request for a device that your program opens: the feature for pipeline caches, if the adapter has
-    /// it, and WebGPU's default limits, two of them raised as far as the adapter allows: the sizes of buffers and of
-    /// bindings, so that fewer plans are cut into several dispatches. Where the adapter does not reach a default, the
-    /// limit is the adapter's.
+    /// Returns the features and limits to request for a device that your program opens. The feature is the one for
+    /// pipeline caches, if the adapter has it. The limits are WebGPU's defaults, or the adapter's limits where these
+    /// are lower. The sizes of buffers and of bindings are raised as far as the adapter allows, so that fewer plans are
+    /// cut into several dispatches.
     ///
     /// ```no_run
     /// use wgslice::{wgpu, Gpu};

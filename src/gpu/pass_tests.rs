@@ -23,7 +23,7 @@ pub(super) fn count_pass() {
     PASSES.set(PASSES.get() + 1);
 }
 
-/// The submissions and the passes that a call makes.
+/// Returns the number of submissions and the number of passes of a call.
 fn counted<T>(call: impl FnOnce() -> Result<T, Error>) -> (usize, usize) {
     SUBMISSIONS.set(0);
     PASSES.set(0);
@@ -72,7 +72,7 @@ fn an_operation_of_several_steps_is_one_submission() {
     ]);
     assert_eq!(counted(|| x.index(&outer.clone().outer())).0, 1);
 
-    // Too many rows for buffer copies.
+    // These arrays have too many rows for buffer copies.
     let parts = [(); 4].map(|()| words(&[64, 6]));
     let concat = || Tensor::concat(&parts.each_ref(), 1);
     assert_eq!(counted(concat), (1, 1));
@@ -86,7 +86,7 @@ fn an_operation_of_several_steps_is_one_submission() {
     assert_eq!(counted(|| parts[0].roll(&[1, -2], &[0, 1])), (1, 1));
 }
 
-/// A slice, a transpose, a broadcast and a split move nothing until they are read.
+/// A slice, a transpose, a broadcast and a split move no data until they are read.
 #[test]
 fn a_view_is_no_submission() {
     let backend = Backend::from(noop(8));

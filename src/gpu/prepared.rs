@@ -11,24 +11,24 @@ use super::{
 use crate::{Error, Pending, Plan, moves::Move, plan::Works};
 use std::{ops::Deref, sync::Arc};
 
-/// A [`Plan`] or [`Texels`], ready to be recorded on one device: the pipelines are compiled and the
-/// dispatches are computed, so that recording it neither compiles nor cuts anything. [`Gpu::prepare`] makes it, and
-/// the calls that record a plan or texels also record it: [`Gpu::encode`], [`Gpu::encode_from_texture`] and
-/// [`Gpu::encode_to_texture`].
+/// A [`Plan`] or [`Texels`], ready to be recorded on one device: its pipelines are compiled and its dispatches are
+/// computed, so recording only writes commands. [`Gpu::prepare`] returns this type. The calls that record a plan or
+/// texels accept it: [`Gpu::encode`], [`Gpu::encode_from_texture`] and [`Gpu::encode_to_texture`].
 ///
-/// It owns the pipelines and dispatches, and holds no buffer. It is prepared for buffer slices with offsets that are
-/// multiples of the device's `min_storage_buffer_offset_alignment` (or of 16, if that is more), and for indices of the plan's
-/// type. For others, and on another device, the first recording computes the dispatches, and may
-/// compile a pipeline. While it lives, plans equal to its own are prepared, too.
+/// It owns the pipelines and dispatches, and does not hold the caller's buffers. It is prepared for indices of the
+/// plan's type and for buffer slices with offsets that are multiples of the device's
+/// `min_storage_buffer_offset_alignment` (or of 16, if that is more). With other indices or offsets, or on another
+/// device, the first recording computes the dispatches and might compile a pipeline. While a prepared plan exists,
+/// equal plans are prepared too.
 ///
-/// Cheap to clone.
+/// A `Prepared` is cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Prepared<T = Plan> {
-    /// It has what was prepared.
+    /// The plan or texels, which hold the prepared works.
     what: Arc<T>,
 }
 
-/// The prepared plan or texels, so that `&prepared` is accepted in their place.
+/// Dereferences to the plan or texels, so that `&prepared` can be passed instead of them.
 impl<T> Deref for Prepared<T> {
     type Target = T;
 
@@ -37,7 +37,7 @@ impl<T> Deref for Prepared<T> {
     }
 }
 
-/// What [`Gpu::prepare`] prepares: a [`Plan`] or [`Texels`].
+/// A type that [`Gpu::prepare`] can prepare: [`Plan`] or [`Texels`].
 pub trait Prepare: sealed::Prepare + Clone + Send + Sync + 'static {}
 
 impl Prepare for Plan {}
@@ -51,15 +51,15 @@ mod sealed {
     #[derive(Debug)]
     pub struct Moves(pub(in crate::gpu) Vec<Vec<Move>>);
 
-    /// What was prepared.
+    /// The prepared works.
     #[derive(Debug)]
     pub struct Made(pub(in crate::gpu) Works);
 
     pub trait Prepare {
-        /// The plan or texels to record.
+        /// Returns the moves of each step.
         fn moves(&self, gpu: &Gpu) -> Result<Moves, Error>;
 
-        /// The same with what was prepared for it.
+        /// Returns the same plan or texels with the works that were prepared for it.
         fn with(&self, made: Made) -> Self;
     }
 
@@ -89,8 +89,8 @@ impl Gpu {
     /// Compiles the pipelines that a plan needs, and computes its dispatches. Call this when a program loads, so that no
     /// frame waits for the compiler. [`Gpu::prepare_async`] does the same without waiting.
     ///
-    /// [`Texels`] are prepared for what the texture's usages allow: for reading with `COPY_SRC`, for writing with
-    /// `COPY_DST`. The memory of their rows is allocated, too.
+    /// [`Texels`] are prepared for the copies that the texture's usages allow: reading with `COPY_SRC`, writing with
+    /// `COPY_DST`. The call also allocates the scratch memory for these copies.
     ///
     /// ```no_run
     /// # fn example(gpu: &wgslice::Gpu, input: &wgpu::Buffer, output: &wgpu::Buffer)
@@ -108,7 +108,7 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// As [`Gpu::supports`]; [`Error::Pipeline`] if the device rejects a shader; [`Error::DeviceLost`];
+    /// The errors of [`Gpu::supports`]; [`Error::Pipeline`] if the device rejects a shader; [`Error::DeviceLost`];
     /// [`Error::OutOfDeviceMemory`].
     pub fn prepare<T: Prepare>(&self, what: &T) -> Result<Prepared<T>, Error> {
         let mut steps = Vec::new();
@@ -121,15 +121,16 @@ impl Gpu {
             }
             steps.push(works);
         }
-        // Works that were kept say nothing of a device that was lost since.
+        // If all works were kept from earlier, nothing so far has detected a loss of the device.
         self.opened().check_alive("preparing a plan")?;
         let made = sealed::Made(self.engine.works(steps));
         let what = Arc::new(what.with(made));
         Ok(Prepared { what })
     }
 
-    /// Runs [`Gpu::prepare`] on its own thread. Returns at once, with a result that can be polled in each frame,
-    /// waited for or awaited. In a browser, which compiles in the background anyway, the result is there at once.
+    /// Runs [`Gpu::prepare`] on its own thread. Returns immediately with a result that can be polled in each frame,
+    /// waited for or awaited. In a browser, which compiles in the background anyway, the result is available
+    /// immediately.
     ///
     /// ```no_run
     /// # fn example(gpu: &wgslice::Gpu) -> Result<(), wgslice::Error> {
@@ -146,14 +147,14 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// Those of [`Gpu::prepare`], from [`Pending::poll`].
+    /// The errors of [`Gpu::prepare`], from [`Pending::poll`].
     pub fn prepare_async<T: Prepare>(&self, what: &T) -> Pending<Prepared<T>> {
         let (gpu, what) = (self.clone(), what.clone());
         Pending::running(move || gpu.prepare(&what))
     }
 
-    /// Checks that this device can run a plan, or copies of texels. The check compiles nothing and
-    /// allocates nothing on the device, so it does not tell whether there is memory for the result.
+    /// Checks that this device can run a plan or copy texels. The check compiles nothing and allocates no device
+    /// memory, so the device might still lack memory for the result.
     ///
     /// ```no_run
     /// use wgslice::{options::{Combine, ScatterOptions}, DType, Plan};
@@ -181,7 +182,7 @@ impl Gpu {
     }
 }
 
-/// The places of arguments for which a plan is prepared: at the beginning of buffers. `None` for a plan that records
+/// The places of arguments for which a move is prepared: at the beginning of buffers. `None` for a plan that records
 /// nothing.
 fn usual_places(plan: &Move, tuning: &Tuning) -> Option<Places> {
     match route(plan, tuning, false) {

@@ -1,7 +1,7 @@
 //! Records plans into a caller's encoders and passes.
 //!
-//! One call does it, [`Gpu::encode`]: into an encoder or an open pass ([`Recorder`]), of a plan or of what
-//! [`Gpu::prepare`] made of it, with a buffer for each input and each output.
+//! [`Gpu::encode`] records a plan, prepared or not, into an encoder or an open pass ([`Recorder`]), with a buffer for
+//! each input and each output.
 
 use super::{
     Gpu,
@@ -38,24 +38,24 @@ mod sealed {
 }
 
 impl Gpu {
-    /// Records a [`Plan`], or what [`Gpu::prepare`] made of one, into an encoder or an open compute pass, with a buffer slice
-    /// for each of its [inputs](Plan::inputs) and [outputs](Plan::outputs), in their order. Nothing is submitted or waited
-    /// for. Only the bytes of the outputs are written. Indices are of the type that the plan was made for: see
-    /// [`IndexShape`](crate::options::IndexShape).
+    /// Records a [`Plan`] or a [`Prepared`](crate::gpu::Prepared) plan into an encoder or an open compute pass, with a
+    /// buffer slice for each of its [inputs](Plan::inputs) and [outputs](Plan::outputs), in order. The call neither
+    /// submits nor waits. The commands write only the bytes of the outputs. Indices must have the type that the plan
+    /// was made for: see [`IndexShape`](crate::options::IndexShape).
     ///
-    /// All buffers must belong to the device and have the usage `STORAGE`. Any offsets are allowed, except that indices must
-    /// begin at a multiple of 4 bytes, and the source and the result of a scatter that computes with elements at a multiple
-    /// of the element's size (of 4 bytes for `complex64`).
+    /// All buffers must belong to the device and have the usage `STORAGE`. Any offsets are allowed, with two
+    /// exceptions. Indices must begin at a multiple of 4 bytes. The source and the result of a scatter that computes
+    /// with elements must begin at a multiple of the element's size (4 bytes for `complex64`).
     ///
     /// In an encoder, slices and updates whose contiguous rows are few or long are recorded as buffer copies, if the source
     /// has the usage `COPY_SRC`, the result has `COPY_DST`, and both offsets are multiples of 4. A pass takes only
     /// dispatches. Recording many small plans into one pass saves time, since a pass costs wgpu more time than a dispatch.
     ///
-    /// Inputs may be in the buffer of an output. wgpu does not allow a buffer to be read and written in the same dispatch,
-    /// so the input is copied to scratch memory first, by one more command, and that memory is kept until [`Gpu::trim`].
-    /// The bytes from the first to the last that are read must not overlap those from the first to the last that are
-    /// written. To slice in place, record into a second buffer and copy the result back with `copy_buffer_to_buffer`. No
-    /// further synchronization is needed, since wgpu orders recorded commands.
+    /// Inputs can be in the buffer of an output. wgpu does not allow one dispatch to read and write the same buffer, so
+    /// one more command first copies the input to scratch memory, which is kept until [`Gpu::trim`]. The range from the
+    /// first to the last byte that is read must not overlap the range from the first to the last byte that is written.
+    /// To slice in place, record into a second buffer and copy the result back with `copy_buffer_to_buffer`. No further
+    /// synchronization is needed, since wgpu orders recorded commands.
     ///
     /// ```no_run
     /// # fn example(gpu: &wgslice::Gpu, input: &wgpu::Buffer, ids: &wgpu::Buffer, output: &wgpu::Buffer)
@@ -80,36 +80,36 @@ impl Gpu {
     /// ```
     ///
     /// The report counts the tuples of a gather, a crop or a scatter that were out of range: a gather writes zeros for
-    /// them, and a scatter drops their rows. If the buffer of the tuples has the usage `COPY_SRC`, the report can name the
-    /// first of them. Under [`OutOfRange::Error`](crate::options::OutOfRange::Error) the report is an error if there was
-    /// any, and a scatter then changes nothing. For a plan that searches a mask the report has the number of true elements.
-    /// For other plans it is available immediately.
+    /// such tuples, and a scatter drops their rows. If the buffer of the tuples has the usage `COPY_SRC`, the report
+    /// includes the first of them. Under [`OutOfRange::Error`](crate::options::OutOfRange::Error), the report is an
+    /// error if any tuple was out of range, and a scatter then changes nothing. For a plan that searches a mask, the
+    /// report has the number of true elements. For other plans the report is available immediately.
     ///
     /// # What scatters compute
     ///
     /// Floating-point arithmetic: WGSL lets a device flush subnormal `f32` to zero, and guarantees neither infinities
     /// nor NaNs. Minimum and maximum are exact. The shaders combine:
     ///
-    /// | element type | by |
+    /// | element type | combinations |
     /// |---|---|
-    /// | `i32`, `u32`, `f32` | everything |
+    /// | `i32`, `u32`, `f32` | all |
     /// | `i64`, `u64`, `complex64` | add, sub |
-    /// | `bool` | everything that [`Combine`](crate::options::Combine) defines for it |
+    /// | `bool` | all that [`Combine`](crate::options::Combine) defines for it |
     /// | `i8`, `u8`, `i16`, `u16`, `f16`, `bf16` | add |
-    /// | `f64`, `complex128` | nothing |
+    /// | `f64`, `complex128` | none |
     ///
     /// # Errors
     ///
-    /// After an error nothing is recorded.
+    /// A call that fails records nothing.
     ///
-    /// - [`Error::Argument`] for more or fewer buffers than the plan has inputs and outputs.
-    /// - [`Error::Buffer`] for a buffer that does not fit the plan, that is destroyed or belongs to another device, or in which bytes
-    ///   that are read overlap bytes that are written. wgpu itself reports some destroyed buffers and buffers of another
-    ///   device at `finish` or `submit`: a buffer that is destroyed after its second recording with the same plan, and
-    ///   buffers of copies.
+    /// - [`Error::Argument`] if there are more or fewer buffers than inputs or outputs of the plan.
+    /// - [`Error::Buffer`] for a buffer that does not fit the plan, is destroyed or belongs to another device, and for
+    ///   buffers where bytes that are read overlap bytes that are written. In two cases wgpu itself reports a destroyed
+    ///   buffer or a buffer that belongs to another device, at `finish` or `submit`: if the plan is recorded as buffer
+    ///   copies, and if a buffer is destroyed after its second recording with the same plan.
     /// - [`Error::DeviceLimit`] if the plan has more dimensions than a shader takes, or if not even a single unit, of 1
     ///   to 16 bytes, fits the device's limits.
-    /// - [`Error::DTypeOnDevice`] for a scatter of element types that the shaders cannot combine in this way.
+    /// - [`Error::DTypeOnDevice`] for a scatter with an element type that the shaders cannot combine in this way.
     /// - [`Error::Pipeline`] if the device rejects a shader; [`Error::DeviceLost`]; [`Error::OutOfDeviceMemory`].
     pub fn encode<'p>(
         &self,

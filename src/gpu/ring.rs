@@ -15,11 +15,11 @@ use wgpu::{BufferUsages, MapMode, SubmissionIndex};
 
 const DOING: &str = "streaming";
 
-/// The most pieces that are submitted and not yet taken: the device processes one while the host packs or hands out
-/// another.
-const SLOTS: usize = 2;
+/// The maximum number of pieces that are submitted and not yet taken: the device processes one while the host packs or
+/// delivers another.
+const MOST_SUBMITTED: usize = 2;
 
-/// The slots that pieces pass through.
+/// A ring of slots that pieces pass through.
 #[derive(Debug)]
 pub(crate) struct Ring {
     gpu: Gpu,
@@ -50,17 +50,19 @@ impl Ring {
     /// The size in bytes of all buffers of a ring, without padding, for pieces with a packed source of `packed` bytes
     /// and a result of `result` bytes.
     pub(crate) fn bytes_held(packed: usize, result: usize) -> usize {
-        packed.saturating_add(result).saturating_mul(2 * SLOTS)
+        packed
+            .saturating_add(result)
+            .saturating_mul(2 * MOST_SUBMITTED)
     }
 
     /// Returns whether a result must be taken before the next piece is packed.
     pub(crate) fn is_full(&self) -> bool {
-        self.busy.len() == SLOTS
+        self.busy.len() == MOST_SUBMITTED
     }
 
-    /// Packs a piece into the upload memory of a slot, which is returned: runs the plan `host` on `source`, the bytes of
-    /// the piece's [`span`](crate::stream::Piece::span). [`Ring::submit`] then makes the result from the packed bytes by
-    /// the plan `device`, which here only gives the size of the result.
+    /// Packs a piece into the upload memory of a slot and returns the slot. Packing runs the move `host` on `source`,
+    /// the bytes of the piece's [`span`](crate::stream::Piece::span). [`Ring::submit`] then runs the move `device` on
+    /// the packed bytes; this call only needs the size of its result.
     pub(crate) fn pack(
         &mut self,
         host: &Move,
@@ -99,7 +101,7 @@ impl Ring {
         })
     }
 
-    /// Submits a piece that [`Ring::pack`] packed into `slot`, with the plans that were passed there.
+    /// Submits a piece that [`Ring::pack`] packed into `slot`. `host` and `device` must be the same as in that call.
     pub(crate) fn submit(
         &mut self,
         slot: PieceBuffers,
@@ -138,8 +140,8 @@ impl Ring {
         Ok(Some((slot, bytes)))
     }
 
-    /// Passes the result of a piece that [`Ring::wait`] returned to `sink`, and keeps the slot for reuse. The outer error
-    /// is the device's. The inner error is that of `sink`.
+    /// Passes the result of a piece that [`Ring::wait`] returned to `sink`, and keeps the slot for reuse. The outer
+    /// error is the device's. The inner error is the error of `sink`.
     pub(crate) fn take<R>(
         &mut self,
         (slot, bytes): (PieceBuffers, usize),

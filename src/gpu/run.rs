@@ -7,8 +7,8 @@ use super::{
 use crate::{DType, Error, Pending, Plan, Report};
 
 impl Gpu {
-    /// Runs a plan, in one submission. Each output is written if the flag beside it is true, otherwise a copy of it.
-    /// Returns the outputs. The report says that `copied` bytes of them were in shared memory.
+    /// Runs a plan in one submission and returns the outputs. If the flag next to an output is true, that output itself
+    /// is written, otherwise a copy of it. `copied` is the number of bytes for [`Report::copied`].
     pub(crate) fn run(
         &self,
         plan: &Plan,

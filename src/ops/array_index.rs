@@ -1,13 +1,13 @@
-//! NumPy's index expressions with arrays, `x[[0, 2], :, [[1], [3]]]`, and outer ones, as of `numpy.ix_` and Zarr's
-//! `oindex`.
+//! NumPy's index expressions with arrays, such as `x[[0, 2], :, [[1], [3]]]`, and outer expressions, as with
+//! `numpy.ix_` and Zarr's `oindex`.
 //!
-//! The slices among the entries make a view, in which a dimension that an array indexes stays whole. Arrays that walk
-//! together are one gather from this view: its index tuples are the arrays, broadcast against each other, and the
-//! dimensions of the tuples stand wherever NumPy wants them. An outer expression is a gather along each indexed
-//! dimension, first along the one that keeps the smallest share, so that the product of its arrays exists nowhere. On the
-//! CPU, `cpu/outer.rs` does all of an outer expression's gathers at once.
+//! The slices among the entries make a view, in which a dimension that an array indexes stays whole. Arrays that are
+//! broadcast against each other become one gather from this view: they are its index tuples, and the dimensions of the
+//! tuples are where NumPy puts them. An outer expression is a gather along each indexed dimension, first along the
+//! dimension that keeps the smallest share, so that the product of its arrays is never in memory. On the CPU,
+//! `cpu/outer.rs` does all gathers of an outer expression in one pass.
 //!
-//! Positions are checked and counted from the beginning here, so the gathers find all of them in range.
+//! This module checks positions and converts negative ones, so for the gathers all positions are in range.
 
 use super::{
     gather::GatherOptions,
@@ -30,26 +30,26 @@ use alloc::sync::Arc;
 
 /// An array, or a single position next to arrays.
 struct ArrayEntry {
-    /// Its number in the expression, and the dimension that it indexes: of x, and of the view. A mask without
-    /// dimensions indexes none.
+    /// The number of the entry in the expression. `dim` is the dimension that it indexes, of x and of the view; a mask
+    /// without dimensions indexes none.
     item: usize,
     dim: Option<[usize; 2]>,
     positions: Vec<i64>,
     shape: Vec<usize>,
 }
 
-/// The number of a view's dimension, and the positions that are taken along it.
+/// The number of a view's dimension, and the positions to select along it.
 type Column = (usize, Vec<i64>);
 
-/// What the entries of an expression select.
+/// The selection of an expression: a view, and entries that are arrays.
 struct Selection {
     view: View,
     entries: Vec<ArrayEntry>,
-    /// The number of the view's dimensions before those of the arrays that are not indexed.
+    /// The number of dimensions of the view that are not indexed and come before the dimensions of the arrays.
     before: usize,
 }
 
-/// An outer expression: a view, and the positions that are taken along some of its dimensions, counted from the beginning.
+/// An outer expression: a view, and the positions to select along some of its dimensions, counted from the beginning.
 /// The dimension that keeps the smallest share comes first.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Outer {
@@ -73,9 +73,9 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`], as NumPy's `IndexError`: those of [`View::slice`], then `Values`, `OuterRank`, `MaskShape`,
-    /// `ArrayShapes` and `Position`; [`Error::ShapeTooLarge`]; [`Error::OutOfHostMemory`]. As in NumPy, positions of
-    /// arrays are not checked if nothing is selected because another array is empty.
+    /// [`Error::Argument`] where NumPy raises `IndexError`: the kinds of [`View::slice`], then `Values`, `OuterRank`,
+    /// `MaskShape`, `ArrayShapes` and `Position`; [`Error::ShapeTooLarge`]; [`Error::OutOfHostMemory`]. As in NumPy,
+    /// positions of arrays are not checked if the result is empty because another array is empty.
     #[doc(alias("fancy_index", "ix_", "oindex"))]
     pub fn index(x: impl IntoView, spec: &IndexSpec, dtype: DType) -> Result<Self, Error> {
         let x = x.into_view()?;
@@ -94,7 +94,7 @@ fn has_arrays(spec: &IndexSpec) -> bool {
     spec.items().iter().any(is_array)
 }
 
-/// Where the elements are that an expression selects.
+/// The locations of the elements that an expression selects.
 pub(super) struct Selected {
     /// The shape of the selection.
     pub(super) shape: Vec<usize>,
@@ -102,20 +102,20 @@ pub(super) struct Selected {
     pub(super) view: Option<View>,
     /// The first element of the view that the arrays select from.
     pub(super) offset: usize,
-    /// The parts of an element's distance from there. All combinations, the last part first, are the elements of the
-    /// selection in row-major order.
+    /// The parts of an element's distance from `offset`. All combinations, with the last part varying fastest, are the
+    /// elements of the selection in row-major order.
     pub(super) parts: Vec<Selector>,
 }
 
 pub(super) enum Selector {
-    /// A dimension of so many positions, this far apart.
+    /// A dimension: the number of positions, and the distance between neighbours.
     Dim(usize, isize),
     /// The distances that arrays select.
     List(Vec<isize>),
 }
 
 impl View {
-    /// Where the elements are that an expression selects.
+    /// The locations of the elements that an expression selects.
     pub(super) fn places(&self, spec: &IndexSpec) -> Result<Selected, Error> {
         let selection = self.selection(spec)?;
         let dim = |view: &Self, at: usize| Selector::Dim(view.shape[at], view.strides[at]);
@@ -177,7 +177,8 @@ impl View {
         })
     }
 
-    /// Applies the slices of an expression. Next to arrays that walk together, single positions count as arrays.
+    /// Applies the slices of an expression. Next to arrays that are broadcast against each other, single positions
+    /// count as arrays.
     fn selection(&self, spec: &IndexSpec) -> Result<Selection, Error> {
         let singles = has_arrays(spec) && !spec.is_outer();
         let mut items = Vec::new();
@@ -203,7 +204,8 @@ impl View {
         let ellipsis = self.shape.len() - taken;
         let (mut dim, mut at) = (0, 0);
         let mut entries: Vec<ArrayEntry> = Vec::new();
-        // Where the first array stands, and whether another entry has followed it, and an array that.
+        // `first` is the place of the first array, `left` is whether another entry followed the arrays, and `apart` is
+        // whether an array followed that entry.
         let (mut first, mut left, mut apart) = (None, false, false);
         for (item, entry) in spec.items().iter().enumerate() {
             let before = at - entries.iter().filter(|entry| entry.dim.is_some()).count();
@@ -265,8 +267,8 @@ impl View {
 }
 
 impl Selection {
-    /// The shape to which arrays that walk together are broadcast, and their positions, each with the dimension of the view
-    /// that it is in.
+    /// Returns the shape to which the arrays are broadcast, and their positions, each with the dimension of the view
+    /// that it indexes.
     fn columns(&self) -> Result<(Vec<usize>, Vec<Column>), Error> {
         let mut sizes = Vec::new();
         for entry in &self.entries {
@@ -299,7 +301,7 @@ impl Selection {
         (0..self.view.shape.len()).filter(move |&at| !is_indexed(at))
     }
 
-    /// The gather of arrays that walk together.
+    /// Plans the gather of arrays that are broadcast against each other.
     fn together(self, x: &View, dtype: DType) -> Result<Plan, Error> {
         let (sizes, columns) = self.columns()?;
         let count = shape::elements(&sizes)?;
@@ -342,12 +344,12 @@ impl Selection {
         Ok(plan.plan())
     }
 
-    /// All combinations of the arrays' positions.
+    /// Returns the outer expression: all combinations of the arrays' positions.
     fn outer(self) -> Result<Outer, Error> {
         let Self { view, entries, .. } = self;
         let mut lists = Vec::new();
         for mut entry in entries {
-            // Arrays of an outer expression have one dimension, so each indexes one.
+            // Arrays of an outer expression have one dimension and index one dimension.
             let Some([axis, at]) = entry.dim else {
                 continue;
             };
@@ -365,7 +367,8 @@ impl Selection {
 }
 
 impl Outer {
-    /// A gather for each list, along its dimension, through memory between them. The CPU does all at once.
+    /// Plans a gather for each list, along its dimension, with temporary memory between gathers. The CPU does all of
+    /// them in one pass.
     fn plan(self, x: &View, dtype: DType) -> Result<Plan, Error> {
         let input = ArraySpec::new("x", x, dtype);
         let output = ArraySpec::result(&self.shape()?, dtype);
@@ -421,8 +424,8 @@ fn position(item: usize, position: i64, axis: usize, size: usize) -> Result<i64,
 }
 
 impl Steps {
-    /// Adds a gather or a scatter by tuples that the plan holds: as numbers of 32 bits, half the memory, unless a position
-    /// needs more.
+    /// Adds a gather or a scatter by tuples that the plan holds. They are 32-bit numbers, which take half the memory,
+    /// unless a position needs more bits.
     pub(super) fn push_at(
         &mut self,
         what: Move,
@@ -452,7 +455,8 @@ impl Steps {
     }
 }
 
-/// Fails if an array does not have as many values as its shape says or, in an outer expression, not one dimension.
+/// Fails if the number of values of an array does not match its shape or, in an outer expression, if the array does not
+/// have one dimension.
 fn check_array(item: usize, values: usize, shape: &[usize], outer: bool) -> Result<(), Error> {
     if shape::elements(shape)? != values {
         return Err(error::index::values(item, values, shape));
@@ -464,7 +468,7 @@ fn check_array(item: usize, values: usize, shape: &[usize], outer: bool) -> Resu
 }
 
 host_methods! {
-    /// NumPy's `x[…]`, with arrays of positions and masks: see [`IndexSpec`].
+    /// Selects from host values by NumPy's `x[…]`, with arrays of positions and masks: see [`IndexSpec`].
     ///
     /// ```
     /// use wgslice::Backend;
@@ -478,17 +482,18 @@ host_methods! {
     ///
     /// # Errors
     ///
-    /// As [`Plan::index`]; [`Error::Length`]; or an error of the device.
+    /// The errors of [`Plan::index`]; [`Error::Length`]; or an error of the device.
     #[doc(alias("fancy_index", "ix_", "oindex"))]
     fn index(view x: T, by spec: &IndexSpec) -> made = |dtype| Plan::index(x, spec, dtype), [x];
 }
 
 tensor_methods! {
-    /// NumPy's `x[…]` of this tensor: see [`IndexSpec`]. On a GPU the work is submitted, not waited for.
+    /// Selects from this tensor by NumPy's `x[…]`: see [`IndexSpec`]. On a GPU the call submits the work and does not
+    /// wait for it.
     ///
     /// # Errors
     ///
-    /// As [`Plan::index`]; or an error of the device.
+    /// The errors of [`Plan::index`], or an error of the device.
     #[doc(alias("fancy_index", "ix_", "oindex"))]
     fn index(self x, by spec: &IndexSpec) -> made = |dtype| Plan::index(x.layout(), spec, dtype), [x];
 }

@@ -1,16 +1,16 @@
-//! What `concat`, `stack`, `pad`, `roll`, `tile` and `repeat` have in common: pieces that together are the result.
+//! The common part of `concat`, `stack`, `pad`, `roll`, `tile` and `repeat`: results that are assembled from pieces.
 //!
-//! A piece is a step from a view of an input to a view of the output. All pieces together cover the output, and no two
-//! of them overlap, so they may be written in any order.
+//! A piece is a step from a view of an input to a view of the output. Together the pieces cover the output, and no two
+//! of them overlap, so they can be written in any order.
 
 use crate::prelude::*;
 use crate::{Error, View, error, plan::Steps};
 
-/// The most pieces of a padded or rolled array: those of 10 dimensions that are padded at both ends.
+/// The largest number of pieces of a padded or rolled array: 3^10, for 10 dimensions that are padded at both ends.
 const MOST_PIECES: usize = 59_049;
 
-/// Positions of a dimension of a source, `step` apart from `first` on, and where they go: to `count` neighbouring
-/// positions of a dimension of the result. A step of 0 repeats a position.
+/// Positions of a dimension of a source, `step` apart from `first` on, which go to `count` neighbouring positions of a
+/// dimension of the result. A step of 0 repeats a position.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Run {
     pub(super) first: usize,
@@ -20,7 +20,7 @@ pub(super) struct Run {
 }
 
 impl Steps {
-    /// Adds a step from input 0 for each combination of runs, of which each dimension has some.
+    /// Adds a step from input 0 for each combination of runs, with one run for each dimension.
     pub(super) fn put_runs(&mut self, x: &View, runs: &[Vec<Run>]) -> Result<(), Error> {
         let pieces = runs
             .iter()
@@ -50,7 +50,7 @@ impl Steps {
 }
 
 impl View {
-    /// `count` positions of dimension `axis` from `first` on, `step` apart.
+    /// Returns the part of this view with `count` positions of dimension `axis`, `step` apart from `first` on.
     pub(super) fn along(&self, axis: usize, first: usize, step: isize, count: usize) -> Self {
         let mut view = self.clone();
         let stride = view.strides[axis];

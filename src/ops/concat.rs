@@ -18,8 +18,8 @@ use crate::{
 };
 
 impl Plan {
-    /// An array of the elements of all arrays, one after the other along `axis`, which counts from the end if it is
-    /// negative. The arrays have the same size in each other dimension.
+    /// Plans the concatenation of arrays along `axis`. A negative `axis` counts from the end. The arrays must have the
+    /// same size in each other dimension.
     ///
     /// # Errors
     ///
@@ -39,7 +39,7 @@ impl Plan {
         let result = View::whole(&shape);
         let mut plan = Steps::new(
             Operation::Named("concat"),
-            inputs(arrays, dtype),
+            input_specs(arrays, dtype),
             ArraySpec::result(&shape, dtype),
         );
         plan.reserve(arrays.len());
@@ -53,8 +53,8 @@ impl Plan {
         Ok(plan.with_shortcut(shortcut).plan())
     }
 
-    /// An array whose dimension `axis` numbers the arrays, which all have the same shape. A negative `axis` counts from
-    /// the end of the result.
+    /// Plans an array whose new dimension `axis` numbers the arrays, which must all have the same shape. A negative
+    /// `axis` counts from the end of the result.
     ///
     /// ```
     /// use wgslice::{DType, Plan, View};
@@ -80,7 +80,7 @@ impl Plan {
         let result = View::whole(&shape);
         let mut plan = Steps::new(
             Operation::Named("stack"),
-            inputs(arrays, dtype),
+            input_specs(arrays, dtype),
             ArraySpec::result(&shape, dtype),
         );
         plan.reserve(arrays.len());
@@ -96,7 +96,7 @@ impl Plan {
 }
 
 impl View {
-    /// The parts of this view along `axis`, which have these sizes. A negative `axis` counts from the end.
+    /// Splits this view into parts of these sizes along `axis`. A negative `axis` counts from the end.
     ///
     /// ```
     /// use wgslice::View;
@@ -142,7 +142,7 @@ host_methods! {
     ///
     /// # Errors
     ///
-    /// As [`Plan::concat`]; [`Error::Length`]; or an error of the device.
+    /// The errors of [`Plan::concat`]; [`Error::Length`]; or an error of the device.
     #[doc(alias("concatenate", "cat"))]
     fn concat(all arrays: T, by axis: isize) -> made = |dtype| Plan::concat(arrays, axis, dtype), [| arrays];
 
@@ -150,7 +150,7 @@ host_methods! {
     ///
     /// # Errors
     ///
-    /// As [`Plan::stack`]; [`Error::Length`]; or an error of the device.
+    /// The errors of [`Plan::stack`]; [`Error::Length`]; or an error of the device.
     fn stack(all arrays: T, by axis: isize) -> made = |dtype| Plan::stack(arrays, axis, dtype), [| arrays];
 }
 
@@ -169,8 +169,8 @@ tensor_methods! {
     ///
     /// # Errors
     ///
-    /// As [`Plan::concat`]; [`Error::Argument`] for tensors of different types or devices; or an error of the
-    /// device.
+    /// The errors of [`Plan::concat`]; [`Error::Argument`] for tensors of different types or on different devices; or
+    /// an error of the device.
     #[doc(alias("concatenate", "cat"))]
     fn concat(all tensors, by axis: isize) -> made = |dtype| Plan::concat(&tensors, axis, dtype), [| tensors];
 
@@ -178,12 +178,12 @@ tensor_methods! {
     ///
     /// # Errors
     ///
-    /// As [`Tensor::concat`], with the errors of [`Plan::stack`].
+    /// The errors of [`Tensor::concat`], with the errors of [`Plan::stack`].
     fn stack(all tensors, by axis: isize) -> made = |dtype| Plan::stack(&tensors, axis, dtype), [| tensors];
 }
 
 impl Backend {
-    /// Takes host values apart along `axis`: see [`View::split`].
+    /// Splits host values along `axis`: see [`View::split`].
     ///
     /// ```
     /// use wgslice::Backend;
@@ -195,7 +195,7 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// As [`View::split`]; [`Error::Length`]; or an error of the device.
+    /// The errors of [`View::split`]; [`Error::Length`]; or an error of the device.
     #[doc(alias = "chunk")]
     pub fn split<'a, T: Element>(
         &self,
@@ -211,11 +211,11 @@ impl Backend {
 }
 
 impl Tensor {
-    /// The parts of this tensor along `axis`, without a copy: see [`View::split`].
+    /// Splits this tensor along `axis`, without a copy: see [`View::split`].
     ///
     /// # Errors
     ///
-    /// As [`View::split`].
+    /// The errors of [`View::split`].
     #[doc(alias = "chunk")]
     pub fn split(&self, sizes: &[usize], axis: isize) -> Result<Vec<Self>, Error> {
         let parts = self.layout().split(sizes, axis)?.into_iter();
@@ -223,12 +223,12 @@ impl Tensor {
     }
 }
 
-fn inputs(arrays: &[View], dtype: DType) -> Vec<ArraySpec> {
+fn input_specs(arrays: &[View], dtype: DType) -> Vec<ArraySpec> {
     let input = |array: &View| ArraySpec::new("arrays", array, dtype);
     arrays.iter().map(input).collect()
 }
 
-/// The loop that the CPU runs instead of the steps if the arrays, of one shape, take turns in the result: each with the
+/// The loop that the CPU runs instead of the steps if arrays of one shape alternate in the result, each with the
 /// elements of its dimensions from `axis` on.
 fn weave(arrays: &[View], axis: usize, dtype: DType) -> Option<Shortcut> {
     let first = &arrays[0].shape;
@@ -239,12 +239,12 @@ fn weave(arrays: &[View], axis: usize, dtype: DType) -> Option<Shortcut> {
     (rows > 1 && arrays.iter().all(alike)).then_some(Shortcut::Weave(weave))
 }
 
-/// The dimension that `axis` names in an array of this rank.
+/// Returns `axis` as a dimension, counted from 0, of an array of this rank.
 pub(super) fn check_axis(axis: isize, rank: usize) -> Result<usize, Error> {
     shape::axis(axis, rank).ok_or_else(|| error::assembly::axis(axis, rank))
 }
 
-/// Fails unless all arrays have the shape of the first, but for dimension `axis`.
+/// Fails unless all arrays have the shape of the first, except in dimension `axis`.
 fn check_shapes(arrays: &[View], axis: Option<usize>) -> Result<(), Error> {
     let first = &arrays[0].shape;
     for (number, array) in arrays.iter().enumerate() {

@@ -1,14 +1,14 @@
-//! Conversions on the way: a slice, view, gather or crop whose result has another element type than its source.
+//! Conversions: slices, views, gathers and crops whose result has another element type than their source.
 //!
-//! Elements of 8 bits are looked up in tables of 256 entries that the host computes, so that every function of them gives
-//! the same bits on every device. Elements of 16 bits and `f32` are converted to each other by integer arithmetic, through
-//! `f32`, which represents all of them (`src/number.rs`, `shaders/number.wgsl`): what a device's own arithmetic makes of
-//! NaNs, subnormal numbers and ties differs by driver. All other conversions are the CPU's alone (`src/wide.rs`).
+//! Elements of 8 bits are converted by tables of 256 entries that the host computes, so that every function gives the
+//! same bits on every device. Elements of 16 bits and `f32` are converted to each other by integer arithmetic, through
+//! `f32`, which represents all of them (`src/number.rs`, `shaders/number.wgsl`), because drivers differ in how they
+//! handle NaNs, subnormal numbers and ties. Only the CPU supports all other conversions (`src/wide.rs`).
 //!
-//! The walk of a converted plan is in elements, and its distances on each side in elements of that side. Which table an
-//! element takes follows from its number in the source, whatever became of the dimensions: its position along the axis is
-//! `number / inner % positions`, where `inner` elements lie between neighbours of the axis. Where this is the same all along
-//! a row, it is found once for the row.
+//! The walk of a converting plan counts elements, and its distances on each side are in elements of that side. The
+//! number of an element in the source determines its table, whatever dimensions the walk has: its position along the
+//! axis is `number / inner % positions`, where `inner` is the number of elements between neighbours along the axis. If
+//! this position is the same along a row, it is computed once for the row.
 
 use crate::prelude::*;
 use crate::{
@@ -33,19 +33,19 @@ pub(crate) const ENTRIES: usize = 256;
 ///
 /// | conversion | from | to | rule |
 /// |---|---|---|---|
-/// | [`Conversion::to`] | every type but complex numbers | each of these | to the nearest |
-/// | [`Conversion::astype`] | every type but complex numbers | each of these | NumPy's `astype` |
-/// | [`Conversion::scaled`] | every type but complex numbers | each of these | `x * scale + bias`, to the nearest |
+/// | [`Conversion::to`] | every type except complex numbers | each of these | to the nearest |
+/// | [`Conversion::astype`] | every type except complex numbers | each of these | NumPy's `astype` |
+/// | [`Conversion::scaled`] | every type except complex numbers | each of these | `x * scale + bias`, to the nearest |
 /// | [`Conversion::table`] | `bool`, `u8`, `i8` | each of these | any function, to the nearest |
 ///
-/// To the nearest: numbers are rounded to the nearest that the type has, in a tie to the even one. Integers saturate: a number
-/// above the largest integer becomes the largest. A `bool` is an integer from 0 to 1. A NaN becomes the quiet NaN of its
-/// sign without a payload, and 0 as an integer. Elements that have the type already are moved unchanged. Each number is
-/// rounded once, and results are the same, bit for bit, on every device.
+/// "To the nearest" rounds each number once, to the nearest value of the type, in a tie to the even one. Integers
+/// saturate: a number above the largest integer becomes the largest. A `bool` counts as an integer from 0 to 1. A NaN
+/// becomes the quiet NaN of its sign without a payload, or the integer 0. Elements that already have the type are moved
+/// unchanged. Results are bit-identical on every device.
 ///
-/// Shaders convert elements of 8 bits to types of at most 32, and `u16`, `i16`, `f16`, `bf16` and `f32` to these and to `u8` and
-/// `i8`, to the nearest. A GPU refuses the others ([`Error::ConversionOnDevice`]), and a backend with a fallback runs them on the
-/// CPU.
+/// Shaders convert elements of 8 bits to types of at most 32 bits. They convert `u16`, `i16`, `f16`, `bf16` and `f32`
+/// to each other and to `u8` and `i8`, to the nearest. A GPU rejects other conversions ([`Error::ConversionOnDevice`]),
+/// and a backend with a fallback runs them on the CPU.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conversion {
     to: DType,
@@ -67,41 +67,41 @@ enum How {
     },
 }
 
-/// How a plan converts: from this type to the plan's.
+/// The conversion of a plan, from this type to the plan's.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Converted {
     pub(crate) from: DType,
-    /// What elements of 8 bits become, unless they are rounded to types of 64 bits.
+    /// The results for elements of 8 bits, unless they are rounded to types of 64 bits.
     pub(crate) table: Option<Table>,
-    /// What elements of more than 8 bits are multiplied by, and what is added.
+    /// The scale and the bias for elements of more than 8 bits.
     pub(crate) scale: Option<Scale>,
-    /// How elements without a table are rounded.
+    /// The rounding of elements without a table.
     pub(crate) rule: Rounding,
 }
 
 /// A table for each position of an axis of the source.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Table {
-    /// The elements of the source from one position of the axis to the next.
+    /// The number of elements of the source from one position of the axis to the next.
     pub(crate) inner: usize,
     /// The number of positions. 1 if all share a table.
     pub(crate) positions: usize,
-    /// The bits of the result for each byte, at each position. Of types of 64 bits, those of the `f32` that becomes the
-    /// result.
+    /// The bits of the result for each byte, at each position. For results of 64 bits, the bits of the `f32` that is
+    /// converted to the result.
     pub(crate) entries: Entries,
 }
 
 /// A factor and a term for each position of an axis of the source, as bits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Scale {
-    /// As of a [`Table`].
+    /// The same as in a [`Table`].
     pub(crate) inner: usize,
     pub(crate) positions: usize,
     pub(crate) entries: Arc<[[u32; 2]]>,
 }
 
-/// Entries of tables, which clones share. Each recording of a plan hashes and compares them, so their hash is worked out
-/// once, and clones are equal without a look at their words.
+/// Entries of tables, which clones share. Each recording of a plan hashes and compares them, so their hash is computed
+/// once, and clones are equal without a comparison of words.
 #[derive(Clone, Debug)]
 pub(crate) struct Entries {
     words: Arc<[u32]>,
@@ -110,7 +110,7 @@ pub(crate) struct Entries {
 
 impl Entries {
     fn new(words: Arc<[u32]>) -> Self {
-        // FNV-1a, a word at a time.
+        // The hash is FNV-1a over words instead of bytes.
         let mix = |hash: u64, &word: &u32| (hash ^ u64::from(word)).wrapping_mul(0x100_0000_01b3);
         let hash = words.iter().fold(0xcbf2_9ce4_8422_2325, mix);
         Self { words, hash }
@@ -142,7 +142,7 @@ impl Hash for Entries {
 
 #[cfg(feature = "gpu")]
 impl Converted {
-    /// Fails unless the shaders convert so to elements of type `to`.
+    /// Fails unless the shaders support this conversion to elements of type `to`.
     pub(crate) fn check_on_gpu(&self, to: DType) -> Result<(), Error> {
         let how = match (&self.scale, self.rule) {
             (Some(_), _) => "by scale and bias",
@@ -161,14 +161,14 @@ impl Converted {
 }
 
 impl Table {
-    /// The elements of the source after which the positions begin again.
+    /// The number of elements of the source after which the positions repeat.
     pub(crate) fn period(&self) -> usize {
         self.inner * self.positions
     }
 }
 
 impl Conversion {
-    /// The conversion to `dtype` of numbers as they are: to the nearest that `dtype` has.
+    /// Converts each number to the nearest value of type `dtype`.
     pub fn to(dtype: DType) -> Self {
         Self {
             to: dtype,
@@ -176,9 +176,10 @@ impl Conversion {
         }
     }
 
-    /// The conversion to `dtype` of numbers as they are, by the rules of NumPy's `astype`: integers wrap, fractions are cut off,
-    /// and as a `bool` every number but 0 is true, a NaN included. NumPy does not define floats that are too large for an
-    /// integer type: they saturate here, and a NaN becomes 0. To floats, numbers are rounded as by [`Conversion::to`].
+    /// Converts numbers to `dtype` by the rules of NumPy's `astype`: integers wrap, fractions are cut off, and for
+    /// `bool` every number except 0 is true, including NaN. NumPy does not define the conversion of floats that are too
+    /// large for an integer type: here they saturate, and a NaN becomes 0. Conversions to floats round like
+    /// [`Conversion::to`].
     ///
     /// ```
     /// use wgslice::{Backend, Conversion, DType, Plan};
@@ -202,12 +203,12 @@ impl Conversion {
         }
     }
 
-    /// The conversion to `dtype` by `x * scale + bias`, with a scale and a bias for each position of an axis of the source, or
-    /// one for all. The product and the sum are rounded to `f32`, or to `f64` if the source has `f64` or integers of 32 or 64
-    /// bits, and then the result to `dtype`.
+    /// Converts to `dtype` by `x * scale + bias`, with a scale and a bias for each position of an axis of the source,
+    /// or one for all. The product and the sum are each rounded to `f32`, or to `f64` if the source has `f64` or
+    /// integers of 32 or 64 bits. The result is then rounded to `dtype`.
     ///
-    /// The axis is one of the source, whatever the plan makes of it: channels that come last in the source are axis -1, also
-    /// if they come first in the result.
+    /// The axis is an axis of the source, even if the plan reorders axes: channels that come last in the source are
+    /// axis -1 even if they come first in the result.
     pub fn scaled(dtype: DType, axis: isize, scale: &[f32], bias: &[f32]) -> Self {
         let (scale, bias) = (scale.to_vec(), bias.to_vec());
         Self {
@@ -216,9 +217,9 @@ impl Conversion {
         }
     }
 
-    /// The conversion of `from`, `bool`, `u8` or `i8`, to `to` by any function. It is called here, with each of the 256 values at
-    /// each of `positions` positions of an axis of the source, and the conversion only looks its results up. With one
-    /// position, all share a table.
+    /// Converts `from` (`bool`, `u8` or `i8`) to `to` by any function. This constructor calls the function with each of
+    /// the 256 values at each of `positions` positions of an axis of the source; the conversion then looks its results
+    /// up. With one position, all elements share a table.
     ///
     /// ```
     /// use wgslice::{Conversion, DType};
@@ -263,8 +264,9 @@ impl Conversion {
         self.to
     }
 
-    /// This conversion of an array of elements of type `from`, as a table if they have 8 bits, so that its function is not
-    /// called again. Its axis counts from the first. Fails if the shaders do not convert so.
+    /// Returns this conversion for an array with elements of type `from`. If they have 8 bits, it becomes a table, so
+    /// that its function is not called again. Its axis then counts from the first. Fails if the shaders do not support
+    /// the conversion.
     #[cfg(feature = "gpu")]
     pub(crate) fn looked_up(&self, array: &View, from: DType) -> Result<Self, Error> {
         let converted = Move::of_view(array.clone(), from)
@@ -291,7 +293,8 @@ impl Conversion {
         })
     }
 
-    /// The same conversion of an array whose positions along `axis` are these of the former, if its tables lie along it.
+    /// If the tables are along axis `along`, selects their entries at these positions, for an array that has only these
+    /// positions.
     #[cfg(feature = "gpu")]
     pub(crate) fn at_positions(mut self, along: usize, positions: &[usize]) -> Self {
         if let How::Table { axis, entries, .. } = &mut self.how
@@ -335,8 +338,8 @@ fn check_types(from: DType, to: DType) -> Result<(), Error> {
 }
 
 impl Plan {
-    /// The same slice, gather or crop, with its elements converted in the same number of dispatches. Elements without a
-    /// source stay zero: they are not converted.
+    /// Returns the same slice, gather or crop with a conversion of its elements, in the same number of dispatches.
+    /// Elements without a source stay zero: they are not converted.
     ///
     /// A plan of several steps can convert if one step writes its result, such as [`Plan::boolean_mask`] and
     /// [`Plan::index`].
@@ -356,9 +359,8 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`ConvertOperation` for a plan that changes an array, or that converts already; then
-    /// `ConvertDtype`; then `ConvertSource`; then `Axis`; then `ConvertPositions`; `Steps` if several steps write the
-    /// result).
+    /// [`Error::Argument`] (`ConvertOperation` for a plan that changes an array or already converts, then
+    /// `ConvertDtype`, `ConvertSource`, `Axis` and `ConvertPositions`; `Steps` if several steps write the result).
     #[doc(alias("cast", "normalize"))]
     pub fn converted(&self, conversion: &Conversion) -> Result<Self, Error> {
         self.map("converted", |what| what.converted(conversion))
@@ -386,7 +388,7 @@ impl Move {
                 table = (is_byte && to.size() < 8).then(|| Table {
                     inner: 1,
                     positions: 1,
-                    entries: Entries::new(wide::of_bytes(from, to, rule).collect()),
+                    entries: Entries::new(wide::bits_of_bytes(from, to, rule).collect()),
                 });
             }
             How::Scaled {
@@ -431,8 +433,8 @@ impl Move {
                 });
             }
         }
-        // A single entry serves all positions, wherever they are. So does any if the source has no elements, of which a crop
-        // makes zeros.
+        // A single entry serves all positions, wherever they are. If the source has no elements, any entry does: a crop
+        // then only writes zeros.
         let is_one = |positions: usize| positions == 1 || self.source.contains(&0);
         if let Some(table) = table.as_mut().filter(|table| is_one(table.positions)) {
             (table.inner, table.positions) = (1, 1);
@@ -453,8 +455,8 @@ impl Move {
         })
     }
 
-    /// The elements from one position of an axis of the source to the next. Fails unless each list has an entry for each
-    /// position, or one for all.
+    /// Returns the number of elements from one position of an axis of the source to the next. Fails unless each list
+    /// has an entry for each position, or one for all.
     fn inner_of<const N: usize>(
         &self,
         axis: isize,

@@ -1,4 +1,4 @@
-//! crop: boxes of one size from the items of x, each at its own begin.
+//! crop: boxes of one size from the items of x, each with its own start indices.
 //!
 //! ```text
 //! x      [B, d1 … dk, rest…]
@@ -9,9 +9,9 @@
 //! `item` is `box_indices[n]`, or n without `box_indices`. Where `flips[n, d]` is true, the elements of box n along
 //! dimension d come in reverse order. A crop is JAX's `lax.dynamic_slice` for each box, with strides and flips.
 //!
-//! A box has one index tuple: its box index, its begins and its flips. The box index and the flips may be left out. A
-//! shader therefore binds a single index tensor, as for all gathers. Devices with the smallest limits have no binding
-//! for a second index tensor. Separate arrays are joined first.
+//! A box has one index tuple: an optional box index, its start indices (begins), and optional flips. A shader therefore
+//! binds a single index tensor, as for all gathers, since devices with the smallest limits have no binding for a
+//! second. Separate arrays are joined first.
 
 use super::{
     index::{IndexShape, OutOfRange, Policy},
@@ -42,11 +42,11 @@ pub struct CropOptions {
     ///
     /// | policy | elements outside | a box index out of range |
     /// |---|---|---|
-    /// | [`OutOfRange::Ignore`] | become zeros; the report counts the box | the box becomes zeros, and is counted |
+    /// | [`OutOfRange::Ignore`] | become zeros; the report counts the box | the box becomes zeros; the report counts it |
     /// | [`OutOfRange::Clamp`] | the box is shifted inside, as in `lax.dynamic_slice` | the nearest item is used |
     /// | [`OutOfRange::Error`] | [`Error::InvalidIndices`] | [`Error::InvalidIndices`] |
     ///
-    /// Under [`OutOfRange::Clamp`], boxes that no shift brings inside are an error, [`Error::Argument`].
+    /// Under [`OutOfRange::Clamp`], boxes that are larger than the item return [`Error::Argument`].
     pub out_of_range: OutOfRange,
 }
 
@@ -57,11 +57,12 @@ impl CropOptions {
     }
 }
 
-/// The boxes of a crop or a paste: where each begins, the item that it belongs to, and the dimensions in which it is reversed.
-/// The arrays are host values, tensors, or for a [`Plan`] their shapes and types.
+/// The boxes of a crop or a paste: the start indices of each box (its begins), the item that it belongs to, and the
+/// dimensions in which it is reversed. The arrays are host values or tensors; for a [`Plan`] they are shapes and types.
 ///
-/// If boxes have begins in k dimensions, the begins of N boxes have shape `[N, k]`, and so have the flips. Box indices have
-/// shape `[N]`, and the type of the begins. A plan has an input for each of these arrays, in this order, after the first.
+/// If boxes have begins in k dimensions, the begins and the flips of N boxes have shape `[N, k]`. Box indices have
+/// shape `[N]` and the type of the begins. A plan has an input for each of these arrays, in this order, after the
+/// first.
 ///
 /// ```
 /// use wgslice::{options::{Boxes, CropOptions}, Backend};
@@ -75,14 +76,14 @@ impl CropOptions {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Boxes<A, F = A> {
-    /// The begins, with box indices before and flips after them if `told` says so.
+    /// The begins. Depending on `told`, the rows also have the box index before and the flips after them.
     begins: A,
     told: Columns,
     box_indices: Option<A>,
     flips: Option<F>,
 }
 
-/// Which integers a tuple has besides where the box begins.
+/// The integers that a tuple has in addition to the begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Columns {
     box_index: bool,
@@ -90,19 +91,19 @@ struct Columns {
 }
 
 impl Columns {
-    /// The number of integers of a tuple, if `dims` dimensions are cropped.
+    /// The number of integers in a tuple if boxes have begins in `dims` dimensions.
     fn depth(self, dims: usize) -> usize {
         usize::from(self.box_index) + dims * (1 + usize::from(self.flips))
     }
 }
 
 impl<A, F> Boxes<A, F> {
-    /// Boxes that begin here. Box n is of item n.
+    /// Makes boxes with these begins. Box n belongs to item n.
     pub fn new(begins: impl Into<A>) -> Self {
         Self::of_tuples(begins, false, false)
     }
 
-    /// The boxes with the item of each.
+    /// Sets the item of each box.
     #[must_use]
     pub fn of_items(self, box_indices: impl Into<A>) -> Self {
         let box_indices = Some(box_indices.into());
@@ -112,16 +113,16 @@ impl<A, F> Boxes<A, F> {
         }
     }
 
-    /// The same boxes, with flips: box n is reversed in dimension d if `flips[n, d]` is true. Flips are bool, or u8
-    /// in tensors.
+    /// Adds flips: box n is reversed in dimension d if `flips[n, d]` is true. Flips are bool; in tensors they can also
+    /// be u8.
     #[must_use]
     pub fn flipped(self, flips: impl Into<F>) -> Self {
         let flips = Some(flips.into());
         Self { flips, ..self }
     }
 
-    /// Boxes of one array of tuples: the box index if there are `box_indices`, the position at which the box begins, and
-    /// then, if there are `flips`, an integer for each dimension. Any integer except 0 reverses the box. On a GPU
+    /// Makes boxes from one array of tuples. A tuple has the box index, if there are `box_indices`, then the begins,
+    /// and then, if there are `flips`, an integer for each dimension. Any integer except 0 reverses the box. On a GPU
     /// this saves the small dispatches that join separate arrays.
     pub fn of_tuples(tuples: impl Into<A>, box_indices: bool, flips: bool) -> Self {
         Self {
@@ -135,7 +136,7 @@ impl<A, F> Boxes<A, F> {
         }
     }
 
-    /// The same boxes, with other arrays in place of these.
+    /// Replaces each array by the result of a function.
     fn map<B, G>(
         self,
         mut array: impl FnMut(&'static str, A) -> Result<B, Error>,
@@ -152,7 +153,7 @@ impl<A, F> Boxes<A, F> {
 }
 
 impl Boxes<&Tensor> {
-    /// The shapes and types. Fails unless the tensors are on the device of `x`, and flips are a mask.
+    /// Returns the shapes and types. Fails unless the tensors are on the device of `x` and the flips are a mask.
     pub(super) fn shapes(self, x: &Tensor) -> Result<Boxes<IndexShape>, Error> {
         let array = |name, tensor: &Tensor| {
             x.check_same_device(name, tensor)?;
@@ -215,7 +216,8 @@ impl<'s, I: Element, S> Several<'s, Values<'s>> for (HostBoxes<'_, I>, S) {
 }
 
 impl Boxes<IndexShape> {
-    /// The number of dimensions in which the boxes have begins. Fails if the shape of the begins does not have one.
+    /// The number of dimensions in which the boxes have begins. Fails if the shape of the begins does not fit any
+    /// number.
     pub(super) fn dims(&self) -> Result<usize, Error> {
         let of_dim = 1 + usize::from(self.told.flips);
         match self.begins.shape[..] {
@@ -227,8 +229,8 @@ impl Boxes<IndexShape> {
         .ok_or_else(|| error::crop::begins(&self.begins.shape))
     }
 
-    /// The number of boxes, and the integers of their tuples. Fails unless the arrays have the shapes for boxes of these
-    /// sizes.
+    /// Returns the number of boxes and the columns of their tuples. Fails unless the arrays have the shapes for boxes
+    /// of these sizes.
     pub(super) fn tuples(&self, sizes: &[usize]) -> Result<BoxTuples, Error> {
         let begins = &self.begins.shape[..];
         let (dims, count) = (sizes.len(), begins.first().copied().unwrap_or(0));
@@ -270,8 +272,8 @@ impl Boxes<IndexShape> {
         }
     }
 
-    /// The plan that takes the index tuples of boxes from their arrays, which are its inputs after the first. Its first
-    /// steps join them. `plan` takes them as one array.
+    /// Returns a plan that takes the arrays of boxes as its inputs after the first and joins them to index tuples in
+    /// its first steps. `plan` takes the tuples as one array.
     pub(super) fn joining(&self, plan: Plan, tuples: BoxTuples) -> Result<Plan, Error> {
         if self.box_indices.is_none() && self.flips.is_none() {
             return Ok(plan);
@@ -282,7 +284,7 @@ impl Boxes<IndexShape> {
         let (depth, bytes) = (tuples.depth(), dtype.size());
         let begins = View::new(&self.begins.shape)?;
         let joined = View::new(&[count, depth])?;
-        // Bytes of the tuples, of which a flip is one: those of the others are zeros.
+        // The tuples as bytes. A flip is one byte of its integer; the other bytes are zeros.
         let of_tuples = View::new(&[count, depth, bytes])?;
         let mut inputs = vec![
             plan.inputs()[0].clone(),
@@ -306,7 +308,7 @@ impl Boxes<IndexShape> {
         }
         let temp = steps.temp(&[count, depth], dtype);
         if flips.is_some() && count > 0 && dims > 0 {
-            // Zeros, like the gradient of no element of begins.
+            // This gradient without elements writes only zeros.
             let [from, to] = [begins.len(), joined.len()].map(|integers| [integers * bytes]);
             let zeros = Move::of_grad(&to, DType::U8, &from, None);
             steps.push(zeros, Operand::Input(1), None, temp.clone());
@@ -346,7 +348,7 @@ impl Boxes<IndexShape> {
     }
 }
 
-/// The index tuples of boxes: one for each, of its box index, its begins and its flips.
+/// The index tuples of boxes. A tuple has the box index, the begins and the flips of a box.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BoxTuples {
     pub(super) count: usize,
@@ -361,7 +363,7 @@ impl BoxTuples {
         self.columns.depth(self.dims)
     }
 
-    /// Whether each box is of an item of its own.
+    /// Returns whether each box belongs to its own item.
     pub(super) fn has_own_items(self) -> bool {
         !self.columns.box_index
     }
@@ -372,8 +374,8 @@ impl BoxTuples {
         IndexTensor::of((&tuples, self.dtype).into(), 1, policy)
     }
 
-    /// The distance between the items of neighbouring boxes: box n lies in item n. 0 with box indices, by which the tuple
-    /// says where the item begins.
+    /// The distance between the items of neighbouring boxes, if box n belongs to item n. 0 with box indices: the tuple
+    /// then selects the item.
     pub(super) fn item_stride(self, x: &View) -> isize {
         match self.has_own_items() {
             true => x.strides[0],
@@ -381,7 +383,8 @@ impl BoxTuples {
         }
     }
 
-    /// The positions in `x` that a tuple has columns for. Dimension 1 + d of the walk goes along cropped dimension d.
+    /// Returns the coordinates in `x` for the columns of a tuple. Dimension 1 + d of the walk goes along cropped
+    /// dimension d.
     pub(super) fn coordinates(
         self,
         x: &View,
@@ -407,7 +410,8 @@ impl BoxTuples {
 }
 
 impl Plan {
-    /// Plans a crop of the array `x` with `boxes`. The inputs are x and the arrays of the boxes. A view is not copied first.
+    /// Plans a crop of the array or view `x` with `boxes`. The inputs are `x`, which is not copied first if it is a
+    /// view, and the arrays of the boxes.
     ///
     /// ```
     /// use wgslice::{options::{Boxes, CropOptions}, DType, Plan};
@@ -460,7 +464,8 @@ impl Plan {
 host_methods! {
     /// Crops a batch of host values, such as images at random positions. Box n begins at `begins[n]` in item
     /// `box_indices[n]` of `x`, or in item n without box indices, and is reversed along each dimension d for which
-    /// `flips[n, d]` is true: see [`Boxes`]. The report counts the boxes that reach outside of their item or name no item.
+    /// `flips[n, d]` is true: see [`Boxes`]. The report counts boxes that extend beyond their item and boxes whose
+    /// index is out of range.
     ///
     /// ```
     /// use wgslice::{options::{Boxes, CropOptions}, Backend};
@@ -483,12 +488,12 @@ host_methods! {
 }
 
 tensor_methods! {
-    /// Crops this tensor, such as a batch of images at random positions, as [`Backend::crop`](crate::Backend::crop) does. Flips are of type bool or uint8. Box indices
-    /// have the type of the begins, which may be int32, int64 or uint32.
+    /// Crops this tensor like [`Backend::crop`](crate::Backend::crop), for example a batch of images at random
+    /// positions. Flips are bool or uint8. The begins are int32, int64 or uint32, and box indices have the same type.
     ///
-    /// On a GPU the work is submitted, not waited for, unless the policy is [`OutOfRange::Error`] and the backend has
-    /// no late errors. One dispatch makes all boxes, unless the device's limits require more. If there are box indices or
-    /// flips, earlier dispatches of the same submission join them with the begins.
+    /// On a GPU the call submits the work and does not wait for it, unless the policy is [`OutOfRange::Error`] and the
+    /// backend has no late errors. One dispatch crops all boxes, unless the device's limits require more. Earlier
+    /// dispatches of the same submission join box indices and flips with the begins.
     ///
     /// ```
     /// use wgslice::{options::{Boxes, CropOptions}, Backend};
@@ -512,7 +517,7 @@ tensor_methods! {
             .and_then(|boxes| Plan::crop(x.layout(), boxes, options, dtype)), [x | boxes];
 }
 
-/// Checks the options of a crop of an array of shape `x`. `bounded` says whether boxes may not be longer than dimensions.
+/// Checks the options of a crop of an array of shape `x`. If `bounded`, boxes must not be longer than dimensions.
 pub(super) fn check(
     x: &[usize],
     boxes: BoxTuples,

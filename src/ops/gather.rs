@@ -6,7 +6,7 @@
 //! result  [batch…, outer…, index…, slice…]
 //! ```
 //!
-//! The semantics are those of TensorFlow 2.21. An empty result reads no index, so no index is out of range.
+//! The semantics are TensorFlow 2.21's. If the result is empty, no index is read, so none is out of range.
 
 use super::{
     index::{IndexShape, NegativeIndex, OutOfRange, Policy},
@@ -36,7 +36,7 @@ pub struct GatherOptions {
 
 impl Plan {
     /// Plans a gather along a dimension from `params` of this element type, with indices of this shape and type. The
-    /// inputs are the params and the indices. A view is not copied first.
+    /// inputs are `params`, which is not copied first if it is a view, and the indices.
     ///
     /// ```
     /// use wgslice::{options::GatherOptions, DType, Plan, View};
@@ -104,7 +104,7 @@ host_methods! {
     ///
     /// # Errors
     ///
-    /// As [`Backend::gather_nd`](crate::Backend::gather_nd).
+    /// The errors of [`Backend::gather_nd`](crate::Backend::gather_nd).
     #[doc(alias("take", "index_select", "embedding"))]
     fn gather<I: IndexElement>(view params: T, rows indices: I, by options: GatherOptions)
         -> reported = |dtype| Plan::gather(params, (indices, I::DTYPE), options, dtype),
@@ -112,8 +112,8 @@ host_methods! {
 }
 
 tensor_methods! {
-    /// Gathers from this tensor, TensorFlow's `params`, the slices that `indices` select along a dimension. The errors
-    /// are those of [`Tensor::gather_nd`](crate::Tensor::gather_nd).
+    /// Gathers the slices that `indices` select along a dimension of this tensor, TensorFlow's `params`. The errors are
+    /// the same as for [`Tensor::gather_nd`](crate::Tensor::gather_nd).
     ///
     /// ```
     /// use wgslice::{options::GatherOptions, Backend};
@@ -131,8 +131,8 @@ tensor_methods! {
         -> reported = |dtype| Plan::gather(params.layout(), indices, options, dtype), [params, indices];
 }
 
-/// Checks the shape rules, in TensorFlow's order. Returns the axis and the number of batch dimensions, after negative
-/// numbers are resolved.
+/// Checks the shape rules, in TensorFlow's order. Returns the axis and the number of batch dimensions as non-negative
+/// numbers.
 fn check(
     params: &[usize],
     indices: &[usize],

@@ -1,4 +1,5 @@
-//! gather_elements: one element of params for each index, at the index's own position in all dimensions but one.
+//! gather_elements: one element of params for each index, at the position of the index itself in all dimensions except
+//! one.
 //!
 //! ```text
 //! params  [d0 … d(n-1)]
@@ -7,7 +8,7 @@
 //! ```
 //!
 //! This is ONNX's `GatherElements`, `torch.gather`, and NumPy's `take_along_axis` for arrays that need no broadcast.
-//! TensorFlow has no such operation. The policies and reports are those of the other gathers of this crate.
+//! TensorFlow has no such operation. The policies and reports are the same as for the other gathers of this crate.
 
 use super::{
     index::{IndexShape, NegativeIndex, OutOfRange, Policy},
@@ -31,9 +32,9 @@ pub struct GatherElementsOptions {
 }
 
 impl Plan {
-    /// Plans a gather of single elements from `params` of this element type along `axis`, with indices of this shape and
-    /// type. The result has the shape of the indices. A negative `axis` counts from the end. The inputs are the params and
-    /// the indices. A view is not copied first.
+    /// Plans a gather of single elements from `params` of this element type along `axis`, with indices of this shape
+    /// and type. The result has the shape of the indices. A negative `axis` counts from the end. The inputs are
+    /// `params`, which is not copied first if it is a view, and the indices.
     ///
     /// ```
     /// use wgslice::{DType, Plan};
@@ -99,7 +100,7 @@ host_methods! {
     ///
     /// # Errors
     ///
-    /// As [`Backend::gather_nd`](crate::Backend::gather_nd).
+    /// The errors of [`Backend::gather_nd`](crate::Backend::gather_nd).
     #[doc(alias("take_along_axis", "take_along_dim"))]
     fn gather_elements<I: IndexElement>(
         view params: T, rows indices: I, by axis: isize, by options: GatherElementsOptions)
@@ -123,13 +124,13 @@ tensor_methods! {
     ///
     /// # Errors
     ///
-    /// As [`Tensor::gather_nd`](crate::Tensor::gather_nd).
+    /// The errors of [`Tensor::gather_nd`](crate::Tensor::gather_nd).
     #[doc(alias("take_along_axis", "take_along_dim"))]
     fn gather_elements(self params, rows indices, by axis: isize, by options: GatherElementsOptions)
         -> reported = |dtype| Plan::gather_elements(params.layout(), indices, axis, options, dtype), [params, indices];
 }
 
-/// Checks the shapes. Returns the dimension that `axis` names, counted from 0.
+/// Checks the shapes. Returns `axis` as a dimension, counted from 0.
 fn check(params: &[usize], indices: &[usize], axis: isize) -> Result<usize, Error> {
     let params_rank = params.len();
     if params.is_empty() {

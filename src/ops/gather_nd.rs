@@ -7,9 +7,9 @@
 //! ```
 //!
 //! By default, a coordinate is out of range if it is negative or not below the size of its dimension. The whole slice
-//! of its tuple then becomes zeros, and the report counts the tuple. The semantics are those of TensorFlow 2.21 with
-//! two differences: the depth is not limited to 7, and batch dimensions must be equal, whereas TensorFlow reshapes some
-//! unequal ones.
+//! of its tuple then becomes zeros, and the report counts the tuple. The semantics are TensorFlow 2.21's with two
+//! differences: the depth is not limited to 7, and batch dimensions must be equal, whereas TensorFlow reshapes some
+//! unequal batch dimensions.
 
 use super::{
     index::{IndexShape, NegativeIndex, OutOfRange, Policy},
@@ -34,8 +34,8 @@ pub struct GatherNdOptions {
 }
 
 impl Plan {
-    /// Plans a gather from `params` of this element type, with indices of this shape and type. The inputs are the
-    /// params and the indices. A view is not copied first.
+    /// Plans a gather from `params` of this element type, with indices of this shape and type. The inputs are `params`,
+    /// which is not copied first if it is a view, and the indices.
     ///
     /// ```
     /// use wgslice::{options::{GatherNdOptions, NegativeIndex}, slice, DType, Plan, View};
@@ -116,10 +116,10 @@ host_methods! {
 }
 
 tensor_methods! {
-    /// Gathers from this tensor, TensorFlow's `params`, the slices that the tuples in `indices` select. Returns the
+    /// Gathers the slices that the tuples in `indices` select from this tensor, TensorFlow's `params`. Returns the
     /// slices, in the order of the tuples, and the report of tuples that were out of range.
     ///
-    /// On a GPU the work is submitted, not waited for, unless the policy is
+    /// On a GPU the call submits the work and does not wait for it, unless the policy is
     /// [`OutOfRange::Error`](crate::options::OutOfRange::Error) and the backend has no late errors.
     ///
     /// # Errors

@@ -9,23 +9,24 @@
 use crate::prelude::*;
 use crate::{DType, Error, Tensor, error};
 
-/// The treatment of an index tuple that points outside the array that it indexes.
+/// The treatment of index tuples that are out of range.
 ///
-/// Every device treats such a tuple in the same way. [`NegativeIndex`] says whether negative indices are out of range.
+/// Every device treats such a tuple in the same way. [`NegativeIndex`] determines whether negative indices are out of
+/// range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum OutOfRange {
-    /// The tuple is ignored, as in TensorFlow on a GPU, and on a CPU under `bad_indices_policy="IGNORE"`: a gather fills its
-    /// whole slice with zeros (false, +0.0, 0+0j), and a scatter drops its row. A crop fills only the elements outside of
-    /// x with zeros, and a paste leaves only these out. The report has the number of out-of-range tuples and the first
-    /// of them.
+    /// The tuple is ignored, as in TensorFlow on a GPU, and on a CPU under `bad_indices_policy="IGNORE"`: a gather
+    /// fills its whole slice with zeros (false, +0.0, 0+0j), and a scatter drops its row. A crop fills only the
+    /// elements outside of x with zeros, and a paste leaves out only these elements. The report has the number of
+    /// out-of-range tuples and the first of them.
     #[default]
     Ignore,
-    /// The operation fails with [`Error::InvalidIndices`] and has no result. This is TensorFlow's
-    /// default on a CPU; TensorFlow's GPU kernels do not have this policy.
+    /// The operation fails with [`Error::InvalidIndices`] and has no result. This is TensorFlow's default on a CPU;
+    /// TensorFlow's GPU kernels do not support this policy.
     ///
     /// Under this policy a call with tensors on a GPU waits for the device, unless the backend was made by
-    /// `Backend::with_late_errors`. In a browser no call can wait: there it submits nothing and fails with
-    /// [`Error::WouldBlock`].
+    /// `Backend::with_late_errors`. In a browser no call can wait: there the call fails with [`Error::WouldBlock`]
+    /// before it submits anything.
     Error,
     /// Each coordinate that is out of range moves to the nearest end of its dimension, as in JAX and XLA, and the tuple
     /// then counts as in range. A dimension of size 0 has no position to move to: tuples that index it are treated as
@@ -44,8 +45,8 @@ pub enum NegativeIndex {
     Wrap,
 }
 
-/// The index tuples that a plan is made for: their shape, and their type, which is `i32` unless it is given. Constructors
-/// of [`Plan`](crate::Plan) take a shape, a shape and a type, or a tensor.
+/// The shape and the element type of a plan's index tuples. Constructors of [`Plan`](crate::Plan) take a shape, a shape
+/// and a type, or a tensor. For a shape alone, the type is `i32`.
 ///
 /// ```
 /// use wgslice::{options::GatherOptions, DType, Plan};
@@ -67,7 +68,7 @@ pub struct IndexShape {
 }
 
 impl IndexShape {
-    /// The index type. The error calls the tuples `argument`.
+    /// Returns the index type. The error calls the tuples `argument`.
     pub(crate) fn index(&self, argument: &'static str) -> Result<IndexType, Error> {
         IndexType::of(self.dtype, argument)
     }
@@ -80,7 +81,7 @@ impl<T: IndexTuples> From<T> for IndexShape {
     }
 }
 
-/// What has the shape of index tuples.
+/// A source of the shape and the type of index tuples.
 pub trait IndexTuples {
     fn shape_and_type(self) -> (Vec<usize>, DType);
 }
@@ -115,12 +116,12 @@ impl IndexTuples for &Tensor {
     }
 }
 
-/// How negative and out-of-range indices are treated.
+/// The treatment of negative and out-of-range indices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Policy {
     pub(crate) out_of_range: OutOfRange,
     pub(crate) negative: NegativeIndex,
-    /// Whether boxes take every position modulo the size of its dimension.
+    /// Whether the positions of boxes are modulo the size of their dimension.
     pub(crate) circular: bool,
 }
 
@@ -152,12 +153,12 @@ pub(crate) enum IndexType {
     U32,
     /// Signed 64-bit integers.
     I64,
-    /// Bytes of a mask: 0 if it is not 0, and out of range if it is.
+    /// Bytes of a mask: every byte except 0 is the index 0, and 0 is out of range.
     Mask,
 }
 
 impl IndexType {
-    /// The type of index tensors of this element type. The error calls them `argument`.
+    /// Returns the type of index tensors of this element type. The error calls them `argument`.
     pub(crate) fn of(dtype: DType, argument: &'static str) -> Result<Self, Error> {
         match dtype {
             DType::I32 => Ok(Self::I32),
@@ -196,7 +197,7 @@ impl IndexType {
                 .iter()
                 .map(|&[low, high]| i64::from(high.cast_signed()) << 32 | i64::from(low))
                 .collect(),
-            // No report names the bytes of a mask.
+            // Reports do not contain the bytes of a mask.
             Self::Mask => Vec::new(),
         }
     }
@@ -204,8 +205,8 @@ impl IndexType {
 
 /// An index in host memory.
 pub(crate) trait Index: Copy + Into<i64> + Sync {
-    /// The position that the index names in a dimension of `size`, or `None` if the index is out of range. `wraps`
-    /// stands for [`NegativeIndex::Wrap`], `clamps` for [`OutOfRange::Clamp`].
+    /// Returns the position of the index in a dimension of `size` positions, or `None` if the index is out of range.
+    /// `wraps` stands for [`NegativeIndex::Wrap`], `clamps` for [`OutOfRange::Clamp`].
     #[inline(always)]
     fn within(self, size: usize, wraps: bool, clamps: bool) -> Option<usize> {
         let mut index: i64 = self.into();

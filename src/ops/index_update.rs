@@ -1,9 +1,9 @@
-//! `index_update`: NumPy's `x[…] = value` with arrays, its `add.at`, and JAX's `x.at[…]`.
+//! `index_update`: NumPy's `x[…] = value` with arrays, NumPy's `add.at`, and JAX's `x.at[…]`.
 //!
-//! A plan knows all positions of its expression. So it numbers the slices of x that the expression selects: the longest runs
-//! of neighbours, all of one length and at multiples of it. What remains is a scatter of rows by these numbers. The value is
-//! broadcast to the selection first, unless it has the selection's shape. An expression without arrays replaces a slice,
-//! which is a single move.
+//! A plan knows all positions of its expression. So it divides x into slices that are as long as possible, such that
+//! the expression selects whole slices, and numbers them. The update is a scatter of rows by these numbers. The value
+//! is first broadcast to the selection, unless it has the selection's shape. An expression without arrays replaces a
+//! slice by a single move.
 
 use super::{
     array_index::{Selected, Selector},
@@ -26,13 +26,14 @@ use bytemuck::Pod;
 use core::{fmt::Debug, ops::Add};
 
 impl Plan {
-    /// Plans NumPy's `x[…] = value` in place, or another combination of the value with the elements that the expression
-    /// selects, as of NumPy's `add.at` and JAX's `x.at[…].add`. The only input is the value; the plan holds the arrays of the
+    /// Plans NumPy's `x[…] = value` in place, or another combination of the value with the selected elements, such as
+    /// NumPy's `add.at` and JAX's `x.at[…].add`. The only input is the value; the plan holds the arrays of the
     /// expression. If `x` is a view, the other elements of its memory keep their values.
     ///
-    /// The value is broadcast to the shape of the selection, which is the shape of [`Plan::index`]. If it has more
-    /// dimensions, leading dimensions of size 1 are dropped first. Elements that are selected more than once take the values
-    /// in row-major order of the selection: the last one replaces the others, and all are added, compared and so on.
+    /// The value is broadcast to the shape of the selection, which is the shape of the result of [`Plan::index`]. If it
+    /// has more dimensions, leading dimensions of size 1 are dropped first. If an element is selected more than once,
+    /// its values apply in row-major order of the selection: the last value replaces the others, and other combinations
+    /// use all values.
     ///
     /// ```
     /// use wgslice::{options::Combine, DType, Plan};
@@ -47,7 +48,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`]: those of [`Plan::index`], then `Broadcast` for the value, then `Repeats` if `x` was broadcast, so
+    /// [`Error::Argument`]: the kinds of [`Plan::index`], then `Broadcast` for the value, then `Repeats` if `x` was broadcast, so
     /// that it selects an element twice, then `Undefined` for a combination that the element type does not have;
     /// [`Error::ShapeTooLarge`]; [`Error::OutOfHostMemory`].
     #[doc(alias("index_put", "add_at"))]
@@ -116,7 +117,8 @@ struct Slices {
 }
 
 impl Selected {
-    /// The longest slices that the selection consists of, in an array of so many elements. The selection must not be empty.
+    /// Returns the longest slices that the selection consists of, in an array of `elements` elements. The selection must
+    /// not be empty.
     fn slices(&self, elements: usize) -> Slices {
         let (mut run, mut parts) = (1, &self.parts[..]);
         while let [before @ .., Selector::Dim(size, stride)] = parts
@@ -193,7 +195,7 @@ impl Slices {
     }
 }
 
-/// The greatest number that divides both.
+/// Returns the greatest common divisor.
 fn common_divisor(mut a: usize, mut b: usize) -> usize {
     while b > 0 {
         (a, b) = (b, a % b);
@@ -202,8 +204,8 @@ fn common_divisor(mut a: usize, mut b: usize) -> usize {
 }
 
 host_methods! {
-    /// A copy of `x` with a value in place of the elements that an expression selects, or combined with them: NumPy's
-    /// `x[…] = value` and `add.at`. See [`Plan::index_update`].
+    /// Returns a copy of `x` in which a value replaces the elements that an expression selects, or is combined with
+    /// them: NumPy's `x[…] = value` and `add.at`. See [`Plan::index_update`].
     ///
     /// ```
     /// use wgslice::{options::Combine, Backend};
@@ -217,8 +219,8 @@ host_methods! {
     ///
     /// # Errors
     ///
-    /// As [`Plan::index_update`]; [`Error::Length`]; or an error of the device, such as [`Error::DTypeOnDevice`] for element
-    /// types that the device cannot combine.
+    /// The errors of [`Plan::index_update`]; [`Error::Length`]; or an error of the device, such as
+    /// [`Error::DTypeOnDevice`] for element types that the device cannot combine.
     #[doc(alias("index_put", "add_at"))]
     fn index_update(rows x: T, by spec: &IndexSpec, view value: T, by combine: Combine)
         -> made = |dtype| Plan::index_update(x, spec, value, combine, dtype), [value, x];
@@ -228,8 +230,8 @@ tensor_methods! {
     /// Writes a value to the elements of this tensor that an expression selects, or combines it with them, in place: NumPy's
     /// `x[…] = value` and `add.at`. See [`Plan::index_update`].
     ///
-    /// Only this tensor changes: memory shared with another tensor, such as a clone or a slice, is copied first. On a GPU
-    /// the work is submitted, not waited for.
+    /// Only this tensor changes: memory shared with another tensor, such as a clone or a slice, is copied first. On a
+    /// GPU the call submits the work and does not wait for it.
     ///
     /// ```
     /// use wgslice::{options::Combine, Backend};
@@ -244,8 +246,9 @@ tensor_methods! {
     ///
     /// # Errors
     ///
-    /// As [`Plan::index_update`]; [`Error::Argument`] for a value of another type or device; or an error of the device, such
-    /// as [`Error::DTypeOnDevice`] for element types that the device cannot combine. An error leaves the tensor unchanged.
+    /// The errors of [`Plan::index_update`]; [`Error::Argument`] for a value of another type or on another device; or
+    /// an error of the device, such as [`Error::DTypeOnDevice`] for element types that the device cannot combine. An
+    /// error leaves the tensor unchanged.
     #[doc(alias("index_put", "add_at"))]
     fn index_update(self x, by spec: &IndexSpec, like value, by combine: Combine)
         -> changed = |dtype| Plan::index_update(x.shape(), spec, value.layout(), combine, dtype), [value];

@@ -1,18 +1,18 @@
-//! Gathers: walks that begin where an index tuple points.
+//! Gathers: walks whose starting points index tuples select.
 //!
-//! The dimensions of the result number the units. Each has a distance in the source, and either tuples of its own at
-//! each position or the same tuples at all positions:
+//! The dimensions of the result number the units. Each dimension has a distance in the source. Its positions either
+//! have their own tuples or share the same tuples:
 //!
 //! | dimension of the result | distance in the source | tuples |
 //! |---|---|---|
-//! | batch, or in `gather_elements` any but `axis` | that of the dimension in params | its own |
-//! | added by the index tensor, or `axis` of `gather_elements` | 0 | its own |
-//! | of params, not indexed | that of the dimension in params | shared |
+//! | batch, or in `gather_elements` any except `axis` | the distance of the dimension in params | own |
+//! | added by the index tensor, or `axis` of `gather_elements` | 0 | own |
+//! | of params, not indexed | the distance of the dimension in params | shared |
 //!
-//! The tuples are in row-major order. Params may be any view: flips, steps, transposes and broadcasts are distances
+//! The tuples are in row-major order. Params can be any view: flips, steps, transposes and broadcasts are distances
 //! too.
 //!
-//! Several units may have the same tuple. If the tuple is out of range, it counts once.
+//! Several units can have the same tuple. If it is out of range, it counts once.
 
 use crate::prelude::*;
 use crate::{
@@ -40,7 +40,7 @@ pub(crate) fn added(sizes: &[usize]) -> impl Iterator<Item = Dim> {
     sizes.iter().map(|&size| Dim::own(size, 0))
 }
 
-/// The dimensions `range` of params as positions that tuples have a column for, the first of them column `first`.
+/// The dimensions `range` of params as coordinates, each with a column of the tuples, from column `first` on.
 pub(crate) fn indexed(
     params: &View,
     range: Range<usize>,
@@ -56,7 +56,7 @@ fn strides(view: &View, range: Range<usize>) -> impl Iterator<Item = (usize, isi
 }
 
 impl IndexTensor {
-    /// The index tensor of this shape and type, whose first `tuple_dims` dimensions number the tuples, which point into the
+    /// The index tensor of this shape and type. Its first `tuple_dims` dimensions number the tuples, which index the
     /// plan's destination.
     pub(crate) fn of(
         indices: IndexShape,
@@ -74,8 +74,8 @@ impl IndexTensor {
 }
 
 impl Move {
-    /// Plans a gather from the view `params` with elements of this type. The walk has the dimensions `dims`,
-    /// which are those of the result, and `coordinates`. Distances count elements.
+    /// Plans a gather from the view `params` with elements of this type. The walk has the dimensions of the result,
+    /// `dims`, and `coordinates`. Distances count elements.
     pub(crate) fn of_gather(
         operation: Operation,
         params: &View,

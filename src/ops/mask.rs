@@ -1,15 +1,15 @@
 //! Selection by mask: nonzero, boolean_mask, compress, select, masked_update and masked_scatter.
 //!
-//! A mask is an array of bool or u8. An element is true unless it is 0. Two moves do everything:
+//! A mask is an array of bool or u8. An element is true unless it is 0. All these operations use two moves:
 //!
-//! - A search finds the positions of the true elements, in row-major order. They are index tuples. So `boolean_mask` and
-//!   `compress` are a search and a gather, and `masked_scatter` is a search and a scatter. On a device, the number of true
-//!   elements is known only when it is done. So the caller passes a capacity: rows after the last position are -1, which
-//!   gathers and scatters take for out of range.
-//! - A masked update writes the elements of a view where a mask is true. It is a walk with the bytes of the mask as index
-//!   tuples. So `select` copies y, and updates it with x.
+//! - A search finds the positions of the true elements, in row-major order, as index tuples. `boolean_mask` and
+//!   `compress` are a search and a gather, and `masked_scatter` is a search and a scatter. The host knows the number of
+//!   true elements only when the device is done. So the caller passes a capacity. Rows after the last position are -1,
+//!   which is out of range for gathers and scatters.
+//! - A masked update writes the elements of a view where a mask is true. It is a walk with the bytes of the mask as
+//!   index tuples. `select` copies y and updates the copy with x.
 //!
-//! On host values the host counts the true elements first, so results have exactly as many rows.
+//! For host values the host counts the true elements first, so results have exactly this number of rows.
 
 use super::{
     index::Policy,
@@ -41,39 +41,39 @@ mod sealed {
     impl Mask for u8 {}
 }
 
-/// How many elements of a mask are true.
+/// The result of a search: the number of true elements, and the capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
     /// The number of true elements, even if it is above the capacity.
     pub(crate) count: usize,
-    /// The number that there was room for: the first ones, in row-major order, were used.
+    /// The capacity of the result. The search uses the first true elements, in row-major order.
     pub(crate) capacity: usize,
 }
 
 impl Found {
-    /// The words that a device writes: see [`Plan::with_count`].
+    /// The words that a device writes for this result: see [`Plan::with_count`].
     pub(crate) fn words(self) -> [u32; COUNT_WORDS] {
         let word = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         let kept = self.count.min(self.capacity);
-        let groups = kept.div_ceil(WORKGROUP);
+        let groups = kept.div_ceil(INDIRECT_WORKGROUP);
         let count = self.count as u64;
         let [low, high] =
             [count % (1 << 32), count >> 32].map(|half| u32::try_from(half).unwrap_or(0));
-        let (width, height) = (groups.min(WIDTH), groups.div_ceil(WIDTH));
+        let (width, height) = (groups.min(INDIRECT_WIDTH), groups.div_ceil(INDIRECT_WIDTH));
         [word(width), word(height), 1, word(kept), low, high, 0, 0]
     }
 }
 
-/// The number of words that say how many elements are true.
+/// The number of words of the output with the number of true elements.
 pub(crate) const COUNT_WORDS: usize = 8;
 
-/// The rows for which the arguments of an indirect dispatch have a workgroup, and the most workgroups along its first
-/// dimension.
-pub(crate) const WORKGROUP: usize = 64;
-pub(crate) const WIDTH: usize = 65_535;
+/// The number of rows for each workgroup of an indirect dispatch. `INDIRECT_WIDTH` is the largest number of workgroups
+/// along the first dimension.
+pub(crate) const INDIRECT_WORKGROUP: usize = 64;
+pub(crate) const INDIRECT_WIDTH: usize = 65_535;
 
 impl Steps {
-    /// Adds a search in an input, and returns the positions that it finds.
+    /// Adds a search in an input. Returns the operand with the positions that it finds.
     fn search(&mut self, mask: usize, find: Move) -> Operand {
         let rows = self.temp(&find.shape, find.dtype);
         self.push(find, Operand::Input(mask), None, rows.clone());
@@ -82,11 +82,11 @@ impl Steps {
 }
 
 impl Move {
-    /// A search in a mask.
+    /// Makes a search in a mask.
     fn of_find(mask: &[usize], capacity: Option<usize>, index: DType) -> Result<Self, Error> {
         let elements = shape::elements(mask)?;
         let kind = IndexType::of(index, "positions")?;
-        // -1 must not be a position, either.
+        // The type must also tell -1 from every position.
         let most = match kind {
             IndexType::I32 => i32::MAX as usize,
             IndexType::U32 => u32::MAX as usize,
@@ -115,14 +115,14 @@ impl Move {
 }
 
 impl Plan {
-    /// Plans the search for the true elements of a mask of this shape: NumPy's `argwhere`, and TensorFlow's `tf.where` of
-    /// one argument. The result has a row for each of them, in row-major order, and room for `capacity`: as many as the mask
-    /// has elements if it is `None`. Rows after the last are -1. The report has the number of true elements, and
-    /// [`Plan::with_count`] keeps it on the device.
+    /// Plans the search for the true elements of a mask of this shape: NumPy's `argwhere`, and TensorFlow's `tf.where`
+    /// of one argument. The result has `capacity` rows: one for each true element, in row-major order, and then rows of
+    /// -1. A capacity of `None` is the number of elements of the mask. The report has the number of true elements, and
+    /// [`Plan::with_count`] also writes it on the device.
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`IndexDtype`; `MaskIndex` for a type that does not hold all positions);
+    /// [`Error::Argument`] (`IndexDtype`; `MaskIndex` for a type that is too small for some positions);
     /// [`Error::ShapeTooLarge`].
     #[doc(alias("argwhere", "where"))]
     pub fn nonzero(mask: &[usize], capacity: Option<usize>, index: DType) -> Result<Self, Error> {
@@ -138,9 +138,10 @@ impl Plan {
         Ok(plan.plan())
     }
 
-    /// Plans the slices of `x` that a mask selects, TensorFlow's `boolean_mask`. The inputs are x and the mask. The
-    /// dimensions of the mask are those of x from `axis` on, which counts from the end if it is negative. The result has one dimension in their place, of `capacity`
-    /// positions: as many as the mask has elements if it is `None`. Those after the last true element are zeros.
+    /// Plans the slices of `x` that a mask selects: TensorFlow's `boolean_mask`. The inputs are x and the mask. The
+    /// mask covers the dimensions of x from `axis` on; a negative `axis` counts from the end. In the result, one
+    /// dimension of `capacity` positions replaces these dimensions. A capacity of `None` is the number of elements of
+    /// the mask. Slices after the last true element are zeros.
     ///
     /// ```
     /// use wgslice::{DType, Plan};
@@ -169,10 +170,10 @@ impl Plan {
         Ok(Self::found(&x, mask, axis, find, gather))
     }
 
-    /// Plans the positions of `x` along `axis` at which a condition is true: NumPy's `compress`. The inputs are x and the
-    /// condition, which has one dimension and may be shorter than the axis. A negative axis counts from the end; without
-    /// one, x counts as one dimension, in row-major order. A view is then copied first, unless one stride walks it.
-    /// `capacity` is that of [`Plan::boolean_mask`].
+    /// Plans the positions of `x` along `axis` at which a condition is true: NumPy's `compress`. The inputs are x and
+    /// the condition, which has one dimension and can be shorter than the axis. A negative axis counts from the end.
+    /// Without an axis, x counts as one dimension, in row-major order; a view is then copied first, unless it has a
+    /// single stride. `capacity` is the same as in [`Plan::boolean_mask`].
     ///
     /// # Errors
     ///
@@ -193,8 +194,8 @@ impl Plan {
         Ok(Self::found(&x, condition, axis, find, gather))
     }
 
-    /// A search in a mask, and a gather by what it finds: from `x`, or from a copy of it in row-major order if the gather
-    /// needs one.
+    /// Plans a search in a mask and a gather at the positions that it finds: from `x`, or from a copy in row-major
+    /// order if the gather needs one.
     fn found(x: &View, mask: &[usize], axis: usize, find: Move, gather: Move) -> Self {
         let dtype = gather.dtype;
         let inputs = vec![ArraySpec::new("x", x, dtype), ArraySpec::mask("mask", mask)];
@@ -208,14 +209,14 @@ impl Plan {
         }
         let rows = plan.search(1, find);
         let of_element = gather.shape.iter().skip(1).product::<usize>() * dtype.size();
-        let keeps = keeps(x, axis, of_element);
+        let keeps = keeps_in_one_pass(x, axis, of_element);
         let shortcut = keeps.then_some(Shortcut::Keep(of_element));
         plan.push(gather, from, Some(rows), Operand::Output(0));
         plan.with_shortcut(shortcut).plan()
     }
 
-    /// Plans elements of `x` where a mask of this shape is true, and of `y` elsewhere, TensorFlow's `tf.where` of three
-    /// arguments. The inputs are the mask, x and y. All three are broadcast to one shape.
+    /// Plans an array with elements of `x` where a mask of this shape is true, and elements of `y` elsewhere:
+    /// TensorFlow's `tf.where` of three arguments. The inputs are the mask, x and y, which are broadcast to one shape.
     ///
     /// # Errors
     ///
@@ -247,9 +248,9 @@ impl Plan {
         Ok(plan.plan())
     }
 
-    /// Plans writing the elements of `value` where a mask of this shape is true into `dest`, in place. The inputs are the
-    /// value and the mask, which are broadcast to the shape of `dest`. If `dest` is a view, the other elements of its memory
-    /// keep their values.
+    /// Plans writing the elements of `value` to `dest`, in place, where a mask of this shape is true. The inputs are
+    /// the value and the mask, which are broadcast to the shape of `dest`. If `dest` is a view, the other elements of
+    /// its memory keep their values.
     ///
     /// ```
     /// use wgslice::{DType, Plan};
@@ -277,9 +278,9 @@ impl Plan {
         Ok(Self::from_view(update, &value))
     }
 
-    /// Plans writing values in place of the slices of an array of shape `x` that a mask selects, one for each, in row-major
-    /// order. The inputs are the values and the mask; the array is changed in place. Values after the last true element
-    /// are not used, and slices for which there are no values keep theirs.
+    /// Plans the replacement of the slices that a mask selects from an array of shape `x`, in place: in row-major
+    /// order, each slice gets the next value. The inputs are the values and the mask. Values after the last true
+    /// element are not used, and slices for which there is no value stay unchanged.
     ///
     /// # Errors
     ///
@@ -290,7 +291,7 @@ impl Plan {
         values: &[usize],
         dtype: DType,
     ) -> Result<Self, Error> {
-        // The first dimensions, those of the mask, are one if a number of 32 bits counts them.
+        // The dimensions of the mask, which come first, are merged to one if a 32-bit number can count their elements.
         let (found, _) = by_mask(&View::new(x)?, mask, 0, Some(0), dtype)?;
         let (columns, index) = (found.source, found.dtype);
         let slice = &x[mask.len()..];
@@ -323,12 +324,13 @@ impl Plan {
     }
 }
 
-/// Whether the CPU keeps pieces of so many bytes in one pass: those of an array that a mask selects from `axis` on.
-fn keeps(x: &View, axis: usize, piece: usize) -> bool {
+/// Returns whether the CPU selects slices of `piece` bytes in one pass, for a mask that covers dimensions from `axis`
+/// on.
+fn keeps_in_one_pass(x: &View, axis: usize, piece: usize) -> bool {
     axis == 0 && piece <= cpu::keep::LONGEST && x.is_all()
 }
 
-/// The dimension behind those that a mask selects from.
+/// Returns the dimension after the dimensions that a mask covers.
 fn masked_end(view: &View, mask: &[usize], axis: usize) -> Result<usize, Error> {
     if mask.is_empty() {
         return Err(error::mask::scalar());
@@ -340,7 +342,7 @@ fn masked_end(view: &View, mask: &[usize], axis: usize) -> Result<usize, Error> 
     }
 }
 
-/// The search in a mask, and the gather of the slices of a view that it selects.
+/// Returns the search in a mask, and the gather of the slices that the mask selects from a view.
 fn by_mask(
     view: &View,
     mask: &[usize],
@@ -349,10 +351,10 @@ fn by_mask(
     dtype: DType,
 ) -> Result<(Move, Move), Error> {
     let end = masked_end(view, mask, axis)?;
-    // Dimensions that one stride walks are one dimension, so that a position is one number.
+    // Dimensions with a common stride are merged to one dimension, so that a position is one number.
     let (sizes, strides) = (&view.shape[axis..end], &view.strides[axis..end]);
     let count = shape::elements(mask)?;
-    let (columns, coordinates): (_, Vec<_>) = match joined(sizes, strides) {
+    let (columns, coordinates): (_, Vec<_>) = match common_stride(sizes, strides) {
         Some(stride) if i32::try_from(count).is_ok() => {
             (vec![count], vec![Coordinate::indexed(count, stride, 0)])
         }
@@ -378,10 +380,11 @@ fn by_mask(
 }
 
 impl View {
-    /// The elements in row-major order as one dimension: of the same memory if one stride walks them, otherwise of a copy.
+    /// Returns the elements in row-major order as one dimension: a view of the same memory if they have a single
+    /// stride, otherwise a view of a copy.
     fn flattened(&self) -> Self {
         let flat = vec![self.len()];
-        match joined(&self.shape, &self.strides) {
+        match common_stride(&self.shape, &self.strides) {
             Some(stride) => Self {
                 source: self.source.clone(),
                 offset: self.offset,
@@ -392,7 +395,7 @@ impl View {
         }
     }
 
-    /// The first dimension that a mask of this shape selects from, if that is `axis`.
+    /// Returns `axis` as the first dimension that a mask of this shape covers. Fails if the shapes differ.
     fn masked_axis(&self, mask: &[usize], axis: isize) -> Result<usize, Error> {
         if mask.is_empty() {
             return Err(error::mask::scalar());
@@ -401,7 +404,8 @@ impl View {
         shape::axis(axis, rank).ok_or_else(|| error::mask::axis(axis, rank))
     }
 
-    /// The positions of dimension `axis` below the length of a condition, and the number of the dimension.
+    /// Returns the view of the positions of dimension `axis` below the length of a condition, and the number of the
+    /// dimension.
     fn condition(&self, condition: &[usize], axis: isize) -> Result<(Self, usize), Error> {
         let &[length] = condition else {
             return Err(error::mask::condition_rank(condition));
@@ -417,7 +421,7 @@ impl View {
 }
 
 impl Move {
-    /// Writes the elements of `value` where a mask is true to `dest`.
+    /// Makes the move that writes the elements of `value` to `dest` where a mask is true.
     fn of_masked_update(
         value: &View,
         mask: &[usize],
@@ -460,8 +464,8 @@ impl Move {
     }
 }
 
-/// The stride that walks dimensions of these sizes and strides in row-major order, if one does.
-fn joined(sizes: &[usize], strides: &[isize]) -> Option<isize> {
+/// Returns the single stride of dimensions with these sizes and strides in row-major order, if they have one.
+fn common_stride(sizes: &[usize], strides: &[isize]) -> Option<isize> {
     let mut dims = sizes.iter().zip(strides).rev().filter(|dim| *dim.0 != 1);
     let Some((&size, &stride)) = dims.next() else {
         return Some(0);
@@ -475,7 +479,7 @@ fn joined(sizes: &[usize], strides: &[isize]) -> Option<isize> {
     .then_some(stride)
 }
 
-/// The shape that arrays of these shapes are broadcast to: TensorFlow's and NumPy's rule.
+/// Returns the shape to which arrays of these shapes are broadcast, by the rule of TensorFlow and NumPy.
 fn common_shape(shapes: [&[usize]; 3]) -> Result<Vec<usize>, Error> {
     let mut common = Vec::new();
     for shape in shapes {
@@ -487,9 +491,9 @@ fn common_shape(shapes: [&[usize]; 3]) -> Result<Vec<usize>, Error> {
 }
 
 impl Backend {
-    /// The positions of the true elements of a mask, in row-major order, of shape `[count, rank]`: TensorFlow's `tf.where`
-    /// of one argument, NumPy's `argwhere`. As in NumPy, a scalar has a position of no numbers. The host finds them, on every
-    /// backend.
+    /// Returns the positions of the true elements of a mask, in row-major order, with shape `[count, rank]`:
+    /// TensorFlow's `tf.where` of one argument, NumPy's `argwhere`. As in NumPy, the position in a scalar has no
+    /// numbers. On every backend, the host finds the positions.
     ///
     /// ```
     /// use wgslice::Backend;
@@ -510,12 +514,13 @@ impl Backend {
         let (mask, shape) = mask.into().row_major("mask", self)?;
         let mask = M::as_bytes(&mask);
         let plan = Plan::nonzero(&shape, Some(cpu::mask::count(mask)), DType::I64)?;
-        // The host finds them, wherever other work runs.
+        // The host finds the positions, whichever device runs other operations.
         Ok(Self::cpu().run(&plan, &[mask.into()])?.0)
     }
 
-    /// The slices of `x` that a mask selects, in row-major order: TensorFlow's `boolean_mask`, and NumPy's `x[mask]` if
-    /// `axis` is 0. The dimensions of the mask are those of `x` from `axis` on, which counts from the end if it is negative.
+    /// Returns the slices of `x` that a mask selects, in row-major order: TensorFlow's `boolean_mask`, and NumPy's
+    /// `x[mask]` if `axis` is 0. The mask covers the dimensions of `x` from `axis` on; a negative `axis` counts from
+    /// the end.
     ///
     /// ```
     /// use wgslice::Backend;
@@ -541,8 +546,8 @@ impl Backend {
         let first = view.masked_axis(&shape, axis)?;
         let of_element = &view.shape[masked_end(&view, &shape, first)?..];
         let piece = of_element.iter().product::<usize>() * size_of::<T>();
-        // For a few rows, planning would take several times as long.
-        if self.device == Device::Cpu && keeps(&view, first, piece) {
+        // Planning takes several times as long as selecting a few rows.
+        if self.device == Device::Cpu && keeps_in_one_pass(&view, first, piece) {
             let (x, mask) = (T::as_bytes(&x), M::as_bytes(&mask));
             let kept = [&[count], of_element].concat();
             let keep = |dest: Dest<'_>| Ok(cpu::keep::run(piece, x, mask, dest, self.threads));
@@ -556,9 +561,9 @@ impl Backend {
 }
 
 host_methods! {
-    /// The positions of `x` along `axis` at which a condition is true: NumPy's `compress`, and ONNX's `Compress`. The
-    /// condition has one dimension, and may be shorter than the axis. A negative axis counts from the end; without one,
-    /// `x` counts as one dimension, in row-major order.
+    /// Selects the positions of `x` along `axis` at which a condition is true: NumPy's `compress` and ONNX's
+    /// `Compress`. The condition has one dimension and can be shorter than the axis. A negative axis counts from the
+    /// end. Without an axis, `x` counts as one dimension, in row-major order.
     ///
     /// ```
     /// use wgslice::Backend;
@@ -571,13 +576,13 @@ host_methods! {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`Axis`; `Condition`, also if it is longer than the axis, which NumPy allows if the surplus is
-    /// false); [`Error::Length`]; or an error of the device.
+    /// [`Error::Argument`] (`Axis`; `Condition`, even for a condition that is longer than the axis but false there,
+    /// which NumPy allows); [`Error::Length`]; or an error of the device.
     fn compress<M: MaskElement>(view x: T, mask condition: M, by axis: Option<isize>)
         -> made = |dtype| Plan::compress(x, &condition.shape, axis, Some(condition.count), dtype), [x, condition];
 
-    /// Elements of `x` where the mask is true, and of `y` elsewhere: TensorFlow's `tf.where` of three arguments, NumPy's
-    /// and ONNX's `where`. All three are broadcast to one shape.
+    /// Returns elements of `x` where the mask is true, and elements of `y` elsewhere: TensorFlow's `tf.where` of three
+    /// arguments, NumPy's and ONNX's `where`. The mask, `x` and `y` are broadcast to one shape.
     ///
     /// ```
     /// use wgslice::Backend;
@@ -595,8 +600,8 @@ host_methods! {
     fn select<M: MaskElement>(rows mask: M, view x: T, view y: T)
         -> made = |dtype| Plan::select(mask, x, y, dtype), [mask, x, y];
 
-    /// Returns `x` with `values` in place of the slices that a mask selects, one for each, in row-major order: NumPy's
-    /// `x[mask] = values`. The dimensions of the mask are the first of `x`. To write one value everywhere, use
+    /// Returns a copy of `x` in which `values`, in row-major order, replace the slices that a mask selects: NumPy's
+    /// `x[mask] = values`. The mask covers the first dimensions of `x`. To write one value everywhere, use
     /// [`Backend::select`].
     ///
     /// ```
@@ -619,12 +624,13 @@ host_methods! {
 }
 
 tensor_methods! {
-    /// The positions of the true elements of this mask, in row-major order, as i64 of shape `[capacity, rank]`. Rows after
-    /// the last are -1. TensorFlow's `tf.where` of one argument, NumPy's `argwhere`.
+    /// Returns the positions of the true elements of this mask, in row-major order, as i64 of shape `[capacity, rank]`:
+    /// TensorFlow's `tf.where` of one argument, NumPy's `argwhere`. Rows after the last position are -1.
     ///
-    /// The mask is a tensor of bool or u8. On a GPU the work is submitted, not waited for, and nothing is read back.
-    /// `capacity` is the number of true elements that there is room for, as many as the mask has elements if it is `None`.
-    /// Only the first ones are used, in row-major order. The report has the number of all.
+    /// The mask is a tensor of bool or u8. On a GPU the call submits the work. It neither waits nor reads anything
+    /// back. `capacity` is the largest number of positions that the result can hold; `None` is the number of elements
+    /// of the mask. If more elements are true, the result has the first ones. The report has the number of all true
+    /// elements.
     ///
     /// ```
     /// use wgslice::Backend;
@@ -644,8 +650,8 @@ tensor_methods! {
     fn nonzero(self mask, by capacity: Option<usize>)
         -> reported = |_dtype| Plan::nonzero(mask.shape(), capacity, DType::I64), [mask];
 
-    /// The slices of this tensor that a mask selects, in row-major order: see [`Plan::boolean_mask`]. Those after the
-    /// last true element are zeros.
+    /// Returns the slices of this tensor that a mask selects, in row-major order: see [`Plan::boolean_mask`]. Slices
+    /// after the last true element are zeros.
     ///
     /// ```
     /// use wgslice::Backend;
@@ -688,9 +694,9 @@ tensor_methods! {
     fn masked_update(self x, rows mask, like value)
         -> changed = |dtype| Plan::masked_update(value.layout(), mask.shape(), x.shape(), dtype), [value, mask];
 
-    /// Writes `values` in place of the slices of this tensor that a mask selects, one for each, in row-major order: see
-    /// [`Backend::masked_scatter`]. Values after the last true element are not used, and slices for which there are no
-    /// values keep theirs: the count says whether there were as many.
+    /// Replaces the slices that a mask selects from this tensor by `values`, in row-major order and in place: see
+    /// [`Backend::masked_scatter`]. Values after the last true element are not used, and slices for which there is no
+    /// value stay unchanged. The report has the number of true elements.
     ///
     /// # Errors
     ///
@@ -699,8 +705,8 @@ tensor_methods! {
     fn masked_scatter(self x, rows mask, like values)
         -> changed = |dtype| Plan::masked_scatter(x.shape(), mask.shape(), values.shape(), dtype), [values, mask];
 
-    /// The positions of this tensor along `axis` at which a condition is true: see [`Backend::compress`]. Those after
-    /// the last true element are zeros.
+    /// Selects the positions of this tensor along `axis` at which a condition is true: see [`Backend::compress`].
+    /// Positions after the last true element are zeros.
     ///
     /// # Errors
     ///
@@ -709,7 +715,7 @@ tensor_methods! {
     fn compress(self x, rows condition, by axis: Option<isize>, by capacity: Option<usize>)
         -> reported = |dtype| Plan::compress(x.layout(), condition.shape(), axis, capacity, dtype), [x, condition];
 
-    /// Elements of `x` where the mask is true, and of `y` elsewhere: see [`Backend::select`].
+    /// Returns elements of `x` where the mask is true, and elements of `y` elsewhere: see [`Backend::select`].
     ///
     /// # Errors
     ///
@@ -720,7 +726,7 @@ tensor_methods! {
         -> made = |dtype| Plan::select(mask.shape(), x.layout(), y.layout(), dtype), [mask, x, y];
 }
 
-/// Fails unless there are as many rows of values as true elements.
+/// Fails unless the number of rows of values is the number of true elements.
 fn check_count(count: usize, rows: usize) -> Result<(), Error> {
     match count == rows {
         true => Ok(()),

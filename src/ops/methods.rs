@@ -1,15 +1,14 @@
-//! The methods of [`Backend`](crate::Backend) and [`Tensor`](crate::Tensor) that plan an operation and run it.
+//! Macros for methods of [`Backend`](crate::Backend) and [`Tensor`](crate::Tensor) that plan an operation and run it.
 //!
-//! A declaration has the arrays and options in their order, the kind of the result, and the plan. It ends with the arrays
-//! in the order of the plan's inputs: those that a call may leave out, or of which it has any number, follow a bar. For a
-//! method on host values that changes a copy of an array, this array is the last, after a semicolon if others follow a
-//! bar.
+//! A declaration has the arrays and options in order, the kind of the result, and the plan. It ends with the arrays in
+//! the order of the plan's inputs. Arrays that are optional, or that come in any number, follow a bar. For a method on
+//! host values that changes a copy of an array, this array is the last, after a semicolon if there is a bar.
 //!
 //! | kind | result |
 //! |---|---|
 //! | `made` | the result |
 //! | `reported` | the result and the report |
-//! | `changed` | of tensors: the report of a change in place |
+//! | `changed` | for tensors: the report of a change in place |
 
 use crate::prelude::*;
 use crate::{
@@ -23,11 +22,11 @@ use alloc::borrow::Cow;
 /// | parameter | in the plan |
 /// |---|---|
 /// | `view x: T` | a [`View`] of the caller's memory |
-/// | `rows x: T` | a shape: it is copied to row-major order first if it is not in it |
+/// | `rows x: T` | a shape; the values are first copied to row-major order if necessary |
 /// | `mask x: M` | a [`HostMask`] |
 /// | `boxes x: T` | the arrays of boxes in rows: their shapes and types |
 /// | `all x: T` | any number of arrays: their views |
-/// | `by x: TYPE` | an option, as it is |
+/// | `by x: TYPE` | an option, unchanged |
 macro_rules! host_methods {
     ($($(#[$doc:meta])*
         fn $name:ident $(<$generic:ident: $bound:ident>)? ($($how:ident $given:ident: $type:ty),+)
@@ -89,13 +88,13 @@ macro_rules! host_methods {
 }
 pub(super) use host_methods;
 
-/// Declares methods of [`Tensor`](crate::Tensor). The plan has the tensors, of which it takes [layouts](Tensor::layout)
+/// Declares methods of [`Tensor`](crate::Tensor). The plan gets the tensors and takes their [layouts](Tensor::layout)
 /// and shapes.
 ///
 /// | parameter | is |
 /// |---|---|
 /// | `self x` | the tensor itself |
-/// | `of x` | no parameter, but the name of the one that is the tensor itself: a method without `self`, as `lead x` |
+/// | `of x` | not a parameter: the name of the tensor itself in a method without `self`, where the parameter is `lead x` |
 /// | `all x` | any number of tensors, without `self`: their layouts |
 /// | `like x` | a tensor of the same element type |
 /// | `rows x` | a tensor of another element type |
@@ -191,7 +190,7 @@ macro_rules! tensor_methods {
 }
 pub(super) use tensor_methods;
 
-/// Inputs that a call may leave out, or of which it has any number.
+/// Inputs that are optional, or that come in any number.
 pub(super) trait Several<'s, V> {
     fn add_to(&'s self, inputs: &mut Vec<V>);
 }
@@ -222,7 +221,7 @@ impl HostMask {
 
 type Memories<'a, T> = (Vec<Cow<'a, [T]>>, Vec<View>);
 
-/// The memory of arrays, and their views of it.
+/// Returns the memory of each array, and the array as a view of this memory.
 pub(super) fn memories<'a, T: Element>(
     name: &'static str,
     arrays: &[ArrayRef<'a, T>],
@@ -239,7 +238,7 @@ pub(super) fn memories<'a, T: Element>(
     Ok(all)
 }
 
-/// The element type and the layouts of tensors that go with each other.
+/// Returns the element type and the layouts of tensors. Fails unless they have the same type and device.
 pub(super) fn layouts(tensors: &[&Tensor]) -> Result<(DType, Vec<View>), Error> {
     let first = tensors.first().ok_or_else(error::assembly::no_arrays)?;
     for other in tensors {
@@ -249,12 +248,12 @@ pub(super) fn layouts(tensors: &[&Tensor]) -> Result<(DType, Vec<View>), Error> 
     Ok((first.dtype(), layouts.collect()))
 }
 
-/// Runs a plan on tensors for its first output.
+/// Runs a plan on tensors. Returns the first output.
 pub(super) fn made(plan: &Plan, inputs: &[&Tensor]) -> Result<Tensor, Error> {
     Ok(reported(plan, inputs)?.0)
 }
 
-/// Runs a plan on tensors for its first output and the report.
+/// Runs a plan on tensors. Returns the first output and the report.
 pub(super) fn reported(
     plan: &Plan,
     inputs: &[&Tensor],

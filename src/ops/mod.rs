@@ -1,4 +1,4 @@
-//! The operations: how each checks its arguments and becomes a [`Plan`](crate::Plan).
+//! The operations. Each checks its arguments and makes a [`Plan`](crate::Plan).
 //!
 //! | file | operation |
 //! |---|---|
@@ -10,15 +10,15 @@
 //! | `index_update` | NumPy's `x[…] = value` with arrays, and `add.at`, planned as scatters |
 //! | `crop`, `paste` | crop; paste |
 //! | `concat`, `pad`, `roll`, `tile` | concat, stack and split; pad; roll; tile and repeat |
-//! | `assembly` | none: what these have in common |
-//! | `convert` | none: slices, gathers and crops whose elements are converted on the way |
-//! | `written_to` | none: slices, gathers and crops whose result is a view of a larger array |
+//! | `assembly` | none: the common part of these operations |
+//! | `convert` | none: slices, gathers and crops that convert elements |
+//! | `written_to` | none: slices, gathers and crops that write to a view of a larger array |
 //! | `mask` | nonzero, boolean_mask, compress, select, masked_update and masked_scatter |
-//! | `indexed` | none: what gathers and crops have in common |
+//! | `indexed` | none: the common part of gathers and crops |
 //! | `scatter_nd`, `scatter_elements` | scatter_nd and tensor_scatter_nd; scatter_elements |
 //! | `xla` | XLA's general gather and scatter |
-//! | `methods` | none: how the methods of backends and tensors are declared |
-//! | `index` | none: says how negative and out-of-range indices are treated |
+//! | `methods` | none: macros that declare the methods of backends and tensors |
+//! | `index` | none: the policies for negative and out-of-range indices |
 //!
 //! `src/cpu` runs plans on the CPU, `src/gpu` and `shaders` on a GPU.
 

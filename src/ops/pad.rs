@@ -1,6 +1,6 @@
-//! pad: an array with further positions at both ends of each dimension, filled with a constant, or with the elements
-//! near the ends. The semantics are those of TensorFlow 2.21's `tf.pad`, and of `numpy.pad` where TensorFlow has no such
-//! mode.
+//! pad: an array with additional positions at both ends of each dimension, filled with a constant or with elements of
+//! the array. The semantics are the same as in TensorFlow 2.21's `tf.pad`, and as in `numpy.pad` for modes that
+//! TensorFlow lacks.
 
 use super::{
     assembly::Run,
@@ -35,15 +35,15 @@ pub enum Pad<T> {
     /// dimension has, as in TensorFlow. A dimension without positions can be padded by 0, as in NumPy; TensorFlow rejects
     /// that.
     Reflect,
-    /// The array, mirrored before its first and after its last element. At most as many positions as the dimension has
-    /// are added at an end, as in TensorFlow.
+    /// The array, mirrored before its first and after its last element. Each end can grow by at most as many positions
+    /// as the dimension has, as in TensorFlow.
     Symmetric,
-    /// The array, repeated. At most as many positions as the dimension has are added at an end.
+    /// The array, repeated. Each end can grow by at most as many positions as the dimension has.
     Wrap,
 }
 
 impl<T> Pad<T> {
-    /// The same mode, with what `constant` returns in place of the constant.
+    /// Returns the same mode with the constant replaced by the result of a function.
     pub(crate) fn map<U>(self, constant: impl FnOnce(T) -> U) -> Pad<U> {
         match self {
             Self::Constant(value) => Pad::Constant(constant(value)),
@@ -56,8 +56,8 @@ impl<T> Pad<T> {
 }
 
 impl Pad<()> {
-    /// The positions of the array, `size` in this dimension, that fill the positions `to..to + count` of the result:
-    /// before the array, or after it.
+    /// Returns the positions of the array that fill the positions `to..to + count` of the result, before or after the
+    /// array. The array has `size` positions in this dimension.
     fn run(self, size: usize, count: usize, to: usize, before: bool) -> Option<Run> {
         let last = size.saturating_sub(1);
         let (first, step) = match (self, before) {
@@ -79,7 +79,8 @@ impl Pad<()> {
         })
     }
 
-    /// The most positions that are added at an end of a dimension of `size` positions, and what is done with them.
+    /// Returns the largest number of positions that an end of a dimension of `size` positions can grow by, and a verb
+    /// for the message.
     fn most(self, size: usize) -> (usize, &'static str) {
         match self {
             Self::Constant(()) => (usize::MAX, "filled"),
@@ -93,8 +94,8 @@ impl Pad<()> {
 }
 
 impl Plan {
-    /// `x` with `paddings[d][0]` positions before dimension d, and `paddings[d][1]` after it. The inputs are `x`
-    /// and the constant, if there is one.
+    /// Plans `x` with `paddings[d][0]` additional positions at the beginning of dimension d and `paddings[d][1]` at its
+    /// end. The inputs are `x` and the constant, if there is one.
     ///
     /// ```
     /// use wgslice::{options::Pad, DType, Plan};
@@ -108,8 +109,9 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`Entries` if there is not a pair for each dimension, then `Padding` if one is longer than
-    /// the mode allows, then `Pieces` if more than 10 dimensions are padded by other elements than a constant); [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`] (`Entries` if there is not one pair for each dimension, then `Padding` if a padding is
+    /// longer than the mode allows, then `Pieces` if more than 10 dimensions are padded with elements of the array);
+    /// [`Error::ShapeTooLarge`].
     pub fn pad(
         x: impl IntoView,
         paddings: &[[usize; 2]],
@@ -175,8 +177,8 @@ impl Plan {
 }
 
 impl Steps {
-    /// Adds the pieces around `x`, which are filled with the one element of input 1: two slabs for each dimension,
-    /// between those of the dimensions before it.
+    /// Adds the pieces around `x`, which are filled with the only element of input 1: two slabs for each dimension,
+    /// between the slabs of earlier dimensions.
     fn put_borders(&mut self, x: &View, paddings: &[[usize; 2]]) {
         let mut left = View::whole(self.shape());
         for (d, (&size, &[before, after])) in x.shape.iter().zip(paddings).enumerate() {
@@ -208,7 +210,7 @@ host_methods! {
     ///
     /// # Errors
     ///
-    /// As [`Plan::pad`]; [`Error::Length`]; or an error of the device.
+    /// The errors of [`Plan::pad`]; [`Error::Length`]; or an error of the device.
     fn pad(view x: T, by paddings: &[[usize; 2]], by mode: Pad<T>)
         -> made = |dtype| Plan::pad(x, paddings, mode.map(|_| ()), dtype), [x | mode];
 }
@@ -226,8 +228,8 @@ tensor_methods! {
     ///
     /// # Errors
     ///
-    /// As [`Plan::pad`]; [`Error::Argument`] for a constant that is not a scalar of this tensor's element type and
-    /// device; or an error of the device.
+    /// The errors of [`Plan::pad`]; [`Error::Argument`] for a constant that is not a scalar of this tensor's element
+    /// type and device; or an error of the device.
     fn pad(self x, by paddings: &[[usize; 2]], by mode: Pad<&Tensor>)
         -> made = |dtype| check_constant(x, mode)
             .and_then(|()| Plan::pad(x.layout(), paddings, mode.map(|_| ()), dtype)),
@@ -242,7 +244,7 @@ impl<'t> Several<'_, &'t Tensor> for Pad<&'t Tensor> {
     }
 }
 
-/// Fails unless a constant is a scalar that goes with `x`.
+/// Fails unless the constant is a scalar with the device and the element type of `x`.
 fn check_constant(x: &Tensor, mode: Pad<&Tensor>) -> Result<(), Error> {
     let Pad::Constant(constant) = mode else {
         return Ok(());

@@ -1,4 +1,4 @@
-//! paste: boxes of one size written into the items of x, each at its own begin. The inverse of a crop.
+//! paste: writes boxes of one size into the items of x, each at its own start indices. It is the inverse of a crop.
 //!
 //! ```text
 //! x       [B, d1 … dk, rest…]
@@ -6,9 +6,9 @@
 //! patches [N, sizes…, rest…]     x[item, begin1 + j1 · stride1 … begink + jk · stridek] = patches[n, j1 … jk]
 //! ```
 //!
-//! `item`, the flips and the index tuples are those of [`crop`](super::crop). Boxes are written as if one after the
-//! other: of boxes that overlap, the last one stays. A paste is JAX's `lax.dynamic_update_slice` for each box, with
-//! strides and flips, and ONNX's `TensorScatter`.
+//! `item`, the flips and the index tuples are the same as in [`crop`](super::crop). Boxes are written as if in order:
+//! where boxes overlap, the last one remains. A paste is JAX's `lax.dynamic_update_slice` for each box, with strides
+//! and flips, and ONNX's `TensorScatter`.
 
 use super::{
     crop::{Boxes, CropOptions, check},
@@ -24,36 +24,36 @@ use crate::{
     walk::{Dim, MAX_UNIT, Side, Walk},
 };
 
-/// Options of a paste: the strides of the boxes, and how boxes meet the ends of dimensions and each other. The patches say
-/// the sizes.
+/// Options of a paste: the strides of the boxes, and the treatment of boxes that extend beyond their item or overlap.
+/// The shape of the patches determines the sizes of boxes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PasteOptions {
     /// The distance between neighbouring elements of a box in each dimension that begins have a column for. A negative
     /// distance runs towards the beginning of the dimension, and 0 is an error. Empty if all distances are 1.
     pub strides: Vec<isize>,
-    /// The treatment of boxes that reach outside of their item, and of box indices that name no item.
+    /// The treatment of boxes that extend beyond their item, and of box indices that are out of range.
     ///
     /// | policy | elements outside | a box index out of range |
     /// |---|---|---|
-    /// | [`OutOfRange::Ignore`] | are not written; the report counts the box | the box is not written, and is counted |
+    /// | [`OutOfRange::Ignore`] | are not written; the report counts the box | the box is not written; the report counts it |
     /// | [`OutOfRange::Clamp`] | the box is shifted inside, as in `lax.dynamic_update_slice` | the nearest item is used |
     /// | [`OutOfRange::Error`] | nothing is written | nothing is written |
     pub out_of_range: OutOfRange,
-    /// Whether each position is taken modulo the size of its dimension, so that a box that reaches the end goes on at the
-    /// beginning, as in a ring buffer. Then no begin is out of range. Boxes must not be longer than the dimension.
+    /// Whether each position is modulo the size of its dimension, so that a box continues at the beginning after the
+    /// end, as in a ring buffer. Then no start index is out of range. Boxes must not be longer than the dimension.
     pub circular: bool,
     /// The caller's promise that no two boxes overlap. A GPU then takes one dispatch. Without box indices it does so
-    /// anyway, since each box has an item of its own.
+    /// anyway, since each box has its own item.
     ///
-    /// If two boxes overlap nevertheless, the elements that both have get unspecified values on a GPU. Nothing else
-    /// changes.
+    /// If two boxes overlap nevertheless, the elements in both get unspecified values on a GPU. All other elements are
+    /// correct.
     pub unique: bool,
 }
 
 impl Plan {
-    /// Plans writing boxes into the array `x`, in place. The inputs are the boxes, `patches`, which have the shape of the
-    /// crop of the same boxes, and the arrays that say where they go. `x` and the patches may be views. If x is a view, the other elements of its
-    /// memory keep their values.
+    /// Plans writing boxes into the array `x`, in place. The inputs are the contents of the boxes, `patches`, with the
+    /// shape of a crop of the same boxes, and the arrays of `boxes`. `x` and the patches can be views. If x is a view,
+    /// the other elements of its memory keep their values.
     ///
     /// ```
     /// use wgslice::{options::{Boxes, PasteOptions}, DType, Plan};
@@ -69,7 +69,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`], also if `x` is a view that was broadcast, so that it selects an element twice;
+    /// [`Error::Argument`], even if `x` is a view that was broadcast, so that it selects an element twice;
     /// [`Error::ShapeTooLarge`].
     #[doc(alias("kv_cache", "append", "dynamic_update_slice", "TensorScatter"))]
     pub fn paste(
@@ -85,7 +85,7 @@ impl Plan {
             return Err(error::crop::patches(&patches.shape, dims));
         };
         let tuples = boxes.tuples(sizes)?;
-        // The crop that would take the boxes out again.
+        // The crop that would read the same boxes.
         let crop = CropOptions {
             sizes: sizes.to_vec(),
             strides: options.strides.clone(),
@@ -154,10 +154,9 @@ impl Plan {
 
 host_methods! {
     /// Writes boxes into a copy of `x`, such as new tokens into a KV cache. Box n begins at `begins[n]` in item
-    /// `box_indices[n]`, or in item n without box indices, and is reversed along each dimension d for which `flips[n, d]` is
-    /// true: see [`Boxes`]. `patches` have the
-    /// shape of the result of [`Backend::crop`](crate::Backend::crop). The report counts the boxes that reach outside of
-    /// their item or name no item.
+    /// `box_indices[n]`, or in item n without box indices, and is reversed along each dimension d for which `flips[n,
+    /// d]` is true: see [`Boxes`]. `patches` have the shape of the result of [`Backend::crop`](crate::Backend::crop).
+    /// The report counts boxes that extend beyond their item and boxes whose index is out of range.
     ///
     /// ```
     /// use wgslice::{options::{Boxes, PasteOptions}, Backend};
@@ -179,13 +178,14 @@ host_methods! {
 }
 
 tensor_methods! {
-    /// Writes boxes into this tensor, in place, such as new tokens into a KV cache, as [`Backend::paste`](crate::Backend::paste) does. Flips are of type bool or
-    /// uint8. Box indices have the type of the begins, which may be int32, int64 or uint32. Returns the report of boxes that
-    /// reach outside.
+    /// Writes boxes into this tensor, in place, like [`Backend::paste`](crate::Backend::paste), for example new tokens
+    /// into a KV cache. Flips are bool or uint8. The begins are int32, int64 or uint32, and box indices have the same
+    /// type. Returns the report of boxes that are out of range.
     ///
-    /// Only this tensor changes: memory shared with another tensor, such as a clone, is copied first. On a GPU the work
-    /// is submitted, not waited for, unless the policy is [`OutOfRange::Error`] and the backend has no late errors. One
-    /// dispatch writes all boxes if no two can overlap, at most three otherwise, unless the device's limits require more.
+    /// Only this tensor changes: memory shared with another tensor, such as a clone, is copied first. On a GPU the call
+    /// submits the work and does not wait for it, unless the policy is [`OutOfRange::Error`] and the backend has no
+    /// late errors. One dispatch writes all boxes if no two can overlap, at most three otherwise, unless the device's
+    /// limits require more.
     ///
     /// ```
     /// use wgslice::{options::{Boxes, PasteOptions}, Backend};
@@ -202,8 +202,8 @@ tensor_methods! {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] for an argument of another type, device or shape; or an error of the device. An error leaves
-    /// the tensor unchanged.
+    /// [`Error::Argument`] for an argument of another type or shape or on another device; or an error of the device. An
+    /// error leaves the tensor unchanged.
     #[doc(alias("kv_cache", "append", "dynamic_update_slice", "TensorScatter"))]
     fn paste(self x, like patches, by boxes: Boxes<&Tensor>, by options: &PasteOptions)
         -> changed = |dtype| boxes.shapes(x)

@@ -1,6 +1,6 @@
-//! roll: shifts elements along axes, and those that leave an array at one end come in at the other, as in TensorFlow's
-//! `tf.roll` and `numpy.roll`: `result[(i + shift) mod size] = x[i]`. TensorFlow 2.21 takes shifts modulo 2^32; here they
-//! are whole, as in NumPy.
+//! roll: shifts elements along axes, as in TensorFlow's `tf.roll` and `numpy.roll`. Elements that leave an array at one
+//! end return at the other: `result[(i + shift) mod size] = x[i]`. TensorFlow 2.21 uses shifts modulo 2^32; here shifts
+//! are 64-bit numbers, as in NumPy.
 
 use super::{
     assembly::Run,
@@ -15,8 +15,8 @@ use crate::{
 };
 
 impl Plan {
-    /// The elements of `x`, moved by `shifts[i]` positions along each `axes[i]`, and around the ends. Negative shifts
-    /// move towards the beginning, negative axes count from the end, and the shifts of equal axes add up.
+    /// Plans a shift of the elements of `x` by `shifts[i]` positions along each `axes[i]`, around the ends. Negative
+    /// shifts move towards the beginning, negative axes count from the end, and the shifts of equal axes add up.
     ///
     /// ```
     /// use wgslice::{DType, Plan};
@@ -66,7 +66,7 @@ impl Plan {
         let input = ArraySpec::new("x", &x, dtype);
         let output = ArraySpec::result(&x.shape, dtype);
         let mut plan = Steps::new(Operation::Named("roll"), vec![input], output);
-        // An empty array has no pieces, in whatever dimension it is empty.
+        // An empty array has no pieces, whichever dimension is empty.
         if !x.is_empty() {
             let runs = runs.map(|runs| runs.into_iter().filter(|run| run.count > 0).collect());
             plan.put_runs(&x, &runs.collect::<Vec<_>>())?;
@@ -80,7 +80,7 @@ host_methods! {
     ///
     /// # Errors
     ///
-    /// As [`Plan::roll`]; [`Error::Length`]; or an error of the device.
+    /// The errors of [`Plan::roll`]; [`Error::Length`]; or an error of the device.
     fn roll(view x: T, by shifts: &[i64], by axes: &[isize])
         -> made = |dtype| Plan::roll(x, shifts, axes, dtype), [x];
 }
@@ -90,6 +90,6 @@ tensor_methods! {
     ///
     /// # Errors
     ///
-    /// As [`Plan::roll`], or an error of the device.
+    /// The errors of [`Plan::roll`], or an error of the device.
     fn roll(self x, by shifts: &[i64], by axes: &[isize]) -> made = |dtype| Plan::roll(x.layout(), shifts, axes, dtype), [x];
 }

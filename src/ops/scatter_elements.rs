@@ -1,5 +1,5 @@
-//! scatter_elements: one element of updates for each index, combined into the element of an array at the index's own
-//! position in all dimensions but one.
+//! scatter_elements: one element of updates for each index, combined with the element of an array at the position of
+//! the index itself in all dimensions except one.
 //!
 //! ```text
 //! array   [d0 … d(n-1)]
@@ -8,7 +8,7 @@
 //! ```
 //!
 //! This is ONNX's `ScatterElements`, and PyTorch's `scatter_` and `scatter_reduce_`. The order in which updates take
-//! effect, the combinations, the policies and the reports are those of `scatter_nd`.
+//! effect, the combinations, the policies and the reports are the same as for `scatter_nd`.
 
 use super::{
     index::IndexShape,
@@ -117,7 +117,7 @@ host_methods! {
     ///
     /// # Errors
     ///
-    /// As [`Backend::scatter_nd`](crate::Backend::scatter_nd).
+    /// The errors of [`Backend::scatter_nd`](crate::Backend::scatter_nd).
     #[doc(alias("scatter_add", "put_along_axis"))]
     fn scatter_elements<I: IndexElement>(
         rows tensor: T, rows indices: I, rows updates: T, by axis: isize, by options: ScatterOptions)
@@ -145,7 +145,7 @@ tensor_methods! {
     ///
     /// # Errors
     ///
-    /// As [`Tensor::tensor_scatter_nd`](crate::Tensor::tensor_scatter_nd).
+    /// The errors of [`Tensor::tensor_scatter_nd`](crate::Tensor::tensor_scatter_nd).
     #[doc(alias("scatter_add", "put_along_axis"))]
     fn scatter_elements(self tensor, rows indices, like updates, by axis: isize, by options: ScatterOptions)
         -> changed = |dtype| Plan::scatter_elements(

@@ -1,5 +1,5 @@
-//! scatter_nd and tensor_scatter_nd: one row for each index tuple, combined into the slice of the destination
-//! that the tuple points at.
+//! scatter_nd and tensor_scatter_nd: one row for each index tuple, combined with the slice of the destination that the
+//! tuple selects.
 //!
 //! ```text
 //! indices [lead…, depth]
@@ -7,10 +7,10 @@
 //! result  [d0, d1, … d(depth-1), slice…]
 //! ```
 //!
-//! Rows take effect one at a time, in row-major order unless [`ScatterOptions::any_order`] allows another. If several rows go to one
-//! slice, [`Combine::Update`] keeps the last of these rows. The other combinations add, subtract, multiply or compare
-//! all of them. The semantics are those of TensorFlow 2.21 on the CPU, except that the depth is not limited to 7, and
-//! may be 0 if there are no rows.
+//! Rows take effect one at a time, in row-major order unless [`ScatterOptions::any_order`] allows another order. If
+//! several rows have the same slice, [`Combine::Update`] keeps the last of these rows, and the other combinations use
+//! all of them. The semantics are the same as in TensorFlow 2.21 on the CPU, except that the depth is not limited to 7,
+//! and that it can be 0 if there are no rows.
 //!
 //! | element type | add, sub, mul | min, max |
 //! |---|---|---|
@@ -20,8 +20,8 @@
 //! | f16, bf16 | as f32, then rounded to the nearest, after every row | as f32 |
 //! | complex64, complex128 | add and sub by component; (a + bi)(c + di) = (ac - bd) + (ad + bc)i; each operation rounded as f32 or f64 | undefined |
 //!
-//! So min and max keep a NaN in the destination, ignore a NaN in the updates, and keep the first of two zeros with
-//! different signs. The bits of a NaN from arithmetic are not specified.
+//! So min and max keep a NaN in the destination, ignore NaNs in the updates, and keep the first of two zeros with
+//! different signs. The bits of a NaN that arithmetic produces are unspecified.
 
 use super::methods::{host_methods, tensor_methods};
 use crate::prelude::*;
@@ -39,7 +39,7 @@ pub(crate) use crate::combine::Combine;
 /// Options of `scatter_nd`, `tensor_scatter_nd` and `scatter_elements`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ScatterOptions {
-    /// How a row is combined with its slice. `None` is the default of the operation of this name elsewhere:
+    /// The combination of a row with its slice. `None` is the default of the operation in other libraries:
     ///
     /// | operation | `None` | as in |
     /// |---|---|---|
@@ -53,26 +53,27 @@ pub struct ScatterOptions {
     pub out_of_range: OutOfRange,
     /// The meaning of a negative index. In ONNX it counts from the end, which is [`NegativeIndex::Wrap`].
     pub negative: NegativeIndex,
-    /// Whether several rows may be combined with one slice in any order, so that results may differ from run to run. A
-    /// GPU then does not sort the rows of each slice. Otherwise they are combined row by row, as in TensorFlow's CPU
-    /// kernels: the same bits on every device and in every run, except for subnormal numbers, infinities and NaNs.
+    /// Whether several rows can be combined with one slice in any order, so that results can differ from run to run. A
+    /// GPU then does not sort the rows of each slice. Otherwise rows are combined in order, as in TensorFlow's CPU
+    /// kernels: results are bit-identical on every device and in every run, except for subnormal numbers, infinities
+    /// and NaNs.
     ///
-    /// This has an effect only on a GPU, for floating-point elements, and not for [`Combine::Update`]: sums, differences
-    /// and products are rounded after each row, and of two zeros with different signs the minimum and the maximum are
-    /// the first.
+    /// This option has an effect only on a GPU, for floating-point elements, and not for [`Combine::Update`]. There the
+    /// order matters because sums, differences and products are rounded after each row, and because the minimum and the
+    /// maximum of two zeros with different signs are the first zero.
     pub any_order: bool,
-    /// The caller's promise that no two rows go to the same slice. A GPU then moves or combines each row at once, in
-    /// one dispatch, and spends neither memory nor time on finding the rows of a slice: an update of a cache takes as
-    /// long as copying the rows. Only updates by many rows that are not whole words of 4 bytes take the ordinary steps,
-    /// which are faster there. Results and reports are the same.
+    /// The caller's promise that no two rows have the same slice. A GPU then moves or combines all rows in one dispatch
+    /// and spends neither memory nor time on finding the rows of a slice: an update of a cache takes as long as copying
+    /// the rows. Only updates by many rows that are not whole words of 4 bytes take the ordinary steps, which are then
+    /// faster. Results and reports are the same.
     ///
-    /// If two rows go to the same slice nevertheless, its elements have unspecified values on a GPU. Nothing else
-    /// changes, and no memory outside of the destination is accessed. On the CPU the promise makes no difference.
+    /// If two rows have the same slice nevertheless, its elements have unspecified values on a GPU. All other elements
+    /// are correct, and no memory outside of the destination is accessed. On the CPU the promise makes no difference.
     pub unique: bool,
 }
 
 impl ScatterOptions {
-    /// How a scatter of elements of this type combines rows, given the default of its operation.
+    /// Returns the options for elements of this type, with the default combination of the operation.
     pub(super) fn combining(&self, default: Combine, dtype: DType) -> Result<Combining, Error> {
         let combine = self.combine.unwrap_or(default);
         match combine.is_defined_for(dtype) {
@@ -87,8 +88,8 @@ impl ScatterOptions {
     }
 }
 
-/// The walk of a scatter that is not empty: the innermost of `dims` walks a slice of the destination, unless a slice is
-/// a single element. Distances count elements.
+/// Returns the walk of a scatter that is not empty. The innermost of `dims` goes along a slice of the destination,
+/// unless a slice is a single element. Distances count elements.
 pub(super) fn scattering(
     dims: Vec<Dim>,
     coordinates: Vec<Coordinate>,
@@ -100,8 +101,8 @@ pub(super) fn scattering(
     walk.coordinates = coordinates;
     walk.points = Side::Dest;
     walk.counts = true;
-    // Elements are merged into larger units only if they are moved unchanged, not if they are added, compared and so
-    // on.
+    // Elements are joined into larger units only if they are moved unchanged, not if the combination computes with
+    // them.
     walk.reduce(match combine.computes() {
         true => dtype.size(),
         false => MAX_UNIT,
@@ -111,7 +112,7 @@ pub(super) fn scattering(
 
 impl Plan {
     /// Plans scattering `updates` into zeros of this shape, at the positions in indices of this shape and type. The
-    /// inputs are the updates and the indices. Updates are added unless the options say otherwise.
+    /// inputs are the updates and the indices. Updates are added unless the options choose another combination.
     ///
     /// ```
     /// use wgslice::{options::ScatterOptions, DType, Plan};
@@ -138,7 +139,8 @@ impl Plan {
     }
 
     /// Plans scattering `updates` into an array of this shape, in place, at the positions in indices of this shape and
-    /// type. The inputs are the updates and the indices. Updates replace old values unless the options say otherwise.
+    /// type. The inputs are the updates and the indices. Updates replace old values unless the options choose another
+    /// combination.
     ///
     /// ```
     /// use wgslice::{options::ScatterOptions, DType, Plan};
@@ -240,8 +242,8 @@ host_methods! {
         [updates, indices];
 
     /// Scatters `updates` into a copy of `tensor`, at the positions in `indices`, by the rules of
-    /// [`Plan::tensor_scatter_nd`]. The report counts the index tuples that were out of range. The errors are those of
-    /// [`Backend::scatter_nd`](crate::Backend::scatter_nd).
+    /// [`Plan::tensor_scatter_nd`]. The report counts the index tuples that were out of range. The errors are the same
+    /// as for [`Backend::scatter_nd`](crate::Backend::scatter_nd).
     ///
     /// ```
     /// use wgslice::{options::ScatterOptions, Backend};
@@ -262,7 +264,7 @@ host_methods! {
 
 tensor_methods! {
     /// Scatters `updates` into zeros of `shape`, at the positions in `indices`: see [`Plan::scatter_nd`]. Returns the
-    /// new tensor, and the report of tuples that were out of range. The errors are those of
+    /// new tensor, and the report of tuples that were out of range. The errors are the same as for
     /// [`Tensor::tensor_scatter_nd`](crate::Tensor::tensor_scatter_nd).
     #[doc(alias = "scatter_add")]
     fn scatter_nd(of updates, by shape: &[usize], rows indices, lead updates, by options: ScatterOptions)
@@ -272,8 +274,9 @@ tensor_methods! {
     /// Scatters `updates` into this tensor, in place, at the positions in `indices`: see [`Plan::tensor_scatter_nd`].
     /// Returns the report of tuples that were out of range.
     ///
-    /// Only this tensor changes: memory shared with another tensor, such as a clone, is copied first. On a GPU the work
-    /// is submitted, not waited for, unless the policy is [`OutOfRange::Error`] and the backend has no late errors.
+    /// Only this tensor changes: memory shared with another tensor, such as a clone, is copied first. On a GPU the call
+    /// submits the work and does not wait for it, unless the policy is [`OutOfRange::Error`] and the backend has no
+    /// late errors.
     ///
     /// ```
     /// use wgslice::{options::ScatterOptions, Backend};
@@ -312,12 +315,13 @@ fn check(
     let Some((&depth, tuples)) = indices.split_last().filter(|_| !updates.is_empty()) else {
         return Err(error::scatter::updates_rank(indices, updates));
     };
-    // Whether indices and updates are both empty, or indices, updates and the output of size `output` all are not.
+    // True if indices and updates are both empty, or if neither they nor the output, of size `output`, are empty.
     let fits = |output: usize| match (index_count, update_count) {
         (0, 0) => true,
         (indices, updates) => indices > 0 && updates > 0 && output > 0,
     };
-    // For a new array, TensorFlow at first only checks that its rank is not 0, and later that no dimension is 0.
+    // For a new array, TensorFlow first checks only that the rank is not 0. Its check that no dimension is 0 comes
+    // later.
     if !fits(if fresh { shape.len() } else { elements }) {
         return Err(error::scatter::empty_output(indices, updates, shape));
     }
@@ -328,8 +332,8 @@ fn check(
     if !fits(elements) {
         return Err(error::scatter::empty_output(indices, updates, shape));
     }
-    // TensorFlow's first check takes a vector for one tuple, and its last check for tuples of one integer each. Only an
-    // empty vector passes both, and only where the destination's first dimension is empty as well.
+    // TensorFlow's first check treats a vector as one tuple, and its last check treats it as tuples of one integer
+    // each. Only an empty vector passes both, and only if the destination's first dimension is also empty.
     if tuples.is_empty() && (depth > 0 || shape.first() != Some(&0)) {
         return Err(error::scatter::updates_shape(indices, updates, shape));
     }

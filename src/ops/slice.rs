@@ -1,17 +1,18 @@
 //! `slice`: a block given by its first position and its size, TensorFlow's `tf.slice`.
 //!
-//! The rules are stricter than those of strided_slice: nothing is clamped, a negative begin is an error, and the only
-//! negative size is -1, which reaches to the end of the dimension. A valid block becomes a [`SliceSpec`] and needs no
-//! map or shader of its own.
+//! The rules are stricter than for strided_slice: nothing is clamped, a negative begin is an error, and the only
+//! negative size is -1, which stands for the rest of the dimension. A valid block becomes a [`SliceSpec`], so it needs
+//! no walk or shader of its own.
 
 use crate::{Error, SliceSpec, error, spec::SliceItem};
 
-/// The size that stands for all positions from `begin` to the end of the dimension, as in `tf.slice`.
+/// The size that means all positions from `begin` to the end of the dimension, as in `tf.slice`.
 const REST: i64 = -1;
 
 impl SliceSpec {
-    /// The slice that selects the block of `size` at position `begin` of an array of this shape. `begin` and `size`
-    /// have one entry for each dimension. If an entry of `size` is -1, the block reaches to the end of that dimension.
+    /// Returns the slice that selects the block of `size` at position `begin` of an array of this shape. `begin` and
+    /// `size` have one entry for each dimension. If an entry of `size` is -1, the block extends to the end of that
+    /// dimension.
     ///
     /// ```
     /// use wgslice::{Backend, SliceSpec};
@@ -25,8 +26,7 @@ impl SliceSpec {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`], whichever TensorFlow raises
-    /// first.
+    /// [`Error::Argument`]: the error that TensorFlow raises first.
     pub fn block(shape: &[usize], begin: &[i64], size: &[i64]) -> Result<Self, Error> {
         let rank = shape.len();
         if begin.len() != rank || size.len() != rank {
@@ -34,7 +34,7 @@ impl SliceSpec {
         }
         let dimensions = shape.iter().zip(begin.iter().zip(size)).enumerate();
         let items = dimensions.map(|(dimension, (&count, (&begin, &size)))| {
-            let end = end(dimension, count, begin, size)?;
+            let end = checked_end(dimension, count, begin, size)?;
             Ok(SliceItem::Range {
                 begin: Some(begin),
                 end: Some(end),
@@ -47,7 +47,7 @@ impl SliceSpec {
 
 /// Checks a block of `size` at position `begin` of dimension number `dimension`, which has `count` elements. Returns
 /// the position after the block.
-fn end(dimension: usize, count: usize, begin: i64, size: i64) -> Result<i64, Error> {
+fn checked_end(dimension: usize, count: usize, begin: i64, size: i64) -> Result<i64, Error> {
     // A `count` that does not fit in an i64 becomes negative, so that every block is out of range.
     let elements = i64::try_from(count).unwrap_or(i64::MIN);
     let rest = elements.saturating_sub(begin);

@@ -1,6 +1,6 @@
 //! strided_slice: the copy of a view into a row-major result.
 //!
-//! The semantics are those of TensorFlow 2.21, for any rank (TensorFlow accepts at most 8).
+//! The semantics are the same as in TensorFlow 2.21, for any rank (TensorFlow accepts at most 8).
 
 use crate::{
     Array, ArrayRef, Backend, DType, Element, Error, IntoView, Plan, SliceSpec, ValuesMut, View,
@@ -46,7 +46,7 @@ impl Plan {
         Ok(Self::of_layout(&view.into_view()?, dtype))
     }
 
-    /// The copy of a view, which is also the layout of the input.
+    /// Plans the copy of a view, which is also the layout of the input.
     pub(crate) fn of_layout(view: &View, dtype: DType) -> Self {
         Self::from_view(Move::of_view(view.clone(), dtype), view)
     }
@@ -81,8 +81,8 @@ impl Backend {
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
-    /// A program that slices arrays of one shape again and again on the CPU keeps the plan and the result's memory. For a
-    /// few hundred bytes that saves most of the time:
+    /// A program that slices arrays of the same shape repeatedly on the CPU should keep the plan and the memory of the
+    /// result. For a few hundred bytes this saves most of the time:
     ///
     /// ```
     /// use wgslice::{slice, DType, Plan};
@@ -96,8 +96,8 @@ impl Backend {
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
-    /// A program that makes large results again and again keeps their memory: [`Backend::slice_into`] writes into it. Or it
-    /// slices a [`Tensor`](crate::Tensor), as its backend keeps the memory of the last large tensor that was dropped. New
+    /// A program that makes large results repeatedly should reuse their memory with [`Backend::slice_into`], or slice a
+    /// [`Tensor`](crate::Tensor), since its backend keeps the memory of the last large tensor that was dropped. New
     /// memory of 32 MiB or more comes from the system each time.
     ///
     /// # Errors
@@ -113,7 +113,8 @@ impl Backend {
         self.selected(&memory, view)
     }
 
-    /// [`Backend::slice`] into memory that the caller keeps. [`Backend::run_into`] does the same for plans of all operations.
+    /// Slices like [`Backend::slice`], but into the caller's memory. [`Backend::run_into`] does the same for plans of
+    /// all operations.
     ///
     /// ```
     /// use wgslice::{slice, Backend};
@@ -127,7 +128,8 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// As [`Backend::slice`]; [`Error::Length`] for a result of another number of elements.
+    /// The errors of [`Backend::slice`]; [`Error::Length`] if `result` does not have the number of elements of the
+    /// slice.
     pub fn slice_into<'a, T: Element>(
         &self,
         input: impl Into<ArrayRef<'a, T>>,
@@ -148,7 +150,7 @@ impl Backend {
         })
     }
 
-    /// The elements of `input` that a view of it selects.
+    /// Returns the elements that a view selects from `input`.
     pub(super) fn selected<T: Element>(&self, input: &[T], view: View) -> Result<Array<T>, Error> {
         if !self.is_cpu() {
             let plan = Plan::of_layout(&view, T::DTYPE);

@@ -1,7 +1,7 @@
 //! `strided_slice_grad`: the values of `dy` at the positions of a slice, and zeros everywhere else.
 //!
-//! The walk is that of `strided_slice_update`, but the elements that it leaves out become zeros. The semantics are
-//! those of TensorFlow 2.21's `StridedSliceGrad`, for any rank.
+//! The walk is the same as for `strided_slice_update`, but the elements that it leaves out become zeros. The semantics
+//! are the same as in TensorFlow 2.21's `StridedSliceGrad`, for any rank.
 
 use super::methods::{host_methods, tensor_methods};
 use crate::{
@@ -29,7 +29,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`]: what TensorFlow raises for the slice, then `DyShape`;
+    /// [`Error::Argument`]: the error that TensorFlow raises for the slice, then `DyShape`;
     /// [`Error::ShapeTooLarge`].
     #[doc(alias = "strided_slice_grad")]
     pub fn slice_grad(
@@ -43,7 +43,7 @@ impl Plan {
         if dy != dest.shape {
             return Err(error::spec::dy_shape(dy, &dest.shape));
         }
-        // The zeros are written in units too, so that units make up the whole result.
+        // The zeros are written in units too, so the size of the result must be a multiple of a unit.
         let most = shape::common_power_of_two(MAX_UNIT, [shape::elements(shape)? * element]);
         let between = || Walk::between(&View::whole(dy), &dest, element, most);
         let walk = (!dest.is_empty()).then(between);
@@ -52,7 +52,7 @@ impl Plan {
 }
 
 impl Move {
-    /// Plans an array of `shape` with units of `dy` where `walk` puts them, and zeros everywhere else.
+    /// Makes the move that writes units of `dy` to an array of `shape` by `walk`, and zeros everywhere else.
     pub(crate) fn of_grad(shape: &[usize], dtype: DType, dy: &[usize], walk: Option<Walk>) -> Self {
         Self {
             operation: Operation::StridedSliceGrad,
@@ -68,8 +68,8 @@ impl Move {
 }
 
 host_methods! {
-    /// The gradient of the slice `spec` of an array of shape `shape`: the values of `dy` at the positions of the slice,
-    /// and zeros everywhere else. See [`Plan::slice_grad`].
+    /// Returns the gradient of the slice `spec` of an array of shape `shape`: the values of `dy` at the positions of
+    /// the slice, and zeros everywhere else. See [`Plan::slice_grad`].
     ///
     /// ```
     /// use wgslice::{slice, Backend};
@@ -82,19 +82,19 @@ host_methods! {
     ///
     /// # Errors
     ///
-    /// As [`Plan::slice_grad`]; [`Error::Length`], or an error of the device.
+    /// The errors of [`Plan::slice_grad`]; [`Error::Length`]; or an error of the device.
     #[doc(alias = "strided_slice_grad")]
     fn slice_grad(by shape: &[usize], by spec: &SliceSpec, rows dy: T)
         -> made = |dtype| Plan::slice_grad(shape, spec, dy, dtype), [dy];
 }
 
 tensor_methods! {
-    /// The gradient of the slice `spec` of a tensor of shape `shape`: see [`Plan::slice_grad`]. On a GPU the work is
-    /// submitted, not waited for.
+    /// Returns the gradient of the slice `spec` of a tensor of shape `shape`: see [`Plan::slice_grad`]. On a GPU the
+    /// call submits the work and does not wait for it.
     ///
     /// # Errors
     ///
-    /// As [`Plan::slice_grad`], or an error of the device.
+    /// The errors of [`Plan::slice_grad`], or an error of the device.
     #[doc(alias = "strided_slice_grad")]
     fn slice_grad(of dy, by shape: &[usize], by spec: &SliceSpec, lead dy)
         -> made = |dtype| Plan::slice_grad(shape, spec, dy.shape(), dtype), [dy];

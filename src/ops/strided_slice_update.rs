@@ -1,8 +1,8 @@
 //! `strided_slice_update`: writes a value into a slice of an array, in place.
 //!
 //! The value is broadcast to the shape of the slice, and the [`Walk`] goes from the value to the slice. Only the
-//! positions of the slice are written. The semantics are those of TensorFlow 2.21's `tensor_strided_slice_update` and
-//! `variable[spec].assign(value)`, for any rank.
+//! positions of the slice are written. The semantics are the same as in TensorFlow 2.21's `tensor_strided_slice_update`
+//! and `variable[spec].assign(value)`, for any rank.
 
 use super::methods::{host_methods, tensor_methods};
 use crate::{
@@ -51,8 +51,8 @@ impl Plan {
 }
 
 impl Move {
-    /// Plans writing the elements of the view `source` to those of the view `dest`, which selects no element twice. The
-    /// views have the same shape, unless `dest` is empty.
+    /// Plans writing the elements of the view `source` to the elements of the view `dest`, which selects no element
+    /// twice. The views have the same shape, unless `dest` is empty.
     pub(crate) fn of_update(source: &View, dest: View, dtype: DType) -> Self {
         let between = || Walk::between(source, &dest, dtype.size(), MAX_UNIT);
         Self {
@@ -69,8 +69,8 @@ impl Move {
 }
 
 host_methods! {
-    /// Returns a copy of `input` with the slice `spec` replaced by `value`, as TensorFlow's
-    /// `tensor_strided_slice_update` does. The rules are those of [`Plan::slice_update`].
+    /// Returns a copy of `input` with the slice `spec` replaced by `value`, like TensorFlow's
+    /// `tensor_strided_slice_update`, by the rules of [`Plan::slice_update`].
     ///
     /// ```
     /// use wgslice::{slice, Backend};
@@ -84,7 +84,7 @@ host_methods! {
     ///
     /// # Errors
     ///
-    /// As [`Plan::slice_update`]; [`Error::Length`], or an error of the device.
+    /// The errors of [`Plan::slice_update`]; [`Error::Length`]; or an error of the device.
     #[doc(alias("strided_slice_update", "assign"))]
     fn slice_update(rows input: T, by spec: &SliceSpec, view value: T)
         -> made = |dtype| Plan::slice_update(input, spec, value, dtype), [value, input];
@@ -95,7 +95,8 @@ tensor_methods! {
     /// [`Plan::slice_update`].
     ///
     /// Only this tensor changes: memory shared with another tensor, such as a clone or a slice, is copied first, and
-    /// [`Report::copied`](crate::Report::copied) has the number of bytes. On a GPU the work is submitted, not waited for.
+    /// [`Report::copied`](crate::Report::copied) has the number of bytes. On a GPU the call submits the work and does
+    /// not wait for it.
     ///
     /// ```
     /// use wgslice::{slice, Backend};
@@ -109,8 +110,8 @@ tensor_methods! {
     ///
     /// # Errors
     ///
-    /// As [`Plan::slice_update`]; [`Error::Argument`] for a value that does not match
-    /// this tensor; or an error of the device. An error leaves the tensor unchanged.
+    /// The errors of [`Plan::slice_update`]; [`Error::Argument`] for a value that does not match this tensor; or an
+    /// error of the device. An error leaves the tensor unchanged.
     #[doc(alias("strided_slice_update", "assign"))]
     fn slice_update(self x, by spec: &SliceSpec, like value)
         -> changed = |dtype| Plan::slice_update(x.shape(), spec, value.layout(), dtype), [value];

@@ -1,5 +1,6 @@
-//! tile repeats an array as a whole, and repeat each of its positions along an axis, as in TensorFlow's `tf.tile`, and
-//! `tf.repeat` with one number of times. `[1, 2]` tiled twice is `[1, 2, 1, 2]`, and repeated twice `[1, 1, 2, 2]`.
+//! tile repeats an array as a whole, as in TensorFlow's `tf.tile`: `[1, 2]` tiled twice is `[1, 2, 1, 2]`. repeat
+//! repeats each position along an axis, as in `tf.repeat` with a single count: `[1, 2]` repeated twice is `[1, 1, 2,
+//! 2]`.
 
 use super::{
     concat::check_axis,
@@ -14,7 +15,7 @@ use crate::{
 };
 
 impl Plan {
-    /// `multiples[d]` copies of `x` along each dimension d.
+    /// Plans `multiples[d]` copies of `x` along each dimension d.
     ///
     /// ```
     /// use wgslice::{DType, Plan};
@@ -28,14 +29,14 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`Entries`) if there is not a multiple for each dimension; [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`] (`Entries`) if there is not one multiple for each dimension; [`Error::ShapeTooLarge`].
     pub fn tile(x: impl IntoView, multiples: &[usize], dtype: DType) -> Result<Self, Error> {
         let x = x.into_view()?;
         let (found, rank) = (multiples.len(), x.shape.len());
         if found != rank {
             return Err(error::assembly::wrong_entry_count("multiples", found, rank));
         }
-        // Each dimension has its copies as an outer dimension, along which the source does not move.
+        // The copies along a dimension are another dimension outside of it, with stride 0.
         let mut walked = x.clone();
         for (d, &multiple) in multiples.iter().enumerate() {
             walked.shape.insert(2 * d, multiple);
@@ -46,8 +47,8 @@ impl Plan {
         Self::repeated(Operation::Named("tile"), &x, walked, shape.collect(), dtype)
     }
 
-    /// Each position of `x` along `axis`, `times` times. A negative `axis` counts from the end. A scalar is repeated as an
-    /// array of one element.
+    /// Plans an array with each position of `x` along `axis` repeated `times` times. A negative `axis` counts from the
+    /// end. A scalar is repeated as an array of one element.
     ///
     /// # Errors
     ///
@@ -73,7 +74,7 @@ impl Plan {
         Self::repeated(Operation::Named("repeat"), &x, walked, shape, dtype)
     }
 
-    /// The elements of `x` with repeated ones, which `walked` selects, as an array of this shape.
+    /// Plans the copy of `walked`, a view of `x` that repeats elements, to an array of this shape.
     fn repeated(
         operation: Operation,
         x: &View,
@@ -96,7 +97,7 @@ host_methods! {
     ///
     /// # Errors
     ///
-    /// As [`Plan::tile`]; [`Error::Length`]; or an error of the device.
+    /// The errors of [`Plan::tile`]; [`Error::Length`]; or an error of the device.
     fn tile(view x: T, by multiples: &[usize]) -> made = |dtype| Plan::tile(x, multiples, dtype), [x];
 
     /// Repeats positions of host values: see [`Plan::repeat`].
@@ -111,7 +112,7 @@ host_methods! {
     ///
     /// # Errors
     ///
-    /// As [`Plan::repeat`]; [`Error::Length`]; or an error of the device.
+    /// The errors of [`Plan::repeat`]; [`Error::Length`]; or an error of the device.
     #[doc(alias = "repeat_interleave")]
     fn repeat(view x: T, by times: usize, by axis: isize)
         -> made = |dtype| Plan::repeat(x, times, axis, dtype), [x];
@@ -122,14 +123,14 @@ tensor_methods! {
     ///
     /// # Errors
     ///
-    /// As [`Plan::tile`], or an error of the device.
+    /// The errors of [`Plan::tile`], or an error of the device.
     fn tile(self x, by multiples: &[usize]) -> made = |dtype| Plan::tile(x.layout(), multiples, dtype), [x];
 
     /// Repeats positions of this tensor: see [`Plan::repeat`].
     ///
     /// # Errors
     ///
-    /// As [`Plan::repeat`], or an error of the device.
+    /// The errors of [`Plan::repeat`], or an error of the device.
     #[doc(alias = "repeat_interleave")]
     fn repeat(self x, by times: usize, by axis: isize) -> made = |dtype| Plan::repeat(x.layout(), times, axis, dtype), [x];
 }

@@ -1,4 +1,4 @@
-//! Results put where they belong: a slice, gather or crop that writes its result into a view of a larger array.
+//! Slices, gathers and crops that write their result into a view of a larger array.
 
 use crate::{
     Error, Plan, View, error,
@@ -7,9 +7,10 @@ use crate::{
 };
 
 impl Plan {
-    /// The same slice, gather or crop, with its result written to the elements that `dest` selects from another array,
-    /// whose other elements keep their values. `dest` has the shape of the result. On a GPU this takes no more dispatches
-    /// than the plan itself. On the CPU a gather or a crop takes a second pass over its result, unless `dest` is contiguous.
+    /// Returns the same slice, gather or crop with another destination: it writes its result to the elements that
+    /// `dest` selects from an existing array, and the other elements keep their values. `dest` has the shape of the
+    /// result. On a GPU this takes no more dispatches than the plan itself. On the CPU a gather or a crop takes a
+    /// second pass over its result, unless `dest` is contiguous.
     ///
     /// The plan then changes its destination [in place](Plan::is_in_place): pass the whole array that `dest` is a view of.
     /// A plan of several steps can be changed like this if one step writes its result, such as [`Plan::boolean_mask`] and
@@ -29,9 +30,10 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`WrittenTo` if this plan already changes an array, scatters or converts; then `DestShape` if `dest` has
-    /// another shape than the result; then `Repeats` if `dest` selects an element twice, as a broadcast does, or
-    /// `Undecided` if that takes too long to find out; `Steps` if several steps write the result).
+    /// [`Error::Argument`] (`WrittenTo` if this plan already changes an array, scatters or converts; then `DestShape`
+    /// if the shape of `dest` differs from the shape of the result; then `Repeats` if `dest` selects an element twice,
+    /// as a broadcast does, or `Undecided` if that takes too long to find out; `Steps` if several steps write the
+    /// result).
     pub fn written_to(&self, dest: &View) -> Result<Self, Error> {
         self.map("put into a view", |what| what.placed(dest))
     }

@@ -6,14 +6,14 @@
 //! result        batch dimensions, which number the windows, and window dimensions, in any order
 //! ```
 //!
-//! A walk says all of this. A dimension of the result that numbers windows has tuples of its own, and goes along a
-//! dimension of the operand if it is a batching dimension. A dimension of windows goes along the operand and shares its
-//! tuples. A window that must lie inside begins at one of `size - window + 1` positions, which is what a coordinate has, so
-//! a window is in range, clamped or dropped as a whole, as in XLA. The same holds of a scatter, with the destination in
-//! place of the source.
+//! A [`Walk`] describes all of this. A dimension of the result that numbers windows has its own tuples. If it is a
+//! batching dimension, it also goes along a dimension of the operand. A dimension within windows goes along the operand
+//! and shares its tuples. A window inside the operand begins at one of `size - window + 1` positions, which are the
+//! positions of a coordinate. So a window is in range, clamped or dropped as a whole, as in XLA. The same holds for a
+//! scatter, with the destination instead of the source.
 //!
-//! Moves take tuples along the last dimension of the indices. If `index_vector_dim` is another, a first step puts the tuples
-//! in order.
+//! Moves take tuples along the last dimension of the indices. If `index_vector_dim` is another dimension, a first step
+//! moves the tuples there.
 
 use super::{
     index::{IndexShape, NegativeIndex, OutOfRange, Policy},
@@ -32,19 +32,20 @@ use crate::{
 };
 use alloc::borrow::Cow;
 
-/// The dimension numbers of StableHLO's `gather`, by StableHLO's names and under its constraints.
+/// The dimension numbers of StableHLO's `gather`, with StableHLO's names and constraints.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct GatherDims {
-    /// The dimensions of the result that go along the operand, in ascending order: one for each dimension that is neither
-    /// collapsed nor a batching dimension.
+    /// The dimensions of the result that are dimensions of windows, in ascending order: one for each operand dimension
+    /// that is neither collapsed nor a batching dimension.
     pub offset_dims: Vec<usize>,
     /// The dimensions of the operand in which windows have one position, and which the result lacks, in ascending order.
     pub collapsed_slice_dims: Vec<usize>,
-    /// The dimensions of the operand that go along with those in `start_indices_batching_dims`, in ascending order.
+    /// The batching dimensions of the operand, in ascending order. Entry `i` corresponds to entry `i` of
+    /// `start_indices_batching_dims`.
     pub operand_batching_dims: Vec<usize>,
-    /// The dimensions of the indices that go along with those in `operand_batching_dims`.
+    /// The batching dimensions of the indices. Entry `i` corresponds to entry `i` of `operand_batching_dims`.
     pub start_indices_batching_dims: Vec<usize>,
-    /// The dimension of the operand that each integer of a tuple is a position in.
+    /// For each integer of a tuple, the dimension of the operand in which it is a position.
     pub start_index_map: Vec<usize>,
     /// The dimension of the indices that holds the tuples, or their rank if each index is a tuple of one integer.
     pub index_vector_dim: usize,
@@ -52,34 +53,35 @@ pub struct GatherDims {
     pub slice_sizes: Vec<usize>,
 }
 
-/// The dimension numbers of StableHLO's `scatter`, by StableHLO's names and under its constraints.
+/// The dimension numbers of StableHLO's `scatter`, with StableHLO's names and constraints.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ScatterDims {
-    /// The dimensions of the updates that go along the operand, in ascending order: one for each dimension that is neither
-    /// inserted nor a batching dimension.
+    /// The dimensions of the updates that are dimensions of windows, in ascending order: one for each operand dimension
+    /// that is neither inserted nor a batching dimension.
     pub update_window_dims: Vec<usize>,
     /// The dimensions of the operand in which windows have one position, and which the updates lack, in ascending order.
     pub inserted_window_dims: Vec<usize>,
-    /// The dimensions of the operand that go along with those in `scatter_indices_batching_dims`, in ascending order.
+    /// The batching dimensions of the operand, in ascending order. Entry `i` corresponds to entry `i` of
+    /// `scatter_indices_batching_dims`.
     pub input_batching_dims: Vec<usize>,
-    /// The dimensions of the indices that go along with those in `input_batching_dims`.
+    /// The batching dimensions of the indices. Entry `i` corresponds to entry `i` of `input_batching_dims`.
     pub scatter_indices_batching_dims: Vec<usize>,
-    /// The dimension of the operand that each integer of a tuple is a position in.
+    /// For each integer of a tuple, the dimension of the operand in which it is a position.
     pub scatter_dims_to_operand_dims: Vec<usize>,
     /// The dimension of the indices that holds the tuples, or their rank if each index is a tuple of one integer.
     pub index_vector_dim: usize,
 }
 
-/// Options of `xla_scatter`: how updates are combined, and the treatment of windows that reach outside of the operand.
+/// Options of `xla_scatter`: the combination of updates, and the treatment of windows that extend beyond the operand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct XlaScatterOptions {
-    /// How an element of the updates is combined with its element of the operand. `None` stands for [`Combine::Update`].
+    /// The combination of an element of the updates with its element of the operand. `None` is [`Combine::Update`].
     pub combine: Option<Combine>,
-    /// The treatment of windows that reach outside of the operand. A negative index is outside.
+    /// The treatment of windows that extend beyond the operand. A negative index is outside.
     pub out_of_range: OutOfRange,
-    /// [`ScatterOptions::any_order`].
+    /// The same as [`ScatterOptions::any_order`].
     pub any_order: bool,
-    /// [`ScatterOptions::unique`]: no two windows have an element in common, XLA's `unique_indices`.
+    /// The same as [`ScatterOptions::unique`]: no two windows have an element in common. XLA calls this `unique_indices`.
     pub unique: bool,
 }
 
@@ -115,7 +117,7 @@ impl GatherDims {
         }
     }
 
-    /// The indices with the tuples along the last dimension, and the dimension numbers for them.
+    /// Returns the indices with the tuples along the last dimension, and the dimension numbers for these indices.
     fn ordered(&self, indices: &View) -> Result<(View, Cow<'_, Self>), Error> {
         let rank = indices.shape.len();
         let Some((order, start_indices_batching_dims)) = self.numbers().tuples_last(rank) else {
@@ -164,10 +166,10 @@ impl ScatterDims {
     }
 }
 
-/// The dimension numbers of both operations, and the names of the lists among them.
+/// The dimension numbers of either operation, with the operation's names of the lists.
 struct DimensionNumbers<'a> {
     names: [&'static str; 5],
-    /// The dimensions of result or updates that go along the operand.
+    /// The dimensions of the result or of the updates that are dimensions of windows.
     windows: &'a [usize],
     /// The dimensions of the operand that result or updates lack.
     dropped: &'a [usize],
@@ -179,15 +181,16 @@ struct DimensionNumbers<'a> {
 
 /// A dimension of the result of a gather, or of the updates of a scatter.
 enum ResultDim {
-    /// It goes along this dimension of the operand.
+    /// A dimension of windows, which goes along this dimension of the operand.
     Window(usize),
-    /// It numbers so many windows, and may go along a batching dimension of the operand.
+    /// A dimension that numbers windows: their number, and the batching dimension of the operand along which they go,
+    /// if there is one.
     Tuples(usize, Option<usize>),
 }
 
 impl DimensionNumbers<'_> {
-    /// The order of dimensions, for indices of this rank, that moves the tuples to the end, and the batching dimensions in
-    /// this order. `None` if the tuples are at the end already.
+    /// Returns the permutation that moves the tuples of indices of this rank to the end, and the batching dimensions
+    /// after it. `None` if the tuples are already at the end.
     fn tuples_last(&self, rank: usize) -> Option<(Vec<usize>, Vec<usize>)> {
         let at = self.index_vector_dim;
         if at + 1 >= rank {
@@ -267,7 +270,8 @@ impl DimensionNumbers<'_> {
         Ok(axes.collect())
     }
 
-    /// The positions at which windows of these sizes may begin, in each dimension that tuples have an integer for.
+    /// Returns the positions at which windows of these sizes can begin, in each dimension for which tuples have an
+    /// integer.
     fn coordinates(
         &self,
         sizes: &[usize],
@@ -276,7 +280,7 @@ impl DimensionNumbers<'_> {
     ) -> Vec<Coordinate> {
         let begins = self.map.iter().enumerate().map(|(column, &d)| {
             let positions = sizes[d] - windows[d] + 1;
-            // The only position may be anywhere.
+            // The stride of a single position does not matter, and the real stride could be too large.
             let stride = if positions == 1 { 0 } else { strides[d] };
             Coordinate::indexed(positions, stride, column)
         });
@@ -288,7 +292,7 @@ impl DimensionNumbers<'_> {
     }
 }
 
-/// Checks that a list names different dimensions of an array of this rank, none of which is in `others`.
+/// Checks that the entries of a list are different dimensions of an array of this rank, and that none is in `others`.
 fn check_list(
     name: &'static str,
     list: &[usize],
@@ -316,9 +320,9 @@ fn check_list(
 
 impl Plan {
     /// Plans XLA's gather from an operand. The inputs are the operand and the indices. `start_indices` is the shape and
-    /// the type of the indices. A view of the operand is not copied first. A window that reaches outside of the operand is shifted inside
-    /// under [`OutOfRange::Clamp`], as in XLA and StableHLO, is zeros under [`OutOfRange::Ignore`], as in JAX's mode `fill`,
-    /// or is an error.
+    /// the type of the indices. If the operand is a view, it is not copied first. A window that extends beyond the
+    /// operand is shifted inside under [`OutOfRange::Clamp`], as in XLA and StableHLO. Under [`OutOfRange::Ignore`] it
+    /// becomes zeros, as in JAX's mode `fill`, and under [`OutOfRange::Error`] it is an error.
     ///
     /// ```
     /// use wgslice::{options::{GatherDims, OutOfRange}, DType, Plan};
@@ -367,7 +371,7 @@ impl Plan {
             ResultDim::Tuples(size, _) => size,
         };
         let has_windows = sizes.len() == rank && (0..rank).all(fits);
-        // Windows without elements have no place in a result with elements.
+        // Windows without elements cannot fill a result with elements.
         if !has_windows || sizes.contains(&0) && !axes.iter().map(count).any(|size| size == 0) {
             let shape = &operand.shape;
             let rule = format!(
@@ -399,9 +403,11 @@ impl Plan {
         Ok(Self::by_tuples(gather, &operand, &tuples))
     }
 
-    /// Plans XLA's scatter into an operand of this shape, in place. `scatter_indices` is the shape and the type of the indices. The inputs
-    /// are the updates and the indices. The elements of the updates take effect in row-major order. A window that reaches outside of the operand is dropped under [`OutOfRange::Ignore`], as in XLA,
-    /// is shifted inside under [`OutOfRange::Clamp`], as in JAX's mode `clip`, or is an error.
+    /// Plans XLA's scatter into an operand of this shape, in place. `scatter_indices` is the shape and the type of the
+    /// indices. The inputs are the updates and the indices. The elements of the updates take effect in row-major order.
+    /// A window that extends beyond the operand is dropped under [`OutOfRange::Ignore`], as in XLA. Under
+    /// [`OutOfRange::Clamp`] it is shifted inside, as in JAX's mode `clip`, and under [`OutOfRange::Error`] it is an
+    /// error.
     ///
     /// ```
     /// use wgslice::{options::{Combine, ScatterDims, XlaScatterOptions}, DType, Plan};
@@ -480,7 +486,8 @@ impl Plan {
         Ok(Self::by_tuples(scatter, &source, &tuples))
     }
 
-    /// The plan of a move from a view by index tuples. If these are not in row-major order, a first step puts them in order.
+    /// Returns the plan of a move from a view by index tuples. If the tuples are not in row-major order, a first step
+    /// copies them into this order.
     fn by_tuples(what: Move, source: &View, tuples: &View) -> Self {
         if tuples.is_all() {
             return Self::from_view(what, source);
@@ -532,8 +539,9 @@ fn windows_of(
     Err(dimension_numbers("the shape of updates", updates, &rule))
 }
 
-/// The walk of a scatter that is not empty, and the elements of a row of it. All rows are at a multiple of these elements
-/// from each other: the innermost dimensions that neither number tuples nor may begin anywhere, or one element.
+/// Returns the walk of a scatter that is not empty, and the number of elements in a row. A row is the innermost
+/// dimensions that neither number tuples nor have variable beginnings, or one element. The distances between rows are
+/// multiples of this number.
 fn scattering(
     axes: &[ResultDim],
     strides: &[isize],
@@ -601,7 +609,8 @@ fn scattering(
 }
 
 host_methods! {
-    /// XLA's gather of host values: see [`Plan::xla_gather`]. The report counts the windows that reach outside.
+    /// Runs XLA's gather on host values: see [`Plan::xla_gather`]. The report counts the windows that extend beyond the
+    /// operand.
     ///
     /// ```
     /// use wgslice::{options::{GatherDims, OutOfRange}, Backend};
@@ -624,18 +633,18 @@ host_methods! {
     ///
     /// # Errors
     ///
-    /// As [`Backend::gather_nd`](crate::Backend::gather_nd).
+    /// The errors of [`Backend::gather_nd`](crate::Backend::gather_nd).
     fn xla_gather<I: IndexElement>(
         view operand: T, rows start_indices: I, by dims: &GatherDims, by out_of_range: OutOfRange)
         -> reported = |dtype| Plan::xla_gather(operand, (start_indices, I::DTYPE), dims, out_of_range, dtype),
         [operand, start_indices];
 
-    /// XLA's scatter into a copy of `operand`: see [`Plan::xla_scatter`]. The report counts the windows that reach
-    /// outside.
+    /// Runs XLA's scatter into a copy of `operand`: see [`Plan::xla_scatter`]. The report counts the windows that
+    /// extend beyond the operand.
     ///
     /// # Errors
     ///
-    /// As [`Backend::scatter_nd`](crate::Backend::scatter_nd).
+    /// The errors of [`Backend::scatter_nd`](crate::Backend::scatter_nd).
     #[doc(alias = "scatter_add")]
     fn xla_scatter<I: IndexElement>(
         rows operand: T, rows scatter_indices: I, rows updates: T, by dims: &ScatterDims, by options: XlaScatterOptions)
@@ -644,20 +653,20 @@ host_methods! {
 }
 
 tensor_methods! {
-    /// XLA's gather from this tensor: see [`Plan::xla_gather`].
+    /// Runs XLA's gather from this tensor: see [`Plan::xla_gather`].
     ///
     /// # Errors
     ///
-    /// As [`Tensor::gather_nd`](crate::Tensor::gather_nd).
+    /// The errors of [`Tensor::gather_nd`](crate::Tensor::gather_nd).
     fn xla_gather(self operand, rows start_indices, by dims: &GatherDims, by out_of_range: OutOfRange)
         -> reported = |dtype| Plan::xla_gather(operand.layout(), start_indices, dims, out_of_range, dtype),
         [operand, start_indices];
 
-    /// XLA's scatter into this tensor, in place: see [`Plan::xla_scatter`].
+    /// Runs XLA's scatter into this tensor, in place: see [`Plan::xla_scatter`].
     ///
     /// # Errors
     ///
-    /// As [`Tensor::tensor_scatter_nd`](crate::Tensor::tensor_scatter_nd).
+    /// The errors of [`Tensor::tensor_scatter_nd`](crate::Tensor::tensor_scatter_nd).
     #[doc(alias = "scatter_add")]
     fn xla_scatter(
         self operand, rows scatter_indices, like updates, by dims: &ScatterDims, by options: XlaScatterOptions)

@@ -32,7 +32,7 @@ impl Move {
             return Ok(indices.shape.iter().map(|_| 0..0).collect());
         }
         // A dimension of size 1 is needed whole. Each other dimension of `indices` that numbers tuples is also a
-        // dimension of the result, one with tuples of its own. These dimensions come in the same order in both.
+        // dimension of the result, with its own tuples. These dimensions have the same order in both.
         let dims = self.result_dims();
         let own = dims.iter().zip(result);
         let mut own = own.filter(|(dim, _)| dim.tuple > 0 && dim.size > 1);
@@ -114,7 +114,7 @@ impl Move {
         })
     }
 
-    /// The index tensor of a gather. An error for other plans.
+    /// Returns the index tensor of a gather. Fails for other moves.
     fn index_tensor(&self) -> Result<&IndexTensor, Error> {
         match (&self.indices, self.effect, self.operation) {
             (Some(indices), Effect::Make, operation)
@@ -135,7 +135,7 @@ impl Move {
         tuples: &PartTuples,
     ) -> Result<(), Error> {
         let depth = self.depth();
-        // An empty result reads no index, so no index is out of range.
+        // If the result is empty, no index is read, so none is out of range.
         let Some(first) = tuples.first_invalid.filter(|_| self.walk.is_some()) else {
             return Ok(());
         };
@@ -172,7 +172,7 @@ struct PartTuples {
 }
 
 impl PartTuples {
-    /// The tuples of `depth` integers. Without `coordinates`, because the result is empty, none is valid.
+    /// Reads the tuples, of `depth` integers each. An empty result has no `coordinates`, and then no tuple is valid.
     fn of<I: Index>(
         depth: usize,
         coordinates: &[Coordinate],

@@ -1,5 +1,5 @@
-//! Parts of slices and gathers: which box of the source a box of the result needs, and the plan that makes the box of
-//! the result from the box of the source.
+//! Parts of slices and gathers: the box of the source that a box of the result needs, and the plan that makes one from
+//! the other.
 
 mod gather;
 mod source_box;
@@ -13,8 +13,8 @@ use core::ops::Range;
 #[non_exhaustive]
 pub struct Part {
     /// The smallest box of the source that contains all elements that the part reads: a range for each dimension. If
-    /// the part reads nothing, all ranges are empty. For a gather with tuples out of range, the box also covers what
-    /// these tuples would read in the dimensions without indices.
+    /// the part reads nothing, all ranges are empty. For a gather with tuples out of range, the box also covers the
+    /// positions of these tuples in the dimensions without indices.
     pub source: Vec<Range<usize>>,
     /// The plan that makes the box of the result from the box of the source.
     pub plan: Plan,
@@ -25,10 +25,10 @@ pub struct Part {
 
 impl Plan {
     /// Returns the part of a slice, a view or a gather that makes a box of its result. The box is given as a range for
-    /// each dimension. `indices` are those of a gather in the box that [`Plan::part_of_indices`] returns, in row-major
-    /// order. They decide which box of `params` is read.
+    /// each dimension. For a gather, `indices` are the indices in the box that [`Plan::part_of_indices`] returns, in
+    /// row-major order. They determine the box of `params` that is read.
     ///
-    /// The box of the source is the smallest that suffices. So an array that does not fit in memory, such as one in a
+    /// The box of the source is as small as possible. So an array that does not fit in memory, such as an array in a
     /// store of chunks, can be sliced box by box, in any order and on several machines.
     ///
     /// ```
@@ -63,8 +63,8 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] if the ranges are not in the result, or for a plan of another operation, such as a crop, or
-    /// of a gather without indices; [`Error::Length`] if `indices` does not have as many integers as their box;
+    /// [`Error::Argument`] if the ranges are not in the result, or for another operation, such as a crop, or for a
+    /// gather without `indices`; [`Error::Length`] if `indices` does not have the number of integers in their box;
     /// [`Error::InvalidIndices`] if a tuple is out of range and the policy is
     /// [`OutOfRange::Error`](crate::options::OutOfRange::Error). This error has the tuple's position in the whole index
     /// tensor.

@@ -1,10 +1,10 @@
 //! The smallest box of the source that contains given elements.
 //!
-//! A plan merges dimensions and has large units. This file undoes both: each dimension of the result gets its stride in
-//! elements of the source. A stride other than 0 walks along one dimension of the source: the outermost dimension of
-//! size 2 or more whose own row-major stride is at most as large. The extent of the smallest box in a dimension of the
-//! source is the sum of the distances that the strides along this dimension reach, in positions, plus 1. Dimensions of
-//! the result of size 1 have stride 0 and walk along no dimension.
+//! A plan has merged dimensions and large units. This file reverses both: each dimension of the result gets its stride
+//! in elements of the source. A stride other than 0 goes along one dimension of the source: the outermost dimension of
+//! size 2 or more whose own row-major stride is not larger. The extent of the smallest box in a dimension of the source
+//! is the sum of the distances that the strides along this dimension reach, in positions, plus 1. Dimensions of the
+//! result of size 1 have stride 0 and go along no dimension.
 
 use crate::prelude::*;
 use crate::{
@@ -22,8 +22,8 @@ impl Move {
     }
 
     /// The dimensions of the result of a slice or a gather, with distances in elements of the source. Each dimension of
-    /// the walk was merged from one or more neighbouring dimensions. `tuple` only tells whether a dimension has tuples
-    /// of its own.
+    /// the walk was merged from one or more neighbouring dimensions. In the result, `tuple` only indicates whether a
+    /// dimension has its own tuples.
     pub(super) fn result_dims(&self) -> Vec<Dim> {
         let mut merged = self.in_elements().map_or(Vec::new(), |walk| walk.dims);
         let mut dim = |&size: &usize| {
@@ -32,7 +32,7 @@ impl Move {
             };
             let dim = Dim { size, ..*last };
             last.size /= size;
-            // The product may overflow for the outermost dimension, where it is not used.
+            // The product can overflow for the outermost dimension, where it is not used.
             last.from = last.from.wrapping_mul(size.cast_signed());
             merged.pop_if(|last| last.size == 1);
             dim
@@ -42,8 +42,8 @@ impl Move {
         dims
     }
 
-    /// The smallest box of the source that contains the elements at the positions `ranges` of dimensions that have
-    /// `strides` in elements of the source.
+    /// Returns the smallest box of the source that contains the elements at the positions `ranges` of dimensions with
+    /// these `strides`, in elements of the source.
     pub(super) fn source_box(&self, strides: &[isize], ranges: &[Range<usize>]) -> SourceBox {
         let Some(walk) = &self.walk else {
             return SourceBox::nothing(self.source.len());
@@ -85,12 +85,12 @@ impl Move {
     }
 }
 
-/// A box of the source, and how the axes run in it.
+/// A box of the source, and the directions of the axes in it.
 pub(super) struct SourceBox {
     pub(super) ranges: Vec<Range<usize>>,
     /// For each dimension of the source, the position in the box of the element at which the ranges of all axes begin.
     from: Vec<usize>,
-    /// For each axis, the dimension that it walks and its step there, in positions. `None` for an axis of stride 0.
+    /// For each axis, the dimension along which it goes, and its step in positions. `None` for an axis of stride 0.
     /// Empty if the box is empty.
     steps: Vec<Option<(usize, isize)>>,
 }

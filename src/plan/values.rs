@@ -1,11 +1,11 @@
-//! Values of any element type in the caller's memory, which plans take and make.
+//! Values of any element type in the caller's memory: the inputs and outputs of plans.
 
 use crate::prelude::*;
 use crate::{DType, Element, Error, cpu::Indices, element::Writable, ops::index::IndexType};
 use alloc::borrow::Cow;
 
-/// Values in host memory, of any element type, for calls that take several: `(&values).into()` of a slice, a vector or an
-/// array of elements.
+/// Values in host memory, of any element type, for calls that take several arrays. `(&values).into()` makes them from a
+/// slice, a vector or an array of elements.
 ///
 /// ```
 /// use wgslice::{DType, Values};
@@ -25,8 +25,7 @@ impl<'a> Values<'a> {
         bytes: &[],
     };
 
-    /// Elements of this type as bytes in the machine's byte order, such as those of a memory map. They may begin at any
-    /// address.
+    /// Makes values from bytes in native byte order, such as a memory map. The bytes can begin at any address.
     pub fn from_bytes(dtype: DType, bytes: &'a [u8]) -> Self {
         Self { dtype, bytes }
     }
@@ -41,7 +40,7 @@ impl<'a> Values<'a> {
         self.bytes.len().div_ceil(self.dtype.size())
     }
 
-    /// Calls `run` with the values as index tuples of a type. Misaligned ones are copied.
+    /// Calls `run` with the values as index tuples. Misaligned values are copied first.
     pub(crate) fn with_indices<R>(
         &self,
         index: IndexType,
@@ -62,7 +61,7 @@ impl<'a> Values<'a> {
     }
 }
 
-/// Slices, vectors and arrays of elements.
+/// Types that hold elements: slices, vectors and arrays.
 pub trait Elements {
     type Element: Element;
     fn elements(&self) -> &[Self::Element];
@@ -96,7 +95,8 @@ impl<'a, E: Elements + ?Sized> From<&'a E> for Values<'a> {
     }
 }
 
-/// Memory for values, of any element type: `(&mut values).into()` of a slice, a vector or an array of elements.
+/// Memory for values of any element type. `(&mut values).into()` makes it from a slice, a vector or an array of
+/// elements.
 #[derive(Debug)]
 pub struct ValuesMut<'a> {
     pub(crate) dtype: DType,
@@ -104,7 +104,7 @@ pub struct ValuesMut<'a> {
 }
 
 impl<'a> ValuesMut<'a> {
-    /// Elements of this type as bytes in the machine's byte order. They may begin at any address.
+    /// Makes memory for values from bytes, which are in native byte order and can begin at any address.
     pub fn from_bytes(dtype: DType, bytes: &'a mut [u8]) -> Self {
         let memory = Writable::Bytes(bytes);
         Self { dtype, memory }
@@ -135,7 +135,7 @@ impl<'a> ValuesMut<'a> {
     }
 }
 
-/// Calls `run` with the bytes of the elements of all.
+/// Calls `run` with the bytes of the elements of each of `all`.
 pub(super) fn with_all_bytes<R>(
     all: &mut [ValuesMut<'_>],
     run: impl FnOnce(Vec<&mut [u8]>) -> Result<R, Error>,

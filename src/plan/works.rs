@@ -1,4 +1,4 @@
-//! What a GPU prepared for a plan.
+//! The works that a GPU prepared for a plan.
 
 #[cfg(feature = "gpu")]
 use alloc::sync::Arc;
@@ -9,10 +9,11 @@ use core::{
     panic::{RefUnwindSafe, UnwindSafe},
 };
 
-/// What a GPU prepared for a plan, if one did. It changes no result, so plans that differ in it are equal.
+/// The works that a GPU prepared for a plan, if there are any. They do not affect results, so plans that differ only in
+/// them are equal.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Works {
-    /// Of a type of the GPU's, which plans know nothing of.
+    /// The works have a type of `gpu`, which plans do not know.
     #[cfg(feature = "gpu")]
     pub(crate) made: Option<Arc<dyn Any + Send + Sync>>,
 }
@@ -29,6 +30,6 @@ impl Hash for Works {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
-// Nothing changes it after it was made.
+// The works never change after they were made.
 impl UnwindSafe for Works {}
 impl RefUnwindSafe for Works {}

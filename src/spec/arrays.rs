@@ -12,23 +12,25 @@ pub enum IndexItem {
     Positions {
         /// The positions.
         values: Vec<i64>,
-        /// Their shape.
+        /// The shape of the array of positions.
         shape: Vec<usize>,
     },
-    /// Selects the positions at which it is true, in row-major order, in as many dimensions as it has.
+    /// A mask, which covers as many dimensions as it has. It selects the positions at which it is true, in row-major
+    /// order.
     Mask {
-        /// A value for each position.
+        /// A value for each position, in row-major order.
         values: Vec<bool>,
-        /// The sizes of the dimensions.
+        /// The sizes of the dimensions that the mask covers.
         shape: Vec<usize>,
     },
 }
 
 /// The expression in the brackets of NumPy's `x[…]`, not yet applied to a shape: a slice with array entries.
 ///
-/// As in NumPy, arrays and single indices are broadcast against each other and walk together. The dimensions of
-/// their selection take the place of the first of them or, if another entry is between two of them, come first. An
-/// [outer](Self::outer) expression instead selects all combinations of positions, as `numpy.ix_` and Zarr's `oindex` do.
+/// As in NumPy, arrays and single indices are broadcast against each other and select elements together. The dimensions
+/// of their selection replace the dimension of the first array or index; if another entry is between two of them, they
+/// come first. An [outer](Self::outer) expression instead selects all combinations of positions, like `numpy.ix_` and
+/// Zarr's `oindex`.
 ///
 /// ```
 /// use wgslice::spec::{IndexItem, IndexSpec};
@@ -46,8 +48,8 @@ pub enum IndexItem {
 /// # Ok::<(), wgslice::Error>(())
 /// ```
 ///
-/// As text, arrays are lists, nested to their shape, of numbers or of `True` and `False`; there are no brackets around
-/// the whole.
+/// As text, arrays are nested lists of numbers or of `True` and `False`, and there are no brackets around the whole
+/// expression.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct IndexSpec {
     items: Vec<IndexItem>,
@@ -55,7 +57,7 @@ pub struct IndexSpec {
 }
 
 impl IndexSpec {
-    /// An expression of these entries, whose arrays walk together.
+    /// Makes an expression of these entries, with arrays that are broadcast against each other.
     pub fn new(items: impl Into<Vec<IndexItem>>) -> Self {
         Self {
             items: items.into(),
@@ -63,7 +65,7 @@ impl IndexSpec {
         }
     }
 
-    /// The same entries, with all combinations selected. Arrays then have one dimension.
+    /// Makes the expression outer: it selects all combinations of positions. Arrays must then have one dimension.
     #[must_use]
     pub fn outer(self) -> Self {
         Self {

@@ -20,7 +20,7 @@ pub struct SliceSpec {
 }
 
 impl SliceSpec {
-    /// A slice of these items.
+    /// Makes a slice of these items.
     pub fn new(items: impl Into<Vec<SliceItem>>) -> Self {
         Self {
             items: items.into(),

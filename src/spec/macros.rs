@@ -16,12 +16,12 @@ use core::ops::{Range, RangeFrom, RangeFull, RangeTo};
 /// | [`NewAxis`](crate::spec::SliceItem::NewAxis) | `None` | a new dimension of size 1 |
 ///
 /// **Unlike ndarray**: a negative stride starts at `a` and walks down to `b`, as in Python and TensorFlow. ndarray's
-/// `s![a..b; -1]` takes the range `a..b` first and then reverses it: `s![2..5; -1]` is positions 4, 3, 2, which here
-/// are `slice![4..1; -1]`, whereas `slice![2..5; -1]` is empty. Bounds are clamped, as in Python; ndarray panics.
+/// `s![a..b; -1]` takes the range `a..b` first and then reverses it: `s![2..5; -1]` is positions 4, 3, 2. Here these
+/// are `slice![4..1; -1]`, and `slice![2..5; -1]` is empty. Bounds are clamped, as in Python; ndarray panics.
 ///
-/// A range that walks down to position 0 has no end to name, since -1 is the last position: `slice![x + s - 1..x - 1; -1]`
-/// is empty where `x` is 0. Take the range first and reverse it then, as in
-/// `view.slice(&slice![x..x + s])?.slice(&slice![..; -1])?`, which is one plan.
+/// The end of a range down to position 0 cannot be written as -1, which is the last position: `slice![x + s - 1..x - 1;
+/// -1]` is empty if `x` is 0. Instead take the range first and then reverse it, as in `view.slice(&slice![x..x +
+/// s])?.slice(&slice![..; -1])?`, which is still one plan.
 ///
 /// ```
 /// use wgslice::{slice, spec::SliceItem::NewAxis, SliceSpec};
@@ -35,7 +35,8 @@ macro_rules! slice {
     ($($items:tt)*) => { $crate::slice_of_items!([] $($items)*) };
 }
 
-/// Reads the items of [`slice!`] one at a time. It is a separate macro so that the documentation of `slice!` shows one arm.
+/// Parses the items of [`slice!`] one at a time. It is a separate macro so that the documentation of `slice!` shows one
+/// arm.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! slice_of_items {

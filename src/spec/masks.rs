@@ -1,14 +1,14 @@
 //! Slices in TensorFlow's encoding: three vectors and five masks. No other file reads a mask.
 //!
 //! Bit `i` of a mask applies to entry `i` of the vectors. If several bits are set for one entry, the first of ellipsis,
-//! new axis and shrink axis wins. The begin and end bits count only for a range. Bits beyond the vectors have no
-//! effect, except that two ellipsis bits anywhere are an error.
+//! new axis and shrink axis wins. The begin and end bits have an effect only for a range. Bits beyond the vectors have
+//! no effect, except that two ellipsis bits anywhere are an error.
 
 use super::{SliceItem, SliceSpec};
 use crate::prelude::*;
 use crate::{Error, error};
 
-/// TensorFlow refuses vectors of this many entries or more, because its masks have 32 bits.
+/// TensorFlow rejects vectors of this many entries or more, because its masks have 32 bits.
 const MAX_ENTRIES: usize = 32;
 
 /// A slice in the encoding of TensorFlow's `StridedSlice`.
@@ -69,8 +69,8 @@ impl TfStridedSlice {
             SliceItem::NewAxis
         } else if set(self.shrink_axis_mask) {
             let index = self.begin[entry];
-            // All positive strides of a single index mean the same and become 1. Other strides stay, and are an error
-            // when the slice is applied to a shape.
+            // All positive strides of a single index have the same meaning and become 1. Other strides stay: they are
+            // an error when the slice is applied to a shape.
             let stride = stride.min(1);
             SliceItem::Index { index, stride }
         } else {

@@ -18,7 +18,7 @@ impl SliceSpec {
     /// ```
     ///
     /// ONNX differs from Python and TensorFlow in one case. With a negative step, a start before the beginning of the
-    /// dimension becomes position 0. Python and TensorFlow select nothing then:
+    /// dimension becomes position 0, whereas Python and TensorFlow select nothing:
     ///
     /// ```
     /// use wgslice::SliceSpec;
@@ -32,9 +32,8 @@ impl SliceSpec {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] if the vectors differ in length, or if there are more entries
-    /// than dimensions, without `axes`, or if an axis does not exist, or if two
-    /// entries name one axis, or if a step is 0.
+    /// [`Error::Argument`] if the vectors differ in length, if there are more entries than dimensions and no `axes`, if
+    /// an axis does not exist or occurs twice, or if a step is 0.
     pub fn onnx(
         shape: &[usize],
         starts: &[i64],
@@ -66,8 +65,7 @@ impl SliceSpec {
             if stride == 0 {
                 return Err(error::spec::stride_zero(dimension));
             }
-            // Any value will do for a size above i64::MAX: a shape with such a size is refused when the slice is
-            // applied.
+            // For a size above i64::MAX any value is fine, because applying the slice to such a shape fails.
             let size = i64::try_from(shape[dimension]).unwrap_or(i64::MAX);
             let before = stride < 0 && starts[entry] < -size;
             let item = SliceItem::Range {
@@ -84,7 +82,7 @@ impl SliceSpec {
     }
 }
 
-/// The dimension that `axis` names among `rank` dimensions. A negative `axis` counts from the end.
+/// Returns `axis` as one of `rank` dimensions, counted from 0. A negative `axis` counts from the end.
 fn dimension(axis: i64, rank: usize) -> Result<usize, Error> {
     let dimension = isize::try_from(axis).ok();
     dimension

@@ -1,4 +1,4 @@
-//! Slices as text: the content of the brackets of Python's `x[…]`.
+//! Parses and prints slices as text: the content of the brackets of Python's `x[…]`.
 //!
 //! ```text
 //! slice = items | name "[" items "]" | "[" items "]" | "(" items ")"
@@ -8,7 +8,7 @@
 //!       | "..." | "Ellipsis" | "None" | "np.newaxis" | "tf.newaxis"
 //! ```
 //!
-//! An index expression with arrays has one more kind of items:
+//! An index expression with arrays has one more kind of item:
 //!
 //! ```text
 //! item  = list | array | "True" | "False"
@@ -16,12 +16,12 @@
 //! list  = "[" [ entry { "," entry } [ "," ] ] "]"      entry = list | integer | "True" | "False"
 //! ```
 //!
-//! Brackets without a name are dropped only if an item in them is a range, an ellipsis or a new axis, which no list
-//! has: `[1:, 2]` is `1:, 2`. All other brackets begin a list of positions, as in Python: `[0, 2]` selects two rows,
-//! which a slice cannot. Brackets are dropped once. Parentheses and `slice(0, 1, None)` are those that Python prints of a
-//! key, as is `array([0, 2])`, which may begin with `np.`. NumPy prints the shape of an array without elements:
-//! `array([], shape=(0, 3), dtype=bool)`. `numpy.newaxis` and `newaxis` are accepted too. White space is allowed between
-//! tokens.
+//! Brackets without a name are dropped only if one of the items in them is a range, an ellipsis or a new axis, which a
+//! list cannot contain: `[1:, 2]` is `1:, 2`. All other brackets begin a list of positions, as in Python: `[0, 2]`
+//! selects two rows, which a slice cannot. Only one pair of brackets is dropped. Python prints a key with parentheses,
+//! `slice(0, 1, None)` and `array([0, 2])`, so the parser accepts these, and `np.` before `array`. NumPy prints the
+//! shape of an array without elements: `array([], shape=(0, 3), dtype=bool)`. `numpy.newaxis` and `newaxis` are
+//! accepted too. White space is allowed between tokens.
 //!
 //! Integers are signed 64-bit, with Python's underscores. `None` in a range leaves out the bound or the stride, as in
 //! `slice(None, None, -1)`.
@@ -51,7 +51,7 @@ impl FromStr for IndexSpec {
     }
 }
 
-/// Reads all of `text` by `parse`.
+/// Parses all of `text` with `parse`.
 fn read<T>(
     text: &str,
     parse: impl FnOnce(&mut Parser<'_>) -> Result<T, Problem>,
@@ -74,10 +74,10 @@ fn read<T>(
 /// Names of a new axis other than `None`.
 const NEW_AXES: [&str; 4] = ["np.newaxis", "numpy.newaxis", "tf.newaxis", "newaxis"];
 
-/// The most lists within lists: far more than an array has dimensions.
-const DEEPEST: usize = 64;
+/// The maximum depth of nested lists, far more than the number of dimensions of real arrays.
+const MOST_NESTED_LISTS: usize = 64;
 
-/// A list: its shape, and its numbers and truth values.
+/// A list: its shape, and its numbers or truth values.
 #[derive(Default)]
 struct List {
     shape: Vec<usize>,
@@ -90,7 +90,7 @@ impl List {
         self.numbers.is_empty() && self.truths.is_empty()
     }
 
-    /// The list as an index. It begins at byte `start` of the text.
+    /// Converts the list to an entry of an expression. It begins at byte `start` of the text.
     fn item(self, start: usize) -> Result<IndexItem, Problem> {
         let Self {
             shape,
@@ -111,7 +111,7 @@ impl List {
     }
 }
 
-/// The byte of the text where an error is, and the message.
+/// The byte of the text at which an error is, and the message.
 type Problem = (usize, String);
 
 struct Parser<'a> {
@@ -120,7 +120,7 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    /// Reads all items: of `name[…]`, of brackets around the whole, or of the text as it is.
+    /// Reads all items: in `name[…]`, in brackets around the whole, or in the plain text.
     fn whole<T>(
         &mut self,
         item: impl Fn(&mut Self) -> Result<T, Problem>,
@@ -132,7 +132,7 @@ impl Parser<'_> {
         self.items(bracket, item)
     }
 
-    /// Skips the name of an array, which an opening bracket follows. Without one, skips nothing and returns false.
+    /// Skips the name of an array before an opening bracket. If there is none, skips nothing and returns false.
     fn skip_name(&mut self) -> bool {
         self.peek();
         let end = self.rest.find(|c: char| !(c.is_alphanumeric() || c == '_'));
@@ -147,7 +147,8 @@ impl Parser<'_> {
         is_name
     }
 
-    /// Returns whether the text begins with a bracket that has a range, an ellipsis or a new axis in it, outside inner brackets.
+    /// Returns whether the text begins with a bracket that contains a range, an ellipsis or a new axis outside of inner
+    /// brackets.
     fn is_enclosed(&mut self) -> bool {
         if self.peek() != Some('[') {
             return false;
@@ -170,7 +171,7 @@ impl Parser<'_> {
             || outer.split(',').map(str::trim).any(is_name)
     }
 
-    /// Skips an opening bracket, and returns its place and the bracket that closes it.
+    /// Skips an opening bracket. Returns its place and the bracket that closes it.
     fn bracket(&mut self, open: char, close: &'static str) -> Option<Bracket> {
         let is_open = self.peek() == Some(open);
         is_open.then(|| {
@@ -210,13 +211,13 @@ impl Parser<'_> {
         Ok(items)
     }
 
-    /// Reads an item. A list is read, too, so that a mistake in it is the error, and then refused.
+    /// Reads an item. A list is also read, so that a mistake in it is reported first, and then rejected.
     fn slice_item(&mut self) -> Result<SliceItem, Problem> {
         if self.peek() != Some('[') {
             return self.item();
         }
         let start = self.at();
-        self.list(DEEPEST)?;
+        self.list(MOST_NESTED_LISTS)?;
         let what = "a slice has no lists of positions; `index` takes them (Backend::index)";
         Err((start, what.into()))
     }
@@ -232,10 +233,10 @@ impl Parser<'_> {
             return self.item().map(IndexItem::Slice);
         }
         let start = self.at();
-        self.list(DEEPEST)?.item(start)
+        self.list(MOST_NESTED_LISTS)?.item(start)
     }
 
-    /// Skips the name of NumPy's `array` and the opening bracket after it. Skips nothing if it is something else.
+    /// Skips the name of NumPy's `array` and the opening bracket after it. Skips nothing if the text is something else.
     fn array(&mut self) -> Option<Bracket> {
         let before = self.rest;
         let is_named = ["array", "np.array", "numpy.array"]
@@ -255,7 +256,7 @@ impl Parser<'_> {
     fn arguments(&mut self, bracket: Bracket) -> Result<IndexItem, Problem> {
         self.peek();
         let start = self.at();
-        let mut list = self.list(DEEPEST)?;
+        let mut list = self.list(MOST_NESTED_LISTS)?;
         let mut is_mask = false;
         while self.take(",") {
             self.peek();
@@ -304,7 +305,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads a list, a number or a truth value. `deepest` is the number of lists that it may be in.
+    /// Reads a list, a number or a truth value. `deepest` is how many lists can enclose it.
     fn list(&mut self, deepest: usize) -> Result<List, Problem> {
         let start = self.at();
         let Some(bracket) = self.bracket('[', "]") else {
@@ -329,7 +330,10 @@ impl Parser<'_> {
             };
         };
         let Some(deeper) = deepest.checked_sub(1) else {
-            return Err((start, format!("more than {DEEPEST} lists within lists")));
+            return Err((
+                start,
+                format!("more than {MOST_NESTED_LISTS} lists within lists"),
+            ));
         };
         let lists = self.items(Some(bracket), |parser| parser.list(deeper))?;
         let mut all = List {
@@ -387,7 +391,7 @@ impl Parser<'_> {
         Ok(SliceItem::Range { begin, end, stride })
     }
 
-    /// Reads the arguments of Python's `slice`: the end, or the begin, the end and the stride.
+    /// Reads the arguments of Python's `slice`: the end alone, or the begin, the end and optionally the stride.
     fn range(&mut self, bracket: Bracket) -> Result<SliceItem, Problem> {
         let at = bracket.at;
         let bounds = self.items(Some(bracket), |parser| match parser.bound()? {
@@ -531,7 +535,7 @@ impl fmt::Display for IndexItem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Slice(item) => item.fmt(f),
-            // Lists without elements say neither their inner sizes nor their type.
+            // The text of a list without elements shows neither its inner sizes nor its type.
             Self::Positions { shape, .. } if shape.contains(&0) && shape[..] != [0] => {
                 write_empty(f, shape, "int64")
             }
@@ -579,7 +583,8 @@ fn write_list<T: fmt::Display>(
     f.write_str("]")
 }
 
-/// Prints Python's spelling, without brackets around the whole. Whether the expression is outer is not printed.
+/// Prints Python's spelling, without brackets around the whole expression. The text does not show whether the
+/// expression is outer.
 impl fmt::Display for IndexSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_items(f, self.items())
@@ -598,8 +603,8 @@ fn write_items(f: &mut fmt::Formatter<'_>, items: &[impl fmt::Display]) -> fmt::
 
 /// Prints Python's spelling. Parsing the text returns the same slice, except that all single indices have stride 1.
 ///
-/// For a single index, all positive strides mean the same. Any other stride of a single index is lost in the text,
-/// although it makes the slice an error on every shape.
+/// For a single index, all positive strides have the same meaning. Any other stride of a single index is lost in the
+/// text, although it makes the slice an error on every shape.
 impl fmt::Display for SliceSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_items(f, self.items())

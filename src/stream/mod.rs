@@ -1,9 +1,9 @@
 //! Slices of arrays that are larger than the memory of the host or of the device.
 //!
-//! The result of a slice is cut into consecutive pieces. For each piece the caller fetches the bytes of the source
-//! that the piece needs, the device slices them, and the caller receives the bytes of the piece. The device works on
-//! one piece while the host packs the source of the next piece and hands out the previous one. This bounds the memory
-//! that is held at once, whatever the size of the array.
+//! The result of a slice is cut into consecutive pieces. For each piece the caller fetches the bytes of the source that
+//! the piece needs, the device slices them, and the caller receives the bytes of the piece. The device works on one
+//! piece while the host packs the source of the next piece and delivers the previous piece. This bounds the memory in
+//! use, whatever the size of the array.
 
 mod piece;
 #[cfg(feature = "gpu")]
@@ -25,39 +25,40 @@ use std::{
 pub(crate) use piece::Piece;
 use piece::pieces;
 
-/// The largest default of [`Stream::memory`], in bytes.
-const MEMORY: usize = 1 << 30;
+/// The upper bound of the default of [`Stream::memory`], in bytes.
+const MOST_DEFAULT_MEMORY: usize = 1 << 30;
 
 /// The largest size in bytes of a piece that the CPU makes. The beginning of a larger piece would leave the cache
 /// before the caller reads it.
-const CPU_PIECE: usize = 16 << 20;
+const CPU_PIECE_BYTES: usize = 16 << 20;
 
-/// The largest number of bytes that a piece may upload to a device, and that its result may have. This is enough to
+/// The maximum number of bytes that a piece uploads to a device, and the maximum size of its result. This is enough to
 /// keep the device busy. Larger buffers would take longer, since the system maps each page of new memory at its first
 /// use.
 #[cfg(feature = "gpu")]
-const GPU_PIECE: usize = 8 << 20;
+const GPU_PIECE_BYTES: usize = 8 << 20;
 
 /// The size in bytes of a page on most systems. A memory-mapped file is read from disk in pages.
-const PAGE: usize = 4096;
+const PAGE_BYTES: usize = 4096;
 
 impl Piece {
-    /// The most bytes of all pages that the piece reads, if no element is in two pages.
+    /// An upper bound for the bytes of all pages that the piece reads, if no element is in two pages.
     fn touched(&self) -> usize {
         let Some(walk) = self.plan.walk() else {
             return 0;
         };
         let (unit, element, run) = (walk.unit, self.plan.dtype.size(), walk.run());
-        // The bytes of all pages that contiguous bytes touch if only their first element is in the first page.
-        let pages = |bytes: usize| (bytes.saturating_sub(element).div_ceil(PAGE) + 1) * PAGE;
+        // Returns the bytes of all pages that contiguous bytes touch if only their first element is in the first page.
+        let pages =
+            |bytes: usize| (bytes.saturating_sub(element).div_ceil(PAGE_BYTES) + 1) * PAGE_BYTES;
         let row = (run.size - 1) * run.from.unsigned_abs() * unit + unit;
-        // The units of a row may be more than a page apart.
+        // The units of a row can be more than a page apart.
         let row = pages(row).min(run.size.saturating_mul(pages(unit)));
         pages(self.span().len()).min(walk.rows().saturating_mul(row))
     }
 }
 
-/// A slice that is run piece by piece, in bounded memory. [`Backend::stream`] makes it.
+/// A slice that runs piece by piece, in bounded memory. [`Backend::stream`] makes it.
 ///
 /// ```
 /// use wgslice::{slice, Backend, DType, Error};
@@ -83,8 +84,8 @@ pub struct Stream<'a> {
     memory: usize,
 }
 
-/// How a [`Stream`] ran: the number of pieces, and the time that the host spent on each stage. The device may have
-/// worked on another piece meanwhile.
+/// Statistics of a run of a [`Stream`]: the number of pieces, and the time that the host spent on each stage. The
+/// device can have worked on another piece at the same time.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Streamed {
@@ -96,12 +97,12 @@ pub struct Streamed {
     pub dispatch: Duration,
     /// The time that the host waited for the device. Zero on the CPU.
     pub readback: Duration,
-    /// The error of the device after which the CPU did the remaining pieces. `None` without such an error.
+    /// The error of the device after which the CPU did the remaining pieces. `None` if there was none.
     pub fallback: Option<Error>,
 }
 
 impl Backend {
-    /// Plans a slice of an array of shape `shape`. [`Stream::run`] fetches the array's bytes and hands out the bytes of
+    /// Plans a slice of an array of shape `shape`. [`Stream::run`] fetches the array's bytes and delivers the bytes of
     /// the result, piece by piece.
     ///
     /// # Errors
@@ -118,13 +119,15 @@ impl Backend {
 
     pub(crate) fn stream_plan(&self, plan: Plan) -> Stream<'_> {
         let memory = match self.device_for(&plan) {
-            Device::Cpu => MEMORY,
+            Device::Cpu => MOST_DEFAULT_MEMORY,
             // wgpu does not report the size of a device's memory. The largest buffer that the device allows is the
             // best hint.
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => {
                 let quarter = gpu.device().limits().max_buffer_size / 4;
-                usize::try_from(quarter).unwrap_or(MEMORY).min(MEMORY)
+                usize::try_from(quarter)
+                    .unwrap_or(MOST_DEFAULT_MEMORY)
+                    .min(MOST_DEFAULT_MEMORY)
             }
         };
         Stream {
@@ -136,7 +139,7 @@ impl Backend {
 }
 
 impl Stream<'_> {
-    /// The only step.
+    /// The only step of the plan.
     fn work(&self) -> Option<&Move> {
         self.plan.only()
     }
@@ -146,10 +149,10 @@ impl Stream<'_> {
         self.plan.result_bytes()
     }
 
-    /// The same stream, which holds at most `bytes` bytes at once, on the host and on the device together: the pages of the
-    /// source that a piece reads, the buffers that pieces pass through, and results not yet handed out. The default is 1 GiB
-    /// on the CPU, and on a device a quarter of its `max_buffer_size`, at most 1 GiB. A piece has at least one element, even
-    /// if that needs more memory.
+    /// Returns the same stream with a limit of `bytes` bytes of memory, on the host and on the device together: the
+    /// pages of the source that a piece reads, the buffers that pieces pass through, and results not yet delivered. The
+    /// default is 1 GiB on the CPU, and on a device a quarter of its `max_buffer_size`, at most 1 GiB. A piece has at
+    /// least one element, even if that needs more memory.
     #[must_use]
     pub fn with_memory(mut self, bytes: usize) -> Self {
         self.memory = bytes;
@@ -164,8 +167,8 @@ impl Stream<'_> {
     ///
     /// # Errors
     ///
-    /// The errors of `fetch` and `sink`; [`Error::Length`] if `fetch` returns fewer or more bytes than the
-    /// range has; an error of the device.
+    /// The errors of `fetch` and `sink`; [`Error::Length`] if the number of bytes that `fetch` returns differs from the
+    /// size of the range; an error of the device.
     pub fn run<B: AsRef<[u8]>, E: From<Error>>(
         &self,
         fetch: impl FnMut(Range<usize>) -> Result<B, E>,
@@ -201,7 +204,7 @@ impl Stream<'_> {
         let memory = self.memory;
         pieces(self.work(), move |piece| {
             let result = piece.result_bytes();
-            result <= CPU_PIECE && result.saturating_add(piece.touched()) <= memory
+            result <= CPU_PIECE_BYTES && result.saturating_add(piece.touched()) <= memory
         })
     }
 
@@ -214,12 +217,12 @@ impl Stream<'_> {
             let packed = piece.split().host.result_bytes();
             let held = Ring::bytes_held(packed, result).saturating_add(piece.touched());
             let most = packed.max(result);
-            most <= GPU_PIECE && padded(most) <= longest && held <= memory
+            most <= GPU_PIECE_BYTES && padded(most) <= longest && held <= memory
         })
     }
 }
 
-/// Why a run on a device stopped: an error of the device, or of the caller's `fetch` or `sink`.
+/// The reason why a run on a device stopped: an error of the device, or of the caller's `fetch` or `sink`.
 #[cfg(feature = "gpu")]
 enum Stop<E> {
     Device(Error),
@@ -236,7 +239,7 @@ impl<E> From<Error> for Stop<E> {
 struct Streaming<F, S> {
     fetch: F,
     sink: S,
-    /// The memory that the CPU writes the result of each piece to. As large as the largest result so far.
+    /// The memory to which the CPU writes the result of each piece. It is as large as the largest result so far.
     buffer: Vec<u8>,
     streamed: Streamed,
 }
@@ -315,7 +318,7 @@ mod tests {
     use crate::SliceSpec;
     use std::collections::BTreeSet;
 
-    /// Wherever the source begins in its first page, as long as no element is in two pages.
+    /// This holds wherever the source begins in its first page, as long as no element is in two pages.
     #[test]
     fn a_piece_touches_no_more_pages_than_it_counts() {
         for (shape, spec) in [
@@ -333,13 +336,13 @@ mod tests {
             plan.run_cpu(bytemuck::cast_slice(&numbers), None, &mut selected)
                 .unwrap();
             let touched = Piece::whole(&plan).unwrap().touched();
-            for begin in (0..PAGE).step_by(12) {
+            for begin in (0..PAGE_BYTES).step_by(12) {
                 let elements = bytemuck::pod_collect_to_vec::<u8, u32>(&selected).into_iter();
                 let pages: BTreeSet<_> = elements
-                    .map(|element| (begin + 4 * element as usize) / PAGE)
+                    .map(|element| (begin + 4 * element as usize) / PAGE_BYTES)
                     .collect();
                 assert!(
-                    pages.len() * PAGE <= touched,
+                    pages.len() * PAGE_BYTES <= touched,
                     "{plan} at {begin}: {} pages, {touched}",
                     pages.len()
                 );

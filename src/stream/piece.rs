@@ -47,7 +47,7 @@ impl Piece {
         self.plan.result_bytes()
     }
 
-    /// The range of the source, in bytes, from the lowest byte that the piece reads to the highest.
+    /// The range of the source from the lowest to the highest byte that the piece reads.
     pub(crate) fn span(&self) -> Range<usize> {
         let element = self.whole.dtype.size();
         self.needs.start * element..self.needs.end * element
@@ -67,8 +67,8 @@ impl Piece {
     }
 }
 
-/// The pieces of a slice, in the order of the result. Pieces are halved until `fits` accepts them or they are single
-/// elements.
+/// Returns the pieces of a slice, in the order of the result. Pieces are halved until `fits` accepts them or they are
+/// single elements.
 pub(crate) fn pieces(
     plan: Option<&Move>,
     fits: impl Fn(&Piece) -> bool,

@@ -24,7 +24,8 @@ pub(crate) struct Split {
 /// The longest gap that the host copies, in bytes: copying it costs about as much as starting another copy.
 const SHORT_GAP: usize = 64;
 
-/// The most bytes that the host packs for each byte that the piece needs. This bounds the gaps that are uploaded.
+/// The maximum number of bytes that the host packs for each byte that the piece needs. This bounds the gaps that are
+/// uploaded.
 const MOST_READ: usize = 4;
 
 impl Piece {
@@ -90,8 +91,7 @@ mod tests {
         dest
     }
 
-    /// The pieces, one after the other, are the result of the slice. The two slices of a split, run in turn, make the
-    /// piece.
+    /// The concatenated pieces are the result of the slice. The two slices of a split, run in order, make the piece.
     #[test]
     fn splits_make_pieces_and_pieces_the_result() {
         let specs = [

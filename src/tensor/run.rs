@@ -13,12 +13,12 @@ use crate::{DType, Gpu, gpu::DeviceBytes, options::OutOfRange};
 use alloc::borrow::Cow;
 
 impl Tensor {
-    /// Runs a plan on tensors of one device, which are its inputs in their order. Returns its outputs, and the report. On a
-    /// GPU the work is submitted in one submission, and not waited for, unless an index out of range is an error and the
+    /// Runs a plan on tensors of one device, which are its inputs in order. Returns its outputs and the report. On a
+    /// GPU the call makes one submission and does not wait for it, unless an index out of range is an error and the
     /// backend has no late errors.
     ///
-    /// A plan that was made for a tensor's [layout](Self::layout) reads the tensor where it is. A plan that was made for a
-    /// shape takes any tensor of this shape; a view is copied first.
+    /// A plan that was made for a tensor's [layout](Self::layout) reads the tensor without a copy. A plan that was made
+    /// for a shape takes any tensor of this shape; a view is copied first.
     ///
     /// ```
     /// use wgslice::{slice, Backend, Conversion, DType, Plan, Tensor};
@@ -34,8 +34,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] for inputs of other numbers, types, shapes or devices, or for a plan that changes an array in
-    /// place, which [`Tensor::run_into`] runs; the errors of the operation, or of the device.
+    /// [`Error::Argument`] if the number, types, shapes or devices of the inputs do not fit, or for a plan that changes
+    /// an array in place (use [`Tensor::run_into`]); the errors of the operation or of the device.
     pub fn run(plan: &Plan, inputs: &[&Self]) -> Result<(Vec<Self>, Pending<Report>), Error> {
         let Some(first) = inputs.first().filter(|_| !plan.is_in_place()) else {
             return Err(match plan.is_in_place() {
@@ -75,7 +75,7 @@ impl Tensor {
             });
             return Ok((made.collect(), report));
         }
-        // New memory of the CPU gets its first values from the plan.
+        // On the CPU the plan writes the first values of new memory.
         let outputs = plan.outputs();
         let mut others: Vec<Vec<u8>> = Vec::new();
         others.extend(outputs[1..].iter().map(|output| vec![0; output.bytes()]));
@@ -97,10 +97,12 @@ impl Tensor {
         Ok((made, Pending::done(report)))
     }
 
-    /// [`Tensor::run`] into existing tensors, which are the plan's outputs in their order. A plan may change them in place.
+    /// Runs a plan like [`Tensor::run`], but into existing tensors, which are the plan's outputs in order. The plan can
+    /// change them in place.
     ///
-    /// Only the outputs change, and no other tensor that shares their memory. An output in shared memory gets its own
-    /// first: with its values if the plan keeps some, and [`Report::copied`] has the number of bytes.
+    /// Only the outputs change, not other tensors that share their memory. An output in shared memory first gets its
+    /// own memory. If the plan keeps some of the output's values, they are copied, and [`Report::copied`] has the
+    /// number of bytes.
     ///
     /// ```
     /// use wgslice::{slice, Backend, DType, Plan, Tensor};
@@ -117,9 +119,9 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`Tensor::run`]; [`Error::Argument`] for outputs of another number, type, shape or device. After these errors the
-    /// outputs are unchanged. An error of the device leaves the values of outputs unspecified that the plan does not change
-    /// in place.
+    /// The errors of [`Tensor::run`]; [`Error::Argument`] if the number, types, shapes or devices of the outputs do not
+    /// fit. After these errors the outputs are unchanged. After an error of the device, outputs that the plan does not
+    /// change in place have unspecified values.
     pub fn run_into(
         plan: &Plan,
         inputs: &[&Self],
@@ -165,13 +167,14 @@ impl Tensor {
         }
         let to = outputs
             .iter_mut()
-            .map(|output| output.storage.host_mut().unwrap_or_default().into());
+            .map(|output| output.storage.host_bytes_mut().unwrap_or_default().into());
         let mut report = Self::run_on_host(plan, &inputs, &mut to.collect::<Vec<_>>())?;
         report.copied = copied;
         Ok(Pending::done(report))
     }
 
-    /// The inputs of a plan, on the device of this tensor, as memory that the plan reads. Fails unless they are the plan's.
+    /// Returns the inputs of a plan in the layouts that the plan reads. Fails if they do not fit the plan or are not on
+    /// the device of this tensor.
     fn ready<'i>(&self, plan: &Plan, inputs: &[&'i Self]) -> Result<Vec<Cow<'i, Self>>, Error> {
         let needed = plan.inputs();
         check_number("inputs", inputs.len(), needed.len())?;
@@ -192,14 +195,14 @@ impl Tensor {
         ready.collect()
     }
 
-    /// Gives this tensor, an output of a plan, memory that is all of the tensor, and on the CPU its own memory: with its
-    /// values if it is changed in place. Returns the number of bytes that are copied for that, on a GPU by
-    /// [`Gpu::run`](crate::Gpu).
+    /// Prepares this tensor as an output of a plan: it gets contiguous memory, and on the CPU memory that it does not
+    /// share, with its values if the plan changes it in place. Returns the number of bytes that are copied for that, on
+    /// a GPU by [`Gpu::run`](crate::Gpu).
     fn own_memory(&mut self, needed: &ArraySpec, in_place: bool) -> Result<usize, Error> {
         let is_unshared = match &mut self.storage {
             #[cfg(feature = "gpu")]
             Storage::Device(bytes) => bytes.is_unshared(),
-            storage => storage.host_mut().is_some(),
+            storage => storage.host_bytes_mut().is_some(),
         };
         if self.is_contiguous() && is_unshared {
             return Ok(0);
@@ -211,7 +214,7 @@ impl Tensor {
         if !self.is_contiguous() {
             *self = self.contiguous()?;
         } else if self.backend.is_cpu() {
-            let bytes = self.storage.host();
+            let bytes = self.storage.host_bytes();
             let copy = |dest: Dest<'_>| {
                 dest.copy_from(bytes);
                 Ok(())
@@ -229,13 +232,14 @@ impl Tensor {
         let threads = inputs.first().map(|input| input.backend.threads);
         let values = inputs.iter().map(|input| Values {
             dtype: input.dtype,
-            bytes: input.storage.host(),
+            bytes: input.storage.host_bytes(),
         });
         let values: Vec<_> = values.collect();
         plan.run_steps(&values, outputs, threads.unwrap_or_default())
     }
 
-    /// Submits a plan, which writes each output if the flag beside it is true, otherwise a copy of it.
+    /// Submits a plan. If the flag next to an output is true, the plan writes that output itself, otherwise a copy of
+    /// it.
     #[cfg(feature = "gpu")]
     fn submit(
         gpu: &Gpu,
@@ -250,7 +254,7 @@ impl Tensor {
         gpu.run(plan, &types, &sources, outputs, copied)
     }
 
-    /// A tensor for an output, of unspecified values.
+    /// Makes a tensor for an output, with unspecified values.
     pub(crate) fn of_output(output: &ArraySpec, backend: &Backend) -> Result<Self, Error> {
         let storage = match &backend.device {
             #[cfg(feature = "gpu")]

@@ -1,4 +1,4 @@
-//! Sizes that follow from a tensor's shape, and its values in another shape.
+//! The number of elements of a tensor, and tensors with another shape.
 
 use super::Tensor;
 use crate::prelude::*;
@@ -10,7 +10,7 @@ impl Tensor {
         self.shape().iter().product()
     }
 
-    /// The same values in another shape, in row-major order. Nothing is copied unless the tensor is a view.
+    /// Returns the same values in another shape, in row-major order. Only a view is copied.
     ///
     /// ```
     /// use wgslice::Backend;
@@ -37,7 +37,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`Tensor::to_array`].
+    /// The errors of [`Tensor::to_array`].
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>, Error> {
         Ok(self.to_array()?.data)
     }

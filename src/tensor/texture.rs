@@ -4,11 +4,11 @@ use super::{Storage, Tensor};
 use crate::{Backend, Error, backend::Device, error, gpu::Texels};
 
 impl Tensor {
-    /// Copies the selected texels of a texture to a new tensor of their shape and element type. The work is submitted,
-    /// not waited for.
+    /// Copies the selected texels of a texture to a new tensor of their shape and element type. The call submits the
+    /// work and does not wait for it.
     ///
-    /// The backend must be one of the texture's device: `Backend::from(Gpu::new(&device, &queue))`. The texture needs
-    /// the usage `COPY_SRC`.
+    /// The backend must use the texture's device: `Backend::from(Gpu::new(&device, &queue))`. The texture needs the
+    /// usage `COPY_SRC`.
     ///
     /// ```no_run
     /// # fn example(device: &wgpu::Device, queue: &wgpu::Queue, frame: &wgpu::Texture) -> Result<(), wgslice::Error> {
@@ -24,8 +24,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`]; as [`Gpu::encode_from_texture`](crate::Gpu::encode_from_texture); or an error of the
-    /// device.
+    /// [`Error::Argument`]; the errors of [`Gpu::encode_from_texture`](crate::Gpu::encode_from_texture); or an error of
+    /// the device.
     pub fn from_texture(backend: &Backend, texels: &Texels) -> Result<Self, Error> {
         let Device::Gpu(gpu) = &backend.device else {
             return Err(error::texture::on_cpu());
@@ -35,16 +35,16 @@ impl Tensor {
         Ok(Self::new(backend, texels.dtype(), texels.shape(), storage))
     }
 
-    /// Copies this tensor to the selected texels of a texture on the same device, in one pass over the data, even if it is a
-    /// view: transposed values, or a mask that is broadcast to all channels. All other texels, and channels that are not
-    /// selected, keep their values. The work is submitted, not waited for.
+    /// Copies this tensor to the selected texels of a texture on the same device, in one pass over the data, even if it
+    /// is a view, such as transposed values or a mask that is broadcast to all channels. All other texels, and channels
+    /// that are not selected, keep their values. The call submits the work and does not wait for it.
     ///
     /// The texture needs the usage `COPY_DST`. It needs `COPY_SRC` too if the selection leaves out texels or channels
     /// of the smallest box that contains it.
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] for texels of another shape, or for texels of another element type; as
+    /// [`Error::Argument`] for texels of another shape or element type; the errors of
     /// [`Gpu::encode_to_texture`](crate::Gpu::encode_to_texture); or an error of the device.
     pub fn write_texture(&self, texels: &Texels) -> Result<(), Error> {
         let Device::Gpu(gpu) = &self.backend.device else {

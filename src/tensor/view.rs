@@ -1,10 +1,10 @@
-//! The layout of a tensor: slices, transposes and broadcasts, which copy nothing.
+//! Methods that change the layout of a tensor without a copy: slices, transposes and broadcasts.
 
 use super::Tensor;
 use crate::{Error, Plan, SliceSpec, View, cpu::Dest};
 
 impl Tensor {
-    /// A slice of this tensor. Nothing is copied: the slice shares the memory.
+    /// Returns a slice of this tensor. Nothing is copied: the slice shares the memory.
     ///
     /// While the slice lives, all of this memory is kept, and the next change of this tensor in place copies it first. Call
     /// [`contiguous`](Self::contiguous) on a small slice that you keep.
@@ -56,8 +56,8 @@ impl Tensor {
         Ok(self.of_layout(self.layout.broadcast_to(shape)?))
     }
 
-    /// This tensor as all of its memory, in row-major order. A view is copied into its own memory; other tensors are
-    /// shared. On a GPU the work is submitted, not waited for.
+    /// Returns this tensor in contiguous memory, in row-major order. A view is copied into its own memory; other
+    /// tensors are shared. On a GPU the call submits the work and does not wait for it.
     ///
     /// # Errors
     ///
@@ -74,7 +74,7 @@ impl Tensor {
         }
         let copy = |dest: Dest<'_>| {
             self.layout
-                .copy(dtype, self.storage.host(), dest, self.backend.threads);
+                .copy(dtype, self.storage.host_bytes(), dest, self.backend.threads);
             Ok(())
         };
         let bytes = self.layout.len() * dtype.size();
@@ -82,7 +82,7 @@ impl Tensor {
         Ok(Self::new(&self.backend, dtype, shape, storage))
     }
 
-    /// Another layout of the same memory.
+    /// Returns a tensor with another layout of the same memory.
     pub(crate) fn of_layout(&self, layout: View) -> Self {
         Self {
             layout,
@@ -90,8 +90,8 @@ impl Tensor {
         }
     }
 
-    /// The elements of its memory that the tensor has, as offset, shape and strides. A plan that is made for this view reads
-    /// the tensor where it is: see [`Tensor::run`].
+    /// The selection of elements from the tensor's memory, as offset, shape and strides. A plan that is made for this
+    /// view reads the tensor without a copy: see [`Tensor::run`].
     pub fn layout(&self) -> &View {
         &self.layout
     }

@@ -1,4 +1,4 @@
-//! Views: selections of an array that compose. Nothing is copied until a result is needed.
+//! Views: selections from an array. They compose, and no element is copied until a result is needed.
 //!
 //! A view is an offset into its source, and a size and a signed stride for each dimension. Operations on views change
 //! only these numbers. So a slice of a transposed slice of a slice is one view, one plan, and one pass over the data:
@@ -7,10 +7,10 @@
 //! |---|---|---|
 //! | slice | moves the offset, shrinks the size, multiplies the stride by the step, which may be negative | `select` |
 //! | new axis | inserts size 1 and stride 0 | `select` |
-//! | transpose | reorders dimensions | here |
-//! | broadcast | enlarges the size and sets the stride to 0 | here |
+//! | transpose | reorders dimensions | this file |
+//! | broadcast | enlarges the size and sets the stride to 0 | this file |
 //! | windows | inserts a dimension with the same stride | `strided` |
-//! | reshape | joins and parts dimensions that one stride walks | `strided` |
+//! | reshape | merges and splits dimensions with a common stride | `strided` |
 //!
 //! Nothing overflows: a stride is kept only where it connects two existing elements, and the distance between existing
 //! elements is less than the size of the source.
@@ -27,8 +27,8 @@ use crate::{Error, error, shape};
 /// A strided selection of a row-major array, not copied yet.
 ///
 /// Element `(i, j, …)` of the view is element `offset + i · strides[0] + j · strides[1] + …` of the source. Strides
-/// count elements. They may be negative. They are 0 along dimensions of size 1, along broadcast dimensions, and in
-/// empty views.
+/// count elements and can be negative. They are 0 along dimensions of size 1, along broadcast dimensions, and in empty
+/// views.
 ///
 /// ```
 /// use wgslice::{slice, DType, Plan, View};
@@ -97,7 +97,7 @@ impl View {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] unless `permutation` names each dimension exactly once.
+    /// [`Error::Argument`] unless `permutation` contains each dimension exactly once.
     #[doc(alias = "permute")]
     pub fn transpose(&self, permutation: &[usize]) -> Result<Self, Error> {
         let rank = self.shape.len();
@@ -118,8 +118,8 @@ impl View {
         })
     }
 
-    /// Broadcasts the view to this shape, as `numpy.broadcast_to` does: dimensions are compared from the last to the
-    /// first, those of size 1 are repeated, and missing leading ones are added.
+    /// Broadcasts the view to this shape, like `numpy.broadcast_to`: dimensions are compared from the last to the
+    /// first, dimensions of size 1 are repeated, and missing leading dimensions are added.
     ///
     /// ```
     /// use wgslice::View;
@@ -155,7 +155,8 @@ impl View {
         Ok(view)
     }
 
-    /// Returns whether the view is the whole source, in its shape and order. An empty view of an empty source is.
+    /// Returns whether the view is the whole source, in its shape and order. True for an empty view with the shape of
+    /// an empty source.
     pub(crate) fn is_all(&self) -> bool {
         self.shape == self.source && (self.is_whole() || self.is_empty())
     }

@@ -1,13 +1,13 @@
 //! Slices of views.
 //!
 //! As in TensorFlow, the items are first checked against the rank, then the ellipsis is expanded, and then each
-//! dimension is resolved to existing positions in turn. So the first error is TensorFlow's first error.
+//! dimension in order is resolved to existing positions. So the first error is the same as in TensorFlow.
 
 use super::View;
 use crate::{Error, SliceSpec, error, layout::along, spec::SliceItem};
 
 impl View {
-    /// Slices this view. The result is a view of the same source; nothing is copied.
+    /// Returns a slice of this view, which is a view of the same source.
     ///
     /// # Errors
     ///
@@ -23,8 +23,8 @@ impl View {
     pub(crate) fn narrow(&mut self, spec: &SliceSpec) -> Result<(), Error> {
         let ellipsis_dims = spec.ellipsis_dims(self.shape.len())?;
         // The next item is for dimension `dimension` of the original view. In `self` this is dimension `at`, because
-        // earlier single indices have removed dimensions and new axes have added some. Dimensions after the last item
-        // stay whole.
+        // earlier single indices have removed dimensions and new axes have added dimensions. Dimensions after the last
+        // item stay whole.
         let (mut dimension, mut at) = (0, 0);
         for &item in spec.items() {
             match item {
@@ -41,7 +41,7 @@ impl View {
                     at += ellipsis_dims;
                 }
                 SliceItem::Index { index, stride } => {
-                    let position = single(dimension, self.shape[at], index, stride)?;
+                    let position = single_position(dimension, self.shape[at], index, stride)?;
                     self.shape.remove(at);
                     let stride = self.strides.remove(at);
                     self.offset = along(self.offset, stride, position);
@@ -51,7 +51,7 @@ impl View {
                     let (size, spacing) = (self.shape[at], self.strides[at]);
                     let (first, step, count) = range(size, begin, end, stride);
                     self.shape[at] = count;
-                    // If the range has two positions or more, the new stride is a distance between existing elements
+                    // If the range has at least two positions, the new stride is a distance between existing elements
                     // and cannot overflow.
                     self.strides[at] = if count > 1 { step * spacing } else { 0 };
                     self.offset = along(self.offset, spacing, first);
@@ -93,8 +93,8 @@ impl SliceSpec {
     }
 }
 
-/// The positions that a range selects in a dimension of `size` positions: the first position, the distance between
-/// neighbouring positions, and the number of positions.
+/// Returns the positions that a range selects in a dimension of `size` positions: the first position, the distance
+/// between neighbouring positions, and the number of positions.
 fn range(size: usize, begin: Option<i64>, end: Option<i64>, stride: i64) -> (usize, isize, usize) {
     // The cast does not overflow: dimensions of a shape that has passed `shape::elements` are far below i64::MAX.
     let size = size as i64;
@@ -122,8 +122,8 @@ fn range(size: usize, begin: Option<i64>, end: Option<i64>, stride: i64) -> (usi
     )
 }
 
-/// The position that a single index names in dimension number `dimension`, which has `size` positions.
-fn single(dimension: usize, size: usize, index: i64, stride: i64) -> Result<usize, Error> {
+/// Returns the position of a single index in dimension number `dimension`, which has `size` positions.
+fn single_position(dimension: usize, size: usize, index: i64, stride: i64) -> Result<usize, Error> {
     if stride < 0 {
         return Err(error::spec::shrink_stride(dimension, stride));
     }

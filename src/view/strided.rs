@@ -1,29 +1,29 @@
-//! Views of arrays that another library holds as shape, strides and offset; windows, other shapes, and whether a view
-//! selects an element twice.
+//! Views from another library's shape, strides and offset; windows; reshaping; and the search for elements that a view
+//! selects twice.
 
 use super::View;
 use crate::prelude::*;
 use crate::{Error, error, shape};
 use core::cmp::Reverse;
 
-/// The most combinations of distances that are tried to find out whether a view selects an element twice.
-const TRIES: usize = 1 << 18;
+/// The maximum number of combinations of distances that are tried to find out whether a view selects an element twice.
+const MOST_TRIES: usize = 1 << 18;
 
-/// Whether a view selects an element twice.
+/// The answer to whether a view selects an element twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Repeats {
     Never,
     Somewhere,
-    /// [`TRIES`] combinations did not tell.
+    /// The search ended without an answer after [`MOST_TRIES`] combinations.
     Undecided,
 }
 
 impl View {
-    /// The view of `shape` whose neighbours along dimension `d` are `strides[d]` elements apart, from element `offset` on, of
-    /// memory of `elements` elements. Strides may be negative, and 0. Elements may be selected several times, unless the view
-    /// is a destination.
+    /// Returns the view with this shape that begins at element `offset` of a memory of `elements` elements. Neighbours
+    /// along dimension `d` are `strides[d]` elements apart. Strides can be negative or 0. An element can be selected
+    /// several times, unless the view is a destination.
     ///
-    /// What other libraries call these numbers:
+    /// Other libraries have these names for the numbers:
     ///
     /// | library | shape | strides | offset | elements |
     /// |---|---|---|---|---|
@@ -32,7 +32,8 @@ impl View {
     /// | NumPy's `as_strided` | `shape` | `strides / itemsize` | of the first element in the base | `base.size` |
     /// | PyTorch | `size()` | `stride()` | `storage_offset()` | `untyped_storage().nbytes() / itemsize` |
     ///
-    /// The view's source is the memory, an array of one dimension: a plan made of the view takes all of it.
+    /// The view's source is the memory, as an array of one dimension. A plan that is made from the view takes all of
+    /// it.
     ///
     /// ```
     /// use wgslice::{DType, Plan, View};
@@ -53,8 +54,8 @@ impl View {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`Strides` unless there is one for each dimension; `Outside` if the view extends beyond the
-    /// memory); [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`] (`Strides` unless there is one stride for each dimension; `Outside` if the view extends
+    /// beyond the memory); [`Error::ShapeTooLarge`].
     #[doc(alias = "as_strided")]
     pub fn from_strides(
         shape: &[usize],
@@ -95,9 +96,9 @@ impl View {
         Ok(view)
     }
 
-    /// Windows of `size` positions along an axis, each `step` positions after the one before, as a new last dimension:
-    /// PyTorch's `unfold`, and with a step of 1 NumPy's `sliding_window_view`. Dimension `axis` numbers the windows. Positions
-    /// after the last whole window are left out.
+    /// Returns windows of `size` positions along an axis, as a new last dimension. Each begins `step` positions after
+    /// the previous one. This is PyTorch's `unfold` and, with a step of 1, NumPy's `sliding_window_view`. Dimension
+    /// `axis` numbers the windows. Positions after the last whole window are left out.
     ///
     /// ```
     /// use wgslice::{Backend, DType, Plan, View};
@@ -112,8 +113,8 @@ impl View {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`Axis`; `Windows` unless the size is from 1 to that of the axis, and the step is 1 or more);
-    /// [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`] (`Axis`; `Windows` unless the size is at least 1 and at most the size of the axis, and the
+    /// step is at least 1); [`Error::ShapeTooLarge`].
     #[doc(alias("unfold", "sliding_window_view"))]
     pub fn windows(&self, axis: isize, size: usize, step: usize) -> Result<Self, Error> {
         let rank = self.shape.len();
@@ -130,7 +131,7 @@ impl View {
         }
         let mut view = self.clone();
         let count = (positions - size) / step + 1;
-        // A stride is kept only between two elements, so that it does not overflow.
+        // With one position the stride is unused, and the product could overflow, so it is 0.
         let stride = |of: usize, times: usize| match of {
             1 => 0,
             _ => self.strides[d] * times.cast_signed(),
@@ -144,7 +145,7 @@ impl View {
         Ok(view)
     }
 
-    /// The same elements in the same order as an array of another shape, if strides can say where they are. Nothing is copied.
+    /// Returns the same elements in the same order with another shape, without a copy, if strides can describe it.
     ///
     /// ```
     /// use wgslice::{slice, View};
@@ -176,7 +177,7 @@ impl View {
         }
         let dims = self.shape.iter().copied().zip(self.strides.iter().copied());
         let old: Vec<(usize, isize)> = dims.filter(|dim| dim.0 > 1).collect();
-        // Groups of dimensions on both sides with equally many elements.
+        // Groups of dimensions on both sides with the same number of elements are handled together.
         let (mut at, mut to) = (0, 0);
         while at < old.len() {
             let (mut from_end, mut to_end) = (at + 1, to + 1);
@@ -202,7 +203,7 @@ impl View {
             let mut stride = group[group.len() - 1].1;
             for d in (to..to_end).rev().filter(|&d| shape[d] > 1) {
                 view.strides[d] = stride;
-                // After the outermost, the product may be outside the array. It is then not used.
+                // After the outermost dimension, the product can exceed the array, but it is not used then.
                 stride = stride.wrapping_mul(shape[d].cast_signed());
             }
             (at, to) = (from_end, to_end);
@@ -224,21 +225,21 @@ impl View {
             return Repeats::Somewhere;
         }
         dims.sort_by_key(|dim| Reverse(dim.1));
-        // For each dimension, the range of it and all later dimensions together.
+        // For each dimension, the largest distance within this and all later dimensions together.
         let mut reach = vec![0; dims.len() + 1];
         for d in (0..dims.len()).rev() {
             reach[d] = reach[d + 1] + dims[d].0 * dims[d].1;
         }
-        // Each step is larger than all inner dimensions together.
+        // If each step is larger than all inner dimensions together, no element repeats.
         if (0..dims.len()).all(|d| dims[d].1 > reach[d + 1]) {
             return Repeats::Never;
         }
-        // More elements than places.
+        // There are more elements than places.
         if self.len() > reach[0] + 1 {
             return Repeats::Somewhere;
         }
-        let mut tries = TRIES;
-        match meets(&dims, &reach, 0, true, &mut tries) {
+        let mut tries = MOST_TRIES;
+        match sums_to_zero(&dims, &reach, 0, true, &mut tries) {
             Some(true) => Repeats::Somewhere,
             Some(false) => Repeats::Never,
             None => Repeats::Undecided,
@@ -246,10 +247,10 @@ impl View {
     }
 }
 
-/// Returns whether a distance of `distance` elements and some of the dimensions' steps sum up to 0: two positions are
-/// then one element. Each dimension takes its step as many times as it has positions, in either direction, and the first that takes any
-/// goes forward. `is_first` says that none has so far. `None` after the last try.
-fn meets(
+/// Returns whether `distance` and some steps of the dimensions sum up to 0, so that two positions are the same element.
+/// Each dimension can take up to its number of positions minus one steps in either direction. The first dimension that
+/// takes steps goes forward. `is_first` is true if none has so far. `None` after the last try.
+fn sums_to_zero(
     dims: &[(usize, usize)],
     reach: &[usize],
     distance: isize,
@@ -269,7 +270,7 @@ fn meets(
     let high = (left - distance).div_euclid(step);
     for count in low.max(least)..=high.min(most) {
         let is_first = is_first && count == 0;
-        if meets(inner, &reach[1..], distance + count * step, is_first, tries)? {
+        if sums_to_zero(inner, &reach[1..], distance + count * step, is_first, tries)? {
             return Some(true);
         }
     }
@@ -280,7 +281,8 @@ fn meets(
 mod tests {
     use super::*;
 
-    /// Every small view of three dimensions repeats an element if two positions are one place.
+    /// For every small view of three dimensions, the search finds a repeated element exactly if two positions have the
+    /// same place.
     #[test]
     fn repeats_are_found() {
         let mut counts = [0; 2];
@@ -311,7 +313,7 @@ mod tests {
         assert!(counts.iter().all(|&count| count > 1000), "{counts:?}");
     }
 
-    /// Many dimensions of strides that are nearly alike take too long.
+    /// Many dimensions with nearly equal strides take too long, so the search must give up.
     #[test]
     fn a_search_ends() {
         let strides: Vec<isize> = (0..24).map(|n| (1 << 40) + (1 << n)).collect();

@@ -5,7 +5,7 @@ use crate::prelude::*;
 use crate::{Error, shape};
 
 impl View {
-    /// The view of a whole array of this shape.
+    /// Returns the view of a whole array of this shape.
     ///
     /// # Errors
     ///

@@ -13,12 +13,12 @@ use wgslice_vectors::{
     ScatterNd, Slice, StridedSlice, StridedSliceGrad, StridedSliceUpdate, View, check, random,
 };
 
-/// Checks on every device that a case has the reference's result. Shapes, indices and arguments are the case's. The
-/// harness replaces the elements by its own. A case of an operation for which the harness has no check keeps its
-/// elements, and runs in one variant.
+/// Checks on every device that a case has the reference's result. The case determines shapes, indices and arguments,
+/// and the harness replaces the elements. A case of an operation for which the harness has no check keeps its elements,
+/// and runs in one variant.
 ///
-/// The number of the case chooses what the case leaves open: whether out-of-range indices are an error, how and in
-/// which order a scatter combines rows, the index type of a gather and, except in scatters, the element size.
+/// The number of the case chooses everything that the case leaves open: whether out-of-range indices are an error, how
+/// and in which order a scatter combines rows, the index type of a gather and, except in scatters, the element size.
 #[track_caller]
 pub(crate) fn check_case(case: &Case) {
     let number = case.line;

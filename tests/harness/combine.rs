@@ -1,5 +1,5 @@
-//! Combines two elements of any type by any [`Combine`], without the library's own code, to compute what a scatter
-//! should return. Also says which combinations the shaders support.
+//! Combines two elements of any type by any [`Combine`], without the library's own code, to compute the expected result
+//! of a scatter. Also lists the combinations that the shaders support.
 
 use std::ops::{Add, Mul, Sub};
 use wgslice::{DType, options::Combine};
@@ -49,8 +49,8 @@ impl Float {
         }
     }
 
-    /// Returns the bits of the number of this layout that is nearest to `value`. Of two that are equally near, it is
-    /// the one with even bits.
+    /// Returns the bits of the number of this layout that is nearest to `value`. A tie goes to the number with even
+    /// bits.
     fn nearest(self, value: f64) -> u128 {
         let magnitude = value.abs();
         let (mut low, mut high) = (
@@ -76,7 +76,7 @@ impl Float {
     }
 }
 
-/// Combines the element `a` with the element `b`. Both are of this type and lie in the lowest bytes of their integers.
+/// Combines the element `a` with the element `b`. Both have this type and are in the lowest bytes of their integers.
 pub(crate) fn combined(combine: Combine, dtype: DType, a: u128, b: u128) -> u128 {
     let bits = 8 * u32::try_from(dtype.size()).unwrap();
     let mask = u128::MAX >> (128 - bits);

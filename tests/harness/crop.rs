@@ -39,7 +39,8 @@ pub(crate) fn check_crop(number: usize, crop: &Crop<'_>) {
     let values = to_bytes(&expected.values, dtype.size());
     let source = to_bytes(&source, dtype.size());
     let (depth, integers) = (crop.from.indices.shape[1], crop.from.indices.data.len());
-    // A GPU may refuse a crop with more than four dimensions besides that of the boxes, or with offsets beyond 32 bits.
+    // A GPU can reject a crop with more than four dimensions in addition to the dimension of the boxes, or with offsets
+    // beyond 32 bits.
     let reach = |(&size, &stride): (&usize, &i64)| {
         (size.max(1) as u64 - 1).saturating_mul(stride.unsigned_abs())
     };
@@ -84,7 +85,7 @@ pub(crate) fn check_crop(number: usize, crop: &Crop<'_>) {
     }
 }
 
-/// The boxes of begins and, if there are any, box indices and flips.
+/// Makes boxes from begins and, if there are any, box indices and flips.
 pub(crate) fn boxes_of<'t>(
     begins: &'t Tensor,
     items: Option<&'t Tensor>,

@@ -1,4 +1,4 @@
-//! Draws on which devices and at which element sizes a case runs, and says so if the case fails.
+//! Draws the devices and the element sizes of a case, and prints them if the case fails.
 //!
 //! Every case runs on the CPU and on one device of each adapter, which a seed and the number of the draw choose. So the
 //! pipelines of an adapter are compiled about once, and over many cases each device has its share. `WGSLICE_TEST_ALL=1`
@@ -40,7 +40,7 @@ static FIRST: LazyLock<bool> =
 thread_local! {
     /// The number of draws of this thread so far.
     static DRAWS: Cell<u64> = const { Cell::new(0) };
-    /// The devices of the last draw.
+    /// The names of the devices of the last draw.
     static DRAWN: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
     /// The number of devices on which cases of this thread ran, since `print_cases` printed it.
     static CASES: Cell<usize> = const { Cell::new(0) };
@@ -48,9 +48,9 @@ thread_local! {
     static STRICT_ONE_IN: Cell<u64> = const { Cell::new(1) };
 }
 
-/// A number for a choice of the current draw. Equal seeds, draws and choices have equal numbers.
+/// Returns a number for a choice of the current draw. Equal seeds, draws and choices have equal numbers.
 fn chosen(choice: u64) -> usize {
-    // The output function of SplitMix64.
+    // This is the output function of SplitMix64.
     let mut bits = SEED.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ DRAWS.get() << 8 ^ choice;
     for (shift, factor) in [(30, 0xbf58_476d_1ce4_e5b9), (27, 0x94d0_49bb_1331_11eb)] {
         bits = (bits ^ bits >> shift).wrapping_mul(factor);
@@ -115,7 +115,8 @@ pub(crate) fn print_cases() {
     println!("cases: {} passed", CASES.take());
 }
 
-/// Calls `check` so that strict devices take part in one of `many` draws: they interpret shaders, which takes long.
+/// Calls `check` such that strict devices take part in only one of `many` draws, because they interpret shaders, which
+/// takes long.
 pub(crate) fn with_strict_one_in(many: u64, check: impl FnOnce()) {
     STRICT_ONE_IN.set(many);
     check();
@@ -127,8 +128,7 @@ pub(crate) fn not_run() {
     CASES.set(CASES.get().saturating_sub(1));
 }
 
-/// Calls `check` with the draws that followed when [`draws`] returned `draws`, so that a smaller case runs on the same
-/// devices.
+/// Calls `check` with the number of draws set back to `draws`, so that a smaller case runs on the same devices.
 pub(crate) fn again<T>(draws: u64, check: impl FnOnce() -> T) -> T {
     DRAWS.set(draws);
     check()
@@ -150,7 +150,7 @@ pub(crate) enum Sizes {
 
 impl Sizes {
     /// Returns the sizes for rows of this many elements, in tests of many row lengths. Rows of more than 16 elements
-    /// run at one size on each device, because they differ only in how often loops run.
+    /// run at one size on each device, because they differ only in the number of iterations of loops.
     pub(crate) fn of_length(length: usize) -> Self {
         match length {
             ..=16 => Self::All,
@@ -180,7 +180,8 @@ impl Sizes {
     }
 }
 
-/// What a failed test prints behind its message: its seed, its devices, and the command that runs the case alone.
+/// Installs the text that a failed test prints after its message: its seed, its devices, and the command that runs the
+/// case alone.
 static HOOK: LazyLock<()> = LazyLock::new(|| {
     let before = panic::take_hook();
     panic::set_hook(Box::new(move |info| {

@@ -18,7 +18,7 @@ pub(crate) enum How {
     Gather(GatherOptions),
     /// Along this axis.
     GatherElements(isize, GatherElementsOptions),
-    /// TensorFlow's `batch_gather`, which the reference has a function of its own for.
+    /// TensorFlow's `batch_gather`, for which the reference has its own function.
     BatchGather(GatherOptions),
 }
 

@@ -1,4 +1,4 @@
-//! Opens the GPUs of the machine, and runs plans on them with buffers as a caller has them.
+//! Opens the GPUs of the machine and runs plans on them with a caller's buffers.
 
 use super::{GUARD_BYTES, Indices, SEED, UNWRITTEN, draw::ALL, read_buffer::read_buffer};
 use std::{env, panic};
@@ -35,11 +35,11 @@ impl Kind {
         } else if candidate.adapter.get_info().backend == wgpu::Backend::Gl
             && candidate.is_software()
         {
-            // Mesa's OpenGL runs shaders by the same code as lavapipe, but compiles them from other text, of which it gets
-            // some loops wrong.
+            // Mesa's OpenGL runs shaders with the same code as lavapipe, but compiles them from GLSL, and it compiles
+            // some loops wrongly.
             &[Self::Full, Self::Default, Self::Tiny]
         } else if candidate.is_software() && !*ALL {
-            // Strict devices are of the other kinds too, and compile no pipelines.
+            // Strict devices cover the other kinds, and they compile no pipelines.
             &[Self::Full, Self::Default]
         } else {
             &[Self::Full, Self::Default, Self::Tiny, Self::Parts]
@@ -165,8 +165,8 @@ pub(super) fn gpus() -> Vec<Opened> {
     gpus
 }
 
-/// Returns strict-gpu's default options, with invocations in random order. Each dispatch has an order of its own, but
-/// always the same one, whatever the seed of the tests: some mistakes show only in some orders.
+/// Returns strict-gpu's default options, with invocations in random order. Each dispatch has its own order, because
+/// some mistakes show only in some orders. The order does not depend on the seed of the tests.
 pub(crate) fn strict_options() -> strict_gpu::Options {
     strict_gpu::Options {
         shuffle: Some(1),
@@ -236,7 +236,7 @@ pub(crate) fn noop(limits: impl FnOnce(&mut wgpu::Limits)) -> Gpu {
 }
 
 /// Runs a plan that is not a scatter on buffers of the caller, and checks the bytes around the result. `dest` is the
-/// old content of the result. Source and result begin `shift` bytes behind an aligned position in their buffers.
+/// old content of the result. Source and result begin `shift` bytes after an aligned position in their buffers.
 pub(super) fn run(
     gpu: &Gpu,
     plan: &Plan,
@@ -264,7 +264,7 @@ pub(super) fn run_scatter(
 }
 
 /// Records a plan, in about half of all cases into an open pass, and submits it. In about a third of all cases, all
-/// arguments lie in one buffer.
+/// arguments are in one buffer.
 fn run_with(
     gpu: &Gpu,
     plan: &Plan,
@@ -314,8 +314,8 @@ struct Guarded {
 
 impl Guarded {
     /// Makes a buffer of a guard, `shift` more bytes of the pattern, `contents` with room for at least `least` bytes,
-    /// and a second guard. The first guard is at least as long as the alignment of bindings. A binding can thus begin
-    /// at its end, and then holds no byte of it.
+    /// and a second guard. The first guard is at least as long as the alignment of bindings. So a binding can begin at
+    /// the end of the first guard without containing any of its bytes.
     fn new(gpu: &Gpu, contents: &[u8], shift: usize, pattern: u8, least: usize) -> Self {
         let aligned = gpu.device().limits().min_storage_buffer_offset_alignment as usize;
         let begin = aligned.max(GUARD_BYTES) + shift;
@@ -395,7 +395,7 @@ fn index_buffer(gpu: &Gpu, plan: &Plan, indices: Indices<'_>) -> Guarded {
     Guarded::new(gpu, bytes, 0, around(plan, 0), 4)
 }
 
-/// A write just before or just behind a result makes the check panic.
+/// A write just before or just after a result makes the check panic.
 #[test]
 fn bytes_around_a_result_are_checked() {
     let plan = Plan::slice(&[16], &wgslice::slice![..], wgslice::DType::U8).unwrap();

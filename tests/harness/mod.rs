@@ -1,10 +1,9 @@
-//! Runs one case on every device of the machine, and compares the results with those of the naive reference.
+//! Runs one case on every device of the machine and compares the results with the naive reference.
 //!
 //! The devices are the CPU path and up to four for each adapter: one with the adapter's own limits, one with WebGPU's
-//! default limits, and two with limits so low that even small data is cut into many windows. `draw` says which of them run
-//! a case. On GPUs, unless a plan
-//! runs on tensors, the result is a part of a longer buffer that is filled with a pattern. A byte of the result that is
-//! not written, and a byte outside of it that is written, are then noticed.
+//! default limits, and two with limits so low that even small data is cut into many windows. `draw` chooses the devices
+//! that run a case. On GPUs, unless a plan runs on tensors, the result is a part of a longer buffer that is filled with
+//! a pattern. So the harness notices bytes of the result that are not written and bytes outside of it that are written.
 
 mod call;
 mod combine;
@@ -40,7 +39,7 @@ use wgslice::{Backend, DType, Error, Plan, Report, SliceSpec, Tensor, spec::TfSt
 use wgslice_vectors::reference::{self, ReferenceError};
 use wgslice_vectors::spec_of;
 
-/// The message and the report of an outcome that must be the error of tuples out of range.
+/// Returns the message and the report of an outcome that must be the error for tuples out of range.
 #[track_caller]
 pub(crate) fn refused<T>(outcome: Result<T, Error>) -> (String, Report) {
     match outcome {
@@ -52,7 +51,7 @@ pub(crate) fn refused<T>(outcome: Result<T, Error>) -> (String, Report) {
     }
 }
 
-/// One type for each element size, from 1 to 16 bytes.
+/// A type for each element size, from 1 to 16 bytes.
 pub(crate) const SIZES: [DType; 5] = [
     DType::U8,
     DType::F16,
@@ -94,7 +93,7 @@ static DEVICES: LazyLock<Vec<Device>> = LazyLock::new(|| {
     #[cfg(not(feature = "gpu"))]
     let gpus = [];
     let all = [cpu].into_iter().chain(gpus);
-    // `WGSLICE_TEST_DEVICES` chooses devices by a part of their names. The CPU is always the first of them.
+    // `WGSLICE_TEST_DEVICES` chooses devices by a part of their names. The CPU is always the first device.
     let only = env::var("WGSLICE_TEST_DEVICES").unwrap_or_default();
     let kept: Vec<Device> = all
         .filter(|device| device.name == "CPU" || device.name.contains(&only))
@@ -147,8 +146,9 @@ impl Device {
             .any(|kind| self.name.ends_with(kind))
     }
 
-    /// Returns whether a tuple of `depth` indices can be in two buffers, which the library refuses. On devices with buffers
-    /// of 1 KiB, the parts of a tensor are multiples of 256 bytes, which no depth with an odd factor above 4 divides.
+    /// Returns whether a tuple of `depth` indices can be in two buffers, which the library rejects. On devices with
+    /// buffers of 1 KiB, the parts of a tensor are multiples of 256 bytes, which no depth with an odd factor above 4
+    /// divides.
     fn splits_tuples(&self, depth: usize, integers: usize) -> bool {
         let odd = depth.max(1) >> depth.max(1).trailing_zeros();
         self.by_tensors && odd > 4 && integers * 8 > 1024
@@ -195,7 +195,7 @@ impl Device {
     }
 
     /// Runs a plan as [`Device::run`] does. The result has the old content `dest`. On a GPU, source and result begin
-    /// `shift` bytes behind an aligned position in their buffers.
+    /// `shift` bytes after an aligned position in their buffers.
     fn run_on(
         &self,
         plan: &Plan,

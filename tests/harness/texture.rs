@@ -174,7 +174,7 @@ pub(crate) fn texture(
 }
 
 /// Returns `count` bytes that differ from their neighbours. Every 251 bytes the sequence is shifted, so that few rows
-/// are alike.
+/// are equal.
 pub(crate) fn pattern(count: usize, step: usize) -> Vec<u8> {
     let byte = |i: usize| (i * step + i / 251 * 3 + step).to_le_bytes()[0];
     (0..count).map(byte).collect()
@@ -184,7 +184,7 @@ fn word(number: usize) -> u32 {
     number.try_into().expect("textures of tests are small")
 }
 
-/// Positions along a dimension. `Walk(first, step, count)` is the `count` positions `first`, `first + step` and so on.
+/// Positions along a dimension. `Walk(first, step, count)` is `count` positions from `first` on, `step` apart.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Walk(pub(crate) usize, pub(crate) isize, pub(crate) usize);
 

@@ -1,8 +1,8 @@
-//! Values of any type, as plans take them.
+//! Values of any type for plans.
 
 use wgslice::{DType, Error, Pending, Plan, Report, Tensor, Values, ValuesMut};
 
-/// Index tuples of a type, or a mask.
+/// Index tuples with their type, or a mask.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Indices<'a> {
     I32(&'a [i32]),
@@ -30,7 +30,7 @@ impl Indices<'_> {
     }
 }
 
-/// Runs a plan on the CPU, on bytes.
+/// Runs a plan on the CPU, with arguments as bytes.
 pub(crate) fn run_bytes(
     plan: &Plan,
     source: &[u8],
@@ -42,7 +42,7 @@ pub(crate) fn run_bytes(
     plan.run_cpu(&inputs, &mut [ValuesMut::from_bytes(plan.dtype(), dest)])
 }
 
-/// The number of steps of a plan, which it prints unless there is one.
+/// Returns the number of steps of a plan, from its printed form, which has the number unless it is one.
 pub(crate) fn steps(plan: &Plan) -> usize {
     let text = plan.to_string();
     let number = text

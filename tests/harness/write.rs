@@ -175,8 +175,8 @@ impl Device {
         )
     }
 
-    /// Runs a plan at an aligned position of its buffers. On a GPU, also runs the plan one element further on, where
-    /// larger units are misaligned, and checks that the results are equal.
+    /// Runs a plan at an aligned position of its buffers. On a GPU, also runs the plan one element later, where larger
+    /// units are misaligned, and checks that the results are equal.
     fn run_at_two_places(
         &self,
         plan: &Plan,

@@ -39,7 +39,7 @@ fn axes_of_size_one_are_repeated() {
     ]);
 }
 
-/// A result without a space stands for an error. Its text is the input's shape, as the error's message writes it.
+/// A result without a space stands for an error: it is the input's shape as in the error's message.
 #[test]
 fn other_axes_are_not() {
     check(&[
@@ -48,7 +48,7 @@ fn other_axes_are_not() {
         (&[3], &[3, 1], "[3]"),
         (&[0], &[1], "[0]"),
         (&[2], &[], "[2]"),
-        // NumPy does not drop leading axes here, unlike in an assignment to a slice.
+        // NumPy does not drop leading axes in `broadcast_to`, unlike in an assignment to a slice.
         (&[1, 3], &[3], "[1,3]"),
         (&[1], &[], "[1]"),
     ]);

@@ -27,8 +27,8 @@ fn boxes_inside_are_strided_slices() {
     for n in 0..3 {
         let item = &values[if items[n] == 1 { 84 } else { 0 }..][..84];
         let (begin, flip) = (&begins[2 * n..][..2], &flips[2 * n..][..2]);
-        // The slice must end after the last element of the box, by one position. Where that would be -1, which counts
-        // from the end of the dimension, the end is i64::MIN.
+        // The slice must end one position after the last element of the box. If that would be -1, which counts from the
+        // end of the dimension, the end is i64::MIN instead.
         let end = |d: usize| match begin[d] + strides[d] * (sizes[d] as i64 - 1) {
             last if strides[d] > 0 => last + 1,
             0 => i64::MIN,
@@ -56,7 +56,7 @@ fn boxes_inside_are_strided_slices() {
     assert_eq!(cropped.values, expected);
 }
 
-/// What was cropped and pasted again is there: boxes of an array written into zeros are the array where they lie.
+/// Cropped boxes that are pasted into zeros restore the array inside the boxes.
 #[test]
 fn what_is_pasted_is_cropped_again() {
     let shape = [2, 7, 6, 2];

@@ -103,7 +103,7 @@ fn rows_name_places() {
         ),
         (&[4], &[0, 1], "[]", &[0], "[]", "(4,) [0,0,0,0]"),
         (&[3, 0], &[0, 1], "[]", &[0, 0], "[]", "(3,0) []"),
-        // A vector without values, as TensorFlow takes it.
+        // TensorFlow accepts a vector without values.
         (&[0], &[0], "[]", &[0], "[]", "(0,) []"),
         (&[0, 3], &[0], "[]", &[0, 3], "[]", "(0,3) []"),
     ]);
@@ -135,7 +135,7 @@ fn the_first_broken_rule_is_reported() {
             "updates_shape: Dimensions [2,1) of input[shape=[4]] must match dimensions [0,1) of \
              updates[shape=[2]]",
         ),
-        // The two checks of a vector: for one tuple, and for tuples of one integer each.
+        // TensorFlow checks a vector twice: as one tuple, and as tuples of one integer each.
         (&[2, 0, 3], &[2], "[0,0]", &[3], "[1,2,3]", empty),
         (
             &[3, 0],
@@ -168,7 +168,7 @@ fn the_first_broken_rule_is_reported() {
     ]);
 }
 
-/// TensorFlow refuses indices that are a single tuple without a leading dimension, whatever the shape of the updates.
+/// TensorFlow rejects indices that are a single tuple without a leading dimension, whatever the shape of the updates.
 #[test]
 fn a_single_row_needs_an_axis() {
     for (shape, updates_shape, updates) in [
@@ -370,7 +370,7 @@ fn sums_of_every_kind() {
     // Updates are added in the order of their rows.
     assert_eq!(sum(&[1e8f32, 1.0, -1e8], |a, b| *a += b), 0.0);
     assert_eq!(sum(&[1e8f32, -1e8, 1.0], |a, b| *a += b), 1.0);
-    // The sum begins at 0, and 0 + -0 is 0.
+    // The sum starts from 0, and 0 + -0 is 0.
     assert!(sum(&[-0.0f32], |a, b| *a += b).is_sign_positive());
 }
 

@@ -75,7 +75,7 @@ fn the_first_broken_rule_is_reported() {
         (X5, "[0]", "[-2]", &size(5, -2)),
         (&[0], "[0]", "[1]", &empty(0, 1)),
         (&[0], "[1]", "[-1]", &empty(1, -1)),
-        // Dimensions are checked one by one: the size in the first before the begin in the second.
+        // Dimensions are checked in order: the size in the first before the begin in the second.
         (&[5, 5], "[3,9]", "[3,1]", &size(2, 3)),
         (
             &[5, 5],

@@ -5,8 +5,8 @@ use wgslice_vectors::reference::Spec;
 
 use super::integers;
 
-/// A spec that owns its vectors. These are begin, end and strides, and the masks are begin, end, ellipsis, new axis and
-/// shrink axis, each in this order.
+/// A spec that owns its vectors, in the order begin, end, strides. Its masks are in the order begin, end, ellipsis, new
+/// axis, shrink axis.
 #[derive(Default)]
 pub(crate) struct Owned {
     vectors: [Vec<i64>; 3],

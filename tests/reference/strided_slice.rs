@@ -195,7 +195,7 @@ fn ranges_are_pythons() {
 
 #[test]
 fn masks_open_a_range_in_the_direction_of_its_stride() {
-    // The stride, and the values with no mask, with `end_mask`, with `begin_mask` and with both masks.
+    // Each row has the stride, and the values with no mask, with `end_mask`, with `begin_mask` and with both masks.
     let rows = [
         (1, ["[1,2]", "[1,2,3,4]", "[0,1,2]", "[0,1,2,3,4]"]),
         (2, ["[1]", "[1,3]", "[0,2]", "[0,2,4]"]),
@@ -281,7 +281,7 @@ fn empty_and_scalar_inputs() {
         (&[], ":", "scalar_input: Attempting to slice scalar input."),
         (&[], "0", "scalar_input: Attempting to slice scalar input."),
     ]);
-    // An array without elements may have sizes that no memory could hold.
+    // An array without elements can have sizes that no memory could hold.
     check(&[(
         &[0, usize::MAX, 4],
         ":, ::-2",
@@ -341,7 +341,7 @@ fn the_end_and_the_size_of_the_stride_of_an_index_are_ignored() {
     ]);
 }
 
-/// TensorFlow's kernels refuse most slices above rank 8.
+/// TensorFlow's kernels reject most slices above rank 8.
 #[test]
 fn any_rank() {
     check(&[
@@ -354,7 +354,7 @@ fn any_rank() {
             "(2,1,1,1,1,1,1) [3,6]",
         ),
     ]);
-    // Rank 40 is more than the 32 bits of a mask, which thus cannot have a bit for each dimension.
+    // Rank 40 is more than the 32 bits of a mask, so the mask cannot have a bit for each dimension.
     let mut shape = vec![1; 40];
     shape[0] = 4;
     shape[39] = 2;

@@ -122,7 +122,7 @@ fn an_empty_slice_takes_any_value() {
     ]);
 }
 
-/// TensorFlow refuses more than 8 dimensions, even if the slice is the whole input. The reference accepts any number.
+/// TensorFlow rejects more than 8 dimensions, even if the slice is the whole input. The reference accepts any number.
 #[test]
 fn any_rank() {
     let shape = [1, 1, 1, 1, 1, 1, 1, 1, 3];

@@ -1,6 +1,6 @@
-//! Many threads share devices. Results equal the CPU's, and a lost device is an error in every thread.
+//! Checks that many threads can share devices: results equal the CPU's, and a lost device is an error in every thread.
 //!
-//! Each test takes at least as many seconds as `WGSLICE_STRESS_SECONDS` says, 2 by default, or half as many.
+//! Each test takes at least `WGSLICE_STRESS_SECONDS` seconds (2 by default), or half as many.
 
 mod worker;
 
@@ -73,7 +73,7 @@ fn threads_share_devices() {
     println!("{acts} acts on {} devices", devices.len());
 }
 
-/// Destroys a device while threads work on it, whatever they are doing at that moment, except writing.
+/// Destroys a device while threads work on it, at any moment when no thread writes.
 #[test]
 fn a_device_that_is_lost_is_an_error_in_every_thread() {
     const THREADS: usize = 6;

@@ -14,7 +14,7 @@ const KEPT: usize = 24;
 /// The number of random cases: enough to need most kernels, but so few that all these kernels are compiled soon.
 const CASES: usize = 400;
 
-/// A value that one thread made and that another may use or drop.
+/// A value that one thread made and that another can use or drop.
 enum Kept {
     /// A tensor, and the bytes that it must have.
     Tensor(Box<Tensor>, Vec<u8>),
@@ -27,7 +27,7 @@ pub(crate) struct Shared {
     gpu: Gpu,
     backend: Backend,
     kept: Mutex<Vec<Kept>>,
-    /// Read by threads whose calls may write to a buffer: see [`Shared::destroy`].
+    /// Threads hold a read lock while their calls can write to a buffer: see [`Shared::destroy`].
     writes: RwLock<()>,
 }
 
@@ -41,10 +41,10 @@ impl Shared {
         }
     }
 
-    /// Destroys the device while threads read back, wait, poll or drop, and while work is recorded or runs, but while no
-    /// thread writes. In wgpu 30, `Queue::write_buffer` locks the device's trackers while it holds the snatch lock, and
-    /// the poll that frees a destroyed device's buffers takes the two in the other order. If a loss comes between, both
-    /// threads hang.
+    /// Destroys the device while threads read back, wait, poll or drop, and while work is recorded or runs, but while
+    /// no thread writes. In wgpu 30, `Queue::write_buffer` locks the device's trackers while it holds the snatch lock,
+    /// and the poll that frees a destroyed device's buffers takes the two locks in the other order. If the device is
+    /// lost in between, both threads hang.
     pub(crate) fn destroy(&self) {
         let _none = self.writes.write().unwrap_or_else(PoisonError::into_inner);
         self.gpu.device().destroy();
@@ -55,7 +55,7 @@ impl Shared {
     }
 
     /// Keeps a value. If more than [`KEPT`] values are then kept, takes out and returns a random one, which another
-    /// thread may have made.
+    /// thread can have made.
     fn swap(&self, value: Kept, random: &mut Random) -> Option<Kept> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.push(value);
@@ -299,7 +299,7 @@ impl<'a> Worker<'a> {
     }
 }
 
-/// Runs a plan on the CPU, on bytes.
+/// Runs a plan on the CPU, with arguments as bytes.
 fn on_cpu(
     plan: &Plan,
     source: &[u8],

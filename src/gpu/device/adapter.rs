@@ -1,9 +1,9 @@
 //! Chooses an adapter.
 //!
 //! [`AdapterOptions`] take precedence over wgpu's environment variables `WGPU_BACKEND`, `WGPU_ADAPTER_NAME` and
-//! `WGPU_POWER_PREF`. Of the adapters that fit, hardware ranks before software. A discrete GPU ranks before an
-//! integrated one, or after it if low power is preferred. If no adapter fits, the error lists all adapters that were
-//! found.
+//! `WGPU_POWER_PREF`. Among the adapters that fit, hardware ranks before software. A discrete GPU ranks before an
+//! integrated GPU, or after it if the options prefer low power. If no adapter fits, the error lists all adapters that
+//! were found.
 
 use crate::Error;
 use std::fmt;
@@ -21,17 +21,17 @@ pub enum SoftwareAdapters {
     Refuse,
 }
 
-/// Which adapter to use.
+/// Restricts which adapter is used.
 ///
 /// On Linux without a display, listing adapters may print `error: XDG_RUNTIME_DIR is invalid or not set in the
 /// environment.`: Mesa's Vulkan layer `device_select` looks for the GPU of a Wayland display. The environment variable
 /// `NODEVICE_SELECT=1` turns the layer off.
 #[derive(Clone, Debug, Default)]
 pub struct AdapterOptions {
-    /// A part of the adapter's name, in any case. Default: `WGPU_ADAPTER_NAME`, or any name.
+    /// A part of the adapter's name, in upper or lower case. Default: `WGPU_ADAPTER_NAME`, or any name.
     pub name: Option<String>,
-    /// The graphics APIs to search. Default: `WGPU_BACKEND`. If that is not set, these are Vulkan, Metal, Direct3D 12
-    /// and WebGPU, or OpenGL if the others have no adapter.
+    /// The graphics APIs to search. Default: `WGPU_BACKEND`, or else Vulkan, Metal, Direct3D 12 and WebGPU. OpenGL is
+    /// then searched only if the others have no adapter.
     pub backends: Option<Backends>,
     /// Whether to prefer low power or high performance. Default: `WGPU_POWER_PREF`, or high performance.
     pub power: Option<PowerPreference>,
@@ -39,12 +39,12 @@ pub struct AdapterOptions {
     pub software: SoftwareAdapters,
 }
 
-/// The most storage buffers that a shader binds, not counting the buffer that may hold its uniforms.
+/// The largest number of storage buffers that a shader binds, not counting a buffer with its uniforms.
 pub(in crate::gpu) const STORAGE_BUFFERS: u32 = 4;
 
 impl AdapterOptions {
-    /// Returns these options, with wgpu's environment variables in place of those that are `None`. Fails if `backends`
-    /// is `None` and `WGPU_BACKEND` is set but names no graphics API.
+    /// Returns these options, with the values of wgpu's environment variables for options that are `None`. Fails if
+    /// `backends` is `None` and `WGPU_BACKEND` is set but names no graphics API.
     fn with_environment(&self) -> Result<Self, Error> {
         let mut options = self.clone();
         if options.backends.is_none()
@@ -66,8 +66,8 @@ impl AdapterOptions {
         Ok(options)
     }
 
-    /// Returns the machine's adapters for the graphics APIs that are searched, best first, and says of each whether it
-    /// fits these options.
+    /// Returns the machine's adapters for the searched graphics APIs, best first, each with the reason if it does not
+    /// fit these options.
     ///
     /// # Errors
     ///
@@ -154,7 +154,8 @@ impl AdapterOptions {
 pub struct FoundAdapter {
     /// The adapter.
     pub adapter: wgpu::Adapter,
-    /// Why the adapter is refused: it cannot run the shaders, or it does not fit the options. `None` if it fits.
+    /// The reason why the adapter is rejected: it cannot run the shaders, or it does not fit the options. `None` if it
+    /// fits.
     pub refused: Option<&'static str>,
 }
 

@@ -1,28 +1,28 @@
-//! The limits of a dispatch on a device, and the ranges of buffers that it binds.
+//! The limits of a dispatch on a device, and the ranges of buffers that a dispatch binds.
 
 use crate::Error;
 
 /// The largest vector that a kernel loads or stores, in bytes.
 pub(crate) const VECTOR: usize = 16;
 
-/// The most workgroup memory that a shader uses for each invocation, in bytes: `link.wgsl` has three words for each of
-/// four rows. Workgroups of 256 use 12 KiB; WebGPU guarantees 16 KiB.
+/// The maximum workgroup memory of a shader in bytes per invocation: `link.wgsl` has three words for each of four rows.
+/// Workgroups of 256 invocations use 12 KiB; WebGPU guarantees 16 KiB.
 pub(crate) const INVOCATION_MEMORY: u32 = 48;
 
-/// [`Tuning::few_units`]. Without its own pipeline, a walk's rows take lavapipe twice as long to look up, whereas a
-/// pipeline takes it about 20 ms to compile. Hardware runs this many invocations at once (an H100 270,000), so that a
-/// longer look-up costs no more than its latency.
+/// The value of [`Tuning::few_units`]. With a shared pipeline, lavapipe takes twice as long to look up a row of a walk,
+/// but it takes about 20 ms to compile the walk's own pipeline. Hardware runs about this many invocations at the same
+/// time (an H100 270,000), so a longer look-up costs only its latency.
 const FEW_UNITS: usize = 1 << 16;
 
-/// The numbers that differ between adapters. None of them changes the choice of a kernel.
+/// The numbers that differ between adapters. They do not affect the choice of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tuning {
     /// The number of invocations in a workgroup: a power of two, at least 64.
     pub(crate) workgroup: u32,
     /// Whether one invocation moves a whole tile in a loop, because invocations cost more than loops.
     pub(crate) loops: bool,
-    /// Dispatches of fewer units than this share pipelines in which numbers of the walk are read when they run, where
-    /// others have pipelines for these numbers.
+    /// Dispatches of fewer units than this share pipelines, which read the numbers of the walk at run time. Other
+    /// dispatches use pipelines that are compiled for these numbers.
     pub(crate) few_units: usize,
     /// Buffer copies move contiguous rows, if there are at most this many of them, or if they have at least this many
     /// bytes each.
@@ -31,7 +31,7 @@ pub(crate) struct Tuning {
 }
 
 impl Tuning {
-    /// A GPU: workgroups have 256 invocations, because a multiprocessor holds 2,048 invocations but only 16 to 32
+    /// For a GPU: workgroups have 256 invocations, because a multiprocessor holds 2,048 invocations but only 16 to 32
     /// workgroups, and starting a workgroup takes about the same time for any size.
     const HARDWARE: Self = Self {
         workgroup: 256,
@@ -41,7 +41,7 @@ impl Tuning {
         long_row: 1 << 20,
     };
 
-    /// A software adapter, which runs shaders on the CPU. Every workgroup is a task of a thread.
+    /// For a software adapter, which runs shaders on the CPU: every workgroup is a task of a thread.
     const SOFTWARE: Self = Self {
         workgroup: 64,
         loops: true,
@@ -51,8 +51,8 @@ impl Tuning {
     };
 
     /// The numbers for an adapter. If the device allows fewer invocations in a workgroup, or has too little workgroup
-    /// memory for that many, a workgroup has the largest power of two that it allows and has memory for, but at least 64
-    /// invocations. A device that does not allow 64 rejects the shaders.
+    /// memory, the number of invocations is the largest power of two that fits, but at least 64. A device that does not
+    /// allow 64 rejects the shaders.
     pub(in crate::gpu) fn of(is_software: bool, limits: &wgpu::Limits) -> Self {
         let tuning = if is_software {
             Self::SOFTWARE
@@ -103,11 +103,11 @@ pub(crate) struct Reach {
     pub(crate) binding: u64,
     /// Bindings begin at multiples of this many bytes of their buffers. A power of two.
     pub(crate) alignment: u64,
-    /// The most workgroups in one dimension of a dispatch.
+    /// The largest number of workgroups in one dimension of a dispatch.
     pub(crate) groups: u32,
-    /// The most bytes of a result that one dispatch may write.
+    /// The largest number of bytes of a result that one dispatch may write.
     pub(crate) dispatch: u64,
-    /// The largest offset that the shaders compute with, in units. A binding has no more units.
+    /// The largest offset that shaders compute, in units. A binding has at most this many units.
     pub(crate) units: u64,
     pub(crate) tuning: Tuning,
 }
@@ -118,7 +118,7 @@ pub(crate) struct Reach {
 pub(crate) struct Parts {
     /// The start of each part in its buffer, in bytes. The same for all parts.
     pub(crate) offset: u64,
-    /// The size in bytes of each part but the last.
+    /// The size in bytes of each part except the last.
     pub(crate) bytes: u64,
 }
 
@@ -150,7 +150,7 @@ impl Parts {
     }
 }
 
-/// The range of a move's argument (its source, result or indices) that a dispatch binds. The range is in one part of
+/// The range that a dispatch binds of a move's argument (its source, result or indices). The range is in one part of
 /// the argument: see [`Parts`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Span {
@@ -163,7 +163,7 @@ pub(crate) struct Span {
 }
 
 impl Reach {
-    /// Rounds an offset in bytes down to a multiple of both the alignment of bindings and the largest vector. How a
+    /// Rounds an offset in bytes down to a multiple of both the alignment of bindings and the largest vector. The way a
     /// plan is cut depends only on the remainder.
     pub(in crate::gpu) fn aligned(&self, offset: u64) -> u64 {
         // Both are powers of two.

@@ -9,7 +9,7 @@ use std::{
 use wgpu::ErrorFilter;
 
 impl OpenDevice {
-    /// Runs `work`, which error messages call `doing`. Fails if the device reports an error meanwhile. In a browser
+    /// Runs `work`, which error messages call `doing`. Fails if the device reports an error during this. In a browser
     /// this never fails, because browsers report errors later.
     pub(in crate::gpu) fn guarded<R>(
         &self,
@@ -23,7 +23,7 @@ impl OpenDevice {
         }
     }
 
-    /// Creates a buffer, which is mapped if the host may write it.
+    /// Creates a buffer. If the host may write it, it is mapped.
     pub(in crate::gpu) fn buffer(
         &self,
         doing: &'static str,
@@ -45,8 +45,8 @@ impl OpenDevice {
         self.poll_with(wgpu::PollType::wait_indefinitely())
     }
 
-    /// Fails if the device is lost. A poll does not always report this. In a browser this never fails, because browsers
-    /// report losses later.
+    /// Fails if the device is lost. A poll does not always report a loss. In a browser this never fails, because
+    /// browsers report losses later.
     pub(crate) fn check_alive(&self, doing: &'static str) -> Result<(), Error> {
         let reason = match self.shared.lost.get() {
             Some(reason) => reason.clone(),
@@ -71,7 +71,7 @@ impl OpenDevice {
         }
     }
 
-    /// Waits for this submission, or returns at once in a browser, where no call may wait.
+    /// Waits for this submission. In a browser, where no call may wait, returns immediately.
     pub(in crate::gpu) fn wait_for(&self, submission: wgpu::SubmissionIndex) -> Result<(), Error> {
         self.poll_with(wgpu::PollType::Wait {
             submission_index: Some(submission),
@@ -79,7 +79,7 @@ impl OpenDevice {
         })
     }
 
-    /// Runs the callbacks of finished submissions. Waits for none.
+    /// Runs the callbacks of finished submissions, without waiting.
     pub(crate) fn poll(&self) -> Result<(), Error> {
         self.poll_with(wgpu::PollType::Poll)
     }
@@ -90,9 +90,9 @@ impl OpenDevice {
     }
 }
 
-/// Runs `work`. Returns its outcome and an error that the device reports meanwhile, if any. Lack of memory comes before
-/// other errors, because objects that it leaves invalid cause those. Browsers report errors later, to the device's handler
-/// of uncaptured errors.
+/// Runs `work`. Returns its outcome and the error that the device reports during this, if any. An error about memory
+/// takes precedence, because it leaves invalid objects, which cause the other errors. Browsers report errors later, to
+/// the device's handler of uncaptured errors.
 pub(in crate::gpu) fn scoped<R>(
     device: &wgpu::Device,
     work: impl FnOnce() -> R,
@@ -116,8 +116,8 @@ pub(in crate::gpu) fn scoped<R>(
     (outcome, first)
 }
 
-/// Polls the device with `poll`. wgpu 30 panics if the driver reports to a poll that the device is lost; here that is an
-/// error like any other.
+/// Polls the device with `poll`. wgpu 30 panics if the driver reports to a poll that the device is lost. This function
+/// returns that panic as an error.
 fn caught(poll: impl FnOnce() -> Result<wgpu::PollStatus, wgpu::PollError>) -> Result<(), Cause> {
     match panic::catch_unwind(AssertUnwindSafe(poll)) {
         Ok(polled) => polled.map(drop).map_err(Cause::from),
@@ -154,9 +154,9 @@ pub(in crate::gpu) fn device_error(
     }
 }
 
-/// Returns whether the device creates no buffer but reports no error, as a lost device does. The callback for lost
-/// devices does not suffice: it may run only when all submitted work has ended, and this crate sets none on a caller's
-/// device.
+/// Returns whether the device fails to create a buffer and reports no error, as a lost device does. The callback for
+/// lost devices is not enough: it can be delayed until all submitted work has ended, and this crate sets no callback on
+/// a caller's device.
 fn makes_no_buffer(device: &wgpu::Device) -> bool {
     let (buffer, error) = scoped(device, || {
         device.create_buffer(&wgpu::BufferDescriptor {
@@ -174,7 +174,7 @@ mod tests {
     use super::caught;
     use std::panic;
 
-    /// What wgpu does when a driver reports a lost device to a poll.
+    /// wgpu panics when a driver reports a lost device to a poll.
     #[test]
     fn a_panic_of_a_poll_is_an_error() {
         // wgpu formats its message when it panics.

@@ -1,19 +1,20 @@
 //! Packs slices of host data into memory that the device reads.
 //!
-//! That memory may be write-combined, which makes short writes slow, and wgpu does not allow reading it. So only long
-//! contiguous rows are copied directly to it. All others are first collected in a buffer that stays in the cache.
+//! This memory can be write-combined, which makes short writes slow, and wgpu does not allow the host to read it. So
+//! only long contiguous rows are copied directly to it. All other rows are first collected in a buffer that stays in
+//! the cache.
 
 use crate::{Error, element::zeroed, moves::Move, walk::Walk};
 use wgpu::WriteOnly;
 
-/// The size in bytes from which a row is copied directly: 64 cache lines of 64 bytes, of which only the first and the
-/// last may be written in part.
+/// The minimum size in bytes of rows that are copied directly: 64 cache lines of 64 bytes. Only the first and the last
+/// line can be written in part.
 const LONG_ROW: usize = 4 << 10;
 
 /// The size in bytes of the buffer in which all other rows are collected: small enough for a core's second-level cache.
-const BOUNCE: usize = 256 << 10;
+const BOUNCE_BYTES: usize = 256 << 10;
 
-/// Runs the part of a slice's plan that makes the bytes of `dest`: those of the result from byte `at` on.
+/// Makes the bytes of a slice's result from byte `at` on, as many as `dest` has, and writes them to `dest`.
 pub(in crate::gpu) fn fill(
     what: &Move,
     source: &[u8],
@@ -25,7 +26,7 @@ pub(in crate::gpu) fn fill(
     let long = what.walk().filter(long);
     let mut bounce = match long {
         Some(_) => Vec::new(),
-        None => zeroed(BOUNCE.min(dest.len()))?,
+        None => zeroed(BOUNCE_BYTES.min(dest.len()))?,
     };
     let mut done = 0;
     while done < dest.len() {
@@ -38,7 +39,7 @@ pub(in crate::gpu) fn fill(
                 &source[first * walk.unit + skipped..][..bytes]
             }
             None => {
-                let bytes = left.min(BOUNCE);
+                let bytes = left.min(BOUNCE_BYTES);
                 what.run_part(source, at, &mut bounce[..bytes])?;
                 &bounce[..bytes]
             }

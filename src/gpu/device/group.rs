@@ -1,8 +1,8 @@
-//! Bind groups of buffers, and their layouts.
+//! Creates bind groups of buffers, and their layouts.
 
 use wgpu::{BindGroupEntry, BindGroupLayout, BindGroupLayoutEntry, BindingResource, BufferBinding};
 
-/// A layout for a group of buffers, given the type of each and whether its offset is dynamic.
+/// Creates the layout of a group of buffers, given the type of each buffer and whether its offset is dynamic.
 pub(in crate::gpu) fn group_layout(
     device: &wgpu::Device,
     label: Option<&str>,
@@ -25,7 +25,7 @@ pub(in crate::gpu) fn group_layout(
     })
 }
 
-/// A group of ranges of buffers, each given by its buffer, its offset and its size in bytes.
+/// Creates a bind group of ranges of buffers, each given as a buffer, an offset and a size in bytes.
 pub(in crate::gpu) fn bind_group<'a>(
     device: &wgpu::Device,
     label: Option<&str>,

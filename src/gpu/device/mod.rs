@@ -1,13 +1,13 @@
-//! An open device: its adapter and limits, transfers to it and back, waiting for it, and its failures.
+//! An open device: its adapter, limits, transfers, waits and failures.
 //!
-//! Nothing here knows how a plan is run: `engine` does, on top of this.
+//! This module does not know how plans run. `engine` does, which builds on it.
 //!
 //! | file | decides |
 //! |---|---|
 //! | `adapter`, `caps` | which adapter is used, and the limits of a dispatch on its device |
 //! | `transfer`, `upload`, `fill`, `readback` | how bytes are transferred to the device and back |
 //! | `pool` | which buffers of dropped tensors new tensors reuse |
-//! | `slots` | which slots of a shared buffer dispatches bind, and when they are lent again |
+//! | `slots` | which slots of a shared buffer are bound by dispatches, and when slots are reused |
 //! | `group` | how bind groups of buffers are made |
 //! | `failure` | how device errors become [`Error`](crate::Error)s |
 
@@ -29,7 +29,7 @@ use pool::Pool;
 use readback::Watcher;
 use std::sync::{Arc, OnceLock};
 
-/// An open device. Clones are the same device.
+/// An open device. Clones refer to the same device.
 #[derive(Clone, Debug)]
 pub(crate) struct OpenDevice {
     pub(super) wgpu: wgpu::Device,
@@ -46,7 +46,7 @@ pub(super) struct Shared {
     pub(super) limits: wgpu::Limits,
     pub(super) pool: Arc<Pool>,
     watcher: Watcher,
-    /// Why the device was lost. Empty until then, and always for a caller's device.
+    /// The reason why the device was lost. Empty before a loss, and always for a caller's device.
     pub(super) lost: OnceLock<String>,
 }
 

@@ -1,13 +1,13 @@
 //! A pool of the buffers of dropped tensors, for new tensors of the same size.
 //!
 //! New memory is expensive at its first use: wgpu clears it, and on a software adapter the operating system maps it
-//! page by page. On lavapipe, a slice of 113 MB into a new buffer took four times as long as into a buffer that was
+//! page by page. On lavapipe, a slice of 113 MB took four times as long into a new buffer as into a buffer that was
 //! written before. With the pool, a loop that creates and drops the same tensors reuses the same buffers.
 //!
-//! The pool is bounded. It holds at most 64 buffers, and tensors and pooled buffers together hold no more than the most
-//! bytes that tensors alone have held since the pool was last emptied (briefly more while a tensor is allocated). A buffer that the next 32 requests do not reuse
-//! is freed. A buffer that was exposed to the caller is not pooled, since the caller may hold a clone of it. If the
-//! device runs out of memory, the pool is emptied.
+//! The pool is bounded. It holds at most 64 buffers. Tensors and pooled buffers together hold no more bytes than the
+//! peak of tensors alone since the pool was last emptied (briefly more while a tensor is allocated). A buffer that the
+//! next 32 requests do not reuse is freed. A buffer that was exposed to the caller is not pooled, since the caller may
+//! hold a clone of it. If the device runs out of memory, the pool is emptied.
 
 use crate::{Error, lock::lock};
 use std::{
@@ -18,15 +18,15 @@ use std::{
     },
 };
 
-/// A pooled buffer is freed after this many requests for buffers have not reused it. So a loop that creates and drops
-/// up to 32 tensors reuses the buffers of all of them.
-const PATIENCE: u64 = 32;
+/// A pooled buffer is freed if this many requests for buffers in a row do not reuse it. So a loop that creates and
+/// drops up to 32 tensors reuses all of their buffers.
+const MOST_UNUSED_REQUESTS: u64 = 32;
 
-/// The most buffers that a pool keeps, since each request searches all of them.
-const MOST_KEPT: usize = 64;
+/// The largest number of buffers that a pool keeps: each request searches all of them.
+const MOST_KEPT_BUFFERS: usize = 64;
 
-/// The pool of a device. All tensors that the crate allocates on the device return their buffers to it when they are
-/// dropped, except buffers that the caller has seen.
+/// The pool of a device. When a tensor that the crate allocated is dropped, its buffers return to the pool, except
+/// buffers that were exposed to the caller.
 #[derive(Debug, Default)]
 pub(in crate::gpu) struct Pool(Mutex<Shelf>);
 
@@ -38,7 +38,7 @@ struct Shelf {
     asked: u64,
     /// The number of bytes that tensors hold.
     lent: u64,
-    /// The most bytes that tensors have held at once since the pool was last emptied.
+    /// The peak number of bytes that tensors have held since the pool was last emptied.
     most_lent: u64,
 }
 
@@ -49,7 +49,7 @@ impl Shelf {
     }
 
     fn keep_bounds(&mut self) {
-        while self.idle.len() > MOST_KEPT || self.lent + self.kept() > self.most_lent {
+        while self.idle.len() > MOST_KEPT_BUFFERS || self.lent + self.kept() > self.most_lent {
             self.idle.pop_front();
         }
     }
@@ -65,7 +65,9 @@ impl Pool {
         // If several buffers fit, takes the one that returned last, because its bytes may still be in a cache.
         let found = shelf.idle.iter().rposition(|idle| idle.0.size() == size);
         let taken = found.and_then(|place| shelf.idle.remove(place));
-        shelf.idle.retain(|(_, since)| asked - since <= PATIENCE);
+        shelf
+            .idle
+            .retain(|(_, since)| asked - since <= MOST_UNUSED_REQUESTS);
         taken.map(|(buffer, _)| buffer)
     }
 
@@ -85,8 +87,8 @@ impl Pool {
         }
     }
 
-    /// Lends buffers to a tensor. They return to the pool when the [`Lent`] is dropped, unless the caller has seen
-    /// them.
+    /// Lends buffers to a tensor. They return to the pool when the [`Lent`] is dropped, unless they were exposed to the
+    /// caller.
     pub(in crate::gpu) fn lend(self: &Arc<Self>, buffers: Vec<wgpu::Buffer>) -> Arc<Lent> {
         let mut shelf = lock(&self.0);
         shelf.lent += buffers.iter().map(wgpu::Buffer::size).sum::<u64>();
@@ -123,15 +125,15 @@ impl Pool {
 /// The buffers of a tensor, and the pool that they return to.
 #[derive(Debug)]
 pub(in crate::gpu) struct Lent {
-    /// For use within the crate: after the tensor is dropped, another tensor may overwrite them.
+    /// For use within the crate. After the tensor is dropped, another tensor can overwrite these buffers.
     pub(super) buffers: Vec<wgpu::Buffer>,
-    /// Whether the caller has seen the buffers, so that they must not be reused.
+    /// Whether the buffers were exposed to the caller, so that they must not be reused.
     shown: AtomicBool,
     pool: Arc<Pool>,
 }
 
 impl Lent {
-    /// The buffers, for the caller, who may keep clones.
+    /// Exposes the buffers to the caller, who can keep clones.
     pub(in crate::gpu) fn show(&self) -> &[wgpu::Buffer] {
         self.shown.store(true, Ordering::Relaxed);
         &self.buffers

@@ -27,7 +27,7 @@ struct Mapping {
 }
 
 impl OpenDevice {
-    /// Reads these ranges of buffers, one after another, into `words`.
+    /// Reads these ranges of buffers into `words`, in order and without gaps.
     pub(in crate::gpu) async fn read_words<'a>(
         &self,
         pieces: impl Iterator<Item = BufferSlice<'a>>,
@@ -44,8 +44,8 @@ impl OpenDevice {
         self.buffer(DOING, "wgslice readback", size, usage)
     }
 
-    /// Submits a copy of these ranges of buffers to `staging`, where they follow one another without gaps. It must be
-    /// unmapped and large enough. The offset and the length of each range must be multiples of 4 bytes.
+    /// Submits a copy of these ranges of buffers to `staging`, in order and without gaps. `staging` must be unmapped
+    /// and large enough. The offset and the length of each range must be multiples of 4 bytes.
     pub(in crate::gpu) fn read_back<'a>(
         &self,
         staging: wgpu::Buffer,
@@ -76,13 +76,13 @@ impl OpenDevice {
 
     /// Waits for all submissions like [`OpenDevice::wait`], but without blocking.
     pub(crate) async fn wait_async(&self) -> Result<(), Error> {
-        // The copy runs after everything that was submitted before it, and its buffer is mapped only then.
+        // This copy runs after all earlier submissions, and its buffer is mapped only after that.
         let word = self.allocate(&[4], 1)?;
         self.read_words(word.slices(0, 4), &mut [0]).await
     }
 
-    /// Calls `poll` until it is ready, and returns its output. Waits for all submissions between calls, so the caller
-    /// must first check that it [may block](Self::check_may_block).
+    /// Calls `poll` until it is ready, and returns its output. Between calls of `poll` it waits for all submissions, so
+    /// the caller must first check that it [may block](Self::check_may_block).
     pub(crate) fn wait_until<T>(
         &self,
         mut poll: impl FnMut(&mut std::task::Context<'_>) -> Poll<Result<T, Error>>,
@@ -98,10 +98,10 @@ impl OpenDevice {
 }
 
 impl Readback {
-    /// Waits until the copy is done, and fills `bytes` from the beginning of the staging buffer.
+    /// Waits until the copy is done and fills `bytes` from the beginning of the staging buffer.
     ///
-    /// If the copy is not done and the caller's waker is not [`POLLING`], the [`Watcher`] waits for the device
-    /// meanwhile, since a future must not block. A browser needs no watcher: it polls the device itself.
+    /// If the copy is not done and the caller's waker is not [`POLLING`], the [`Watcher`] waits for the device, since a
+    /// future must not block. A browser needs no watcher, because it polls the device itself.
     pub(in crate::gpu) async fn copy_to(&self, bytes: &mut [u8]) -> Result<(), Error> {
         let device = &self.device;
         let mut watched = cfg!(target_arch = "wasm32");
@@ -131,28 +131,28 @@ impl Readback {
             .staging
             .get_mapped_range(..)
             .map_err(|error| device_error(device, DOING, error))?;
-        // This copies with several threads: the operating system maps the pages of new memory at their first write, which
-        // takes longer than the copy.
+        // `run_cpu` copies with several threads: the operating system maps the pages of new memory at their first
+        // write, which takes longer than the copy.
         Move::copy(bytes.len())
             .run_cpu(&view[..bytes.len()], None, bytes)
             .map(drop)
     }
 
-    /// Unmaps the staging buffer, and returns it for reuse.
+    /// Unmaps the staging buffer and returns it for reuse.
     pub(in crate::gpu) fn into_staging(self) -> wgpu::Buffer {
         self.staging.unmap();
         self.staging
     }
 }
 
-/// A thread that waits for the device while tasks await mappings: those of copies that were submitted, but perhaps not
-/// before the thread's present wait began. The thread ends when no mapping is left; then this is `None`.
+/// A thread that waits for the device while tasks await mappings. The list has the mappings that were added since the
+/// thread's current wait began. The thread ends when no mapping is left; without a thread the list is `None`.
 #[derive(Debug, Default)]
 pub(in crate::gpu) struct Watcher(Mutex<Option<Vec<Arc<Mutex<Mapping>>>>>);
 
 impl Watcher {
-    /// Sees to it that the task that awaits `mapping`, whose copy is submitted, is woken: when the copy is done, or when
-    /// waiting for the device has failed.
+    /// Makes sure that the task that awaits `mapping` is woken when the copy is done or when waiting for the device
+    /// fails. The copy must be submitted.
     fn watch(&self, device: &OpenDevice, mapping: &Arc<Mutex<Mapping>>) {
         let mut mappings = lock(&self.0);
         let runs = mappings.is_some();
@@ -167,7 +167,7 @@ impl Watcher {
             .spawn(move || watching.shared.watcher.run(&watching))
             .is_err()
         {
-            // The operating system allows no more threads, so this call waits.
+            // The operating system allows no more threads, so this call waits for the device itself.
             self.run(device);
         }
     }

@@ -1,9 +1,9 @@
-//! Slots of device memory that dispatches bind by dynamic offsets: reports, and uniforms.
+//! Slots of device memory for reports and uniforms, which dispatches bind by dynamic offsets.
 //!
 //! Up to 64 slots share a strip: a buffer, and a bind group for any of its slots. The commands that bind a slot hold it
 //! until they finish or are dropped. A report also holds its slot until it is read, and the kept dispatches of a move
-//! hold the slots of its uniforms. Once none of a strip's slots is held, one write clears the strip, and its slots are lent again.
-//! So recording creates at most one strip for every 64 slots, and none once there are enough.
+//! hold the slots of its uniforms. Once no slot of a strip is held, one write clears the strip, and its slots can be
+//! lent again. So recording creates at most one strip for every 64 slots, and no strip once enough exist.
 
 use super::{failure::scoped, group::bind_group};
 use crate::lock::lock;
@@ -13,19 +13,19 @@ use wgpu::{BufferSlice, BufferUsages, ComputePass};
 /// Slots begin at multiples of this many bytes: the largest alignment of dynamic offsets that a device may require.
 const ALIGNMENT: u32 = 256;
 
-/// The number of slots of a strip. A strip has fewer if the device allows only smaller buffers.
-const SLOTS: u32 = 64;
+/// The number of slots of a strip. If the device allows only smaller buffers, a strip has fewer slots.
+const STRIP_SLOTS: u32 = 64;
 
 #[derive(Debug)]
 struct Strip {
     buffer: wgpu::Buffer,
     group: wgpu::BindGroup,
-    /// Whether the buffer exists. It does not if the device was lost or had no memory, and commands that bind it fail.
+    /// Whether the buffer exists. If the device was lost or had no memory, it does not, and commands that bind it fail.
     /// Such a strip is not kept.
     exists: bool,
 }
 
-/// A slot of a strip. Clones are the same slot.
+/// A slot of a strip. Clones refer to the same slot.
 #[derive(Clone, Debug)]
 pub(in crate::gpu) struct Slot {
     strip: Arc<Strip>,
@@ -39,7 +39,7 @@ impl Slot {
         self.strip.buffer.slice(begin..begin + bytes)
     }
 
-    /// Writes the slot's first bytes, before the next submission runs.
+    /// Writes the slot's first bytes. The write runs before the next submission.
     pub(in crate::gpu) fn write(&self, queue: &wgpu::Queue, bytes: &[u8]) {
         if self.exists() {
             queue.write_buffer(&self.strip.buffer, self.offset.into(), bytes);
@@ -67,7 +67,7 @@ impl Strip {
     /// Creates a strip of zeros with a bind group of this layout. A slot has `bytes` bytes.
     fn new(device: &wgpu::Device, layout: &wgpu::BindGroupLayout, bytes: u32) -> Self {
         let slot = u64::from(bytes);
-        let slots = (device.limits().max_buffer_size / slot).clamp(1, SLOTS.into());
+        let slots = (device.limits().max_buffer_size / slot).clamp(1, STRIP_SLOTS.into());
         let buffer = device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("wgslice slots"),
             size: slot * slots,
@@ -75,8 +75,8 @@ impl Strip {
                 | BufferUsages::UNIFORM
                 | BufferUsages::COPY_SRC
                 | BufferUsages::COPY_DST,
-            // Mapping makes wgpu count the buffer as initialized. Otherwise wgpu clears the buffer at the first
-            // submission that binds it, and a write by another thread in between is lost.
+            // Mapping makes wgpu count the buffer as initialized. Otherwise wgpu would clear the buffer at the first
+            // submission that binds it, and an earlier write by another thread would be lost.
             mapped_at_creation: true,
         });
         let exists = buffer.get_mapped_range(..).is_ok();
@@ -92,7 +92,7 @@ impl Strip {
     }
 }
 
-/// Slots that are bound by groups of one layout.
+/// Slots whose bind groups have the same layout.
 #[derive(Debug)]
 pub(in crate::gpu) struct Slots {
     device: wgpu::Device,
@@ -110,7 +110,7 @@ struct Strips {
 }
 
 impl Slots {
-    /// Slots with room for `bytes` bytes.
+    /// Makes a collection of slots of at least `bytes` bytes.
     pub(in crate::gpu) fn new(device: &wgpu::Device, queue: &wgpu::Queue, bytes: u32) -> Self {
         Self {
             device: device.clone(),
@@ -120,8 +120,8 @@ impl Slots {
         }
     }
 
-    /// Lends a slot whose bytes will be zero when the next submission runs. `layout` returns the layout of the slot's
-    /// group.
+    /// Lends a slot. Its bytes will be zero when the next submission runs. `layout` returns the layout of the slot's
+    /// bind group.
     pub(in crate::gpu) fn lend(&self, layout: impl FnOnce() -> wgpu::BindGroupLayout) -> Slot {
         let mut strips = lock(&self.strips);
         let Strips { all, next } = &mut *strips;
@@ -153,14 +153,14 @@ impl Slots {
         layout: impl FnOnce() -> wgpu::BindGroupLayout,
     ) -> Arc<Strip> {
         if let Some(strip) = all.iter().find(|strip| Arc::strong_count(strip) == 1) {
-            let zeros = vec![0; (SLOTS * self.slot) as usize];
+            let zeros = vec![0; (STRIP_SLOTS * self.slot) as usize];
             let bytes = usize::try_from(strip.buffer.size()).unwrap_or(zeros.len());
             self.queue
                 .write_buffer(&strip.buffer, 0, &zeros[..bytes.min(zeros.len())]);
             return Arc::clone(strip);
         }
         let make = || Strip::new(&self.device, &layout(), self.slot);
-        // A strip that could not be made does not exist.
+        // `exists` is false if the strip could not be made.
         let strip = Arc::new(scoped(&self.device, make).0);
         if strip.exists {
             all.push(Arc::clone(&strip));

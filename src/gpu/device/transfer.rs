@@ -1,4 +1,5 @@
-//! Tensors on the device, each in one buffer unless it exceeds the device's `max_buffer_size`, and their download.
+//! Allocates and downloads tensors on the device. A tensor is in one buffer, unless it exceeds the device's
+//! `max_buffer_size`.
 
 use super::{
     OpenDevice,
@@ -28,14 +29,14 @@ pub(crate) fn padded(bytes: usize) -> u64 {
 #[derive(Clone, Debug)]
 pub(crate) struct DeviceBytes {
     lent: Arc<Lent>,
-    /// Where the tensor is in its buffers.
+    /// The location of the tensor in its buffers.
     pub(in crate::gpu) parts: Parts,
-    /// The size of the tensor.
+    /// The size of the tensor in bytes.
     pub(in crate::gpu) bytes: usize,
 }
 
 impl DeviceBytes {
-    /// The first `bytes` bytes of a buffer of the caller, which is never pooled.
+    /// The first `bytes` bytes of the caller's buffer, which is never pooled.
     pub(crate) fn of_caller(buffer: wgpu::Buffer, bytes: usize) -> Self {
         let lent = Arc::<Pool>::default().lend(vec![buffer]);
         lent.show();
@@ -51,7 +52,7 @@ impl DeviceBytes {
         &self.lent.buffers
     }
 
-    /// The buffers, for the caller, who may keep clones, so that no other tensor reuses them.
+    /// Exposes the buffers to the caller, who can keep clones. From then on no other tensor reuses them.
     pub(crate) fn show(&self) -> &[wgpu::Buffer] {
         self.lent.show()
     }
@@ -61,7 +62,7 @@ impl DeviceBytes {
         Arc::get_mut(&mut self.lent).is_some()
     }
 
-    /// Fails if the bytes cannot be copied: a buffer of the caller may lack the usage.
+    /// Fails if the bytes cannot be copied, because the caller's buffer lacks the usage.
     fn check_copied(&self) -> Result<(), Error> {
         let has = |buffer: &wgpu::Buffer| buffer.usage().contains(BufferUsages::COPY_SRC);
         match self.buffers().iter().all(has) {
@@ -89,22 +90,24 @@ impl DeviceBytes {
     }
 }
 
-/// The size in bytes of the smallest tensor for which a software adapter is asked whether the machine has the memory.
-const CHECKED: u64 = 1 << 20;
+/// On a software adapter, tensors of at least this many bytes are allocated only if the machine has enough memory.
+const CHECKED_FROM_BYTES: u64 = 1 << 20;
 
 /// The least common multiple of [`PART_ALIGNMENT`] and the sizes in bytes of all index tuples of up to 10 integers.
-const TUPLES: u64 = 80_640;
+const TUPLES_MULTIPLE: u64 = 80_640;
 
-/// The size in bytes of each part but the last, at most `most` unless that is below 256. `row_bytes` is the size of a
-/// row of the innermost dimension.
+/// Returns the size in bytes of each part except the last: at most `most`, unless that is below 256. `row_bytes` is the
+/// size of a row of the innermost dimension.
 ///
-/// An index tuple must not be in two buffers. Parts have whole tuples of every length if `most` allows it, as all real
-/// devices do, because a tensor may be reshaped before it is used as indices; otherwise parts have whole rows if
+/// An index tuple must not be in two buffers. A tensor can be reshaped before it is used as indices. So if `most`
+/// allows it, as on all real devices, parts have whole tuples of every length; otherwise they have whole rows if
 /// possible.
 pub(in crate::gpu) fn part_bytes(most: u64, row_bytes: u64) -> u64 {
     let common = 1 << (row_bytes | PART_ALIGNMENT).trailing_zeros();
     let whole_rows = row_bytes.saturating_mul(PART_ALIGNMENT / common);
-    let step = [TUPLES, whole_rows].into_iter().find(|&step| step <= most);
+    let step = [TUPLES_MULTIPLE, whole_rows]
+        .into_iter()
+        .find(|&step| step <= most);
     let step = step.unwrap_or(PART_ALIGNMENT);
     (most / step * step).max(PART_ALIGNMENT)
 }
@@ -141,21 +144,21 @@ impl OpenDevice {
         })
     }
 
-    /// Fails if the machine does not have `more` bytes beside the tensors of a software adapter, which are in its memory
-    /// too. Drivers do not check this: the system would end the process when it writes to the memory.
+    /// Fails if the machine does not have `more` bytes in addition to the tensors of a software adapter, which are in
+    /// host memory too. Drivers do not check this: the system would kill the process when it writes to the memory.
     fn check_host_memory(&self, doing: &'static str, more: u64) -> Result<(), Error> {
-        if more < CHECKED || !is_software(&self.shared.info) {
+        if more < CHECKED_FROM_BYTES || !is_software(&self.shared.info) {
             return Ok(());
         }
         let needed = self.shared.pool.lent().saturating_add(more);
         let needed = usize::try_from(needed).unwrap_or(usize::MAX);
-        // The system refuses to map more than it has. Mapped pages take no memory until they are written.
+        // The system rejects a mapping that exceeds its memory. Mapped pages take no memory until they are written.
         let room = Vec::<u8>::new().try_reserve_exact(needed);
         room.map_err(|_| Error::OutOfDeviceMemory { doing })
     }
 
-    /// Returns the tensor to change: `source` itself if `in_place`, otherwise a new tensor, to which it records a copy
-    /// of `source`.
+    /// Returns the tensor to change. If `in_place`, this is `source` itself; otherwise it is a new tensor, and a copy
+    /// of `source` to it is recorded.
     pub(in crate::gpu) fn changeable(
         &self,
         encoder: &mut wgpu::CommandEncoder,
@@ -168,14 +171,14 @@ impl OpenDevice {
         source.check_copied()?;
         let copy = self.allocate_parts(source.parts, source.bytes)?;
         for (from, to) in source.buffers().iter().zip(copy.buffers()) {
-            // wgpu copies only whole words, and a buffer of the caller may be of any size.
+            // wgpu copies only whole words, and the caller's buffer can have any size.
             let size = to.size().min(from.size() / 4 * 4);
             encoder.copy_buffer_to_buffer(from, 0, to, 0, size);
         }
         Ok(copy)
     }
 
-    /// A buffer of `size` bytes from the pool, or a new one.
+    /// Returns a buffer of `size` bytes from the pool, or a new one.
     fn tensor_buffer(&self, size: u64) -> Result<wgpu::Buffer, Error> {
         let pool = &self.shared.pool;
         if let Some(buffer) = pool.take(size) {
@@ -226,7 +229,7 @@ impl OpenDevice {
         }
     }
 
-    /// Records commands with `record`, and submits them. Error messages call the work `doing`.
+    /// Records commands with `record` and submits them. Error messages call the work `doing`.
     pub(crate) fn submit<R>(
         &self,
         doing: &'static str,

@@ -13,30 +13,31 @@ const DOING: &str = "uploading";
 
 /// The size of a piece in bytes: large enough to keep the bus busy, and small enough to stay in the CPU's cache until
 /// the device has copied it.
-const PIECE: usize = 2 << 20;
+const PIECE_BYTES: usize = 2 << 20;
 
-/// When this many pieces are submitted, the host waits until the oldest is copied.
-const UNDER_WAY: usize = 2;
+/// When this many pieces are submitted, the host waits until the device has copied the oldest.
+const MOST_SUBMITTED: usize = 2;
 
 impl OpenDevice {
-    /// Uploads the slice of `source` that `plan` describes, packed on the way into memory that the device reads.
+    /// Uploads the slice of `source` that `what` describes. The host packs the slice while it copies it to memory that
+    /// the device reads.
     pub(crate) fn upload(&self, what: &Move, source: &[u8]) -> Result<DeviceBytes, Error> {
         let dest = self.allocate(what.shape(), what.dtype.size())?;
         let bytes = what.result_bytes();
         let mut under_way = VecDeque::new();
         let mut at = 0;
         while at < bytes {
-            let mut view = self.staged(&dest, at, PIECE.min(bytes - at))?;
+            let mut view = self.staged(&dest, at, PIECE_BYTES.min(bytes - at))?;
             // A view consists of whole words.
             let piece = view.len().min(bytes - at);
             fill(what, source, at, view.slice(..piece))?;
             self.guarded(DOING, || drop(view))?;
             at += piece;
-            // A tensor of a single piece is copied by the next submission, whatever that is.
-            if bytes > PIECE {
+            // A tensor of a single piece needs no submission here: the next submission copies it.
+            if bytes > PIECE_BYTES {
                 under_way.push_back(self.guarded(DOING, || self.queue.submit([]))?);
             }
-            if under_way.len() == UNDER_WAY
+            if under_way.len() == MOST_SUBMITTED
                 && let Some(oldest) = under_way.pop_front()
             {
                 self.wait_for(oldest)?;
@@ -45,7 +46,7 @@ impl OpenDevice {
         Ok(dest)
     }
 
-    /// Returns staging memory for bytes `at..at + bytes` of a tensor, or for those of them that are in one buffer.
+    /// Returns staging memory for bytes `at..at + bytes` of a tensor, or for as many of them as are in one buffer.
     fn staged(
         &self,
         dest: &DeviceBytes,

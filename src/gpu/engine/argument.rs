@@ -1,11 +1,11 @@
-//! The arguments of a plan, checked before wgpu sees them.
+//! The arguments of a plan, and the checks before they are passed to wgpu.
 
 use super::caps::Parts;
 use crate::{Error, gpu::DeviceBytes};
 use std::slice;
 use wgpu::{BufferSlice, BufferUsages};
 
-/// An argument of a plan: its name in error messages, its buffers, and where it is in them.
+/// An argument of a plan: its name in error messages, its buffers, and its location in them.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::gpu) struct Argument<'a> {
     pub(in crate::gpu) name: &'static str,
@@ -15,15 +15,15 @@ pub(in crate::gpu) struct Argument<'a> {
     pub(in crate::gpu) passed: u64,
     /// The number of bytes that the plan needs.
     pub(in crate::gpu) needed: u64,
-    /// Whether bind groups of the buffers may be kept: see `groups`. False for the buffers of tensors, for the scratch
-    /// memory of scatters, and for buffers that no later recording uses.
+    /// Whether bind groups of the buffers may be kept: see `Engine::groups`. False for the buffers of tensors, for the
+    /// scratch memory of scatters, and for buffers that no later recording uses.
     pub(in crate::gpu) callers: bool,
     /// The tensor that owns the buffers, if one does.
     pub(in crate::gpu) tensor: Option<&'a DeviceBytes>,
 }
 
 impl<'a> Argument<'a> {
-    /// No bytes, for what reads none.
+    /// An argument without bytes, for moves that read nothing.
     pub(in crate::gpu) const NONE: Self = Self {
         name: "source",
         buffers: &[],
@@ -49,7 +49,7 @@ impl<'a> Argument<'a> {
         }
     }
 
-    /// The same for memory of this crate; its bind groups are not kept.
+    /// The same as [`Argument::of`] for memory of this crate; its bind groups are not kept.
     pub(in crate::gpu) fn own(name: &'static str, passed: BufferSlice<'a>, needed: usize) -> Self {
         Self {
             callers: false,
@@ -57,7 +57,7 @@ impl<'a> Argument<'a> {
         }
     }
 
-    /// A tensor.
+    /// A tensor as an argument.
     pub(in crate::gpu) fn tensor(name: &'static str, tensor: &'a DeviceBytes) -> Self {
         let bytes = tensor.bytes as u64;
         Self {
@@ -80,15 +80,13 @@ impl<'a> Argument<'a> {
         self.parts.slices(self.buffers, at, bytes)
     }
 
-    /// Checks that this argument and `dest` are long enough, and that the word in which each ends is wholly in its
-    /// buffer.
+    /// Checks that this argument and `dest` are long enough, and that the last word of each is wholly in its buffer.
     pub(in crate::gpu) fn check(&self, dest: &Self) -> Result<(), Error> {
         self.check_words()?;
         dest.check_words()
     }
 
-    /// Checks that this argument is long enough, and that the word of 4 bytes in which it ends is wholly in its
-    /// buffer.
+    /// Checks that this argument is long enough, and that its last word of 4 bytes is wholly in its buffer.
     pub(super) fn check_words(&self) -> Result<(), Error> {
         self.check_length()?;
         let needed = self.needed;
@@ -121,9 +119,9 @@ impl<'a> Argument<'a> {
         Err(self.problem(problem))
     }
 
-    /// Checks the arguments of a gather or scatter: `source`, `dest`, and the index tuples, which are `self`. Besides
-    /// what [`Argument::check`] checks, the tuples must begin at a multiple of 4 bytes, and all buffers need the usage
-    /// `STORAGE`.
+    /// Checks the arguments of a gather or scatter: `source`, `dest`, and the index tuples, which are `self`. In
+    /// addition to the checks of [`Argument::check`], the tuples must begin at a multiple of 4 bytes, and all buffers
+    /// need the usage `STORAGE`.
     pub(in crate::gpu) fn check_tuples(&self, source: &Self, dest: &Self) -> Result<(), Error> {
         source.check(dest)?;
         self.check_words()?;
@@ -154,7 +152,8 @@ impl<'a> Argument<'a> {
         Err(self.problem(problem.into()))
     }
 
-    /// Checks that this argument, whose elements are `changed`, begins at a multiple of `number` bytes.
+    /// Checks that this argument begins at a multiple of `number` bytes. `changed` says in the message what happens to
+    /// its elements.
     pub(super) fn check_multiple(&self, number: usize, changed: &str) -> Result<(), Error> {
         let offset = self.parts.offset;
         if offset.is_multiple_of(number as u64) {

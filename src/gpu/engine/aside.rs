@@ -1,8 +1,8 @@
-//! Sources and index tuples that are in the buffer of the destination, as in a cache that moves its own rows or in a
-//! buffer that a program divides among its arrays.
+//! Handles sources and index tuples that are in the buffer of the destination. Examples are a cache that moves its own
+//! rows, and a buffer that a program divides among its arrays.
 //!
-//! wgpu lets no buffer be read and written by one dispatch, whatever the offsets. So the bytes that a move reads there are
-//! copied to scratch memory first, and read from there. Bytes that the move also writes are refused: the result would
+//! wgpu does not allow one dispatch to read and write the same buffer, whatever the offsets. So the bytes that a move
+//! reads there are first copied to scratch memory. A move that also writes these bytes is rejected: the result would
 //! depend on which invocation runs first.
 
 use super::{Engine, argument::Argument, caps::Parts, commands::Commands};
@@ -15,21 +15,22 @@ use crate::{
 };
 use std::{ops::Range, slice};
 
-/// Arguments are copied to places that are multiples of this apart, so that those of 16 bytes and less stay aligned.
-const PLACE: u64 = 256;
+/// Copies of arguments begin at multiples of this many bytes of the scratch memory, so that elements of up to 16 bytes
+/// stay aligned.
+const PLACE_ALIGNMENT: u64 = 256;
 
-/// Where an argument is in scratch memory that is read from there instead.
+/// The place in scratch memory from which an argument is read instead.
 #[derive(Debug)]
 pub(super) struct Place {
     memory: wgpu::Buffer,
     offset: u64,
-    /// The bytes that are read, counted from the beginning of the argument.
+    /// The range of bytes that are read, from the beginning of the argument.
     read: Range<u64>,
 }
 
 impl Engine {
-    /// Finds out which of source and indices are in the buffer of `dest`, and allocates memory for them. `None` for what
-    /// stays where it is.
+    /// Finds out whether source and indices are in the buffer of `dest`, and allocates memory for those that are.
+    /// `None` for an argument that is not copied.
     pub(super) fn aside(
         &self,
         what: &Move,
@@ -37,7 +38,7 @@ impl Engine {
         indices: Option<&Argument<'_>>,
         dest: &Argument<'_>,
     ) -> Result<[Option<Place>; 2], Error> {
-        // Only tensors have several buffers or none, and they share none.
+        // Only tensors have several buffers or none, and tensors do not share buffers.
         let shares = |argument: &&Argument<'_>| {
             let first = argument.buffers.first();
             first.is_some_and(|buffer| dest.buffers.contains(buffer))
@@ -56,9 +57,9 @@ impl Engine {
             };
             argument.check_words()?;
             check_apart(argument, &read, dest, &written(what))?;
-            let offset = size + argument.parts.offset % PLACE;
+            let offset = size + argument.parts.offset % PLACE_ALIGNMENT;
             // An argument without bytes needs a place too, within the memory.
-            size = (offset + argument.needed.max(1)).next_multiple_of(PLACE);
+            size = (offset + argument.needed.max(1)).next_multiple_of(PLACE_ALIGNMENT);
             Ok::<_, Error>(Some((offset, read)))
         };
         let places = [place(source, of_source)?, place(indices, of_indices)?];
@@ -72,8 +73,8 @@ impl Engine {
         Ok(places.map(|place| place.map(of_memory)))
     }
 
-    /// Returns what replaces `argument`: its copy at a place in scratch memory. Adds the copy to `copies`; if it must not
-    /// be a buffer copy, it is a dispatch. Without a place the argument stays as it is.
+    /// Returns the copy of `argument` at a place in scratch memory. Adds the command for it to `copies`: a dispatch
+    /// unless `may_copy` allows a buffer copy. Without a place, returns `argument`.
     pub(super) fn moved<'a>(
         &self,
         place: &'a Option<Place>,
@@ -95,7 +96,7 @@ impl Engine {
             ..argument
         };
         if !read.is_empty() {
-            // Whole words, which are in the buffer: `check_words`.
+            // `check_words` has made sure that these whole words are in the buffer.
             let words = |argument: Argument<'a>| {
                 let first = (argument.parts.offset + read.start) / 4 * 4;
                 let end = (argument.parts.offset + read.end).next_multiple_of(4);
@@ -118,8 +119,8 @@ impl Engine {
     }
 }
 
-/// Fails if any step reads bytes of an input that another step writes, in the same buffer. Each step is checked by itself
-/// in [`Engine::aside`].
+/// Fails if a step reads bytes of an input that another step writes in the same buffer. [`Engine::aside`] checks each
+/// step by itself.
 pub(super) fn check_steps(
     plan: &Plan,
     inputs: &[Argument<'_>],
@@ -158,7 +159,7 @@ pub(super) fn check_steps(
     Ok(())
 }
 
-/// Fails if the bytes that are read of `argument` overlap those of `dest`, in the same buffer, that are written.
+/// Fails if bytes that are read from `argument` overlap bytes that are written to `dest` in the same buffer.
 fn check_apart(
     argument: &Argument<'_>,
     read: &Range<u64>,
@@ -178,7 +179,7 @@ fn check_apart(
     Err(argument.problem(problem))
 }
 
-/// The cost of a source in the buffer of the destination, for a move that changes its destination in place.
+/// Describes the cost of a source in the buffer of the destination, for a move that changes its destination in place.
 pub(in crate::gpu) fn cost(what: &Move) -> Option<String> {
     let bytes = span(what, Side::Source);
     let bytes = counted(
@@ -191,7 +192,7 @@ pub(in crate::gpu) fn cost(what: &Move) -> Option<String> {
     })
 }
 
-/// The bytes of a move's destination from the first to the last that it may write.
+/// The range of bytes from the first to the last that a move can write in its destination.
 fn written(what: &Move) -> Range<u64> {
     match what.effect() {
         Effect::Update => span(what, Side::Dest),
@@ -200,7 +201,7 @@ fn written(what: &Move) -> Range<u64> {
     }
 }
 
-/// The bytes from the first to the last that a move's walk may reach on one side.
+/// The range of bytes from the first to the last that a move's walk can reach on one side.
 fn span(what: &Move, side: Side) -> Range<u64> {
     let Some(walk) = what.walk() else {
         return 0..0;

@@ -1,7 +1,7 @@
 //! The contract of a dispatch, checked for every dispatch before it is recorded, in tests and debug builds.
 //!
-//! Shaders add and multiply modulo 2^32, and compare few of their results with a bound. A contract between host and
-//! shaders keeps the shaders' accesses inside the bindings. It is stated in full only here. [`check`] refuses a
+//! Shaders add and multiply modulo 2^32 and compare few of the results with a bound. A contract between host and
+//! shaders keeps the shaders' accesses inside the bindings. This is its only full statement. [`check`] rejects a
 //! dispatch that breaks it.
 //!
 //! 1. **Spans.** A binding begins at a multiple of the device's alignment, is a positive number of words long, and is
@@ -9,21 +9,22 @@
 //! 2. **Grid.** Width and height of the grid are within the device's limits and less than 2^16. There are enough
 //!    workgroups for all tiles, and fewer than 2^32 invocations.
 //! 3. **Digits.** No dimension has size 0, and the sizes of all dimensions make up the number of rows, so each digit is
-//!    less than its dimension's size. A walk with crops has no more dimensions than there is room for digits.
+//!    less than its dimension's size. A walk with crops has at most as many dimensions as the shaders can keep digits
+//!    for.
 //! 4. **Walk.** The lowest and the highest unit that any row reads are in the source's binding, and those that any row
-//!    writes are in the destination's. Offsets are sums of digits times strides, so these units are reached where each
-//!    digit is 0 or the largest. A coordinate contributes any position of its window, since `add` and `lies_inside` let
-//!    no other position pass. To the kernels that combine, rows and slices are one dimension each, `pitch` units apart.
-//! 5. **Dense results.** `copy_words` writes its groups in the order of rows, from the beginning of group 0 on.
+//!    writes are in the destination's. Offsets are sums of digits times strides, so the extremes occur where each digit
+//!    is 0 or at its maximum. A coordinate contributes any position of its window, since `add` and `lies_inside` let no
+//!    other position pass. For the kernels that combine, rows and slices are one dimension each, `pitch` units apart.
+//! 5. **Dense results.** `copy_words` writes its groups in the order of rows, starting with group 0.
 //! 6. **Tuples.** The words of all index tuples are in their binding, and no column is beyond a tuple.
-//! 7. **Words.** Kernels for small elements load and store whole words. Those that hold a byte of a source
-//!    or of a result are in the binding.
-//! 8. **Arguments.** The bytes that are moved are in the arguments of the move, not only in the bindings, which may
+//! 7. **Words.** Kernels for small elements load and store whole words. Every word that holds a byte of a source or of
+//!    a result is in the binding.
+//! 8. **Arguments.** The bytes that are moved are in the arguments of the move, not only in the bindings, which can
 //!    begin before an argument and end after it.
 //!
 //! The check reads a dispatch as the shaders do, from the words of its uniforms, and uses none of the code that
-//! computed these words. Kernels differ only by their [`Measure`], by what a segment counts, and by their lists; those that search
-//! masks have no walk, and [`of_mask`] lists their accesses.
+//! computed these words. Kernels with a walk differ only in their [`Measure`], in the unit of a segment and in their
+//! lists. The kernels that search masks have no walk; [`mask_accesses`] lists their accesses.
 
 use super::{
     caps::{Parts, Reach},
@@ -38,7 +39,7 @@ use super::{
 use crate::moves::{Effect, Move};
 use std::ops::Range;
 
-/// Why a dispatch is refused.
+/// The reason why a dispatch is rejected.
 type Refusal = String;
 
 /// Returns `Err(why())` unless `holds`.
@@ -54,21 +55,21 @@ fn ceil(number: i128, divisor: i128) -> i128 {
     -(-number).div_euclid(divisor)
 }
 
-/// The value of a constant that the kernel reads. A dispatch is refused if the host does not set it.
+/// Returns the value of a constant that the kernel reads. Fails if the host does not set it.
 pub(super) fn constant(dispatch: &Dispatch, constant: Constant) -> Result<i128, Refusal> {
     let value = dispatch.program.constant(constant).map(i128::from);
     value.ok_or_else(|| format!("{} is not set", constant.name()))
 }
 
-/// How a kernel counts.
+/// The units in which a kernel counts.
 #[derive(Clone, Copy, Debug)]
 struct Measure {
-    /// The bytes of a distance of 1, and those that are moved at a place.
+    /// The number of bytes in a distance of 1. `element` is the number of bytes that are moved at a position.
     unit: i128,
     element: i128,
-    /// The bytes that are loaded and stored together, from a multiple of them on.
+    /// The size in bytes of the aligned blocks in which a kernel loads and stores.
     block: i128,
-    /// The elements of a group, in which a dense result is made; 0 if rows go where the walk says.
+    /// The number of elements in a group of a dense result; 0 if the walk places the rows.
     group: i128,
 }
 
@@ -124,7 +125,7 @@ impl Hull {
         }
     }
 
-    /// The range plus a number modulo 2^32, as the shaders add it.
+    /// Adds a number to the range modulo 2^32, as the shaders do.
     fn based(self, base: u32) -> Self {
         let low = (i128::from(base) + self.low).rem_euclid(1 << 32);
         Self {
@@ -134,17 +135,17 @@ impl Hull {
     }
 }
 
-/// An access of a dispatch: the number of the binding, the bytes that are moved or read as numbers, and the size of the
-/// blocks in which they are loaded and stored.
+/// An access of a dispatch: the number of the binding, the range of bytes that are accessed, and the size of the blocks
+/// in which they are loaded and stored.
 type Access = (usize, Range<i128>, i128);
 
-/// An access to `count` words from word `first` on.
+/// An access to `count` words, starting with word `first`.
 fn words(binding: usize, first: u32, count: i128) -> Access {
     let first = i128::from(first);
     (binding, first * 4..(first + count) * 4, 4)
 }
 
-/// The size of each argument in bytes and its place, by the numbers of arguments.
+/// The place and the size in bytes of each argument, indexed by the number of the argument.
 pub(super) fn memory(what: &Move, places: &Places, scratch: u64) -> Vec<(Parts, u64)> {
     let indices = match what.effect() {
         Effect::Find(_) => COUNT_BYTES,
@@ -154,7 +155,7 @@ pub(super) fn memory(what: &Move, places: &Places, scratch: u64) -> Vec<(Parts, 
     let tables = conversion.map_or(0, |table| 4 * table.entries.len());
     let of_move = [what.source_bytes(), what.result_bytes(), indices];
     let [source, dest, indices] = of_move.map(|bytes| bytes as u64);
-    // By the numbers of arguments.
+    // The order is the order of the arguments' numbers.
     let sizes = [source, dest, indices, scratch, tables as u64];
     let sizes = sizes.into_iter().enumerate();
     sizes
@@ -189,7 +190,7 @@ pub(super) fn one(
     }
     let groups = groups(reach, dispatch)?;
     let accesses = match &dispatch.uniforms {
-        Uniforms::Search(search) => of_mask(dispatch, search, groups)?,
+        Uniforms::Search(search) => mask_accesses(dispatch, search, groups)?,
         Uniforms::Walk(walk) => {
             let measure = Measure::of(dispatch)?;
             grid(dispatch, walk, measure, groups)?;
@@ -201,7 +202,7 @@ pub(super) fn one(
         let span = bound.span;
         let is_bound = moved.start >= 0 && ceil(moved.end, block) * block <= span.bytes.into();
         require(is_bound, || format!("bytes {moved:?} outside of {span:?}"))?;
-        // The bytes of the argument's part, counted from the beginning of the binding.
+        // The range of the argument's part in bytes, from the beginning of the binding.
         let (parts, bytes) = memory[bound.argument];
         let begin = i128::from(parts.offset) - i128::from(span.offset);
         let before = i128::from(parts.bytes) * span.part as i128;
@@ -213,7 +214,7 @@ pub(super) fn one(
     Ok(())
 }
 
-/// The number of workgroups, if the grid is no larger than item 2 of the contract allows.
+/// Returns the number of workgroups. Fails if the grid is larger than item 2 of the contract allows.
 fn groups(reach: &Reach, dispatch: &Dispatch) -> Result<i128, Refusal> {
     let (width, height) = (dispatch.uniforms.groups_x(), dispatch.height);
     require(
@@ -243,8 +244,8 @@ fn grid(
     })?;
     let [rows, run, head, slices] = [walk.rows, walk.run, walk.head, walk.slices].map(i128::from);
     let element = measure.element;
-    // The units of a row that its segments must hold. Bytes that begin anywhere, or any element of them, in a word have
-    // one more word than they fill.
+    // The number of units of a row that its segments must hold. A row that can begin anywhere in a word can touch one
+    // word more than its bytes fill.
     let units = match kernel {
         Kernel::UpdateWords => ceil((run - 1) * i128::from(walk.run_to) + element + 3, 4),
         Kernel::CombineParts => ceil(run * element + 4 - element, 4),
@@ -272,7 +273,7 @@ fn grid(
     };
     let by_slices = matches!(kernel, Kernel::Combine | Kernel::CombineParts)
         && constant(dispatch, Constant::ByRows)? == 0;
-    // The rows or elements that a group of lanes takes a segment of.
+    // A group of lanes takes one segment of an owner. An owner is a row or an element.
     let (owners, segments) = match kernel {
         Kernel::CopyWords if is_short => (ceil(rows * run + head, 4), 1),
         Kernel::Convert if is_short => (units_of_all, 1),
@@ -303,8 +304,8 @@ fn grid(
     })
 }
 
-/// Everything that a step of a search in a mask accesses: items 2 to 4 of the contract, for `mask.wgsl`.
-fn of_mask(
+/// Returns all accesses of a step of a search in a mask: items 2 to 4 of the contract for `mask.wgsl`.
+fn mask_accesses(
     dispatch: &Dispatch,
     search: &SearchWords,
     groups: i128,
@@ -360,17 +361,17 @@ fn of_mask(
     Ok(accesses)
 }
 
-/// Everything that a dispatch accesses.
+/// Returns all accesses of a dispatch.
 fn accesses(
     dispatch: &Dispatch,
     walk: &WalkWords,
     measure: Measure,
 ) -> Result<Vec<Access>, Refusal> {
-    let mut accesses = lists(dispatch, walk)?;
+    let mut accesses = list_accesses(dispatch, walk)?;
     let (from, to, reads) = match dispatch.program.kernel {
         Kernel::Order => return Ok(accesses),
         Kernel::Last | Kernel::Link => {
-            // The units of these are slices, which the shaders compare with those that are bound.
+            // The units of these kernels are slices, whose numbers the shaders compare with the range that is bound.
             reached(dispatch, walk, &mut accesses)?;
             return Ok(accesses);
         }
@@ -404,7 +405,7 @@ fn accesses(
     let from_measure = match dispatch.program.kernel {
         Kernel::Convert => {
             let bytes = constant(dispatch, Constant::FromBytes)?;
-            accesses.extend(of_tables(dispatch, walk, from)?);
+            accesses.extend(table_access(dispatch, walk, from)?);
             Measure {
                 unit: bytes,
                 element: bytes,
@@ -416,7 +417,7 @@ fn accesses(
     if reads {
         accesses.push((1, from_measure.bytes(from), block));
     }
-    // Where nothing is read, shaders load the first unit all the same. It is in the binding, if not in the argument.
+    // Shaders load the first unit even where they read nothing. It is in the binding, but perhaps not in the argument.
     let first = i128::from(dispatch.bound[1].span.bytes) >= block;
     require(reads || first, || {
         format!("the first unit of {block} bytes is not bound")
@@ -424,8 +425,13 @@ fn accesses(
     Ok(accesses)
 }
 
-/// The tables of a conversion, if it has some. The numbers of elements from which their numbers follow do not wrap.
-fn of_tables(dispatch: &Dispatch, walk: &WalkWords, from: Hull) -> Result<Option<Access>, Refusal> {
+/// Returns the access to the tables of a conversion, if it has tables. Checks that the numbers of elements, from which
+/// the numbers of tables follow, do not wrap.
+fn table_access(
+    dispatch: &Dispatch,
+    walk: &WalkWords,
+    from: Hull,
+) -> Result<Option<Access>, Refusal> {
     if constant(dispatch, Constant::Tables)? == 0 {
         let stands = dispatch.bound[3] == dispatch.bound[1];
         require(stands, || "the source does not stand for tables".into())?;
@@ -442,8 +448,8 @@ fn of_tables(dispatch: &Dispatch, walk: &WalkWords, from: Hull) -> Result<Option
     Ok(Some(words(3, 0, i128::from(walk.tables) * 256)))
 }
 
-/// The numbers and links of slices and rows that a step of a scatter accesses.
-fn lists(dispatch: &Dispatch, walk: &WalkWords) -> Result<Vec<Access>, Refusal> {
+/// Returns the accesses of a step of a scatter to the lists of `chain.wgsl`.
+fn list_accesses(dispatch: &Dispatch, walk: &WalkWords) -> Result<Vec<Access>, Refusal> {
     let kernel = dispatch.program.kernel;
     let [rows, slices, lists] = [walk.rows, walk.slices, walk.lists].map(i128::from);
     require(i128::from(walk.first_row) + rows < 1 << 32, || {
@@ -482,8 +488,8 @@ fn lists(dispatch: &Dispatch, walk: &WalkWords) -> Result<Vec<Access>, Refusal> 
     Ok(vec![words(binding, 0, slices * lists + 3 * rows)])
 }
 
-/// The units of source and destination that the rows of a walk reach, relative to its bases, and whether any are read.
-/// Adds the access to the tuples.
+/// Returns the units of source and destination that the rows of a walk reach, relative to its bases, and whether any
+/// unit is read. Adds the access to the tuples.
 fn reached(
     dispatch: &Dispatch,
     walk: &WalkWords,

@@ -1,4 +1,4 @@
-//! Tests that the contract of `bounds` accepts sound dispatches and refuses broken ones.
+//! Tests that the contract of `bounds` accepts sound dispatches and rejects broken ones.
 
 use super::{
     bounds::{check, constant, memory, one},
@@ -13,7 +13,7 @@ type Reads<W> = fn(&Dispatch, &W) -> bool;
 
 type Word<W> = fn(&mut W) -> &mut u32;
 
-/// Words that break a dispatch if a number is added to them.
+/// Each fault adds a number to a word of the uniforms, which breaks the dispatch.
 type Faults<W> = [(Reads<W>, Word<W>, u32)];
 
 const POSITIONS: Reads<SearchWords> = |dispatch, _| {
@@ -68,7 +68,7 @@ const OF_SEARCHES: &Faults<SearchWords> = &[
     (LONG_MASK, |words| &mut words.dims[1].first, 1 << 20),
 ];
 
-/// The dispatch with each of the faults that break it, and the numbers of these faults.
+/// Returns the dispatch with each fault in a word that its kernel reads, and the numbers of these faults.
 fn broken<W: Copy>(
     dispatch: &Dispatch,
     words: W,
@@ -88,7 +88,7 @@ fn broken<W: Copy>(
     broken.collect()
 }
 
-/// Sound dispatches are accepted, and each of them is refused with each fault.
+/// Sound dispatches are accepted, and a dispatch with any fault is rejected.
 #[test]
 fn every_fault_is_refused() {
     let places = Places::AT_BEGIN;

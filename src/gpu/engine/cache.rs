@@ -1,10 +1,10 @@
 //! Keeps the works and bind groups of plans that were recorded recently.
 //!
 //! A [`Work`] is kept at its first use. A bind group keeps its buffers alive, and wgpu neither reports when the caller
-//! drops a buffer nor has weak references. So groups are kept only for buffers that recur: the first recording of a work
-//! with some buffers stores only a hash, and the second stores the groups. Groups of tensors and of the scratch memory of
-//! scatters are not kept, since they would keep alive memory that is otherwise freed. Operations on tensors are submitted
-//! one by one anyway, which takes longer than creating a group.
+//! drops a buffer nor has weak references. So groups are kept only for buffers that recur: the first recording of a
+//! work with given buffers stores only a hash, and the second stores the groups. Groups of tensors and of the scratch
+//! memory of scatters are not kept, since they would keep alive memory that is otherwise freed. Each operation on
+//! tensors has its own submission anyway, which takes longer than creating a group.
 
 use super::{Engine, argument::Argument, dispatch::Places, work::Work};
 use crate::{Error, lock::lock, moves::Move, plan::Works};
@@ -38,7 +38,8 @@ enum Entry {
 /// The works that were prepared for the steps of a plan, which the plan owns.
 #[derive(Debug)]
 struct OfSteps {
-    /// What the engine keeps. An engine of another device, of other limits or of other pipelines has another.
+    /// The cache of the engine that made the works. An engine with another device, other limits or other pipelines has
+    /// another cache.
     cache: Weak<Cache>,
     steps: Vec<Vec<Arc<Work>>>,
 }
@@ -63,8 +64,8 @@ impl Engine {
 }
 
 impl Cache {
-    /// The work of a move whose arguments are at `places`: the kept one, or one that `make` makes. A work of very many
-    /// dispatches is kept only if `keeps`.
+    /// Returns the kept work of a move whose arguments are at `places`, or calls `make` for a new one. A work of very
+    /// many dispatches is kept only if `keeps`.
     pub(super) fn work(
         &self,
         what: &Move,
@@ -87,7 +88,7 @@ impl Cache {
         Ok(work)
     }
 
-    /// The bind groups of a work's dispatches for these arguments: the kept ones, or those that `make` creates.
+    /// Returns the kept bind groups of a work's dispatches for these arguments, or calls `make` for new ones.
     pub(super) fn groups(
         &self,
         work: &Arc<Work>,
@@ -135,7 +136,7 @@ impl Cache {
         Ok(groups)
     }
 
-    /// Drops everything but the works of prepared plans.
+    /// Drops everything except the works of prepared plans.
     pub(super) fn clear(&self) {
         let mut recent = lock(&self.0);
         let Recent { young, old, .. } = mem::take(&mut *recent);
@@ -204,8 +205,8 @@ impl Recent {
     }
 }
 
-/// Hashes the keys of [`Cache`], and then their hashes. It must be fast, because it hashes a few words for each recorded operation. A
-/// collision only costs time.
+/// Hashes the keys of [`Cache`], and these hashes again for the hash table. It must be fast, because it hashes a few
+/// words for each recorded operation. A collision only costs time.
 #[derive(Debug, Default)]
 struct WordHasher(u64);
 

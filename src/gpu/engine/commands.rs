@@ -1,10 +1,10 @@
-//! Decides on the commands of a move for its arguments, and records them.
+//! Chooses the commands of a move for its arguments and records them.
 
 use super::{
     Engine,
     argument::Argument,
     caps::Parts,
-    copy::{clear, copy, copyable},
+    copy::{can_copy, clear, copy},
     dispatch::{Bound, DEST, INDICES, Places, SCRATCH, SOURCE, TABLES},
     group::{bind_group, group_layout},
     program::{BUFFERS_GROUP, REPORT_GROUP, UNIFORMS_GROUP},
@@ -25,7 +25,7 @@ use wgpu::{BufferBindingType, CommandEncoder, ComputePass, ComputePassDescriptor
 
 const RECORDING: &str = "recording";
 
-/// Where commands are recorded.
+/// The encoder or pass in which commands are recorded.
 #[derive(Debug)]
 pub enum Target<'a, 'p> {
     /// An encoder without an open pass.
@@ -44,7 +44,7 @@ impl Target<'_, '_> {
         }
     }
 
-    /// Calls `record` with the open pass, or with a new one that is labelled with `operation`.
+    /// Calls `record` with the open pass, or with a new pass that is labelled with `operation`.
     pub(super) fn in_pass(&mut self, operation: &str, record: impl FnOnce(&mut ComputePass<'_>)) {
         match self {
             Self::Encoder(encoder) => {
@@ -83,14 +83,14 @@ enum Recipe {
 struct Grouped {
     work: Arc<Work>,
     groups: Arc<[wgpu::BindGroup]>,
-    /// The results of a scatter's or a search's steps for later steps.
+    /// The memory in which steps of a scatter or a search leave results for later steps.
     scratch: Option<wgpu::Buffer>,
-    /// What clears this memory before each pass that wants it cleared, if only dispatches may be recorded.
+    /// If only dispatches may be recorded: for each pass, the dispatches that first clear this memory.
     zeros: Vec<Self>,
 }
 
 impl Commands<'_> {
-    /// The move as its work holds it, if commands of its own dispatches are recorded.
+    /// Returns the move that the commands' work holds, if they are dispatches.
     pub(super) fn dispatched(&self) -> Option<Arc<Move>> {
         match &self.how {
             Recipe::Dispatches(grouped) => Some(Arc::clone(&grouped.work.what)),
@@ -98,7 +98,7 @@ impl Commands<'_> {
         }
     }
 
-    /// Returns whether they are only dispatches, which may share a pass with others.
+    /// Returns whether the commands are only dispatches, which can share a pass with other dispatches.
     pub(super) fn are_dispatches(&self) -> bool {
         match &self.how {
             Recipe::Dispatches(grouped) => grouped.work.passes.iter().all(|pass| pass.cleared == 0),
@@ -108,7 +108,7 @@ impl Commands<'_> {
 }
 
 impl Engine {
-    /// The commands of a search for the true elements of a mask.
+    /// Returns the commands of a search for the true elements of a mask.
     pub(super) fn search<'a>(
         &self,
         what: &Move,
@@ -138,13 +138,13 @@ impl Engine {
         source: &Argument<'_>,
         dest: &Argument<'_>,
     ) -> bool {
-        let route = route(what, &self.reach.tuning, copyable(source, dest));
+        let route = route(what, &self.reach.tuning, can_copy(source, dest));
         what.tuples().is_none() && !matches!(route, Route::Dispatches)
     }
 
-    /// Decides on the commands of a move for the source, the result and, if the move has index tuples, these: buffer
-    /// copies and clears if it may be `copies`, and dispatches of what is `ready`, if that fits. All errors of recording
-    /// occur here, so a failed call leaves the encoder as it was.
+    /// Chooses the commands of a move. `arguments` are the source, the result and, if the move has them, the index
+    /// tuples. The commands can be buffer copies and clears if `copies`; dispatches come from a work in `ready` if one
+    /// fits. All errors of recording occur here, so a failed call leaves the encoder unchanged.
     pub(in crate::gpu) fn commands<'a>(
         &self,
         what: &Move,
@@ -183,7 +183,7 @@ impl Engine {
                 }
             }
             _ => {
-                let copies = copies && copyable(&source, &dest);
+                let copies = copies && can_copy(&source, &dest);
                 let route = route(what, &self.reach.tuning, copies);
                 if !matches!(route, Route::Nothing) {
                     source.check(&dest)?;
@@ -208,7 +208,7 @@ impl Engine {
         })
     }
 
-    /// Records commands. The slots of their reports are added to `counts`.
+    /// Records commands. Adds the slots of their reports to `counts`.
     pub(in crate::gpu) fn put(
         &self,
         target: &mut Target<'_, '_>,
@@ -226,9 +226,10 @@ impl Engine {
         }
     }
 
-    /// The dispatches of a move whose result is not empty, with the bind groups of these arguments and of the memory between
-    /// the steps of a scatter or a search. That belongs to the engine and serves every recording, since wgpu runs
-    /// submissions in order. It is cleared by dispatches if they are all that an open pass takes, `in_pass`.
+    /// Returns the dispatches of a move whose result is not empty, with their bind groups for these arguments and for
+    /// the memory between the steps of a scatter or a search. That memory belongs to the engine and serves every
+    /// recording, since wgpu runs submissions in order. If `in_pass`, dispatches clear it, because an open pass takes
+    /// no other commands.
     fn grouped(
         &self,
         what: &Move,
@@ -269,7 +270,7 @@ impl Engine {
     }
 
     /// Returns the work of a move whose result is not empty. `arguments` are the source, the result and, for a gather
-    /// or a scatter, the index tuples. It is one of those that are `ready`, if they have it.
+    /// or a scatter, the index tuples. If one in `ready` fits, returns that one.
     pub(super) fn work_of(
         &self,
         what: &Move,
@@ -293,10 +294,10 @@ impl Engine {
         }
     }
 
-    /// Records all passes of a work. The slots of reports are added to `counts`.
+    /// Records all passes of a work. Adds the slots of reports to `counts`.
     ///
     /// In the last step of a scatter, no two invocations write the same bytes, unless by atomics whose order makes no
-    /// difference. So results depend on scheduling only if the options let rows be combined in any order.
+    /// difference. So results depend on scheduling only if the options allow rows to be combined in any order.
     fn launch(
         &self,
         target: &mut Target<'_, '_>,
@@ -321,8 +322,8 @@ impl Engine {
         }
     }
 
-    /// The bind groups of a work's dispatches, in their order, for these arguments. wgpu refuses buffers that are
-    /// destroyed or of another device.
+    /// Returns the bind groups of a work's dispatches for these arguments, in order. Fails if wgpu rejects a buffer
+    /// because it is destroyed or belongs to another device.
     fn groups(
         &self,
         work: &Arc<Work>,
@@ -351,7 +352,8 @@ impl Engine {
         self.cache.groups(work, arguments, make)
     }
 
-    /// The error for arguments for which no bind groups could be made: names the buffer that is to blame, if one is.
+    /// Returns the error for arguments for which wgpu made no bind groups. If one buffer is the cause, the error names
+    /// it.
     fn refused(&self, arguments: &[Argument<'_>], error: Error) -> Error {
         let Error::Device { .. } = error else {
             return error;
@@ -373,7 +375,7 @@ impl Engine {
         }
     }
 
-    /// Records a dispatch. If the dispatch writes a report, the report's slot is added to `counts`.
+    /// Records a dispatch. If it writes a report, adds the report's slot to `counts`.
     fn dispatch(
         &self,
         pass: &mut ComputePass<'_>,
@@ -399,7 +401,8 @@ impl Engine {
     }
 }
 
-/// Fails if a move converts and its arguments do not begin at an element of the source and at a word of the result.
+/// If a move converts, fails unless its source begins at a multiple of an element and its result at a multiple of a
+/// word.
 pub(in crate::gpu) fn check_conversion(
     what: &Move,
     source: &Argument<'_>,

@@ -2,7 +2,7 @@
 //!
 //! | adapter | few rows | long rows | reason |
 //! |---|---|---|---|
-//! | software | up to 16 rows | from 16 KiB a row | on lavapipe each copy costs 0.9 µs and a dispatch 30 µs, besides moving bytes, and copies move bytes two to three times as fast: `cargo bench --bench copies` |
+//! | software | up to 16 rows | from 16 KiB a row | on lavapipe each copy costs 0.9 µs and a dispatch 30 µs, in addition to moving bytes, and copies move bytes two to three times as fast: `cargo bench --bench copies` |
 //! | GPU | 1 row | from 1 MiB a row | an estimate: wgpu makes the device finish each copy before the next one into the same buffer, so each copy should keep the whole device busy |
 
 use super::{argument::Argument, caps::Tuning};
@@ -10,7 +10,7 @@ use crate::{moves::Effect, moves::Move, walk::Walk};
 use wgpu::{BufferUsages, CommandEncoder};
 
 /// Returns whether buffer copies replace the dispatches of a move with this walk, provided that the buffers are
-/// [`copyable`].
+/// [`can_copy`].
 pub(super) fn is_copied(what: &Move, walk: &Walk, tuning: &Tuning) -> bool {
     let row = walk.contiguous();
     let moves = what.conversion.is_none() && walk.columns == 0;
@@ -24,7 +24,7 @@ pub(super) fn is_copied(what: &Move, walk: &Walk, tuning: &Tuning) -> bool {
 }
 
 /// Returns whether the arguments' offsets and usages allow buffer copies.
-pub(super) fn copyable(source: &Argument<'_>, dest: &Argument<'_>) -> bool {
+pub(super) fn can_copy(source: &Argument<'_>, dest: &Argument<'_>) -> bool {
     let has = |argument: &Argument<'_>, usage| {
         argument
             .buffers

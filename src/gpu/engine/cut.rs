@@ -1,11 +1,11 @@
 //! Cuts a walk into dispatches that fit the device's limits.
 //!
-//! A dispatch binds one range of each buffer. Bindings have a largest size and an alignment, a tensor may be split
-//! over several buffers, shaders compute offsets in 32 bits, the number of workgroups is limited, and drivers mistake
-//! a dispatch of several seconds for a hang. One rule serves all of these limits: what reaches too far is halved, until
-//! it fits. That is a dimension of the walk or, since any index may point anywhere, the window of positions that a
-//! dispatch takes of an indexed dimension. Then several dispatches process the same rows, and each writes those whose
-//! source it binds.
+//! A dispatch binds one range of each buffer. Bindings have a largest size and an alignment, a tensor may be split over
+//! several buffers, shaders compute offsets in 32 bits, the number of workgroups is limited, and drivers mistake a
+//! dispatch of several seconds for a hang. One rule serves all of these limits: a walk that exceeds a limit is halved
+//! until it fits. It is halved along a dimension or, since any index can select any position, at the middle of the
+//! window of positions of an indexed dimension. With several windows, several dispatches process the same rows, and
+//! each writes the rows whose source it binds.
 
 use super::{
     caps::{Reach, VECTOR, within},
@@ -22,22 +22,22 @@ use crate::{
 };
 use std::ops::Range;
 
-/// Cuts walks for the device of `reach`, whose arguments are at `places`.
+/// Cuts walks with arguments at `places` for a device with the limits `reach`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cutter<'a> {
     pub(crate) reach: &'a Reach,
     pub(crate) places: &'a Places,
     pub(crate) tuples: Option<Tuples>,
-    /// The size of the source. A walk that reads nothing binds at most one vector of it.
+    /// The size of the source in bytes. A walk that reads nothing binds at most one vector of it.
     pub(crate) source_bytes: usize,
-    /// How elements are converted, if they are, and the type of the result.
+    /// The conversion of elements and the type of the result. `None` if elements are not converted.
     pub(crate) conversion: Option<(&'a Converted, DType)>,
 }
 
-/// The limit that a walk exceeds for one dispatch.
+/// The limit of one dispatch that a walk exceeds.
 #[derive(Clone, Copy, Debug)]
 enum TooMuch {
-    /// The bytes to write, the rows, or the dimensions.
+    /// The number of bytes to write, of rows, or of dimensions.
     Work,
     Source,
     Dest,
@@ -45,7 +45,7 @@ enum TooMuch {
 }
 
 impl Cutter<'_> {
-    /// Pushes the dispatches of a walk.
+    /// Adds the dispatches of a walk to `out`.
     pub(crate) fn cut(&self, walk: &Walk, out: &mut Vec<WalkDispatch>) -> Result<(), Error> {
         check_coordinates(walk, self.tuples.is_some_and(|of| of.policy.circular))?;
         if let Some((conversion, to)) = self.conversion {
@@ -73,8 +73,8 @@ impl Cutter<'_> {
         )
     }
 
-    /// Pushes the dispatches of a walk in bytes, or in elements if they are converted, which a move counts in units of `unit`
-    /// bytes.
+    /// Adds the dispatches of a walk to `out`. The walk counts bytes, or elements if they are converted. The move
+    /// counts units of `unit` bytes.
     fn part(&self, walk: &Walk, unit: usize, out: &mut Vec<WalkDispatch>) -> Result<(), Error> {
         let too_much = match self.dispatch(walk, unit) {
             Ok(dispatch) => {
@@ -89,7 +89,7 @@ impl Cutter<'_> {
             .try_for_each(|half| self.part(half, unit, out))
     }
 
-    /// The bytes of a distance of 1 in a walk on each side.
+    /// The number of bytes in a distance of 1 in the source and in the destination.
     fn sizes(&self) -> [usize; 2] {
         match self.conversion {
             Some((conversion, to)) => [conversion.from.size(), to.size()],
@@ -97,7 +97,7 @@ impl Cutter<'_> {
         }
     }
 
-    /// The dispatch of such a walk, or the limit that it exceeds.
+    /// Returns the dispatch of such a walk, or the limit that it exceeds.
     fn dispatch(&self, walk: &Walk, of_move: usize) -> Result<WalkDispatch, TooMuch> {
         let [of_source, of_dest] = self.sizes();
         if (walk.units() * of_dest) as u64 > self.reach.dispatch {
@@ -107,7 +107,7 @@ impl Cutter<'_> {
         let mut read = walk.span(Side::Source);
         let reads_nothing = read.is_empty();
         if reads_nothing {
-            // Shaders load the first unit in place of one that is elsewhere, and a binding must not be empty.
+            // Shaders load the first unit instead of a unit outside the binding, and a binding must not be empty.
             read = 0..(self.source_bytes.min(VECTOR) / of_source).cast_signed();
         }
         let source = self.bind(SOURCE, &read, of_source, of_move);
@@ -142,9 +142,9 @@ impl Cutter<'_> {
         Ok(dispatch)
     }
 
-    /// The binding of a range of an argument, and what must be added to the number of a byte of the argument to get its
-    /// number in the binding. Both count pieces of `size` bytes. `None` if no single binding holds the bytes, or if they
-    /// are too many units of `unit` bytes.
+    /// Returns the binding of a range of an argument, and the number to add to a position in the argument to get the
+    /// position in the binding. The range and this number count elements of `size` bytes. `None` if no single binding
+    /// holds the range, or if it has too many units of `unit` bytes.
     fn bind(
         &self,
         argument: usize,
@@ -160,7 +160,8 @@ impl Cutter<'_> {
         (units <= self.reach.units).then_some((bound, begin))
     }
 
-    /// The binding of a walk's tuples, and the word of the binding at which they begin, or the byte of a mask.
+    /// Returns the binding of a walk's tuples and the word at which they begin in it, or the byte if the tuples are a
+    /// mask.
     pub(super) fn bind_tuples(&self, walk: &Walk, of: Tuples) -> Option<(Bound, usize)> {
         let bytes = (walk.columns * of.index.bytes()) as u64;
         let first = walk.tuple as u64;
@@ -184,8 +185,8 @@ pub(super) fn check_coordinates(walk: &Walk, circular: bool) -> Result<(), Error
     )?;
     for coordinate in &walk.coordinates {
         let Coordinate { begin, along, .. } = *coordinate;
-        // Boxes extend by signed numbers of 32 bits, and circular ones take remainders of them. Positions that are all the
-        // same place, as in a broadcast, are not taken by several dispatches.
+        // The extent of a box is a signed 32-bit number, of which circular boxes take remainders. Several dispatches
+        // cannot share the positions of a coordinate whose positions are all the same, as in a broadcast.
         let reach = along.map_or(0, |along| along.reach().unsigned_abs());
         let most = match (begin, along) {
             (Begin::At(_), _) => MOST_SIGNED,
@@ -199,7 +200,8 @@ pub(super) fn check_coordinates(walk: &Walk, circular: bool) -> Result<(), Error
     Ok(())
 }
 
-/// The walk in two halves, each with less of the quantity that exceeded its limit. `None` if it is a single byte.
+/// Returns the two halves of the walk, each with less of the quantity that exceeded its limit. `None` if the walk is a
+/// single byte.
 fn halves(walk: &Walk, too_much: TooMuch) -> Option<[Walk; 2]> {
     let reach = |d: usize| {
         let dim = &walk.dims[d];
@@ -207,11 +209,11 @@ fn halves(walk: &Walk, too_much: TooMuch) -> Option<[Walk; 2]> {
             TooMuch::Source => (dim.size - 1) * dim.from.unsigned_abs(),
             TooMuch::Dest => (dim.size - 1) * dim.to.unsigned_abs(),
             TooMuch::Tuples => (dim.size - 1) * dim.tuple,
-            // The outermost dimension.
+            // Prefer the outermost dimension.
             TooMuch::Work => usize::from(dim.size > 1) * (walk.dims.len() - d),
         }
     };
-    // The last of several that reach equally far would be an inner one.
+    // `max_by_key` returns the last maximum, so the reversed order prefers the outermost of equal dimensions.
     let farthest = (0..walk.dims.len()).rev().max_by_key(|&d| reach(d))?;
     let windowed = match too_much {
         TooMuch::Source => walk.points == Side::Source,

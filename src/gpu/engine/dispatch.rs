@@ -1,5 +1,5 @@
-//! What is dispatched: a program, its numbers, its grid, and the ranges of a move's arguments that it binds; and the passes
-//! into which a move is cut.
+//! A dispatch: a program, its uniforms, its grid, and the ranges of a move's arguments that it binds. A move is cut
+//! into passes of dispatches.
 
 use super::{
     caps::{Parts, Reach, Span},
@@ -7,7 +7,7 @@ use super::{
     uniforms::{Uniforms, WalkWords, flags},
 };
 
-/// The numbers of the arguments that a dispatch binds: the order in which a recording passes them.
+/// The numbers of the arguments that a dispatch can bind, in the order in which a recording passes them.
 pub(crate) const SOURCE: usize = 0;
 pub(crate) const DEST: usize = 1;
 pub(crate) const INDICES: usize = 2;
@@ -16,14 +16,15 @@ pub(crate) const SCRATCH: usize = 3;
 /// The tables of a move that converts, which belong to its work.
 pub(crate) const TABLES: usize = 4;
 
-/// The most dispatches, by an estimate, into which a move is cut. More would take the host too much time and memory.
-/// Only moves on tensors that no device can hold, or on devices with tiny limits, need more.
+/// The maximum estimated number of dispatches of a move. More would take the host too much time and memory. Only moves
+/// on tensors that no device can hold, or on devices with tiny limits, need more.
 pub(super) const MOST_DISPATCHES: u64 = 1 << 18;
 
 /// The locations of a move's arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Places {
-    /// Those of source, destination and indices, by the numbers of arguments. All others begin where their buffer begins.
+    /// The locations of source, destination and indices, indexed by the number of the argument. All others begin where
+    /// their buffer begins.
     pub(crate) parts: [Parts; 3],
 }
 
@@ -50,7 +51,7 @@ impl Places {
     }
 }
 
-/// What a dispatch binds: a range of an argument.
+/// A range of an argument that a dispatch binds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Bound {
     pub(crate) argument: usize,
@@ -58,7 +59,7 @@ pub(crate) struct Bound {
 }
 
 impl Bound {
-    /// The first bytes of an argument, which begins where its buffer begins.
+    /// The first `bytes` bytes of an argument that begins where its buffer begins.
     pub(crate) fn first(argument: usize, bytes: u64) -> Self {
         let span = Span {
             bytes,
@@ -68,22 +69,23 @@ impl Bound {
     }
 }
 
-/// A dispatch: its program, numbers, grid and bindings. Until it is in a [`Pass`], its numbers have their own type.
+/// A dispatch: its program, uniforms, grid and bindings. Before it is in a [`Pass`], its uniforms have the type `U` of
+/// its kernel.
 #[derive(Clone, Debug)]
 pub(crate) struct Dispatch<U = Uniforms> {
     pub(crate) program: Program,
     pub(crate) uniforms: U,
-    /// The number of workgroups along y. The uniforms hold that along x.
+    /// The number of workgroups along y. The uniforms hold the number along x.
     pub(crate) height: u32,
-    /// What the bindings of the buffers' group hold.
+    /// The contents of the bindings in [`BUFFERS_GROUP`](super::program::BUFFERS_GROUP), in order.
     pub(crate) bound: Vec<Bound>,
-    /// The number of the first tuple that it reports, if it [reports](Dispatch::reports).
+    /// The number of the first tuple, if the dispatch [reports](Dispatch::reports).
     pub(crate) first_tuple: usize,
 }
 
 impl<U> Dispatch<U> {
-    /// A dispatch of `groups` workgroups that reports nothing. `width` is where its numbers have the number of workgroups
-    /// along x. `None` if the device does not allow so many.
+    /// Makes a dispatch of `groups` workgroups that reports nothing. `width` is the uniform for the number of
+    /// workgroups along x. `None` if the device does not allow so many.
     pub(super) fn new(
         reach: &Reach,
         program: Program,
@@ -120,27 +122,27 @@ impl Dispatch {
         walk.is_some_and(|words| words.flags & flag != 0)
     }
 
-    /// Whether the dispatch counts tuples that are out of range.
+    /// Returns whether the dispatch counts tuples that are out of range.
     pub(crate) fn reports(&self) -> bool {
         self.has_flag(flags::REPORTS)
     }
 
-    /// Whether the dispatch changes nothing if the report says that a tuple is out of range.
+    /// Returns whether the dispatch changes nothing if the report counts a tuple out of range.
     pub(crate) fn is_strict(&self) -> bool {
         self.has_flag(flags::STRICT)
     }
 }
 
-/// What a move is cut into.
+/// The passes into which a move is cut.
 #[derive(Debug, Default)]
 pub(super) struct Cut {
     pub(super) passes: Vec<Pass<Dispatch>>,
-    /// The bytes of scratch memory that the passes share.
+    /// The size in bytes of the scratch memory that the passes share.
     pub(super) scratch: u64,
 }
 
 impl Cut {
-    /// A single pass, which clears nothing.
+    /// Makes a cut of a single pass.
     pub(super) fn one(pass: Pass<Dispatch>, scratch: u64) -> Self {
         Self {
             passes: vec![pass],
@@ -156,13 +158,13 @@ impl Cut {
 /// Dispatches in one compute pass.
 #[derive(Debug)]
 pub(super) struct Pass<D> {
-    /// The bytes at the beginning of scratch memory that are cleared before the pass.
+    /// The number of bytes at the beginning of scratch memory that are cleared before the pass.
     pub(super) cleared: usize,
     pub(super) dispatches: Vec<D>,
 }
 
 impl Pass<Dispatch> {
-    /// Dispatches of one kind, after so many bytes of scratch memory are cleared.
+    /// Makes a pass of dispatches of one kind, before which `cleared` bytes of scratch memory are cleared.
     pub(super) fn of<U>(
         cleared: usize,
         dispatches: Vec<Dispatch<U>>,
@@ -198,7 +200,7 @@ impl WalkDispatch {
     }
 }
 
-/// The grid of `groups` workgroups, of which at most `limit` lie in a dimension.
+/// Returns the width and height of a grid of at least `groups` workgroups, each at most `limit`.
 pub(super) fn fold(groups: usize, limit: u32) -> Option<(u32, u32)> {
     let groups = u32::try_from(groups).ok()?;
     let limit = limit.min(0xffff);

@@ -1,4 +1,4 @@
-//! Describes in words how a move runs on a device.
+//! Describes how a move runs on a device.
 
 use super::{
     Engine,
@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl Engine {
-    /// The text of [`Gpu::explain`](crate::Gpu::explain) without the move's description.
+    /// Returns the text of [`Gpu::explain`](crate::Gpu::explain) without the description of the move.
     pub(in crate::gpu) fn how(&self, what: &Move) -> String {
         let moved = match what.is_identity() {
             true => "; of tensors nothing is moved, since the result is the source",
@@ -43,7 +43,7 @@ impl Engine {
         };
         let described = match what.effect() {
             Effect::Find(_) => return searched(&cut),
-            // The last dispatch of a block applies its rows.
+            // The last dispatch of a pass applies the rows.
             Effect::Scatter(_) => cut.passes.iter().find_map(|block| block.dispatches.last()),
             _ => cut.dispatches().next(),
         };
@@ -67,7 +67,7 @@ impl Engine {
     }
 }
 
-/// The dispatches of a search, which are of several kernels.
+/// Describes the dispatches of a search, which have different kernels.
 fn searched(cut: &Cut) -> String {
     let of = |kernel: Kernel| {
         let count = cut.dispatches().filter(|of| of.program.kernel == kernel);

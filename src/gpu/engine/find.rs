@@ -7,8 +7,8 @@
 //! | `mask_rows`, which fills | one for each part of the result that fits |
 //! | `mask_rows` | one for each part of the mask and each part of the result |
 //!
-//! So a mask and a result that fit take four, each of which begins when the one before is done: no workgroup waits for
-//! another.
+//! So a mask and a result that fit take four dispatches. Each begins when the previous one is done: no workgroup waits
+//! for another.
 
 use super::{
     caps::{Reach, within},
@@ -17,7 +17,8 @@ use super::{
     },
     program::{Constant, Kernel, Prelude, Program},
     uniforms::{
-        MOST_DIMS, MOST_SIGNED, MaskDimWords, SearchWords, Uniforms, check_positions, count, high,
+        MOST_DIMS, MOST_SIGNED, MaskDimWords, SearchWords, Uniforms, check_positions, count,
+        high_bits,
     },
 };
 use crate::{Error, layout::middle, moves::Find, shape::unravel};
@@ -26,15 +27,16 @@ use std::ops::Range;
 
 type SearchDispatch = Dispatch<SearchWords>;
 
-/// The size of the buffer to which a search writes the number of true elements, and the number of this argument.
+/// The size of the buffer to which a search writes the number of true elements. [`COUNT`] is the number of this
+/// argument.
 pub(in crate::gpu) const COUNT_BYTES: usize = 32;
 const COUNT: usize = INDICES;
 
-/// The elements of a chunk for each invocation of a workgroup: those of four words.
-pub(super) const OF_INVOCATION: usize = 16;
+/// The number of elements of a chunk for each invocation of a workgroup, in four words.
+pub(super) const PER_INVOCATION: usize = 16;
 
-/// How often a scan takes a chunk for each invocation. Lavapipe leaves every loop of an invocation after 65,535 iterations
-/// in total, and each time takes at most 12 of them.
+/// The maximum number of rounds of a scan, each with one chunk for each invocation. Lavapipe leaves every loop of an
+/// invocation after 65,535 iterations in total, and a round takes at most 12.
 const MOST_ROUNDS: usize = 1 << 12;
 
 /// Decides the steps of a search in a mask of shape `mask`.
@@ -53,7 +55,7 @@ pub(super) fn find(
     searcher.pass()
 }
 
-/// What all dispatches of a search have in common.
+/// The data that all dispatches of a search share.
 struct Searcher<'a> {
     reach: &'a Reach,
     places: &'a Places,
@@ -62,7 +64,7 @@ struct Searcher<'a> {
     find: Find,
 }
 
-/// Elements of the mask that a dispatch takes, and the numbers of their chunks among those of all.
+/// The elements of the mask that a dispatch takes, and the numbers of their chunks among all chunks.
 struct MaskPart {
     elements: Range<usize>,
     chunks: Range<usize>,
@@ -78,7 +80,7 @@ impl Searcher<'_> {
         )?;
         check_positions(self.find.capacity, MOST_SIGNED)?;
         let elements: usize = self.mask.iter().product();
-        // No part goes beyond a row of the long dimension.
+        // No part extends beyond a row of the long dimension.
         let row: usize = self.mask[self.long_dim()..].iter().product();
         let mut parts: Vec<MaskPart> = Vec::new();
         let mut chunks = 0;
@@ -116,7 +118,7 @@ impl Searcher<'_> {
         Ok(Cut::one(pass, chunks.max(1) as u64 * 4))
     }
 
-    /// The range of an argument, or parts of it of which a dispatch can take each.
+    /// Splits a range of an argument into parts so small that one dispatch can take each.
     fn cut(&self, argument: usize, range: Range<usize>) -> Result<Vec<Range<usize>>, Error> {
         let (mut left, mut parts) = (vec![range], Vec::new());
         while let Some(range) = left.pop() {
@@ -135,12 +137,13 @@ impl Searcher<'_> {
         self.reach.tuning.workgroup as usize
     }
 
-    /// The elements, or the rows, of a workgroup.
+    /// The number of elements, or of rows, of a workgroup.
     fn chunk(&self) -> usize {
-        self.workgroup() * OF_INVOCATION
+        self.workgroup() * PER_INVOCATION
     }
 
-    /// The dimension that shaders cannot count with 32 bits, or the first: no mask has two that are so long.
+    /// The dimension whose positions do not fit a signed 32-bit number, or else the first. No mask has two such
+    /// dimensions.
     fn long_dim(&self) -> usize {
         let is_long = |&size: &usize| size as u64 > MOST_SIGNED;
         self.mask.iter().rposition(is_long).unwrap_or(0)
@@ -150,7 +153,8 @@ impl Searcher<'_> {
         self.mask.len() * self.find.index.bytes()
     }
 
-    /// The bytes of what a range of an argument counts: elements of the mask, chunks, rows, or all words of the number.
+    /// The size in bytes of an item of an argument: an element of the mask, a row, the count of a chunk, or the whole
+    /// buffer of the number.
     fn size_of(&self, argument: usize) -> usize {
         match argument {
             SOURCE => 1,
@@ -160,7 +164,7 @@ impl Searcher<'_> {
         }
     }
 
-    /// Whether a dispatch can take this range of the mask, the chunks or the rows.
+    /// Returns whether a dispatch can take this range of the mask, the chunks or the rows.
     fn takes(&self, argument: usize, range: &Range<usize>) -> bool {
         let (reach, length) = (self.reach, range.len());
         let bytes = (length * self.size_of(argument)) as u64;
@@ -175,7 +179,7 @@ impl Searcher<'_> {
         fits && self.bind(argument, range).is_some()
     }
 
-    /// The chunks of these elements, the first of which may begin within a word.
+    /// The number of chunks of these elements. The first element can be anywhere in a word.
     fn chunks(&self, elements: &Range<usize>) -> usize {
         let begin = self
             .bind(SOURCE, elements)
@@ -183,14 +187,14 @@ impl Searcher<'_> {
         (begin + elements.len()).div_ceil(self.chunk())
     }
 
-    /// The binding of a range of an argument, and the byte of it at which the range begins.
+    /// Returns the binding of a range of an argument, and the byte at which the range begins in it.
     fn bind(&self, argument: usize, range: &Range<usize>) -> Option<(Bound, usize)> {
         let bytes = |number: usize| (number * self.size_of(argument)) as u64;
         let (from, to) = (bytes(range.start), bytes(range.end));
         self.places.bind(self.reach, argument, from, to)
     }
 
-    /// The numbers of a dispatch that takes these elements.
+    /// Returns the uniforms of a dispatch that takes these elements, and its bindings of the mask and the counts.
     fn words_of(&self, part: &MaskPart) -> Option<(Bound, Bound, SearchWords)> {
         let (mask, begin) = self.bind(SOURCE, &part.elements)?;
         let (counts, first) = self.bind(SCRATCH, &part.chunks)?;
@@ -224,7 +228,7 @@ impl Searcher<'_> {
         self.dispatch(Kernel::MaskScan, &continues, words, 1, vec![number, counts])
     }
 
-    /// The numbers of a dispatch that writes these rows, added to `words`.
+    /// Adds the range of rows that a dispatch writes to its uniforms, `words`.
     fn words_of_rows(
         &self,
         rows: &Range<usize>,
@@ -263,7 +267,7 @@ impl Searcher<'_> {
             words.dims[d] = MaskDimWords {
                 size: if is_long { 0 } else { count(self.mask[d]) },
                 first: count(first),
-                first_high: high(first)?,
+                first_high: high_bits(first)?,
                 column: count(d) * words.index_words,
             };
         }
@@ -272,7 +276,7 @@ impl Searcher<'_> {
         self.dispatch(Kernel::MaskRows, &self.of_rows(false), words, groups, bound)
     }
 
-    /// The constants of `mask_rows`.
+    /// Returns the constants of `mask_rows`.
     fn of_rows(&self, fills: bool) -> [(Constant, u32); 2] {
         let dims = if fills { 0 } else { count(self.mask.len()) };
         [(Constant::Fills, u32::from(fills)), (Constant::Dims, dims)]

@@ -1,12 +1,13 @@
-//! Tests that the functions of shaders on which `tests/python/proofs.py` proves lemmas have a formula, and writes the
-//! formulas. `crates/formats/` makes a formula of a function's text, and describes how it names arguments, uniforms and results.
+//! Tests that every shader function about which `tests/python/proofs.py` proves lemmas has a formula, and writes the
+//! formulas. `crates/formats/` translates the text of a function to a formula. It documents the names of arguments,
+//! uniforms and results.
 
 use super::program::{Kernel, Prelude, Program, UniformSpace};
 use shader_formats::Shader;
 use std::{env, fs, path::Path};
 
-/// On each line a kernel, a function, and the values of constants or, in lower case, of inputs of the formula that are
-/// known. The line is the formula's name.
+/// Each line has a kernel, a function, and the values of constants or, in lower case, of known inputs of the formula.
+/// The line is the name of the formula.
 const FORMULAS: &str = "\
 copy plus
 copy begin_of in.c=0
@@ -32,7 +33,7 @@ combine combined COMBINE=1 NUMBERS=3
 combine combined COMBINE=3 NUMBERS=1
 combine combined COMBINE=4 NUMBERS=2";
 
-/// The formula of a line, or why there is none.
+/// Returns the formula of a line, or the reason why it has none.
 fn formula(line: &str) -> Result<String, String> {
     let (names, values): (Vec<_>, Vec<_>) = line.split(' ').partition(|word| !word.contains('='));
     let [kernel, function] = names[..] else {

@@ -1,4 +1,4 @@
-//! Runs every kernel on strict devices, as a GPU and as a software adapter, and compares results with the CPU's.
+//! Runs every kernel on strict devices, as a GPU and as a software adapter, and compares the results with the CPU's.
 
 use super::{
     dispatch::Places,
@@ -34,7 +34,7 @@ fn crop(sizes: &[usize]) -> CropOptions {
     }
 }
 
-/// Boxes of one array of tuples, with begins in so many dimensions.
+/// Boxes in one array of tuples, with start indices in `dims` dimensions.
 fn boxes(count: usize, dims: usize, box_indices: bool, flips: bool) -> Boxes<IndexShape> {
     let depth = usize::from(box_indices) + dims * (1 + usize::from(flips));
     Boxes::of_tuples(&[count, depth], box_indices, flips)
@@ -47,7 +47,7 @@ fn combining(combine: Combine) -> ScatterOptions {
     }
 }
 
-/// Slices, updates and gradients, transposes, gathers and crops of elements of a type.
+/// Slices, updates, gradients, transposes, gathers and crops of elements of this type.
 fn moves(dtype: DType) -> Vec<Move> {
     let mut plans: Vec<Result<Plan, Error>> = vec![];
     for (text, shape) in [
@@ -90,7 +90,7 @@ fn moves(dtype: DType) -> Vec<Move> {
         .collect()
 }
 
-/// Scatters of many rows to few slices and of few rows to many, also of rows that are unique.
+/// Scatters of many rows to few slices, of few rows to many slices, and of unique rows.
 fn scatters() -> Vec<Move> {
     let mut plans = vec![];
     for dtype in [DType::U8, DType::F32, DType::I32] {
@@ -113,7 +113,8 @@ fn scatters() -> Vec<Move> {
     plans
 }
 
-/// Searches in masks of one chunk and of several, with room for all positions and for few, and updates by masks.
+/// Searches in masks of one chunk and of several chunks, with capacity for all positions and for few, and updates by
+/// masks.
 fn masks() -> Vec<Move> {
     let mut plans = vec![];
     for (shape, capacity) in [
@@ -146,7 +147,7 @@ fn masks() -> Vec<Move> {
     plans
 }
 
-/// Pastes of few and of many elements, of boxes that may overlap and of boxes that do not.
+/// Pastes of few and of many elements, of boxes that can overlap and of boxes that cannot.
 fn pastes() -> Vec<Move> {
     let mut plans = vec![];
     for dtype in [DType::U8, DType::F32] {
@@ -171,8 +172,8 @@ fn pastes() -> Vec<Move> {
     plans
 }
 
-/// Slices, transposes, gathers and crops that convert: by tables, one for all or one for each position of an axis, and one by
-/// one.
+/// Slices, transposes, gathers and crops that convert: by one table, by a table for each position of an axis, or
+/// without a table.
 fn conversions() -> Vec<Move> {
     let mut plans = vec![];
     for to in [DType::F32, DType::F16, DType::U8] {
@@ -214,9 +215,9 @@ pub(super) fn plans() -> Vec<Move> {
     .concat()
 }
 
-/// The bytes that a move makes on a device, or on the CPU.
+/// Runs a move on a device, or on the CPU, and returns the bytes of the result.
 fn run(gpu: Option<&Gpu>, plan: &Move) -> Vec<u8> {
-    // Of these bytes all floats are numbers, and not too small.
+    // As f32 or f64, these bytes are neither NaN nor subnormal.
     let bytes = |count| (1..114).cycle().take(count).collect::<Vec<u8>>();
     let (mut source, mut dest) = (bytes(plan.source_bytes()), bytes(plan.result_bytes()));
     let is_true = |n: usize| n * n % 7 % 3 == 1 || n > 900 && n < 2100;
@@ -250,7 +251,7 @@ fn run(gpu: Option<&Gpu>, plan: &Move) -> Vec<u8> {
         return [&dest, &number[..]].concat();
     }
     let count = plan.tuples().map_or(0, |tuples| tuples.integers());
-    // Some are out of range. Those of few rows differ.
+    // Some indices are out of range. All of them differ.
     let indices: Vec<i32> = (0..)
         .map(|n| n * 7 % 43 - 1 + n / 43 * 50)
         .take(count)
@@ -284,7 +285,7 @@ fn run(gpu: Option<&Gpu>, plan: &Move) -> Vec<u8> {
 
 #[test]
 fn every_kernel_runs_and_agrees_with_the_cpu() {
-    // Small moves share pipelines, so both devices also run them with pipelines of their own.
+    // Small moves share pipelines, so both devices also run them with their own pipelines.
     let both = |kind| {
         let gpus = [strict(kind), strict(kind).without_shared_pipelines()];
         gpus.map(|gpu| (kind, gpu))
@@ -302,7 +303,7 @@ fn every_kernel_runs_and_agrees_with_the_cpu() {
     }
 }
 
-/// A result of one dimension has no neighbouring rows, so its lanes share a row instead of leaving it to four of them.
+/// A result of one dimension has no neighbouring rows, so many lanes share its row.
 #[test]
 fn a_single_row_keeps_all_lanes_busy() {
     let gpu = strict(KINDS[0]);
@@ -316,7 +317,7 @@ fn a_single_row_keeps_all_lanes_busy() {
     assert_eq!(rows.collect::<Vec<_>>(), [Some(1)]);
 }
 
-/// The kernels of a move's dispatches.
+/// Returns the names of the kernels of a plan's dispatches.
 fn kernels(gpu: &Gpu, plan: Plan) -> Vec<&'static str> {
     let plan = plan.only_move();
     let cut = gpu.engine.cut(&plan, &Places::AT_BEGIN).unwrap();
@@ -326,7 +327,7 @@ fn kernels(gpu: &Gpu, plan: Plan) -> Vec<&'static str> {
     names.collect()
 }
 
-/// All boxes of a crop are one dispatch, whatever their begins, flips and items.
+/// One dispatch crops all boxes, whatever their start indices, flips and items are.
 #[test]
 fn a_crop_is_one_dispatch() {
     let boxes = boxes(256, 2, true, true);
@@ -334,7 +335,7 @@ fn a_crop_is_one_dispatch() {
     assert_eq!(kernels(&strict(KINDS[0]), plan), ["copy_words"]);
 }
 
-/// A result that goes to a view with gaps takes no more dispatches than one of its own.
+/// Writing a result to a view with gaps takes no more dispatches than writing it to a new array.
 #[test]
 fn a_result_in_a_view_is_one_dispatch() {
     let gpu = strict(KINDS[0]);
@@ -433,10 +434,10 @@ fn a_million_rows_take_few_dispatches() {
         (million, add, DType::I32, &["atomic"]),
         (million, update, float, &["last", "copy"]),
         (million, strict, float, &["last", "last", "copy"]),
-        // Few rows: the slices without rows are not looked at.
+        // For few rows, no dispatch goes through the slices without rows.
         (2000, update, float, &["last", "last", "copy"]),
         (2000, update, byte, &["last", "last", "update_words"]),
-        // So few that one workgroup links them: nothing is cleared, either.
+        // One workgroup links so few rows, and nothing is cleared.
         (64, update, float, &["link", "copy"]),
         (64, add, float, &["link", "combine"]),
         (64, add, byte, &["link", "combine_parts"]),

@@ -7,19 +7,20 @@
 //! | with gaps | `update_words` | elements of 1, 2 or 3 bytes |
 //! | dense, of another type than the source | `convert` | words of elements of the result |
 //!
-//! The kernel does not depend on the adapter. Numbers do: [`Tuning`].
+//! The choice of the kernel does not depend on the adapter. Some numbers do: see [`Tuning`].
 //!
 //! # Lanes and tiles
 //!
-//! The numbers for GPUs are estimates, not measurements. By bandwidth times latency, 15 to 30 KiB must be in flight to
-//! each multiprocessor at all times (4.8 TB/s and 0.7 µs on a GPU with 132 of them), and an invocation loads nothing
-//! while it computes. So each invocation loads four units or four groups of elements before it stores the first:
+//! The numbers for GPUs are estimates, not measurements. By bandwidth times latency, each multiprocessor must have 15
+//! to 30 KiB in flight at all times (4.8 TB/s and 0.7 µs on a GPU with 132 multiprocessors), and an invocation loads
+//! nothing while it computes. So each invocation loads four units or four groups of elements before it stores the
+//! first:
 //!
-//! - If they are of one row, the row is looked up once: `lanes` neighbouring invocations take a tile of four units for
-//!   each lane. Memory transfers sectors of 32 bytes, and a cache line has 128 bytes.
-//! - They are of four rows (`ROWS`) if the lanes of a tile would load less than a sector of their row at once, and in a
-//!   transpose: there the neighbours in a row are far apart in the source, and those in a column are next to each other. Then
-//!   `lanes` units fill a sector of the result, and all lanes of a workgroup use all of each sector.
+//! - Usually all four are in one row, which is then looked up once: `lanes` neighbouring invocations take a tile of
+//!   four units for each lane. Memory transfers sectors of 32 bytes, and a cache line has 128 bytes.
+//! - They are in four rows (`ROWS`) if the lanes of a tile would load less than a sector of one row at a time, and in a
+//!   transpose: there, neighbours in a row are far apart in the source, but neighbours in a column are adjacent. Then
+//!   `lanes` units fill a sector of the result, and all lanes of a workgroup together use all of each sector.
 //!
 //! A software adapter pays for every invocation. There, one lane moves a whole tile of up to 512 units in a loop, in
 //! transposes too.
@@ -31,7 +32,7 @@ use super::{
     tuples::{Tuples, is_plain},
     uniforms::{
         CoordinateWords, DimWords, MOST_COORDINATES, MOST_CROPPED_DIMS, MOST_DIMS, NONE, RUN,
-        WalkWords, count, high, wrap,
+        WalkWords, count, high_bits, wrap,
     },
 };
 use crate::{
@@ -44,13 +45,13 @@ use crate::{
     walk::{Along, Begin, Coordinate, Dim, Side, Walk},
 };
 
-/// The bytes that memory transfers at least.
+/// The smallest transfer of memory in bytes.
 const SECTOR: usize = 32;
 
-/// The most invocations that share a tile.
+/// The largest number of invocations that share a tile.
 const MOST_LANES: usize = 64;
 
-/// About as many invocations as a large GPU runs at once: 132 multiprocessors with 2,048 each.
+/// About the number of invocations that a large GPU runs at the same time: 132 multiprocessors with 2,048 each.
 const INVOCATIONS: usize = 1 << 18;
 
 /// The values of `BYTES` in `copy_words.wgsl`.
@@ -62,14 +63,15 @@ const SQUARE: u32 = 4;
 /// A value of `EDGES` in `convert.wgsl`.
 const SHORT: u32 = 2;
 
-/// The most bytes between neighbours of a run in the destination, if elements have fewer than 4.
-const FARTHEST: isize = 16;
+/// The maximum distance in bytes between neighbours of a run in the destination, for elements of less than 4 bytes.
+const MOST_RUN_TO: isize = 16;
 
-/// Cropped runs are compared in 32 bits, so their sizes and reaches stay below this.
+/// The size and the extent of a cropped run are below this, because the shaders compare its positions in 32 bits.
 const MOST_CROPPED: usize = 1 << 30;
 
-/// Whether the environment variable `WGSLICE_REFUSE` has the kernel's name, among others between commas. A more general
-/// kernel then takes its walks: `bash tests/run hardware --leave-one-out` measures so what each is worth.
+/// Returns whether the environment variable `WGSLICE_REFUSE`, a list of names separated by commas, has the kernel's
+/// name. If so, a more general kernel takes its walks. `bash tests/run hardware --leave-one-out` measures the benefit
+/// of each kernel in this way.
 #[cfg(feature = "test-seams")]
 fn is_refused(kernel: Kernel) -> bool {
     static REFUSED: std::sync::OnceLock<String> = std::sync::OnceLock::new();
@@ -82,10 +84,10 @@ fn is_refused(_: Kernel) -> bool {
     false
 }
 
-/// How invocations of a kernel share the rows of a walk.
+/// The way in which the invocations of a kernel share the rows of a walk.
 #[derive(Clone, Copy, Debug)]
 struct Grid {
-    /// 1 or 4: the rows of which an invocation moves units together.
+    /// The number of rows whose units an invocation moves together: 1 or 4.
     rows: u32,
     lanes: usize,
     segment: usize,
@@ -93,7 +95,7 @@ struct Grid {
     groups: usize,
 }
 
-/// What a launch must know of a walk beside the walk: its bindings and its tuples.
+/// The bindings and the tuples of a walk, which a launch must know in addition to the walk.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Site<'a> {
     pub(super) reach: &'a Reach,
@@ -106,12 +108,12 @@ pub(super) struct Site<'a> {
 }
 
 impl Site<'_> {
-    /// Decides how a walk runs, in units of one byte, whose bases count from the beginning of the bindings. `None` if
-    /// the walk must be cut because it has too many dimensions or rows.
+    /// Makes the dispatch of a walk. The walk is in units of one byte, and its bases count from the beginning of the
+    /// bindings. `None` if the walk has too many dimensions or rows and must be cut.
     pub(super) fn launch(&self, walk: &Walk) -> Option<WalkDispatch> {
         let mut walk = walk.clone();
         if walk.coordinates.iter().any(|c| c.window.count == 0) {
-            // Nothing is read, so zeros are as contiguous as the destination is.
+            // The walk reads nothing, so zeros are as contiguous as the destination.
             for dim in &mut walk.dims {
                 dim.from = dim.to;
             }
@@ -138,7 +140,7 @@ impl Site<'_> {
         walk.join(unit);
         let mut rows = RunWalk::of(walk);
         let (run, loops) = (rows.run.size, self.reach.tuning.loops);
-        // The lanes that take four units of a row each.
+        // The number of lanes for a row if each takes four units.
         let of_tile = run.div_ceil(4).next_power_of_two();
         let near = rows.near(1, SECTOR.div_ceil(unit).cast_signed());
         if let Some(near) = near {
@@ -183,7 +185,7 @@ impl Site<'_> {
             && rows.cropped.is_none()
             && innermost.is_some_and(|dim| dim.from == 1 && dim.size >= 3 && dim.tuple == 0)
             && !walk.is_cropped(walk.dims.len() - 1);
-        // The place of a row in the result follows from its number.
+        // The number of a row determines its place in the result.
         let near = rows.near(size, SECTOR.cast_signed());
         let grid = match is_short {
             true => self.of_lanes((total * run.size + head).div_ceil(4), 1, 1, 1),
@@ -206,7 +208,7 @@ impl Site<'_> {
             None if element == 1 => EITHER,
             _ => 0,
         };
-        // Four bytes that are loaded together lie in one word if everything is whole words apart.
+        // If all distances are whole words, four bytes that are loaded together are in one word.
         let is_aligned = order == SQUARE && {
             let last = walk.dims.len() - 1;
             let of_dims = walk.dims[..last].iter().map(|dim| dim.from);
@@ -231,8 +233,9 @@ impl Site<'_> {
             _ => 1,
         };
         let mut rows = RunWalk::of_elements(walk, element);
-        if rows.cropped.is_none() && rows.run.to > FARTHEST {
-            // An invocation would make words between elements, which are none of its row's. So each element is a row.
+        if rows.cropped.is_none() && rows.run.to > MOST_RUN_TO {
+            // An invocation would also write words between elements, which do not belong to its row. So each element
+            // becomes a row.
             rows.walk.dims.push(rows.run);
             rows.run = Dim::ONE;
         }
@@ -240,7 +243,7 @@ impl Site<'_> {
             rows.run.to = element.cast_signed();
         }
         let to = rows.run.to.unsigned_abs();
-        // A row of these bytes may begin anywhere in its first word.
+        // A row can begin anywhere in its first word.
         let words = ((rows.run.size - 1) * to + element + 3).div_ceil(4);
         let grid = self.tiles(rows.walk.units(), words);
         let is_few = is_few(rows.walk.units() * rows.run.size, &self.reach.tuning);
@@ -257,8 +260,8 @@ impl Site<'_> {
         self.finish(Kernel::UpdateWords, Prelude::None, &constants, &rows, grid)
     }
 
-    /// Decides how a walk in elements runs whose elements are converted to the type `to`. `shift` is what was added to the
-    /// number of an element of the source to get its number in the binding. `None` if the walk must be cut.
+    /// Makes the dispatch of a walk in elements, which converts them to the type `to`. The number of an element in the
+    /// source plus `shift` is its number in the binding. `None` if the walk must be cut.
     pub(super) fn convert(
         &self,
         walk: &Walk,
@@ -268,7 +271,7 @@ impl Site<'_> {
     ) -> Option<WalkDispatch> {
         let mut walk = walk.clone();
         walk.merge();
-        // A word may be made of several rows only if they lie side by side.
+        // A word can hold elements of several rows only if the rows are adjacent.
         if to.size() < 4 && !walk.is_dense() {
             return None;
         }
@@ -293,7 +296,7 @@ impl Site<'_> {
         let grid = match is_short {
             true => self.of_lanes((total * run + head).div_ceil(of_word), 1, 1, 1),
             false if self.reach.tuning.loops => self.tiles(total, words),
-            // To look up a row takes as long as to make some ten words.
+            // The look-up of a row takes about as long as making ten words.
             false => {
                 let of_lane = 4 * (total * words / (4 * INVOCATIONS)).clamp(1, 8);
                 let lanes = words.div_ceil(of_lane).next_power_of_two();
@@ -310,7 +313,7 @@ impl Site<'_> {
         } else {
             u32::from(!is_whole)
         };
-        // Entries of a table are bits of a size: one type of each stands for all.
+        // Only the size of a table's entries matters, so one type stands for all types of that size.
         let named = |dtype: DType| match (table, dtype.size()) {
             (None, _) => dtype,
             (_, 1) => DType::U8,
@@ -328,7 +331,7 @@ impl Site<'_> {
             (Constant::Edges, edges),
         ];
         let mut dispatch = self.finish(Kernel::Convert, Prelude::None, &constants, &rows, grid)?;
-        // The source stands for tables where there are none.
+        // Without tables, the source is bound in their place.
         dispatch.bound.push(match table {
             Some(table) => Bound::first(TABLES, 4 * table.entries.len() as u64),
             None => self.source,
@@ -341,11 +344,11 @@ impl Site<'_> {
         Some(dispatch)
     }
 
-    /// Tiles of rows of `run` units or groups, four of which an invocation moves together.
+    /// Tiles of rows of `run` units or groups. An invocation moves four units of a row together.
     fn tiles(&self, rows: usize, run: usize) -> Grid {
         let workgroup = self.reach.tuning.workgroup as usize;
         if self.reach.tuning.loops {
-            // Parts of equal length, so that no lane idles.
+            // Parts have equal lengths, so that no lane idles.
             let longest = (rows * run / (workgroup * 32)).clamp(16, 512);
             let part = run.div_ceil(run.div_ceil(longest));
             return self.of_lanes(rows, run, 1, part.next_multiple_of(4));
@@ -354,7 +357,7 @@ impl Site<'_> {
         self.of_lanes(rows, run, lanes, lanes * 4)
     }
 
-    /// Tiles of `segment` units or groups of rows of `run`, each of which `lanes` invocations move.
+    /// Tiles of `segment` units or groups in rows of `run`. `lanes` invocations move each tile.
     fn of_lanes(&self, rows: usize, run: usize, lanes: usize, segment: usize) -> Grid {
         let segments = run.div_ceil(segment);
         Grid {
@@ -366,7 +369,7 @@ impl Site<'_> {
         }
     }
 
-    /// Tiles in which `lanes` units or groups of each of many rows are moved together.
+    /// Tiles of many rows, with `lanes` units or groups of each. An invocation moves units of four rows together.
     fn of_four_rows(&self, rows: usize, units: usize, lanes: usize) -> Grid {
         let workgroup = self.reach.tuning.workgroup as usize;
         let lanes = units.next_power_of_two().min(lanes);
@@ -393,27 +396,27 @@ impl Site<'_> {
         let program = Program::new(kernel, prelude, tuning.workgroup)
             .with(constants)
             .with(&[(Constant::Loops, u32::from(tuning.loops))])
-            .with(&of_walk(&rows.walk, units, tuning, self.tuples));
+            .with(&walk_constants(&rows.walk, units, tuning, self.tuples));
         let words = WalkWords {
             lanes_log2: grid.lanes.trailing_zeros(),
             segments: u32::try_from(grid.segments).ok()?,
             segment: u32::try_from(grid.segment).ok()?,
             ..rows.words()?
         };
-        // A walk without tuples binds its source in their place, and reads none.
+        // A walk without tuples binds its source in their place and reads no tuples.
         let bound = vec![self.source, self.source, self.dest];
         WalkDispatch::of_walk(self.reach, program, words, grid.groups, bound)
     }
 }
 
-/// Whether a dispatch of `units` shares its pipelines: see [`Tuning::few_units`].
+/// Returns whether a dispatch of `units` units shares its pipelines: see [`Tuning::few_units`].
 fn is_few(units: usize, tuning: &Tuning) -> bool {
     units < tuning.few_units
 }
 
-/// The constants that the dimensions and coordinates of a walk set, for a dispatch of `units`. Loops over few dimensions
-/// and coordinates unroll, unless the units are few.
-pub(super) fn of_walk(
+/// The constants for the dimensions and coordinates of a walk, in a dispatch of `units` units. With these constants the
+/// loops over dimensions and coordinates unroll, unless the units are few.
+pub(super) fn walk_constants(
     walk: &Walk,
     units: usize,
     tuning: &Tuning,
@@ -460,24 +463,24 @@ pub(super) fn of_walk(
     ]
 }
 
-/// A walk whose run was taken out of its dimensions, so that its units are rows.
+/// A walk without its run: the remaining dimensions number rows, and `run` is the dimension within a row.
 #[derive(Clone, Debug)]
 pub(super) struct RunWalk {
     pub(super) walk: Walk,
     pub(super) run: Dim,
     /// The number of the coordinate that extends along the run.
     cropped: Option<usize>,
-    /// The elements before the result in its first group.
+    /// The number of elements that precede the result in its first group.
     head: usize,
 }
 
 impl RunWalk {
-    /// Takes the innermost dimension out of a walk, if all of its units share a tuple and go forward in the destination;
-    /// otherwise a row has a single unit.
+    /// Removes the innermost dimension from a walk and makes it the run. All of its units must share a tuple and go
+    /// forward in the destination; otherwise a row has a single unit.
     pub(super) fn of(walk: Walk) -> Self {
         let last = walk.dims.len() - 1;
         let cropped = walk.along(last);
-        // The units of a cropped run are compared with all positions in 32 bits, not with a window of them.
+        // Shaders compare the units of a cropped run in 32 bits, and with all positions, not with a window.
         let is_near = cropped.is_none_or(|c| {
             let Coordinate { size, window, .. } = walk.coordinates[c];
             let reach = walk.coordinates[c].along.as_ref().map_or(0, Along::reach);
@@ -488,7 +491,7 @@ impl RunWalk {
             to: 0,
             ..Dim::ONE
         };
-        // Units that tuples place one by one in the destination are rows.
+        // If tuples place each unit by itself in the destination, each unit is a row.
         let is_placed = cropped.is_some() && walk.points == Side::Dest;
         let is_run = walk.dims[last].tuple == 0 && walk.dims[last].to >= 0;
         let mut rows = Self {
@@ -504,8 +507,8 @@ impl RunWalk {
         rows
     }
 
-    /// The same for a walk in bytes, in elements of `element` bytes: the run is contiguous bytes, if they are more than
-    /// an element, or the innermost dimension outside of an element. Distances stay in bytes.
+    /// The same for a walk in bytes, whose runs have elements of `element` bytes. The run is the contiguous bytes, if
+    /// they are more than an element, or else the innermost dimension outside of an element. Distances stay in bytes.
     fn of_elements(mut walk: Walk, element: usize) -> Self {
         let contiguous = walk.contiguous();
         let bytes = walk.dims.len() - 1;
@@ -528,7 +531,7 @@ impl RunWalk {
         Self::of(walk)
     }
 
-    /// Counts the destination in groups of four elements of `element` bytes, which begin at whole words.
+    /// Changes the unit of the destination to groups of four elements of `element` bytes, which begin at whole words.
     fn begin_groups(&mut self, element: usize) -> Option<()> {
         let begin = |head: usize| self.walk.to - (head * element).cast_signed();
         self.head = (0..4).find(|&head| begin(head).rem_euclid(4) == 0)?;
@@ -542,14 +545,14 @@ impl RunWalk {
         self.walk.dims[d].from + self.walk.along(d).map_or(0, step)
     }
 
-    /// The distance in the source between neighbours of the run, whichever way it goes.
+    /// The absolute distance in the source between neighbours of the run.
     fn run_distance(&self) -> usize {
         let step = |c: usize| self.walk.coordinates[c].step();
         self.cropped.map_or(self.run.from, step).unsigned_abs()
     }
 
-    /// Makes rows neighbours that lie nearer to each other in the source than the units of a row do, such as those of the
-    /// channels of a picture.
+    /// If rows are nearer to each other in the source than the units of a row, as with the channels of a picture, makes
+    /// such rows neighbours.
     fn begin_near(&mut self) {
         let most = self.run_distance();
         let is_near = |&d: &usize| {
@@ -560,7 +563,7 @@ impl RunWalk {
         }
     }
 
-    /// Makes dimension `d` the innermost of those that number rows, which may be moved in any order.
+    /// Makes dimension `d` the innermost of the dimensions that number rows. The order of rows does not matter.
     fn bring_last(&mut self, d: usize) {
         let cropped = self.walk.along(d);
         let dim = self.walk.remove(d);
@@ -571,20 +574,21 @@ impl RunWalk {
         }
     }
 
-    /// Whether all elements of a row take the same table. `shift` is what must be added to the number of an element.
+    /// Returns whether all elements of a row use the same table. `shift` is added to the number of an element.
     fn is_steady(&self, table: &Table, shift: isize) -> bool {
         let distance = self.run_distance();
         if distance.is_multiple_of(table.period()) {
             return true;
         }
-        // Rows begin at multiples of `apart` after `begin`, and none reaches from one to the next.
+        // Rows begin `begin` elements after a multiple of `apart`. They have one table each if none extends beyond the
+        // next multiple.
         let walk = &self.walk;
         let of_coordinates = walk.coordinates.iter().enumerate();
         let of_coordinates = of_coordinates.filter(|&(c, _)| self.cropped != Some(c));
         let of_coordinates = of_coordinates.map(|(_, coordinate)| coordinate.stride);
         let all = walk.dims.iter().map(|dim| dim.from).chain(of_coordinates);
         let apart = all.fold(table.inner, |apart, distance| {
-            divisor(apart, distance.unsigned_abs())
+            common_divisor(apart, distance.unsigned_abs())
         });
         let begin = (walk.from + shift).rem_euclid(apart.cast_signed());
         let (count, step) = match self.cropped.map(|c| &walk.coordinates[c]) {
@@ -595,8 +599,8 @@ impl RunWalk {
         (0..apart.cast_signed()).contains(&end)
     }
 
-    /// The dimension along which rows that are neighbours lie `distance` apart in the source, where units of a row lie
-    /// at least a sector of `sector` apart: that of a transpose.
+    /// The dimension of a transpose: neighbouring rows along it are `distance` units apart in the source, and the units
+    /// of a row are at least `sector` units apart. `None` if the walk is not a transpose.
     fn near(&self, distance: isize, sector: isize) -> Option<usize> {
         let walk = &self.walk;
         let is_near = |&d: &usize| {
@@ -607,8 +611,8 @@ impl RunWalk {
         (0..walk.dims.len()).rev().find(is_near).filter(|_| apart)
     }
 
-    /// The distance in bytes between neighbours of a run in the source. `None` if it is one byte, forward or back, and
-    /// tuples say which.
+    /// The distance in bytes between neighbours of a run in the source. `None` if it is one byte in a direction that
+    /// tuples determine.
     fn source_step(&self) -> Option<isize> {
         let Some(coordinate) = self.cropped.map(|c| &self.walk.coordinates[c]) else {
             return Some(self.run.from);
@@ -621,7 +625,7 @@ impl RunWalk {
         }
     }
 
-    /// The words of the walk. `None` if it has too many dimensions or rows.
+    /// The uniforms of the walk. `None` if it has too many dimensions or rows.
     pub(super) fn words(&self) -> Option<WalkWords> {
         let (walk, run) = (&self.walk, &self.run);
         let most = match walk.coordinates.iter().any(Coordinate::crops) {
@@ -660,7 +664,7 @@ impl RunWalk {
             let (size, first) = (coordinate.size, coordinate.window.first);
             *words = CoordinateWords {
                 size: count(size),
-                high: high(size)? | high(first)? << 16,
+                high: high_bits(size)? | high_bits(first)? << 16,
                 stride: wrap(coordinate.stride),
                 first: count(first),
                 count: u32::try_from(coordinate.window.count).ok()?,
@@ -687,6 +691,6 @@ impl RunWalk {
 }
 
 /// The greatest common divisor.
-pub(super) fn divisor(a: usize, b: usize) -> usize {
-    if b == 0 { a } else { divisor(b, a % b) }
+pub(super) fn common_divisor(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { common_divisor(b, a % b) }
 }

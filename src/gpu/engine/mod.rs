@@ -1,5 +1,5 @@
-//! From a walk to recorded commands. Builds on `device`, and knows nothing of tensors, textures and streams, which build
-//! on it.
+//! Turns walks into recorded commands. The engine builds on `device`. Tensors, textures and streams build on the
+//! engine.
 //!
 //! | file | decides |
 //! |---|---|
@@ -10,16 +10,16 @@
 //! | `find` | the steps of a search for the true elements of a mask |
 //! | `uniforms` | the numbers that a dispatch reads |
 //! | `program`, `pipeline` | how the WGSL of a pipeline is assembled, and when a pipeline is compiled: once, at its first use |
-//! | `route`, `copy` | what is recorded for a plan: nothing, copies, a clear, or dispatches |
+//! | `route`, `copy` | which commands are recorded for a move: none, copies, a clear, or dispatches |
 //! | `work` | the kept work of a plan: its dispatches, with their pipelines and uniforms ||
-//! | `cache` | how long that is kept, and its bind groups |
+//! | `cache` | how long works and their bind groups are kept |
 //! | `commands` | which commands a move has for its arguments, and how they are recorded |
 //! | `record` | how the steps of a plan are recorded in their order, in as few passes as it allows |
-//! | `explain` | how that is described in words |
+//! | `explain` | how these commands are described |
 //! | `argument` | whether the buffers that are passed fit a plan |
-//! | `aside` | what happens to sources and index tuples in the buffer of the destination |
+//! | `aside` | how sources and index tuples in the buffer of the destination are copied first |
 //! | `report` | how a gather or scatter reports later how many tuples were out of range |
-//! | `scratch` | the memory between the steps of a scatter, between a texture and a tensor, and of `aside` |
+//! | `scratch` | the memory between the steps of a scatter, between a texture and a tensor, and for `aside` |
 //! | `bounds` | whether a dispatch stays within its bindings, in tests and debug builds; the contract of a dispatch |
 
 pub(super) mod argument;
@@ -67,8 +67,8 @@ use program::UniformSpace;
 use scratch::Scratch;
 use std::sync::Arc;
 
-/// The most bytes of a result that one dispatch writes. Even at 2 GB/s, about a hundredth of a GPU's memory bandwidth,
-/// such a dispatch takes 0.3 s, and drivers abort a dispatch only after some seconds.
+/// The maximum number of bytes of a result that one dispatch writes. Even at 2 GB/s, about a hundredth of a GPU's
+/// memory bandwidth, such a dispatch takes 0.3 s. Drivers abort a dispatch only after some seconds.
 const DISPATCH_BYTES: u64 = 512 << 20;
 
 /// Records plans for a device. Clones share the pipelines and all caches.
@@ -102,7 +102,7 @@ impl Engine {
         }
     }
 
-    /// Compiles each pipeline again at its next use, through `cache`.
+    /// Drops all pipelines, so that each is compiled again through `cache` at its next use.
     pub(super) fn compile_through(&mut self, cache: wgpu::PipelineCache) {
         let space = self.pipelines.space;
         self.pipelines = Arc::new(Pipelines::new(&self.device, space, Some(cache)));
@@ -113,7 +113,7 @@ impl Engine {
         self.cache = Arc::default();
     }
 
-    /// Frees all memory that is kept for reuse, but not the pipelines.
+    /// Frees all memory that is kept for reuse, except the pipelines.
     pub(super) fn trim(&self) {
         self.cache.clear();
         self.pipelines.trim();

@@ -1,21 +1,21 @@
-//! A test that expressions of shaders have the parentheses that WGSL demands. naga, which reads shaders everywhere but in
-//! browsers, does not ask for them; Tint, Chromium's compiler, refuses a shader without.
+//! Tests that expressions in shaders have the parentheses that WGSL requires. naga, which parses shaders everywhere
+//! except in browsers, does not check this. Tint, Chromium's compiler, rejects a shader without them.
 
 use super::program::UniformSpace;
 use super::shader_tests::programs;
 
-/// Returns whether WGSL's grammar lets operators of these [kinds](kind) stand beside one another without parentheses.
+/// Returns whether WGSL's grammar allows operators of these [kinds](kind) next to each other without parentheses.
 fn stand_together(one: &str, other: &str) -> bool {
     match (one, other) {
         ("&&", "||") | ("||", "&&") | ("<<", "<<" | "+") | ("+", "<<") => false,
-        // They stand beside themselves only.
+        // These operators can be next to the same operator only.
         ("&" | "|" | "^", _) | (_, "&" | "|" | "^") => one == other,
         _ => true,
     }
 }
 
-/// The sign of an operator, or that of another that stands for it: `<<` for shifts, `+` for arithmetic and `==` for
-/// comparisons. `None` for what is none, such as the sign of one operand: an address, a negative number.
+/// The kind of an operator, named by one of its members: `<<` for shifts, `+` for arithmetic and `==` for comparisons.
+/// `None` for other tokens, including operators with one operand, such as the sign of a negative number.
 fn kind(token: &str, ends_operand: bool) -> Option<&'static str> {
     Some(match token {
         "&&" => "&&",
@@ -30,12 +30,12 @@ fn kind(token: &str, ends_operand: bool) -> Option<&'static str> {
     })
 }
 
-/// The words whose parameters are types.
+/// Names that take types as parameters.
 const TAKE_TYPES: [&str; 8] = [
     "array", "atomic", "bitcast", "ptr", "var", "vec2", "vec3", "vec4",
 ];
 
-/// The words and signs of a text, without comments and without the parameters of types, such as `<u32>`.
+/// The tokens of a text, without comments and without the parameters of types, such as `<u32>`.
 fn tokens(text: &str) -> Vec<String> {
     let text: String = text
         .lines()
@@ -68,10 +68,10 @@ fn tokens(text: &str) -> Vec<String> {
     tokens
 }
 
-/// The operators that stand beside one another in the text, of each pair that must not.
+/// The pairs of operators in the text that are next to each other but need parentheses.
 fn faults(text: &str) -> Vec<String> {
     let mut faults = Vec::new();
-    // The operators of the expression that is open at each depth of brackets.
+    // At each depth of brackets, the operators so far in the current expression.
     let mut open: Vec<Vec<&str>> = vec![Vec::new()];
     let mut before = String::new();
     let mut read: Vec<String> = Vec::new();
@@ -92,7 +92,7 @@ fn faults(text: &str) -> Vec<String> {
             ")" | "]" | "}" => drop(open.pop()),
             _ => {}
         }
-        // What a bracket holds, a sign of assignment or of a list separates expressions.
+        // Brackets, assignments and the commas of a list separate expressions.
         if matches!(&token[..], "}" | ";" | "," | "=" | ":") {
             open.last_mut().expect("brackets match").clear();
         }

@@ -26,22 +26,22 @@ use std::{
 };
 use wgpu::BufferBindingType;
 
-/// The number of pipelines of a generation. There are two, so a device keeps at most twice as many, beside those of
-/// prepared plans.
+/// The number of pipelines in a generation. There are two generations, so a device keeps at most twice as many, in
+/// addition to the pipelines of prepared plans.
 const GENERATION: usize = 64;
 
 /// The pipelines of a device, and the slots that they bind.
 #[derive(Debug)]
 pub(crate) struct Pipelines {
     device: OpenDevice,
-    /// How the uniforms reach the shaders.
+    /// The address space from which the shaders read the uniforms.
     pub(in crate::gpu) space: UniformSpace,
     cache: Option<wgpu::PipelineCache>,
     made: Mutex<Generations>,
-    /// The parsed texts of programs, which differ in constants only.
+    /// The parsed sources of programs. Programs with the same source differ only in constants.
     modules: Mutex<HashMap<(Kernel, Prelude, u32), wgpu::ShaderModule>>,
     pub(in crate::gpu) reports: Slots,
-    /// What dispatches bind whose report nobody reads.
+    /// The slot for dispatches whose report nobody reads.
     unread: OnceLock<Slot>,
     pub(in crate::gpu) uniforms: Slots,
 }
@@ -90,12 +90,12 @@ impl Pipelines {
         if let Some(pipeline) = lock(&self.made).find(&program) {
             return Ok(pipeline);
         }
-        // The program is compiled without the lock, so that other threads can record meanwhile. If two threads compile
-        // the same program, both use the pipeline that was made first.
+        // The program is compiled without the lock, so that other threads can record at the same time. If two threads
+        // compile the same program, both use the pipeline that was made first.
         let make = || {
             let module = self.module(&program);
             let pipeline = self.make(&program, &module);
-            // A lost device reports nothing when it makes a pipeline, only when the pipeline is used.
+            // A lost device reports no error when it makes a pipeline, only when the pipeline is used.
             pipeline.get_bind_group_layout(UNIFORMS_GROUP);
             (module, pipeline)
         };
@@ -118,8 +118,8 @@ impl Pipelines {
         })
     }
 
-    /// Drops the pipelines that were not used while as many others were as a generation has. Returns whether a generation
-    /// was full. What holds pipelines must then ask for them again, so that those in use are young again.
+    /// If the young generation is full, drops the old one. Returns whether it did. Holders of pipelines must then
+    /// request them again, so that the pipelines in use become young again.
     pub(in crate::gpu) fn age(&self) -> bool {
         let mut made = lock(&self.made);
         let full = made.young.len() >= GENERATION;
@@ -174,14 +174,14 @@ impl Pipelines {
         Ok(())
     }
 
-    /// The programs compiled so far.
+    /// The programs whose pipelines are kept.
     #[cfg(test)]
     pub(in crate::gpu) fn compiled(&self) -> Vec<Program> {
         let made = self.made.lock().unwrap();
         made.young.keys().chain(made.old.keys()).cloned().collect()
     }
 
-    /// The module of a program's text, which was parsed before or is parsed now.
+    /// Returns the parsed module of a program's source. Parses it if it is new.
     fn module(&self, program: &Program) -> wgpu::ShaderModule {
         if let Some(module) = lock(&self.modules).get(&program.text_key()) {
             return module.clone();
@@ -227,8 +227,8 @@ impl Pipelines {
                 constants: &constants,
                 zero_initialize_workgroup_memory: false,
             },
-            // `None` unless the caller passes a cache. Loading one from a file is unsafe, and most drivers have a cache
-            // of their own. With lavapipe's own cache, the first result of a gather that an earlier process had
+            // `None` unless the caller passes a cache. Loading a cache from a file is unsafe, and most drivers have
+            // their own cache. With lavapipe's own cache, the first result of a gather that an earlier process had
             // compiled took 24 ms instead of 80 ms.
             cache: self.cache.as_ref(),
         })

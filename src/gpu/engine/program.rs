@@ -1,9 +1,10 @@
-//! What is compiled: a kernel of `shaders/`, in the units that it needs, with values for its override constants.
+//! [`Program`]s, the input of the shader compiler: a kernel of `shaders/`, the type of its units, and values for its
+//! override constants.
 //!
-//! Each file in `shaders/` is a module: its comment says what it needs, and a line `#import name.wgsl` stands for the
-//! text of another file. Imports are lines of text, as in vello and in wgsl-analyzer, because a linker such as the crate
-//! `wesl` would bring a second WGSL parser into every program that uses this crate, for one imported file. The only WGSL
-//! in Rust is a [`Prelude`] of up to three lines, which defines the type of a unit.
+//! Each file in `shaders/` is a module. Its comment lists its needs, and a line `#import name.wgsl` stands for the text
+//! of another file. Imports are lines of text, as in vello and in wgsl-analyzer, because a linker such as the crate
+//! `wesl` would bring a second WGSL parser into every program that uses this crate, for one imported file. The only
+//! WGSL in Rust is a [`Prelude`] of up to three lines, which defines the type of a unit.
 
 use super::{adapter::STORAGE_BUFFERS, uniforms::UNIFORM_BYTES};
 use std::fmt;
@@ -19,15 +20,15 @@ pub(crate) const UNIFORMS_GROUP: u32 = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum UniformSpace {
     Uniform,
-    /// On software adapters. If loops depend on values in a uniform buffer, lavapipe turns these values into constants
+    /// For software adapters. If loops depend on values in a uniform buffer, lavapipe turns these values into constants
     /// and compiles the shader again for each dispatch, which takes half a millisecond.
     Storage,
 }
 
 impl UniformSpace {
     pub(in crate::gpu) fn of(is_software: bool, limits: &wgpu::Limits) -> Self {
-        // A storage buffer needs one more storage buffer than operations bind, a second dynamic offset beside that of
-        // the report, and room for a slot.
+        // Uniforms in a storage buffer need one more storage buffer than operations bind, a second dynamic offset next
+        // to the report's, and bindings large enough for a slot.
         let storage = limits.max_storage_buffers_per_shader_stage > STORAGE_BUFFERS
             && limits.max_storage_buffer_binding_size >= UNIFORM_BYTES.next_multiple_of(256).into()
             && limits.max_dynamic_storage_buffers_per_pipeline_layout >= 2;
@@ -106,7 +107,7 @@ modules! {
 /// Declares the override constants of the modules that the host sets.
 macro_rules! constants {
     ($($constant:ident $name:literal;)*) => {
-        /// An override constant. Its module says what it means.
+        /// An override constant. Its module explains it.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub(crate) enum Constant {
             $($constant,)*
@@ -178,7 +179,7 @@ const IMPORTED: [(&str, &str); 8] = [
     ("parts.wgsl", include_str!("../../../shaders/parts.wgsl")),
 ];
 
-/// What stands before a kernel's text.
+/// The text that is put in front of a kernel's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Prelude {
     None,
@@ -186,7 +187,7 @@ pub(crate) enum Prelude {
     Unit(usize),
     /// `Unit` has this many bytes: 4, 8 or 16. Functions convert it to four words and back.
     Words(usize),
-    /// `Integer` is an integer, with a sign or without.
+    /// `Integer` is a signed integer if `true`, or else unsigned.
     Integer(bool),
 }
 
@@ -236,14 +237,14 @@ fn word_type(bytes: usize) -> &'static str {
     }
 }
 
-/// What is compiled.
+/// The input of the shader compiler for one pipeline.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Program {
     pub(crate) kernel: Kernel,
     pub(crate) prelude: Prelude,
     /// The number of invocations in a workgroup.
     pub(crate) workgroup: u32,
-    /// The values of override constants. The shader's text has those of others.
+    /// The values of override constants. All other constants keep their values in the shader's text.
     pub(super) constants: Vec<(Constant, u32)>,
 }
 
@@ -258,7 +259,7 @@ impl Program {
         }
     }
 
-    /// The program with further constants.
+    /// Returns the program with additional constants.
     pub(crate) fn with(mut self, constants: &[(Constant, u32)]) -> Self {
         self.constants.extend_from_slice(constants);
         self
@@ -270,13 +271,13 @@ impl Program {
         constants.find(|of| of.0 == constant).map(|of| of.1)
     }
 
-    /// What the text of the shader depends on, beside the device.
+    /// The parts of the program that determine the text of the shader on a given device.
     pub(super) fn text_key(&self) -> (Kernel, Prelude, u32) {
         (self.kernel, self.prelude, self.workgroup)
     }
 
-    /// The shader's text for a device that reads uniforms from `space`. The size of workgroups is a constant in it,
-    /// because wgpu compares only constants with the device's limits.
+    /// The shader's text for a device that reads uniforms from `space`. The size of workgroups is a constant in the
+    /// text, because wgpu compares only constants with the device's limits.
     pub(crate) fn text(&self, space: UniformSpace) -> String {
         let text = self.prelude.text() + &with_imports(self.kernel.text());
         let workgroup = format!("const WORKGROUP: u32 = {}u;", self.workgroup);
@@ -288,7 +289,7 @@ impl Program {
     }
 }
 
-/// A module's text with those of the modules that it imports.
+/// Returns a module's text with the texts of the modules that it imports.
 fn with_imports(text: &str) -> String {
     let line = |line: &str| {
         let import = line.strip_prefix("#import ");

@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// The arguments of a plan.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::gpu) struct Arguments<'r, 'a> {
-    /// The element types of the inputs. Empty if they are those of the plan.
+    /// The element types of the inputs. Empty if they are the same as in the plan.
     pub(in crate::gpu) types: &'r [DType],
     pub(in crate::gpu) inputs: &'r [Argument<'a>],
     pub(in crate::gpu) outputs: &'r [Argument<'a>],
@@ -27,19 +27,19 @@ pub(in crate::gpu) struct Arguments<'r, 'a> {
 }
 
 /// The memory that a step reads or writes in addition to inputs, outputs and temps.
-enum Own {
+enum OwnMemory {
     Nothing,
     /// Values of the plan.
     Values(Memory),
-    /// Where a search counts if the caller has no output for the number.
+    /// The slot to which a search writes the number of true elements if the caller has no output for it.
     Count(Slot),
 }
 
-impl Own {
+impl OwnMemory {
     fn argument(&self) -> Argument<'_> {
         match self {
             Self::Nothing => Argument::NONE,
-            // Of memory that no later recording uses.
+            // No later recording uses this memory.
             Self::Values(memory) => Argument {
                 name: "indices",
                 callers: false,
@@ -72,13 +72,13 @@ impl Engine {
             check_steps(plan, inputs, outputs)?;
         }
         let temps = self.temps(plan)?;
-        // What each step reads besides these: values of the plan, or the number of true elements, which it writes.
+        // Some steps also read values of the plan, or write the number of true elements, in their own memory.
         let mut own = Vec::with_capacity(plan.steps().len());
         for (number, (what, operands)) in plan.steps().enumerate() {
             own.push(match (&operands.by, what.find()) {
                 (Some(Operand::Const(bytes)), _) => {
                     let tuple = what.depth() * what.index_type().bytes();
-                    Own::Values(self.values(bytes, tuple)?)
+                    OwnMemory::Values(self.values(bytes, tuple)?)
                 }
                 (None, Some(_)) => {
                     let argument = |operand: &Operand| match operand {
@@ -88,9 +88,9 @@ impl Engine {
                         Operand::Const(_) => Argument::NONE,
                     };
                     let places = [&operands.from, &operands.to].map(argument);
-                    Own::Count(self.count_slot(what, ready(number), &places)?)
+                    OwnMemory::Count(self.count_slot(what, ready(number), &places)?)
                 }
-                _ => Own::Nothing,
+                _ => OwnMemory::Nothing,
             });
         }
         let mut steps = Vec::with_capacity(own.len());
@@ -105,7 +105,7 @@ impl Engine {
                 Some(Operand::Input(n)) => types.get(n).copied(),
                 _ => None,
             };
-            let what = Plan::typed(what, typed)?;
+            let what = Plan::move_for_tuples(what, typed)?;
             let [from, to] = [&operands.from, &operands.to].map(argument);
             let mut by = operands.by.as_ref().map(argument);
             if what.find().is_some() {
@@ -120,7 +120,7 @@ impl Engine {
             let aside = self.aside(&what, &from, by.as_ref(), &to)?;
             steps.push((what, operands, from, by, to, aside));
         }
-        // Copies between dispatches would divide their pass.
+        // A copy between dispatches would split their pass.
         let may_copy = may_copy
             && (steps.len() == 1
                 || steps
@@ -150,19 +150,19 @@ impl Engine {
         self.put_all(&mut target, &all, counted, &mut counts);
         let tuples = reporting.and_then(|number| {
             let (what, _, _, by, ..) = &steps[number];
-            // Where no row moves, the commands are those of zeros.
+            // If no row moves, the commands only write zeros.
             let dispatched = commands[number].last().and_then(Commands::dispatched);
             let what = match dispatched.filter(|_| what.walk().is_some()) {
                 Some(what) => what,
                 None => Arc::new(what.clone().into_owned()),
             };
-            // The report reads a tuple from `by`: the same tuples, but not in scratch memory.
+            // The report reads a tuple from `by`, which is not in scratch memory but has the same tuples.
             Some((what, counts, (*by)?))
         });
         let searches = steps.iter().zip(&own);
         let mut found = searches.filter_map(|((what, _, _, by, ..), own)| {
             let slot = match own {
-                Own::Count(slot) => Some(slot.clone()),
+                OwnMemory::Count(slot) => Some(slot.clone()),
                 _ => None,
             };
             Some((what.find()?.capacity, (*by)?, slot))
@@ -174,7 +174,8 @@ impl Engine {
         report::pending(&self.device, plan, copied, tuples, found)
     }
 
-    /// Records commands in their order. Those that are only dispatches share a pass. `counts` are those of one command.
+    /// Records commands in their order. Neighbouring commands that are only dispatches share a pass. `counts` gets the
+    /// slots of `counted`.
     fn put_all(
         &self,
         target: &mut Target<'_, '_>,
@@ -204,7 +205,7 @@ impl Engine {
         }
     }
 
-    /// A slot for the number of true elements that a search in these arguments finds.
+    /// Lends a slot for the number of true elements that a search in these arguments finds.
     fn count_slot(
         &self,
         what: &Move,

@@ -7,9 +7,9 @@ use crate::{
 use std::sync::Arc;
 use wgpu::BufferUsages;
 
-/// The size of a report on the device in bytes: a word with the number of invalid tuples, and a word with the bitwise
-/// complement of the first invalid tuple's number, so that shaders find the first by `atomicMax` on a word that begins
-/// as 0.
+/// The size of a report on the device in bytes. One word has the number of invalid tuples. The other has the bitwise
+/// complement of the first invalid tuple's number, so that shaders find the first by `atomicMax` on a word that is 0 at
+/// first.
 pub(in crate::gpu) const REPORT_BYTES: u32 = 8;
 
 /// The slots in which the dispatches of a recording count invalid tuples, each with the number of its dispatch's first tuple.
@@ -17,8 +17,8 @@ pub(in crate::gpu) const REPORT_BYTES: u32 = 8;
 pub(in crate::gpu) struct Counts(Vec<(Slot, usize)>);
 
 impl Counts {
-    /// Lends a slot for the report of a dispatch whose report is read. If a single tuple out of range forbids all
-    /// changes, every dispatch reads the report, so all share a slot.
+    /// Lends a slot for the report of a dispatch. If a single tuple out of range prevents all changes, every dispatch
+    /// reads the report, so all share a slot.
     pub(in crate::gpu) fn slot(
         &mut self,
         dispatch: &Dispatch,
@@ -33,16 +33,16 @@ impl Counts {
     }
 }
 
-/// The words of an argument when the device is done. If the argument is a tensor, it is held until then, so that nobody
-/// changes it in place.
-struct Later {
+/// An argument whose words are read when the device is done. If the argument is a tensor, it is held until then, so
+/// that nobody changes it in place.
+struct LaterWords {
     device: OpenDevice,
     buffers: Vec<wgpu::Buffer>,
     parts: Parts,
     _tensor: Option<DeviceBytes>,
 }
 
-impl Later {
+impl LaterWords {
     fn of(device: &OpenDevice, argument: &Argument<'_>) -> Self {
         Self {
             device: device.clone(),
@@ -58,7 +58,7 @@ impl Later {
         self.buffers.iter().all(readable)
     }
 
-    /// Reads the words from byte `at` on.
+    /// Fills `words` from byte `at` of the argument.
     async fn read(&self, at: u64, words: &mut [u32]) -> Result<(), Error> {
         let bytes = size_of_val(words) as u64;
         let pieces = self.parts.slices(&self.buffers, at, bytes);
@@ -66,13 +66,14 @@ impl Later {
     }
 }
 
-/// Index tuples of a recorded step, and the slots in which its dispatches count those out of range.
+/// A recorded step, the slots in which its dispatches count tuples out of range, and its index tuples.
 type CountedStep<'a> = (Arc<Move>, Counts, Argument<'a>);
 
-/// The capacity of a recorded search, where the number of true elements is, and the slot that this is, if it is one.
+/// The capacity of a recorded search, the argument with the number of true elements, and the slot, if that argument is
+/// one.
 type Searched<'a> = (usize, Argument<'a>, Option<Slot>);
 
-/// The report of a recorded plan: of its tuples, and of the number of true elements.
+/// Makes the report of a recorded plan, on its tuples and the number of true elements.
 pub(in crate::gpu) fn pending(
     device: &OpenDevice,
     plan: &Plan,
@@ -85,14 +86,15 @@ pub(in crate::gpu) fn pending(
         report.copied = copied;
         return Ok(Pending::done(report));
     }
-    let tuples = tuples.map(|(what, counts, tuples)| (what, counts.0, Later::of(device, &tuples)));
+    let tuples =
+        tuples.map(|(what, counts, tuples)| (what, counts.0, LaterWords::of(device, &tuples)));
     let found = found.map(|(capacity, count, slot)| {
         let unreadable = count.problem(
             "lacks the usage COPY_SRC, without which the number is not read back: create it with \
              BufferUsages::COPY_SRC"
                 .into(),
         );
-        (capacity, Later::of(device, &count), slot, unreadable)
+        (capacity, LaterWords::of(device, &count), slot, unreadable)
     });
     let base = plan.report(None, None);
     Ok(Pending::later(device, move || async move {
@@ -120,7 +122,7 @@ pub(in crate::gpu) fn pending(
 async fn read(
     plan: Arc<Move>,
     reports: Vec<(Slot, usize)>,
-    tuples: Later,
+    tuples: LaterWords,
 ) -> Result<Report, Error> {
     let device = &tuples.device;
     let mut missing = Missing::default();

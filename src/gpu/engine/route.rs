@@ -3,7 +3,7 @@
 //! | plan | commands |
 //! |---|---|
 //! | writes nothing | none |
-//! | moves contiguous rows that are few or long, between word boundaries (`copy`), into an encoder | a buffer copy for each row: needs no pipeline, and wgpu does not clear a new destination first |
+//! | moves few or long contiguous rows between word boundaries (`copy`), into an encoder | a buffer copy for each row: it needs no pipeline, and wgpu does not clear a new destination first |
 //! | writes only zeros, in whole words, into an encoder | a clear of the buffer |
 //! | any other | a dispatch, or several if the device's limits require it |
 
@@ -17,7 +17,8 @@ pub(in crate::gpu) enum Route<'a> {
     Dispatches,
 }
 
-/// Decides which commands are recorded into an encoder for a move without indices or without rows. `copyable` tells whether the buffers of the arguments allow copies.
+/// Chooses the commands that are recorded into an encoder for a move without indices or without rows. `copyable` tells
+/// whether the buffers of the arguments allow copies.
 pub(in crate::gpu) fn route<'a>(what: &'a Move, tuning: &Tuning, copyable: bool) -> Route<'a> {
     let Some(walk) = what.walk() else {
         // A gradient or a scatter into zeros that moves nothing leaves only zeros.
@@ -25,7 +26,7 @@ pub(in crate::gpu) fn route<'a>(what: &'a Move, tuning: &Tuning, copyable: bool)
             Effect::Fill => true,
             Effect::Scatter(scatter) => scatter.fresh,
             Effect::Make | Effect::Update => false,
-            // Kernels go through the mask, not a walk.
+            // A search has kernels that go through the mask instead of a walk.
             Effect::Find(_) => return Route::Dispatches,
         };
         return match is_zeros && what.result_bytes() > 0 {

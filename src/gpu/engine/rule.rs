@@ -1,12 +1,12 @@
-//! How the shaders of a scatter combine two elements, and which combinations they support.
+//! The rule by which the shaders of a scatter combine two elements, for each combination that they support.
 
 use crate::{DType, Error, moves::Effect, moves::Move, ops::scatter_nd::Combine};
 
-/// The values of `NUMBERS` in `combine.wgsl` for numbers with a sign, and for numbers of less than a word.
+/// Values of `NUMBERS` in `combine.wgsl`: `SIGNED` for signed numbers, `PARTS` for numbers of less than a word.
 pub(super) const SIGNED: u32 = 1;
 const PARTS: u32 = 4;
 
-/// How the shaders combine an element of a slice with one of a row.
+/// The rule by which the shaders combine an element of a slice with an element of a row.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rule {
     /// The size in bytes of the numbers that are combined.
@@ -18,14 +18,14 @@ pub(super) struct Rule {
     pub(super) parts: u32,
     /// Whether an atomic operation combines numbers by this rule.
     pub(super) is_atomic: bool,
-    /// Whether results depend on the order of rows, as floating-point results do: they are rounded after each row, and
-    /// the minimum and the maximum of two zeros of different signs are the first zero.
+    /// Whether results depend on the order of rows. Floating-point results do: they are rounded after each row, and the
+    /// minimum and the maximum of two zeros of different signs are the first zero.
     pub(super) depends_on_order: bool,
 }
 
 impl Rule {
-    /// The rule by which a scatter combines elements. `None` if it replaces them, or for other moves. Fails if the shaders do
-    /// not support the combination.
+    /// Returns the rule of a scatter. `None` if it replaces elements, or for other moves. Fails if the shaders do not
+    /// support the combination.
     pub(super) fn of(what: &Move) -> Result<Option<Self>, Error> {
         let Effect::Scatter(scatter) = what.effect() else {
             return Ok(None);
@@ -50,7 +50,7 @@ impl Rule {
             DType::I8 | DType::U8 | DType::I16 | DType::U16 => (PARTS, 0, adds),
             DType::F16 => (PARTS, 3, adds),
             DType::BF16 => (PARTS, 4, adds),
-            // Only where it makes a difference, integers have a sign.
+            // Integers are signed only for the combinations where that makes a difference.
             DType::I32 if matches!(combine, Combine::Min | Combine::Max) => (SIGNED, 0, true),
             DType::I32 | DType::U32 => (0, 0, true),
             DType::F32 => (2, 0, true),

@@ -1,6 +1,7 @@
-//! Scratch memory of three kinds: between the steps of a scatter or of a search in a mask, for what is read from the buffer
-//! of the destination, and for rows between a texture and a tensor. An [`Engine`] has one memory of each kind, which serves
-//! every recording. Each recording writes the scratch memory before reading it, so the order of recordings does not matter.
+//! Scratch memory of several kinds: between the steps of a scatter, a search in a mask or a plan, for arguments in the
+//! buffer of the destination, and for rows between a texture and a tensor. An [`Engine`] has one memory of each kind,
+//! which serves every recording. Each recording writes the scratch memory before reading it, so the order of recordings
+//! does not matter.
 
 use super::{
     Engine,
@@ -19,14 +20,14 @@ use wgpu::{
     util::{BufferInitDescriptor, DeviceExt},
 };
 
-/// The buffers that are kept of each kind.
+/// The kept buffers of each kind.
 #[derive(Debug, Default)]
 pub(in crate::gpu) struct Scratch {
     pub(in crate::gpu) steps: IdleBuffers,
     pub(super) aside: IdleBuffers,
-    /// Memory between the steps of plans: buffer n is that of memory n of any plan.
+    /// Memory between the steps of plans: buffer n is the temporary memory n of any plan.
     pub(super) temps: IdleBuffers,
-    /// Several only if a copy needed more than the device's `max_buffer_size`.
+    /// Memory for rows of texels, in several buffers only if a copy needed more than the device's `max_buffer_size`.
     pub(in crate::gpu) texels: IdleBuffers,
 }
 
@@ -41,12 +42,12 @@ impl Scratch {
     }
 }
 
-/// Memory for rows of a box of texels, between the steps of a plan, or with values that a plan holds.
+/// Memory for rows of a box of texels, for data between the steps of a plan, or for values that a plan holds.
 #[derive(Debug)]
 pub(in crate::gpu) struct Memory {
-    /// Several only if it exceeds the device's `max_buffer_size`.
+    /// One buffer, or several if the memory exceeds the device's `max_buffer_size`.
     buffers: Vec<wgpu::Buffer>,
-    /// Each part but the last is full of rows.
+    /// Each part except the last is full of rows.
     parts: Parts,
     bytes: u64,
 }
@@ -66,8 +67,9 @@ impl Memory {
 }
 
 impl Engine {
-    /// Returns the memory between the steps of a plan, each in its own buffers, since no dispatch may read and write
-    /// one buffer. Memory that a report reads is new: scratch memory is written again by then.
+    /// Returns the temporary memories of a plan, each in its own buffers, since a dispatch cannot read and write the
+    /// same buffer. Memory that a report reads is new: later recordings can overwrite scratch memory before the report
+    /// is read.
     pub(super) fn temps(&self, plan: &Plan) -> Result<Vec<Memory>, Error> {
         let most = self.device.shared.limits.max_buffer_size;
         let doing = "allocating memory between the steps of a plan";
@@ -106,8 +108,8 @@ impl Engine {
         Ok(memory)
     }
 
-    /// Returns new memory with the index tuples of a plan, of so many bytes each. It may have as many parts as the device's
-    /// `max_buffer_size` requires, each of whole tuples.
+    /// Returns new memory that holds the index tuples of a plan, of `tuple` bytes each. It has as many parts as the
+    /// device's `max_buffer_size` requires, each with whole tuples.
     pub(super) fn values(&self, bytes: &[u8], tuple: usize) -> Result<Memory, Error> {
         let most = self.device.shared.limits.max_buffer_size;
         let parts = match padded(bytes.len()) <= most {
@@ -143,21 +145,22 @@ impl Engine {
         })
     }
 
-    /// Returns a buffer of at least `needed` bytes for a scatter, a search, or a tensor that is converted before it is written to
-    /// texels: the kept one, or a new one if that is too small.
+    /// Returns a buffer of at least `needed` bytes for a scatter, a search, or a tensor that is converted before it is
+    /// written to texels: the kept buffer, or a new one if the kept buffer is too small.
     pub(in crate::gpu) fn scratch(&self, needed: u64) -> Result<wgpu::Buffer, Error> {
         let doing = "allocating memory between steps";
         self.grown_twofold(&self.scratch.steps, needed, doing)
     }
 
-    /// Returns the kept buffer, or a new one if that has less than `needed` bytes. Errors say that it failed while `doing`.
+    /// Returns the kept buffer, or a new one if it has less than `needed` bytes. Error messages call the work `doing`.
     pub(super) fn grown_twofold(
         &self,
         kept: &IdleBuffers,
         needed: u64,
         doing: &'static str,
     ) -> Result<wgpu::Buffer, Error> {
-        // The size is rounded up to a power of two if the device allows it, so that a slightly larger need fits too.
+        // The size is rounded up to a power of two if the device allows it, so that the buffer also fits slightly
+        // larger needs.
         let size = needed.max(256);
         let size = size.checked_next_power_of_two().unwrap_or(size);
         let size = size

@@ -1,4 +1,4 @@
-//! Tests that every shader can be written in every format that wgpu hands to drivers. No adapter is needed.
+//! Tests that naga can write every shader in every format that wgpu passes to drivers. No adapter is needed.
 //!
 //! Each text is written with the first and the last setting of its constants. With `WGSLICE_SHADERS=FOLDER`, each text
 //! is written with all of its [`settings`], and the files are kept in that folder for other compilers: see
@@ -18,7 +18,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Values of override constants.
+/// Override constants and their values.
 type Setting = Vec<(Constant, u32)>;
 
 struct Text {
@@ -44,8 +44,8 @@ fn texts() -> Vec<Text> {
     programs().into_iter().flat_map(of).collect()
 }
 
-/// For each tuning all combinations of [`values`] of the constants that the text declares, but not those that the
-/// library never has.
+/// For each tuning, all combinations of [`values`] of the constants that the text declares, except combinations that
+/// the library never uses.
 fn settings(kernel: Kernel, source: &str, space: UniformSpace) -> Vec<Setting> {
     let mut all = Vec::new();
     for is_software in [false, true] {
@@ -70,8 +70,8 @@ fn settings(kernel: Kernel, source: &str, space: UniformSpace) -> Vec<Setting> {
     all
 }
 
-/// The values that the library gives a constant or, of many, some, among them the least and the greatest. `None` if it
-/// gives none.
+/// The values that the library gives a constant or, if these are many, some of them, including the minimum and the
+/// maximum. `None` if the library never sets the constant.
 fn values(kernel: Kernel, constant: Constant, tuning: &Tuning) -> Option<Vec<u32>> {
     let finds_rows = !matches!(
         kernel,
@@ -92,7 +92,7 @@ fn values(kernel: Kernel, constant: Constant, tuning: &Tuning) -> Option<Vec<u32
         Dims | Coordinates | Crops | Scatters | Plain | Fixed | Long if !finds_rows => {
             return None;
         }
-        // Conversions are of moves that make results: none scatters, and boxes are where tuples say.
+        // Only moves that make new results convert. None of them scatters, and tuples place all boxes.
         Scatters | Fixed if kernel == Kernel::Convert => vec![0],
         Dims if kernel == Kernel::Convert => vec![30],
         Loops => vec![tuning.loops.into()],
@@ -145,8 +145,8 @@ fn is_unused(kernel: Kernel, setting: &Setting) -> bool {
                             is(bytes, size) == types.any(|number| is(of, number))
                         })
                 };
-                // Bytes have tables, whose entries only their size tells apart. Of the others, pairs with f32 stand for all, and
-                // how they find their rows for how bytes do.
+                // Bytes are converted by tables, whose entries differ only in size. Pairs with f32 stand for all other
+                // conversions. Walks with coordinates are tested only with tables.
                 let of_tables = is(From, 0) && (is(To, 0) || is(To, 4) || is(To, 6));
                 let plain = !is(From, 0) && (is(From, 6) || is(To, 6)) && is(Coordinates, 0);
                 !fits(From, FromBytes)
@@ -157,7 +157,7 @@ fn is_unused(kernel: Kernel, setting: &Setting) -> bool {
                     || is(Scatters, 1)
             }
             Kernel::UpdateWords => is(Forward, 1) && !(is(Element, 1) && is(RunTo, 1)),
-            // Rows of a scatter have tuples, which point at slices. Atomics do not multiply.
+            // Rows of a scatter have tuples, which select slices. Atomics do not multiply.
             Kernel::Last | Kernel::Link | Kernel::Atomic => {
                 is(Coordinates, 0) || is(Crops, 1) || is(Scatters, 1) || is(Combine, 2)
             }
@@ -189,7 +189,7 @@ fn line(number: usize, text: &Text) -> serde_json::Value {
     })
 }
 
-/// Writes one text in all formats, and returns what could not be written.
+/// Writes one text in all formats. Returns a message for each format that failed.
 fn write(number: usize, text: &Text, folder: Option<&Path>) -> Vec<String> {
     let shader = Shader::parse(&text.source);
     let shader = shader.unwrap_or_else(|error| panic!("{}: {error}", text.program));

@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 
 pub(super) const SPACES: [UniformSpace; 2] = [UniformSpace::Uniform, UniformSpace::Storage];
 
-/// A program of each text: every kernel, with every prelude that it takes.
+/// One program for each text: every kernel with every prelude that it takes.
 pub(super) fn programs() -> Vec<Program> {
     let of = |&kernel: &Kernel| {
         let preludes = Prelude::of(kernel).into_iter();
@@ -31,7 +31,7 @@ pub(super) fn programs() -> Vec<Program> {
     Kernel::ALL.iter().flat_map(of).collect()
 }
 
-/// Every text, with its module, which is valid.
+/// Every text with its validated module.
 fn modules() -> impl Iterator<Item = (Program, UniformSpace, Module, ModuleInfo)> {
     programs().into_iter().flat_map(|program| {
         SPACES.map(|space| {
@@ -46,7 +46,7 @@ fn modules() -> impl Iterator<Item = (Program, UniformSpace, Module, ModuleInfo)
     })
 }
 
-/// The override constants of a text: those that have values of their own, and those that the host sets.
+/// The override constants of a text: those with a default value, and those that the host sets.
 pub(super) fn overrides(text: &str) -> (Vec<&str>, Vec<Constant>) {
     let lines = text
         .lines()
@@ -57,7 +57,7 @@ pub(super) fn overrides(text: &str) -> (Vec<&str>, Vec<Constant>) {
     (own, set.iter().filter_map(of).collect())
 }
 
-/// A constant that no text has, or that the host does not know, would have no effect.
+/// A constant in only one of text and host would have no effect.
 #[test]
 fn host_and_shaders_have_the_same_constants() {
     let mut declared = BTreeSet::new();
@@ -93,7 +93,7 @@ fn programs_set_constants_of_their_texts() {
     }
 }
 
-/// Few shaders must be read, tested and compiled to cover all texts.
+/// The number of texts is small, since all of them must be read, tested and compiled.
 #[test]
 fn there_are_few_texts() {
     let texts = programs().into_iter();
@@ -104,7 +104,7 @@ fn there_are_few_texts() {
     assert!(texts.len() <= 60, "{} texts", texts.len());
 }
 
-/// Whoever reads a module finds at its top what it does, what it needs, and what it imports.
+/// The comment at the top of a module describes its purpose, its needs and its imports.
 #[test]
 fn every_module_says_what_it_needs() {
     for entry in std::fs::read_dir("shaders").unwrap() {
@@ -138,7 +138,7 @@ fn every_text_is_valid_and_binds_what_the_host_binds() {
         let entry = info.get_entry_point(0);
         let mut found = Vec::new();
         for (handle, global) in module.global_variables.iter() {
-            // Modules that import others may use a binding for their own buffer.
+            // A module can import others and use their bindings for its own buffer.
             if entry[handle].is_empty() {
                 continue;
             }
@@ -170,7 +170,7 @@ fn every_text_is_valid_and_binds_what_the_host_binds() {
     }
 }
 
-/// The names and offsets of the members of the WGSL struct `name`, and the size of the struct in bytes.
+/// Returns the names and offsets of the members of the WGSL struct `name`, and the size of the struct in bytes.
 fn layout(module: &Module, name: &str) -> (Vec<(String, usize)>, usize) {
     let mut types = module.types.iter();
     let found = types.find(|(_, ty)| ty.name.as_deref() == Some(name));

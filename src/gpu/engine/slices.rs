@@ -1,13 +1,13 @@
-//! Where the slices of a scatter's destination lie, and which of them each row goes to.
+//! The slices of a scatter's destination, and the slice that each row goes to.
 
-use super::launch::divisor;
+use super::launch::common_divisor;
 use crate::{
     layout::middle,
     walk::{Coordinate, Side, Walk},
 };
 use std::ops::Range;
 
-/// Where the slices of a destination lie, in units: neighbours are `apart`, and the lowest begins at `lowest`.
+/// The slices of a destination. Neighbouring slices are `apart` units apart, and the lowest begins at unit `lowest`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slices {
     pub(super) count: usize,
@@ -16,7 +16,7 @@ pub(super) struct Slices {
 }
 
 impl Slices {
-    /// The slices that the rows of boxes go to, wherever boxes begin in a view of the destination.
+    /// The slices to which the rows of boxes can go, wherever boxes begin in a view of the destination.
     pub(super) fn of_boxes(walk: &Walk) -> Self {
         let items = walk.dims.iter().filter(|dim| dim.tuple > 0);
         let items = items.map(|dim| (dim.size, dim.to));
@@ -24,7 +24,7 @@ impl Slices {
         let along = |(size, stride): (usize, isize)| (size.cast_signed() - 1) * stride;
         let (mut apart, mut lowest, mut highest) = (0, walk.to, walk.to);
         for (size, stride) in items.chain(indexed) {
-            apart = divisor(apart, stride.unsigned_abs());
+            apart = common_divisor(apart, stride.unsigned_abs());
             lowest += along((size, stride)).min(0);
             highest += along((size, stride)).max(0);
         }
@@ -37,17 +37,17 @@ impl Slices {
     }
 }
 
-/// Rows, and the slice that each goes to: the dimensions and coordinates of a scatter, along which slices and rows are
-/// counted instead of units.
+/// The rows of a scatter, and the slice that each row goes to: the scatter's dimensions and coordinates, but in numbers
+/// of slices and rows instead of units.
 #[derive(Clone, Debug)]
 pub(super) struct SliceRows {
-    /// Pairs numbers: its source counts slices, and its destination rows.
+    /// Pairs the number of a slice (source) with the number of a row (destination).
     numbers: Walk,
 }
 
 impl SliceRows {
-    /// The rows of a scatter, which the first `of_rows` dimensions of its walk number, and a walk that moves them, each to the
-    /// slice that a tuple of its own names.
+    /// Returns the rows of a scatter, which the first `of_rows` dimensions of its walk number. Also returns a walk that
+    /// moves each row to the slice that the row's own tuple selects.
     pub(super) fn of(walk: &Walk, of_rows: usize, slices: Slices) -> (Self, Walk) {
         let (mut numbers, mut moves) = (walk.clone(), walk.clone());
         let apart = slices.apart.cast_signed();
@@ -77,7 +77,7 @@ impl SliceRows {
         self.numbers.units()
     }
 
-    /// The numbers of the rows.
+    /// The range of the rows' numbers.
     pub(super) fn numbers(&self) -> Range<usize> {
         let first = self.numbers.to.cast_unsigned();
         first..first + self.count()
@@ -87,12 +87,12 @@ impl SliceRows {
         self.numbers.tuple
     }
 
-    /// Whether these rows count their tuples that are out of range.
+    /// Returns whether out-of-range tuples of these rows are counted.
     pub(super) fn counts(&self) -> bool {
         self.numbers.counts
     }
 
-    /// One row for each tuple.
+    /// Returns these rows reduced to one row for each tuple.
     pub(super) fn of_tuples(&self) -> Self {
         let mut rows = self.clone();
         for dim in rows.numbers.dims.iter_mut().filter(|dim| dim.tuple == 0) {
@@ -101,14 +101,14 @@ impl SliceRows {
         rows
     }
 
-    /// The dimension along which rows are halved, and where.
+    /// The dimension along which rows are halved, and the position of the cut.
     pub(super) fn middle(&self) -> Option<(usize, usize)> {
         let dims = &self.numbers.dims;
         let d = (0..dims.len()).find(|&d| dims[d].size > 1)?;
         Some((d, middle(dims[d].size)?))
     }
 
-    /// The first `middle` positions of dimension `d`, and the others.
+    /// Splits the rows into the first `middle` positions of dimension `d` and the others.
     pub(super) fn split(&self, d: usize, middle: usize) -> [Self; 2] {
         self.numbers
             .split(d, middle)

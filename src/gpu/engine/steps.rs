@@ -1,5 +1,5 @@
-//! Decides the steps of a scatter. Each row of updates goes to a slice: the part of the destination that the row's index
-//! tuple points at. The kernels say what each step does:
+//! Decides the steps of a scatter. Each row of updates goes to a slice: the part of the destination that the row's
+//! index tuple selects. The comments of the kernels describe each step:
 //!
 //! | combination | steps |
 //! |---|---|
@@ -7,23 +7,25 @@
 //! | update by few rows | `last` twice, then a copy of the last rows |
 //! | update by one chunk of rows | `link`, then a copy of the last rows |
 //! | integers of one word | `atomic` |
-//! | others | `link`, `order` if the order of rows matters and they are several chunks, and `combine` or `combine_parts` |
-//! | update, no two tuples equal | a copy of the rows to where their tuples point, unless they are many and no whole words |
+//! | others | `link`; `order` if the order of rows matters and there are several chunks; `combine` or `combine_parts` |
+//! | update, no two tuples equal | a copy of the rows to the slices that their tuples select, unless the rows are many and not whole words |
 //! | others, no two tuples equal | `combine` or `combine_parts`, which look up each row's tuple themselves |
 //!
-//! A chunk is what one workgroup of `link` takes: 1,024 rows on a GPU. Under `OutOfRange::Error`, `last` first checks all tuples.
+//! A chunk is the rows of one workgroup of `link`: 1,024 rows on a GPU. Under `OutOfRange::Error`, `last` first checks
+//! all tuples.
 //!
-//! Scratch memory has one number for each slice, or a few, and is cleared before. So a scatter writes 4 bytes for each
-//! slice of the destination, unless all rows are one chunk or the caller says that tuples are unique.
+//! Scratch memory has one number or a few for each slice, and they are cleared first. So a scatter writes at least 4
+//! bytes for each slice of the destination, unless all rows are one chunk or the caller promises unique tuples.
 //!
-//! What exceeds the device's limits is halved until it fits: the rows, the slices or, if a row or a slice alone is too
-//! long, the run of units of each. Such a block finishes all its steps before the next block begins, and blocks with the
-//! same slices and units follow the order of rows. So cutting does not change the order in which a slice gets its rows.
+//! A scatter that exceeds the device's limits is halved until its blocks fit: along the rows, the slices or, if a
+//! single row or slice is too long, the run of units of each. A block finishes all its steps before the next block
+//! begins, and blocks with the same slices and units follow the order of rows. So cutting does not change the order in
+//! which a slice gets its rows.
 
 use super::{
     cut::{Cutter, check_coordinates},
     dispatch::{Bound, Cut, DEST, Pass, SCRATCH, SOURCE, WalkDispatch},
-    launch::{RunWalk, of_walk},
+    launch::{RunWalk, walk_constants},
     program::{Constant, Kernel, Prelude, Program},
     rule::{Rule, SIGNED},
     slices::{SliceRows, Slices},
@@ -40,20 +42,21 @@ use crate::{
 };
 use std::ops::Range;
 
-/// If a slice has fewer rows than 1 / FEW on average, the last steps take rows instead of slices: where they take
-/// slices, each costs a number of 4 bytes, whereas a row that is written alone costs a sector of 32 bytes.
-const FEW: usize = 8;
+/// If there are fewer rows than slices / FEW_ROWS, the last steps go through rows instead of slices. Going through
+/// slices costs a number of 4 bytes for each slice, whereas a row that is written alone costs a sector of 32 bytes.
+const FEW_ROWS: usize = 8;
 
-/// The bytes of scratch memory that are bound where none are used.
-const LEAST: u64 = 4;
+/// The number of bytes of scratch memory that are bound even if none are used.
+const LEAST_SCRATCH: u64 = 4;
 
-/// The most linked lists that the rows of one slice are divided among.
+/// The largest number of linked lists among which the rows of one slice are divided.
 const MOST_LISTS: usize = 64;
 
-/// The most numbers of a row that atomics combine. An atomic moves a word, whereas the other kernels move 16 bytes.
+/// The largest number of units in a row that atomics combine. An atomic moves a word, whereas the other kernels move 16
+/// bytes.
 const MOST_ATOMIC: usize = 16;
 
-/// How rows reach their slices.
+/// The way in which rows are combined with their slices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     Update,
@@ -61,7 +64,7 @@ enum Way {
     Lists {
         ordered: bool,
     },
-    /// Each is the only row of its slice.
+    /// Each row is the only row of its slice.
     Unique,
 }
 
@@ -70,13 +73,13 @@ enum Way {
 struct ScatterSteps {
     /// A pass for each block. Its last dispatch changes the destination.
     cut: Cut,
-    /// What the next pass does before.
+    /// Dispatches with which the next pass begins.
     first: Vec<WalkDispatch>,
-    /// What the numbers at the beginning of scratch memory are for, and the row from which they count.
+    /// The use of the numbers at the beginning of scratch memory, and the row from which they count.
     numbers: Option<(Numbers, usize)>,
 }
 
-/// What the numbers at the beginning of scratch memory are for: `lists` of each slice.
+/// The use of the numbers at the beginning of scratch memory: `lists` numbers for each slice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Numbers {
     slices: Range<usize>,
@@ -84,17 +87,17 @@ struct Numbers {
     lists: usize,
 }
 
-/// The units `run` of those of some rows that go to some slices.
+/// A part of a scatter: the rows that go to some slices, and of each row the units `run`.
 #[derive(Clone, Debug)]
 struct Block {
     rows: SliceRows,
-    /// Moves these rows, each to the slice that a tuple of its own names. Its first dimensions are those of `rows`.
+    /// Moves each row to the slice that the row's own tuple selects. Its first dimensions are the dimensions of `rows`.
     moves: Walk,
     slices: Range<usize>,
     run: Range<usize>,
 }
 
-/// Why a block has no pass.
+/// The reason why a block has no pass.
 enum NoPass {
     /// The rows or the slices must be halved first.
     Rows,
@@ -102,8 +105,8 @@ enum NoPass {
     Failed(Error),
 }
 
-/// Decides the steps of a scatter that has rows, which belong to boxes in a paste: a pass for each block, whose last
-/// dispatch changes the destination.
+/// Decides the steps of a scatter that has rows: a pass for each block, whose last dispatch changes the destination.
+/// The rows of a paste belong to boxes.
 pub(super) fn steps(
     cutter: Cutter<'_>,
     what: &Move,
@@ -111,7 +114,7 @@ pub(super) fn steps(
     scatter: Scatter,
 ) -> Result<Cut, Error> {
     let Some(tuples) = cutter.tuples else {
-        // Without tuples there are no rows.
+        // A scatter without tuples has no rows.
         return Ok(Cut::default());
     };
     // `None` if rows replace slices.
@@ -139,10 +142,10 @@ pub(super) fn steps(
     let most = u64::from(u32::MAX - 1);
     check_positions(slices.count, most)?;
     let options = scatter.options;
-    // Where rows are not whole words, a row that is moved alone changes words by atomics, and a gather makes words at
-    // once. So only few such rows are moved alone.
+    // If rows are not whole words, moving a row alone changes words by atomics, whereas a gather makes whole words. So
+    // such rows are moved alone only if they are few.
     let rows = walk.units() / pitch;
-    let straight = rule.is_some() || boxes || walk.unit >= 4 || rows * FEW < slices.count;
+    let straight = rule.is_some() || boxes || walk.unit >= 4 || rows * FEW_ROWS < slices.count;
     let way = match rule {
         _ if options.unique && straight => Way::Unique,
         None => Way::Update,
@@ -174,7 +177,7 @@ pub(super) fn steps(
     if walk.columns > 0 && (scatterer.is_strict() || is_empty) {
         check_positions(block.rows.count(), most)?;
         scatterer.checks(&block.of_tuples(), &mut steps.first)?;
-        steps.cut.scratch = LEAST;
+        steps.cut.scratch = LEAST_SCRATCH;
     }
     if is_empty {
         steps.push(0, Vec::new());
@@ -202,7 +205,7 @@ pub(super) fn steps(
     Ok(steps.cut)
 }
 
-/// Lets a dispatch change nothing if an earlier one reports a tuple.
+/// Makes a dispatch change nothing if an earlier dispatch reports a tuple.
 fn forbidding(dispatch: &mut WalkDispatch) {
     dispatch.uniforms.flags &= !flags::REPORTS;
     dispatch.uniforms.flags |= flags::STRICT;
@@ -216,8 +219,8 @@ impl ScatterSteps {
         self.cut.passes.push(pass);
     }
 
-    /// The first of the numbers of these rows, less one. It is 0 if `numbers` must be cleared for them, since these rows
-    /// do not follow others with the same slices and units.
+    /// Returns the first of the numbers of these rows minus one. It is 0 if these rows do not follow others with the
+    /// same slices and units, so that `numbers` must be cleared.
     fn first_row(&self, numbers: &Numbers, rows: &Range<usize>) -> usize {
         match &self.numbers {
             Some((same, from)) if same == numbers && rows.end - from < i32::MAX as usize => {
@@ -229,7 +232,7 @@ impl ScatterSteps {
 }
 
 impl Block {
-    /// The block with a row for each tuple.
+    /// Returns the block with one row for each tuple.
     fn of_tuples(&self) -> Self {
         Self {
             rows: self.rows.of_tuples(),
@@ -246,7 +249,7 @@ impl Block {
         Some(halves)
     }
 
-    /// The block with each half of the slices or, if `of` says so, of the run.
+    /// Splits the block in the middle of the range that `of` returns: its slices or its run.
     fn halves(&self, of: impl Fn(&mut Self) -> &mut Range<usize>) -> Option<[Self; 2]> {
         let mut halves = [self.clone(), self.clone()];
         let Range { start, end } = of(&mut halves[0]).clone();
@@ -257,20 +260,20 @@ impl Block {
     }
 }
 
-/// What all blocks of a scatter have in common.
+/// The data that all blocks of a scatter share.
 struct Scatterer<'a> {
     cutter: Cutter<'a>,
     tuples: Tuples,
     scatter: Scatter,
-    /// How numbers are combined, if they are.
+    /// The rule by which numbers are combined. Not used for updates.
     rule: Rule,
     way: Way,
-    /// The bytes of a unit of a row, and the units of a row.
+    /// The number of bytes of a unit. `pitch` is the number of units of a row.
     unit: usize,
     pitch: usize,
     /// The distance between neighbouring slices, in units.
     apart: usize,
-    /// Whether rows belong to boxes, which may lie in views of source and destination.
+    /// Whether rows belong to boxes, which can be in views of source and destination.
     boxes: bool,
 }
 
@@ -279,7 +282,7 @@ impl Scatterer<'_> {
         self.scatter.options.policy.out_of_range == OutOfRange::Error
     }
 
-    /// Whether each row goes straight to its slice, so that nothing lies in scratch memory.
+    /// Returns whether each row goes straight to its slice, without scratch memory.
     fn is_direct(&self) -> bool {
         matches!(self.way, Way::Atomic | Way::Unique)
     }
@@ -288,11 +291,11 @@ impl Scatterer<'_> {
         self.cutter.reach.too_small(self.unit)
     }
 
-    /// Pushes the dispatches that report the tuples out of range, and do nothing else. They share a report, so they
-    /// number all rows.
+    /// Adds the dispatches that only report the tuples out of range. They share a report, so their numbers of rows
+    /// count all rows.
     fn checks(&self, block: &Block, out: &mut Vec<WalkDispatch>) -> Result<(), Error> {
         let first = block.rows.first_tuple();
-        let site = self.site(block, first, LEAST);
+        let site = self.site(block, first, LEAST_SCRATCH);
         if let Some(dispatch) =
             site.and_then(|site| site.of_rows(Kernel::Last, &[(Constant::Chooses, 0)]))
         {
@@ -303,7 +306,7 @@ impl Scatterer<'_> {
         halves.iter().try_for_each(|half| self.checks(half, out))
     }
 
-    /// Pushes the pass of a block or, if the block exceeds the device's limits, those of its halves.
+    /// Adds the pass of a block or, if the block exceeds the device's limits, the passes of its halves.
     fn blocks(&self, block: &Block, steps: &mut ScatterSteps) -> Result<(), Error> {
         let halves = match self.pass(block, steps) {
             Ok(()) => return Ok(()),
@@ -316,13 +319,13 @@ impl Scatterer<'_> {
         halves.iter().try_for_each(|half| self.blocks(half, steps))
     }
 
-    /// Pushes the pass of a block.
+    /// Adds the pass of a block.
     fn pass(&self, block: &Block, steps: &mut ScatterSteps) -> Result<(), NoPass> {
         let (rows, slices) = (block.rows.numbers(), block.slices.len());
         let fresh = self.scatter.fresh && rows.start == 0 && !self.is_direct();
-        // Where slices become zeros anyway, all of them are written.
+        // A fresh destination is written whole, because all of its slices become zeros.
         let one_chunk = !fresh && !self.is_direct() && rows.len() <= self.chunk().min(slices);
-        let few = self.boxes || !fresh && rows.len() * FEW < slices;
+        let few = self.boxes || !fresh && rows.len() * FEW_ROWS < slices;
         let by_rows = self.is_direct() || one_chunk || few;
         let (lists, list_shift) = match one_chunk {
             true => (0, 31),
@@ -350,12 +353,12 @@ impl Scatterer<'_> {
             lists,
         };
         if one_chunk {
-            // Links take the place of numbers.
+            // Links occupy the memory of the numbers.
             steps.numbers = None;
         }
         let first_row = steps.first_row(&numbers, &rows);
         let mut site = self
-            .site(block, first_row, scratch.max(LEAST))
+            .site(block, first_row, scratch.max(LEAST_SCRATCH))
             .ok_or(NoPass::Rows)?;
         (site.by_rows, site.fresh) = (by_rows, fresh);
         site.words.slices = count(slices);
@@ -392,7 +395,7 @@ impl Scatterer<'_> {
                 dispatches.push(site.combine()?);
             }
         }
-        // Several blocks may have the same rows. One of them reports the tuples out of range.
+        // Several blocks can have the same rows. Only one of them reports the tuples out of range.
         let is_first = block.slices.start == 0 && block.run.start == 0 && block.rows.counts();
         if !self.is_strict() && is_first {
             let first_tuple = block.rows.first_tuple().wrapping_sub(first_row);
@@ -422,21 +425,22 @@ impl Scatterer<'_> {
         (of(shift), shift)
     }
 
-    /// The rows of a workgroup of `link.wgsl`.
+    /// The number of rows of a workgroup of `link.wgsl`.
     fn chunk(&self) -> usize {
         4 * self.cutter.reach.tuning.workgroup as usize
     }
 
-    /// The units of a slice that an invocation combines.
+    /// The number of units of a slice that an invocation combines.
     fn segment(&self) -> usize {
         if self.cutter.reach.tuning.loops { 4 } else { 1 }
     }
 
-    /// The most rows that are linked together. All may go to one slice, and an invocation follows their links for each of
-    /// its units.
+    /// The largest number of rows that are linked together. All of them can go to one slice, and an invocation follows
+    /// their links for each of its units.
     ///
-    /// On a GPU it waits half a microsecond for each link, so half a second for a million rows. A driver might mistake a
-    /// longer wait for a hang. Lavapipe seems to leave every loop of an invocation after 65,535 iterations in total.
+    /// On a GPU, an invocation waits half a microsecond for each link, so half a second for a million rows. A driver
+    /// might mistake a longer wait for a hang. Lavapipe seems to leave every loop of an invocation after 65,535
+    /// iterations in total.
     fn most_rows(&self) -> usize {
         match self.cutter.reach.tuning.loops {
             true => (1 << 15) / self.segment(),
@@ -444,8 +448,8 @@ impl Scatterer<'_> {
         }
     }
 
-    /// What the dispatches of a block have in common, if its rows have the numbers from `first_row` + 1 on. `None` if the
-    /// block has too many rows.
+    /// Returns the data that the dispatches of a block share. Its rows have the numbers from `first_row` + 1 on. `None`
+    /// if the block has too many rows.
     fn site<'a>(
         &'a self,
         block: &'a Block,
@@ -454,7 +458,7 @@ impl Scatterer<'_> {
     ) -> Option<BlockPass<'a>> {
         let mut walk = block.rows.walk();
         let (indices, begin) = self.cutter.bind_tuples(&walk, self.tuples)?;
-        // A row is a unit, also along a box.
+        // In this walk a row is a unit, even along a box.
         walk.dims.push(Dim::ONE);
         let rows = RunWalk::of(walk);
         let mut words = rows.words()?;
@@ -466,7 +470,7 @@ impl Scatterer<'_> {
             scatterer: self,
             block,
             words,
-            of_walk: of_walk(
+            of_walk: walk_constants(
                 &rows.walk,
                 rows.walk.units() * block.run.len(),
                 &self.cutter.reach.tuning,
@@ -480,14 +484,14 @@ impl Scatterer<'_> {
     }
 }
 
-/// The dispatch with a report that is read, and whose first tuple has this number.
+/// Makes a dispatch report tuples. Its first tuple has the number `first_tuple`.
 fn reporting(mut dispatch: WalkDispatch, first_tuple: usize) -> WalkDispatch {
     dispatch.first_tuple = first_tuple;
     dispatch.uniforms.flags |= flags::REPORTS;
     dispatch
 }
 
-/// What the dispatches of a block have in common.
+/// The data that the dispatches of a block share.
 struct BlockPass<'a> {
     scatterer: &'a Scatterer<'a>,
     block: &'a Block,
@@ -496,9 +500,9 @@ struct BlockPass<'a> {
     of_walk: [(Constant, u32); 8],
     indices: Bound,
     scratch: Bound,
-    /// Whether rows are few, so that the last step takes rows rather than slices.
+    /// Whether the last step goes through rows instead of slices.
     by_rows: bool,
-    /// Whether all slices become zeros before.
+    /// Whether the slices start as zeros.
     fresh: bool,
 }
 
@@ -513,7 +517,7 @@ impl BlockPass<'_> {
         }
     }
 
-    /// The dispatch of a kernel whose invocations take rows, and which leaves something in scratch memory.
+    /// Makes the dispatch of a kernel whose invocations take rows and that writes to scratch memory.
     fn of_rows(&self, kernel: Kernel, constants: &[(Constant, u32)]) -> Option<WalkDispatch> {
         let rows = self.block.rows.count();
         let (together, bound) = match kernel {
@@ -530,7 +534,7 @@ impl BlockPass<'_> {
         self.scatterer.cutter.reach.tuning.workgroup as usize
     }
 
-    /// Pushes the dispatches of the last step of an update. Scratch memory holds their index tuples: the number of a row
+    /// Adds the dispatches of the last step of an update. Scratch memory holds their index tuples: the number of a row
     /// for each slice or, if rows are few, the number of a slice for each row.
     fn move_rows(&self, out: &mut Vec<WalkDispatch>) -> Result<(), Error> {
         let Scatterer {
@@ -576,7 +580,7 @@ impl BlockPass<'_> {
         cutter.cut(&walk, out)
     }
 
-    /// The dispatch that combines rows with slices.
+    /// Makes the dispatch that combines rows with slices.
     fn combine(&self) -> Result<WalkDispatch, NoPass> {
         let Scatterer { rule, way, .. } = *self.scatterer;
         let (unit, pitch) = (self.scatterer.unit, self.scatterer.pitch);
@@ -615,11 +619,11 @@ impl BlockPass<'_> {
                 let segment = self.scatterer.segment();
                 (units.div_ceil(segment), segment)
             }
-            // The most words that a slice touches, wherever in a word it begins.
+            // The largest number of words that a slice touches: it can begin anywhere in a word.
             _ => ((units - 1).div_ceil(of_word) + 1, 1),
         };
         let invocations = match of_word {
-            // All words of the slices.
+            // One invocation for each word of all slices.
             2.. if !self.by_rows => {
                 let elements = (slices.len() - 1) * apart + units;
                 (to_base % of_word + elements).div_ceil(of_word)

@@ -1,4 +1,4 @@
-//! The index tuples of a walk on the device: where they are, and what their numbers mean. See `tuples.wgsl`.
+//! The index tuples of a walk on the device: their location and the meaning of their numbers. See `tuples.wgsl`.
 
 use super::{
     dispatch::INDICES,
@@ -23,7 +23,7 @@ pub(crate) struct Tuples {
 }
 
 impl Tuples {
-    /// The tuples of a move that has some.
+    /// The tuples of a move. `None` for moves without tuples.
     pub(crate) fn of(what: &Move) -> Option<Self> {
         let tuples = what.tuples()?;
         let scatters = matches!(what.effect(), Effect::Scatter(_));
@@ -50,7 +50,8 @@ pub(super) fn is_plain(walk: &Walk, of: Tuples) -> bool {
     !moves && walk.coordinates.iter().all(is_plain)
 }
 
-/// Writes where tuples are, and what their numbers mean, for the tuples of `walk`, which begin at word `begin`.
+/// Sets the uniforms about the tuples of `walk`: their location, from word `begin` on, and the meaning of their
+/// numbers.
 pub(super) fn set_tuples(uniforms: &mut WalkWords, walk: &Walk, of: Tuples, begin: usize) {
     let words = of.index.words();
     uniforms.tuples = count(begin);

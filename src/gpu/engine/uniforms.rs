@@ -1,25 +1,25 @@
-//! The numbers that a dispatch reads, as the host writes them: the structs `Walk` of `shaders/uniforms.wgsl` and `Search` of
-//! `shaders/mask.wgsl`, which tell what each means. A test compares every name and offset here with the shader's.
+//! The uniforms of a dispatch, as the host writes them: the structs `Walk` of `shaders/uniforms.wgsl` and `Search` of
+//! `shaders/mask.wgsl`, which explain each word. A test compares every name and offset here with the shader's.
 
 use super::caps::within;
 use crate::Error;
 use bytemuck::{Pod, Zeroable};
 
-/// The most dimensions of a walk, beside its run, and of a mask. A dispatch writes at most 2^29 units, so that a walk whose
-/// dimensions have two positions or more has at most 29 of them.
+/// The largest number of dimensions of a walk, not counting its run, and of a mask. A dispatch writes at most 2^29
+/// units, so a walk whose dimensions have at least two positions has at most 29 dimensions.
 pub(crate) const MOST_DIMS: usize = 30;
-/// The same of a walk along which boxes extend: shaders keep all digits of a row of it.
+/// The same limit for a walk with boxes, because shaders keep all digits of a row in memory.
 pub(crate) const MOST_CROPPED_DIMS: usize = 8;
-/// The most coordinates.
+/// The largest number of coordinates.
 pub(crate) const MOST_COORDINATES: usize = 9;
 
-/// What stands for no column, and for no dimension.
+/// Stands for no column or no dimension.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// What stands for the run in place of a dimension.
+/// Stands for the run in place of a dimension.
 pub(crate) const RUN: u32 = u32::MAX - 1;
 
-/// Declares structs of words, which may end in arrays.
+/// Declares structs of words, which can end with arrays.
 macro_rules! structs_of_words {
     ($($name:ident { $($word:ident)* $(; $array:ident: $type:ty)* })*) => {
         $(
@@ -63,7 +63,7 @@ structs_of_words! {
     }
 }
 
-/// The numbers of a dispatch.
+/// The uniforms of a dispatch.
 #[derive(Clone, Copy, Debug)]
 #[expect(
     clippy::large_enum_variant,
@@ -82,7 +82,7 @@ impl Uniforms {
         }
     }
 
-    /// The words of a walk. `None` if there is none.
+    /// The words of a walk. `None` for a search, which has no walk.
     pub(super) fn walk(&self) -> Option<&WalkWords> {
         match self {
             Self::Walk(words) => Some(words),
@@ -123,7 +123,7 @@ impl Default for WalkWords {
     }
 }
 
-/// The bits of [`WalkWords::flags`], under their names in WGSL.
+/// The bits of [`WalkWords::flags`]. The names are the same in WGSL.
 pub(crate) mod flags {
     pub(crate) const SIGNED_INDICES: u32 = 1;
     pub(crate) const WRAPS: u32 = 2;
@@ -134,17 +134,17 @@ pub(crate) mod flags {
     pub(crate) const CIRCULAR: u32 = 64;
 }
 
-/// The most bytes of uniforms.
+/// The maximum size of uniforms in bytes.
 pub(crate) const UNIFORM_BYTES: u32 = 1024;
 const _: () = assert!(size_of::<WalkWords>() == UNIFORM_BYTES as usize);
 const _: () = assert!(size_of::<SearchWords>() <= UNIFORM_BYTES as usize);
 
-/// The most positions of a dimension that tuples point into.
+/// The largest number of positions of a dimension that tuples index.
 pub(crate) const MOST_POSITIONS: u64 = (1 << 48) - 1;
-/// The same where shaders compute with signed numbers of 32 bits.
+/// The same limit for positions that shaders compute as signed 32-bit numbers.
 pub(crate) const MOST_SIGNED: u64 = i32::MAX as u64;
 
-/// Fails if shaders, which count `most` positions, cannot count these.
+/// Fails if there are more positions than `most`, the largest number that shaders can count.
 pub(crate) fn check_positions(positions: usize, most: u64) -> Result<(), Error> {
     within(
         "an indexed dimension, which the CPU path (Backend::cpu) can index",
@@ -154,8 +154,8 @@ pub(crate) fn check_positions(positions: usize, most: u64) -> Result<(), Error> 
     )
 }
 
-/// The upper 16 bits of a number of positions, which has 48. `None` if it has more.
-pub(crate) fn high(positions: usize) -> Option<u32> {
+/// The upper 16 bits of a 48-bit number of positions. `None` if the number has more bits.
+pub(crate) fn high_bits(positions: usize) -> Option<u32> {
     u16::try_from(positions as u64 >> 32).ok().map(u32::from)
 }
 

@@ -1,4 +1,4 @@
-//! The commands that are recorded for a move, computed once: passes of dispatches, with their pipelines.
+//! [`Work`]s: the passes of dispatches that are recorded for a move, computed once, with their pipelines.
 
 use super::{
     Engine,
@@ -20,19 +20,19 @@ use crate::{
 use std::sync::Arc;
 use wgpu::util::{BufferInitDescriptor, DeviceExt};
 
-/// A [`Work`] with more dispatches than this is not kept, unless the plan is prepared. Few plans need more. Such plans
-/// keep the device busy for so long that working out their commands again hardly matters.
-const MOST_KEPT: usize = 64;
+/// A [`Work`] with more dispatches than this is not kept, unless the plan is prepared. Few plans need more. They keep
+/// the device busy for so long that it hardly matters to compute their commands again.
+const MOST_KEPT_DISPATCHES: usize = 64;
 
 /// The commands that are recorded for a move whose arguments are at `places`.
 #[derive(Debug)]
 pub(in crate::gpu) struct Work {
     pub(super) what: Arc<Move>,
-    /// The places of the arguments, whose offsets are reduced by what [`Reach::aligned`](super::caps::Reach::aligned)
-    /// returns for them. Recording adds this to the offsets of bindings again.
+    /// The places of the arguments. Their offsets are reduced by the value of
+    /// [`Reach::aligned`](super::caps::Reach::aligned), which recording adds to the offsets of bindings again.
     pub(super) places: Places,
     pub(super) passes: Vec<Pass<Ready>>,
-    /// The bytes of scratch memory that the passes share.
+    /// The size in bytes of the scratch memory that the passes share.
     pub(super) scratch: u64,
     /// The tables of a move that converts.
     pub(super) tables: Option<wgpu::Buffer>,
@@ -43,7 +43,7 @@ pub(in crate::gpu) struct Work {
 pub(super) struct Ready {
     pub(super) dispatch: Dispatch,
     pub(super) pipeline: wgpu::ComputePipeline,
-    /// Contains the dispatch's uniforms when the next submission runs.
+    /// The slot that contains the dispatch's uniforms when the next submission runs.
     pub(super) uniforms: Slot,
 }
 
@@ -53,7 +53,7 @@ impl Work {
     }
 
     pub(super) fn is_small(&self) -> bool {
-        self.dispatches().count() <= MOST_KEPT
+        self.dispatches().count() <= MOST_KEPT_DISPATCHES
     }
 
     /// Returns whether the device could create memory for the uniforms. If not, the next recording tries again.
@@ -63,8 +63,8 @@ impl Work {
 }
 
 impl Engine {
-    /// Returns the work of a move that is not empty and whose arguments are at `places`, with reduced offsets: a kept work
-    /// or a new one. All its pipelines are compiled. One of very many dispatches is kept only if `keeps`.
+    /// Returns the work of a move that is not empty and whose arguments are at `places`, with reduced offsets: a kept
+    /// work or a new one. All its pipelines are compiled. A work of very many dispatches is kept only if `keeps`.
     pub(in crate::gpu) fn work(
         &self,
         what: &Move,
@@ -109,7 +109,7 @@ impl Engine {
             tables: self.tables(what)?,
         };
         if self.pipelines.age() {
-            // Kept works hold pipelines.
+            // Kept works would keep old pipelines alive.
             self.cache.clear();
         }
         let doing = "allocating the numbers of a dispatch";
@@ -122,7 +122,7 @@ impl Engine {
         }
     }
 
-    /// Uploads the tables of a move that converts by them.
+    /// Uploads the tables of a move that converts by tables.
     fn tables(&self, what: &Move) -> Result<Option<wgpu::Buffer>, Error> {
         let conversion = what.conversion.as_ref();
         let Some(table) = conversion.and_then(|conversion| conversion.table.as_ref()) else {
@@ -148,7 +148,7 @@ impl Engine {
         let dest = windows(what.result_bytes(), reach.binding.min(reach.dispatch));
         let source = windows(what.source_bytes(), reach.binding);
         let needed = match what.tuples() {
-            // A tuple may point into any window of the source.
+            // A tuple can select a position in any window of the source.
             Some(_) => dest.saturating_mul(source),
             None => dest.max(source.min(what.moved_bytes().0 as u64)),
         };
@@ -177,7 +177,7 @@ impl Engine {
             conversion: what.conversion.as_ref().map(|of| (of, what.dtype())),
         };
         let zeros = || Walk::zeros(1, what.result_bytes());
-        // The writes before the walk, and instead of it.
+        // The writes before the walk, and the writes instead of it.
         let (before, instead) = match (what.walk(), what.effect()) {
             (Some(walk), Effect::Scatter(scatter)) => return steps(cutter, what, walk, scatter),
             (Some(walk), Effect::Fill) => match walk.filled(what.result_bytes() / walk.unit) {

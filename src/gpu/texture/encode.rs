@@ -20,23 +20,23 @@ use wgpu::{
 };
 
 impl Gpu {
-    /// Records copying the selected texels to `dest`, as a row-major array without padding that has the shape and the
+    /// Records a copy of the selected texels to `dest`, as a row-major array without padding, with the shape and the
     /// element type of `texels`.
     ///
-    /// The box that contains the selection is copied to scratch memory, in the padded rows that wgpu requires, and then
-    /// the selection is moved from there to `dest`, usually by one dispatch. The scratch memory is kept for later
+    /// The commands copy the smallest box around the selection to scratch memory, in the padded rows that wgpu
+    /// requires. Usually one dispatch then moves the selection to `dest`. The scratch memory is kept for later
     /// recordings, until [`Gpu::trim`]. If the selection is a whole box in its own order and its rows need no padding,
-    /// the box is copied to `dest` directly, provided that `dest` has the usage `COPY_DST` and begins at a multiple of
+    /// the box is copied directly to `dest`, provided that `dest` has the usage `COPY_DST` and begins at a multiple of
     /// 16 bytes.
     ///
-    /// The texture must belong to this device and have the usage `COPY_SRC`. `dest` must be as for [`Gpu::encode`]. No
-    /// pass of the encoder may be open. The texels are read when the command runs, in the order of submissions.
-    /// [`Texels`] has an example.
+    /// The texture must belong to this device and have the usage `COPY_SRC`. `dest` must meet the requirements of
+    /// [`Gpu::encode`]. No pass of the encoder may be open. The texels are read when the command runs, in the order of
+    /// submissions. [`Texels`] has an example.
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`]; as [`Gpu::encode`]; [`Error::DeviceLimit`] if not even a row
-    /// of the box fits a buffer; [`Error::OutOfDeviceMemory`].
+    /// [`Error::Argument`]; the errors of [`Gpu::encode`]; [`Error::DeviceLimit`] if not even a row of the box fits a
+    /// buffer; [`Error::OutOfDeviceMemory`].
     pub fn encode_from_texture(
         &self,
         encoder: &mut CommandEncoder,
@@ -47,12 +47,12 @@ impl Gpu {
         self.record_from_texture(encoder, texels, dest)
     }
 
-    /// Records copying `source`, a row-major array of the shape and the element type of `texels`, to the selected
+    /// Records a copy of `source`, a row-major array with the shape and the element type of `texels`, to the selected
     /// texels. All other texels, and channels that are not selected, keep their values.
     ///
     /// The texture needs the usage `COPY_DST`. If the selection leaves out some of the box that contains it, such as a
     /// channel or every second row, the box is read first, for which the texture needs `COPY_SRC` too. `source` must
-    /// be as for [`Gpu::encode`]. Everything else is as for [`Gpu::encode_from_texture`].
+    /// meet the requirements of [`Gpu::encode`]. Everything else is the same as for [`Gpu::encode_from_texture`].
     ///
     /// ```no_run
     /// # fn example(gpu: &wgslice::Gpu, mask: &wgpu::Buffer, overlay: &wgpu::Texture) -> Result<(), wgslice::Error> {
@@ -69,7 +69,7 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// As [`Gpu::encode_from_texture`].
+    /// The errors of [`Gpu::encode_from_texture`].
     pub fn encode_to_texture(
         &self,
         encoder: &mut CommandEncoder,
@@ -80,8 +80,8 @@ impl Gpu {
         self.record_to_texture(encoder, source, &View::whole(texels.shape()), texels)
     }
 
-    /// The moves that move texels between their rows and a tensor, as far as the texture's usages allow. Allocates the
-    /// memory of the rows.
+    /// Returns the moves between rows of texels and a tensor, in the directions that the texture's usages allow.
+    /// Allocates the memory of the rows.
     pub(in crate::gpu) fn texel_plans(&self, texels: &Texels) -> Result<Vec<Move>, Error> {
         let usage = texels.texture.usage();
         let Some(rows) = Rows::of(texels)? else {
@@ -156,7 +156,7 @@ impl Gpu {
         Ok(())
     }
 
-    /// Decides on the commands of all moves before any is recorded, so that a failure leaves the encoder as it was.
+    /// Chooses the commands of all moves before any is recorded, so that a failure leaves the encoder unchanged.
     fn moves<'a>(
         &self,
         texels: &Texels,
@@ -173,14 +173,14 @@ impl Gpu {
 
     fn put(&self, encoder: &mut CommandEncoder, moves: &[Commands<'_>]) {
         for commands in moves {
-            // All channels exist, so nothing asks for the report.
+            // All channels exist, so nobody reads the report.
             let counts = &mut Counts::default();
             self.engine
                 .put(&mut Target::Encoder(encoder), commands, counts);
         }
     }
 
-    /// The numbers of channels on the device, as the indices of a gather, if there is one.
+    /// Uploads the numbers of channels as the indices of a gather, if the selection needs one.
     fn channel_indices(&self, channels: Option<&[usize]>) -> Result<Option<DeviceBytes>, Error> {
         let Some(channels) = channels else {
             return Ok(None);
@@ -193,7 +193,7 @@ impl Gpu {
         Ok(Some(indices))
     }
 
-    /// Records copying a view of `source` to texels of the same shape.
+    /// Records a copy of a view of `source` to texels of the same shape.
     fn record_to_texture(
         &self,
         encoder: &mut CommandEncoder,
@@ -246,7 +246,7 @@ impl Gpu {
     }
 }
 
-/// The arguments of moves, one of which may gather channels.
+/// The arguments of a move: source, destination and, if it gathers channels, the indices.
 fn with_channels<'a>(
     source: Argument<'a>,
     dest: Argument<'a>,
@@ -275,7 +275,7 @@ fn is_direct(argument: &Argument<'_>, usage: BufferUsages) -> bool {
     }
 }
 
-/// A copy between a box of a texture and a buffer: where in the texture it begins, the place in the buffer, the size.
+/// A copy between a box of a texture and a buffer: the origin in the texture, the place in the buffer, and the size.
 type BoxCopy<'a> = (TexelCopyTextureInfo<'a>, TexelCopyBufferInfo<'a>, Extent3d);
 
 fn read(encoder: &mut CommandEncoder, copies: Vec<BoxCopy<'_>>) {
@@ -295,7 +295,7 @@ fn write(encoder: &mut CommandEncoder, copies: Vec<BoxCopy<'_>>) {
 fn copies<'a>(texels: &'a Texels, rows: &Rows, argument: &Argument<'a>) -> Vec<BoxCopy<'a>> {
     let [layers, height, width] = rows.size;
     let Parts { offset, bytes } = argument.parts;
-    // All buffers but the last are full of rows.
+    // All buffers except the last are full of rows.
     let most = usize::try_from(bytes / rows.pitch as u64).unwrap_or(usize::MAX);
     let mut copies = Vec::new();
     let mut row = 0;

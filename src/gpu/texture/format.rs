@@ -1,4 +1,4 @@
-//! Which texture formats are arrays of elements.
+//! The texture formats whose texels are arrays of elements.
 
 use crate::DType;
 use wgpu::TextureFormat;

@@ -15,17 +15,17 @@ use format::channels_of;
 use rows::CHANNELS;
 use wgpu::{TextureDimension, TextureFormat, TextureUsages};
 
-/// A selection of a texture's texels: an array of shape `[layers, height, width, channels]`, or what slices and
-/// transposes make of this array. Nothing is copied until the selection is read or written:
+/// A selection of a texture's texels: an array of shape `[layers, height, width, channels]`, or a slice or a transpose
+/// of this array. No texel is copied until the selection is read or written:
 ///
-/// | | into your own encoder | at once |
+/// | | into your own encoder | immediately |
 /// |---|---|---|
 /// | texels to a tensor | [`Gpu::encode_from_texture`](crate::Gpu::encode_from_texture) | [`Tensor::from_texture`](crate::Tensor::from_texture) |
 /// | a tensor to texels | [`Gpu::encode_to_texture`](crate::Gpu::encode_to_texture) | [`Tensor::write_texture`](crate::Tensor::write_texture) |
 ///
 /// The layers are those of an array, the six sides of a cube map or the depth of a 3D texture. The channels are in the
 /// order of the format's name: blue is channel 0 of `Bgra8Unorm`. Elements are the stored bits: a channel of
-/// `Rgba8Unorm` or `Rgba8UnormSrgb` is a [`DType::U8`], though shaders read it as a fraction.
+/// `Rgba8Unorm` or `Rgba8UnormSrgb` is a [`DType::U8`], although shaders read it as a fraction.
 ///
 /// ```no_run
 /// # fn example(gpu: &wgslice::Gpu, frame: &wgpu::Texture, batch: &wgpu::Buffer) -> Result<(), wgslice::Error> {
@@ -42,8 +42,8 @@ use wgpu::{TextureDimension, TextureFormat, TextureUsages};
 /// # }
 /// ```
 ///
-/// Supported formats have one, two or four channels of 8, 16 or 32 bits each: every format of wgpu whose name is `R`,
-/// `Rg` or `Rgba`, then `8`, `16` or `32`, then the kind, and `Bgra8Unorm`, with `Srgb` or without.
+/// Supported formats have one, two or four channels of 8, 16 or 32 bits each: every format of wgpu with a name of `R`,
+/// `Rg` or `Rgba`, then `8`, `16` or `32`, then the kind of number; and `Bgra8Unorm`. A name can end with `Srgb`.
 #[derive(Clone, Debug)]
 pub struct Texels {
     texture: wgpu::Texture,
@@ -57,28 +57,29 @@ pub struct Texels {
     /// The selection from the array of shape `[layers, height, width, order.len()]`.
     view: View,
     converts: Option<Converts>,
-    /// What was prepared for it.
+    /// The works that were prepared for the selection.
     works: Works,
 }
 
-/// How elements are converted between texels and a tensor. The axis is one of the array of all channels of the format.
+/// The conversion of elements between texels and a tensor. For reading, its axis is an axis of the array of all
+/// channels of the format.
 #[derive(Clone, Debug)]
 enum Converts {
-    /// When the selection is read.
+    /// Applies when the selection is read.
     Read(Conversion),
-    /// When a tensor of this type is written to it.
+    /// Applies when a tensor of this type is written to the selection.
     Written(DType, Conversion),
 }
 
 impl Texels {
-    /// The same with what was prepared for it.
+    /// Returns the same selection with the works that were prepared for it.
     pub(super) fn with_works(&self, works: Works) -> Self {
         let mut texels = self.clone();
         texels.works = works;
         texels
     }
 
-    /// All texels of the texture's largest mip level.
+    /// Selects all texels of the texture's largest mip level.
     ///
     /// # Errors
     ///
@@ -87,11 +88,11 @@ impl Texels {
         Self::of_level(texture, 0)
     }
 
-    /// All texels of this mip level. Level 0 is the largest.
+    /// Selects all texels of this mip level. Level 0 is the largest.
     ///
     /// # Errors
     ///
-    /// As [`Texels::new`]; [`Error::Argument`].
+    /// The errors of [`Texels::new`]; [`Error::Argument`] for a level that the texture does not have.
     pub fn of_level(texture: &wgpu::Texture, mip_level: u32) -> Result<Self, Error> {
         let (samples, levels) = (texture.sample_count(), texture.mip_level_count());
         let format: TextureFormat = texture.format();
@@ -122,17 +123,17 @@ impl Texels {
         })
     }
 
-    /// Chooses channels: channel `i` of the result is channel `channels[i]` of this selection. `&[2, 1, 0, 3]` makes
-    /// RGBA of BGRA, and BGRA of RGBA; `&[3]` is alpha alone.
+    /// Chooses channels: channel `i` of the result is channel `channels[i]` of this selection. `&[2, 1, 0, 3]` swaps
+    /// RGBA and BGRA; `&[3]` is alpha alone.
     ///
-    /// No slice selects channels in an order such as `2, 1, 0, 3`. Writing all channels of the format is then one gather,
-    /// and so is reading channels that are the last dimension. Otherwise each part that is a slice takes a dispatch: for
-    /// planes in this order, one for `2, 1, 0` and one for `3`.
+    /// No single slice selects channels in an order such as `2, 1, 0, 3`. One gather then writes all channels of the
+    /// format, or reads channels in the last dimension. Otherwise each part of the order that is a slice takes a
+    /// dispatch: for planes in this order, one for `2, 1, 0` and one for `3`.
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] for a channel that the selection does not have, or that is named twice;
-    /// [`Error::Argument`] if the texels were already sliced or transposed.
+    /// [`Error::Argument`] for a duplicate channel, for a channel that the selection does not have, or if the texels
+    /// were already sliced or transposed.
     pub fn channels(&self, channels: &[usize]) -> Result<Self, Error> {
         let source = self.view.source_shape();
         if self.view != View::new(source)? {
@@ -155,7 +156,7 @@ impl Texels {
         })
     }
 
-    /// A slice of the selection, as [`View::slice`] makes it.
+    /// Returns a slice of the selection, like [`View::slice`].
     ///
     /// # Errors
     ///
@@ -173,9 +174,9 @@ impl Texels {
         Ok(self.selecting(self.view.transpose(permutation)?))
     }
 
-    /// The same selection, whose elements are converted when it is read, on the way and without another dispatch: the
-    /// tensor has the type of the conversion. An axis of the conversion is one of `[layers, height, width, channels]`, with
-    /// the channels that this selection chose, whatever slices and transposes make of it.
+    /// Returns the same selection with elements that are converted when it is read, without another dispatch. The
+    /// tensor then has the type of the conversion. An axis of the conversion is an axis of `[layers, height, width,
+    /// channels]` with the chosen channels, even if the selection was sliced or transposed.
     ///
     /// ```no_run
     /// # fn example(gpu: &wgslice::Gpu, frame: &wgpu::Texture, input: &wgpu::Buffer) -> Result<(), wgslice::Error> {
@@ -198,26 +199,27 @@ impl Texels {
     ///
     /// # Errors
     ///
-    /// Those of [`Plan::converted`](crate::Plan::converted); [`Error::Argument`] (`TexelsConvert` for texels that convert
-    /// already).
+    /// The errors of [`Plan::converted`](crate::Plan::converted); [`Error::Argument`] (`TexelsConvert` for texels that
+    /// convert already).
     pub fn converted(&self, conversion: &Conversion) -> Result<Self, Error> {
         self.check_plain()?;
         let conversion =
             conversion.looked_up(&View::whole(self.view.source_shape()), self.stored)?;
-        // From the channels that were chosen to those of the format.
+        // The conversion has an entry for each chosen channel, but needs one for each channel of the format.
         let place = |channel| self.order.iter().position(|&of| of == channel);
         let places: Vec<_> = (0..self.channels).map(|c| place(c).unwrap_or(0)).collect();
         let conversion = conversion.at_positions(CHANNELS, &places);
         Ok(self.converting(Converts::Read(conversion)))
     }
 
-    /// The same selection, which a tensor of type `dtype` is converted for when it is written: by one more dispatch,
-    /// through scratch memory. The conversion is one to the type of the format's elements, and its axis one of the tensor.
+    /// Returns the same selection for tensors of type `dtype`, which are converted when they are written, by one more
+    /// dispatch and through scratch memory. The conversion must be to the type of the format's elements. Its axis is an
+    /// axis of the tensor.
     ///
     /// # Errors
     ///
     /// [`Error::Argument`] (`DtypeMismatch` for a conversion to another type; `TexelsConvert` for texels that convert
-    /// already). Writing to the texels has those of [`Plan::converted`](crate::Plan::converted).
+    /// already). Writing to the texels then has the errors of [`Plan::converted`](crate::Plan::converted).
     pub fn converted_from(&self, dtype: DType, conversion: &Conversion) -> Result<Self, Error> {
         self.check_plain()?;
         let (found, needed) = (conversion.dtype(), self.stored);
@@ -244,7 +246,7 @@ impl Texels {
         }
     }
 
-    /// How the selection is read: converted, or as it is stored.
+    /// Returns the conversion for reading, if there is one. Fails if the texels convert when they are written.
     fn conversion_read(&self) -> Result<Option<&Conversion>, Error> {
         let why = "convert what is written to them, and cannot be read: read texels without the conversion";
         match &self.converts {
@@ -254,7 +256,7 @@ impl Texels {
         }
     }
 
-    /// How a tensor is written to the selection.
+    /// Returns the conversion for writing, if there is one. Fails if the texels convert when they are read.
     fn conversion_written(&self) -> Result<Option<(DType, &Conversion)>, Error> {
         let why = "convert what is read from them, and cannot be written: write to texels without the conversion, or of \
                    Texels::converted_from";
@@ -270,8 +272,9 @@ impl Texels {
         self.view.shape()
     }
 
-    /// The element type of the tensor: unsigned integers for `Unorm` and `Uint`, signed ones for `Snorm` and `Sint`,
-    /// floats for `Float`, with as many bits as a channel of the format; or that of a [conversion](Self::converted).
+    /// The element type of the tensor: the type of a [conversion](Self::converted), or else unsigned integers for
+    /// `Unorm` and `Uint`, signed integers for `Snorm` and `Sint`, and floats for `Float`, with as many bits as a
+    /// channel of the format.
     pub fn dtype(&self) -> DType {
         match &self.converts {
             None => self.stored,
@@ -292,16 +295,16 @@ impl Texels {
         }
     }
 
-    /// Checks that texels can be copied from the texture. `why` says in error messages what needs the copy.
+    /// Checks that texels can be copied from the texture. Error messages give `why` as the purpose of the copy.
     fn check_readable(&self, backend: wgpu::Backend, why: &'static str) -> Result<(), Error> {
         self.check_usage(TextureUsages::COPY_SRC, why)?;
         let (size, dimension) = (self.texture.size(), self.texture.dimension());
         let is_cube = dimension == TextureDimension::D2
             && size.width == size.height
             && size.depth_or_array_layers.is_multiple_of(6);
-        // On OpenGL, wgpu 30 does not copy all layers of 3D textures and copies nothing of cube maps. It takes every
-        // square texture whose number of layers is a multiple of six for a cube map. Snorm numbers lose their sign, at
-        // least on Mesa.
+        // On OpenGL, wgpu 30 does not copy all layers of 3D textures, and it does not copy cube maps at all. It
+        // mistakes every square texture whose number of layers is a multiple of six for a cube map. Snorm numbers lose
+        // their sign, at least on Mesa.
         let kind = match self.texture.format() {
             TextureFormat::R8Snorm
             | TextureFormat::Rg8Snorm

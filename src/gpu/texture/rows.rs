@@ -1,9 +1,9 @@
-//! Where the selected texels are in rows that are padded to multiples of 256 bytes, as wgpu copies them.
+//! The location of the selected texels in the rows that wgpu copies, which are padded to multiples of 256 bytes.
 //!
 //! The smallest box that contains the selection is copied. The rows of the box form an array of shape `[layers, rows,
-//! columns and padding, channels]`, and the selection is a view of this array. If no slice selects the channels in the
-//! wanted order, the selection is instead several views, each for a part of the tensor, or a
-//! gather of channels: from the rows or, if all channels are written, to them.
+//! columns and padding, channels]`, and the selection is a view of this array. If no single slice selects the channels
+//! in the wanted order, the selection is instead several views, each for a part of the tensor, or a gather of channels:
+//! from the rows when reading, or to the rows when all channels are written.
 
 use super::Texels;
 use crate::{
@@ -21,7 +21,7 @@ const ROW_ALIGNMENT: usize = wgpu::COPY_BYTES_PER_ROW_ALIGNMENT as usize;
 /// The dimension of the channels in the array of all texels.
 pub(super) const CHANNELS: usize = 3;
 
-/// The copied box, its rows, and the selection from them.
+/// The copied box, its rows, and the selection from these rows.
 #[derive(Debug)]
 pub(super) struct Rows {
     /// The first layer, row and column of the box.
@@ -48,9 +48,9 @@ impl Rows {
         if view.is_empty() {
             return Ok(None);
         }
-        // The coordinates of the first element, and how far a step along each dimension of the selection moves along
-        // each dimension of the texture. A stride moves along only one dimension of the texture, so the coordinates of
-        // the element whose offset is the stride are this distance.
+        // `first` has the coordinates of the first element, and `steps` the distance along each dimension of the
+        // texture for one step along each dimension of the selection. A stride moves along only one dimension of the
+        // texture, so the coordinates of the element whose offset is the stride are this distance.
         let first = shape::unravel(view.offset, &view.source);
         let steps = view.strides.iter().map(|stride| {
             let distance = shape::unravel(stride.unsigned_abs(), &view.source);
@@ -118,8 +118,8 @@ impl Rows {
         }
     }
 
-    /// The moves that copy the selection from the rows to a tensor, or the only move if it converts. If that is a gather of
-    /// channels, its indices.
+    /// Returns the moves that copy the selection from the rows to a tensor: a single move if the selection converts. If
+    /// the move is a gather of channels, also returns its indices.
     pub(super) fn reading(
         &self,
         conversion: Option<&Conversion>,
@@ -144,10 +144,10 @@ impl Rows {
         Ok((plans.collect::<Result<_, _>>()?, channels))
     }
 
-    /// The move that gathers the channels from the rows. If the channels are the innermost dimension and no slice selects them
-    /// in their order, neighbouring elements of the tensor belong to different pieces, and one gather is faster: on lavapipe,
-    /// it makes RGBA of BGRA in half the time. If each channel is its own plane, the pieces take half the time of a
-    /// gather.
+    /// The move that gathers the channels from the rows. If the channels are the innermost dimension and no slice
+    /// selects them in their order, neighbouring elements of the tensor belong to different pieces, and one gather is
+    /// faster: on lavapipe, it converts BGRA to RGBA in half the time. If each channel is its own plane, the pieces
+    /// take half the time of a gather.
     fn gather(&self, axis: usize) -> Result<Move, Error> {
         let mut params = self.view.clone();
         (params.shape[axis], params.strides[axis]) = (params.source[CHANNELS], 1);
@@ -159,7 +159,8 @@ impl Rows {
         self.view.shape[axis + 1..].iter().all(|&size| size == 1)
     }
 
-    /// A conversion of all texels as a conversion of the rows of the box, which have padding after their columns.
+    /// Translates a conversion of all texels to a conversion of the rows of the box, which have padding after their
+    /// columns.
     fn of_box(&self, conversion: &Conversion) -> Conversion {
         let of_axis = |conversion: Conversion, axis: usize| {
             let (first, last) = (self.origin[axis], self.origin[axis] + self.size[axis] - 1);
@@ -169,15 +170,15 @@ impl Rows {
         (0..CHANNELS).fold(conversion.clone(), of_axis)
     }
 
-    /// The moves that copy a view of a tensor to the selected elements of the rows. If that is a gather of channels, its
-    /// indices.
+    /// Returns the moves that copy a view of a tensor to the selected elements of the rows. If the move is a gather of
+    /// channels, also returns its indices.
     pub(super) fn writing(&self, tensor: &View) -> Result<(Vec<Move>, Option<Vec<usize>>), Error> {
         let pieces = self.pieces(tensor);
         let all = self.view.source[CHANNELS];
         if let (Some(axis), 2..) = (self.dimension, pieces.len())
             && self.channels.len() == all
         {
-            // Each channel of the format takes one of the tensor.
+            // Each channel of the format gets one channel of the tensor.
             let mut dest = self.view.clone();
             dest.strides[axis] = 1;
             let place = |channel| self.channels.iter().position(|&of| of == channel);
@@ -189,8 +190,8 @@ impl Rows {
         Ok((pieces.into_iter().map(plan).collect(), None))
     }
 
-    /// The parts of the selection whose channels a slice selects: views of the rows, each with its part of `tensor`, a view
-    /// that has the shape of the whole selection.
+    /// Splits the selection into parts whose channels a slice selects. Returns a view of the rows for each, with its
+    /// part of `tensor`. `tensor` has the shape of the whole selection.
     fn pieces(&self, tensor: &View) -> Vec<(View, View)> {
         let piece = |(begin, count): (usize, usize)| {
             let (mut rows, mut part) = (self.view.clone(), tensor.clone());
@@ -214,7 +215,7 @@ impl Rows {
     }
 }
 
-/// A gather of so many channels along an axis.
+/// A gather of `channels` channels along an axis.
 fn gathering(params: View, axis: usize, channels: usize, dtype: DType) -> Result<Plan, Error> {
     let options = GatherOptions {
         axis: Some(axis.cast_signed()),
@@ -245,7 +246,7 @@ mod tests {
     use super::{Rows, progressions};
     use crate::{DType, View, moves::Effect};
 
-    /// The writes of texels of four channels, of which these are selected, after a permutation of their dimensions.
+    /// Returns the number of moves that write a selection of these channels, from four, with permuted dimensions.
     fn writes(channels: &[usize], permutation: &[usize]) -> usize {
         let shape = [1, 3, 64, channels.len()];
         let mut view = View::new(&[1, 3, 64, 4]).unwrap();
