@@ -1,4 +1,4 @@
-//! Index expressions with arrays, of arrays of any shape, read and written.
+//! Draws index expressions with arrays, on arrays of any shape, to read or to write.
 
 use crate::{
     draw::{self, integer, sizes, slice},
@@ -11,11 +11,11 @@ use wgslice::{
     spec::{IndexItem, IndexSpec},
 };
 
-/// The most elements of an array in an expression: three of them may be broadcast to their product.
+/// The maximum number of elements of an array in an expression. Three of them can be broadcast to their product.
 const OF_ARRAY: usize = 12;
 
-/// Makes the plan of an index expression, and runs it if its arrays are small. Positions were checked before, so none
-/// is out of range.
+/// Makes the plan of an index expression, and runs it if its arrays are small. The plan checks positions, so a run has
+/// none out of range.
 pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
     let shape = match u.ratio(3, 4)? {
         true => draw::shape(u, 4, 512)?,
@@ -81,7 +81,7 @@ fn index_spec(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<IndexSpec> {
                 shape,
             },
         };
-        // In place of a slice, or beside it.
+        // The array replaces a slice or is inserted next to it.
         match u.ratio(1, 2)? && place < items.len() {
             true => items[place] = item,
             false => items.insert(place, item),

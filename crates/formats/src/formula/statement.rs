@@ -6,7 +6,7 @@ use super::{
 };
 use naga::{Block, Expression, Handle, Statement};
 
-/// The most rounds that a loop may unroll to.
+/// The maximum number of rounds to which a loop is unrolled.
 const ROUNDS: usize = 32;
 
 impl<'a> Machine<'a> {
@@ -103,7 +103,7 @@ impl<'a> Machine<'a> {
                         let mut other = state.clone();
                         self.block(frame, accept, state)?;
                         self.block(frame, reject, &mut other)?;
-                        // The variables of functions that only one side calls are not used after the branch.
+                        // If only one side calls a function, that function's variables are not used after the branch.
                         let most = state.locals.len().min(other.locals.len());
                         state.locals.truncate(most);
                         other.locals.truncate(most);
