@@ -88,7 +88,7 @@ impl Shown {
         nested(&self.shape, self.wanted.is_some(), &mut words, " ", LINE)
     }
 
-    /// Returns the values as nested lists if all are shown, or else null. Numbers that JSON lacks become strings.
+    /// Returns the values as nested lists, if all are shown. Numbers that JSON lacks become strings.
     pub(crate) fn json(&self) -> Value {
         let mut values = Elements::new(self.element, &self.bytes).json().into_iter();
         lists(&self.shape, &mut values)

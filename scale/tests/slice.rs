@@ -349,7 +349,7 @@ fn planes_are_read_without_what_lies_between_them() {
                 [20, 10, 8],
                 20 * 2,
             ),
-            // Two shards read a chunk.
+            // Each chunk is read by two shards, so its planes count twice.
             (
                 "::4, :, ::-1",
                 [steps(0, 40, 4), steps(0, 64, 1), down(69, 1)],
@@ -600,7 +600,7 @@ fn shards_and_chunks_that_do_not_fit_into_the_memory_are_errors() {
             assert!(problem.contains("does not fit"), "{problem}");
         }
     }
-    // All chunks are missing.
+    // A missing chunk is allocated too, to hold the fill value, so it must also be an error.
     for fill in [0, 1] {
         let chunk = 1_usize << 50;
         let metadata = serde_json::json!({

@@ -184,7 +184,8 @@ impl PageArray {
         Ok(Outcome::reported(shown, report))
     }
 
-    /// Cuts boxes of `height` by `width` out of the array's first two dimensions. What is outside becomes zeros.
+    /// Cuts boxes of `height` by `width` out of the array's first two dimensions. Elements outside the array become
+    /// zeros.
     pub async fn crop(
         &self,
         boxes: &Boxes,
@@ -230,7 +231,7 @@ impl PageArray {
     }
 }
 
-/// Boxes of the array, and the report of those that reach outside.
+/// Crops boxes from the array. The report counts the boxes that extend beyond it.
 pub(crate) fn cropped(
     x: &PageArray,
     boxes: &Boxes,

@@ -88,7 +88,8 @@ pub(crate) fn estimate() -> Result<(), Box<dyn Error>> {
     let (mut worst, mut outside) = (1f64, 0);
     for (name, plan) in plans {
         let (inputs, mut random) = (plan.inputs().into_owned(), Mixed(7));
-        // Numbers of rows, or start indices of boxes inside the images.
+        // The exclusive upper bound of the random indices: row numbers, or start indices that keep boxes inside the
+        // images.
         let most = match name {
             "W7" | "W10" => 200_000,
             "W8" => 2048,

@@ -149,7 +149,7 @@ impl Traffic {
 mod tests {
     use super::*;
 
-    /// Together, the sampled workgroups request more sectors than the whole dispatch does.
+    /// Each sampled workgroup requests as many sectors as the others, which extrapolates to more than the binding has.
     #[test]
     fn different_sectors_are_at_most_those_of_the_binding() {
         let binding = |room| BindingCounts {

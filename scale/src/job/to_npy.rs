@@ -20,12 +20,13 @@ use std::{
 };
 use wgslice_npy::Header;
 
-/// The most bytes of a tile, unless a chunk is larger. A tile is a box of whole chunks that is joined in memory
-/// before it is written.
+/// The maximum size of a tile in bytes, unless a chunk is larger. A tile is a box of whole chunks that is joined in
+/// memory before it is written.
 const TILE: usize = 64 << 20;
 
-/// Writes an array to an `.npy` file, which appears whole or not at all. Until it is complete, it is [`partial::beside`]
-/// its place. Each chunk is read once. All threads together hold at most `memory` bytes, or any number if it is `None`.
+/// Writes an array to an `.npy` file, which appears as a whole or not at all. Until then, it is in the file
+/// [`partial::beside`] names. Each chunk is read once. All threads together hold at most `memory` bytes, or any number
+/// if it is `None`.
 ///
 /// # Errors
 ///

@@ -48,7 +48,7 @@ pub(super) fn v2(mut metadata: Value, attributes: Option<Value>) -> Result<Value
     }
     let mut take = |field: &str| metadata.get_mut(field).map(Value::take).unwrap_or_default();
     let (fill, filters, compressor) = (take("fill_value"), take("filters"), take("compressor"));
-    // The value from `zarrs` is of no use, and it warns of null.
+    // `fill_value` converts the value below. `zarrs` gets 0 instead, because it warns about null.
     metadata["fill_value"] = json!(0);
     // The name of the type shows later whether it is an element type. TensorStore writes the names of types that NumPy does
     // not have, always in little-endian order.
@@ -320,7 +320,7 @@ mod tests {
             ("complex64", Value::Null, json!([0, 0])),
             ("complex64", json!(2.5), json!([2.5, 0])),
             ("complex128", json!(["NaN", "1"]), json!(["NaN", 1])),
-            // No integers: they are left for an error.
+            // Values that the type cannot hold stay unchanged, so that a later check rejects them.
             ("int32", json!(0.5), json!(0.5)),
             ("int64", json!(1e19), json!(1e19)),
             ("int32", json!("NaN"), json!("NaN")),

@@ -724,8 +724,9 @@ impl<'a> Reader<'a> {
         encoded.map_err(|error| self.failed(key, at, &error))
     }
 
-    /// Finds where a chunk is stored: the key of the value that holds it, and its place there, `None` if its shard says
-    /// that it is missing.
+    /// All reads of chunks begin here, so the length of a chunk that is stored exactly as in memory is checked from
+    /// here. In a shard, the index gives the length. Otherwise [`Piece::of`] has the expected length, and the store
+    /// returns the value's length with the bytes.
     ///
     /// All reads of chunks begin here, so here it is decided which length a chunk must have that is stored as it is in
     /// memory: in a shard the index says its length, and otherwise the store says the length of the value with the bytes.

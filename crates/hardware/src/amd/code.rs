@@ -100,8 +100,9 @@ pub(crate) enum Counter {
 impl Path {
     /// Finds the counted path through the machine code in `text`.
     ///
-    /// Fails with the name of an unknown instruction.
+    /// # Errors
     ///
+    /// The error names an unknown instruction.
     pub(crate) fn of(text: &str, counter: Counter) -> Result<Self, String> {
         let code = parse(text)?;
         let (taken, loops) = (counted(&code), loops(&code));

@@ -119,7 +119,8 @@ pub fn convert(
                 };
                 f64::from(f32::from_bits(entry as u32))
             };
-            // The product and the sum are rounded one after the other: to f32 if all numbers of the type are.
+            // The product and the sum are each rounded: to f32 if f32 holds every value of the type exactly, otherwise
+            // to f64.
             let number = float_of(value);
             let is_wide =
                 from.width() > 32 || matches!(from, Numbers::Signed(32) | Numbers::Unsigned(32));
