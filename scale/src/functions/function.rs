@@ -38,7 +38,7 @@ pub(super) trait TensorFunction:
 
     /// Whether the function accepts every element value, including the unspecified ones in rows with a null argument, so
     /// that these rows need not be removed first.
-    const TAKES_ANY: bool = false;
+    const RUNS_ON_NULL_ROWS: bool = false;
 
     /// Whether the result has the same bytes as the first argument, so that `run` is not called.
     const KEEPS_BYTES: bool = false;
@@ -231,7 +231,7 @@ fn evaluate<F: TensorFunction>(
             .map_err(call::of(F::USAGE.name))
     };
     let whole = columns(&arrays)?;
-    let Some(nulls) = nulls.filter(|_| !F::TAKES_ANY) else {
+    let Some(nulls) = nulls.filter(|_| !F::RUNS_ON_NULL_ROWS) else {
         // No rows need to be removed.
         let nulls =
             NullBuffer::union_many(arrays.iter().zip(&repeats).map(

@@ -136,7 +136,7 @@ pub(super) struct CountNonzero;
 
 impl TensorFunction for CountNonzero {
     const USAGE: Usage = Usage::of_tensor("count_nonzero", "count_nonzero(mask)", 0..=0);
-    const TAKES_ANY: bool = true;
+    const RUNS_ON_NULL_ROWS: bool = true;
 
     fn result(call: &Call) -> Result<TensorType> {
         call.tensors[0].check_mask("mask")?;
@@ -163,7 +163,7 @@ impl TensorFunction for TensorSelect {
         tensors: 3,
         ..Usage::of_tensor("tensor_select", "tensor_select(mask, x, y)", 0..=0)
     };
-    const TAKES_ANY: bool = true;
+    const RUNS_ON_NULL_ROWS: bool = true;
 
     fn result(call: &Call) -> Result<TensorType> {
         let [mask, x, y] = &call.tensors[..] else {

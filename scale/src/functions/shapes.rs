@@ -15,7 +15,7 @@ pub(super) struct TensorShape;
 
 impl TensorFunction for TensorShape {
     const USAGE: Usage = Usage::of_tensor("tensor_shape", "tensor_shape(x)", 0..=0);
-    const TAKES_ANY: bool = true;
+    const RUNS_ON_NULL_ROWS: bool = true;
 
     fn result(call: &Call) -> Result<TensorType> {
         TensorType::new(DataType::Int64, &[call.tensors[0].shape().len()])
@@ -39,7 +39,7 @@ pub(super) struct TensorReshape;
 impl TensorFunction for TensorReshape {
     const USAGE: Usage =
         Usage::of_tensor("tensor_reshape", "tensor_reshape(x, '3, 224, 224')", 1..=1);
-    const TAKES_ANY: bool = true;
+    const RUNS_ON_NULL_ROWS: bool = true;
     const KEEPS_BYTES: bool = true;
 
     fn result(call: &Call) -> Result<TensorType> {
@@ -65,7 +65,7 @@ impl TensorFunction for TensorFromArrow {
         r#"tensor_from_arrow(x, '{"shape": [3, 4], "permutation": [1, 0]}')"#,
         1..=1,
     );
-    const TAKES_ANY: bool = true;
+    const RUNS_ON_NULL_ROWS: bool = true;
     const KEEPS_BYTES: bool = true;
 
     fn read_as(call: &mut Call) -> Result<()> {
@@ -84,7 +84,7 @@ pub(super) struct TensorToArrow;
 
 impl TensorFunction for TensorToArrow {
     const USAGE: Usage = Usage::of_tensor("tensor_to_arrow", "tensor_to_arrow(x)", 0..=0);
-    const TAKES_ANY: bool = true;
+    const RUNS_ON_NULL_ROWS: bool = true;
     const KEEPS_BYTES: bool = true;
 
     fn result(call: &Call) -> Result<TensorType> {

@@ -24,7 +24,7 @@ impl TensorFunction for TensorConvert {
         1..=2,
     );
     // Any element can be converted, whatever its value.
-    const TAKES_ANY: bool = true;
+    const RUNS_ON_NULL_ROWS: bool = true;
 
     fn result(call: &Call) -> Result<TensorType> {
         let x = &call.tensors[0];

@@ -24,7 +24,7 @@ pub(super) struct Gather {
     plan: Plan,
     indices: IndexArray,
     /// For each dimension of `indices` that counts tuples, the dimension of the result that it becomes.
-    numbering: Vec<usize>,
+    tuple_dims: Vec<usize>,
     /// The number of batch dimensions. They come first in `params`, in `indices` and in the result.
     batch: usize,
     /// The dimensions of `params` that the tuples index.
@@ -66,13 +66,13 @@ impl Gather {
         rank: usize,
     ) -> Self {
         let added = indices.shape().len() - batch;
-        let numbering = (0..batch).chain(axis..axis + added).collect();
+        let tuple_dims = (0..batch).chain(axis..axis + added).collect();
         let outer = (batch..axis).map(|dim| (dim, dim));
         let inner = (axis + 1..rank).map(|dim| (dim, dim + added - 1));
         Self {
             plan,
             indices,
-            numbering,
+            tuple_dims,
             batch,
             named: axis..axis + 1,
             kept: outer.chain(inner).collect(),
@@ -87,7 +87,7 @@ impl Gather {
         let kept = (batch + depth..rank).map(|dim| (dim, dim - batch - depth + tuples));
         Self {
             plan,
-            numbering: (0..tuples).collect(),
+            tuple_dims: (0..tuples).collect(),
             batch,
             named: batch..batch + depth,
             kept: kept.collect(),
@@ -106,8 +106,8 @@ impl Gather {
     }
 
     /// Returns the dimensions of the result that count tuples.
-    pub(super) fn numbering(&self) -> &[usize] {
-        &self.numbering
+    pub(super) fn tuple_dims(&self) -> &[usize] {
+        &self.tuple_dims
     }
 
     /// Returns the dimensions of `params` that the tuples index.
@@ -122,7 +122,7 @@ impl Gather {
 
     /// Returns the bytes of memory for the tuples of a box of the result with this shape.
     pub(super) fn tuple_bytes(&self, shape: &[usize]) -> usize {
-        let count: usize = self.numbering.iter().map(|&dim| shape[dim]).product();
+        let count: usize = self.tuple_dims.iter().map(|&dim| shape[dim]).product();
         // The number of words for each tuple: its indices twice, as read and as rebased; its positions; 2 in `sorted`;
         // 1 in `places`; and 1 in `invalid`.
         let each = 2 * self.named.len() + self.located().count() + 4;
@@ -140,7 +140,7 @@ impl Gather {
         let part = self.plan.part(result, Some((&indices).into()))?;
         drop(indices);
         let numbering: Vec<Range<usize>> = self
-            .numbering
+            .tuple_dims
             .iter()
             .map(|&dim| result[dim].clone())
             .collect();
@@ -167,7 +167,7 @@ impl Gather {
         reserve(&mut tuples.places, count, TUPLES)?;
         for number in 0..count {
             let at = coordinates(number, &counts);
-            let place = at.iter().zip(&self.numbering);
+            let place = at.iter().zip(&self.tuple_dims);
             tuples
                 .places
                 .push(place.map(|(at, &dim)| at * shard_strides[dim]).sum());

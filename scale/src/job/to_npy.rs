@@ -161,7 +161,8 @@ pub fn to_npy(
 /// Returns the shape of a tile of at most `room` bytes, or of one chunk. It is as wide as possible in the last
 /// dimension, and wider than a chunk in another only if it is as wide as the array in all later ones. In the first
 /// dimension it leaves about four tiles for each thread.
-///
+/// Wide tiles are written in long runs. In addition, a tile reads the index of a shard once, however many of its chunks
+/// it needs.
 /// Wide tiles are written in long runs. And a tile reads the index of a shard once, however many of its chunks it needs.
 fn tile(
     (shape, chunk): (&[usize], &[usize]),

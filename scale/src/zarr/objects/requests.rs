@@ -16,8 +16,8 @@ use zarrs::storage::Bytes;
 /// A prefix of keys in an object store.
 ///
 /// An object of a job is marked with the job's id, so that no other job takes the object for its own. A job puts an
-/// object only where there is none, or in place of another job's object that is still the version that the job has
-/// seen. So a slow task whose job has ended cannot replace an object of the next job.
+/// object only if none exists, or if it replaces another job's object that has not changed since the job saw it. So a
+/// slow task whose job has ended cannot replace an object of the next job.
 #[derive(Clone, Debug)]
 pub(crate) struct Objects {
     pub(super) store: Arc<dyn ObjectStore>,
@@ -25,10 +25,10 @@ pub(crate) struct Objects {
     pub(super) url: Url,
 }
 
-/// Bytes that were read, and the size of the whole object in bytes.
+/// The bytes that were read, and the size of the whole object in bytes.
 pub(super) type Answer = io::Result<object_store::Result<(Bytes, u64)>>;
 
-/// The key in an object's metadata whose value is the id of the object's job.
+/// The metadata key of an object for the id of its job.
 const MARK: Attribute = Attribute::Metadata(Cow::Borrowed("wgslice"));
 
 /// The properties of an object that are known without reading its bytes.
@@ -87,7 +87,7 @@ impl Objects {
         self.start(key, range)?.wait()
     }
 
-    /// Begins to read as [`Objects::get`] does.
+    /// Begins to read, like [`Objects::get`].
     pub(super) fn start(
         &self,
         key: &str,
