@@ -413,7 +413,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_apart() {
+    fn differences_of_large_infinite_nan_and_complex_numbers() {
         let (nan, inf) = (f64::NAN, f64::INFINITY);
         for (a, b, expected) in [
             (

@@ -24,7 +24,7 @@ thread_local! {
 }
 
 /// Registers an array of `count` elements of `size` bytes, and returns their handles.
-pub(super) fn of(bytes: &Arc<Bytes>, size: usize, count: usize) -> Result<Vec<u8>, Problem> {
+pub(super) fn register(bytes: &Arc<Bytes>, size: usize, count: usize) -> Result<Vec<u8>, Problem> {
     let first = POOLS.with_borrow_mut(|pools| {
         let first = pools.last().map_or(1, |last| {
             last.first + (last.bytes.len() / size.max(1)) as u64

@@ -150,7 +150,7 @@ impl Array {
     pub(crate) fn with_handles(self, source: &Source) -> Result<Self, FileError> {
         if self.element.has_handles() {
             let count = self.shape.iter().product();
-            let handles = handles::of(&self.bytes, self.element.size(), count);
+            let handles = handles::register(&self.bytes, self.element.size(), count);
             let handles = handles.map_err(|problem| FileError::reading(&source.path, problem))?;
             // The cell is empty until here.
             let _ = self.handles.set(handles);

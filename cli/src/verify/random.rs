@@ -15,10 +15,10 @@ use wgslice_vectors::{
 
 /// The maximum number of failures that are reduced. Reducing one takes thousands of runs, and failures often share a
 /// cause.
-const REDUCED: usize = 5;
+const MOST_REDUCED: usize = 5;
 
 /// The maximum number of candidates that are tried to reduce a failing case.
-const TRIES: usize = 4000;
+const MOST_TRIES: usize = 4000;
 
 /// Runs `count` cases. Each case runs in one of its variants, the same on every device.
 pub(super) fn run(
@@ -48,7 +48,7 @@ pub(super) fn run(
             };
             reduced += 1;
             let (problem, smallest) = match reduced {
-                ..=REDUCED if !first => {
+                ..=MOST_REDUCED if !first => {
                     let (smallest, problem) = smallest(&case, device, &variant, problem);
                     (problem, Some(smallest.to_line()))
                 }
@@ -79,7 +79,7 @@ fn wrong(case: &Case, device: &Backend, variant: &Variant) -> Option<String> {
 
 /// Reduces a failing case, and returns it with what is wrong with its result.
 fn smallest(case: &Case, device: &Backend, variant: &Variant, problem: String) -> (Case, String) {
-    let smallest = reduce(case, TRIES, |case| {
+    let smallest = reduce(case, MOST_TRIES, |case| {
         let case = answered(case.clone());
         case.is_ok_and(|case| wrong(&case, device, variant).is_some())
     });

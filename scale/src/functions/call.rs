@@ -75,7 +75,7 @@ pub(super) struct Call {
 }
 
 impl Call {
-    pub(super) fn of(
+    pub(super) fn parse(
         usage: &Usage,
         fields: &[FieldRef],
         literals: &[Option<&ScalarValue>],
@@ -114,7 +114,7 @@ impl Call {
                 texts,
             })
         });
-        call.map_err(of(name))
+        call.map_err(naming_function(name))
     }
 
     /// Returns the types of the first two tensors. The function must have at least two.
@@ -139,7 +139,7 @@ fn text<'a>(literal: &Option<&'a ScalarValue>) -> Option<&'a str> {
 }
 
 /// Returns a function that prefixes an error of a call with the function's name.
-pub(super) fn of(name: &str) -> impl Fn(DataFusionError) -> DataFusionError {
+pub(super) fn naming_function(name: &str) -> impl Fn(DataFusionError) -> DataFusionError {
     move |error| match error {
         DataFusionError::Plan(problem) => DataFusionError::Plan(format!("{name}: {problem}")),
         DataFusionError::Execution(problem) => {

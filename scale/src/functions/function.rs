@@ -103,9 +103,9 @@ impl<F: TensorFunction> Function<F> {
     }
 
     fn call(fields: &[FieldRef], literals: &[Option<&ScalarValue>]) -> Result<(Call, TensorType)> {
-        let mut call = Call::of(&F::USAGE, fields, literals)?;
+        let mut call = Call::parse(&F::USAGE, fields, literals)?;
         let result = F::read_as(&mut call).and_then(|()| F::result(&call));
-        let result = result.map_err(call::of(F::USAGE.name))?;
+        let result = result.map_err(call::naming_function(F::USAGE.name))?;
         if result.elements() == 0 {
             return plan_err!(
                 "{}: the result has shape {:?}, which is empty: DataFusion loses count of the rows of such columns",
@@ -228,7 +228,7 @@ fn evaluate<F: TensorFunction>(
         });
         columns
             .collect::<Result<Vec<_>>>()
-            .map_err(call::of(F::USAGE.name))
+            .map_err(call::naming_function(F::USAGE.name))
     };
     let whole = columns(&arrays)?;
     let Some(nulls) = nulls.filter(|_| !F::RUNS_ON_NULL_ROWS) else {
@@ -306,7 +306,7 @@ fn run<F: TensorFunction>(
     if batch.rows == 0 {
         return Ok(buffer.into());
     }
-    let wrong = F::run(call, batch, buffer.as_slice_mut()).map_err(call::of(function))?;
+    let wrong = F::run(call, batch, buffer.as_slice_mut()).map_err(call::naming_function(function))?;
     let Some(Wrong { row, problem }) = wrong else {
         return Ok(buffer.into());
     };

@@ -100,14 +100,14 @@ impl Crop {
     }
 
     /// The number of dimensions of the result that number boxes.
-    pub(super) fn numbering(&self) -> usize {
+    pub(super) fn tuple_rank(&self) -> usize {
         self.begins.shape().len() - 1
     }
 
     /// Returns the shape of the result.
     pub(super) fn shape(&self) -> Vec<usize> {
-        let numbering = &self.begins.shape()[..self.numbering()];
-        [numbering, &self.sizes].concat()
+        let counted = &self.begins.shape()[..self.tuple_rank()];
+        [counted, &self.sizes].concat()
     }
 
     /// Returns a chunk size for each dimension of the result. A chunk has at most as many elements as a chunk of the
@@ -117,7 +117,7 @@ impl Crop {
         let inner: Vec<usize> = sizes
             .map(|(&size, &chunk)| size.min(chunk).max(1))
             .collect();
-        let mut chunks = vec![1; self.numbering()];
+        let mut chunks = vec![1; self.tuple_rank()];
         if let Some(last) = chunks.last_mut() {
             *last = (product(source.chunk()) / product(&inner)).clamp(1, 1 << 16);
         }
@@ -127,26 +127,26 @@ impl Crop {
 
     /// Returns the maximum number of bytes of memory for the list of boxes of a shard with this shape.
     pub(super) fn list_bytes(&self, source: &Source, shard: &[usize]) -> usize {
-        let (numbering, sizes) = shard.split_at(self.numbering());
+        let (counted, sizes) = shard.split_at(self.tuple_rank());
         let chunks = sizes.iter().zip(source.chunk());
         let chunks = chunks.map(|(&size, &chunk)| size.div_ceil(chunk) + 1);
         let pairs = chunks.fold(1, usize::saturating_mul).saturating_mul(2);
         // The other words for a box: its start as read, its origin and its coordinates, three words for each of these
         // lists, and a number if it extends beyond the source.
-        let words = pairs.saturating_add(2 * sizes.len() + numbering.len() + 7);
-        let boxes = product(numbering);
+        let words = pairs.saturating_add(2 * sizes.len() + counted.len() + 7);
+        let boxes = product(counted);
         boxes
             .saturating_mul(words)
             .saturating_mul(size_of::<usize>())
     }
 
     pub(super) fn boxes(&self, source: &Source, result: &[Range<usize>]) -> Result<Boxes, Error> {
-        let (numbering, window) = result.split_at(self.numbering());
-        let leading = self.begins.shape()[numbering.len()];
-        let mut needed = numbering.to_vec();
+        let (counted, window) = result.split_at(self.tuple_rank());
+        let leading = self.begins.shape()[counted.len()];
+        let mut needed = counted.to_vec();
         needed.push(0..leading);
         let begins = self.begins.read(&needed)?;
-        let counts: Vec<usize> = numbering.iter().map(Range::len).collect();
+        let counts: Vec<usize> = counted.iter().map(Range::len).collect();
         let count = product(&counts);
         let mut boxes = Boxes {
             numbers: Vec::new(),
@@ -178,7 +178,7 @@ impl Crop {
                 }
                 OutOfRange::Zero if is_outside => boxes.outside.push(number),
                 OutOfRange::Error if is_outside => {
-                    let place = iter::zip(&at, numbering).map(|(at, range)| at + range.start);
+                    let place = iter::zip(&at, counted).map(|(at, range)| at + range.start);
                     return Err(Error::data(format_args!(
                         "the box {:?} of {:?} begins at {:?} and reaches outside of {:?}: change its begin, or give \
                          --out-of-range zero or clamp",
@@ -234,7 +234,7 @@ impl Crop {
         (result, boxes): (&[Range<usize>], &Boxes),
         tiles: &mut Tiles<'_>,
     ) -> Result<u64, Error> {
-        let window = &result[self.numbering()..];
+        let window = &result[self.tuple_rank()..];
         let numbers = |number: usize| {
             let at = boxes.numbers[number].iter();
             at.map(|&first| Side {

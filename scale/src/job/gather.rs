@@ -139,12 +139,12 @@ impl Gather {
         let indices = self.indices.read(&needed)?;
         let part = self.plan.part(result, Some((&indices).into()))?;
         drop(indices);
-        let numbering: Vec<Range<usize>> = self
+        let tuple_ranges: Vec<Range<usize>> = self
             .tuple_dims
             .iter()
             .map(|&dim| result[dim].clone())
             .collect();
-        let counts: Vec<usize> = numbering.iter().map(Range::len).collect();
+        let counts: Vec<usize> = tuple_ranges.iter().map(Range::len).collect();
         let shard_strides = strides(shard);
         let depth = self.named.len();
         let located: Vec<usize> = self.located().collect();
@@ -172,7 +172,7 @@ impl Gather {
                 .places
                 .push(place.map(|(at, &dim)| at * shard_strides[dim]).sum());
             let named = &part.indices[number * depth..][..depth];
-            let batch = numbering.iter().zip(&at).take(self.batch);
+            let batch = tuple_ranges.iter().zip(&at).take(self.batch);
             let batch = batch.map(|(range, at)| range.start + at);
             let named_at = named.iter().zip(&part.source[self.named.clone()]);
             let named_at =

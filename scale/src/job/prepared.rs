@@ -219,7 +219,7 @@ impl Kind {
             Self::Gather(source, gather) => {
                 let of_source = source.dimension_names();
                 let located: Vec<usize> = gather.located().collect();
-                let tuples = gather.numbering();
+                let tuples = gather.tuple_dims();
                 let along = tuples.iter().zip(&located);
                 let is_one = gather.named().len() == 1 && tuples.len() == located.len();
                 let along = along.filter(|_| is_one);
@@ -229,7 +229,7 @@ impl Kind {
                 }
             }
             Self::Crop(source, crop) => {
-                names[crop.numbering()..].clone_from_slice(&source.dimension_names());
+                names[crop.tuple_rank()..].clone_from_slice(&source.dimension_names());
             }
             Self::Convert(_) => {}
         }
@@ -263,7 +263,7 @@ impl Kind {
                 // source's chunk sizes, and the number of tuples is the number of positions that a source chunk has in
                 // the named dimensions, at most 65,536. All these tuples are along the last tuple dimension, since
                 // neighbouring tuples are along it; the other tuple dimensions get size 1.
-                if let Some((&last, others)) = gather.numbering().split_last() {
+                if let Some((&last, others)) = gather.tuple_dims().split_last() {
                     let named = &source.chunk()[gather.named()];
                     chunks[last] = Some(product(named).clamp(1, 1 << 16));
                     others.iter().for_each(|&dim| chunks[dim] = Some(1));

@@ -35,7 +35,7 @@ pub struct Spec<'a> {
     pub shrink_axis_mask: i32,
 }
 
-/// The shape and the values of `input[spec]`, for an `input` of any rank in row-major order.
+/// Returns the shape and the values of `input[spec]`, for an `input` of any rank in row-major order.
 ///
 /// ```
 /// use wgslice_vectors::reference::{Spec, strided_slice};

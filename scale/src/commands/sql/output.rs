@@ -245,11 +245,11 @@ impl Unfinished {
     fn finish(&self, file: &File) -> io::Result<()> {
         match &self.beside {
             Some(Beside(beside)) => fs::rename(beside, &self.path),
-            None => match unnamed::name(file, &self.path) {
+            None => match unnamed::link_as(file, &self.path) {
                 // Linking does not replace a file, but renaming does.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     let beside = Beside(partial::beside(&self.path));
-                    unnamed::name(file, &beside.0)?;
+                    unnamed::link_as(file, &beside.0)?;
                     fs::rename(&beside.0, &self.path)
                 }
                 named => named,
@@ -280,7 +280,7 @@ mod unnamed {
         file?.ok().map(File::from)
     }
 
-    pub(super) fn name(file: &File, path: &Path) -> io::Result<()> {
+    pub(super) fn link_as(file: &File, path: &Path) -> io::Result<()> {
         let open = format!("{OPEN}/{}", file.as_raw_fd());
         Ok(linkat(CWD, open, CWD, path, AtFlags::SYMLINK_FOLLOW)?)
     }
@@ -294,7 +294,7 @@ mod unnamed {
         None
     }
 
-    pub(super) fn name(_: &File, _: &Path) -> io::Result<()> {
+    pub(super) fn link_as(_: &File, _: &Path) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
 }

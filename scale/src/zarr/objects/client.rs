@@ -52,13 +52,13 @@ fn runtime() -> io::Result<&'static Runtime> {
 }
 
 /// Requests in progress.
-pub(super) struct Started<T> {
+pub(super) struct StartedRequests<T> {
     receiver: mpsc::Receiver<object_store::Result<T>>,
     /// Whether their result has arrived.
     pub(super) is_come: Arc<AtomicBool>,
 }
 
-impl<T> Started<T> {
+impl<T> StartedRequests<T> {
     pub(super) fn wait(self) -> io::Result<object_store::Result<T>> {
         let result = self.receiver.recv();
         result.map_err(|_| io::Error::other("a request ended without an answer"))
@@ -68,7 +68,7 @@ impl<T> Started<T> {
 /// Begins requests.
 pub(super) fn start<T: Send + 'static>(
     requests: impl Future<Output = object_store::Result<T>> + Send + 'static,
-) -> io::Result<Started<T>> {
+) -> io::Result<StartedRequests<T>> {
     let (sender, receiver) = mpsc::sync_channel(1);
     let is_come = Arc::new(AtomicBool::new(false));
     let come = is_come.clone();
@@ -77,7 +77,7 @@ pub(super) fn start<T: Send + 'static>(
         let _ = sender.send(requests.await);
         come.store(true, Ordering::Release);
     });
-    Ok(Started { receiver, is_come })
+    Ok(StartedRequests { receiver, is_come })
 }
 
 /// Runs requests, and waits for their result. The calling thread can itself be running futures.

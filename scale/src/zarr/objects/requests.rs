@@ -1,7 +1,7 @@
 //! Requests for single objects of a store.
 
 use super::{
-    client::{Started, connect_here, failure, start, wait},
+    client::{StartedRequests, connect_here, failure, start, wait},
     received::{LONG, receive},
 };
 use crate::zarr::{Error, JOB_RECORD};
@@ -92,7 +92,7 @@ impl Objects {
         &self,
         key: &str,
         range: Option<GetRange>,
-    ) -> io::Result<Started<(Bytes, u64)>> {
+    ) -> io::Result<StartedRequests<(Bytes, u64)>> {
         let (store, path) = (self.store.clone(), self.path(key));
         start(async move {
             let options = GetOptions {
