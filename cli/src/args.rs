@@ -4,7 +4,7 @@
 mod inputs;
 mod numbers;
 
-pub(crate) use numbers::{Integers, Paddings, Sizes, fraction, mask, memory, number};
+pub(crate) use numbers::{Integers, Paddings, Sizes, fraction, mask, memory, parse_number};
 
 use crate::{
     Command,
@@ -136,7 +136,7 @@ pub(crate) struct Global {
     #[arg(long, global = true, value_enum, value_name = "API")]
     pub(crate) backend: Option<Api>,
     /// Use at most N threads for an operation on the CPU [default: one for each core]
-    #[arg(long, global = true, value_name = "N", value_parser = number::<NonZero<usize>>)]
+    #[arg(long, global = true, value_name = "N", value_parser = parse_number::<NonZero<usize>>)]
     pub(crate) threads: Option<NonZero<usize>>,
     /// Print JSON
     #[arg(long, global = true)]
@@ -261,7 +261,7 @@ pub(crate) struct Along {
     /// The axis; negative ones count from the end
     #[arg(
         long,
-        value_name = "AXIS", value_parser = number::<isize>,
+        value_name = "AXIS", value_parser = parse_number::<isize>,
         default_value_t = 0,
         allow_hyphen_values = true,
         help_heading = None::<&'static str>

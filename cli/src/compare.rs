@@ -97,10 +97,10 @@ fn compare(
     /// The size of a piece in bytes: pieces of both arrays fit into a cache. The rows of an array in Fortran order are
     /// scattered over its file, so longer pieces are faster there.
     const PIECE: usize = 1 << 20;
-    const LONG: usize = 1 << 26;
+    const FORTRAN_PIECE: usize = 1 << 26;
     let is_fortran = |array: &Array| array.stored().is_some_and(|stored| stored.column_major);
     let most = if arrays.iter().any(is_fortran) {
-        LONG
+        FORTRAN_PIECE
     } else {
         PIECE
     };

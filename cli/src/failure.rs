@@ -139,7 +139,7 @@ impl Words {
     }
 
     /// Returns the text with all words replaced. Only whole words are replaced.
-    pub(crate) fn of(&self, text: &str) -> String {
+    pub(crate) fn translate(&self, text: &str) -> String {
         let is_word = |c: char| c.is_alphanumeric() || c == '_';
         let own = self.0.iter().map(|(from, to)| (&from[..], &to[..]));
         let words: Vec<_> = own.chain(WORDS).collect();
@@ -177,8 +177,10 @@ impl Words {
         let text = error.to_string();
         match (error, text.split_once('\n')) {
             // The lines after the first one quote the user's text, so they stay as they are.
-            (Error::Parse(_), Some((problem, quoted))) => format!("{}\n{quoted}", self.of(problem)),
-            _ => self.of(&text),
+            (Error::Parse(_), Some((problem, quoted))) => {
+                format!("{}\n{quoted}", self.translate(problem))
+            }
+            _ => self.translate(&text),
         }
     }
 }
@@ -283,7 +285,9 @@ mod tests {
         words.add("x", "f32.npy");
         words.add("the first at indices", "the first at i.npy");
         assert_eq!(
-            words.of("u8 of x [2], box_x, x1, xu8: the first at indices[1], OutOfRange::Ignore x"),
+            words.translate(
+                "u8 of x [2], box_x, x1, xu8: the first at indices[1], OutOfRange::Ignore x"
+            ),
             "uint8 of f32.npy (2), box_x, x1, xu8: the first at i.npy[1], --out-of-range ignore f32.npy"
         );
     }
@@ -301,7 +305,7 @@ mod tests {
                 "begins at [9]; in [-2, 2); [1, 2]; [a",
             ),
         ] {
-            assert_eq!(Words::default().of(text), changed);
+            assert_eq!(Words::default().translate(text), changed);
         }
     }
 

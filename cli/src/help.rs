@@ -100,7 +100,7 @@ Global options (wgslice help options):
   --json, -v (--verbose), -q (--quiet), -h (--help)";
 
 /// Returns the help for the command, for a subcommand, or on a topic.
-pub(crate) fn of(topic: Option<&str>) -> Result<String, Failure> {
+pub(crate) fn text_for(topic: Option<&str>) -> Result<String, Failure> {
     match topic {
         None => Ok(of_all()),
         Some("files") => Ok(of_files()),

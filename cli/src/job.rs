@@ -286,7 +286,7 @@ impl Job<'_> {
         if let Err(Stopped::Library(error)) = &made
             && device::may_fall_back(global, error)?
         {
-            fallback = Some(self.words.of(&self.text(error)));
+            fallback = Some(self.words.translate(&self.text(error)));
             // Nothing has been written yet: the output comes last, and its errors are not the device's.
             let cpu = device::cpu(global);
             made = self.make(self.read()?, &plan, &cpu, &mut output, &mut times);
@@ -321,7 +321,7 @@ impl Job<'_> {
     fn refused(&self, context: &str, error: Error) -> Failure {
         Failure::Refused {
             context: context.to_owned(),
-            problem: self.words.of(&self.text(&error)),
+            problem: self.words.translate(&self.text(&error)),
             error: Box::new(error),
         }
     }
@@ -388,7 +388,7 @@ impl Job<'_> {
                 true => "; --negative wrap counts negative ones from the end",
                 false => "",
             };
-            print::aside(format_args!("warning: {}{hint}", self.words.of(&text)));
+            print::aside(format_args!("warning: {}{hint}", self.words.translate(&text)));
         }
         Ok(())
     }

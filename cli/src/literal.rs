@@ -191,7 +191,7 @@ fn number(text: &str) -> Option<Number> {
 /// Parses a list at the start of `rest`, and returns its shape.
 fn list(rest: &mut &str, numbers: &mut Vec<Number>) -> Option<Vec<usize>> {
     /// More dimensions than arrays have in practice. The limit keeps the text from overflowing the stack.
-    const DEEPEST: usize = 32;
+    const MAX_DEPTH: usize = 32;
     fn inner(rest: &mut &str, numbers: &mut Vec<Number>, depth: usize) -> Option<Vec<usize>> {
         *rest = rest.trim_start();
         let Some(inside) = rest.strip_prefix('[') else {
@@ -201,7 +201,7 @@ fn list(rest: &mut &str, numbers: &mut Vec<Number>) -> Option<Vec<usize>> {
             return Some(Vec::new());
         };
         *rest = inside.trim_start();
-        if depth == DEEPEST {
+        if depth == MAX_DEPTH {
             return None;
         }
         let (mut count, mut shape) = (0, None);

@@ -138,7 +138,7 @@ impl Command {
             Self::Bench(args) => bench::run(global, args),
             Self::Completions { shell } => shell::completions(*shell).map(|()| ExitCode::SUCCESS),
             Self::Help { topic } => {
-                print::styled(help::of(topic.as_deref())?);
+                print::styled(help::text_for(topic.as_deref())?);
                 Ok(ExitCode::SUCCESS)
             }
             Self::Man { subcommand } => {
@@ -216,7 +216,7 @@ fn takes_slices(subcommand: &str) -> bool {
 /// Prints the help that was asked for, or that a command line without a subcommand gets.
 fn helped(error: &clap::Error, line: &[OsString]) -> ExitCode {
     let topic = help::topic(line);
-    match help::of(topic.as_deref()) {
+    match help::text_for(topic.as_deref()) {
         Err(failure) => report(failure),
         Ok(text) if error.use_stderr() => {
             print::styled_to_stderr(text);

@@ -8,7 +8,7 @@ mod boxes;
 mod conversion;
 
 use crate::{
-    args::{Along, IndexPolicy, Integers, Paddings, Policy, Sizes, number},
+    args::{Along, IndexPolicy, Integers, Paddings, Policy, Sizes, parse_number},
     failure::Failure,
     files::{Array, Source},
     job::{self, Beside, Job, Made},
@@ -102,7 +102,7 @@ Examples:
         #[command(flatten)]
         arrays: Gathered,
         /// The axis of IN; negative ones count from the end [default: the N of --batch-dims]
-        #[arg(long, value_name = "AXIS", allow_hyphen_values = true, value_parser = number::<isize>,
+        #[arg(long, value_name = "AXIS", allow_hyphen_values = true, value_parser = parse_number::<isize>,
             help_heading = None::<&'static str>)]
         axis: Option<isize>,
         #[command(flatten)]
@@ -256,7 +256,7 @@ Examples:
         /// The mask
         mask: Source,
         /// The axis; negative ones count from the end [default: all elements in one dimension]
-        #[arg(long, value_name = "AXIS", allow_hyphen_values = true, value_parser = number::<isize>)]
+        #[arg(long, value_name = "AXIS", allow_hyphen_values = true, value_parser = parse_number::<isize>)]
         axis: Option<isize>,
     },
     /// Choose elements of X or Y by a mask: NumPy's where
@@ -444,10 +444,10 @@ Examples:
         #[command(flatten)]
         x: X,
         /// The number of positions in a window
-        #[arg(value_name = "N", value_parser = number::<usize>, allow_hyphen_values = true)]
+        #[arg(value_name = "N", value_parser = parse_number::<usize>, allow_hyphen_values = true)]
         size: usize,
         /// The number of positions from one window to the next
-        #[arg(long, value_name = "N", default_value_t = 1, value_parser = number::<usize>, allow_hyphen_values = true)]
+        #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_number::<usize>, allow_hyphen_values = true)]
         step: usize,
         #[command(flatten)]
         along: Along,
@@ -472,7 +472,7 @@ Examples:
         #[command(flatten)]
         x: X,
         /// The number of repeats
-        #[arg(value_name = "N", value_parser = number::<usize>, allow_hyphen_values = true)]
+        #[arg(value_name = "N", value_parser = parse_number::<usize>, allow_hyphen_values = true)]
         times: usize,
         #[command(flatten)]
         along: Along,
@@ -553,7 +553,7 @@ pub(crate) struct Arrays {
 pub(crate) struct Batch {
     /// Number of leading dimensions that IN and INDICES share; for gather, -N means all except the last N of INDICES
     #[arg(long, value_name = "N", default_value_t = 0, allow_hyphen_values = true,
-        value_parser = number::<isize>, help_heading = None::<&'static str>)]
+        value_parser = parse_number::<isize>, help_heading = None::<&'static str>)]
     batch_dims: isize,
 }
 

@@ -287,12 +287,12 @@ fn in_rows(
     mut times: Times,
 ) -> Result<(Times, usize, Option<Shown>), Stopped> {
     /// A piece gets a third of the memory, because the file's pages that it reads are likely to take the rest.
-    const PARTS: usize = 3;
-    const MEMORY: usize = 1 << 27;
+    const MEMORY_SHARES: usize = 3;
+    const DEFAULT_MEMORY: usize = 1 << 27;
     let sliced = Sliced::new(array, spec)?;
     let shape = sliced.shape();
     let mut output = Target::create(to, global.json, array.origin(), array.element(), shape)?;
-    let pieces = sliced.pieces(memory.unwrap_or(MEMORY) / PARTS);
+    let pieces = sliced.pieces(memory.unwrap_or(DEFAULT_MEMORY) / MEMORY_SHARES);
     let bytes = shape.iter().product::<usize>() * array.element().size();
     let (mut reading, mut writing) = (Timer::default(), Timer::default());
     progress::with_byte_bar(bytes, |progress| {

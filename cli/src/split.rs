@@ -1,7 +1,7 @@
 //! `wgslice split`.
 
 use crate::{
-    args::{Global, Sizes, To, number},
+    args::{Global, Sizes, To, parse_number},
     failure::Failure,
     files::Source,
     job, literal,
@@ -31,7 +31,7 @@ pub(crate) struct Split {
     #[arg(value_name = "N|N,M,...", allow_hyphen_values = true)]
     sizes: Sizes,
     /// The axis; negative ones count from the end
-    #[arg(long, value_name = "AXIS", value_parser = number::<isize>, default_value_t = 0,
+    #[arg(long, value_name = "AXIS", value_parser = parse_number::<isize>, default_value_t = 0,
         allow_hyphen_values = true)]
     axis: isize,
 }

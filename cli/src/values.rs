@@ -13,11 +13,11 @@ use std::{iter, ops::Range};
 use wgslice::DType;
 
 /// Of a larger array, only the first and last elements along each dimension are shown.
-const THRESHOLD: usize = 1000;
+const MOST_SHOWN: usize = 1000;
 /// The number of elements that are shown at each end of a long dimension.
-const EDGE: usize = 3;
+const EDGE_ELEMENTS: usize = 3;
 /// The maximum length of a line, if it can be wrapped.
-const LINE: usize = 75;
+const LINE_WIDTH: usize = 75;
 /// The maximum number of digits after the decimal point.
 const PRECISION: usize = 8;
 
@@ -38,7 +38,7 @@ impl Shown {
     /// Shows all elements of a small array, or if `all` is set. Otherwise shows the first and last along each
     /// dimension.
     pub(crate) fn new(element: Element, shape: &[usize], all: bool) -> Self {
-        let summarised = !all && shape.iter().product::<usize>() > THRESHOLD;
+        let summarised = !all && shape.iter().product::<usize>() > MOST_SHOWN;
         Self {
             element,
             shape: shape.to_vec(),
@@ -85,7 +85,13 @@ impl Shown {
             return "[]".into();
         }
         let mut words = elements.words().into_iter();
-        nested(&self.shape, self.wanted.is_some(), &mut words, " ", LINE)
+        nested(
+            &self.shape,
+            self.wanted.is_some(),
+            &mut words,
+            " ",
+            LINE_WIDTH,
+        )
     }
 
     /// Returns the values as nested lists, if all are shown. Numbers that JSON lacks become strings.
@@ -97,8 +103,8 @@ impl Shown {
 
 /// Returns the positions along a dimension that are shown.
 fn ends(len: usize) -> [Range<usize>; 2] {
-    match len > 2 * EDGE {
-        true => [0..EDGE, len - EDGE..len],
+    match len > 2 * EDGE_ELEMENTS {
+        true => [0..EDGE_ELEMENTS, len - EDGE_ELEMENTS..len],
         false => [0..len, len..len],
     }
 }
@@ -141,7 +147,7 @@ fn nested(
     };
     let cut = first.len() + last.len() < *len;
     let count = first.len() + last.len() + usize::from(cut);
-    let mut items = (0..count).map(|at| match cut && at == EDGE {
+    let mut items = (0..count).map(|at| match cut && at == EDGE_ELEMENTS {
         true => "...".to_owned(),
         false => nested(rest, summarised, words, &deeper, width - 1),
     });

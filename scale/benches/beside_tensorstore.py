@@ -187,7 +187,7 @@ def of_zarrs(path, out, spec, threads, sizes=SHARD):
     walks = slices(spec, whole.shape)
 
     def shard(box):
-        # TensorStore's Zarr driver reads the same positions in ascending order, and they are flipped afterwards.
+        # zarr has no negative steps, so the same positions are read in ascending order and flipped afterwards.
         part = [walk[one] for walk, one in zip(walks, box)]
         forward = [one if one.step > 0 else one[::-1] for one in part]
         read = whole[tuple(slice(one.start, one.stop, one.step) for one in forward)]

@@ -227,7 +227,7 @@ fn a_chunk_of_another_length_is_refused_by_every_command() {
                 assert_eq!(read(&result), read(&raw.path), "{}", raw.name);
             }
         }
-        // A chunk of another form is always read as a whole.
+        // A chunk in another form is always read as a whole.
         let each = if raw.is_read_in_parts() { 1 } else { 3 };
         for (damage, value) in raw.damages().into_iter().step_by(each) {
             raw.store(&value);

@@ -101,7 +101,7 @@ pub(crate) fn mask(text: &str) -> Result<i32, String> {
 }
 
 /// Parses a number.
-pub(crate) fn number<T: FromStr<Err = ParseIntError>>(text: &str) -> Result<T, String> {
+pub(crate) fn parse_number<T: FromStr<Err = ParseIntError>>(text: &str) -> Result<T, String> {
     text.parse().map_err(|error| unreadable(text, &error))
 }
 

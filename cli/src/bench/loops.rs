@@ -13,15 +13,15 @@ type Dim = [usize; 3];
 /// Writes the result of the workload to `dest`.
 pub(crate) fn run(data: &Data<'_>, dest: &mut [u8]) {
     match data.work.values.dtype.size() {
-        1 => of::<1>(data, dest),
-        2 => of::<2>(data, dest),
-        4 => of::<4>(data, dest),
-        _ => of::<8>(data, dest),
+        1 => run_sized::<1>(data, dest),
+        2 => run_sized::<2>(data, dest),
+        4 => run_sized::<4>(data, dest),
+        _ => run_sized::<8>(data, dest),
     }
 }
 
 /// Runs [`run`] for elements of `N` bytes.
-fn of<const N: usize>(data: &Data<'_>, dest: &mut [u8]) {
+fn run_sized<const N: usize>(data: &Data<'_>, dest: &mut [u8]) {
     let from = data.input.as_ref().as_chunks::<N>().0;
     let to = dest.as_chunks_mut::<N>().0;
     let shape = &data.work.shape;

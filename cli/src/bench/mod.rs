@@ -56,7 +56,7 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "W1,W3,...", value_delimiter = ',')]
     only: Vec<String>,
     /// Repeat each measurement N times
-    #[arg(long, value_name = "N", default_value = "9", value_parser = crate::args::number::<NonZero<usize>>)]
+    #[arg(long, value_name = "N", default_value = "9", value_parser = crate::args::parse_number::<NonZero<usize>>)]
     reps: NonZero<usize>,
     /// Also write an HTML page with bars, tables and the JSON
     #[arg(long, value_name = "OUT.html")]

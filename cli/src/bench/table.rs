@@ -7,7 +7,7 @@ use super::{
 use crate::{print, units};
 
 /// The width, in columns, of a workload's name.
-const NAME: usize = 21;
+const NAME_WIDTH: usize = 21;
 
 /// A column to the right of the workload's name.
 #[derive(Clone, Copy, Debug)]
@@ -99,13 +99,16 @@ fn print_device(device: &Device) {
         cells.collect()
     };
     let headings = cells(&|column| column.heading.into());
-    print::line(format_args!("  {:NAME$}{headings}", "workload"));
+    print::line(format_args!("  {:NAME_WIDTH$}{headings}", "workload"));
     for row in &device.rows {
         match &row.error {
             Some(error) => print::line(format_args!("  {}: error: {error}", row.workload)),
             None => {
                 let cells = cells(&|column| column.cell(row));
-                print::line(format_args!("  {:NAME$.NAME$}{cells}", row.label));
+                print::line(format_args!(
+                    "  {:NAME_WIDTH$.NAME_WIDTH$}{cells}",
+                    row.label
+                ));
             }
         }
     }

@@ -37,7 +37,9 @@ impl Quantity {
         match self {
             Self::First => "the first run, which on a device compiles the shader",
             Self::Resident => "data in the device's memory, into an existing output",
-            Self::Copy => "a plain copy of as many bytes on the device; on the CPU, on one thread or all, whichever is faster",
+            Self::Copy => {
+                "a plain copy of as many bytes on the device; on the CPU, on one thread or all, whichever is faster"
+            }
             Self::Loop => "plain loops that a user would write, on one thread",
             Self::HostToHost => "from host memory to new host memory",
             Self::Tensors => "from tensors to a new tensor, in the memory of an earlier one",
@@ -123,7 +125,7 @@ pub(crate) fn in_turn(
 ) -> Measured {
     const WARM_UP: usize = 2;
     /// A time that is long compared with reading the clock and with the effect of caches that other runs have filled.
-    const LONG: Duration = Duration::from_millis(1);
+    const LONG_ENOUGH: Duration = Duration::from_millis(1);
     const MOST_CALLS: u128 = 1000;
     let mut all: BTreeMap<Quantity, Vec<f64>> = BTreeMap::new();
     let mut runs: Vec<_> = runs.into_iter().map(|(of, run)| (of, run, 1)).collect();
@@ -145,7 +147,7 @@ pub(crate) fn in_turn(
                 0 if *of == Quantity::Resident => note(Quantity::First),
                 0 => {}
                 1 => {
-                    let fit = LONG.as_nanos() / time.as_nanos().max(1);
+                    let fit = LONG_ENOUGH.as_nanos() / time.as_nanos().max(1);
                     *at_once = usize::try_from(fit.clamp(1, MOST_CALLS)).unwrap_or(1);
                 }
                 _ => note(*of),

@@ -104,7 +104,9 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Workload>, String> {
     let mut ids = BTreeSet::new();
     let mut twice = workloads.iter().filter(|entry| !ids.insert(&entry.id));
     if let Some(Entry { id, .. }) = twice.next() {
-        return Err(format!("the id {id:?} is used twice: each workload needs its own id"));
+        return Err(format!(
+            "the id {id:?} is used twice: each workload needs its own id"
+        ));
     }
     let named = |entry: Entry| {
         let id = entry.id.clone();
@@ -201,7 +203,9 @@ pub(crate) fn only(workloads: Vec<Workload>, ids: &[String]) -> Result<Vec<Workl
     let there: Vec<&str> = workloads.iter().map(|workload| &*workload.id).collect();
     if let Some(id) = ids.iter().find(|id| !there.contains(id)) {
         let there = there.join(", ");
-        return Err(format!("--only names {id:?}, which is not a workload: choose from {there}"));
+        return Err(format!(
+            "--only names {id:?}, which is not a workload: choose from {there}"
+        ));
     }
     let wanted = |workload: &Workload| ids.is_empty() || ids.contains(&&*workload.id);
     Ok(workloads.into_iter().filter(wanted).collect())

@@ -220,9 +220,9 @@ fn keep_access(file: &File, replaced: &Metadata) -> io::Result<()> {
 /// Follows symbolic links from `path` to a path that is not a link.
 fn followed(path: &Path) -> io::Result<PathBuf> {
     /// The maximum number of links to follow, as in Linux.
-    const LINKS: usize = 40;
+    const MOST_LINKS: usize = 40;
     let mut path = path.to_owned();
-    for _ in 0..LINKS {
+    for _ in 0..MOST_LINKS {
         match fs::read_link(&path) {
             // A relative target is relative to the link's folder.
             Ok(target) => path = path.parent().unwrap_or(Path::new("")).join(target),

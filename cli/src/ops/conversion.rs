@@ -1,7 +1,7 @@
 //! Defines the options with which operations convert elements to another type.
 
 use crate::{
-    args::{fraction, number},
+    args::{fraction, parse_number},
     job::Job,
 };
 use clap::ValueEnum;
@@ -50,7 +50,7 @@ struct Scaling {
     normalize: Option<Normalization>,
     /// The axis of the input that has scales and biases; negative ones count from the end
     /// [default: -1]
-    #[arg(long, value_name = "AXIS", allow_hyphen_values = true, value_parser = number::<isize>)]
+    #[arg(long, value_name = "AXIS", allow_hyphen_values = true, value_parser = parse_number::<isize>)]
     scale_axis: Option<isize>,
 }
 
@@ -92,7 +92,7 @@ pub(crate) struct Wanted<'a> {
 
 impl Wanted<'_> {
     /// The conversion of an array of this type.
-    fn of(self, from: DType) -> Conversion {
+    fn conversion_from(self, from: DType) -> Conversion {
         let Self {
             result,
             cast,
@@ -153,7 +153,7 @@ pub(super) fn converted(
     from: DType,
 ) -> Result<Plan, Error> {
     match wanted {
-        Some(wanted) => plan.converted(&wanted.of(from)),
+        Some(wanted) => plan.converted(&wanted.conversion_from(from)),
         None => Ok(plan),
     }
 }

@@ -57,7 +57,7 @@ pub(crate) struct Verify {
     #[arg(required_unless_present = "random")]
     pub(crate) cases: Vec<PathBuf>,
     /// Also run N random cases
-    #[arg(long, value_name = "N", value_parser = crate::args::number::<NonZero<usize>>)]
+    #[arg(long, value_name = "N", value_parser = crate::args::parse_number::<NonZero<usize>>)]
     pub(crate) random: Option<NonZero<usize>>,
     /// The seed: equal seeds generate equal cases
     #[cfg(not(feature = "strict"))]

@@ -11,10 +11,10 @@ use wgslice_vectors::{
 };
 
 /// The maximum number of elements of the first array in a call.
-const MOST: usize = 512;
+const MOST_ELEMENTS: usize = 512;
 /// The maximum number of elements of a tensor whose shape was changed. Three such tensors can be broadcast to their
 /// product.
-const CHANGED: usize = 32;
+const MOST_IN_CHANGED: usize = 32;
 
 /// Draws a case from bytes and checks it. Rejects bytes that do not make a case.
 pub fn fuzz(bytes: &[u8], draw: fn(&mut Unstructured<'_>) -> Result<Case>) -> Corpus {
@@ -71,7 +71,7 @@ fn sliced(u: &mut Unstructured<'_>, shape: &[usize], spec: &TfStridedSlice) -> R
     let view = SliceSpec::try_from(spec).and_then(|spec| spec.view(shape));
     let mut sliced = match view {
         Ok(view) if u.ratio(7, 8)? => view.shape().to_vec(),
-        _ => draw::shape(u, 4, MOST)?,
+        _ => draw::shape(u, 4, MOST_ELEMENTS)?,
     };
     if let Some(size) = sliced.first_mut()
         && u.ratio(1, 8)?
@@ -83,7 +83,7 @@ fn sliced(u: &mut Unstructured<'_>, shape: &[usize], spec: &TfStridedSlice) -> R
 
 /// Draws a slice with vectors and masks, its gradient or its update, or a block with starts and sizes.
 pub fn slice(u: &mut Unstructured<'_>) -> Result<Case> {
-    let shape = draw::shape(u, 5, MOST)?;
+    let shape = draw::shape(u, 5, MOST_ELEMENTS)?;
     let input = draw::tensor(&shape);
     if u.ratio(1, 5)? {
         let (begin, size) = (
@@ -112,8 +112,8 @@ pub fn slice(u: &mut Unstructured<'_>) -> Result<Case> {
 
 /// Draws a chain of slices, transposes and broadcasts.
 pub fn view(u: &mut Unstructured<'_>) -> Result<Case> {
-    let shape = draw::shape(u, 5, MOST)?;
-    let steps = draw::steps(u, &shape, 4 * MOST)?;
+    let shape = draw::shape(u, 5, MOST_ELEMENTS)?;
+    let steps = draw::steps(u, &shape, 4 * MOST_ELEMENTS)?;
     let args = map(json!({ "steps": encoded_steps(&steps) }));
     Ok(Case::new(
         Operation::View,
@@ -124,7 +124,7 @@ pub fn view(u: &mut Unstructured<'_>) -> Result<Case> {
 
 /// Draws a gather, a crop, a paste or a scatter, whose indices and axes can be out of range.
 pub fn indexed(u: &mut Unstructured<'_>) -> Result<Case> {
-    let shape = draw::shape(u, 4, MOST)?;
+    let shape = draw::shape(u, 4, MOST_ELEMENTS)?;
     let mut args = Map::new();
     for (name, word) in [("negative", "wrap"), ("out_of_range", "clamp")] {
         if u.ratio(1, 3)? {
@@ -145,7 +145,7 @@ fn gather(
 ) -> Result<Case> {
     let mut from = shape.to_vec();
     if u.ratio(1, 4)? {
-        let steps = draw::steps(u, shape, MOST)?;
+        let steps = draw::steps(u, shape, MOST_ELEMENTS)?;
         let whole = wgslice::View::new(shape);
         let view = steps.iter().try_fold(whole, |view, step| match view {
             Ok(view) => Some(step.of_view(&view)),
@@ -237,7 +237,7 @@ fn crop(
         }
         let mut case = Case::new(Operation::Paste, tensors, args);
         let patches = match u.ratio(7, 8)? {
-            true => draw::tensor(&bounded(boxes, 4 * MOST)),
+            true => draw::tensor(&bounded(boxes, 4 * MOST_ELEMENTS)),
             false => draw::tensor(&near(u, &boxes)?),
         };
         case.tensors.insert("patches".into(), patches);
@@ -281,7 +281,7 @@ fn scatter(
     if u.ratio(1, 8)? {
         updates = near(u, &updates)?;
     }
-    let mut updates = draw::tensor(&bounded(updates, 8 * MOST));
+    let mut updates = draw::tensor(&bounded(updates, 8 * MOST_ELEMENTS));
     // The values are small, so that sums of many of them fit the smallest element type.
     updates.data.iter_mut().for_each(|value| *value %= 2);
     let rows = [("indices", indices), ("updates", updates)];
@@ -309,7 +309,7 @@ pub fn changed(u: &mut Unstructured<'_>) -> Result<Case> {
         if u.ratio(1, 4)? {
             let number = u.choose_index(case.tensors.len())?;
             if let Some(tensor) = case.tensors.values_mut().nth(number) {
-                let shape = bounded(near(u, &tensor.shape)?, CHANGED);
+                let shape = bounded(near(u, &tensor.shape)?, MOST_IN_CHANGED);
                 // Masks stay masks, and most indices stay in range.
                 let old = if tensor.data.is_empty() {
                     &[0][..]

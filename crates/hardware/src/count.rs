@@ -9,7 +9,7 @@ use strict_gpu::{Access, BindingCounts, Counting, DispatchCounts, SECTOR};
 use wgslice::Error;
 
 /// A dispatch with more workgroups than this runs only about this many, except in a scatter.
-const WORKGROUPS: u64 = 128;
+const MOST_WORKGROUPS: u64 = 128;
 
 /// The counts of a kernel.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -57,7 +57,7 @@ impl Counts {
         // All workgroups of a scatter are run, because each of its steps depends on the steps before.
         let most_workgroups = match case.work {
             Work::Scatter(..) => u64::MAX,
-            _ => WORKGROUPS,
+            _ => MOST_WORKGROUPS,
         };
         let device = Device::new(Some(Counting {
             subgroup,

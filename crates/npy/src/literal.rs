@@ -14,7 +14,7 @@ pub(crate) enum Value {
 }
 
 /// The maximum nesting of brackets. Each level of a structured type takes two.
-const DEEPEST: usize = 32;
+const MAX_DEPTH: usize = 32;
 
 /// What was expected or found, and the text at that position.
 #[derive(Debug)]
@@ -86,7 +86,7 @@ impl<'a> Scan<'a> {
     }
 
     fn value(&mut self, depth: usize) -> Result<Value, Malformed> {
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return Err(self.malformed());
         }
         self.skip_space();

@@ -247,10 +247,10 @@ pub(crate) fn run(operation: Operation, source: &Path, to: &To) -> Result<(), Fa
 }
 
 /// The maximum number of bytes of decoded chunks that a process keeps for other shards.
-const CACHE: usize = 256 << 20;
+const CACHE_BYTES: usize = 256 << 20;
 
 /// The maximum number of bytes that a process requests from remote stores in advance.
-const AHEAD: usize = 128 << 20;
+const AHEAD_BYTES: usize = 128 << 20;
 
 /// Computes the missing shards of a job's result.
 pub(crate) fn make(
@@ -294,9 +294,9 @@ pub(crate) fn make(
     // If the memory is limited, the cache gets at most half of the memory that one task leaves, and early requests to a
     // remote store get at most a quarter.
     let rest = on.memory.map(|memory| memory - needed);
-    how.cache = rest.map_or(CACHE, |rest| CACHE.min(rest / 2));
+    how.cache = rest.map_or(CACHE_BYTES, |rest| CACHE_BYTES.min(rest / 2));
     if prepared.is_far() {
-        how.ahead = rest.map_or(AHEAD, |rest| AHEAD.min(rest / 4));
+        how.ahead = rest.map_or(AHEAD_BYTES, |rest| AHEAD_BYTES.min(rest / 4));
     }
     if on.cluster.is_none() {
         // On a cluster, each task has the memory of one core of its executor, so the tasks of a process need no common

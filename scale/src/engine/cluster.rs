@@ -34,7 +34,7 @@ const PORT: u16 = 50050;
 
 /// The time in seconds between tests of an idle connection. The tests find machines that failed, which do not close
 /// their connections.
-const KEEPALIVE: usize = 10;
+const KEEPALIVE_SECONDS: usize = 10;
 
 impl Engine {
     /// Makes an engine on a Ballista cluster. `url` is the scheduler's address, as in `df://host:port`; the port
@@ -75,7 +75,7 @@ impl Engine {
             .set_usize(BALLISTA_CLIENT_GRPC_MAX_MESSAGE_SIZE, MAX_MESSAGE)
             .set_usize(
                 BALLISTA_CLIENT_GRPC_HTTP2_KEEPALIVE_INTERVAL_SECONDS,
-                KEEPALIVE,
+                KEEPALIVE_SECONDS,
             );
         let state = SessionStateBuilder::new()
             .with_config(config)
@@ -117,7 +117,7 @@ pub(super) fn session(config: SessionConfig) -> Result<SessionState> {
 /// Waits until the scheduler has had no executor, or has not answered, for the time `patience`. Returns an error that
 /// describes which.
 pub(super) async fn lost(scheduler: &str, patience: Duration) -> DataFusionError {
-    const OFTEN: Duration = Duration::from_secs(1);
+    const POLL_INTERVAL: Duration = Duration::from_secs(1);
     let mut found = Instant::now();
     loop {
         let state = timeout(patience, is_ready(scheduler)).await;
@@ -136,7 +136,7 @@ pub(super) async fn lost(scheduler: &str, patience: Duration) -> DataFusionError
                 patience.as_secs()
             ));
         }
-        sleep(OFTEN).await;
+        sleep(POLL_INTERVAL).await;
     }
 }
 

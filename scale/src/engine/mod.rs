@@ -43,7 +43,7 @@ use futures::{FutureExt, StreamExt, future::LocalBoxFuture};
 use std::{future, sync::Arc, thread, time::Duration};
 
 /// The memory in bytes for steps that run in this process to find a row of a cluster's query.
-const LOCATING: usize = 1 << 30;
+const LOCATING_MEMORY: usize = 1 << 30;
 
 /// Runs queries. The same query gives the same result on every engine.
 pub struct Engine {
@@ -127,7 +127,7 @@ impl Engine {
             }
             log::warn!("{problem}; now reading the tables in this process, to name the row's file");
             let threads = thread::available_parallelism().map_or(1, usize::from);
-            let near = Self::embedded_with_memory(threads, Some(LOCATING)).ok()?;
+            let near = Self::embedded_with_memory(threads, Some(LOCATING_MEMORY)).ok()?;
             near.located(query).await
         };
         end.boxed_local()

@@ -306,7 +306,8 @@ fn run<F: TensorFunction>(
     if batch.rows == 0 {
         return Ok(buffer.into());
     }
-    let wrong = F::run(call, batch, buffer.as_slice_mut()).map_err(call::naming_function(function))?;
+    let wrong =
+        F::run(call, batch, buffer.as_slice_mut()).map_err(call::naming_function(function))?;
     let Some(Wrong { row, problem }) = wrong else {
         return Ok(buffer.into());
     };

@@ -134,7 +134,7 @@ impl NpyFile {
         let pieces = |dim: usize| product(&sizes[..dim]);
         let dim = (0..=sizes.len())
             .filter(|&dim| dim == sizes.len() || span(dim) * unit <= MAX_SPAN)
-            .min_by_key(|&dim| pieces(dim).saturating_mul(span(dim) * unit + CALL))
+            .min_by_key(|&dim| pieces(dim).saturating_mul(span(dim) * unit + CALL_COST))
             .unwrap_or(sizes.len());
         let mut piece = vec![0; span(dim) * unit];
         let dims: Vec<Dim> = (dim..sizes.len())
@@ -167,4 +167,4 @@ impl NpyFile {
 /// The maximum number of bytes of the file that are read at once.
 pub(crate) const MAX_SPAN: usize = 4 << 20;
 /// The cost of one more read, expressed as the number of bytes that could be read in the same time.
-const CALL: usize = 4 << 10;
+const CALL_COST: usize = 4 << 10;

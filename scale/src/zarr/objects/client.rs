@@ -201,7 +201,7 @@ pub(super) fn is_unanswered(error: &object_store::Error) -> bool {
 /// connection was refused.
 fn message(error: &dyn error::Error) -> String {
     /// The maximum number of characters in a message. A server's answer can be a whole web page.
-    const LONGEST: usize = 600;
+    const MESSAGE_LENGTH: usize = 600;
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
@@ -212,7 +212,7 @@ fn message(error: &dyn error::Error) -> String {
         }
     }
     let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if let Some((end, _)) = line.char_indices().nth(LONGEST) {
+    if let Some((end, _)) = line.char_indices().nth(MESSAGE_LENGTH) {
         line.truncate(end);
         line.push('…');
     }

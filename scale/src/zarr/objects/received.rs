@@ -7,9 +7,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use zarrs::storage::Bytes;
 
 /// The size in bytes from which an answer uses this memory. Shorter answers get their own.
-pub(super) const LONG: u64 = 256 << 10;
+pub(super) const LONG_ANSWER: u64 = 256 << 10;
 /// The maximum number of bytes of free memory that are kept for later answers.
-const SPARE: usize = 64 << 20;
+const MOST_SPARE: usize = 64 << 20;
 
 const ANSWER: Purpose<&str> = Purpose {
     what: "an answer of a store",
@@ -37,7 +37,7 @@ impl Drop for Received {
         free.push(std::mem::take(&mut self.0));
         let mut spare: usize = free.iter().map(Buffer::capacity).sum();
         // The memory that has been free for the longest time is released first.
-        while spare > SPARE {
+        while spare > MOST_SPARE {
             spare -= free.remove(0).capacity();
         }
     }
@@ -99,10 +99,13 @@ mod tests {
         // An answer that is longer than announced is complete.
         assert_eq!(answer(&[&[1; 900], &[2; 900]], 900).len(), 1800);
         // Five buffers exceed the limit for free memory, so the one that was freed first is released.
-        let many: Vec<_> = (0..5).map(|_| memory(SPARE / 4).unwrap()).collect();
+        let many: Vec<_> = (0..5).map(|_| memory(MOST_SPARE / 4).unwrap()).collect();
         drop(many);
         let kept: usize = free().iter().map(Buffer::capacity).sum();
-        assert!((SPARE / 2..=SPARE).contains(&kept), "{kept} bytes");
+        assert!(
+            (MOST_SPARE / 2..=MOST_SPARE).contains(&kept),
+            "{kept} bytes"
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::{
     client::{StartedRequests, connect_here, failure, start, wait},
-    received::{LONG, receive},
+    received::{LONG_ANSWER, receive},
 };
 use crate::zarr::{Error, JOB_RECORD};
 use object_store::{
@@ -103,7 +103,7 @@ impl Objects {
             let size = found.meta.size;
             let bytes = found.range.end - found.range.start;
             let answer = match usize::try_from(bytes) {
-                Ok(long) if bytes >= LONG => receive(found.into_stream(), long).await?,
+                Ok(long) if bytes >= LONG_ANSWER => receive(found.into_stream(), long).await?,
                 _ => found.bytes().await?,
             };
             Ok((answer, size))
