@@ -388,7 +388,10 @@ impl Job<'_> {
                 true => "; --negative wrap counts negative ones from the end",
                 false => "",
             };
-            print::aside(format_args!("warning: {}{hint}", self.words.translate(&text)));
+            print::aside(format_args!(
+                "warning: {}{hint}",
+                self.words.translate(&text)
+            ));
         }
         Ok(())
     }
