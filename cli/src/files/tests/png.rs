@@ -5,8 +5,7 @@ use wgslice::DType;
 use super::{assert_says, data, fixture, read_at, read_content};
 use crate::files::write;
 
-/// Returns the pixels of the colour image that `make.py` writes: 2 × 3 pixels of 3 channels, with values in steps of
-/// 14.
+/// Returns the pixels of the colour image that `make.py` writes: 2 × 3 pixels of 3 channels. Their values rise by 14.
 fn rgb() -> Vec<u8> {
     (0..18).map(|i| i * 14).collect()
 }
