@@ -1,17 +1,17 @@
-//! Times how long buffer copies and the kernel take to move contiguous rows. Recording, submitting and waiting are
+//! Measures how long buffer copies and the kernel take to move contiguous rows. Recording, submitting and waiting are
 //! timed together. The rule in `src/gpu/engine/copy.rs` follows from these figures.
 //!
-//! For each number of rows and each length of a row in bytes, prints the median time in microseconds, first for a
+//! For each number of rows and each row length in bytes, prints the median time in microseconds, first for a
 //! destination that was written before, then for a new one. wgpu clears a new destination for a kernel, but not for
-//! copies that cover it. The rows are every other row of the source. Run by `cargo bench --bench copies`. Without
+//! copies that cover it. The rows are every second row of the source. Run it with `cargo bench --bench copies`. Without
 //! `--bench`, as in tests, every figure is the time of a single run.
 
 use std::time::Instant;
 use wgpu::BufferUsages;
 use wgslice::{DType, Gpu, Plan, gpu::AdapterOptions, slice};
 
-/// The most bytes that are moved. The source may have twice as many, 128 MiB, which is WebGPU's default limit for a
-/// storage binding.
+/// The maximum number of bytes that are moved. The source can have twice as many, 128 MiB, which is WebGPU's default
+/// limit for a storage binding.
 const MOST: usize = 64 << 20;
 
 fn main() {

@@ -1,5 +1,5 @@
-//! Times workloads on a GPU as shares of the same device's own copies: one by wgpu's `copy_buffer_to_buffer`, and one by a
-//! kernel of a few lines.
+//! Measures GPU workloads relative to two copies on the same device: wgpu's `copy_buffer_to_buffer`, and a kernel of a
+//! few lines.
 //!
 //! ```sh
 //! cargo bench --bench device          # about a minute by the number of rounds; no GPU has run it yet
@@ -20,11 +20,11 @@ use wgslice::{
     options::{Boxes, CropOptions, GatherNdOptions},
 };
 
-/// A measurement repeats work until it takes about this long.
+/// A measurement repeats its work until it takes about this long.
 const LONG: Duration = Duration::from_millis(50);
 const ROUNDS: usize = 9;
 
-/// One invocation copies 16 bytes, as each kernel that copies does.
+/// One invocation copies 16 bytes, like the library's copy kernels.
 const COPY: &str = "
 @group(0) @binding(0) var<storage, read> source: array<vec4<u32>>;
 @group(0) @binding(1) var<storage, read_write> dest: array<vec4<u32>>;
@@ -38,7 +38,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) g
 }
 ";
 
-/// Records work so many times.
+/// Records the work the given number of times.
 type Record<'a> = &'a dyn Fn(&mut CommandEncoder, u32) -> Result<(), Error>;
 
 struct Case {
@@ -165,7 +165,7 @@ fn cases(measured: bool, factor: usize) -> Result<Vec<Case>, Error> {
     Ok(of_views.into_iter().chain(of_indices).collect())
 }
 
-/// Indices that are scattered over dimensions of these sizes and are the same on every run.
+/// Returns indices that are scattered over dimensions of these sizes. They are the same in every run.
 fn scattered(count: usize, sizes: &[usize]) -> Vec<i32> {
     let hash = |n: usize| (n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
     let sizes = sizes.iter().cycle();
@@ -284,7 +284,7 @@ fn figures(
     ))
 }
 
-/// The time from the submission of commands to their completion.
+/// Returns the time from the submission of commands to their completion.
 fn run(gpu: &Gpu, record: Record<'_>, times: u32) -> Result<Duration, Error> {
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     record(&mut encoder, times)?;

@@ -1,11 +1,11 @@
-//! Measures how the time of an operation on the CPU depends on the number of its threads, which are wgslice's own or
-//! those of rayon.
+//! Measures how the time of a CPU operation depends on the number of threads, which are either wgslice's own or
+//! rayon's.
 //!
 //!     cargo bench --bench threads
 //!     cargo bench --bench threads --features rayon
 //!
 //! A crop copies rows of 750 bytes, and a gather copies rows of 256 bytes, both into memory that is reused. In `1` an
-//! operation may use one thread, in `all` any number of threads. `jobs` are 16 crops, each a job of a rayon pool with a
+//! operation can use one thread, in `all` any number of threads. `jobs` are 16 crops, each a job of a rayon pool with a
 //! thread for each core. Without `--bench`, as in tests, only the smallest size runs, and nothing is timed.
 
 use criterion::{BenchmarkGroup, Criterion, measurement::WallTime};
@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use std::{env, hint::black_box};
 use wgslice::{Backend, Tensor, options::GatherOptions, slice};
 
-/// The approximate sizes of the results in bytes. The results of the 16 crops of `jobs` have this size together.
+/// The approximate sizes of the results in bytes. The 16 crops of `jobs` have this size in total.
 const SIZES: [usize; 7] = [
     64 << 10,
     256 << 10,

@@ -28,13 +28,13 @@ type Case = common::Case<What>;
 
 #[derive(Clone, Copy)]
 enum What {
-    /// Writes a value of the slice's shape into the slice.
+    /// Writes a value with the slice's shape into the slice.
     Update(&'static str),
     /// Writes a scalar into the slice.
     Fill(&'static str),
     Grad(&'static str),
-    /// Writes this many rows to scattered positions along the first dimension, where they are combined with the
-    /// destination in this way.
+    /// Writes this many rows to scattered positions along the first dimension, and combines them with the destination
+    /// in this way.
     Scatter(usize, Combine),
 }
 
@@ -191,7 +191,7 @@ impl Case {
         Plan::slice(&self.shape(), &self.spec(), self.dtype).expect("a slice")
     }
 
-    /// The positions to which a scatter writes its rows; none for other cases.
+    /// Returns the positions to which a scatter writes its rows. Empty for other cases.
     fn indices(&self) -> Vec<i32> {
         match self.what {
             Rows(rows, _) => scattered(once_smaller(rows), &self.shape()[..1]),
@@ -199,12 +199,12 @@ impl Case {
         }
     }
 
-    /// The bytes of the values to write. No byte is 0, and all values are normal numbers if they are `f32`.
+    /// Returns the bytes of the values to write. No byte is 0, and as `f32`, all values are normal numbers.
     fn source(&self, plan: &Plan) -> Vec<u8> {
         (1..=127).cycle().take(plan.inputs()[0].bytes()).collect()
     }
 
-    /// The number of bytes that the case reads and writes in all. Indices are not counted.
+    /// Returns the total number of bytes that the case reads and writes. Indices are not counted.
     fn bytes(&self, plan: &Plan) -> u64 {
         let read = plan.inputs()[0].bytes();
         let bytes = match self.what {
@@ -216,7 +216,7 @@ impl Case {
         bytes as u64
     }
 
-    /// Panics unless `result` is what the case makes of a destination of zeros.
+    /// Panics unless `result` is the case's result on a destination of zeros.
     fn check(&self, plan: &Plan, result: &[u8]) {
         let source = self.source(plan);
         let name = self.name;
@@ -293,7 +293,7 @@ fn run_bytes(plan: &Plan, source: &[u8], indices: &[i32], dest: &mut [u8]) {
         .expect("lengths of the plan");
 }
 
-/// The size in bytes of one memcpy. A larger memcpy may bypass the caches, which is several times slower on some
+/// The size in bytes of one memcpy. A larger memcpy can bypass the caches, which is several times slower on some
 /// machines.
 const COPIED: usize = 1 << 20;
 

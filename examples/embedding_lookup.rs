@@ -1,4 +1,4 @@
-//! An embedding lookup within the caller's submission: token ids in, a vector per sentence out.
+//! Looks up embeddings within the caller's submission: token ids in, a vector per sentence out.
 //!
 //! The table stays on the device. Each step writes the ids of a few sentences, records the gather of their rows and a
 //! shader of the program that averages the rows, and submits both at once. Ids outside the table give rows of zeros.
@@ -20,7 +20,7 @@ const SENTENCES: usize = 24;
 const TOKENS: usize = 16;
 const STEPS: usize = 20;
 
-/// Where the only id outside the vocabulary is: the step, the sentence, and the position in the sentence.
+/// The position of the only id outside the vocabulary: the step, the sentence, and the position in the sentence.
 const BAD: (usize, usize, usize) = (5, 7, 3);
 const BAD_ID: i32 = 70_000;
 
@@ -48,7 +48,7 @@ fn embedding(id: usize, column: usize) -> f32 {
     f32::from(u16::try_from(id * 31 % 509 + column).expect("a small number")) * 0.25 - 60.0
 }
 
-/// Returns the id at a position of a sentence, in place of a tokenizer.
+/// Returns the id at a position of a sentence. It replaces a tokenizer.
 fn token(step: usize, sentence: usize, position: usize) -> i32 {
     if (step, sentence, position) == BAD {
         return BAD_ID;
@@ -155,7 +155,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let ids: Vec<i32> = (0..SENTENCES)
             .flat_map(|sentence| (0..TOKENS).map(move |position| token(step, sentence, position)))
             .collect();
-        // Each step has a buffer of its own, because the report may read a bad id from the buffer later.
+        // Each step has its own buffer, because the report can later read a bad id from the buffer.
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
         let ids = filled("ids", bytemuck::cast_slice(&ids), usage);
 
@@ -183,7 +183,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
     println!("{polled} of {STEPS} reports came while there was other work to do");
-    // Now nothing is left to do but wait.
+    // Nothing else is left to do, so the rest of the reports is awaited.
     for (step, report) in pending {
         check(step, &report.wait()?);
     }

@@ -1,7 +1,7 @@
-//! Images of any size to one batch of normalised `f32` planes, `[N, 3, H, W]`, as image models take it.
+//! Converts images of any size to one batch of normalised `f32` planes, `[N, 3, H, W]`, as image models expect.
 //!
-//! Instead of this: convert each image to floats, then divide, subtract and permute them. Each step is a pass over four
-//! times as many bytes as the image has. Or set each element by an index of four numbers.
+//! Instead of this: convert each image to floats, then divide, subtract and permute them, where each step processes
+//! four times as many bytes as the image has. Or set each element by an index of four numbers.
 //!
 //! Write this: `fast_image_resize` resizes each image to its place in one array of bytes. One plan puts the channels first
 //! and normalises the whole batch. It runs on a GPU or on the CPU, with the same results.
@@ -23,7 +23,7 @@ const MEAN: [f32; 3] = [0.485, 0.456, 0.406];
 const DEVIATION: [f32; 3] = [0.229, 0.224, 0.225];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // Width, height, and RGB bytes: what a decoder returns.
+    // Each image has a width, a height and RGB bytes, as a decoder returns them.
     let images = [(100, 80), (64, 48), (31, 200)].map(|(width, height)| {
         let bytes = (0..=255).cycle().take(width as usize * height as usize * 3);
         (width, height, bytes.collect::<Vec<u8>>())
@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         resizer.resize(&image, &mut place, None)?;
     }
 
-    // Made once, and used for each batch.
+    // The plan is made once, and used for each batch.
     let normalised = |channel, x| (x / 255.0 - MEAN[channel]) / DEVIATION[channel];
     let normalise = Conversion::table(DType::U8, DType::F32, -1, 3, normalised)?;
     let planes = View::new(&[images.len(), height, width, 3])?.transpose(&[0, 3, 1, 2])?;
@@ -50,7 +50,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (batch, _) = backend.run::<f32>(&plan, &[(&resized).into()])?;
 
     assert_eq!(batch.shape, [3, 3, height, width]);
-    // An image that has the right size already is unchanged.
+    // An image that already has the right size stays unchanged.
     let second = height * width * 3;
     assert_eq!(resized[second..2 * second], images[1].2);
     let mut found = batch.data.into_iter();

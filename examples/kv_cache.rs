@@ -1,4 +1,5 @@
-//! A paged cache of keys or values: each step appends a token to every sequence and gathers the blocks of all sequences.
+//! Implements a paged cache of keys or values: each step appends a token to every sequence and gathers the blocks of
+//! all sequences.
 //!
 //! Instead of this: two shaders with their pipelines and bind groups. One writes 16-bit numbers, two in a word, to the
 //! slots of the new tokens. The other follows a table of blocks and writes zeros for unused places, which are -1.
@@ -16,9 +17,9 @@ use wgslice::{
     options::{GatherOptions, ScatterOptions},
 };
 
-/// Blocks of 4 tokens of 6 elements.
+/// 16 blocks of 4 tokens with 6 elements each.
 const BLOCKS: [usize; 3] = [16, 4, 6];
-/// Sequences of at most 5 blocks.
+/// 3 sequences of at most 5 blocks.
 const TABLE: [usize; 2] = [3, 5];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -38,7 +39,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut free = (0..16i32).rev();
     let mut expected = vec![0u16; sequences * most * tokens * width];
     for step in 0..most * tokens {
-        // The program's part: new tokens, and their slots.
+        // The program makes new tokens and chooses their slots.
         let (block, token) = (step / tokens, step % tokens);
         let first = u16::try_from(step * 100)?;
         let new_rows: Vec<u16> = (first..).take(sequences * width).collect();

@@ -1,5 +1,5 @@
-//! A loader with its own threads: each thread flips and crops images on the CPU, and no operation starts further
-//! threads.
+//! Implements a loader with its own threads: each thread flips and crops images on the CPU, and no operation starts
+//! further threads.
 //!
 //! A program whose threads already keep all cores busy gains nothing from more threads. `Backend::with_threads(1)`
 //! keeps each operation on the thread that calls it. A program that runs on rayon builds wgslice with the feature
@@ -26,7 +26,7 @@ fn byte(image: usize, i: usize) -> u8 {
 
 fn main() -> Result<(), wgslice::Error> {
     let backend = Backend::cpu().with_threads(1);
-    // The middle of each image, mirrored.
+    // The spec selects the middle of each image, mirrored.
     let spec = slice![28..1052, 1471..447; -1];
     let next = AtomicUsize::new(0);
     let load = || {

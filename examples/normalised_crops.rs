@@ -1,4 +1,4 @@
-//! A random crop of each image of a batch, some of them mirrored, as normalised planes of `f32`, in one dispatch.
+//! Crops each image of a batch at random, mirrors some crops, and writes normalised planes of `f32`, in one dispatch.
 //!
 //! Instead of this: a shader that reads pixels of three bytes at any byte of a word, mirrors some boxes, checks their
 //! bounds, puts the channels first and normalises. Or a crop, and then a second shader that normalises.
@@ -16,7 +16,7 @@ use wgslice::{
     options::{Boxes, CropOptions},
 };
 
-/// Images, and the rows and columns of each.
+/// The number of images, and the rows and columns of each.
 const IMAGES: [usize; 3] = [8, 40, 48];
 /// The rows and columns of a crop.
 const CROP: [usize; 2] = [24, 32];
@@ -26,7 +26,7 @@ const DEVIATION: [f32; 3] = [0.229, 0.224, 0.225];
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let [count, rows, columns] = IMAGES;
     let planes = View::new(&[count, rows, columns, 3])?.transpose(&[0, 3, 1, 2])?;
-    // A box has three start indices and three flips: of the channel, the row and the column.
+    // A box has three start indices and three flips: for the channel, the row and the column.
     let boxes = Boxes::of_tuples(&[count, 6], false, true);
     let options = CropOptions {
         sizes: vec![3, CROP[0], CROP[1]],

@@ -1,10 +1,10 @@
-//! A video frame in NV12, as decoders return it, to planes of luma and chroma, without the CPU.
+//! Converts a video frame in NV12, as decoders return it, to planes of luma and chroma, without the CPU.
 //!
-//! Instead of this: a shader that samples both planes of the frame and writes bytes, four in a word. Or a readback, and a
-//! loop that parts the pairs of chroma.
+//! Instead of this: a shader that samples both planes of the frame and writes bytes, four in a word. Or a readback, and
+//! a loop that separates the pairs of chroma.
 //!
-//! Write this: wgpu copies each plane of the frame to a texture of its own format. A selection of texels then puts the two
-//! channels of chroma after each other.
+//! Write this: wgpu copies each plane of the frame to a texture with the plane's format. A selection of texels then
+//! puts the two channels of chroma after each other.
 //!
 //! ```sh
 //! cargo run --example nv12_planes
@@ -23,7 +23,7 @@ const WIDTH: u32 = 70;
 const HEIGHT: u32 = 46;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // A decoder needs only the first feature. The second one lets this program write a frame by itself.
+    // A decoder needs only the first feature. With the second, this program can write a frame itself.
     let features =
         Features::TEXTURE_FORMAT_NV12 | Features::TEXTURE_ADAPTER_SPECIFIC_FORMAT_FEATURES;
     let found = pollster::block_on(AdapterOptions::default().adapters())?;

@@ -25,8 +25,8 @@ const CHANNELS: usize = 3;
 const IMAGE_BYTES: usize = HEIGHT * WIDTH * CHANNELS;
 const CROPPED_BYTES: usize = CROP * CROP * CHANNELS;
 
-/// The program's own shader, in place of a training step: it folds the bytes of each image, in order and four at a
-/// time, into a state. There is one state for each place in a batch, and it is kept from batch to batch.
+/// The program's own shader, which replaces a training step. It folds the bytes of each image, in order and four at a
+/// time, into a state. Each position in a batch has its own state, which is kept from batch to batch.
 const SHADER: &str = "
 @group(0) @binding(0) var<storage, read> pixels: array<u32>;
 @group(0) @binding(1) var<storage, read_write> states: array<u32>;
@@ -54,7 +54,7 @@ struct Slot {
     submitted: Option<wgpu::SubmissionIndex>,
 }
 
-/// Returns the bytes of an image: pseudo-random numbers, in place of decoding a file.
+/// Returns the bytes of an image. These pseudo-random numbers replace decoding a file.
 fn decode(batch: usize, image: usize) -> Vec<u8> {
     let mut state = u32::try_from(batch * IMAGES + image).expect("there are few images");
     let bytes = (0..IMAGE_BYTES).map(|_| {
@@ -64,7 +64,7 @@ fn decode(batch: usize, image: usize) -> Vec<u8> {
     bytes.collect()
 }
 
-/// The first row and column of a batch's crop, and whether it is flipped.
+/// Returns the first row and column of a batch's crop, and whether it is flipped.
 fn augmentation(batch: usize) -> (usize, usize, bool) {
     (
         batch * 7 % 32,

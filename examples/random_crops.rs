@@ -1,7 +1,9 @@
-//! Training input: a random crop of each image of a batch, about half of the crops mirrored, in one dispatch per step.
+//! Prepares training input: crops each image of a batch at random and mirrors about half of the crops, in one dispatch
+//! per step.
 //!
-//! The images stay on the device. Each step uploads only where the boxes begin and which of them are mirrored. If no
-//! GPU can be opened, the CPU path runs instead. It is limited to one thread, as in a loader with its own threads.
+//! The images stay on the device. Each step uploads only the start indices of the boxes and which of them are mirrored.
+//! If no GPU can be opened, the CPU path runs instead. It is limited to one thread, as in a loader with its own
+//! threads.
 //!
 //! ```sh
 //! cargo run --example random_crops

@@ -1,7 +1,8 @@
-//! The best scores of each row, and a mask of where they are, by `gather_elements` and `scatter_elements`.
+//! Selects the best scores of each row, and marks their positions in a mask, with `gather_elements` and
+//! `scatter_elements`.
 //!
-//! A program has scores on the device and, from a sort of its own, the columns of the best scores of each row. It
-//! gathers these scores. It also scatters ones to the same columns of a mask of zeros. Column -1 is the last column.
+//! A program has scores on the device and, from its own sort, the columns of the best scores of each row. It gathers
+//! these scores. It also scatters ones to the same columns of a mask of zeros. Column -1 is the last column.
 //!
 //! ```sh
 //! cargo run --example ranked_rows

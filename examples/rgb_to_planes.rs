@@ -1,7 +1,8 @@
-//! RGB bytes to planes of `f32` from 0 to 1, without a shader.
+//! Converts RGB bytes to planes of `f32` from 0 to 1, without a shader.
 //!
-//! Instead of this: a compute shader of about 60 lines. WGSL has no type for bytes, so such a shader reads words. A pixel
-//! of three bytes starts at any byte of a word, which makes four cases, and the last word needs a check of its own.
+//! Instead of this: a compute shader of about 60 lines. WGSL has no type for bytes, so such a shader reads words. A
+//! pixel of three bytes can start at any byte of a word, which makes four cases, and the last word needs a separate
+//! check.
 //!
 //! Write this: a view that puts the channels first, and a conversion. Both run in one dispatch. A reversed slice of the
 //! same view gives planes in the order blue, green, red.

@@ -1,4 +1,4 @@
-//! A slice on the caller's device, read by the caller's own shader, in one submission.
+//! Slices on the caller's device, for the caller's own shader, in one submission.
 //!
 //! The program owns the device, the queue, the buffers and the encoder. wgslice records the middle of the work: it
 //! copies every second row of a matrix, with the columns reversed, to a buffer that a compute shader of the program
@@ -63,12 +63,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let pipeline = common::compute_pipeline(&device, "ends", SHADER, &[]);
     let bindings = common::bind(&device, &pipeline, [&sliced, &ends]);
 
-    // wgslice on that device. A program makes the plan and `gpu` once, and uses them many times.
+    // wgslice uses that device. A program makes the plan and `gpu` once, and uses them many times.
     let gpu = Gpu::new(&device, &queue);
     let plan = Plan::slice(&[ROWS, COLUMNS], &slice![..; 2, ..; -1], DType::F32)?;
     println!("{}", gpu.explain(&plan));
 
-    // One pass: the slice, and the shader of the program.
+    // One pass contains the slice and the program's shader.
     let mut encoder = device.create_command_encoder(&Default::default());
     {
         let mut pass = encoder.begin_compute_pass(&Default::default());

@@ -1,7 +1,7 @@
-//! The sliders of a tensor viewer: any 2-D slice of an n-d tensor becomes a texture.
+//! Implements the sliders of a tensor viewer: any 2-D slice of an n-d tensor becomes a texture.
 //!
-//! Instead of this: each time a slider moves, permute and index the array on the CPU, copy its elements one by one, pad the
-//! rows and upload them.
+//! Instead of this: each time a slider moves, permute and index the array on the CPU, copy its elements individually,
+//! pad the rows and upload them.
 //!
 //! Write this: upload the tensor once. A slider then selects a slice of it on the device, which `write_texture` copies to
 //! the texture without the CPU.
@@ -17,7 +17,7 @@ use wgslice::{Backend, Error, Gpu, Tensor, gpu::Texels, slice, spec::SliceItem};
 const SHAPE: [u32; 5] = [3, 2, 4, 10, 75];
 
 /// Copies a 2-D slice to a texture. `axes` are the axes of its rows and columns, and `sliders` the positions along the
-/// others.
+/// other axes.
 fn show(
     tensor: &Tensor,
     axes: [usize; 2],

@@ -1,4 +1,4 @@
-//! A rendered frame to a tensor, and a mask back to a texture, without the CPU in between.
+//! Converts a rendered frame to a tensor, and a mask back to a texture, without the CPU in between.
 //!
 //! The program renders a triangle to a BGRA texture. wgslice turns it into a cropped tensor of half the width and
 //! height, with the channels first, as neural networks expect: RGB without alpha, in one dispatch. One plane of that
@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let frame = render(&device, &queue);
 
-    // The frame is [height, width, BGRA]. Every second texel from row 1 and column 20 on, as RGB, is [3, 150, 230].
+    // The frame is [height, width, BGRA]. Every second texel from row 1 and column 20 on, as RGB, gives [3, 150, 230].
     let texels = Texels::new(&frame)?
         .slice(&slice![0, 1..;2, 20..480;2, 2..;-1])?
         .transpose(&[2, 0, 1])?;
@@ -53,10 +53,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{tensor:?}");
     assert_eq!(tensor.shape(), [3, 150, 230]);
 
-    // Here a neural network would make a mask. In its place, the green plane is the mask.
+    // A neural network would make a mask here. In this example, the green plane is the mask.
     let mask = tensor.slice(&slice![1])?;
 
-    // The mask goes to the upper left corner of a texture with one channel.
+    // The mask goes into the upper left corner of a texture with one channel.
     let overlay = device.create_texture(&wgpu::TextureDescriptor {
         label: Some("mask"),
         usage: wgpu::TextureUsages::COPY_DST | wgpu::TextureUsages::COPY_SRC,

@@ -28,8 +28,8 @@ pub(crate) const fn case<What>(
     }
 }
 
-/// Returns the indices of `rows` index tuples, which point at scattered positions of dimensions of these sizes. They
-/// are the same on every run.
+/// Returns the indices of `rows` index tuples, which select scattered positions in dimensions of these sizes. They are
+/// the same in every run.
 pub(crate) fn scattered(rows: usize, sizes: &[usize]) -> Vec<i32> {
     let hash = |i: usize| (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
     let depth = sizes.len();
@@ -51,7 +51,7 @@ pub(crate) fn throughput(group: &mut BenchmarkGroup<'_, WallTime>, bytes: u64) {
     group.throughput(Throughput::Bytes(bytes));
 }
 
-/// Measures the upper limit on the CPU: how long one thread and two threads take to copy `bytes` bytes.
+/// Measures the upper limit on the CPU: the time that one thread and two threads take to copy `bytes` bytes.
 pub(crate) fn copies(
     group: &mut BenchmarkGroup<'_, WallTime>,
     name: &str,
@@ -75,7 +75,7 @@ pub(crate) fn copies(
     });
 }
 
-/// Opens the GPU to measure and prints its name. Prints why if none can be opened.
+/// Opens the GPU to measure and prints its name. If none can be opened, prints the reason.
 pub(crate) fn gpu() -> Option<Gpu> {
     match Gpu::open(&AdapterOptions::default()) {
         Ok(gpu) => {

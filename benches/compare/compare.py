@@ -25,7 +25,7 @@ ROOT = HERE.parent.parent
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 FOLDER = TARGET / "compare"
 
-# What each peer needs. Pinned, so that a table says what was compared.
+# The packages that each peer needs. Their versions are pinned, so that a table records what was compared.
 PEERS = {
     "numpy": ["numpy==2.4.6"],
     "jax": ["jax==0.10.2"],
@@ -34,8 +34,8 @@ PEERS = {
     "numba": ["numba==0.68.1"],
 }
 
-# The modes of wgslice, what they are called, and the modes of peers that are beside them: arrays of JAX and TensorFlow
-# are in new memory as results of wgslice are, and they are kept as tensors of wgslice are.
+# The modes of wgslice, their names, and the peers' modes that they are compared with. Like wgslice's results, JAX's and
+# TensorFlow's arrays are in new memory, and they are kept like wgslice's tensors.
 WAYS = {
     "resident": ("reused output", "resident"),
     "fresh": ("new output", "fresh"),

@@ -27,7 +27,7 @@ def ways(workload):
         begin = [bound.start or 0 for bound in part]
         compiled = jax.jit(jax.lax.dynamic_update_slice)
         yield "fresh", lambda: compiled(x, new, begin).block_until_ready(), np.asarray
-        # The memory of an argument that is given away is reused.
+        # The memory of a donated argument is reused.
         donating = jax.jit(jax.lax.dynamic_update_slice, donate_argnums=0)
         kept = [x.copy()]
 

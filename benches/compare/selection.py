@@ -157,7 +157,7 @@ def of_tensorflow():
         "select": lambda: tf.where(m, a, b),
         "masked_update": lambda: tf.where(m, zero, a),
         "index, outer": lambda: tf.gather(tf.gather(a, r, axis=0), k, axis=1),
-        # TensorFlow's arrays index leading dimensions, so the cube lies transposed before.
+        # TensorFlow's arrays index leading dimensions, so the cube is transposed in advance.
         "index, mixed": lambda: tf.gather_nd(swapped, places),
         "index_update, add": lambda: tf.tensor_scatter_nd_add(t, ids[:, None], t[:few]),
         "crops normalised": lambda: normalised(batch),
@@ -211,10 +211,10 @@ for name in wanted:
     for case, run in globals()[f"of_{name}"]().items():
         result = run()
         if checks:
-            # A copy, since the next case may change the array.
+            # The next case can change the array, so this makes a copy.
             found = numpy.array(result)
             first, values = expected.setdefault(case, (name, found))
-            # Sums of several rows are rounded in different orders, and so are normalised pictures.
+            # Sums of several rows are rounded in different orders, and normalised pictures differ for the same reason.
             same = values.shape == found.shape and numpy.allclose(values, found, rtol=1e-5, atol=1e-5)
             differs |= not same
             verdict = "first" if first == name else f"{'equals' if same else 'DIFFERS FROM'} {first}"

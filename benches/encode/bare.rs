@@ -1,7 +1,7 @@
 //! Records minimal wgpu commands of the kind that wgslice records.
 //!
-//! For every dispatch, the commands set the pipeline, the bind groups and 128 bytes of `Params`, as those of any
-//! recorder must that does not know what else is in the pass. The shader does almost nothing.
+//! For every dispatch, the commands set the pipeline, the bind groups and 128 bytes of `Params`. A recorder that does
+//! not know what else is in the pass must set all of these.
 
 use wgpu::{BufferUsages, ComputePass};
 

@@ -1,11 +1,11 @@
 //! Measures the host's time to record operations and, for comparison, its time to record minimal wgpu commands of the
 //! same kind.
 //!
-//! Every figure is the time of as many operations as the name of its group says, and includes `finish`. A figure in
-//! milliseconds for 1000 operations is one in microseconds for a single operation. Unless a name says "submitted" or
-//! "submission", submission and device time are excluded: after each measurement the commands are submitted and waited
-//! for, so that their resources are freed as in a program. All slices are small, because on a software adapter the
-//! device runs on the measured cores.
+//! Every figure is the time of the number of operations in its group's name, and includes `finish`. A figure in
+//! milliseconds for 1000 operations is one in microseconds for a single operation. Unless a name contains "submitted"
+//! or "submission", submission and device time are excluded: after each measurement the commands are submitted and
+//! waited for, so that their resources are freed as in a program. All slices are small, because a software adapter runs
+//! on the measured cores.
 
 mod bare;
 mod rig;
@@ -203,7 +203,7 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
     });
     bench.finish();
 
-    // `queued` is like a program that submits the computation of one result at a time, and then waits for all results.
+    // `queued` is like a program that submits the work for each result separately, and then waits for all results.
     let mut bench = c.benchmark_group(format!("100 operations, {space}"));
     bench.sample_size(10);
     let queued = |record: &dyn Fn(&mut CommandEncoder)| {

@@ -24,7 +24,7 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
-    /// The inputs of a plan without indices.
+    /// Returns the inputs of a plan without indices.
     pub(crate) fn inputs(&self) -> [wgpu::BufferSlice<'_>; 1] {
         [self.source.slice(..)]
     }
@@ -99,7 +99,7 @@ impl Rig {
         bencher.iter_custom(|times| (0..times).map(|_| once()).sum::<Duration>());
     }
 
-    /// Times `record` within one compute pass, as [`Rig::measure`] does.
+    /// Does the same as [`Rig::measure`] within one compute pass.
     pub(crate) fn measure_pass(
         &self,
         bencher: &mut Bencher<'_>,

@@ -1,6 +1,7 @@
-//! A program that does everything wrong: it passes wrong arguments, buffers that are too short, foreign or destroyed,
-//! and loses its device. Each must be an error that says what is wrong, in words of the library and not of its command;
-//! wgpu's handler of uncaptured errors, which panics, must never run. `README.md` says how to run it.
+//! A program that does everything wrong: it passes wrong arguments and buffers that are too short, foreign or
+//! destroyed, and loses its device. Each mistake must give an error that explains it, in terms of the library and not
+//! of the command. wgpu's handler of uncaptured errors, which panics, must never run. `README.md` describes how to run
+//! it.
 
 use std::{error::Error, process::ExitCode};
 use wgpu::{
@@ -13,7 +14,7 @@ use wgslice::{
     slice,
 };
 
-/// What each attempt came to. An attempt must fail with a message that contains its words.
+/// The results of the attempts. An attempt must fail with a message that contains its words.
 struct Attempts {
     wrong: usize,
 }
@@ -158,7 +159,7 @@ fn lost(attempts: &mut Attempts, device: &Device, gpu: &Gpu) -> Result<(), Box<d
     let storage = BufferUsages::STORAGE;
     let [x, y] = [64, 64].map(|size| buffer(device, size, storage));
     device.destroy();
-    // A plan of another shape than all before, so that its pipeline is not compiled.
+    // This plan has another shape than all before, so its pipeline is not compiled yet.
     let fresh = Plan::slice(&[2, 2, 2, 2], &slice![..; -1, .., ..; -1], DType::F32)?;
     let (inputs, outputs) = ([x.slice(..)], [y.slice(..)]);
     let outcome = gpu.encode(&mut encoder(device), &fresh, &inputs, &outputs);

@@ -1,10 +1,10 @@
-//! A paged cache of keys and values, as a language model has one: for each token of each sequence it appends a row to a
+//! A paged cache of keys and values, as in a language model. For each token of each sequence, it appends a row to a
 //! block of the cache, and gathers the blocks of all sequences by a table.
 //!
 //! It runs 1,000 steps on plans that are prepared once and recorded into the program's own commands, prints the host's
 //! times and wgpu's counters, and compares the cache and the gathered blocks with a model in memory. Then it does the
-//! same by calls on tensors. All of it runs twice, on a device without immediates and on one with them. `README.md`
-//! says how to run it.
+//! same with calls on tensors. All of it runs twice, on a device without immediates and on one with them. `README.md`
+//! describes how to run it.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -31,20 +31,20 @@ use wgslice::{
 
 /// The number of blocks of the cache.
 const BLOCKS: usize = 256;
-/// The number of tokens of a block.
+/// The number of tokens in a block.
 const BS: usize = 16;
 const HEADS: usize = 4;
-/// The number of elements of a head.
+/// The number of elements in a head.
 const D: usize = 64;
 /// The number of sequences.
 const SEQS: usize = 8;
-/// The most blocks of a sequence.
+/// The maximum number of blocks of a sequence.
 const MAXB: usize = 16;
-/// The bytes of a token, whose elements are `f16`.
+/// The size of a token in bytes. Its elements are `f16`.
 const ROW: usize = HEADS * D * 2;
 const STEPS: usize = 1000;
 
-/// An element of a token.
+/// Returns the bits of an element of a token.
 fn bits(seq: usize, pos: usize, h: usize, d: usize) -> u16 {
     (seq * 7919 + pos * 131 + h * 17 + d) as u16
 }
@@ -79,7 +79,7 @@ fn stat(mut times: Vec<Duration>) -> String {
     )
 }
 
-/// Each token has a place of its own.
+/// Each token has its own place.
 fn update() -> ScatterOptions {
     ScatterOptions {
         unique: true,
@@ -108,9 +108,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The blocks of the sequences, and what the cache should hold.
+/// The blocks of the sequences, and the expected content of the cache.
 struct Model {
-    /// The block of each part of each sequence; -1 where it has none.
+    /// The block of each part of each sequence, or -1 if the part has none.
     tables: Vec<i32>,
     free: Vec<i32>,
     lens: [usize; SEQS],
@@ -139,7 +139,7 @@ impl Model {
         let mut slots = [0u32; SEQS];
         for q in 0..SEQS {
             let table = &mut self.tables[q * MAXB..(q + 1) * MAXB];
-            // Sequences end at different lengths, and their blocks are used again.
+            // Sequences end at different lengths, and their blocks are reused.
             if self.lens[q] == MAXB * BS - q * 13 {
                 for block in table.iter_mut().filter(|block| **block >= 0) {
                     self.free.push(*block);
@@ -194,9 +194,9 @@ fn run(device: &Device, queue: &Queue) -> Result<(), Box<dyn Error>> {
         update(),
         DType::F16,
     )?;
-    // Where a table has -1, which is out of range, the result is padded with zeros.
+    // A table entry of -1 is out of range, so the result is padded with zeros.
     let paged = Plan::gather(&[BLOCKS, BS, HEADS, D], &[SEQS, MAXB], along(0), DType::F16)?;
-    // The same of a view of shape [HEADS, BLOCKS, BS, D].
+    // Does the same with a view of shape [HEADS, BLOCKS, BS, D].
     let heads_first = View::new(&[BLOCKS, BS, HEADS, D])?.transpose(&[2, 0, 1, 3])?;
     let heads_first = Plan::gather(heads_first, &[SEQS, MAXB], along(1), DType::F16)?;
     println!(
@@ -313,7 +313,7 @@ fn read(device: &Device, queue: &Queue, buffer: &Buffer) -> Result<Vec<u16>, Box
     Ok(bytemuck::pod_collect_to_vec(&staging.get_mapped_range(..)?))
 }
 
-/// Compares the cache and what was gathered with the model. Returns whether the cache is right.
+/// Compares the cache and the gathered blocks with the model. Returns whether the cache is correct.
 fn check(
     device: &Device,
     queue: &Queue,
@@ -355,7 +355,7 @@ fn check(
     Ok(true)
 }
 
-/// The same by calls on tensors, which share the buffers.
+/// Does the same with calls on tensors, which share the buffers.
 fn by_tensors(
     device: &Device,
     queue: &Queue,

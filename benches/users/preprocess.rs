@@ -1,9 +1,10 @@
-//! A program that prepares images for a network: it crops each of 64 images at a random place, flips half of them, puts
-//! the channels first, and makes normalised floats of the bytes.
+//! A program that prepares images for a neural network: it crops each of 64 images at a random position, flips half of
+//! them, puts the channels first, and converts the bytes to normalised floats.
 //!
-//! wgslice does all of it in one dispatch, by a crop that converts. Beside this it times a crop of wgslice's followed by a
-//! shader of the program that normalises, one shader of the program that does all of it, parts of the work, a slice for each image, and a plain loop, and compares the results with those of
-//! the loop. `README.md` says how to run it.
+//! wgslice does all of it in one dispatch, with a crop that converts. For comparison, the program times a crop by
+//! wgslice followed by its own normalising shader, one shader of its own that does everything, parts of the work, a
+//! slice for each image, and a plain loop. It compares the results with the loop's. `README.md` describes how to run
+//! it.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -38,11 +39,11 @@ const W: usize = 256;
 const C: usize = 3;
 const S: usize = 224;
 
-/// What normalises the channels.
+/// The mean and the deviation of each channel.
 const MEAN: [f32; C] = [0.485, 0.456, 0.406];
 const DEVIATION: [f32; C] = [0.229, 0.224, 0.225];
 
-/// Normalises bytes whose channels come first. A plane has a multiple of 4 bytes, so a word has one channel.
+/// Normalises bytes with the channels first. A plane has a multiple of 4 bytes, so a word has one channel.
 const NORM: &str = "
 @group(0) @binding(0) var<storage, read> src: array<u32>;
 @group(0) @binding(1) var<storage, read_write> dst: array<vec4<f32>>;
@@ -57,7 +58,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) n
     dst[i] = (unpack4x8unorm(src[i]) - m[c]) / s[c];
 }";
 
-/// Reads bytes whose channels come last, and writes floats whose channels come first.
+/// Reads bytes with the channels last, and writes floats with the channels first.
 const NORM_NHWC: &str = "
 @group(0) @binding(0) var<storage, read> src: array<u32>;
 @group(0) @binding(1) var<storage, read_write> dst: array<f32>;
@@ -74,7 +75,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) n
     dst[i] = (v - m[c]) / s[c];
 }";
 
-/// All of the work in one shader, as one writes it without wgslice.
+/// Does everything in one shader, as one would without wgslice.
 const FUSED: &str = "
 @group(0) @binding(0) var<storage, read> src: array<u32>;
 @group(0) @binding(1) var<storage, read_write> dst: array<f32>;
@@ -152,7 +153,7 @@ impl Own {
         }
     }
 
-    /// Records a compute pass, runs it and waits. Returns the time of all that, and of the recording.
+    /// Records a compute pass, runs it and waits. Returns the total time, and the time of recording.
     fn pass(
         &self,
         record: impl FnOnce(&mut ComputePass<'_>) -> Result<(), Box<dyn Error>>,
@@ -208,7 +209,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let out_fused = own.buffer("out f32 fused", bytes * 4, result);
     let out_hwc = own.buffer("out f32 nhwc", bytes * 4, result);
 
-    // Of each box: the channel, the row and the column that it begins at, and whether each of these is flipped.
+    // For each box, the channel, the row and the column of its start, and whether each of these is flipped.
     let mut boxes: Vec<i32> = vec![];
     for _ in 0..N {
         let [row, column] = [H, W].map(|size| random((size - S + 1) as u32) as i32);
@@ -279,7 +280,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         })?;
         times[1].push(time);
     }
-    // The first pass of each compiles.
+    // The first pass of each compiles its pipeline.
     let [converted, by_hand] = times.map(|mut times| {
         times.remove(0);
         times.sort();
@@ -345,7 +346,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                         &[dest],
                     )?;
                 }
-                // The check at the end then sees what the slices gave.
+                // The check at the end then tests the results of the slices.
                 if chw_first && round == 3 {
                     norm.dispatch(pass);
                 }
@@ -367,7 +368,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let wanted = plain_loop(&images, &boxes);
     println!("naive CPU loop, 1 thread {:?}", start.elapsed());
     for threads in [1, 2] {
-        // The memory of results is used again.
+        // The memory of results is reused.
         let cpu = Backend::cpu().with_threads(threads);
         let source = cpu.upload((&images, &[N, H, W, C]))?;
         let indices = cpu.upload((&boxes, &[N, 6]))?;
@@ -395,13 +396,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The slice that crops image `n`, and flips it if its box says so.
+/// Returns the slice that crops image `n`, and flips it if its box is flipped.
 fn one_crop(n: usize, of: &[i32]) -> wgslice::SliceSpec {
     let (n, row, column, size) = (n as i64, i64::from(of[1]), i64::from(of[2]), S as i64);
     if of[5] == 0 {
         return slice![n, row..row + size, column..column + size];
     }
-    // A reversed range that goes down to column 0 ends below it, and -1 would mean the last column.
+    // A reversed range down to column 0 would end at -1, which would mean the last column.
     let end = column - 1 - if column == 0 { W as i64 } else { 0 };
     slice![n, row..row + size, column + size - 1..end; -1]
 }

@@ -1,9 +1,9 @@
-//! A viewer of volumes. It shows a plane of 512 x 512 x 512 voxels on each frame, along each axis, flipped or not, and
-//! draws it with a shader of its own.
+//! A viewer of volumes. In each frame it shows a plane of 512 × 512 × 512 voxels, along each axis, flipped or not, and
+//! draws it with its own shader.
 //!
-//! The plane comes from a texture, from a tensor by a call, or from a tensor by a recorded plan. For each of these it
+//! The plane comes from a texture, from a tensor by a call, or from a tensor by a recorded plan. For each of these, it
 //! prints the times of a frame and of its recording, and compares the last frame with the voxels' formula. `README.md`
-//! says how to run it.
+//! describes how to run it.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -45,7 +45,7 @@ fn voxel(x: usize, y: usize, z: usize) -> u16 {
     ((a * a + 2 * b * b + 3 * c * c) / 9) as u16
 }
 
-/// The ways in which a plane gets from the volume to the texture that is drawn.
+/// The ways to copy a plane from the volume to the texture that is drawn.
 #[derive(Clone, Copy, PartialEq)]
 enum Way {
     Texture,
@@ -71,7 +71,7 @@ struct Plane {
 }
 
 impl Plane {
-    /// The plane as a slice of voxels of shape `[z, y, x]`.
+    /// Returns the plane as a slice of voxels of shape `[z, y, x]`.
     fn spec(self) -> SliceSpec {
         let step = |flipped| if flipped { -1 } else { 1 };
         let (v, h) = (step(self.vertical), step(self.horizontal));
@@ -83,7 +83,7 @@ impl Plane {
         }
     }
 
-    /// The voxel in a row and a column of the plane.
+    /// Returns the voxel at a row and a column of the plane.
     fn voxel(self, row: usize, column: usize) -> u16 {
         let place = |at: usize, flipped| if flipped { N as usize - 1 - at } else { at };
         let (row, column) = (place(row, self.vertical), place(column, self.horizontal));
@@ -121,7 +121,7 @@ fn texture(
     })
 }
 
-/// The minimum and the median.
+/// Returns the minimum and the median.
 fn middle(mut times: Vec<Duration>) -> (Duration, Duration) {
     times.sort();
     (times[0], times[times.len() / 2])
@@ -291,7 +291,7 @@ fn drawing(device: &Device, plane: &Texture, target: &Texture) -> impl Fn(&mut C
     }
 }
 
-/// Compares what was drawn with the voxels, and saves it as a picture.
+/// Compares the drawing with the voxels, and saves it as a picture.
 fn check(
     backend: &Backend,
     target: &Texture,

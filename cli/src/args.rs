@@ -1,10 +1,10 @@
-//! The command line: the options that several commands share. `main` lists the commands, and the arguments of each are in
-//! the file of that command.
+//! The command line: the options that several commands share. `main` lists the commands; each command's file defines
+//! its own arguments.
 
 mod inputs;
 mod numbers;
 
-pub(crate) use numbers::{Integers, Paddings, Sizes, fraction, mask, memory, number};
+pub(crate) use numbers::{Integers, Paddings, Sizes, fraction, mask, memory, parse_number};
 
 use crate::{
     Command,
@@ -62,7 +62,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// The command line. Every subcommand that makes an array has the options of [`To`].
+    /// The definition of the command line. Every subcommand that makes an array has the options of [`To`].
     pub(crate) fn definition() -> clap::Command {
         Self::command().mut_subcommands(|command| match MAKE_NONE.contains(&command.get_name()) {
             true => command,
@@ -70,19 +70,20 @@ impl Args {
         })
     }
 
-    /// The first word of a command line that belongs to no option.
+    /// Returns the first word of a command line that is not part of an option.
     pub(crate) fn subcommand(line: &[OsString]) -> Option<String> {
         inputs::first(&Self::definition(), line)
     }
 
-    /// Parses the arguments of this process: a run for each input, if there are many.
+    /// Parses the arguments of this process. Returns several runs if the line has many inputs.
     pub(crate) fn parsed() -> Result<Vec<Invocation>, clap::Error> {
         let mut definition = Self::definition();
         let lines = inputs::each(&definition, env::args_os().collect());
         let parse = |line: Vec<OsString>| {
-            // Not on a clone, which would take a quarter of the time to start.
+            // A clone of the definition would take a quarter of the time of a start.
             let matches = definition.try_get_matches_from_mut(line)?;
-            // Asking the matches what is defined is an error only in debug builds.
+            // `ArgMatches` panics in debug builds when it is asked for an undefined argument, so the definition is
+            // asked instead.
             let makes = |name: &str| {
                 let command = definition.find_subcommand(name);
                 command.filter(|found| found.get_arguments().any(|arg| arg.get_id() == "explain"))
@@ -110,7 +111,7 @@ impl Args {
     }
 }
 
-/// A run of a subcommand.
+/// One run of a subcommand.
 #[derive(Debug)]
 pub(crate) struct Invocation {
     pub(crate) global: Global,
@@ -140,7 +141,7 @@ pub(crate) struct Global {
     #[arg(long, global = true, value_enum, value_name = "API")]
     pub(crate) backend: Option<Api>,
     /// Use at most N threads for an operation on the CPU [default: one for each core]
-    #[arg(long, global = true, value_name = "N", value_parser = number::<NonZero<usize>>)]
+    #[arg(long, global = true, value_name = "N", value_parser = parse_number::<NonZero<usize>>)]
     pub(crate) threads: Option<NonZero<usize>>,
     /// Print JSON
     #[arg(long, global = true)]
@@ -174,7 +175,8 @@ pub(crate) enum Api {
     Gl,
 }
 
-// The output of a command that makes an array. A documentation comment would replace that of the command.
+// The output of a command that makes an array. This is no doc comment, because clap would show it as the command's
+// description.
 #[derive(Clone, Debug, Default, ArgGroup)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct To {
@@ -182,9 +184,8 @@ pub(crate) struct To {
         output. .npz#NAME and .safetensors#NAME add to an existing file. The target of a symbolic link is replaced \
         [default: the values are printed, as by NumPy]"))]
     pub(crate) output: Option<PathBuf>,
-    /// Write to this folder, under the name of the input. Accepts many inputs: IN... SPEC --to DIR,
-    /// and names with a star: model.safetensors#layer.*.
-    /// If the format of an input cannot hold the result, it becomes .npy or .safetensors
+    /// Write to this folder, under the input's name. Accepts many inputs: IN... SPEC --to DIR, and names with a star:
+    /// model.safetensors#layer.*. A result that the input's format cannot hold becomes .npy or .safetensors
     #[arg(long, value_name = "DIR", conflicts_with = "output")]
     pub(crate) to: Option<PathBuf>,
     /// The format to write [default: from the extension of OUT; on standard output, the input's format]
@@ -196,7 +197,7 @@ pub(crate) struct To {
     /// Print all values of a large array
     #[arg(long, conflicts_with_all = ["output", "to"])]
     pub(crate) all: bool,
-    /// Describe the work without doing it; with -v also the plan of the library
+    /// Describe the work without doing it; with -v, also print the library's plan
     #[arg(long)]
     pub(crate) explain: bool,
 }
@@ -211,8 +212,8 @@ impl To {
         self.output.as_deref() == Some(Path::new("-"))
     }
 
-    /// Where an array of such elements goes. If the name is the one of the input, and its format cannot hold the array,
-    /// the format changes. `None` if the values are printed.
+    /// Returns where to write an array of such elements, or `None` to print its values. If the output is named after
+    /// the input and the input's format cannot hold the array, the extension changes.
     pub(crate) fn path_for(&self, element: Element, shape: &[usize]) -> Option<PathBuf> {
         let mut path = self.output.clone()?;
         if self.to.is_some()
@@ -227,7 +228,7 @@ impl To {
         Some(path)
     }
 
-    /// Names the output in the folder, if there is one, after the input.
+    /// If there is an output folder, names the output in it after the input.
     fn name(&mut self, input: &Source) -> Result<(), clap::Error> {
         let Some(folder) = &self.to else {
             return Ok(());
@@ -238,7 +239,7 @@ impl To {
         };
         let mut path = folder.join(name);
         if let Some(tensor) = input.tensor() {
-            // A file for each array: `layer/0.bias` of model.npz becomes model-layer-0.bias.npz.
+            // Each array gets its own file: `layer/0.bias` of model.npz becomes model-layer-0.bias.npz.
             let mut name = path.file_stem().unwrap_or_default().to_owned();
             name.push("-");
             name.push(tensor.replace(std::path::is_separator, "-"));
@@ -259,13 +260,13 @@ impl To {
     }
 }
 
-/// The axis of an operation.
+/// The option for the axis of an operation.
 #[derive(Debug, ArgGroup)]
 pub(crate) struct Along {
     /// The axis; negative ones count from the end
     #[arg(
         long,
-        value_name = "AXIS", value_parser = number::<isize>,
+        value_name = "AXIS", value_parser = parse_number::<isize>,
         default_value_t = 0,
         allow_hyphen_values = true,
         help_heading = None::<&'static str>
@@ -273,7 +274,7 @@ pub(crate) struct Along {
     pub(crate) axis: isize,
 }
 
-/// The meaning of indices.
+/// The options for the meaning of indices.
 #[derive(Debug, ArgGroup)]
 pub(crate) struct IndexPolicy {
     /// The policy for an index tuple out of range: ignore (its slice becomes zeros, or is not scattered,
@@ -309,7 +310,7 @@ pub(crate) enum Policy {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum NegativeIndex {
-    /// It points outside, as in TensorFlow
+    /// It is out of range, as in TensorFlow
     OutOfRange,
     /// It counts from the end, as in NumPy and ONNX
     Wrap,

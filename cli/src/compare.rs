@@ -1,4 +1,4 @@
-//! `wgslice compare`: whether two arrays are equal, and where they differ.
+//! `wgslice compare`: reports whether two arrays are equal, and where they differ.
 
 use crate::{
     args::Global,
@@ -94,24 +94,24 @@ fn compare(
     arrays: &[Array; 2],
     found: &mut Found,
 ) -> Result<(), Failure> {
-    /// As long as pieces of both stay in a cache. Rows of an array in Fortran order are everywhere in its file, so that
-    /// fewer and longer pieces are faster.
+    /// The size of a piece in bytes: pieces of both arrays fit into a cache. The rows of an array in Fortran order are
+    /// scattered over its file, so longer pieces are faster there.
     const PIECE: usize = 1 << 20;
-    const LONG: usize = 1 << 26;
+    const FORTRAN_PIECE: usize = 1 << 26;
     let is_fortran = |array: &Array| array.stored().is_some_and(|stored| stored.column_major);
     let most = if arrays.iter().any(is_fortran) {
-        LONG
+        FORTRAN_PIECE
     } else {
         PIECE
     };
     let elements = [0, 1].map(|at| arrays[at].element());
     let [wide, other] = elements.map(Element::size);
-    // Elements without bytes are equal.
+    // Without bytes, no elements can differ.
     if wide == 0 || other == 0 {
         return Ok(());
     }
     let count: usize = a.shape().iter().product();
-    // Pieces of as many elements of both.
+    // Each piece has the same number of elements of both arrays.
     let pieces = a.pieces((most / wide.max(other)).max(1) * wide);
     progress::with_byte_bar(count * wide, |progress| {
         let mut begin = 0;
@@ -143,20 +143,20 @@ fn compare(
     })
 }
 
-/// A pair of elements, by their number in row-major order.
+/// A pair of elements, and their index in row-major order.
 #[derive(Debug)]
 struct Pair {
     at: usize,
     bytes: [Vec<u8>; 2],
 }
 
-/// The findings about elements that are not equal by their bits.
+/// What was found about pairs with different bits.
 #[derive(Debug, Default)]
 struct Found {
-    /// How many are not equal.
+    /// The number of pairs that are not equal.
     different: usize,
     first: Option<Pair>,
-    /// The pair with the largest difference of its numbers, equal or not.
+    /// The pair whose numbers differ most, even if it counts as equal.
     largest: Option<(f64, Pair)>,
 }
 
@@ -193,7 +193,7 @@ impl Found {
     }
 }
 
-/// A comparison, for people and programs.
+/// The result of a comparison, for people and programs.
 struct Compared<'a> {
     args: &'a Compare,
     equal: bool,
@@ -294,7 +294,7 @@ impl Compared<'_> {
             .as_ref()
             .map_or(Value::Null, |(difference, of)| {
                 let mut largest = pair(of);
-                // JSON has no infinity.
+                // JSON has no infinity, so it is written as a string.
                 largest["difference"] = match difference.is_finite() {
                     true => (*difference).into(),
                     false => "inf".into(),
@@ -305,7 +305,7 @@ impl Compared<'_> {
     }
 }
 
-/// The position of an element in an array of this shape, which has it.
+/// Returns the position of the element with index `flat` in an array of this shape.
 fn position(mut flat: usize, shape: &[usize]) -> Vec<usize> {
     let mut position = vec![0; shape.len()];
     for (at, size) in position.iter_mut().zip(shape).rev() {
@@ -316,7 +316,7 @@ fn position(mut flat: usize, shape: &[usize]) -> Vec<usize> {
 
 fn shown(element: Element, bytes: &[u8]) -> Shown {
     let mut shown = Shown::new(element, &[], true);
-    // A single element fits into memory.
+    // A single element fits into memory, so this cannot fail.
     let _ = shown.write(bytes);
     shown
 }
@@ -329,7 +329,7 @@ fn value(element: Element, bytes: &[u8]) -> Value {
     shown(element, bytes).json()
 }
 
-/// The number of an element.
+/// The numeric value of an element.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Number {
     Int(i128),
@@ -338,7 +338,7 @@ enum Number {
 }
 
 impl Number {
-    /// `None` for an element that is not a number.
+    /// Reads an element. Returns `None` if it is not a number.
     fn of(element: Element, bytes: &[u8]) -> Option<Self> {
         fn as_int<const N: usize, T: Into<i128>>(
             bytes: &[u8],
@@ -385,7 +385,8 @@ impl Number {
         }
     }
 
-    /// How far two numbers are apart. NaN is 0 from itself. `None` if only one is NaN, or if one is not a number.
+    /// Returns the distance between two numbers. It is 0 between two NaNs. Returns `None` if only one is NaN, or if one
+    /// is not a number.
     fn difference([a, b]: [Option<Self>; 2]) -> Option<f64> {
         let apart = |a: f64, b: f64| match (a.is_nan(), b.is_nan()) {
             (true, true) => Some(0.0),
@@ -412,7 +413,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_apart() {
+    fn differences_of_large_infinite_nan_and_complex_numbers() {
         let (nan, inf) = (f64::NAN, f64::INFINITY);
         for (a, b, expected) in [
             (

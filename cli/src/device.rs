@@ -22,7 +22,7 @@ pub(crate) fn choice(global: &Global, default: DeviceChoice) -> Result<DeviceCho
     }
 }
 
-/// Returns the option by which the user named an adapter or a graphics API, if any.
+/// Returns the option with which the user named an adapter or a graphics API, if any.
 pub(crate) fn named(global: &Global) -> Option<&'static str> {
     match (&global.adapter, global.backend) {
         (Some(_), _) => Some("--adapter"),
@@ -37,7 +37,7 @@ pub(crate) fn may_fall_back(global: &Global, error: &Error) -> Result<bool, Fail
     Ok(error.is_device_error() && choice(global, DeviceChoice::Auto)? == DeviceChoice::Auto)
 }
 
-/// Opens the backend of a command that has no plan to choose it by.
+/// Opens the backend for a command without a plan. A plan would help to choose the device.
 pub(crate) fn open(global: &Global) -> Result<Backend, Failure> {
     open_by(global, auto)
 }
@@ -47,7 +47,7 @@ pub(crate) fn open_for(global: &Global, plan: &Plan) -> Result<Backend, Failure>
     open_by(global, |global| auto_for_plan(global, plan))
 }
 
-/// Returns the CPU backend, on as many threads as the options allow.
+/// Returns the CPU backend. The options limit its threads.
 pub(crate) fn cpu(global: &Global) -> Backend {
     bounded(global, Backend::cpu())
 }
@@ -67,8 +67,8 @@ fn open_by(global: &Global, auto: impl FnOnce(&Global) -> Backend) -> Result<Bac
     }
 }
 
-/// Opens the devices of `verify` and `bench`: if the options name none, the CPU and every adapter that fits. `used` says
-/// what is done with them.
+/// Opens the devices for `verify` and `bench`: if the options name none, the CPU and every adapter that fits. `used` is
+/// the past participle that a note uses for the command's work.
 pub(crate) fn each(global: &Global, used: &str) -> Result<Vec<Backend>, Failure> {
     if choice(global, DeviceChoice::All)? != DeviceChoice::All {
         return Ok(vec![open(global)?]);
@@ -76,7 +76,7 @@ pub(crate) fn each(global: &Global, used: &str) -> Result<Vec<Backend>, Failure>
     let adapters = all(global)?;
     if adapters.is_empty() {
         if named(global).is_some() {
-            // No adapter fits, so opening a GPU fails, with an error that lists the adapters.
+            // No adapter fits, so this fails with an error that lists the adapters.
             gpu(global)?;
         }
         if env::var_os("WGSLICE_REQUIRE_GPU").is_some_and(|value| value == "1") {
@@ -132,7 +132,7 @@ mod with_gpu {
         })
     }
 
-    /// The error of a graphics API that has no adapter that fits: which others there are, and by which API.
+    /// Returns the error for a graphics API without an adapter that fits. It lists the adapters of the other APIs.
     fn none_by(api: Api, global: &Global) -> Failure {
         let named = match &global.adapter {
             Some(name) => format!(" with a name that contains {name:?}"),
@@ -157,18 +157,18 @@ mod with_gpu {
         Failure::device(format_args!("no adapter for {api}{named}{others}"))
     }
 
-    /// Lists the adapters of this machine, best first. Each tells whether it fits `options`.
+    /// Lists the adapters of this machine, best first. Each entry tells whether the adapter fits `options`.
     fn adapters(options: &AdapterOptions) -> Result<Vec<FoundAdapter>, Failure> {
         pollster::block_on(options.adapters()).map_err(Failure::device)
     }
 
-    /// Lists the adapters of this machine, best first, through the graphics APIs that the options or the environment
-    /// name. If they name none, all APIs are searched.
+    /// Lists the adapters of this machine, best first. The options or the environment can limit the search to some
+    /// graphics APIs.
     pub(crate) fn candidates(
         global: &Global,
         software: SoftwareAdapters,
     ) -> Result<Vec<FoundAdapter>, Failure> {
-        // With no API named, OpenGL is listed too: by default it is tried only if no other backend has an adapter.
+        // If no API is named, OpenGL is searched too. By default wgpu tries it only if no other API has an adapter.
         let mut options = options(global);
         options.software = software;
         options.backends = options
@@ -178,8 +178,8 @@ mod with_gpu {
         adapters(&options)
     }
 
-    /// Opens every adapter that fits. If a driver refuses to open an adapter, a note on stderr explains why. If all are
-    /// refused, the last refusal is the error.
+    /// Opens every adapter that fits. If a driver fails to open one, a note on stderr explains why. If all fail,
+    /// returns the last error.
     pub(crate) fn all(global: &Global) -> Result<Vec<Backend>, Failure> {
         let candidates = candidates(global, SoftwareAdapters::Allow)?;
         let mut backends = Vec::new();

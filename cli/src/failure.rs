@@ -4,7 +4,7 @@ use crate::{files::FileError, units};
 use std::{fmt::Display, process::ExitCode};
 use wgslice::Error;
 
-/// The exit code of a verification or a benchmark that found a wrong result.
+/// The exit code of a verification or a benchmark with a wrong result.
 pub(crate) const WRONG_RESULT: u8 = 1;
 
 /// The exit code of a comparison of arrays that differ.
@@ -19,16 +19,16 @@ pub(crate) enum Failure {
     /// The library returned an error.
     #[error("{context}: {problem}")]
     Refused {
-        /// The subject of the error, in words that the user knows: an input or an adapter.
+        /// What the error is about, in terms that the user knows: an input or an adapter.
         context: String,
-        /// The error, in words of the command.
+        /// The error, in the command's terms.
         problem: String,
         error: Box<Error>,
     },
-    /// Nobody reads standard output any more, to which the result goes.
-    #[error("standard output is read no more")]
+    /// The program that was reading standard output, where the result goes, has stopped.
+    #[error("the reader of standard output has gone")]
     ReaderGone,
-    /// There is no device, or it does not work.
+    /// There is no device, or the device does not work.
     #[error("{0}")]
     Device(String),
 }
@@ -42,7 +42,7 @@ impl From<FileError> for Failure {
     }
 }
 
-/// The error of work that is partly the library's and partly the command's.
+/// The error of a task that both the library and the command work on.
 #[derive(Debug)]
 pub(crate) enum Stopped {
     Library(Error),
@@ -62,7 +62,7 @@ impl From<Failure> for Stopped {
 }
 
 impl Stopped {
-    /// Returns the failure. An error of the library gets `context` added, and these words.
+    /// Converts this to a failure. Adds `context` to an error of the library, and translates it with `words`.
     pub(crate) fn explained(self, context: impl Display, words: &Words) -> Failure {
         match self {
             Self::Library(error) => words.refused(context)(error),
@@ -71,7 +71,7 @@ impl Stopped {
     }
 }
 
-/// Words of the library's errors, and the words for them that a user of the command knows.
+/// Parts of the library's error messages, each with its replacement in the command's terms.
 const WORDS: [(&str, &str); 42] = [
     ("entry", "item"),
     ("of shape []", "without dimensions"),
@@ -123,23 +123,23 @@ const WORDS: [(&str, &str); 42] = [
     ("f64", "float64"),
 ];
 
-/// The library's names of the arguments of an operation, and the user's words for them, such as the name of a file.
+/// The library's names for the arguments of an operation, each with the user's word for it, such as a file's name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Words(Vec<(String, String)>);
 
 impl Words {
-    /// Adds a word. The first of those that fit counts.
+    /// Adds a word. If several words fit, the first one is used.
     pub(crate) fn add(&mut self, library: &str, command: impl Into<String>) {
         self.0.push((library.to_owned(), command.into()));
     }
 
-    /// Adds a word that comes before all others.
+    /// Adds a word before all others.
     pub(crate) fn put_first(&mut self, library: &str, command: impl Into<String>) {
         self.0.insert(0, (library.to_owned(), command.into()));
     }
 
-    /// The text with all words replaced, where they stand alone.
-    pub(crate) fn of(&self, text: &str) -> String {
+    /// Returns the text with all words replaced. Only whole words are replaced.
+    pub(crate) fn translate(&self, text: &str) -> String {
         let is_word = |c: char| c.is_alphanumeric() || c == '_';
         let own = self.0.iter().map(|(from, to)| (&from[..], &to[..]));
         let words: Vec<_> = own.chain(WORDS).collect();
@@ -176,16 +176,18 @@ impl Words {
     fn problem(&self, error: &Error) -> String {
         let text = error.to_string();
         match (error, text.split_once('\n')) {
-            // The lines after the first quote the user's text.
-            (Error::Parse(_), Some((problem, quoted))) => format!("{}\n{quoted}", self.of(problem)),
-            _ => self.of(&text),
+            // The lines after the first one quote the user's text, so they stay as they are.
+            (Error::Parse(_), Some((problem, quoted))) => {
+                format!("{}\n{quoted}", self.translate(problem))
+            }
+            _ => self.translate(&text),
         }
     }
 }
 
-/// The text with the shapes of the library, as in `[2,3]`, as the command writes them. After a name they are in
-/// parentheses. Positions and tuples are in brackets, too: after a name without a space, after `=` or `at`, or with
-/// spaces between their numbers.
+/// Rewrites the library's shapes, as in `[2,3]`, in the command's form, as in `2 × 3`. A shape after a name is put in
+/// parentheses. Positions and tuples are in brackets too. They are recognized because they follow a name without a
+/// space, follow `=` or `at`, or have spaces between their numbers.
 fn with_shapes(text: &str) -> String {
     const BARE: [&str; 9] = [
         "shape", "is", "has", "have", "be", "to", "from", "not", "and",
@@ -221,7 +223,7 @@ fn with_shapes(text: &str) -> String {
     changed + rest
 }
 
-/// A problem without the numbers that Rust adds to errors of the operating system, as in ` (os error 2)`.
+/// Removes the numbers that Rust adds to errors of the operating system, as in ` (os error 2)`.
 pub(crate) fn without_numbers_of_the_system(problem: impl Display) -> String {
     let mut text = problem.to_string();
     while let Some(begin) = text.find(" (os error ")
@@ -250,7 +252,7 @@ impl Failure {
     pub(crate) fn exit_code(&self) -> ExitCode {
         const BAD_INPUT: u8 = 2;
         const DEVICE: u8 = 3;
-        /// As shells say that SIGPIPE ended a program.
+        /// The exit code with which shells report that SIGPIPE ended a program.
         const SIGPIPE: u8 = 141;
         let code = match self {
             Self::Usage(_) => BAD_INPUT,
@@ -283,7 +285,9 @@ mod tests {
         words.add("x", "f32.npy");
         words.add("the first at indices", "the first at i.npy");
         assert_eq!(
-            words.of("u8 of x [2], box_x, x1, xu8: the first at indices[1], OutOfRange::Ignore x"),
+            words.translate(
+                "u8 of x [2], box_x, x1, xu8: the first at indices[1], OutOfRange::Ignore x"
+            ),
             "uint8 of f32.npy (2), box_x, x1, xu8: the first at i.npy[1], --out-of-range ignore f32.npy"
         );
     }
@@ -301,7 +305,7 @@ mod tests {
                 "begins at [9]; in [-2, 2); [1, 2]; [a",
             ),
         ] {
-            assert_eq!(Words::default().of(text), changed);
+            assert_eq!(Words::default().translate(text), changed);
         }
     }
 

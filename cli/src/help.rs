@@ -1,4 +1,4 @@
-//! `wgslice help` and `--help`: the subcommands in groups, and the options that all of them share in few lines.
+//! Writes `wgslice help` and `--help`: the subcommands in groups, and a summary of the options that all of them share.
 
 use crate::{
     args::{Args, Global, To},
@@ -8,7 +8,7 @@ use crate::{
 use clap::{Args as _, Command};
 use std::ffi::OsString;
 
-/// The subcommands by purpose. Some builds do not have all of them.
+/// The subcommands by purpose. Some builds leave some of them out.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Look at files", &["info", "compare"]),
     (
@@ -59,7 +59,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ),
 ];
 
-/// Other names for subcommands, and the way to do the same here.
+/// Other programs' names for operations, and how to do the same here.
 const SYNONYMS: [(&str, &str); 24] = [
     ("argwhere", "nonzero"),
     ("astype", "convert"),
@@ -87,20 +87,20 @@ const SYNONYMS: [(&str, &str); 24] = [
     ("view", "info"),
 ];
 
-/// The options of subcommands that make an array, in short.
+/// A summary of the options of subcommands that make an array.
 const OUTPUT: &str = "\
 Output (wgslice help options):
   -o OUT (--output), or --to DIR for many inputs; without them the values are printed
   --format FORMAT, -n (--no-clobber), --all, --explain";
 
-/// The options of all subcommands, in short.
+/// A summary of the options of all subcommands.
 const GLOBAL: &str = "\
 Global options (wgslice help options):
   --device auto|gpu|cpu, --adapter NAME, --backend API, --threads N
   --json, -v (--verbose), -q (--quiet), -h (--help)";
 
-/// Returns the help of the command, of a subcommand, or of a topic.
-pub(crate) fn of(topic: Option<&str>) -> Result<String, Failure> {
+/// Returns the help for the command, for a subcommand, or on a topic.
+pub(crate) fn text_for(topic: Option<&str>) -> Result<String, Failure> {
     match topic {
         None => Ok(of_all()),
         Some("files") => Ok(of_files()),
@@ -114,13 +114,13 @@ pub(crate) fn of(topic: Option<&str>) -> Result<String, Failure> {
     }
 }
 
-/// The subcommand that the first word of a command line names.
+/// Returns the subcommand that the first word of a command line names.
 pub(crate) fn topic(line: &[OsString]) -> Option<String> {
     let name = Args::subcommand(line)?;
     Args::definition().find_subcommand(&name).map(|_| name)
 }
 
-/// The subcommand that is meant by a word, as a question.
+/// Suggests a subcommand for an unknown word, as a question.
 pub(crate) fn meant(word: &str) -> Option<String> {
     const ENOUGH: f64 = 0.8;
     let synonym = SYNONYMS.iter().find(|(name, _)| *name == word);
@@ -128,7 +128,7 @@ pub(crate) fn meant(word: &str) -> Option<String> {
     let names = definition.get_subcommands().map(Command::get_name);
     let like = names.map(|name| (strsim::jaro_winkler(name, word), name));
     let like = like.filter(|(likeness, _)| *likeness >= ENOUGH);
-    // The first of equals.
+    // Among equally similar names, the first is taken.
     let like = like.reduce(|a, b| if b.0 > a.0 { b } else { a });
     let meant = synonym
         .map(|(_, meant)| *meant)
@@ -136,7 +136,7 @@ pub(crate) fn meant(word: &str) -> Option<String> {
     Some(format!("did you mean `wgslice {meant}`?"))
 }
 
-/// The command in groups.
+/// Returns the help of the command, with the subcommands in groups.
 fn of_all() -> String {
     let definition = Args::definition();
     let group = |(title, names): (&str, &[&str])| {
@@ -164,7 +164,7 @@ fn of_all() -> String {
     )
 }
 
-/// The first sentence of the help of a subcommand.
+/// Returns the first sentence of a subcommand's help.
 fn about(command: &Command) -> String {
     command
         .get_about()
@@ -172,7 +172,7 @@ fn about(command: &Command) -> String {
         .unwrap_or_default()
 }
 
-/// The help of a subcommand: its own options, and the others in short.
+/// Returns the help of a subcommand: its own options in full, and a summary of the others.
 fn of_subcommand(name: &str) -> Option<String> {
     let shared = Global::augment_args(To::augment_args(Command::new("")));
     let shared: Vec<_> = shared
@@ -210,7 +210,7 @@ fn of_subcommand(name: &str) -> Option<String> {
     Some(command.render_help().ansi().to_string())
 }
 
-/// The options that subcommands share, in full.
+/// Returns the options that subcommands share, in full.
 fn of_options() -> String {
     let options = To::augment_args(Global::augment_args(Command::new("wgslice")));
     let mut options = options
@@ -247,7 +247,7 @@ Many files:
 mod tests {
     use super::*;
 
-    /// The options in short are those in full, and each line fits.
+    /// The summaries have the same options as the full help, and each line fits a terminal.
     #[test]
     fn the_short_forms_name_all_options() {
         let short = [OUTPUT, GLOBAL].concat();

@@ -1,7 +1,7 @@
-//! `wgslice info`: the devices of the machine, and the one that would be used.
+//! `wgslice info`: lists the devices of the machine and shows which one would be used.
 //!
-//! The device is opened, so that a driver that fails is noticed. With `--device auto` a run also compares costs, and
-//! may choose the CPU where this command shows a GPU.
+//! This command opens the device, so that a driver that fails is noticed. With `--device auto`, a run also compares
+//! costs. So it can choose the CPU although this command shows a GPU.
 
 use crate::{
     args::{DeviceChoice, Global},
@@ -17,9 +17,9 @@ use std::{num::NonZero, process::ExitCode, thread};
 struct Info {
     adapters: Vec<Adapter>,
     cpu: Cpu,
-    /// The choice of device, as a value of `--device`. `--adapter` and `--backend` turn `auto` into `gpu`.
+    /// The value of `--device`, or `gpu` if it is `auto` and `--adapter` or `--backend` is given.
     asked: String,
-    /// The device that the options select. `None` if it cannot be opened. In both cases `reason` explains why.
+    /// The device that the options select. `None` if it cannot be opened. In both cases, `reason` explains why.
     device: Option<String>,
     reason: String,
 }
@@ -38,11 +38,11 @@ struct Adapter {
     limits: Limits,
     immediates: bool,
     fits: bool,
-    /// Why the adapter is refused. `None` if it fits.
+    /// Why the adapter cannot be used. `None` if it fits.
     refused: Option<&'static str>,
 }
 
-/// The limits that bound arrays and dispatches, by their names in wgpu.
+/// The limits on arrays and dispatches, under wgpu's names.
 #[derive(Debug, Serialize)]
 struct Limits {
     max_buffer_size: u64,
@@ -94,7 +94,7 @@ impl Info {
                 print::line(format_args!("With --device {asked}: {device}"));
                 print::line(format_args!("  because {reason}"));
             }
-            // The command then fails, and its error gives the reason.
+            // The command then also fails, with an error that gives the reason.
             None => print::line(format_args!("With --device {asked}: nothing")),
         }
     }

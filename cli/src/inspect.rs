@@ -1,4 +1,4 @@
-//! `wgslice info FILE…`: what files hold, by their headers.
+//! `wgslice info FILE…`: lists the contents of files by their headers.
 
 use crate::{
     args::Global,
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::process::ExitCode;
 
 pub(crate) fn run(global: &Global, sources: &[Source]) -> Result<ExitCode, Failure> {
-    // A file that cannot be read does not hide the others. The last problem is the command's.
+    // A file that cannot be read does not hide the others. The command returns the last problem.
     let mut problem = None;
     let (mut rows, mut listed) = (Vec::new(), Vec::new());
     for source in sources {
@@ -33,14 +33,14 @@ pub(crate) fn run(global: &Global, sources: &[Source]) -> Result<ExitCode, Failu
 
 /// A line of the table.
 enum Line {
-    /// A file of several arrays, and its content.
+    /// The name of a file with several arrays, and a summary of its contents.
     Head(String, String),
     Row([String; 5]),
-    /// A remark on the row before.
+    /// A remark on the line above.
     Note(String),
 }
 
-/// A file's lines: those of a file with one array, or a line for the file and those of each tensor.
+/// Returns a file's lines: only the array's, or one for the file and one for each array.
 fn lines(source: &Source, listing: &files::Listing) -> Vec<Line> {
     let format = listing.format.name();
     match &listing.arrays[..] {
@@ -68,7 +68,7 @@ fn lines(source: &Source, listing: &files::Listing) -> Vec<Line> {
     }
 }
 
-/// The line of an array, and what cannot be done with it.
+/// Returns the line for an array, and notes on what cannot be done with it.
 fn described(name: String, entry: &files::Entry, format: &str) -> Vec<Line> {
     let unknown = || "?".to_owned();
     let damaged = entry.damaged.as_ref().map(|why| ("damaged", why));
@@ -92,7 +92,7 @@ fn described(name: String, entry: &files::Entry, format: &str) -> Vec<Line> {
     [row].into_iter().chain(note).collect()
 }
 
-/// The name of an element type, which fields make long.
+/// Shortens the name of an element type, which can be long because of its fields.
 fn shortened(dtype: &str) -> String {
     const COLUMNS: usize = 24;
     let dtype = printable(dtype);
@@ -102,13 +102,13 @@ fn shortened(dtype: &str) -> String {
     }
 }
 
-/// No character of a name moves the cursor.
+/// Replaces characters that could move the cursor.
 fn printable(name: &str) -> String {
     let shown = |c: char| if c.is_control() { '?' } else { c };
     name.chars().map(shown).collect()
 }
 
-/// Prints the cells in columns, and remarks below them.
+/// Prints the cells in columns, and the remarks below them.
 fn print_table(lines: &[Line]) {
     let rows = || {
         lines.iter().filter_map(|line| match line {
@@ -130,7 +130,7 @@ fn print_table(lines: &[Line]) {
     }
 }
 
-/// The lines of an indented text, which fit a terminal.
+/// Returns the lines of an indented text, wrapped to the width of a terminal.
 fn wrapped(text: &str) -> Vec<String> {
     const COLUMNS: usize = 79;
     const INDENT: &str = "    ";

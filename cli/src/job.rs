@@ -1,7 +1,7 @@
-//! Commands that work on whole tensors: they read files, run one operation and write a file.
+//! Runs commands that work on whole tensors: they read files, run one operation and write a file.
 //!
-//! Every such command is a [`Job`], which names the files and has a function that makes the plan of their shapes. The
-//! plan refuses invalid arguments before a device is opened, and then runs on tensors.
+//! Every such command is a [`Job`]. It names the files, and has a function that makes the plan from the files' shapes.
+//! The plan rejects invalid arguments before a device is opened, and then runs on the tensors.
 
 use crate::{
     args::{Global, To},
@@ -20,38 +20,38 @@ use wgslice::{Backend, DType, Error, Pending, Plan, Report, Tensor, View, error:
 type Planner<'a> = dyn Fn(&Shapes) -> Result<Plan, Error> + 'a;
 type Worker<'a> = dyn Fn(&Tensors, &Plan) -> Result<Made, Error> + 'a;
 
-/// The result of an operation, and its report.
+/// The result of an operation, and the library's report.
 pub(crate) type Made = (Tensor, Pending<Report>);
 
-/// The inputs of a command, and its work on them.
+/// The inputs of a command, and what it does with them.
 pub(crate) struct Job<'a> {
-    /// The paths of the arrays of values, in the operation's order. All must have one element type, which the result
-    /// has too.
+    /// The paths of the arrays of values, in the operation's order. All must have one element type, which is also the
+    /// result's type.
     values: Vec<&'a Source>,
     indices: Option<&'a Source>,
-    /// The items of boxes, each of which precedes the begin of its box in a tuple.
+    /// The item of each box. In a tuple, it precedes the start indices of the box.
     items: Option<&'a Source>,
-    /// A mask that the plan reads before the values or after them.
+    /// The mask, and whether the plan takes it before or after the values.
     mask: Option<(Array, Beside)>,
-    /// Whether the plan's first dimension, of size 1, is left out of the result.
+    /// Whether the result omits the plan's first dimension, which has size 1.
     only: bool,
-    /// The text of the warning about out-of-range tuples. Empty if there are no indices.
+    /// What the warning says of out-of-range tuples. Empty if there are no indices.
     bad: &'static str,
-    /// Whether elements are combined, rather than moved.
+    /// Whether the operation combines elements. Otherwise it only moves them.
     combines: bool,
-    /// Whether elements are converted.
+    /// Whether the operation converts elements.
     converts: bool,
-    /// Whether the values must be numbers of pictures.
+    /// Whether the values must have an element type of pictures.
     pictures: bool,
-    /// The element type of the result, if it is not that of the values.
+    /// The element type of the result, if it differs from the values' type.
     result: Option<DType>,
-    /// What errors of the library call the arguments.
+    /// The command's words for the arguments that the library names in errors.
     words: Words,
     plan: Box<Planner<'a>>,
     work: Box<Worker<'a>>,
 }
 
-/// Where a plan has the mask among its inputs.
+/// The position of the mask among the inputs of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Beside {
     Before,
@@ -59,8 +59,8 @@ pub(crate) enum Beside {
 }
 
 impl<'a> Job<'a> {
-    /// A job on these arrays of values, which are the plan's inputs, and then the indices. A plan in place changes a copy of
-    /// the first array by the others.
+    /// Makes a job on these arrays of values. The plan's inputs are the values, and then the indices. A plan in place
+    /// changes a copy of the first array, and its inputs are the others.
     pub(crate) fn new(
         values: impl IntoIterator<Item = &'a Source>,
         plan: impl Fn(&Shapes) -> Result<Plan, Error> + 'a,
@@ -83,7 +83,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Calls this with the tensors and the plan, in place of running the plan.
+    /// Calls `work` with the tensors and the plan, instead of running the plan.
     pub(crate) fn working(
         mut self,
         work: impl Fn(&Tensors, &Plan) -> Result<Made, Error> + 'a,
@@ -92,13 +92,13 @@ impl<'a> Job<'a> {
         self
     }
 
-    /// Adds a mask that was read.
+    /// Adds a mask.
     pub(crate) fn masked(mut self, mask: Array, place: Beside) -> Self {
         self.mask = Some((mask, place));
         self
     }
 
-    /// Adds the indices. Those out of range `bad`, which a warning says.
+    /// Adds the indices. `bad` is what a warning says of those out of range.
     pub(crate) fn by(mut self, indices: &'a Source, bad: &'static str) -> Self {
         self.indices = Some(indices);
         self.bad = bad;
@@ -110,25 +110,26 @@ impl<'a> Job<'a> {
         self
     }
 
-    /// Names the items of the boxes that begin at the indices, which the job's work reads.
+    /// Adds the item of each box, for work that crops or pastes boxes.
     pub(crate) fn of_items(mut self, items: Option<&'a Source>) -> Self {
         self.items = items;
         self
     }
 
-    /// The library's name of an argument, and the user's word for it. It comes before the words of all jobs.
+    /// Replaces the library's name for an argument by the user's word in errors. This word comes before the words of
+    /// all jobs.
     pub(crate) fn calling(mut self, library: &str, command: impl Into<String>) -> Self {
         self.words.put_first(library, command);
         self
     }
 
-    /// Says whether elements are combined.
+    /// Sets whether elements are combined.
     pub(crate) fn combining(mut self, combines: bool) -> Self {
         self.combines = combines;
         self
     }
 
-    /// Says that the values are converted to this type.
+    /// Sets that the values are converted to this type.
     pub(crate) fn converting(self, result: DType) -> Self {
         Self {
             converts: true,
@@ -136,19 +137,19 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Says that the values must be numbers of pictures, whose range their type tells.
+    /// Sets that the values must have an element type of pictures, whose type determines their range.
     pub(crate) fn of_pictures(mut self) -> Self {
         self.pictures = true;
         self
     }
 
-    /// Says that the elements of the result are of another type than the values.
+    /// Sets the element type of the result, which differs from the values' type.
     pub(crate) fn making(mut self, result: DType) -> Self {
         self.result = Some(result);
         self
     }
 
-    /// The result has no first dimension, which is 1 in the plan.
+    /// Omits the first dimension from the result. In the plan, it has size 1.
     pub(crate) fn of_only_one(mut self) -> Self {
         self.only = true;
         self
@@ -162,7 +163,7 @@ pub(crate) struct Shapes {
     /// The element types of all values. They differ only in a job that converts its values.
     pub(crate) dtypes: Vec<DType>,
     values: Vec<Vec<usize>>,
-    /// The shape of the indices. Empty without indices.
+    /// The shape of the indices. Empty if there are none.
     pub(crate) indices: Vec<usize>,
 }
 
@@ -172,7 +173,7 @@ impl Shapes {
     }
 }
 
-/// The shape of an array of values.
+/// Returns the shape of an array of values.
 impl Index<usize> for Shapes {
     type Output = [usize];
 
@@ -190,7 +191,7 @@ pub(crate) struct Tensors {
 }
 
 impl Tensors {
-    /// Runs a plan. One in place changes a copy of the first tensor.
+    /// Runs a plan. A plan in place changes a copy of the first tensor.
     pub(crate) fn run(&self, plan: &Plan) -> Result<Made, Error> {
         let (changed, values) = self.values.split_at(plan.is_in_place().into());
         let mask = |place| {
@@ -209,18 +210,18 @@ impl Tensors {
         Ok((made.swap_remove(0), report))
     }
 
-    /// The tensors of values.
+    /// Returns the tensors of values.
     pub(crate) fn all(&self) -> &[Tensor] {
         &self.values
     }
 
-    /// Returns the tensor of the indices. In a job without indices, this is the first of the values.
+    /// Returns the tensor of the indices, or the first tensor of values if the job has no indices.
     pub(crate) fn indices(&self) -> &Tensor {
         self.indices.as_ref().unwrap_or(&self.values[0])
     }
 }
 
-/// A tensor of values.
+/// Returns a tensor of values.
 impl Index<usize> for Tensors {
     type Output = Tensor;
 
@@ -274,7 +275,7 @@ impl Job<'_> {
             let explained = Explained::new(inputs, bytes, to, shape, &backend, &[&plan], element);
             return Ok(Outcome::Explained(Box::new(explained)));
         }
-        // An output that cannot be written is refused before the work.
+        // An output that cannot be written fails before the work.
         let (origin, shape) = (
             read.values[0].origin().clone(),
             self.result_shape(plan.shape()),
@@ -285,8 +286,8 @@ impl Job<'_> {
         if let Err(Stopped::Library(error)) = &made
             && device::may_fall_back(global, error)?
         {
-            fallback = Some(self.words.of(&self.text(error)));
-            // The output is still empty: it is written last, and its errors are not the device's.
+            fallback = Some(self.words.translate(&self.text(error)));
+            // Nothing has been written yet: the output comes last, and its errors are not the device's.
             let cpu = device::cpu(global);
             made = self.make(self.read()?, &plan, &cpu, &mut output, &mut times);
         }
@@ -308,7 +309,7 @@ impl Job<'_> {
         Ok(Outcome::Made(Box::new(run.with_fallback(fallback)), values))
     }
 
-    /// The shape of the result, by that of the plan.
+    /// Returns the shape of the result for the shape in the plan.
     fn result_shape<'s>(&self, shape: &'s [usize]) -> &'s [usize] {
         match (self.only, shape) {
             (true, [_, rest @ ..]) => rest,
@@ -316,16 +317,16 @@ impl Job<'_> {
         }
     }
 
-    /// An error of the library, in words of the command.
+    /// Converts an error of the library to the command's terms.
     fn refused(&self, context: &str, error: Error) -> Failure {
         Failure::Refused {
             context: context.to_owned(),
-            problem: self.words.of(&self.text(&error)),
+            problem: self.words.translate(&self.text(&error)),
             error: Box::new(error),
         }
     }
 
-    /// The text of an error of the library. The tuple in it is the one of the file.
+    /// Returns the text of an error of the library, with the tuple's numbers as they are in the file.
     fn text(&self, error: &Error) -> String {
         let text = error.to_string();
         let Error::InvalidIndices(report) = error else {
@@ -342,8 +343,8 @@ impl Job<'_> {
         }
     }
 
-    /// The numbers of the first of the tuples that is out of range, as they are in the files: the library knows those of
-    /// uint64 that exceed int64 as the largest of int64.
+    /// Returns the numbers of the first out-of-range tuple as they are in the files. The library gets uint64 numbers
+    /// above the maximum of int64 as that maximum.
     fn index(&self, first: &InvalidIndex, tuples: usize) -> Result<Vec<i128>, Failure> {
         let mut index: Vec<i128> = first.index.iter().map(|&index| index.into()).collect();
         if !first.index.contains(&i64::MAX) {
@@ -387,12 +388,15 @@ impl Job<'_> {
                 true => "; --negative wrap counts negative ones from the end",
                 false => "",
             };
-            print::aside(format_args!("warning: {}{hint}", self.words.of(&text)));
+            print::aside(format_args!(
+                "warning: {}{hint}",
+                self.words.translate(&text)
+            ));
         }
         Ok(())
     }
 
-    /// Warns about a conversion to `result` that makes all numbers equal.
+    /// Warns if a conversion to `result` makes nearly all numbers equal.
     fn warn_of_loss(&self, result: DType) -> Result<(), Failure> {
         let read = self.read()?;
         let arrays = self.values.iter().zip(&read.values);
@@ -408,7 +412,7 @@ impl Job<'_> {
     fn read(&self) -> Result<Read, Failure> {
         let operands = self.values.iter().map(|&source| Operand::read(source));
         let operands = operands.collect::<Result<Vec<_>, _>>()?;
-        // Values on the command line take the type of the first array that has one.
+        // Values on the command line get the type of the first array that has one.
         let typed = operands.iter().find_map(|operand| match operand {
             Operand::Array(array) => Some(array.element()),
             Operand::Literal(_) => None,
@@ -489,7 +493,7 @@ impl Job<'_> {
     }
 }
 
-/// What errors of the library call the first array.
+/// The command's words for the first array, which the library calls by several names.
 pub(crate) fn words(values: &[&Source]) -> Words {
     let mut words = Words::default();
     if let Some(name) = values.first().and_then(|first| name(first)) {
@@ -500,7 +504,7 @@ pub(crate) fn words(values: &[&Source]) -> Words {
     words
 }
 
-/// The name of an array in messages: the name of its file, without folders. `None` for values on the command line.
+/// Returns the name of an array for messages: its file's name, without folders. `None` for values on the command line.
 pub(crate) fn name(source: &Source) -> Option<String> {
     if source.is_stdin() {
         return Some("standard input".into());
@@ -509,14 +513,14 @@ pub(crate) fn name(source: &Source) -> Option<String> {
     is_file.then(|| source.name())
 }
 
-/// An array of a file, or values on the command line, which have no type yet.
+/// An array from a file, or values on the command line, which have no type yet.
 enum Operand {
     Array(Array),
     Literal(Literal),
 }
 
 impl Operand {
-    /// Reads a file, unless there is none of this name and the name reads as values.
+    /// Reads a file. If there is no file with this name, tries to parse the name as values.
     fn read(source: &Source) -> Result<Self, Failure> {
         match Literal::parse(source.text()) {
             Some(literal) if !source.path().exists() => Ok(match literal.has_type() {
@@ -543,12 +547,12 @@ impl Operand {
     }
 }
 
-/// Reads an array whose type depends on no other.
+/// Reads an array whose type does not depend on other arrays.
 pub(crate) fn array(source: &Source) -> Result<Array, Failure> {
     Operand::read(source)?.array(None)
 }
 
-/// The inputs of a job, as read from their files.
+/// The inputs of a job, after they were read.
 struct Read {
     values: Vec<Array>,
     indices: Option<Indices>,
@@ -557,7 +561,7 @@ struct Read {
 }
 
 impl Read {
-    /// The number of bytes of all inputs.
+    /// Returns the number of bytes of all inputs.
     fn bytes(&self) -> usize {
         let values = self.values.iter().map(|array| array.bytes().len());
         let indices = match &self.indices {

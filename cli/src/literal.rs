@@ -1,5 +1,5 @@
-//! Values on the command line: small arrays, as in `0,5,7`, `-1.5`, `[[0, 1], [2, 3]]` or what NumPy prints,
-//! `array([], shape=(0, 3), dtype=int32)`, and slices.
+//! Parses values on the command line: slices, and small arrays, as in `0,5,7`, `-1.5`, `[[0, 1], [2, 3]]` or as NumPy
+//! prints them, `array([], shape=(0, 3), dtype=int32)`.
 
 use crate::{
     failure::Failure,
@@ -9,7 +9,7 @@ use half::{bf16, f16};
 use std::{ffi::OsStr, path::Path, str::FromStr};
 use wgslice::{DType, Error};
 
-/// Parses a slice or an index expression: the content of the brackets of `x[…]`, or all of it.
+/// Parses a slice or an index expression: the text in the brackets of `x[…]`, or all of `x[…]`.
 pub(crate) fn expression<T: FromStr<Err = Error>>(
     text: &str,
     argument: &str,
@@ -22,7 +22,7 @@ pub(crate) fn expression<T: FromStr<Err = Error>>(
     })
 }
 
-/// Reads a file, or values on the command line. The elements of a file may be in another order, as they are there.
+/// Reads a file, or parses values on the command line. Keeps the order in which a file stores its elements.
 pub(crate) fn stored(source: &Source) -> Result<Array, Failure> {
     match Literal::parse(source.text()) {
         Some(literal) if !source.path().exists() => literal.array(literal.dtype()),
@@ -30,13 +30,13 @@ pub(crate) fn stored(source: &Source) -> Result<Array, Failure> {
     }
 }
 
-/// The values of an array, before they have a type.
+/// The values of an array whose type is not decided yet.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Literal {
     text: String,
     shape: Vec<usize>,
     numbers: Vec<Number>,
-    /// The type that the text says.
+    /// The type that the text names.
     dtype: Option<DType>,
 }
 
@@ -48,14 +48,14 @@ enum Number {
 }
 
 impl Literal {
-    /// Reads a number, numbers between commas, nested lists, or an array as NumPy prints it. `None` if the text is nothing
-    /// of these.
+    /// Parses a number, numbers separated by commas, nested lists, or an array as NumPy prints it. Returns `None` for
+    /// any other text.
     pub(crate) fn parse(text: &OsStr) -> Option<Self> {
         let text = text.to_str()?;
         if let Some(arguments) = printed(text) {
             return Self::of_arguments(text, arguments);
         }
-        // Lists are those of JSON, whose numbers are read here, because it has no infinities.
+        // Lists are like JSON's, but are parsed here, because JSON has no infinities.
         let nested = text.trim_start().starts_with('[');
         let (mut shape, mut numbers) = (Vec::new(), Vec::new());
         if nested {
@@ -81,7 +81,8 @@ impl Literal {
         })
     }
 
-    /// Reads the arguments of NumPy's `array`: lists or a number, and perhaps a type, and a shape of no elements.
+    /// Parses the arguments of NumPy's `array`: lists or a number, and optionally a type, and the shape of an empty
+    /// array.
     fn of_arguments(text: &str, arguments: &str) -> Option<Self> {
         let (mut numbers, mut dtype) = (Vec::new(), None);
         let mut rest = arguments.trim_start();
@@ -105,7 +106,7 @@ impl Literal {
                 let sizes = sizes.map(|size| size.parse().ok());
                 shape = sizes.collect::<Option<Vec<usize>>>()?;
                 rest = after;
-                // NumPy prints the shape only if there are no elements.
+                // NumPy prints the shape only if the array is empty.
                 if !(numbers.is_empty() && shape.contains(&0)) {
                     return None;
                 }
@@ -130,12 +131,12 @@ impl Literal {
         })
     }
 
-    /// Returns whether the text names an element type, with `dtype=`.
+    /// Returns whether the text names an element type with `dtype=`.
     pub(crate) fn has_type(&self) -> bool {
         self.dtype.is_some()
     }
 
-    /// The type that NumPy gives the array.
+    /// Returns the type that NumPy would give the array.
     pub(crate) fn dtype(&self) -> DType {
         if let Some(dtype) = self.dtype {
             return dtype;
@@ -150,7 +151,7 @@ impl Literal {
         }
     }
 
-    /// The array, with elements of this type.
+    /// Returns the array, with elements of this type.
     pub(crate) fn array(&self, dtype: DType) -> Result<Array, Failure> {
         let mut bytes = Vec::new();
         for &number in &self.numbers {
@@ -166,7 +167,7 @@ impl Literal {
     }
 }
 
-/// The arguments of `array(…)` or `np.array(…)`.
+/// Returns the arguments of `array(…)` or `np.array(…)`.
 fn printed(text: &str) -> Option<&str> {
     let text = text.trim();
     let text = ["np.", "numpy."]
@@ -187,10 +188,10 @@ fn number(text: &str) -> Option<Number> {
     }
 }
 
-/// Reads a list at the start of `rest`, and returns its shape.
+/// Parses a list at the start of `rest`, and returns its shape.
 fn list(rest: &mut &str, numbers: &mut Vec<Number>) -> Option<Vec<usize>> {
-    /// As deep as arrays get in practice. Text may not exhaust the stack.
-    const DEEPEST: usize = 32;
+    /// More dimensions than arrays have in practice. The limit keeps the text from overflowing the stack.
+    const MAX_DEPTH: usize = 32;
     fn inner(rest: &mut &str, numbers: &mut Vec<Number>, depth: usize) -> Option<Vec<usize>> {
         *rest = rest.trim_start();
         let Some(inside) = rest.strip_prefix('[') else {
@@ -200,7 +201,7 @@ fn list(rest: &mut &str, numbers: &mut Vec<Number>) -> Option<Vec<usize>> {
             return Some(Vec::new());
         };
         *rest = inside.trim_start();
-        if depth == DEEPEST {
+        if depth == MAX_DEPTH {
             return None;
         }
         let (mut count, mut shape) = (0, None);
@@ -229,7 +230,7 @@ fn list(rest: &mut &str, numbers: &mut Vec<Number>) -> Option<Vec<usize>> {
 }
 
 impl Number {
-    /// The bytes of an element, if the type has this value.
+    /// Returns the bytes of an element, or `None` if the type does not have this value.
     fn bytes(self, dtype: DType) -> Option<Vec<u8>> {
         let int = match self {
             Self::Bool(value) => Some(i128::from(value)),

@@ -5,24 +5,25 @@
 //! | `args` | the options that several commands share |
 //! | `device` | the backend that the options select |
 //! | `files` | reading and writing arrays |
-//! | `slice`, `split` | the operations that go piece by piece |
-//! | `ops` | the table of all other operations; `boxes` and `conversion` have what several of them share |
-//! | `info`, `inspect` | `info`, of devices and of files |
+//! | `slice`, `split` | the operations that run piece by piece |
+//! | `ops` | the table of all other operations; its modules `boxes` and `conversion` have the code that several of them
+//! share |
+//! | `info`, `inspect` | `wgslice info`, on devices and on files |
 //! | `compare`, `verify`, `bench` | one subcommand each |
 //! | `many` | one operation on many files |
-//! | `literal` | arrays that are written on the command line |
+//! | `literal` | arrays on the command line |
 //! | `help` | the help |
 //! | `shell` | completions and manual pages |
-//! | `job` | how an operation of the table runs |
-//! | `range` | numbers that a conversion loses |
+//! | `job` | running an operation of the table |
+//! | `range` | detecting numbers that a conversion loses |
 //! | `report` | the output of a run |
-//! | `target`, `values` | where a result goes, and how its values are printed |
+//! | `target`, `values` | the destination of a result, and how its values are printed |
 //! | `times` | the times of the stages of a run |
 //! | `progress` | progress bars |
 //! | `failure` | errors and exit codes |
-//! | `pieces` | slices of arrays as they are stored |
+//! | `pieces` | slices of arrays as they are stored in files |
 //! | `print` | lines on standard output and standard error |
-//! | `units` | numbers for people |
+//! | `units` | formatting numbers for people |
 
 mod args;
 mod bench;
@@ -137,7 +138,7 @@ impl Command {
             Self::Bench(args) => bench::run(global, args),
             Self::Completions { shell } => shell::completions(*shell).map(|()| ExitCode::SUCCESS),
             Self::Help { topic } => {
-                print::styled(help::of(topic.as_deref())?);
+                print::styled(help::text_for(topic.as_deref())?);
                 Ok(ExitCode::SUCCESS)
             }
             Self::Man { subcommand } => {
@@ -146,7 +147,7 @@ impl Command {
         }
     }
 
-    /// Makes an array, or explains how. Only operations do.
+    /// Makes an array, or explains the work. Only operations can do this.
     fn make(&self, global: &Global, to: &To) -> Result<Outcome, Failure> {
         match self {
             Self::Slice(args) => slice::run(global, to, args),
@@ -173,7 +174,7 @@ fn main() -> ExitCode {
     };
     let code = outcome.unwrap_or_else(report);
     match print::all_written() {
-        // An error of the command keeps its own exit code, which says more.
+        // If the command failed, its own exit code says more.
         Err(unwritten) if code == ExitCode::SUCCESS => report(unwritten),
         Err(unwritten) => {
             report(unwritten);
@@ -183,7 +184,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What may be meant by a word that is one too many. `takes_slices` tells whether the subcommand has a SPEC.
+/// Suggests what a superfluous word may mean. `takes_slices` is whether the subcommand has a SPEC.
 fn hint(word: &str, line: &[OsString], takes_slices: bool) -> Option<String> {
     let in_a_slice = |c: char| c.is_ascii_digit() || ",:.-+[] ".contains(c);
     let is_integers = |c: char| c.is_ascii_digit() || ",-+ ".contains(c);
@@ -212,10 +213,10 @@ fn takes_slices(subcommand: &str) -> bool {
     command.is_some_and(|command| command.get_positionals().any(|arg| arg.get_id() == "spec"))
 }
 
-/// Prints the help that was asked for, or that a command line without a subcommand needs.
+/// Prints the help that was asked for, or that a command line without a subcommand gets.
 fn helped(error: &clap::Error, line: &[OsString]) -> ExitCode {
     let topic = help::topic(line);
-    match help::of(topic.as_deref()) {
+    match help::text_for(topic.as_deref()) {
         Err(failure) => report(failure),
         Ok(text) if error.use_stderr() => {
             print::styled_to_stderr(text);
@@ -228,7 +229,7 @@ fn helped(error: &clap::Error, line: &[OsString]) -> ExitCode {
     }
 }
 
-/// Prints the requested help, or the fault of the arguments.
+/// Prints the requested help, or what is wrong with the arguments.
 fn refused(mut error: clap::Error) -> ExitCode {
     let line: Vec<OsString> = env::args_os().collect();
     if matches!(
@@ -263,7 +264,7 @@ fn refused(mut error: clap::Error) -> ExitCode {
     }
     let message = error.render().to_string();
     let clipped = print::clipped(&message);
-    // Messages that need no clipping are printed by clap, which adds colours.
+    // If nothing was shortened, clap prints the message, because it adds colours.
     let printed = if error.use_stderr() && clipped.len() < message.trim_end().len() {
         print::line_to_stderr(clipped);
         Ok(())
@@ -278,7 +279,7 @@ fn refused(mut error: clap::Error) -> ExitCode {
     }
 }
 
-/// Words as a shell reads them.
+/// Quotes words for a shell.
 fn quoted(words: &[OsString]) -> String {
     let word = |word: &OsString| {
         let word = word.to_string_lossy();
@@ -293,16 +294,16 @@ fn quoted(words: &[OsString]) -> String {
 
 /// Prints the error, and returns its exit code.
 fn report(failure: Failure) -> ExitCode {
-    // A program whose reader has gone ends without a word.
+    // If the reader of standard output has gone, the command ends without a message.
     if !matches!(failure, Failure::ReaderGone) {
         print::error(&failure);
     }
     failure.exit_code()
 }
 
-/// Mesa's Vulkan layer `device_select` looks for the GPU of the display, to list that GPU first. If there is no
-/// display, libwayland complains on stderr. So this function turns the layer off if `XDG_RUNTIME_DIR` names no folder
-/// for the sockets of displays, unless the user makes the layer choose a GPU.
+/// Mesa's Vulkan layer `device_select` looks for the display's GPU, to list that GPU first. If there is no display,
+/// libwayland complains on stderr. So this function disables the layer if `XDG_RUNTIME_DIR` names no folder for display
+/// sockets, unless the user has the layer choose a GPU.
 fn quiet_without_a_display() {
     let runtime = env::var_os("XDG_RUNTIME_DIR").is_some_and(|path| Path::new(&path).is_absolute());
     if cfg!(target_os = "linux") && !runtime && env::var_os("MESA_VK_DEVICE_SELECT").is_none() {

@@ -1,4 +1,4 @@
-//! One operation on many files, whose results go to a folder: `IN… --to DIR`.
+//! Runs one operation on many files, and writes the results to a folder: `IN… --to DIR`.
 
 use crate::{
     args::{Global, Invocation},
@@ -19,7 +19,7 @@ use std::{
     time::Instant,
 };
 
-/// Runs these commands next to each other. An error of one does not end the others; the exit code is that of the last error.
+/// Runs these commands in parallel. An error does not end the other commands. The exit code comes from the last error.
 pub(crate) fn run(runs: &[Invocation]) -> Result<ExitCode, Failure> {
     let begin = Instant::now();
     for run in runs {
@@ -29,7 +29,7 @@ pub(crate) fn run(runs: &[Invocation]) -> Result<ExitCode, Failure> {
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     let workers = global.threads.map_or(cores, NonZero::get);
     let workers = workers.min(runs.len());
-    // Each works on one thread, unless there are more than files.
+    // Each command uses one thread, or several if there are more cores than files.
     let threads = NonZero::new(cores / workers);
     let (next, bytes) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let problem = Mutex::new(None);

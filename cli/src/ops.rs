@@ -1,13 +1,14 @@
 //! The table of operations: the arguments of each, and its plan on shapes.
 //!
-//! An operation is a variant of [`Operation`], whose documentation is its help, and an arm of [`Operation::job`]. The
-//! options of the output are added to each in `args`. Only `slice` is elsewhere, as it goes piece by piece.
+//! An operation is a variant of [`Operation`], whose documentation is its help, and an arm of [`Operation::job`].
+//! `args` adds the options of the output to each. Only `slice` and `split` are elsewhere, because they run piece by
+//! piece.
 
 mod boxes;
 mod conversion;
 
 use crate::{
-    args::{Along, IndexPolicy, Integers, Paddings, Policy, Sizes, number},
+    args::{Along, IndexPolicy, Integers, Paddings, Policy, Sizes, parse_number},
     failure::Failure,
     files::{Array, Source},
     job::{self, Beside, Job, Made},
@@ -100,8 +101,8 @@ Examples:
     Gather {
         #[command(flatten)]
         arrays: Gathered,
-        /// The axis of IN; negative ones count from the end [default: N of --batch-dims]
-        #[arg(long, value_name = "AXIS", allow_hyphen_values = true, value_parser = number::<isize>,
+        /// The axis of IN; negative ones count from the end [default: the N of --batch-dims]
+        #[arg(long, value_name = "AXIS", allow_hyphen_values = true, value_parser = parse_number::<isize>,
             help_heading = None::<&'static str>)]
         axis: Option<isize>,
         #[command(flatten)]
@@ -123,9 +124,8 @@ Examples:
     },
     /// Crop a box from each item: jax.lax.dynamic_slice for a batch
     ///
-    /// Boxes can have strides and flips.
-    /// The first dimension of IN numbers the items. BEGINS has a row for each box and a column for each
-    /// number of --size.
+    /// Boxes can have strides and flips. The first dimension of IN counts the items. BEGINS has a row for each box and
+    /// a column for each number of --size.
     #[command(override_usage = "\
 wgslice crop [OPTIONS] --size <N,M,...> <IN> <BEGINS>
        wgslice crop [OPTIONS] --size <N,M,...> --at <N,M,...> <IN>")]
@@ -147,7 +147,7 @@ Examples:
             allow_hyphen_values = true
         )]
         begins: Option<Source>,
-        /// The start of the only box: IN is one item, such as a picture, and so is the result
+        /// The start of the only box: IN is a single item, such as a picture, and so is the result
         #[arg(
             long,
             value_name = "N,M,...",
@@ -169,10 +169,9 @@ Examples:
     },
     /// Write boxes into a copy: jax.lax.dynamic_update_slice for a batch
     ///
-    /// This is the inverse of crop.
-    /// The first dimension of IN numbers the items, and the first of PATCHES the boxes. BEGINS has a row
-    /// for each box and a column for each dimension along which boxes have their own sizes.
-    /// Boxes are written in order.
+    /// This is the inverse of crop. The first dimension of IN counts the items, and the first dimension of PATCHES
+    /// counts the boxes. BEGINS has a row for each box and a column for each dimension along which boxes have their own
+    /// sizes. Boxes are written in order.
     #[command(override_usage = "\
 wgslice paste [OPTIONS] <IN> <PATCHES> <BEGINS>
        wgslice paste [OPTIONS] --at <N,M,...> <IN> <PATCHES>")]
@@ -195,7 +194,7 @@ Examples:
             allow_hyphen_values = true
         )]
         begins: Option<Source>,
-        /// The start of the only box: IN is one item, such as a picture, and PATCHES is the box
+        /// The start of the only box: IN is a single item, such as a picture, and PATCHES is the box
         #[arg(
             long,
             value_name = "N,M,...",
@@ -257,7 +256,7 @@ Examples:
         /// The mask
         mask: Source,
         /// The axis; negative ones count from the end [default: all elements in one dimension]
-        #[arg(long, value_name = "AXIS", allow_hyphen_values = true, value_parser = number::<isize>)]
+        #[arg(long, value_name = "AXIS", allow_hyphen_values = true, value_parser = parse_number::<isize>)]
         axis: Option<isize>,
     },
     /// Choose elements of X or Y by a mask: NumPy's where
@@ -270,10 +269,10 @@ Examples:
     Where {
         /// The mask
         mask: Source,
-        /// The elements where it is true
+        /// The elements where the mask is true
         #[arg(allow_hyphen_values = true)]
         x: Source,
-        /// The elements where it is false
+        /// The elements where the mask is false
         #[arg(allow_hyphen_values = true)]
         y: Source,
     },
@@ -435,8 +434,8 @@ Examples:
     },
     /// Slide a window along an axis: NumPy's sliding_window_view
     ///
-    /// The axis numbers the windows, and a new last axis the positions in a window, as in PyTorch's unfold.
-    /// Positions after the last whole window are left out.
+    /// The axis of the result counts the windows, and a new last axis counts the positions in a window, as in PyTorch's
+    /// unfold. Positions after the last whole window are left out.
     #[command(after_help = "\
 Examples:
   wgslice windows signal.npy 400 --step 160 -o frames.npy
@@ -444,11 +443,11 @@ Examples:
     Windows {
         #[command(flatten)]
         x: X,
-        /// The positions in a window
-        #[arg(value_name = "N", value_parser = number::<usize>, allow_hyphen_values = true)]
+        /// The number of positions in a window
+        #[arg(value_name = "N", value_parser = parse_number::<usize>, allow_hyphen_values = true)]
         size: usize,
         /// The number of positions from one window to the next
-        #[arg(long, value_name = "N", default_value_t = 1, value_parser = number::<usize>, allow_hyphen_values = true)]
+        #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_number::<usize>, allow_hyphen_values = true)]
         step: usize,
         #[command(flatten)]
         along: Along,
@@ -473,14 +472,14 @@ Examples:
         #[command(flatten)]
         x: X,
         /// The number of repeats
-        #[arg(value_name = "N", value_parser = number::<usize>, allow_hyphen_values = true)]
+        #[arg(value_name = "N", value_parser = parse_number::<usize>, allow_hyphen_values = true)]
         times: usize,
         #[command(flatten)]
         along: Along,
     },
 }
 
-/// A slice that is made in one piece: its axes may be in another order, and its numbers of another type.
+/// Returns the job for a slice that is made as a whole, because its axes are permuted or its numbers converted.
 pub(crate) fn slice<'a>(
     input: &'a Source,
     spec: &'a SliceSpec,
@@ -497,7 +496,7 @@ pub(crate) fn slice<'a>(
     reordering(converting(job, wanted), axes)
 }
 
-/// The job, whose errors say the axis below zero that was given.
+/// Lets the job's errors show the negative axis that the user gave.
 fn reordering<'a>(job: Job<'a>, axes: Option<&Integers>) -> Job<'a> {
     match axes.and_then(|axes| axes.0.iter().min()) {
         Some(&below) if below < 0 => job.calling(&NO_AXIS.to_string(), below.to_string()),
@@ -505,7 +504,7 @@ fn reordering<'a>(job: Job<'a>, axes: Option<&Integers>) -> Job<'a> {
     }
 }
 
-/// The array of an operation.
+/// The argument for the array of an operation.
 #[derive(Debug, clap::Args)]
 pub(crate) struct X {
     /// The array
@@ -513,7 +512,7 @@ pub(crate) struct X {
     input: Source,
 }
 
-/// A mask that was read. The host counts its true elements, since the output has as many rows.
+/// A mask. The host counts its true elements, because the output has a row for each.
 struct Mask(Array);
 
 impl Mask {
@@ -537,7 +536,7 @@ impl Mask {
     }
 }
 
-/// The arrays of an operation that takes several.
+/// The arguments for an operation on several arrays.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arrays {
     /// The arrays
@@ -549,17 +548,16 @@ pub(crate) struct Arrays {
     conversion: As,
 }
 
-/// The dimensions of a batch.
+/// The option for the dimensions of a batch.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Batch {
-    /// Number of leading dimensions that IN and INDICES share; of gather also -N: all except the
-    /// last N of INDICES
+    /// Number of leading dimensions that IN and INDICES share; for gather, -N means all except the last N of INDICES
     #[arg(long, value_name = "N", default_value_t = 0, allow_hyphen_values = true,
-        value_parser = number::<isize>, help_heading = None::<&'static str>)]
+        value_parser = parse_number::<isize>, help_heading = None::<&'static str>)]
     batch_dims: isize,
 }
 
-/// The arrays of a gather, and what their indices mean.
+/// The arguments of a gather: the array, the indices, and their meaning.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Gathered {
     /// The array to gather from
@@ -574,7 +572,7 @@ pub(crate) struct Gathered {
     conversion: As,
 }
 
-/// The arrays of a scatter, and what their indices mean.
+/// The arguments of a scatter: the indices, the updates, and their meaning.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Scattered {
     /// The indices: an array, or numbers as in 0,5,7
@@ -583,7 +581,7 @@ pub(crate) struct Scattered {
     /// The values: an array, or numbers
     #[arg(allow_hyphen_values = true)]
     updates: Source,
-    /// How an update is combined with its position [default: update; into zeros, add]
+    /// How an update is combined with the element at its position [default: update; into zeros, add]
     #[arg(long, value_enum, value_name = "HOW")]
     combine: Option<Combination>,
     #[command(flatten)]
@@ -619,7 +617,7 @@ impl From<Combination> for Combine {
     }
 }
 
-/// What padding holds.
+/// The values that padding adds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Mode {
     /// Zeros
@@ -635,7 +633,7 @@ pub(crate) enum Mode {
 }
 
 impl Operation {
-    /// Returns the work, on arrays that are not read yet.
+    /// Returns the job of the operation. It has not read its arrays yet.
     pub(crate) fn job(&self) -> Result<Job<'_>, Failure> {
         Ok(match self {
             Self::Index { x, spec, outer } => {
@@ -702,7 +700,7 @@ impl Operation {
                 out_of_range,
                 conversion,
             } => {
-                // An only item becomes a batch of one.
+                // A single item becomes a batch of one item.
                 let wanted = conversion.wanted_behind(begins.is_none().into());
                 let options = described.options(&size.0, *out_of_range)?;
                 // The argument parser requires BEGINS or `--at`.
@@ -894,10 +892,10 @@ impl Operation {
     }
 }
 
-/// The number of no axis.
+/// The number for a negative axis that is out of range. No array has this axis.
 const NO_AXIS: usize = usize::MAX;
 
-/// The order of the axes of a transpose, counted from the begin. The library checks it.
+/// Converts the axes of a transpose to nonnegative numbers. The library checks them.
 fn order(axes: Option<&Integers>, rank: usize) -> Vec<usize> {
     let Some(Integers(axes)) = axes else {
         return (0..rank).rev().collect();
@@ -908,13 +906,13 @@ fn order(axes: Option<&Integers>, rank: usize) -> Vec<usize> {
         } else {
             axis
         };
-        // What is below zero is no axis, as is what is beyond the last.
+        // An axis that is still negative is out of range, like an axis after the last one.
         usize::try_from(counted).unwrap_or(NO_AXIS)
     };
     axes.iter().map(axis).collect()
 }
 
-/// A job each of whose indices is a number, not a tuple.
+/// Words the errors of a job whose indices are single numbers instead of tuples.
 fn of_one_axis(job: Job<'_>) -> Job<'_> {
     let job = job.calling("index tuples", "indices");
     job.calling("index tuple", "index")
@@ -943,7 +941,7 @@ impl Gathered {
 }
 
 impl Scattered {
-    /// Returns whether updates are combined, rather than moved. `default` without `--combine`.
+    /// Returns whether updates are combined instead of only moved. `default` applies without `--combine`.
     fn combines(&self, default: bool) -> bool {
         self.combine
             .map_or(default, |how| how != Combination::Update)
@@ -959,14 +957,14 @@ impl Scattered {
     }
 }
 
-/// The array where `beside` is.
+/// Uploads the array to the backend of `beside`.
 fn upload(array: &Array, beside: &Tensor) -> Result<Tensor, Error> {
     let (bytes, dtype) = (array.bytes().to_vec(), array.dtype());
     Tensor::from_bytes(beside.backend(), bytes, dtype, array.shape())
 }
 
 impl Arrays {
-    /// The arrays are converted one by one, before they are joined.
+    /// Converts each array before they are joined.
     fn job(
         &self,
         plan: fn(&[View], isize, DType) -> Result<Plan, Error>,
@@ -1002,7 +1000,7 @@ impl Arrays {
                 .collect::<Result<Vec<Made>, Error>>()?;
             let (made, mut reports): (Vec<_>, Vec<_>) = made.into_iter().unzip();
             let joined = joined(&made.iter().collect::<Vec<_>>(), axis)?;
-            // A job has at least one array, and a conversion has no report.
+            // A job has at least one array, and a conversion has an empty report.
             Ok((joined, reports.swap_remove(0)))
         });
         let job = match wanted {

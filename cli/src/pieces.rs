@@ -1,4 +1,4 @@
-//! A slice of an array as it is stored, read piece by piece on the CPU.
+//! Reads a slice of an array as it is stored in its file, piece by piece, on the CPU.
 
 use crate::files::{Array, Element};
 use std::{borrow::Cow, io, ops::Range};
@@ -8,19 +8,20 @@ use wgslice::{DType, Error, Plan, SliceSpec, Values, ValuesMut, View, spec::Slic
 #[derive(Debug)]
 pub(crate) struct Sliced<'a> {
     array: &'a Array,
-    /// The slice, with the dimension of parts.
+    /// The slice. If elements are divided into parts, it has one more dimension for them.
     view: View,
     dtype: DType,
     /// The shape of the slice in elements.
     shape: Vec<usize>,
 }
 
-/// An array in numbers of the library. Elements of another size are cut into numbers along one more dimension.
+/// An array of elements that the library has. An element of another size is divided into parts along one more
+/// dimension.
 #[derive(Debug)]
 pub(crate) struct Parts {
     pub(crate) dtype: DType,
     pub(crate) shape: Vec<usize>,
-    /// The slice, which takes all parts of an element.
+    /// The slice, which includes all parts of an element.
     pub(crate) spec: SliceSpec,
 }
 
@@ -43,8 +44,8 @@ impl Parts {
     }
 }
 
-/// A slice of an array in Fortran order, in numbers of the library: an array in row-major order, with its axes reversed,
-/// and so the result.
+/// Returns the parts for a slice of an array in Fortran order: the same bytes as a row-major array with reversed axes.
+/// The result also has reversed axes.
 pub(crate) fn reversed(element: Element, shape: &[usize], spec: &SliceSpec) -> Parts {
     let (mut shape, mut items) = (shape.to_vec(), spec.items().to_vec());
     if !items.contains(&SliceItem::Ellipsis) {
@@ -55,7 +56,7 @@ pub(crate) fn reversed(element: Element, shape: &[usize], spec: &SliceSpec) -> P
     Parts::new(element, &shape, &SliceSpec::new(items))
 }
 
-/// Why a piece cannot be read.
+/// The reason why a piece cannot be read.
 #[derive(Debug)]
 pub(crate) enum Unread {
     File(io::Error),
@@ -65,12 +66,12 @@ pub(crate) enum Unread {
 impl<'a> Sliced<'a> {
     pub(crate) fn new(array: &'a Array, spec: &SliceSpec) -> Result<Self, Error> {
         let shape = array.shape();
-        // Errors speak of elements, not of their parts.
+        // The plan checks the slice of the elements first, so that errors do not mention parts.
         let plan = Plan::slice(shape, spec, array.dtype())?;
         let parts = Parts::new(array.element(), shape, spec);
         let rank = shape.len();
         let view = match array.stored().is_some_and(|stored| stored.column_major) {
-            // The axes are reversed, except for that of parts.
+            // Reverses all axes except the one of the parts.
             true => {
                 let mut sizes = parts.shape.clone();
                 sizes[..rank].reverse();
@@ -88,22 +89,22 @@ impl<'a> Sliced<'a> {
         })
     }
 
-    /// The shape of the slice.
+    /// Returns the shape of the slice.
     pub(crate) fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// Ranges of elements in row-major order, of at most `bytes` bytes each unless an element has more.
+    /// Returns ranges of elements in row-major order. Each has at most `bytes` bytes, but at least one element.
     pub(crate) fn pieces(&self, bytes: usize) -> Vec<Piece> {
         let most = (bytes / self.array.element().size().max(1)).max(1);
         pieces(&self.shape, most)
     }
 
-    /// Reads a piece: its elements in row-major order and native byte order.
+    /// Reads a piece. Returns its elements in row-major order and native byte order.
     pub(crate) fn read(&self, piece: &Piece) -> Result<Vec<u8>, Unread> {
         let view = self.view.slice(&piece.spec()).map_err(Unread::Library)?;
         let plan = Plan::contiguous(view, self.dtype).map_err(Unread::Library)?;
-        // A map of its own, so that the pages that were read do not accumulate.
+        // Each piece has its own map, so that the pages of earlier pieces do not accumulate.
         let source = self
             .array
             .window(0..self.array.len())
@@ -121,7 +122,7 @@ impl<'a> Sliced<'a> {
     }
 }
 
-/// Consecutive elements: a position in the first dimensions, and a range of the next one.
+/// Consecutive elements: a position in the first dimensions, and a range in the next one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
     position: Vec<usize>,
@@ -144,7 +145,7 @@ impl Piece {
     }
 }
 
-/// Cuts an array into pieces of at most `most` elements.
+/// Splits an array into pieces of at most `most` elements.
 fn pieces(shape: &[usize], most: usize) -> Vec<Piece> {
     let inner = |axis: usize| shape[axis + 1..].iter().product::<usize>();
     let Some(axis) = (0..shape.len()).find(|&axis| inner(axis) <= most) else {

@@ -1,6 +1,6 @@
 //! Prints lines for people and programs. Unlike `println!`, this does not panic if a line cannot be written. The first
-//! error of standard output is kept until the command has done its work. It then fails the command, unless the reader
-//! has stopped reading.
+//! error of standard output is kept until the command has finished its work, and then makes the command fail, unless
+//! the reader has stopped reading.
 
 use crate::failure::{Failure, without_numbers_of_the_system};
 use anstyle::{AnsiColor, Style};
@@ -16,10 +16,10 @@ use std::{
 /// Whether only errors and the requested output are printed.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-/// Whether reasons and stages are said.
+/// Whether reasons and the times of stages are printed.
 static VERBOSE: AtomicBool = AtomicBool::new(false);
 
-/// Takes the choice of the user: `--quiet` and `--verbose`.
+/// Sets the user's choice: `--quiet` and `--verbose`.
 pub(crate) fn choose(quiet: bool, verbose: bool) {
     QUIET.store(quiet, Relaxed);
     VERBOSE.store(verbose, Relaxed);
@@ -44,14 +44,14 @@ pub(crate) fn line(text: impl fmt::Display) {
     }
 }
 
-/// Prints a text with colours, if standard output is a terminal.
+/// Prints a text, with colours if standard output is a terminal.
 pub(crate) fn styled(text: impl fmt::Display) {
     if let Err(error) = writeln!(anstream::stdout(), "{}", text.to_string().trim_end()) {
         let _ = UNWRITTEN.set(error);
     }
 }
 
-/// As [`styled`], on standard error.
+/// Does the same as [`styled`], on standard error.
 pub(crate) fn styled_to_stderr(text: impl fmt::Display) {
     let _ = writeln!(anstream::stderr(), "{}", text.to_string().trim_end());
 }
@@ -88,7 +88,7 @@ pub(crate) fn error(failure: &Failure) {
     line_to_stderr(clipped(&text));
 }
 
-/// The style of what begins a line, as that of the argument parser.
+/// Returns the style for the first word of a line, as in clap's messages.
 fn style(label: &str) -> Style {
     match label {
         "error" => AnsiColor::Red.on_default().bold(),

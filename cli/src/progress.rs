@@ -1,5 +1,5 @@
-//! Progress bars. They appear after half a second, only if standard error is a terminal, and are erased at the
-//! end.
+//! Shows progress bars. A bar appears after half a second, and only if standard error is a terminal. It is erased at
+//! the end.
 
 use crate::{print, times::Stage};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -13,10 +13,10 @@ use std::{
     time::Duration,
 };
 
-/// Whether no more bars are shown, because one is shown for all work.
+/// Whether new bars are suppressed, because one bar covers all work.
 static HUSHED: AtomicBool = AtomicBool::new(false);
 
-/// Shows no bars but those that are shown already.
+/// Suppresses new bars. Bars that are already shown stay.
 pub(crate) fn hush() {
     HUSHED.store(true, Relaxed);
 }
@@ -50,7 +50,7 @@ fn patiently<R>(work: impl FnOnce() -> R, show: impl FnOnce() + Send) -> R {
     let (done, waiting) = mpsc::channel::<()>();
     thread::scope(|scope| {
         scope.spawn(move || {
-            // Nothing is ever sent: the wait ends when the work is done or the time is up.
+            // The channel never gets a message: the wait ends when the work is done or the time is up.
             if waiting.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
                 show();
             }

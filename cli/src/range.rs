@@ -1,10 +1,10 @@
-//! Numbers that a conversion loses: floats in [0, 1] become a black picture, and too large numbers a white one.
+//! Detects numbers that a conversion loses: floats in [0, 1] become a black picture, and too large numbers a white one.
 
 use crate::files::Array;
 use half::{bf16, f16};
 use wgslice::DType;
 
-/// The smallest and the largest number of an integer type, if pictures have this type or others convert to it.
+/// Returns the minimum and the maximum of an integer type, if pictures have this type or are converted to it.
 fn limits(dtype: DType) -> Option<[f64; 2]> {
     Some(match dtype {
         DType::U8 => [u8::MIN.into(), u8::MAX.into()],
@@ -15,7 +15,8 @@ fn limits(dtype: DType) -> Option<[f64; 2]> {
     })
 }
 
-/// Calls `each` with the numbers of an array in native byte order, until it returns false. `None` for other types.
+/// Calls `each` with the numbers of an array in native byte order, until it returns false. Returns `None` for types
+/// without a rule here.
 fn numbers(dtype: DType, bytes: &[u8], mut each: impl FnMut(f64) -> bool) -> Option<()> {
     fn all<const N: usize>(
         bytes: &[u8],
@@ -52,8 +53,8 @@ fn numbers(dtype: DType, bytes: &[u8], mut each: impl FnMut(f64) -> bool) -> Opt
     Some(())
 }
 
-/// Returns whether the numbers of a result may have lost their differences: none is beyond 1, or most are the limits of
-/// their type.
+/// Returns whether a result may have lost the differences between its numbers: all are at most 1 in size, or most are
+/// limits of their type.
 pub(crate) fn may_be_lost(dtype: DType, bytes: &[u8]) -> bool {
     let Some([min, max]) = limits(dtype) else {
         return false;
@@ -68,14 +69,14 @@ pub(crate) fn may_be_lost(dtype: DType, bytes: &[u8]) -> bool {
     read.is_some() && count > 0 && (small == count || limit * 2 > count)
 }
 
-/// The loss of this array in a result of this type, and the way out. `None` if there is no loss.
+/// Describes what this array loses by a conversion to `result`, and how to avoid it. `None` if it loses nothing.
 pub(crate) fn loss(array: &Array, result: DType) -> Option<String> {
     let dtype = array.dtype();
     let [least, most] = limits(result)?;
     let (mut count, mut beyond, mut fractions) = (0usize, 0usize, false);
     let (mut min, mut max) = (f64::INFINITY, f64::NEG_INFINITY);
     numbers(dtype, array.bytes(), |x| {
-        // A NaN has no place in a range.
+        // A NaN is not part of a range.
         if !x.is_nan() {
             count += 1;
             beyond += usize::from(x < least || x > most);
@@ -106,7 +107,7 @@ pub(crate) fn loss(array: &Array, result: DType) -> Option<String> {
     ))
 }
 
-/// A number with the digits of an f32.
+/// Rounds to an f32, which is printed with fewer digits.
 #[expect(clippy::cast_possible_truncation, reason = "for people")]
 fn shown(number: f64) -> f32 {
     number as f32

@@ -14,17 +14,17 @@ use serde_json::Value;
 use std::{fmt, iter};
 use wgslice::{Backend, Plan, Report};
 
-/// What an operation has done or, by `--explain`, would do.
+/// The work that an operation has done or, with `--explain`, would do.
 #[derive(Debug)]
 pub(crate) enum Outcome {
     Made(Box<Run>, Option<Shown>),
     Explained(Box<Explained>),
-    /// What several operations have done, each with its output.
+    /// The work of several operations, each with its output options.
     Several(Vec<(Self, To)>),
 }
 
 impl Outcome {
-    /// Prints it, with the values if they are not in a file.
+    /// Prints the report, and the values if they are not in a file.
     pub(crate) fn print(self, global: &Global, to: &To) -> Result<(), Failure> {
         match self {
             Self::Made(run, values) => run.print(global.json, to, values.as_ref()),
@@ -35,7 +35,7 @@ impl Outcome {
         }
     }
 
-    /// The number of bytes of the result.
+    /// Returns the number of bytes of the result.
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Self::Made(run, _) => run.output.shape.iter().product::<usize>() * run.element.size(),
@@ -56,14 +56,14 @@ pub(crate) struct Run {
     #[serde(skip)]
     cpu: bool,
     reason: String,
-    /// The error after which the CPU replaced the device, if it did.
+    /// The error that made the CPU replace the device, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     fallback: Option<String>,
     seconds: Times,
     /// The number of pieces in which a slice was processed. `None` for other operations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pieces: Option<usize>,
-    /// The number of index tuples, and those of them out of range. `None` if the operation has no indices.
+    /// The number of index tuples, and how many are out of range. `None` if the operation has no indices.
     #[serde(skip_serializing_if = "Option::is_none")]
     out_of_range: Option<OutOfRange>,
     /// The values of a result that is not written to a file.
@@ -78,7 +78,7 @@ fn name<S: Serializer>(element: &Element, serializer: S) -> Result<S::Ok, S::Err
 /// The path and the shape of an array.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Described {
-    /// `None` if the values are printed.
+    /// The path. `None` if the values are printed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) path: Option<String>,
     pub(crate) shape: Vec<usize>,
@@ -109,7 +109,7 @@ struct OutOfRange {
     first: Option<First>,
 }
 
-/// The first out-of-range tuple. Its numbers are those of the file, which may be of uint64.
+/// The first out-of-range tuple, with its numbers from the file, which can be uint64.
 #[derive(Debug, Serialize)]
 struct First {
     row: usize,
@@ -151,7 +151,7 @@ impl Run {
         self
     }
 
-    /// Adds the report. `index` is the first tuple out of range, as it is in the file.
+    /// Adds the library's report. `index` is the first out-of-range tuple, with its numbers from the file.
     pub(crate) fn with_report(mut self, report: Report, index: Vec<i128>) -> Self {
         self.out_of_range = Some(OutOfRange {
             rows: report.tuples,
@@ -165,8 +165,8 @@ impl Run {
         self
     }
 
-    /// Prints the values, if they are not in a file, and the report. It goes to standard error if standard output has
-    /// the result.
+    /// Prints the values, if they are not in a file, and the report. The report goes to standard error if standard
+    /// output has the result.
     fn print(mut self, json: bool, to: &To, values: Option<&Shown>) -> Result<(), Failure> {
         if let Some(why) = &self.fallback {
             print::aside(format_args!("warning: finished on the CPU: {why}"));
@@ -211,7 +211,7 @@ impl Run {
     }
 }
 
-/// The work that a command would do: the answer to `--explain`.
+/// The work that a command would do, for `--explain`.
 #[derive(Debug, Serialize)]
 pub(crate) struct Explained {
     inputs: Vec<Described>,
@@ -220,18 +220,18 @@ pub(crate) struct Explained {
     element: Element,
     device: String,
     reason: String,
-    /// The bytes of the inputs, and those of them that are read, if no element is read twice.
+    /// The bytes of the inputs, and how many of them would be read, if no element is read twice.
     input_bytes: usize,
     read_bytes: usize,
     written_bytes: usize,
-    /// The estimated time of the work on the device, without that of files, in seconds.
+    /// The estimated time of the work on the device in seconds, without reading and writing files.
     #[serde(skip_serializing_if = "Option::is_none")]
     estimated_seconds: Option<f64>,
-    /// The library's words for the work, for each plan.
+    /// The library's description of each plan.
     plans: Vec<String>,
 }
 
-/// The estimated time of a plan on the backend, in seconds. `None` if this command has no estimates.
+/// Estimates the seconds that a plan takes on the backend. `None` if the backend has no estimates.
 #[cfg(feature = "gpu")]
 fn estimate(backend: &Backend, plan: &Plan) -> Option<f64> {
     let costs = wgslice::cost::CostModel::HARDWARE;
@@ -247,7 +247,7 @@ fn estimate(_: &Backend, _: &Plan) -> Option<f64> {
 }
 
 impl Explained {
-    /// `inputs` are those of values and indices, which take `input_bytes` in total.
+    /// `inputs` are the arrays of values and the indices, which have `input_bytes` in total.
     pub(crate) fn new(
         inputs: impl Into<Vec<Described>>,
         input_bytes: usize,
@@ -303,10 +303,10 @@ impl Explained {
     }
 }
 
-/// The most columns of the line for people, so that it fits a terminal.
+/// The maximum width, in columns, of the line for people, so that it fits a terminal.
 const COLUMNS: usize = 79;
 
-/// The written array, in one line.
+/// Writes one line about the written array.
 impl fmt::Display for Run {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
@@ -331,13 +331,13 @@ impl fmt::Display for Run {
     }
 }
 
-/// Returns a line on a file, within the columns of a terminal if `what` is short.
+/// Returns a line about a file. It fits a terminal if `what` is short.
 pub(crate) fn named(path: &str, what: &str) -> String {
     let columns = COLUMNS.saturating_sub(2 + what.chars().count());
     format!("{}  {what}", shortened(path, columns))
 }
 
-/// Returns the end of a path, in at most `columns` columns. No character of it moves the cursor.
+/// Returns the end of a path, in at most `columns` columns. Replaces characters that could move the cursor.
 fn shortened(path: &str, columns: usize) -> String {
     let path: Vec<char> = path
         .chars()
@@ -351,7 +351,7 @@ fn shortened(path: &str, columns: usize) -> String {
     }
 }
 
-/// Names the inputs of an operation for its errors. If there are many, only the first two.
+/// Lists the inputs of an operation for its errors: all, or the first two if there are many.
 pub(crate) fn listed(inputs: &[Described]) -> String {
     const LISTED: usize = 3;
     let shown = if inputs.len() > LISTED { 2 } else { LISTED };

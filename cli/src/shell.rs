@@ -1,4 +1,4 @@
-//! `wgslice completions` and `wgslice man`: descriptions of the command for a shell and for `man`.
+//! `wgslice completions` and `wgslice man`: print descriptions of the command for shells and for `man`.
 
 use crate::{args::Args, failure::Failure, print};
 use clap_complete::Shell;

@@ -1,4 +1,4 @@
-//! `wgslice slice`.
+//! `wgslice slice` and `wgslice convert`.
 
 use crate::{
     args::{Global, Integers, To, mask, memory},
@@ -22,9 +22,9 @@ use wgslice::{
 
 /// Slice an array: Python's syntax, or TensorFlow's vectors and masks
 ///
-/// The file can be larger than memory: it is processed in pieces, and only the parts that the slice
-/// needs are read. PNG files, read or written, and JPEG files are held in memory. A slice of an .npy
-/// file in Fortran order is also in Fortran order if it is written as .npy or .npz.
+/// The file can be larger than memory: it is processed in pieces, and only the parts that the slice needs are read. PNG
+/// and JPEG files are held in memory. A slice of an .npy file in Fortran order is also in Fortran order if it is
+/// written as .npy or .npz.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -47,9 +47,8 @@ pub(crate) struct Slice {
             "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"],
     )]
     pub(crate) spec: Option<String>,
-    /// Memory for the array's pieces, on the host and on the device together, as in 500M or 2G;
-    /// files that are held in memory as a whole come on top
-    /// [default: a quarter of the device's longest buffer, at most 1 GiB]
+    /// Memory for the array's pieces, on the host and on the device together, as in 500M or 2G; files that are held in
+    /// memory as a whole are not included [default: a quarter of the device's longest buffer, at most 1 GiB]
     #[arg(long, value_name = "SIZE", value_parser = memory, conflicts_with_all = ["as", "transpose"])]
     pub(crate) memory: Option<usize>,
     /// Put the axes of the slice in this order; the slice is then made in memory
@@ -63,8 +62,8 @@ pub(crate) struct Slice {
 
 /// Convert the numbers of a slice, or a file to another format
 ///
-/// The result is x[SPEC] * SCALE + BIAS. Without --as, numbers keep their type. The CPU does the
-/// conversions that GPUs cannot do with the same bits.
+/// The result is x[SPEC] * SCALE + BIAS. Without --as, numbers keep their type. The CPU does the conversions for which
+/// a GPU would give other bits.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -95,7 +94,7 @@ impl Convert {
     }
 }
 
-/// TensorFlow's attributes of `StridedSlice`.
+/// The attributes of TensorFlow's `StridedSlice`.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "TensorFlow's attributes, instead of SPEC")]
 pub(crate) struct Encoded {
@@ -158,7 +157,7 @@ pub(crate) fn run(global: &Global, to: &To, args: &Slice) -> Result<Outcome, Fai
     )
 }
 
-/// Slices an array: in memory if its axes or its numbers change, else in pieces.
+/// Slices an array: as a whole in memory if its axes are permuted or its numbers converted, otherwise in pieces.
 pub(crate) fn made(
     global: &Global,
     to: &To,
@@ -178,7 +177,7 @@ pub(crate) fn made(
     }
 }
 
-/// Slices an array that was read, piece by piece.
+/// Slices an array piece by piece.
 pub(crate) fn in_pieces(
     global: &Global,
     to: &To,
@@ -193,7 +192,7 @@ pub(crate) fn in_pieces(
     let input = Described::new(source, &shape);
     let words = job::words(&[source]);
     let refused = || words.refused(&input);
-    // An invalid slice is refused before a device is opened.
+    // An invalid slice is rejected before a device is opened.
     let plan = Plan::slice(&shape, spec, element.dtype).map_err(refused())?;
     let result = plan.shape().to_vec();
     let fortran = array.stored().is_some_and(|stored| stored.column_major);
@@ -265,9 +264,9 @@ pub(crate) fn in_pieces(
     Ok(Outcome::Made(Box::new(run), values))
 }
 
-/// Writes elements that are in the byte order of this array's file.
+/// Writes elements, converting them from the byte order of this array's file.
 fn write(output: &mut Target, array: &Array, bytes: &[u8]) -> Result<(), Failure> {
-    /// Elements are converted in so many bytes at a time, which stay in a cache.
+    /// The number of bytes that are converted at a time. They stay in a cache.
     const PIECE: usize = 1 << 16;
     let Some(stored) = array.stored() else {
         return output.write_elements(bytes);
@@ -277,8 +276,8 @@ fn write(output: &mut Target, array: &Array, bytes: &[u8]) -> Result<(), Failure
     pieces.try_for_each(|piece| output.write_elements(&stored.to_native(piece)))
 }
 
-/// Slices an array in Fortran order for an output that has none, on the CPU and piece by piece. Returns the times, the
-/// number of the pieces and the values.
+/// Slices an array in Fortran order for an output in row-major order, piece by piece on the CPU. Returns the times, the
+/// number of pieces and the values.
 fn in_rows(
     (source, array): (&Source, &Array),
     to: &To,
@@ -287,13 +286,13 @@ fn in_rows(
     memory: Option<usize>,
     mut times: Times,
 ) -> Result<(Times, usize, Option<Shown>), Stopped> {
-    /// As much memory as pages of the file that a piece reads are likely to take in addition to the piece.
-    const PARTS: usize = 3;
-    const MEMORY: usize = 1 << 27;
+    /// A piece gets a third of the memory, because the file's pages that it reads are likely to take the rest.
+    const MEMORY_SHARES: usize = 3;
+    const DEFAULT_MEMORY: usize = 1 << 27;
     let sliced = Sliced::new(array, spec)?;
     let shape = sliced.shape();
     let mut output = Target::create(to, global.json, array.origin(), array.element(), shape)?;
-    let pieces = sliced.pieces(memory.unwrap_or(MEMORY) / PARTS);
+    let pieces = sliced.pieces(memory.unwrap_or(DEFAULT_MEMORY) / MEMORY_SHARES);
     let bytes = shape.iter().product::<usize>() * array.element().size();
     let (mut reading, mut writing) = (Timer::default(), Timer::default());
     progress::with_byte_bar(bytes, |progress| {
@@ -335,7 +334,7 @@ fn spec(args: &Slice) -> Result<SliceSpec, Failure> {
             words.add("begin, end and strides", "--begin, --end and --strides");
             encoded(&args.encoded, begin, end, strides.as_ref()).map_err(words.refused("slice"))
         }
-        // This is not reached: the argument parser requires `--end` with `--begin`.
+        // The argument parser requires `--end` with `--begin`, so this is unreachable.
         (None, _) => Err(Failure::usage("give --end with --begin")),
     }
 }

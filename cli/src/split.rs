@@ -1,7 +1,7 @@
 //! `wgslice split`.
 
 use crate::{
-    args::{Global, Sizes, To, number},
+    args::{Global, Sizes, To, parse_number},
     failure::Failure,
     files::Source,
     job, literal,
@@ -14,8 +14,8 @@ use wgslice::{SliceSpec, View, spec::SliceItem};
 
 /// Split an array into parts along an axis: NumPy's split
 ///
-/// The parts go to files that are numbered from 0: -o part.npy writes part-0.npy, part-1.npy, ….
-/// Each is written in pieces, like a slice.
+/// The parts go to files that are numbered from 0: -o part.npy writes part-0.npy, part-1.npy and so on. Each is written
+/// in pieces, like a slice.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -31,7 +31,7 @@ pub(crate) struct Split {
     #[arg(value_name = "N|N,M,...", allow_hyphen_values = true)]
     sizes: Sizes,
     /// The axis; negative ones count from the end
-    #[arg(long, value_name = "AXIS", value_parser = number::<isize>, default_value_t = 0,
+    #[arg(long, value_name = "AXIS", value_parser = parse_number::<isize>, default_value_t = 0,
         allow_hyphen_values = true)]
     axis: isize,
 }
@@ -52,7 +52,7 @@ impl Split {
         let described = Described::new(&self.input, shape);
         let view = View::new(shape).map_err(words.refused(&described))?;
         let rank = shape.len();
-        // The library refuses any other axis.
+        // The library rejects any other axis.
         let axis = match self.axis {
             below if below < 0 => below.checked_add_unsigned(rank).unwrap_or(below),
             axis => axis,
@@ -89,7 +89,7 @@ impl Split {
         Ok(Outcome::Several(made))
     }
 
-    /// The sizes of the parts of an axis of this size.
+    /// Returns the sizes of the parts of an axis with this size.
     fn sizes(&self, axis: usize) -> Result<Vec<usize>, Failure> {
         match self.sizes.0[..] {
             [0] | [] => Err(Failure::usage("the number of parts must be at least 1")),
@@ -105,8 +105,8 @@ impl Split {
     }
 }
 
-/// The path of a part: the number stands before the extension, or after the name of an array in the file. All numbers
-/// have as many digits, so that names are in the order of the parts.
+/// Returns the path of a part: its number goes before the extension, or after the name of an array in the file. All
+/// numbers have the same number of digits, so that the names sort like the parts.
 fn numbered(path: &Path, at: usize, count: usize) -> PathBuf {
     let digits = count.saturating_sub(1).to_string().len();
     let number = format!("-{at:0digits$}");

@@ -1,4 +1,4 @@
-//! Where a result goes: to a file, or to standard output as values.
+//! Writes a result to a file, or collects its values for standard output.
 
 use crate::{
     args::To,
@@ -17,7 +17,7 @@ use std::{
     },
 };
 
-/// A result that arrives piece by piece.
+/// The destination of a result that arrives piece by piece.
 #[derive(Debug)]
 pub(crate) struct Target {
     place: Place,
@@ -30,10 +30,10 @@ enum Place {
     Values(Shown),
 }
 
-/// The outputs of this process in folders, by which no result replaces another.
+/// The paths in folders that this process writes to, so that no result replaces another.
 static TAKEN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-/// Takes a path for one output of this process.
+/// Reserves a path for one output of this process.
 pub(crate) fn take(path: &Path) -> Result<(), Failure> {
     let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
     match taken.insert(path.to_owned()) {
@@ -45,7 +45,7 @@ pub(crate) fn take(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Takes a path that is not named as the input, because a file of that format cannot hold the result.
+/// Reserves a path with another extension than the input's, because the input's format cannot hold the result.
 fn renamed(path: &Path, element: Element) -> Result<(), Failure> {
     static SAID: AtomicBool = AtomicBool::new(false);
     take(path)?;
@@ -58,7 +58,7 @@ fn renamed(path: &Path, element: Element) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The order of elements.
+/// The order in which elements arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     RowMajor,
@@ -66,7 +66,7 @@ pub(crate) enum Order {
 }
 
 impl Target {
-    /// Refuses an output that cannot be written. Standard output has the format of the input by default.
+    /// Creates the output. Fails if it cannot be written. By default, standard output gets the input's format.
     pub(crate) fn create(
         to: &To,
         json: bool,
@@ -77,13 +77,13 @@ impl Target {
         Self::in_order(Order::RowMajor, to, json, origin, element, shape)
     }
 
-    /// Returns whether the output can have elements in Fortran order.
+    /// Returns whether the output can hold elements in Fortran order.
     pub(crate) fn holds_fortran_order(to: &To, origin: &Origin) -> bool {
         let format = Self::format(to, origin).or_else(|| Format::of_path(to.output.as_deref()?));
         to.output.is_some() && format.is_some_and(Format::holds_fortran_order)
     }
 
-    /// The format of the output, if not its name says it.
+    /// Returns the format of the output, or `None` to choose it by the output's name.
     fn format(to: &To, origin: &Origin) -> Option<Format> {
         let piped = || {
             to.is_stdout()
@@ -92,7 +92,7 @@ impl Target {
         to.format().or_else(piped)
     }
 
-    /// As [`Target::create`], of elements that arrive in this order.
+    /// Does the same as [`Target::create`], for elements that arrive in this order.
     pub(crate) fn in_order(
         order: Order,
         to: &To,
@@ -140,7 +140,7 @@ impl Target {
         }
     }
 
-    /// Appends bytes of elements.
+    /// Appends the bytes of elements.
     pub(crate) fn write_elements(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         match &mut self.place {
             Place::File(writer) => Ok(writer.write(bytes)?),
@@ -148,7 +148,7 @@ impl Target {
         }
     }
 
-    /// Completes the file, or returns the values.
+    /// Completes the file or, if there is none, returns the values.
     pub(crate) fn finish(self) -> Result<Option<Shown>, Failure> {
         files::forget_elements();
         match self.place {

@@ -1,8 +1,8 @@
-//! Files of text: workloads and cases.
+//! Reads text files: workloads and cases.
 
 use std::{fs, io::ErrorKind, path::Path};
 
-/// Reads a file of text.
+/// Reads a text file.
 pub(crate) fn text(path: &Path) -> Result<String, String> {
     fs::read_to_string(path).map_err(|error| match error.kind() {
         ErrorKind::InvalidData => "it is not text in UTF-8".into(),

@@ -1,4 +1,4 @@
-//! The stages of a run and their times.
+//! Measures the stages of a run.
 
 use crate::{progress, units};
 use serde::{Serialize, Serializer};
@@ -7,9 +7,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The stages of a run, in order. If a run goes piece by piece, the time of a stage is what the host spends on it.
-/// Meanwhile the device may work on another piece. On the CPU nothing is uploaded or read back, and a memory-mapped
-/// file is read during the work.
+/// The stages of a run, in order. If a run works piece by piece, a stage's time is the time that the host spends on it,
+/// while the device may work on another piece. On the CPU, nothing is uploaded or read back, and a memory-mapped file
+/// is read during the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     Read,
@@ -57,7 +57,7 @@ impl Times {
         self.0[stage as usize] += time.into();
     }
 
-    /// The time of all stages, in seconds.
+    /// Returns the time of all stages, in seconds.
     pub(crate) fn total(&self) -> f64 {
         self.0.iter().sum::<Duration>().as_secs_f64()
     }
@@ -68,7 +68,7 @@ impl Times {
     }
 }
 
-/// Sums the times of work that is done step by step.
+/// Adds up the times of work that is done in steps.
 #[derive(Debug, Default)]
 pub(crate) struct Timer(Duration);
 

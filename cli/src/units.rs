@@ -1,4 +1,4 @@
-//! Numbers for people: bytes, times and shapes.
+//! Formats numbers for people: bytes, times and shapes.
 
 /// Formats a number of bytes to three digits, as in `1.5 GiB`.
 pub(crate) fn bytes(bytes: usize) -> String {
@@ -8,7 +8,7 @@ pub(crate) fn bytes(bytes: usize) -> String {
     }
     let mut scaled = bytes as f64 / 1024.0;
     let mut unit = 0;
-    // Numbers from here on would round to 1024.
+    // A number from here on would be rounded to 1024 or more.
     while scaled >= 1023.5 {
         scaled /= 1024.0;
         unit += 1;
@@ -26,7 +26,7 @@ pub(crate) fn seconds(seconds: f64) -> String {
     format!("{} {unit}", three_digits(seconds * scale))
 }
 
-/// A text of the library with a space before the units of its times, which it writes as in `18.8µs`.
+/// Adds a space before the units of times in a text of the library, which writes them as in `18.8µs`.
 pub(crate) fn spaced(text: &str) -> String {
     let word = |word: &str| {
         let begin = word.find(|c: char| !c.is_ascii_digit() && c != '.');
@@ -64,9 +64,9 @@ pub(crate) fn shape(shape: &[usize]) -> String {
     }
 }
 
-/// Formats a shape for a line of few columns, as in `512 × 512 × 3`.
+/// Formats a shape for a narrow column, as in `512 × 512 × 3`.
 pub(crate) fn dims(shape: &[usize]) -> String {
-    /// Arrays of more dimensions are described by their rank.
+    /// A shape with more dimensions is shown as its rank.
     const SHOWN: usize = 5;
     match shape {
         [] => "scalar".into(),

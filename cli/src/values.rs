@@ -1,4 +1,4 @@
-//! Values as NumPy prints them: `print(array)` with its defaults, byte by byte.
+//! Prints values like NumPy's `print(array)` with its defaults, character by character.
 
 mod numpy;
 
@@ -12,32 +12,33 @@ use serde_json::Value;
 use std::{iter, ops::Range};
 use wgslice::DType;
 
-/// Arrays of more elements are shown by the first and last elements of each dimension.
-const THRESHOLD: usize = 1000;
-/// How many elements at each end then.
-const EDGE: usize = 3;
-/// The most characters of a line, if it can be cut.
-const LINE: usize = 75;
-/// The most digits after the point.
+/// Of a larger array, only the first and last elements along each dimension are shown.
+const MOST_SHOWN: usize = 1000;
+/// The number of elements that are shown at each end of a long dimension.
+const EDGE_ELEMENTS: usize = 3;
+/// The maximum length of a line, if it can be wrapped.
+const LINE_WIDTH: usize = 75;
+/// The maximum number of digits after the decimal point.
 const PRECISION: usize = 8;
 
-/// The elements of an array that are shown, as they arrive piece by piece.
+/// The elements of an array that will be shown. They arrive piece by piece.
 #[derive(Debug)]
 pub(crate) struct Shown {
     element: Element,
     shape: Vec<usize>,
-    /// The numbers of the elements that are shown, in their order. `None` if all are.
+    /// The indices of the elements that are shown, in order. `None` if all are shown.
     wanted: Option<Vec<usize>>,
-    /// Those that have arrived.
+    /// The shown elements that have arrived.
     bytes: Vec<u8>,
-    /// The number of the bytes that have passed.
+    /// The number of bytes that have arrived, shown or not.
     passed: usize,
 }
 
 impl Shown {
-    /// Shows all elements. Of a large array, shows the first and last of each dimension, unless `all` is set.
+    /// Shows all elements of a small array, or if `all` is set. Otherwise shows the first and last along each
+    /// dimension.
     pub(crate) fn new(element: Element, shape: &[usize], all: bool) -> Self {
-        let summarised = !all && shape.iter().product::<usize>() > THRESHOLD;
+        let summarised = !all && shape.iter().product::<usize>() > MOST_SHOWN;
         Self {
             element,
             shape: shape.to_vec(),
@@ -47,7 +48,7 @@ impl Shown {
         }
     }
 
-    /// Takes the next bytes of the array, which may end within an element.
+    /// Takes the next bytes of the array, which can end within an element.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         self.bytes.try_reserve(bytes.len()).map_err(|_| {
             Failure::usage(
@@ -60,7 +61,7 @@ impl Shown {
         };
         let size = self.element.size();
         let end = self.passed + bytes.len();
-        // The first wanted byte that has not arrived yet.
+        // Finds the first byte to show that has not arrived yet.
         while let Some(&element) = wanted.get(self.bytes.len() / size) {
             let from = element * size + self.bytes.len() % size;
             let to = (element + 1) * size;
@@ -74,7 +75,7 @@ impl Shown {
         Ok(())
     }
 
-    /// The text for people.
+    /// Returns the text for people.
     pub(crate) fn text(&self) -> String {
         let elements = Elements::new(self.element, &self.bytes);
         if self.shape.is_empty() {
@@ -84,25 +85,31 @@ impl Shown {
             return "[]".into();
         }
         let mut words = elements.words().into_iter();
-        nested(&self.shape, self.wanted.is_some(), &mut words, " ", LINE)
+        nested(
+            &self.shape,
+            self.wanted.is_some(),
+            &mut words,
+            " ",
+            LINE_WIDTH,
+        )
     }
 
-    /// The values as nested lists, if all are shown. Numbers that JSON does not have are strings.
+    /// Returns the values as nested lists, if all are shown. Numbers that JSON lacks become strings.
     pub(crate) fn json(&self) -> Value {
         let mut values = Elements::new(self.element, &self.bytes).json().into_iter();
         lists(&self.shape, &mut values)
     }
 }
 
-/// The positions along a dimension that are shown.
+/// Returns the positions along a dimension that are shown.
 fn ends(len: usize) -> [Range<usize>; 2] {
-    match len > 2 * EDGE {
-        true => [0..EDGE, len - EDGE..len],
+    match len > 2 * EDGE_ELEMENTS {
+        true => [0..EDGE_ELEMENTS, len - EDGE_ELEMENTS..len],
         false => [0..len, len..len],
     }
 }
 
-/// The numbers of the outer elements of an array.
+/// Returns the indices of the elements of a large array that are shown.
 fn outer(shape: &[usize]) -> Vec<usize> {
     shape.iter().fold(vec![0], |before, &len| {
         let behind = |&first: &usize| {
@@ -122,8 +129,7 @@ fn lists(shape: &[usize], values: &mut impl Iterator<Item = Value>) -> Value {
     }
 }
 
-/// Puts words into brackets and lines, as NumPy does. `indent` is what a line begins with, and `width` the most
-/// characters of a line.
+/// Arranges words in brackets and lines, like NumPy. Lines begin with `indent` and have at most `width` characters.
 fn nested(
     shape: &[usize],
     summarised: bool,
@@ -141,7 +147,7 @@ fn nested(
     };
     let cut = first.len() + last.len() < *len;
     let count = first.len() + last.len() + usize::from(cut);
-    let mut items = (0..count).map(|at| match cut && at == EDGE {
+    let mut items = (0..count).map(|at| match cut && at == EDGE_ELEMENTS {
         true => "...".to_owned(),
         false => nested(rest, summarised, words, &deeper, width - 1),
     });
@@ -171,7 +177,7 @@ fn nested(
     format!("[{}]", &text[indent.len()..])
 }
 
-/// The number of a byte with a sign, an exponent with this bias and `digits` bits of mantissa, without special values.
+/// Decodes a byte with a sign, an exponent with this bias and a mantissa of `digits` bits. There are no special values.
 fn f8(byte: u8, digits: u8, bias: i32) -> f64 {
     let exponent = i32::from((byte & 0x7f) >> digits);
     let mantissa = f64::from(byte & ((1 << digits) - 1)) / f64::from(1 << digits);
@@ -182,23 +188,23 @@ fn f8(byte: u8, digits: u8, bias: i32) -> f64 {
     if byte >> 7 == 1 { -size } else { size }
 }
 
-/// The function that decodes the bits of a type that the library does not have, by the name of the type. The formats
-/// are those of the OCP's specifications and, with FNUZ, of the paper "8-bit Numerical Formats for Deep Neural Networks".
+/// Returns the function that decodes an 8-bit type, given the type's name. The formats come from the OCP's
+/// specifications and, for FNUZ, from the paper "8-bit Numerical Formats for Deep Neural Networks".
 fn decoder(name: &str) -> fn(u8) -> f64 {
     match name {
-        // There are no infinities.
+        // This format has no infinities.
         "F8_E4M3" => |byte| match byte & 0x7f {
             0x7f => f64::NAN,
             _ => f8(byte, 3, 7),
         },
-        // The upper half of an f16.
+        // It is the upper half of an f16.
         "F8_E5M2" => |byte| f16::from_bits(u16::from(byte) << 8).to_f64(),
-        // An exponent alone: there are no zero and no sign.
+        // It is only an exponent, without a zero and a sign.
         "F8_E8M0" => |byte| match byte {
             0xff => f64::NAN,
             _ => 2f64.powi(i32::from(byte) - 127),
         },
-        // There are no infinities, and the bits of a negative zero are NaN.
+        // This format has no infinities, and negative zero's bits mean NaN.
         "F8_E4M3FNUZ" => |byte| match byte {
             0x80 => f64::NAN,
             _ => f8(byte, 3, 8),
@@ -207,17 +213,17 @@ fn decoder(name: &str) -> fn(u8) -> f64 {
             0x80 => f64::NAN,
             _ => f8(byte, 2, 16),
         },
-        // No other type is read.
+        // No other type can be read.
         _ => |_| f64::NAN,
     }
 }
 
-/// The number of an element of 8 bits, by the name of its type.
+/// Returns the value of an 8-bit element of the type with this name.
 pub(crate) fn eight_bits(name: &str, byte: u8) -> f64 {
     decoder(name)(byte)
 }
 
-/// Elements by kind.
+/// The elements of an array, grouped by how they are printed.
 enum Elements {
     Bool(Vec<bool>),
     Int(Vec<i128>),
@@ -226,7 +232,7 @@ enum Elements {
     Other(Printed),
 }
 
-/// A number, and the number whose shortest text is that of this number in its own type.
+/// A number, and an f64 whose shortest decimal text is the number's shortest text in its own type.
 #[derive(Clone, Copy)]
 struct Float {
     exact: f64,
@@ -250,7 +256,7 @@ impl Float {
         Self::short(exact, |x| f64::from(x as f32))
     }
 
-    /// `exact` is a number of a short type, and `rounded` rounds to that type.
+    /// Makes a number of a short type from its exact value. `rounded` rounds to that type.
     fn short(exact: f64, rounded: impl Fn(f64) -> f64) -> Self {
         const MOST_DIGITS: usize = 9;
         let digits = |digits| format!("{exact:.digits$e}").parse().unwrap_or(exact);
@@ -271,7 +277,7 @@ impl Float {
         Self::short(exact, |x| bf16::from_f64(x).to_f64())
     }
 
-    /// The digits before and after the point.
+    /// Returns the digits before and after the decimal point.
     fn positional(self) -> (String, String) {
         let shortest = self.short.to_string();
         let (int, fraction) = shortest.split_once('.').unwrap_or((&shortest, ""));
@@ -283,7 +289,7 @@ impl Float {
         (int.to_owned(), fraction.trim_end_matches('0').to_owned())
     }
 
-    /// The digits before and after the point, and the exponent.
+    /// Returns the digits before and after the decimal point, and the exponent.
     fn scientific(self) -> (String, String, i32) {
         let mut text = format!("{:e}", self.short);
         let digits = text.split(['.', 'e']).nth(1).map_or(0, str::len);
@@ -296,7 +302,7 @@ impl Float {
         (int.to_owned(), fraction, exponent)
     }
 
-    /// The text of a number that stands alone.
+    /// Returns the text of a single number.
     fn alone(self, dtype: DType) -> String {
         let usual = match dtype {
             DType::F16 => 1.001e-4..1e3,
@@ -317,7 +323,7 @@ impl Float {
     }
 }
 
-/// Splits the text of a number before its exponent.
+/// Splits the text of a number into its mantissa and its exponent.
 fn exponent_of(text: &str) -> (&str, i32) {
     let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
     (mantissa, exponent.parse().unwrap_or(0))
@@ -328,13 +334,13 @@ fn signed(exponent: i32, digits: usize) -> String {
     format!("{sign}{:0digits$}", exponent.unsigned_abs())
 }
 
-/// Pads texts on the left to one length.
+/// Pads texts on the left to the same length.
 fn aligned(texts: Vec<String>) -> Vec<String> {
     let width = texts.iter().map(String::len).max().unwrap_or(0);
     texts.iter().map(|text| format!("{text:>width$}")).collect()
 }
 
-/// The words of numbers in one form, padded to one length. With `plus`, positive numbers have a sign.
+/// Formats all numbers in the same way and pads them to one length. With `plus`, positive numbers get a sign.
 fn floats(numbers: &[Float], dtype: DType, plus: bool) -> Vec<String> {
     let finite = || numbers.iter().filter(|number| number.exact.is_finite());
     let sizes = || {
@@ -344,7 +350,7 @@ fn floats(numbers: &[Float], dtype: DType, plus: bool) -> Vec<String> {
     };
     let max = sizes().fold(f64::NAN, f64::max);
     let min = sizes().fold(f64::NAN, f64::min);
-    // NumPy divides and compares in the type of the numbers.
+    // NumPy divides and compares in the numbers' own type.
     let (ratio, small, large) = match dtype {
         DType::F16 => {
             let [ratio, small] = [max / min, 1e-4].map(|x| f16::from_f64(x).to_f64());
@@ -364,7 +370,7 @@ fn floats(numbers: &[Float], dtype: DType, plus: bool) -> Vec<String> {
         true => format!("+{int}"),
         false => int.to_owned(),
     };
-    // The parts of each number before the point, after it, and the exponent.
+    // The parts of a number: before the decimal point, after it, and the exponent.
     let parts = |number: &Float| match scientific {
         true => number.scientific(),
         false => {
@@ -391,7 +397,7 @@ fn floats(numbers: &[Float], dtype: DType, plus: bool) -> Vec<String> {
         if !scientific {
             return format!("{}.{fraction:<fractions$}", sign(&int));
         }
-        // The digits that the longest number needs are exact, even where fewer would do.
+        // Every number has as many exact digits as the longest needs, even where fewer would identify it.
         let exact = match fraction.len() < fractions {
             true => format!("{:.fractions$e}", number.exact),
             false => format!("{int}.{fraction}e{exponent}"),
@@ -439,12 +445,12 @@ impl Elements {
                 let numbers = each(bytes, Float::f64);
                 Self::Complex(numbers.as_chunks().0.to_vec(), dtype)
             }
-            // `DType` may get more types. Their bits are shown as numbers of 64 bits.
+            // `DType` can get more types. Until they are added here, they are shown as f64.
             _ => Self::Float(each(bytes, Float::f64), dtype),
         }
     }
 
-    /// The words of an array, padded to one length.
+    /// Returns the words for an array, padded to one length.
     fn words(&self) -> Vec<String> {
         match self {
             Self::Bool(values) => {
@@ -467,7 +473,7 @@ impl Elements {
         }
     }
 
-    /// The word of an array without dimensions.
+    /// Returns the word for an array without dimensions.
     fn scalar(&self) -> String {
         match self {
             Self::Bool(values) if values.contains(&true) => "True".into(),
@@ -523,7 +529,7 @@ mod tests {
 
     fn shown(dtype: DType, shape: &[usize], bytes: &[u8], all: bool) -> Shown {
         let mut shown = Shown::new(dtype.into(), shape, all);
-        // In pieces that end within elements.
+        // The pieces end within elements.
         for piece in bytes.chunks(7) {
             shown.write(piece).unwrap();
         }
@@ -534,7 +540,7 @@ mod tests {
         shown(dtype, shape, numbers.as_flattened(), false).text()
     }
 
-    /// The texts are those of NumPy 2.3.
+    /// NumPy 2.3 printed these texts.
     #[test]
     fn values_are_printed_as_by_numpy() {
         let f32s = |numbers: &[f32]| numbers.iter().map(|x| x.to_ne_bytes()).collect::<Vec<_>>();

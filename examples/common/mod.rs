@@ -1,4 +1,4 @@
-//! What the examples need of wgpu alone.
+//! Code of the examples that only uses wgpu.
 
 #![allow(dead_code, reason = "no example needs all of it")]
 
@@ -6,7 +6,8 @@ use std::error::Error;
 use wgpu::util::DeviceExt;
 use wgslice::gpu::AdapterOptions;
 
-/// Opens the program's own device: of the first adapter that can run the library's shaders, with WebGPU's default limits.
+/// Opens the program's own device on the first adapter that can run the library's shaders, with WebGPU's default
+/// limits.
 pub(crate) fn open() -> Result<(wgpu::Device, wgpu::Queue), Box<dyn Error>> {
     let candidates = pollster::block_on(AdapterOptions::default().adapters())?;
     let mut fitting = candidates.iter().filter(|found| found.refused.is_none());
@@ -68,7 +69,7 @@ pub(crate) fn buffer(device: &wgpu::Device, contents: &[u8]) -> wgpu::Buffer {
     })
 }
 
-/// Reads the bytes of a buffer by wgpu alone.
+/// Reads the bytes of a buffer with wgpu alone.
 pub(crate) fn read_buffer(
     device: &wgpu::Device,
     queue: &wgpu::Queue,
@@ -112,7 +113,7 @@ pub(crate) fn texture(
     })
 }
 
-/// Reads the bytes of a texture by wgpu alone: copies rows that are padded to a multiple of 256 bytes, and drops the
+/// Reads the bytes of a texture with wgpu alone: copies rows that are padded to a multiple of 256 bytes, and drops the
 /// padding on the CPU.
 pub(crate) fn read_texture(
     device: &wgpu::Device,

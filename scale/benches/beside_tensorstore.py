@@ -135,7 +135,7 @@ class Measured:
 
     def __init__(self):
         try:
-            # From here on, the peak is counted anew.
+            # The peak is reset here.
             Path("/proc/self/clear_refs").write_text("5")
         except OSError:
             pass
@@ -168,7 +168,7 @@ def of_tensorstore(path, out, spec, threads, at_once=False, shard=SHARD):
     view = whole[tuple(items)].translate_to[0]
     measured = began if is_far else Measured()
     to = tensorstore.open(near(out), context=context, open=True).result()
-    # One write for each shard, so that each is written once.
+    # There is one write for each shard, so that each is written once.
     writes = []
     for box in boxes(view.shape, shard):
         writes.append(to[box].write(view[box]))
@@ -187,7 +187,7 @@ def of_zarrs(path, out, spec, threads, sizes=SHARD):
     walks = slices(spec, whole.shape)
 
     def shard(box):
-        # Zarr has no negative steps: the same positions are read in ascending order, and flipped.
+        # zarr has no negative steps, so the same positions are read in ascending order and flipped afterwards.
         part = [walk[one] for walk, one in zip(walks, box)]
         forward = [one if one.step > 0 else one[::-1] for one in part]
         read = whole[tuple(slice(one.start, one.stop, one.step) for one in forward)]
@@ -204,7 +204,7 @@ def of_wgslice(command, path, out, spec, name, threads, shard=SHARD, chunk=CHUNK
     options = ["--shard", sizes[0], "--chunk", sizes[1], "--codec", name, "--threads", str(threads)]
     began = time.perf_counter()
     run = subprocess.Popen([command, "slice", path, spec, "-o", out, "--json", *options], stdout=subprocess.DEVNULL)
-    # The process has ended, but the system still knows what it has read.
+    # The process has ended, but the system still has its I/O counts.
     os.waitid(os.P_PID, run.pid, os.WEXITED | os.WNOWAIT)
     wall, read = time.perf_counter() - began, field(f"/proc/{run.pid}/io", "rchar")
     _, status, usage = os.wait4(run.pid, 0)
@@ -235,11 +235,11 @@ class Side:
 
 
 def serve(of):
-    # The server of a latency is on this machine.
+    # The delaying server runs on this machine.
     os.environ["NO_PROXY"] = "127.0.0.1"
     work = {"wgslice": of_wgslice, "tensorstore": of_tensorstore, "zarrs": of_zarrs}[of]
     if of != "wgslice":
-        # The process of wgslice-scale inherits the peak of memory of its parent, which therefore imports nothing.
+        # The process of wgslice-scale inherits its parent's memory peak, so the parent imports nothing.
         import numpy, tensorstore, zarr, zarrs
 
         Measured.idle = field("/proc/self/status", "VmRSS")
@@ -298,7 +298,7 @@ def far_table(args, name, shape, of, port):
     return shares
 
 
-# The shapes of shards and chunks, and the codec, of a copy beside zarrs_reencode.
+# The shapes of shards and chunks, and the codec, of each copy that is compared with zarrs_reencode.
 COPIES = [((256, 256, 128), (64, 64, 64), "zstd"), ((128, 128, 512), (32, 64, 128), "zstd"), ((128, 128, 512), (32, 64, 128), "none")]
 
 
@@ -356,7 +356,7 @@ def turned(args, of):
     shares = {}
     for shape, shard, chunk, orders in TURNED:
         for dtype in ("uint8", "uint16", "float32", "float64"):
-            # As many bytes of each type.
+            # Each type has the same number of bytes.
             sizes = (shape[0] // numpy.dtype(dtype).itemsize, *shape[1:])
             random = numpy.random.default_rng(1)
             array = random.integers(0, 256, sizes).astype(dtype)

@@ -3,8 +3,8 @@
 #
 #     bash scale/benches/build_time.sh [--features LIST]
 #
-# Without features it is what README's first command builds. Crates are downloaded before. What is built goes to a
-# folder of its own, which is removed, and no wrapper of the compiler, such as a cache, is used.
+# Without features it builds what README's first command builds. Crates are downloaded beforehand. The build goes to its
+# own folder, which is removed afterwards, and uses no compiler wrapper, such as a cache.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

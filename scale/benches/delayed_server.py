@@ -26,7 +26,7 @@ class Server:
     def file(self, path):
         if path not in self.kept:
             file = self.folder / path.lstrip("/")
-            # What is not there now may be there later.
+            # A missing file can be added later, so it is not remembered.
             if not file.is_file():
                 return None
             self.kept[path] = memoryview(file.read_bytes())
@@ -57,7 +57,7 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport):
         self.transport = transport
-        # A whole chunk goes to the system at once.
+        # The system gets a whole chunk at once.
         transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2 << 20)
 
     def data_received(self, data):

@@ -5,10 +5,10 @@ use std::{fmt::Display, process::ExitCode};
 /// The error of a command.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// The work began and failed. Exit code 1.
+    /// The work began and failed, which gives exit code 1.
     #[error("{0}")]
     Work(String),
-    /// The command line is wrong, or names an input that cannot be used. Exit code 2.
+    /// The command line is wrong, or names an unusable input, which gives exit code 2.
     #[error("{0}")]
     Usage(String),
 }

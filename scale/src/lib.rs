@@ -1,24 +1,25 @@
 //! Slices arrays and tables larger than one machine, with TensorFlow's semantics.
 //!
-//! Two kinds of data outgrow one machine, and each half of this crate is for one of them:
+//! Two kinds of data exceed one machine, and each half of this crate handles one of them:
 //!
 //! - **One array** in a Zarr store. A job makes a result store from a source store, shard by shard: one task reads the
-//!   chunks that its shard needs, slices or gathers their elements, and writes the shard under its key in one step. No
-//!   task needs the result of another, so tasks may be retried, run twice, or left for a later run.
+//! chunks that its shard needs, slices or gathers their elements, and writes the shard under its key in one step. No
+//! task needs another's result, so tasks can be retried, run twice, or left for a later run.
 //! - **A table** with a tensor in each row. In SQL, scalar functions slice and gather columns of tensors. All tensors
 //!   of a column have one shape, which is part of the column's type.
 //!
-//! A job runs on threads of this process, or, with the feature `cluster`, as a query on a Ballista cluster, whose tasks
-//! are the same function. SQL, the feature `sql`, runs in this process by DataFusion, or unchanged on such a cluster.
+//! A job runs on threads of this process or, with the feature `cluster`, as a query on a Ballista cluster whose tasks
+//! call the same function. With the feature `sql`, queries run in this process on DataFusion, or unchanged on such a
+//! cluster.
 //!
 //! | module | content | feature |
 //! |---|---|---|
 //! | [`zarr`] | opens and makes stores; reads chunks and writes shards; reads `.npy` files | |
-//! | [`job`] | makes a result from a source: one task, a whole run, its explanation; writes `.npy` files | |
-//! | [`partial`] | the names of files that are not complete yet | |
+//! | [`job`] | makes a result from a source: one task, or a whole run; explains jobs; writes `.npy` files | |
+//! | [`partial`] | names files that are not complete yet | |
 //! | `engine` | runs queries in this process or on a cluster; starts schedulers and executors | `sql` |
 //! | `functions` | the functions for SQL, one file each | `sql` |
-//! | `tensor` | columns of tensors: their types, their values | `sql` |
+//! | `tensor` | defines columns of tensors: their types and their values | `sql` |
 //!
 //! The command is in `src/main.rs` and `src/commands/`, one file for each subcommand.
 #![forbid(unsafe_code)]

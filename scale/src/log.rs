@@ -1,5 +1,5 @@
-//! The log on standard error. It has errors and warnings, and with `--verbose` also messages of this crate and of the
-//! engines about progress.
+//! The log on standard error. It contains errors and warnings and, with `--verbose`, also progress messages of this
+//! crate and of the engines.
 
 use log::{LevelFilter, Log, Metadata, Record};
 use std::{
@@ -9,8 +9,8 @@ use std::{
 
 struct Stderr;
 
-/// The module of Ballista that logs the errors of queries. The command prints these errors itself, so the module's
-/// messages are logged only with `--verbose`.
+/// The Ballista module that logs the errors of queries. The command prints these errors itself, so the module's
+/// messages are only logged with `--verbose`.
 const PRINTED_BY_COMMAND: &str = "ballista_core::execution_plans::distributed_query";
 
 impl Log for Stderr {
@@ -26,7 +26,7 @@ impl Log for Stderr {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let now = now.map_or(0, |since| since.as_millis());
         let (level, module, message) = (record.level(), record.target(), record.args());
-        // If standard error cannot be written to, there is nowhere to report that.
+        // If standard error cannot be written to, this cannot be reported anywhere.
         let _ = writeln!(stderr(), "{now} {level} {module}: {message}");
     }
 

@@ -1,5 +1,5 @@
-//! The names of files that are not complete yet. Such a file is written beside its place and renamed, so that it appears
-//! whole or not at all.
+//! Names files that are not complete yet. Such a file is written under a temporary name in the same folder and then
+//! renamed, so that it appears as a whole or not at all.
 
 use std::{
     ffi::OsString,
@@ -9,9 +9,10 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-/// Returns the name under which this process writes the file `path` until it is complete, in the same folder. It is the
-/// same name for every call. No other process has it: in a container, where processes often have the same ID, one that
-/// was killed may have left its file, or one of another container may be writing to the same folder.
+/// Returns the name under which this process writes the file `path` until it is complete, in the same folder. Every
+/// call returns the same name, and no other process uses it. The process ID is not enough for this: processes in
+/// different containers often have the same ID, and one of them may have left its file or may be writing to the same
+/// folder.
 pub fn beside(path: &Path) -> PathBuf {
     static PROCESS: LazyLock<String> = LazyLock::new(|| {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);

@@ -1,5 +1,5 @@
-//! Columns as other engines hand them over: as parts of longer ones, with nulls before the values, and with permuted
-//! dimensions. Every function reads them as it reads a column that was written for the test.
+//! Columns in the forms that other engines produce: parts of longer columns, with nulls before the values, and with
+//! permuted dimensions. Every function must read them like a column that was written for the test.
 
 use crate::{
     random::Random,
@@ -18,7 +18,7 @@ use wgslice_scale::{engine::Engine, functions};
 
 const ROWS: usize = 40;
 
-/// A column of numbers from which arrays of any type are made, so that parts of it can also be made anew.
+/// Numbers from which arrays of any type are made, so that a part of a column can also be made from scratch.
 struct Numbers {
     name: &'static str,
     /// How a number becomes an element.
@@ -29,7 +29,7 @@ struct Numbers {
 }
 
 impl Numbers {
-    /// Makes a column whose numbers are from 0 to `most`. Those of null rows are 99.
+    /// Makes a column with numbers from 0 to `most`. The numbers of null rows are 99.
     fn new(
         (name, array): (&'static str, fn(&[i64]) -> ArrayRef),
         shape: &[usize],
@@ -70,7 +70,7 @@ impl Numbers {
         let each: usize = self.shape.iter().product();
         let mut stored = vec![0; self.numbers.len()];
         for (number, &value) in self.numbers.iter().enumerate() {
-            // The position of the number in its tensor, and from that its place in the stored one.
+            // The position of the number in its tensor gives its place in the stored one.
             let mut rest = number % each;
             let mut at = vec![0; order.len()];
             for (&axis, &size) in order.iter().zip(&self.shape).rev() {
@@ -131,7 +131,7 @@ fn columns() -> [Numbers; 5] {
     ]
 }
 
-/// A call of every function, and of some with other types and options.
+/// Calls of every function, some of them with several types and options.
 const CALLS: &[&str] = &[
     "strided_slice(x, '::-1, 1:')",
     "strided_slice(mask, '1:, ::-2')",
@@ -156,7 +156,7 @@ const CALLS: &[&str] = &[
     r#"tensor_from_arrow(tensor_to_arrow(x), '{"shape": [2, 4, 3], "permutation": [1, 2, 0]}')"#,
 ];
 
-/// Asks a table of these columns.
+/// Runs a call on a table of these columns.
 async fn ask(columns: Vec<(Field, ArrayRef)>, call: &str) -> Result<ArrayRef, String> {
     let (fields, arrays): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
     let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).unwrap();
@@ -170,7 +170,8 @@ fn plain(name: &str, column: ArrayRef) -> (Field, ArrayRef) {
     (Field::new(name, column.data_type().clone(), true), column)
 }
 
-/// The rows of a column from `begin` on, as an array whose data has an offset, as other languages hand it over.
+/// Returns the rows of a column from `begin` on as an array whose data has an offset, as arrays from other languages
+/// do.
 fn with_offset(column: &ArrayRef, begin: usize, rows: usize) -> ArrayRef {
     let data = column.to_data();
     let nulls = data.nulls().map(|nulls| nulls.buffer().clone());
@@ -183,7 +184,7 @@ fn with_offset(column: &ArrayRef, begin: usize, rows: usize) -> ArrayRef {
     make_array(part.build().unwrap())
 }
 
-/// The same column, with an offset of its own at each depth of its lists.
+/// Returns the same column with a different offset at each depth of its lists.
 fn with_offsets_within(column: &ArrayRef) -> ArrayRef {
     let Some(list) = column.as_fixed_size_list_opt() else {
         let longer = concat(&[&*column.slice(0, 3), &**column]).unwrap();
@@ -202,7 +203,7 @@ fn with_offsets_within(column: &ArrayRef) -> ArrayRef {
 fn every_function_is_called() {
     let functions = functions::all();
     let names = functions.iter().map(|function| function.name());
-    // It takes no tensors: the commands for jobs on a cluster call it.
+    // This function takes no tensors: the commands for jobs on a cluster call it.
     for name in names.filter(|name| *name != "zarr_shard") {
         let is_called = CALLS
             .iter()
@@ -222,7 +223,7 @@ async fn parts_of_columns_with_nulls_before_them_are_read_at_their_places() {
             with_offset(&with_offsets_within(column), begin, rows)
         }),
     ];
-    // Rows that begin behind nulls, at a null, and not at a byte of a bitmap.
+    // These parts begin after nulls, at a null, and within a byte of a bitmap.
     for (begin, rows) in [(3, 20), (9, 31), (13, 6)] {
         for call in CALLS {
             let made = |begin: usize| {
@@ -255,7 +256,7 @@ async fn parts_of_columns_with_nulls_before_them_are_read_at_their_places() {
     }
 }
 
-/// The row of an error counts from the part's own begin, and the elements of null rows before it do not matter.
+/// The row in an error counts from the part's own start, and the elements of null rows before it do not matter.
 #[tokio::test]
 async fn errors_of_parts_name_their_rows() {
     let ids = Numbers {
@@ -286,8 +287,8 @@ async fn errors_of_parts_name_their_rows() {
     }
 }
 
-/// The example of Arrow's documentation: stored as [100, 200, 500] with permutation [2, 0, 1], a tensor has the shape
-/// [500, 100, 200]. Here its sizes are divided by 100.
+/// The example in Arrow's documentation: stored as [100, 200, 500] with permutation [2, 0, 1], a tensor has the shape
+/// [500, 100, 200]. The sizes here are divided by 100.
 #[tokio::test]
 async fn a_permutation_says_which_stored_dimension_each_dimension_is() {
     let column = tensors(of_i32(&(0..10).collect::<Vec<_>>()), &[10], 1, &[]);
@@ -311,7 +312,7 @@ async fn columns_with_permuted_dimensions_are_read_in_their_order() {
         let permuted: Vec<_> = permuted.map(|(of, order)| of.permuted(order)).collect();
         let found = ask(permuted.clone(), call).await.unwrap();
         assert_eq!(&found, &expected, "{call}");
-        // Part of such a column.
+        // Selects a part of such a column.
         let columns = permuted.into_iter();
         let columns = columns.map(|(field, column)| (field, column.slice(9, 20)));
         let found = ask(columns.collect(), call).await.unwrap();
@@ -319,7 +320,7 @@ async fn columns_with_permuted_dimensions_are_read_in_their_order() {
     }
 }
 
-/// As on a cluster, where columns lose the metadata of their fields.
+/// As on a cluster, the columns lose their fields' metadata.
 #[tokio::test]
 async fn permutations_are_part_of_a_query() {
     let numbers = columns();

@@ -1,4 +1,4 @@
-//! Arrays that are put together are those of a naive loop, and each chunk is read once for a shard.
+//! Concatenated arrays match a naive loop, and each chunk is read once for a shard.
 
 use crate::{
     metadata::{made, sources},
@@ -28,7 +28,7 @@ fn concat(others: &[PathBuf], axis: isize, is_new: bool) -> Operation {
     }
 }
 
-/// Cuts arrays into pieces of any chunks and compression, any number of times and in any order, and puts these together.
+/// Splits arrays into pieces with any chunks and compression, and concatenates these any number of times in any order.
 #[test]
 fn random_pieces_are_put_where_they_belong() {
     let mut random = Random::new(31);
@@ -40,7 +40,7 @@ fn random_pieces_are_put_where_they_belong() {
         let (rank, is_new) = (whole.shape.len(), case % 3 == 0);
         let axis = random.within(0, rank as i64 - 1) as usize;
         let size = whole.shape[axis] as i64;
-        // The positions of the whole along the axis, and for each the number of its piece and the position there.
+        // For each position of the whole along the axis, the number of its piece and the position there.
         let mut positions = Vec::new();
         let mut pieces = Vec::new();
         for number in 0..random.within(1, 5) as usize {
@@ -76,7 +76,7 @@ fn random_pieces_are_put_where_they_belong() {
         let mut shape = whole.shape.clone();
         shape[axis] = positions.len();
         let count = shape.iter().product();
-        // For each element of the result, its number in the whole, its piece, and its coordinates there.
+        // For each element of the result, its index in the whole, its piece, and its coordinates there.
         let elements = (0..count).map(|number| {
             let mut at = coordinates(number, &shape);
             let (position, piece, inside) = positions[at[axis]];
@@ -134,7 +134,7 @@ fn random_pieces_are_put_where_they_belong() {
         let distinct: BTreeSet<_> = needed.into_iter().flatten().collect();
         assert_eq!(explained.chunks, distinct.len() as u64, "{what}");
 
-        // Where the cache has room for all chunks, each is read once, and those of several pieces are told apart.
+        // If the cache has room for all chunks, each is read once, and chunks of different pieces are distinguished.
         let again = folder.path().join("c.zarr");
         let job = Job {
             result: again.clone(),
@@ -245,7 +245,7 @@ fn arrays_that_do_not_fit_are_refused_by_name() {
             .contains("lie in each other")
     );
 
-    // A task refuses an array that has changed since the job was made.
+    // A task rejects an array that has changed since the job was made.
     let job = new(&wide, 1, false).unwrap();
     let (record, _) = open(&job, HOW);
     fs::remove_dir_all(&wide).unwrap();
@@ -263,7 +263,7 @@ fn the_result_keeps_the_names_of_dimensions() {
     let [v3, v2] = sources(folder.path());
     let result = folder.path().join("b.zarr");
     for (axis, is_new, names) in [
-        // Where the first array has no name, that of the next is taken.
+        // If the first array has no name, the next array's name is used.
         (0, false, json!(["time", "y", "x"])),
         (1, true, json!(["time", null, "y", "x"])),
     ] {

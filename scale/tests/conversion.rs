@@ -1,4 +1,4 @@
-//! Elements that are converted on the way are those of naive loops.
+//! Elements that a job converts match naive loops.
 
 use crate::{
     gather::save,
@@ -22,7 +22,7 @@ const SHAPE: [usize; 2] = [13, 20];
 /// An array on disk, and its elements.
 type Known = (PathBuf, Vec<i16>);
 
-/// Writes an array in chunks of [5, 4], of which one is missing and has the fill value 7.
+/// Writes an array in chunks of [5, 4]. One chunk is missing and has the fill value 7.
 fn source(path: &Path, dtype: &str, element: impl Fn(i16) -> Vec<u8>) -> Known {
     let mut numbers: Vec<i16> = (0..13 * 20).map(|n: i16| n.wrapping_mul(577)).collect();
     if dtype == "uint8" {
@@ -44,7 +44,7 @@ fn source(path: &Path, dtype: &str, element: impl Fn(i16) -> Vec<u8>) -> Known {
     (path.to_owned(), numbers)
 }
 
-/// What becomes of an element.
+/// A naive conversion of one element.
 type Naive = fn(i16) -> Vec<u8>;
 
 /// Random options that convert the elements of an array, each with a function that converts one element naively.
@@ -171,7 +171,7 @@ fn random_crops_are_converted_as_by_naive_loops() {
     let mut outside = 0;
     for case in 0..100 {
         let ((source, numbers), conversion, naive) = &conversions[case % conversions.len()];
-        // Boxes in both dimensions, or of rows.
+        // Boxes limit both dimensions, or only the rows.
         let leading = random.within(1, 2) as usize;
         let clamp = random.within(0, 1) == 0;
         let beyond = if clamp { 0 } else { 3 };

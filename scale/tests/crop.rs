@@ -1,4 +1,4 @@
-//! Boxes from stores are the naive reference's, and each chunk is read once for a shard.
+//! Crops from stores match the naive reference, and each chunk is read once for a shard.
 
 use crate::{
     gather::save,

@@ -1,4 +1,4 @@
-//! Compares functions, run in this process, with the library's naive reference row by row.
+//! Compares functions that run in this process with the library's naive reference, row by row.
 
 use crate::{
     random::{Random, Slice},
@@ -23,9 +23,9 @@ fn bytes(count: usize) -> Vec<u8> {
     (0..count).map(|i| (i * 7 + i / 251) as u8).collect()
 }
 
-/// A table with the columns `image`, bytes of shape [5, 4, 3]; `wide`, floats of shape [6], null in row 3; `ids`, three
-/// indices from 0 to 4; `some`, the same but null in the rows `NULLS`; and `pairs`, two index tuples into the first two
-/// dimensions of `image`.
+/// A table with these columns: `image`, bytes of shape [5, 4, 3]; `wide`, floats of shape [6], null in row 3; `ids`,
+/// three indices from 0 to 4; `some`, the same but null in the rows `NULLS`; `pairs`, two index tuples into the first
+/// two dimensions of `image`.
 struct Fixture {
     folder: TempDir,
     engine: Engine,
@@ -47,7 +47,7 @@ impl Fixture {
         let pairs: Vec<i64> = (0..ROWS * 4)
             .map(|i| random.within(0, if i % 2 == 0 { 4 } else { 3 }))
             .collect();
-        // A null row holds an index out of range, which must not matter.
+        // A null row has an index out of range, which must not matter.
         let mut stored = ids.clone();
         stored[NULLS[1] * 3] = 99;
         let folder = TempDir::new().unwrap();
@@ -193,7 +193,7 @@ async fn gathers_are_those_of_the_reference() {
     assert_eq!(shape(result.column(0).data_type()), [2, 3]);
     assert_eq!(elements::<UInt8Type>(result.column(0)), expected);
 
-    // A literal stands for the params of all rows.
+    // A literal gives the params of all rows.
     let result = fixture
         .select("gather('[10, 20, 30, 40, 50]', ids)")
         .await
@@ -332,7 +332,7 @@ async fn a_null_row_gives_a_null_row_whatever_it_holds() {
     }
 }
 
-/// The table is in memory, since Parquet does not store the elements of null rows.
+/// The table is in memory, because Parquet does not store the elements of null rows.
 #[tokio::test]
 async fn elements_of_null_rows_are_not_looked_at() {
     let columns: [(&str, ArrayRef); 2] = [
@@ -430,7 +430,7 @@ async fn an_index_out_of_range_is_an_error_with_its_row_and_its_tuple() {
             "scatter_nd(tensor_reshape(ids, '3, 1'), strided_slice(x, ':3'), '5', '', -id)",
             "-7",
         ),
-        // A name of the row that is null becomes an empty text.
+        // A null row name becomes an empty text.
         ("gather(x, ids, '', nullif(id, 7))", ""),
     ] {
         let error = run(&engine, &query(call)).await.unwrap_err();
@@ -446,7 +446,7 @@ async fn an_index_out_of_range_is_an_error_with_its_row_and_its_tuple() {
         error.contains("in every row, the indices at [1] are [9]"),
         "{error}"
     );
-    // Under the other policies there is no error.
+    // The other policies give no error.
     for policy in ["zero", "clamp"] {
         let result = run(
             &engine,
@@ -568,7 +568,7 @@ async fn a_null_within_a_tensor_is_an_error_with_its_row() {
         error.contains("the tensor in row 6 of the batch has a null within"),
         "{error}"
     );
-    // Without the row of the null element there is no error.
+    // Without the null element's row there is no error.
     let result = run(&engine, &query("WHERE id < 6")).await.unwrap();
     assert_eq!(result.column(0).null_count(), 1);
 }
@@ -627,7 +627,7 @@ async fn empty_tables_scalars_and_new_dimensions_have_their_shapes() {
     );
     let result = run(&engine, &query).await.unwrap();
     assert_eq!(elements::<Int64Type>(result.column(0)), [5, 11, 17, 23]);
-    // The result of a call with only literals stands for each row.
+    // The result of a call with only literals is used for each row.
     let query = format!(
         "SELECT strided_slice('[[1, 2], [3, 4]]', '1, ::-1') FROM '{}'",
         path.display()
@@ -636,7 +636,7 @@ async fn empty_tables_scalars_and_new_dimensions_have_their_shapes() {
     assert_eq!(elements::<Int64Type>(result.column(0)), [4, 3].repeat(4));
 }
 
-/// Filters and limits make arrays that begin in the middle of their buffers.
+/// Filters and limits make arrays that start in the middle of their buffers.
 #[tokio::test]
 async fn slices_of_arrays_have_their_own_rows() {
     let fixture = Fixture::new();
@@ -723,7 +723,7 @@ async fn arrows_own_tensors_are_taken_and_made() {
         .flat_map(|row| [row[5], row[4], row[3]])
         .collect();
     assert_eq!(elements::<Float32Type>(result.column(0)), expected);
-    // The column goes through a subquery that does not change it.
+    // The column passes through a subquery that does not change it.
     let nested = format!("SELECT strided_slice(y, ':, 1') AS y FROM ({})", query("x"));
     let result = run(&engine, &nested).await.unwrap();
     let expected: Vec<f32> = values.chunks(6).flat_map(|row| [row[1], row[4]]).collect();
@@ -757,7 +757,7 @@ async fn arrows_own_tensors_are_taken_and_made() {
             "must name each dimension once",
         ),
     ] {
-        // Each file has a name of its own, since the engine may keep the schema of a file that it has read.
+        // Each file has its own name, because the engine can keep the schema of a file that it has read.
         let path = folder.path().join(format!("{}.parquet", metadata.len()));
         write_extension(&path, 10, &[2, 3], metadata);
         let error = run(

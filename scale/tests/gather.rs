@@ -1,4 +1,4 @@
-//! Gathers from stores give the naive reference's elements, and read each chunk once for a shard.
+//! Gathers from stores match the naive reference, and read each chunk once for a shard.
 
 use crate::{
     random::Random,
@@ -17,7 +17,7 @@ use wgslice_vectors::reference::{self, Indexing};
 
 const NONE: Fingerprint = Fingerprint::Metadata(0);
 
-/// Writes indices to an array in a store, and if `npy` is true also to an `.npy` file, and returns the path of the last
+/// Writes indices to an array in a store and, if `npy` is true, also to an `.npy` file. Returns the path of the last
 /// one.
 pub(crate) fn save(folder: &Path, shape: &[usize], indices: &[i64], npy: bool) -> PathBuf {
     let path = folder.join("indices.zarr");
@@ -41,7 +41,7 @@ pub(crate) fn save(folder: &Path, shape: &[usize], indices: &[i64], npy: bool) -
     path
 }
 
-/// Takes the elements of params, and returns the naive reference's result of an operation: the shape, and the elements.
+/// Computes the naive reference's result of an operation on the elements of params: the shape, and the elements.
 type Naive<'a> = dyn Fn(&[Vec<u8>]) -> (Vec<usize>, Vec<Vec<u8>>) + 'a;
 
 /// Makes a random operation on params of this shape, and calls `with` with the reference for it.
@@ -97,7 +97,7 @@ fn operation(
         let from_end = random.within(0, 1) * params.len() as i64;
         let axis = axis - from_end;
         let of_indices = random.within(0, 1) * shape.len() as i64;
-        // If all dimensions of the indices are batch dimensions, their number less the rank is 0, which does not count
+        // If all dimensions of the indices are batch dimensions, their number minus the rank is 0, which does not count
         // from the end.
         let batch_dims = if of_indices > batch as i64 {
             batch as i64 - of_indices
@@ -185,7 +185,7 @@ fn random_gathers_are_the_references() {
     assert!(zeros > 100, "{zeros} elements were out of range");
 }
 
-/// Zarr's `vindex`, and NumPy's, which lets arrays of coordinates select in the leading dimensions too.
+/// Covers Zarr's `vindex`, and NumPy's, in which arrays of coordinates can also select in the leading dimensions only.
 #[test]
 fn points_are_those_of_vindex() {
     let folder = tempfile::tempdir().unwrap();
@@ -217,7 +217,7 @@ fn points_are_those_of_vindex() {
         }
         (said.status.code(), result)
     };
-    // a.vindex[[[3], [19], [-1]], [0, -30, 29, 5], -2] of numbers that count up, as zarr-python 3.1.6 has it.
+    // a.vindex[[[3], [19], [-1]], [0, -30, 29, 5], -2] of ascending numbers, computed by zarr-python 3.1.6.
     let (i, j, k) = ([3, 19, -1], [0, -30, 29, 5], -2);
     let points = i
         .iter()
@@ -237,7 +237,7 @@ fn points_are_those_of_vindex() {
         .collect();
     assert_eq!(read(&result), (vec![3, 4], bytes));
 
-    // a[i, j] of random coordinates.
+    // a[i, j] with random coordinates.
     let mut random = Random::new(5);
     let mut expected = Vec::new();
     let mut points = Vec::new();
@@ -285,7 +285,7 @@ fn an_index_out_of_range_fails_the_job_once_by_its_place() {
     assert!(!result.join("c/1/1/0").exists() && !result.join("zarr.json").exists());
 }
 
-/// With `--overwrite`, the place of the result is removed before anything is read.
+/// With `--overwrite`, the result's path is removed before anything is read.
 #[test]
 fn a_result_in_its_indices_is_refused() {
     let folder = tempfile::tempdir().unwrap();

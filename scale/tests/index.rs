@@ -1,4 +1,4 @@
-//! Selections by lists of positions are those of a naive loop over all combinations.
+//! Selections by lists of positions match a naive loop over all combinations.
 
 use crate::{
     random::Random,
@@ -10,7 +10,7 @@ use wgslice_scale::{
 };
 use wgslice_vectors::reference;
 
-/// An entry of an expression, and the positions that it selects. `None` for an index, whose dimension goes.
+/// An entry of an expression, and the positions that it selects. `None` for an index, which removes its dimension.
 struct Entry {
     text: String,
     positions: Vec<usize>,
@@ -47,7 +47,7 @@ fn entry(random: &mut Random, size: usize) -> Entry {
                 .collect();
             let counted = positions.iter().map(|&at| {
                 let at = at as i64;
-                // From the end, for half of them.
+                // Half of them count from the end.
                 if random.within(0, 1) == 0 {
                     at
                 } else {
@@ -65,7 +65,7 @@ fn entry(random: &mut Random, size: usize) -> Entry {
     }
 }
 
-/// The numbers of the selected elements.
+/// Returns the indices of the selected elements.
 fn naive(shape: &[usize], entries: &[Entry]) -> Vec<usize> {
     let mut numbers = vec![0];
     for (&size, entry) in shape.iter().zip(entries) {

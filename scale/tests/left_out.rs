@@ -1,4 +1,5 @@
-//! What the command was built without is an error that names the feature, before anything is written.
+//! A request for a feature that this build leaves out fails with an error that names the feature, before anything is
+//! written.
 
 use std::process::Command;
 

@@ -1,5 +1,5 @@
-//! A chunk that is not compressed has one right length. Every command refuses a chunk of another length, even if all that
-//! it needs of the chunk is there.
+//! An uncompressed chunk has exactly one correct length. Every command rejects a chunk of another length, even if all
+//! bytes that it needs exist.
 
 use crate::{
     gather::save,
@@ -12,11 +12,11 @@ use std::{
     process::Command,
 };
 
-/// A row is so long that rows between those of a slice are skipped.
+/// A row is so long that the rows between those of a slice are skipped.
 const SHAPE: [usize; 2] = [16, 4500];
 const CHUNK: [usize; 2] = [8, 4500];
 
-/// A store whose chunks are not compressed, with the value that holds its first chunk.
+/// A store of uncompressed chunks, and the value that contains its first chunk.
 pub(crate) struct Raw {
     pub(crate) name: &'static str,
     pub(crate) path: PathBuf,
@@ -28,12 +28,12 @@ pub(crate) struct Raw {
 }
 
 impl Raw {
-    /// Replaces the first chunk by one of another length, in several ways. Each has a name.
+    /// Returns values in which the first chunk has another length, each with a name.
     pub(crate) fn damages(&self) -> Vec<(&'static str, Vec<u8>)> {
         let length = CHUNK[0] * CHUNK[1] * 4;
         let row = CHUNK[1] * 4;
         if self.is_sharded {
-            // In its shard, the chunk is followed by the other one, so that no length is beyond the shard's end.
+            // In its shard, the chunk is followed by the other one, so no length exceeds the shard's end.
             let lengths = [
                 ("one byte too long", length + 1),
                 ("twice as long", 2 * length),
@@ -45,7 +45,7 @@ impl Raw {
             let damaged = lengths.map(|(name, length)| {
                 let mut value = self.value.clone();
                 let end = value.len() - 4;
-                // The index is 2 pairs of an offset and a length, of 16 bytes each.
+                // The index has 2 pairs of an offset and a length, with 16 bytes each.
                 let index = end - 2 * 16;
                 value[index + 8..][..8].copy_from_slice(&(length as u64).to_le_bytes());
                 let checksum = crc32c::crc32c(&value[index..end]);
@@ -58,7 +58,7 @@ impl Raw {
         vec![
             ("one byte too long", [&value[..], &[0]].concat()),
             ("a row too long", [&value[..], &value[..row]].concat()),
-            // Writers that do not divide an array into its chunks write all of it to the file of each.
+            // Writers that do not divide an array into its chunks write the whole array to each chunk's file.
             ("as long as the array", value.repeat(2)),
             ("one byte too short", value[..value.len() - 1].to_vec()),
             ("without its last row", value[..value.len() - row].to_vec()),
@@ -67,7 +67,7 @@ impl Raw {
         ]
     }
 
-    /// Whether a part of its chunks can be read without the rest.
+    /// Returns whether a part of its chunks can be read without the rest.
     pub(crate) fn is_read_in_parts(&self) -> bool {
         ["v2", "v3", "shards"].contains(&self.name)
     }
@@ -81,7 +81,7 @@ impl Raw {
     }
 }
 
-/// Writes stores of the same numbers whose chunks are not compressed: all forms in which the length of a chunk is known.
+/// Writes stores of the same numbers with uncompressed chunks, in all forms in which the length of a chunk is known.
 pub(crate) fn raws(folder: &Path) -> Vec<Raw> {
     let elements: Vec<_> = (0..SHAPE[0] * SHAPE[1])
         .map(|n| (n as i32).to_ne_bytes().to_vec())
@@ -139,12 +139,12 @@ pub(crate) fn raws(folder: &Path) -> Vec<Raw> {
     written.collect()
 }
 
-/// What each command does with an array, as the arguments before `-o` and the kind of the result. All need some of the
-/// first chunk.
+/// Returns the arguments before `-o`, and the kind of the result, for each command's use of an array. All uses need a
+/// part of the first chunk.
 pub(crate) fn uses(folder: &Path, array: &str) -> Vec<(Vec<String>, &'static str)> {
     let indices = |name: &str, shape: &[usize], values: &[i64]| {
         let folder = folder.join(name);
-        // Another use has written them if the folder exists.
+        // If the folder exists, another use has written them.
         if fs::create_dir(&folder).is_ok() {
             save(&folder, shape, values, true);
         }
@@ -169,7 +169,7 @@ pub(crate) fn uses(folder: &Path, array: &str) -> Vec<(Vec<String>, &'static str
         (&["gather", array, &rows], "zarr"),
         (&["gather-nd", array, &points], "zarr"),
         (&["crop", array, &begins, "--size", "1,5"], "zarr"),
-        // Here the array has the indices.
+        // In this use, the array has the indices.
         (&["gather", &table, array, "--out-of-range", "zero"], "zarr"),
         (&["convert", array], "npy"),
     ];
@@ -227,7 +227,7 @@ fn a_chunk_of_another_length_is_refused_by_every_command() {
                 assert_eq!(read(&result), read(&raw.path), "{}", raw.name);
             }
         }
-        // A chunk of another form is always read as a whole.
+        // A chunk in another form is always read as a whole.
         let each = if raw.is_read_in_parts() { 1 } else { 3 };
         for (damage, value) in raw.damages().into_iter().step_by(each) {
             raw.store(&value);

@@ -1,4 +1,4 @@
-//! Functions on masks are those of the naive reference, row by row, and tensors of booleans are tensors.
+//! Functions on masks match the naive reference row by row, and tensors of booleans work like other tensors.
 
 use crate::{
     random::Random,
@@ -16,8 +16,8 @@ use wgslice_vectors::reference;
 const ROWS: usize = 150;
 const SHAPE: [usize; 3] = [5, 4, 3];
 
-/// A table with the columns `x`, numbers of shape [5, 4, 3], null in row 3; `grid`, booleans of shape [5, 4], null in row
-/// 77; `lines`, bytes of shape [5], and `channels`, booleans of shape [3], which are true here and there.
+/// A table with these columns: `x`, numbers of shape [5, 4, 3], null in row 3; `grid`, booleans of shape [5, 4], null
+/// in row 77; `lines`, bytes of shape [5], and `channels`, booleans of shape [3], both of them partly true.
 struct Fixture {
     folder: TempDir,
     engine: Engine,
@@ -34,7 +34,7 @@ impl Fixture {
         let mut mask =
             |count: usize| -> Vec<bool> { (0..count).map(|_| random.within(0, 2) == 0).collect() };
         let (grid, lines, channels) = (mask(ROWS * 20), mask(ROWS * 5), mask(ROWS * 3));
-        // Every byte but 0 is true.
+        // Every byte except 0 is true.
         let bytes = lines.iter().enumerate();
         let bytes = bytes.map(|(i, &is)| if is { [1, 2, 255][i % 3] } else { 0 });
         let columns: [(&str, ArrayRef); 4] = [
@@ -90,7 +90,7 @@ impl Fixture {
     }
 }
 
-/// The part of row `row` of the elements of all.
+/// Returns the elements of row `row`.
 fn part<T>(all: &[T], row: usize) -> &[T] {
     let each = all.len() / ROWS;
     &all[row * each..][..each]
@@ -196,7 +196,7 @@ async fn masks_select_what_the_reference_selects() {
         }
     }
 
-    // A literal stands for the tensors of all rows.
+    // A literal gives the tensors of all rows.
     let column = fixture
         .select("boolean_mask('[10, 20, 30]', channels, '3')")
         .await;
@@ -255,7 +255,7 @@ async fn positions_and_counts_are_those_of_the_reference() {
 async fn a_mask_above_the_capacity_is_an_error_with_its_row() {
     let fixture = Fixture::new();
     let count = |mask: &[bool], row| part(mask, row).iter().filter(|&&is| is).count();
-    // The first row above 8 true elements. The grid of row 77 is null.
+    // Finds the first row with more than 8 true elements. The grid of row 77 is null.
     let first = (0..ROWS).find(|&row| row != 77 && count(&fixture.grid, row) > 8);
     let first = first.unwrap();
     let true_elements = count(&fixture.grid, first);
@@ -413,7 +413,7 @@ async fn elements_are_chosen_as_by_the_reference() {
     }
 }
 
-/// Arrow stores booleans as bits. All functions take them, and give them back.
+/// Arrow stores booleans as bits. All functions accept and return them.
 #[tokio::test]
 async fn tensors_of_booleans_are_sliced_and_gathered() {
     let fixture = Fixture::new();

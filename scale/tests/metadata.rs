@@ -1,4 +1,4 @@
-//! A result has the attributes of its source, and names of dimensions that have followed them.
+//! A result inherits the attributes of its source, and the names of dimensions that it keeps.
 
 use crate::{
     gather::save,
@@ -36,7 +36,8 @@ fn gather_nd(indices: &Path) -> Operation {
     }
 }
 
-/// Writes arrays of shape [2, 3, 4] whose chunks are all missing: of V3, with names, and of V2, as xarray writes it.
+/// Writes arrays of shape [2, 3, 4] whose chunks are all missing: one of V3, with names, and one of V2, as xarray
+/// writes it.
 pub(crate) fn sources(folder: &Path) -> [std::path::PathBuf; 2] {
     let [v3, v2] = ["v3.zarr", "v2.zarr"].map(|name| folder.join(name));
     fs::create_dir(&v3).unwrap();
@@ -97,7 +98,7 @@ fn an_index_vector_keeps_the_name_of_its_dimension() {
         (&[2, 2], Some(1), json!(["time", null, null, "x"])),
         (&[], Some(0), json!(["y", "x"])),
         (&[2, 1], None, json!(["time", "y", "x"])),
-        // Tuples of two: no dimension of the source is the one that numbers them.
+        // The tuples have two indices, and no dimension of the source counts the tuples.
         (&[3, 2], None, json!([null, "x"])),
         (&[1, 2, 2], None, json!([null, null, "x"])),
     ] {
@@ -113,7 +114,7 @@ fn an_index_vector_keeps_the_name_of_its_dimension() {
     }
 }
 
-/// What the command says on standard error, by lines, when it writes an array to this place.
+/// Returns the lines on standard error when the command writes an array to this place.
 fn warnings(source: &Path, result: &Path) -> Vec<String> {
     let said = Command::new(env!("CARGO_BIN_EXE_wgslice-scale"))
         .args(["slice", "--overwrite"])
@@ -138,7 +139,7 @@ fn groups_whose_readers_do_not_find_the_result_are_named() {
     for path in [&root, &middle] {
         fs::write(path.join("zarr.json"), group.to_string()).unwrap();
     }
-    // As zarr-python 3.1.6 has it, with this array and another.
+    // zarr-python 3.1.6 writes this for a group with this array and another one.
     let consolidate = |array: &Value| {
         let mut group = group.clone();
         group["consolidated_metadata"] = json!({
@@ -164,7 +165,7 @@ fn groups_whose_readers_do_not_find_the_result_are_named() {
             "{said:?}"
         );
     }
-    // Outside of the group nothing is said.
+    // An array outside of the group gives no warning.
     assert!(warnings(&source, &folder.path().join("a.zarr")).is_empty());
 
     let v2 = folder.path().join("v2");

@@ -1,4 +1,4 @@
-//! Selections by NDSel's messages are those of a naive loop over the numbers of a message's box.
+//! Selections by NDSel's messages match a naive loop over the coordinates in a message's box.
 
 use crate::{
     random::Random,
@@ -20,14 +20,14 @@ fn index(message: &str) -> Operation {
     }
 }
 
-/// What a message says of one dimension of the array: some positions along a dimension of the box, or one position.
+/// A message's rule for one dimension of the array: positions along a dimension of the box, or a single position.
 enum Rule {
     At(i64),
     Along(usize, Vec<i64>),
 }
 
-/// Makes a message of the kind `transform` for an array of this shape. Dimensions of the box are in any order, and one may
-/// belong to no dimension of the array.
+/// Makes a message of the kind `transform` for an array of this shape. Dimensions of the box are in any order, and some
+/// can belong to no dimension of the array.
 fn message(random: &mut Random, shape: &[usize]) -> Value {
     let spare = usize::from(random.within(0, 3) == 0);
     let mut dims = random.order(shape.len() + spare);
@@ -50,7 +50,7 @@ fn message(random: &mut Random, shape: &[usize]) -> Value {
         }
     });
     let rules: Vec<Rule> = rules.collect();
-    // The dimensions of the box that are left get new numbers.
+    // The remaining dimensions of the box get new numbers.
     let mut left: Vec<usize> = spare.clone();
     left.extend(rules.iter().filter_map(|rule| match rule {
         Rule::At(_) => None,
@@ -88,7 +88,7 @@ fn message(random: &mut Random, shape: &[usize]) -> Value {
                             let each = list.as_array().unwrap().iter();
                             list = each.map(|item| json!([item])).collect();
                         }
-                        // The innermost lists are those of the last dimension: they wrap single numbers from within.
+                        // The innermost lists belong to the last dimension, so nesting starts with single numbers.
                         for _ in 0..dim {
                             list = json!([list]);
                         }
@@ -113,7 +113,8 @@ fn message(random: &mut Random, shape: &[usize]) -> Value {
     json!({"kind": "transform", "input_inclusive_min": begins, field: ends, "output": output})
 }
 
-/// The shape of a message's box, and the number of the element at each of its positions, in the draft's words.
+/// Returns the shape of a message's box, and the index of the element at each of its positions, by the draft's
+/// definition.
 fn naive(message: &Value, shape: &[usize]) -> (Vec<usize>, Vec<usize>) {
     let list = |name: &str| -> Option<Vec<i64>> {
         let list = message.get(name)?.as_array()?.iter();
@@ -138,7 +139,7 @@ fn naive(message: &Value, shape: &[usize]) -> (Vec<usize>, Vec<usize>) {
             let times = if let Some(dim) = rule["input_dimension"].as_u64() {
                 begin[dim as usize] + at[dim as usize] as i64
             } else if let Value::Array(_) = &rule["index_array"] {
-                // A list of one number is the same at all positions.
+                // A list of one number has the same value at all positions.
                 let pick = |list: &Value, &at: &usize| {
                     let list = list.as_array().unwrap();
                     list[if list.len() == 1 { 0 } else { at }].clone()
@@ -187,7 +188,7 @@ fn random_messages_select_what_they_say() {
     assert!(selected > 40 && empty > 5, "{selected} {empty}");
 }
 
-/// Makes a job on an array of shape [4, 6], and returns the shape of its result and its first element, or why it is refused.
+/// Makes a job on an array of shape [4, 6], and returns the shape of its result and its first element, or the error.
 fn result(folder: &Path, source: &Path, message: &str) -> Result<(Vec<usize>, Vec<u8>), String> {
     let result = folder.join("b.zarr");
     let _ = std::fs::remove_dir_all(&result);
@@ -302,7 +303,7 @@ fn what_is_not_selected_here_is_refused() {
     }
 }
 
-/// Messages that select the same have the same canonical form, so that their jobs are equal.
+/// Messages that select the same elements have the same canonical form, so their jobs are equal.
 #[test]
 fn shorter_forms_become_transforms() {
     let canonical = |message: Value| message.to_string().parse::<Ndsel>().unwrap().to_string();

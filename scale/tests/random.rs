@@ -1,4 +1,4 @@
-//! Random numbers and slices, the same in every run.
+//! Draws random numbers and slices, which are the same in every run.
 
 /// A xorshift generator.
 pub(crate) struct Random(u64);
@@ -21,7 +21,7 @@ impl Random {
         low + i64::try_from((self.next() >> 16) % count).unwrap()
     }
 
-    /// Returns the numbers below `count` in any order.
+    /// Returns the numbers below `count` in random order.
     pub(crate) fn order(&mut self, count: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..count).collect();
         for last in (1..count).rev() {

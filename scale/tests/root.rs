@@ -1,4 +1,4 @@
-//! All tests, in one binary, so that the engines are linked only once.
+//! Contains all tests in one binary, so that the engines are linked only once.
 
 #[cfg(feature = "cluster")]
 mod cluster;

@@ -1,5 +1,4 @@
-//! Slices of stores give the naive reference's elements, read each chunk once for a shard, and compute only missing
-//! shards.
+//! Slices of stores match the naive reference, read each chunk once for a shard, and compute only missing shards.
 
 use crate::{
     random::{Random, Slice},
@@ -22,8 +21,8 @@ use wgslice_scale::{
 };
 use wgslice_vectors::reference;
 
-/// Compares 100 slices of stores of all kinds, with results of random forms, on all devices, with the reference. A
-/// fifth of the slices begin where chunks begin. Of a third, the dimensions are put in another order.
+/// Compares 100 slices of stores of all kinds, with random forms of results, on all devices, with the reference. A
+/// fifth of the slices begin where chunks begin, and a third permute the dimensions.
 #[test]
 fn random_slices_are_the_references() {
     let mut random = Random::new(17);
@@ -80,7 +79,7 @@ fn random_slices_are_the_references() {
             assert!(files(&other) == files(&result), "{device:?}: {what}");
         }
 
-        // The tasks have read as many chunks as have elements of their shards.
+        // The tasks have read only the chunks that have elements of their shards.
         let target = Target::new(&result, &job.metadata).unwrap();
         let shards = shards(&shape, target.shard());
         let needed = shards.values().map(|shard| {
@@ -105,7 +104,8 @@ fn random_slices_are_the_references() {
     );
 }
 
-/// `zarrs` writes the chunks with its own transpose, and this crate turns them. Chunks are larger than the library's tiles.
+/// `zarrs` writes the chunks with its own transpose codec, and this crate decodes them. Chunks are larger than the
+/// library's tiles.
 #[test]
 fn chunks_in_every_order_of_dimensions_are_turned() {
     let folder = tempfile::tempdir().unwrap();
@@ -169,7 +169,7 @@ fn chunks_in_every_order_of_dimensions_are_turned() {
     }
 }
 
-/// Chunks of the result have the shape and the codecs of the source's, but not their order of elements.
+/// Chunks of the result have the shape and the codecs of the source's chunks, but another order of elements.
 #[test]
 fn square_chunks_are_transposed_and_not_copied_as_they_are_stored() {
     let folder = tempfile::tempdir().unwrap();
@@ -203,12 +203,12 @@ fn square_chunks_are_transposed_and_not_copied_as_they_are_stored() {
     assert_eq!(read(&turned), (shape, elements.concat()));
 }
 
-/// A shard has the same bytes whether its chunks are copied as the source stores them or compressed anew.
+/// A shard has the same bytes whether its chunks are copied as the source stores them or compressed again.
 #[test]
 fn whole_chunks_are_copied_as_they_are_stored() {
     let folder = tempfile::tempdir().unwrap();
     let (shape, chunk) = ([13, 20], [5, 4]);
-    // The source stores chunks in which all elements have the fill value, which a sharded result leaves out. One such
+    // The source stores chunks in which all elements have the fill value, but a sharded result omits them. One such
     // chunk is not stored.
     let elements: Vec<_> = (0..13 * 20_u32)
         .map(|n| if n % 20 < 4 { 0 } else { n })
@@ -235,9 +235,9 @@ fn whole_chunks_are_copied_as_they_are_stored() {
     ];
     for (same, other, codec) in sources {
         for (spec, shard, copied) in [
-            // Of 3 by 5 chunks, the last 5 reach over the end, and 2 of the others have only the fill value.
+            // Of 3 × 5 chunks, the last 5 extend beyond the end, and 2 of the others have only the fill value.
             (":, :", [10, 8], 8),
-            // Without shards, the one of these 2 chunks that is stored is copied too.
+            // Without shards, the stored one of these 2 chunks is also copied.
             (":, :", [5, 4], 9),
             ("5:, 4:16", [15, 12], 3),
             ("None, 5:10, 8:", [5, 12], 3),
@@ -268,7 +268,7 @@ fn whole_chunks_are_copied_as_they_are_stored() {
             let counts = results.map(|(_, copied)| copied);
             assert_eq!(counts, [copied, 0], "{spec} {codec:?}");
         }
-        // Copied chunks are decoded all the same, so that a corrupt chunk is found.
+        // Copied chunks are nevertheless decoded, so that a corrupt chunk is detected.
         let torn = fs::read(same.join("c/1/2")).unwrap();
         fs::write(same.join("c/1/2"), &torn[..torn.len() - 5]).unwrap();
         let result = tempfile::tempdir_in(folder.path()).unwrap();
@@ -288,7 +288,7 @@ fn whole_chunks_are_copied_as_they_are_stored() {
     }
 }
 
-/// The store delivers few bytes besides those of the planes of chunks that have elements of the result.
+/// The store delivers few bytes in addition to the planes of chunks that have elements of the result.
 #[test]
 fn no_more_is_read_than_the_chunks_demand() {
     let folder = tempfile::tempdir().unwrap();
@@ -296,7 +296,7 @@ fn no_more_is_read_than_the_chunks_demand() {
     for (number, shard) in [None, Some(&[30, 50, 40][..])].into_iter().enumerate() {
         let path = folder.path().join(format!("{number}.zarr"));
         let source = Known::numbers_in(&path, &shape, &[10, 25, 40], shard);
-        // Steps larger than a chunk, flips, and a box within a chunk.
+        // The cases have steps larger than a chunk, flips, and a box within a chunk.
         for (case, (spec, planes)) in [
             ("::13, ::-1, 30:2:-9", 10),
             ("1:4, 2:3, 5:6", 3),
@@ -313,7 +313,7 @@ fn no_more_is_read_than_the_chunks_demand() {
             };
             let job = Job::new(slice(spec), &path, &result, &form).unwrap();
             let summary = run(&job, HOW).unwrap();
-            // Chunks that are not compressed are read from the first plane with elements of the result to the last.
+            // In uncompressed chunks, everything from the first to the last plane with elements of the result is read.
             let needed = planes * 4 * source.chunk[1..].iter().product::<usize>() as u64;
             let most = needed + 1000;
             assert!(
@@ -324,7 +324,7 @@ fn no_more_is_read_than_the_chunks_demand() {
     }
 }
 
-/// Of chunks in files that are not compressed, only the planes with elements of the result are read, if they are far apart.
+/// In files of uncompressed chunks, only the planes with elements of the result are read, if they are far apart.
 #[test]
 fn planes_are_read_without_what_lies_between_them() {
     let folder = tempfile::tempdir().unwrap();
@@ -335,7 +335,7 @@ fn planes_are_read_without_what_lies_between_them() {
         let source = Known::numbers_in(&path, &shape, &chunk, shard);
         let steps = |first: usize, end: usize, step| (first..end).step_by(step).collect();
         let down = |first: usize, step| (0..=first).rev().step_by(step).collect();
-        // The positions of the result, the shape of its shards, and how many planes all shards read.
+        // The positions of the result, the shape of its shards, and the number of planes that all shards read together.
         let cases = [
             (
                 "1::3, ::2, 7:60",
@@ -349,14 +349,14 @@ fn planes_are_read_without_what_lies_between_them() {
                 [20, 10, 8],
                 20 * 2,
             ),
-            // Two shards read a chunk.
+            // Each chunk is read by two shards, so its planes count twice.
             (
                 "::4, :, ::-1",
                 [steps(0, 40, 4), steps(0, 64, 1), down(69, 1)],
                 [10, 32, 70],
                 10 * 2 * 2,
             ),
-            // Four would read the first chunk twice, so each reads all of it.
+            // Four shards would read the first chunk twice, so each reads all of it.
             (
                 "::2, :, 9",
                 [steps(0, 40, 2), steps(0, 64, 1), vec![9]],
@@ -401,7 +401,7 @@ fn planes_are_read_without_what_lies_between_them() {
             );
         }
     }
-    // A chunk whose end is missing is found if a plane is missing.
+    // If the end of a chunk is missing, the error is detected when a plane is missing.
     let file = folder.path().join("0.zarr/c/0/0/0");
     let whole = fs::read(&file).unwrap();
     fs::write(&file, &whole[..whole.len() - 1]).unwrap();
@@ -415,7 +415,7 @@ fn planes_are_read_without_what_lies_between_them() {
     );
 }
 
-/// Of chunks that Blosc has encoded, the blocks with elements of the result are decoded.
+/// Only the blocks of Blosc chunks that contain elements of the result are decoded.
 #[test]
 fn parts_of_blosc_chunks_are_decoded() {
     let folder = tempfile::tempdir().unwrap();
@@ -460,7 +460,7 @@ fn parts_of_blosc_chunks_are_decoded() {
         let sizes = positions.iter().map(Vec::len).collect();
         assert_eq!(read(&result), (sizes, elements), "{text}");
     }
-    // A chunk whose end is missing is found, though only its beginning is needed.
+    // A chunk with a missing end is detected, although only its beginning is needed.
     let file = source.join("c/0/0/0");
     let whole = fs::read(&file).unwrap();
     fs::write(&file, &whole[..whole.len() - 1]).unwrap();
@@ -563,7 +563,7 @@ fn a_job_that_is_run_again_computes_what_is_missing() {
         .collect();
     assert_eq!(read(&result), (vec![10, 20], expected));
 
-    // A folder that is not an array is never removed, even with --overwrite. Groups of Zarr V3 and V2 are none.
+    // A folder that is not an array is never removed, even with --overwrite. Groups of Zarr V3 and V2 are not arrays.
     for (name, text) in [
         ("thesis.txt", "years of work"),
         ("zarr.json", r#"{"zarr_format": 3, "node_type": "group"}"#),
@@ -580,7 +580,7 @@ fn a_job_that_is_run_again_computes_what_is_missing() {
     }
 }
 
-/// Sizes that no machine has are errors, where an allocation would end the process.
+/// Sizes beyond any machine's memory are errors, although an allocation would end the process.
 #[test]
 fn shards_and_chunks_that_do_not_fit_into_the_memory_are_errors() {
     let folder = tempfile::tempdir().unwrap();
@@ -600,7 +600,7 @@ fn shards_and_chunks_that_do_not_fit_into_the_memory_are_errors() {
             assert!(problem.contains("does not fit"), "{problem}");
         }
     }
-    // All chunks are missing.
+    // A missing chunk is allocated too, to hold the fill value, so it must also be an error.
     for fill in [0, 1] {
         let chunk = 1_usize << 50;
         let metadata = serde_json::json!({
@@ -689,7 +689,7 @@ fn a_source_that_has_changed_is_refused() {
     assert!(changed.to_string().contains("has changed"), "{changed}");
 }
 
-/// The files of a result do not depend on the number of threads, and are the same every time.
+/// The files of a result are always the same, whatever the number of threads.
 #[test]
 fn a_shard_has_the_same_bytes_whenever_it_is_computed() {
     let folder = tempfile::tempdir().unwrap();
@@ -752,7 +752,7 @@ fn a_corrupt_index_of_a_shard_is_named() {
     Known::numbers_in(&path, &[20], &[5], Some(&[20]));
     let mut shard = fs::read(path.join("c/0")).unwrap();
     let job = Job::new(slice(":"), &path, &result, &Form::default()).unwrap();
-    // The index is 4 pairs of an offset and a length, 16 bytes each, and a checksum of 4 bytes.
+    // The index has 4 pairs of an offset and a length, with 16 bytes each, and a checksum of 4 bytes.
     let index = shard.len() - 4 * 16 - 4;
     shard[index + 7] ^= 0x80;
     for length in [shard.len(), 3] {
@@ -763,7 +763,7 @@ fn a_corrupt_index_of_a_shard_is_named() {
             "{error:?}"
         );
     }
-    // Here the index has the right checksum, but an offset beyond the end of the shard.
+    // This index has the correct checksum, but an offset beyond the end of the shard.
     let checksum = crc32c::crc32c(&shard[index..shard.len() - 4]).to_le_bytes();
     let end = shard.len();
     shard[end - 4..].copy_from_slice(&checksum);
@@ -900,7 +900,7 @@ fn the_command_slices_resumes_and_says_what_it_did() {
     let (code, _, problem) = ended(&mut slice(None, &["--codec", "gzip", "--shard", "5"]));
     assert!(code == 2 && problem.contains("--shard"), "{problem}");
 
-    // There are more I/O errors than times that a task is tried.
+    // There are more I/O errors than attempts for a task.
     for number in 0..5 {
         fs::write(faults.join(format!("io-error-{number}")), "").unwrap();
     }
@@ -969,7 +969,7 @@ fn arrays_become_npy_files_and_back() {
     assert_eq!(partial_files(folder.path()), 0);
 }
 
-/// The index of a shard is not read anew for each chunk of the shard, also where the array has one dimension.
+/// The index of a shard is not read again for each chunk of the shard, even if the array has one dimension.
 #[test]
 fn a_conversion_reads_few_indexes() {
     let folder = tempfile::tempdir().unwrap();
@@ -983,7 +983,7 @@ fn a_conversion_reads_few_indexes() {
             .ends_with(&source.elements.concat())
     );
     let (elements, index) = (4096 * 4, 4096 / 8 * 16 + 4);
-    // Four tiles for each of two threads.
+    // There are four tiles for each of two threads.
     assert_eq!(summary.bytes_read, elements + 8 * index);
 }
 

@@ -26,8 +26,8 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// Writes a table `t.parquet` of 30 rows with a column `image` of shape [4, 3], which is null in the third row, and a
-/// column `v` of vectors. Returns the elements of all images.
+/// Writes a table `t.parquet` of 30 rows. Its column `image` has shape [4, 3] and is null in the third row; its column
+/// `v` has vectors. Returns the elements of all images.
 fn table(folder: &Path) -> Vec<u8> {
     let images: Vec<u8> = (0..30 * 12).map(|i| (i % 251) as u8).collect();
     let columns: [(&str, ArrayRef); 2] = [
@@ -101,7 +101,7 @@ fn a_result_is_written_whole_and_can_be_read_again() {
             "row {row}"
         );
     }
-    // A written result can be queried like any other table, also as arrow.fixed_shape_tensor.
+    // A written result can be queried like any other table, even as arrow.fixed_shape_tensor.
     let query =
         "SELECT tensor_to_arrow(tensor_reshape(y, '2, 2')) AS z FROM 'out.parquet' ORDER BY id";
     assert!(
@@ -152,7 +152,7 @@ fn the_name_of_an_output_may_be_any() {
     assert_eq!(read(&folder.path().join(name)).num_rows(), 1);
 }
 
-/// The partitions of a result are written at the same time, each to row groups of its own. The rows are the same.
+/// The partitions of a result are written in parallel, each to its own row groups. The rows are the same.
 #[test]
 fn partitions_are_written_in_parallel() {
     let folder = TempDir::new().unwrap();
@@ -191,7 +191,7 @@ fn partitions_are_written_in_parallel() {
         let groups = groups.unwrap().metadata().num_row_groups();
         (groups, result)
     };
-    // What each row holds: its number, and its vector unless it is null.
+    // Returns the number of each row, and its vector unless it is null.
     let rows_of = |result: &RecordBatch| {
         let (numbers, column) = (elements::<Int64Type>(result.column(0)), result.column(1));
         let vectors = elements::<Float32Type>(column);
@@ -217,7 +217,7 @@ fn partitions_are_written_in_parallel() {
         &["--partitions", "4"][..],
         &["--partitions", "4", "--memory", "100M"],
     ] {
-        // A partition that is early may take the files of one that is late, which then has no row group.
+        // An early partition can take the files of a late one, which then has no row group.
         let mut results = (0..20).map(|_| written(query, more));
         let (groups, four) = results
             .find(|(groups, _)| *groups > 1)
@@ -227,7 +227,7 @@ fn partitions_are_written_in_parallel() {
         found.sort_by_key(|row| row.0);
         assert_eq!(found, expected, "{more:?}");
     }
-    // An order is kept, also in many row groups.
+    // An order is kept, even in many row groups.
     let (_, ordered) = written(&format!("{query} ORDER BY n DESC"), &["--partitions", "4"]);
     expected.reverse();
     assert_eq!(rows_of(&ordered), expected);
@@ -235,7 +235,7 @@ fn partitions_are_written_in_parallel() {
     assert_eq!((groups, none.num_rows()), (0, 0));
 }
 
-/// However a query ends, its output is there whole or is what it was, and nothing else is left.
+/// However a query ends, its output is either complete or unchanged, and nothing else is left.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_killed_query_leaves_what_was_there_and_nothing_else() {
@@ -256,7 +256,7 @@ fn a_killed_query_leaves_what_was_there_and_nothing_else() {
         command.args(["-o", "out.parquet", "--memory", "16M", "--threads", "2"]);
         command.stderr(Stdio::null()).spawn().unwrap()
     };
-    // The file that a process writes to the folder, once it has bytes.
+    // Returns the file that a process is writing to the folder, once it has bytes.
     let output = |id: u32| {
         let open = fs::read_dir(format!("/proc/{id}/fd")).ok()?;
         open.flatten().find_map(|open| {
@@ -267,7 +267,7 @@ fn a_killed_query_leaves_what_was_there_and_nothing_else() {
             (of_folder && is_begun && !is_input).then_some(name)
         })
     };
-    // In the middle of a result of 650 MB.
+    // The process is killed in the middle of a result of 650 MB.
     let query = "SELECT a.id, strided_slice(b.x, '::-1') AS y FROM 't.parquet' AS a CROSS JOIN 't.parquet' AS b";
     let out = folder.path().join("out.parquet");
     for before in [None, Some("before")] {
@@ -288,7 +288,7 @@ fn a_killed_query_leaves_what_was_there_and_nothing_else() {
         expected.extend(before.map(|_| "out.parquet"));
         expected.sort_unstable();
         let left = left_over(folder.path());
-        // It has no name yet. This needs a file system that has such files, as ext4, XFS, Btrfs and tmpfs do.
+        // The file has no name yet. This needs a file system with unnamed files, such as ext4, XFS, Btrfs and tmpfs.
         let name = name.unwrap();
         assert!(
             name.to_string_lossy().ends_with(" (deleted)"),
@@ -297,7 +297,7 @@ fn a_killed_query_leaves_what_was_there_and_nothing_else() {
         );
         assert_eq!(left, expected);
     }
-    // At any time, the end of a query included.
+    // The process is killed at any time, including the end of the query.
     let query = "SELECT id, strided_slice(x, '::-1') AS y FROM 't.parquet'";
     fs::remove_file(&out).unwrap();
     let began = Instant::now();
@@ -495,7 +495,7 @@ fn wrong_usage_is_another_exit_code_and_says_what_is_right() {
     assert_eq!(left_over(folder.path()), ["t.parquet"]);
 }
 
-/// A reader that goes, as `head` does, is no error, and standard error may be closed or full.
+/// It is not an error if the reader stops, as `head` does, or if standard error is closed or full.
 #[cfg(target_os = "linux")]
 #[test]
 fn nobody_needs_to_read_what_is_said() {
@@ -528,7 +528,7 @@ fn a_terminal_gets_the_first_rows_in_its_width() {
     );
     let table = text(&said.stdout);
     assert!(table.contains("uint8[4, 3] 0 1"), "{table}");
-    // Elements have the order of the dimensions, not that in which they are stored.
+    // Elements are in the order of the dimensions, not in the stored order.
     let permuted = r#"{"shape":[2,3],"permutation":[1,0]}"#;
     write_extension(&folder.path().join("e.parquet"), 1, &[2, 3], permuted);
     let said = sql(folder.path(), &["SELECT x FROM 'e.parquet'"]);
@@ -540,7 +540,7 @@ fn a_terminal_gets_the_first_rows_in_its_width() {
         table.contains("and more rows: -o OUT.parquet writes all"),
         "{table}"
     );
-    // 20 rows, the header, three rules and the last line.
+    // The table has 20 rows, the header, three rules and the last line.
     assert_eq!(table.lines().count(), 25, "{table}");
     assert!(
         table.lines().all(|line| line.chars().count() <= 80),

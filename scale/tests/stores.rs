@@ -1,4 +1,4 @@
-//! Stores as other programs write them, which `data/stores.py` makes. Each array is opened, sliced and converted.
+//! Opens, slices and converts stores in the forms of other programs, which `data/stores.py` writes.
 
 use crate::{
     metadata::made,
@@ -40,7 +40,7 @@ struct Known {
 }
 
 impl Known {
-    /// The bytes of each element.
+    /// Returns the bytes of each element.
     fn elements(&self) -> Vec<Vec<u8>> {
         let bytes = bytes(&self.elements);
         let count: usize = self.shape.iter().product();
@@ -98,7 +98,7 @@ fn stores_of_all_writers_are_opened_sliced_and_converted() {
             let job = Job::new(slice(&spec.text), &path, &result, &form).unwrap();
             run(&job, HOW).unwrap_or_else(|error| panic!("{name}[{}]: {error:?}", spec.text));
             assert_eq!(job.metadata["data_type"], *known.data_type, "{name}");
-            // This crate's reader takes it for an array, and other readers have its bytes.
+            // This crate and other readers both read the result as an array with the same bytes.
             let found = Source::open(&result).unwrap();
             assert_eq!(found.data_type(), known.data_type, "{name}");
             if !known.data_type.starts_with("float8") {
@@ -124,7 +124,7 @@ fn stores_of_all_writers_are_opened_sliced_and_converted() {
                 );
                 fs::remove_file(file).unwrap();
             }
-            // NumPy has no name for them.
+            // NumPy has no name for these types.
             Err(error) => {
                 let name = &known.data_type;
                 assert!(
@@ -142,7 +142,7 @@ fn stores_of_all_writers_are_opened_sliced_and_converted() {
     assert_eq!(moved.count(), 5);
 }
 
-/// The error of another codec lists the codecs that are read. Each of them is in a store here, and in README.
+/// The error for an unsupported codec lists the supported ones. Each of them has a store here, and is in the README.
 #[test]
 fn every_codec_that_is_read_has_a_store_and_is_documented() {
     let folder = tempfile::tempdir().unwrap();
@@ -205,7 +205,7 @@ fn names_and_attributes_of_other_writers_are_kept() {
         for (field, value) in expected.as_object().unwrap() {
             assert_eq!(found[field], *value, "{name}: {field}");
         }
-        // These describe how NetCDF has stored the source.
+        // These attributes describe how NetCDF has stored the source.
         assert!(
             !found.keys().any(|key| key.starts_with("_nczarr")),
             "{found:?}"
@@ -442,7 +442,7 @@ fn damage_is_found_by_the_codecs_that_can_find_it() {
     }
 }
 
-/// The bytes of floats of 8 bits are moved. Nothing is computed of them.
+/// The bytes of 8-bit floats are moved. Nothing is computed from them.
 #[test]
 fn floats_of_8_bits_are_not_taken_for_numbers() {
     let folder = tempfile::tempdir().unwrap();

@@ -66,7 +66,7 @@ pub(crate) fn read(path: &Path) -> RecordBatch {
     concat_batches(&schema, &batches).unwrap()
 }
 
-/// Returns the result of a query as one batch. The metadata of its columns is that of the planned query.
+/// Returns the result of a query as one batch. Its columns have the planned query's metadata.
 pub(crate) async fn run(engine: &Engine, query: &str) -> Result<RecordBatch, String> {
     let frame = engine
         .query(query)
@@ -91,7 +91,7 @@ pub(crate) fn shape(data_type: &DataType) -> Vec<usize> {
     }
 }
 
-/// Returns the elements of the tensors of all rows, null rows included.
+/// Returns the elements of the tensors of all rows, including null rows.
 pub(crate) fn elements<T: ArrowPrimitiveType>(column: &ArrayRef) -> Vec<T::Native> {
     match column.as_fixed_size_list_opt() {
         Some(list) => elements::<T>(list.values()),

@@ -1,4 +1,4 @@
-//! `tensor_convert` is the naive reference, bit for bit, and what it refuses says why.
+//! `tensor_convert` matches the naive reference bit for bit, and rejects other calls with a reason.
 
 use crate::{
     random::Random,
@@ -27,7 +27,7 @@ const TYPES: [(&str, DataType, Numbers, usize); 6] = [
     ("float32", DataType::Float32, Numbers::Float(8, 23), 4),
 ];
 
-/// Elements as the signed integers of their bits.
+/// Returns the elements' bits as signed integers.
 fn bits(bytes: &[u8], size: usize) -> Vec<i64> {
     let numbers = bytes.chunks_exact(size).map(|element| match size {
         1 => i64::from(element[0].cast_signed()),
@@ -37,7 +37,7 @@ fn bits(bytes: &[u8], size: usize) -> Vec<i64> {
     numbers.collect()
 }
 
-/// The bytes of all elements of a column.
+/// Returns the bytes of all elements of a column.
 fn bytes(column: &ArrayRef, size: usize) -> Vec<u8> {
     let mut values = Arc::clone(column);
     while let Some(list) = values.as_fixed_size_list_opt() {
@@ -124,7 +124,7 @@ async fn elements_are_converted_as_the_reference_converts_them() {
     }
 }
 
-/// The arithmetic is that of Rust's `f32`, also within other functions, of scalars and of literals of rows.
+/// The arithmetic matches Rust's `f32`, including within other functions, on scalars and on literals of rows.
 #[tokio::test]
 async fn conversions_are_naive_loops_in_expressions() {
     let folder = TempDir::new().unwrap();
@@ -156,7 +156,7 @@ async fn conversions_are_naive_loops_in_expressions() {
         }
     }
     assert_eq!(found, expected);
-    // A slice of a converted tensor, and scalars.
+    // Covers a slice of a converted tensor, and scalars.
     let call = "strided_slice(tensor_convert(x, 'float32', 'scale=0.5'), '1, 2, 0')";
     let found = elements::<Float32Type>(&select(call).await.unwrap());
     let expected: Vec<f32> = values

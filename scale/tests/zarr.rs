@@ -1,5 +1,4 @@
-//! Zarr stores for the tests, and the jobs that run on them. The crate `zarrs` writes each array as a whole, and reads
-//! it as a whole.
+//! Zarr stores for the tests, and the jobs that run on them. The crate `zarrs` writes and reads each array as a whole.
 
 use crate::random::Random;
 use serde_json::{Value, json};
@@ -18,7 +17,7 @@ use zarrs::{
     filesystem::FilesystemStore,
 };
 
-/// An array and the elements that it must have, each as its bytes.
+/// An array and its expected elements, each as its bytes.
 pub(crate) struct Known {
     pub(crate) path: PathBuf,
     pub(crate) shape: Vec<usize>,
@@ -26,7 +25,7 @@ pub(crate) struct Known {
     pub(crate) elements: Vec<Vec<u8>>,
 }
 
-/// The element types of the tests, each with a fill value and its bytes.
+/// Returns the element types of the tests, each with a fill value and its bytes.
 fn fills() -> [(&'static str, Value, Vec<u8>); 6] {
     [
         ("uint8", json!(7), vec![7]),
@@ -47,13 +46,13 @@ fn fills() -> [(&'static str, Value, Vec<u8>); 6] {
 pub(crate) enum Kind {
     Chunks,
     Shards,
-    /// Shards that a `transpose` codec precedes, so that a shard can only be read whole.
+    /// Shards after a `transpose` codec, so that a shard can only be read as a whole.
     Transposed,
     V2,
 }
 
 impl Known {
-    /// Writes a random array. Some of its chunks or shards may be missing.
+    /// Writes a random array. Some of its chunks or shards can be missing.
     pub(crate) fn random(random: &mut Random, path: &Path, kind: Kind) -> Self {
         let rank = random.within(1, 4) as usize;
         let most = [0, 300, 40, 14, 8][rank];
@@ -134,7 +133,7 @@ impl Known {
         } else {
             &chunk
         };
-        // Some chunks have only the fill value, and may be left out, also of shards.
+        // Some chunks have only the fill value, and can be omitted, even from shards.
         let blank = random.within(0, 3) as u64;
         for (number, element) in elements.iter_mut().enumerate() {
             let at = coordinates(number, &shape);
@@ -226,12 +225,12 @@ impl Known {
     }
 }
 
-/// Writes an array. Chunks of only the fill value are stored too.
+/// Writes an array, including chunks with only the fill value.
 pub(crate) fn write(path: &Path, metadata: Value, elements: &[Vec<u8>]) -> Array<FilesystemStore> {
     write_as(path, metadata, elements, true)
 }
 
-/// As [`write`]. `stores_empty` says whether chunks of only the fill value are stored.
+/// Does the same as [`write`]. `stores_empty` is whether chunks with only the fill value are stored.
 fn write_as(
     path: &Path,
     metadata: Value,
@@ -297,7 +296,7 @@ pub(crate) const HOW: How = How {
     ahead: 0,
 };
 
-/// Returns the CPU, and with the feature `gpu` a GPU if the machine has one. With `WGSLICE_REQUIRE_GPU=1`, the machine
+/// Returns the CPU and, with the feature `gpu`, a GPU if the machine has one. With `WGSLICE_REQUIRE_GPU=1`, the machine
 /// must have one.
 #[cfg(feature = "gpu")]
 pub(crate) fn devices() -> Vec<DeviceChoice> {
@@ -371,7 +370,7 @@ pub(crate) fn form(random: &mut Random, shape: &[usize]) -> Form {
     }
 }
 
-/// Returns the coordinates of the chunks that hold the elements with these numbers.
+/// Returns the coordinates of the chunks that contain the elements with these indices.
 pub(crate) fn chunks_of(
     numbers: impl Iterator<Item = usize>,
     shape: &[usize],
@@ -385,7 +384,7 @@ pub(crate) fn chunks_of(
         .collect()
 }
 
-/// Returns the numbers of the elements in each shard of an array, by the shard's coordinates.
+/// Returns the indices of the elements in each shard of an array, by the shard's coordinates.
 pub(crate) fn shards(shape: &[usize], shard: &[usize]) -> BTreeMap<Vec<usize>, Vec<usize>> {
     let mut shards: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for number in 0..shape.iter().product() {

@@ -1,6 +1,6 @@
 # Sourced by tests/run: its steps. The function `check_NAME` is the step NAME. It returns 77 if it skips itself.
 
-# Name, time on 2 cores, what it checks and needs.
+# For each step: its name, its time on 2 cores, and what it checks and needs.
 steps=(
     formatting '2 s' 'rustfmt on every package; rustfmt'
     lints '1 min' 'clippy on all targets with all features; clippy'
@@ -38,40 +38,41 @@ rest=(
     features documents wasm bare fuzz-targets package verify everywhere amd swiftshader driverless benches examples proofs photo
 )
 
-# Nothing here is debugged or compiled again and again, so debug information and incremental builds would only cost disk
-# and time. Build scripts have no debug information either, and steps only share dependencies if that is equal.
+# No build here is debugged or repeated, so debug information and incremental builds would only cost disk space and
+# time. Build scripts also have no debug information: steps only share dependencies if these settings are equal.
 export CARGO_PROFILE_DEV_DEBUG=${CARGO_PROFILE_DEV_DEBUG-0}
 export CARGO_INCREMENTAL=${CARGO_INCREMENTAL-0}
-# With RUST_BACKTRACE=1, panics still have backtraces. Without this wgpu would also take one at every call.
+# With RUST_BACKTRACE=1, panics still have backtraces. Without this setting, wgpu would also record one at every call.
 export RUST_LIB_BACKTRACE=${RUST_LIB_BACKTRACE-0}
 # Without a display, EGL and Mesa's Vulkan layer complain.
 export XDG_RUNTIME_DIR=${XDG_RUNTIME_DIR-/tmp} NODEVICE_SELECT=${NODEVICE_SELECT-1}
-# Each run draws other devices and random cases. A failed test prints the seed.
+# Each run draws different devices and random cases. A failed test prints the seed.
 export WGSLICE_TEST_SEED=${WGSLICE_TEST_SEED-$(date +%s)}
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
 target=$CARGO_TARGET_DIR
 vectors=(tests/vectors/{seed1,scatter_floats,assembly,array_index,index_update,jax_index,mask,paste,convert,numbers,xla}.jsonl)
 
-# For one package, or without wgpu's feature `noop`, which tests enable, cargo would compile most dependencies again with
-# other features. So every step takes the whole workspace; without `gpu`, all packages that can do without it.
+# For a single package, or without wgpu's feature `noop`, which tests enable, cargo would compile most dependencies
+# again with other features. So every step builds the whole workspace or, without `gpu`, all packages that work without
+# it.
 all_features=(--workspace --all-features)
 without_gpu=(
     --workspace --exclude wgslice-hardware --no-default-features
     --features wgslice/half,wgslice/ndarray,wgslice-cli/verify
 )
 
-# Runs cargo's tests, of which each prints its time. A test has few rows, so Mesa's drivers take longer to compile its
+# Runs cargo's tests, and prints the time of each. A test has few rows, so Mesa's drivers take longer to compile its
 # shaders than to run them; `nopt` makes Mesa compile without optimizations.
 timed_tests() {
     local host variable
     host=$(rustc -vV | sed -n 's/^host: //p')
     variable=CARGO_TARGET_$(tr 'a-z-' 'A-Z_' <<<"$host")_RUNNER
-    # Tests of many sizes leave gaps in glibc's memory: large blocks go back to the system.
+    # Tests of many sizes fragment glibc's memory. With these settings, large blocks are returned to the system.
     env "$variable=$PWD/tests/scripts/timed" GALLIVM_PERF=nopt MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=65536 \
         MALLOC_TRIM_THRESHOLD_=262144 cargo test --no-fail-fast "$@"
 }
 
-# Every package, also those outside the workspace, whose own tests take long to get to a failure.
+# Checks every package, including those outside the workspace, whose own tests take long before they fail.
 check_formatting() {
     if ! cargo fmt --version >/dev/null 2>&1; then
         lacks rustfmt 'rustup component add rustfmt'
@@ -79,7 +80,7 @@ check_formatting() {
     fi
     local manifest status=0
     for manifest in Cargo.toml */Cargo.toml */*/Cargo.toml; do
-        # A target folder may hold copies.
+        # A target folder can contain copies of manifests.
         [[ $PWD/$manifest != "$target"/* ]] || continue
         cargo fmt --manifest-path "$manifest" --check || status=1
     done
@@ -99,7 +100,8 @@ check_tests() {
         echo 'There is no Vulkan driver here: the tests run on the CPU and in the interpreter of shaders.'
         echo "a Vulkan driver: $(vulkan_packages)" >>"$folder/missing"
     fi
-    # Two processes, because what drivers keep of a test stays until its process ends. `check_amd` has the skipped test.
+    # Two processes are used, because drivers keep memory of a test until its process ends. `check_amd` runs the skipped
+    # test.
     local status=0
     timed_tests "${all_features[@]}" --lib --bins --tests -- --show-output \
         --skip devices::every_ --skip property::random_ --skip amds_compiler || status=$?
@@ -107,12 +109,12 @@ check_tests() {
     return "$status"
 }
 
-# AMD's compiler, which needs no GPU, on the kernels of one family.
+# Runs AMD's compiler, which needs no GPU, on the kernels for one family.
 check_amd() {
     timed_tests "${all_features[@]}" --test check -- amds_compiler
 }
 
-# As the README has it, so that its first command is never ambiguous or wrong.
+# Runs the README's first commands as written, so that they are never ambiguous or wrong.
 check_readme() {
     cargo run --release -- slice tests/data/astronaut.png '32:288:2, 400:100:-2' -o "$target/flipped.png"
 }
@@ -162,7 +164,7 @@ check_wasm() {
     cargo check -p wgslice --target "$browser"
 }
 
-# Also without what a dependency brings: its features are those of the build for this target alone.
+# This also builds without the features that dependencies enable, because it builds for this target alone.
 check_bare() {
     local bare=thumbv7em-none-eabi
     if ! [[ -d $(rustc --print target-libdir --target "$bare" 2>/dev/null) ]]; then
@@ -172,7 +174,7 @@ check_bare() {
     cargo check -p wgslice --no-default-features --features half --target "$bare"
 }
 
-# Outside of the workspace, and it compiles files of the command.
+# These targets are outside of the workspace, and compile files of the command.
 check_fuzz_targets() {
     if ! command -v c++ >/dev/null; then
         lacks 'compiler of C++' 'install g++'
@@ -181,9 +183,9 @@ check_fuzz_targets() {
     cargo check --manifest-path crates/fuzz/Cargo.toml --target-dir "$target/fuzz"
 }
 
-# Packs what crates.io would get, and checks that each package has every file that the compiler read for it. Cargo's own
-# verification would compile all dependencies again; a release does it. Work in progress may be packed as well; a clean
-# checkout must be packed as it is.
+# Packs the files that crates.io would get, and checks that each package contains every file that the compiler read for
+# it. Cargo's own verification would compile all dependencies again; a release does it. Uncommitted work can also be
+# packed, but a clean checkout must be packed unchanged.
 check_package() {
     local crate crates=() dirty=() all='' status=0
     while read -r crate; do crates+=("$crate"); done < <(bash .github/release crates)
@@ -208,7 +210,7 @@ check_package() {
     return "$status"
 }
 
-# folder_of CRATE: the folder of a crate of the workspace, with a slash behind it; nothing for the root.
+# folder_of CRATE: prints the folder of a crate in the workspace, with a trailing slash. Prints nothing for the root.
 folder_of() {
     local manifest
     for manifest in Cargo.toml */Cargo.toml crates/*/Cargo.toml; do
@@ -219,12 +221,12 @@ folder_of() {
     done
 }
 
-# compiled_files CRATE: the files of this checkout that the compiler has read for a crate. For the command these include
-# those of the libraries.
+# compiled_files CRATE: prints the files of this checkout that the compiler has read for a crate. For the command, these
+# include the libraries' files.
 compiled_files() {
     local library=${1//-/_} rlib
     if [[ $1 == wgslice-cli ]]; then
-        # One line, with the path of the executable and of each file.
+        # The file has one line, with the paths of the executable and of each source.
         sed 's/^[^:]*: //' "$target/debug/wgslice.d" | tr ' ' '\n' | sed "s|^$PWD/||"
     else
         # For each library, the compiler has written lines such as `src/gpu/../../shaders/crop.wgsl:`.
@@ -233,13 +235,13 @@ compiled_files() {
             sed -n -E 's/^([^ ]+):$/\1/p' "${rlib/"lib$library"/$library}.d"
         done | sed -E ':again; s|[^/]+/\.\./||; t again'
     fi | sort -u |
-        # Files that only old builds have read may be gone.
+        # Files that only old builds have read can be missing.
         while read -r file; do [[ ! -e $file ]] || echo "$file"; done
 }
 
-# Every vector at all sizes and with all index types. Both parts run at the same time, as each uses one processor. On the
-# CPU also as on processors without byte shuffles, by a build in which an overflow is a panic. A case that fails is
-# printed as a line that can be verified again.
+# Verifies every vector at all sizes and with all index types. Both parts run in parallel, because each uses one
+# processor. The CPU is also verified like a processor without byte shuffles, in a build that panics on overflow. A
+# failing case is printed as a line that can be verified again.
 check_verify() {
     local random=$folder/random status=0 seed
     seed=$(date +%s)
@@ -254,7 +256,8 @@ check_verify() {
     return "$status"
 }
 
-# Every case on every device of a kind. Each kind has a process of its own, so that compiled pipelines do not pile up.
+# Runs every case on every device of a kind. Each kind has its own process, so that compiled pipelines do not
+# accumulate.
 check_everywhere() {
     local kind status=0
     for kind in Default Tiny Parts; do
@@ -263,14 +266,14 @@ check_everywhere() {
             written_to:: mask:: onnx_nodes:: pad:: paste:: property:: roll:: scatter_elements:: scatter_nd:: slice:: \
             strided_slice:: strided_slice_grad:: strided_slice_update:: tile:: view:: xla:: || status=$?
     done
-    # OpenGL as a software adapter is opened, whose loops are limited: scatters have the longest.
+    # OpenGL is tested as a software adapter opens it, with limited loops. Scatters have the longest loops.
     WGSLICE_TEST_ALL=1 WGSLICE_TEST_DEVICES='Gl), Full' timed_tests "${all_features[@]}" --test root -- \
         scatter_elements:: scatter_nd:: xla:: || status=$?
     return "$status"
 }
 
-# SwiftShader clamps an index that lies outside of a buffer, as many GPUs do, where lavapipe drops the store: enough
-# tests that every kind of shader that a GPU runs stores something. All of them would take many minutes.
+# SwiftShader clamps an index that is outside a buffer, as many GPUs do, while lavapipe drops the store. These tests are
+# enough for every kind of shader that a GPU runs to store something. All tests would take many minutes.
 check_swiftshader() {
     local manifest
     if ! manifest=$(swiftshader_manifest); then
@@ -288,7 +291,7 @@ check_swiftshader() {
         scatter_nd::slices_of_every_length scatter_nd::floats_are scatter_nd::halves_are
 }
 
-# What counts adapters, or loses them, on a machine that has none.
+# Runs the tests that count or lose adapters on a machine without any.
 check_driverless() (
     unset WGSLICE_REQUIRE_GPU
     export VK_ICD_FILENAMES=/dev/null __EGL_VENDOR_LIBRARY_FILENAMES=/dev/null
@@ -299,7 +302,7 @@ check_benches() {
     cargo test "${all_features[@]}" --bench encode --bench copies --bench device --bench writes --bench threads
 }
 
-# They compare what they get with plain loops.
+# The examples compare their results with plain loops.
 check_examples() {
     local example
     if ! has_vulkan && [[ ${WGSLICE_REQUIRE_GPU-} != 1 ]]; then
@@ -314,7 +317,7 @@ check_examples() {
     done
 }
 
-# Python packages go to a virtual environment of their own under target/.
+# Python packages are installed into a virtual environment under target/.
 python_ready() {
     if ! has_venv; then
         lacks 'Python 3 with venv' 'install python3 python3-venv'
@@ -324,7 +327,7 @@ python_ready() {
         "$target/venv/bin/pip" install --quiet --disable-pip-version-check --requirement tests/python/requirements.txt
 }
 
-# Proves what the shaders compute, from their text, for all inputs.
+# Proves the results of the shaders, from their source, for all inputs.
 check_proofs() {
     python_ready || return
     local formulas=$target/formulas
@@ -342,13 +345,13 @@ check_embedding() {
     python_ready && built_command && "$target/venv/bin/python" tests/python/embedding.py
 }
 
-# The command as people build it.
+# Builds the command as users do.
 built_command() {
     export WGSLICE=$target/release/wgslice
     cargo build --release
 }
 
-# install_requirements STEP...: what these steps use and the machine lacks, if this script knows how.
+# install_requirements STEP...: installs what these steps need and the machine lacks, if this script knows how.
 install_requirements() {
     [[ $(uname) == Linux ]] || return 0
     local lacking=()

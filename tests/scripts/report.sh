@@ -13,7 +13,7 @@ begin() {
     watcher=$!
 }
 
-# The processes that this one has started, and theirs.
+# Prints the processes that this one has started, and their descendants.
 descendants() {
     local stat fields parent
     local -A children=()
@@ -35,7 +35,7 @@ descendants() {
     done
 }
 
-# Upon ^C nothing stays behind: what is in the background is not always told.
+# On Ctrl-C, no process is left behind: background processes do not always get the signal.
 ended() {
     trap - INT TERM
     local process
@@ -73,7 +73,7 @@ watch_memory() {
     done
 }
 
-# step NAME COMMAND...: runs a check. Exit code 77 means that it skipped itself, and has said why.
+# step NAME COMMAND...: runs a check. Exit code 77 means that it skipped itself, and has printed the reason.
 step() {
     local status=0
     current=$1
@@ -96,7 +96,7 @@ note() {
     report+=$(printf '%5d s  %-8s %s' "$3" "$verdict" "$1")$'\n'
 }
 
-# start NAME COMMAND...: begins a step that runs beside the others. `finish` prints what it printed.
+# start NAME COMMAND...: begins a step in the background. `finish` prints its output.
 start() {
     background=$1
     background_start=$SECONDS
@@ -121,7 +121,7 @@ finish() {
     current=''
 }
 
-# lacks WHAT HOW: skips the step, and says in the last lines what to install.
+# lacks WHAT HOW: skips the step, and tells in the last lines what to install.
 lacks() {
     echo "skipped: there is no $1 here"
     echo "$1: $2" >>"$folder/missing"

@@ -1,11 +1,11 @@
-# Sourced by the scripts here, with $target set. Finds the tools that they use and a machine may lack, and gets them on
-# Debian and Ubuntu.
+# Sourced by the scripts here, with $target set. Finds the tools that they use and a machine may lack, and installs them
+# on Debian and Ubuntu.
 
 has_vulkan_loader() {
     [[ $(PATH=$PATH:/sbin:/usr/sbin ldconfig -p) == *libvulkan.so.1* ]]
 }
 
-# Prints the file by which the Vulkan loader finds lavapipe.
+# Prints the file with which the Vulkan loader finds lavapipe.
 lavapipe_manifest() {
     compgen -G '/usr/share/vulkan/icd.d/lvp_icd*.json' | head -n 1 | grep .
 }
@@ -14,7 +14,7 @@ has_lavapipe() {
     lavapipe_manifest >/dev/null
 }
 
-# Whether there is a Vulkan driver for the tests.
+# Succeeds if there is a Vulkan driver for the tests.
 has_vulkan() {
     has_vulkan_loader && compgen -G '/usr/share/vulkan/icd.d/*.json' >/dev/null
 }
@@ -46,7 +46,7 @@ as_root() {
     fi
 }
 
-# install_packages PACKAGE...: not fatal. If something was essential, the step that needs it says so.
+# install_packages PACKAGE...: does not fail. If something essential is missing, the step that needs it reports that.
 install_packages() {
     [[ $# -gt 0 ]] && command -v apt-get >/dev/null || return 0
     echo "Installing $*"
@@ -57,8 +57,8 @@ install_packages() {
     } || echo "Could not install them; going on without."
 }
 
-# Prints the file by which the Vulkan loader finds SwiftShader: an installed
-# Chromium's, or the one that `get_swiftshader` leaves.
+# Prints the file with which the Vulkan loader finds SwiftShader: an installed Chromium's, or the one that
+# `get_swiftshader` leaves.
 swiftshader_manifest() {
     local root manifest
     for root in '' "$(cd "$target" && pwd)/swiftshader"; do
@@ -71,8 +71,8 @@ swiftshader_manifest() {
     return 1
 }
 
-# Takes SwiftShader out of Debian's package that contains it. Installing the package would
-# also install hundreds of megabytes of other packages, of which SwiftShader needs none.
+# Extracts SwiftShader from the Debian package that contains it. Installing the package would also install hundreds of
+# megabytes of other packages that SwiftShader does not need.
 unpack_swiftshader() {
     local folder=$target/swiftshader
     mkdir -p "$folder"
@@ -87,7 +87,7 @@ unpack_swiftshader() {
 get_swiftshader() {
     if is_debian && ! swiftshader_manifest >/dev/null; then
         echo "Unpacking SwiftShader"
-        # A package list may be missing, or too old.
+        # A package list can be missing, or too old.
         unpack_swiftshader ||
             { as_root apt-get -qq update && unpack_swiftshader; } ||
             echo "Could not get it; going on without."

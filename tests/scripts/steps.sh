@@ -1,10 +1,10 @@
-# Sourced by the scripts here that run all of their steps, also after one failed, and count them at the end.
+# Sourced by the scripts here that run all of their steps, even after one has failed, and count the results.
 
 report=''
 passed=0
 failed=0
 
-# step NAME COMMAND...: exit code 77 means that the command skipped itself, and has said why.
+# step NAME COMMAND...: runs a step. Exit code 77 means that it skipped itself, and has printed the reason.
 step() {
     local start=$SECONDS status=0 verdict
     printf '\n== %s\n' "$1"

@@ -17,8 +17,8 @@ use wgslice::{
 };
 use wgslice_npy::{ByteOrder, Header};
 
-/// An array on a device. Most operations here only move elements, so the tensor of a file has unsigned integers of the
-/// same size, except `int32`, which updates also combine.
+/// An array on a device. Most operations here only move elements, so a file's elements become unsigned integers of the
+/// same size. Only `int32` stays, because updates also combine its elements.
 #[wasm_bindgen]
 pub struct PageArray {
     tensor: Tensor,
@@ -137,7 +137,7 @@ impl PageArray {
         self.shown(&view.contiguous()?).await.map(Outcome::from)
     }
 
-    /// Returns which elements such a slice selects.
+    /// Returns which elements the slice selects.
     pub fn selection(&self, spec: &str, order: &str) -> Result<Selection, JsError> {
         let view = self.view(spec, order)?;
         let view = view.layout();
@@ -148,14 +148,14 @@ impl PageArray {
         })
     }
 
-    /// Describes what the device does for such a slice.
+    /// Describes the device's work for the slice.
     pub fn explain(&self, spec: &str, order: &str) -> Result<String, JsError> {
         let view = self.view(spec, order)?;
         let plan = Plan::contiguous(view.layout(), self.tensor.dtype())?;
         Ok(self.tensor.backend().explain(&plan))
     }
 
-    /// Gathers the slices at the positions of index tuples, given as typed text. `policy` says what happens to a tuple
+    /// Gathers the slices at the positions of index tuples, given as typed text. `policy` is the treatment of a tuple
     /// out of range: `ignore`, `clamp` or `error`. With `wrap`, negative indices count from the end.
     pub async fn gather(
         &self,
@@ -184,7 +184,8 @@ impl PageArray {
         Ok(Outcome::reported(shown, report))
     }
 
-    /// Cuts boxes of `height` by `width` out of the array's first two dimensions. What is outside becomes zeros.
+    /// Cuts boxes of `height` by `width` out of the array's first two dimensions. Elements outside the array become
+    /// zeros.
     pub async fn crop(
         &self,
         boxes: &Boxes,
@@ -197,8 +198,8 @@ impl PageArray {
         Ok(Outcome::reported(shown, report))
     }
 
-    /// What a mask of the first two dimensions selects. `how` says what becomes of it: `keep` puts zeros elsewhere,
-    /// `flip` takes the selected elements from the array turned left to right, and `list` lists them.
+    /// Applies a mask of the first two dimensions. `how` tells what to do with the selected elements: `keep` keeps them
+    /// and puts zeros elsewhere, `flip` takes them from the horizontally mirrored array, and `list` lists them.
     pub async fn masked(&self, mask: &[u8], how: String) -> Result<Outcome, JsError> {
         let shape = self.tensor.shape();
         let &[height, width, ..] = shape else {
@@ -230,7 +231,7 @@ impl PageArray {
     }
 }
 
-/// Boxes of the array, and the report of those that reach outside.
+/// Crops boxes from the array. The report counts the boxes that extend beyond it.
 pub(crate) fn cropped(
     x: &PageArray,
     boxes: &Boxes,
@@ -283,8 +284,8 @@ impl PageArray {
     }
 }
 
-/// Which elements of an array a slice selects: element (i, j, …) of the slice is element
-/// `offset + i · strides[0] + j · strides[1] + …` of the array.
+/// The elements of an array that a slice selects: element (i, j, …) of the slice is element `offset + i · strides[0] +
+/// j · strides[1] + …` of the array.
 #[wasm_bindgen(getter_with_clone)]
 pub struct Selection {
     pub offset: usize,

@@ -1,4 +1,4 @@
-//! Random cases and golden vectors, run as the command's `verify` runs them, but asynchronously.
+//! Runs random cases and golden vectors as the command's `verify` does, but asynchronously.
 
 use crate::{device::Device, read::bytes};
 use wasm_bindgen::prelude::*;
@@ -9,19 +9,18 @@ use wgslice_vectors::{
     start, variants,
 };
 
-/// How a case ended.
+/// The result of a case.
 #[wasm_bindgen(getter_with_clone)]
 pub struct Verdict {
     /// The case's operation.
     pub op: String,
-    /// The first difference from the expected result, and the way of running the case that gave it. `undefined` if
-    /// there is none.
+    /// The first difference from the expected result, and the variant that gave it. `undefined` if there is none.
     pub problem: Option<String>,
     /// The case as a line of a vector file, which the command's `verify` reads. `undefined` if there is no difference.
     pub line: Option<String>,
 }
 
-/// Runs case `number` of a seed in one way.
+/// Runs case `number` of a seed in one variant.
 #[wasm_bindgen]
 pub async fn random_case(device: &Device, seed: u64, number: usize) -> Result<Verdict, JsError> {
     let case = answered(case(seed, number))?;
@@ -65,7 +64,7 @@ impl Vectors {
         self.cases.len()
     }
 
-    /// Runs case `at`, counted from 0, in every way until a result is wrong.
+    /// Runs case `at`, counted from 0, in every variant until a result is wrong.
     pub async fn run(&self, device: &Device, at: usize) -> Result<Verdict, JsError> {
         let case = self
             .cases

@@ -1,4 +1,4 @@
-//! The device that the page runs on: a GPU by WebGPU, or the CPU.
+//! The device of the page: a GPU through WebGPU, or the CPU.
 
 use wasm_bindgen::prelude::*;
 use wgslice::{Backend, gpu::AdapterOptions};
@@ -11,7 +11,7 @@ pub struct Device {
 
 #[wasm_bindgen]
 impl Device {
-    /// Opens the browser's GPU, by WebGPU. A software adapter is accepted too, since people want to see the shaders
+    /// Opens the browser's GPU through WebGPU. Accepts a software adapter too, because people want to see the shaders
     /// run.
     pub async fn webgpu() -> Result<Self, JsError> {
         let backend = Backend::open_gpu_async(&AdapterOptions::default()).await?;
@@ -38,8 +38,8 @@ impl Device {
 
 impl Device {
     fn new(backend: Backend) -> Self {
-        // No call may wait for the GPU in a browser, so indices out of range are an error of the report, not of the
-        // call.
+        // In a browser, a call must not wait for the GPU, so the report returns the error of indices out of range, not
+        // the call.
         let backend = backend.with_late_errors();
         Self { backend }
     }

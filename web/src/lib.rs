@@ -1,17 +1,17 @@
-//! The Rust side of the page: the calls by which `www` uses wgslice. Errors reach the page as exceptions with the
-//! library's messages.
+//! The Rust side of the page: the functions that `www` calls. Errors reach the page as exceptions with the library's
+//! messages.
 //!
 //! | file | decides |
 //! |---|---|
 //! | `device` | WebGPU or the CPU |
-//! | `numbers`, `typed` | integers, boxes and updates that are typed in |
+//! | `numbers`, `typed` | parsing typed integers, boxes and updates |
 //! | `spelled` | a slice as Python, Rust and TensorFlow spell it |
 //! | `array` | the operations on a picture, a table or the array of a file |
 //! | `scatter` | scatters that accumulate |
 //! | `update` | writing by an index expression |
 //! | `live` | frames of the camera, which stay on the GPU |
-//! | `outcome`, `shown` | what the page gets: a report, and how a result looks |
-//! | `read` | how a tensor is read back |
+//! | `outcome`, `shown` | what the page gets: a report, and the looks of a result |
+//! | `read` | reading a tensor back |
 //! | `cases` | random cases and golden vectors |
 
 mod array;

@@ -1,4 +1,4 @@
-//! Frames of the camera on a GPU: from a texture to a texture. Nothing is read back.
+//! Processes frames of the camera on a GPU, from texture to texture. Nothing is read back.
 
 use crate::{
     array::{PageArray, cropped},
@@ -18,20 +18,20 @@ use wasm_bindgen::prelude::*;
 use web_sys::{HtmlCanvasElement, ImageBitmap};
 use wgslice::{Backend, DType, Tensor, gpu::Texels, slice, wgpu};
 
-/// A canvas that shows what becomes of frames, on the device of a backend.
+/// A canvas that shows processed frames, on the device of a backend.
 #[wasm_bindgen]
 pub struct Live {
     backend: Backend,
-    /// Whether the device is lost, which copies from images do not survive.
+    /// Whether the device is lost. Copying from images would then fail.
     lost: Arc<AtomicBool>,
     surface: wgpu::Surface<'static>,
-    /// The texture of the present frame.
+    /// The texture of the current frame.
     frame: Option<wgpu::Texture>,
-    /// The size that the surface has.
+    /// The current size of the surface.
     size: Option<[u32; 2]>,
 }
 
-/// What is on the canvas: an array of this shape, and how it would lie on a canvas alone.
+/// The content of the canvas: an array of this shape, and its layout on a canvas of its own.
 #[wasm_bindgen(getter_with_clone)]
 pub struct Filmed {
     pub shape: Vec<usize>,
@@ -41,13 +41,13 @@ pub struct Filmed {
     /// The size of the canvas.
     pub across: usize,
     pub down: usize,
-    /// Whether a canvas can show it. If not, the canvas shows what it did before.
+    /// Whether a canvas can show it. If not, the canvas keeps its previous content.
     pub fits: bool,
 }
 
 #[wasm_bindgen]
 impl Live {
-    /// Connects a canvas, on which nothing was drawn yet. Fails on the CPU.
+    /// Connects a canvas that has not been drawn on. Fails on the CPU.
     #[wasm_bindgen(constructor)]
     pub fn new(device: &Device, canvas: HtmlCanvasElement) -> Result<Self, JsError> {
         if device.is_cpu() {
@@ -119,14 +119,14 @@ impl Live {
         Ok(PageArray::of(tensor, DType::U8))
     }
 
-    /// Shows a slice, as [`PageArray::slice`] makes it.
+    /// Shows the slice that [`PageArray::slice`] makes.
     pub fn slice(&mut self, x: &PageArray, spec: &str, order: &str) -> Result<Filmed, JsError> {
         let made = x.view(spec, order)?.contiguous()?;
         let shape = made.shape().to_vec();
         self.show(&made, shape)
     }
 
-    /// Shows boxes, as [`PageArray::crop`] makes them, so many beside each other.
+    /// Shows the boxes that [`PageArray::crop`] makes, with `beside` boxes in a row.
     pub fn crop(
         &mut self,
         x: &PageArray,
@@ -136,7 +136,7 @@ impl Live {
         beside: usize,
     ) -> Result<Filmed, JsError> {
         let rows = boxes.count.div_ceil(beside.max(1));
-        // Boxes that lie outside of every picture fill the last row.
+        // The last row is filled with boxes outside of every picture.
         let missing = (rows * beside).saturating_sub(boxes.count);
         let mut all = Boxes {
             count: boxes.count + missing,
@@ -153,7 +153,7 @@ impl Live {
         self.show(&sheet, shape)
     }
 
-    /// Waits until the GPU has done what was asked of it. The library's own way maps a buffer; this one reads nothing.
+    /// Waits until the GPU has finished its work. The library would wait by mapping a buffer, but this reads nothing.
     pub async fn done(&self) -> Result<(), JsError> {
         let gpu = self.backend.gpu().ok_or_else(no_gpu)?;
         let state = Arc::new(Mutex::new((false, None::<Waker>)));
@@ -192,7 +192,7 @@ impl Live {
         }
     }
 
-    /// Shows an array of bytes on the canvas. `shape` is the shape of the result that it is the picture of.
+    /// Shows an array of bytes on the canvas. `shape` is the shape of the result that it displays.
     fn show(&mut self, tensor: &Tensor, shape: Vec<usize>) -> Result<Filmed, JsError> {
         let Layout {
             height,
@@ -221,7 +221,7 @@ impl Live {
                         height: down,
                         present_mode: wgpu::PresentMode::AutoVsync,
                         desired_maximum_frame_latency: 2,
-                        // The channel that is not written counts as opaque.
+                        // The fourth channel is not written, so the canvas is opaque.
                         alpha_mode: wgpu::CompositeAlphaMode::Opaque,
                         view_formats: Vec::new(),
                     },
@@ -230,7 +230,7 @@ impl Live {
             }
             let wgpu::CurrentSurfaceTexture::Success(shown) = self.surface.get_current_texture()
             else {
-                // The canvas shows the frame before.
+                // The canvas keeps the previous frame.
                 return Ok(filmed(shape, [width, height], true));
             };
             let texels = Texels::new(&shown.texture)?;

@@ -1,4 +1,4 @@
-//! Reads integers that people type: index tuples, and the order of dimensions.
+//! Parses integers that people type: index tuples, and the order of dimensions.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ pub(crate) struct Tuples {
     pub(crate) indices: Vec<i64>,
 }
 
-/// Why numbers cannot be read.
+/// The reason why numbers cannot be parsed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct BadNumbers(pub(crate) String);
 
@@ -22,13 +22,13 @@ impl fmt::Display for BadNumbers {
 
 impl std::error::Error for BadNumbers {}
 
-/// The lines that are not empty, which end where the text's lines do, or with semicolons.
+/// Returns the lines that are not empty. A semicolon also ends a line.
 pub(crate) fn lines(text: &str) -> impl Iterator<Item = &str> {
     let lines = text.split(['\n', ';']).map(str::trim);
     lines.filter(|line| !line.is_empty())
 }
 
-/// Reads tuples, one in each line.
+/// Parses tuples, one from each line.
 pub(crate) fn tuples(text: &str) -> Result<Tuples, BadNumbers> {
     let mut indices = Vec::new();
     let mut shape = [0, 0];
@@ -51,7 +51,7 @@ pub(crate) fn tuples(text: &str) -> Result<Tuples, BadNumbers> {
     }
 }
 
-/// Reads integers, which are separated by commas or spaces, with or without brackets around them.
+/// Parses integers that are separated by commas or spaces, with or without brackets around them.
 pub(crate) fn integers(text: &str) -> Result<Vec<i64>, BadNumbers> {
     let text = text.trim();
     let inside = [('[', ']'), ('(', ')')]

@@ -1,4 +1,4 @@
-//! What an operation gives: an array, and the report of its index tuples.
+//! The result of an operation: an array, and the report on its index tuples.
 
 use crate::shown::Shown;
 use wasm_bindgen::prelude::*;

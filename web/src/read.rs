@@ -1,9 +1,9 @@
-//! Reads a tensor back as bytes, whatever its elements are.
+//! Reads a tensor back as bytes, whatever its element type.
 
 use half::{bf16, f16};
 use wgslice::{DType, Element, Error, Tensor};
 
-/// The bytes of a tensor, in row-major order.
+/// Returns the bytes of a tensor, in row-major order.
 pub(crate) async fn bytes(tensor: &Tensor) -> Result<Vec<u8>, Error> {
     match tensor.dtype() {
         DType::U8 => Ok(tensor.to_array_async().await?.data),

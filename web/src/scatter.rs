@@ -1,4 +1,4 @@
-//! Scatters that accumulate: on a board of numbers, and of the colours of a picture.
+//! Scatters that accumulate, either typed updates or a picture's colours.
 
 use crate::{device::Device, outcome::Outcome, read::bytes, shown::Shown, typed::Updates};
 use wasm_bindgen::prelude::*;
@@ -17,7 +17,7 @@ pub struct PageScatter {
 
 #[wasm_bindgen]
 impl PageScatter {
-    /// Updates that are typed, for a board of zeros, or of 10 r + c at row r and column c if `numbered`.
+    /// Makes typed updates for a board of zeros or, if `numbered`, of 10 r + c at row r and column c.
     pub fn board(
         device: &Device,
         updates: &Updates,
@@ -60,12 +60,12 @@ impl PageScatter {
         })
     }
 
-    /// Reads back what is scattered into.
+    /// Reads back the array that is scattered into.
     pub async fn before(&self) -> Result<Shown, JsError> {
         shown(&self.into).await
     }
 
-    /// Scatters. `combine` is `add`, `sub`, `min`, `max` or `update`. Tuples out of range are left out.
+    /// Scatters. `combine` is `add`, `sub`, `min`, `max` or `update`. Tuples out of range are dropped.
     pub async fn run(&self, combine: String) -> Result<Outcome, JsError> {
         let combine = match combine.as_str() {
             "sub" => Combine::Sub,

@@ -1,4 +1,4 @@
-//! How a result is shown: as pixels, as numbers, and as a file.
+//! Shows a result as pixels, as numbers, or as a file.
 
 use std::fmt::Write;
 use wasm_bindgen::{Clamped, prelude::*};
@@ -15,7 +15,7 @@ pub struct Shown {
     layout: Layout,
 }
 
-/// How an array lies on a canvas.
+/// The layout of an array on a canvas.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
     pub(crate) height: usize,
@@ -52,20 +52,21 @@ impl Shown {
         self.layout.width
     }
 
-    /// Returns the number of values of a pixel.
+    /// Returns the number of values in a pixel.
     #[wasm_bindgen(getter)]
     pub fn channels(&self) -> usize {
         self.layout.channels
     }
 
-    /// Returns whether a canvas can show all pixels: there are some, and neither side is too long.
+    /// Returns whether a canvas can show all pixels: there is at least one, and neither side is too long.
     #[wasm_bindgen(getter)]
     pub fn fits(&self) -> bool {
         let side = |size: usize| (1..=LONGEST).contains(&size);
         side(self.layout.height) && side(self.layout.width)
     }
 
-    /// Returns the pixels, for a canvas: four bytes each. Values other than `uint8` have shades from `low` to `high`.
+    /// Returns the pixels for a canvas, four bytes each. Values other than `uint8` are shown in shades from `low` to
+    /// `high`.
     pub fn rgba(&self, low: f64, high: f64) -> Clamped<Vec<u8>> {
         if self.dtype != DType::U8 {
             let span = if high > low { high - low } else { 1.0 };
@@ -104,8 +105,8 @@ impl Shown {
         self.numbers_of(text).take(most).collect()
     }
 
-    /// Returns the first `most` values, in nested brackets as NumPy writes them. A last line says how many more there
-    /// are.
+    /// Returns the first `most` values, in nested brackets as NumPy writes them. A last line gives the number of the
+    /// remaining values.
     pub fn numbers(&self, most: usize) -> String {
         let mut all = String::new();
         write_nested(&mut all, &mut self.texts(most).iter(), &self.shape, 0);
@@ -152,10 +153,10 @@ impl Shown {
 }
 
 impl Layout {
-    /// Returns how an array of this shape lies on a canvas. A last dimension of size 3 or 4 holds the channels if the
-    /// elements are bytes and another dimension precedes it; one of size 1 holds the only channel if two dimensions precede
-    /// it. Otherwise the last dimension is the width of a picture with one channel. Dimensions before the height stack
-    /// pictures below one another.
+    /// Returns the layout of an array of this shape on a canvas. A last dimension of size 3 or 4 holds the channels if
+    /// the elements are bytes and another dimension precedes it; one of size 1 holds the only channel if two dimensions
+    /// precede it. Otherwise the last dimension is the width of a picture with one channel. Dimensions before the
+    /// height stack pictures vertically.
     pub(crate) fn of(shape: &[usize], dtype: DType) -> Self {
         let (outer, width, channels) = match *shape {
             [] => (&[][..], 1, 1),
@@ -174,7 +175,7 @@ impl Layout {
     }
 }
 
-/// The colour of a value between 0 and 1: from night to day. A NaN is transparent.
+/// Returns the colour of a value between 0 and 1, from dark to bright. NaN is transparent.
 fn shade(value: f64) -> [u8; 4] {
     const ENDS: [[f64; 3]; 2] = [[8.0, 38.0, 50.0], [222.0, 246.0, 250.0]];
     if value.is_nan() {
@@ -199,7 +200,7 @@ enum Number {
     Complex(f64, f64),
 }
 
-/// Reads one element, of the bytes that its type has.
+/// Reads one element from its bytes.
 fn number(dtype: DType, bytes: &[u8]) -> Number {
     fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
         std::array::from_fn(|at| bytes[at])
@@ -235,7 +236,7 @@ fn text(dtype: DType, bytes: &[u8]) -> String {
     }
 }
 
-/// The value for a shade; of a complex number its absolute value.
+/// Returns the value that determines a shade. For a complex number, this is the absolute value.
 fn float(dtype: DType, bytes: &[u8]) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "a shade needs a few digits")]
     match number(dtype, bytes) {

@@ -1,11 +1,11 @@
-//! A slice as Python, Rust and TensorFlow spell it.
+//! Writes a slice in the syntax of Python, Rust and TensorFlow.
 
 use std::fmt::Write;
 use wasm_bindgen::prelude::*;
 use wgslice::{SliceSpec, spec::SliceItem, spec::TfStridedSlice};
 
-/// A slice in Python's syntax, in that of `slice!`, and as TensorFlow's three vectors and five masks. Vectors are text,
-/// since JavaScript's numbers do not hold all integers of 64 bits.
+/// A slice in Python's syntax, in the syntax of `slice!`, and as TensorFlow's three vectors and five masks. Vectors are
+/// text, because JavaScript's numbers cannot hold all 64-bit integers.
 #[wasm_bindgen(getter_with_clone)]
 pub struct Spelled {
     pub python: String,
@@ -21,7 +21,7 @@ pub struct Spelled {
     pub shrink_axis_mask: i32,
 }
 
-/// Spells a slice that is written as in Python.
+/// Converts a slice in Python's syntax.
 #[wasm_bindgen]
 pub fn spelled(spec: &str) -> Result<Spelled, JsError> {
     let spec: SliceSpec = spec.parse()?;
@@ -41,14 +41,14 @@ pub fn spelled(spec: &str) -> Result<Spelled, JsError> {
     })
 }
 
-/// What stands in the brackets of `slice![…]`.
+/// Returns the text in the brackets of `slice![…]`.
 fn rust(spec: &SliceSpec) -> String {
     let items: Vec<String> = spec.items().iter().map(rust_item).collect();
     items.join(", ")
 }
 
 fn rust_item(item: &SliceItem) -> String {
-    // A literal without a type is an i32, unless it does not fit.
+    // A literal without a suffix is an i32, unless it does not fit.
     let number = |value: i64| match i32::try_from(value) {
         Ok(value) => value.to_string(),
         Err(_) => format!("{value}i64"),

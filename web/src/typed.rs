@@ -1,9 +1,9 @@
-//! What is typed for crops and scatters, for the page and for the operations.
+//! Parses the typed boxes of crops and updates of scatters.
 
 use crate::numbers::{BadNumbers, integers, lines};
 use wasm_bindgen::prelude::*;
 
-/// Where boxes begin, and in which directions they are flipped. Two numbers for each: of rows, then of columns.
+/// The start indices and flips of boxes. Each box has two numbers: one for rows, then one for columns.
 #[wasm_bindgen(getter_with_clone)]
 #[derive(Clone)]
 pub struct Boxes {
@@ -14,7 +14,7 @@ pub struct Boxes {
 
 #[wasm_bindgen]
 impl Boxes {
-    /// Reads boxes, one in each line: `top, left`, then `v` if it is flipped top to bottom, and `h` left to right.
+    /// Parses boxes, one from each line: `top, left`, then `v` for a vertical flip, and `h` for a horizontal one.
     #[wasm_bindgen(constructor)]
     pub fn new(text: &str) -> Result<Self, JsError> {
         let mut boxes = Self {
@@ -51,7 +51,7 @@ pub struct Updates {
 
 #[wasm_bindgen]
 impl Updates {
-    /// Reads updates, one in each line: `row, column: value`. Without a value it is 1.
+    /// Parses updates, one from each line: `row, column: value`. The value defaults to 1.
     #[wasm_bindgen(constructor)]
     pub fn new(text: &str) -> Result<Self, JsError> {
         let mut updates = Self {

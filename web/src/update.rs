@@ -1,4 +1,4 @@
-//! Writing by an index expression: NumPy's `x[rows, :, columns] += v`.
+//! Writes with an index expression: NumPy's `x[rows, :, columns] += v`.
 
 use crate::{array::PageArray, outcome::Outcome};
 use wasm_bindgen::prelude::*;
@@ -8,7 +8,7 @@ use wgslice::{
     spec::{IndexItem, IndexSpec, SliceItem},
 };
 
-/// The value that is written: an integer, or nested lists of integers, in the notation of an expression.
+/// The value to write: an integer, or nested lists of integers, in Python's notation.
 #[wasm_bindgen]
 pub struct UpdateValue {
     text: String,
@@ -18,7 +18,7 @@ pub struct UpdateValue {
 
 #[wasm_bindgen]
 impl UpdateValue {
-    /// Reads a value.
+    /// Parses a value.
     #[wasm_bindgen(constructor)]
     pub fn new(text: &str) -> Result<Self, JsError> {
         let read: Option<IndexSpec> = text.parse().ok();
@@ -39,14 +39,14 @@ impl UpdateValue {
         })
     }
 
-    /// Returns all integers, separated by commas. JavaScript's numbers do not hold all integers of 64 bits.
+    /// Returns all integers, separated by commas. JavaScript's numbers cannot hold all 64-bit integers.
     #[wasm_bindgen(getter)]
     pub fn numbers(&self) -> String {
         let numbers: Vec<String> = self.values.iter().map(i64::to_string).collect();
         numbers.join(", ")
     }
 
-    /// Returns the shape of the lists. A single integer has none.
+    /// Returns the shape of the lists. Empty for a single integer.
     #[wasm_bindgen(getter)]
     pub fn shape(&self) -> Vec<usize> {
         self.shape.clone()
@@ -107,7 +107,8 @@ impl PageArray {
         self.shown(&x).await.map(Outcome::from)
     }
 
-    /// Returns 1 for each pixel of so many elements in which the expression selects an element, and 0 for the others.
+    /// Returns 1 for each pixel in which the expression selects an element, and 0 for the others. A pixel has
+    /// `channels` elements.
     pub fn touched(&self, spec: &str, channels: usize) -> Result<Vec<u8>, JsError> {
         let shape = self.shape();
         let zeros = vec![0u8; shape.iter().product()];

@@ -1,11 +1,12 @@
-// The address of the page names the open tab and its state, so that people can send it.
+// The address of the page contains the open tab and its state, so that people can share it.
 
 // Returns the parameters of the address that the page was opened with.
 export const given = new URLSearchParams(location.search);
 
 let waiting = 0;
 
-// Names a tab, and what of its state is not as at the beginning. Browsers limit how often an address changes.
+// Puts a tab into the address, with the parts of its state that differ from the defaults. Browsers limit how often an
+// address can change.
 export function address(tab, state, defaults) {
   const to = new URL(location.pathname, location.href);
   if (tab !== 'slice') to.searchParams.set('tab', tab);
@@ -17,7 +18,7 @@ export function address(tab, state, defaults) {
   return to.href;
 }
 
-// Returns the state that an address gives a tab.
+// Returns the state of a tab from the address.
 export function fromAddress(defaults) {
   const read = ([name, value]) => [name, typeof value === 'boolean' ? given.get(name) === '1' : given.get(name)];
   return Object.fromEntries(Object.entries(defaults).filter(([name]) => given.has(name)).map(read));

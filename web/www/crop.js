@@ -10,7 +10,7 @@ import { Operation, reported } from './tab.js';
 const $ = (id) => document.getElementById(id);
 const MANY = 400;
 
-// The height and width of the boxes, or null if one is not a number.
+// Returns the height and width of the boxes, or null if one is not a number.
 function sizes({ height, width }) {
   const read = [height, width].map((text) => (/^\s*\d{1,4}\s*$/.test(text) ? Number(text) : null));
   return read.includes(null) ? null : read;
@@ -22,7 +22,7 @@ function given(state) {
   return size;
 }
 
-// Boxes at random places within x, of which half are flipped in each direction.
+// Returns boxes at random positions within x. Half of them are flipped in each direction.
 function random(count, [height, width]) {
   const [rows, columns] = source.shown.shape;
   const below = (end) => Math.floor(Math.random() * (Math.max(0, end) + 1));
@@ -89,7 +89,7 @@ export const crop = new Operation({
       top, left: edge, height, width, flips: { v, h }, colour: COLOURS[at % COLOURS.length], label: at,
     }));
     const flat = left.shape.length < 4 && shown.image;
-    // A frame that stays on the GPU is on its canvas already.
+    // A frame that stays on the GPU is already on its canvas.
     const placed = outcome ? flat && sideBySide(shown.image, boxes.length) : sheet(boxes.length, [height, width]);
     const onSheet = ({ colour, label }) => ({ ...placed.box(label), colour, label });
     const onResult = placed ? { boxes: marked.map(onSheet) } : {};
@@ -113,7 +113,7 @@ export const crop = new Operation({
       },
     };
   },
-  // A click puts a box there; a drag moves it.
+  // A click places a box there; a drag moves it.
   drag(from, to, state, ended) {
     const size = sizes(state);
     if (!size) return null;

@@ -1,17 +1,17 @@
-// The devices that the page runs on: the GPU by WebGPU, where there is one, and the CPU.
+// The devices of the page: the GPU through WebGPU, if there is one, and the CPU.
 
 import { Device, Live } from './pkg/wgslice_web.js';
 
 export const devices = {
-  // Each has `device`, the library's; `name`, such as WebGPU; `label`, which also names the adapter; and `shows`: whether
-  // frames can stay on it.
+  // Each has `device`, the library's object; `name`, such as WebGPU; `label`, which also names the adapter; and
+  // `shows`: whether frames can stay on it.
   all: [],
   chosen: null,
-  // Why there is no WebGPU, or null.
+  // The reason why there is no WebGPU, or null.
   why: null,
 };
 
-// Returns why the browser has no WebGPU, or null if it has; this needs no adapter yet.
+// Returns why the browser has no WebGPU, or null if it has. Does not need an adapter.
 function missing() {
   if (navigator.gpu) return null;
   if (!window.isSecureContext) return 'Browsers offer WebGPU only on https: and on localhost, and this address is neither.';
@@ -21,8 +21,8 @@ function missing() {
 // Names of adapters that run shaders on the CPU. Not every browser marks them.
 const SOFTWARE = /swiftshader|llvmpipe|lavapipe|basic render/i;
 
-// The browser's description of the adapter, which is longer than the library's name for it. A software adapter does not
-// show frames in every browser, and in Chromium the attempt can lose the device.
+// Returns the browser's description of the adapter, which is longer than the library's name for it. Software adapters
+// cannot show frames in every browser, and in Chromium the attempt can lose the device.
 async function described() {
   const adapter = await navigator.gpu.requestAdapter();
   const info = adapter?.info;
@@ -32,13 +32,13 @@ async function described() {
   return { name, label: `WebGPU · ${words || 'adapter without a name'}`, shows: !marked };
 }
 
-// Opens the CPU, which needs no waiting.
+// Opens the CPU, without waiting.
 export function openCpu() {
   devices.all = [{ device: Device.cpu(), name: 'CPU', label: 'CPU · WebAssembly', shows: false }];
   [devices.chosen] = devices.all;
 }
 
-// Opens the GPU, and chooses it, where there is one.
+// Opens the GPU and selects it, if there is one.
 export async function openGpu() {
   devices.why = missing();
   if (devices.why) return;
@@ -51,7 +51,7 @@ export async function openGpu() {
   }
 }
 
-// The canvas of frames that stay on the chosen device; null if it shows none.
+// The canvas for frames that stay on the selected device, or null if that device cannot show them.
 let live;
 export function liveCanvas() {
   if (!devices.chosen.shows) return null;

@@ -1,15 +1,15 @@
-// Draws pictures, and marks over them. A picture has a canvas of its pixels, and over it one for marks, which has the
-// resolution of the screen.
+// Draws pictures, and marks over them. A picture has a canvas with its pixels, and above it a canvas with marks, which
+// has the resolution of the screen.
 
 const [ACCENT, WARNING] = ['#22d3ee', '#fbbf24'];
-// Colours that tell boxes apart, on dark and on bright pictures.
+// Colours that distinguish boxes, on dark and on bright pictures.
 export const COLOURS = ['#22d3ee', '#fbbf24', '#f472b6', '#a3e635', '#c4b5fd', '#fb923c', '#5eead4', '#fca5a5'];
 const DIMMED = 'rgb(6 12 18 / .72)';
 
-// The largest size that a pixel is enlarged to, and the smallest in which its value is written.
+// The largest size of an enlarged pixel, and the smallest in which its value is written, in screen pixels.
 const [LARGEST, LEGIBLE] = [56, 17];
 
-// Shows an image, as large as the stage around it permits. `stretched` images have rows of at least 20 pixels.
+// Shows an image as large as the stage around it permits. `stretched` images have rows of at least 20 pixels.
 export function paint(canvas, image, stretched = false) {
   canvas.width = image.width;
   canvas.height = image.height;
@@ -18,7 +18,7 @@ export function paint(canvas, image, stretched = false) {
   fit(canvas);
 }
 
-// Gives a canvas the size of a picture that something else draws.
+// Gives a canvas the size of a picture that other code draws.
 export function size(canvas, { width, height }) {
   if (canvas.width === width && canvas.height === height) return;
   canvas.width = width;
@@ -38,7 +38,7 @@ export function fit(canvas) {
   canvas.style.imageRendering = scale > 1.2 || tall > scale ? 'pixelated' : 'auto';
 }
 
-// Where pixels are selected, as a canvas of the same size that is opaque there.
+// Returns a canvas of the same size that is opaque where pixels are selected.
 function shape({ width, height }, { rows, columns, mask }) {
   const layer = new OffscreenCanvas(width, height);
   const context = layer.getContext('2d');
@@ -115,7 +115,7 @@ function write(context, canvas, texts, x, y) {
 }
 
 function box(context, { top, left, height, width, colour = ACCENT, label, flips = {}, missing }, x, y, wide, high) {
-  // A single pixel of a large picture is drawn large enough to be seen.
+  // A single pixel of a large picture is drawn large enough to be visible.
   const [w, h] = [Math.max(width * x, 5), Math.max(height * y, 5)];
   const [l, t] = [(left + width / 2) * x - w / 2, (top + height / 2) * y - h / 2];
   if (missing) hatch(context, l, t, w, h);
@@ -147,7 +147,7 @@ function hatch(context, l, t, w, h) {
   context.restore();
 }
 
-// An arrow that says which way an axis is walked.
+// Draws an arrow in the direction of an axis.
 function arrow(context, x, y, dx, dy) {
   const [tx, ty] = [x + dx, y + dy];
   const [ux, uy] = [Math.sign(dx), Math.sign(dy)];
@@ -196,8 +196,8 @@ function cross(context, { row, column }, x, y, wide, high) {
   }
 }
 
-// An image of `count` pictures below one another, put side by side. `place` gives the pixel of the image that a pixel of
-// the sheet is, or null if it is none, and `box` where a picture is.
+// Rearranges an image of `count` stacked pictures side by side. `place` returns the pixel of the image for a pixel of
+// the sheet, or null if there is none, and `box` returns the position of a picture.
 export function sideBySide({ data, width, height }, count) {
   const high = height / count;
   const columns = beside(count, [high, width]);
@@ -210,10 +210,10 @@ export function sideBySide({ data, width, height }, count) {
   return { image, ...sheet(count, [high, width]) };
 }
 
-// How many pictures stand beside each other.
+// Returns the number of pictures in a row.
 export const beside = (count, [high, width]) => Math.max(1, Math.min(count, Math.round(Math.sqrt(count * high / width))));
 
-// Where pictures of this height and width are that stand so.
+// Returns the positions of pictures with this height and width in such rows.
 export function sheet(count, [high, width]) {
   const columns = beside(count, [high, width]);
   return {
@@ -225,7 +225,7 @@ export function sheet(count, [high, width]) {
   };
 }
 
-// The pixels of one long row as lines of a picture.
+// Wraps the pixels of one long row into lines of a picture.
 export function wrapped(pixels) {
   const count = pixels.length / 4;
   const width = Math.max(1, Math.ceil(Math.sqrt(count)));

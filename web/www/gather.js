@@ -1,4 +1,4 @@
-// The second tab: slices of x or of a table at the positions of index tuples.
+// The second tab: gathers slices of x or of a table at the positions of index tuples.
 
 import { PageArray } from './pkg/wgslice_web.js';
 import { COLOURS } from './drawing.js';
@@ -24,13 +24,13 @@ function table(device) {
   return tables.get(device);
 }
 
-// The index tuples. Text that is not a number was rejected before.
+// Returns the index tuples. Text that is not a number has already been rejected.
 function typed(text) {
   const tuples = text.split(/[\n;]/).map((line) => line.match(/-?\d+/g));
   return tuples.filter(Boolean).map((tuple) => tuple.map(BigInt));
 }
 
-// The position that a tuple points at, or null if it is out of range.
+// Returns the position that a tuple selects, or null if it is out of range.
 function position(tuple, shape, { policy, wrap }) {
   const at = tuple.map((index, axis) => {
     const size = BigInt(shape[axis]);
@@ -42,7 +42,7 @@ function position(tuple, shape, { policy, wrap }) {
   return at.includes(null) ? null : at;
 }
 
-// The box on the canvas of x of all elements behind a position.
+// Returns the box on the canvas of x with all elements at a position.
 function boxOf(at, x) {
   const rest = x.shape.slice(at.length);
   const [first, last] = [rest.map(() => 0), rest.map((size) => size - 1)].map((end) => pixelOf([...at, ...end], x));

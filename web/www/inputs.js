@@ -1,11 +1,11 @@
-// How x gets into the page: chosen, dropped anywhere, pasted, or from the camera.
+// The sources of x: a chosen, dropped or pasted file, or the camera.
 
 import * as pair from './pair.js';
 import { source } from './source.js';
 
 const $ = (id) => document.getElementById(id);
 
-// The longest side of a frame of the camera.
+// The length in pixels of the longest side of a camera frame.
 const FRAME = 640;
 
 async function open(file, large = false) {
@@ -22,11 +22,11 @@ async function open(file, large = false) {
 }
 
 export function connectInputs() {
-  // Times of small arrays are mostly the times of calls: this one is large enough for a GPU.
+  // Times of small arrays are mostly call overhead. This array is large enough for a GPU.
   $('large').addEventListener('click', () => open('astronaut.webp', true));
   $('file').addEventListener('change', async () => {
     const [file] = $('file').files;
-    // So that the same file can be chosen again.
+    // Resets the input, so that the same file can be chosen again.
     await open(file);
     $('file').value = '';
   });
@@ -48,7 +48,7 @@ export function connectInputs() {
   });
   addEventListener('paste', (event) => {
     const [file] = event.clipboardData.files;
-    // Text that is pasted goes to the field that it is pasted into.
+    // Pasted text goes into its field.
     if (!file) return;
     event.preventDefault();
     open(file);
@@ -59,7 +59,7 @@ let video = null;
 
 export function stopCamera() {
   if (!video) return;
-  // The last frame stays, as a picture.
+  // The last frame stays as a picture.
   source.frame(video, FRAME);
   video.srcObject.getTracks().forEach((track) => track.stop());
   video.srcObject = null;
@@ -69,7 +69,7 @@ export function stopCamera() {
   $('camera').setAttribute('aria-pressed', 'false');
 }
 
-// `operation` returns that of the open tab, if it has one; `update` runs it.
+// `operation` returns the open tab's operation, if it has one; `update` runs it.
 export function connectCamera(operation, update, label) {
   $('camera').hidden = !navigator.mediaDevices?.getUserMedia;
   $('camera').addEventListener('click', async () => {
@@ -96,11 +96,11 @@ export function connectCamera(operation, update, label) {
   });
 }
 
-// The present frame as an array, for what is not done from texture to texture.
+// Returns the current frame as an array, for operations that do not run from texture to texture.
 export const still = () => source.frame(video, FRAME);
 
-// Each picture that the screen shows is one more frame, unless the frame before is not done. Where the device and the
-// tab can do it, a frame stays on the GPU.
+// Each repaint of the screen shows a new frame, unless the previous one is still in progress. If the device and the tab
+// support it, a frame stays on the GPU.
 async function film(mine, operation, label) {
   let [frames, since] = [0, performance.now()];
   const stream = mine.srcObject;

@@ -1,6 +1,6 @@
-// Work that is asked for faster than it is done, such as at every key.
+// Handles requests that arrive faster than they can be processed, such as at every key press.
 
-// Runs one call of `task` at a time. Of the calls that come meanwhile, only the last is run.
+// Runs one call of `task` at a time. Of the calls that arrive in the meantime, only the last is run.
 export function latest(task) {
   let running = false;
   let next = null;

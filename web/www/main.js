@@ -1,4 +1,4 @@
-// Opens the devices and x, and connects the tabs. Each tab is a file of its own.
+// Opens the devices and x, and connects the tabs. Each tab is in its own file.
 
 import init from './pkg/wgslice_web.js';
 import { given } from './address.js';
@@ -22,7 +22,7 @@ const NAMES = [...Object.keys(operations), 'verify'];
 let open = 'slice';
 let ready = false;
 
-// A fault of the page itself, such as a panic. An error in the input is shown next to the field.
+// Reports a fault of the page itself, such as a panic. An error in the input is shown next to the field.
 function stopped(why) {
   $('stopped').textContent = `The page has stopped: ${why}\nReload it to go on. Its console says more.`;
   $('stopped').hidden = false;
@@ -70,7 +70,7 @@ async function start() {
   verify.connect(first === 'verify');
   source.addEventListener('change', update);
   ready = true;
-  // The CPU shows the first result while the GPU is opened.
+  // The CPU shows the first result while the GPU is being opened.
   update();
   await openGpu();
   connectDevices();

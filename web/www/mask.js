@@ -10,7 +10,7 @@ const written = (number) => number.toLocaleString('en');
 
 const $ = (id) => document.getElementById(id);
 
-// The pixels of x that strokes cover. A stroke is `radius: row,column row,column …`; one with a negative radius erases.
+// Returns the pixels of x that strokes cover. A stroke is `radius: row,column row,column …`; a negative radius erases.
 function painted(strokes, { width, height }) {
   const context = new OffscreenCanvas(width, height).getContext('2d', { willReadFrequently: true });
   context.lineCap = context.lineJoin = 'round';
@@ -28,7 +28,7 @@ function painted(strokes, { width, height }) {
   return Uint8Array.from({ length: width * height }, (_, at) => (data[4 * at + 3] > 127 ? 1 : 0));
 }
 
-// The mask of the present strokes, which all devices and marks share.
+// The mask for the current strokes, which all devices and marks share.
 let kept = { strokes: null };
 function maskOf({ strokes }) {
   const x = source.shown;
@@ -68,7 +68,7 @@ export const mask = new Operation({
     const flat = maskOf(state);
     const count = flat.reduce((sum, is) => sum + is, 0);
     const [height, width] = left.shape;
-    // Where the elements of a list came from.
+    // The positions from which the listed elements came.
     const places = state.how === 'list' ? Array.from(flat.keys()).filter((at) => flat[at]) : null;
     return {
       label: `the mask selects ${count} of ${height * width}`,
@@ -88,7 +88,7 @@ export const mask = new Operation({
       },
     };
   },
-  // A drag is a stroke. Points that are near the one before add nothing.
+  // A drag is a stroke. Points close to the previous one are skipped.
   drag(from, to, state, ended) {
     const radius = (state.erase ? -1 : 1) * Number(state.radius);
     const point = `${to.row},${to.column}`;

@@ -1,4 +1,4 @@
-// The two figures, x and what is made of it: pictures, marks, times and errors.
+// The two figures, x and the result: pictures, marks, times and errors.
 
 import { fit, mark, paint, size } from './drawing.js';
 import { pointing } from './pointing.js';
@@ -16,7 +16,7 @@ const $ = (id) => document.getElementById(id);
 //   origin            for the position of an element of the result, the marks of where it came from
 let view = null;
 let pointed = null;
-// The pixel of x that keys have moved the cross to.
+// The pixel of x to which the arrow keys have moved the cross.
 let cross = null;
 let painted = null;
 
@@ -60,7 +60,7 @@ export function show(next) {
   remark();
 }
 
-// An error in what was typed. The result before stays, but is faded.
+// Shows an error in the input. The previous result stays, but is faded.
 export function error(message) {
   if (message !== null) $('error').textContent = message;
   $('error').hidden = message === null;
@@ -70,7 +70,7 @@ export function error(message) {
 
 const took = (time) => `${time < 0.095 ? time.toFixed(2) : time.toFixed(time < 9.95 ? 1 : 0)} ms`;
 
-// The times of the devices: `{ name, label, time, same }`, or null while they are measured.
+// Shows the times of the devices: `{ name, label, time, same }`, or null while they are measured.
 export function times(rows) {
   $('times').dataset.state = rows ? 'measured' : 'measuring';
   if (!rows) return;
@@ -129,7 +129,7 @@ function download(blob, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-// Calls `read` for the result, which is on the canvas then, too.
+// Calls `read` for the result. The result is then also on the canvas.
 export function connectSaving(read) {
   $('save-npy').addEventListener('click', async () => download(new Blob([(await read()).npy()]), 'result.npy'));
   $('save-png').addEventListener('click', async () => {

@@ -1,10 +1,10 @@
-// Where a person points on a picture: by mouse, by finger, or by keys. Arrow keys move a cross, by one pixel with Shift;
-// Space or Enter begins and ends a drag.
+// Tracks where a person points on a picture, by mouse, by touch, or by keys. Arrow keys move a cross, by one pixel with
+// Shift; Space or Enter begins and ends a drag.
 
 const STEPS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
-// Calls `over(pixel, byKeys)` for what is pointed at (null for nothing), and `drag(from, to, ended)` while it is dragged from
-// one pixel to another. `canvas` is the picture, and `element` lies on it.
+// Calls `over(pixel, byKeys)` with the pixel that is pointed at (null for none), and `drag(from, to, ended)` while a
+// drag goes from one pixel to another. `canvas` is the picture, and `element` covers it.
 export function pointing(element, canvas, { over, drag }) {
   let from = null;
   let cross = null;
@@ -24,9 +24,9 @@ export function pointing(element, canvas, { over, drag }) {
   element.addEventListener('pointerdown', (event) => {
     if (event.button !== 0) return;
     from = pixel(event);
-    // An error above the picture that the drag ends must not move the picture away under the pointer.
+    // If the drag clears an error above the picture, the picture must not move away under the pointer.
     document.body.classList.toggle('keeps-error', !document.getElementById('error').hidden);
-    // A pointer that a test makes up cannot be captured.
+    // A pointer that a test simulates cannot be captured.
     try { element.setPointerCapture(event.pointerId); } catch { /* The drag then ends at the picture's edge. */ }
     drag(from, from, false);
   });

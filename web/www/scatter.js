@@ -1,4 +1,4 @@
-// The fourth tab: a scatter that accumulates, of clicks on a board, or of the colours of x.
+// The fourth tab: a scatter that accumulates clicks on a board, or the colours of x.
 
 import { PageScatter, Updates } from './pkg/wgslice_web.js';
 import { devices } from './devices.js';
@@ -19,7 +19,7 @@ const EXAMPLES = [
 
 const pair = (of) => [...of].map((letter) => CHANNELS.findIndex((name) => name.startsWith(letter)));
 
-// The work is kept until the state or x changes, so that only the scatter itself is timed.
+// The prepared work is kept until the state or x changes, so that only the scatter itself is timed.
 let kept = { key: null, works: new Map() };
 
 function input(device, state) {
@@ -153,10 +153,10 @@ export const scatter = new Operation({
     return shownAs(read, read.range());
   },
   run: (work, { combine, of }) => work.run(of === 'board' ? combine : 'add'),
-  // The counts of colours differ by orders of magnitude, and most are small.
+  // Counts of colours differ by orders of magnitude, and most are small.
   range: (read, { of }) => (of === 'board' ? read.range() : [0, Math.max(1, read.range()[1] / 40)]),
   look: (seen) => (seen.state.of === 'board' ? board(seen) : colours(seen)),
-  // Each cell that is clicked on, or that a drag goes through, is one more update.
+  // A click, or each cell that a drag crosses, is one more update.
   drag(from, to, state, ended) {
     const cell = `${to.row}, ${to.column}`;
     const same = this.cell === cell;

@@ -1,13 +1,13 @@
-// Where elements are: on a canvas, in an array, and in the array that a slice was taken from.
+// Maps elements between a canvas, an array, and the array from which a slice was taken.
 
-// The axis that the columns of a canvas are, of an array shown with this many values for a pixel.
+// Returns the axis that the columns of a canvas show, for an array with this many values for a pixel.
 export function columnAxis({ shape, channels }) {
   const last = shape.length - 1;
   const deep = channels > 1 || (shape[last] === 1 && shape.length > 2);
   return deep ? last - 1 : last;
 }
 
-// The position of an element in an array of this shape, and the other way around.
+// Converts between the index of an element in an array of this shape and its position.
 export function unravel(flat, shape) {
   const index = shape.map(() => 0);
   for (let axis = shape.length - 1; axis >= 0; axis--) {
@@ -18,27 +18,27 @@ export function unravel(flat, shape) {
 }
 export const ravel = (index, shape) => shape.reduce((flat, size, axis) => flat * size + index[axis], 0);
 
-// The pixel that an element is part of, and the first element of a pixel.
+// Returns the pixel that contains an element, and the first element of a pixel.
 export function pixelOf(index, { shape, width, channels }) {
   const pixel = Math.floor(ravel(index, shape) / channels);
   return { row: Math.floor(pixel / width), column: pixel % width };
 }
 export const elementOf = ({ row, column }, { shape, width, channels }) => unravel((row * width + column) * channels, shape);
 
-// The position in x of an element of a slice of x.
+// Returns the position in x of an element of a slice of x.
 export function origin(index, { offset, strides }, x) {
   const flat = index.reduce((sum, at, axis) => sum + at * strides[axis], offset);
   return unravel(flat, x.shape);
 }
 
-// What a slice selects of each axis of x: `{ first, step, count }`. Null if it selects nothing.
+// Returns what a slice selects along each axis of x: `{ first, step, count }`. Null if it selects nothing.
 export function perAxis({ offset, shape, strides }, x) {
   if ([...shape].includes(0)) return null;
   const axes = unravel(offset, x.shape).map((first) => ({ first, step: 1, count: 1 }));
   const distances = x.shape.map((_, axis) => x.shape.slice(axis + 1).reduce((product, size) => product * size, 1));
   for (const [dimension, stride] of strides.entries()) {
     if (!stride) continue;
-    // The distance between neighbours of an axis is that between all elements of the axes after it.
+    // The distance between neighbours along an axis is the number of elements in all later axes.
     const axis = distances.findIndex((distance, at) => x.shape[at] > 1 && Math.abs(stride) >= distance);
     axes[axis] = { first: axes[axis].first, step: stride / distances[axis], count: shape[dimension] };
   }
@@ -50,8 +50,8 @@ const has = ({ first, step, count }, at) => {
   return Number.isInteger(steps) && steps >= 0 && steps < count;
 };
 
-// The rows and columns of x on its canvas that a slice selects, the channels, the box around them, and which way they
-// are walked.
+// Returns the rows, columns and channels of x that a slice selects on its canvas, the box around them, and the
+// directions of the slice.
 export function selected(selection, x) {
   const axes = perAxis(selection, x);
   if (!axes) return { rows: new Uint8Array(x.height), columns: new Uint8Array(x.width), channels: [], box: null };
@@ -67,19 +67,20 @@ export function selected(selection, x) {
   return { rows, columns, channels, box: { top, left, height: bottom - top + 1, width: right - left + 1, flips } };
 }
 
-// One entry of a slice, from one position to another, which is included. A walk down to 0 has no end to name.
+// Returns an entry of a slice from one position to another, inclusive. A reversed range down to 0 has no end that could
+// be written.
 function range(from, to, size) {
   if (from === 0 && to === size - 1) return ':';
   if (to >= from) return `${from}:${to + 1}`;
   return `${from}:${to === 0 ? '' : to - 1}:-1`;
 }
 
-// The slice of x from one pixel to another. Backwards it is flipped.
+// Returns the slice of x from one pixel to another. If it goes backwards, it is flipped.
 export function spanned(from, to, x) {
   const column = columnAxis(x);
   const [start, end] = [elementOf(from, x), elementOf(to, x)];
   const items = start.slice(0, column).map((at, axis) => {
-    // Within one picture of many that are stacked.
+    // The pixels are in one picture of a stack.
     if (axis < column - 1) return String(at);
     return range(at, start.slice(0, axis).every((other, axis) => other === end[axis]) ? end[axis] : x.shape[axis] - 1, x.shape[axis]);
   });
@@ -88,7 +89,7 @@ export function spanned(from, to, x) {
 
 const NEW_AXIS = /^(None|(\w+\.)?newaxis)$/;
 
-// The entries of a slice of an array of this rank, with one for each axis, and which entry each axis has.
+// Returns the entries of a slice of an array of this rank, with one for each axis, and the index of each axis's entry.
 function entries(spec, rank) {
   const items = spec.trim().replace(/^\[(.*)\]$/, '$1').split(',').map((item) => item.trim());
   if (items.at(-1) === '') items.pop();
@@ -99,14 +100,14 @@ function entries(spec, rank) {
   return { all, places };
 }
 
-// The step of a slice along an axis. Null if it selects a single position.
+// Returns the step of a slice along an axis. Null if it selects a single position.
 export function stepOf(spec, axis, rank) {
   const { all, places } = entries(spec, rank);
   const parts = all[places[axis]]?.split(':') ?? [];
   return parts.length > 1 ? Number(parts[2]?.replaceAll('_', '') || 1) : null;
 }
 
-// The slice with another step along an axis.
+// Returns the slice with another step along an axis.
 export function stepped(spec, axis, rank, step) {
   const { all, places } = entries(spec, rank);
   const [start, stop] = all[places[axis]].split(':').map((part) => part.trim());

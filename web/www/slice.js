@@ -1,4 +1,4 @@
-// The first tab: a slice of x, as it is typed, or dragged on x.
+// The first tab: a slice of x that is typed, or dragged on x.
 
 import { spelled } from './pkg/wgslice_web.js';
 import { columnAxis, origin, pixelOf, selected, spanned, stepOf, stepped } from './selection.js';
@@ -42,7 +42,7 @@ function showMasks(encoded) {
   );
 }
 
-// The order of dimensions as numbers, or none.
+// Returns the order of dimensions as numbers, or null.
 const axes = (order) => order.match(/\d+/g)?.map(Number) ?? null;
 
 function programs({ state, left, shown }) {
@@ -59,7 +59,7 @@ function programs({ state, left, shown }) {
       ? `use wgslice::{${uses}};\n\nlet x = Backend::auto().upload(${x})?;\nlet y = x\n    .slice(&slice![${rust}])?\n    .transpose(&[${order}])?\n    .contiguous()?;`
       : `use wgslice::{${uses}};\n\nlet y = Backend::auto().slice(\n    ${x},\n    &slice![${rust}],\n)?;`,
     numpy: `y = x[${sliced}]${order ? `.transpose(${order})` : ''}`,
-    // TensorFlow takes empty lists for lists of floats.
+    // TensorFlow treats empty lists as lists of floats.
     tensorflow: `${begin === '[]' ? 'y = tf.identity(x)' : `y = tf.strided_slice(\n    x, ${begin}, ${end}, ${strides}${set})`}${order ? `\ny = tf.transpose(y, [${order}])` : ''}`,
     command: order
       ? `wgslice slice ${from} '${sliced}' -o - --format npy | wgslice transpose - ${order.replaceAll(' ', '')} -o ${to.replace('png', 'npy')}`
@@ -67,11 +67,11 @@ function programs({ state, left, shown }) {
   };
 }
 
-// The fields of an object of the library, whose own are on its prototype.
+// The fields to copy from an object of the library. They are getters on its prototype.
 const FIELDS = ['python', 'rust', 'entries', 'begin', 'end', 'strides', ...MASKS];
 const fields = (object) => Object.fromEntries(FIELDS.map((name) => [name, object[name]]));
 
-// The handles on what is selected, in `box`.
+// Returns the handles for the selection in `box`.
 function handles(spec, x, box) {
   if (!box) return [];
   const rank = x.shape.length;

@@ -1,4 +1,4 @@
-// The present operation as a program, in four languages, to be copied.
+// Shows the current operation as a program in four languages, to be copied.
 
 const $ = (id) => document.getElementById(id);
 const LANGUAGES = ['rust', 'numpy', 'tensorflow', 'command'];
@@ -20,7 +20,7 @@ export function snippets(next) {
   show();
 }
 
-// Copies a text, and says so on the button for a moment, counted from the last of several clicks.
+// Copies a text, and tells so on the button for a moment after the last click.
 export async function copy(text, button) {
   button.dataset.label ??= button.textContent;
   button.textContent = button.dataset.label;
@@ -38,7 +38,7 @@ export function connectSnippets() {
   $('copy').addEventListener('click', () => copy(texts[chosen], $('copy')));
 }
 
-// Lets a row of tabs be used by mouse and by keys.
+// Makes a row of tabs usable by mouse and by keys.
 export function connectTabs(tabs, open) {
   for (const [at, tab] of tabs.entries()) {
     tab.addEventListener('click', () => open(at));
@@ -52,11 +52,11 @@ export function connectTabs(tabs, open) {
   }
 }
 
-// What all snippets have in common: the file that x is, and its shape.
+// The common part of all snippets: the file of x, and its shape.
 export const file = (name) => {
   const short = name.split('/').pop().replace(/\.(webp|gif|avif|bmp|svg)$/i, '.png');
   return /[^\w.-]/.test(short) ? `'${short.replaceAll("'", "'\\''")}'` : short;
 };
 export const rustShape = (shape) => `&[${shape.join(', ')}]`;
-// A file that can hold the result: a picture only if it has colours.
+// Returns a file that can hold the result. It is a picture only if it has colours.
 export const output = ({ image, shape, channels }) => (image && channels >= 3 && shape.length === 3 ? 'result.png' : 'result.npy');

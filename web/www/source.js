@@ -1,12 +1,14 @@
-// x: a picture, an array of an .npy file, or the camera's present frame; in the page's memory, and on each device.
+// The array x: a picture, an array of an .npy file, or the camera's current frame. It is in the page's memory, and on
+// each device.
 
 import { PageArray } from './pkg/wgslice_web.js';
 import { devices } from './devices.js';
 
-// The longest side in pixels, so that all pixels are fewer than the 2^27 elements of an array in WebAssembly.
+// The maximum length of a side in pixels. With it, a picture has fewer than the 2^27 elements that an array can have in
+// WebAssembly.
 const LONGEST = 4096;
 
-// How large a picture becomes that is `width` by `height`.
+// Returns the size to which a picture of `width` by `height` is scaled.
 function within(longest, width, height) {
   const scale = Math.min(1, longest / Math.max(width, height));
   return [width, height].map((side) => Math.max(1, Math.round(side * scale)));
@@ -18,7 +20,7 @@ function opaque(rgba) {
 }
 
 class Source extends EventTarget {
-  // What to show of it: `image` (or null if no canvas can show it), `shape`, `dtype`, `range`, `width`, `channels`.
+  // What to show: `image` (or null if no canvas can show it), `shape`, `dtype`, `range`, `width`, `channels`.
   shown = null;
   name = '';
   note = '';
@@ -27,25 +29,25 @@ class Source extends EventTarget {
   #make = null;
   #arrays = new Map();
   #asked = 0;
-  // How many operations are under way, and the arrays that are no longer needed when they are done.
+  // The number of operations in progress, and the arrays to free when they are done.
   #users = 0;
   #retired = [];
 
-  // Opens an address or a file, and tells of the change. It stays as it was if that fails. `large` enlarges a picture to
-  // LONGEST × LONGEST pixels.
+  // Opens an address or a file, and announces the change. If that fails, x stays unchanged. `large` enlarges a picture
+  // to LONGEST × LONGEST pixels.
   async open(file, large = false) {
     const asked = ++this.#asked;
     const blob = typeof file === 'string' ? await (await fetch(file)).blob() : file;
     const name = file.name ?? file;
     const opened = name.endsWith('.npy') ? await this.#npy(blob) : await this.#picture(blob, large);
-    // Something else was opened meanwhile.
+    // Another file was opened in the meantime.
     if (asked !== this.#asked) return;
     this.name = name;
     this.#become(opened);
     this.dispatchEvent(new Event('change'));
   }
 
-  // Becomes a frame of the camera, of at most `longest` pixels on its longer side.
+  // Changes x to a frame of the camera, with at most `longest` pixels on its longer side.
   frame(video, longest) {
     this.#asked++;
     this.name = 'camera.png';
@@ -53,7 +55,7 @@ class Source extends EventTarget {
     this.#become(this.#pixels(video, width, height, ''));
   }
 
-  // Says what a frame of the camera is that stays on the GPU.
+  // Describes a frame of the camera that stays on the GPU.
   filmed([height, width, channels]) {
     this.#asked++;
     this.name = 'camera.png';
@@ -66,7 +68,7 @@ class Source extends EventTarget {
     return this.#arrays.get(device);
   }
 
-  // Runs a task that uses arrays of x, which are kept until it is done.
+  // Runs a task that uses arrays of x, and keeps them until it is done.
   async using(task) {
     this.#users++;
     try {
@@ -85,7 +87,7 @@ class Source extends EventTarget {
   }
 
   async #picture(blob, large) {
-    // The values in the file, not converted to the colours of the screen.
+    // Keeps the values in the file, without converting them to the colours of the screen.
     const options = { colorSpaceConversion: 'none', premultiplyAlpha: 'none' };
     if (large) Object.assign(options, { resizeWidth: LONGEST, resizeHeight: LONGEST });
     const bitmap = await createImageBitmap(blob, options);
@@ -101,7 +103,7 @@ class Source extends EventTarget {
     const context = new OffscreenCanvas(width, height).getContext('2d', { willReadFrequently: true });
     context.drawImage(drawn, 0, 0, width, height);
     const image = context.getImageData(0, 0, width, height);
-    // Rust takes a Uint8Array; this one has the same memory.
+    // Rust takes a Uint8Array, which shares this memory.
     const bytes = new Uint8Array(image.data.buffer);
     const make = (device) => PageArray.picture(device, bytes, width, height);
     const channels = opaque(bytes) ? 3 : 4;
@@ -118,16 +120,16 @@ class Source extends EventTarget {
   }
 }
 
-// What to show of a result, or of x. `range` are the values of the darkest and the brightest shade.
+// Returns what to show of a result, or of x. `range` has the values for the darkest and the brightest shade.
 export function shownAs(read, range) {
   const { shape, dtype, width, height, channels, fits } = read;
   const image = fits ? new ImageData(read.rgba(...range), width, height) : null;
-  // Where a pixel is one value.
+  // Texts are shown if each pixel is one value.
   const texts = channels === 1 && width * height <= FEW ? read.texts(FEW) : null;
   return { image, shape: [...shape], dtype, range, width, height, channels, texts };
 }
 
-// The most values of an array that are written into its pixels.
+// The maximum number of values that are written into an array's pixels.
 const FEW = 512;
 
 export const source = new Source();

@@ -1,16 +1,16 @@
-// Two handles on what is selected of x: away from where it begins they take a larger step along its rows and its columns.
-// Arrow keys, Home and End move them, too.
+// Two handles on the selection in x. Dragging one away from the start increases the step along the rows or the columns.
+// Arrow keys, Home and End also move them.
 
 const $ = (id) => document.getElementById(id);
 const NAMES = ['rows', 'columns'];
 
-// Pixels of the screen from one step to the next, from the corner to the first, and to the edge of x.
+// Screen pixels from one step to the next, from the corner to the first step, and to the edge of x.
 const [APART, FIRST, EDGE] = [14, 26, 13];
 
-// What is shown, by name.
+// The handles that are shown, by name.
 let handles = {};
 
-// Places a handle for each of `steps`: `{ name, axis, step, most, box }`. `box` is what is selected, in pixels of x.
+// Places a handle for each of `steps`: `{ name, axis, step, most, box }`. `box` is the selection, in pixels of x.
 export function placeSteps(steps) {
   const canvas = $('source');
   const frame = canvas.parentElement;
@@ -39,7 +39,7 @@ export function placeSteps(steps) {
   }
 }
 
-// Calls `change(axis, step)`.
+// Calls `change(axis, step)` when a handle moves.
 export function connectSteps(change) {
   for (const name of NAMES) {
     const handle = $(`step-${name}`);

@@ -1,5 +1,5 @@
-// A tab with an operation: its inputs are its state, and its state is the address. Runs the operation when the state or
-// x changes, shows the result, and times it on each device.
+// A tab with an operation: its inputs are its state, and the address contains the state. Runs the operation when the
+// state or x changes, shows the result, and times it on each device.
 
 import { address, fromAddress } from './address.js';
 import { devices, liveCanvas } from './devices.js';
@@ -11,21 +11,21 @@ import { shownAs, source } from './source.js';
 
 const $ = (id) => document.getElementById(id);
 
-// The most values that are shown as text.
+// The maximum number of values that are shown as text.
 const MANY = 600;
-// Of a picture, only so few are shown as text beside it.
+// For a picture, the maximum number of values that are shown as text next to it.
 const FEW = 48;
-// Calls are timed until they took this many milliseconds together, or are so many.
+// Calls are timed until they took this many milliseconds in total, or until this many calls were made.
 const [ENOUGH, CALLS] = [40, 100];
 const [PAUSE, FEWEST] = [180, 3];
 
-// How an array would lie on a canvas alone.
+// Returns the layout of an array on a canvas of its own.
 const alone = ({ shape, height, width, channels }) => ({ shape: [...shape], height, width, channels });
 
-// A panic of the library. What a person types never causes one.
+// A panic of the library. Typed input never causes one.
 const isFault = (error) => error instanceof WebAssembly.RuntimeError;
 
-// Messages of the library name its arguments and options, for which there are other words here.
+// Messages of the library contain names of options, which the page calls otherwise.
 const CHOICES = { Ignore: '“gives zeros”', Clamp: '“is clamped”', Error: '“is an error”' };
 const inWordsOfThePage = (message, params) => message
   .replace(/OutOfRange::(\w+)/g, (name, option) => CHOICES[option] ?? name)
@@ -50,12 +50,12 @@ export class Operation {
     this.name = about.name;
     this.state = { ...about.defaults };
     this.panel = $(about.name);
-    // Frames that stay on the GPU follow each other, and the next will show what has changed.
+    // Frames that stay on the GPU follow each other, so the next frame shows the change.
     this.update = latest(() => this.films() || source.using(() => this.#update()));
     this.asked = 0;
     // The last result, for saving it.
     this.read = null;
-    // What the marks on the present frame are of.
+    // The state and shape that the marks on the current frame belong to.
     this.filmed = null;
   }
 
@@ -101,16 +101,16 @@ export class Operation {
     }
   }
 
-  // Whether the camera is on, and its frames stay on the GPU.
+  // Returns whether the camera is on and its frames stay on the GPU.
   films() {
     return Boolean(source.live && this.about.film && liveCanvas());
   }
 
-  // Shows what becomes of a frame of the camera that stays on the GPU.
+  // Shows the operation on a camera frame that stays on the GPU.
   async film(video) {
     const { panel } = this;
     const [canvas, state] = [liveCanvas(), { ...this.state }];
-    // A video itself is not copied by every browser, and wgpu gives up where it is not.
+    // Not every browser can copy a video directly, and wgpu fails if it cannot.
     const frame = await createImageBitmap(video, { colorSpaceConversion: 'none', premultiplyAlpha: 'none' });
     try {
       const x = canvas.take(frame);
@@ -139,12 +139,12 @@ export class Operation {
     source.filmed(x.shape);
     const left = source.shown;
     const film = about.film(canvas, x, state);
-    // Only the picture differs from that of the frame before.
+    // Compared with the previous frame, only the picture differs.
     const is = JSON.stringify([state, left.shape]);
     if (this.filmed !== is) {
       const shown = { image: null, dtype: 'uint8', ...alone(film) };
       const look = about.look({ state, left, input: x, outcome: null, read: null, shown });
-      // No single channel of the video is drawn over it.
+      // Single channels of the video are not drawn over it.
       if (look.marks.lit) delete look.marks.lit.channels;
       const onCanvas = { width: film.across, height: film.down, fits: film.fits };
       pair.show({ left, shown, numbers: null, film: onCanvas, ...look });
@@ -156,7 +156,7 @@ export class Operation {
     film.free();
   }
 
-  // The result, for saving it.
+  // Returns the result, for saving it.
   async result() {
     if (this.films()) {
       still();
@@ -199,7 +199,7 @@ export class Operation {
     Object.assign(panel.dataset, { state: 'done', shows: JSON.stringify(state) });
   }
 
-  // Times the operation on each device, unless something else is asked for meanwhile.
+  // Times the operation on each device, unless another request arrives in the meantime.
   async #time(turn, state) {
     await new Promise((resolve) => setTimeout(resolve, PAUSE));
     const over = () => turn !== this.asked || this.panel.hidden || source.live;
@@ -223,7 +223,7 @@ export class Operation {
           outcome.free();
           return read;
         };
-        // The first call compiles what is not compiled yet.
+        // The first call compiles pipelines that are not compiled yet.
         const read = await once();
         const same = first === null || first.equals(read);
         if (first) read.free();
@@ -246,7 +246,7 @@ export class Operation {
   }
 }
 
-// Makes the examples of a tab: each a name, a text below it, and what it sets.
+// Makes the examples of a tab. Each has a name, a text below it, and the state that it sets.
 export function chips(operation, examples) {
   operation.panel.querySelector('.chips').append(
     ...examples.map(([name, text, sets]) => {
@@ -261,7 +261,7 @@ export function chips(operation, examples) {
   );
 }
 
-// What a report says of its tuples, which are called `things`.
+// Returns what a report tells about its tuples, which are called `things`.
 export function reported({ tuples, out_of_range: bad, first, first_indices: indices }, things, clamped = false) {
   if (!tuples) return null;
   if (bad) {

@@ -1,4 +1,4 @@
-// The fifth tab: a value that is written by an index expression, to a board or to x.
+// The fifth tab: writes a value to a board or to x, with an index expression.
 
 import { PageArray, UpdateValue } from './pkg/wgslice_web.js';
 import { devices } from './devices.js';

@@ -28,7 +28,8 @@ function list(at, verdict) {
   $('failures').append(item);
 }
 
-// Runs cases 0 to `total` by `one` and shows the counts. Ends after the last case, when stopped, or after ENOUGH failures.
+// Runs cases 0 to `total`, exclusive, with `one`, and shows the counts. Ends after the last case, when stopped, or
+// after ENOUGH failures.
 async function run(what, total, one) {
   if (running) return;
   say(null);
@@ -62,7 +63,7 @@ async function run(what, total, one) {
       else if (++run.failed <= LISTED) list(at, verdict);
       if (performance.now() - drawn > 60) {
         draw();
-        // A timer lets the browser draw, which promises alone do not.
+        // A timer lets the browser draw, which promises alone do not allow.
         await new Promise((resolve) => setTimeout(resolve));
         drawn = performance.now();
       }
@@ -82,7 +83,7 @@ async function run(what, total, one) {
   $('stop').disabled = true;
   for (const button of ['run', 'vectors', 'device']) $(button).disabled = false;
   running = null;
-  // This comes last, because it says that the next run may start.
+  // This comes last, because it signals that the next run can start.
   $('verify').dataset.state = done === total ? 'done' : 'stopped';
 }
 
@@ -128,7 +129,7 @@ export function connect(isOpen) {
     const [file] = $('vectors').files;
     if (!file) return;
     const text = await file.text();
-    // So that the same file can be chosen again.
+    // Resets the input, so that the same file can be chosen again.
     $('vectors').value = '';
     runVectors(file.name, text);
   });

@@ -1,10 +1,11 @@
-//! Arrays put together from others.
+//! Times arrays that are assembled from other arrays.
 
 use crate::common::{Case, report};
 use std::error::Error;
 use wgslice::{Backend, Tensor, options::Pad, slice};
 
-/// The share of a copy of the result's bytes into warm memory. The results are tensors, whose memory is used again.
+/// Prints the time relative to a copy of the result's bytes into warm memory. The results are tensors, whose memory is
+/// reused.
 pub(crate) fn assemble() -> Result<(), Box<dyn Error>> {
     println!(
         "-- arrays put together, one thread; percent of copy_from_slice of the result's bytes"

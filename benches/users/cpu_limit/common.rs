@@ -20,7 +20,7 @@ pub(crate) fn run_bytes(
     plan.run_cpu(inputs, &mut [ValuesMut::from_bytes(plan.dtype(), dest)])
 }
 
-/// The least time of `n` calls.
+/// Returns the minimum time of `n` calls.
 pub(crate) fn best<R>(n: usize, mut f: impl FnMut() -> R) -> Duration {
     let mut best = Duration::MAX;
     for _ in 0..n {
@@ -32,7 +32,7 @@ pub(crate) fn best<R>(n: usize, mut f: impl FnMut() -> R) -> Duration {
     best
 }
 
-/// The time of a short call in nanoseconds: the least mean of 200 calls.
+/// Returns the time of a short call in nanoseconds: the smallest mean over 200 calls.
 pub(crate) fn latency<R>(mut f: impl FnMut() -> R) -> f64 {
     let mut best = f64::MAX;
     for _ in 0..300 {
@@ -45,7 +45,8 @@ pub(crate) fn latency<R>(mut f: impl FnMut() -> R) -> f64 {
     best
 }
 
-/// The least of some times, and how many percent longer the quarter with the least took at most: the noise of the least.
+/// Returns the minimum of some times. Also returns by how many percent the fastest quarter exceeds it at most, as a
+/// measure of its noise.
 pub(crate) fn least(mut times: Vec<Duration>) -> (Duration, f64) {
     times.sort_unstable();
     let quartile = times[times.len() / 4].as_secs_f64();
@@ -56,7 +57,7 @@ pub(crate) fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-/// A generator of numbers that look random.
+/// A pseudo-random number generator.
 pub(crate) struct Mixed(pub(crate) u32);
 
 impl Mixed {

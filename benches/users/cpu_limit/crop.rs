@@ -1,4 +1,4 @@
-//! Random crops of images, beside loops.
+//! Times random crops of images, and compares them with loops.
 
 use crate::common::{Mixed, best, fill, ms, run_bytes};
 use std::{error::Error, time::Duration};
@@ -7,7 +7,7 @@ use wgslice::{
     options::{Boxes, CropOptions, OutOfRange},
 };
 
-/// The bytes of a crop of 224 x 224 pixels.
+/// The size of a crop of 224 × 224 pixels, in bytes.
 const CROP: usize = 224 * 224 * 3;
 
 pub(crate) fn crop() -> Result<(), Box<dyn Error>> {
@@ -60,7 +60,7 @@ pub(crate) fn crop() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Crops an image by loops. `image` begins with the first pixel of the crop, and its rows are 256 pixels apart.
+/// Crops an image with loops. `image` begins with the first pixel of the crop, and its rows are 256 pixels apart.
 fn crop_by_hand(image: &[u8], flip: bool, chw: bool, out: &mut [u8]) {
     let rows = image.chunks(768).map(|row| &row[..672]);
     if chw {
@@ -86,7 +86,7 @@ fn crop_by_hand(image: &[u8], flip: bool, chw: bool, out: &mut [u8]) {
     }
 }
 
-/// The plan of 64 crops, with channels first or last, and its indices.
+/// Returns the plan of 64 crops, with channels first or last, and its indices.
 fn crop_plan(crops: &[[i32; 3]], policy: OutOfRange, flips: bool, chw: bool) -> (Plan, Vec<i32>) {
     let sizes = if chw {
         vec![3, 224, 224]

@@ -1,5 +1,5 @@
-//! The estimated time of a plan on the CPU compared with the measured time: the workloads of `wgslice bench` and arrays
-//! assembled from others.
+//! Compares the estimated time of a plan on the CPU with the measured time, for the workloads of `wgslice bench` and
+//! for assembled arrays.
 
 use crate::common::{Mixed, best};
 use std::{error::Error, hint::black_box};
@@ -88,7 +88,8 @@ pub(crate) fn estimate() -> Result<(), Box<dyn Error>> {
     let (mut worst, mut outside) = (1f64, 0);
     for (name, plan) in plans {
         let (inputs, mut random) = (plan.inputs().into_owned(), Mixed(7));
-        // Numbers of rows, or start indices of boxes inside the images.
+        // The exclusive upper bound of the random indices: row numbers, or start indices that keep boxes inside the
+        // images.
         let most = match name {
             "W7" | "W10" => 200_000,
             "W8" => 2048,
@@ -101,7 +102,7 @@ pub(crate) fn estimate() -> Result<(), Box<dyn Error>> {
             .map(|(n, spec)| match n {
                 1 if spec.dtype == DType::I32 => {
                     let mut next = || random.next() >> 8;
-                    // Crops are flipped along their columns alone.
+                    // Crops are only flipped along their columns.
                     let indices = (0..spec.bytes() / 4).map(|place| match (name, place % 4) {
                         ("W15", 2) => 0,
                         ("W15", 3) => next() % 2,

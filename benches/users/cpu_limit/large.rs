@@ -1,11 +1,11 @@
-//! Large slices, gathers, gradients and transposes, beside copies and loops.
+//! Times large slices, gathers, gradients and transposes, and compares them with copies and loops.
 
 use crate::common::{Mixed, best, fill, least, ms, run_bytes};
 use rayon::prelude::*;
 use std::{error::Error, time::Duration};
 use wgslice::{DType, Plan, SliceSpec, Values, View, options::GatherOptions, slice};
 
-/// The number of `f32` of a large result, about.
+/// The approximate number of `f32` in a large result.
 const LARGE: usize = 16 * 1024 * 1024;
 
 pub(crate) fn large(threads: usize) -> Result<(), Box<dyn Error + Send + Sync>> {
@@ -15,7 +15,7 @@ pub(crate) fn large(threads: usize) -> Result<(), Box<dyn Error + Send + Sync>> 
     );
     let src: Vec<f32> = (0..LARGE * 2).map(|i| i as f32).collect();
     let mut out = vec![0f32; LARGE];
-    // Copies as many bytes as the result has, by as many threads.
+    // Copies as many bytes as the result has, on as many threads.
     let copy = |out: &mut [u8], src: &[u8]| match threads {
         1 => out.copy_from_slice(src),
         _ => {
@@ -43,8 +43,8 @@ pub(crate) fn large(threads: usize) -> Result<(), Box<dyn Error + Send + Sync>> 
     let ids: Vec<u32> = (0..k)
         .map(|_| (mixed.next() >> 5) % (2 * k) as u32)
         .collect();
-    // A copy of so many bytes writes past the caches. It runs before the plan and before the loop, so that neither must first
-    // write back what the other left in a cache.
+    // A copy of this many bytes bypasses the caches. It runs before the plan and before the loop, so that neither must
+    // first write back what the other left in a cache.
     let mut show = |name: &str, plan: Plan, by_hand: Loop| {
         let bytes = plan.outputs()[0].bytes();
         let indices = name.starts_with("gather").then_some(Values::from(&ids));
@@ -266,14 +266,13 @@ fn fill_every<const STEP: usize>(out: &mut [f32], values: &[f32]) {
     }
 }
 
-/// Does by hand what a plan does: from the source, to the result, by the numbers of rows.
+/// A loop that does the same as a plan. Its arguments are the source, the result and the row numbers.
 type Loop = fn(&[f32], &mut [f32], &[u32]);
 
-/// The pixels of an image.
+/// The number of pixels of an image.
 const PLANE: usize = 480 * 640;
 
-/// Transposes a matrix of `SIZE` rows and columns in tiles of 16 rows and 16 columns, which took half as long as 16 rows and
-/// 128 columns.
+/// Transposes a matrix of `SIZE` rows and columns in tiles of 16 × 16, which took half as long as tiles of 16 × 128.
 fn transpose_by_hand<const SIZE: usize>(out: &mut [f32], src: &[f32]) {
     for y in (0..SIZE).step_by(16) {
         for x in (0..SIZE).step_by(16) {

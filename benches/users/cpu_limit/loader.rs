@@ -1,4 +1,4 @@
-//! Batches of rows of a memory-mapped file, beside ndarray and loops.
+//! Times batches of rows from a memory-mapped file, and compares them with ndarray and loops.
 
 use crate::common::{Mixed, best, run_bytes};
 use ndarray::{ArrayView2, Axis};
@@ -17,7 +17,7 @@ use wgslice::{
 const ROWS: usize = 100_000;
 const COLS: usize = 256;
 
-/// A memory-mapped file without its header.
+/// A memory-mapped file, and the number of bytes to skip.
 struct Tail(memmap2::Mmap, usize);
 
 impl AsRef<[u8]> for Tail {
@@ -53,7 +53,7 @@ thread_local! {
     static OUT: RefCell<Vec<f32>> = const { RefCell::new(vec![]) };
 }
 
-/// Calls `f` with memory for a batch, which is used again by the next batch on this thread.
+/// Calls `f` with memory for a batch, which the next batch on this thread reuses.
 fn reused<R>(rows: usize, f: impl FnOnce(&mut [f32]) -> R) -> R {
     OUT.with_borrow_mut(|out| {
         out.resize(rows * COLS, 0.0);
@@ -78,7 +78,7 @@ pub(crate) fn loader() -> Result<(), Box<dyn Error>> {
         ..GatherOptions::default()
     };
     let row = |id: u32| &values[id as usize * COLS..][..COLS];
-    // Touches the batch, so that no compiler leaves the work out.
+    // Reads from the batch, so that the compiler cannot remove the work.
     let sum = |batch: &[f32]| f64::from(batch[0]) + f64::from(batch[batch.len() - 1]);
     let one = backend.clone().with_threads(1);
     for batch in [256usize, 4096] {

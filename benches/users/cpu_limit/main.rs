@@ -1,4 +1,4 @@
-//! What the CPU path costs beside the machine's own limit: `memcpy`, plain loops and ndarray.
+//! Compares the CPU path with the machine's own limit: `memcpy`, plain loops and ndarray.
 //!
 //! | argument | times |
 //! |---|---|
@@ -10,9 +10,10 @@
 //! | `sum` | transposes, and a sum of their results right after them |
 //! | `assemble` | concat, stack, pad, roll, tile and repeat with results of 64 to 128 MiB |
 //! | `select [THREADS]` | masks, index expressions with arrays, boxes, and XLA's gather and scatter |
-//! | `estimate` | the workloads of `wgslice bench` and assemblies, beside the library's estimates of their times; needs the feature `gpu` |
+//! | `estimate` | the workloads of `wgslice bench` and assemblies, compared with the library's estimates of their
+//! times; needs the feature `gpu` |
 //!
-//! Without an argument it times all of them. `README.md` says how to run it.
+//! Without an argument, it times all of them. `README.md` describes how to run it.
 
 #![expect(
     clippy::cast_possible_truncation,

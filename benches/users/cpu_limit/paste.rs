@@ -1,4 +1,4 @@
-//! Boxes written back, beside loops.
+//! Times pastes of boxes, and compares them with loops.
 
 use crate::common::{Mixed, best, ms, run_bytes};
 use std::error::Error;
@@ -7,7 +7,7 @@ use wgslice::{
     options::{Boxes, OutOfRange, PasteOptions},
 };
 
-/// Boxes written into pictures, and tokens behind those that a cache has.
+/// Pastes boxes into pictures, and appends tokens to a cache.
 pub(crate) fn paste() -> Result<(), Box<dyn Error>> {
     println!("-- boxes written in place, one thread, ms");
     let mut mixed = Mixed(3);
@@ -50,7 +50,7 @@ pub(crate) fn paste() -> Result<(), Box<dyn Error>> {
         let tuples = begins.concat();
         let element = dtype.size();
         let mut x = vec![0u8; shape.iter().product::<usize>() * element];
-        // A row of a box lies together in x.
+        // A row of a box is contiguous in x.
         let rest = shape[1 + sizes.len()..].iter().product::<usize>() * element;
         let row = sizes[sizes.len() - 1] * rest;
         let rows = shape[0] * sizes[..sizes.len() - 1].iter().product::<usize>();

@@ -1,4 +1,4 @@
-//! Elements selected by masks, index arrays and begins.
+//! Times the selection of elements by masks, index arrays and start indices.
 
 use crate::common::{Case, Mixed, report};
 use std::{cell::RefCell, error::Error};
@@ -11,8 +11,8 @@ use wgslice::{
     spec::{IndexItem, IndexSpec},
 };
 
-/// Operations that select elements by masks, arrays and begins, as `benches/compare/assemble.py` calls them elsewhere. What
-/// changes a tensor in place changes one that is changed again by the next call.
+/// Times operations that select elements by masks, arrays and start indices, as `benches/compare/assemble.py` does for
+/// other libraries. An operation in place changes the same tensor in each call.
 pub(crate) fn select(threads: usize) -> Result<(), Box<dyn Error>> {
     println!(
         "-- elements selected, {threads} threads; percent of copy_from_slice of the result's bytes"
@@ -37,14 +37,14 @@ pub(crate) fn select(threads: usize) -> Result<(), Box<dyn Error>> {
     let cube = x.reshape(&[256, 256, 256])?;
     let of_cube = |step: i64| -> Vec<i64> { (0..1 << 16).map(|n| n * step % 256).collect() };
     let mixed = IndexSpec::new([of_cube(77).into(), full(), IndexItem::from(of_cube(31))]);
-    // Caches of 64 sequences of 1,024 tokens, and 16 new tokens of each.
+    // There are caches for 64 sequences of 1,024 tokens, and 16 new tokens for each.
     let caches = x.reshape(&[64, 1024, 256])?;
     let tokens = caches.slice(&slice![.., ..16])?.contiguous()?;
     let begins: Vec<i32> = (0..64).map(|n| n * 613 % 1008).collect();
     let begins = backend.upload((&begins, &[64, 1]))?;
     let pasted = RefCell::new(caches.clone());
     let options = PasteOptions::default();
-    // Windows of 64 by 64 at 4,096 places.
+    // There are 4,096 windows of 64 × 64.
     let starts: Vec<i32> = (0..8192).map(|n| n * 1871 % 4033).collect();
     let starts = backend.upload((&starts, &[4096, 2]))?;
     let dims = GatherDims {

@@ -1,4 +1,4 @@
-//! Small slices and gathers, beside ndarray and loops.
+//! Times small slices and gathers, and compares them with ndarray and loops.
 
 use crate::common::{fill, latency};
 use ndarray::{ArrayView2, s};

@@ -1,10 +1,10 @@
-//! Transposes, and a sum of their results.
+//! Times transposes, and a sum of their results.
 
 use crate::common::{best, ms};
 use std::error::Error;
 use wgslice::{DType, Plan, View};
 
-/// Whether results that go around the caches pay for readers, who find less of them in a cache.
+/// Measures whether results that bypass the caches pay off for readers, who find less of them in a cache.
 pub(crate) fn sum() -> Result<(), Box<dyn Error>> {
     println!("-- transposes of f32, reused output, ms");
     for n in [512, 2048, 4096, 6000] {

@@ -1,4 +1,4 @@
-//! Many inputs on one command line: `IN… --to DIR`, and names with a `*`, as in `model.safetensors#layer.*`.
+//! Handles many inputs on one command line: `IN… --to DIR`, and names with a `*`, as in `model.safetensors#layer.*`.
 
 use crate::files::Source;
 use clap::{Arg, Command};
@@ -8,8 +8,8 @@ use std::{
     path::Path,
 };
 
-/// Returns a command line for each input of an operation that takes one, if the line has `--to` and more inputs: the
-/// first words that belong to no option. Any other line is returned as it is.
+/// Splits a command line into one for each input, if an operation on one input is given `--to` and more inputs. The
+/// inputs are the first words that are not part of an option. Returns any other line unchanged.
 pub(super) fn each(definition: &Command, line: Vec<OsString>) -> Vec<Vec<OsString>> {
     let line = named(definition, line);
     match inputs(definition, &line) {
@@ -28,8 +28,8 @@ pub(super) fn each(definition: &Command, line: Vec<OsString>) -> Vec<Vec<OsStrin
     }
 }
 
-/// Replaces each word that names arrays of a file by a `*` with a word for each of them, if the subcommand takes many
-/// arrays, or each in turn by `--to`.
+/// Replaces each word that names arrays of a file with a `*` by one word for each array. Does so only if the subcommand
+/// takes many arrays, or if `--to` runs it once for each.
 fn named(definition: &Command, line: Vec<OsString>) -> Vec<OsString> {
     let (outer, _) = words(definition, &line, 1);
     let Some(command) = outer
@@ -56,13 +56,13 @@ fn takes_many(argument: &Arg) -> bool {
         .is_some_and(|range| range.max_values() > 1)
 }
 
-/// The first word of the line that belongs to no option of the command.
+/// Returns the first word of the line that is not part of one of the command's options.
 pub(super) fn first(definition: &Command, line: &[OsString]) -> Option<String> {
     let (outer, _) = words(definition, line, 1);
     Some(line[*outer.first()?].to_string_lossy().into_owned())
 }
 
-/// The positions of the inputs in the line. `None` if there is only one, or if all belong to one run.
+/// Returns the positions of the inputs in the line. `None` if there is only one, or if a single run takes them all.
 fn inputs(definition: &Command, line: &[OsString]) -> Option<Vec<usize>> {
     let (outer, _) = words(definition, line, 1);
     let &name = outer.first()?;
@@ -70,7 +70,7 @@ fn inputs(definition: &Command, line: &[OsString]) -> Option<Vec<usize>> {
     if command.get_positionals().any(takes_many) {
         return None;
     }
-    // The options of the whole command can also follow the subcommand.
+    // The global options can also follow the subcommand.
     let command = command.clone().args(
         definition
             .get_arguments()
@@ -82,10 +82,10 @@ fn inputs(definition: &Command, line: &[OsString]) -> Option<Vec<usize>> {
     if !has("to") {
         return None;
     }
-    // Options that stand for the last argument.
+    // These options replace the last argument.
     let replaced = usize::from(has("begin") || has("at"));
     let mut arguments = command.get_positionals().count().checked_sub(replaced)?;
-    // A file in the place of an argument that can be left out is an input.
+    // If the last argument is optional and the last word is a file, that word is an input.
     let last = command.get_positionals().last()?;
     let is_input = |&at: &usize| {
         let word = line[at].to_string_lossy();
@@ -101,13 +101,14 @@ fn inputs(definition: &Command, line: &[OsString]) -> Option<Vec<usize>> {
     Some(words)
 }
 
-/// Returns whether a positional argument can be left out, and is not a file.
+/// Returns whether a positional argument is optional and is not a file.
 fn may_be_left_out(argument: &Arg) -> bool {
     let takes_files = argument.get_value_parser().type_id() == TypeId::of::<Source>();
     !argument.is_required_set() && !takes_files
 }
 
-/// The positions of the words, from `begin` on, that are neither options nor their values, and the names of the options.
+/// Returns the positions of the words from `begin` on that are neither options nor option values, and the names of the
+/// options.
 fn words<'a>(command: &'a Command, line: &[OsString], begin: usize) -> (Vec<usize>, Vec<&'a str>) {
     let (mut words, mut options) = (Vec::new(), Vec::new());
     let mut rest = line.iter().enumerate().skip(begin);
@@ -128,7 +129,7 @@ fn words<'a>(command: &'a Command, line: &[OsString], begin: usize) -> (Vec<usiz
     (words, options)
 }
 
-/// The option that a word names, and whether it has its value with it.
+/// Returns the option that a word names, and whether the word also contains its value.
 fn option<'a>(command: &'a Command, word: &OsStr) -> Option<(&'a Arg, bool)> {
     let word = word.to_string_lossy();
     let mut arguments = command.get_arguments();

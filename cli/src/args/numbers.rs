@@ -30,17 +30,17 @@ impl FromStr for Integers {
 }
 
 impl Integers {
-    /// The numbers as this machine counts.
+    /// Converts the numbers to the integers of this machine.
     pub(crate) fn sized(&self) -> Result<Vec<isize>, Failure> {
         let sized = |&number: &i64| {
-            let beyond = format!("{number} is beyond the largest number of this machine");
+            let beyond = format!("{number} does not fit the integers of this machine");
             isize::try_from(number).map_err(|_| Failure::usage(beyond))
         };
         self.0.iter().map(sized).collect()
     }
 }
 
-/// The positions before and after each dimension.
+/// The numbers of positions to add before and after each dimension.
 #[derive(Clone, Debug)]
 pub(crate) struct Paddings(pub(crate) Vec<[usize; 2]>);
 
@@ -101,12 +101,12 @@ pub(crate) fn mask(text: &str) -> Result<i32, String> {
 }
 
 /// Parses a number.
-pub(crate) fn number<T: FromStr<Err = ParseIntError>>(text: &str) -> Result<T, String> {
+pub(crate) fn parse_number<T: FromStr<Err = ParseIntError>>(text: &str) -> Result<T, String> {
     text.parse().map_err(|error| unreadable(text, &error))
 }
 
-/// Parses a number of bytes. Less than one megabyte is refused: the overhead of such small pieces would outweigh their
-/// work.
+/// Parses a number of bytes. Rejects less than one megabyte, because the overhead of such small pieces would exceed
+/// their work.
 pub(crate) fn memory(text: &str) -> Result<usize, String> {
     let parsed = text.parse();
     let ByteSize(bytes) =
@@ -114,7 +114,7 @@ pub(crate) fn memory(text: &str) -> Result<usize, String> {
     match isize::try_from(bytes) {
         Ok(bytes) if bytes >= 1_000_000 => Ok(bytes.unsigned_abs()),
         Ok(bytes) => Err(format!("{bytes} bytes are too few: give 1M or more")),
-        Err(_) => Err("more than can be addressed".into()),
+        Err(_) => Err("more bytes than this machine can address".into()),
     }
 }
 
@@ -136,7 +136,7 @@ fn unreadable(text: &str, error: &ParseIntError) -> String {
         IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => {
             format!("{text} does not fit 64 bits")
         }
-        // A number that may not be negative.
+        // The number must not be negative.
         _ if text.parse::<i64>().is_ok() => format!("{text} is below zero"),
         _ => format!("{text:?} is not an integer"),
     }

@@ -1,4 +1,4 @@
-//! The calls that are timed on the CPU.
+//! Measures workloads on the CPU.
 
 use super::{
     data::{Data, garbage},
@@ -8,7 +8,7 @@ use super::{
 use std::{cell::RefCell, hint::black_box, num::NonZero, thread};
 use wgslice::{Backend, Values, ValuesMut};
 
-/// Returns the number of threads that the library may use: the parallelism that the system reports, or 1.
+/// Returns the number of threads that the library may use: the parallelism that the operating system reports, or 1.
 pub(crate) fn threads() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get)
 }
@@ -27,14 +27,15 @@ pub(crate) fn measure(data: &Data<'_>, reps: usize) -> Measured {
         Box::new(move || {
             let (mut spare, mut dest) = (spare.borrow_mut(), dest.borrow_mut());
             match plan.is_in_place() {
-                // The value is copied to other memory, so that the elements that the update keeps stay.
+                // An update keeps some elements of `dest`, so its value is copied to other memory.
                 true => copy(source, &mut spare, threads),
                 false => copy(&spare, &mut dest, threads),
             }
             Ok(nothing())
         })
     };
-    // A copy of garbage stands between the loops and the operation, so that the operation finds no right result.
+    // The copy of garbage runs between the loops and the operation, so that the operation cannot find a correct result
+    // in `dest`.
     let looped = || {
         loops::run(data, &mut dest.borrow_mut());
         Ok(nothing())
@@ -74,7 +75,7 @@ pub(crate) fn measure(data: &Data<'_>, reps: usize) -> Measured {
     Ok(sheet)
 }
 
-/// Copies as many bytes as `to` has, on `threads` threads.
+/// Copies `to.len()` bytes on `threads` threads.
 fn copy(from: &[u8], to: &mut [u8], threads: usize) {
     let part = to.len().div_ceil(threads).max(1);
     let mut parts = black_box(from).chunks(part).zip(to.chunks_mut(part));

@@ -1,7 +1,8 @@
-//! The data of a workload, defined by a formula so that other programs can make the same bytes, and its right result.
+//! Makes a workload's data and its correct result. A formula defines the data, so that other programs can make the same
+//! bytes.
 //!
-//! Element i has the value i % modulus, which its type represents exactly. The coordinates of all index tuples of a
-//! gather are numbered in order: coordinate i is a hash of i, modulo the size of its dimension.
+//! Element i has the value i % modulus, which its type represents exactly. Coordinate i of a gather's index tuples,
+//! counted in row-major order, is a hash of i modulo the size of its dimension.
 
 use super::{
     loops,
@@ -84,8 +85,8 @@ fn lowbias32(number: usize) -> usize {
     (hash ^ (hash >> 16)) as usize
 }
 
-/// Returns the index tuples of a gather; or of each box of a crop where it begins, and in which dimensions it is
-/// flipped: in only the last.
+/// Returns the index tuples of a gather or a crop. A tuple of a crop holds the start indices of a box and a flip for
+/// each dimension; only the last dimension is flipped.
 fn indices(work: &Workload) -> Result<Vec<i32>, Problem> {
     let as_index = |at| i32::try_from(at).unwrap_or(i32::MAX);
     let (mut indices, shape) = (Vec::new(), &work.shape);
@@ -122,7 +123,7 @@ fn reserve<T>(vector: &mut Vec<T>, count: usize) -> Result<(), Problem> {
     })
 }
 
-/// Returns bytes of 0xa5, which show the bytes that a run leaves unwritten.
+/// Returns bytes of 0xa5, by which the check recognizes bytes that a run did not write.
 pub(crate) fn garbage(bytes: usize) -> Result<Vec<u8>, Problem> {
     let mut garbage = Vec::new();
     reserve(&mut garbage, bytes)?;
@@ -130,7 +131,7 @@ pub(crate) fn garbage(bytes: usize) -> Result<Vec<u8>, Problem> {
     Ok(garbage)
 }
 
-/// Bytes that are aligned for every element type, and that tensors share.
+/// Shared bytes with an alignment that suits every element type.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shared {
     words: Arc<Vec<u64>>,
@@ -138,7 +139,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// The first `count` elements, each `times` as far along the formula as the one before.
+    /// Makes `count` elements. Element i has the formula's value number i * `times`.
     fn elements(values: Values, count: usize, times: usize) -> Result<Self, Problem> {
         let period = (0..values.modulus as usize).flat_map(|i| values.element(i * times));
         let period: Vec<u8> = period.collect();
@@ -175,13 +176,13 @@ impl AsRef<[u8]> for TensorBytes {
     fn as_ref(&self) -> &[u8] {
         match self.0.bytes() {
             Ok(Cow::Borrowed(bytes)) => bytes,
-            // The bytes of a tensor on the CPU are borrowed. A check of no bytes fails.
+            // On the CPU, a tensor lends its bytes. Empty bytes fail the check.
             _ => &[],
         }
     }
 }
 
-/// A workload, its data on the host, and its right result.
+/// A workload, its data on the host, and its correct result.
 #[derive(Debug)]
 pub(crate) struct Data<'a> {
     pub(crate) work: &'a Workload,
@@ -194,8 +195,8 @@ pub(crate) struct Data<'a> {
 }
 
 impl<'a> Data<'a> {
-    /// Makes the data, and the right result by plain loops. If the workloads file has a checksum of the result, the loops
-    /// must agree with it.
+    /// Makes the data, and computes the correct result with plain loops. If the workloads file gives a checksum of the
+    /// result, the loops must agree with it.
     pub(crate) fn new(work: &'a Workload) -> Result<Self, Problem> {
         let elements =
             |shape: &[usize], times| Shared::elements(work.values, shape.iter().product(), times);
@@ -232,7 +233,7 @@ impl<'a> Data<'a> {
         Ok(dest)
     }
 
-    /// Compares every bit of a result with the right one.
+    /// Compares every bit of a result with the correct one.
     pub(crate) fn check(&self, result: &[u8]) -> Result<(), Problem> {
         if result == self.expected {
             return Ok(());
@@ -255,7 +256,7 @@ impl<'a> Data<'a> {
         }?)
     }
 
-    /// Does the work of [`Data::host_to_host`]. `T` is an unsigned integer of the size of an element.
+    /// Does the work of [`Data::host_to_host`]. `T` is an unsigned integer with the size of an element.
     fn typed<T: Element + Pod>(&self, backend: &Backend) -> Result<Output, Error> {
         let input: &[T] = bytemuck::cast_slice(self.input.as_ref());
         let x = (input, &*self.work.shape);
@@ -281,7 +282,8 @@ impl<'a> Data<'a> {
         Ok(Box::new(Bytes(array.data)))
     }
 
-    /// The workload from tensors, which are made here, to a new tensor. Not for updates, which change a tensor.
+    /// Uploads the tensors, and returns a run that computes a new tensor from them. Not for updates, which change a
+    /// tensor.
     pub(crate) fn on_tensors(&self, backend: &Backend) -> Result<Run<'_>, Problem> {
         let (dtype, shape) = (self.work.values.dtype, &self.work.shape);
         let x = Tensor::from_bytes(backend, self.input.clone(), dtype, shape)?;
@@ -306,7 +308,7 @@ impl<'a> Data<'a> {
         }))
     }
 
-    /// The boxes of a crop: the shape of their begins and flips, and these. No boxes for other operations.
+    /// The shape of the start indices and flips of a crop, and their values. Empty for other operations.
     fn boxes(&self) -> ([usize; 2], Vec<i32>, Vec<bool>) {
         let (mut begins, mut flips) = (Vec::new(), Vec::new());
         let [count, columns] = match &self.work.call {
@@ -336,7 +338,8 @@ mod tests {
     use super::*;
     use crate::bench::workload;
 
-    /// NumPy's checksums in the built-in set are those of the loops, and the CPU has the same bits.
+    /// The checksums in the built-in set, which NumPy computed, match the loops, and the CPU's results are
+    /// bit-identical to the loops' results.
     #[test]
     fn loops_give_what_numpy_and_the_library_give() {
         let mut set = workload::built_in().expect("the set");

@@ -1,4 +1,4 @@
-//! The calls that are timed on an adapter.
+//! Measures workloads on an adapter.
 //!
 //! Each workload has its own pipelines, so that its first run compiles them. The driver may still cache shaders that it
 //! compiled before.
@@ -15,7 +15,7 @@ use wgslice::{Backend, DType, Error, Gpu, Tensor, cost::CostModel};
 
 /// The arrays of a workload on a device.
 struct Arrays {
-    /// The data; of an update the value.
+    /// The data or, for an update, the value.
     source: Tensor,
     indices: Option<Tensor>,
     /// The array that an update changes.
@@ -45,7 +45,7 @@ pub(crate) fn measure(gpu: &Gpu, data: &Data<'_>, reps: usize) -> Measured {
             .map(drop)
     };
     let copy = |encoder: &mut CommandEncoder| {
-        // As on the CPU: garbage to the output, but the value of an update elsewhere.
+        // As on the CPU, garbage is copied to the output, but an update's value is copied to other memory.
         let (from, to) = match plan.is_in_place() {
             true => (source, spare),
             false => (spare, to),
@@ -87,7 +87,7 @@ pub(crate) fn measure(gpu: &Gpu, data: &Data<'_>, reps: usize) -> Measured {
     sheet
 }
 
-/// Measures the costs by which `auto` would choose.
+/// Measures the costs on which `auto` would base its choice.
 pub(crate) fn costs(gpu: &Gpu) -> Result<Costs, Error> {
     let costs = CostModel::measure(gpu)?;
     Ok(Box::new(move |plan| {
@@ -117,7 +117,7 @@ fn upload(data: &Data<'_>, backend: &Backend) -> Result<Arrays, Error> {
     })
 }
 
-/// The last error that no call on a device has returned.
+/// The last error of a device that no call returned.
 type Failures = Arc<Mutex<Option<String>>>;
 
 fn failures(device: &wgpu::Device) -> Failures {
@@ -137,7 +137,7 @@ fn wait(gpu: &Gpu, failures: &Failures) -> Result<(), Problem> {
     failure.take().map(Problem::other).map_or(Ok(()), Err)
 }
 
-/// Returns the buffer of a tensor. A tensor in several buffers is an error.
+/// Returns the only buffer of a tensor. A tensor in several buffers is an error.
 fn only(tensor: &Tensor) -> Result<&Buffer, Problem> {
     match tensor.buffers()? {
         [buffer] => Ok(buffer),

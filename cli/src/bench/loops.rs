@@ -1,27 +1,27 @@
-//! The plain loops that a user would write for a workload, on one thread. They define the right result, so their
-//! arithmetic of slices and strides is their own, and no code of the library.
+//! The plain loops that a user would write for a workload, on one thread. They define the correct result, so they do
+//! their own arithmetic on slices and strides and use no code of the library.
 
 use super::{
     data::Data,
     workload::{Bounds, Operation},
 };
 
-/// A nested dimension: its size, and the distances between neighbours in the source and in the destination. Distances
-/// may be negative, so sums of them wrap.
+/// A loop over a dimension: its size, and the distances between neighbours in the source and in the destination.
+/// Distances can be negative, so sums of them wrap.
 type Dim = [usize; 3];
 
 /// Writes the result of the workload to `dest`.
 pub(crate) fn run(data: &Data<'_>, dest: &mut [u8]) {
     match data.work.values.dtype.size() {
-        1 => of::<1>(data, dest),
-        2 => of::<2>(data, dest),
-        4 => of::<4>(data, dest),
-        _ => of::<8>(data, dest),
+        1 => run_sized::<1>(data, dest),
+        2 => run_sized::<2>(data, dest),
+        4 => run_sized::<4>(data, dest),
+        _ => run_sized::<8>(data, dest),
     }
 }
 
-/// Does the work of [`run`] for elements of `N` bytes.
-fn of<const N: usize>(data: &Data<'_>, dest: &mut [u8]) {
+/// Runs [`run`] for elements of `N` bytes.
+fn run_sized<const N: usize>(data: &Data<'_>, dest: &mut [u8]) {
     let from = data.input.as_ref().as_chunks::<N>().0;
     let to = dest.as_chunks_mut::<N>().0;
     let shape = &data.work.shape;
@@ -85,20 +85,20 @@ fn of<const N: usize>(data: &Data<'_>, dest: &mut [u8]) {
     }
 }
 
-/// Row-major strides, in elements.
+/// Returns row-major strides, in elements.
 fn strides(shape: &[usize]) -> Vec<usize> {
     let inner = |dim| shape[dim + 1..].iter().product();
     (0..shape.len()).map(inner).collect()
 }
 
-/// Adds to the sizes and strides in the source those in a dense destination.
+/// Takes sizes and source strides, and adds the strides of a dense destination.
 fn beside_dense(dims: Vec<(usize, usize)>) -> Vec<Dim> {
     let sizes: Vec<usize> = dims.iter().map(|&(size, _)| size).collect();
     let dims = dims.iter().zip(strides(&sizes));
     dims.map(|(&(size, from), to)| [size, from, to]).collect()
 }
 
-/// Returns the first position that a slice selects, and its dimensions.
+/// Returns the first position that the slices select, and the dimensions of the loop over the others.
 fn sliced(slices: &[Bounds], shape: &[usize]) -> (usize, Vec<Dim>) {
     let mut at = 0usize;
     let mut dims = Vec::new();
@@ -110,8 +110,8 @@ fn sliced(slices: &[Bounds], shape: &[usize]) -> (usize, Vec<Dim>) {
     (at, beside_dense(dims))
 }
 
-/// Returns the first position that Python's slice of a dimension selects, the distance to the next, and their number. A
-/// negative bound counts from the end, and every bound is clamped to the dimension.
+/// Returns the first position that a Python slice of a dimension selects, the distance to the next one, and the number
+/// of positions. A negative bound counts from the end, and every bound is clamped to the dimension.
 fn positions([start, stop, step]: Bounds, size: usize) -> (usize, usize, usize) {
     let length = i64::try_from(size).unwrap_or(i64::MAX);
     let step = step.unwrap_or(1);
@@ -140,9 +140,9 @@ fn positions([start, stop, step]: Bounds, size: usize) -> (usize, usize, usize) 
     (first, step, usize::try_from(count).unwrap_or(usize::MAX))
 }
 
-/// Copies the elements along `dims`; `at` is where the first is in the source, and in the destination.
+/// Copies the elements along `dims`. `at` has the positions of the first element in the source and in the destination.
 fn copy<const N: usize>(from: &[[u8; N]], to: &mut [[u8; N]], at: [usize; 2], dims: &[Dim]) {
-    // The first position of an empty slice may be outside.
+    // If the slice is empty, its first position can be outside the array.
     if dims.iter().all(|&[size, ..]| size > 0) {
         walk(from, to, at, dims);
     }

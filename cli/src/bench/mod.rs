@@ -1,13 +1,13 @@
-//! `wgslice bench`: times slices, gathers, transposes, crops and updates on each device, beside a copy.
+//! `wgslice bench`: times slices, gathers, transposes, crops and updates on each device, and compares them with a copy.
 //!
 //! | file | decides |
 //! |---|---|
 //! | `workload` | the workloads: the built-in set, or a file |
-//! | `data`, `loops` | the data, and the right result, which plain loops make |
-//! | `times` | the kinds of times, and how a measurement is repeated ||
-//! | `cpu`, `gpu` | the calls on each ||
+//! | `data`, `loops` | the data, and the correct result, which plain loops compute |
+//! | `times` | the kinds of times, and how measurements are repeated |
+//! | `cpu`, `gpu` | the calls that are timed on each |
 //! | `report` | the results, and the verdict |
-//! | `table`, `page` | the results on the terminal, and as one HTML page |
+//! | `table`, `page` | the results in the terminal, and as one HTML page |
 
 mod cpu;
 mod data;
@@ -37,9 +37,9 @@ use workload::Workload;
 
 /// Time slices, gathers, crops and updates on the CPU and all adapters
 ///
-/// The workloads are a built-in set, or your own. Their data comes from a formula, and a time counts only if every bit
-/// of the result is right. The output begins with a summary. `of copy` is the workload's rate as a percentage of the rate at
-/// which the same device copies the same number of bytes; GB/s count bytes read plus bytes written.
+/// The workloads are a built-in set, or your own. A formula defines their data, and a time counts only if every bit of
+/// the result is correct. The output begins with a summary. `of copy` is the workload's rate as a percentage of the
+/// rate at which the same device copies the same number of bytes; GB/s count bytes read plus bytes written.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -48,17 +48,17 @@ Examples:
   wgslice bench --html results.html
   wgslice bench --workloads mine.json --device gpu --json > results.json")]
 pub(crate) struct Bench {
-    /// Measure the workloads of this file, in the format of the built-in set
-    /// (cli/src/bench/workloads.json). Operations are slice, gather_nd, transpose, crop and update
+    /// Measure the workloads in this file, which has the format of the built-in set (cli/src/bench/workloads.json).
+    /// Operations are slice, gather_nd, transpose, crop and update
     #[arg(long, value_name = "FILE.json")]
     workloads: Option<PathBuf>,
     /// Measure only the workloads with these names
     #[arg(long, value_name = "W1,W3,...", value_delimiter = ',')]
     only: Vec<String>,
     /// Repeat each measurement N times
-    #[arg(long, value_name = "N", default_value = "9", value_parser = crate::args::number::<NonZero<usize>>)]
+    #[arg(long, value_name = "N", default_value = "9", value_parser = crate::args::parse_number::<NonZero<usize>>)]
     reps: NonZero<usize>,
-    /// Also write one page with bars, tables and the JSON
+    /// Also write an HTML page with bars, tables and the JSON
     #[arg(long, value_name = "OUT.html")]
     html: Option<PathBuf>,
 }
@@ -71,7 +71,7 @@ pub(crate) fn run(global: &Global, args: &Bench) -> Result<ExitCode, Failure> {
         ));
     }
     let workloads = workloads(args)?;
-    // An unwritable output fails before anything is measured.
+    // The page is created first, so that an unwritable path fails before anything is measured.
     let html = args.html.as_deref().map(Document::create).transpose()?;
     let backends = device::each(global, "measured")?;
     let report = measure(&workloads, &backends, args.reps.get())?;
@@ -123,7 +123,7 @@ fn measure(workloads: &[Workload], backends: &[Backend], reps: usize) -> Result<
     Ok(Report::new(workloads, devices))
 }
 
-/// Describes a device, without results.
+/// Describes a device, with no results yet.
 fn described(backend: &Backend) -> Result<Device, Failure> {
     let (name, kind, costs): (_, _, Option<Costs>) = match gpu_of(backend) {
         None => (format!("CPU ({} threads)", cpu::threads()), Kind::Cpu, None),

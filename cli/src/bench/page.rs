@@ -1,5 +1,5 @@
-//! The results as one HTML page, which loads nothing, so that it can be kept and sent. Its bars are boxes of the style
-//! sheet, whose widths are all that is drawn.
+//! The results as one HTML page. The page loads no other files, so that it can be stored and sent. Its bars are boxes
+//! in the style sheet; only their widths depend on the results.
 
 use super::{
     report::{Device, Report, Row},
@@ -10,18 +10,18 @@ use crate::{failure::Failure, units};
 
 const STYLE: &str = include_str!("page.css");
 
-/// The colours of devices in the style sheet.
+/// The number of device colours in the style sheet.
 const COLOURS: usize = 4;
 
-/// Numbers, as lengths of bars between 0 and 1.
+/// The scale of the bars, which maps numbers to lengths between 0 and 1.
 struct Scale {
-    /// How many equal steps the scale has, and the number at the end of each, beginning with that at 0.
+    /// The labels at the ends of equal steps, beginning with the label at 0.
     labels: Vec<String>,
     at: Box<dyn Fn(f64) -> f64>,
 }
 
 impl Scale {
-    /// A scale of percents. Bars beyond its end are cut.
+    /// A scale of percentages. Bars beyond its end are cut.
     fn of_percents() -> Self {
         Self {
             labels: ["0%", "50%", "100%", "150%"].map(str::to_owned).into(),
@@ -94,10 +94,10 @@ fn section(title: &str, note: &str, content: &str) -> String {
     format!("<section>\n<h2>{title}</h2>\n<p class=\"soft\">{note}</p>\n{content}</section>\n")
 }
 
-/// The number of a row that a bar shows.
+/// Returns the number that a bar shows for a row.
 type Number = fn(&Row) -> Option<f64>;
 
-/// A bar for each workload and device, with its number.
+/// Draws a bar for each workload and device, with its number.
 fn bars(report: &Report, value: Number, scale: &Scale, text: fn(f64) -> String) -> String {
     let named = |(at, device): (usize, &Device)| {
         let (colour, name) = (at % COLOURS, escaped(&device.short()));

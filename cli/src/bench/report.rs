@@ -15,7 +15,7 @@ use std::{
 };
 use wgslice::Plan;
 
-/// The columns of a terminal, but one.
+/// The columns of a terminal, minus one.
 pub(crate) const COLUMNS: usize = 79;
 
 #[derive(Serialize)]
@@ -26,23 +26,23 @@ pub(crate) struct Report {
     /// The machine, in one line.
     pub(crate) machine: String,
     workloads: Vec<Value>,
-    /// At least one. The CPU is first if it was measured.
+    /// The measured devices, at least one. The CPU is first if it was measured.
     pub(crate) devices: Vec<Device>,
-    /// How good the choice of `--device auto` would have been. `None` without the CPU and a hardware GPU.
+    /// How well `--device auto` would have chosen. `None` unless the CPU and a hardware GPU were measured.
     auto: Option<Auto>,
     /// The meaning of each time, by its name.
     quantities: BTreeMap<Quantity, &'static str>,
 }
 
-/// Returns the seconds that a plan takes from host to host by an estimate: on the CPU, and on the GPU.
+/// Estimates the seconds that a plan takes from host to host on the CPU and on the GPU.
 pub(crate) type Costs = Box<dyn Fn(&Plan) -> [f64; 2]>;
 
-/// A device and its row for each workload, in the order of the workloads.
+/// A device, with one row for each workload, in the order of the workloads.
 #[derive(Serialize)]
 pub(crate) struct Device {
     pub(crate) name: String,
     pub(crate) kind: Kind,
-    /// Estimates a plan on a hardware GPU, as `auto` would.
+    /// Estimates a plan for a hardware GPU, as `auto` would.
     #[serde(skip)]
     pub(crate) costs: Option<Costs>,
     pub(crate) rows: Vec<Row>,
@@ -57,7 +57,7 @@ pub(crate) enum Kind {
     Gpu,
 }
 
-/// A workload on a device: its times, or why there are none.
+/// The times of a workload on a device, or the reason why it has none.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Row {
     pub(crate) workload: String,
@@ -65,23 +65,23 @@ pub(crate) struct Row {
     #[serde(skip)]
     pub(crate) label: String,
     pub(crate) error: Option<String>,
-    /// Whether the result was wrong. Otherwise an error ended the measurement.
+    /// Whether the result was wrong. If not, `error` ended the measurement.
     pub(crate) wrong: bool,
-    /// Bytes read plus written, where the device works.
+    /// The rate in bytes read plus bytes written, with data in the device's memory.
     pub(crate) gb_per_second: Option<f64>,
-    /// The rate as a percentage of that at which the device copies as many bytes.
+    /// The rate as a percentage of the rate at which the device copies the same number of bytes.
     pub(crate) percent_of_copy: Option<f64>,
-    /// The estimates by the GPU's costs.
+    /// The seconds that the GPU's costs predict for the CPU and the GPU.
     pub(crate) estimate: Option<[f64; 2]>,
     pub(crate) seconds: Sheet,
 }
 
 #[derive(Debug, Serialize)]
 struct Auto {
-    /// The workloads for which the faster device would have been chosen.
+    /// The number of workloads for which the faster device would have been chosen.
     right: usize,
     of: usize,
-    /// The longest time on the chosen device, divided by that on the faster one.
+    /// The longest time on the chosen device ÷ the time on the faster one.
     worst: f64,
 }
 
@@ -108,14 +108,14 @@ impl Row {
         row
     }
 
-    /// The median of a time, in seconds.
+    /// Returns the median of one kind of time, in seconds.
     pub(crate) fn median(&self, of: Quantity) -> Option<f64> {
         self.seconds.get(&of).map(|times| times.median)
     }
 }
 
 impl Device {
-    /// The name without what stands in brackets within it, and not too long.
+    /// Returns at most 24 characters of the name and, for an adapter, the last part in brackets.
     pub(crate) fn short(&self) -> String {
         const SHOWN: usize = 24;
         let first = self.name.split(" (").next().unwrap_or(&self.name);
@@ -154,7 +154,7 @@ impl Report {
         }
     }
 
-    /// The summary in three lines: the speed compared with a copy, the faster device, and the choice of `auto`.
+    /// Returns the summary in three lines: the speed compared with a copy, the faster device, and the choice of `auto`.
     pub(crate) fn verdict(&self) -> [String; 3] {
         let first = &self.devices[0];
         let count = self.workloads.len();
@@ -191,7 +191,7 @@ impl Report {
                 "--device auto takes the faster on {right} of {of}; at worst {worst:.2} times as long"
             ),
             None if self.devices.iter().any(|device| device.kind == Kind::Gpu) => {
-                "--device auto was not judged, which needs the CPU and a hardware GPU".into()
+                "--device auto was not judged: that needs the CPU and a hardware GPU".into()
             }
             None => "--device auto takes the CPU: no hardware GPU was measured".into(),
         };
@@ -200,7 +200,7 @@ impl Report {
     }
 }
 
-/// Compares the choice of `auto` between the CPU and the first hardware GPU with the faster of the two.
+/// Compares the choice that `auto` makes between the CPU and the first hardware GPU with the faster of the two.
 fn auto(devices: &[Device]) -> Option<Auto> {
     let cpu = devices.iter().find(|device| device.kind == Kind::Cpu)?;
     let gpu = devices.iter().find(|device| device.kind == Kind::Gpu)?;
@@ -251,7 +251,7 @@ mod tests {
     use super::*;
     use crate::bench::{times::Times, workload::built_in};
 
-    /// A device that took these seconds from host to host, and a tenth of them where it works.
+    /// A device with these seconds from host to host, and a tenth of them with resident data.
     fn device(name: &str, kind: Kind, seconds: [f64; 2]) -> Device {
         let row = |(work, seconds): (&Workload, f64)| {
             let sheet = [
@@ -286,7 +286,7 @@ mod tests {
             "--device auto takes the CPU: no hardware GPU was measured",
         ];
         assert_eq!(verdict(vec![cpu()]), alone);
-        // The costs would choose the CPU, however fast the GPU was.
+        // With these costs, `auto` would choose the CPU even if the GPU was faster.
         let name = "A GPU of a very long name indeed (of some kind) (discrete GPU, Vulkan)";
         let compared = [
             alone[0],
@@ -295,7 +295,7 @@ mod tests {
         ];
         let gpu = device(name, Kind::Gpu, [1.0, 4.0]);
         assert_eq!(verdict(vec![cpu(), gpu]), compared);
-        // A software adapter is never chosen, however fast it was.
+        // `auto` never chooses a software adapter, even if it was faster.
         let name = "llvmpipe (LLVM 15) (software, Gl)";
         let software = device(name, Kind::Software, [1.0, 1.0]);
         let [_, second, third] = verdict(vec![cpu(), software]);

@@ -1,4 +1,4 @@
-//! The tables on the terminal.
+//! Prints the tables in the terminal.
 
 use super::{
     report::{Device, Kind, Report, Row},
@@ -6,10 +6,10 @@ use super::{
 };
 use crate::{print, units};
 
-/// The columns of the name of a workload.
-const NAME: usize = 21;
+/// The width, in columns, of a workload's name.
+const NAME_WIDTH: usize = 21;
 
-/// A column after the name of the workload.
+/// A column to the right of the workload's name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Column {
     pub(crate) heading: &'static str,
@@ -24,7 +24,7 @@ enum What {
     Time(Quantity),
 }
 
-/// The columns of a device of this kind.
+/// Returns the columns for a device of this kind.
 pub(crate) fn columns(kind: Kind) -> Vec<Column> {
     let column = |heading, width, what| Column {
         heading,
@@ -48,7 +48,7 @@ pub(crate) fn columns(kind: Kind) -> Vec<Column> {
     columns
 }
 
-/// The columns of all devices, each once.
+/// Returns the columns of all devices, each column once.
 pub(crate) fn all_columns(report: &Report) -> Vec<Column> {
     let mut all: Vec<Column> = Vec::new();
     let devices = report.devices.iter();
@@ -61,7 +61,7 @@ pub(crate) fn all_columns(report: &Report) -> Vec<Column> {
 }
 
 impl Column {
-    /// The cell of a row, which is empty if nothing was measured.
+    /// Returns the cell of a row. It is empty if nothing was measured.
     pub(crate) fn cell(&self, row: &Row) -> String {
         let cell = match self.what {
             What::Share => row.percent_of_copy.map(|percent| format!("{percent:.0}%")),
@@ -99,13 +99,16 @@ fn print_device(device: &Device) {
         cells.collect()
     };
     let headings = cells(&|column| column.heading.into());
-    print::line(format_args!("  {:NAME$}{headings}", "workload"));
+    print::line(format_args!("  {:NAME_WIDTH$}{headings}", "workload"));
     for row in &device.rows {
         match &row.error {
             Some(error) => print::line(format_args!("  {}: error: {error}", row.workload)),
             None => {
                 let cells = cells(&|column| column.cell(row));
-                print::line(format_args!("  {:NAME$.NAME$}{cells}", row.label));
+                print::line(format_args!(
+                    "  {:NAME_WIDTH$.NAME_WIDTH$}{cells}",
+                    row.label
+                ));
             }
         }
     }

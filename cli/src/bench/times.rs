@@ -1,4 +1,4 @@
-//! The kinds of times, how measurements are repeated, and the times.
+//! Defines the kinds of times, and repeats and stores measurements.
 
 use serde::Serialize;
 use std::{
@@ -36,8 +36,10 @@ impl Quantity {
     pub(crate) fn meaning(self) -> &'static str {
         match self {
             Self::First => "the first run, which on a device compiles the shader",
-            Self::Resident => "data where the device works, into an output that is there already",
-            Self::Copy => "a plain copy of as many bytes on the device; on the CPU the fastest way",
+            Self::Resident => "data in the device's memory, into an existing output",
+            Self::Copy => {
+                "a plain copy of as many bytes on the device; on the CPU, on one thread or all, whichever is faster"
+            }
             Self::Loop => "plain loops that a user would write, on one thread",
             Self::HostToHost => "from host memory to new host memory",
             Self::Tensors => "from tensors to a new tensor, in the memory of an earlier one",
@@ -50,19 +52,19 @@ impl Quantity {
 /// The times of a workload on a device.
 pub(crate) type Sheet = BTreeMap<Quantity, Times>;
 
-/// The result of a run: on the host, or nothing.
+/// The bytes of a run's result, if they are on the host. Otherwise empty.
 pub(crate) type Output = Box<dyn AsRef<[u8]>>;
 
-/// The result of a run that leaves its values elsewhere.
+/// The output of a run that leaves its result elsewhere.
 pub(crate) fn nothing() -> Output {
     Box::new([0; 0])
 }
 
-/// Why a workload has no valid measurement.
+/// The reason why a workload has no valid measurement.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem {
     pub(crate) text: String,
-    /// Whether the result was wrong. Otherwise an error ended the measurement.
+    /// Whether the result was wrong. If not, an error ended the measurement.
     pub(crate) is_wrong: bool,
 }
 
@@ -84,7 +86,7 @@ impl From<Error> for Problem {
     }
 }
 
-/// The times of a workload on a device, or why there are none.
+/// The times of a workload on a device, or the reason why there are none.
 pub(crate) type Measured = Result<Sheet, Problem>;
 
 /// The times of the runs in seconds, in the order of the runs.
@@ -103,27 +105,27 @@ impl Times {
     }
 }
 
-/// Returns the median, between the two in the middle if there are two. `None` if there are no numbers.
+/// Returns the median: the mean of the two middle numbers if their count is even. `None` if there are no numbers.
 pub(crate) fn median(mut numbers: Vec<f64>) -> Option<f64> {
     numbers.sort_by(f64::total_cmp);
     let upper = *numbers.get(numbers.len() / 2)?;
     Some((numbers[(numbers.len() - 1) / 2] + upper) / 2.0)
 }
 
-/// Work that is timed.
+/// A call that is timed.
 pub(crate) type Run<'a> = Box<dyn FnMut() -> Result<Output, Problem> + 'a>;
 
-/// Runs each of `runs` twice untimed, then times them in turn, `reps` rounds of them all, so that what disturbs the
-/// machine disturbs all alike. `check` gets the results of the untimed runs and of the last round. It is dropped
-/// after the clock has stopped. Short work is repeated before the clock is read again.
+/// Runs each of `runs` twice untimed. Then times them alternately in `reps` rounds, so that disturbances of the machine
+/// affect all of them alike. Calls `check` with the results of the untimed runs and of the last round. Results are
+/// checked and dropped after the clock has stopped. Short runs are repeated before the clock is read again.
 pub(crate) fn in_turn(
     reps: usize,
     runs: Vec<(Quantity, Run<'_>)>,
     mut check: impl FnMut(Quantity, &[u8]) -> Result<(), Problem>,
 ) -> Measured {
     const WARM_UP: usize = 2;
-    /// A time beside which neither a reading of the clock counts, nor what other work has left in caches.
-    const LONG: Duration = Duration::from_millis(1);
+    /// A time that is long compared with reading the clock and with the effect of caches that other runs have filled.
+    const LONG_ENOUGH: Duration = Duration::from_millis(1);
     const MOST_CALLS: u128 = 1000;
     let mut all: BTreeMap<Quantity, Vec<f64>> = BTreeMap::new();
     let mut runs: Vec<_> = runs.into_iter().map(|(of, run)| (of, run, 1)).collect();
@@ -145,7 +147,7 @@ pub(crate) fn in_turn(
                 0 if *of == Quantity::Resident => note(Quantity::First),
                 0 => {}
                 1 => {
-                    let fit = LONG.as_nanos() / time.as_nanos().max(1);
+                    let fit = LONG_ENOUGH.as_nanos() / time.as_nanos().max(1);
                     *at_once = usize::try_from(fit.clamp(1, MOST_CALLS)).unwrap_or(1);
                 }
                 _ => note(*of),

@@ -1,4 +1,5 @@
-//! The workloads: the built-in set, or a file in the same format, which the `comment` in the built-in set explains.
+//! Defines workloads: the built-in set, or a file in the same format. The field `comment` of the built-in set explains
+//! the format.
 
 use super::data::Values;
 use serde::Deserialize;
@@ -10,7 +11,7 @@ use wgslice::{
 
 const BUILT_IN: &str = include_str!("workloads.json");
 
-/// Python's start, stop and step of one dimension.
+/// Python's start, stop and step for one dimension.
 pub(crate) type Bounds = [Option<i64>; 3];
 
 /// An operation on data from a formula.
@@ -23,18 +24,18 @@ pub(crate) struct Workload {
     pub(crate) operation: Operation,
     pub(crate) plan: Plan,
     pub(crate) call: Call,
-    /// The checksum that the workloads file gives for the result.
+    /// The checksum of the result, if the workloads file has one.
     pub(crate) checksum: Option<f64>,
 }
 
-/// An operation, as it is written in the file.
+/// An operation as written in the workloads file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
 pub(crate) enum Operation {
     Slice {
         slices: Vec<Bounds>,
     },
-    /// The number of index tuples, and the length of each.
+    /// Gathers by index tuples. The field has their number and their length.
     GatherNd {
         indices: [usize; 2],
     },
@@ -42,17 +43,17 @@ pub(crate) enum Operation {
     Transpose {
         axes: Vec<usize>,
     },
-    /// A box is cut from each item of the first dimension.
+    /// Cuts one box from each item of the first dimension.
     Crop {
         size: Vec<usize>,
     },
-    /// Values from the formula are written into a slice of the data, in place.
+    /// Writes values from the formula into a slice of the data, in place.
     Update {
         slices: Vec<Bounds>,
     },
 }
 
-/// The arguments of the call of the library.
+/// The arguments of the library's function.
 #[derive(Debug)]
 pub(crate) enum Call {
     View(View),
@@ -62,7 +63,7 @@ pub(crate) enum Call {
 }
 
 impl Workload {
-    /// The bytes read plus the bytes written: twice the size of the result, or of the value of an update. Indices do
+    /// Returns the bytes read plus the bytes written: twice the size of the result, or of an update's value. Indices do
     /// not count.
     pub(crate) fn bytes(&self) -> usize {
         match self.plan.is_in_place() {
@@ -89,7 +90,7 @@ struct Entry {
     operation: Operation,
 }
 
-/// The built-in set.
+/// Returns the built-in set.
 pub(crate) fn built_in() -> Result<Vec<Workload>, String> {
     parse(BUILT_IN)
 }
@@ -103,7 +104,9 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Workload>, String> {
     let mut ids = BTreeSet::new();
     let mut twice = workloads.iter().filter(|entry| !ids.insert(&entry.id));
     if let Some(Entry { id, .. }) = twice.next() {
-        return Err(format!("the id {id:?} is there twice: ids are names"));
+        return Err(format!(
+            "the id {id:?} is used twice: each workload needs its own id"
+        ));
     }
     let named = |entry: Entry| {
         let id = entry.id.clone();
@@ -169,7 +172,7 @@ fn prepared(operation: &Operation, shape: &[usize], values: Values) -> Result<(P
             (plan, Call::Gather)
         }
         Operation::Crop { size } => {
-            // The tuples of a measurement are one array.
+            // A measurement passes the starts and flips of all boxes as one array of tuples.
             let boxes = Boxes::of_tuples(&[shape[0], 2 * size.len()], false, true);
             let options = CropOptions {
                 sizes: size.clone(),
@@ -193,14 +196,16 @@ pub(super) fn spec(slices: &[Bounds]) -> Result<SliceSpec, Error> {
     dims.join(", ").parse()
 }
 
-/// Returns the workloads with these ids, in the order of the set, or all workloads if `ids` is empty. An unknown id is
-/// an error.
+/// Returns the workloads with these ids, in the order of the set. Returns all workloads if `ids` is empty. An unknown
+/// id is an error.
 pub(crate) fn only(workloads: Vec<Workload>, ids: &[String]) -> Result<Vec<Workload>, String> {
     let ids: Vec<&str> = ids.iter().map(|id| id.trim()).collect();
     let there: Vec<&str> = workloads.iter().map(|workload| &*workload.id).collect();
     if let Some(id) = ids.iter().find(|id| !there.contains(id)) {
         let there = there.join(", ");
-        return Err(format!("--only names {id:?}, but there are: {there}"));
+        return Err(format!(
+            "--only names {id:?}, which is not a workload: choose from {there}"
+        ));
     }
     let wanted = |workload: &Workload| ids.is_empty() || ids.contains(&&*workload.id);
     Ok(workloads.into_iter().filter(wanted).collect())

@@ -8,7 +8,7 @@ use memmap2::{Mmap, MmapOptions};
 
 use super::error::Problem;
 
-/// Ranges of a file that have at least this many bytes are mapped. For shorter ones a read is cheaper than a map.
+/// The minimum length, in bytes, of a range that is mapped. A shorter range is cheaper to read than to map.
 pub(super) const MAP_FROM: usize = 1 << 20;
 
 /// The bytes of an array.
@@ -27,7 +27,8 @@ pub(crate) struct Mapped {
 }
 
 impl Bytes {
-    /// Returns `len` bytes of `file` from byte `offset` on. From `MAP_FROM` bytes on they are mapped, fewer are read.
+    /// Returns `len` bytes of `file`, starting at byte `offset`. Maps ranges of at least [`MAP_FROM`] bytes, and reads
+    /// shorter ones.
     ///
     /// A mapped file must not be made shorter while the command runs. If another program does so, the command ends
     /// with an error when it touches the missing part (SIGBUS on Unix, see `signals`), and no output is left.
@@ -48,8 +49,8 @@ impl Bytes {
         Ok(Self::Owned(bytes))
     }
 
-    /// Returns a range of the bytes. If the bytes are mapped and the range is large, the window has its own map,
-    /// which ends with the window.
+    /// Returns a range of the bytes. If the bytes are mapped and the range is large, the window has its own map, which
+    /// is removed with the window.
     pub(super) fn window(&self, range: Range<usize>) -> io::Result<Window<'_>> {
         match self {
             Self::Mapped(Mapped { file, offset, .. }) if range.len() >= MAP_FROM => {
@@ -114,12 +115,12 @@ fn check_range(file: &File, offset: u64, len: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the present length of `file` in bytes. A file whose length is unknown counts as empty.
+/// Returns the current length of `file` in bytes, or 0 if it is unknown.
 pub(super) fn file_len(file: &File) -> u64 {
     file.metadata().map_or(0, |metadata| metadata.len())
 }
 
-/// Returns `len` zero bytes. The length may come from a file, so lack of memory is an error, not an abort.
+/// Returns `len` zero bytes. The length can come from a file, so lack of memory is an error, not an abort.
 pub(super) fn zeroed(len: usize) -> Result<Vec<u8>, Problem> {
     let mut bytes = reserved(len)?;
     bytes.resize(len, 0);

@@ -1,7 +1,7 @@
-//! The type of elements, which a file may know better than the library.
+//! The type of elements, including types that only file formats have.
 //!
-//! Operations that only move elements need nothing but their size. Elements of 1, 2, 4, 8 or 16 bytes are moved as numbers
-//! of the library; of other sizes, their [`handles`](super::handles) are.
+//! Operations that only move elements need only the elements' size. The library moves elements of 1, 2, 4, 8 or 16
+//! bytes as numbers. In place of elements of other sizes, it moves their [`handles`](super::handles).
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -12,22 +12,22 @@ use wgslice_npy::Type;
 /// The type of elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Element {
-    /// The type as which the library moves an element, or its handle.
+    /// The type that the library uses to move an element, or its handle.
     pub(crate) dtype: DType,
-    /// The type in the file, if the library has none for it.
+    /// The type in the file, if the library has no equivalent.
     pub(crate) bits_of: Option<Foreign>,
 }
 
-/// A type that the library does not have. Its elements are moved, but not computed with.
+/// A type that the library does not have. It can move these elements, but not compute with them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Foreign {
-    /// The name of a type of `.safetensors` files, of 8 bits.
+    /// The name of an 8-bit type in `.safetensors` files.
     Safetensors(&'static str),
-    /// A type of NumPy.
+    /// A type that only NumPy has.
     Numpy(&'static Numpy),
 }
 
-/// A type of NumPy, of a fixed size.
+/// A NumPy type of a fixed size.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Numpy {
     pub(crate) element: Type,
@@ -42,7 +42,7 @@ impl From<DType> for Element {
 }
 
 impl Element {
-    /// An element of a type of `.safetensors` files.
+    /// An element of a type that `.safetensors` files have.
     pub(super) fn safetensors(name: &'static str) -> Self {
         Self {
             dtype: DType::I8,
@@ -50,7 +50,7 @@ impl Element {
         }
     }
 
-    /// An element of a type of NumPy.
+    /// An element of a NumPy type.
     pub(super) fn numpy(element: Type) -> Self {
         if let Some(dtype) = element.number() {
             return dtype.into();
@@ -77,7 +77,7 @@ impl Element {
         }
     }
 
-    /// Returns whether the library moves handles, because it has no type of this size.
+    /// Returns whether the library moves handles, because it has no type with this size.
     pub(crate) fn has_handles(self) -> bool {
         self.size() != self.dtype.size()
     }
@@ -92,10 +92,11 @@ impl fmt::Display for Foreign {
     }
 }
 
-/// The type of handles. No type of NumPy that is moved by handles has this size.
+/// The type of handles. Elements with handles never have this size, so [`Element::has_handles`] only compares sizes.
 const HANDLE: DType = DType::F64;
 
-/// The type as which elements of this size are moved: none that is taken for indices or a mask, except for `I8`.
+/// Returns the type with which elements of this size are moved. Except for `I8`, no operation accepts it as indices or
+/// a mask.
 fn moved_as(size: usize) -> Option<DType> {
     match size {
         1 => Some(DType::I8),
@@ -107,7 +108,7 @@ fn moved_as(size: usize) -> Option<DType> {
     }
 }
 
-/// Keeps a type for the rest of the run, once: an element is a small value that everything copies.
+/// Stores a type for the rest of the run, once. A reference to it keeps [`Element`] small and `Copy`.
 fn interned(element: Type) -> &'static Numpy {
     static TYPES: Mutex<Vec<&'static Numpy>> = Mutex::new(Vec::new());
     let mut types = TYPES.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,5 +1,5 @@
-//! Errors of files. A message names the file and the problem. Unless the problem is an error of the operating system,
-//! most messages also say what to do.
+//! Errors about files. A message names the file and the problem. Except for errors of the operating system, most
+//! messages also say what to do.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ pub(crate) struct FileError {
 }
 
 impl FileError {
-    /// Returns whether nobody reads standard output any more.
+    /// Returns whether the reader of standard output has gone.
     pub(crate) fn is_reader_gone(&self) -> bool {
         matches!(&self.problem, Problem::Io(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }

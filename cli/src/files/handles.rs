@@ -1,7 +1,8 @@
-//! Handles of elements of sizes that the library does not have: it moves the handles, and the elements follow.
+//! Handles for elements of sizes that the library does not have. The library moves the handles, and then the elements
+//! are looked up.
 //!
-//! A handle is the number of an element among all that this thread has read, from 1. Handle 0 is an element of zero bytes,
-//! which the library puts where there is no other. A run reads its files and writes its result on one thread.
+//! A handle numbers all elements that this thread has read, from 1. Handle 0 means an element of zero bytes: the
+//! library writes zeros where no element is moved to. A run reads its files and writes its result on one thread.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -11,19 +12,19 @@ use super::error::Problem;
 
 const SIZE: usize = size_of::<u64>();
 
-/// The elements of an array, and the handle of the first.
+/// The elements of an array, and the handle of the first one.
 struct Pool {
     first: u64,
     bytes: Arc<Bytes>,
 }
 
 thread_local! {
-    /// In the order of their handles.
+    /// The pools, ordered by handle.
     static POOLS: RefCell<Vec<Pool>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Returns the handles of all elements, of `size` bytes each.
-pub(super) fn of(bytes: &Arc<Bytes>, size: usize, count: usize) -> Result<Vec<u8>, Problem> {
+/// Registers an array of `count` elements of `size` bytes, and returns their handles.
+pub(super) fn register(bytes: &Arc<Bytes>, size: usize, count: usize) -> Result<Vec<u8>, Problem> {
     let first = POOLS.with_borrow_mut(|pools| {
         let first = pools.last().map_or(1, |last| {
             last.first + (last.bytes.len() / size.max(1)) as u64
@@ -37,7 +38,7 @@ pub(super) fn of(bytes: &Arc<Bytes>, size: usize, count: usize) -> Result<Vec<u8
     let len = count.checked_mul(SIZE).ok_or_else(too_many)?;
     handles.try_reserve_exact(len).map_err(|_| too_many())?;
     for handle in (first..).take(count) {
-        // Elements without bytes are all alike.
+        // Elements without bytes are all alike, so they share handle 0.
         let handle = if size == 0 { 0 } else { handle };
         handles.extend(handle.to_ne_bytes());
     }
@@ -50,7 +51,7 @@ pub(crate) fn resolve<E>(
     size: usize,
     mut sink: impl FnMut(&[u8]) -> Result<(), E>,
 ) -> Result<(), E> {
-    /// So many bytes are handed out at once.
+    /// The number of bytes after which `sink` is called.
     const PIECE: usize = 1 << 16;
     POOLS.with_borrow(|pools| {
         let mut piece = Vec::new();

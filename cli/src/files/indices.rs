@@ -22,7 +22,7 @@ pub(crate) enum IndexError {
     NotIntegers(Element),
 }
 
-/// The numbers of an array of uint64 from this one on, which [`to_indices`] may have made smaller.
+/// Returns `count` numbers of a uint64 array, starting at number `from`. [`to_indices`] clamps large ones.
 pub(crate) fn unsigned(array: &Array, from: usize, count: usize) -> Option<Vec<u64>> {
     if array.element() != DType::U64.into() {
         return None;
@@ -31,8 +31,8 @@ pub(crate) fn unsigned(array: &Array, from: usize, count: usize) -> Option<Vec<u
     Some(numbers.iter().map(|&b| u64::from_ne_bytes(b)).collect())
 }
 
-/// Converts the array's values to i32 if i32 represents all values of the element type, else to i64. A value of
-/// uint64 that exceeds i64 becomes the largest, which is out of range as well.
+/// Converts the array's values to i32 if i32 represents all values of the element type, otherwise to i64. A uint64
+/// value above the maximum of i64 becomes that maximum, which is out of range as well.
 pub(crate) fn to_indices(array: &Array) -> Result<Indices, IndexError> {
     let (bytes, element) = (array.bytes(), array.element());
     if element.bits_of.is_some() {
@@ -46,7 +46,7 @@ pub(crate) fn to_indices(array: &Array) -> Result<Indices, IndexError> {
         DType::I32 => Indices::I32(each(bytes, i32::from_ne_bytes)),
         DType::U32 => Indices::I64(each(bytes, |b| u32::from_ne_bytes(b).into())),
         DType::I64 => Indices::I64(each(bytes, i64::from_ne_bytes)),
-        // A larger number is also beyond every dimension.
+        // A larger number is out of range too.
         DType::U64 => Indices::I64(each(bytes, |b| {
             i64::try_from(u64::from_ne_bytes(b)).unwrap_or(i64::MAX)
         })),

@@ -11,11 +11,11 @@ use super::bytes::{Bytes, file_len, zeroed};
 use super::error::Problem;
 use super::{Array, Entry, png::Kept};
 
-/// The most bytes of a file that is read.
+/// The maximum size of a file that is read, in bytes.
 const MAX_FILE: u64 = 1 << 30;
 
-/// More bytes of pixels than a byte of a file can hold: a block of 64 pixels takes at least a bit, and the colours of 16
-/// such blocks may take two more.
+/// An upper bound of the bytes of pixels for each byte of a file. A block of 64 pixels takes at least one bit, and the
+/// colours of 16 such blocks can take two more.
 const MAX_INFLATION: u64 = 2048;
 
 type Decoder = JpegDecoder<ZCursor<Vec<u8>>>;
@@ -31,7 +31,7 @@ pub(super) fn read(file: File) -> Result<Array, Problem> {
     Ok(array)
 }
 
-/// Describes the picture of a file, as it would be read.
+/// Describes the array that reading the file would return.
 pub(super) fn entry(file: File) -> Result<Entry, Problem> {
     let (_, shape) = open(file)?;
     Ok(Entry {
@@ -46,7 +46,7 @@ pub(super) fn entry(file: File) -> Result<Entry, Problem> {
     })
 }
 
-/// Reads a file as far as its headers, and returns the shape of the picture.
+/// Reads a file up to the end of its headers, and returns the shape of the picture.
 fn open(file: File) -> Result<(Decoder, Vec<usize>), Problem> {
     let len = file_len(&file);
     if len > MAX_FILE {
@@ -57,7 +57,7 @@ fn open(file: File) -> Result<(Decoder, Vec<usize>), Problem> {
     let mut bytes = Vec::new();
     file.take(MAX_FILE).read_to_end(&mut bytes)?;
     let most = usize::from(u16::MAX);
-    // A picture that is cut short is an error.
+    // In strict mode, a truncated picture is an error.
     let options = DecoderOptions::default()
         .set_strict_mode(true)
         .set_max_width(most)

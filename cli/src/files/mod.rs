@@ -48,19 +48,19 @@ pub(crate) use source::Source;
 pub(crate) struct Array {
     element: Element,
     shape: Vec<usize>,
-    /// The elements as in a file.
+    /// The elements as stored in the file.
     bytes: Arc<Bytes>,
-    /// How the elements are in the file, if not in row-major order and native byte order.
+    /// How the elements are stored, if not in row-major order and native byte order.
     stored: Option<Stored>,
-    /// The numbers that the library moves in place of the elements, if it does. Made when they are needed.
+    /// The handles that the library moves in place of the elements. Made on demand.
     handles: OnceLock<Vec<u8>>,
     origin: Origin,
 }
 
-/// How elements are in a file.
+/// How elements are stored in a file.
 #[derive(Clone, Debug)]
 pub(crate) struct Stored {
-    /// Whether the first dimension is contiguous, and not the last.
+    /// Whether the first dimension is contiguous, instead of the last.
     pub(crate) column_major: bool,
     /// The type, with its byte order.
     element: Type,
@@ -73,23 +73,23 @@ impl Stored {
     }
 }
 
-/// The origin of an array. A file that is made from the array takes it over.
+/// The origin of an array. A file made from the array inherits it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Origin {
-    /// The format of the file. `None` if it is from no file.
+    /// The format of the file. `None` if the array is not from a file.
     pub(crate) format: Option<Format>,
     tensor: Option<String>,
     image: Option<Arc<png::Kept>>,
 }
 
 impl Array {
-    /// Makes an array. `None` unless `bytes` is exactly as long as `dtype` and `shape` say.
+    /// Makes an array. Returns `None` unless the length of `bytes` matches `dtype` and `shape`.
     pub(crate) fn new(dtype: DType, shape: Vec<usize>, bytes: Vec<u8>) -> Option<Self> {
         let bytes = (byte_len(dtype.size(), &shape)? == bytes.len()).then_some(bytes)?;
         Some(Self::of(dtype.into(), shape, Bytes::Owned(bytes)))
     }
 
-    /// An array of these elements.
+    /// Makes an array of these elements.
     fn of(element: Element, shape: Vec<usize>, bytes: Bytes) -> Self {
         Self {
             element,
@@ -109,7 +109,7 @@ impl Array {
         self.element
     }
 
-    /// The type as which the library moves the elements.
+    /// Returns the type that the library uses to move the elements.
     pub(crate) fn dtype(&self) -> DType {
         self.element.dtype
     }
@@ -118,17 +118,17 @@ impl Array {
         &self.shape
     }
 
-    /// The bytes that the library moves.
+    /// Returns the bytes that the library moves.
     pub(crate) fn bytes(&self) -> &[u8] {
         self.handles.get().map_or(&self.bytes, |handles| handles)
     }
 
-    /// How the elements are in the file, if not in row-major order and native byte order.
+    /// Returns how the elements are stored, if not in row-major order and native byte order.
     pub(crate) fn stored(&self) -> Option<&Stored> {
         self.stored.as_ref()
     }
 
-    /// The array in row-major order and native byte order, which takes memory if it is stored in another way.
+    /// Returns the array in row-major order and native byte order. This takes memory if it is stored in another way.
     fn in_memory(mut self) -> Result<Self, Problem> {
         if let Some(stored) = self.stored.take() {
             let mut bytes = match stored.column_major {
@@ -141,46 +141,46 @@ impl Array {
         Ok(self)
     }
 
-    /// The size of all elements in bytes.
+    /// Returns the size of all elements in bytes.
     pub(crate) fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Makes handles, which the library moves, if it has no type of the size of the elements.
+    /// Makes handles if the library has no type with the size of the elements.
     pub(crate) fn with_handles(self, source: &Source) -> Result<Self, FileError> {
         if self.element.has_handles() {
             let count = self.shape.iter().product();
-            let handles = handles::of(&self.bytes, self.element.size(), count);
+            let handles = handles::register(&self.bytes, self.element.size(), count);
             let handles = handles.map_err(|problem| FileError::reading(&source.path, problem))?;
-            // It has none yet.
+            // The cell is empty until here.
             let _ = self.handles.set(handles);
         }
         Ok(self)
     }
 
-    /// Returns a range of the bytes of the elements. For a large range of a mapped file, the window has its own map. Its pages are
-    /// freed with the window, so that they do not accumulate.
+    /// Returns a range of the elements' bytes. For a large range of a mapped file, the window has its own map. Dropping
+    /// the window frees its pages, so that they do not accumulate.
     pub(crate) fn window(&self, range: Range<usize>) -> io::Result<Window<'_>> {
         self.bytes.window(range)
     }
 }
 
-/// Lets `Tensor::from_bytes` take an array as it is. On the CPU, the tensor then keeps the array's memory map and
-/// copies nothing.
+/// With this, `Tensor::from_bytes` takes an array as it is. On the CPU, the tensor then keeps the array's memory map
+/// and copies nothing.
 impl AsRef<[u8]> for Array {
     fn as_ref(&self) -> &[u8] {
         self.bytes()
     }
 }
 
-/// Reads `x.npy`, `x.png`, `x.safetensors#tensor-name`, or standard input. The name of the tensor is optional if the file
-/// holds one tensor.
+/// Reads `x.npy`, `x.png`, `x.safetensors#tensor-name`, or standard input. The name of the tensor is optional if the
+/// file holds only one.
 pub(crate) fn read(source: &Source) -> Result<Array, FileError> {
     let read = stored(source)?.in_memory();
     read.map_err(|problem| FileError::reading(&source.path, problem))
 }
 
-/// As [`read`], but the elements may be in another order, as they are in the file.
+/// Does the same as [`read`], but keeps the order in which the elements are stored in the file.
 pub(crate) fn stored(source: &Source) -> Result<Array, FileError> {
     let read = || {
         let (mut file, format) = open(source)?;
@@ -201,31 +201,32 @@ pub(crate) fn stored(source: &Source) -> Result<Array, FileError> {
 #[derive(Debug)]
 pub(crate) struct Listing {
     pub(crate) format: Format,
-    /// The size of the file.
+    /// The size of the file in bytes.
     pub(crate) bytes: u64,
     pub(crate) arrays: Vec<Entry>,
-    /// The fault of the file, if it has one, although its arrays can be listed.
+    /// What is wrong with the file, if its arrays can be listed nevertheless.
     pub(crate) damaged: Option<String>,
 }
 
 /// The description of an array in a file.
 #[derive(Debug)]
 pub(crate) struct Entry {
-    /// The name of a tensor. `None` if the file is the array.
+    /// The name of the array in the file. `None` if the file holds one array without a name.
     pub(crate) name: Option<String>,
-    /// The element type: this command's name of it, or else NumPy's or the file's. `None` if the file does not say it.
+    /// The element type: the command's name for it, or else NumPy's or the format's. `None` if the file does not tell
+    /// it.
     pub(crate) dtype: Option<String>,
-    /// `None` if the file does not say it.
+    /// The shape. `None` if the file does not tell it.
     pub(crate) shape: Option<Vec<usize>>,
-    /// The size of the elements.
+    /// The size of the elements, in bytes.
     pub(crate) bytes: u64,
     /// Whether the first dimension is contiguous in the file.
     pub(crate) column_major: bool,
-    /// Whether the highest byte of a number stands first in the file. False if the elements are single bytes.
+    /// Whether numbers are stored with the highest byte first. False if elements are single bytes.
     pub(crate) big_endian: bool,
-    /// Why the elements cannot be read. `None` if the file is not damaged.
+    /// Why the elements cannot be read. `None` if the array is not damaged.
     pub(crate) damaged: Option<String>,
-    /// Why no operation takes the array. `None` if the file is damaged or an operation does.
+    /// Why no operation accepts the array. `None` if one does, or if the array is damaged.
     pub(crate) unsupported: Option<String>,
 }
 
@@ -292,7 +293,7 @@ fn write(path: &Path, dtype: DType, shape: &[usize], bytes: &[u8]) -> Result<(),
     writer.finish()
 }
 
-/// A text file that appears whole, or not at all: see [`output`].
+/// A text file that appears as a whole or not at all: see [`output`].
 #[derive(Debug)]
 pub(crate) struct Document {
     path: PathBuf,
@@ -300,7 +301,7 @@ pub(crate) struct Document {
 }
 
 impl Document {
-    /// Creates the temporary file. Refuses a folder that cannot be written to.
+    /// Creates the temporary file. Fails if the folder is not writable.
     pub(crate) fn create(path: &Path) -> Result<Self, FileError> {
         let output =
             Output::create(path, false).map_err(|problem| FileError::writing(path, problem))?;
@@ -310,7 +311,7 @@ impl Document {
         })
     }
 
-    /// Writes the text, and renames the file to its final name.
+    /// Writes the text and renames the file to its final name.
     pub(crate) fn finish(self, text: &str) -> Result<(), FileError> {
         let Self { path, mut output } = self;
         let written = output.write_all(text.as_bytes());
@@ -321,14 +322,14 @@ impl Document {
     }
 }
 
-/// An array file that is written piece by piece.
+/// Writes an array file piece by piece.
 ///
-/// The file appears whole, or not at all: see [`output`].
+/// The file appears as a whole or not at all: see [`output`].
 #[derive(Debug)]
 pub(crate) struct Writer {
     path: PathBuf,
     file: Written,
-    /// The number of bytes of elements still to be written.
+    /// The number of the elements' bytes that are still missing.
     left: usize,
 }
 
@@ -339,29 +340,29 @@ enum Written {
     Png(png::Image),
 }
 
-/// How a file is written.
+/// Options for writing a file.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Manner<'a> {
-    /// The format, or `None` for the format of the path's extension.
+    /// The format. `None` chooses it by the path's extension.
     pub(crate) format: Option<Format>,
-    /// Whether an existing file is kept. Writing it is then an error.
+    /// Whether an existing file is kept. Then writing over it is an error.
     pub(crate) keep: bool,
-    /// The origin of the array, or of the array that it is made from.
+    /// The origin of the array, or of the array from which it is made.
     pub(crate) origin: Option<&'a Origin>,
-    /// Whether the elements arrive in Fortran order, which only the formats of NumPy hold.
+    /// Whether the elements arrive in Fortran order, which only NumPy's formats can hold.
     pub(crate) column_major: bool,
 }
 
 impl Manner<'_> {
-    /// The format of the file at this path.
+    /// Returns the format for the file at this path.
     fn format_of(&self, path: &Path) -> Option<Format> {
         self.format.or_else(|| Format::named(&extension(path)))
     }
 }
 
 impl Writer {
-    /// Creates the temporary file. Refuses a format that cannot hold the array, or a folder that cannot be written to. The
-    /// path `-` is standard output.
+    /// Creates the temporary file. Fails if the format cannot hold the array or if the folder is not writable. The path
+    /// `-` is standard output.
     pub(crate) fn create(
         path: &Path,
         manner: Manner<'_>,
@@ -373,7 +374,7 @@ impl Writer {
         let create = || {
             let extension = extension(path);
             let len = claimed_len(element.name(), element.size(), shape)?;
-            // An array that the path names is added to the file that is there. Opening a named pipe would wait.
+            // If the path names an array, that array is added to the existing file. Opening a named pipe would block.
             let is_file = || fs::metadata(path).is_ok_and(|found| found.is_file());
             let present = match tensor {
                 Some(_) if is_file() => Some(File::open(path)?),
@@ -387,7 +388,7 @@ impl Writer {
                     None => output,
                 })
             };
-            // The name of a tensor is in the path; otherwise it is the name of its input, or of the file.
+            // The path can name the array. Otherwise the array is named after its input, or else after the file.
             let name = || {
                 let name = tensor.clone().or_else(|| manner.origin?.tensor.clone());
                 let name = name.or_else(|| Some(path.file_stem()?.to_string_lossy().into()));
@@ -438,7 +439,7 @@ impl Writer {
         })
     }
 
-    /// Appends bytes: elements in row-major order and native byte order.
+    /// Appends elements in row-major order and native byte order.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), FileError> {
         let outcome = match (self.left.checked_sub(bytes.len()), &mut self.file) {
             (None, _) => Err(Problem::invalid("more bytes than the shape says")),
@@ -466,7 +467,7 @@ impl Writer {
     }
 }
 
-/// A format of files.
+/// A file format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     Npy,
@@ -476,7 +477,7 @@ pub(crate) enum Format {
     Safetensors,
 }
 
-/// The formats that are read, and those that are written, for messages and help.
+/// The formats that can be read, and the formats that can be written, for messages and help.
 macro_rules! read_formats {
     () => {
         ".npy, .npz, .png, .jpg and .safetensors"
@@ -493,7 +494,7 @@ const READ: &str = concat!(read_formats!(), " can be read");
 const CAN_BE_WRITTEN: &str = concat!(written_formats!(), " can be written");
 
 impl Format {
-    /// The format of this extension or name.
+    /// Returns the format with this extension or name.
     pub(crate) fn named(name: &str) -> Option<Self> {
         match name {
             "npy" => Some(Self::Npy),
@@ -505,7 +506,7 @@ impl Format {
         }
     }
 
-    /// The extension, with an article.
+    /// Returns the extension, with an article.
     fn with_article(self) -> String {
         let article = match self {
             Self::Npy | Self::Npz => "an",
@@ -514,7 +515,7 @@ impl Format {
         format!("{article} .{}", self.name())
     }
 
-    /// The format that the extension of a path names.
+    /// Returns the format that matches the extension of a path.
     pub(crate) fn of_path(path: &Path) -> Option<Self> {
         let source = Source::from(path.as_os_str().to_owned());
         Self::named(&extension(&source.path))
@@ -530,14 +531,15 @@ impl Format {
         }
     }
 
-    /// The format for an array that is named after a file of this format: this one, or else one that holds the array.
+    /// Returns the format for an array whose name comes from a file of this format: this one if it can hold the array,
+    /// otherwise another.
     pub(crate) fn that_holds(self, element: Element, shape: &[usize]) -> Self {
         let all = [self, Self::Npy, Self::Safetensors];
         let found = all.into_iter().find(|format| format.holds(element, shape));
         found.unwrap_or(self)
     }
 
-    /// Returns whether files of this format hold such an array.
+    /// Returns whether this format can hold such an array.
     fn holds(self, element: Element, shape: &[usize]) -> bool {
         match self {
             Self::Npy | Self::Npz => npy::header(element, shape, false).is_ok(),
@@ -547,12 +549,12 @@ impl Format {
         }
     }
 
-    /// Returns whether files of this format hold arrays in Fortran order, too.
+    /// Returns whether this format can hold arrays in Fortran order.
     pub(crate) fn holds_fortran_order(self) -> bool {
         matches!(self, Self::Npy | Self::Npz)
     }
 
-    /// The format of a result from a file of this format, if no other is named.
+    /// Returns the default format for results from a file of this format.
     pub(crate) fn for_results(self) -> Self {
         match self {
             Self::Jpg => Self::Png,
@@ -560,28 +562,28 @@ impl Format {
         }
     }
 
-    /// The format of a file that begins with these bytes.
+    /// Returns the format of a file that starts with these bytes.
     fn of(start: &[u8]) -> Option<Self> {
         match start {
             [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Some(Self::Npy),
             [0x89, b'P', b'N', b'G', ..] => Some(Self::Png),
             [0xff, 0xd8, 0xff, ..] => Some(Self::Jpg),
             [b'P', b'K', 3, 4, ..] => Some(Self::Npz),
-            // The length of the header, which is below 2^32, and its first byte.
+            // The first 8 bytes are the header's length, which is below 2^32; then the header begins.
             [_, _, _, _, 0, 0, 0, 0, b'{', ..] => Some(Self::Safetensors),
             _ => None,
         }
     }
 }
 
-/// Opens a file, and finds its format: by its extension or, if that is unknown, by how the file begins.
+/// Opens a file and finds its format: by its extension or, if that is unknown, by its first bytes.
 fn open(source: &Source) -> Result<(File, Format), Problem> {
     let path = &source.path;
     let extension = extension(path);
     let mut file = if source.is_stdin() {
         source::stdin()?
     } else {
-        // The file is checked before it is opened, because opening a named pipe would wait for its other end.
+        // The file is checked before it is opened, because opening a named pipe would block.
         let found = fs::metadata(path)?;
         if found.is_dir() && !extension.is_empty() && Format::named(&extension).is_none() {
             return Err(unknown_extension(&extension, READ));
@@ -648,8 +650,9 @@ fn unknown_extension(extension: &str, rule: &str) -> Problem {
     })
 }
 
-/// Returns the number of bytes of an array, or `None` if they cannot be addressed. As in NumPy, an array with axes of
-/// length zero must be addressable without those axes, because strides are products of the other lengths.
+/// Returns the number of bytes of an array, or `None` if they cannot be addressed. Zero-sized dimensions do not make a
+/// too large array valid: as in NumPy, the product of the other dimensions must be addressable, because strides are
+/// such products.
 fn byte_len(size: usize, shape: &[usize]) -> Option<usize> {
     let spanned = shape
         .iter()
@@ -659,7 +662,7 @@ fn byte_len(size: usize, shape: &[usize]) -> Option<usize> {
     Some(if shape.contains(&0) { 0 } else { spanned })
 }
 
-/// Returns [`byte_len`], or an error if the shape is too large.
+/// Returns [`byte_len`], or an error if the array is too large.
 fn claimed_len(name: impl Display, size: usize, shape: &[usize]) -> Result<usize, Problem> {
     byte_len(size, shape).ok_or_else(|| {
         Problem::invalid(format!(

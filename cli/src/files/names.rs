@@ -1,15 +1,15 @@
-//! Names of arrays in a file: their order, and how errors speak of them.
+//! Sorts the names of arrays in a file, and formats them for errors.
 
 use std::cmp::Ordering;
 
-/// What an error says of the names in a file: the one that is most like `asked`, and the others. `kind` is the word for
-/// what they name.
+/// Describes the names in a file for an error: the name that is most like `asked`, then all or the first of them.
+/// `kind` is the word for what they name.
 pub(super) fn listing<'a>(
     names: impl IntoIterator<Item = &'a String>,
     asked: Option<&str>,
     kind: &str,
 ) -> String {
-    /// The most names that an error lists.
+    /// The maximum number of names that an error lists.
     const LISTED: usize = 10;
     let mut names: Vec<&String> = names.into_iter().collect();
     names.sort_by(|a, b| natural(a, b));
@@ -30,7 +30,7 @@ pub(super) fn listing<'a>(
     }
 }
 
-/// The name that is most like this one. `None` if none is.
+/// Returns the name that is most like `asked`. `None` if none is similar.
 fn similar<'a>(names: &[&'a String], asked: &str) -> Option<&'a String> {
     const ENOUGH: f64 = 0.8;
     let likeness = |name: &str| match name.contains(asked) && !asked.is_empty() {
@@ -39,12 +39,12 @@ fn similar<'a>(names: &[&'a String], asked: &str) -> Option<&'a String> {
     };
     let like = names.iter().map(|name| (likeness(name), *name));
     let like = like.filter(|(likeness, _)| *likeness >= ENOUGH);
-    // The first of equals.
+    // Among equally similar names, the first is taken.
     like.reduce(|a, b| if b.0 > a.0 { b } else { a })
         .map(|(_, name)| name)
 }
 
-/// Returns whether a name fits a pattern, in which `*` stands for any characters.
+/// Returns whether a name matches a pattern, in which `*` stands for any characters.
 pub(super) fn fits(name: &str, pattern: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|begin| name.strip_prefix(begin)) else {
@@ -62,7 +62,7 @@ pub(super) fn fits(name: &str, pattern: &str) -> bool {
     rest.ends_with(end)
 }
 
-/// Compares names as people count: numbers in them by their value.
+/// Compares names in natural order: digits in them count as numbers.
 pub(super) fn natural(a: &str, b: &str) -> Ordering {
     fn split(text: &str) -> (&str, &str, &str) {
         let begin = text
@@ -95,7 +95,7 @@ pub(super) fn natural(a: &str, b: &str) -> Ordering {
     a.cmp(b)
 }
 
-/// Quotes a name for an error. Only the beginning of a long name is shown.
+/// Quotes a name for an error. Truncates a long name.
 pub(super) fn quoted(name: &str) -> String {
     const SHOWN: usize = 100;
     match name.char_indices().nth(SHOWN) {
@@ -124,7 +124,7 @@ mod tests {
         ];
         for (at, a) in ordered.iter().enumerate() {
             for (other, b) in ordered.iter().enumerate() {
-                // Equal numbers are in the order of their texts.
+                // Names with equal numbers are ordered as texts.
                 let expected = match (*a, *b) {
                     ("layer.1", "layer.01") => Ordering::Greater,
                     ("layer.01", "layer.1") => Ordering::Less,

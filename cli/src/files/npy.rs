@@ -1,6 +1,6 @@
-//! NumPy's `.npy`: versions 1.0 to 3.0, elements of any fixed size, both byte orders, both layouts.
+//! Reads and writes NumPy's `.npy`: versions 1.0 to 3.0, elements of any fixed size, both byte orders, both layouts.
 //!
-//! Bytes after the data are ignored, as NumPy ignores them.
+//! Ignores bytes after the data, as NumPy does.
 
 use std::fs::File;
 use std::io::{Seek, Write};
@@ -14,7 +14,7 @@ use super::order::{is_column_major, row_major};
 use super::{Array, Element, Entry, Foreign, Stored, claimed_len, listing, output::Output, quoted};
 use crate::units;
 
-/// Reads the array or, of structured elements, a field of this name.
+/// Reads the array or, if its elements are structured, the field with this name.
 pub(super) fn read(file: &mut File, field: Option<&str>) -> Result<Array, Problem> {
     let Described {
         element,
@@ -40,7 +40,7 @@ pub(super) fn read(file: &mut File, field: Option<&str>) -> Result<Array, Proble
     if let Some(name) = field {
         let field = find(&element, name)?;
         bytes = values(&bytes, element.size, field)?;
-        // The dimensions of the field are the last ones in either order.
+        // In both orders, the dimensions of the field come last.
         if column_major && !field.shape.is_empty() {
             let len = field.element.size * field.shape.iter().product::<usize>();
             bytes = Bytes::Owned(row_major(&bytes, len, &shape)?);
@@ -62,7 +62,7 @@ pub(super) fn read(file: &mut File, field: Option<&str>) -> Result<Array, Proble
     Ok(array)
 }
 
-/// The error of elements that are not in the file, or of an unknown size.
+/// The error for elements that the file does not contain, or whose size is unknown.
 fn unfixed(element: &Type) -> Problem {
     Problem::invalid(format!(
         "dtype {element} is not supported: {}",
@@ -70,7 +70,7 @@ fn unfixed(element: &Type) -> Problem {
     ))
 }
 
-/// The field of this name.
+/// Returns the field with this name.
 fn find<'a>(element: &'a Type, name: &str) -> Result<&'a Field, Problem> {
     let Kind::Fields(fields) = &element.kind else {
         return Err(Problem::invalid(format!(
@@ -88,7 +88,7 @@ fn find<'a>(element: &'a Type, name: &str) -> Result<&'a Field, Problem> {
     })
 }
 
-/// The values of a field of all elements, of `size` bytes each.
+/// Extracts the values of a field from elements of `size` bytes.
 fn values(bytes: &[u8], size: usize, field: &Field) -> Result<Bytes, Problem> {
     let len = field.element.size * field.shape.iter().product::<usize>();
     let mut values = zeroed(bytes.len().checked_div(size).unwrap_or(0) * len)?;
@@ -101,7 +101,7 @@ fn values(bytes: &[u8], size: usize, field: &Field) -> Result<Bytes, Problem> {
     Ok(Bytes::Owned(values))
 }
 
-/// Describes the array of a file of `len` bytes, or a field of it, by its header.
+/// Describes the array in a file of `len` bytes, or one of its fields, by the header.
 pub(super) fn entry(file: &mut File, len: u64, field: Option<&str>) -> Result<Entry, Problem> {
     let Described {
         mut element,
@@ -129,7 +129,7 @@ pub(super) fn entry(file: &mut File, len: u64, field: Option<&str>) -> Result<En
     })
 }
 
-/// Creates a file and writes everything that comes before the data.
+/// Creates a file, and writes everything before the data.
 pub(super) fn create(
     output: impl FnOnce() -> Result<Output, Problem>,
     element: Element,
@@ -142,7 +142,7 @@ pub(super) fn create(
     Ok(output)
 }
 
-/// Returns everything that comes before the data.
+/// Returns everything before the data.
 pub(super) fn header(
     element: Element,
     shape: &[usize],

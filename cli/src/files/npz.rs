@@ -1,4 +1,4 @@
-//! NumPy's `.npz`: a ZIP archive of `.npy` files.
+//! Reads and writes NumPy's `.npz`: a ZIP archive of `.npy` files.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, Write};
@@ -9,18 +9,18 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter, read::ZipFile, result::ZipEr
 use super::error::Problem;
 use super::{Array, Entry, Format, listing, npy, output::Output, quoted};
 
-/// The extension of members, which is no part of the names of arrays.
+/// The extension of members. It is not part of the arrays' names.
 const EXTENSION: &str = ".npy";
 
-/// More bytes than the header of an `.npy` file takes.
+/// An upper bound of the length of an `.npy` header, in bytes.
 const HEADER: u64 = 1 << 17;
 
-/// Longer members need the 64-bit form.
+/// The maximum length of a member without ZIP64.
 const MOST_IN_32_BITS: usize = u32::MAX as usize - (1 << 20);
 
 type Archive = ZipArchive<BufReader<File>>;
 
-/// Reads the array of this name, or the only one. The name may have the extension of the member, as for NumPy.
+/// Reads the array with this name, or the only one. As in NumPy, the name can include the member's extension.
 pub(super) fn read(file: File, name: Option<&str>) -> Result<Array, Problem> {
     let mut archive = open(file)?;
     let members = members(&mut archive)?;
@@ -30,14 +30,15 @@ pub(super) fn read(file: File, name: Option<&str>) -> Result<Array, Problem> {
     Ok(array)
 }
 
-/// The array of this name, or the only one, and the field that the name ends with.
+/// Returns the array with this name, or the only one, and the name of the field at the end of the name, if there is
+/// one.
 fn choose<'a>(
     members: &'a [Member],
     name: Option<&'a str>,
 ) -> Result<(&'a Member, Option<&'a str>), Problem> {
     let names = |asked| listing(members.iter().map(|member| &member.name), asked, "array");
     let find = |name: &str| members.iter().find(|member| is_named(&member.name, name));
-    // The name of a field may follow.
+    // The name of a field can follow the array's name.
     let with_field = |name: &'a str| {
         let (name, field) = name.rsplit_once('#')?;
         Some((find(name)?, Some(field)))
@@ -61,12 +62,12 @@ fn choose<'a>(
     }
 }
 
-/// Returns whether the array of this name is the one that is asked for, whose name may have the extension.
+/// Returns whether `asked` names this array, with or without the extension.
 fn is_named(name: &str, asked: &str) -> bool {
     name == asked || asked.strip_suffix(EXTENSION) == Some(name)
 }
 
-/// Lists the arrays, or the one of this name. One that cannot be read does not hide the others.
+/// Lists all arrays, or the one with this name. An unreadable array does not hide the others.
 pub(super) fn list(file: File, name: Option<&str>) -> Result<Vec<Entry>, Problem> {
     let mut archive = open(file)?;
     let members = members(&mut archive)?;
@@ -87,7 +88,7 @@ pub(super) fn list(file: File, name: Option<&str>) -> Result<Vec<Entry>, Problem
     Ok(members.into_iter().map(entry).collect())
 }
 
-/// Describes an array, or a field of it, by its header.
+/// Describes an array, or one of its fields, by its header.
 fn described(
     archive: &mut Archive,
     member: &Member,
@@ -99,7 +100,7 @@ fn described(
     }
 }
 
-/// The entry of an array with a header that cannot be read.
+/// The entry for an array with an unreadable header.
 fn unreadable(member: &Member, problem: &Problem) -> Entry {
     let why = Some(problem.to_string());
     let (damaged, unsupported) = match member.method {
@@ -122,19 +123,19 @@ fn open(file: File) -> Result<Archive, Problem> {
     ZipArchive::new(BufReader::new(file)).map_err(damaged)
 }
 
-/// An array of an archive.
+/// An array in an archive.
 struct Member {
-    /// Without the extension.
+    /// The name without the extension.
     name: String,
-    /// The number of the member in the archive.
+    /// The index of the member in the archive.
     at: usize,
-    /// The size of the `.npy` file.
+    /// The unpacked size of the `.npy` file, in bytes.
     bytes: u64,
-    /// The compression, if this command cannot unpack it.
+    /// The name of the compression method, if this command cannot unpack it.
     method: Option<String>,
 }
 
-/// The arrays: members with the extension, and those without that begin as `.npy` files.
+/// Returns the arrays: members with the extension, and members without it that begin like `.npy` files.
 fn members(archive: &mut Archive) -> Result<Vec<Member>, Problem> {
     let mut members = Vec::new();
     for at in 0..archive.len() {
@@ -169,7 +170,7 @@ fn begins_as_npy(archive: &mut Archive, at: usize) -> bool {
     archive.by_index(at).is_ok_and(read) && Format::of(&start) == Some(Format::Npy)
 }
 
-/// Unpacks the begin of a member to a nameless file.
+/// Unpacks the first `most` bytes of a member into an unnamed temporary file.
 fn unpacked(archive: &mut Archive, member: &Member, most: u64) -> Result<File, Problem> {
     if let Some(method) = &member.method {
         return Err(Problem::invalid(format!(
@@ -192,11 +193,11 @@ fn damaged(error: ZipError) -> Problem {
     }
 }
 
-/// An archive of one array that is being written.
+/// An archive to which one array is being written.
 pub(super) type Packed = ZipWriter<StreamWriter<Output>>;
 
-/// Creates an archive and writes everything that comes before the data: the other members of the file that is there, as
-/// they are, and the header of the array.
+/// Creates an archive and writes everything before the data: first the other members of the existing file, unchanged,
+/// then the array's header.
 pub(super) fn create(
     output: impl FnOnce() -> Result<Output, Problem>,
     name: &str,
@@ -222,7 +223,7 @@ pub(super) fn create(
             }
         }
     }
-    // As `numpy.savez` does, without compression.
+    // Like `numpy.savez`, this writes without compression.
     let options = SimpleFileOptions::default()
         .compression_method(CompressionMethod::Stored)
         .large_file(len > MOST_IN_32_BITS);

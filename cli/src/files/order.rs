@@ -8,7 +8,7 @@ use wgslice_npy::{ByteOrder, Kind, Type};
 use super::bytes::{Bytes, zeroed};
 use super::error::Problem;
 
-/// Converts elements stored in `order` to native byte order. Nothing is copied if the orders agree.
+/// Converts elements to native byte order. Copies nothing if they already have it.
 pub(super) fn to_native(bytes: Bytes, element: &Type) -> Result<Bytes, Problem> {
     if element.byte_order == ByteOrder::NATIVE {
         return Ok(bytes);
@@ -18,7 +18,7 @@ pub(super) fn to_native(bytes: Bytes, element: &Type) -> Result<Bytes, Problem> 
     Ok(Bytes::Owned(bytes))
 }
 
-/// The bytes of elements, in native byte order.
+/// Returns elements in native byte order.
 pub(crate) fn in_native_order<'a>(bytes: &'a [u8], element: &Type) -> Cow<'a, [u8]> {
     let mut bytes = Cow::Borrowed(bytes);
     if element.byte_order != ByteOrder::NATIVE {
@@ -27,7 +27,7 @@ pub(crate) fn in_native_order<'a>(bytes: &'a [u8], element: &Type) -> Cow<'a, [u
     bytes
 }
 
-/// Reverses the bytes of each number, if it is not in native byte order.
+/// Reverses the bytes of each number, unless they are in native byte order.
 pub(super) fn swap(bytes: &mut [u8], element: &Type) {
     if element.byte_order == ByteOrder::NATIVE {
         return;
@@ -40,7 +40,7 @@ pub(super) fn swap(bytes: &mut [u8], element: &Type) {
     }
 }
 
-/// The size in bytes of a part with a byte order: a number of a complex element, or a character.
+/// Returns the number of bytes that are reversed together: a number of a complex element, or a character.
 fn number_size(element: &Type) -> usize {
     match element.kind {
         Kind::Text => 4,
@@ -55,13 +55,12 @@ fn reverse_each<const N: usize>(bytes: &mut [u8]) {
     }
 }
 
-/// Returns whether an array in Fortran order is in another order than a row-major one. Axes of length one change no
-/// position.
+/// Returns whether Fortran order differs from row-major order for this shape. Dimensions of size 1 make no difference.
 pub(super) fn is_column_major(shape: &[usize]) -> bool {
     shape.iter().filter(|&&n| n != 1).count() > 1
 }
 
-/// Rewrites a column-major (Fortran) array as a row-major one. Its elements have `size` bytes.
+/// Converts a column-major (Fortran) array with elements of `size` bytes to a row-major one.
 pub(super) fn row_major(bytes: &[u8], size: usize, shape: &[usize]) -> Result<Vec<u8>, Problem> {
     let shape: Vec<usize> = shape.iter().copied().filter(|&n| n != 1).collect();
     let mut rows = zeroed(bytes.len())?;
@@ -79,12 +78,11 @@ pub(super) fn row_major(bytes: &[u8], size: usize, shape: &[usize]) -> Result<Ve
     Ok(rows)
 }
 
-/// The side, in elements, of the squares that are transposed one after the other. Both the rows and the columns of such
-/// a square stay in a cache.
+/// The side of a tile, in elements. Both the rows and the columns of a tile stay in a cache while it is transposed.
 const TILE: usize = 32;
 
-/// Copies the column-major array `from` to the row-major array `to`. The first axis is contiguous in `from`, and the
-/// last in `to`. These two axes are transposed in tiles, once for every position on the axes between them.
+/// Copies the column-major array `from` to the row-major array `to`. Transposes the first axis, which is contiguous in
+/// `from`, and the last, which is contiguous in `to`, in tiles. Repeats this for every position along the other axes.
 fn reverse_axes<const N: usize>(from: &[u8], to: &mut [u8], shape: &[usize]) {
     let (from, to) = (from.as_chunks::<N>().0, to.as_chunks_mut::<N>().0);
     reversed(from.len(), shape, |from_at, to_at| {
@@ -92,7 +90,7 @@ fn reverse_axes<const N: usize>(from: &[u8], to: &mut [u8], shape: &[usize]) {
     });
 }
 
-/// The same of elements of another size.
+/// Does the same for elements of any size.
 fn reverse_axes_of(size: usize, from: &[u8], to: &mut [u8], shape: &[usize]) {
     reversed(from.len() / size, shape, |from_at, to_at| {
         let from = &from[from_at * size..][..size];
@@ -100,8 +98,7 @@ fn reverse_axes_of(size: usize, from: &[u8], to: &mut [u8], shape: &[usize]) {
     });
 }
 
-/// Calls `copy` with the places of all elements of an array, of which there are `len`: the column-major and the row-major
-/// one.
+/// Calls `copy` with the positions of each of the `len` elements: in column-major order, and in row-major order.
 fn reversed(len: usize, shape: &[usize], mut copy: impl FnMut(usize, usize)) {
     let (first, last) = (shape[0], shape[shape.len() - 1]);
     let between = &shape[1..shape.len() - 1];

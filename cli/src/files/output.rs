@@ -1,12 +1,12 @@
-//! Output files appear whole or not at all.
+//! Writes output files, which appear as a whole or not at all.
 //!
-//! Output is written to a file without a name, which gets its name when it is complete, so that nothing is left of a
-//! command that fails or is killed. Where the system or the file system has no such files, it is a temporary file beside its
-//! path, `.wgslice-…`, which is removed after an error. It is also removed when the command is interrupted, because its
-//! name is on a list for the signal handler.
+//! Output is written to a file without a name, which is named when it is complete. So a command that fails or is killed
+//! leaves nothing behind. If the system or the file system has no unnamed files, a temporary file `.wgslice-…` next to
+//! the output's path is used, which is removed after an error. The handler for signals also removes it when the command
+//! is interrupted: it has a list of these files.
 //!
-//! If the path is a symbolic link, its target is replaced. Only regular files are replaced, and only those that this user
-//! may write to. The new file has the mode of the old one and, where the system permits, its owner and group.
+//! If the path is a symbolic link, its target is replaced. Only regular files that this user may write to are replaced.
+//! The new file has the mode of the old one and, if the system permits, its owner and group.
 
 use std::{
     fs::{self, File, Metadata},
@@ -29,10 +29,10 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Watches for signals that end the command, and removes unfinished files when one does.
+/// Starts to watch for signals that end the command. Such a signal removes the unfinished files.
 pub(crate) fn watch_for_signals() {
     signals::watch(|code, failure| {
-        // The list stays locked to the end of the process, so that no more files are created.
+        // The list stays locked until the process ends, so that no more files are created.
         let unfinished = unfinished();
         for path in unfinished.iter() {
             // The file may already be gone, and there is nowhere to report an error.
@@ -45,7 +45,7 @@ pub(crate) fn watch_for_signals() {
     });
 }
 
-/// A path on the list of unfinished files, until it is dropped.
+/// Keeps a path on the list of unfinished files until it is dropped.
 #[derive(Debug)]
 struct Listed(PathBuf);
 
@@ -53,18 +53,18 @@ struct Listed(PathBuf);
 #[derive(Debug)]
 enum Incomplete {
     Nameless(File),
-    /// A temporary file, which is removed when it is dropped.
+    /// A temporary file, which is removed on drop.
     Named(NamedTempFile, Listed),
 }
 
-/// How the names of temporary files begin.
+/// The prefix of the names of temporary files.
 const PREFIX: &str = ".wgslice-";
 
 impl Incomplete {
-    /// Creates a file in the folder. It is as private as `replaced`, if it will replace that file.
+    /// Creates a file in the folder. If it is going to replace a file, only this user can access it for now.
     fn create(folder: &Path, replaced: Option<&Metadata>) -> io::Result<Self> {
-        // New files have mode 0666 without the bits of the umask. A file that replaces another can be as private as that, and
-        // is, until it is complete.
+        // A new file has mode 0666 minus the umask. The file that it replaces can be private, so a replacement stays
+        // private until it is complete.
         let mode = if replaced.is_some() { 0o600 } else { 0o666 };
         match nameless(folder, mode)? {
             Some(file) => Ok(Self::Nameless(file)),
@@ -95,13 +95,13 @@ impl Incomplete {
         }
     }
 
-    /// Gives the complete file its name. With `keep`, another file of this name is an error.
+    /// Gives the complete file its name. With `keep`, an existing file of this name is an error.
     fn name(self, path: &Path, folder: &Path, keep: bool) -> io::Result<()> {
         match self {
             Self::Named(file, _listed) if keep => file.persist_noclobber(path).map(drop)?,
             Self::Named(file, _listed) => file.persist(path).map(drop)?,
             Self::Nameless(file) => match link(&file, path) {
-                // Only a rename replaces a file. A signal must wait until this is done.
+                // Only a rename can replace a file. A signal must wait until the rename is done.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists && !keep => {
                     let _unfinished = unfinished();
                     let mut builder = tempfile::Builder::new();
@@ -116,11 +116,11 @@ impl Incomplete {
     }
 }
 
-/// A file without a name, for [`link`]. `None` where there are no such files.
+/// Opens a file without a name, for [`link`]. Returns `None` if there are no such files here.
 #[cfg(target_os = "linux")]
 fn nameless(folder: &Path, mode: u32) -> io::Result<Option<File>> {
     use rustix::{fs, io::Errno};
-    // Only by this folder is such a file named without privileges.
+    // An unprivileged process can name such a file only through this folder.
     if !Path::new(OPENED).exists() {
         return Ok(None);
     }
@@ -137,11 +137,11 @@ fn nameless(_: &Path, _: u32) -> io::Result<Option<File>> {
     Ok(None)
 }
 
-/// The files that this process has opened, by their numbers.
+/// The folder with this process's open files, by descriptor.
 #[cfg(target_os = "linux")]
 const OPENED: &str = "/proc/self/fd";
 
-/// Gives a file without a name this name, which no other file has.
+/// Gives an unnamed file this name, which must not exist.
 #[cfg(target_os = "linux")]
 fn link(file: &File, path: &Path) -> io::Result<()> {
     use rustix::fs::{AtFlags, CWD, linkat};
@@ -161,21 +161,21 @@ impl Drop for Listed {
     }
 }
 
-/// Returns the path that the temporary file is renamed to: the target if `path` is a link. Refuses folders, devices and
-/// the like.
+/// Returns the path to replace: the target if `path` is a link. Rejects anything that is not a regular file, such as a
+/// folder or a device.
 fn replaceable(path: &Path) -> Result<PathBuf, Problem> {
     match fs::metadata(path) {
         Ok(found) if found.is_dir() => Err(Problem::invalid("it is a folder; name a file in it")),
         Ok(found) if !found.is_file() => Err(Problem::invalid(
             "it is a device, a pipe or a socket, which a file would replace; name a file",
         )),
-        // The file need not exist yet, even if a link points to it.
+        // The path, or the target of the link, might not exist yet.
         _ => Ok(followed(path)?),
     }
 }
 
-/// Returns the file at `path`, if there is one. Refuses a file that this user may not write to, although its folder
-/// would allow to replace it.
+/// Returns the metadata of the file at `path`, if it exists. Rejects a file that this user may not write to, even if
+/// the folder permits replacing it.
 fn existing(path: &Path) -> Result<Option<Metadata>, Problem> {
     match File::options().write(true).open(path) {
         Ok(file) => Ok(Some(file.metadata()?)),
@@ -184,7 +184,7 @@ fn existing(path: &Path) -> Result<Option<Metadata>, Problem> {
     }
 }
 
-/// What changes if another program writes a file or replaces it.
+/// Returns values that change when another program writes or replaces the file.
 fn state(file: &Metadata) -> (u64, Option<SystemTime>, u64) {
     #[cfg(unix)]
     let number = std::os::unix::fs::MetadataExt::ino(file);
@@ -198,17 +198,17 @@ fn state(file: &Metadata) -> (u64, Option<SystemTime>, u64) {
 fn keep_access(file: &File, replaced: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
     let mut mode = replaced.mode() & 0o7777;
-    // Only a privileged user may give a file away, but every user may give it to a group of theirs.
+    // Only a privileged user can change the owner, but every user can choose one of their groups.
     let owned = fchown(file, Some(replaced.uid()), Some(replaced.gid())).is_ok();
     if !owned && fchown(file, None, Some(replaced.gid())).is_err() {
-        // Another group than before gets no more than everyone else.
+        // If the group changes, its members get no more rights than everyone else.
         mode = (mode & 0o707) | ((mode >> 3) & mode & 0o007) << 3;
     }
     if !owned {
-        // The set-user-ID bits would lend another user's rights than before.
+        // The set-user-ID and set-group-ID bits would grant the rights of another owner than before.
         mode &= 0o777;
     }
-    // After the change of the owner, which clears bits of the mode.
+    // The mode is set last, because changing the owner clears bits of it.
     file.set_permissions(fs::Permissions::from_mode(mode))
 }
 
@@ -217,12 +217,12 @@ fn keep_access(file: &File, replaced: &Metadata) -> io::Result<()> {
     file.set_permissions(replaced.permissions())
 }
 
-/// Follows symbolic links, beginning with `path`, to a path that is not a link.
+/// Follows symbolic links from `path` to a path that is not a link.
 fn followed(path: &Path) -> io::Result<PathBuf> {
-    /// The most links that are followed one after the other: as many as Linux follows.
-    const LINKS: usize = 40;
+    /// The maximum number of links to follow, as in Linux.
+    const MOST_LINKS: usize = 40;
     let mut path = path.to_owned();
-    for _ in 0..LINKS {
+    for _ in 0..MOST_LINKS {
         match fs::read_link(&path) {
             // A relative target is relative to the link's folder.
             Ok(target) => path = path.parent().unwrap_or(Path::new("")).join(target),
@@ -232,17 +232,17 @@ fn followed(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("its symbolic links lead in a circle"))
 }
 
-/// Where the bytes of an output go.
+/// The destination of an output's bytes.
 #[derive(Debug)]
 pub(super) enum Output {
     File(Box<Unfinished>),
-    /// Standard output. It keeps the written bytes even if the command fails.
+    /// Standard output. Bytes that are written to it stay, even if the command fails.
     Stdout,
 }
 
 impl Output {
-    /// Creates a file that becomes `path`, or writes to standard output if the path is `-`. With `keep`, a file at
-    /// `path` is an error, now and at the end.
+    /// Creates a file that becomes `path`, or writes to standard output if the path is `-`. With `keep`, an existing
+    /// file at `path` is an error, now and at the end.
     pub(super) fn create(path: &Path, keep: bool) -> Result<Self, Problem> {
         if path != Path::new("-") {
             return Ok(Self::File(Box::new(Unfinished::create(path, keep)?)));
@@ -255,8 +255,8 @@ impl Output {
         Ok(Self::Stdout)
     }
 
-    /// Completes the output only if the file at the path is still this one, or if there is still none: what is added to a
-    /// file must not undo what another program has added meanwhile.
+    /// Lets `finish` fail if the file at the path changes or appears meanwhile: an addition to a file must not undo
+    /// another program's addition.
     pub(super) fn adds_to(mut self, present: Option<Metadata>) -> Self {
         if let Self::File(file) = &mut self {
             file.adds_to = Some(present);
@@ -289,20 +289,21 @@ impl Write for Output {
     }
 }
 
-/// A file that becomes the output.
+/// A file that is going to become the output.
 #[derive(Debug)]
 pub(super) struct Unfinished {
     incomplete: Incomplete,
     path: PathBuf,
-    /// The file that is replaced, if there is one.
+    /// The metadata of the file that is replaced, if there is one.
     replaced: Option<Metadata>,
-    /// Whether a file that is there at the end is kept.
+    /// Whether a file that exists at the end is kept.
     keep: bool,
-    /// The file that must still be there at the end, if the output has its content.
+    /// The file whose content the output includes, which must be unchanged at the end. The inner option is `None` if
+    /// there must still be no file.
     adds_to: Option<Option<Metadata>>,
 }
 
-/// The folder of a file.
+/// Returns the folder of a file.
 fn folder(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if folder != Path::new("") => folder,
@@ -327,7 +328,7 @@ impl Unfinished {
         let replaced = existing(&path)?;
         let folder = folder(&path);
         let incomplete = Incomplete::create(folder, replaced.as_ref()).map_err(|error| {
-            // Without the path of a temporary file, which nobody knows.
+            // Nobody knows the path of the temporary file, so the message omits it.
             let error = error.to_string();
             let why = error.split(" at path ").next().unwrap_or_default();
             let folder = folder.display();
@@ -372,7 +373,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
-    /// Both kinds, even where the file system has only one.
+    /// Returns both kinds of incomplete files or, if the file system has only one, that kind.
     fn both(folder: &Path, replaced: Option<&Metadata>) -> Vec<Incomplete> {
         let mode = if replaced.is_some() { 0o600 } else { 0o666 };
         vec![
@@ -423,7 +424,7 @@ mod tests {
         }
     }
 
-    /// An addition to a file must not undo an addition of another program.
+    /// An addition to a file must not undo another program's addition.
     #[test]
     fn a_file_that_changes_meanwhile_is_kept() {
         let folder = tempfile::tempdir().unwrap();

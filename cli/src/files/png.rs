@@ -1,7 +1,7 @@
-//! PNG images as arrays of height × width × channels, of uint8 or uint16.
+//! Reads and writes PNG images as arrays of height × width × channels, of uint8 or uint16.
 //!
 //! Palettes are read as their colours, and grey images of fewer than 8 bits as images of 8 bits. A transparent colour
-//! (tRNS) becomes an alpha channel. If the file is an animation, its still image is read.
+//! (tRNS) becomes an alpha channel. Of an animation, the still image is read.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -19,13 +19,13 @@ use super::order::to_native;
 use super::{Array, Element, Entry, Foreign, output::Output};
 use crate::{print, units};
 
-/// The most bytes that the decoder may use besides the image, for a few rows and metadata.
+/// The maximum memory of the decoder in bytes, in addition to the image: for a few rows and metadata.
 const DECODER_MEMORY: usize = 256 << 20;
 
-/// The most bytes that the pixels of an image may take. This admits 20 000 × 20 000 pixels of 8 bytes.
+/// The maximum size of an image's pixels in bytes. This admits 20 000 × 20 000 pixels of 8 bytes.
 const MAX_IMAGE: u64 = 4 << 30;
 
-/// The largest factor by which a DEFLATE stream can expand. A header that claims more is wrong.
+/// The largest factor by which DEFLATE data can expand. A header that claims more is wrong.
 const MAX_INFLATION: u128 = 1032;
 
 pub(super) fn read(file: File) -> Result<Array, Problem> {
@@ -34,10 +34,10 @@ pub(super) fn read(file: File) -> Result<Array, Problem> {
     let animated = reader.info().animation_control.is_some();
     let mut pixels = zeroed(len)?;
     let frame = reader.next_frame(&mut pixels).map_err(damaged)?;
-    // Reads to the end, to notice a file that is cut short after its pixels, and what stands there.
+    // Reads to the end to detect a file that is truncated after its pixels, and to get the metadata there.
     reader.finish().map_err(damaged)?;
     if animated {
-        print::aside("note: of an animated PNG, the first picture is read");
+        print::aside("note: this PNG is animated; only its first picture is read");
     }
     let kept = Kept::of(reader.info(), frame.color_type);
     if (frame.width, frame.height) != (width, height) {
@@ -60,8 +60,8 @@ pub(super) fn read(file: File) -> Result<Array, Problem> {
     Ok(array)
 }
 
-/// Reads the header, and returns the length of the pixels, which are neither more than fit in memory nor more than the
-/// file can hold.
+/// Reads the header, and returns the number of bytes of the pixels. Fails if that is more than fits into memory or than
+/// the file can hold.
 fn open(file: File) -> Result<(Reader<BufReader<File>>, usize), Problem> {
     let file_len = file_len(&file);
     let limits = Limits {
@@ -89,7 +89,7 @@ fn open(file: File) -> Result<(Reader<BufReader<File>>, usize), Problem> {
     Ok((reader, len))
 }
 
-/// Describes the image of a file, as it would be read, by its header.
+/// Describes the array that reading the file would return, by the header.
 pub(super) fn entry(file: File) -> Result<Entry, Problem> {
     let (reader, len) = open(file)?;
     let (width, height) = reader.info().size();
@@ -100,7 +100,7 @@ pub(super) fn entry(file: File) -> Result<Entry, Problem> {
         shape: Some(vec![to_usize(height)?, to_usize(width)?, color.samples()]),
         bytes: len as u64,
         column_major: false,
-        // Not that of the file, which is of no use to anyone.
+        // The array's byte order, which is native, not the file's.
         big_endian: false,
         damaged: None,
         unsupported: None,
@@ -114,12 +114,12 @@ fn dtype(depth: BitDepth) -> DType {
     }
 }
 
-/// The metadata of a picture: its colours, its size in print and others.
+/// The metadata of a picture, such as its colour profile and its resolution.
 #[derive(Debug)]
 pub(crate) struct Kept {
     info: Info<'static>,
     grey: bool,
-    /// The metadata that is not kept.
+    /// The names of metadata that is not kept.
     dropped: Vec<&'static str>,
 }
 
@@ -165,11 +165,11 @@ impl Kept {
         }
     }
 
-    /// Returns the metadata that a picture of these colours takes over, and prints a note about the rest.
+    /// Returns the metadata that also fits a picture with these colours, and prints a note about the rest.
     fn for_colors(&self, color: ColorType) -> Info<'static> {
         let mut info = self.info.clone();
         let mut dropped = self.dropped.clone();
-        // A profile is for grey or for colours.
+        // A colour profile fits either grey or coloured pictures.
         if self.grey != is_grey(color) && info.icc_profile.take().is_some() {
             dropped.push("the colour profile");
         }
@@ -185,8 +185,8 @@ fn is_grey(color: ColorType) -> bool {
     matches!(color, ColorType::Grayscale | ColorType::GrayscaleAlpha)
 }
 
-/// Returns the size in bytes of the pixels, decompressed but not yet expanded to whole bytes and colours. The size is
-/// approximate for an interlaced image.
+/// Returns the size in bytes of the decompressed pixels, before they are expanded to whole bytes and colours. The size
+/// is approximate if the image is interlaced.
 fn stored_bytes(info: &Info<'_>) -> u128 {
     info.raw_row_length() as u128 * u128::from(info.height)
 }
@@ -208,14 +208,14 @@ fn damaged(error: DecodingError) -> Problem {
     }
 }
 
-/// An image that is being written. Its pixels are kept until `finish`, which compresses them as a whole.
+/// An image that is being written. `finish` compresses all pixels together, so they are kept until then.
 #[derive(Debug)]
 pub(super) struct Image {
     output: Output,
     depth: BitDepth,
     size: (u32, u32),
     color: ColorType,
-    /// The metadata that the picture takes over from another.
+    /// The metadata that the picture inherits from another one.
     kept: Option<Arc<Kept>>,
     pixels: Vec<u8>,
 }
@@ -271,7 +271,7 @@ fn refused(error: EncodingError) -> Problem {
     }
 }
 
-/// The depth, the size and the colours of the picture of such an array.
+/// Returns the bit depth, the size and the colours of the picture for such an array.
 pub(super) fn described(
     element: Element,
     shape: &[usize],

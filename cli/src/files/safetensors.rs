@@ -1,5 +1,4 @@
-//! Reads one tensor of a `.safetensors` file, or lists all, or adds one. Only the header and the bytes of this tensor are
-//! read.
+//! Reads, lists and adds tensors in `.safetensors` files. Reads only the header and the bytes of the requested tensor.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,10 +20,10 @@ use super::{Array, Element, Entry, Foreign, byte_len, listing, output::Output, q
 /// The format's own limit on the length of the header, in bytes.
 const MAX_HEADER: u64 = 100_000_000;
 
-/// The entry of the header that is no tensor.
+/// The header's entry that is not a tensor.
 const METADATA: &str = "__metadata__";
 
-/// The names of the element types that this command reads.
+/// The names of the element types that the library also has.
 const TYPES: [(&str, DType); 14] = [
     ("BOOL", DType::Bool),
     ("I8", DType::I8),
@@ -42,7 +41,7 @@ const TYPES: [(&str, DType); 14] = [
     ("C64", DType::Complex64),
 ];
 
-/// The names of types that the library has no type for. Their elements are single bytes, whose bits are moved.
+/// The names of types that the library does not have. Their elements are single bytes, whose bits are moved.
 const BITS: [&str; 5] = [
     "F8_E4M3",
     "F8_E5M2",
@@ -51,7 +50,7 @@ const BITS: [&str; 5] = [
     "F8_E5M2FNUZ",
 ];
 
-/// A tensor, as the header describes it. Its element type may be unknown here: that is no problem of the others.
+/// A tensor as the header describes it. Its element type can be unknown here, which does not affect the others.
 #[derive(Debug, serde::Deserialize)]
 struct Tensor {
     dtype: String,
@@ -79,7 +78,7 @@ pub(super) struct Described<'a> {
 }
 
 impl<'a> Described<'a> {
-    /// Refuses a tensor that the format cannot hold.
+    /// Rejects a tensor that the format cannot hold.
     pub(super) fn new(
         name: &'a str,
         element: Element,
@@ -117,8 +116,8 @@ impl<'a> Described<'a> {
     }
 }
 
-/// Creates a file, and writes everything that comes before the data of the tensor, which is the last: the header, and
-/// the other tensors of the file that is there.
+/// Creates a file and writes everything before the data of the new tensor, which is the last one: the header, and the
+/// other tensors of the existing file.
 pub(super) fn create(
     output: impl FnOnce() -> Result<Output, Problem>,
     tensor: Described<'_>,
@@ -170,7 +169,7 @@ pub(super) fn create(
         json!({"dtype": dtype, "shape": shape, "data_offsets": offsets}),
     );
     let mut header = serde_json::to_vec(&header).map_err(io::Error::from)?;
-    // The data begins at a multiple of 8 bytes, as in files of other writers.
+    // The data starts at a multiple of 8 bytes, as in files from other programs.
     header.resize(header.len().next_multiple_of(8), b' ');
     let mut output = output()?;
     output.write_all(&(header.len() as u64).to_le_bytes())?;
@@ -203,7 +202,7 @@ pub(super) fn read(file: &mut File, name: Option<&str>) -> Result<Array, Problem
             quoted(&tensor.dtype)
         )));
     };
-    // The data of a tensor that is not damaged is there, and has the length of its shape.
+    // If the tensor is not damaged, its data exists and its length matches the shape.
     let len = byte_len(element.size(), &tensor.shape).ok_or_else(damaged)?;
     let mut bytes = Bytes::of_file(file, data_start + tensor.data_offsets.0, len)?;
     if element.bits_of.is_none() {
@@ -214,7 +213,7 @@ pub(super) fn read(file: &mut File, name: Option<&str>) -> Result<Array, Problem
     Ok(array)
 }
 
-/// Lists the tensors in the order of their names, with the fault of the file, if it has one.
+/// Lists the tensors in the order of their names, and what is wrong with the file, if anything.
 pub(super) fn list(file: &mut File) -> Result<(Vec<Entry>, Option<String>), Problem> {
     let (header, data_start, surplus) = read_header(file)?;
     let mut damaged = damaged_tensors(&header.tensors, file_len(file) - data_start);
@@ -244,8 +243,8 @@ fn damaged() -> Problem {
     Problem::invalid("not a .safetensors file, damaged or cut short; copy or save it again")
 }
 
-/// Reads the header, and returns it with the offset of the data in the file, in bytes, and with what is wrong if other
-/// bytes follow the data.
+/// Reads the header. Returns it, the offset of the data in bytes, and a message if bytes follow that belong to no
+/// tensor.
 fn read_header(file: &mut File) -> Result<(Header, u64, Option<String>), Problem> {
     let mut len = [0; 8];
     file.read_exact(&mut len).map_err(|_| damaged())?;
@@ -270,7 +269,7 @@ fn read_header(file: &mut File) -> Result<(Header, u64, Option<String>), Problem
     Ok((header, data_start, surplus))
 }
 
-/// As [`read_header`]. Refuses a file with bytes that belong to no tensor.
+/// Does the same as [`read_header`], but fails if bytes follow that belong to no tensor.
 fn read_whole_header(file: &mut File) -> Result<(Header, u64), Problem> {
     let (header, data_start, surplus) = read_header(file)?;
     match surplus {
@@ -279,13 +278,14 @@ fn read_whole_header(file: &mut File) -> Result<(Header, u64), Problem> {
     }
 }
 
-/// The tensors by their names, which all differ, and the metadata.
+/// The metadata and the tensors by their unique names.
 struct Header {
     tensors: BTreeMap<String, Tensor>,
     metadata: Option<Value>,
 }
 
-/// The tensors that are damaged, and why, if `there` are so many bytes of data. Tensors are in order, without gaps.
+/// Returns the damaged tensors and what is wrong with each. `there` is the number of bytes of data in the file. Tensors
+/// must be in order and without gaps.
 fn damaged_tensors(tensors: &BTreeMap<String, Tensor>, there: u64) -> BTreeMap<String, String> {
     let mut tensors: Vec<_> = tensors.iter().collect();
     tensors.sort_by_key(|(_, tensor)| tensor.data_offsets);
@@ -332,7 +332,7 @@ impl<'de> Visitor<'de> for Tensors {
         let (mut tensors, mut metadata) = (BTreeMap::new(), None);
         while let Some(name) = header.next_key::<String>()? {
             if tensors.contains_key(&name) || metadata.is_some() && name == METADATA {
-                let problem = format!("it has the name {} twice", quoted(&name));
+                let problem = format!("it uses the name {} twice", quoted(&name));
                 return Err(M::Error::custom(problem));
             }
             if name == METADATA {

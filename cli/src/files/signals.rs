@@ -1,16 +1,16 @@
-//! The signals that end the command.
+//! Handles the signals that end the command.
 
-/// Calls `end` once, on its own thread, when a signal ends the command. `end` is given the exit code and, after a
-/// failure, its message. The code is 128 plus the number of the signal, as shells give it, or after a failure the code
-/// of bad input.
+/// Calls `end` once, on its own thread, when a signal is about to end the command. `end` gets the exit code and, after
+/// a failure, a message. The code is 128 plus the signal's number, as in shells or, after a failure, the code for bad
+/// input.
 ///
-/// An output file that outgrows the limit of the system (`ulimit -f`) no longer ends the command: the write fails
-/// instead. A mapped file that becomes shorter ends the command, with a failure. The thread that touched the missing
-/// part cannot continue, and touches it again and again until `end` exits.
+/// If an output file exceeds the system's limit (`ulimit -f`), the write fails instead of ending the command. If a
+/// mapped file becomes shorter, the command ends with a failure: the thread that accessed the missing part repeats the
+/// access until `end` exits.
 ///
-/// SIGHUP, SIGINT, SIGQUIT and SIGTERM stay ignored if the caller makes the command ignore them, as `nohup` does.
+/// SIGHUP, SIGINT, SIGQUIT and SIGTERM stay ignored if the caller had them ignored, as `nohup` does.
 ///
-/// If signals cannot be watched, they end the command at once, as by default.
+/// If signals cannot be watched, they end the command immediately, as by default.
 #[cfg(unix)]
 pub(super) fn watch(end: impl FnOnce(i32, Option<&str>) + Send + 'static) {
     use signal_hook::{
@@ -38,7 +38,7 @@ pub(super) fn watch(end: impl FnOnce(i32, Option<&str>) + Send + 'static) {
     }
 }
 
-/// Returns whether this signal is ignored, which the command inherits from its caller.
+/// Returns whether the command inherited from its caller that this signal is ignored.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     // SAFETY: a `sigaction` has integers and pointers only, for which zeros are valid. Since the new action is null, the
@@ -51,12 +51,12 @@ fn is_ignored(signal: i32) -> bool {
     outcome == 0 && action.sa_sigaction == libc::SIG_IGN
 }
 
-/// Calls `end` once, on its own thread, at Ctrl-C, with the exit code that shells give for it.
+/// Calls `end` once, on its own thread, at Ctrl-C, with the exit code that shells use for it.
 #[cfg(not(unix))]
 pub(super) fn watch(end: impl FnOnce(i32, Option<&str>) + Send + 'static) {
     const INTERRUPTED: i32 = 130;
     let mut end = Some(end);
-    // Without a handler the command ends at once, as it would by default.
+    // Without a handler, the command ends immediately, as by default.
     let _ = ctrlc::set_handler(move || {
         if let Some(end) = end.take() {
             end(INTERRUPTED, None);

@@ -1,4 +1,4 @@
-//! Where an array comes from: a file, a tensor of a file, or standard input.
+//! The source of an array: a file, an array in a file, or standard input.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::{error::Problem, names};
 
-/// The file of a source, and the name of a tensor in it or of a field. A path may have any bytes.
+/// The file of a source, and the name of an array or a field in it. A path can have any bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
     text: OsString,
@@ -18,8 +18,8 @@ pub(crate) struct Source {
 }
 
 impl From<OsString> for Source {
-    /// Splits the path of a file from the name of a tensor. The name may contain any character, even `#`, so the first
-    /// `.safetensors#`, `.npz#` or `.npy#` separates the two.
+    /// Splits the text into the file's path and the name of an array. The name can contain any character, even `#`, so
+    /// the first `.safetensors#`, `.npz#` or `.npy#` separates the two.
     fn from(text: OsString) -> Self {
         let (path, tensor) = split(&text);
         Self {
@@ -59,7 +59,7 @@ fn os_str(bytes: &[u8]) -> Option<&OsStr> {
     Some(std::os::unix::ffi::OsStrExt::from_bytes(bytes))
 }
 
-/// Elsewhere, a path that is not Unicode cannot be split.
+/// On other systems, a path that is not Unicode cannot be split.
 #[cfg(not(unix))]
 fn os_str(bytes: &[u8]) -> Option<&OsStr> {
     str::from_utf8(bytes).ok().map(OsStr::new)
@@ -70,12 +70,12 @@ impl Source {
         self.path == Path::new("-")
     }
 
-    /// The path of the file.
+    /// Returns the path of the file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The name of the file, without folders, and that of the tensor.
+    /// Returns the name of the file, without folders, and the name of the array in it.
     pub(crate) fn name(&self) -> String {
         let file = self.path.file_name().unwrap_or_default();
         let file = file.to_string_lossy();
@@ -85,13 +85,13 @@ impl Source {
         }
     }
 
-    /// The name of the tensor or of the field.
+    /// Returns the name of the array or of the field.
     pub(crate) fn tensor(&self) -> Option<&str> {
         self.tensor.as_deref()
     }
 
-    /// What was given; or if it names arrays of a file by a `*`, the sources of all of them, in their natural order.
-    /// An array of exactly this name is meant alone.
+    /// Returns the sources of all arrays that match, in natural order, if the name has a `*`. Otherwise, or if an array
+    /// has exactly this name, returns only this source.
     pub(crate) fn matching(self) -> Vec<OsString> {
         let Some(pattern) = self.tensor.as_deref().filter(|name| name.contains('*')) else {
             return vec![self.text];
@@ -100,7 +100,7 @@ impl Source {
             tensor: None,
             ..self.clone()
         };
-        // A file that cannot be read is an error of the run.
+        // If the file cannot be read, the run reports the error.
         let arrays = super::list(&file).map_or_else(|_| Vec::new(), |listing| listing.arrays);
         let mut names: Vec<String> = arrays.into_iter().filter_map(|entry| entry.name).collect();
         if names.iter().any(|name| name == pattern) {
@@ -120,7 +120,7 @@ impl Source {
         names.into_iter().map(source).collect()
     }
 
-    /// What was given.
+    /// Returns the source as the user wrote it.
     pub(crate) fn text(&self) -> &OsStr {
         &self.text
     }
@@ -132,8 +132,7 @@ impl fmt::Display for Source {
     }
 }
 
-/// Returns a file that has all of standard input, and no name, so that it ends with the command. Its content may be
-/// read again.
+/// Returns an unnamed file with all of standard input, which can be read several times and ends with the process.
 pub(super) fn stdin() -> Result<File, Problem> {
     static SPOOLED: Mutex<Option<File>> = Mutex::new(None);
     let mut spooled = SPOOLED.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! Crops and pastes: boxes of arrays, and the command's names for their parts.
+//! Makes the jobs of crops and pastes, and defines the command's names for the parts of boxes.
 
 use super::{
     conversion::{Wanted, converted, converting},
@@ -39,19 +39,19 @@ impl Described {
         })
     }
 
-    /// The items and the flips, as read.
+    /// Reads the items and the flips.
     fn read(&self) -> Result<[Option<Array>; 2], Failure> {
         let read = |source: &Option<Source>| source.as_ref().map(job::array).transpose();
         Ok([read(&self.box_indices)?, read(&self.flips)?])
     }
 }
 
-/// The shape of a batch of one item of this shape.
+/// Returns the shape of a batch that consists of one item with this shape.
 fn batch(item: &[usize]) -> Vec<usize> {
     [&[1], item].concat()
 }
 
-/// Where boxes begin, and their items, as integers of one type.
+/// Returns the start indices of boxes and their items, converted to one integer type.
 fn indices(begins: &Tensor, items: Option<&Array>) -> Result<(Tensor, Option<Tensor>), Error> {
     let backend = begins.backend();
     let Some(items) = items else {
@@ -69,12 +69,12 @@ fn indices(begins: &Tensor, items: Option<&Array>) -> Result<(Tensor, Option<Ten
         }
         (_, Ok(Indices::I32(items))) => (begins.clone(), Some(backend.upload((&items, shape))?)),
         (_, Ok(Indices::I64(items))) => (begins.clone(), Some(backend.upload((&items, shape))?)),
-        // The library rejects other types than integers.
+        // The library rejects types other than integers.
         (_, Err(_)) => (begins.clone(), Some(upload(items, begins)?)),
     })
 }
 
-/// With `only`, `input` is the only item, and `begins` the begin of its only box.
+/// Makes a crop. With `only`, `input` is a single item, and `begins` is the start of its only box.
 pub(super) fn crop<'a>(
     input: &'a Source,
     begins: &'a Source,
@@ -110,7 +110,7 @@ pub(super) fn crop<'a>(
                 let (mut made, report) = Tensor::run(plan, &[&x, &tuples])?;
                 (made.swap_remove(0), report)
             }
-            // The library refuses arrays that do not fit.
+            // The library rejects arrays that do not fit.
             false => x.crop(boxes_of(begins, items.as_ref(), flags.as_ref()), &needed)?,
         };
         match only {
@@ -138,7 +138,7 @@ pub(super) fn crop<'a>(
     Ok(converting(job, wanted))
 }
 
-/// The array as a batch, which is of one item if it is the `only` one.
+/// Returns the array as a batch. With `only`, it is the only item of that batch.
 fn item(x: &Tensor, only: bool) -> Result<Tensor, Error> {
     match only {
         true => x.reshape(&batch(x.shape())),
@@ -146,7 +146,7 @@ fn item(x: &Tensor, only: bool) -> Result<Tensor, Error> {
     }
 }
 
-/// Where boxes begin: a row for each box, also for the `only` one.
+/// Returns the start indices as a row for each box. With `only`, they are one row.
 fn begins_of(begins: &Tensor, only: bool) -> Result<Tensor, Error> {
     match only {
         true => begins.reshape(&[1, begins.shape().iter().product()]),
@@ -154,7 +154,7 @@ fn begins_of(begins: &Tensor, only: bool) -> Result<Tensor, Error> {
     }
 }
 
-/// A job whose options the library knows by other names.
+/// Translates the library's names of a crop's options to the command's.
 fn boxed(job: Job<'_>) -> Job<'_> {
     let names = [
         ("box_indices", "--box-indices"),
@@ -168,7 +168,7 @@ fn boxed(job: Job<'_>) -> Job<'_> {
         .fold(job, |job, (library, command)| job.calling(library, command))
 }
 
-/// A crop of one box, of the whole array.
+/// Words the errors of a job with one box and one item.
 pub(super) fn of_the_only_box<'a>(job: Job<'a>, input: &Source) -> Job<'a> {
     let name = job::name(input).unwrap_or_else(|| "the array".into());
     let names = [
@@ -188,12 +188,12 @@ pub(super) fn of_the_only_box<'a>(job: Job<'a>, input: &Source) -> Job<'a> {
         .fold(job, |job, (library, command)| job.calling(library, command))
 }
 
-/// Returns the number of integers of a box's tuple.
+/// Returns the number of integers in a box's tuple.
 fn depth(dims: usize, box_indices: bool, flips: bool) -> usize {
     usize::from(box_indices) + dims * (1 + usize::from(flips))
 }
 
-/// Returns the boxes of begins and, if there are any, box indices and flips.
+/// Returns the boxes for these start indices and, if there are any, box indices and flips.
 fn boxes_of<'t>(
     begins: &'t Tensor,
     items: Option<&'t Tensor>,
@@ -204,7 +204,8 @@ fn boxes_of<'t>(
     flips.map_or(boxes, |flips| boxes.flipped(flips))
 }
 
-/// Returns whether the arrays of boxes have the shapes that such a crop needs, and flips their type.
+/// Returns whether the arrays that describe boxes have the shapes that this crop needs, and whether flips have the type
+/// bool.
 fn fit(begins: &Tensor, items: Option<&Tensor>, flips: Option<&Tensor>, of: &CropOptions) -> bool {
     let &[count, dims] = begins.shape() else {
         return false;
@@ -215,7 +216,7 @@ fn fit(begins: &Tensor, items: Option<&Tensor>, flips: Option<&Tensor>, of: &Cro
         && flips.is_none_or(|flips| flips.shape() == [count, dims] && is_flag(flips))
 }
 
-/// Flips as numbers, 0 or 1, of the type and shape of `begins`.
+/// Returns the flips as numbers 0 and 1, with the type and shape of `begins`.
 fn numbers(flips: &Array, begins: &Tensor) -> Result<Tensor, Error> {
     let flags = flips.bytes().iter().map(|&flag| flag != 0);
     let (backend, shape) = (begins.backend(), begins.shape());
@@ -225,7 +226,7 @@ fn numbers(flips: &Array, begins: &Tensor) -> Result<Tensor, Error> {
     }
 }
 
-/// The tuples of boxes: the item, where the box begins, and its flips.
+/// Returns the tuples of boxes: the item, the start indices and the flips.
 fn tuples(
     begins: &Tensor,
     items: Option<&Tensor>,
@@ -237,7 +238,7 @@ fn tuples(
     Tensor::concat(&columns.into_iter().flatten().collect::<Vec<_>>(), 1)
 }
 
-/// Writes the second of `arrays` into a copy of the first. With `only`, these are the only item and its only box.
+/// Writes the second of `arrays` into a copy of the first. With `only`, the arrays are a single item and its only box.
 pub(super) fn paste<'a>(
     arrays: [&'a Source; 2],
     begins: &'a Source,

@@ -1,13 +1,13 @@
-//! Conversions on the way: the options by which operations make another element type.
+//! Defines the options with which operations convert elements to another type.
 
 use crate::{
-    args::{fraction, number},
+    args::{fraction, parse_number},
     job::Job,
 };
 use clap::ValueEnum;
 use wgslice::{Conversion, DType, Error, Plan};
 
-/// Another element type for the result.
+/// The options for the element type of the result.
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Conversion")]
 pub(crate) struct As {
@@ -24,14 +24,14 @@ pub(crate) struct As {
     scaling: Scaling,
 }
 
-/// How numbers become those of another type.
+/// How numbers are converted to another type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Cast {
     Nearest,
     Numpy,
 }
 
-/// The scale and the bias of numbers before they are rounded to another type.
+/// The scale and the bias that are applied before numbers are rounded to another type.
 #[derive(Debug, Default, clap::Args)]
 struct Scaling {
     /// Multiply numbers by this, as in 1/255: one number for all, or one for each position of the axis
@@ -43,32 +43,32 @@ struct Scaling {
     #[arg(long, value_name = "N,M,...", value_delimiter = ',', allow_hyphen_values = true,
         value_parser = fraction, requires = "as")]
     bias: Vec<f32>,
-    /// Scale by the mean and the deviation of a training set, as networks expect of pictures: imagenet,
-    /// with three channels. The result is float32 without --as
+    /// Scale by the mean and the deviation of a training set, as neural networks expect: imagenet, with three channels.
+    /// Without --as, the result is float32
     #[arg(long, value_enum, value_name = "SET", conflicts_with_all = ["scale", "bias"],
         hide_possible_values = true)]
     normalize: Option<Normalization>,
     /// The axis of the input that has scales and biases; negative ones count from the end
     /// [default: -1]
-    #[arg(long, value_name = "AXIS", allow_hyphen_values = true, value_parser = number::<isize>)]
+    #[arg(long, value_name = "AXIS", allow_hyphen_values = true, value_parser = parse_number::<isize>)]
     scale_axis: Option<isize>,
 }
 
-/// A set of pictures that networks are trained with.
+/// A set of pictures for training networks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Normalization {
     Imagenet,
 }
 
 impl Normalization {
-    /// The mean and the deviation of each channel, of numbers from 0 to 1.
+    /// Returns the mean and the deviation of each channel, for numbers from 0 to 1.
     fn channels(self) -> ([f64; 3], [f64; 3]) {
         match self {
             Self::Imagenet => ([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]),
         }
     }
 
-    /// The scales and the biases for numbers from 0 to `most`.
+    /// Returns the scales and the biases for numbers from 0 to `most`.
     fn numbers(self, most: f64) -> [Vec<f32>; 2] {
         #[expect(clippy::cast_possible_truncation, reason = "it rounds to f32")]
         let rounded = |number: f64| number as f32;
@@ -79,20 +79,20 @@ impl Normalization {
     }
 }
 
-/// A conversion that the user wants.
+/// A conversion that the user asks for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted<'a> {
     /// The type of the result.
     pub(super) result: DType,
     cast: Option<Cast>,
     scaling: &'a Scaling,
-    /// The dimensions of the array before those that the user knows.
+    /// The number of leading dimensions that the user does not see.
     before: isize,
 }
 
 impl Wanted<'_> {
     /// The conversion of an array of this type.
-    fn of(self, from: DType) -> Conversion {
+    fn conversion_from(self, from: DType) -> Conversion {
         let Self {
             result,
             cast,
@@ -104,7 +104,7 @@ impl Wanted<'_> {
             list => list.to_vec(),
         };
         let [scale, bias] = match scaling.normalize {
-            // Floats are numbers from 0 to 1.
+            // Floats are taken as numbers from 0 to 1.
             Some(normalization) => normalization.numbers(match from {
                 DType::U8 => u8::MAX.into(),
                 DType::U16 => u16::MAX.into(),
@@ -129,12 +129,12 @@ impl Wanted<'_> {
 }
 
 impl As {
-    /// The conversion, if there is one.
+    /// Returns the conversion, if the user asks for one.
     pub(crate) fn wanted(&self) -> Option<Wanted<'_>> {
         self.wanted_behind(0)
     }
 
-    /// As [`Self::wanted`], of an array that has `before` dimensions before those that the user knows.
+    /// Does the same as [`Self::wanted`], for an array with `before` leading dimensions that the user does not see.
     pub(super) fn wanted_behind(&self, before: isize) -> Option<Wanted<'_>> {
         let normalized = self.scaling.normalize.map(|_| DType::F32);
         Some(Wanted {
@@ -146,19 +146,19 @@ impl As {
     }
 }
 
-/// The plan, with its elements of type `from` converted if the user wants that.
+/// Returns the plan. If the user asks for a conversion, the plan converts its elements from the type `from`.
 pub(super) fn converted(
     plan: Plan,
     wanted: Option<Wanted<'_>>,
     from: DType,
 ) -> Result<Plan, Error> {
     match wanted {
-        Some(wanted) => plan.converted(&wanted.of(from)),
+        Some(wanted) => plan.converted(&wanted.conversion_from(from)),
         None => Ok(plan),
     }
 }
 
-/// The job, which says that its values are converted if the user wants that.
+/// Returns the job. If the user asks for a conversion, the job expects that its values are converted.
 pub(super) fn converting<'a>(job: Job<'a>, wanted: Option<Wanted<'_>>) -> Job<'a> {
     let Some(wanted) = wanted else {
         return job;
@@ -172,7 +172,7 @@ pub(super) fn converting<'a>(job: Job<'a>, wanted: Option<Wanted<'_>>) -> Job<'a
     job.converting(wanted.result)
 }
 
-/// The element type of this name, NumPy's or Rust's.
+/// Returns the element type with this name, NumPy's or Rust's.
 fn named(name: &str) -> Result<DType, String> {
     let found = DType::ALL.into_iter();
     let mut found = found.filter(|dtype| dtype.name() == name || dtype.to_string() == name);

@@ -1,4 +1,4 @@
-//! Elements of types that only NumPy has, as NumPy prints them.
+//! Prints elements of types that only NumPy has, as NumPy does.
 
 use super::{Elements, aligned, lists};
 use crate::files;
@@ -7,14 +7,14 @@ use std::iter;
 use wgslice::DType;
 use wgslice_npy::{Field, Kind, Type, Unit};
 
-/// The value of a date or a time that is none.
+/// The value that NumPy shows as NaT, "not a time".
 const NAT: i64 = i64::MIN;
 
-/// Elements as they are printed.
+/// Elements in their printed forms.
 pub(super) struct Printed {
-    /// Within an array.
+    /// The forms within an array.
     pub(super) words: Vec<String>,
-    /// Alone.
+    /// The forms of elements that stand alone.
     pub(super) scalars: Vec<String>,
     pub(super) json: Vec<Value>,
 }
@@ -24,7 +24,7 @@ impl Printed {
         Self::of(element, bytes, false)
     }
 
-    /// With `alone`, the words are those of the fields of a single element.
+    /// Formats elements. With `alone`, `words` is for the fields of a single element.
     fn of(element: &Type, bytes: &[u8], alone: bool) -> Self {
         let native = files::in_native_order(bytes, element);
         let each = || native.chunks_exact(element.size.max(1));
@@ -105,19 +105,19 @@ impl Printed {
             Kind::Fields(fields) if element.size > 0 => {
                 structures(fields, &native, element.size, alone)
             }
-            // Elements without bytes are not counted by their bytes.
+            // The number of elements without bytes cannot be computed from their bytes.
             _ if element.size == 0 => same(vec![match element.kind {
                 Kind::Text => "''".to_owned(),
                 Kind::Fields(_) => "()".to_owned(),
                 _ => "b''".to_owned(),
             }]),
-            // A file does not say how a machine writes its long doubles.
+            // A file does not record how its machine represents long doubles.
             _ => same(each().map(hexadecimal).collect()),
         }
     }
 }
 
-/// Structured elements, each as a tuple of its fields. A field is aligned in all elements.
+/// Formats each structured element as a tuple. Each field is aligned over all elements.
 fn structures(fields: &[Field], bytes: &[u8], size: usize, alone: bool) -> Printed {
     let count = bytes.len() / size;
     let columns: Vec<_> = fields
@@ -173,7 +173,7 @@ fn structures(fields: &[Field], bytes: &[u8], size: usize, alone: bool) -> Print
     }
 }
 
-/// The values of a field with a shape.
+/// Returns the values of a field with a shape.
 fn list(shape: &[usize], words: &mut impl Iterator<Item = String>) -> String {
     match shape {
         [] => words.next().unwrap_or_default(),
@@ -184,7 +184,7 @@ fn list(shape: &[usize], words: &mut impl Iterator<Item = String>) -> String {
     }
 }
 
-/// Splits a unit into its number and its name.
+/// Splits a unit into its count and its name.
 fn counted(Unit(unit): &Unit) -> Option<(i128, &str)> {
     let digits = unit
         .find(|c: char| !c.is_ascii_digit())
@@ -196,7 +196,7 @@ fn counted(Unit(unit): &Unit) -> Option<(i128, &str)> {
     }
 }
 
-/// The names of units below a second, and their number in a second as a power of ten.
+/// The units below a second, and how many of each make a second, as a power of ten.
 const FRACTIONS: [(&str, u32); 6] = [
     ("ms", 3),
     ("us", 6),
@@ -206,7 +206,7 @@ const FRACTIONS: [(&str, u32); 6] = [
     ("as", 18),
 ];
 
-/// A date in ISO 8601. `None` if the unit is unknown here.
+/// Returns a date in ISO 8601. `None` if the unit is unknown here.
 fn date(number: i64, unit: &Unit) -> Option<String> {
     let (factor, name) = counted(unit)?;
     if number == NAT {
@@ -253,9 +253,9 @@ fn date(number: i64, unit: &Unit) -> Option<String> {
     })
 }
 
-/// The year, the month and the day of a day, counted from 1970-01-01.
+/// Returns the year, month and day of a day number, counted from 1970-01-01.
 fn civil(days: i128) -> (i128, i128, i128) {
-    // Days from the first of March of year 0, in eras of 400 years.
+    // Counts from 1 March of year 0, in eras of 400 years.
     let days = days + 719_468;
     let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
     let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
@@ -268,7 +268,7 @@ fn civil(days: i128) -> (i128, i128, i128) {
     }
 }
 
-/// A difference of times that stands alone.
+/// Returns the text of a time difference that stands alone.
 fn time(number: i64, unit: &Unit) -> String {
     let Some((factor, name)) = counted(unit) else {
         return number.to_string();
@@ -294,7 +294,7 @@ fn time(number: i64, unit: &Unit) -> String {
     format!("{} {name}", i128::from(number) * factor)
 }
 
-/// The characters of an element, without the zeros after them.
+/// Returns the characters of an element, without trailing zeros.
 fn characters(bytes: &[u8]) -> Vec<u32> {
     let mut codes: Vec<_> = bytes
         .as_chunks()
@@ -313,12 +313,12 @@ fn trimmed(bytes: &[u8]) -> &[u8] {
     &bytes[..len.map_or(0, |last| last + 1)]
 }
 
-/// The quote of a text: Python's choice.
+/// Returns the quote character that Python would choose.
 fn quote(has: impl Fn(char) -> bool) -> char {
     if has('\'') && !has('"') { '"' } else { '\'' }
 }
 
-/// Python's `repr` of a text.
+/// Returns Python's `repr` of a text.
 fn quoted(codes: &[u32]) -> String {
     let quote = quote(|quote| codes.contains(&quote.into()));
     let text = codes.iter().map(|&code| match char::from_u32(code) {
@@ -327,7 +327,7 @@ fn quoted(codes: &[u32]) -> String {
         Some('\r') => "\\r".into(),
         Some('\t') => "\\t".into(),
         Some(c) if c == quote => format!("\\{c}"),
-        // Not as the first character, which may belong to another.
+        // The character follows an `x` here, because at the start, a combining character would be escaped.
         Some(c) if format!("x{c}").escape_debug().count() <= 2 || c == '\'' || c == '"' => {
             c.to_string()
         }
@@ -339,7 +339,7 @@ fn quoted(codes: &[u32]) -> String {
     format!("{quote}{text}{quote}")
 }
 
-/// Python's `repr` of bytes.
+/// Returns Python's `repr` of bytes.
 fn quoted_bytes(bytes: &[u8]) -> String {
     let quote = quote(|quote| bytes.iter().any(|&byte| char::from(byte) == quote));
     let text = bytes.iter().map(|&byte| match char::from(byte) {
@@ -355,7 +355,7 @@ fn quoted_bytes(bytes: &[u8]) -> String {
     format!("b{quote}{text}{quote}")
 }
 
-/// Bytes without a meaning.
+/// Formats bytes without a known meaning.
 fn hexadecimal(bytes: &[u8]) -> String {
     let digits = bytes.iter().map(|byte| format!("\\x{byte:02x}"));
     iter::once("b'".to_owned())

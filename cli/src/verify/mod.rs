@@ -1,8 +1,8 @@
-//! `wgslice verify`: runs golden vectors and random cases on every device, and the vectors at every element size.
+//! `wgslice verify`: runs golden vectors and random cases on every device. Vectors run at every element size.
 //!
 //! | file | decides |
 //! |---|---|
-//! | `random` | which random cases are run, and which failing ones are reduced |
+//! | `random` | which random cases run, and which failing cases are reduced |
 //! | `strict` | the devices that interpret the shaders |
 //! | `summary` | the output |
 //!
@@ -37,8 +37,8 @@ use wgslice_vectors::{BadLine, Call, Case, check_all, parse};
 /// out of range. A line on a device counts as one case, and passes if all of these runs pass.
 ///
 /// --random generates cases of all operations and compares their results with a naive reference.
-/// Each case runs once on each device. A failing case is reduced as long as it still fails, and is
-/// printed as a line for a file of CASES.
+/// Each case runs once on each device. A failing case is reduced while it still fails, and is printed as a line for a
+/// file of CASES.
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "wgslice verify [OPTIONS] <CASES>...\n       wgslice verify [OPTIONS] --random <N>"
@@ -57,7 +57,7 @@ pub(crate) struct Verify {
     #[arg(required_unless_present = "random")]
     pub(crate) cases: Vec<PathBuf>,
     /// Also run N random cases
-    #[arg(long, value_name = "N", value_parser = crate::args::number::<NonZero<usize>>)]
+    #[arg(long, value_name = "N", value_parser = crate::args::parse_number::<NonZero<usize>>)]
     pub(crate) random: Option<NonZero<usize>>,
     /// The seed: equal seeds generate equal cases
     #[cfg(not(feature = "strict"))]
@@ -115,9 +115,9 @@ pub(crate) fn run(global: &Global, args: &Verify) -> Result<ExitCode, Failure> {
     })
 }
 
-/// Runs a line on every device, in every way.
+/// Runs a line of the file on every device, in every variant.
 fn check(path: &Path, case: &Case, devices: &[Backend], summary: &mut Summary) {
-    // `read` has checked the case, so it is valid.
+    // `read` rejects invalid cases, so this does not happen.
     let Ok(call) = Call::of(case) else {
         return;
     };
@@ -136,8 +136,8 @@ fn check(path: &Path, case: &Case, devices: &[Backend], summary: &mut Summary) {
     }
 }
 
-/// Reads the cases of a file. A line that is not a case, or that lacks a field that its operation needs, is an error.
-/// So is a file without cases.
+/// Reads the cases of a file. A line that is not a case, or that lacks a field that its operation needs, is an error. A
+/// file without cases is also an error.
 fn read(path: &Path) -> Result<Vec<Case>, Failure> {
     let named = |problem: &dyn std::fmt::Display| {
         Failure::usage(format_args!("{}: {problem}", path.display()))

@@ -1,5 +1,5 @@
-//! `wgslice verify --random`: runs random cases on every device. A failing case is reduced as long as it still
-//! fails, and printed as a line that `verify` reads.
+//! `wgslice verify --random`: runs random cases on every device. A failing case is reduced while it still fails, and
+//! printed as a line that `verify` reads.
 
 use super::{
     Verify,
@@ -13,13 +13,14 @@ use wgslice_vectors::{
     variants,
 };
 
-/// The most failures that are reduced. Reducing one takes thousands of runs, and failures often share a cause.
-const REDUCED: usize = 5;
+/// The maximum number of failures that are reduced. Reducing one takes thousands of runs, and failures often share a
+/// cause.
+const MOST_REDUCED: usize = 5;
 
-/// The most candidates that are tried to reduce a failing case.
-const TRIES: usize = 4000;
+/// The maximum number of candidates that are tried to reduce a failing case.
+const MOST_TRIES: usize = 4000;
 
-/// Runs `count` cases. Each runs in one of its ways, the same on every device.
+/// Runs `count` cases. Each case runs in one of its variants, the same on every device.
 pub(super) fn run(
     &Verify { seed, first, .. }: &Verify,
     count: usize,
@@ -47,7 +48,7 @@ pub(super) fn run(
             };
             reduced += 1;
             let (problem, smallest) = match reduced {
-                ..=REDUCED if !first => {
+                ..=MOST_REDUCED if !first => {
                     let (smallest, problem) = smallest(&case, device, &variant, problem);
                     (problem, Some(smallest.to_line()))
                 }
@@ -68,17 +69,17 @@ pub(super) fn run(
     }
 }
 
-/// Runs a case in this way on the device, and returns the fault of the result. `None` if it is right, or if
-/// the case cannot be run in this way.
+/// Runs this variant of a case on the device, and returns what is wrong with the result. Returns `None` if the result
+/// is correct or if the case has no such variant.
 fn wrong(case: &Case, device: &Backend, variant: &Variant) -> Option<String> {
     let call = Call::of(case).ok()?;
     let runs = variants(case, &call).contains(variant);
     runs.then(|| check(case, &call, device, variant).err())?
 }
 
-/// Reduces a failing case, and returns it with the fault of its result.
+/// Reduces a failing case, and returns it with what is wrong with its result.
 fn smallest(case: &Case, device: &Backend, variant: &Variant, problem: String) -> (Case, String) {
-    let smallest = reduce(case, TRIES, |case| {
+    let smallest = reduce(case, MOST_TRIES, |case| {
         let case = answered(case.clone());
         case.is_ok_and(|case| wrong(&case, device, variant).is_some())
     });

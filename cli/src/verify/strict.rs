@@ -1,13 +1,13 @@
-//! Devices that interpret the shaders, and that differ in how work is tiled and split. An access outside a binding,
-//! a read of unwritten memory or a race is a fault, and a fault is a panic. Two more devices clamp or drop accesses
-//! outside bindings, as drivers do.
+//! Opens devices that interpret the shaders. They differ in how they tile and split work. An access outside a binding,
+//! a read of unwritten memory or a race is a fault and panics. Two more devices clamp or drop accesses outside
+//! bindings, as drivers do.
 
 use crate::{args::Global, device, failure::Failure};
 use strict_gpu::{Options, Outside, StrictGpu};
 use wgslice::{Backend, Gpu};
 
-/// Returns the options that the devices have in common. Invocations run in the random order of this seed, which the
-/// name tells. Workgroups are limited to 64 invocations, because every invocation is interpreted.
+/// Returns the options that the devices have in common. They run invocations in the random order of this seed, which
+/// the device's name includes. Workgroups are limited to 64 invocations, because each one is interpreted.
 fn options(name: &str, seed: u64) -> Options {
     let mut options = Options {
         shuffle: Some(seed),
@@ -23,7 +23,7 @@ fn open(options: Options) -> Result<Gpu, Failure> {
     pollster::block_on(Gpu::from_adapter(&adapter)).map_err(Failure::device)
 }
 
-/// Opens the devices, which run invocations in the random order of `seed`. Refuses options that choose others.
+/// Opens the devices. They run invocations in the random order of `seed`. Rejects options that select other devices.
 pub(super) fn devices(global: &Global, seed: u64) -> Result<Vec<Backend>, Failure> {
     let device = global.device.map(|_| "--device");
     if let Some(option) = device.or(device::named(global)) {
@@ -37,7 +37,7 @@ pub(super) fn devices(global: &Global, seed: u64) -> Result<Vec<Backend>, Failur
         ..options(name, seed)
     };
     let mut tiny = options("tiny windows", seed);
-    // A gather may take a dispatch for each pair of a window of params and a window of the result, so smaller windows
+    // A gather can need a dispatch for each pair of a window of params and a window of the result, so smaller windows
     // would take too long.
     tiny.limits.max_storage_buffer_binding_size = 4096;
     tiny.limits.max_compute_workgroups_per_dimension = 3;

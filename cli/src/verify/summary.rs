@@ -1,4 +1,4 @@
-//! The output of a verification.
+//! Counts and prints the outcomes of a verification.
 
 use crate::{failure::Failure, print};
 use serde::Serialize;
@@ -6,10 +6,10 @@ use std::fmt;
 use wgslice::Backend;
 use wgslice_vectors::Difference;
 
-/// The most failures listed on the terminal. JSON has them all.
+/// The maximum number of failures listed in the terminal. JSON has all of them.
 const SHOWN: usize = 20;
 
-/// The outcome of the cases. Each case is counted once for each device.
+/// The outcomes of all cases. Each case counts once for each device.
 #[derive(Debug, Serialize)]
 pub(crate) struct Summary {
     pub(crate) passed: usize,
@@ -18,7 +18,7 @@ pub(crate) struct Summary {
     failures: Vec<Failed>,
 }
 
-/// A case with a wrong result on a device.
+/// A case that gave a wrong result on a device.
 #[derive(Debug, Serialize)]
 pub(crate) struct Failed {
     pub(crate) file: String,
@@ -83,7 +83,7 @@ impl fmt::Display for Failed {
         match case {
             Some(case) => write!(
                 f,
-                "\n  the smallest that fails, for a file of cases:\n{case}"
+                "\n  the smallest failing case, as a line for a file of CASES:\n{case}"
             ),
             None => Ok(()),
         }

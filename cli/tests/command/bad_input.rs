@@ -1,11 +1,11 @@
-//! Bad input is refused with exit code 2, a message that names it, and no output file.
+//! Bad input is rejected with exit code 2 and a message that names the input. No output file is left.
 
 use crate::support::{Folder, bytes, npy, safetensors, wgslice};
 use std::fs;
 
 const PHOTO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/astronaut.png");
 
-/// Checks that a command is refused with a message that contains all of `named`, and that the folder does not change.
+/// Checks that a command fails with a message that contains all of `named`, and that the folder does not change.
 fn refused(folder: &Folder, args: &[&str], named: &[&str]) {
     let before = folder.names();
     let output = folder.path("out.npy");
@@ -96,7 +96,7 @@ fn specs_that_do_not_fit() {
     }
 }
 
-/// However long the input is, an error is shorter than 1000 bytes.
+/// An error is shorter than 1000 bytes, no matter how long the input is.
 #[test]
 fn errors_quote_little() {
     let folder = Folder::new();
@@ -246,7 +246,7 @@ fn outputs_that_cannot_be_written() {
     }
 }
 
-/// A gather that fails for its indices, too, so the message tells which of the two was found first.
+/// The gather would also fail because of its indices, so the message shows which problem was found first.
 #[test]
 fn an_output_that_cannot_be_written_is_refused_before_the_work() {
     let folder = Folder::new();
@@ -290,7 +290,7 @@ fn a_word_too_many_is_explained() {
     }
     let ran = wgslice(&["slice", &a, "0", "what"]);
     assert!(!ran.stderr.contains("tip"), "{ran:?}");
-    // The most similar name alone is a tip.
+    // The tip suggests only the most similar name.
     let ran = wgslice(&["slise", &a, "0"]);
     let tip = "tip: did you mean `wgslice slice`?\n";
     assert!(ran.stderr.contains(tip), "{ran:?}");
@@ -304,7 +304,7 @@ fn a_word_too_many_is_explained() {
     }
 }
 
-/// As in Python, where people copy slices from.
+/// As in Python, from which people copy slices.
 #[test]
 fn the_name_of_an_array_may_stand_before_its_brackets() {
     let folder = Folder::new();
@@ -324,7 +324,7 @@ fn the_name_of_an_array_may_stand_before_its_brackets() {
     }
 }
 
-/// NumPy selects several rows by a list, so it may not become a single element.
+/// NumPy selects several rows by a list, so the command must not take it as a single index.
 #[test]
 fn a_list_of_positions_is_no_slice() {
     let folder = Folder::new();
@@ -343,14 +343,14 @@ fn a_list_of_positions_is_no_slice() {
     }
     let ran = wgslice(&["index", &x, "[0, 2]"]).ok();
     assert_eq!(ran.stdout.lines().next(), Some("[[ 0  1  2  3]"), "{ran:?}");
-    // Brackets that can be no list are those around the whole.
+    // Brackets around the whole text are not a list.
     for spec in ["[1:, 2]", "x[1:, 2]", "1:, 2"] {
         let ran = wgslice(&["slice", &x, spec]).ok();
         assert_eq!(ran.stdout.lines().next(), Some("[ 6 10]"), "{ran:?}");
     }
 }
 
-/// What is said is about options and files, in words of the command.
+/// Messages mention options and files, in the command's terms.
 #[test]
 fn messages_need_no_knowledge_of_rust() {
     let folder = Folder::new();
@@ -491,7 +491,7 @@ fn a_failure_leaves_the_output_of_an_earlier_run_alone() {
     assert_eq!(fs::read(output).expect("it is still there"), b"from before");
 }
 
-/// What people type, and the way out that they are told.
+/// Each message tells what to type instead.
 #[test]
 fn messages_name_the_way_out() {
     let folder = Folder::new();
@@ -576,7 +576,7 @@ fn messages_name_the_way_out() {
     assert_eq!(order, ["layer.2", "layer.10", "wte"]);
 }
 
-/// Bytes after the last tensor are damage, but do not hide the tensors.
+/// Bytes after the last tensor count as damage, but do not hide the tensors.
 #[test]
 fn surplus_bytes_do_not_hide_tensors() {
     let folder = Folder::new();

@@ -1,10 +1,10 @@
-//! `wgslice bench`: correct results are measured, wrong ones are noticed, and the written files can be read.
+//! `wgslice bench`: correct results are measured, wrong ones are detected, and the written files can be read.
 
 use crate::support::{Folder, Ran, command, devices, wgslice};
 use serde_json::{Value, json};
 use std::fs;
 
-/// Returns the content of a workloads file: slices, gathers and a transpose that take almost no time.
+/// Returns a workloads file with slices, gathers and a transpose that take almost no time.
 pub(crate) fn small() -> Value {
     json!({"workloads": [
         {"id": "S", "what": "a slice, \"flipped\"", "op": "slice", "dtype": "f32",
@@ -49,7 +49,7 @@ fn a_verdict_and_a_table_fit_a_terminal() {
         let verdict: Vec<&str> = table.lines().take_while(|line| !line.is_empty()).collect();
         assert_eq!(verdict.len(), 3, "{table}");
         assert!(verdict[0].contains("% of the speed of a copy"), "{table}");
-        // No software adapter is chosen, however fast it is.
+        // A software adapter is never chosen, even if it is fast.
         assert!(!table.contains("chosen"), "{table}");
         for id in ["S", "G", "B", "D", "T", "C", "U"] {
             let row = table
@@ -61,7 +61,7 @@ fn a_verdict_and_a_table_fit_a_terminal() {
     }
 }
 
-/// Opens a pseudo-terminal of 80 columns in tmux, where it is installed: no line wraps.
+/// Runs the benchmark in a tmux terminal of 80 columns, if tmux is installed, and checks that no line wraps.
 #[cfg(unix)]
 #[test]
 fn no_line_wraps_at_80_columns() {
@@ -87,7 +87,7 @@ fn no_line_wraps_at_80_columns() {
         }
         std::thread::sleep(std::time::Duration::from_millis(100));
     }
-    // -J would join lines that wrapped.
+    // With -J, tmux joins lines that wrapped.
     let capture = |joined: &[&str]| {
         let args = [&["-S", &socket, "capture-pane", "-p"][..], joined].concat();
         String::from_utf8(tmux(&args).expect("tmux").stdout).expect("UTF-8")
@@ -156,7 +156,7 @@ fn what_is_not_there_or_makes_no_sense_is_bad_input() {
         assert_eq!(ran.code, Some(2), "{ran:?}");
         assert!(ran.stderr.contains(named), "{named} in {ran:?}");
     }
-    // No machine has memory for this one.
+    // No machine has enough memory for this workload.
     let huge = json!({"workloads": [{
         "id": "C", "op": "transpose", "dtype": "u8", "shape": [1u64 << 40, 1 << 18], "axes": [1, 0]
     }]});
@@ -200,7 +200,7 @@ fn json_and_the_page_hold_what_was_measured() {
                 let times = seconds["times"].as_array().expect(quantity);
                 let [one, other] = [0, 1].map(|at: usize| times[at].as_f64().expect("a time"));
                 assert!(times.len() == 2 && one > 0.0 && other > 0.0, "{row}");
-                // The parser of JSON may be wrong in the last bit.
+                // The JSON parser can be off by one bit.
                 let median = seconds["median"].as_f64().expect("a number");
                 assert!(
                     (median - (one + other) / 2.0).abs() < 1e-9 * median,
@@ -244,8 +244,8 @@ fn json_and_the_page_hold_what_was_measured() {
     }
 }
 
-/// Shows the page in headless Chromium, where it is installed, in a frame as wide as a phone or a screen: the page is not
-/// wider.
+/// Shows the page in headless Chromium, if it is installed, in frames as wide as a phone and a screen. The page must
+/// not be wider than its frame.
 #[cfg(unix)]
 #[test]
 fn the_page_needs_no_sideways_scroll() {
@@ -347,7 +347,7 @@ fn the_cpu_and_every_adapter_are_compared() {
             .clone()
             .all(|kind| matches!(kind, Some("gpu" | "software")))
     );
-    // `auto` is judged if there is hardware to choose.
+    // `auto` is judged only if there is a hardware GPU to choose.
     let is_judged = kinds.clone().any(|kind| kind == Some("gpu"));
     assert_eq!(report["auto"].is_object(), is_judged, "{report}");
     let table = bench(&folder, &small(), &["--only", "S"]).ok().stdout;

@@ -46,7 +46,7 @@ fn differences_are_counted_and_shown() {
             "largest": {"position": [2, 3], "values": [11, -11], "difference": 22.0},
         })
     );
-    // A slice of both, and a tolerance.
+    // Compares a slice of both arrays, then with a tolerance.
     wgslice(&["compare", &a, &b, "--slice", ":2, :2"]).ok();
     let within = wgslice(&["compare", &a, &b, "--slice", ":2", "--tolerance", "1"]).ok();
     assert_eq!(
@@ -61,7 +61,7 @@ fn differences_are_counted_and_shown() {
             .starts_with("1 of 12 elements differ by more than 1\nthe first at [2, 3]"),
         "{beyond:?}"
     );
-    // Other words that people try.
+    // These names are what people try first.
     assert_eq!(wgslice(&["diff", &a, &b, "-q"]).code, Some(1));
 }
 
@@ -96,7 +96,7 @@ fn shapes_and_types_are_differences() {
         ran.code == Some(1) && ran.stdout.contains("the first at [2]: 2 and 2.5"),
         "{ran:?}"
     );
-    // What cannot be compared is an error.
+    // Arrays that cannot be compared are an error.
     for args in [
         &["compare", &a, &folder.path("absent.npy")][..],
         &["compare", &a, &short, "--slice", "0, 0"],
@@ -144,13 +144,13 @@ fn bits_are_compared_or_values() {
     );
     let json = wgslice(&["compare", &a, &c, "--json"]).json();
     assert_eq!(json["largest"]["difference"], "inf");
-    // The order of elements and bytes in the file is none of the array.
+    // The order of elements and bytes in the file does not matter.
     let big: Vec<u8> = floats(&[nan, 0.0, 1.0, f32::INFINITY])
         .chunks(4)
         .flat_map(|x| x.iter().rev().copied())
         .collect();
     wgslice(&["compare", &a, &folder.npy("big.npy", ">f4", &[4], &big)]).ok();
-    // Types without numbers, and numbers of 8 bits.
+    // Compares types that are not numbers, and 8-bit numbers.
     let text = |name, text: &[u8]| folder.npy(name, "|S3", &[2], text);
     let (x, y) = (text("x.npy", b"abcdef"), text("y.npy", b"abcdeg"));
     let ran = wgslice(&["compare", &x, &y]);

@@ -1,4 +1,4 @@
-//! What the command shows of files and of results.
+//! What the command shows about files and results.
 
 use crate::support::{Folder, bytes, devices, safetensors, wgslice};
 use serde_json::{Value, json};
@@ -63,7 +63,7 @@ fn values_are_printed_without_an_output() {
     );
 }
 
-/// The elements that are shown are kept, and no others.
+/// Only the elements that are shown are kept in memory.
 #[cfg(target_os = "linux")]
 #[test]
 fn values_of_a_large_file_take_little_memory() {
@@ -123,7 +123,7 @@ fn info_lists_what_files_hold() {
     );
 }
 
-/// A tensor of a type that is unknown here is no problem of the others.
+/// A tensor of an unknown type does not affect the others.
 #[test]
 fn an_unknown_type_does_not_hide_other_tensors() {
     let folder = Folder::new();
@@ -151,7 +151,7 @@ fn an_unknown_type_does_not_hide_other_tensors() {
     );
 }
 
-/// A header says what a file holds, even if no slice of it is made. NumPy says the same.
+/// A header describes the array even if the command cannot slice it. The expected texts are NumPy's.
 #[test]
 fn info_knows_the_types_of_numpy() {
     let folder = Folder::new();
@@ -183,7 +183,7 @@ fn info_knows_the_types_of_numpy() {
         for &key in keys {
             assert_eq!(array[key], expected[key], "{key} of {name}");
         }
-        // The same of a file of its own.
+        // The same array in its own file.
         let mut member = packed.by_name(&format!("{name}.npy")).expect("the member");
         let mut bytes = Vec::new();
         member.read_to_end(&mut bytes).expect("its bytes");
@@ -193,7 +193,7 @@ fn info_knows_the_types_of_numpy() {
             assert_eq!(alone[key], expected[key], "{key} of {name}");
         }
     }
-    // A type that is unknown does not hide the shape, and damage does not become a shape.
+    // An unknown type does not hide the shape, and a damaged file shows no shape.
     let unknown = folder.npy("e5.npy", "<f1", &[2, 3], &[0; 6]);
     let json = wgslice(&["info", &unknown, "--json"]).ok().json();
     let array = &json["files"][0]["arrays"][0];

@@ -1,4 +1,4 @@
-//! Unusual files: links, full disks, two writers of one output, and files that are read as text but are not text.
+//! Unusual files: links, full disks, two writers of one output, and binary files in place of text files.
 
 use crate::support::{Folder, Ran, command, read_i32, wgslice};
 use std::{
@@ -25,7 +25,7 @@ fn links_are_read_as_what_they_lead_to() {
     let slice = |name: &str| wgslice(&["slice", &folder.path(name), "::-1", "-o", &output]);
     slice("again.npy").ok();
     assert_eq!(read_i32(&output), (vec![4], vec![3, 2, 1, 0]));
-    // The output may be the input, also through a link.
+    // The output can be the input, even through a link.
     let link = folder.path("link.npy");
     wgslice(&["slice", &folder.path("in.npy"), "1:", "-o", &link]).ok();
     assert_eq!(read_i32(&folder.path("in.npy")), (vec![3], vec![1, 2, 3]));
@@ -49,8 +49,8 @@ fn links_are_read_as_what_they_lead_to() {
     assert_eq!(folder.names(), before);
 }
 
-/// As a user without privileges, if the test may become one: whoever may not write to a file does not replace it either,
-/// and a file that cannot be given back to its group is not opened to another group.
+/// Runs as an unprivileged user, if the test can become one. A file that this user may not write to is not replaced. A
+/// file whose group cannot be kept is not opened to another group.
 #[test]
 fn what_this_user_may_not_write_is_kept() {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};

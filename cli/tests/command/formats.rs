@@ -1,4 +1,4 @@
-//! What is kept from one file to another.
+//! What an output inherits from its input file.
 
 use crate::support::{Folder, bytes, npy, safetensors, wgslice};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use std::{
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data");
 
-/// The chunks of a PNG file by their names, but those of pixels.
+/// Returns all chunks of a PNG file, except those with pixels, with their names.
 fn chunks(path: &str) -> Vec<(String, Vec<u8>)> {
     let file = fs::read(path).expect("the picture");
     let (mut rest, mut chunks) = (&file[8..], Vec::new());
@@ -34,7 +34,7 @@ fn a_picture_keeps_what_it_says_of_colours_and_sizes() {
     let [before, after] = [&input, &output].map(|path| chunks(path));
     let names: Vec<&str> = after.iter().map(|(name, _)| &**name).collect();
     assert_eq!(names, ["iCCP", "pHYs", "tEXt"]);
-    // The profile is compressed anew.
+    // The profile is compressed again, so its bytes can differ.
     assert_eq!((&after[1], &after[2]), (&before[1], &before[2]));
     let grey = folder.path("grey.png");
     let ran = wgslice(&["slice", &input, ":, :, 0", "-o", &grey]).ok();
@@ -67,7 +67,7 @@ fn tensors_of_every_type_are_written() {
         ("F64", 8),
         ("C64", 8),
     ] {
-        // Bits of every kind, also those of NaN.
+        // Bits of every kind, including NaNs.
         let data: Vec<u8> = (0..=255).cycle().take(256 * size).collect();
         let input = folder.write("in.safetensors", safetensors("a#b", dtype, &[256], &data));
         wgslice(&["slice", &input, "::-1", "-o", &output]).ok();
@@ -84,7 +84,7 @@ fn tensors_of_every_type_are_written() {
         assert!(text.contains(&format!("\"dtype\":\"{dtype}\"")), "{text}");
         let expected: Vec<u8> = data.chunks(size).rev().flatten().copied().collect();
         assert_eq!(file[8 + header..], expected, "{dtype}");
-        // Twice around is where it began.
+        // Rolling halfway around twice restores the array.
         wgslice(&[
             "slice",
             &output,
@@ -105,7 +105,7 @@ fn tensors_of_every_type_are_written() {
     assert!(info.contains("  out "), "named after the file: {info}");
 }
 
-/// The file has each byte as a number, by ml_dtypes 0.6.
+/// ml_dtypes 0.6 gave the number for each byte.
 #[test]
 fn bits_are_printed_as_numbers() {
     let folder = Folder::new();
@@ -202,7 +202,7 @@ fn archives_of_numpy_are_read_and_written() {
         let input = folder.arange("in.npy", &[2, 3]);
         wgslice(&["slice", &input, "1", "-o", &to]).ok();
         assert_eq!(shown(&format!("{output}#{name}")), "[5 4 3]\n");
-        // The member has an honest checksum, and is not packed.
+        // The member is not compressed, and its checksum is correct.
         let file = fs::read(&output).expect("the output");
         assert!(file.windows(6).any(|part| part == b"\x93NUMPY"));
     }
@@ -222,7 +222,7 @@ fn archives_of_numpy_are_read_and_written() {
     assert_eq!(shown(&format!("{damaged}#y")), "[2. 1.]\n");
 }
 
-/// Decoders of JPEG may differ by little.
+/// JPEG decoders can differ slightly.
 #[test]
 fn photographs_are_read() {
     let folder = Folder::new();
@@ -250,7 +250,7 @@ fn photographs_are_read() {
             ran.code == Some(2) && ran.stderr.contains("cut short"),
             "{ran:?}"
         );
-        // The height and the width stand behind the marker of the frame.
+        // The height and the width follow the frame's marker.
         let mut claims = content.clone();
         let frame = claims
             .windows(2)
@@ -283,7 +283,7 @@ fn formats_of_others_get_a_way_out() {
     }
 }
 
-/// The packed or stored bytes of the members of an archive.
+/// Returns the stored bytes of each member of an archive, compressed or not.
 fn members(path: &str) -> Vec<(String, Vec<u8>)> {
     let file = fs::File::open(path).expect("the archive");
     let mut archive = zip::ZipArchive::new(file).expect("an archive");
@@ -360,7 +360,7 @@ fn a_tensor_is_added_to_the_file_that_is_there() {
         expected.insert(name.into(), ((json!("I32"), json!([3])), bytes(values)));
         assert_eq!(tensors(&path), expected);
     }
-    // What a file says of itself is kept.
+    // The metadata of the file is kept.
     let described = json!({
         "__metadata__": {"format": "pt", "note": "ä"},
         "b": {"dtype": "I4", "shape": [2], "data_offsets": [0, 1]},
@@ -377,7 +377,7 @@ fn a_tensor_is_added_to_the_file_that_is_there() {
         json!({"dtype": "I4", "shape": [2], "data_offsets": [0, 1]})
     );
     assert_eq!(data, [0x21, 0, 0, 0, 0]);
-    // A file that is damaged is kept as it is.
+    // A damaged file stays as it is.
     for (name, content, says) in [
         ("short.safetensors", &file[..file.len() - 1], "is damaged"),
         (
@@ -394,7 +394,7 @@ fn a_tensor_is_added_to_the_file_that_is_there() {
     assert!(folder.names().iter().all(|name| !name.starts_with('.')));
 }
 
-/// Members of other writers have no extension, and names may have one.
+/// In archives from other programs, members can lack the extension, and arrays' names can include one.
 #[test]
 fn members_are_found_as_by_numpy() {
     let folder = Folder::new();
@@ -429,7 +429,7 @@ fn members_are_found_as_by_numpy() {
         let info = wgslice(&["info", &named, "--json"]).ok().json();
         assert_eq!(info["files"][0]["arrays"].as_array().map(Vec::len), Some(1));
     }
-    // What replaces a member replaces all of its name.
+    // A new array replaces all members with its name.
     for name in ["bare", "arr_0.npy"] {
         let named = format!("{path}#{name}");
         wgslice(&["slice", &format!("{path}#deep/er"), ":", "-o", &named]).ok();
@@ -445,7 +445,7 @@ fn members_are_found_as_by_numpy() {
     );
 }
 
-/// The texts are those of NumPy's own reader: `numpy.lib.format.descr_to_dtype`.
+/// NumPy's own reader gave the texts: `numpy.lib.format.descr_to_dtype`.
 #[test]
 fn headers_are_read_as_by_numpy() {
     let folder = Folder::new();

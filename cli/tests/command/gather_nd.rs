@@ -3,7 +3,7 @@
 use crate::support::{Folder, Ran, bytes, devices, read_i32, wgslice};
 use serde_json::json;
 
-/// Runs the command on files, params, indices and output, with these options.
+/// Runs the command with these options on the files of params, indices and output.
 fn gather_nd([params, indices, output]: [&str; 3], device: &str, options: &[&str]) -> Ran {
     let args = [
         "gather-nd",

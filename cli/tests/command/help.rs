@@ -5,7 +5,7 @@ use crate::support::wgslice;
 #[test]
 fn every_command_has_examples() {
     let all = wgslice(&["--help"]).ok().stdout;
-    // Long lines are folded.
+    // Long lines are wrapped, so all whitespace is normalized.
     let all = all.split_whitespace().collect::<Vec<_>>().join(" ");
     for command in [
         "slice",
@@ -51,7 +51,7 @@ fn every_command_has_examples() {
         assert!((1..=6).contains(&count), "{command}: {count} examples");
         let widest = help.lines().map(|line| line.chars().count()).max();
         assert!(widest <= Some(100), "{command}: {widest:?} columns");
-        // The options that all share take few lines.
+        // The options that all subcommands share take few lines.
         assert!(help.lines().count() <= 80, "{command}: {help}");
         assert!(!help.contains("--adapter <NAME>"), "{command}: {help}");
         assert_eq!(wgslice(&["help", command]).ok().stdout, help);
@@ -106,7 +106,7 @@ fn topics_are_explained() {
     );
     let help = wgslice(&["help"]).ok().stdout;
     assert_eq!(wgslice(&["--help"]).ok().stdout, help);
-    // Without a subcommand, the help is the error.
+    // Without a subcommand, the command prints its help as an error.
     let none = wgslice(&[]);
     assert!(none.code == Some(2) && none.stderr == help, "{none:?}");
 }

@@ -1,4 +1,4 @@
-//! Exceeding limits of the system is an error of the command.
+//! Exceeding a limit of the system is an error of the command.
 
 use crate::support::{Folder, Ran, command};
 use std::{
@@ -17,7 +17,7 @@ fn limited(limit: &str, command: &str) -> Ran {
     ran.expect("the shell starts").into()
 }
 
-/// By default the system ends a program whose file grows beyond the limit, and leaves the file.
+/// By default, the system ends a program whose file exceeds the limit, and leaves the file.
 #[test]
 fn an_output_beyond_the_limit_of_files_is_an_error() {
     let folder = Folder::new();
@@ -36,7 +36,7 @@ fn an_output_beyond_the_limit_of_files_is_an_error() {
     }
 }
 
-/// By default SIGBUS ends a program that touches a mapped file past the point where the file was cut off.
+/// By default, SIGBUS ends a program that accesses a mapped file after its new end.
 #[test]
 fn an_input_that_becomes_shorter_is_an_error() {
     let bytes: usize = 8 << 30;

@@ -1,4 +1,4 @@
-//! The built command, as a user runs it.
+//! Tests the built command as a user runs it.
 
 mod bad_input;
 mod bench;

@@ -1,4 +1,4 @@
-//! The memory of the command, on Linux.
+//! The memory that the command uses, on Linux.
 
 use crate::support::{Folder, command, devices};
 use std::{
@@ -9,8 +9,8 @@ use std::{
     time::Duration,
 };
 
-/// Of a slice's input and result, the command holds only pieces in memory. The rest of its memory is the program, its
-/// threads and, for a device, a ring of staging buffers in each direction.
+/// The command holds only pieces of a slice's input and result in memory. Its remaining memory is for the program, its
+/// threads and, with a device, a ring of staging buffers in each direction.
 #[test]
 fn a_slice_holds_neither_its_input_nor_its_result() {
     const MIB: u64 = 1 << 20;

@@ -1,4 +1,4 @@
-//! The commands that work on whole tensors, on every device; and `--explain`.
+//! The commands that work on whole tensors, on every device, and `--explain`.
 
 use crate::support::{Folder, Ran, bytes, devices, read_i32, wgslice};
 use serde_json::json;
@@ -82,7 +82,7 @@ fn crop_takes_boxes_of_items() {
     let folder = Folder::new();
     let lines = folder.arange("lines.npy", &[2, 4]);
     let begins = folder.npy("begins.npy", "<i4", &[3, 1], &bytes(&[0, 1, 3]));
-    // The integer type of the box indices differs from that of the begins.
+    // The integer type of the box indices differs from the type of the start indices.
     let items = folder.npy("items.npy", "|u1", &[3], &[1, 0, 1]);
     let flips = folder.npy("flips.npy", "|b1", &[3, 1], &[0, 1, 0]);
     let crop = [
@@ -117,8 +117,8 @@ fn crop_takes_boxes_of_items() {
     );
 }
 
-/// Numbers become another type on the way, scaled by the position in the input, which gathers and crops keep.
-/// The largest numbers of uint64 mark what is missing, and are out of range as others are.
+/// A conversion scales numbers by their position in the input, which gathers and crops keep. Sentinels such as the
+/// largest uint64 are out of range like any other large index.
 #[test]
 fn indices_beyond_i64_obey_the_policy() {
     let folder = Folder::new();
@@ -142,7 +142,7 @@ fn indices_beyond_i64_obey_the_policy() {
     );
 }
 
-/// A scale may be a quotient.
+/// A scale can be a quotient.
 #[test]
 fn scales_are_quotients() {
     let folder = Folder::new();
@@ -238,8 +238,8 @@ fn slices_gathers_and_crops_convert() {
         (&["gather", &input, "1,7"], &[105, 12, 107, 400, 0, 0, 0, 0]),
         (&["gather-nd", &input, "[[1, 1]]"], &[107, 400]),
         (&["gather-elements", &input, "[[[1, 0]]]"], &[105, 4]),
-        // A box that reaches outside has zeros there, and 100 is not added to them. The index of an item that 32 bits
-        // do not hold is out of range.
+        // A box that extends beyond its item has zeros there, and 100 is not added to them. An item's index that does
+        // not fit 32 bits is out of range.
         (
             &[&["crop", &input, &begins, "--size", "1"], &boxes[..]].concat(),
             &[101, 4, 107, 400, 0, 0],

@@ -22,7 +22,7 @@ fn piped(args: &[&str], input: &[u8]) -> Output {
     let input = input.to_vec();
     let writing = std::thread::spawn(move || stdin.write_all(&input));
     let output = running.wait_with_output().expect("it ends");
-    // The command may have stopped reading.
+    // This fails if the command has stopped reading.
     let _ = writing.join().expect("no panic");
     output
 }
@@ -38,7 +38,7 @@ fn files_go_through_pipes() {
     let line = String::from_utf8(output.stderr).expect("UTF-8");
     assert!(line.starts_with("-  2 × 2 int32, 16 bytes"), "{line}");
 
-    // The format of the input is that of the output, unless another is chosen.
+    // The output has the format of the input, unless another format is chosen.
     let photo = fs::read(PHOTO).expect("the photo");
     let png = piped(&["slice", "-", ":9, :7", "-o", "-", "-q"], &photo);
     assert_eq!((png.status.code(), &*png.stderr), (Some(0), &b""[..]));
@@ -64,7 +64,7 @@ fn files_go_through_pipes() {
     assert!(cut.stderr.contains("cut short"), "{cut:?}");
 }
 
-/// The exit code is that of a program that SIGPIPE ends, and nothing is said.
+/// The exit code is that of a program that SIGPIPE ends, and there is no message.
 #[cfg(unix)]
 #[test]
 fn a_result_that_nobody_reads_is_no_success() {
@@ -78,7 +78,7 @@ fn a_result_that_nobody_reads_is_no_success() {
     assert_eq!((ran.code, &*ran.stderr), (Some(141), ""));
 }
 
-/// `script` gives the command a terminal.
+/// `script` runs the command in a terminal.
 #[cfg(target_os = "linux")]
 #[test]
 fn no_array_goes_to_a_terminal() {
@@ -117,7 +117,7 @@ fn many_files_go_to_a_folder() {
         }
         fs::remove_dir_all(&out).expect("the folder");
     }
-    // Options stand anywhere; a slice may be TensorFlow's; the extension may change.
+    // Options can be anywhere, a slice can have TensorFlow's form, and the extension can change.
     let to = format!("--to={out}");
     let line = [
         &["slice", "-v", &to, "--begin", "-1", "--end", "0"],
@@ -149,7 +149,7 @@ fn many_files_go_to_a_folder() {
     assert_eq!(read_i32(&format!("{out}/3.npy")).1[..4], [-7, -7, -7, 3]);
 }
 
-/// An existing file is an input, even in the place of an argument that can be left out.
+/// An existing file is an input, even in the place of an optional argument.
 #[test]
 fn the_last_of_many_files_is_an_input() {
     let folder = Folder::new();
@@ -181,7 +181,7 @@ fn the_last_of_many_files_is_an_input() {
         .collect();
     names.sort();
     assert_eq!(names, ["0.npy", "1.npy", "2.npy"]);
-    // A file of one number is no input where a slice is due.
+    // In the place of a slice, a file with the name of a number is not an input.
     let one = folder.path("one");
     wgslice(&["slice", inputs[0], "1", "--to", &one]).ok();
     let crop = [
@@ -275,7 +275,7 @@ fn small_arrays_are_written_on_the_command_line() {
             assert_eq!(ran.stdout, expected, "{args:?}: {ran:?}");
         }
     }
-    // A file of this name comes first.
+    // A file with this name takes precedence over a literal.
     let ran = command(&["gather", "in.npy", "0", "-q"])
         .current_dir(folder.path("."))
         .output();
@@ -329,8 +329,8 @@ fn paths_may_have_any_bytes() {
     assert!(ran.stdout.contains("\u{fffd}.npy"), "{ran:?}");
 }
 
-/// With `--to`, a name with a star is every array that fits, and each has a file of its own. Where many arrays are joined,
-/// they come in the order of the numbers in their names.
+/// With `--to`, a name with a star stands for every array that matches, and each gets its own file. When arrays are
+/// joined, they are ordered by the numbers in their names.
 #[test]
 fn names_with_a_star_are_many_inputs() {
     let folder = Folder::new();
@@ -352,10 +352,10 @@ fn names_with_a_star_are_many_inputs() {
     let both = folder.path("both.npy");
     wgslice(&["concat", &chosen, "-o", &both]).ok();
     assert_eq!(read_i32(&both), (vec![2], vec![2, 10]));
-    // A name that has a star itself.
+    // The name of this array contains a star.
     wgslice(&["concat", &format!("{model}#star*"), "-o", &both]).ok();
     assert_eq!(read_i32(&both), (vec![1], vec![4]));
-    // Without --to, one array is meant.
+    // Without `--to`, the command needs a single array.
     for args in [
         &["slice", &chosen, "..."][..],
         &["slice", &format!("{model}#x.*"), "...", "--to", &out],

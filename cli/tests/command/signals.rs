@@ -1,5 +1,5 @@
-//! A signal at any moment leaves the whole old output or the whole new one, and no other file. The exit code is the one
-//! that shells give for the signal.
+//! Whenever a signal arrives, either the whole old output or the whole new one is left, and no other file. The exit
+//! code is the one that shells use for the signal.
 
 use crate::support::{Folder, bytes, command, read_i32};
 use std::{
@@ -28,7 +28,7 @@ fn next(state: &mut u64) -> u64 {
     *state
 }
 
-/// `WGSLICE_SIGNALS=2000` sends 2000 signals instead of 60.
+/// Sends 60 signals, or 2000 with `WGSLICE_SIGNALS=2000`.
 #[test]
 fn a_signal_at_any_moment_leaves_the_old_output_or_the_new_one() {
     let runs = std::env::var("WGSLICE_SIGNALS").map_or(60, |text| text.parse().expect("a number"));
@@ -41,7 +41,7 @@ fn a_signal_at_any_moment_leaves_the_old_output_or_the_new_one() {
         command.stdout(Stdio::null()).stderr(Stdio::null());
         command.spawn().expect("the command starts")
     };
-    // The fastest of several, because other work may slow one of them down.
+    // Takes the fastest of several runs, because other work can slow some of them down.
     let usual = (0..5).map(|_| {
         let begin = Instant::now();
         assert!(slice().wait().expect("it ends").success());
@@ -68,7 +68,7 @@ fn a_signal_at_any_moment_leaves_the_old_output_or_the_new_one() {
             assert!(!is_old, "run {run}");
             continue;
         }
-        // Before the command watches for signals, a signal ends it as it ends any program.
+        // Before the command watches for signals, a signal ends it like any other program.
         use std::os::unix::process::ExitStatusExt;
         assert!(
             status.code() == Some(128 + signal) || status.signal() == Some(signal) && is_old,
@@ -82,7 +82,7 @@ fn a_signal_at_any_moment_leaves_the_old_output_or_the_new_one() {
     );
 }
 
-/// SIGKILL, which no program can watch for, leaves nothing where the file system has files without names.
+/// SIGKILL, which no program can catch, leaves nothing behind if the file system has unnamed files.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_killed_command_leaves_nothing() {
@@ -138,7 +138,7 @@ fn an_ignored_signal_stays_ignored() {
             .stdout(Stdio::null())
             .spawn()
             .expect("the shell starts");
-        // By the time that it writes, the command watches for signals.
+        // When the command writes, it already watches for signals.
         while !folder.is_written_by(&running) {
             assert_eq!(running.try_wait().expect("its state"), None, "{trap}");
             thread::sleep(Duration::from_millis(1));

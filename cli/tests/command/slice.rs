@@ -145,7 +145,7 @@ fn an_empty_result_and_a_scalar_are_written() {
     }
 }
 
-/// However long the path is, and whatever is in it.
+/// The line fits, whatever the path's length and characters.
 #[test]
 fn one_line_of_79_columns_names_the_output() {
     let folder = Folder::new();
@@ -186,7 +186,7 @@ fn more_or_less_is_said_on_demand() {
     }
     let quiet = run(&["-q"]).ok();
     assert_eq!((&*quiet.stdout, &*quiet.stderr), ("", ""));
-    // What was asked for, and errors, are no asides.
+    // `--quiet` suppresses neither the requested output nor errors.
     assert!(!run(&["-q", "--json"]).ok().stdout.is_empty());
     assert!(!run(&["-q", "--explain"]).ok().stdout.is_empty());
     assert_eq!(run(&["-q", "-v"]).code, Some(2));

@@ -42,7 +42,7 @@ fn a_stdout_that_cannot_be_written_is_an_error() {
             "{args:?}"
         );
     }
-    // The slice was written to its file nevertheless.
+    // The slice was written to its file although standard output failed.
     assert_eq!(read_i32(&output), (vec![3], vec![3, 4, 5]));
 }
 

@@ -27,7 +27,7 @@ fn pieces_make_the_same_file() {
     }
 }
 
-/// An array of 0, 1, 2, … in Fortran order, and in the other byte order.
+/// Writes arrays of 0, 1, 2, … in Fortran order, and in the other byte order.
 fn other_orders(folder: &Folder, shape: &[usize]) -> Vec<String> {
     let count: usize = shape.iter().product();
     let values: Vec<i32> = (0..).take(count).collect();
@@ -62,7 +62,7 @@ fn other_orders(folder: &Folder, shape: &[usize]) -> Vec<String> {
     paths
 }
 
-/// A file in another order gives the values of one in the usual order, also in pieces, in every format.
+/// A slice of a file in another order has the same values, in pieces and in every format.
 #[test]
 fn files_in_other_orders_are_sliced_in_pieces() {
     let folder = Folder::new();
@@ -99,14 +99,14 @@ fn files_in_other_orders_are_sliced_in_pieces() {
                 }
             }
         }
-        // Other operations take it as it is, too.
+        // Other operations also accept the file.
         wgslice(&["gather", &input, "3,1", "--axis", "1", "-o", &out]).ok();
         wgslice(&["gather", &plain, "3,1", "--axis", "1", "-o", &expected]).ok();
         wgslice(&["compare", &out, &expected]).ok();
     }
 }
 
-/// What is made of a file in Fortran order keeps the order, so that it can be written piece by piece.
+/// The result of slicing a file in Fortran order keeps this order, so that it can be written piece by piece.
 #[test]
 fn fortran_order_is_kept_where_it_can_be() {
     let folder = Folder::new();

@@ -32,7 +32,7 @@ impl From<Output> for Ran {
 }
 
 impl Ran {
-    /// Checks that the run has succeeded.
+    /// Checks that the run succeeded.
     pub(crate) fn ok(self) -> Self {
         assert_eq!(self.code, Some(0), "{self:?}");
         self
@@ -54,8 +54,8 @@ pub(crate) fn wgslice(args: &[&str]) -> Ran {
     command(args).output().expect("the command starts").into()
 }
 
-/// Returns the devices to test: the CPU, and a GPU if there is an adapter. Panics if there is no adapter but
-/// `WGSLICE_REQUIRE_GPU` is 1. A command without the feature `gpu` needs no adapter.
+/// Returns the devices to test: the CPU, and a GPU if there is an adapter. Panics if `WGSLICE_REQUIRE_GPU` is 1 and
+/// there is no adapter. A command without the feature `gpu` needs no adapter.
 pub(crate) fn devices() -> &'static [&'static str] {
     if !cfg!(feature = "gpu") {
         return &["cpu"];
@@ -67,19 +67,19 @@ pub(crate) fn devices() -> &'static [&'static str] {
         }
         let demanded = env::var("WGSLICE_REQUIRE_GPU").is_ok_and(|value| value == "1");
         assert!(!demanded, "WGSLICE_REQUIRE_GPU=1, but: {}", info.stderr);
-        // Writes past the capture of the test runner, which would hide the message.
+        // Bypasses the test runner, which would capture the message.
         let _ = writeln!(std::io::stderr(), "no adapter: the GPU is not tested");
         false
     });
     if *GPU { &["cpu", "gpu"] } else { &["cpu"] }
 }
 
-/// Returns whether this process ignores a signal. Commands that it starts then ignore the signal too. A script that
-/// runs the tests in the background makes them ignore INT and QUIT.
+/// Returns whether this process ignores a signal. Commands that it starts then also ignore it. A script that runs the
+/// tests in the background makes them ignore INT and QUIT.
 #[cfg(unix)]
 pub(crate) fn ignores(signal: i32) -> bool {
-    // Only Linux tells which signals are ignored. Elsewhere no signal counts as ignored, because the tests are not run
-    // in the background there.
+    // Only Linux reports which signals are ignored. Elsewhere none counts as ignored, because the tests do not run in
+    // the background there.
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
@@ -132,7 +132,7 @@ impl Folder {
         self.npy(name, "<i4", shape, &bytes(&values))
     }
 
-    /// Whether this command has an incomplete output in the folder, which on Linux has no name.
+    /// Returns whether this command has an incomplete output in the folder. On Linux such a file has no name.
     pub(crate) fn is_written_by(&self, running: &Child) -> bool {
         let opened = fs::read_dir(format!("/proc/{}/fd", running.id()));
         let nameless = |entry: std::io::Result<fs::DirEntry>| {

@@ -1,4 +1,4 @@
-//! Command lines that people type: each does what they mean, or says what to type.
+//! Command lines that people type. Each does what the user means, or the error shows what to type.
 
 use crate::support::{Folder, bytes, devices, read_i32, wgslice};
 use serde_json::json;
@@ -7,7 +7,7 @@ use zip::{CompressionMethod, ZipWriter, write::SimpleFileOptions};
 
 const PHOTO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/astronaut.png");
 
-/// Checks that a command is refused, and that its message has all of `named` and none of `without`.
+/// Checks that a command fails, and that its message has all of `named` and none of `without`.
 fn refused(args: &[&str], named: &[&str], without: &[&str]) {
     let ran = wgslice(args);
     assert_eq!(ran.code, Some(2), "{ran:?}");
@@ -19,7 +19,7 @@ fn refused(args: &[&str], named: &[&str], without: &[&str]) {
     }
 }
 
-/// A small picture whose pixels are 0, 1, 2, …
+/// Writes a small picture whose pixels are 0, 1, 2, …
 fn picture(folder: &Folder, name: &str) -> String {
     let pixels: Vec<u8> = (0..4 * 5 * 3).collect();
     let npy = folder.npy("picture.npy", "|u1", &[4, 5, 3], &pixels);
@@ -46,7 +46,7 @@ fn a_format_changes_without_a_type_or_a_slice() {
         let equal = wgslice(&["compare", &input, &output]).ok();
         assert!(equal.stdout.starts_with("equal: 2 × 3 int32"), "{equal:?}");
     }
-    // A conversion without a type is a slice in pieces, as of a file that is larger than memory.
+    // Without a type, a conversion is a slice in pieces, as for a file larger than memory.
     let json = wgslice(&["convert", &input, "1", "--json"]).ok().json();
     assert_eq!(
         (&json["values"], &json["pieces"]),
@@ -54,7 +54,7 @@ fn a_format_changes_without_a_type_or_a_slice() {
     );
 }
 
-/// Results that the format of an input does not hold, in a folder.
+/// In a folder, a result that the input's format cannot hold gets another format.
 #[test]
 fn results_in_a_folder_have_a_format_that_holds_them() {
     let folder = Folder::new();
@@ -88,7 +88,7 @@ fn results_in_a_folder_have_a_format_that_holds_them() {
     let info = wgslice(&["info", &format!("{to}/a.npy")]).ok().stdout;
     assert!(info.contains("3 × 4 × 5  float32"), "{info}");
     assert_eq!(floats(&format!("{to}/b.npy"), 60)[1], 3.0 * (1.0 / 255.0));
-    // A file in the place of SPEC is an input, and so is the last one of a transpose.
+    // A file in the place of SPEC is an input, and so is the last file of a transpose.
     run(&[]).ok();
     assert!(fs::exists(format!("{to}/b.png")).expect("a folder"));
     let json = wgslice(&["transpose", &inputs[0], &inputs[1], "--to", &to, "--json"]).ok();
@@ -96,16 +96,16 @@ fn results_in_a_folder_have_a_format_that_holds_them() {
         json.stdout.contains("a.png") && json.stdout.contains("b.png"),
         "{json:?}"
     );
-    // What .npy has no name for.
+    // `.npy` has no name for bfloat16, so the format changes.
     run(&["--as", "bfloat16"]).ok();
     assert!(fs::exists(format!("{to}/a.safetensors")).expect("a folder"));
-    // The format that is asked for is kept.
+    // A format that the user asks for is kept.
     let kept = run(&["--as", "float32", "--format", "png"]);
     assert!(
         kept.code == Some(2) && kept.stderr.contains("--format npy"),
         "{kept:?}"
     );
-    // No result replaces another.
+    // A result must not replace another result.
     let npy = folder.path("a.npy");
     wgslice(&["slice", &inputs[0], "...", "-o", &npy]).ok();
     let same = wgslice(&["convert", &npy, &inputs[0], "--as", "float32", "--to", &to]);
@@ -145,7 +145,7 @@ fn arrays_are_joined_and_converted() {
     );
 }
 
-/// The types that NumPy has by default, and all others, to each other.
+/// Converts all of NumPy's default types and all others to each other.
 #[test]
 fn all_numbers_are_converted() {
     let folder = Folder::new();
@@ -227,7 +227,7 @@ fn all_numbers_are_converted() {
             assert_eq!(values, [Some(1.0), Some(0.0)], "{from} to {to}");
         }
     }
-    // A GPU that cannot promise the bits refuses by name, and auto takes the CPU.
+    // A GPU that cannot guarantee the bits fails with an error that names it, and `auto` uses the CPU.
     for device in devices() {
         let ran = wgslice(&["convert", &doubles, "--as", "float32", "--device", device]);
         match *device {
@@ -374,7 +374,7 @@ fn values_are_written_where_a_mask_is_true() {
     }
 }
 
-/// What Python prints of keys and arrays.
+/// Parses what Python prints for keys and arrays.
 #[test]
 fn keys_of_python_are_read() {
     let folder = Folder::new();
@@ -408,7 +408,7 @@ fn keys_of_python_are_read() {
         let json = wgslice(&[operation, &input, key, "--json"]).ok().json();
         assert_eq!(json["values"], expected, "{operation} {key}");
     }
-    // Arrays without elements have inner sizes and a type.
+    // Arrays without elements have a shape and a type.
     for (args, shape) in [
         (
             &["index", &input, "array([], shape=(0, 2), dtype=int64)"][..],
@@ -442,7 +442,7 @@ fn keys_of_python_are_read() {
     );
 }
 
-/// Indices of uint64 that int64 does not hold, such as the sentinel of a table of neighbours.
+/// Tests indices of uint64 above the maximum of int64, such as the sentinel in a table of neighbours.
 #[test]
 fn large_unsigned_indices_are_out_of_range() {
     let folder = Folder::new();
@@ -479,7 +479,7 @@ fn large_unsigned_indices_are_out_of_range() {
             "{error:?}"
         );
     }
-    // A box begins behind the number of its item.
+    // In a tuple, the item's number precedes the start of the box.
     let lines = folder.arange("lines.npy", &[2, 3]);
     let data = [0, u64::MAX].map(u64::to_le_bytes).concat();
     let begins = folder.npy("begins.npy", "<u8", &[2, 1], &data);
@@ -606,7 +606,7 @@ fn archives_are_shown_by_field_and_by_compression() {
         &["tensor"],
     );
 
-    // An archive says the method of each member twice: before its data and in the list at the end.
+    // An archive records the compression method of each member twice: before its data, and in the list at the end.
     let mut archive = ZipWriter::new(std::io::Cursor::new(Vec::new()));
     let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
     archive.start_file("x.npy", options).expect("a member");
@@ -631,7 +631,7 @@ fn archives_are_shown_by_field_and_by_compression() {
     assert!(wgslice(&["info", types]).ok().stdout.contains("arrays: "));
 }
 
-/// Messages speak of files, in one notation of shapes, and of nothing that only the library knows.
+/// Messages mention files, write shapes in one notation, and omit the library's terms.
 #[test]
 fn messages_speak_of_files() {
     let folder = Folder::new();
@@ -691,7 +691,7 @@ fn messages_speak_of_files() {
     );
 }
 
-/// Tips name what was probably meant, and nothing else.
+/// Tips suggest only what the user probably meant.
 #[test]
 fn tips_fit() {
     let folder = Folder::new();
@@ -733,7 +733,7 @@ fn tips_fit() {
 
 #[test]
 fn pictures_fit_documentation() {
-    // The help says that a grey picture has one channel, and which formats are read.
+    // The help tells that a grey picture has one channel, and which formats can be read.
     let folder = Folder::new();
     let grey = folder.npy("grey.npy", "|u1", &[2, 3], &[0; 6]);
     let output = folder.path("grey.png");

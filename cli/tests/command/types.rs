@@ -1,4 +1,4 @@
-//! Elements of types that only NumPy has: they are moved and shown.
+//! Elements of types that only NumPy has: the command moves and prints them.
 
 use crate::support::{Folder, devices, npy, wgslice};
 use serde_json::{Value, json};
@@ -6,12 +6,12 @@ use std::{fs, io::Read};
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data");
 
-/// An array of `types.npz`.
+/// An array in `types.npz`.
 struct Array {
     name: String,
-    /// What NumPy says of it.
+    /// NumPy's description of the array.
     described: Value,
-    /// The path of an `.npy` file that holds it.
+    /// The path of an `.npy` file with the array.
     path: String,
     shape: Vec<usize>,
     /// The elements in row-major order, in native byte order.
@@ -67,7 +67,7 @@ fn arrays(folder: &Folder) -> Vec<Array> {
         .collect()
 }
 
-/// The content of an .npy file. An array of two dimensions in Fortran order is rewritten in row-major order.
+/// Returns the data of an .npy file. Converts an array of two dimensions from Fortran order to row-major order.
 fn row_major(path: &str) -> Vec<u8> {
     let mut file = fs::read(path).expect("the output");
     let header = usize::from(u16::from_le_bytes([file[8], file[9]])) + 10;
@@ -168,14 +168,14 @@ fn elements_of_every_type_are_moved() {
                 &transposed.iter().collect::<Vec<_>>(),
             );
         }
-        // The same by way of an archive.
+        // Does the same through an archive.
         let named = folder.path("out.npz#x");
         wgslice(&["slice", path, "::-1", "-o", &named]).ok();
         again(&["slice", &named, "..."], &reversed);
     }
 }
 
-/// The texts are NumPy's.
+/// NumPy gave the texts.
 #[test]
 fn values_of_every_type_are_shown_as_by_numpy() {
     let folder = Folder::new();
@@ -187,7 +187,7 @@ fn values_of_every_type_are_shown_as_by_numpy() {
         elements,
     } in arrays(&folder)
     {
-        // A file does not say how the machine of its writer has its long doubles.
+        // A file does not record how its machine represents long doubles.
         if name.starts_with("long") {
             let shown = wgslice(&["slice", &path, "1", "-q"]).ok().stdout;
             let bytes = elements[1].iter().map(|byte| format!("\\x{byte:02x}"));
@@ -220,7 +220,7 @@ fn values_of_every_type_are_shown_as_by_numpy() {
         json("fields"),
         json!([{"a": 1, "b": 2.5, "c": [1, 2, 3]}, {"a": -2, "b": 3.5, "c": [4, 5, 6]}])
     );
-    // The dates before 1970, and those that are none.
+    // Covers dates before 1970, and NaT.
     let dates: Vec<u8> = [-1i64, i64::MIN, -719_529]
         .iter()
         .flat_map(|day| day.to_le_bytes())
@@ -274,7 +274,7 @@ fn fields_are_arrays() {
     }
 }
 
-/// Bits are not taken for numbers.
+/// The command moves these elements, but does not take their bits for numbers.
 #[test]
 fn types_of_numpy_are_moved_and_nothing_else() {
     let folder = Folder::new();
@@ -345,7 +345,7 @@ fn types_of_numpy_are_moved_and_nothing_else() {
     }
 }
 
-/// Elements of any size go piece by piece, and strings of no characters are no problem.
+/// Elements of any size are processed in pieces, and empty strings work.
 #[test]
 fn elements_of_odd_sizes() {
     let folder = Folder::new();

@@ -22,7 +22,7 @@ def save(name, array, version=(1, 0)):
         npy.write_array(file, array, version=version)
 
 
-# 2 x 3 x 4 with the values 0 to 23: version, byte order and layout.
+# The values 0 to 23 in the shape 2 x 3 x 4, for each version, byte order and layout.
 count = np.arange(24).reshape(2, 3, 4)
 save("v1_c_little_i4", count.astype("<i4"))
 save("v2_fortran_little_f8", np.asfortranarray(count.astype("<f8")), (2, 0))
@@ -44,7 +44,7 @@ for descr in "|b1 |i1 |u1 <i2 <u2 <i4 <u4 <i8 <u8 <f2 <f4 <f8 <c8 <c16 >i8 >f2 >
 save("rank_0", np.array(2.5, "<f4"))
 save("empty", np.zeros((3, 0, 2), "<i8"))
 
-# What must be refused.
+# The command must reject these files.
 save("no_bfloat16", np.array([1, 2], ml_dtypes.bfloat16).view("V2"))
 save("no_object", np.array([1, None], object))
 save("no_structured", np.zeros(2, [("a", "<i4"), ("b", "<f4")]))
@@ -87,13 +87,13 @@ save_file(
 save_file({"only": np.array([7, 8], "<u8")}, here / "one.safetensors")
 save_file({f"t{i:02}": np.zeros(1, "u1") for i in range(13)}, here / "many.safetensors")
 
-# NumPy's saver knows no complex tensors in older versions, so this one is spelled out.
+# Older versions of safetensors cannot save complex tensors, so this file is written by hand.
 header = json.dumps({"z": {"dtype": "C64", "shape": [1], "data_offsets": [0, 8]}}).encode()
 (here / "complex.safetensors").write_bytes(
     struct.pack("<Q", len(header)) + header + np.array([1 + 2j], "<c8").tobytes()
 )
 
-# The number of each byte, by name of the format in .safetensors. JSON has no NaN and no infinities.
+# The number for each byte, by the format's name in .safetensors. JSON has no NaN and no infinities.
 formats = {
     "F8_E4M3": ml_dtypes.float8_e4m3fn,
     "F8_E5M2": ml_dtypes.float8_e5m2,
@@ -108,7 +108,7 @@ for name, dtype in formats.items():
     tables.append(f"{json.dumps(name)}: {json.dumps(numbers)}")
 (here / "eight_bit_floats.json").write_text("{\n" + ",\n".join(tables) + "\n}\n")
 
-# Arrays of the types that wgslice itself does not have, and what NumPy says of them.
+# Arrays of the types that wgslice itself does not have, and NumPy's description of each.
 types = {
     "date": np.arange(6).astype("M8[D]").reshape(2, 3),
     "time": np.arange(3).astype("m8[25s]"),

@@ -25,7 +25,7 @@ struct Huge {
 }
 
 impl Huge {
-    /// Returns the rows and columns of the values that are not 0. In this order, the values are 1, 2, 3 and so on.
+    /// Returns the rows and columns of the nonzero values. In this order, the values are 1, 2, 3 and so on.
     fn marks() -> impl Iterator<Item = (usize, usize)> {
         (0..ROWS)
             .step_by(97)
@@ -57,8 +57,8 @@ impl Huge {
         self.folder.join(name).to_str().expect("UTF-8").to_owned()
     }
 
-    /// Slices on a device. Returns the values of the result that are not 0, each with its position, and the number of
-    /// all values.
+    /// Slices on a device. Returns the nonzero values of the result, each with its position, and the number of all
+    /// values.
     fn slice(&self, spec: &str, device: &str) -> (Vec<(usize, f32)>, usize) {
         let (input, output) = (self.path("in.npy"), self.path("out.npy"));
         let command = env!("CARGO_BIN_EXE_wgslice");
@@ -105,7 +105,7 @@ fn peak(running: &mut Child) -> u64 {
     peak
 }
 
-/// Returns the values of an .npy file of f32 that are not 0, each with its position, and the number of all values.
+/// Returns the nonzero values of an .npy file of f32, each with its position, and the number of all values.
 fn values(path: &Path) -> (Vec<(usize, f32)>, usize) {
     let file = File::open(path).expect("the output");
     let len = file.metadata().expect("its length").len();
@@ -129,8 +129,8 @@ fn values(path: &Path) -> (Vec<(usize, f32)>, usize) {
     (found, usize::try_from(len - data).expect("a length") / 4)
 }
 
-/// The costs that the benchmark measures choose the faster of the CPU and a hardware GPU, or one that is hardly slower,
-/// for every workload of the built-in set. `cargo test` leaves this test out, because other work disturbs times.
+/// For every workload of the built-in set, the costs that the benchmark measures choose the faster of the CPU and a
+/// hardware GPU, or one that is hardly slower. `cargo test` leaves this test out, because other work disturbs times.
 #[test]
 fn auto_is_never_much_slower_than_the_better_choice() {
     const ALLOWED: f64 = 1.3;
@@ -168,7 +168,7 @@ fn twenty_gigabytes_in_two() {
         }
     };
     let huge = Huge::new();
-    // The position in the result of a row or a column of the input. `None` if the slice does not select it.
+    // Maps a row or a column of the input to its position in the result. `None` if the slice does not select it.
     type Positions = fn(usize) -> Option<usize>;
     let cases: [(&str, Positions, Positions, usize, usize); 3] = [
         // This slice reads every page.
@@ -179,7 +179,7 @@ fn twenty_gigabytes_in_two() {
             ROWS,
             COLUMNS / 50,
         ),
-        // This slice takes long rows, and skips most of them.
+        // This slice selects long rows and skips most of the others.
         (
             "::97, 1:",
             |row| row.is_multiple_of(97).then_some(row / 97),
@@ -187,7 +187,7 @@ fn twenty_gigabytes_in_two() {
             ROWS.div_ceil(97),
             COLUMNS - 1,
         ),
-        // This slice takes every second value of the last rows, from the end of each row.
+        // This slice selects every second value of the last rows, from the end of each row.
         (
             "4000:, ::-2",
             |row| row.checked_sub(4000),

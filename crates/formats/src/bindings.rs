@@ -1,4 +1,4 @@
-//! The buffers of a shader, in the order in which wgpu gives them slots of a format.
+//! Lists the buffers of a shader, in the order in which wgpu assigns them slots in a format.
 
 use naga::{AddressSpace, Module, ResourceBinding, StorageAccess};
 
@@ -16,7 +16,7 @@ pub(crate) enum Kind {
     ReadWrite,
 }
 
-/// All buffers that have a binding, sorted by group and then by binding number.
+/// Returns all buffers that have a binding, sorted by group and then by binding number.
 pub(crate) fn buffers(module: &Module) -> Vec<Buffer> {
     let globals = module.global_variables.iter();
     let mut all: Vec<_> = globals
@@ -36,7 +36,7 @@ pub(crate) fn buffers(module: &Module) -> Vec<Buffer> {
     all
 }
 
-/// Whether the shader has immediates.
+/// Returns whether the shader has immediates.
 pub(crate) fn has_immediates(module: &Module) -> bool {
     let mut globals = module.global_variables.iter();
     globals.any(|(_, global)| global.space == AddressSpace::Immediate)

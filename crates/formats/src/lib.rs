@@ -16,8 +16,8 @@ use naga::{
     valid::{Capabilities, ModuleInfo, ValidationFlags, Validator},
 };
 
-/// A format in one of its versions. Where wgpu's settings depend on the device, each version has the settings for the
-/// devices that its comment names.
+/// A version of a format. If wgpu's settings depend on the device, each version has the settings for the devices that
+/// its comment names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Format {
     /// For Vulkan 1.1 on devices without `robustBufferAccess2`: the shader clamps indices.
@@ -27,7 +27,7 @@ pub enum Format {
     SpirV16,
     /// For OpenGL ES 3.1, the lowest version that has compute shaders.
     GlslEs31,
-    /// For OpenGL 4.5. Versions 4.3 and 4.4 have compute shaders, but no `mix` of integers, which naga writes for
+    /// For OpenGL 4.5. Versions 4.3 and 4.4 have compute shaders, but lack `mix` for integers, which naga writes for
     /// `select`.
     Glsl45,
     /// For FXC, the HLSL compiler that comes with Windows.
@@ -50,7 +50,7 @@ impl Format {
         Self::Msl23,
     ];
 
-    /// The name of the format and its version, for example for a folder: `spirv-1.3`.
+    /// Returns the name of the format and its version, for example for a folder: `spirv-1.3`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -64,7 +64,7 @@ impl Format {
         }
     }
 
-    /// The file extension, without a dot, by which compilers recognize the format.
+    /// Returns the file extension, without a dot, by which compilers recognize the format.
     #[must_use]
     pub fn extension(self) -> &'static str {
         match self {
@@ -76,7 +76,7 @@ impl Format {
     }
 }
 
-/// A valid shader, of which the compute entry point `main` can be written.
+/// A valid shader with the compute entry point `main`.
 #[derive(Debug)]
 pub struct Shader {
     module: Module,
@@ -88,7 +88,7 @@ impl Shader {
     ///
     /// # Errors
     ///
-    /// naga's message if the WGSL is not valid.
+    /// Fails with naga's message if the WGSL is not valid.
     pub fn parse(source: &str) -> Result<Self, String> {
         let module =
             naga::front::wgsl::parse_str(source).map_err(|error| error.emit_to_string(source))?;
@@ -98,11 +98,11 @@ impl Shader {
         Ok(Self { module, info })
     }
 
-    /// Writes the shader in a format. `constants` holds names of overrides and their values.
+    /// Writes the shader in a format. `constants` has the names and values of overrides.
     ///
     /// # Errors
     ///
-    /// Why naga cannot write the shader in this format.
+    /// Fails with the reason if naga cannot write the shader in this format.
     pub fn write(&self, format: Format, constants: &[(&str, f64)]) -> Result<Vec<u8>, String> {
         let entry = (ShaderStage::Compute, ENTRY);
         let constants = by_name(constants);
@@ -111,18 +111,19 @@ impl Shader {
         write::write(format, &module, &info)
     }
 
-    /// Writes what a function computes, as a formula in SMT-LIB. An entry point must call the function. `constants`
-    /// holds names of overrides and their values, and `fixed` the values of arguments and uniforms that are known, by
-    /// their names in the formula.
+    /// Writes what a function computes, as a formula in SMT-LIB. An entry point must call the function. `constants` has
+    /// the names and values of overrides, and `fixed` the known values of arguments and uniforms, under their names in
+    /// the formula.
     ///
-    /// The formula names the arguments `in.NAME`, the members of a uniform variable `VARIABLE.NAME`, and the
-    /// result `out`. The final value of a variable that the pointer argument `NAME` points at is `out.NAME`. The names
-    /// of members, components and elements follow these names. Buffers, operations on floats, quotients by unknown
-    /// numbers and products of two unknown numbers are functions about which nothing is known.
+    /// The formula names the arguments `in.NAME`, the members of a uniform variable `VARIABLE.NAME`, and the result
+    /// `out`. The final value of a variable that the pointer argument `NAME` points at is `out.NAME`. For parts of
+    /// these values, the names of members, components and elements are appended. Buffers, operations on floats,
+    /// quotients by unknown numbers and products of two unknown numbers become uninterpreted functions.
     ///
     /// # Errors
     ///
-    /// Why the function has no formula. For example, the end of a loop depends on numbers that are not known.
+    /// Fails with the reason if the function has no formula, for example because the end of a loop depends on unknown
+    /// numbers.
     pub fn formula(
         &self,
         function: &str,
@@ -212,7 +213,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
         );
     }
 
-    /// A formula has the values of overrides, and those that are fixed, in place of their names.
+    /// In a formula, overrides and fixed inputs are replaced by their values.
     #[test]
     fn a_formula_has_inputs_and_an_output() {
         let shader = "\

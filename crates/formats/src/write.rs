@@ -1,4 +1,4 @@
-//! naga's settings for each format, as wgpu 30 chooses them.
+//! Defines naga's settings for each format, as wgpu 30 chooses them.
 
 use super::{
     ENTRY, Format,
@@ -129,8 +129,8 @@ fn hlsl(
     Ok(text.into_bytes())
 }
 
-/// Writes MSL, in which all buffers are numbered together: first the immediates, then the shader's buffers, and last a
-/// buffer that holds the sizes of these buffers.
+/// Writes MSL, in which all buffers are numbered together: first the immediates, then the shader's buffers, and finally
+/// a buffer with the sizes of these buffers.
 fn msl(module: &Module, info: &ModuleInfo, lang_version: (u8, u8)) -> Result<Vec<u8>, String> {
     let mut slots = 0..=u8::MAX;
     let immediates_buffer = has_immediates(module).then(|| slots.next()).flatten();
@@ -166,7 +166,7 @@ fn msl(module: &Module, info: &ModuleInfo, lang_version: (u8, u8)) -> Result<Vec
     };
     let written = msl::write_string(module, info, &options, &pipeline);
     let (text, translation) = written.map_err(|error| error.to_string())?;
-    // If naga cannot give a buffer a slot, `write_string` succeeds, and the error is here.
+    // If naga cannot assign a buffer a slot, `write_string` succeeds, and the error appears here.
     match translation.entry_point_names.as_slice() {
         [Ok(_)] => Ok(text.into_bytes()),
         [Err(error)] => Err(error.to_string()),

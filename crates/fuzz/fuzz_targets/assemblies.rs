@@ -1,4 +1,4 @@
-//! Concatenations, paddings, rolls and repetitions of any size give an error or pieces that write all of the result.
+//! Concatenations, paddings, rolls and repetitions of any size return an error, or pieces that write the whole result.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Calls of every operation, changed in a few places, have the reference's results and errors.
+//! Calls of every operation, changed in a few places, match the reference's results and errors.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Index expressions with arrays of any positions give an error, or plans that find all of their positions.
+//! Index expressions whose arrays have any positions return an error, or plans that find all of these positions.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Any bytes as a .jpg file give an array or an error.
+//! Any bytes in a .jpg file result in an array or an error.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Any text that is read as a vector file, as `wgslice verify` reads it, gives cases or errors. A case is written as a
-//! line that reads as the same case, and a small case runs without a panic.
+//! Any text that is read as a vector file, as `wgslice verify` does, results in cases or errors. Writing a case and
+//! reading it again returns the same case. A small case runs without a panic.
 
 #![no_main]
 
@@ -10,7 +10,7 @@ use wgslice_vectors::{Call, Case, check_all, parse};
 /// Returns whether a case is small enough to run for every input of the fuzzer.
 fn is_small(case: &Case) -> bool {
     let elements = case.tensors.values().map(|tensor| tensor.data.len());
-    // The sizes of results follow from numbers in the arguments.
+    // Numbers in the arguments determine the sizes of results.
     elements.sum::<usize>() < 1000 && numbers(&serde_json::json!(case.args)) < 20_000
 }
 
@@ -41,7 +41,7 @@ fuzz_target!(|text: &str| {
             && is_small(&case)
             && at < 4
         {
-            // The result that the case expects may be wrong, but nothing panics.
+            // The expected result can be wrong, but nothing may panic.
             let _ = check_all(&case, &call, &Backend::cpu());
         }
     }

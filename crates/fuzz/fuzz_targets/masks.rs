@@ -1,4 +1,4 @@
-//! Slices, their gradients and updates, with any vectors and masks, have the reference's results and errors.
+//! Slices, their gradients and updates, with any vectors and masks, match the reference's results and errors.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Any bytes as a .npy file give an array or an error.
+//! Any bytes in a .npy file result in an array or an error.
 
 #![no_main]
 

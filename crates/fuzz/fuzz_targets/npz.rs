@@ -1,4 +1,4 @@
-//! Any bytes as an .npz file give an array or an error.
+//! Any bytes in an .npz file result in an array or an error.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Gathers, crops and scatters with any indices and axes have the reference's results and errors.
+//! Gathers, crops and scatters with any indices and axes match the reference's results and errors.
 
 #![no_main]
 

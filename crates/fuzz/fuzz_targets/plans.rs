@@ -1,4 +1,4 @@
-//! Shapes and arguments of any size give, for every operation, an error or a plan that can be explained and run.
+//! Every operation, with shapes and arguments of any size, returns an error or a plan that can be explained and run.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Any text is read as a slice, and as an index expression with arrays, or rejected. A slice that was read prints as
-//! text that reads as the same slice. The position of an error is inside the text.
+//! Any text is parsed as a slice and as an index expression with arrays, or rejected. A parsed slice prints as text
+//! that parses as the same slice. The position of an error is inside the text.
 
 #![no_main]
 
@@ -45,7 +45,7 @@ fn slice(spec: &SliceSpec) {
 fn index(spec: IndexSpec) {
     let printed = spec.to_string();
     let again = printed.parse::<IndexSpec>();
-    // A list without entries may lose dimensions.
+    // A list without entries loses its inner dimensions.
     assert!(
         again.as_ref() == Ok(&spec) || printed.contains("[]"),
         "{printed:?}"

@@ -1,4 +1,4 @@
-//! Chains of slices, transposes and broadcasts have the reference's results and errors.
+//! Chains of slices, transposes and broadcasts match the reference's results and errors.
 
 #![no_main]
 

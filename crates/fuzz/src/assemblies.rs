@@ -1,20 +1,21 @@
-//! Puts arrays together, of shapes and by arguments of any size.
+//! Assembles arrays from other arrays, with shapes and arguments of any size.
 
 use crate::{
     draw::{integers, size, sizes},
-    plans::{SMALL, check_plan, checked, dtype, number, view},
+    plans::{MOST_RUN_BYTES, check_plan, checked, dtype, number, view},
 };
 use arbitrary::{Result, Unstructured};
 use wgslice::{Error, Plan, Values, ValuesMut, View, options::Pad};
 
-/// Plans an array of other arrays, and runs the plan if they are small: its steps write every byte of the result.
+/// Plans an array that is assembled from other arrays. If they are small, runs the plan and checks that its steps write
+/// every byte of the result.
 pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
     let Some(plan) = checked(assembly(u)?) else {
         return Ok(());
     };
     check_plan(&plan);
     let (bytes, inputs) = (plan.outputs()[0].bytes(), plan.inputs());
-    if bytes > SMALL || inputs.iter().any(|input| input.bytes() > SMALL) {
+    if bytes > MOST_RUN_BYTES || inputs.iter().any(|input| input.bytes() > MOST_RUN_BYTES) {
         return Ok(());
     }
     let sources: Vec<_> = inputs.iter().map(|input| vec![7; input.bytes()]).collect();
@@ -29,7 +30,7 @@ pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A plan of any shape.
+/// Draws a plan on any shapes.
 fn assembly(u: &mut Unstructured<'_>) -> Result<std::result::Result<Plan, Error>> {
     let (shape, dtype) = (sizes(u)?, dtype(u)?);
     let Ok(x) = view(u, &shape)? else {
@@ -50,7 +51,7 @@ fn assembly(u: &mut Unstructured<'_>) -> Result<std::result::Result<Plan, Error>
             let parts = sizes(u)?;
             let axis = number(u)?;
             let split = x.split(&parts, axis);
-            // What was taken apart is put together again.
+            // The parts of a split are joined again.
             split.and_then(|parts| Plan::concat(&parts, axis, dtype))
         }
         3 => {

@@ -1,4 +1,4 @@
-//! Calls of every operation on small tensors, held against the naive reference.
+//! Draws calls of every operation on small tensors, and compares them with the naive reference.
 
 use crate::draw;
 use arbitrary::{Error, Result, Unstructured};
@@ -10,12 +10,13 @@ use wgslice_vectors::{
     random::{answered, case_of},
 };
 
-/// The most elements of the array that a call begins with.
-const MOST: usize = 512;
-/// The most elements of a tensor whose shape was changed: three of them may be broadcast to their product.
-const CHANGED: usize = 32;
+/// The maximum number of elements of the first array in a call.
+const MOST_ELEMENTS: usize = 512;
+/// The maximum number of elements of a tensor whose shape was changed. Three such tensors can be broadcast to their
+/// product.
+const MOST_IN_CHANGED: usize = 32;
 
-/// Draws a case from bytes, and checks it. Rejects bytes that make none.
+/// Draws a case from bytes and checks it. Rejects bytes that do not make a case.
 pub fn fuzz(bytes: &[u8], draw: fn(&mut Unstructured<'_>) -> Result<Case>) -> Corpus {
     match draw(&mut Unstructured::new(bytes)) {
         Ok(case) => check(case),
@@ -24,11 +25,11 @@ pub fn fuzz(bytes: &[u8], draw: fn(&mut Unstructured<'_>) -> Result<Case>) -> Co
     Corpus::Keep
 }
 
-/// Runs a call in every way on the CPU.
+/// Runs a call in every variant on the CPU.
 ///
 /// # Panics
 ///
-/// If a result differs from the reference's.
+/// Panics if a result differs from the reference's.
 fn check(case: Case) {
     let line = case.to_line();
     let case = answered(case).unwrap_or_else(|bad| panic!("{bad}: {line}"));
@@ -70,7 +71,7 @@ fn sliced(u: &mut Unstructured<'_>, shape: &[usize], spec: &TfStridedSlice) -> R
     let view = SliceSpec::try_from(spec).and_then(|spec| spec.view(shape));
     let mut sliced = match view {
         Ok(view) if u.ratio(7, 8)? => view.shape().to_vec(),
-        _ => draw::shape(u, 4, MOST)?,
+        _ => draw::shape(u, 4, MOST_ELEMENTS)?,
     };
     if let Some(size) = sliced.first_mut()
         && u.ratio(1, 8)?
@@ -80,9 +81,9 @@ fn sliced(u: &mut Unstructured<'_>, shape: &[usize], spec: &TfStridedSlice) -> R
     Ok(sliced)
 }
 
-/// Draws a slice by vectors and masks, its gradient or its update, or a block given by begins and sizes.
+/// Draws a slice with vectors and masks, its gradient or its update, or a block with starts and sizes.
 pub fn slice(u: &mut Unstructured<'_>) -> Result<Case> {
-    let shape = draw::shape(u, 5, MOST)?;
+    let shape = draw::shape(u, 5, MOST_ELEMENTS)?;
     let input = draw::tensor(&shape);
     if u.ratio(1, 5)? {
         let (begin, size) = (
@@ -111,8 +112,8 @@ pub fn slice(u: &mut Unstructured<'_>) -> Result<Case> {
 
 /// Draws a chain of slices, transposes and broadcasts.
 pub fn view(u: &mut Unstructured<'_>) -> Result<Case> {
-    let shape = draw::shape(u, 5, MOST)?;
-    let steps = draw::steps(u, &shape, 4 * MOST)?;
+    let shape = draw::shape(u, 5, MOST_ELEMENTS)?;
+    let steps = draw::steps(u, &shape, 4 * MOST_ELEMENTS)?;
     let args = map(json!({ "steps": encoded_steps(&steps) }));
     Ok(Case::new(
         Operation::View,
@@ -121,9 +122,9 @@ pub fn view(u: &mut Unstructured<'_>) -> Result<Case> {
     ))
 }
 
-/// Draws a gather, a crop, a paste or a scatter. Its indices and axes may be out of range.
+/// Draws a gather, a crop, a paste or a scatter, whose indices and axes can be out of range.
 pub fn indexed(u: &mut Unstructured<'_>) -> Result<Case> {
-    let shape = draw::shape(u, 4, MOST)?;
+    let shape = draw::shape(u, 4, MOST_ELEMENTS)?;
     let mut args = Map::new();
     for (name, word) in [("negative", "wrap"), ("out_of_range", "clamp")] {
         if u.ratio(1, 3)? {
@@ -144,7 +145,7 @@ fn gather(
 ) -> Result<Case> {
     let mut from = shape.to_vec();
     if u.ratio(1, 4)? {
-        let steps = draw::steps(u, shape, MOST)?;
+        let steps = draw::steps(u, shape, MOST_ELEMENTS)?;
         let whole = wgslice::View::new(shape);
         let view = steps.iter().try_fold(whole, |view, step| match view {
             Ok(view) => Some(step.of_view(&view)),
@@ -236,7 +237,7 @@ fn crop(
         }
         let mut case = Case::new(Operation::Paste, tensors, args);
         let patches = match u.ratio(7, 8)? {
-            true => draw::tensor(&bounded(boxes, 4 * MOST)),
+            true => draw::tensor(&bounded(boxes, 4 * MOST_ELEMENTS)),
             false => draw::tensor(&near(u, &boxes)?),
         };
         case.tensors.insert("patches".into(), patches);
@@ -280,8 +281,8 @@ fn scatter(
     if u.ratio(1, 8)? {
         updates = near(u, &updates)?;
     }
-    let mut updates = draw::tensor(&bounded(updates, 8 * MOST));
-    // The values are small, so that sums of many of them fit the smallest elements.
+    let mut updates = draw::tensor(&bounded(updates, 8 * MOST_ELEMENTS));
+    // The values are small, so that sums of many of them fit the smallest element type.
     updates.data.iter_mut().for_each(|value| *value %= 2);
     let rows = [("indices", indices), ("updates", updates)];
     Ok(match kind {
@@ -300,7 +301,7 @@ fn scatter(
     })
 }
 
-/// Draws a random case of any operation, and changes a few numbers of its arguments and shapes of its tensors.
+/// Draws a random case of any operation, then changes a few numbers in its arguments and a few shapes of its tensors.
 pub fn changed(u: &mut Unstructured<'_>) -> Result<Case> {
     let operation = *u.choose(Operation::ALL)?;
     let mut case = case_of(operation, u.arbitrary()?, 0);
@@ -308,8 +309,8 @@ pub fn changed(u: &mut Unstructured<'_>) -> Result<Case> {
         if u.ratio(1, 4)? {
             let number = u.choose_index(case.tensors.len())?;
             if let Some(tensor) = case.tensors.values_mut().nth(number) {
-                let shape = bounded(near(u, &tensor.shape)?, CHANGED);
-                // Masks stay masks, and most indices in range.
+                let shape = bounded(near(u, &tensor.shape)?, MOST_IN_CHANGED);
+                // Masks stay masks, and most indices stay in range.
                 let old = if tensor.data.is_empty() {
                     &[0][..]
                 } else {
@@ -332,7 +333,7 @@ pub fn changed(u: &mut Unstructured<'_>) -> Result<Case> {
             *numbers.swap_remove(number) = u.int_in_range(-9..=9_i64)?.into();
         }
     }
-    // Not every argument may have any number.
+    // Some arguments accept only certain numbers.
     match answered(case.clone()) {
         Ok(_) => Ok(case),
         Err(_) => Err(Error::IncorrectFormat),
@@ -349,7 +350,7 @@ fn integers<'a>(value: &'a mut Value, found: &mut Vec<&'a mut Value>) {
     }
 }
 
-/// Returns the shape with some lengths changed, and sometimes with one more length.
+/// Returns the shape with some sizes changed, and sometimes with one more dimension.
 fn near(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<Vec<usize>> {
     let mut near = shape.to_vec();
     for size in &mut near {

@@ -1,4 +1,5 @@
-//! Draws shapes, bounds and indices from the fuzzer's bytes. Most are valid. Some are near the ends of their types.
+//! Draws shapes, bounds and indices from the fuzzer's bytes. Most are valid, and some are near the limits of their
+//! types.
 
 use arbitrary::{Result, Unstructured};
 use wgslice::spec::TfStridedSlice;
@@ -18,7 +19,7 @@ const ENDS: [i64; 10] = [
     i64::MAX,
 ];
 
-/// Draws a small integer, one near an end of a type, or any integer.
+/// Draws a small integer, an integer near a type's limit, or any integer.
 pub fn integer(u: &mut Unstructured<'_>) -> Result<i64> {
     let small = u.int_in_range(-7..=7)?;
     Ok(match u.int_in_range(0..=9)? {
@@ -28,7 +29,7 @@ pub fn integer(u: &mut Unstructured<'_>) -> Result<i64> {
     })
 }
 
-/// Draws a length: the magnitude of an integer from [`integer`], or sometimes its bits, which are a huge length if the
+/// Draws a size: the magnitude of an integer from [`integer`] or, sometimes, its bits, which are a huge size if the
 /// integer is negative.
 pub fn size(u: &mut Unstructured<'_>) -> Result<usize> {
     let value = integer(u)?;
@@ -38,7 +39,7 @@ pub fn size(u: &mut Unstructured<'_>) -> Result<usize> {
     })
 }
 
-/// Draws a shape of up to seven dimensions. An array of this shape may be too large for any memory.
+/// Draws a shape of up to seven dimensions. An array of this shape can exceed any memory.
 pub fn sizes(u: &mut Unstructured<'_>) -> Result<Vec<usize>> {
     let rank = u.int_in_range(0..=7)?;
     (0..rank).map(|_| size(u)).collect()
@@ -58,8 +59,8 @@ pub fn shape(u: &mut Unstructured<'_>, rank: usize, most: usize) -> Result<Vec<u
     Ok(shape)
 }
 
-/// Makes a tensor that repeats the values from 0 to 99. Every element type holds these values, and a misplaced element
-/// shows unless it moved by a multiple of 100.
+/// Makes a tensor that repeats the values from 0 to 99, which every element type can hold. A misplaced element is
+/// detected unless it moved by a multiple of 100.
 pub fn tensor(shape: &[usize]) -> Tensor {
     let count = shape.iter().product();
     Tensor {
@@ -91,7 +92,7 @@ fn mask(u: &mut Unstructured<'_>, entries: usize) -> Result<i32> {
     })
 }
 
-/// Draws a slice of up to `rank + 2` entries. Its vectors sometimes differ in length.
+/// Draws a slice of up to `rank + 2` entries. Sometimes its vectors differ in length.
 pub fn slice(u: &mut Unstructured<'_>, rank: usize) -> Result<TfStridedSlice> {
     let entries = u.int_in_range(0..=rank + 2)?;
     Ok(TfStridedSlice {
@@ -121,7 +122,7 @@ pub fn permutation(u: &mut Unstructured<'_>, rank: usize) -> Result<Vec<usize>> 
 /// Draws up to five steps of a view on an array of this shape. The result of each step has at most `most` elements if
 /// the array has.
 pub fn steps(u: &mut Unstructured<'_>, shape: &[usize], most: usize) -> Result<Vec<Step>> {
-    // The view serves only to know its shape, so that the next step fits in most cases.
+    // The view only tracks the shape, so that most next steps fit.
     let mut view = wgslice::View::new(shape).ok();
     let mut steps = Vec::new();
     for _ in 0..u.int_in_range(0..=5)? {

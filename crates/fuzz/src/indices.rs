@@ -1,8 +1,8 @@
-//! Index expressions with arrays, of arrays of any shape, read and written.
+//! Draws index expressions with arrays, on arrays of any shape, to read or to write.
 
 use crate::{
     draw::{self, integer, sizes, slice},
-    plans::{SMALL, check_plan, checked, dtype, run, view},
+    plans::{MOST_RUN_BYTES, check_plan, checked, dtype, run, view},
 };
 use arbitrary::{Result, Unstructured};
 use wgslice::{
@@ -11,11 +11,11 @@ use wgslice::{
     spec::{IndexItem, IndexSpec},
 };
 
-/// The most elements of an array in an expression: three of them may be broadcast to their product.
-const OF_ARRAY: usize = 12;
+/// The maximum number of elements of an array in an expression. Three of them can be broadcast to their product.
+const MOST_IN_ARRAY: usize = 12;
 
-/// Makes the plan of an index expression, and runs it if its arrays are small. Positions were checked before, so none
-/// is out of range.
+/// Makes the plan of an index expression, and runs it if its arrays are small. The plan checks positions, so a run has
+/// none out of range.
 pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
     let shape = match u.ratio(3, 4)? {
         true => draw::shape(u, 4, 512)?,
@@ -30,7 +30,7 @@ pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
         return Ok(());
     };
     check_plan(&plan);
-    if plan.inputs()[0].bytes() > SMALL || plan.outputs()[0].bytes() > SMALL {
+    if plan.inputs()[0].bytes() > MOST_RUN_BYTES || plan.outputs()[0].bytes() > MOST_RUN_BYTES {
         return Ok(());
     }
     let (source, mut dest) = (
@@ -64,14 +64,14 @@ fn index_spec(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<IndexSpec> {
     for _ in 0..u.int_in_range(1..=3)? {
         let place = u.int_in_range(0..=items.len())?;
         let shape = match u.ratio(1, 2)? {
-            true => draw::shape(u, 2, OF_ARRAY)?,
+            true => draw::shape(u, 2, MOST_IN_ARRAY)?,
             false => shape.iter().copied().take(u.int_in_range(1..=2)?).collect(),
         };
         let count = shape.iter().try_fold(1_usize, |all, &n| all.checked_mul(n));
         let Some(count) = count.filter(|&count| count <= 512) else {
             continue;
         };
-        let item = match count > OF_ARRAY || u.ratio(1, 3)? {
+        let item = match count > MOST_IN_ARRAY || u.ratio(1, 3)? {
             true => IndexItem::Mask {
                 values: (0..count).map(|_| u.ratio(1, 8)).collect::<Result<_>>()?,
                 shape,
@@ -81,7 +81,7 @@ fn index_spec(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<IndexSpec> {
                 shape,
             },
         };
-        // In place of a slice, or beside it.
+        // The array replaces a slice or is inserted next to it.
         match u.ratio(1, 2)? && place < items.len() {
             true => items[place] = item,
             false => items.insert(place, item),

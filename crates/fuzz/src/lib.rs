@@ -1,12 +1,12 @@
-//! What the fuzz targets share.
+//! The code that the fuzz targets share.
 //!
 //! | file | decides |
 //! |---|---|
 //! | `draw` | shapes, bounds and indices, from the fuzzer's bytes |
-//! | `cases` | calls of every operation on small tensors, held against the naive reference |
+//! | `cases` | calls of every operation on small tensors, compared with the naive reference |
 //! | `plans` | plans on shapes and arguments of any size |
-//! | `assemblies`, `indices` | arrays put together, and index expressions with arrays, of any size |
-//! | `readers` | how bytes reach the command's readers of files |
+//! | `assemblies`, `indices` | assembled arrays, and index expressions with arrays, of any size |
+//! | `readers` | passing bytes to the command's file readers |
 
 pub mod assemblies;
 pub mod cases;
@@ -15,7 +15,7 @@ pub mod indices;
 pub mod plans;
 pub mod readers;
 
-/// The readers are compiled from the command's source files, because the command is not a library.
+/// These modules are compiled from the command's source files, because the command is not a library.
 #[allow(dead_code, unused_imports, reason = "only its readers are fuzzed")]
 #[path = "../../../cli/src/files/mod.rs"]
 mod files;

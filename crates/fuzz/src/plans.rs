@@ -11,8 +11,8 @@ use wgslice::{
     },
 };
 
-/// A plan with at most 256 indices is also run if its source and its result have at most this many bytes each.
-pub const SMALL: usize = 1 << 16;
+/// A plan with at most 256 indices is also run if neither its source nor its result has more bytes than this.
+pub const MOST_RUN_BYTES: usize = 1 << 16;
 
 /// A plan or an error, and the shape of the indices if the plan takes any.
 type Drawn = (std::result::Result<Plan, Error>, Option<Vec<usize>>);
@@ -34,14 +34,14 @@ pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
             .iter()
             .try_fold(1_usize, |count, &n| count.checked_mul(n))
     });
-    if plan.inputs()[0].bytes() > SMALL
-        || plan.outputs()[0].bytes() > SMALL
+    if plan.inputs()[0].bytes() > MOST_RUN_BYTES
+        || plan.outputs()[0].bytes() > MOST_RUN_BYTES
         || count.is_none_or(|n| n > 256)
     {
         return Ok(());
     }
     if let [mask, x, y] = &*plan.inputs() {
-        let bytes = [mask, x, y].map(|input| vec![7; input.bytes().min(SMALL)]);
+        let bytes = [mask, x, y].map(|input| vec![7; input.bytes().min(MOST_RUN_BYTES)]);
         let inputs = [mask, x, y].into_iter().zip(&bytes);
         let inputs = inputs.map(|(input, bytes)| Values::from_bytes(input.dtype, bytes));
         let inputs: Vec<_> = inputs.collect();
@@ -85,7 +85,7 @@ pub fn run(
     plan.run_cpu(&inputs, &mut [ValuesMut::from_bytes(plan.dtype(), dest)])
 }
 
-/// The value, unless there is an error, which must say something.
+/// Returns the value. If there is an error, its message must not be empty.
 pub fn checked<T>(result: std::result::Result<T, Error>) -> Option<T> {
     match result {
         Ok(value) => Some(value),
@@ -104,7 +104,7 @@ pub fn check_plan(plan: &Plan) {
     assert!(!Backend::cpu().explain(plan).is_empty());
 }
 
-/// The plan, writing into a view of a larger array that may have the shape of its result.
+/// Redirects the plan to write into a view of a larger array. The view might not have the shape of its result.
 fn written_to(u: &mut Unstructured<'_>, plan: &Plan) -> Result<std::result::Result<Plan, Error>> {
     let mut larger = plan.shape().to_vec();
     let spec = slice(u, larger.len())?;
@@ -247,7 +247,7 @@ pub fn number(u: &mut Unstructured<'_>) -> Result<isize> {
     Ok(integer(u)? as isize)
 }
 
-/// Draws any lengths. The first ones may be those of the array.
+/// Draws any sizes. The first ones can equal the array's.
 fn beside(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<Vec<usize>> {
     let shared = u.int_in_range(0..=shape.len())?;
     let mut lengths = shape[..shared].to_vec();

@@ -1,11 +1,11 @@
-//! Passes bytes to the command's readers of files, as a file with the extension of its format.
+//! Passes bytes to the command's file readers, as a file with the extension of its format.
 
 use crate::files;
 use std::{fs, path::PathBuf, sync::LazyLock};
 
-/// Reads the bytes as a file with this extension. An array that is read must have as many bytes as its shape says.
+/// Reads the bytes as a file with this extension. An array that is read must have as many bytes as its shape requires.
 ///
-/// The file is in shared memory if the system has it: a file for each run would wear a disk out.
+/// If the system has shared memory, the file is there: writing a file for each run would wear out a disk.
 pub fn read(bytes: &[u8], extension: &str) {
     static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
         let memory = PathBuf::from("/dev/shm");
@@ -19,13 +19,13 @@ pub fn read(bytes: &[u8], extension: &str) {
     let path = FOLDER.join(name);
     fs::write(&path, bytes).expect("the file is written");
     let outcome = files::read(&path.clone().into_os_string().into());
-    // The file is removed at once, since the process may end at any time.
+    // The file is removed immediately, because the process can end at any time.
     let _ = fs::remove_file(&path);
     match outcome {
         Ok(array) => {
             let elements: usize = array.shape().iter().product();
             assert_eq!(array.bytes().len(), elements * array.dtype().size());
-            // Indices are read from files, too.
+            // Arrays in files can also be used as indices.
             let _ = files::to_indices(&array);
         }
         Err(error) => {

@@ -1,15 +1,16 @@
-//! Requirements on the code that AMD's compiler generates.
+//! Checks requirements on the code that AMD's compiler generates.
 
 use crate::{
     amd::{Compiled, Family, Report},
     cases,
 };
 
-/// The bytes of loads that each lane must have in flight at once, by case: all its loads from the source. With one load
-/// at a time in each lane, a small tensor has too few waves to use the memory's full bandwidth.
+/// The bytes that each lane must load at the same time, by case: all its loads from the source. If each lane loaded one
+/// value at a time, a small tensor would have too few waves to use the memory's full bandwidth.
 ///
-/// W2 reverses rows in units of one word, as no kernel turns vectors around: 16 bytes a lane. At 2,048 lanes a
-/// multiprocessor that is 32 KiB, what bandwidth times latency asks for, if the tensor is large enough to fill them.
+/// W2 reverses rows in units of one word, because no kernel reverses vectors: 16 bytes for each lane. With 2,048 lanes
+/// on a multiprocessor, that is 32 KiB in flight. Bandwidth times latency requires this much, if the tensor is large
+/// enough to fill the multiprocessors.
 const IN_FLIGHT: [(&str, usize); 8] = [
     ("W1", 64),
     ("W2", 16),
@@ -21,7 +22,7 @@ const IN_FLIGHT: [(&str, usize); 8] = [
     ("W10", 64),
 ];
 
-/// Returns the problems of kernels that failed to compile, and of the library's kernels that spill registers or use
+/// Returns the problems of all kernels that failed to compile, and of the library's kernels that spill registers or use
 /// scratch memory.
 pub(crate) fn spills(family: Family, report: &Report) -> Vec<String> {
     let peers = cases::peers();
@@ -42,7 +43,7 @@ pub(crate) fn spills(family: Family, report: &Report) -> Vec<String> {
     failed.chain(spilled).map(name).collect()
 }
 
-/// Returns the problem of a report without kernels: there is nothing in it to find fault with.
+/// Returns the problem if a report has no kernels: then the other checks would find nothing.
 pub(crate) fn nothing_compiled(family: Family, report: &Report) -> Option<String> {
     let nothing = report.compiled.is_empty() && report.failed.is_empty();
     nothing.then(|| {
@@ -61,7 +62,7 @@ pub(crate) fn loads_in_flight(family: Family, report: &Report) -> Vec<String> {
         match least {
             None => Some(format!("{case} has no kernel")),
             Some(kernel) if kernel.path.in_flight < asked => Some(format!(
-                "{case}, {}: {} bytes in flight a lane, where {asked} are asked for",
+                "{case}, {}: {} bytes in flight per lane, but {asked} are required",
                 kernel.label, kernel.path.in_flight
             )),
             Some(_) => None,
@@ -148,7 +149,7 @@ mod tests {
         assert_eq!(found(&enough[1..]), ["navi21: W1 has no kernel"]);
         let mut short = enough.to_vec();
         short.push(kernel("W3", 4, 0, 0));
-        let problem = "navi21: W3, lanes: 4 bytes in flight a lane, where 16 are asked for";
+        let problem = "navi21: W3, lanes: 4 bytes in flight per lane, but 16 are required";
         assert_eq!(found(&short), [problem]);
     }
 }

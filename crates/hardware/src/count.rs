@@ -8,15 +8,15 @@ use crate::{
 use strict_gpu::{Access, BindingCounts, Counting, DispatchCounts, SECTOR};
 use wgslice::Error;
 
-/// Of a dispatch with more workgroups than this, only about this many are run, except in a scatter.
-const WORKGROUPS: u64 = 128;
+/// A dispatch with more workgroups than this runs only about this many, except in a scatter.
+const MOST_WORKGROUPS: u64 = 128;
 
 /// The counts of a kernel.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Counts {
     /// The pipeline's label.
     pub(crate) label: String,
-    /// Accesses to the source.
+    /// Reads of the source.
     pub(crate) read: Traffic,
     /// Writes to the result, including atomics.
     pub(crate) written: Traffic,
@@ -37,14 +37,14 @@ pub(crate) struct Traffic {
     pub(crate) accesses: f64,
     /// The bytes that all accesses together read or write.
     pub(crate) bytes: f64,
-    /// Different bytes that the dispatch accesses.
+    /// The number of different bytes that the dispatch accesses.
     pub(crate) useful_bytes: f64,
     /// Sectors that instructions request, summed over instructions.
     pub(crate) sectors: f64,
     /// Different sectors that each workgroup requests, summed over workgroups.
     pub(crate) by_workgroup: f64,
     /// Different sectors that the dispatch requests. If only some workgroups were run, the number is extrapolated from
-    /// these; as workgroups may share sectors, it is at most the number of sectors of the bindings.
+    /// them. Because workgroups can share sectors, it is at most the number of sectors of the bindings.
     pub(crate) distinct_sectors: f64,
     /// Cache lines that instructions request, summed over instructions.
     pub(crate) lines: f64,
@@ -52,12 +52,12 @@ pub(crate) struct Traffic {
 
 impl Counts {
     /// Counts each kernel of a case, in the order of their first dispatches. A kernel that runs several times is
-    /// counted in its first dispatch, but the number of its invocations is that of all.
+    /// counted in its first dispatch, but its number of invocations includes all dispatches.
     pub(crate) fn of(case: &Case, subgroup: u32) -> Result<Vec<Self>, Error> {
         // All workgroups of a scatter are run, because each of its steps depends on the steps before.
         let most_workgroups = match case.work {
             Work::Scatter(..) => u64::MAX,
-            _ => WORKGROUPS,
+            _ => MOST_WORKGROUPS,
         };
         let device = Device::new(Some(Counting {
             subgroup,
@@ -127,7 +127,7 @@ impl Traffic {
         ] {
             *to += count as f64 / invocations;
         }
-        // A binding need not begin with a sector.
+        // A binding might not start at a sector boundary.
         let room = counts.room.div_ceil(SECTOR) + 1;
         let counted = counts.distinct_sectors as f64 / invocations;
         self.distinct_sectors += counted.min(room as f64 / all);
@@ -149,7 +149,7 @@ impl Traffic {
 mod tests {
     use super::*;
 
-    /// The workgroups that were run request more sectors each than the whole dispatch does.
+    /// Each sampled workgroup requests as many sectors as the others, which extrapolates to more than the binding has.
     #[test]
     fn different_sectors_are_at_most_those_of_the_binding() {
         let binding = |room| BindingCounts {

@@ -13,7 +13,7 @@ pub(crate) struct Device {
 }
 
 impl Device {
-    /// Makes a device that counts as `counting` says. With `None` it counts nothing.
+    /// Makes a device that counts what `counting` describes, or nothing if it is `None`.
     pub(crate) fn new(counting: Option<Counting>) -> Self {
         let mut info = wgpu::AdapterInfo::new(wgpu::DeviceType::DiscreteGpu, wgpu::Backend::Vulkan);
         info.name = "counting GPU".into();
@@ -37,7 +37,7 @@ impl Device {
         Self { strict, gpu }
     }
 
-    /// The device, which runs what moves large data for small data, too.
+    /// Returns the device, which now runs small data through the kernels for large data.
     pub(crate) fn without_shared_pipelines(mut self) -> Self {
         self.gpu = self.gpu.without_shared_pipelines();
         self

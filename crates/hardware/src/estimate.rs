@@ -80,17 +80,17 @@ pub(crate) struct Times {
     pub(crate) h100_l2: f64,
 }
 
-/// Returns the number of vector instructions that a lane executes: the larger of the number on the counted path and of an
-/// estimate from the operations that the interpreter ran. Each sees what the other overlooks. The path does not see
-/// how often loops run, nor what lanes execute beside it, such as the ends of rows. The operations see neither what the
-/// compiler adds nor which lanes wait for others. Where the compiler has unrolled a rare part with many stores, the
-/// path leads through it, and the number is too large. So kernels are never flattered, and all by the same rule.
+/// Returns the number of vector instructions that a lane executes: the larger of the number on the counted path and an
+/// estimate from the operations that the interpreter ran. Each covers what the other misses. The path does not show how
+/// many rounds loops run, nor what lanes execute outside it, such as the ends of rows. The operations show neither what
+/// the compiler adds nor which lanes wait for others. If the compiler has unrolled a rare part with many stores, the
+/// path goes through it, and the number is too large. So no kernel is underestimated, and all follow the same rule.
 pub(crate) fn vector_instructions(path: &Path, counts: &Counts) -> f64 {
     let by_operations = operations(counts) * INSTRUCTIONS_PER_OPERATION;
     by_operations.max(path.vector as f64)
 }
 
-/// Returns whether the number of vector instructions is an estimate from operations, which the table marks with
+/// Returns whether the number of vector instructions is an estimate from operations. The table marks such a number with
 /// "about".
 pub(crate) fn is_about(path: &Path, counts: &Counts) -> bool {
     vector_instructions(path, counts) > path.vector as f64
@@ -108,7 +108,7 @@ pub(crate) fn memory_bytes(counts: &Counts) -> f64 {
     SECTOR * sectors.iter().sum::<f64>()
 }
 
-/// Returns whether a kernel accesses enough memory for the ratios over the time of its transfers to mean anything.
+/// Returns whether a kernel accesses enough memory for meaningful ratios to the time of its transfers.
 pub(crate) fn accesses_memory(counts: &Counts) -> bool {
     memory_bytes(counts) >= 1.0
 }
@@ -153,8 +153,8 @@ impl Times {
         ]
     }
 
-    /// Returns the time in microseconds in which each GPU, in the order of [`GPUS`], runs all invocations of a kernel with
-    /// these counts. It is 0 for a kernel that accesses no memory worth mentioning, such as one that returns at once.
+    /// Returns the time in microseconds in which each GPU, in the order of [`GPUS`], runs all invocations of a kernel
+    /// with these counts. It is 0 for a kernel with negligible memory accesses, such as one that returns immediately.
     pub(crate) fn microseconds(&self, counts: &Counts) -> [f64; 3] {
         let megabytes = megabytes(counts);
         let gpus = [NAVI21, MI300X, H100].map(|gpu| gpu.bandwidth);
@@ -241,7 +241,7 @@ mod tests {
     fn the_time_of_a_case_is_that_of_all_its_invocations() {
         let mut counts = copy();
         counts.invocations = 1e6;
-        // 32 MB, by kernels that memory bounds.
+        // 32 MB, in kernels whose bottleneck is memory.
         let [navi21, mi300x, h100] =
             Times::of(&path(20, 4), &path(30, 4), &counts).microseconds(&counts);
         near(navi21, 32e12 / 512e9);
@@ -274,7 +274,7 @@ mod tests {
         let short = path(20, 5);
         near(vector_instructions(&short, &copy()), by_operations);
         assert!(is_about(&short, &copy()));
-        // The share of multiplications is that of the counted path.
+        // The share of multiplications comes from the counted path.
         let times = Times::of(&short, &path(30, 4), &copy());
         near(
             times.navi21,

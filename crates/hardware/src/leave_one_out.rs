@@ -1,8 +1,7 @@
-//! What each copy kernel is worth: the cases that it runs, run by the engine without it, so that another kernel takes
-//! them.
+//! Measures the value of each copy kernel: runs its cases in the engine without it, so that other kernels take them.
 //!
-//! The engine refuses kernels in processes in which [`REFUSE`] names them (`src/gpu/engine/launch.rs`). So this program
-//! starts itself again for each kernel.
+//! The engine does not use the kernels that [`REFUSE`] names in the process's environment (`src/gpu/engine/launch.rs`).
+//! So this program starts itself again for each kernel.
 
 use crate::{
     cases::{self, Case, Work},
@@ -12,10 +11,10 @@ use crate::{
 };
 use std::{collections::BTreeMap, env, fs, path::Path, process::Command, thread};
 
-/// The environment variable with the names of the kernels that refuse every job.
+/// The environment variable with the names of the kernels that the engine must not use.
 const REFUSE: &str = "WGSLICE_REFUSE";
 
-/// The lanes of a subgroup for which the times are estimated.
+/// The subgroup size, in lanes, for which the times are estimated.
 const SUBGROUP: u32 = 32;
 
 const LEGEND: &str = include_str!("table/leave_one_out.md");
@@ -27,7 +26,7 @@ struct Run {
     times: Option<[f64; 3]>,
 }
 
-/// The way in which each case is run, by the case's name.
+/// How each case is run, by the case's name.
 type Runs = BTreeMap<String, Run>;
 
 /// Writes the table to a file.
@@ -62,8 +61,9 @@ pub(crate) fn write(file: &str) -> Result<(), String> {
     fs::write(file, text).map_err(|error| format!("{file}: {error}"))
 }
 
-/// Returns the cases that the engine runs otherwise if it refuses a kernel, in their order, and how it runs them then.
-/// `None` if it cannot, after printing why: no other kernel takes the cases, or one that does is wrong on them.
+/// Returns the cases that run differently without a kernel, in their order, and how they run then. Prints the reason
+/// and returns `None` if this is impossible, because no other kernel takes the cases, or one that does is wrong on
+/// them.
 fn without(kernel: &str, with_all: &Runs) -> Option<(Vec<String>, Runs)> {
     let run = || {
         let otherwise = refusing(kernel, "kernels", &[])?;
@@ -83,8 +83,7 @@ fn without(kernel: &str, with_all: &Runs) -> Option<(Vec<String>, Runs)> {
     outcome.map_err(says).ok()
 }
 
-/// Formats the cells for a case: its name, its kernels with and without the one that is left out, and the ratios of
-/// times.
+/// Formats the cells for a case: its name, its kernels with and without the omitted one, and the ratios of times.
 fn row(case: &str, before: &Run, after: &Run) -> String {
     let ratios = match (before.times, after.times) {
         (Some(before), Some(after)) => {
@@ -114,8 +113,8 @@ fn copy_kernels(runs: &Runs) -> Vec<String> {
     kernels
 }
 
-/// Asks the engine to refuse a kernel, in another process, which prints what [`here`] returns for `what`: `kernels` or
-/// `times`, of these cases or of all.
+/// Disables a kernel in another process. That process prints what [`here`] returns for `what`, `kernels` or `times`,
+/// and for these cases or all.
 fn refusing(kernel: &str, what: &str, cases: &[String]) -> Result<Runs, String> {
     let program = env::current_exe().map_err(|error| error.to_string())?;
     let output = Command::new(program)
@@ -130,7 +129,7 @@ fn refusing(kernel: &str, what: &str, cases: &[String]) -> Result<Runs, String> 
     }
 }
 
-/// Prints how this process runs these cases, or all. It reads the line of each by [`read`].
+/// Prints how this process runs these cases, or all. [`read`] parses each line.
 pub(crate) fn print(what: &str, names: &[&str]) -> Result<(), String> {
     let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
     for (case, run) in here(what, &names)? {
@@ -165,8 +164,8 @@ fn read(text: &str) -> Result<Runs, String> {
     }
 }
 
-/// Returns how this process runs the named cases, or all if no name is given. `kernels` leaves out times, and only
-/// records the cases.
+/// Returns how this process runs the named cases, or all if no name is given. `kernels` only records the cases and
+/// omits times.
 fn here(what: &str, names: &[String]) -> Result<Runs, String> {
     let mut cases = cases::library();
     cases.retain(|case| names.is_empty() || names.contains(&case.name));
@@ -204,7 +203,7 @@ fn times(cases: &[Case], names: &[String]) -> Result<Runs, String> {
         };
         cases.iter().map(run).collect()
     };
-    // Two threads count half of the cases each.
+    // Two threads each count half of the cases.
     let (left, right) = cases.split_at(cases.len() / 2);
     let (left, right) = thread::scope(|scope| {
         let right = scope.spawn(|| runs(right));
@@ -214,7 +213,8 @@ fn times(cases: &[Case], names: &[String]) -> Result<Runs, String> {
     Ok(left?.into_iter().chain(right).collect())
 }
 
-/// The lines of a kernel's file in `shaders/`. What it imports serves other kernels, too.
+/// Returns the number of lines in a kernel's file in `shaders/`. Its imports also serve other kernels, so they do not
+/// count.
 fn lines(kernel: &str) -> String {
     let shaders = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shaders");
     match fs::read_to_string(shaders.join(kernel).with_extension("wgsl")) {

@@ -1,4 +1,4 @@
-//! What the shaders demand of GPUs, found without a GPU.
+//! Examines what the shaders demand of GPUs, without a GPU.
 //!
 //! ```text
 //! wgslice-hardware table [FILE [CASE …]]  writes all results for all cases, or these, as Markdown
@@ -100,7 +100,7 @@ fn compile_cases(names: &[&str]) -> Result<(), String> {
     amd::compile_here(pipelines)
 }
 
-/// Prints how many different pipelines W1 to W16 and all golden vectors make on a GPU, and how many of each kernel.
+/// Prints how many different pipelines W1 to W16 and all golden vectors create on a GPU, and how many for each kernel.
 fn count_pipelines() -> Result<(), String> {
     let is_workload = |case: &&Case| {
         let number = case.name.strip_prefix('W').map(str::parse::<u32>);

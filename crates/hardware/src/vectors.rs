@@ -1,5 +1,5 @@
-//! The pipelines that the golden vectors need if each vector is run in all its [`variants`]: element widths, index
-//! types and policies for out-of-range indices.
+//! Lists the pipelines that the golden vectors need if each vector is run in all its [`variants`]: element widths,
+//! index types and policies for out-of-range indices.
 
 use crate::device::Device;
 use std::collections::HashSet;
@@ -9,7 +9,7 @@ use wgslice_vectors::{Call, parse, run, variants};
 
 const VECTORS: &str = include_str!("../../../tests/vectors/seed1.jsonl");
 
-/// What a pipeline is made of: those with the same are one pipeline to the library.
+/// Returns the properties that identify a pipeline: requests with equal properties share one pipeline in the library.
 pub(crate) fn key(pipeline: &PipelineRequest) -> (String, Vec<(String, u64)>) {
     let constants = pipeline.constants.iter();
     let constants = constants.map(|(name, value)| (name.clone(), value.to_bits()));

@@ -1,5 +1,5 @@
-//! The code that AMD's compiler generates for the library's shaders spills no registers and has loads in flight
-//! together. This checks one family; `bash tests/run hardware` checks all.
+//! Checks that the code that AMD's compiler generates for the library's shaders spills no registers and has several
+//! loads in flight. This covers one family; `bash tests/run hardware` covers all.
 
 use std::{env, process::Command};
 

@@ -1,9 +1,10 @@
-//! Headers of NumPy's `.npy` files, versions 1.0 to 3.0, of arrays of any element type.
+//! Reads and writes the headers of NumPy's `.npy` files, versions 1.0 to 3.0, for arrays of any element type.
 //!
-//! This crate is part of the commands and is not published: in your own program, `npyz` or `ndarray-npy` reads `.npy`
-//! files, and their values go to wgslice. The commands do not use these crates: both refuse headers that NumPy reads, such
-//! as `'i4'`, `'float32'` and `u'<i4'`, and `ndarray-npy` also strings, dates and structured types. What is left then, a
-//! bound on the length and the offset of the elements, is the smaller part of this crate.
+//! This crate is part of the commands and is not published. In your own program, read `.npy` files with `npyz` or
+//! `ndarray-npy`, and pass their values to wgslice. The commands do not use these crates, because both reject headers
+//! that NumPy accepts, such as `'i4'`, `'float32'` and `u'<i4'`. In addition, `ndarray-npy` rejects strings, dates and
+//! structured types. The rest of this crate, a limit on the header's length and the offset of the elements, is small in
+//! comparison.
 //!
 //! ```
 //! use wgslice::DType;
@@ -75,7 +76,8 @@ impl ByteOrder {
     };
 }
 
-/// Why a header cannot be read or written. Except for errors of the operating system, most messages say what to do.
+/// The reason why a header cannot be read or written. Except for errors of the operating system, most messages say what
+/// to do.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// An error of the operating system.
@@ -180,7 +182,7 @@ impl Header {
     }
 }
 
-/// The error of a type that is not one of numbers.
+/// Returns the error for a type that is not a type of numbers.
 fn unsupported(element: &Type) -> Error {
     let remark = element.remark();
     if element.kind == Kind::Void && element.size == 2 {
@@ -202,7 +204,7 @@ fn unsupported(element: &Type) -> Error {
     ))
 }
 
-/// Reads what comes before the elements, and returns the header's text. Before version 3.0, it is in Latin-1.
+/// Reads the bytes before the elements, and returns the header's text. Before version 3.0, it is in Latin-1.
 fn text(file: &mut (impl Read + Seek)) -> Result<String, Error> {
     let cut = || Error::invalid("the file ends within its header; copy or save it again");
     let other = || {
@@ -255,7 +257,7 @@ fn text(file: &mut (impl Read + Seek)) -> Result<String, Error> {
     }
 }
 
-/// Fills `bytes` from the file. If the file ends before, the error is `end()`.
+/// Fills `bytes` from the file. If the file ends too early, the error is `end()`.
 fn fill(file: &mut impl Read, bytes: &mut [u8], end: impl FnOnce() -> Error) -> Result<(), Error> {
     file.read_exact(bytes).map_err(|error| match error.kind() {
         io::ErrorKind::UnexpectedEof => end(),

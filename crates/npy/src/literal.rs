@@ -1,7 +1,7 @@
-//! Python literals: the language of headers.
+//! Parses Python literals, the language of headers.
 //!
-//! A header is not read by a crate for Python literals: the known crates take exponential time in the depth of
-//! brackets, and panic on some numbers. This one takes one pass, and nests as deep as a header does.
+//! No crate for Python literals is used: the known crates take exponential time in the depth of brackets, and panic on
+//! some numbers. This parser takes one pass, and supports the nesting of headers.
 
 /// A literal. Dicts are only read by [`Scan::dict`].
 #[derive(Clone, Debug, PartialEq)]
@@ -13,14 +13,14 @@ pub(crate) enum Value {
     Sequence(Vec<Self>),
 }
 
-/// The most brackets within brackets. Each level of a structured type takes two.
-const DEEPEST: usize = 32;
+/// The maximum nesting of brackets. Each level of a structured type takes two.
+const MAX_DEPTH: usize = 32;
 
-/// What was expected or found, and the text at that place.
+/// What was expected or found, and the text at that position.
 #[derive(Debug)]
 pub(crate) struct Malformed(pub(crate) String);
 
-/// Reads the text from its beginning to its end. `rest` is the part that is not read yet.
+/// Parses a text from beginning to end. `rest` is the part that is not parsed yet.
 pub(crate) struct Scan<'a> {
     rest: &'a str,
 }
@@ -30,7 +30,7 @@ impl<'a> Scan<'a> {
         Self { rest: text }
     }
 
-    /// Reads a dict with texts for keys, which is the whole text.
+    /// Parses a dict with strings as keys, which must be the whole text.
     pub(crate) fn dict(&mut self) -> Result<Vec<(String, Value)>, Malformed> {
         let mut entries = Vec::new();
         self.expect('{')?;
@@ -86,7 +86,7 @@ impl<'a> Scan<'a> {
     }
 
     fn value(&mut self, depth: usize) -> Result<Value, Malformed> {
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return Err(self.malformed());
         }
         self.skip_space();
@@ -117,7 +117,7 @@ impl<'a> Scan<'a> {
         Ok(Value::Sequence(values))
     }
 
-    /// Reads a text in single or double quotes. Python 2 wrote texts of Unicode as `u'…'`.
+    /// Parses a string in single or double quotes. Python 2 wrote Unicode strings as `u'…'`.
     fn text(&mut self) -> Result<String, Malformed> {
         let start = self.rest;
         let quoted = start.strip_prefix(['u', 'U']).unwrap_or(start);
@@ -161,7 +161,7 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// Reads what follows a backslash.
+/// Parses the characters after a backslash.
 fn escaped(chars: &mut std::str::Chars<'_>) -> Option<char> {
     let digits = match chars.next()? {
         c @ ('\\' | '\'' | '"') => return Some(c),
@@ -178,12 +178,12 @@ fn escaped(chars: &mut std::str::Chars<'_>) -> Option<char> {
     char::from_u32(u32::from_str_radix(code, 16).ok()?)
 }
 
-/// A text for a terminal: no character of it moves the cursor.
+/// Replaces the characters of a text that could move a terminal's cursor.
 pub(crate) fn printable(text: impl Iterator<Item = char>) -> String {
     text.map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
-/// Writes a text as Python does.
+/// Writes a string literal as Python does.
 pub(crate) fn quoted(text: &str) -> String {
     let quote = if text.contains('\'') && !text.contains('"') {
         '"'

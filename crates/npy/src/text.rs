@@ -1,4 +1,4 @@
-//! The text of an `.npy` header: a Python dict that names the element type, the layout and the shape.
+//! The text of an `.npy` header: a Python dict with the element type, the layout and the shape.
 
 use crate::{
     Described, Error,
@@ -42,7 +42,7 @@ fn wrong(key: &str) -> Error {
     ))
 }
 
-/// Writes the text that `parse` reads, as NumPy does.
+/// Writes the text that `parse` reads, in NumPy's form.
 pub(super) fn write(array: &Described) -> String {
     let descr = array.element.descr();
     let order = if array.column_major { "True" } else { "False" };

@@ -1,4 +1,4 @@
-//! Element types of NumPy: those of numbers, which wgslice has too, and the others of a fixed size.
+//! Defines NumPy's element types: numbers, which wgslice also has, and the other types of a fixed size.
 
 use crate::{
     ByteOrder, Error,
@@ -25,7 +25,7 @@ pub enum Kind {
     Number(DType),
     /// Floating-point numbers of 80 or 128 bits, which depend on the machine.
     LongDouble,
-    /// Pairs of these.
+    /// Pairs of `LongDouble` numbers.
     LongComplex,
     /// Points in time, in 64 bits.
     Date(Unit),
@@ -37,35 +37,35 @@ pub enum Kind {
     Text,
     /// Bytes without a meaning.
     Void,
-    /// Several values, each with a name.
+    /// Structures: several values, each with a name.
     Fields(Vec<Field>),
-    /// Python objects, which are not in the file as elements, but pickled.
+    /// Python objects. The file contains them pickled, not as elements.
     Object,
-    /// A type that is not known here: its code, and the reason or the way out. Its size is 0.
+    /// An unknown type: its code, and the reason or what to do. Its size is 0.
     Unknown(String, &'static str),
 }
 
-/// The unit of a time, as in `25s`. Empty if there is none.
+/// The unit of a date or a time, as in `25s`. Empty if there is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unit(pub String);
 
-/// A value of a structured element.
+/// A field of a structured element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// The name.
+    /// The field's name.
     pub name: String,
-    /// Another name.
+    /// An alternative name.
     pub title: Option<String>,
-    /// The type of the values.
+    /// The type of the field's values.
     pub element: Type,
-    /// The shape of the values. Empty for a single one.
+    /// The shape of the field's values. Empty for a single value.
     pub shape: Vec<usize>,
-    /// The first byte of the values in an element.
+    /// The offset of the field in an element, in bytes.
     pub offset: usize,
 }
 
 impl Type {
-    /// The type of numbers in this byte order. [`ByteOrder::NATIVE`] instead for elements of one byte.
+    /// Returns the type of numbers in this byte order. Elements of one byte get [`ByteOrder::NATIVE`].
     pub fn number_in(dtype: DType, byte_order: ByteOrder) -> Self {
         let mut number = Self::new(Kind::Number(dtype), byte_order, dtype.size());
         if !number.is_ordered() {
@@ -82,12 +82,13 @@ impl Type {
         }
     }
 
-    /// Whether the elements are in the file, all of this size. Otherwise the type is unknown, or there are Python objects in it.
+    /// Returns whether the elements are in the file and all have this size. If not, the type is unknown, or contains
+    /// Python objects.
     pub fn is_fixed(&self) -> bool {
         self.unfixed().is_none()
     }
 
-    /// The type within this type that has no fixed size.
+    /// Returns the type within this type that has no fixed size, if any.
     pub(crate) fn unfixed(&self) -> Option<&Self> {
         match &self.kind {
             Kind::Object | Kind::Unknown(..) => Some(self),
@@ -96,7 +97,7 @@ impl Type {
         }
     }
 
-    /// What the elements are, and the way out, if they are not numbers of wgslice.
+    /// Describes the elements and what to do, if wgslice has no such numbers.
     pub fn remark(&self) -> &'static str {
         match self.unfixed().unwrap_or(self).kind {
             Kind::Number(_) => "numbers",
@@ -112,7 +113,7 @@ impl Type {
         }
     }
 
-    /// The type of numbers. `None` for other types.
+    /// Returns the type of numbers. `None` for other types.
     pub fn number(&self) -> Option<DType> {
         match self.kind {
             Kind::Number(dtype) => Some(dtype),
@@ -120,12 +121,12 @@ impl Type {
         }
     }
 
-    /// The type's `descr` in a header, as a Python literal.
+    /// Returns the type's `descr` in a header, as a Python literal.
     pub fn descr(&self) -> String {
         self.literal(|code| code)
     }
 
-    /// The type as a Python literal, with its codes spelled by `spell`.
+    /// Returns the type as a Python literal. `spell` writes its codes.
     fn literal(&self, spell: fn(&str) -> &str) -> String {
         let Kind::Fields(fields) = &self.kind else {
             return quoted(spell(&self.code()));
@@ -144,7 +145,7 @@ impl Type {
         format!("[{}]", entries.join(", "))
     }
 
-    /// The type's code, as in `<i4`, unless it has fields.
+    /// Returns the type's code, as in `<i4`, unless it has fields.
     fn code(&self) -> String {
         let (letter, size) = match &self.kind {
             Kind::Number(dtype) => (
@@ -181,7 +182,7 @@ impl Type {
         format!("{order}{letter}{size}{unit}")
     }
 
-    /// Whether elements can be in one byte order or the other.
+    /// Returns whether the elements have a byte order.
     pub fn is_ordered(&self) -> bool {
         match self.kind {
             Kind::Number(dtype) => dtype.size() > 1,
@@ -192,10 +193,10 @@ impl Type {
     }
 }
 
-/// Writes the name that NumPy prints.
+/// Writes the name as NumPy prints it.
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let timed = |f: &mut fmt::Formatter<'_>, name, Unit(unit): &Unit| match &unit[..] {
+        let write_time = |f: &mut fmt::Formatter<'_>, name, Unit(unit): &Unit| match &unit[..] {
             "" => f.write_str(name),
             unit => write!(f, "{name}[{unit}]"),
         };
@@ -203,8 +204,8 @@ impl fmt::Display for Type {
             Kind::Number(dtype) => f.write_str(dtype.name()),
             Kind::LongDouble => write!(f, "float{}", 8 * self.size),
             Kind::LongComplex => write!(f, "complex{}", 8 * self.size),
-            Kind::Date(unit) => timed(f, "datetime64", unit),
-            Kind::Time(unit) => timed(f, "timedelta64", unit),
+            Kind::Date(unit) => write_time(f, "datetime64", unit),
+            Kind::Time(unit) => write_time(f, "timedelta64", unit),
             Kind::Object => f.write_str("object"),
             Kind::Bytes | Kind::Text | Kind::Void => f.write_str(&self.code()),
             Kind::Unknown(code, _) => f.write_str(&printable(code.chars())),
@@ -217,7 +218,7 @@ impl fmt::Display for Type {
 }
 
 impl Field {
-    /// The byte after the last of the values.
+    /// Returns the end of the field in an element, in bytes, exclusive.
     fn end(&self) -> usize {
         self.offset + self.element.size * self.shape.iter().product::<usize>()
     }
@@ -235,7 +236,7 @@ impl Field {
     }
 }
 
-/// A shape as Python writes it.
+/// Writes a shape as Python does.
 pub(crate) fn tuple(shape: &[usize]) -> String {
     match shape {
         [n] => format!("({n},)"),
@@ -246,7 +247,7 @@ pub(crate) fn tuple(shape: &[usize]) -> String {
     }
 }
 
-/// The shape that a literal means: a tuple, a list or a single number.
+/// Returns the shape that a literal describes: a tuple, a list or a single number.
 pub(crate) fn shape(value: Value) -> Option<Vec<usize>> {
     match value {
         Value::Number(size) => Some(vec![size]),
@@ -261,7 +262,7 @@ pub(crate) fn shape(value: Value) -> Option<Vec<usize>> {
     }
 }
 
-/// Reads the value of `descr`.
+/// Parses the value of `descr`.
 pub(crate) fn read(descr: Value) -> Result<Type, Error> {
     match descr {
         Value::Text(code) => Ok(scalar(&code)),
@@ -309,7 +310,7 @@ fn structure(entries: Vec<Value>) -> Result<Type, Error> {
             .and_then(|bytes| offset.checked_add(bytes))
             .filter(|&end| isize::try_from(end).is_ok())
             .ok_or_else(too_large)?;
-        // NumPy writes the padding between fields as nameless bytes.
+        // NumPy writes the padding between fields as unnamed bytes.
         if name.is_empty() && element.kind == Kind::Void && title.is_none() {
             continue;
         }
@@ -336,7 +337,7 @@ fn structure(entries: Vec<Value>) -> Result<Type, Error> {
     Ok(Type::new(Kind::Fields(fields), ByteOrder::NATIVE, offset))
 }
 
-/// Reads a type without fields: a code such as `<i4`, or a name such as `int32`.
+/// Parses a type without fields: a code such as `<i4`, or a name such as `int32`.
 fn scalar(text: &str) -> Type {
     let (order, code) = match text.chars().next() {
         Some('<') => (ByteOrder::Little, &text[1..]),
@@ -360,7 +361,7 @@ fn scalar(text: &str) -> Type {
     element
 }
 
-/// Reads a letter and a size, as in `i4`, `U7` and `M8[D]`.
+/// Parses a letter and a size, as in `i4`, `U7` and `M8[D]`.
 fn numbered(code: &str) -> Option<(Kind, usize)> {
     let mut chars = code.chars();
     let letter = chars.next()?;
@@ -373,7 +374,7 @@ fn numbered(code: &str) -> Option<(Kind, usize)> {
             "" => unit,
             _ => unit.strip_prefix('[')?.strip_suffix(']')?,
         };
-        return Some((timed(letter == 'M', unit)?, size));
+        return Some((time_kind(letter == 'M', unit)?, size));
     }
     let kind = match (letter, size, unit) {
         (_, _, unit) if !unit.is_empty() => return None,
@@ -406,7 +407,7 @@ fn fits(size: usize) -> bool {
     isize::try_from(size).is_ok()
 }
 
-fn timed(is_date: bool, unit: &str) -> Option<Kind> {
+fn time_kind(is_date: bool, unit: &str) -> Option<Kind> {
     let known = |c: char| c.is_ascii_alphanumeric() || c == '/' || c == 'μ';
     let unit = unit.chars().all(known).then(|| Unit(unit.to_owned()))?;
     Some(match is_date {
@@ -415,7 +416,7 @@ fn timed(is_date: bool, unit: &str) -> Option<Kind> {
     })
 }
 
-/// Reads a letter alone. Those with other sizes on other machines, such as `l`, are not read.
+/// Parses a single letter. Letters such as `l`, whose size depends on the machine, are not supported.
 fn lettered(code: &str) -> Option<(Kind, usize)> {
     let dtype = match code {
         "?" => DType::Bool,
@@ -438,7 +439,7 @@ fn lettered(code: &str) -> Option<(Kind, usize)> {
     Some((Kind::Number(dtype), dtype.size()))
 }
 
-/// Reads a name of NumPy.
+/// Parses a type's name in NumPy.
 fn named(name: &str) -> Option<(Kind, usize)> {
     let mut numbers = DType::ALL.into_iter().filter(|dtype| *dtype != DType::BF16);
     if let Some(dtype) = numbers.find(|dtype| dtype.name() == name) {
@@ -450,7 +451,7 @@ fn named(name: &str) -> Option<(Kind, usize)> {
                 "" => unit,
                 _ => unit.strip_prefix('[')?.strip_suffix(']')?,
             };
-            return Some((timed(is_date, unit)?, 8));
+            return Some((time_kind(is_date, unit)?, 8));
         }
     }
     let dtype = match name {

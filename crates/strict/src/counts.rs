@@ -112,15 +112,15 @@ impl Counter {
         }
     }
 
-    /// The number of subgroups with an active lane.
+    /// Returns the number of subgroups with an active lane.
     pub(crate) fn active(&self, mask: &[bool]) -> u64 {
         mask.chunks(self.subgroup)
             .filter(|lanes| lanes.contains(&true))
             .count() as u64
     }
 
-    /// Counts an access by some lanes to a variable, whose binding has `room` bytes. `lanes` holds pairs of a lane and its address, in the order of the lanes. Each
-    /// lane accesses `bytes` bytes at its address.
+    /// Counts an access by some lanes to a variable whose binding has `room` bytes. `lanes` has pairs of a lane and its
+    /// address, in the order of the lanes. Each lane accesses `bytes` bytes at its address.
     pub(crate) fn access(
         &mut self,
         (name, room): (&str, u64),
@@ -181,8 +181,8 @@ impl Counter {
     }
 }
 
-/// The numbers of all workgroups of a dispatch, if there are at most `most`. Otherwise the numbers of a sample of
-/// `most` workgroups, or up to 15 more. The sample is always the same.
+/// Returns the numbers of all workgroups of a dispatch, if there are at most `most`. Otherwise returns the numbers of a
+/// sample of `most` workgroups, or up to 15 more. The sample is always the same.
 pub(crate) fn sample(workgroups: u64, most: u64) -> Vec<u64> {
     const STRETCH: u64 = 16;
     if workgroups <= most {

@@ -3,7 +3,7 @@
 use crate::Access;
 use std::fmt;
 
-/// What is wrong.
+/// The kinds of faults.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wrong {
     /// An access outside of a binding, or outside of a vector or an array of fixed size.
@@ -13,8 +13,8 @@ pub enum Wrong {
         /// For a vector or an array of fixed size, the index. Otherwise the first byte of the access, counted from the
         /// beginning of the binding.
         at: u64,
-        /// What there is: the size in bytes of the binding or of the workgroup's variable, the number of scalars in an
-        /// invocation's own variable, or the number of elements of a value. The unit may differ from that of `at`.
+        /// The size that `at` exceeds: in bytes for a binding or a workgroup's variable, in scalars for an invocation's
+        /// own variable, and in elements for a value. The unit can differ from the unit of `at`.
         room: u64,
     },
     /// A use of a value that depends on unwritten memory. Loading a word with some unwritten bytes and writing these
@@ -41,7 +41,7 @@ pub enum Wrong {
     },
     /// A loop that runs for more rounds than [`Options::most_rounds`](crate::Options::most_rounds).
     LongLoop {
-        /// The most rounds that are allowed.
+        /// The maximum number of rounds.
         most: u32,
     },
     /// A barrier that not all invocations of the workgroup reach together.
@@ -71,7 +71,7 @@ pub struct Fault {
     pub wrong: Wrong,
     /// The pipeline's label.
     pub pipeline: String,
-    /// The name of the variable whose access is the fault, if it lies in a buffer, in the immediates or in workgroup
+    /// The name of the variable whose access is the fault, if it is in a buffer, in the immediates or in workgroup
     /// memory. Empty for all other faults.
     pub variable: String,
     /// The position of the workgroup in the dispatch along x, y and z.

@@ -61,8 +61,8 @@
 //! queue.submit([encoder.finish()]);
 //! ```
 //!
-//! In which order invocations run is the implementation's choice, and a shader may be right in one order only. So the
-//! device can run them in random order, repeatably ([`Options::shuffle`]).
+//! The order in which invocations run is the implementation's choice, and a shader can be correct in one order only. So
+//! the device can run them in random but repeatable order ([`Options::shuffle`]).
 //!
 //! The device can also behave like drivers that clamp or drop accesses ([`Options::outside`]), and can count the
 //! memory accesses of shaders ([`Options::counting`]).

@@ -18,7 +18,7 @@ pub enum Access {
 /// One invocation of a dispatch at one point of its program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Invocation {
-    /// The number of the workgroup in the dispatch, and below it the number of the invocation in the workgroup.
+    /// The number of the workgroup in the dispatch. The next field is the number of the invocation in the workgroup.
     pub(crate) group: u32,
     pub(crate) local: u32,
     /// The number of barriers for this memory that the workgroup has passed.
@@ -39,7 +39,7 @@ struct Touch {
 const SEVERAL: u32 = u32::MAX;
 
 impl Touch {
-    /// Whether any of these accesses is not ordered before an access of `by`.
+    /// Returns whether any of these accesses is not ordered before an access of `by`.
     fn meets(&self, by: Invocation) -> bool {
         let same_group = self.group == by.group + 1;
         self.group != 0 && !(same_group && (self.local == by.local || self.phase < by.phase))
@@ -70,22 +70,22 @@ struct Touched {
     atomic: Touch,
 }
 
-/// The words of a page, for whose accesses memory is allocated together.
+/// The number of words in a page. Memory for the accesses to a page's words is allocated at once.
 const PAGE: usize = 1024;
 
-/// Words. For each of them, which of its bytes were written, and the accesses to it.
+/// Words, with the bytes that were written and the accesses to each word.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     words: Vec<u32>,
     /// For each word, a bit for each of its four bytes: 1 if the byte was written.
     written: Vec<u8>,
-    /// The accesses to each word, by pages. A page is empty until the first recorded access to it, so that a large
-    /// buffer of which few words are accessed takes little memory.
+    /// The accesses to each word, by pages. A page is empty until the first recorded access to it, so a large buffer
+    /// with few accessed words takes little memory.
     touched: Vec<Vec<Touched>>,
 }
 
 impl Memory {
-    /// Memory of `bytes` bytes, rounded up to whole words. All bytes count as unwritten, but hold zeros, as wgpu
+    /// Makes memory of `bytes` bytes, rounded up to whole words. All bytes count as unwritten, but are zero, as wgpu
     /// guarantees for buffers.
     pub(crate) fn new(bytes: u64) -> Self {
         let words = usize::try_from(bytes.div_ceil(WORD)).expect("a buffer that fits in memory");
@@ -104,7 +104,7 @@ impl Memory {
         self.words[at]
     }
 
-    /// The unwritten bits of word number `at`, as a mask.
+    /// Returns the unwritten bits of word number `at`, as a mask.
     pub(crate) fn unknown(&self, at: usize) -> u32 {
         if self.written[at] == 0b1111 {
             return 0;
@@ -119,7 +119,7 @@ impl Memory {
         u32::from_le_bytes(bytes.collect::<Vec<u8>>().try_into().expect("four bytes"))
     }
 
-    /// Writes a word of which the bits `unknown` count as unwritten. A byte with any such bit counts as unwritten.
+    /// Writes a word. Its bits in `unknown` count as unwritten, and so does a byte with any such bit.
     pub(crate) fn set_word(&mut self, at: usize, word: u32, unknown: u32) {
         self.words[at] = word;
         if unknown == 0 {
@@ -208,7 +208,7 @@ impl Memory {
     }
 }
 
-/// Converts a position in memory to `usize`, which holds every position in memory that was allocated.
+/// Converts a position in memory to `usize`, which can hold every position in allocated memory.
 pub(crate) fn index(at: u64) -> usize {
     usize::try_from(at).expect("a place in memory")
 }
@@ -225,7 +225,7 @@ mod tests {
         }
     }
 
-    /// The kind of the earlier access with which the last of these accesses races.
+    /// Returns the kind of the earlier access with which the last of these accesses races.
     fn met(accesses: &[(Access, Invocation)]) -> Option<Access> {
         let mut memory = Memory::new(4);
         let mut met = None;

@@ -22,7 +22,7 @@ pub enum Outside {
 pub struct Rewrite(Arc<dyn Fn(&str) -> String + Send + Sync>);
 
 impl Rewrite {
-    /// A rewrite that replaces the WGSL of each shader by what `rewrite` returns for it.
+    /// Makes a rewrite that replaces the WGSL of each shader by what `rewrite` returns for it.
     pub fn new(rewrite: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
         Self(Arc::new(rewrite))
     }
@@ -49,26 +49,25 @@ pub struct Options {
     pub limits: wgpu::Limits,
     /// The treatment of accesses outside of a binding.
     pub outside: Outside,
-    /// The most rounds of a loop; more are a fault. The default is the number of rounds after which Mesa's lavapipe
-    /// leaves a loop.
+    /// The maximum number of rounds of a loop. More rounds are a fault. The default is the number of rounds after which
+    /// Mesa's lavapipe leaves a loop.
     pub most_rounds: u32,
     /// Whether a dispatch with faults panics, within `Queue::submit`. If false, [`StrictGpu::take_faults`] returns the
     /// faults.
     ///
     /// [`StrictGpu::take_faults`]: crate::StrictGpu::take_faults
     pub panics: bool,
-    /// The seed of the order in which invocations run, if they run in random order. `None` is the ascending order, in
-    /// which an atomic store leaves what the last invocation stores, and a list is what the first invocation began.
-    /// A shader whose result depends on the order is then right by chance. A GPU guarantees no order but that of
-    /// barriers, so tests should run with seeds.
+    /// The seed for running invocations in random order. `None` means ascending order, in which an atomic store leaves
+    /// the last invocation's value, and the first invocation starts a list. A shader whose result depends on the order
+    /// can then be correct by chance. A GPU guarantees no order except for barriers, so tests should run with seeds.
     ///
     /// With a seed, the workgroups of a dispatch run in random order, and so do the invocations of a workgroup between
-    /// barriers. Of a shader without barriers, every second workgroup runs in two parts, one part to its end before the
-    /// other begins. The side of a branch that runs first is random, too.
+    /// barriers. If a shader has no barriers, every second workgroup runs in two parts, one after the other. The side
+    /// of a branch that runs first is random, too.
     ///
-    /// The order is the same whenever a dispatch is repeated. Only the seed decides it, with the number of workgroups,
-    /// the sizes of the bindings and the content of the immediates, so that different dispatches have different orders.
-    /// With [`Options::counting`], the order is ascending.
+    /// Repeating a dispatch repeats its order. The order depends only on the seed, the number of workgroups, the sizes
+    /// of the bindings and the content of the immediates, so different dispatches have different orders. With
+    /// [`Options::counting`], the order is ascending.
     pub shuffle: Option<u64>,
     /// What to count, if anything. Counting may leave out workgroups, so races and uses of unwritten memory are then
     /// not reported.

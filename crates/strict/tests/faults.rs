@@ -1,5 +1,5 @@
-//! Small shaders, correct or faulty, on a strict device: it must compute the results of the correct ones, and report
-//! the faults of the others.
+//! Runs small shaders on a strict device. It must compute the results of the correct ones, and report the faults of the
+//! others.
 
 use strict_gpu::{Access, Counting, Depends, Fault, Options, Outside, StrictGpu, Wrong};
 use wgpu::util::DeviceExt;
@@ -257,8 +257,8 @@ fn what_depends_on_unwritten_memory_is_a_fault() {
         "shared_words[lane] = dest[lane]; dest[lane] = lane;",
         &[0, 1, 2, 3],
     );
-    // Writing back an unchanged unwritten part of a word is not a fault, and neither is an unwritten number that
-    // `select` does not choose.
+    // Writing back an unwritten part of a word unchanged is not a fault. Neither is an unwritten number that `select`
+    // does not choose.
     right(
         "dest[lane] = (dest[lane] & 0xffff0000u) | lane;",
         &[0, 1, 2, 3],
@@ -320,7 +320,7 @@ fn races_are_faults_unless_barriers_order_them() {
 
 #[test]
 fn indices_that_wrap_are_faults_and_signs_are_none() {
-    // A `step` of 2^32 - 1 stands for -1, as in the strides of reversed rows. The index is 3 - lane, although the
+    // A `step` of 2^32 - 1 represents -1, as in the strides of reversed rows. The index is 3 - lane, although the
     // product and the sum wrap in `u32`.
     right(
         "let step = 0xffffffffu; dest[lane] = source[3u + lane * step];",

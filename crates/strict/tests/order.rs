@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use strict_gpu::{Options, StrictGpu};
 
-/// The most words that a shader writes.
+/// The maximum number of words that a shader writes.
 const WORDS: u32 = 1024;
 
 /// Runs a shader with this body in `groups` workgroups of 64 invocations, in the order of this seed. The shader may
@@ -73,14 +73,14 @@ fn run(shuffle: Option<u64>, groups: u32, body: &str) -> Vec<u32> {
 
 const SEEDS: std::ops::Range<u64> = 0..8;
 
-/// The results in ascending order and, for all seeds, in random order.
+/// Returns the results in ascending order and, for all seeds, in random order.
 fn results(groups: u32, body: &str) -> (Vec<u32>, Vec<Vec<u32>>) {
     let shuffled = SEEDS.map(|seed| run(Some(seed), groups, body));
     (run(None, groups, body), shuffled.collect())
 }
 
-/// Checks that ascending order hides a bug, by which the result differs from that of the right shader, and that every
-/// seed shows it.
+/// Checks that ascending order hides a bug: it gives the result of the correct shader, and every seed gives another
+/// one.
 #[track_caller]
 fn only_the_shuffle_shows(groups: u32, bug: &str, right: &str) {
     let (expected, same) = results(groups, right);
@@ -98,7 +98,7 @@ fn only_the_shuffle_shows(groups: u32, bug: &str, right: &str) {
 fn a_store_in_place_of_a_maximum_is_right_in_ascending_order_only() {
     let right = "atomicMax(&dest[id % 8u], id + 1u);";
     let bug = "atomicStore(&dest[id % 8u], id + 1u);";
-    // One workgroup, whose invocations come in another order, and workgroups in another order.
+    // Covers the invocations of one workgroup, then several workgroups.
     only_the_shuffle_shows(1, bug, right);
     let (right, bug) = (
         "atomicMax(&dest[0], group.x + 1u);",
@@ -136,7 +136,7 @@ fn invocations_have_their_own_numbers_and_wait_at_barriers_in_any_order() {
 
 #[test]
 fn some_invocations_end_before_others_begin_unless_there_is_a_barrier() {
-    // Word 0 counts those that have begun, and word 1 + `lane` says how many an invocation has seen when it ends.
+    // Word 0 counts the invocations that have begun. Word 1 + `id` stores this count when invocation `id` ends.
     let body = "atomicAdd(&dest[0], 1u); atomicStore(&dest[1u + id], atomicLoad(&dest[0]));";
     let seen = |words: &[u32]| words[1..65].iter().copied().collect::<BTreeSet<_>>();
     let (ascending, shuffled) = results(1, body);
@@ -164,7 +164,7 @@ fn an_order_is_repeated_by_its_seed_and_differs_between_dispatches() {
     let body = "atomicStore(&dest[atomicAdd(&dest[1023], 1u)], id + 1u);";
     assert_eq!(run(Some(5), 4, body), run(Some(5), 4, body));
     assert_ne!(run(Some(5), 4, body), run(Some(6), 4, body));
-    // With another number of workgroups, those that both dispatches have come in another order.
+    // With another number of workgroups, the common workgroups run in another order.
     let first = |groups| run(Some(5), groups, body)[0];
     let firsts: BTreeSet<u32> = (1..9).map(|groups| first(groups) % 64).collect();
     assert!(firsts.len() > 1, "{firsts:?}");

@@ -126,7 +126,7 @@ impl Arguments<'_> {
         })
     }
 
-    /// Returns whether the optional argument `name` is given. Any value of it other than `word` is an error.
+    /// Returns whether the optional argument `name` is given. Any value except `word` is an error.
     pub(crate) fn says(&self, name: &str, word: &str) -> Result<bool, BadLine> {
         match self.args.get(name) {
             None => Ok(false),
@@ -135,7 +135,7 @@ impl Arguments<'_> {
         }
     }
 
-    /// Returns the combination that the optional argument `name` names: an update without it.
+    /// Returns the combination in the optional argument `name`. Without it, returns an update.
     pub(crate) fn combine(&self, name: &str) -> Result<Combine, BadLine> {
         let all = [
             Combine::Update,

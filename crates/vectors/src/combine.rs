@@ -9,8 +9,8 @@ pub(crate) fn float(name: &str) -> Option<DType> {
     floats.into_iter().find(|dtype| dtype.name() == name)
 }
 
-/// Combines `old` with `new`, as integers or as numbers of the type `float`, which the values are the bits of. Numbers of
-/// 16 bits are added and subtracted as `f32`, and rounded after each row.
+/// Combines `old` with `new`. With `float`, the values are the bits of numbers of that type; otherwise they are
+/// integers. Numbers of 16 bits are added and subtracted as `f32`, and rounded after each row.
 pub(crate) fn combine(combine: Combine, float: Option<DType>, old: i64, new: i64) -> i64 {
     let less = match float {
         None => new < old,

@@ -18,7 +18,7 @@ pub struct Difference {
     pub problem: String,
 }
 
-/// The tags of errors by which TensorFlow reports limits that wgslice does not have.
+/// The tags of errors with which TensorFlow reports limits that wgslice does not have.
 const LIFTED: [&str; 3] = [
     "empty_unsupported",
     "index_depth_unsupported",
@@ -85,7 +85,7 @@ pub fn judge(
         }
         expected => as_expected(expected, variant, found),
     }?;
-    // A vector says only whether tuples are out of range. The reference says how many.
+    // A vector only records that tuples are out of range. The reference counts them.
     if bad > 0
         && let Ok(Answer::Tensor { bad_rows, .. }) = call.answer()
         && bad != bad_rows
@@ -97,8 +97,8 @@ pub fn judge(
     Ok(())
 }
 
-/// Returns whether a shape was rightly refused as too large for 32-bit addresses. The product of its sizes other than 0
-/// must be at least 2^27, which is 2^31 bytes in elements of 16 bytes. Always false where addresses are longer.
+/// Returns whether a shape was correctly rejected as too large for 32-bit addresses. The product of its sizes other
+/// than 0 must be at least 2^27, which is 2^31 bytes in elements of 16 bytes. Always false if addresses are longer.
 fn beyond_addresses(found: &Result<Outcome, Error>) -> bool {
     let Err(Error::ShapeTooLarge { shape }) = found else {
         return false;
@@ -108,8 +108,8 @@ fn beyond_addresses(found: &Result<Outcome, Error>) -> bool {
         && sizes.map(|&size| size as f64).product::<f64>() >= 2_f64.powi(27)
 }
 
-/// Returns whether a GPU rightly refused to compute with elements of a type, or to convert them. Which types it refuses is
-/// tested elsewhere.
+/// Returns whether a GPU correctly refused to compute with elements of a type, or to convert them. Other tests check
+/// which types it rejects.
 fn beyond_shaders(found: &Result<Outcome, Error>, device: &Backend) -> bool {
     let is_refused = matches!(
         found,
@@ -213,8 +213,8 @@ fn as_expected(
     }
 }
 
-/// Judges a case that only a limit of TensorFlow makes an error. The reference, which has no such limit, says what is
-/// expected. A device other than the CPU may also report a limit of its own.
+/// Judges a case that is an error only because of a limit of TensorFlow. The reference has no such limit and gives the
+/// expected result. A device other than the CPU can also report its own limit.
 fn lifted(
     case: &Case,
     call: &Call<'_>,

@@ -1,4 +1,4 @@
-//! The tags by which vector files name errors.
+//! The tags of errors in vector files.
 
 use wgslice::Error;
 

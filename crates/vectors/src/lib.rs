@@ -1,6 +1,6 @@
-//! Test cases for wgslice's operations. The library's tests, the command's `verify` and the counts of `crates/hardware/` use
-//! them. Cases are read from golden vectors, or drawn at random and answered by the naive reference. They are run on a
-//! device and judged, and failing cases can be reduced.
+//! Test cases for wgslice's operations, which the library's tests, the command's `verify` and the counts of
+//! `crates/hardware/` use. Cases are read from golden vectors, or drawn at random and answered by the naive reference.
+//! They are run on a device and judged, and failing cases can be reduced.
 //!
 //! A line of a vector file holds one case; `tests/vectors/README.md` describes its keys.
 //!
@@ -26,11 +26,11 @@
 //! |---|---|
 //! | `case`, `arguments` | the content of a line |
 //! | `ops` | the operations and their arguments, one file for each operation or pair of similar ones |
-//! | `combine` | how a scatter of the oracle combines two values |
+//! | `combine` | how a scatter of the reference combines two values |
 //! | `step` | the steps of a view |
-//! | `reference` | the operations, written the slow and obvious way, which define the results of the others |
+//! | `reference` | the operations in a slow and obvious form, which defines the correct results |
 //! | `oracle` | the answer of the naive reference |
-//! | `variant` | the ways in which a call can be run |
+//! | `variant` | the variants in which a call can be run |
 //! | `elements` | conversion of values to elements of 1 to 16 bytes, and back |
 //! | `kind` | the tags of errors in vector files |
 //! | `judge` | comparison of results with expectations |

@@ -1,4 +1,4 @@
-//! The answer of the naive reference to a case.
+//! Computes the naive reference's answer to a case.
 
 use crate::reference::{Gathered, ReferenceError, Scattered};
 use crate::{
@@ -17,7 +17,7 @@ pub enum Answer {
         /// The number of out-of-range index tuples. 0 for operations without index tuples.
         bad_rows: usize,
     },
-    /// The reference refuses the call with this error.
+    /// The reference rejects the call with this error.
     Error(ReferenceError),
 }
 
@@ -40,7 +40,7 @@ pub fn expectation(case: &Case) -> Result<Expectation, BadLine> {
     Ok(expected(answer(case)?, case.op.scatters()))
 }
 
-/// Returns an answer as an expected result. `scatters` says whether the operation is a scatter.
+/// Returns an answer as an expected result. `scatters` tells whether the operation is a scatter.
 pub(crate) fn expected(answer: Answer, scatters: bool) -> Expectation {
     match answer {
         Answer::Tensor {

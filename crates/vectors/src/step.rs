@@ -1,4 +1,4 @@
-//! The steps of a view, and how the library and the reference apply one.
+//! The steps of a view, and how the library and the reference apply them.
 
 use crate::reference::{self, ReferenceError, Spec};
 use wgslice::{Error, SliceSpec, Tensor, View, spec::TfStridedSlice};
@@ -19,7 +19,7 @@ impl Step {
     ///
     /// # Errors
     ///
-    /// Those of the view.
+    /// The errors of the view.
     pub fn of_view(&self, view: &View) -> Result<View, Error> {
         match self {
             Self::Slice(encoded) => view.slice(&SliceSpec::try_from(encoded)?),
@@ -32,7 +32,7 @@ impl Step {
     ///
     /// # Errors
     ///
-    /// Those of the view.
+    /// The errors of the view.
     pub fn of_tensor(&self, tensor: &Tensor) -> Result<Tensor, Error> {
         match self {
             Self::Slice(encoded) => tensor.slice(&SliceSpec::try_from(encoded)?),
@@ -45,7 +45,7 @@ impl Step {
     ///
     /// # Errors
     ///
-    /// Those of the reference.
+    /// The errors of the reference.
     pub fn of_values<T: Clone>(
         &self,
         (shape, values): (Vec<usize>, Vec<T>),
@@ -61,7 +61,7 @@ impl Step {
     }
 }
 
-/// Returns a slice in the form that the reference takes.
+/// Returns a slice in the reference's form.
 pub fn spec_of(encoded: &TfStridedSlice) -> Spec<'_> {
     let TfStridedSlice {
         ref begin,

@@ -13,7 +13,7 @@ use wgslice::{
     options::{Combine, NegativeIndex, OutOfRange, ScatterOptions},
 };
 
-/// One way to run a case: the type of its elements, and for a gather, crop or scatter the index type and a policy.
+/// A way to run a case: the type of its elements and, for a gather, crop or scatter, the index type and a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variant {
     /// The type of the elements: one type stands for each element size, except in a case of floating-point elements.
@@ -36,9 +36,10 @@ pub struct Outcome {
     pub bad: usize,
 }
 
-/// Returns every way to run a case, which combines three choices: an element width that holds the values (not 16 bytes
-/// if the operation computes with them), or the case's floating-point type; an index type that holds the indices; and a
-/// policy for out-of-range indices that the case allows. Scatters whose rows are unique also run with this promise.
+/// Returns all variants of a case, which combine three choices. The element type is each width that can hold the values
+/// (not 16 bytes if the operation computes with them), or the case's floating-point type. The index type is each type
+/// that can hold the indices. The policy for out-of-range indices is each policy that the case allows. Scatters with
+/// unique rows also run with this promise.
 pub fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
     let expected = match &case.expected {
         Expectation::Success(tensor) => Some(tensor),
@@ -104,7 +105,7 @@ pub struct Started {
 ///
 /// # Errors
 ///
-/// Those of the operation, and of the device.
+/// The errors of the operation, and of the device.
 pub fn run(call: &Call<'_>, device: &Backend, variant: &Variant) -> Result<Outcome, Error> {
     let Started { result, report } = start(call, device, variant)?;
     let report = report.map(|report| report.wait()).transpose()?;
@@ -115,7 +116,7 @@ pub fn run(call: &Call<'_>, device: &Backend, variant: &Variant) -> Result<Outco
 ///
 /// # Errors
 ///
-/// Those of the operation.
+/// The errors of the operation.
 pub fn start(call: &Call<'_>, device: &Backend, variant: &Variant) -> Result<Started, Error> {
     call.run(&Run { device, variant })
 }
@@ -186,7 +187,8 @@ impl Run<'_> {
             .map_or_else(OutOfRange::default, |(_, policy)| policy)
     }
 
-    /// Whether the caller promises that no two rows of a scatter go to the same slice, or no two boxes overlap.
+    /// Returns whether the caller promises that no two rows of a scatter go to the same slice, or that no two boxes
+    /// overlap.
     pub(crate) fn is_unique(&self) -> bool {
         self.variant.unique
     }

@@ -1,12 +1,12 @@
-//! Every golden vector and random cases on the CPU path without the library's feature `std`, which no dependency of this
-//! package has. So `cargo test -p wgslice-vectors --test without_std` tests it alone: in a build with other packages, the
-//! feature is on, and the test fails.
+//! Runs every golden vector and random cases on the CPU path without the library's feature `std`, which no dependency
+//! of this package enables. So only `cargo test -p wgslice-vectors --test without_std` tests this: a build with other
+//! packages enables the feature, and the test fails.
 
 use std::{fs, path::Path};
 use wgslice::{Backend, DType, Plan, View};
 use wgslice_vectors::{Call, Case, check_all, parse, random};
 
-/// The random cases of the seed.
+/// The number of random cases.
 const CASES: usize = 2000;
 const SEED: u64 = 1;
 

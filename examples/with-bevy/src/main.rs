@@ -1,4 +1,4 @@
-//! A compute node of bevy that slices pixels into an image, without a window.
+//! A compute node for bevy that slices pixels into an image, without a window.
 //!
 //! The node records into bevy's own encoder, between the passes of the other nodes: wgslice crops and flips an atlas,
 //! and writes the result to the texture of an [`Image`], which materials and sprites could show. Here the image is
@@ -80,8 +80,8 @@ fn setup(mut commands: Commands, mut images: ResMut<Assets<Image>>) {
     commands.insert_resource(Target(image));
 }
 
-/// The pixel of the atlas at a row and a column: red, green, blue and alpha. Alpha is never 0, so a sliced image is not
-/// all zeros.
+/// Returns the pixel of the atlas at a row and a column: red, green, blue and alpha. Alpha is never 0, so a sliced
+/// image is not all zeros.
 fn pixel(row: usize, column: usize) -> [u8; 4] {
     [row as u8, column as u8, (row ^ column) as u8, 255]
 }
@@ -128,11 +128,11 @@ impl Plugin for SlicePlugin {
     }
 }
 
-/// wgslice on bevy's device, and whatever else the node needs. All of it is made only once.
+/// wgslice on bevy's device, and the other resources of the node. All of them are made only once.
 #[derive(Resource)]
 struct Slicer {
     gpu: Gpu,
-    /// `atlas[20:68, 79:29:-1]`, with each pixel as one `u32`.
+    /// The plan of `atlas[20:68, 79:29:-1]`, with each pixel as one `u32`.
     plan: Plan,
     atlas: Buffer,
     sliced: Buffer,
@@ -162,7 +162,7 @@ fn prepare(mut commands: Commands, device: Res<RenderDevice>, queue: Res<RenderQ
     Ok(())
 }
 
-/// The node: one of the systems that record the frame.
+/// The node, which is one of the systems that record the frame.
 fn slice_into_image(
     mut context: RenderContext,
     slicer: Res<Slicer>,

@@ -1,9 +1,9 @@
-//! burn's tensors, sliced and gathered by wgslice on burn's device, without a copy.
+//! Slices and gathers burn's tensors with wgslice on burn's device, without a copy.
 //!
-//! A tensor of burn is a range of a wgpu buffer, with a shape and strides. wgslice reads the ranges of the arguments by these
-//! strides, so that burn copies no transposed tensor first, and writes to the range of a new tensor, with which burn then
-//! computes. Nothing waits until the values are read: burn submits what it has recorded, wgslice's commands follow, and the
-//! device runs both in this order.
+//! A tensor of burn is a range of a wgpu buffer, with a shape and strides. wgslice reads the arguments' ranges with
+//! these strides, so burn need not copy transposed tensors first. It writes to the range of a new tensor, with which
+//! burn then computes. Nothing waits until the values are read: burn submits the commands that it has recorded,
+//! wgslice's commands follow, and the device runs both in this order.
 //!
 //! ```sh
 //! cargo run

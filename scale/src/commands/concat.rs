@@ -5,10 +5,10 @@ use crate::failure::Failure;
 use std::path::PathBuf;
 use wgslice_scale::job::{Fingerprint, Operation};
 
-/// Put Zarr arrays one after the other along a dimension, in one array
+/// Concatenate Zarr arrays along a dimension
 ///
-/// They have the same type, and the same sizes in all other dimensions. The result has the
-/// attributes of the first, and unless the options say otherwise its compression.
+/// All arrays have the same type, and the same sizes in all other dimensions. The result has the attributes of the
+/// first array and, unless the options say otherwise, its compression.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -19,9 +19,9 @@ pub(crate) struct Concat {
     pub(crate) inputs: Inputs,
 }
 
-/// Put Zarr arrays of one shape next to each other along a new dimension, in one array
+/// Stack Zarr arrays of one shape along a new dimension
 ///
-/// The result has the attributes of the first, and unless the options say otherwise its compression.
+/// The result has the attributes of the first array and, unless the options say otherwise, its compression.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -32,13 +32,13 @@ pub(crate) struct Stack {
     pub(crate) inputs: Inputs,
 }
 
-/// The arrays, and where they go.
+/// The arguments for the arrays and the result.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Inputs {
     /// The folders or URLs of the Zarr arrays, in the order of the result
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<PathBuf>,
-    /// The dimension of the result along which they are; negative ones count from the end
+    /// The dimension of the result along which the arrays are joined; negative ones count from the end
     #[arg(
         long,
         value_name = "AXIS",

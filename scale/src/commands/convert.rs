@@ -15,8 +15,8 @@ use wgslice_scale::{
 
 /// Convert an .npy file to a Zarr array, or a Zarr array to an .npy file
 ///
-/// Neither has to fit the memory. What IN is decides the direction. An .npy file is written beside
-/// and renamed, so that it appears whole or not at all.
+/// Neither has to fit into memory. The type of IN decides the direction. An .npy file is written under a temporary name
+/// and then renamed, so that it appears as a whole or not at all.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -34,11 +34,11 @@ pub(crate) struct Convert {
     /// Use N threads [default: one for each core]
     #[arg(long, value_name = "N", value_parser = count)]
     threads: Option<usize>,
-    /// The most memory that all threads hold together, as in 500M or 2GiB
+    /// The maximum memory of all threads together, as in 500M or 2GiB
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     memory: Option<usize>,
-    /// Replace a file, an array, or another job's unfinished result, that stands at OUT. A complete
-    /// result of this job is computed again, and an unfinished one goes on
+    /// Replace a file, an array, or another job's unfinished result at OUT. A complete result of this job is computed
+    /// again; an unfinished one is continued
     #[arg(long)]
     overwrite: bool,
     /// Print JSON
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Convert) -> Result<(), Failure> {
     job::make(prepared, &on, overwrite, args.json)
 }
 
-/// Writes the `.npy` file. A signal ends that, and leaves no unfinished file.
+/// Writes the `.npy` file. A signal stops this, and leaves no unfinished file.
 fn npy(args: &Convert) -> Result<Summary, Failure> {
     let (input, output) = (args.input.clone(), args.output.clone());
     let (memory, overwrite) = (args.memory, args.overwrite);
@@ -90,7 +90,8 @@ fn npy(args: &Convert) -> Result<Summary, Failure> {
         tokio::select! {
             end = write => end.map_err(Failure::work)?.map_err(Failure::from),
             name = signal() => {
-                // The threads that write have the file open, and write to it without a name until this process ends.
+                // Removing the file is safe: the writing threads have it open, and write to the unlinked file until
+                // this process ends.
                 let _ = fs::remove_file(&partial);
                 Err(Failure::work(format_args!("ended by {name}; nothing was written")))
             }

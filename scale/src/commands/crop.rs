@@ -7,10 +7,9 @@ use wgslice_scale::job::{Fingerprint, Operation};
 
 /// Crop many boxes of one shape out of a Zarr array: jax.lax.dynamic_slice for each row of BEGINS
 ///
-/// The last dimension of BEGINS has a number for each of --size: where a box begins in the leading
-/// dimensions of IN. The result has the other dimensions of BEGINS, then those of a box. Each task
-/// sorts its boxes by the chunks that they meet, and reads each chunk once. With --as, zeros outside
-/// are zeros of the result, whatever --bias is.
+/// The last dimension of BEGINS has a number for each of --size: the start of a box in the leading dimensions of IN.
+/// The result has the other dimensions of BEGINS, then the dimensions of a box. Each task sorts its boxes by the chunks
+/// that they overlap, and reads each chunk once. With --as, zeros outside IN stay zeros, whatever --bias is.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -21,14 +20,14 @@ pub(crate) struct Crop {
     /// The folder or URL of the Zarr array to crop
     #[arg(value_name = "IN")]
     input: PathBuf,
-    /// Where the boxes begin: a Zarr array or an .npy file of integers
+    /// The start of each box: a Zarr array or an .npy file of integers
     #[arg(value_name = "BEGINS")]
     begins: PathBuf,
-    /// The size of all boxes in the leading dimensions of IN; in the others they have all positions
+    /// The size of all boxes in the leading dimensions of IN; along the other dimensions, a box has all positions
     #[arg(long, value_name = "N,M,...")]
     size: Sizes,
-    /// What to do with a box that extends beyond: its elements there become zeros, with a warning;
-    /// the job fails; or the box is shifted until it is inside. A negative begin is outside
+    /// The policy for a box that extends beyond IN: its elements outside become zeros, with a warning; the job fails;
+    /// or the box is shifted inside. A negative start is outside
     #[arg(long, value_enum, default_value_t = Policy::Zero, value_name = "zero|error|clamp", hide_possible_values = true)]
     out_of_range: Policy,
     #[command(flatten)]

@@ -7,10 +7,10 @@ use wgslice_scale::engine::executor;
 
 /// Start an executor of a cluster
 ///
-/// It runs the tasks that the scheduler hands to it, until SIGTERM or SIGINT. Tasks that run when it
-/// ends by SIGKILL, or with its machine, are run again by others.
+/// It runs the tasks that the scheduler assigns to it, until SIGTERM or SIGINT. If it is killed or its machine fails,
+/// other executors run its tasks again.
 ///
-/// Whoever reaches its ports can read the results of its tasks: keep it on a trusted network.
+/// Anyone who can connect to its ports can read the results of its tasks, so keep it on a trusted network.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -23,8 +23,8 @@ pub(crate) struct Executor {
     /// Run N tasks at a time [default: one for each core]
     #[arg(long, value_name = "N", value_parser = super::count)]
     cores: Option<usize>,
-    /// Memory for the sorts, joins and other state of all tasks together, as in 500M or 2GiB. The
-    /// batches that move between them come on top [default: most of the machine's]
+    /// Memory for the sorts, joins and other state of all tasks together, as in 500M or 2GiB; the batches between tasks
+    /// are not included [default: most of the machine's]
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     memory: Option<usize>,
     /// Keep the results of tasks in this folder [default: a new one, removed at the end]
@@ -33,7 +33,7 @@ pub(crate) struct Executor {
     /// Listen on this address
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     bind: IpAddr,
-    /// Listen on this port for those who fetch results
+    /// Serve the results of tasks on this port
     #[arg(long, value_name = "PORT", default_value_t = 50051)]
     bind_port: u16,
     /// Listen on this port for the scheduler's commands
@@ -42,10 +42,10 @@ pub(crate) struct Executor {
     /// The name under which others reach this machine [default: the address of --bind]
     #[arg(long, value_name = "HOST")]
     host: Option<String>,
-    /// Seconds between two messages to the scheduler that the executor is alive
+    /// Seconds between heartbeats to the scheduler
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     heartbeat: u64,
-    /// Wait this many seconds for the scheduler at the start
+    /// Wait up to this many seconds for the scheduler at the start
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     wait: u16,
 }
@@ -64,7 +64,7 @@ pub(crate) fn run(args: Executor) -> Result<(), Failure> {
         heartbeat: args.heartbeat,
         connect_timeout: args.wait,
     };
-    // One thread more than tasks, so that heartbeats are sent while all tasks compute.
+    // One more thread than tasks, so that heartbeats are sent while all tasks compute.
     let runtime = runtime(tasks.saturating_add(1))?;
     let end = runtime.block_on(executor.run()).map_err(Failure::work);
     runtime.shutdown_background();

@@ -7,8 +7,8 @@ use wgslice_scale::job::{Fingerprint, Operation};
 
 /// Gather slices of a Zarr array along one axis: TensorFlow's gather, NumPy's take
 ///
-/// Each task sorts its indices by the chunk that they point into, and reads each chunk once. For
-/// single rows at random from a table, a columnar store such as Lance reads less.
+/// Each task sorts its indices by the chunk that they point into, and reads each chunk once. For random single rows of
+/// a table, a columnar store such as Lance reads less.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -25,7 +25,7 @@ pub(crate) struct Gather {
     /// The axis of PARAMS; negative ones count from the end [default: N of --batch-dims]
     #[arg(long, value_name = "AXIS", allow_hyphen_values = true)]
     axis: Option<isize>,
-    /// Number of leading dimensions that PARAMS and INDICES share; -N: all except the last N of INDICES
+    /// Number of leading dimensions that PARAMS and INDICES share; -N means all except the last N of INDICES
     #[arg(
         long,
         value_name = "N",

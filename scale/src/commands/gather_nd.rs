@@ -7,10 +7,10 @@ use wgslice_scale::job::{Fingerprint, Operation};
 
 /// Gather the slices of a Zarr array that index tuples select: TensorFlow's gather_nd
 ///
-/// The last dimension of INDICES holds the tuples. Each task sorts its tuples by the chunk that
-/// they point into, and reads each chunk once. Zarr's vindex of coordinates is this gather: the
-/// arrays of coordinates, broadcast and stacked along a new last axis, are INDICES. There, negative
-/// ones count from the end, and one out of range is an error.
+/// The last dimension of INDICES holds the tuples. Each task sorts its tuples by the chunk that they point into, and
+/// reads each chunk once. Zarr's vindex with coordinate arrays is this gather: broadcast the arrays and stack them
+/// along a new last axis to get INDICES. In vindex, negative coordinates count from the end, and an out-of-range one is
+/// an error.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -5,10 +5,10 @@ use crate::failure::Failure;
 use std::path::PathBuf;
 use wgslice_scale::job::Operation;
 
-/// Select by lists of positions and masks of dimensions, as Zarr's oindex
+/// Select by lists of positions and masks of dimensions, like Zarr's oindex
 ///
-/// EXPR is a slice in which a dimension may have a list of positions or of True and False, or an
-/// NDSel message. Chunks without selected positions are not read. For indices in a file, see gather.
+/// EXPR is a slice whose entries can be lists of positions or of True and False, or an NDSel message. Chunks without
+/// selected positions are not read. For indices in a file, see gather.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -19,10 +19,10 @@ pub(crate) struct Index {
     /// The folder or URL of the Zarr array to select from
     #[arg(value_name = "IN")]
     input: PathBuf,
-    /// What stands in the brackets of x[…], or an NDSel message: zarr-indexing's selections as JSON
+    /// The content of the brackets of x[...], or an NDSel message: a selection of zarr-indexing as JSON
     #[arg(value_name = "EXPR", allow_hyphen_values = true)]
     spec: String,
-    /// Select all combinations of the positions of several lists, and not one after the other as NumPy
+    /// Select all combinations of several lists, instead of using them in pairs like NumPy
     #[arg(long)]
     outer: bool,
     /// Put the dimensions of the selection in this order, as in 2,0,1: NumPy's transpose

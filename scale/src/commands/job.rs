@@ -1,4 +1,4 @@
-//! The options that the commands that make a Zarr array share, and their work.
+//! The options of the commands that make a Zarr array, and their work.
 
 use super::{On, cores, print, without};
 use crate::failure::Failure;
@@ -27,7 +27,7 @@ use wgslice_scale::{
     zarr::{self, Error},
 };
 
-/// The result of a job, and how it is computed.
+/// The options for the result of a job, and for how it is computed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct To {
     /// The folder or URL of the Zarr array to make
@@ -35,24 +35,24 @@ pub(crate) struct To {
     pub(crate) output: PathBuf,
     #[command(flatten)]
     pub(crate) form: FormArgs,
-    /// Where chunks are sliced and gathered
+    /// The device that slices and gathers chunks
     #[arg(long, value_enum, default_value_t = Device::Auto, value_name = "DEVICE")]
     device: Device,
     #[command(flatten)]
     on: On,
-    /// Replace an array, or another job's unfinished result, that stands at OUT. A complete result of
-    /// this job is computed again, and an unfinished one goes on
+    /// Replace an array, or another job's unfinished result, at OUT. A complete result of this job is computed again;
+    /// an unfinished one is continued
     #[arg(long)]
     overwrite: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Say what would be read and written, and stop
+    /// Print what would be read and written, and stop
     #[arg(long)]
     explain: bool,
 }
 
-/// The form of a new array.
+/// The options for the form of a new array.
 #[derive(Debug, clap::Args)]
 pub(crate) struct FormArgs {
     /// The shape of a shard, as in 512,512,512 [default: a few chunks, at most 32 MiB]
@@ -61,7 +61,7 @@ pub(crate) struct FormArgs {
     /// The shape of the chunks within shards [default: like the source's]
     #[arg(long, value_name = "SIZES")]
     chunk: Option<Sizes>,
-    /// How chunks are compressed [default: like the source's]
+    /// The compression of chunks [default: like the source's]
     #[arg(long, value_enum, value_name = "CODEC")]
     codec: Option<Codec>,
 }
@@ -94,17 +94,17 @@ impl std::str::FromStr for Sizes {
     }
 }
 
-/// What becomes of each element.
+/// The options for converting elements.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ConversionArgs {
-    /// Convert the elements to TYPE: u8, i8, u16, i16, f16, bf16 or f32. Numbers are rounded to the
-    /// nearest, in a tie to the even one, and integers saturate
+    /// Convert the elements to TYPE: u8, i8, u16, i16, f16, bf16 or f32. Numbers are rounded to the nearest, ties to
+    /// even, and integers saturate
     #[arg(long = "as", value_name = "TYPE")]
     to: Option<String>,
-    /// Multiply by X before that; for elements of u8 and i8
+    /// Multiply by X before the conversion; for elements of u8 and i8
     #[arg(long, value_name = "X", requires = "to", allow_hyphen_values = true)]
     scale: Option<f32>,
-    /// Add X after that
+    /// Add X after the multiplication
     #[arg(long, value_name = "X", requires = "to", allow_hyphen_values = true)]
     bias: Option<f32>,
 }
@@ -128,20 +128,20 @@ impl ConversionArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Codec {
-    /// Not at all
+    /// No compression
     None,
     /// gzip at level 5
     Gzip,
     /// Zstandard at level 3
     Zstd,
-    /// Blosc with LZ4 at level 5, of shuffled bytes
+    /// Blosc with LZ4 at level 5, on shuffled bytes
     Blosc,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Device {
-    /// A hardware GPU if there is one and it is estimated to take less time for a chunk than the CPU,
-    /// with the time to open it, which is longer than most chunks take; else the CPU
+    /// A hardware GPU if there is one and if the estimated time to open it and process a chunk is less than the CPU's,
+    /// else the CPU. Opening takes longer than most chunks
     Auto,
     /// The CPU
     Cpu,
@@ -149,10 +149,10 @@ enum Device {
     Gpu,
 }
 
-/// The meaning of indices.
+/// The options for the meaning of indices.
 #[derive(Debug, clap::Args)]
 pub(crate) struct IndexPolicy {
-    /// What to do with an index tuple that points outside
+    /// The policy for an index tuple out of range
     #[arg(long, value_enum, default_value_t = Policy::Zero, value_name = "POLICY")]
     out_of_range: Policy,
     /// The meaning of a negative index
@@ -162,7 +162,7 @@ pub(crate) struct IndexPolicy {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Policy {
-    /// Its slice becomes zeros, and a warning says so
+    /// Its slice becomes zeros, with a warning
     Zero,
     /// The job fails
     Error,
@@ -172,7 +172,7 @@ pub(crate) enum Policy {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Negative {
-    /// It points outside, as in TensorFlow
+    /// It is out of range, as in TensorFlow
     OutOfRange,
     /// It counts from the end, as in NumPy and ONNX
     Wrap,
@@ -246,11 +246,11 @@ pub(crate) fn run(operation: Operation, source: &Path, to: &To) -> Result<(), Fa
     make(prepared, &to.on, to.overwrite, to.json)
 }
 
-/// The most bytes of decoded chunks that a process keeps for other shards.
-const CACHE: usize = 256 << 20;
+/// The maximum number of bytes of decoded chunks that a process keeps for other shards.
+const CACHE_BYTES: usize = 256 << 20;
 
-/// The most bytes that a process requests of far stores before they are needed.
-const AHEAD: usize = 128 << 20;
+/// The maximum number of bytes that a process requests from remote stores in advance.
+const AHEAD_BYTES: usize = 128 << 20;
 
 /// Computes the missing shards of a job's result.
 pub(crate) fn make(
@@ -291,12 +291,12 @@ pub(crate) fn make(
             ));
         }
     };
-    // If the memory is limited, the cache gets at most half of what one task leaves of it, and requests ahead of a far
-    // store at most a quarter.
+    // If the memory is limited, the cache gets at most half of the memory that one task leaves, and early requests to a
+    // remote store get at most a quarter.
     let rest = on.memory.map(|memory| memory - needed);
-    how.cache = rest.map_or(CACHE, |rest| CACHE.min(rest / 2));
+    how.cache = rest.map_or(CACHE_BYTES, |rest| CACHE_BYTES.min(rest / 2));
     if prepared.is_far() {
-        how.ahead = rest.map_or(AHEAD, |rest| AHEAD.min(rest / 4));
+        how.ahead = rest.map_or(AHEAD_BYTES, |rest| AHEAD_BYTES.min(rest / 4));
     }
     if on.cluster.is_none() {
         // On a cluster, each task has the memory of one core of its executor, so the tasks of a process need no common
@@ -317,7 +317,7 @@ pub(crate) fn make(
         let _bar = Bar::start(&prepared, missing.len() as u64);
         job::run(record, &prepared, &missing, threads, parts)?
     };
-    // If standard error cannot be written to, the result is complete all the same.
+    // The result is complete even if standard error cannot be written to.
     let warn = |warning: &dyn Display| {
         let _ = writeln!(stderr(), "warning: {warning}");
     };
@@ -374,7 +374,7 @@ fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     print(serde_json::to_string(value).map_err(Failure::work)?)
 }
 
-/// A progress bar that counts the finished tasks of this process, drawn by its own thread. It is hidden if standard
+/// A progress bar that counts this process's finished tasks and is drawn by its own thread. It is hidden if standard
 /// error is not a terminal.
 struct Bar {
     stop: Arc<AtomicBool>,

@@ -42,19 +42,19 @@ Exit codes:
   1  the work failed
   2  wrong usage";
 
-/// Slices and gathers Zarr stores, and with the feature sql tables of tensors, that are larger than
-/// a machine, with TensorFlow's exact semantics.
+/// Slices and gathers Zarr stores that are larger than a machine, with TensorFlow's exact semantics; with the feature
+/// sql, also tables of tensors.
 #[derive(Debug, Parser)]
 #[command(name = "wgslice-scale", version, max_term_width = 90, after_help = EXIT_CODES)]
 pub(crate) struct Args {
-    /// Print the work of the engines on standard error; twice for details
+    /// Log the work of the engines on standard error; twice for details
     #[arg(short, long, global = true, action = ArgAction::Count)]
     pub(crate) verbose: u8,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
-/// Where a command's work runs.
+/// The options for where a command's work runs.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Where it runs")]
 pub(crate) struct On {
@@ -64,7 +64,7 @@ pub(crate) struct On {
     /// Use N threads in this process [default: one for each core]
     #[arg(long, value_name = "N", value_parser = count, conflicts_with = "cluster")]
     pub(crate) threads: Option<usize>,
-    /// Cut each step into up to N tasks [default: one for each thread; 64 on a cluster]
+    /// Split each step into up to N tasks [default: one for each thread; 64 on a cluster]
     #[arg(long, value_name = "N", value_parser = partitions)]
     pub(crate) partitions: Option<usize>,
     /// Memory, as in 500M or 2GiB: of this process; on a cluster, of an executor for each of its cores
@@ -76,15 +76,15 @@ pub(crate) struct On {
 }
 
 impl On {
-    /// How long to wait for a cluster without executors.
+    /// Returns how long to wait for a cluster without executors.
     #[cfg(feature = "sql")]
     pub(crate) fn patience(&self) -> Duration {
         Duration::from_secs(self.wait)
     }
 }
 
-/// The default number of tasks of a step on a cluster. It is large enough for some tens of cores, and small enough for
-/// shuffles, whose number of blocks is the square of this number.
+/// The default number of tasks for a step on a cluster. It is large enough for some tens of cores, and small enough for
+/// shuffles, whose number of blocks is its square.
 #[cfg(feature = "cluster")]
 pub(crate) const PARTITIONS: usize = 64;
 
@@ -115,7 +115,7 @@ pub(crate) enum Command {
     Executor(Absent),
 }
 
-/// The arguments of a subcommand that this command was built without. They are not read.
+/// The arguments of a subcommand that this build leaves out. They are not parsed.
 #[cfg(not(feature = "cluster"))]
 #[derive(Debug, clap::Args)]
 #[command(disable_help_flag = true)]
@@ -147,14 +147,14 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
     }
 }
 
-/// Returns the error for what needs a feature that this command was built without.
+/// Returns the error for a request that needs a feature that this build leaves out.
 pub(crate) fn without(feature: &str) -> Failure {
     Failure::usage(format_args!(
         "this command was built without the feature {feature:?}: build it with --features {feature}"
     ))
 }
 
-/// The number of cores of this machine.
+/// Returns the number of cores of this machine.
 pub(crate) fn cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
@@ -202,19 +202,19 @@ pub(crate) async fn signal() -> &'static str {
             () = interrupted() => "SIGINT",
         };
     }
-    // Where SIGTERM cannot be handled, only Ctrl-C is waited for.
+    // If SIGTERM cannot be handled, this waits only for Ctrl-C.
     interrupted().await;
     "SIGINT"
 }
 
-/// Waits for Ctrl-C. Never returns where Ctrl-C cannot be handled.
+/// Waits for Ctrl-C. Never returns if Ctrl-C cannot be handled.
 async fn interrupted() {
     if ctrl_c().await.is_err() {
         std::future::pending().await
     }
 }
 
-/// Reads a number of bytes above 0 as the command `wgslice` does: K, M and G are powers of 1000, and KiB, MiB and GiB
+/// Parses a number of bytes above 0, as the command `wgslice` does: K, M and G are powers of 1000, and KiB, MiB and GiB
 /// are powers of 1024.
 pub(crate) fn memory(text: &str) -> Result<usize, String> {
     let bytes = text.parse().ok().map(|ByteSize(bytes)| bytes);
@@ -229,12 +229,12 @@ pub(crate) fn memory(text: &str) -> Result<usize, String> {
         })
 }
 
-/// Reads a number of threads, cores or attempts. No machine starts many times more threads than the most.
+/// Parses a number of threads, cores or attempts. The maximum is far above the threads that a machine can run.
 pub(crate) fn count(text: &str) -> Result<usize, String> {
     up_to(text, 4096)
 }
 
-/// Reads a number of tasks of a step. The engines make a queue for each.
+/// Parses the number of tasks for a step. It is limited because the engines make a queue for each task.
 fn partitions(text: &str) -> Result<usize, String> {
     up_to(text, 65_536)
 }

@@ -7,10 +7,10 @@ use wgslice_scale::engine::scheduler;
 
 /// Start the scheduler of a cluster
 ///
-/// It hands tasks to executors, and runs until SIGTERM or SIGINT. It keeps no state on disk: queries
-/// that run when it ends fail, and may be run again.
+/// It assigns tasks to executors, and runs until SIGTERM or SIGINT. It keeps no state on disk: when it ends, running
+/// queries fail and can be run again.
 ///
-/// Whoever reaches its port can read the files that the executors can: keep it on a trusted network.
+/// Anyone who can connect to its port can read the files that the executors can read, so keep it on a trusted network.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -23,8 +23,8 @@ pub(crate) struct Scheduler {
     /// The name under which executors reach this machine [default: the address of --bind]
     #[arg(long, value_name = "HOST")]
     host: Option<String>,
-    /// Give an executor up after this many seconds without a heartbeat, and queries after as many
-    /// without any executor. More than two heartbeats
+    /// Consider an executor lost after this many seconds without a heartbeat, and fail queries after as many seconds
+    /// without any executor. Must exceed two heartbeats
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     executor_timeout: u64,
     /// Try a task this many times before its query fails

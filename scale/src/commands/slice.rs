@@ -7,8 +7,8 @@ use wgslice_scale::job::Operation;
 
 /// Slice a Zarr array into another
 ///
-/// Each shard of the result is its own task, and is written whole. If the command is ended,
-/// the same command computes what is missing.
+/// Each shard of the result is one task, and is written as a whole. If the command is interrupted, run the same command
+/// again to compute the missing shards.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -22,7 +22,7 @@ pub(crate) struct Slice {
     /// The folder or URL of the Zarr array to slice
     #[arg(value_name = "IN")]
     input: PathBuf,
-    /// The slice in Python's notation: what stands in the brackets of x[…]
+    /// The slice in Python's notation: the content of the brackets of x[...]
     #[arg(allow_hyphen_values = true)]
     spec: String,
     /// Put the dimensions of the slice in this order, as in 2,0,1: NumPy's transpose

@@ -13,12 +13,12 @@ use wgslice_scale::engine::message;
 
 /// Run a query on tables of tensors
 ///
-/// Tables are Parquet files, or folders of them, in quotes. Besides SQL's own functions there are
-/// strided_slice, gather, gather_nd, crop, scatter_nd, boolean_mask, nonzero, count_nonzero,
-/// tensor_select, tensor_convert, tensor_shape, tensor_reshape, tensor_from_arrow and
-/// tensor_to_arrow. Tensors are nested FixedSizeLists, or arrow.fixed_shape_tensor.
+/// A query names Parquet files, or folders of them, in quotes as its tables. In addition to SQL's own functions there
+/// are strided_slice, gather, gather_nd, crop, scatter_nd, boolean_mask, nonzero, count_nonzero, tensor_select,
+/// tensor_convert, tensor_shape, tensor_reshape, tensor_from_arrow and tensor_to_arrow. Tensors are nested
+/// FixedSizeLists, or arrow.fixed_shape_tensor.
 ///
-/// Rows have no order but that of an ORDER BY.
+/// Without ORDER BY, the order of rows is undefined.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -1,9 +1,9 @@
-//! How many rows are in memory at a time.
+//! Decides how many rows are in memory at a time.
 //!
-//! DataFusion moves batches of 8192 rows by default, whatever the size of a row: a batch of photographs takes
-//! gigabytes. A query of this crate moves batches of as many rows, up to 8192, as fit in 1 MiB, or in less if the memory
-//! of a task is small. Larger batches take longer: the allocator gives their memory back to the system and takes it again
-//! for every batch, and the system clears each page (`benches/results.md`).
+//! By default, DataFusion moves batches of 8192 rows, whatever the size of a row: a batch of photographs takes
+//! gigabytes. A query of this crate moves batches with as many rows, up to 8192, as fit in 1 MiB, or in less if a task
+//! has little memory. Larger batches are slower: for every batch, the allocator returns their memory to the system and
+//! requests it again, and the system clears each page (`benches/results.md`).
 
 use datafusion::{
     arrow::datatypes::{DataType, Fields},
@@ -13,22 +13,24 @@ use datafusion::{
 };
 
 /// The memory for a batch in bytes, unless the memory of a task allows less.
-const USUAL: usize = 1 << 20;
+const USUAL_BATCH_BYTES: usize = 1 << 20;
 
 /// The number of batches that a task has in memory at a time: those that are read, computed and written, and those in
 /// channels between these steps.
-const IN_FLIGHT: usize = 8;
+const BATCHES_IN_FLIGHT: usize = 8;
 
-/// The most rows of a batch: DataFusion's default.
+/// The maximum number of rows in a batch: DataFusion's default.
 const MOST_ROWS: usize = 8192;
 
 /// Returns the memory for a batch in bytes. `task` is the memory of a task in bytes, or `None` if it is not known.
 pub(super) fn memory_of(task: Option<usize>) -> usize {
-    task.map_or(USUAL, |task| (task / IN_FLIGHT).clamp(1, USUAL))
+    task.map_or(USUAL_BATCH_BYTES, |task| {
+        (task / BATCHES_IN_FLIGHT).clamp(1, USUAL_BATCH_BYTES)
+    })
 }
 
-/// Returns the number of rows of a batch. It is the largest up to [`MOST_ROWS`] with which no step of the query makes a
-/// batch that is estimated at more than `memory` bytes, but 1 if a single row is estimated at more.
+/// Returns the number of rows of a batch: the largest number up to [`MOST_ROWS`] for which the estimated size of every
+/// step's batches is at most `memory` bytes. It is at least 1.
 pub(super) fn rows(plan: &LogicalPlan, memory: usize) -> Result<usize> {
     let mut widest = 1;
     plan.apply_with_subqueries(|step| {
@@ -45,23 +47,23 @@ fn row(fields: &Fields) -> usize {
 }
 
 fn size(data_type: &DataType) -> usize {
-    const UNKNOWN: usize = 32;
-    // The bytes that Parquet's readers and writers hold for an element of a list besides its value: two levels of 2
-    // bytes each, and 4 bytes because Parquet stores small integers as 4 bytes. They hold these for all elements of a
-    // batch.
-    const STORED: usize = 8;
+    const UNKNOWN_BYTES: usize = 32;
+    // The bytes that Parquet's readers and writers hold for an element of a list in addition to its value: two levels
+    // of 2 bytes each, and 4 bytes because Parquet stores small integers as 4 bytes. They hold these bytes for all
+    // elements of a batch.
+    const PARQUET_BYTES: usize = 8;
     match data_type {
         DataType::FixedSizeList(item, length) => {
             let stored = if item.data_type().is_nested() {
                 0
             } else {
-                STORED
+                PARQUET_BYTES
             };
             let item = size(item.data_type()) + stored;
             item.saturating_mul(usize::try_from(*length).unwrap_or(0))
         }
         DataType::Struct(fields) => row(fields),
         DataType::Boolean => 1,
-        other => other.primitive_width().unwrap_or(UNKNOWN),
+        other => other.primitive_width().unwrap_or(UNKNOWN_BYTES),
     }
 }

@@ -29,23 +29,23 @@ use tokio::{
 /// The size in bytes of the largest message between the processes of a cluster. A message holds a whole batch of rows.
 pub(super) const MAX_MESSAGE: usize = 256 << 20;
 
-/// The port of a scheduler whose address names no port.
+/// The default port of a scheduler.
 const PORT: u16 = 50050;
 
 /// The time in seconds between tests of an idle connection. The tests find machines that failed, which do not close
 /// their connections.
-const KEEPALIVE: usize = 10;
+const KEEPALIVE_SECONDS: usize = 10;
 
 impl Engine {
-    /// Makes an engine on a Ballista cluster. `url` is the scheduler's address, as in `df://host:port`, with port 50050
-    /// if it names none. Each step of a query is cut into up to `partitions` tasks, and each task runs on one core.
+    /// Makes an engine on a Ballista cluster. `url` is the scheduler's address, as in `df://host:port`; the port
+    /// defaults to 50050. Each step of a query is split into up to `partitions` tasks, and each task runs on one core.
     ///
     /// The tables of a query are files. The client, the scheduler and all executors must see each file under the same
     /// name.
     ///
     /// # Errors
     ///
-    /// A `url` of another form. Whether the scheduler can be reached shows only when a query runs.
+    /// An error for a `url` of another form. An unreachable scheduler is only noticed when a query runs.
     pub fn cluster(url: &str, partitions: usize) -> BoxFuture<'_, Result<Self>> {
         Self::connected(url, partitions).boxed()
     }
@@ -69,13 +69,13 @@ impl Engine {
         };
         let config = SessionConfig::new_with_ballista()
             .with_target_partitions(partitions.max(1))
-            // With a larger maximum, a task takes as many partitions as its executor has free cores, and needs memory
-            // for all of them.
+            // With a larger maximum, a task would take as many partitions as its executor has free cores, and need
+            // memory for all of them.
             .set_usize(BALLISTA_SCHEDULER_MAX_PARTITIONS_PER_TASK, 1)
             .set_usize(BALLISTA_CLIENT_GRPC_MAX_MESSAGE_SIZE, MAX_MESSAGE)
             .set_usize(
                 BALLISTA_CLIENT_GRPC_HTTP2_KEEPALIVE_INTERVAL_SECONDS,
-                KEEPALIVE,
+                KEEPALIVE_SECONDS,
             );
         let state = SessionStateBuilder::new()
             .with_config(config)
@@ -104,7 +104,7 @@ impl Engine {
     }
 }
 
-/// Makes a session of the scheduler, with the functions of this crate in addition to the built-in ones.
+/// Makes the scheduler's session, with the functions of this crate in addition to the built-in ones.
 pub(super) fn session(config: SessionConfig) -> Result<SessionState> {
     let builder = SessionStateBuilder::new()
         .with_config(config)
@@ -115,9 +115,9 @@ pub(super) fn session(config: SessionConfig) -> Result<SessionState> {
 }
 
 /// Waits until the scheduler has had no executor, or has not answered, for the time `patience`. Returns an error that
-/// says so.
+/// describes which.
 pub(super) async fn lost(scheduler: &str, patience: Duration) -> DataFusionError {
-    const OFTEN: Duration = Duration::from_secs(1);
+    const POLL_INTERVAL: Duration = Duration::from_secs(1);
     let mut found = Instant::now();
     loop {
         let state = timeout(patience, is_ready(scheduler)).await;
@@ -136,7 +136,7 @@ pub(super) async fn lost(scheduler: &str, patience: Duration) -> DataFusionError
                 patience.as_secs()
             ));
         }
-        sleep(OFTEN).await;
+        sleep(POLL_INTERVAL).await;
     }
 }
 

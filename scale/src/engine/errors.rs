@@ -1,12 +1,12 @@
-//! Takes the messages of errors out of the text that the engines wrap around them.
+//! Extracts error messages from the text that the engines wrap around them.
 
 use datafusion::error::DataFusionError;
 
 /// Returns the message of an error as people should see it. A cluster sends a task's error as the debug output of the
 /// error's type, from which the message is taken.
 pub fn message(error: &DataFusionError) -> String {
-    // The beginnings, in the debug output of an error, of texts that are enough as a message. If several are found, the
-    // last in this list counts.
+    // Texts with which a sufficient message begins in the debug output of an error. If several are found, the last one
+    // in this list is used.
     const WRAPPED: [&str; 4] = [
         "Execution(\"",
         "Plan(\"",

@@ -11,7 +11,7 @@ use futures::{FutureExt, future::BoxFuture};
 use std::{fs, net::IpAddr, path::PathBuf, sync::Arc};
 use tempfile::{Builder, TempDir};
 
-/// How an executor runs.
+/// The settings of an executor.
 #[derive(Clone, Debug)]
 pub struct Executor {
     /// The host and the port of the scheduler.
@@ -24,7 +24,7 @@ pub struct Executor {
     pub command_port: u16,
     /// The name or address under which other machines reach the executor. `None` if that is `bind`.
     pub host: Option<String>,
-    /// The most tasks that the executor runs at a time.
+    /// The maximum number of tasks that the executor runs at a time.
     pub cores: usize,
     /// The folder for the results of tasks and for temporary files. `None` for a new temporary folder, which is removed
     /// at the end.
@@ -42,8 +42,8 @@ impl Executor {
     ///
     /// # Errors
     ///
-    /// A scheduler that cannot be reached; an address that cannot be listened on; a `work_dir` that cannot be made or
-    /// whose name is not UTF-8.
+    /// An error if the scheduler cannot be reached, if the executor cannot listen on an address, or if `work_dir`
+    /// cannot be made or its name is not UTF-8.
     pub fn run(self) -> BoxFuture<'static, Result<()>> {
         self.serve().boxed()
     }
@@ -104,8 +104,8 @@ impl Executor {
     }
 }
 
-/// Returns the built-in functions and those of this crate. They are added one by one, because
-/// [`functions::register_all`] cannot add functions to Ballista's registry.
+/// Returns the built-in functions and this crate's. They are added individually, because [`functions::register_all`]
+/// cannot add functions to Ballista's registry.
 fn registry() -> BallistaFunctionRegistry {
     let mut registry = BallistaFunctionRegistry::default();
     for function in functions::all() {

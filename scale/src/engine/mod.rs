@@ -2,15 +2,15 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | `tables` | the files that a query names, as tables |
-//! | `batches` | how many rows are in memory at a time |
-//! | `cluster` | sessions on a cluster, and whether the cluster can be reached |
-//! | `objects` | files in object stores |
-//! | `errors` | messages of errors, without the text that the engines wrap around them |
-//! | `rows` | names of rows in errors |
+//! | `tables` | makes tables of the files that a query names |
+//! | `batches` | decides how many rows are in memory at a time |
+//! | `cluster` | makes sessions on a cluster, and checks whether the cluster can be reached |
+//! | `objects` | opens files in object stores |
+//! | `errors` | extracts error messages from the text that the engines wrap around them |
+//! | `rows` | names rows in errors |
 //! | [`scheduler`], [`executor`] | the processes of a cluster |
 //!
-//! Public functions return boxed futures: every crate that waits for an `async fn` compiles its code again, and with it
+//! Public functions return boxed futures: every crate that awaits an `async fn` compiles its code again, and with it
 //! much of the engines. Futures that plan a query are local, because rustc cannot prove that they are `Send`.
 //!
 //! The plan of a query has no nodes of this crate's own, only calls of its functions, which are sent by name. So
@@ -42,8 +42,8 @@ use datafusion::{
 use futures::{FutureExt, StreamExt, future::LocalBoxFuture};
 use std::{future, sync::Arc, thread, time::Duration};
 
-/// The memory in bytes that steps of a query may hold in this process when they look for a row of a query on a cluster.
-const LOCATING: usize = 1 << 30;
+/// The memory in bytes for steps that run in this process to find a row of a cluster's query.
+const LOCATING_MEMORY: usize = 1 << 30;
 
 /// Runs queries. The same query gives the same result on every engine.
 pub struct Engine {
@@ -59,18 +59,18 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// An error of DataFusion's settings. None is known.
+    /// An error in DataFusion's settings. No case is known.
     pub fn embedded(threads: usize) -> Result<Self> {
         Self::embedded_with_memory(threads, None)
     }
 
-    /// Makes an engine in this process whose sorts, joins and other steps hold up to `memory` bytes together, or any
+    /// Makes an engine in this process. Its sorts, joins and other steps together hold up to `memory` bytes, or any
     /// number if it is `None`. Sorts that need more write temporary files. Steps that cannot do so, such as hash joins,
-    /// fail. Batches are small enough for several of them to fit in each thread's part of the memory.
+    /// fail. Batches are small enough for several of them to fit into each thread's part of the memory.
     ///
     /// # Errors
     ///
-    /// An error of DataFusion's settings. None is known.
+    /// An error in DataFusion's settings. No case is known.
     pub fn embedded_with_memory(threads: usize, memory: Option<usize>) -> Result<Self> {
         let threads = threads.max(1);
         let config = SessionConfig::new().with_target_partitions(threads);
@@ -88,7 +88,7 @@ impl Engine {
         })
     }
 
-    /// The session in which queries are planned.
+    /// Returns the session in which queries are planned.
     pub fn context(&self) -> &SessionContext {
         &self.context
     }
@@ -97,7 +97,7 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// A query that does more than read tables, that cannot be planned, or that names a file that cannot be read.
+    /// An error if the query does more than read tables, cannot be planned, or names a file that cannot be read.
     pub fn query<'a>(&'a self, query: &'a str) -> LocalBoxFuture<'a, Result<DataFrame>> {
         let end = async move {
             let (state, plan) = tables::plan(&self.context, query).await?;
@@ -106,13 +106,13 @@ impl Engine {
         end.boxed_local()
     }
 
-    /// Runs a query again after it failed with `problem`, an error that names a row only by its number in a batch.
-    /// Returns the new error's message, which names the row by its number in a file. It may name any row with an index
-    /// out of range. `None` if `problem` is another error, if the rows are not those of a file, as after a join, or if
-    /// the second run ends without such an error.
+    /// Runs a query again after it failed with `problem`, if that error names a row only by its number in a batch.
+    /// Returns the new error's message, which names a row with an index out of range by its number in a file; this can
+    /// be another row than before. Returns `None` if `problem` is another error, if the rows do not come from a file,
+    /// as after a join, or if the second run ends without such an error.
     ///
-    /// The second run is always in this process, since a cluster's tasks are not told the numbers of a file's rows. For
-    /// a query on a cluster, whose tables may take long to read here, the log then says so, and what `problem` is.
+    /// The second run is always in this process, because a cluster's tasks do not know the row numbers of files. For a
+    /// query on a cluster, whose tables can take long to read here, this is logged together with `problem`.
     pub fn locate<'a>(
         &'a self,
         query: &'a str,
@@ -127,7 +127,7 @@ impl Engine {
             }
             log::warn!("{problem}; now reading the tables in this process, to name the row's file");
             let threads = thread::available_parallelism().map_or(1, usize::from);
-            let near = Self::embedded_with_memory(threads, Some(LOCATING)).ok()?;
+            let near = Self::embedded_with_memory(threads, Some(LOCATING_MEMORY)).ok()?;
             near.located(query).await
         };
         end.boxed_local()
@@ -158,9 +158,9 @@ impl Engine {
         Ok(DataFrame::new(state, plan))
     }
 
-    /// Waits until a cluster has had no executor, or no scheduler that answers, for the time `patience`, and returns an
-    /// error that says so. Waits forever if the engine is in this process. Ballista itself notices only the loss of the
-    /// last executor, and only during a query: if there never was an executor, it lets the query wait forever.
+    /// Waits until a cluster has had no executor, or no answering scheduler, for the time `patience`. Returns an error
+    /// that describes which. Waits forever if the engine is in this process. Ballista itself notices only the loss of
+    /// the last executor, and only during a query. If there never was an executor, it lets the query wait forever.
     pub fn lost(
         &self,
         #[cfg_attr(not(feature = "cluster"), expect(unused_variables))] patience: Duration,

@@ -1,6 +1,6 @@
-//! Names rows in errors by the file that has an index out of range, and the row of that file.
+//! Names rows in errors by their file and their row number in it.
 //!
-//! A function gets batches of rows, and does not know from which files they come. But its last argument can name the
+//! A function gets batches of rows and does not know which files they come from. But its last argument can name the
 //! rows.
 
 use crate::functions;
@@ -15,7 +15,7 @@ use datafusion::{
     logical_expr::{Expr, LogicalPlan, expr::ScalarFunction, expr_rewriter::NamePreserver, lit},
 };
 
-/// Adds the name of the row to every call of a function that can take one and has none. The name is the row's number in
+/// Adds a name for the row to every call of a function that accepts one and has none. The name is the row's number in
 /// its file, counted from 0, and the file, as in `17 of /data/images.parquet`.
 pub(super) fn with_names(plan: LogicalPlan) -> Result<LogicalPlan> {
     let named = plan.transform_up_with_subqueries(|step| {
@@ -32,8 +32,8 @@ pub(super) fn with_names(plan: LogicalPlan) -> Result<LogicalPlan> {
 }
 
 /// Returns the prefix of the paths of the files that a step reads: a slash, or the URL of an object store. Empty if the
-/// step reads no files. If a step reads several tables, the prefix is that of one of them. Which one does not matter,
-/// since the rows of such a step do not come from a single file.
+/// step reads no files. If a step reads several tables, returns the prefix of one of them. It does not matter which
+/// one, because the rows of such a step do not come from a single file.
 fn place(step: &LogicalPlan) -> Result<String> {
     let mut found = String::new();
     step.apply(|step| {
@@ -54,7 +54,7 @@ fn with_name(expression: Expr, place: &str) -> Transformed<Expr> {
         Expr::ScalarFunction(call) => match functions::before_name(call.func.name()) {
             Some(before) if call.args.len() <= before => {
                 let ScalarFunction { func, mut args } = call;
-                // Options that the call leaves out become empty texts.
+                // Optional arguments that the call leaves out become empty texts.
                 args.resize(before, lit(""));
                 args.push(concat(vec![
                     file_row_index(),

@@ -8,7 +8,7 @@ use ballista_scheduler::{
 use futures::{FutureExt, future::BoxFuture};
 use std::{net::SocketAddr, sync::Arc};
 
-/// How a scheduler runs.
+/// The settings of a scheduler.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
     /// The address on which the scheduler listens.
@@ -18,16 +18,16 @@ pub struct Scheduler {
     /// The time in seconds without a heartbeat after which an executor counts as lost and its tasks go to others. If
     /// all executors are lost, queries fail after this time without any executor.
     pub executor_timeout: u64,
-    /// How many times a task is tried before its query fails.
+    /// The maximum number of times that a task is tried before its query fails.
     pub attempts: usize,
 }
 
 impl Scheduler {
-    /// Runs the scheduler. It ends only with an error.
+    /// Runs the scheduler. It only returns with an error.
     ///
     /// # Errors
     ///
-    /// An address that cannot be listened on.
+    /// An error if the scheduler cannot listen on the address.
     pub fn run(self) -> BoxFuture<'static, Result<()>> {
         self.serve().boxed()
     }

@@ -23,13 +23,13 @@ use datafusion::{
 use futures::{StreamExt, TryStreamExt, stream};
 use std::{collections::HashMap, ops::ControlFlow, slice, sync::Arc};
 
-/// The number of files whose schemas are read at a time.
+/// The number of files whose schemas are read in parallel.
 const SCHEMAS: usize = 32;
 
 /// Plans a query, and registers the files that it names as tables.
 ///
-/// The tables do not have the names of their files: a column is sent to a scheduler with the name of its table, and a
-/// dot in that name would separate a schema from a table.
+/// Tables do not keep their files' names: a column is sent to a scheduler with its table's name, and a dot in it would
+/// separate a schema from a table.
 pub(super) async fn plan(
     context: &SessionContext,
     query: &str,
@@ -91,7 +91,7 @@ async fn files(state: &SessionState, name: &str) -> Result<Arc<dyn TableProvider
         .with_skip_metadata(false);
     let url = ListingTableUrl::parse(name)?;
     let store = state.runtime_env().object_store(&url)?;
-    // If the name is that of a single file, the file may have any extension.
+    // A single file can have any extension.
     let extension = if url.is_collection() { ".parquet" } else { "" };
     let listed = url.list_all_files(state, store.as_ref(), extension).await?;
     let mut files: Vec<_> = listed.try_collect().await?;
@@ -106,8 +106,8 @@ async fn files(state: &SessionState, name: &str) -> Result<Arc<dyn TableProvider
     let schemas =
         stream::iter(&files).map(|file| format.infer_schema(state, &store, slice::from_ref(file)));
     let schemas: Vec<_> = schemas.buffered(SCHEMAS).try_collect().await?;
-    // The metadata of columns is kept, since it may hold the shape of tensors. The metadata of whole files is dropped,
-    // since it differs between files that pandas wrote.
+    // The metadata of columns is kept, because it can contain the shape of tensors. The metadata of whole files is
+    // dropped, because pandas writes different metadata to each file.
     let schemas = schemas
         .iter()
         .map(|schema| Schema::new(schema.fields().clone()));

@@ -15,21 +15,22 @@ use serde_json::Value;
 use std::{ops::RangeInclusive, sync::Arc};
 use wgslice::{Error, Plan, Report, Values, ValuesMut, View};
 
-/// How a function is called.
+/// The arguments that a function accepts.
 pub(super) struct Usage {
     pub(super) name: &'static str,
     /// The call, as in `gather(params, indices [, options])`.
     pub(super) example: &'static str,
     /// The number of tensors, which are the first arguments.
     pub(super) tensors: usize,
-    /// How many texts may follow the tensors.
+    /// The number of texts that can follow the tensors.
     pub(super) texts: RangeInclusive<usize>,
-    /// Whether one more argument, of any type, may follow the texts and name the row in errors.
+    /// Whether another argument, of any type, can follow the texts and name the row in errors.
     pub(super) names_rows: bool,
 }
 
 impl Usage {
-    /// A function whose arguments are a tensor and then `texts` texts, such as a slice in Python's notation.
+    /// The usage of a function whose arguments are a tensor and then `texts` texts, such as a slice in Python's
+    /// notation.
     pub(super) const fn of_tensor(
         name: &'static str,
         example: &'static str,
@@ -44,8 +45,8 @@ impl Usage {
         }
     }
 
-    /// A function whose arguments are two tensors, one of which holds indices or a mask, and then `texts` texts. An argument
-    /// of any type may follow, and name the row in errors.
+    /// The usage of a function whose arguments are two tensors, one of which holds indices or a mask, and then `texts`
+    /// texts. An argument of any type can follow and name the row in errors.
     pub(super) const fn of_indices(
         name: &'static str,
         example: &'static str,
@@ -58,8 +59,8 @@ impl Usage {
         }
     }
 
-    /// Returns the number of arguments before the one that names the row. Optional texts are counted even if a call
-    /// leaves them out.
+    /// Returns the number of arguments before the one that names the row, including optional texts that a call leaves
+    /// out.
     pub(super) fn before_name(&self) -> usize {
         self.tensors + self.texts.end()
     }
@@ -68,13 +69,13 @@ impl Usage {
 /// The arguments of a call that are known when the query is planned: the types of the tensors, and the texts.
 pub(super) struct Call {
     pub(super) tensors: Vec<TensorType>,
-    /// The tensors that are literal texts.
+    /// The values of the tensors that are given as literal texts.
     constants: Vec<Option<Constant>>,
     texts: Vec<String>,
 }
 
 impl Call {
-    pub(super) fn of(
+    pub(super) fn parse(
         usage: &Usage,
         fields: &[FieldRef],
         literals: &[Option<&ScalarValue>],
@@ -113,7 +114,7 @@ impl Call {
                 texts,
             })
         });
-        call.map_err(of(name))
+        call.map_err(naming_function(name))
     }
 
     /// Returns the types of the first two tensors. The function must have at least two.
@@ -121,7 +122,7 @@ impl Call {
         (&self.tensors[0], &self.tensors[1])
     }
 
-    /// The number of true elements of tensor `number`, if it is a mask that is a literal text.
+    /// Returns the number of true elements of tensor `number`, if it is a mask given as a literal text.
     pub(super) fn true_elements(&self, number: usize) -> Option<usize> {
         let bytes = self.constants[number].as_ref()?.truths.iter();
         Some(bytes.filter(|&&truth| truth).count())
@@ -137,8 +138,8 @@ fn text<'a>(literal: &Option<&'a ScalarValue>) -> Option<&'a str> {
     literal.and_then(|literal| literal.try_as_str().flatten())
 }
 
-/// Puts the name of a function before an error of its call.
-pub(super) fn of(name: &str) -> impl Fn(DataFusionError) -> DataFusionError {
+/// Returns a function that prefixes an error of a call with the function's name.
+pub(super) fn naming_function(name: &str) -> impl Fn(DataFusionError) -> DataFusionError {
     move |error| match error {
         DataFusionError::Plan(problem) => DataFusionError::Plan(format!("{name}: {problem}")),
         DataFusionError::Execution(problem) => {
@@ -148,7 +149,7 @@ pub(super) fn of(name: &str) -> impl Fn(DataFusionError) -> DataFusionError {
     }
 }
 
-/// Converts an error of the library about the shapes or the options of a call.
+/// Converts an error of the library about a call's shapes or options.
 pub(super) fn refused(error: Error) -> DataFusionError {
     DataFusionError::Plan(error.to_string())
 }
@@ -186,8 +187,8 @@ impl Batch {
         run_on(plan, &self.columns[0].bytes(), indices, result)
     }
 
-    /// Returns the integers of a column. If one row stands for all and `of_each_row` is true, its integers are repeated
-    /// once for each row of the batch.
+    /// Returns the integers of a column. If the column has one row for the whole batch and `of_each_row` is true, its
+    /// integers are repeated for each row.
     pub(super) fn integers(&self, number: usize, of_each_row: bool) -> Result<Integers> {
         let column = &self.columns[number];
         let integers = column.integers()?;
@@ -214,7 +215,8 @@ impl Batch {
         Ok(with_rows)
     }
 
-    /// Returns the bytes of all rows of a column. If one row stands for all, its bytes are repeated.
+    /// Returns the bytes of all rows of a column. If the column has one row for the whole batch, its bytes are
+    /// repeated.
     pub(super) fn repeated_bytes(&self, number: usize) -> Buffer {
         let bytes = self.columns[number].bytes();
         match self.columns[number].repeats() {
@@ -229,7 +231,7 @@ impl Batch {
     }
 }
 
-/// Returns the array of an argument that holds tensors, null rows included. A scalar becomes an array of one row.
+/// Returns the array of an argument that holds tensors, including null rows. A scalar becomes an array of one row.
 pub(super) fn array(value: &ColumnarValue) -> Result<ArrayRef> {
     match value {
         ColumnarValue::Array(array) => Ok(Arc::clone(array)),
@@ -243,8 +245,8 @@ pub(super) fn array(value: &ColumnarValue) -> Result<ArrayRef> {
     }
 }
 
-/// A tensor that is written as nested lists. Its elements are booleans, `i64`, or `f64` if any number has a fraction or
-/// an exponent or is out of the range of `i64`.
+/// A tensor written as nested lists. Its elements are booleans or `i64`. They are `f64` if any number has a fraction or
+/// an exponent, or is out of the range of `i64`.
 struct Constant {
     tensor: TensorType,
     values: Vec<f64>,
@@ -304,7 +306,7 @@ impl Constant {
     }
 }
 
-/// Collects what nested lists hold. Returns `false` if the lists do not have this shape.
+/// Collects the elements of nested lists. Returns `false` if the lists do not have this shape.
 fn flatten<'a>(value: &'a Value, shape: &[usize], elements: &mut Vec<&'a Value>) -> bool {
     match (value, shape.split_first()) {
         (Value::Array(items), Some((&size, rest))) => {

@@ -1,8 +1,8 @@
-//! `crop(x, begins, sizes [, options])`: boxes of fixed size from each tensor.
+//! `crop(x, begins, sizes [, options])`: cuts boxes of fixed size from each tensor.
 //!
-//! `begins` has a number for each cropped dimension, and these are the first dimensions of a tensor. `begins` may have
-//! one more dimension before that of the numbers, as in `'[[0, 0], [8, 8]]'`. Its size is then the number of boxes that
-//! are cut from each tensor.
+//! `begins` has a number for each cropped dimension. The cropped dimensions are the first of a tensor. `begins` can
+//! have one more dimension before the numbers, as in `'[[0, 0], [8, 8]]'`. The size of that dimension is then the
+//! number of boxes for each tensor.
 
 use super::*;
 

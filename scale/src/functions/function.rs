@@ -1,7 +1,8 @@
-//! The common part of all functions on tensors: a row of the result comes from the same row of the arguments.
+//! The common part of all functions on tensors. Each row of the result comes from the same row of the arguments.
 //!
-//! Rows with a null argument are taken out before a function runs, and put back as nulls. Their elements are
-//! unspecified, and could be indices out of range. They are not taken out for functions with `TAKES_ANY`.
+//! Rows with a null argument are removed before a function runs, and restored as nulls afterwards, because their
+//! elements are unspecified and could be indices out of range. Functions with `RUNS_ON_NULL_ROWS` run on these rows
+//! too.
 
 use super::{
     call::{self, Batch, Call, Usage},
@@ -37,12 +38,13 @@ pub(super) trait TensorFunction:
 
     /// Whether the function accepts every element value, including the unspecified ones in rows with a null argument, so
     /// that these rows need not be removed first.
-    const TAKES_ANY: bool = false;
+    const RUNS_ON_NULL_ROWS: bool = false;
 
     /// Whether the result has the same bytes as the first argument, so that `run` is not called.
     const KEEPS_BYTES: bool = false;
 
-    /// Changes the type that an argument has, for a function that reads a column in another way than its field says.
+    /// Changes the type with which an argument is read, for a function that interprets a column differently than its
+    /// field says.
     fn read_as(_: &mut Call) -> Result<()> {
         Ok(())
     }
@@ -50,14 +52,14 @@ pub(super) trait TensorFunction:
     /// Checks the arguments of a call, and returns the type of its result.
     fn result(call: &Call) -> Result<TensorType>;
 
-    /// Writes the result of all rows to `result`, which holds zeros. Returns what is wrong with the elements of a row,
-    /// such as an index out of range, if that is an error. Not called if there are no rows.
+    /// Writes the result of all rows to `result`, which holds zeros. Returns a problem with the elements of a row, such
+    /// as an index out of range, if that is an error. Not called if there are no rows.
     fn run(_: &Call, _: &Batch, _: &mut [u8]) -> Result<Option<Wrong>> {
         internal_err!("{} moves no bytes", Self::USAGE.name)
     }
 }
 
-/// What is wrong with the elements of a row.
+/// A problem with the elements of a row.
 pub(super) struct Wrong {
     /// The number of the row in the batch. `None` if one tensor of indices, or one mask, was used for all rows.
     pub(super) row: Option<usize>,
@@ -67,7 +69,8 @@ pub(super) struct Wrong {
 
 impl Wrong {
     /// Returns the first tuple out of range in a batch's report, if that is an error under `policy`. `place` returns
-    /// the tuple's row, its position in the indices of the row, and its integers. `shape` is what the tuples index.
+    /// the tuple's row, its position in the indices of the row, and its integers. `shape` is the shape that the tuples
+    /// index.
     pub(super) fn outside(
         report: Report,
         policy: OutOfRange,
@@ -100,9 +103,9 @@ impl<F: TensorFunction> Function<F> {
     }
 
     fn call(fields: &[FieldRef], literals: &[Option<&ScalarValue>]) -> Result<(Call, TensorType)> {
-        let mut call = Call::of(&F::USAGE, fields, literals)?;
+        let mut call = Call::parse(&F::USAGE, fields, literals)?;
         let result = F::read_as(&mut call).and_then(|()| F::result(&call));
-        let result = result.map_err(call::of(F::USAGE.name))?;
+        let result = result.map_err(call::naming_function(F::USAGE.name))?;
         if result.elements() == 0 {
             return plan_err!(
                 "{}: the result has shape {:?}, which is empty: DataFusion loses count of the rows of such columns",
@@ -225,11 +228,11 @@ fn evaluate<F: TensorFunction>(
         });
         columns
             .collect::<Result<Vec<_>>>()
-            .map_err(call::of(F::USAGE.name))
+            .map_err(call::naming_function(F::USAGE.name))
     };
     let whole = columns(&arrays)?;
-    let Some(nulls) = nulls.filter(|_| !F::TAKES_ANY) else {
-        // No rows are taken out.
+    let Some(nulls) = nulls.filter(|_| !F::RUNS_ON_NULL_ROWS) else {
+        // No rows need to be removed.
         let nulls =
             NullBuffer::union_many(arrays.iter().zip(&repeats).map(
                 |(array, repeats)| match repeats {
@@ -261,7 +264,7 @@ fn evaluate<F: TensorFunction>(
     Column::array(result, rows, spread(&bytes, &nulls, rows), Some(nulls))
 }
 
-/// Returns `rows` rows: the rows of `dense`, in order, where `valid` is valid, and zeros elsewhere.
+/// Returns `rows` rows: the rows of `dense`, in order, at the valid positions, and zeros elsewhere.
 fn spread(dense: &[u8], valid: &NullBuffer, rows: usize) -> Buffer {
     let row = dense.len() / (rows - valid.null_count()).max(1);
     let mut all = MutableBuffer::from_len_zeroed(rows * row);
@@ -303,7 +306,8 @@ fn run<F: TensorFunction>(
     if batch.rows == 0 {
         return Ok(buffer.into());
     }
-    let wrong = F::run(call, batch, buffer.as_slice_mut()).map_err(call::of(function))?;
+    let wrong =
+        F::run(call, batch, buffer.as_slice_mut()).map_err(call::naming_function(function))?;
     let Some(Wrong { row, problem }) = wrong else {
         return Ok(buffer.into());
     };

@@ -1,5 +1,5 @@
-//! `gather(params, indices [, options])`: the slices of each tensor that the indices select along one dimension; and
-//! `gather_nd(params, indices [, options])`: those that index tuples select.
+//! `gather(params, indices [, options])` returns the slices of each tensor that the indices select along one dimension.
+//! `gather_nd(params, indices [, options])` returns the slices that index tuples select.
 
 use super::*;
 
@@ -104,7 +104,7 @@ impl TensorFunction for GatherNd {
     }
 }
 
-/// The options of `gather_nd` with so many batch dimensions.
+/// Returns the options of `gather_nd` with this number of batch dimensions.
 fn nd(given: GatherOptions, batch_dims: isize) -> GatherNdOptions {
     GatherNdOptions {
         batch_dims,
@@ -113,7 +113,7 @@ fn nd(given: GatherOptions, batch_dims: isize) -> GatherNdOptions {
     }
 }
 
-/// The type of a gather's result. `plan` plans it for the shapes of params and indices.
+/// Returns the type of a gather's result. `plan` plans it for the shapes of params and indices.
 fn gathered(
     call: &Call,
     plan: impl FnOnce(&[usize], &[usize], DType) -> Result<Plan, Error>,
@@ -133,7 +133,7 @@ fn from_end(dimension: isize, rank: usize) -> isize {
     }
 }
 
-/// Reads options of which these are known to the function.
+/// Parses the options. `known` lists those of the function.
 fn options(call: &Call, known: &[&str]) -> Result<GatherOptions> {
     let given = Options::parse(call.text(0), known)?;
     Ok(GatherOptions {

@@ -1,17 +1,17 @@
-//! Functions on masks, whose elements are booleans or bytes of which all except 0 are true:
+//! Functions on masks. The elements of a mask are booleans, or bytes that are true unless they are 0:
 //!
 //! - `boolean_mask(x, mask, capacity [, options])`: the slices of each tensor that a mask selects.
 //! - `nonzero(mask, capacity [, options])`: the positions of the true elements of each mask.
-//! - `count_nonzero(mask)`: how many elements of each mask are true.
-//! - `tensor_select(mask, x, y)`: the elements of x where a mask is true, and of y elsewhere.
+//! - `count_nonzero(mask)`: the number of true elements of each mask.
+//! - `tensor_select(mask, x, y)`: the elements of x where a mask is true, and the elements of y elsewhere.
 //!
-//! All rows of a result have one shape, so for the first two the query gives the capacity: the number of true elements for
-//! which there is room. It may be left out only if the mask is a literal, whose true elements can be counted.
+//! All rows of a result have one shape, so the first two functions need a capacity: the maximum number of true
+//! elements. It can only be left out if the mask is a literal, whose true elements can be counted.
 
 use super::*;
 use datafusion::{arrow::buffer::MutableBuffer, common::internal_err};
 
-/// The options of `boolean_mask`, of which `nonzero` has the second.
+/// The options of `boolean_mask`. `nonzero` has only the second.
 const KNOWN: &[&str] = &["axis", "surplus"];
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -29,7 +29,7 @@ impl TensorFunction for BooleanMask {
         mask.check_mask("mask")?;
         let axis = axis(call)?;
         let room = Room::of(call, 1, KNOWN)?;
-        // The library plans the same for a batch of one tensor.
+        // The library makes the same plan for a batch of one tensor.
         let (axis, capacity) = (axis.cast_signed(), Some(room.capacity));
         let plan = Plan::boolean_mask(x.shape(), mask.shape(), axis, capacity, x.dtype());
         x.with_shape(plan.map_err(refused)?.shape())
@@ -41,13 +41,13 @@ impl TensorFunction for BooleanMask {
         let room = Room::of(call, 1, KNOWN)?;
         let elements = mask.elements();
         if elements == 0 {
-            // There is nothing to select, and the result holds zeros.
+            // Nothing can be selected, so the result keeps its zeros.
             return Ok(None);
         }
         let shared = batch.columns[1].repeats();
         let masks = if shared { 1 } else { batch.rows };
-        // A number for each place of the result: the position along the dimensions of the mask taken as one, or, behind
-        // the last true element, a number out of range, of which the gather makes zeros.
+        // A number for each place of the result: the position along the mask's dimensions, flattened. After the last
+        // true element it is out of range, which makes the gather write zeros.
         let mut positions =
             MutableBuffer::from_len_zeroed(masks * room.capacity * size_of::<u32>());
         let wrong = find(
@@ -84,7 +84,7 @@ impl TensorFunction for BooleanMask {
     }
 }
 
-/// The first dimension of x that the mask has. It may count from the end.
+/// Returns the first dimension of x that the mask covers. A negative option counts from the end.
 fn axis(call: &Call) -> Result<usize> {
     let given = Options::parse(call.text(1), KNOWN)?;
     let axis = given.integer("axis")?.unwrap_or(0);
@@ -122,7 +122,7 @@ impl TensorFunction for Nonzero {
         let masks = batch.repeated_bytes(0);
         let shape = call.tensors[0].shape();
         if shape.contains(&0) {
-            // No position is found, and -1 stands for that.
+            // No element is true, so all positions are -1.
             result.fill(0xff);
             return Ok(None);
         }
@@ -136,7 +136,7 @@ pub(super) struct CountNonzero;
 
 impl TensorFunction for CountNonzero {
     const USAGE: Usage = Usage::of_tensor("count_nonzero", "count_nonzero(mask)", 0..=0);
-    const TAKES_ANY: bool = true;
+    const RUNS_ON_NULL_ROWS: bool = true;
 
     fn result(call: &Call) -> Result<TensorType> {
         call.tensors[0].check_mask("mask")?;
@@ -146,7 +146,7 @@ impl TensorFunction for CountNonzero {
     fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Wrong>> {
         let masks = batch.repeated_bytes(0);
         let (places, _) = result.as_chunks_mut();
-        // A mask without elements has no bytes, and the result holds zeros.
+        // A mask without elements has no bytes, so the result keeps its zeros.
         let masks = masks.chunks_exact(call.tensors[0].elements().max(1));
         for (place, mask) in places.iter_mut().zip(masks) {
             *place = (count(mask) as i64).to_ne_bytes();
@@ -163,7 +163,7 @@ impl TensorFunction for TensorSelect {
         tensors: 3,
         ..Usage::of_tensor("tensor_select", "tensor_select(mask, x, y)", 0..=0)
     };
-    const TAKES_ANY: bool = true;
+    const RUNS_ON_NULL_ROWS: bool = true;
 
     fn result(call: &Call) -> Result<TensorType> {
         let [mask, x, y] = &call.tensors[..] else {
@@ -185,7 +185,7 @@ impl TensorFunction for TensorSelect {
     fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Wrong>> {
         let ranks = call.tensors.iter().map(|tensor| tensor.shape().len());
         let rank = ranks.max().unwrap_or(0);
-        // Shapes of one rank with the rows first, so that rows are not broadcast against dimensions of tensors.
+        // The shapes get the same rank, with the rows first, so that rows are not broadcast against tensor dimensions.
         let shape = |number: usize| {
             let own = call.tensors[number].shape();
             let rows = if batch.columns[number].repeats() {
@@ -206,7 +206,7 @@ impl TensorFunction for TensorSelect {
     }
 }
 
-/// For how many true elements of each mask a result has room, and whether it is an error if there are more.
+/// The capacity of a result, and whether more true elements in a mask are an error.
 #[derive(Clone, Copy)]
 struct Room {
     capacity: usize,
@@ -214,7 +214,7 @@ struct Room {
 }
 
 impl Room {
-    /// Reads the capacity and the options, of which these are known. Tensor number `mask` is the mask.
+    /// Parses the capacity and the options in `known`. Tensor number `mask` is the mask.
     fn of(call: &Call, mask: usize, known: &[&str]) -> Result<Self> {
         let given = Options::parse(call.text(1), known)?;
         let capacity = match (call.text(0).trim(), call.true_elements(mask)) {
@@ -244,7 +244,7 @@ struct Surplus {
     row: usize,
     count: usize,
     capacity: usize,
-    /// How many masks have too many, and how many there are.
+    /// The number of masks with too many true elements, and the number of all masks.
     masks: [usize; 2],
 }
 
@@ -266,7 +266,7 @@ impl Surplus {
     }
 }
 
-/// Writes the positions of the true elements of each of several masks of this shape to `places`, as numbers of this type.
+/// Writes the positions of the true elements of several masks of this shape to `places`, as numbers of this type.
 fn find(
     (shape, dtype): (&[usize], DType),
     masks: &[u8],

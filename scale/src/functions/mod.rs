@@ -1,20 +1,22 @@
-//! Functions for SQL: [`register_all`] makes them known to a session, a scheduler or an executor.
+//! Functions for SQL. [`register_all`] registers them with a session, a scheduler or an executor.
 //!
 //! | function | result |
 //! |---|---|
 //! | `strided_slice(x, '1:-1, ..., ::-1')` | the slice of each tensor, in Python's notation |
 //! | `gather(params, indices [, options [, row]])` | the slices of each tensor that the indices select along one dimension |
 //! | `gather_nd(params, indices [, options [, row]])` | the slices of each tensor that the index tuples select |
-//! | `crop(x, begins, '224, 224' [, options [, row]])` | the box of each tensor that begins at `begins` |
+//! | `crop(x, begins, '224, 224' [, options [, row]])` | the box of each tensor with its start at `begins` |
 //! | `scatter_nd(indices, updates, '10, 20' [, options [, row]])` | zeros of this shape, into which the updates are scattered |
 //! | `boolean_mask(x, mask, '10' [, options [, row]])` | the slices of each tensor that the mask selects, up to 10, and then zeros |
 //! | `nonzero(mask, '10' [, options [, row]])` | the positions of the true elements, up to 10, and then -1 |
 //! | `count_nonzero(mask)` | the number of true elements |
-//! | `tensor_select(mask, x, y)` | the elements of x where the mask is true, and of y elsewhere, broadcast to one shape |
-//! | `tensor_convert(x, 'float32' [, options])` | the same elements in another type, and of 8 bits also scaled |
+//! | `tensor_select(mask, x, y)` | the elements of x where the mask is true, and the elements of y elsewhere, broadcast
+//! to one shape |
+//! | `tensor_convert(x, 'float32' [, options])` | the same elements in another type; 8-bit elements can be scaled |
 //! | `tensor_shape(x)` | the shape of the tensors |
 //! | `tensor_reshape(x, '3, 224, 224')` | the same elements in another shape |
-//! | `tensor_from_arrow(x, '{"shape": [3, 4], "permutation": [1, 0]}')` | the tensors of an `arrow.fixed_shape_tensor`, by these parameters in place of its metadata |
+//! | `tensor_from_arrow(x, '{"shape": [3, 4], "permutation": [1, 0]}')` | the tensors of an `arrow.fixed_shape_tensor`,
+//! with these parameters instead of its metadata |
 //! | `tensor_to_arrow(x)` | the same tensors as `arrow.fixed_shape_tensor` |
 //! | `zarr_shard(job, shard)` | with the feature `cluster`: computes a shard of a job on arrays in stores; the commands for these use it |
 //!
@@ -25,23 +27,26 @@
 //!
 //! Options are one literal text, as in `'axis=1, out_of_range=clamp'`:
 //!
-//! | option | of | values |
+//! | option | functions | values |
 //! |---|---|---|
 //! | `axis` | `gather` | the indexed dimension of a tensor; the number in `batch_dims` if it is left out |
-//! | `axis` | `boolean_mask` | the first dimension of x that the mask has; 0 by default |
-//! | `axis` | `tensor_convert` | the dimension of x along which scales and biases are; -1 by default |
-//! | `batch_dims` | `gather`, `gather_nd` | how many leading dimensions params and indices share; 0 by default |
+//! | `axis` | `boolean_mask` | the first dimension of x that the mask covers; 0 by default |
+//! | `axis` | `tensor_convert` | the dimension of x along which scales and biases differ; -1 by default |
+//! | `batch_dims` | `gather`, `gather_nd` | the number of leading dimensions that params and indices share; 0 by
+//! default |
 //! | `negative` | `gather`, `gather_nd`, `scatter_nd` | `out_of_range` as in TensorFlow, which is the default, or `wrap` as in NumPy |
-//! | `out_of_range` | these and `crop` | `error`, which is the default, `ignore` (or `zero`) or `clamp` |
+//! | `out_of_range` | `gather`, `gather_nd`, `scatter_nd`, `crop` | `error`, which is the default, `ignore` (or `zero`)
+//! or `clamp` |
 //! | `combine` | `scatter_nd` | `add`, which is the default, `sub`, `mul`, `min`, `max` or `update` |
-//! | `scale`, `bias` | `tensor_convert` | `x * scale + bias`: a number, or as in `[0.5, 2]` one for each position of the axis; 1 and 0 by default |
-//! | `strides` | `crop` | as in `[2, -1]`, the distance between neighbours in each dimension of the box; 1 by default |
+//! | `scale`, `bias` | `tensor_convert` | `x * scale + bias`: a number, or one for each position of the axis as in
+//! `[0.5, 2]`; 1 and 0 by default |
+//! | `strides` | `crop` | the distance between neighbours in each dimension of the box, as in `[2, -1]`; 1 by default |
 //! | `surplus` | `boolean_mask`, `nonzero` | true elements above the capacity: `error`, which is the default, or `drop` |
 //!
-//! Unlike in the library, an index out of range is an error by default: a query has no place for a warning. The error
-//! names the index tuple and the row. So does that of a mask with more true elements than the capacity. An argument of any type after the options gives the name of the row, as in
-//! `gather(params, indices, '', id)`. Without such an argument, the error gives the number of the row in the batch that
-//! the function was given.
+//! Unlike in the library, an index out of range is an error by default, because a query has no place for a warning. The
+//! error names the index tuple and the row. A mask with more true elements than the capacity gives an error that names
+//! its row. An argument of any type after the options names the row, as in `gather(params, indices, '', id)`. Without
+//! such an argument, the error gives the row's number in the function's batch.
 
 mod call;
 mod crop;
@@ -109,11 +114,11 @@ fn udf(function: impl ScalarUDFImpl + 'static) -> Arc<ScalarUDF> {
     Arc::new(ScalarUDF::new_from_impl(function))
 }
 
-/// Registers all functions of this crate. A function with the same name is replaced.
+/// Registers all functions of this crate. They replace functions with the same names.
 ///
 /// # Errors
 ///
-/// A registry that takes no functions.
+/// An error if the registry does not accept functions.
 pub fn register_all(registry: &mut dyn FunctionRegistry) -> Result<()> {
     for function in all() {
         registry.register_udf(function)?;
@@ -136,7 +141,7 @@ pub(crate) fn before_name(function: &str) -> Option<usize> {
     Some(usage.before_name())
 }
 
-/// Returns whether an error is about an index out of range, or a mask above a capacity, and names its row.
+/// Returns whether an error is about an index out of range, or a mask that exceeds a capacity, and names its row.
 pub(crate) fn names_row(problem: &str) -> bool {
     let of_row = [
         ", which is out of range of ",
@@ -145,7 +150,7 @@ pub(crate) fn names_row(problem: &str) -> bool {
     problem.contains(": in row ") && of_row.iter().any(|text| problem.contains(text))
 }
 
-/// Returns whether an error names a row so by its number in a batch, because the call has no argument that names rows.
+/// Returns whether an error names a row by its number in a batch, because the call has no argument that names rows.
 pub(crate) fn names_row_of_batch(problem: &str) -> bool {
     let of_batch = [
         " of the batch, the indices at ",
@@ -154,8 +159,8 @@ pub(crate) fn names_row_of_batch(problem: &str) -> bool {
     names_row(problem) && of_batch.iter().any(|text| problem.contains(text))
 }
 
-/// Returns the policy that the library is given. Under `Error` the library would fail, so it is given `Ignore`, and the
-/// function makes the error from the library's report.
+/// Returns the policy for the library. With `Error`, the library would fail, so it gets `Ignore`, and the function
+/// makes the error from the library's report.
 fn reported(policy: OutOfRange) -> OutOfRange {
     match policy {
         OutOfRange::Error => OutOfRange::Ignore,

@@ -1,4 +1,4 @@
-//! Reads options from a text, as in `axis=1, out_of_range=clamp`, and numbers from a text.
+//! Parses options from a text, as in `axis=1, out_of_range=clamp`, and numbers from a text.
 
 use datafusion::{common::plan_err, error::Result};
 use std::str::FromStr;
@@ -10,8 +10,8 @@ pub(super) struct Options<'a> {
 }
 
 impl<'a> Options<'a> {
-    /// Reads options. `known` has the names of the function's options. An option is an error if it is unknown, has no
-    /// value, or is given twice.
+    /// Parses options. `known` has the names of the function's options. Fails if an option is unknown, has no value, or
+    /// is given twice.
     pub(super) fn parse(text: &'a str, known: &[&str]) -> Result<Self> {
         let mut given: Vec<(&str, &str)> = Vec::new();
         for entry in split(text) {
@@ -42,7 +42,7 @@ impl<'a> Options<'a> {
             .map(|&(_, value)| value)
     }
 
-    /// Returns the integer that option `name` gives. `None` if the option is left out.
+    /// Returns the integer value of option `name`. `None` if the option is left out.
     pub(super) fn integer<I: FromStr>(&self, name: &str) -> Result<Option<I>> {
         match self.get(name).map(|value| (value, value.parse())) {
             None => Ok(None),
@@ -53,13 +53,13 @@ impl<'a> Options<'a> {
         }
     }
 
-    /// Returns the integers that option `name` gives. Empty if the option is left out.
+    /// Returns the integers of option `name`. Empty if the option is left out.
     pub(super) fn integers<I: FromStr>(&self, name: &str) -> Result<Vec<I>> {
         self.get(name)
             .map_or(Ok(Vec::new()), |value| integers(name, value))
     }
 
-    /// Returns the number, or the numbers in brackets, that option `name` gives. `None` if the option is left out.
+    /// Returns the number, or the numbers in brackets, of option `name`. `None` if the option is left out.
     pub(super) fn floats(&self, name: &str) -> Result<Option<Vec<f32>>> {
         match self.get(name).map(|value| (value, list(value))) {
             None => Ok(None),
@@ -96,7 +96,7 @@ impl<'a> Options<'a> {
         )
     }
 
-    /// Whether true elements of a mask beyond the capacity are dropped.
+    /// Returns whether true elements of a mask beyond the capacity are dropped.
     pub(super) fn drops_surplus(&self) -> Result<bool> {
         self.one_of("surplus", false, &[("error", false), ("drop", true)])
     }
@@ -131,7 +131,7 @@ impl<'a> Options<'a> {
     }
 }
 
-/// Reads integers, as in `2, 3` or `[2, 3]`. The empty text and `[]` have none. `what` names the text in errors.
+/// Parses integers, as in `2, 3` or `[2, 3]`. An empty text or `[]` has none. `what` names the text in errors.
 pub(super) fn integers<I: FromStr>(what: &str, text: &str) -> Result<Vec<I>> {
     match list(text) {
         Some(integers) => Ok(integers),
@@ -139,7 +139,7 @@ pub(super) fn integers<I: FromStr>(what: &str, text: &str) -> Result<Vec<I>> {
     }
 }
 
-/// Reads numbers, as [`integers`] does. `None` if any part of the list is not a number.
+/// Parses numbers in the form of [`integers`]. `None` if any part of the list is not a number.
 fn list<I: FromStr>(text: &str) -> Option<Vec<I>> {
     let inner = text.trim();
     let inner = inner

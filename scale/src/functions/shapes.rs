@@ -1,8 +1,9 @@
-//! Functions that return or change the description of tensors, and not their elements:
+//! Functions that return or change the description of tensors, but not their elements:
 //!
 //! - `tensor_shape(x)`: the shape of the tensors.
 //! - `tensor_reshape(x, shape)`: the same elements in another shape, without a copy.
-//! - `tensor_from_arrow(x, parameters)`: the tensors of such a column, by these parameters in place of its metadata.
+//! - `tensor_from_arrow(x, parameters)`: the tensors of an `arrow.fixed_shape_tensor`, with these parameters instead of
+//! its metadata.
 //! - `tensor_to_arrow(x)`: the same tensors as Arrow's extension type `arrow.fixed_shape_tensor`, without a copy. The
 //!   shape is then in the field's metadata, which does not reach other functions on a cluster: this function is for the
 //!   last step of a query.
@@ -14,7 +15,7 @@ pub(super) struct TensorShape;
 
 impl TensorFunction for TensorShape {
     const USAGE: Usage = Usage::of_tensor("tensor_shape", "tensor_shape(x)", 0..=0);
-    const TAKES_ANY: bool = true;
+    const RUNS_ON_NULL_ROWS: bool = true;
 
     fn result(call: &Call) -> Result<TensorType> {
         TensorType::new(DataType::Int64, &[call.tensors[0].shape().len()])
@@ -38,7 +39,7 @@ pub(super) struct TensorReshape;
 impl TensorFunction for TensorReshape {
     const USAGE: Usage =
         Usage::of_tensor("tensor_reshape", "tensor_reshape(x, '3, 224, 224')", 1..=1);
-    const TAKES_ANY: bool = true;
+    const RUNS_ON_NULL_ROWS: bool = true;
     const KEEPS_BYTES: bool = true;
 
     fn result(call: &Call) -> Result<TensorType> {
@@ -64,7 +65,7 @@ impl TensorFunction for TensorFromArrow {
         r#"tensor_from_arrow(x, '{"shape": [3, 4], "permutation": [1, 0]}')"#,
         1..=1,
     );
-    const TAKES_ANY: bool = true;
+    const RUNS_ON_NULL_ROWS: bool = true;
     const KEEPS_BYTES: bool = true;
 
     fn read_as(call: &mut Call) -> Result<()> {
@@ -83,7 +84,7 @@ pub(super) struct TensorToArrow;
 
 impl TensorFunction for TensorToArrow {
     const USAGE: Usage = Usage::of_tensor("tensor_to_arrow", "tensor_to_arrow(x)", 0..=0);
-    const TAKES_ANY: bool = true;
+    const RUNS_ON_NULL_ROWS: bool = true;
     const KEEPS_BYTES: bool = true;
 
     fn result(call: &Call) -> Result<TensorType> {

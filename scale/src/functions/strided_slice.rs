@@ -11,7 +11,7 @@ impl TensorFunction for StridedSlice {
         "strided_slice(x, '1:-1, ..., ::-1')",
         1..=1,
     );
-    const TAKES_ANY: bool = true;
+    const RUNS_ON_NULL_ROWS: bool = true;
 
     fn result(call: &Call) -> Result<TensorType> {
         let x = &call.tensors[0];

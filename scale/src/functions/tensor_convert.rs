@@ -1,10 +1,10 @@
-//! `tensor_convert(x, dtype [, options])`: the elements of each tensor in another type, and of 8 bits also scaled:
-//! `x * scale + bias`, with one scale and bias for all or one for each position of an axis.
+//! `tensor_convert(x, dtype [, options])`: the elements of each tensor in another type. Elements of 8 bits can also be
+//! scaled: `x * scale + bias`, with one scale and bias for all elements or one for each position of an axis.
 
 use super::*;
 use wgslice::Conversion;
 
-/// The types of results, as Arrow has them.
+/// The types of results, with Arrow's names.
 const TO: [(DType, DataType); 6] = [
     (DType::U8, DataType::UInt8),
     (DType::I8, DataType::Int8),
@@ -23,8 +23,8 @@ impl TensorFunction for TensorConvert {
         "tensor_convert(x, 'float32', 'scale=0.5, bias=[0, 1, 2], axis=-1')",
         1..=2,
     );
-    // Every element has a value, whatever it is.
-    const TAKES_ANY: bool = true;
+    // Any element can be converted, whatever its value.
+    const RUNS_ON_NULL_ROWS: bool = true;
 
     fn result(call: &Call) -> Result<TensorType> {
         let x = &call.tensors[0];
@@ -48,14 +48,14 @@ impl TensorFunction for TensorConvert {
     }
 }
 
-/// Plans the conversion of a tensor, or of so many rows of them.
+/// Plans the conversion of one tensor or, with `rows`, of this number of rows.
 fn plan(call: &Call, rows: Option<usize>) -> Result<Plan> {
     let x = &call.tensors[0];
     let given = Options::parse(call.text(1), &["axis", "bias", "scale"])?;
     let (scale, bias) = (given.floats("scale")?, given.floats("bias")?);
     let axis: isize = given.integer("axis")?.unwrap_or(-1);
     let (dtype, _) = to(call)?;
-    // The dimension of rows comes before those that an axis from the front counts.
+    // A nonnegative axis does not count the dimension of rows, which comes first.
     let along = axis + isize::from(rows.is_some() && axis >= 0);
     let conversion = match (&scale, &bias) {
         (None, None) => Conversion::to(dtype),
@@ -66,7 +66,7 @@ fn plan(call: &Call, rows: Option<usize>) -> Result<Plan> {
             bias.as_deref().unwrap_or(&[0.0]),
         ),
     };
-    // A scalar has no axis, but the library wants one.
+    // A scalar has no axis, but the library needs one.
     let own = if x.shape().is_empty() {
         &[1]
     } else {
@@ -77,7 +77,7 @@ fn plan(call: &Call, rows: Option<usize>) -> Result<Plan> {
     plan.map_err(failed)
 }
 
-/// The type of the result, which is text 0.
+/// Returns the type of the result, which is text 0.
 fn to(call: &Call) -> Result<(DType, DataType)> {
     let name = call.text(0);
     let mut known = TO.into_iter();

@@ -16,9 +16,8 @@ use datafusion::{
 };
 use std::sync::Arc;
 
-/// `zarr_shard(job, shard)`: computes the shard with this number, and writes it in one step, unless the job has written
-/// it already. The job is an [`Order`](crate::job::Order) as JSON. The value is a struct with the fields of an
-/// [`Outcome`].
+/// Computes the shard with this number, and writes it in one step, unless the job has written it already. The job is an
+/// [`Order`](crate::job::Order) as JSON. The value is a struct with the fields of an [`Outcome`].
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct ZarrShard {
     signature: Signature,
@@ -124,7 +123,7 @@ fn column(outcomes: &[Outcome]) -> ArrayRef {
 ///
 /// # Errors
 ///
-/// A column of another type.
+/// An error if the column has another type.
 pub fn outcomes(column: &ArrayRef) -> Result<Vec<Outcome>> {
     let values = column
         .as_struct_opt()

@@ -1,4 +1,4 @@
-//! Runs a whole job on a cluster, as a query: each task is a call of [`zarr_shard`].
+//! Runs a whole job on a cluster, as a query. Each task is a call of [`zarr_shard`].
 
 use super::{Order, Outcome, Prepared, Record, Summary, run::Begun};
 use crate::{
@@ -11,7 +11,7 @@ use futures::{FutureExt, StreamExt, future::BoxFuture};
 use url::Url;
 
 /// Computes the missing shards on an engine, and finishes the result. `missing` is from [`Record::missing`]. `files` is
-/// the most lists of tasks to write. About four for each task that runs at a time are best.
+/// the maximum number of task lists to write. About four for each task that runs at a time are best.
 ///
 /// # Errors
 ///
@@ -60,7 +60,8 @@ async fn query(
     let text = text.map_err(|error| DataFusionError::External(error.into()))?;
     let text = text.replace('\'', "''");
     let context = engine.context();
-    // DataFusion takes a path with `[`, `*` or `?` for a pattern, but not a URL. What is a URL already is no path.
+    // DataFusion takes a path with `[`, `*` or `?`, but not a URL, for a pattern. `from_directory_path` fails if the
+    // folder is a URL already.
     let folder = Url::from_directory_path(folder).map_or_else(|()| folder.to_owned(), String::from);
     context
         .register_parquet("tasks", folder, ParquetReadOptions::default())
@@ -74,7 +75,7 @@ async fn query(
     Ok(outcomes)
 }
 
-/// Returns the error of a task, without the text that the engine puts around it.
+/// Returns the error of a task, without the text that the engine wraps around it.
 fn explained(error: &DataFusionError) -> Error {
     match error.find_root() {
         DataFusionError::Execution(_) => Error::data(message(error)),

@@ -1,4 +1,4 @@
-//! Arrays one after the other along a dimension: each is a slice that makes a box of the result.
+//! Concatenates arrays along a dimension. Each array is a slice that makes a box of the result.
 
 use super::{expression::Expression, prepared::Kind, slice::Slice};
 use crate::zarr::{Error, Source};
@@ -8,8 +8,8 @@ use wgslice::{
     spec::{IndexSpec, SliceItem},
 };
 
-/// Returns how the shards of the result are made, and the shape of the result. `axis` is as in NumPy, and is a new dimension if
-/// `is_new`. There is at least one source.
+/// Returns the slices from which the shards are made, and the shape of the result. `axis` is as in NumPy, and is a new
+/// dimension if `is_new`. There must be at least one source.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! The conversion of elements on their way from the source to the result.
+//! Converts elements while they are copied from the source to the result.
 
 use crate::zarr::{Error, Source};
 use serde::{Deserialize, Serialize};
@@ -9,13 +9,13 @@ use wgslice::{DType, Plan};
 pub struct Conversion {
     /// The name of the result's type.
     to: String,
-    /// The scale and the bias as text, which every process reads as the same `f32`. `None` if numbers stay as they are.
+    /// The scale and the bias as text, which every process parses to the same `f32`. `None` if numbers are not scaled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     scaled: Option<[String; 2]>,
 }
 
 impl Conversion {
-    /// The conversion to `dtype` by `x * scale + bias`, or of numbers as they are if neither is given.
+    /// Makes the conversion to `dtype` by `x * scale + bias`. Numbers are not scaled if neither is given.
     pub fn new(dtype: DType, scale: Option<f32>, bias: Option<f32>) -> Self {
         let is_scaled = scale.is_some() || bias.is_some();
         let text = [scale.unwrap_or(1.0), bias.unwrap_or(0.0)].map(|number| number.to_string());
@@ -25,11 +25,11 @@ impl Conversion {
         }
     }
 
-    /// Reads the conversion as the library's, for the elements of a source. Also returns the type of the result.
+    /// Returns the library's conversion for the elements of a source, and the type of the result.
     ///
     /// # Errors
     ///
-    /// [`Error::Usage`] if the library does not convert so.
+    /// [`Error::Usage`] if the library does not support the conversion.
     pub(super) fn read(&self, source: &Source) -> Result<(wgslice::Conversion, DType), Error> {
         let from = source.numbers()?;
         let refused = |problem: String| Error::usage(format_args!("--as: {problem}"));
@@ -48,7 +48,7 @@ impl Conversion {
                 wgslice::Conversion::scaled(to, 0, &scale, &bias)
             }
         };
-        // Whether types fit does not depend on shapes.
+        // Whether the types fit does not depend on the shape.
         let plan = Plan::contiguous(&[1], from)?.converted(&conversion);
         plan.map_err(|error| refused(error.to_string()))?;
         Ok((conversion, to))

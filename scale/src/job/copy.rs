@@ -1,7 +1,7 @@
-//! Copies of boxes between arrays in row-major order.
+//! Copies boxes between arrays in row-major order.
 
-/// One dimension of a box. `from` and `to` are the distances in elements between neighbours, `from` in the array that
-/// is read, negative if it is read towards its beginning, and `to` in the array that is written.
+/// A dimension of a box. `from` is the distance in elements between neighbours in the array that is read, and is
+/// negative if it is read backwards. `to` is the distance in the array that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dim {
     pub(crate) size: usize,
@@ -33,9 +33,9 @@ fn joined(dims: impl IntoIterator<Item = Dim>) -> Vec<Dim> {
     joined
 }
 
-/// Calls `each` for every run of elements of a box that is contiguous in both arrays. The three arguments are in bytes:
-/// where the run begins in the array that is read, where it begins in the array that is written, and its length. The
-/// box's first element begins at bytes `from` and `to`.
+/// Calls `each` for every run of elements of a box that is contiguous in both arrays. The arguments are in bytes: where
+/// the run begins in the array that is read, where it begins in the array that is written, and its length. The box's
+/// first element is at bytes `from` and `to`.
 ///
 /// The distances in `dims` are in elements, and an element has `unit` bytes.
 pub(crate) fn for_each_run(
@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(dest, [99, 99, 10, 11, 12, 13, 99, 99, 18, 19, 20, 21]);
     }
 
-    /// The rows 2, 1, 0 of an array of shape [3, 4] are copied, and of each the middle two elements.
+    /// Copies the rows 2, 1, 0 of an array of shape [3, 4], and the middle two elements of each.
     #[test]
     fn a_box_is_read_towards_the_beginning() {
         let source: Vec<u8> = (0..12).collect();

@@ -14,8 +14,8 @@ use crate::zarr::{
 use std::{iter, ops::Range};
 use wgslice::{Conversion, DType, SliceSpec, spec::SliceItem};
 
-/// A crop: the boxes that begin at tuples of positions in the leading dimensions of the source. In the other dimensions
-/// a box has all positions. The result has the dimensions that number tuples, then those of the source.
+/// A crop: boxes at start indices in the leading dimensions of the source. In the other dimensions, a box has all
+/// positions. The first dimensions of the result count the boxes, and the dimensions of the source follow.
 #[derive(Debug)]
 pub(super) struct Crop {
     begins: IndexArray,
@@ -26,12 +26,12 @@ pub(super) struct Crop {
     conversion: Option<(Conversion, DType)>,
 }
 
-/// The boxes of which a shard has elements.
+/// The boxes with elements in a shard.
 pub(super) struct Boxes {
-    /// The coordinates of each box in the dimensions that number boxes, counted from the shard's first.
+    /// The coordinates of each box in the dimensions that count boxes, relative to the shard.
     numbers: Vec<Vec<usize>>,
-    /// The position in the source, in each dimension, of the first element of each box that the shard has. It may be
-    /// outside.
+    /// The position in the source of the first element of each box that belongs to the shard. It can be outside the
+    /// source.
     origins: Vec<Vec<i64>>,
     /// The numbers of the boxes that extend beyond the source.
     outside: Vec<usize>,
@@ -39,7 +39,7 @@ pub(super) struct Boxes {
     sorted: Vec<(usize, usize)>,
 }
 
-/// The purpose of lists of boxes.
+/// The purpose of lists of boxes, for errors.
 const BOXES: Purpose<&str> = Purpose {
     what: "the list of a shard's boxes",
     way_out: "make smaller shards with --shard",
@@ -84,12 +84,12 @@ impl Crop {
         })
     }
 
-    /// The same crop, of elements that are converted.
+    /// Returns the same crop, with its elements converted.
     pub(super) fn converted(self, conversion: Option<(Conversion, DType)>) -> Self {
         Self { conversion, ..self }
     }
 
-    /// The type of the result's elements.
+    /// Returns the type of the result's elements.
     pub(super) fn dtype(&self, source: &Source) -> DType {
         let converted = self.conversion.as_ref().map(|(_, to)| *to);
         converted.unwrap_or_else(|| source.dtype())
@@ -100,23 +100,24 @@ impl Crop {
     }
 
     /// The number of dimensions of the result that number boxes.
-    pub(super) fn numbering(&self) -> usize {
+    pub(super) fn tuple_rank(&self) -> usize {
         self.begins.shape().len() - 1
     }
 
-    /// The shape of the result.
+    /// Returns the shape of the result.
     pub(super) fn shape(&self) -> Vec<usize> {
-        let numbering = &self.begins.shape()[..self.numbering()];
-        [numbering, &self.sizes].concat()
+        let counted = &self.begins.shape()[..self.tuple_rank()];
+        [counted, &self.sizes].concat()
     }
 
-    /// Returns, for each dimension of the result, a size of chunks: no more elements than a chunk of the source has.
+    /// Returns a chunk size for each dimension of the result. A chunk has at most as many elements as a chunk of the
+    /// source.
     pub(super) fn chunks(&self, source: &Source) -> Vec<usize> {
         let sizes = self.sizes.iter().zip(source.chunk());
         let inner: Vec<usize> = sizes
             .map(|(&size, &chunk)| size.min(chunk).max(1))
             .collect();
-        let mut chunks = vec![1; self.numbering()];
+        let mut chunks = vec![1; self.tuple_rank()];
         if let Some(last) = chunks.last_mut() {
             *last = (product(source.chunk()) / product(&inner)).clamp(1, 1 << 16);
         }
@@ -124,28 +125,28 @@ impl Crop {
         chunks
     }
 
-    /// Returns the most bytes of memory that the list of boxes of a shard of this shape takes.
+    /// Returns the maximum number of bytes of memory for the list of boxes of a shard with this shape.
     pub(super) fn list_bytes(&self, source: &Source, shard: &[usize]) -> usize {
-        let (numbering, sizes) = shard.split_at(self.numbering());
+        let (counted, sizes) = shard.split_at(self.tuple_rank());
         let chunks = sizes.iter().zip(source.chunk());
         let chunks = chunks.map(|(&size, &chunk)| size.div_ceil(chunk) + 1);
         let pairs = chunks.fold(1, usize::saturating_mul).saturating_mul(2);
-        // The words of a box besides: its begin as read, its origin and its number, each list of which has three of its
-        // own, and a number if it extends beyond.
-        let words = pairs.saturating_add(2 * sizes.len() + numbering.len() + 7);
-        let boxes = product(numbering);
+        // The other words for a box: its start as read, its origin and its coordinates, three words for each of these
+        // lists, and a number if it extends beyond the source.
+        let words = pairs.saturating_add(2 * sizes.len() + counted.len() + 7);
+        let boxes = product(counted);
         boxes
             .saturating_mul(words)
             .saturating_mul(size_of::<usize>())
     }
 
     pub(super) fn boxes(&self, source: &Source, result: &[Range<usize>]) -> Result<Boxes, Error> {
-        let (numbering, window) = result.split_at(self.numbering());
-        let leading = self.begins.shape()[numbering.len()];
-        let mut needed = numbering.to_vec();
+        let (counted, window) = result.split_at(self.tuple_rank());
+        let leading = self.begins.shape()[counted.len()];
+        let mut needed = counted.to_vec();
         needed.push(0..leading);
         let begins = self.begins.read(&needed)?;
-        let counts: Vec<usize> = numbering.iter().map(Range::len).collect();
+        let counts: Vec<usize> = counted.iter().map(Range::len).collect();
         let count = product(&counts);
         let mut boxes = Boxes {
             numbers: Vec::new(),
@@ -177,7 +178,7 @@ impl Crop {
                 }
                 OutOfRange::Zero if is_outside => boxes.outside.push(number),
                 OutOfRange::Error if is_outside => {
-                    let place = iter::zip(&at, numbering).map(|(at, range)| at + range.start);
+                    let place = iter::zip(&at, counted).map(|(at, range)| at + range.start);
                     return Err(Error::data(format_args!(
                         "the box {:?} of {:?} begins at {:?} and reaches outside of {:?}: change its begin, or give \
                          --out-of-range zero or clamp",
@@ -189,7 +190,7 @@ impl Crop {
                 }
                 _ => {}
             }
-            // A sum that is too large for an `i64` is outside, as the largest `i64` does.
+            // If the sum does not fit an `i64`, it becomes the largest `i64`, which is outside as well.
             let origin = iter::zip(begin, window)
                 .map(|(begin, window)| begin.saturating_add(window.start as i64));
             let origin: Vec<i64> = origin.collect();
@@ -223,8 +224,8 @@ impl Crop {
         Ok(())
     }
 
-    /// Writes a box of the result to the beginning of a shard. Returns the number of the boxes of the crop that reach
-    /// outside and begin in this box.
+    /// Writes a box of the result to the beginning of a shard. Returns how many boxes of the crop extend beyond the
+    /// source and begin in this box.
     pub(super) fn fill(
         &self,
         source: &Source,
@@ -233,7 +234,7 @@ impl Crop {
         (result, boxes): (&[Range<usize>], &Boxes),
         tiles: &mut Tiles<'_>,
     ) -> Result<u64, Error> {
-        let window = &result[self.numbering()..];
+        let window = &result[self.tuple_rank()..];
         let numbers = |number: usize| {
             let at = boxes.numbers[number].iter();
             at.map(|&first| Side {
@@ -258,13 +259,13 @@ impl Crop {
         for group in boxes.sorted.chunk_by(|a, b| a.0 == b.0) {
             let at = coordinates(group[0].0, &chunks);
             let chunk = reader.chunk(&at)?;
-            // The positions of the source that a box has in the chunk, in a dimension.
+            // Returns the positions of a dimension of the source that a box has in the chunk.
             let met = |number: usize, dim: usize| {
                 let (size, origin) = (source.chunk()[dim], boxes.origins[number][dim]);
                 let inside = inside(origin, &window[dim], source.shape()[dim]);
                 inside.start.max(at[dim] * size)..inside.end.min((at[dim] + 1) * size)
             };
-            // The part of the chunk that is at hand: what is converted is no more than what the boxes have of it.
+            // The part of the chunk that is available. If elements are converted, only those that the boxes need are.
             let mut part: Vec<Range<usize>> = iter::zip(&at, source.chunk())
                 .map(|(at, size)| at * size..(at + 1) * size)
                 .collect();
@@ -310,7 +311,7 @@ impl Crop {
                 tiles.copy((elements, from), &sides)?;
             }
         }
-        // Each box is counted once, in the shard that has its first element.
+        // Each box is counted once, in the shard with its first element.
         let begins = window.iter().all(|window| window.start == 0);
         Ok(if begins {
             boxes.outside.len() as u64
@@ -321,7 +322,7 @@ impl Crop {
 }
 
 impl Boxes {
-    /// The coordinates of every chunk of the source that a box needs, in the order in which they are read.
+    /// Returns the coordinates of every chunk of the source that a box needs, in the order in which they are read.
     pub(super) fn chunks(&self, source: &Source) -> Vec<Vec<usize>> {
         let chunks = grid(source.shape(), source.chunk());
         let groups = self.sorted.chunk_by(|a, b| a.0 == b.0);
@@ -331,13 +332,13 @@ impl Boxes {
     }
 }
 
-/// The positions of a dimension of `size` positions that a box has from `origin` on.
+/// Returns the positions that a box with its start at `origin` has in a dimension of `size` positions.
 fn inside(origin: i64, window: &Range<usize>, size: usize) -> Range<usize> {
     let limit = |at: i64| at.clamp(0, size as i64) as usize;
     limit(origin)..limit(origin.saturating_add(window.len() as i64))
 }
 
-/// Returns the coordinates of the chunks that a box meets, in each dimension.
+/// Returns the coordinates of the chunks that a box overlaps, in each dimension.
 fn met(origin: &[i64], window: &[Range<usize>], source: &Source) -> Vec<Range<usize>> {
     let sizes = source.shape().iter().zip(source.chunk());
     let dims = origin.iter().zip(window).zip(sizes);

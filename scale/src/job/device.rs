@@ -1,4 +1,4 @@
-//! The device that runs slices and gathers.
+//! Chooses the device that runs slices and gathers, and runs them.
 
 use crate::zarr::{Chunk, Error};
 use serde::{Deserialize, Serialize};
@@ -8,12 +8,12 @@ use wgslice::{
     spec::IndexSpec,
 };
 
-/// Where chunks are sliced and gathered.
+/// The device that slices and gathers chunks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DeviceChoice {
     /// A hardware GPU if there is one and it is estimated to be faster than the CPU for the first chunk that a job
-    /// slices or gathers in this process, the time to open it included, else the CPU. The job keeps this choice for all
+    /// processes in this process, including the time to open it; otherwise the CPU. The job keeps this choice for all
     /// its later chunks in this process. Without the feature `gpu`, the CPU.
     #[default]
     Auto,
@@ -23,7 +23,7 @@ pub enum DeviceChoice {
     Gpu,
 }
 
-/// Where a task slices and gathers its chunks.
+/// The device on which a task slices and gathers its chunks.
 #[derive(Debug)]
 pub(super) struct Device<'a> {
     choice: DeviceChoice,
@@ -32,8 +32,8 @@ pub(super) struct Device<'a> {
 }
 
 impl<'a> Device<'a> {
-    /// Makes a device whose operations on the CPU take up to `threads` threads each, and at least one. `auto` is what
-    /// the job has chosen for [`DeviceChoice::Auto`], if it has.
+    /// Makes a device. On the CPU, each operation uses up to `threads` threads, and at least one. `auto` is the job's
+    /// choice for [`DeviceChoice::Auto`], if it has been made.
     pub(super) fn new(choice: DeviceChoice, threads: usize, auto: &'a OnceLock<Backend>) -> Self {
         Self {
             choice,
@@ -53,7 +53,7 @@ impl<'a> Device<'a> {
         }
     }
 
-    /// Slices a chunk by `spec`, puts the dimensions in this order, and converts the elements if `conversion` is given.
+    /// Slices a chunk by `spec`, puts the dimensions in this order, and converts the elements if there is a conversion.
     pub(super) fn slice(
         &self,
         chunk: Chunk,
@@ -72,7 +72,7 @@ impl<'a> Device<'a> {
         }
     }
 
-    /// Selects all combinations of positions of a chunk by `spec`, as [`Device::slice`].
+    /// Does the same as [`Device::slice`], but selects all combinations of positions by `spec`.
     pub(super) fn index(
         &self,
         chunk: Chunk,
@@ -117,7 +117,7 @@ impl<'a> Device<'a> {
     }
 }
 
-/// The result of a plan of one input.
+/// Runs a plan with one input, and returns its result.
 fn made(plan: &Plan, x: &Tensor) -> Result<Tensor, Error> {
     Ok(Tensor::run(plan, &[x])?.0.swap_remove(0))
 }
@@ -139,7 +139,8 @@ fn gpu() -> Result<&'static Backend, Error> {
     ))
 }
 
-/// Returns the GPU of this process. If it cannot be opened, the next call tries again, since an executor runs for long.
+/// Returns this process's GPU. If opening it fails, the next call tries again, because an executor runs for a long
+/// time.
 #[cfg(feature = "gpu")]
 fn gpu() -> Result<&'static Backend, Error> {
     use std::sync::{Mutex, PoisonError};

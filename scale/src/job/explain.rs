@@ -1,4 +1,4 @@
-//! The reads and writes of a job, before it runs.
+//! Counts the reads and writes of a job before it runs.
 
 use super::{Prepared, prepared::Kind, slice::Slice};
 use crate::zarr::{Error, Source, Target, coordinates, product};
@@ -17,7 +17,7 @@ pub struct Explanation {
     pub reads: u64,
     /// The mean number of times that a chunk is read, counted as in `reads`. 0 if no chunk is read.
     pub mean_reads: f64,
-    /// The number of reads of the chunk that is read most often, counted as in `reads`. 0 if no chunk is read.
+    /// The number of reads of the most frequently read chunk, counted as in `reads`. 0 if no chunk is read.
     pub max_reads: u64,
     /// The bytes of these chunks, each counted once. For a conversion, the bytes of the result's elements.
     pub bytes_demanded: u64,
@@ -98,7 +98,7 @@ struct Counts {
     most: u64,
 }
 
-/// Counts the reads of a slice. A shard reads a chunk if the two meet in every dimension, so the counts of the
+/// Counts the reads of a slice. A shard reads a chunk if they overlap in every dimension, so the counts of the
 /// dimensions multiply.
 fn of_slice(slice: &Slice, source: &Source, target: &Target) -> Counts {
     let place = slice.place();

@@ -1,4 +1,4 @@
-//! Index expressions of slices and of arrays of positions, which select all combinations, as Zarr's `oindex`.
+//! Index expressions that select all combinations of slices and arrays of positions, like Zarr's `oindex`.
 
 use super::Ndsel;
 use crate::zarr::Error;
@@ -8,7 +8,7 @@ use wgslice::{
     spec::{IndexItem, IndexSpec, SliceItem},
 };
 
-/// An expression on a source.
+/// An expression applied to a source.
 #[derive(Debug)]
 pub(super) struct Expression {
     /// The slices among the entries. A dimension that an array indexes stays whole.
@@ -18,24 +18,24 @@ pub(super) struct Expression {
     pub(super) arrays: Vec<Array>,
 }
 
-/// The positions that an array selects.
+/// The positions that an array entry selects.
 #[derive(Debug)]
 pub(super) struct Array {
-    /// The dimension of the source. It becomes one of the result.
+    /// The source's dimension that the array indexes. It becomes a dimension of the result.
     pub(super) from: usize,
     /// Positions in the source.
     pub(super) positions: Vec<usize>,
 }
 
-/// An expression as it is written: in Python's notation, or as a message of NDSel.
+/// An expression in its written form: in Python's notation, or as an NDSel message.
 #[derive(Debug)]
 pub(super) enum Text {
     Python(IndexSpec),
     Ndsel(Ndsel),
 }
 
-/// Reads an expression. If it means something else to NumPy, which lets arrays and single indices walk together,
-/// `outer` must say that all combinations are meant.
+/// Parses an expression. If NumPy would pair arrays and single indices of it, `outer` must confirm that all
+/// combinations are meant.
 ///
 /// # Errors
 ///
@@ -60,11 +60,12 @@ pub(super) fn parse(text: &str, outer: bool) -> Result<Text, Error> {
 }
 
 impl Text {
-    /// The expression for a source of this shape, and the order of its dimensions in the result if it says one.
+    /// Returns the expression for a source of this shape, and the order of its dimensions in the result if the text
+    /// gives one.
     ///
     /// # Errors
     ///
-    /// [`Error::Usage`] for a message that does not fit the shape.
+    /// [`Error::Usage`] if a message does not fit the shape.
     pub(super) fn on(self, shape: &[usize]) -> Result<(IndexSpec, Option<Vec<usize>>), Error> {
         match self {
             Self::Python(spec) => Ok((spec, None)),
@@ -87,7 +88,7 @@ impl Expression {
     ///
     /// # Errors
     ///
-    /// [`Error::Usage`] for an expression that does not fit the shape.
+    /// [`Error::Usage`] if the expression does not fit the shape.
     pub(super) fn new(spec: &IndexSpec, shape: &[usize]) -> Result<Self, Error> {
         let whole = SliceItem::Range {
             begin: None,
@@ -144,7 +145,7 @@ impl Expression {
         Ok(())
     }
 
-    /// The shape of the result.
+    /// Returns the shape of the result.
     pub(super) fn shape(&self) -> Vec<usize> {
         let mut shape = self.view.shape().to_vec();
         for array in &self.arrays {
@@ -156,7 +157,8 @@ impl Expression {
     }
 }
 
-/// The positions that entry `number` selects in a dimension of `size` positions. `None` if it is a slice.
+/// Returns the positions that entry `number` selects in a dimension of `size` positions. `None` if the entry is a
+/// slice.
 fn positions(item: &IndexItem, number: usize, size: usize) -> Result<Option<Vec<usize>>, Error> {
     let (IndexItem::Positions { shape, .. } | IndexItem::Mask { shape, .. }) = item else {
         return Ok(None);
@@ -178,7 +180,7 @@ fn positions(item: &IndexItem, number: usize, size: usize) -> Result<Option<Vec<
         ))),
         IndexItem::Positions { values, .. } => {
             let position = |&value: &i64| {
-                // A dimension has fewer than 2^63 positions.
+                // This cannot overflow, because a dimension has fewer than 2^63 positions.
                 let counted = if value < 0 {
                     value + size as i64
                 } else {

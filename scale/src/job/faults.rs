@@ -1,4 +1,4 @@
-//! Faults on purpose, which tests use to make tasks fail and to end processes while tasks run. Without the environment
+//! Injects faults. Tests use them to make tasks fail and to end processes while tasks run. Without the environment
 //! variable `WGSLICE_SCALE_FAULTS`, nothing happens.
 //!
 //! The variable names a folder that all processes of a test can write to. Whenever a task is tried, it looks there for
@@ -21,7 +21,7 @@ use std::{
     time::Duration,
 };
 
-/// The variable that names the folder of faults.
+/// The environment variable with the folder of faults.
 pub const VARIABLE: &str = "WGSLICE_SCALE_FAULTS";
 
 static FOLDER: LazyLock<Option<PathBuf>> =

@@ -17,17 +17,17 @@ use wgslice::{Plan, SliceSpec, spec::SliceItem};
 /// A gather that reads `params` chunk by chunk. The tuples of a shard are sorted by the chunk that they point into, so
 /// that a shard's task reads each chunk once.
 ///
-/// A batch dimension of `params` is treated like an indexed one, as if its index were the tuple's position in that
+/// A batch dimension of `params` is treated like an indexed dimension whose index is the tuple's position in that
 /// dimension of the result.
 #[derive(Debug)]
 pub(super) struct Gather {
     plan: Plan,
     indices: IndexArray,
-    /// For each dimension of `indices` that numbers tuples, the dimension of the result that it becomes.
-    numbering: Vec<usize>,
+    /// For each dimension of `indices` that counts tuples, the dimension of the result that it becomes.
+    tuple_dims: Vec<usize>,
     /// The number of batch dimensions. They come first in `params`, in `indices` and in the result.
     batch: usize,
-    /// The dimensions of `params` that the indices name.
+    /// The dimensions of `params` that the tuples index.
     named: Range<usize>,
     /// The dimensions of `params` that are neither batch dimensions nor named ones, each with the dimension of the
     /// result that it becomes.
@@ -35,7 +35,7 @@ pub(super) struct Gather {
 }
 
 /// The tuples of a box of the result. The located dimensions of `params` are those in which a tuple has a position: the
-/// batch dimensions and the named ones.
+/// batch dimensions and the indexed ones.
 pub(super) struct BoxTuples {
     /// A pair for each tuple that is in range, in ascending order: the number of the tuple's chunk in the grid of the
     /// located dimensions, and the tuple's number.
@@ -49,7 +49,7 @@ pub(super) struct BoxTuples {
     places: Vec<usize>,
 }
 
-/// The purpose of lists of tuples.
+/// The purpose of lists of tuples, for errors.
 const TUPLES: Purpose<&str> = Purpose {
     what: "the list of a shard's index tuples",
     way_out: "make smaller shards with --shard",
@@ -66,13 +66,13 @@ impl Gather {
         rank: usize,
     ) -> Self {
         let added = indices.shape().len() - batch;
-        let numbering = (0..batch).chain(axis..axis + added).collect();
+        let tuple_dims = (0..batch).chain(axis..axis + added).collect();
         let outer = (batch..axis).map(|dim| (dim, dim));
         let inner = (axis + 1..rank).map(|dim| (dim, dim + added - 1));
         Self {
             plan,
             indices,
-            numbering,
+            tuple_dims,
             batch,
             named: axis..axis + 1,
             kept: outer.chain(inner).collect(),
@@ -87,7 +87,7 @@ impl Gather {
         let kept = (batch + depth..rank).map(|dim| (dim, dim - batch - depth + tuples));
         Self {
             plan,
-            numbering: (0..tuples).collect(),
+            tuple_dims: (0..tuples).collect(),
             batch,
             named: batch..batch + depth,
             kept: kept.collect(),
@@ -105,24 +105,24 @@ impl Gather {
         &self.kept
     }
 
-    /// Returns the dimensions of the result that number tuples.
-    pub(super) fn numbering(&self) -> &[usize] {
-        &self.numbering
+    /// Returns the dimensions of the result that count tuples.
+    pub(super) fn tuple_dims(&self) -> &[usize] {
+        &self.tuple_dims
     }
 
-    /// The dimensions of `params` that the indices name.
+    /// Returns the dimensions of `params` that the tuples index.
     pub(super) fn named(&self) -> Range<usize> {
         self.named.clone()
     }
 
-    /// The dimensions of `params` in which a tuple has a position: the batch dimensions and the named ones.
+    /// Returns the dimensions of `params` in which a tuple has a position: the batch dimensions and the indexed ones.
     pub(super) fn located(&self) -> impl Iterator<Item = usize> {
         (0..self.batch).chain(self.named.clone())
     }
 
-    /// Returns the bytes of memory that the tuples of a box of the result take, if the box has this shape.
+    /// Returns the bytes of memory for the tuples of a box of the result with this shape.
     pub(super) fn tuple_bytes(&self, shape: &[usize]) -> usize {
-        let count: usize = self.numbering.iter().map(|&dim| shape[dim]).product();
+        let count: usize = self.tuple_dims.iter().map(|&dim| shape[dim]).product();
         // The number of words for each tuple: its indices twice, as read and as rebased; its positions; 2 in `sorted`;
         // 1 in `places`; and 1 in `invalid`.
         let each = 2 * self.named.len() + self.located().count() + 4;
@@ -139,12 +139,12 @@ impl Gather {
         let indices = self.indices.read(&needed)?;
         let part = self.plan.part(result, Some((&indices).into()))?;
         drop(indices);
-        let numbering: Vec<Range<usize>> = self
-            .numbering
+        let tuple_ranges: Vec<Range<usize>> = self
+            .tuple_dims
             .iter()
             .map(|&dim| result[dim].clone())
             .collect();
-        let counts: Vec<usize> = numbering.iter().map(Range::len).collect();
+        let counts: Vec<usize> = tuple_ranges.iter().map(Range::len).collect();
         let shard_strides = strides(shard);
         let depth = self.named.len();
         let located: Vec<usize> = self.located().collect();
@@ -167,12 +167,12 @@ impl Gather {
         reserve(&mut tuples.places, count, TUPLES)?;
         for number in 0..count {
             let at = coordinates(number, &counts);
-            let place = at.iter().zip(&self.numbering);
+            let place = at.iter().zip(&self.tuple_dims);
             tuples
                 .places
                 .push(place.map(|(at, &dim)| at * shard_strides[dim]).sum());
             let named = &part.indices[number * depth..][..depth];
-            let batch = numbering.iter().zip(&at).take(self.batch);
+            let batch = tuple_ranges.iter().zip(&at).take(self.batch);
             let batch = batch.map(|(range, at)| range.start + at);
             let named_at = named.iter().zip(&part.source[self.named.clone()]);
             let named_at =
@@ -191,7 +191,7 @@ impl Gather {
         Ok(tuples)
     }
 
-    /// For each kept dimension, returns a segment for each chunk that a box of the result meets there.
+    /// Returns, for each kept dimension, a segment for each chunk that a box of the result overlaps there.
     fn segments(&self, source: &Source, result: &[Range<usize>]) -> Vec<Vec<walk::Segment>> {
         let kept = self.kept.iter();
         kept.map(|&(dim, to)| AxisWalk::whole(to).segments(result, source.chunk()[dim]))
@@ -213,7 +213,8 @@ impl Gather {
         Ok(())
     }
 
-    /// The coordinates of every chunk of `params` that a box of the result needs, in the order in which they are read.
+    /// Returns the coordinates of every chunk of `params` that a box of the result needs, in the order in which they
+    /// are read.
     pub(super) fn chunks(
         &self,
         source: &Source,
@@ -223,7 +224,7 @@ impl Gather {
         let segments = self.segments(source, result);
         let mut chunks = Vec::new();
         for group in tuples.sorted.chunk_by(|a, b| a.0 == b.0) {
-            // Nothing fails here.
+            // The closure never fails.
             let _ = walk::product(&segments, |segments| {
                 chunks.push(self.chunk(source, tuples, group[0].1, segments));
                 Ok(())
@@ -232,7 +233,7 @@ impl Gather {
         chunks
     }
 
-    /// Returns the coordinates of the chunk in which tuple `number` and one segment of each kept dimension are.
+    /// Returns the coordinates of the chunk that contains tuple `number` and one segment of each kept dimension.
     fn chunk(
         &self,
         source: &Source,
@@ -252,9 +253,9 @@ impl Gather {
         at
     }
 
-    /// Gathers a box of the result, and writes it to the beginning of `shard`, an array of shape `shape`. The slices of
-    /// tuples that are out of range become zeros. Returns the number of these tuples if their slices begin in this box,
-    /// and otherwise 0.
+    /// Gathers a box of the result, and writes it to the beginning of `shard`, an array with shape `shape`. The slices
+    /// of tuples out of range become zeros. Returns the number of these tuples if their slices begin in this box,
+    /// otherwise 0.
     pub(super) fn fill(
         &self,
         source: &Source,
@@ -327,7 +328,7 @@ impl Gather {
             })?;
         }
         self.clear(tuples, result, (shard, shape), unit);
-        // Each tuple is counted once, in the shard where its slice begins.
+        // Each tuple is counted once, in the shard with the start of its slice.
         let begins = self.kept.iter().all(|&(_, dim)| result[dim].start == 0);
         Ok(if begins {
             tuples.invalid.len() as u64

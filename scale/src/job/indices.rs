@@ -1,4 +1,4 @@
-//! The indices of a gather: an array in a store or in an `.npy` file.
+//! Reads the indices of a gather: an array in a store or in an `.npy` file.
 
 use super::{
     copy::{Dim, copy_box},
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use std::{ops::Range, path::Path};
 use wgslice::DType;
 
-/// An array in a store or in an `.npy` file, which is read box by box.
+/// An array in a store or in an `.npy` file, which can be read box by box.
 #[derive(Debug)]
 pub(super) enum Input {
     Zarr(Box<Source>),
@@ -32,7 +32,7 @@ pub enum Fingerprint {
     File(u64, u64),
 }
 
-/// The purpose of reading a box.
+/// The purpose of reading a box, for errors.
 const BOX: Purpose<&str> = Purpose {
     what: "a box of the array that one task reads",
     way_out: "make smaller shards with --shard, or write the array anew with smaller chunks",
@@ -179,8 +179,8 @@ impl IndexArray {
             DType::I32 => each(&bytes, |b| i32::from_ne_bytes(b).into()),
             DType::U32 => each(&bytes, |b| u32::from_ne_bytes(b).into()),
             DType::I64 => each(&bytes, i64::from_ne_bytes),
-            // An index that does not fit in an `i64` becomes the largest `i64`. Either number is out of range, since no
-            // array has that many elements.
+            // An index that does not fit an `i64` becomes the largest `i64`. Both are out of range, because no array
+            // has that many elements.
             _ => each(&bytes, |b| {
                 u64::from_ne_bytes(b).try_into().unwrap_or(i64::MAX)
             }),

@@ -1,4 +1,4 @@
-//! Chooses the shapes of a result's shards and chunks that the user does not give, and checks those that the user
+//! Chooses the shapes of a result's shards and chunks if the user gives none, and checks the shapes that the user
 //! gives.
 
 use super::prepared::Form;
@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use std::fmt::Display;
 use wgslice::DType;
 
-/// The most decoded bytes of a chosen shard, unless a given chunk is larger, and of a chosen chunk if the source has
-/// chunks.
+/// The maximum size, in decoded bytes, of a chosen shard, unless a given chunk is larger. It also limits a chosen chunk
+/// if the source has chunks.
 const SHARD: usize = 32 << 20;
-/// The most decoded bytes of a chosen chunk if the source is an `.npy` file, which has no chunks.
+/// The maximum size, in decoded bytes, of a chosen chunk if the source is an `.npy` file, which has no chunks.
 const CHUNK: usize = 1 << 20;
 
 /// Returns the shape of a result's shards and the shape of its chunks. `element` is the size of an element in bytes.
@@ -81,8 +81,8 @@ pub(super) fn choose(
     }
 }
 
-/// Chooses the shape of a chunk: that of the source's chunks, or that of the whole result if the source has none. Its
-/// largest dimension is halved, again and again, until the chunk is small enough.
+/// Chooses the shape of a chunk. It starts with the shape of the source's chunks or, if the source has none, of the
+/// whole result. Halves the largest dimension repeatedly until the chunk is small enough.
 fn like(shape: &[usize], element: usize, chunks: &[Option<usize>]) -> Vec<usize> {
     let sizes = shape.iter().zip(chunks);
     let mut chunk: Vec<usize> = sizes
@@ -100,9 +100,9 @@ fn like(shape: &[usize], element: usize, chunks: &[Option<usize>]) -> Vec<usize>
     chunk
 }
 
-/// Chooses the shape of a shard. The number of chunks in it is doubled in one dimension after another, up to the
-/// result's size, while the shard has at most [`SHARD`] bytes. Shards are large because a chunk of the source that is
-/// in several shards is read for each of them.
+/// Chooses the shape of a shard. Doubles the number of chunks in each dimension in turn, up to the result's size, while
+/// the shard has at most [`SHARD`] bytes. Shards are large because a source chunk in several shards is read for each of
+/// them.
 fn grown(shape: &[usize], element: usize, chunk: &[usize]) -> Vec<usize> {
     let mut counts = vec![1; chunk.len()];
     loop {

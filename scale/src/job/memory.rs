@@ -1,4 +1,4 @@
-//! The memory that the tasks of a process hold together.
+//! Limits the memory that the tasks of a process hold together.
 
 use crate::zarr::Buffer;
 use std::{
@@ -7,9 +7,9 @@ use std::{
     sync::{Condvar, Mutex, PoisonError},
 };
 
-/// The most bytes of buffers that are kept for later tasks. They are kept because getting new memory from the system,
-/// which clears every page, takes longer than filling it.
-const IDLE: usize = 512 << 20;
+/// The maximum number of bytes in buffers that are kept for later tasks. They are kept because requesting new memory
+/// from the system, which clears every page, takes longer than filling it.
+const MOST_IDLE_BYTES: usize = 512 << 20;
 
 static MEMORY: Mutex<Memory> = Mutex::new(Memory {
     held: 0,
@@ -18,10 +18,10 @@ static MEMORY: Mutex<Memory> = Mutex::new(Memory {
 static FREED: Condvar = Condvar::new();
 
 struct Memory {
-    /// The bytes that are reserved for the tasks that run. Tasks that fail because their shards fit into no memory may
+    /// The bytes that are reserved for running tasks. Tasks that fail because their shards exceed any memory can
     /// together reserve more than a `usize` holds.
     held: u128,
-    /// The buffers that finished tasks have left for later ones, the oldest first.
+    /// The buffers that finished tasks have left for later ones, oldest first.
     idle: VecDeque<Buffer>,
 }
 
@@ -37,18 +37,18 @@ impl Memory {
     }
 }
 
-/// The memory that is reserved for a task. It is given back when this value is dropped.
+/// The memory that is reserved for a task until this value is dropped.
 #[derive(Debug)]
 pub(super) struct Share {
     bytes: usize,
-    /// The largest capacity, in bytes, with which one of the buffers is kept for later tasks.
+    /// The maximum capacity, in bytes, with which a buffer is kept for later tasks.
     buffer: usize,
     pub(super) buffers: [Buffer; 2],
 }
 
 /// Waits until `bytes` and the memory of all running tasks of this process are together at most `limit` bytes, and then
-/// reserves `bytes`. A task that needs more than `limit` runs alone. The first `buffers` of the share's two buffers may
-/// be those of earlier tasks, with a capacity of `buffer` / 2 to `buffer` bytes and arbitrary content. The others are
+/// reserves `bytes`. A task that needs more than `limit` runs alone. The first `buffers` of the share's two buffers can
+/// come from earlier tasks, with a capacity of `buffer` / 2 to `buffer` bytes and arbitrary content. The others are
 /// empty.
 pub(super) fn take(bytes: usize, limit: Option<usize>, (buffers, buffer): (usize, usize)) -> Share {
     let memory = MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
@@ -79,12 +79,12 @@ impl Drop for Share {
     fn drop(&mut self) {
         let mut memory = MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
         memory.held -= self.bytes as u128;
-        // The first buffer is put last, because `take` searches from the end: the next task then gets it as its first
-        // buffer again.
+        // The first buffer is put back last, because `take` searches from the end. So the next task gets it as its
+        // first buffer again.
         let used = self.buffers.iter_mut().rev().map(mem::take);
         let fit = used.filter(|used| (1..=self.buffer).contains(&used.capacity()));
         memory.idle.extend(fit);
-        memory.shrink(IDLE);
+        memory.shrink(MOST_IDLE_BYTES);
         FREED.notify_all();
     }
 }
@@ -114,13 +114,13 @@ mod tests {
         assert_eq!(share.buffers.each_ref().map(Buffer::capacity), [40, 0]);
         assert!(idle().is_empty());
         drop(share);
-        // A buffer that is too small or too large is not used.
+        // A buffer that is too small or too large is not reused.
         for buffer in [82, 39] {
             let share = take(100, Some(140), (2, buffer));
             assert_eq!(share.buffers.each_ref().map(Buffer::capacity), [0, 0]);
             assert_eq!(idle(), [40]);
         }
-        // A kept buffer is given back to the system if the limit leaves no room for it.
+        // A kept buffer is freed if the limit leaves no room for it.
         let share = take(101, Some(140), (2, 39));
         assert!(idle().is_empty());
         drop(share);

@@ -1,26 +1,27 @@
-//! A job makes an array in a store from a source array, with one task for each shard of the result.
+//! Jobs: each makes an array in a store from a source array, with one task for each shard of the result.
 //!
 //! | module | content |
 //! |---|---|
-//! | `order` | the description of a job and of its tasks, in the form that is sent with every task ||
+//! | `order` | the description of a job and of its tasks, in the form that is sent with every task |
 //! | `prepared` | a job with its arrays opened |
 //! | `shard` | one task |
 //! | `tiles` | a shard that is being made |
-//! | `slice`, `gather`, `indices` | the reads of slices and gathers, and the places of their elements; the indices of gathers ||
-//! | `concat` | slices of several sources, one after the other |
-//! | `crop` | the same for boxes of one shape |
+//! | `slice`, `gather`, `indices` | the reads of slices and gathers, and the places of their elements; the indices of
+//! gathers |
+//! | `concat` | the concatenation of several sources, as slices |
+//! | `crop` | the reads of crops, and the places of their elements |
 //! | `expression`, `ndsel` | lists of positions among the entries of a slice; selections as JSON messages |
-//! | `walk`, `copy` | which chunks a box of the result meets; copies of boxes |
-//! | `conversion` | the conversion of each element ||
+//! | `walk`, `copy` | the chunks that a box of the result overlaps; copies of boxes |
+//! | `conversion` | the conversion of each element |
 //! | `device` | the device that runs slices and gathers |
 //! | `memory` | the memory that the tasks of a process hold together |
-//! | `faults` | faults on purpose, for tests |
-//! | `layout` | the shards and chunks of a result if the user does not give their shapes |
+//! | `faults` | injected faults, for tests |
+//! | `layout` | the default shapes of a result's shards and chunks |
 //! | `record` | the files beside an unfinished result |
-//! | `explain` | the reads and writes of a job, before it runs ||
-//! | `run` | a whole job on threads of this process |
-//! | `cluster`, `tasks` | a whole job on a cluster; the lists of tasks that its executors read |
-//! | `to_npy` | converts an array to an `.npy` file, without tasks |
+//! | `explain` | the reads and writes of a job, before it runs |
+//! | `run` | running a whole job on threads of this process |
+//! | `cluster`, `tasks` | running a whole job on a cluster; the lists of tasks that its executors read |
+//! | `to_npy` | converting an array to an `.npy` file, without tasks |
 
 #[cfg(feature = "cluster")]
 mod cluster;
@@ -63,8 +64,8 @@ pub use run::{Summary, run};
 pub use shard::{Outcome, Worker, compute};
 pub use to_npy::to_npy;
 
-/// Deals shards in `parts` lists, or in fewer if there are fewer shards, but in at least one. Neighbouring shards are in
-/// one list, so that the cache still has the chunks that a task shares with the task before it.
+/// Divides shards into `parts` lists, or into fewer if there are fewer shards, but at least one. Neighbouring shards
+/// are in one list, so that the cache still has the chunks that a task shares with the previous one.
 fn lists(shards: &[u64], parts: usize) -> impl Iterator<Item = &[u64]> {
     let parts = parts.clamp(1, shards.len().max(1));
     let end = move |part: usize| part * shards.len() / parts;

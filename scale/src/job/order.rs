@@ -10,22 +10,22 @@ use wgslice::options::{self, NegativeIndex};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "name", rename_all = "snake_case")]
 pub enum Operation {
-    /// A slice of the source.
+    /// Slices the source.
     Slice {
         /// The slice in Python's notation, as in `::2, 100:0:-3`.
         spec: String,
         /// The order of the slice's dimensions in the result, as in `numpy.transpose`. `None` if it stays.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         axes: Option<Vec<usize>>,
-        /// The conversion of each element. `None` if it stays as it is.
+        /// The conversion of each element. `None` if elements are not converted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         conversion: Option<Conversion>,
     },
-    /// All combinations of positions, which are those of slices and of arrays.
+    /// Selects all combinations of positions from slices and arrays.
     Index {
-        /// A slice of which entries may be lists, as in `[0, 5], ::2`, or a message of [`Ndsel`](super::Ndsel).
+        /// A slice whose entries can be lists, as in `[0, 5], ::2`, or a message of [`Ndsel`](super::Ndsel).
         spec: String,
-        /// Whether all combinations are meant even where NumPy would let arrays walk together.
+        /// Whether all combinations are meant even if NumPy would pair the arrays.
         #[serde(default)]
         outer: bool,
         /// As in a slice.
@@ -35,7 +35,7 @@ pub enum Operation {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         conversion: Option<Conversion>,
     },
-    /// The slices of the source that indices select along one dimension.
+    /// Gathers the slices of the source that indices select along one dimension.
     Gather {
         /// An array of indices, in a store or in an `.npy` file.
         indices: PathBuf,
@@ -50,7 +50,7 @@ pub enum Operation {
         /// Whether negative indices count from the end.
         wrap: bool,
     },
-    /// The slices of the source that index tuples select.
+    /// Gathers the slices of the source that index tuples select.
     GatherNd {
         /// An array of index tuples, in a store or in an `.npy` file.
         indices: PathBuf,
@@ -63,38 +63,38 @@ pub enum Operation {
         /// Whether negative indices count from the end.
         wrap: bool,
     },
-    /// Boxes of one shape.
+    /// Crops boxes of one shape.
     Crop {
-        /// Where the boxes begin: an array in a store or in an `.npy` file, whose last dimension has the positions in
-        /// the leading dimensions of the source.
+        /// The start of each box: an array in a store or in an `.npy` file. Its last dimension has the positions in the
+        /// leading dimensions of the source.
         begins: PathBuf,
-        /// The fingerprint of the begins when the job was made. Tasks refuse begins that have a different one.
+        /// The fingerprint of `begins` when the job was made. Tasks reject an array with a different one.
         begins_fingerprint: Fingerprint,
-        /// The size of a box in each of these dimensions. In the others a box has all positions.
+        /// The size of a box in each of these dimensions. In the others, a box has all positions.
         sizes: Vec<usize>,
-        /// The treatment of boxes that extend beyond. [`OutOfRange::Zero`] only makes their elements outside zeros, and
-        /// [`OutOfRange::Clamp`] shifts them inside.
+        /// The treatment of boxes that extend beyond the source. [`OutOfRange::Zero`] only makes their elements outside
+        /// zeros, and [`OutOfRange::Clamp`] shifts them inside.
         out_of_range: OutOfRange,
-        /// As in a slice. Zeros outside are zeros of the result.
+        /// As in a slice. Zeros for elements outside the source are not converted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         conversion: Option<Conversion>,
     },
-    /// The source and other arrays, one after the other.
+    /// Concatenates the source and other arrays.
     Concat {
         /// The arrays after the source, each with its fingerprint when the job was made.
         others: Vec<(PathBuf, Fingerprint)>,
-        /// The dimension of the result along which they are. A negative one counts from the end.
+        /// The dimension of the result along which they are joined. A negative one counts from the end.
         axis: isize,
-        /// Whether this dimension is new, with a position for each array.
+        /// Whether this dimension is new and has a position for each array.
         is_new: bool,
     },
-    /// All elements of an `.npy` file.
+    /// Converts a whole `.npy` file.
     Convert,
 }
 
 impl Operation {
-    /// Returns the name and the fingerprint of each array that the operation reads besides the source, to compare or to
-    /// change them.
+    /// Returns the name and the fingerprint of each array that the operation reads in addition to the source, to
+    /// compare or to change them.
     pub(super) fn inputs(&mut self) -> Vec<(&mut PathBuf, &mut Fingerprint)> {
         match self {
             Self::Gather {
@@ -171,7 +171,7 @@ pub struct Job {
 /// The name of the attribute that describes how a result was made.
 pub(super) const PROVENANCE_ATTRIBUTE: &str = "wgslice";
 
-/// Returns the attributes of a result, which say how it was made.
+/// Returns the attributes of a result, which record how it was made.
 pub(super) fn attributes(
     operation: &Operation,
     source: &PathBuf,
@@ -186,18 +186,19 @@ pub(super) fn attributes(
 /// How the tasks of a job run. The result does not depend on these settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct How {
-    /// Where chunks are sliced and gathered.
+    /// The device that slices and gathers chunks.
     pub device: DeviceChoice,
-    /// The most threads that each task uses.
+    /// The maximum number of threads that each task uses.
     pub threads: usize,
-    /// The most times that a task is tried, the first time included. Only failed reads and writes are tried again.
+    /// The maximum number of times that a task is tried, including the first. Only failed reads and writes are tried
+    /// again.
     pub attempts: usize,
-    /// The most bytes that are reserved for the running tasks of a process together, without the cache. A task that
+    /// The maximum number of bytes reserved for the running tasks of a process together, without the cache. A task that
     /// needs more runs alone. `None` for no limit.
     pub memory: Option<usize>,
-    /// The most bytes of decoded chunks that a process keeps for other shards of this job.
+    /// The maximum number of bytes of decoded chunks that a process keeps for other shards of this job.
     pub cache: usize,
-    /// The most bytes that a process requests of far stores before its tasks need them.
+    /// The maximum number of bytes that a process requests from remote stores before its tasks need them.
     pub ahead: usize,
 }
 
@@ -205,7 +206,7 @@ pub struct How {
 /// JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Order {
-    /// Distinguishes this job from all other jobs with the same place for the result. Empty if the job was not begun.
+    /// Distinguishes this job from all other jobs with the same result path. Empty if the job has not begun.
     pub id: String,
     /// The job.
     pub job: Job,

@@ -36,7 +36,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// Opens the source, and the indices of a gather, and plans the operation. Also returns the shape of the result.
+    /// Opens the source and the indices of a gather, and plans the operation. Also returns the shape of the result.
     fn open(operation: &Operation, source: &Path) -> Result<(Self, Vec<usize>), Error> {
         let refused = |error: wgslice::Error| Error::usage(error);
         if let Operation::Convert = operation {
@@ -160,7 +160,7 @@ impl Kind {
         Ok((Self::Slices(vec![(source, slice)]), result))
     }
 
-    /// The source of the job, the first one of several. `None` for an `.npy` file.
+    /// Returns the job's source, or the first one of several. `None` for an `.npy` file.
     fn source(&self) -> Option<&Source> {
         match self {
             Self::Slices(slices) => slices.first().map(|(source, _)| source),
@@ -169,7 +169,7 @@ impl Kind {
         }
     }
 
-    /// All sources.
+    /// Returns all sources.
     pub(super) fn sources(&self) -> Vec<&Source> {
         match self {
             Self::Slices(slices) => slices.iter().map(|(source, _)| source).collect(),
@@ -177,7 +177,7 @@ impl Kind {
         }
     }
 
-    /// The fingerprints of the source and of the arrays of [`Operation::inputs`].
+    /// Returns the fingerprints of the source and of the arrays of [`Operation::inputs`].
     fn fingerprints(&self) -> Result<Vec<Fingerprint>, Error> {
         let store = |source: &Source| Ok(Fingerprint::of_store(source));
         match self {
@@ -201,8 +201,8 @@ impl Kind {
         }
     }
 
-    /// Returns the name of each dimension of the result, which is that of the source's dimension that it walks along. A
-    /// dimension that indices add has the name of the dimension that they name, if both are one.
+    /// Returns the name of each dimension of the result, taken from the dimension of the source that it follows. A
+    /// dimension that comes from indices gets the name of the indexed dimension, if each is the only one.
     fn dimension_names(&self, rank: usize) -> Vec<Option<String>> {
         let mut names = vec![None; rank];
         match self {
@@ -219,7 +219,7 @@ impl Kind {
             Self::Gather(source, gather) => {
                 let of_source = source.dimension_names();
                 let located: Vec<usize> = gather.located().collect();
-                let tuples = gather.numbering();
+                let tuples = gather.tuple_dims();
                 let along = tuples.iter().zip(&located);
                 let is_one = gather.named().len() == 1 && tuples.len() == located.len();
                 let along = along.filter(|_| is_one);
@@ -229,15 +229,15 @@ impl Kind {
                 }
             }
             Self::Crop(source, crop) => {
-                names[crop.numbering()..].clone_from_slice(&source.dimension_names());
+                names[crop.tuple_rank()..].clone_from_slice(&source.dimension_names());
             }
             Self::Convert(_) => {}
         }
         names
     }
 
-    /// Returns, for each dimension of the result, a size of chunks that suits the source's chunks. All are `None` for
-    /// an `.npy` file, which has no chunks.
+    /// Returns, for each dimension of the result, a chunk size that suits the source's chunks. All are `None` for an
+    /// `.npy` file, which has no chunks.
     fn chunks(&self, rank: usize) -> Vec<Option<usize>> {
         let mut chunks = vec![None; rank];
         match self {
@@ -249,8 +249,8 @@ impl Kind {
                         }
                     }
                 }
-                // A dimension of the result that walks along no dimension of the source has size 1, unless the result
-                // has no elements.
+                // If a dimension of the result follows no dimension of the source, it has size 1, or the result has no
+                // elements.
                 chunks
                     .iter_mut()
                     .for_each(|chunk| *chunk = chunk.or(Some(1)));
@@ -263,7 +263,7 @@ impl Kind {
                 // source's chunk sizes, and the number of tuples is the number of positions that a source chunk has in
                 // the named dimensions, at most 65,536. All these tuples are along the last tuple dimension, since
                 // neighbouring tuples are along it; the other tuple dimensions get size 1.
-                if let Some((&last, others)) = gather.numbering().split_last() {
+                if let Some((&last, others)) = gather.tuple_dims().split_last() {
                     let named = &source.chunk()[gather.named()];
                     chunks[last] = Some(product(named).clamp(1, 1 << 16));
                     others.iter().for_each(|&dim| chunks[dim] = Some(1));
@@ -278,7 +278,7 @@ impl Kind {
     }
 }
 
-/// The requested form of a result. If a field is `None`, the job chooses a value that suits the source.
+/// The requested form of a result. A field that is `None` gets a value that suits the source.
 #[derive(Clone, Debug, Default)]
 pub struct Form {
     /// The shape of a shard.
@@ -320,7 +320,7 @@ impl Job {
             *input = apart(input, &to)?;
         }
         let result = to.into_name();
-        // Slices that differ only in how they are written, as in spaces, get the same text, so that their jobs are equal.
+        // Slices that only differ in notation, such as spaces, get the same text, so that their jobs are equal.
         match &mut operation {
             Operation::Slice { spec, .. } => *spec = slice_spec(spec)?.to_string(),
             Operation::Index { spec, outer, .. } => {
@@ -342,7 +342,7 @@ impl Job {
         let codec = form.codec.or(kind.source().map(Source::codec));
         let fill = match kind.source() {
             Some(source) if source.dtype() == kind.dtype() => source.fill_metadata()?,
-            // Of a source whose elements are converted, chunks that are missing are stored in the result.
+            // If a source's elements are converted, even its missing chunks are stored in the result.
             _ => layout::zero(kind.dtype()),
         };
         let data_type = match kind.source() {
@@ -378,8 +378,8 @@ fn slice_spec(text: &str) -> Result<SliceSpec, Error> {
         .map_err(|error: wgslice::Error| Error::usage(format_args!("SPEC: {error}")))
 }
 
-/// Returns the name of an array that a job reads, a path that is absolute or a URL. Refuses one that is in the result
-/// or around it, since `--overwrite` removes what is in the result's place.
+/// Returns the name of an array that a job reads, as an absolute path or a URL. Rejects an array inside the result or
+/// around it, because `--overwrite` removes what is at the result's place.
 fn apart(name: &Path, result: &Location) -> Result<PathBuf, Error> {
     let from = Location::new(name)?;
     let is_overlap = from.overlaps(result);
@@ -394,7 +394,7 @@ fn apart(name: &Path, result: &Location) -> Result<PathBuf, Error> {
     Ok(name)
 }
 
-/// The jobs that this process opened last, each with the text of its order, the last one first.
+/// The jobs that this process opened last, each with the text of its order, most recent first.
 static RECENT: Mutex<Recent> = Mutex::new(Recent::new());
 type Recent = VecDeque<(String, Arc<Prepared>)>;
 
@@ -445,7 +445,7 @@ impl Prepared {
         Self::opened(order, kind, &shape)
     }
 
-    /// Makes the job that [`Job::new`] makes, with its arrays opened, whose tasks cannot write before it is begun.
+    /// Makes the job that [`Job::new`] makes, and opens its arrays. Its tasks cannot write until the job has begun.
     ///
     /// # Errors
     ///
@@ -479,12 +479,12 @@ impl Prepared {
         })
     }
 
-    /// Returns the job that this text describes, which is opened once for all tasks of this process. The process keeps
-    /// the four jobs that it opened last.
+    /// Returns the job that this text describes. The job is opened once for all tasks of this process, which keeps the
+    /// four jobs that it opened last.
     ///
     /// # Errors
     ///
-    /// As [`Prepared::new`], or [`Error::Usage`] if the text is not that of an [`Order`].
+    /// The errors of [`Prepared::new`], or [`Error::Usage`] if the text is not an [`Order`].
     pub fn of(text: &str) -> Result<Arc<Self>, Error> {
         let mut recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, prepared)) = recent.iter().find(|(known, _)| known == text) {
@@ -497,8 +497,8 @@ impl Prepared {
         Ok(prepared)
     }
 
-    /// Takes a job, which was opened before it was begun, as what `record` has begun, without opening it again. All
-    /// tasks of this process that receive its order share it.
+    /// Marks a job, which was opened before it began, as the job that `record` has begun, without opening it again. All
+    /// tasks of this process with its order share it.
     ///
     /// # Errors
     ///
@@ -516,27 +516,27 @@ impl Prepared {
         Ok(prepared)
     }
 
-    /// Returns whether it reads a store that is far.
+    /// Returns whether the job reads a remote store.
     pub fn is_far(&self) -> bool {
         self.kind.sources().iter().any(|source| source.is_far())
     }
 
-    /// Returns what every task receives.
+    /// Returns the data that every task receives.
     pub fn order(&self) -> &Order {
         &self.order
     }
 
-    /// Returns the result, which is being written.
+    /// Returns the result that is being written.
     pub fn target(&self) -> &Target {
         &self.target
     }
 
-    /// The number of shards of the result.
+    /// Returns the number of shards of the result.
     pub fn shards(&self) -> u64 {
         product(&self.target.grid()) as u64
     }
 
-    /// The number of shards that tasks in this process have finished, including shards that existed already.
+    /// Returns the number of shards that tasks in this process have finished, including shards that existed already.
     pub fn done(&self) -> u64 {
         self.done.load(Ordering::Relaxed)
     }
@@ -554,12 +554,13 @@ impl Prepared {
             .collect()
     }
 
-    /// The bytes that are reserved for a task: a shard three times, decoded, encoded and as chunks that are being
-    /// encoded; a chunk of the source three times, encoded, decoded and sliced; and the tuples of a gather or the boxes of a crop. A
-    /// conversion has no chunks, and counts three times the most bytes of its file that it reads at once.
+    /// Returns the bytes to reserve for a task: a shard three times (decoded, encoded, and as chunks being encoded), a
+    /// chunk of the source three times (encoded, decoded and sliced), and the tuples of a gather or the boxes of a
+    /// crop. A conversion has no chunks, and counts three times the maximum number of bytes that it reads from its file
+    /// at once.
     pub fn task_bytes(&self) -> usize {
         let shard = self.target.buffer_bytes().saturating_mul(3);
-        // Converted elements may be larger than those of the source.
+        // Converted elements can be larger than the source's.
         let converted = |source: &Source| {
             let growth = self.kind.dtype().size().div_ceil(source.dtype().size());
             source.chunk_bytes().saturating_mul(growth)
@@ -579,7 +580,7 @@ impl Prepared {
             ),
             Kind::Convert(_) => (crate::zarr::npy::MAX_SPAN, 0),
         };
-        // Those of the next task too, whose chunks are requested ahead.
+        // If the store is remote, the next task's chunks are requested in advance, so its tuples count too.
         let tuples = tuples.saturating_mul(if self.is_far() { 2 } else { 1 });
         shard
             .saturating_add(chunk.saturating_mul(3))

@@ -1,4 +1,4 @@
-//! The files beside the result of an unfinished job.
+//! The files next to the result of an unfinished job.
 //!
 //! ```text
 //! OUT.zarr/
@@ -41,9 +41,9 @@ pub enum State {
 }
 
 impl Record {
-    /// Begins a job, or finds that it was begun or finished. With `overwrite`, an array in the result's place is removed
-    /// first, and so is another unfinished job. That is also so if the array is the result of this very job: whether
-    /// the elements of its source have changed since is not known.
+    /// Begins a job, or finds that it was begun or finished. With `overwrite`, an array or another unfinished job at
+    /// the result's place is removed first. This includes a complete result of this very job, because the elements of
+    /// its source may have changed since.
     ///
     /// # Errors
     ///
@@ -58,7 +58,7 @@ impl Record {
         };
         match found {
             Found::Complete => {
-                // The process that finished the job may have died before it removed these files.
+                // The process that finished the job may have ended before it removed these files.
                 remove(&*place, JOB_FOLDER)?;
                 return Ok(State::Complete);
             }
@@ -100,13 +100,13 @@ impl Record {
         Ok(State::Open(record))
     }
 
-    /// Looks at the path of a job's result. Writes nothing.
+    /// Examines the path of a job's result. Writes nothing.
     fn found(job: &Job, place: &dyn Place) -> Result<Found, Error> {
         if let Some(metadata) = json(place, "zarr.json")? {
             if metadata == job.metadata {
                 return Ok(Found::Complete);
             }
-            // A group holds arrays that this job has nothing to do with.
+            // A group can contain arrays that do not belong to this job.
             if metadata["node_type"] != "array" {
                 return Ok(Found::Foreign);
             }
@@ -175,8 +175,8 @@ impl Record {
         }
     }
 
-    /// Returns what the tasks of a job would receive if it were begun. Tasks with this order cannot write, since no job
-    /// has its empty id.
+    /// Returns the order for a job that is not begun. Tasks with this order cannot write, because the empty id belongs
+    /// to no job.
     pub fn unwritten(job: Job, how: How) -> Order {
         Order {
             id: String::new(),
@@ -225,7 +225,7 @@ enum Found {
     Begun(String),
     /// Another array, finished or not. The text describes it in messages.
     Other(String),
-    /// Files that make up no array. Even `--overwrite` does not remove them.
+    /// Files that do not belong to an array. Even `--overwrite` does not remove them.
     Foreign,
 }
 
@@ -273,7 +273,7 @@ fn json(place: &dyn Place, key: &str) -> Result<Option<Value>, Error> {
     })
 }
 
-/// Removes the value of a key, and the values of all keys in the folder of this name.
+/// Removes the value of a key, and the values of all keys in the folder with this name.
 fn remove(place: &dyn Place, key: &str) -> Result<(), Error> {
     let removed = place.remove(key);
     removed.map_err(|error| failed("remove", place, key, &error))

@@ -1,7 +1,7 @@
 //! Runs a whole job on threads of this process.
 //!
-//! Its threads are not rayon's. While a task waits there for the chunks that rayon decodes, its thread may begin another
-//! task, which would wait for memory that the first one holds.
+//! These threads are not rayon's. A rayon thread that waits for chunks to be decoded could begin another task, which
+//! would wait for memory that the first task holds.
 
 use super::{Explanation, Outcome, Prepared, Record, Worker, lists};
 use crate::zarr::Error;
@@ -30,8 +30,8 @@ pub struct Summary {
     pub bytes_read: u64,
     /// The bytes of the shards that were computed, as they are stored.
     pub bytes_written: u64,
-    /// The number of index tuples that were out of range, or of boxes that reached outside, and gave zeros in the shards
-    /// that were computed.
+    /// The number of index tuples out of range, or of boxes that extend beyond the source, that gave zeros in the
+    /// computed shards.
     pub out_of_range: u64,
     /// The time of the run in seconds.
     pub seconds: f64,
@@ -68,8 +68,8 @@ impl fmt::Display for Summary {
 }
 
 /// Computes the missing shards on up to `threads` threads, and finishes the result. `missing` is from
-/// [`Record::missing`], and `prepared` from [`Prepared::begun`]. The shards are dealt in `parts` lists of neighbours:
-/// about four for each thread are best, so that no thread waits long for the last one.
+/// [`Record::missing`], and `prepared` from [`Prepared::begun`]. The shards are divided into `parts` lists of
+/// neighbours. About four for each thread are best, so that no thread waits long for the last one.
 ///
 /// # Errors
 ///
@@ -89,12 +89,12 @@ pub fn run(
     let work = |thread: usize| {
         let mut outcomes = Vec::new();
         let mut worker = Worker::new(prepared);
-        // Its first list is a thread's own, so that no other takes it as its next.
+        // The first list belongs to its thread, so that no other thread takes it.
         let others = iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
         let numbers = iter::once(thread).chain(others);
         let lists = numbers.map_while(|number| lists.get(number));
-        // Of a far store, a thread takes its next list before it computes the last shard of the one before, so that it can
-        // begin to read.
+        // With a remote store, a thread takes its next list before it computes the last shard of the previous one, so
+        // that the next reads can begin.
         let mut shards = lists.flat_map(|list| list.iter().copied()).peekable();
         while let Some(shard) = shards.next() {
             if failed.load(Ordering::Relaxed) {
@@ -125,7 +125,7 @@ pub fn run(
     begun.finish(record, prepared, &outcomes)
 }
 
-/// A run that has begun.
+/// A run in progress.
 pub(super) struct Begun {
     start: Instant,
     summary: Summary,
@@ -145,7 +145,7 @@ impl Begun {
         }
     }
 
-    /// Finishes the result, whose missing shards have had these outcomes.
+    /// Finishes the result. The missing shards have had these outcomes.
     pub(super) fn finish(
         self,
         record: Record,
@@ -156,7 +156,7 @@ impl Begun {
         for outcome in outcomes {
             summary.add(outcome);
         }
-        // Another process may have computed some of them in the meantime.
+        // Another process may have computed some of the shards in the meantime.
         summary.stood = summary.shards - summary.computed;
         record.finish(&prepared.order().job)?;
         summary.seconds = start.elapsed().as_secs_f64();
@@ -169,8 +169,8 @@ impl Prepared {
     ///
     /// # Errors
     ///
-    /// Those of reading a gather's indices: [`Error::Data`] if an index is out of range and the job refuses that;
-    /// [`Error::Io`].
+    /// The errors of reading a gather's indices: [`Error::Data`] if an index is out of range and the job does not allow
+    /// that; [`Error::Io`].
     pub fn explain(&self) -> Result<Explanation, Error> {
         Explanation::of(self)
     }

@@ -19,26 +19,26 @@ pub struct Outcome {
     pub bytes_read: u64,
     /// The bytes of the shard as it is stored. 0 if the shard existed already.
     pub bytes_written: u64,
-    /// The number of index tuples that are out of range, gave zeros, and have slices that begin in this shard; or of
-    /// boxes that extend beyond, have zeros there, and begin in this shard.
+    /// The number of index tuples that are out of range, gave zeros, and have slices that begin in this shard. For a
+    /// crop, the number of boxes that extend beyond the source, have zeros there, and begin in this shard.
     pub out_of_range: u64,
 }
 
-/// Computes a shard as [`Worker::compute`] does, without a next one.
+/// Computes a shard like [`Worker::compute`], without preparing another one.
 ///
 /// # Errors
 ///
-/// As [`Worker::compute`].
+/// The errors of [`Worker::compute`].
 pub fn compute(prepared: &Prepared, shard: u64) -> Result<Outcome, Error> {
     Worker::new(prepared).compute(shard, None)
 }
 
-/// Computes shards, one after the other, on its own thread.
+/// Computes shards in order, on its own thread.
 pub struct Worker<'a> {
     prepared: &'a Prepared,
     /// A reader of each source.
     readers: Vec<Reader<'a>>,
-    /// The shards whose chunks the readers want, and the data that was computed to find them.
+    /// The shards whose chunks the readers have requested, and the data that was computed to find these chunks.
     planned: Vec<(u64, Found)>,
 }
 
@@ -48,7 +48,7 @@ impl Drop for Worker<'_> {
     }
 }
 
-/// What must be known of a shard's chunks before they are read, unless it is found out faster than remembered.
+/// The data about a shard's chunks that is kept for reading them. Data that is faster to compute again is not kept.
 enum Found {
     Nothing,
     Tuples(BoxTuples),
@@ -56,7 +56,7 @@ enum Found {
 }
 
 impl<'a> Worker<'a> {
-    /// Begins with the job's first shard on this thread.
+    /// Makes a worker for this thread.
     pub fn new(prepared: &'a Prepared) -> Self {
         let sources = prepared.kind.sources().into_iter();
         prepared.ahead.enter();
@@ -69,8 +69,8 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Computes a shard, and writes it in one step, unless the job has written it already. Begins to read what `next`
-    /// needs of far stores, which is the shard that will be computed after it.
+    /// Computes a shard, and writes it in one step, unless the job has written it already. Then begins to read from
+    /// remote stores what `next` needs, the shard that will be computed after it.
     ///
     /// # Errors
     ///
@@ -103,7 +103,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Tells the readers which chunks a shard needs, if they are far.
+    /// Tells the readers which chunks a shard needs, if they read remote stores.
     fn plan(&mut self, shard: u64) {
         let prepared = self.prepared;
         let is_planned = self.planned.iter().any(|(planned, _)| *planned == shard);
@@ -117,7 +117,7 @@ impl<'a> Worker<'a> {
             users: 1,
             elements: None,
         };
-        // Computing the shard reports the fault, if there is one.
+        // If this fails, computing the shard reports the error.
         let found = match &prepared.kind {
             Kind::Slices(slices) => {
                 for ((source, slice), reader) in slices.iter().zip(&mut self.readers) {
@@ -169,8 +169,8 @@ impl<'a> Worker<'a> {
             self.plan(next);
         }
         let how = prepared.order().how;
-        // If the chunks of the result are not compressed, slices and crops write a shard from the buffer that it is made
-        // in, so that one buffer is enough.
+        // If the result's chunks are not compressed, slices and crops write a shard from the buffer in which it is
+        // made, so one buffer is enough.
         let is_one = target.is_plain() && matches!(prepared.kind, Kind::Slices(_) | Kind::Crop(..));
         let buffers = (if is_one { 1 } else { 2 }, target.buffer_bytes());
         let mut share = memory::take(prepared.task_bytes(), how.memory, buffers);

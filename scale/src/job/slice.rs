@@ -21,32 +21,32 @@ use wgslice::{
 #[derive(Debug)]
 pub(super) struct Slice {
     walks: Vec<AxisWalk>,
-    /// The box of the result that the slice makes.
+    /// The box of the result that the slice fills.
     place: Vec<Range<usize>>,
-    /// The dimensions of the source in the order in which the result has them, those that it has not first.
+    /// The dimensions of the source in the result's order. The ones that the result lacks come first.
     order: Vec<usize>,
     /// The conversion of each element, and the type of the result.
     conversion: Option<(Conversion, DType)>,
 }
 
-/// The reads of a box of the result in the source.
+/// The reads in the source for a box of the result.
 struct Met {
-    /// Its reads in each chunk that it meets, in each dimension.
+    /// The reads in each chunk that the box overlaps, for each dimension.
     parts: Vec<Vec<Part>>,
     /// The numbers of [`AxisWalk::readers_of_list`] in each dimension.
     listed: Vec<HashMap<usize, usize>>,
 }
 
-/// The part of a slice that makes a box of the result.
+/// The part of a slice that fills a box of the result.
 pub(super) struct Overlap {
     /// The box within the slice.
     pub(super) within: Vec<Range<usize>>,
-    /// Where it begins in the box of the result.
+    /// The position of that box in the box of the result.
     origin: Vec<usize>,
 }
 
 impl Slice {
-    /// Makes the slice that an expression selects, which is this box of the result.
+    /// Makes the slice that an expression selects, which fills this box of the result.
     pub(super) fn new(
         expression: Expression,
         conversion: Option<(Conversion, DType)>,
@@ -63,7 +63,7 @@ impl Slice {
         })
     }
 
-    /// The type of the result's elements.
+    /// Returns the type of the result's elements.
     pub(super) fn dtype(&self, source: &Source) -> DType {
         let converted = self.conversion.as_ref().map(|(_, to)| *to);
         converted.unwrap_or_else(|| source.dtype())
@@ -73,12 +73,12 @@ impl Slice {
         &self.walks
     }
 
-    /// The box of the result that the slice makes.
+    /// Returns the box of the result that the slice fills.
     pub(super) fn place(&self) -> &[Range<usize>] {
         &self.place
     }
 
-    /// Returns the part of the slice that makes a box of the result. `None` if no part does.
+    /// Returns the part of the slice that is in a box of the result. `None` if they do not overlap.
     pub(super) fn overlap(&self, result: &[Range<usize>]) -> Option<Overlap> {
         let mut overlap = Overlap {
             within: Vec::with_capacity(result.len()),
@@ -95,15 +95,14 @@ impl Slice {
         Some(overlap)
     }
 
-    /// Returns whether the result has the dimensions of the source in another order. Those of one position do not
-    /// count.
+    /// Returns whether the result has the source's dimensions in another order, ignoring those with one position.
     fn is_turned(&self) -> bool {
         let dims = self.walks.iter().filter_map(|walk| walk.dim);
         !dims.filter(|&dim| self.place[dim].len() > 1).is_sorted()
     }
 
-    /// Returns the number of shards that need the chunk in which `parts` are. `within` is what the slice makes of one of
-    /// these shards. `listed` are the numbers of [`AxisWalk::readers_of_list`] in each dimension.
+    /// Returns the number of shards that need the chunk with these `parts`. `within` is one of these shards, as a box
+    /// of the slice. `listed` has the numbers of [`AxisWalk::readers_of_list`] in each dimension.
     fn readers(
         &self,
         parts: &[&Part],
@@ -123,7 +122,7 @@ impl Slice {
         readers.product()
     }
 
-    /// Returns the box of a chunk that has all elements that other shards need of it. For the arguments, see
+    /// Returns the box of a chunk with all elements that other shards need from it. For the arguments, see
     /// [`Slice::readers`]; `segments` are those of the shard itself.
     fn others(
         &self,
@@ -139,7 +138,7 @@ impl Slice {
             })
         });
         let is_divided: Vec<bool> = is_divided.collect();
-        // Where shards meet in several dimensions of the chunk, others need all positions in each of them.
+        // If shards divide the chunk along several dimensions, the others together need all positions in each of them.
         let is_along_one = is_divided.iter().filter(|&&is| is).count() == 1;
         let positions = dims()
             .zip(is_divided)
@@ -168,7 +167,7 @@ impl Slice {
         }
     }
 
-    /// What [`Slice::fill`] reads for a box of the result, in the same order.
+    /// Returns what [`Slice::fill`] reads for a box of the result, in the same order.
     pub(super) fn needs<'a>(
         &'a self,
         source: &'a Source,
@@ -194,8 +193,8 @@ impl Slice {
         })
     }
 
-    /// Writes the slice's part of a shard to the shard. Returns the number of the source's chunks whose stored
-    /// bytes become chunks of the result as they are.
+    /// Writes the slice's part of a shard to the shard. Returns the number of source chunks whose stored bytes become
+    /// chunks of the result unchanged.
     pub(super) fn fill(
         &self,
         source: &Source,
@@ -224,7 +223,7 @@ impl Slice {
             let is_whole = sizes
                 .all(|(segment, &size)| segment.count == size && (size == 1 || segment.step == 1));
             let is_copied = !is_turned && !is_listed && self.conversion.is_none();
-            // Where the elements begin in an array of this shape that has them, and how they lie in it.
+            // Returns where the elements begin in an array of this shape that contains them, and their strides.
             let sides = |segments: &[Segment], shape: &[usize]| {
                 let strides = strides(shape);
                 let apart = segments.iter().zip(&strides);
@@ -246,8 +245,8 @@ impl Slice {
                         return tiles.copy((chunk.as_ref(), from), &sides);
                     }
                     let (chunk, stored) = reader.stored(&at)?;
-                    // A sharded result leaves out chunks in which all elements have the fill value, even those that the
-                    // source stores.
+                    // A sharded result omits chunks in which all elements have the fill value, even if the source
+                    // stores them.
                     let Some(stored) = stored.filter(|_| !target.is_missing(chunk.as_ref())) else {
                         return tiles.copy((chunk.as_ref(), from), &sides);
                     };
@@ -291,13 +290,13 @@ impl Slice {
                 tiles.copy((&bytes, from), &self.sides(runs, &apart, origin))
             })
         };
-        // What another thread is reading is taken after the next chunk, so that this thread need not wait.
+        // A chunk that another thread is reading comes after the next chunk, so that this thread need not wait.
         let is_being_read = |parts: &[&Part]| source.is_being_read(cache, &place(parts));
         walk::product_of_free(&lists, is_being_read, each)?;
         Ok(copied)
     }
 
-    /// Reads what a shard needs of a chunk: these segments, or listed positions.
+    /// Reads the part of a chunk that a shard needs: these segments, or listed positions.
     fn find(
         &self,
         (source, target, within): (&Source, &Target, &[Range<usize>]),
@@ -359,8 +358,9 @@ impl Slice {
         })
     }
 
-    /// The dimensions of a copy to a shard, in which the copy begins at `origin`. For each dimension of the source, `runs` has
-    /// the positions that are copied, and `apart` the distance between neighbours in the array that is read.
+    /// Returns the dimensions of a copy to a shard, whose destination starts at `origin`. For each dimension of the
+    /// source, `runs` has the positions that are copied, and `apart` the distance between neighbours in the array that
+    /// is read.
     fn sides(&self, runs: &[Run], apart: &[isize], origin: &[usize]) -> Vec<Side> {
         let one = |&first: &usize| Side {
             from: 0,
@@ -379,24 +379,23 @@ impl Slice {
     }
 }
 
-/// Returns whether the elements are read in rows: more than one element each, which are neighbours in the chunk and in
-/// order.
+/// Returns whether the elements are read as rows: more than one element each, which are neighbours in the chunk and in
+/// ascending order.
 fn has_rows(segments: &[Segment]) -> bool {
     let last = segments.last();
     last.is_none_or(|segment| segment.count > 1 && segment.step == 1)
 }
 
-/// The smallest part of a chunk, contiguous in row-major order, that has all elements of a box of the chunk and is a box
-/// itself.
+/// The smallest box of a chunk that is contiguous in row-major order and has all elements of another box of the chunk.
 struct Slab {
     elements: Range<usize>,
-    /// Where it begins in each dimension.
+    /// Where the slab begins in each dimension.
     origin: Vec<usize>,
     shape: Vec<usize>,
 }
 
 impl Slab {
-    /// The segments of a box of the chunk, as segments of the slab.
+    /// Returns the segments of a box of the chunk, relative to the slab.
     fn within(&self, segments: &[Segment]) -> impl Iterator<Item = Segment> {
         segments
             .iter()
@@ -422,7 +421,7 @@ fn slab(segments: &[Segment], chunk: &[usize], strides: &[usize]) -> Slab {
         slab.elements = first..first + (end - begin) * stride;
         slab.origin[dim] = begin;
         slab.shape[dim] = end - begin;
-        // The dimensions after one of which several positions are read are read whole.
+        // After the first dimension with several positions, all dimensions are read as a whole.
         if end - begin > 1 {
             break;
         }
@@ -430,30 +429,30 @@ fn slab(segments: &[Segment], chunk: &[usize], strides: &[usize]) -> Slab {
     slab
 }
 
-/// Elements that were read of a chunk, and where those of a box are among them.
+/// Elements that were read from a chunk, and where the elements of a box are among them.
 struct Found {
     chunk: Chunk,
     segments: Vec<Segment>,
     shape: Vec<usize>,
 }
 
-/// Reads only the planes of a slab that have elements of its box, if what is between them takes longer to read than to
-/// skip.
+/// Reads only the planes of a slab that contain elements of its box, if reading the gaps would take longer than
+/// skipping them.
 fn planes(
     reader: &mut Reader<'_>,
     (at, users): (&[usize], usize),
     segments: &[Segment],
     slab: &Slab,
 ) -> Result<Option<Found>, Error> {
-    /// The fewest bytes that are skipped.
-    const GAP: usize = 16 << 10;
+    /// The minimum number of bytes that are skipped.
+    const LEAST_GAP: usize = 16 << 10;
     let Some(dim) = segments.iter().position(|segment| segment.count > 1) else {
         return Ok(None);
     };
     let Segment { step, count, .. } = segments[dim];
     let plane: usize = slab.shape[dim + 1..].iter().product();
     let sizes = (plane, step.unsigned_abs() * plane);
-    let Some(chunk) = reader.planes((at, users), &slab.elements, sizes, GAP)? else {
+    let Some(chunk) = reader.planes((at, users), &slab.elements, sizes, LEAST_GAP)? else {
         return Ok(None);
     };
     let mut segments: Vec<Segment> = slab.within(segments).collect();
@@ -475,7 +474,7 @@ fn item(segment: &Segment) -> SliceItem {
     let end = last + segment.step.signum();
     SliceItem::Range {
         begin: Some(begin as i64),
-        // The end is left out if it is -1, which would count from the chunk's end.
+        // An end of -1 is omitted, because it would count from the chunk's end.
         end: (end >= 0).then_some(end as i64),
         stride: segment.step as i64,
     }

@@ -1,4 +1,4 @@
-//! The lists of tasks of a cluster: small Parquet files with one row for each shard that is missing.
+//! Writes the lists of tasks for a cluster: small Parquet files with one row for each missing shard.
 //!
 //! An engine runs each file as one partition. The tasks are in files because the executors of a cluster cannot read a
 //! table in this process's memory.

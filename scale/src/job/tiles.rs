@@ -1,5 +1,5 @@
-//! A shard that is being made. Its decoded chunks are one after another in memory, and each is encoded from there.
-//! Chunks whose stored form is the same as in memory need no encoding.
+//! A shard that is being made. Its decoded chunks are consecutive in memory, and each is encoded from there. Chunks
+//! whose stored form is the same as in memory are not encoded.
 
 use super::{
     copy::{Dim, copy_box},
@@ -18,7 +18,7 @@ pub(super) struct Tiles<'a> {
     pub(super) tiles: Vec<Tile>,
 }
 
-/// One dimension of a box in a shard: the box's first position in the shard, and its size. `from` is the distance in
+/// A dimension of a box in a shard: the box's first position in the shard, and its size. `from` is the distance in
 /// elements between neighbours in the array that is read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Side {
@@ -27,27 +27,27 @@ pub(super) struct Side {
     pub(super) size: usize,
 }
 
-/// The part of a box that is in one chunk, in one dimension.
+/// The part of one dimension of a box that is in one chunk.
 #[derive(Clone, Copy)]
 struct Piece {
-    /// What this dimension adds to the number of the chunk in the shard.
+    /// The contribution of this dimension to the index of the chunk in the shard.
     tile: usize,
-    /// What this dimension adds to the place where the piece begins in the array that is read, in elements from the
+    /// The contribution of this dimension to the offset of the piece in the array that is read, in elements from the
     /// box's first element.
     from: isize,
-    /// What this dimension adds to the place where the piece begins in the chunk, in elements.
+    /// The contribution of this dimension to the offset of the piece in the chunk, in elements.
     to: usize,
     dim: Dim,
 }
 
 impl<'a> Tiles<'a> {
-    /// Begins a shard, of which `result` is the box of the result, in `bytes`. The elements of this box are arbitrary
-    /// until they are written. Elements beyond the array's end have the fill value. Chunks that are beyond it are not
-    /// stored, and no memory is touched for them.
+    /// Begins a shard in `bytes`. `result` is its box of the result, whose elements are arbitrary until they are
+    /// written. Elements beyond the array's end have the fill value. Chunks beyond the end are not stored, and no
+    /// memory is touched for them.
     ///
     /// # Errors
     ///
-    /// [`Error::Data`] if the shard does not fit into the memory.
+    /// [`Error::Data`] if the shard does not fit into memory.
     pub(super) fn new(
         target: &'a Target,
         bytes: &'a mut Buffer,
@@ -81,7 +81,7 @@ impl<'a> Tiles<'a> {
         })
     }
 
-    /// Returns the number of the chunk that a box fills. `None` if the box is not exactly one chunk.
+    /// Returns the index of the chunk that a box fills. `None` if the box is not exactly one chunk.
     pub(super) fn whole(&self, sides: &[Side]) -> Option<usize> {
         let chunk = self.target.chunk();
         let grid = strides(&grid(self.target.shard(), chunk));
@@ -95,7 +95,7 @@ impl<'a> Tiles<'a> {
 
     /// Writes a box to the beginning of the shard. `fill` gets an array and its shape, which is the shard's, and writes
     /// the box to the beginning of the array. If the shard has several chunks, the array is `rows`, whose content is
-    /// overwritten, and the box is then copied from it to the chunks.
+    /// overwritten; the box is then copied from it to the chunks.
     pub(super) fn by_rows(
         &mut self,
         ranges: &[Range<usize>],
@@ -119,13 +119,13 @@ impl<'a> Tiles<'a> {
         self.copy((rows, 0), &sides)
     }
 
-    /// Encodes the shard to `image`, whose content is replaced, on up to `threads` threads.
+    /// Encodes the shard to `image` on up to `threads` threads, replacing its content.
     pub(super) fn encode(mut self, image: &mut Buffer, threads: usize) -> Result<(), Error> {
         let tiles = &mut self.tiles[..];
         self.target.encode(self.bytes, tiles, image, threads)
     }
 
-    /// The bytes of a chunk.
+    /// Returns the bytes of a chunk.
     pub(super) fn tile_mut(&mut self, number: usize) -> &mut [u8] {
         let size = self.target.chunk_bytes();
         &mut self.bytes[number * size..][..size]
@@ -157,12 +157,12 @@ impl<'a> Tiles<'a> {
     }
 }
 
-/// Makes a buffer as long as a decoded shard, with room for an encoded one, which may be longer.
+/// Gives a buffer the length of a decoded shard, and the capacity for an encoded one, which can be longer.
 fn resize(bytes: &mut Buffer, target: &Target) -> Result<(), Error> {
     bytes.reset(target.shard_bytes(), target.buffer_bytes(), SHARD)
 }
 
-/// Gives all elements the fill value.
+/// Sets all elements to the fill value.
 fn clear(elements: &mut [u8], fill: &[u8]) {
     if let [byte, rest @ ..] = fill
         && rest.iter().all(|other| other == byte)
@@ -175,7 +175,7 @@ fn clear(elements: &mut [u8], fill: &[u8]) {
 }
 
 impl Side {
-    /// Cuts this dimension at the borders of chunks of size `chunk`. The numbers of neighbouring chunks differ by
+    /// Splits this dimension at the borders of chunks of size `chunk`. The indices of neighbouring chunks differ by
     /// `tile`, and neighbouring elements in a chunk are `stride` elements apart.
     fn pieces(&self, chunk: usize, tile: usize, stride: usize) -> Vec<Piece> {
         let mut pieces = Vec::new();

@@ -20,12 +20,13 @@ use std::{
 };
 use wgslice_npy::Header;
 
-/// The most bytes of a tile, unless a chunk is larger. A tile is a box of whole chunks that is joined in memory
-/// before it is written.
+/// The maximum size of a tile in bytes, unless a chunk is larger. A tile is a box of whole chunks that is joined in
+/// memory before it is written.
 const TILE: usize = 64 << 20;
 
-/// Writes an array to an `.npy` file, which appears whole or not at all. Until it is complete, it is [`partial::beside`]
-/// its place. Each chunk is read once. All threads together hold at most `memory` bytes, or any number if it is `None`.
+/// Writes an array to an `.npy` file, which appears as a whole or not at all. Until then, its name is the result of
+/// [`partial::beside`]. Each chunk is read once. All threads together hold at most `memory` bytes, or any number if it
+/// is `None`.
 ///
 /// # Errors
 ///
@@ -80,7 +81,7 @@ pub fn to_npy(
     let header = Header::bytes(source.numbers()?, source.shape()).map_err(|error| {
         Error::usage(format_args!("cannot write {}: {error}", output.display()))
     })?;
-    // The minimum that a thread holds: an encoded chunk, a decoded chunk, and a tile of one chunk.
+    // The minimum memory of a thread: an encoded chunk, a decoded chunk, and a tile of one chunk.
     let chunk = source.chunk_bytes();
     let least = chunk.saturating_mul(3);
     let memory = memory.unwrap_or(usize::MAX);
@@ -157,11 +158,12 @@ pub fn to_npy(
     Ok(summary)
 }
 
-/// Returns the shape of a tile of at most `room` bytes, or of one chunk. It is as wide as possible in the last
-/// dimension, and wider than a chunk in another only if it is as wide as the array in all later ones. In the first
-/// dimension it leaves about four tiles for each thread.
+/// Returns the shape of a tile of at most `room` bytes, or of one chunk. The tile is as wide as possible in the last
+/// dimension. It is wider than a chunk in another dimension only if it spans the array in all later ones. In the first
+/// dimension, there are about four tiles for each thread.
 ///
-/// Wide tiles are written in long runs. And a tile reads the index of a shard once, however many of its chunks it needs.
+/// Wide tiles are written in long runs. In addition, a tile reads the index of a shard once, however many of its chunks
+/// it needs.
 fn tile(
     (shape, chunk): (&[usize], &[usize]),
     element: usize,
@@ -202,7 +204,7 @@ fn tile_box(source: &Source, tile: &[usize], at: &[usize]) -> Vec<Range<usize>> 
         .collect()
 }
 
-/// Writes a box to its places in the file. The elements of the file begin at byte `start`.
+/// Writes a box to its places in the file. The elements in the file begin at byte `start`.
 fn write_tile(
     source: &Source,
     ranges: &[Range<usize>],

@@ -1,25 +1,25 @@
-//! Computes how the result of a slice walks along the source, and which chunks it meets.
+//! Computes which positions of the source a slice reads, in order, and which chunks contain them.
 
 use super::expression::Expression;
 use crate::zarr::{Error, Positions};
 use std::{collections::HashMap, ops::Range};
 use wgslice::{DType, Plan};
 
-/// How the result walks along one dimension of the source.
+/// A walk: the positions that the result reads along one dimension of the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct AxisWalk {
     /// The position of the result's first element in this dimension of the source.
     base: usize,
-    /// The distance to the next position, negative for a walk towards the beginning. Not 0.
+    /// The distance to the next position. Negative if the walk goes backwards, and never 0.
     step: isize,
-    /// The dimension of the result that walks along this dimension. `None` if only the position `base` is read.
+    /// The dimension of the result that follows this walk. `None` if only the position `base` is read.
     pub(super) dim: Option<usize>,
-    /// The positions, if an array lists them; `base` and `step` have no meaning then.
+    /// The positions, if an array lists them. `base` and `step` are then unused.
     list: Option<Vec<usize>>,
 }
 
 impl AxisWalk {
-    /// Returns the walk of dimension `dim` of the result along all positions in order.
+    /// Returns the walk in which dimension `dim` of the result follows all positions in order.
     pub(super) fn whole(dim: usize) -> Self {
         Self {
             base: 0,
@@ -34,9 +34,9 @@ impl AxisWalk {
             .wrapping_add_signed(self.step.wrapping_mul(index.cast_signed()))
     }
 
-    /// Returns the number of shards that meet the chunk of `segment` along this dimension. The segment belongs to the
-    /// shard that begins at position `start` of the walk. `chunk` is the size of a chunk of the source in this dimension,
-    /// `place` are the positions of the result that walk, and `shard` is the size of a shard.
+    /// Returns the number of shards that overlap the chunk of `segment` along this dimension. The segment belongs to
+    /// the shard that begins at position `start` of the walk. `chunk` is the size of a chunk of the source in this
+    /// dimension, `place` are the result's positions that follow the walk, and `shard` is the size of a shard.
     pub(super) fn readers(
         &self,
         segment: &Segment,
@@ -48,8 +48,8 @@ impl AxisWalk {
         (place.start + last) / shard - (place.start + first) / shard + 1
     }
 
-    /// Returns which positions of the walk, of `length`, meet the chunk of `segment`: the first and the last. The other
-    /// arguments are those of [`AxisWalk::readers`].
+    /// Returns the first and the last position of the walk, which has `length` positions, in the chunk of `segment`.
+    /// For the other arguments, see [`AxisWalk::readers`].
     fn met(&self, segment: &Segment, start: usize, chunk: usize, length: usize) -> (usize, usize) {
         let (low, high) = (segment.begin, chunk - 1 - segment.begin);
         let (before, after) = if self.step > 0 {
@@ -64,9 +64,9 @@ impl AxisWalk {
         (first, last)
     }
 
-    /// Returns the positions in the chunk of `segment` along which the walk, of `length`, meets it. If `without`, only
-    /// those that lie before or behind the segment, unless it has some on both sides. The other arguments are those of
-    /// [`AxisWalk::readers`]. Not for walks along a list.
+    /// Returns the positions in the chunk of `segment` that the walk, which has `length` positions, reads. With
+    /// `without`, returns only those before or after the segment, unless the walk has some on both sides. For the other
+    /// arguments, see [`AxisWalk::readers`]. Not for walks along a list.
     pub(super) fn positions(
         &self,
         segment: &Segment,
@@ -90,7 +90,7 @@ impl AxisWalk {
         }
     }
 
-    /// Returns the reads of a box of the result in each chunk that it meets, in this dimension.
+    /// Returns the reads in this dimension for a box of the result, one for each chunk that the box overlaps.
     pub(super) fn parts(&self, result: &[Range<usize>], chunk: usize) -> Vec<Part> {
         let (Some(list), Some(dim)) = (&self.list, self.dim) else {
             let segments = self.segments(result, chunk).into_iter();
@@ -126,7 +126,7 @@ impl AxisWalk {
         parts
     }
 
-    /// For walks along a list, the number of shards that meet each chunk. `shard` is the size of a shard.
+    /// For walks along a list, returns the number of shards that overlap each chunk. `shard` is the size of a shard.
     pub(super) fn readers_of_list(&self, chunk: usize, shard: usize) -> HashMap<usize, usize> {
         let mut readers = HashMap::new();
         for positions in self.list.as_deref().unwrap_or_default().chunks(shard) {
@@ -139,7 +139,7 @@ impl AxisWalk {
         readers
     }
 
-    /// Returns a segment for each chunk that a box of the result meets in this dimension, in the result's order.
+    /// Returns a segment for each chunk that a box of the result overlaps in this dimension, in the result's order.
     /// `chunk` is the size of a chunk in this dimension. Not for walks along a list.
     pub(super) fn segments(&self, result: &[Range<usize>], chunk: usize) -> Vec<Segment> {
         let Some(dim) = self.dim else {
@@ -176,41 +176,41 @@ impl AxisWalk {
     }
 }
 
-/// The positions that a box of the result reads in one chunk, in one dimension.
+/// The positions that a box of the result reads in one chunk, along one dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Segment {
     /// The chunk's coordinate in the grid.
     pub(super) chunk: usize,
     /// The first position within the chunk.
     pub(super) begin: usize,
-    /// The distance to the next position, negative for a walk towards the beginning.
+    /// The distance to the next position. Negative if the walk goes backwards.
     pub(super) step: isize,
     /// The number of positions. At least 1.
     pub(super) count: usize,
-    /// The place of the first position within the box of the result, counted along the dimension of the result that
-    /// walks.
+    /// The place of the first position within the box of the result, along the dimension of the result that follows the
+    /// walk.
     pub(super) first: usize,
 }
 
-/// The reads of a box of the result in one chunk, in one dimension.
+/// The reads in one chunk for a box of the result, along one dimension.
 #[derive(Debug)]
 pub(super) struct Part {
-    /// All positions, or the chunk and the number of those that are listed.
+    /// All positions or, with a list, the chunk and the number of listed positions.
     pub(super) segment: Segment,
     pub(super) listed: Option<Listed>,
 }
 
-/// Positions of a list in one chunk.
+/// The positions of a list that are in one chunk.
 #[derive(Debug, Default)]
 pub(super) struct Listed {
     /// The positions within the chunk, in the order of the result.
     pub(super) positions: Vec<usize>,
-    /// Runs of positions that are one after another in the result too: the number of the first among `positions`, its
-    /// place within the box of the result, and how many there are.
+    /// Runs of positions that are also consecutive in the result: for each, the index of the first in `positions`, its
+    /// place within the box of the result, and the length.
     pub(super) runs: Vec<Run>,
 }
 
-/// Positions that are contiguous among those read in a chunk and in the result.
+/// Positions that are consecutive among those read in a chunk, and in the result.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Run {
     pub(super) number: usize,
@@ -233,7 +233,7 @@ impl Listed {
 }
 
 impl Segment {
-    /// The positions in the chunk.
+    /// Returns the positions in the chunk.
     pub(super) fn positions(&self) -> Positions {
         let last = (self.count.cast_signed() - 1) * self.step;
         let last = self.begin.wrapping_add_signed(last);
@@ -258,16 +258,15 @@ impl Part {
     }
 }
 
-/// Returns how the result of an expression walks along each dimension of its source.
-/// Returns no walks if the result has no elements.
+/// Returns the walk along each dimension of an expression's source. Returns no walks if the result has no elements.
 ///
-/// The source positions of the result's first element and of its neighbour in each dimension say where a walk begins and
-/// how far its steps are.
+/// A walk's start and step follow from the source positions of the result's first element and of its neighbour in each
+/// dimension.
 pub(super) fn of(expression: Expression) -> Result<Vec<AxisWalk>, Error> {
     if expression.shape().contains(&0) {
         return Ok(Vec::new());
     }
-    // The type of the elements changes no position.
+    // The element type does not change positions.
     let plan = Plan::contiguous(&expression.view, DType::U8)?;
     let mut element: Vec<_> = plan.shape().iter().map(|_| 0..1).collect();
     let position = |element: &[Range<usize>]| -> Result<Vec<usize>, Error> {
@@ -296,7 +295,8 @@ pub(super) fn of(expression: Expression) -> Result<Vec<AxisWalk>, Error> {
     Ok(walks)
 }
 
-/// Does the work of [`product`], but puts off a choice that is taken until after the next one, unless another is put off.
+/// Does the work of [`product`], but postpones a choice for which `is_taken` is true until after the next one, unless
+/// another is already postponed.
 pub(super) fn product_of_free<T: Copy>(
     lists: &[Vec<T>],
     is_taken: impl Fn(&[T]) -> bool,
@@ -314,7 +314,7 @@ pub(super) fn product_of_free<T: Copy>(
     put_off.map_or(Ok(()), |chosen| each(&chosen))
 }
 
-/// Calls `each` for every choice of one item from each list. The item of the last list changes fastest.
+/// Calls `each` for every choice of one item from each list. The last list's item changes fastest.
 pub(super) fn product<T: Copy>(
     lists: &[Vec<T>],
     mut each: impl FnMut(&[T]) -> Result<(), Error>,
@@ -347,8 +347,8 @@ pub(super) fn product<T: Copy>(
 mod tests {
     use super::*;
 
-    /// What other shards need of a chunk is in what is kept for them, and what only this shard needs is not if it lies at an
-    /// end.
+    /// The part that is kept for other shards contains what they need of a chunk. It omits what only this shard needs,
+    /// if that is at an end.
     #[test]
     fn other_shards_have_the_positions_that_they_need() {
         let mut left = 0;
@@ -405,7 +405,7 @@ mod tests {
             .collect()
     }
 
-    /// Steps, sizes of chunks and shards, and lengths of walks.
+    /// Returns steps, sizes of chunks, sizes of shards, and lengths of walks.
     fn walks() -> impl Iterator<Item = (isize, usize, usize, usize)> {
         let steps = [1, 2, 3, -1, -2, -5];
         steps.into_iter().flat_map(|step| {
@@ -416,7 +416,7 @@ mod tests {
         })
     }
 
-    /// Whichever choices are taken, each is called once: a chunk that was left out would leave arbitrary elements.
+    /// Each choice is called exactly once, whichever are taken. A missed chunk would leave arbitrary elements.
     #[test]
     fn no_choice_is_left_out() {
         let lists = [vec![0, 1, 2], vec![0, 1]];

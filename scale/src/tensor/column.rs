@@ -20,17 +20,18 @@ pub struct Column {
     tensor: TensorType,
     /// The elements of all rows, in row-major order.
     values: ArrayRef,
-    /// Whether the column has a single row, which stands for every row.
+    /// Whether the column has a single row that is used for every row.
     repeats: bool,
 }
 
 impl Column {
-    /// Takes the tensors of an array, without a copy if they are in row-major order. The elements of null rows are
-    /// unspecified.
+    /// Makes a column from the tensors in an array, without a copy if they are in row-major order. The elements of null
+    /// rows are unspecified.
     ///
     /// # Errors
     ///
-    /// A null within a tensor that is not null itself; an array of another type; memory that cannot be allocated.
+    /// An error if a tensor that is not null contains a null, if the array has another type, or if memory cannot be
+    /// allocated.
     pub fn of(array: &ArrayRef, tensor: TensorType) -> Result<Self> {
         if !tensor.is_stored_as(array.data_type()) {
             return exec_err!(
@@ -69,7 +70,7 @@ impl Column {
         })
     }
 
-    /// Makes the column's only tensor stand for every row.
+    /// Uses the column's only tensor for every row.
     #[must_use]
     pub fn repeated(self) -> Self {
         Self {
@@ -78,17 +79,17 @@ impl Column {
         }
     }
 
-    /// The type of the tensors.
+    /// Returns the type of the tensors.
     pub fn tensor(&self) -> &TensorType {
         &self.tensor
     }
 
-    /// Returns whether the column has a single row, which stands for every row.
+    /// Returns whether the column has a single row that is used for every row.
     pub fn repeats(&self) -> bool {
         self.repeats
     }
 
-    /// The bytes of the elements of all rows. A boolean is a byte, 0 or 1.
+    /// Returns the bytes of the elements of all rows. A boolean is a byte, 0 or 1.
     pub fn bytes(&self) -> Buffer {
         bytes(&self.values, self.tensor.dtype())
     }
@@ -97,7 +98,7 @@ impl Column {
     ///
     /// # Errors
     ///
-    /// Elements that are not integers, or are above the range of `i64`.
+    /// An error if elements are not integers, or exceed the range of `i64`.
     pub fn integers(&self) -> Result<Integers> {
         let values = match self.values.data_type() {
             DataType::Int32 | DataType::UInt32 | DataType::Int64 => Arc::clone(&self.values),
@@ -113,12 +114,12 @@ impl Column {
         Ok(Integers(values))
     }
 
-    /// Makes an array of `rows` tensors from their bytes. Rows that are null in `nulls` are missing tensors, and their
-    /// bytes are arbitrary.
+    /// Makes an array of `rows` tensors from their bytes. Rows that are null in `nulls` are missing tensors with
+    /// arbitrary bytes.
     ///
     /// # Errors
     ///
-    /// `bytes` of another length than `rows` tensors have.
+    /// An error if the length of `bytes` does not match `rows` tensors.
     pub fn array(
         tensor: &TensorType,
         rows: usize,
@@ -143,8 +144,7 @@ impl Column {
     }
 }
 
-/// Returns the elements of `rows` tensors in row-major order, from those that are stored with their dimensions in another
-/// order.
+/// Reads `rows` tensors that are stored with permuted dimensions, and returns their elements in row-major order.
 fn in_order(
     stored: &ArrayRef,
     tensor: &TensorType,
@@ -199,12 +199,12 @@ fn elements(tensor: &TensorType, bytes: Buffer, nulls: Option<NullBuffer>) -> Re
     Ok(make_array(data.build()?))
 }
 
-/// Allocates `bytes` bytes of zeros, aligned for elements of all types. Arrow's own allocation would end the process if
-/// that failed.
+/// Allocates `bytes` bytes of zeros, aligned for all element types. If Arrow's own allocation failed, it would end the
+/// process.
 ///
 /// # Errors
 ///
-/// Memory that cannot be allocated.
+/// An error if memory cannot be allocated.
 pub fn zeroed(bytes: usize) -> Result<MutableBuffer> {
     let words = bytes.div_ceil(size_of::<u64>());
     let mut zeros: Vec<u64> = Vec::new();
@@ -234,7 +234,7 @@ impl Integers {
         }
     }
 
-    /// Returns the whole sequence of integers `times` times, one after the other, as `i64`.
+    /// Repeats the whole sequence of integers `times` times, as `i64`.
     #[must_use]
     pub fn repeated(&self, times: usize) -> Self {
         Self(Arc::new(Int64Array::from(self.to_i64().repeat(times))))

@@ -12,7 +12,7 @@
 //! | `FixedSizeList` of these, nested to any depth | a dimension for each level of lists |
 //! | one `FixedSizeList` of these with the extension type `arrow.fixed_shape_tensor` | the shape in the field's metadata, its dimensions in the order of the `permutation` |
 //!
-//! A null row is a missing tensor. Nulls within a tensor are refused.
+//! A null row is a missing tensor. Nulls within a tensor are rejected.
 
 mod column;
 mod tensor_type;

@@ -9,14 +9,14 @@ use serde::Deserialize;
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 use wgslice::DType;
 
-/// The keys of a field's metadata for the name of an extension type, and for the type's parameters.
+/// The keys in a field's metadata for the name of an extension type, and for the type's parameters.
 const EXTENSION: &str = "ARROW:extension:name";
 const PARAMETERS: &str = "ARROW:extension:metadata";
 const FIXED_SHAPE_TENSOR: &str = "arrow.fixed_shape_tensor";
 
-/// The largest number of elements of a tensor, and the largest size of a dimension, because the lengths of lists are
-/// `i32`. Nested lists could have more elements, but DataFusion makes single rows while it plans a query, and ends the
-/// process if they cannot be allocated.
+/// The maximum number of elements of a tensor, and the maximum size of a dimension, because the lengths of lists are
+/// `i32`. Nested lists could have more elements, but DataFusion allocates single rows while it plans a query, and a
+/// failed allocation ends the process.
 const MAX_LENGTH: usize = i32::MAX as usize;
 
 /// How a column stores its tensors.
@@ -36,8 +36,8 @@ pub struct TensorType {
     dtype: DType,
     shape: Vec<usize>,
     layout: Layout,
-    /// Dimension `i` of a tensor is dimension `permutation[i]` of the stored one. `None` if all dimensions are stored in
-    /// their order.
+    /// Dimension `i` of a tensor is dimension `permutation[i]` of the stored tensor. `None` if the dimensions are not
+    /// permuted.
     permutation: Option<Vec<usize>>,
 }
 
@@ -53,7 +53,7 @@ impl TensorType {
     ///
     /// # Errors
     ///
-    /// An element type that tensors cannot have, more than 2^31 - 1 elements, or a dimension larger than that.
+    /// An error if tensors cannot have this element type, or if the number of elements or a dimension exceeds 2^31 - 1.
     pub fn new(element: DataType, shape: &[usize]) -> Result<Self> {
         let dtype = dtype(&element)?;
         if elements(shape).is_none() || shape.iter().any(|&size| size > MAX_LENGTH) {
@@ -75,8 +75,8 @@ impl TensorType {
     ///
     /// # Errors
     ///
-    /// A column whose values are not tensors or are lists of different lengths, or whose metadata does not fit its
-    /// lists.
+    /// An error if the column's values are not tensors or are lists of different lengths, or if its metadata does not
+    /// fit its lists.
     pub fn of(field: &Field) -> Result<Self> {
         let name = field.name();
         if field.metadata().get(EXTENSION).map(String::as_str) == Some(FIXED_SHAPE_TENSOR) {
@@ -150,12 +150,12 @@ impl TensorType {
         })
     }
 
-    /// Returns the type of the tensors that a column of the same Arrow type has if these are the parameters of
+    /// Returns the type of the tensors in a column of the same Arrow type, with these parameters of
     /// `arrow.fixed_shape_tensor` in its metadata.
     ///
     /// # Errors
     ///
-    /// Parameters that cannot be read, or do not fit the Arrow type.
+    /// An error if the parameters cannot be parsed, or do not fit the Arrow type.
     pub fn with_parameters(&self, parameters: &str) -> Result<Self> {
         Self::of_extension("x", &self.data_type(), parameters)
     }
@@ -165,7 +165,7 @@ impl TensorType {
     ///
     /// # Errors
     ///
-    /// More than 2^31 - 1 elements, or a dimension larger than that.
+    /// An error if the number of elements or a dimension exceeds 2^31 - 1.
     pub fn with_shape(&self, shape: &[usize]) -> Result<Self> {
         Self::new(self.element.clone(), shape)
     }
@@ -180,26 +180,26 @@ impl TensorType {
         }
     }
 
-    /// How the column stores its tensors.
+    /// Returns how the column stores its tensors.
     pub fn layout(&self) -> Layout {
         self.layout
     }
 
-    /// The type of an element.
+    /// Returns the type of an element.
     pub fn element(&self) -> &DataType {
         &self.element
     }
 
-    /// The type of an element, for the library.
+    /// Returns the library's type for an element.
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
-    /// Refuses elements that are not integers. `argument` is their name in the error.
+    /// Rejects elements that are not integers. `argument` is their name in the error.
     ///
     /// # Errors
     ///
-    /// Elements that are floats.
+    /// An error if the elements are floats.
     pub fn check_integers(&self, argument: &str) -> Result<()> {
         match self.element.is_integer() {
             true => Ok(()),
@@ -207,11 +207,11 @@ impl TensorType {
         }
     }
 
-    /// Refuses elements that are not those of masks. `argument` is their name in the error.
+    /// Rejects elements that cannot be a mask's. `argument` is their name in the error.
     ///
     /// # Errors
     ///
-    /// Elements of another type than Boolean and UInt8.
+    /// An error if the element type is neither Boolean nor UInt8.
     pub fn check_mask(&self, argument: &str) -> Result<()> {
         match self.element {
             DataType::Boolean | DataType::UInt8 => Ok(()),
@@ -222,18 +222,18 @@ impl TensorType {
         }
     }
 
-    /// The shape of each tensor.
+    /// Returns the shape of each tensor.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// The order of the stored dimensions: dimension `i` of a tensor is dimension `permutation[i]` of the stored one.
-    /// `None` if all are stored in their order.
+    /// Returns the order of the stored dimensions: dimension `i` of a tensor is dimension `permutation[i]` of the
+    /// stored one. `None` if the dimensions are not permuted.
     pub fn permutation(&self) -> Option<&[usize]> {
         self.permutation.as_deref()
     }
 
-    /// The shape in which each tensor is stored in row-major order.
+    /// Returns the shape in which each tensor is stored in row-major order.
     pub fn stored_shape(&self) -> Cow<'_, [usize]> {
         let Some(order) = &self.permutation else {
             return Cow::Borrowed(&self.shape);
@@ -245,7 +245,7 @@ impl TensorType {
         Cow::Owned(stored)
     }
 
-    /// Returns where an element is stored within its tensor, from its number in row-major order.
+    /// Returns the index of an element in the stored tensor, given its index in row-major order.
     pub fn place(&self, mut element: usize) -> usize {
         let Some(order) = &self.permutation else {
             return element;
@@ -259,12 +259,12 @@ impl TensorType {
         place
     }
 
-    /// The number of elements of each tensor.
+    /// Returns the number of elements of each tensor.
     pub fn elements(&self) -> usize {
         self.shape.iter().product()
     }
 
-    /// The Arrow type of the column.
+    /// Returns the Arrow type of the column.
     pub fn data_type(&self) -> DataType {
         self.lists()
             .iter()
@@ -275,8 +275,8 @@ impl TensorType {
             })
     }
 
-    /// Returns whether a column of this Arrow type can hold these tensors. Names and nullability of items make no
-    /// difference.
+    /// Returns whether a column with this Arrow type can hold these tensors. Names and nullability of items are
+    /// ignored.
     pub fn is_stored_as(&self, data_type: &DataType) -> bool {
         let mut element = data_type;
         for &size in &*self.lists() {
@@ -290,7 +290,7 @@ impl TensorType {
         *element == self.element
     }
 
-    /// The lengths of the nested lists, outermost first.
+    /// Returns the lengths of the nested lists, outermost first.
     pub(super) fn lists(&self) -> Cow<'_, [usize]> {
         match self.layout {
             Layout::Nested => Cow::Borrowed(&self.shape),
@@ -298,7 +298,7 @@ impl TensorType {
         }
     }
 
-    /// Returns the field of a nullable column of this name and type.
+    /// Returns the field of a nullable column with this name and type.
     pub fn field(&self, name: &str) -> Field {
         let field = Field::new(name, self.data_type(), true);
         match self.layout {
@@ -310,7 +310,7 @@ impl TensorType {
         }
     }
 
-    /// The parameters of `arrow.fixed_shape_tensor` for these tensors, as JSON.
+    /// Returns the parameters of `arrow.fixed_shape_tensor` for these tensors, as JSON.
     pub fn parameters(&self) -> String {
         let shape = self.stored_shape();
         match &self.permutation {
@@ -320,7 +320,7 @@ impl TensorType {
     }
 }
 
-/// Returns the number of elements of this shape. `None` if it is above [`MAX_LENGTH`].
+/// Returns the number of elements of this shape. `None` if it exceeds [`MAX_LENGTH`].
 fn elements(shape: &[usize]) -> Option<usize> {
     let elements = shape
         .iter()

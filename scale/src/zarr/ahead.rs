@@ -1,11 +1,11 @@
-//! Requests to far stores that begin before anybody waits for their answers.
+//! Requests values from remote stores before threads need them.
 //!
-//! A thread that computes shards knows which chunks it will read, for this shard and for the next one. It says so to its
-//! reader, which begins their requests in this order, and further ones whenever it reads a chunk, as many as memory is
-//! left for. So requests are on their way while the thread decodes and encodes, and no thread waits for one request
-//! alone. The threads share requests: of a chunk that several shards need, one is enough.
+//! A thread that computes shards knows which chunks it will read, for this shard and for the next one. It tells its
+//! reader, which begins the requests in this order. Whenever it reads a chunk, the reader begins further requests, as
+//! many as the memory allows. So requests are in flight while the thread decodes and encodes, and no thread waits for
+//! one request alone. The threads share requests: one request is enough for a chunk that several shards need.
 //!
-//! All this only saves time. Values that were not requested in advance are read when they are needed.
+//! Early requests only save time. Values that were not requested in advance are read when they are needed.
 
 use super::{
     Cache, Piece, Place, Unread,
@@ -22,40 +22,41 @@ use std::{
 };
 use zarrs::storage::byte_range::ByteRange;
 
-/// The most values of a process that are requested and have not been used, on their way or come.
-const VALUES: usize = 512;
-/// The most bytes of neighbours in a shard that become one request. In the time that a far store takes to begin an answer,
-/// a connection carries about as many.
-const TOGETHER: u64 = 4 << 20;
+/// The maximum number of requested values of a process that have not been used, whether or not they have arrived.
+const MOST_VALUES: usize = 512;
+/// The maximum number of bytes of neighbouring values in a shard that are read by one request. A connection transfers
+/// about as many bytes in the time that a remote store takes to begin an answer.
+const MOST_JOINED_BYTES: u64 = 4 << 20;
 
 /// The requests of all threads of a job.
 #[derive(Default)]
 pub(crate) struct Ahead {
-    /// The most bytes of all requests together.
+    /// The maximum number of bytes of all requests together.
     limit: usize,
-    /// The number of threads that divide them.
+    /// The number of threads that share the limits.
     threads: AtomicUsize,
     requests: Mutex<HashMap<Key, Request>>,
 }
 
-/// The number of the source, the key of the value, and where the range begins, `None` if it is counted from the end.
+/// The number of the source, the key of the value, and the start of the range, or `None` if the range is counted from
+/// the end.
 type Key = (usize, String, Option<u64>);
 
 struct Request {
     piece: Piece,
     bytes: usize,
-    /// The number of [`Wanted`] for it.
+    /// The number of [`Wanted`] that refer to it.
     users: usize,
-    /// Whether somebody has had it.
+    /// Whether any user has taken it.
     is_counted: bool,
-    /// The bytes of the answer that are the value's. `None` if all are.
+    /// The value's range of bytes in the answer. `None` if it is the whole answer.
     part: Option<Range<usize>>,
     answer: Arc<Mutex<Answer>>,
 }
 
 impl Request {
     fn has_come(&self) -> bool {
-        // Otherwise another thread waits for it.
+        // If the lock is taken, another thread is waiting for the answer.
         let answer = self.answer.try_lock();
         answer.is_ok_and(|answer| match &*answer {
             Answer::Coming(begun) => begun.is_come.load(Ordering::Acquire),
@@ -67,7 +68,7 @@ impl Request {
 enum Answer {
     Coming(Begun),
     Come(Value),
-    /// The first user has got the error, and the others ask again.
+    /// The first user has received the error, and the others request the value again.
     Failed,
 }
 
@@ -80,7 +81,7 @@ impl fmt::Debug for Ahead {
 }
 
 impl Ahead {
-    /// Requests of up to `limit` bytes.
+    /// Makes an empty set of requests, which limits them to `limit` bytes.
     pub(crate) fn new(limit: usize) -> Self {
         Self {
             limit,
@@ -88,12 +89,12 @@ impl Ahead {
         }
     }
 
-    /// Divides the requests among one thread more.
+    /// Counts one more thread that shares the limits.
     pub(crate) fn enter(&self) {
         self.threads.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Divides them among one thread less.
+    /// Counts one thread less.
     pub(crate) fn exit(&self) {
         self.threads.fetch_sub(1, Ordering::Relaxed);
     }
@@ -106,27 +107,27 @@ impl Ahead {
 /// A chunk that will be read.
 pub(crate) struct Need {
     pub(crate) at: Vec<usize>,
-    /// The number of shards that need it.
+    /// The number of shards that need the chunk.
     pub(crate) users: usize,
-    /// Which of its elements, `None` for all.
+    /// The elements that are needed. `None` for all.
     pub(crate) elements: Option<Range<usize>>,
 }
 
 /// The chunks that a task will read, in order.
 pub(crate) type Needs<'a> = Box<dyn Iterator<Item = Need> + 'a>;
 
-/// A value to request: for a task, and for a chunk that `users` shards need; 0 for the index of a shard.
+/// A value to request. `users` is the number of shards that need its chunk, or 0 for the index of a shard.
 pub(super) struct Asked {
     pub(super) task: u64,
     pub(super) users: usize,
     pub(super) key: String,
     pub(super) piece: Piece,
-    /// The most bytes of it.
+    /// The maximum size of the value in bytes.
     pub(super) bytes: usize,
 }
 
-/// Puts values together that are one after the other, so that one request is enough for them. In the order of the first
-/// value of each group.
+/// Groups consecutive values, so that one request is enough for each group. The groups are ordered by their first
+/// value.
 fn groups(values: &[Asked], mut new: Vec<(usize, Key)>) -> Vec<Vec<(usize, Key)>> {
     new.sort_by(|(_, a), (_, b)| a.cmp(b));
     let mut groups: Vec<Vec<(usize, Key)>> = Vec::new();
@@ -148,7 +149,7 @@ fn groups(values: &[Asked], mut new: Vec<(usize, Key)>) -> Vec<Vec<(usize, Key)>
                 group.push((number, key));
             }
             _ => {
-                room = TOGETHER.saturating_sub(length);
+                room = MOST_JOINED_BYTES.saturating_sub(length);
                 groups.push(vec![(number, key)]);
             }
         }
@@ -157,7 +158,7 @@ fn groups(values: &[Asked], mut new: Vec<(usize, Key)>) -> Vec<Vec<(usize, Key)>
     groups
 }
 
-/// The piece from the first of pieces that are one after the other to the last.
+/// Returns the piece from the first of several consecutive pieces to the last.
 fn around(first: Piece, last: Piece) -> Piece {
     let range = match (begin(first), end(last)) {
         (Some(begin), Some(end)) => ByteRange::FromStart(begin, Some(end - begin)),
@@ -180,12 +181,12 @@ fn end(piece: Piece) -> Option<u64> {
     }
 }
 
-/// The answer to a request is wanted until this value is dropped.
+/// Keeps the answer to a request until it is dropped.
 struct Wanted<'a> {
     ahead: &'a Ahead,
     key: Key,
     piece: Piece,
-    /// The bytes of the request. 0 if another one began it.
+    /// The bytes of the request. 0 if another `Wanted` began it.
     bytes: usize,
 }
 
@@ -201,17 +202,17 @@ impl Drop for Wanted<'_> {
     }
 }
 
-/// The values that a reader will read and has requested.
+/// The values that a reader will read, and those that it has requested.
 pub(super) struct Line<'a> {
     ahead: &'a Ahead,
     pub(super) cache: &'a Cache,
-    /// The tasks whose chunks are not all in `next`.
+    /// The tasks with chunks that are not in `next` yet.
     tasks: VecDeque<(u64, Needs<'a>)>,
-    /// The next chunks that are not requested, each with its task.
+    /// The next chunks to request, each with its task.
     pub(super) next: VecDeque<(u64, Need)>,
     /// The requested values, each with its task and its [`Asked::users`].
     wanted: Vec<(u64, usize, Wanted<'a>)>,
-    /// The last chunk that others need too. It is wanted until it had time to come into the cache.
+    /// The last chunk that other threads also need. It is kept until it can be in the cache.
     used: Option<Wanted<'a>>,
 }
 
@@ -231,11 +232,12 @@ impl<'a> Line<'a> {
         self.tasks.push_back((task, needs));
     }
 
-    /// The next chunk that was not looked at, and its task.
+    /// Returns the next chunk that was not looked at, and its task.
     pub(super) fn look(&mut self) -> Option<(u64, Need)> {
-        /// The most chunks that are looked at before they are requested, so that the indexes of their shards are there.
-        const LOOK: usize = 256;
-        if self.next.len() >= LOOK {
+        /// The maximum number of chunks that are looked at before they are requested, so that the indexes of their
+        /// shards have arrived by then.
+        const MOST_LOOKED_AT: usize = 256;
+        if self.next.len() >= MOST_LOOKED_AT {
             return None;
         }
         while let Some((task, needs)) = self.tasks.front_mut() {
@@ -247,12 +249,12 @@ impl<'a> Line<'a> {
         None
     }
 
-    /// A chunk is being read, so that it is no longer next.
+    /// Removes a chunk that is being read from the next ones.
     pub(super) fn pass(&mut self, at: &[usize]) {
         self.next.pop_front_if(|(_, need)| need.at == at);
     }
 
-    /// Gives up the requests that a task has left.
+    /// Drops the remaining requests of a task.
     pub(super) fn forget(&mut self, task: u64) {
         self.tasks.retain(|(of, _)| *of != task);
         self.next.retain(|(of, _)| *of != task);
@@ -260,14 +262,14 @@ impl<'a> Line<'a> {
         self.used = None;
     }
 
-    /// Returns whether so little is requested that the next requests should begin. They begin many at a time, so that neighbours
-    /// in a shard become one request.
+    /// Returns whether so few values are requested that the next requests should begin. Many requests begin at a time,
+    /// so that neighbours in a shard become one request.
     pub(super) fn is_low(&self) -> bool {
         let (count, bytes) = self.share();
         self.wanted.len() <= count / 2 && self.held() <= bytes / 2
     }
 
-    /// Returns whether no chunk that was requested has come.
+    /// Returns whether none of the requested chunks has arrived.
     pub(super) fn starves(&self) -> bool {
         let requests = self.ahead.requests();
         let has_come =
@@ -276,16 +278,16 @@ impl<'a> Line<'a> {
         !chunks.any(|(.., wanted)| has_come(wanted))
     }
 
-    /// Returns whether this thread may request values of `bytes` bytes too, `more` of them.
+    /// Returns whether this thread can request `more` additional values of `bytes` bytes in total.
     pub(super) fn has_room(&self, more: usize, bytes: usize) -> bool {
         let (count, most) = self.share();
         self.wanted.len() + more <= count && self.held().saturating_add(bytes) <= most
     }
 
-    /// The most values and bytes of this thread.
+    /// Returns the maximum number of values and bytes for this thread.
     fn share(&self) -> (usize, usize) {
         let threads = self.ahead.threads.load(Ordering::Relaxed).max(1);
-        (VALUES.div_ceil(threads), self.ahead.limit / threads)
+        (MOST_VALUES.div_ceil(threads), self.ahead.limit / threads)
     }
 
     fn held(&self) -> usize {
@@ -293,8 +295,8 @@ impl<'a> Line<'a> {
         own.fold(0, usize::saturating_add)
     }
 
-    /// Begins requests for values, or takes part in those that have begun. Returns how many of them, from the first on,
-    /// there is room for.
+    /// Begins requests for values, or shares requests that have begun. Returns for how many of them, from the first on,
+    /// there was room.
     pub(super) fn begin(
         &mut self,
         (source, place): (usize, &dyn Place),
@@ -311,14 +313,14 @@ impl<'a> Line<'a> {
             let mut bytes = 0;
             match requests.get_mut(&key) {
                 Some(request) if request.piece == value.piece => request.users += 1,
-                // The answer of another range is of no use, so the value is read when it is needed.
+                // An answer for another range cannot be used, so the value is read when it is needed.
                 Some(_) => {
                     count += 1;
                     continue;
                 }
                 None => {
                     held = held.saturating_add(value.bytes);
-                    if held > ahead.limit || requests.len() >= VALUES {
+                    if held > ahead.limit || requests.len() >= MOST_VALUES {
                         break;
                     }
                     bytes = value.bytes;
@@ -363,7 +365,7 @@ impl<'a> Line<'a> {
         count
     }
 
-    /// Returns whether the answer to a request for a value has come. `None` if it was not requested.
+    /// Returns whether the answer to the request for a value has arrived. `None` if it was not requested.
     pub(super) fn has(&self, source: usize, key: &str, piece: Piece) -> Option<bool> {
         let key = name(source, key, piece);
         let mut wanted = self.wanted.iter().map(|(.., wanted)| wanted);
@@ -371,8 +373,8 @@ impl<'a> Line<'a> {
         Some(self.ahead.requests().get(&key)?.has_come())
     }
 
-    /// Waits for a value that was requested, and gives it up. Also returns whether nobody has had it before. `None` if it
-    /// was not requested.
+    /// Waits for a requested value, and removes it. Also returns whether this is its first use. `None` if it was not
+    /// requested.
     pub(super) fn take(
         &mut self,
         source: usize,
@@ -395,7 +397,7 @@ impl<'a> Line<'a> {
         {
             match (begun.wait)() {
                 Ok(value) => *answer = Answer::Come(value),
-                // Which of several values is to blame shows when each is read on its own.
+                // Several values share the request. Reading each separately shows which one failed.
                 Err(_) if part.is_some() => {}
                 Err(error) => return Some(Err(error)),
             }
@@ -407,12 +409,12 @@ impl<'a> Line<'a> {
             (Some(bytes), Some(part)) => Some(bytes.slice(part)),
             (value, _) => value.clone(),
         };
-        // Whoever needs the chunk next takes it from here until the cache has it.
+        // Other threads can take the chunk from here until it is in the cache.
         self.used = (users > 1).then_some(wanted);
         Some(Ok((value, is_first)))
     }
 
-    /// Gives up a value, which was found elsewhere.
+    /// Drops the request for a value that was found elsewhere.
     pub(super) fn leave(&mut self, source: usize, key: &str, piece: Piece) {
         let key = name(source, key, piece);
         let mut wanted = self.wanted.iter().map(|(.., wanted)| wanted);

@@ -1,15 +1,15 @@
-//! Memory whose size users and stores choose. A size that this machine does not have is an error, where Rust's own
-//! allocations would end the process.
+//! Allocates memory whose size comes from users or stores. If this machine lacks the memory, the result is an error,
+//! where Rust's own allocations would end the process.
 
 use super::Error;
 use std::fmt::Display;
 
-/// What memory is for, in an error.
+/// The purpose of memory, for an error.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Purpose<T> {
-    /// The name of the memory that does not fit, such as "a shard".
+    /// What the memory is for, such as "a shard".
     pub(crate) what: T,
-    /// What to do about it.
+    /// What the user can do about it.
     pub(crate) way_out: &'static str,
 }
 
@@ -23,7 +23,7 @@ pub(crate) fn reserve<T>(
         .map_err(|_| too_large(count.saturating_mul(size_of::<T>()), &purpose))
 }
 
-/// The error that so many bytes are more than this machine has.
+/// Returns the error for a number of bytes that exceeds this machine's memory.
 pub(super) fn too_large(bytes: usize, purpose: &Purpose<impl Display>) -> Error {
     Error::data(format_args!(
         "{}, of {bytes} bytes, does not fit into the memory of this machine: {}",
@@ -33,8 +33,8 @@ pub(super) fn too_large(bytes: usize, purpose: &Purpose<impl Display>) -> Error 
 
 /// Returns this many zeros.
 pub(crate) fn zeros(bytes: usize, purpose: Purpose<impl Display>) -> Result<Vec<u8>, Error> {
-    // `vec!` takes pages that the system has cleared, and ends the process if there are none. So the same room is
-    // reserved first, and given back.
+    // `vec!` gets pages that the system has cleared, but ends the process if there is no memory. So the same size is
+    // reserved first, and freed again.
     reserve(&mut Vec::<u8>::new(), bytes, purpose)?;
     Ok(vec![0; bytes])
 }

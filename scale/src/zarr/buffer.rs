@@ -1,4 +1,4 @@
-//! The memory in which a shard is made.
+//! Buffers in which shards are made.
 
 use super::{
     Error,
@@ -10,15 +10,15 @@ use std::{
     ops::{Deref, DerefMut},
 };
 
-/// The purposes of the buffers of a shard.
+/// The purpose of a shard's buffers, for errors.
 pub(crate) const SHARD: Purpose<&str> = Purpose {
     what: "a shard",
     way_out: "make smaller shards with --shard",
 };
 
-/// Bytes in memory that comes from the system directly, in huge pages where it has them: a shard is tens of megabytes,
-/// and clearing and mapping each page of 4 KiB takes as long as filling it. The system clears a page when it is touched
-/// first.
+/// Bytes in memory that comes directly from the system, if possible in huge pages. A shard has tens of megabytes, and
+/// clearing and mapping pages of 4 KiB would take as long as filling them. The system clears a page when it is first
+/// touched.
 #[derive(Debug, Default)]
 pub(crate) struct Buffer {
     map: Option<MmapMut>,
@@ -26,16 +26,16 @@ pub(crate) struct Buffer {
 }
 
 impl Buffer {
-    /// The number of bytes for which there is memory.
+    /// Returns the number of bytes for which there is memory.
     pub(crate) fn capacity(&self) -> usize {
         self.map.as_ref().map_or(0, |map| map.len())
     }
 
-    /// Makes the buffer hold `length` bytes, whose values are arbitrary, with room for at least `capacity`.
+    /// Sets the length to `length` arbitrary bytes, and the capacity to at least `capacity`.
     ///
     /// # Errors
     ///
-    /// [`Error::Data`] if there is not so much memory.
+    /// [`Error::Data`] if there is not enough memory.
     pub(crate) fn reset(
         &mut self,
         length: usize,
@@ -45,7 +45,7 @@ impl Buffer {
         self.length = 0;
         let capacity = capacity.max(length);
         if self.capacity() < capacity {
-            // The old memory is given back first.
+            // The old memory is freed first.
             self.map = None;
             self.map = Some(anonymous(capacity, purpose)?);
         }
@@ -57,7 +57,7 @@ impl Buffer {
     ///
     /// # Errors
     ///
-    /// [`Error::Data`] if there is not so much memory.
+    /// [`Error::Data`] if there is not enough memory.
     pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let end = self.length + bytes.len();
         if end > self.capacity() {
@@ -79,7 +79,7 @@ impl Buffer {
 
 fn anonymous(bytes: usize, purpose: Purpose<impl Display>) -> Result<MmapMut, Error> {
     let map = MmapMut::map_anon(bytes.max(1)).map_err(|_| too_large(bytes, &purpose))?;
-    // A system without huge pages, or without any left, refuses or takes ordinary ones.
+    // If the system has no huge pages left, it rejects this or uses ordinary pages.
     #[cfg(target_os = "linux")]
     let _ = map.advise(memmap2::Advice::HugePage);
     Ok(map)

@@ -1,4 +1,4 @@
-//! Decoded chunks that several shards of a result need.
+//! Caches decoded chunks that several shards of a result need.
 
 use super::Excerpt;
 use std::{
@@ -23,11 +23,11 @@ impl AsRef<[u8]> for Chunk {
 }
 
 /// Keeps a chunk, or the part of it that later shards need, until all shards that need it have used it, or until newer
-/// chunks need the memory. While a thread reads a chunk, others that need it wait: to read and decode it too would take them
-/// longer.
+/// chunks need the memory. While one thread reads a chunk, the other threads that need it wait, because reading and
+/// decoding it again would take longer.
 #[derive(Debug, Default)]
 pub(crate) struct Cache {
-    /// The most bytes of all kept chunks together.
+    /// The maximum number of bytes of all kept chunks together.
     limit: usize,
     kept: Mutex<Kept>,
     read: Condvar,
@@ -36,7 +36,7 @@ pub(crate) struct Cache {
 #[derive(Debug, Default)]
 struct Kept {
     bytes: usize,
-    /// The kept chunks by the number of their source and their coordinates, each with the number of shards that may still use it.
+    /// The kept chunks by source number and coordinates, each with the number of shards that may still use it.
     chunks: HashMap<Vec<usize>, (Excerpt, usize)>,
     /// The keys of chunks in the order in which they were kept. Some of these chunks are no longer kept.
     order: VecDeque<Vec<usize>>,
@@ -63,7 +63,7 @@ impl Cache {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns whether a chunk is kept.
+    /// Returns whether a chunk is in the cache.
     pub(super) fn has(&self, at: &[usize]) -> bool {
         self.kept().chunks.contains_key(at)
     }
@@ -73,12 +73,13 @@ impl Cache {
         self.kept().reading.contains(at)
     }
 
-    /// Returns whether a chunk of this size may be kept.
+    /// Returns whether a chunk of this size can be kept.
     pub(super) fn fits(&self, bytes: usize) -> bool {
         bytes <= self.limit
     }
 
-    /// Returns what is kept of a chunk, perhaps after another thread has read it. If there is none, the caller must read it.
+    /// Returns the kept part of a chunk, if necessary after another thread has read it. If there is none, the caller
+    /// must read the chunk.
     pub(super) fn take(&self, at: &[usize]) -> Result<Excerpt, Reading<'_>> {
         let mut kept = self.kept();
         loop {
@@ -100,7 +101,7 @@ impl Cache {
 }
 
 impl Reading<'_> {
-    /// Keeps this part of the chunk for `users` more shards, at least one. It [`fits`](Cache::fits).
+    /// Keeps this part of the chunk for `users` more shards, at least one. The part must have passed [`Cache::fits`].
     pub(super) fn keep(self, part: Excerpt, users: usize) {
         let (at, bytes) = (&self.at, part.elements.as_ref().len());
         let mut kept = self.cache.kept();
@@ -113,7 +114,7 @@ impl Reading<'_> {
         kept.bytes += bytes;
         kept.chunks.insert(at.clone(), (part, users));
         kept.order.push_back(at.clone());
-        // The keys of removed chunks must not pile up.
+        // Keys of removed chunks must not accumulate.
         if kept.order.len() > 2 * kept.chunks.len() + 64 {
             let Kept { chunks, order, .. } = &mut *kept;
             order.retain(|at| chunks.contains_key(at));

@@ -31,7 +31,7 @@ impl Codec {
         });
         let other = ["adler32", "crc32", "crc32c", "fletcher32", "shuffle"];
         let compresses = |name: &str| !other.contains(&name.strip_prefix(PREFIX).unwrap_or(name));
-        // The first codecs turn the array into bytes.
+        // The first codec converts the array to bytes.
         let others = codecs.bytes_to_bytes_codecs().len();
         match deflate_or_blosc {
             Some(codec) => codec,
@@ -72,12 +72,12 @@ pub(super) struct Sharding {
     pub(super) chunks: CodecChain,
     /// The codecs of the index.
     pub(super) index: CodecChain,
-    /// Whether the index is at the end of a shard, and not at its beginning.
+    /// Whether the index is at the end of a shard, instead of at its beginning.
     pub(super) is_at_end: bool,
 }
 
-/// Returns how the shards of an array are made. `None` if the array is not sharded, if other codecs encode the shard as a
-/// whole, or if the codecs cannot be read.
+/// Returns how the shards of an array are divided and encoded. `None` if the array is not sharded, if other codecs
+/// encode the shard as a whole, or if the codecs cannot be parsed.
 pub(super) fn sharding<S: ?Sized>(array: &Array<S>) -> Option<Sharding> {
     let codecs = array.codecs();
     if !codecs.array_to_array_codecs().is_empty() || !codecs.bytes_to_bytes_codecs().is_empty() {
@@ -103,11 +103,11 @@ pub(super) fn sharding<S: ?Sized>(array: &Array<S>) -> Option<Sharding> {
 }
 
 /// Describes how a chain of codecs encodes a chunk. Chains with the same description can decode each other's bytes, and
-/// compress alike. `None` if a codec changes the array before it becomes bytes, as a transpose does, or does not
-/// describe itself.
+/// compress equally well. `None` if a codec such as a transpose changes the array before it becomes bytes, or if a
+/// codec has no description.
 pub(super) fn description(codecs: &CodecChain, dtype: DType) -> Option<Vec<Value>> {
     let metadata = codecs.create_metadatas(&CodecMetadataOptions::default());
-    // The metadata has no entry for a codec without a configuration.
+    // A codec without a configuration has no entry in the metadata.
     let is_whole = metadata.len() == 1 + codecs.bytes_to_bytes_codecs().len();
     if !is_whole || !codecs.array_to_array_codecs().is_empty() {
         return None;
@@ -126,7 +126,7 @@ pub(super) fn description(codecs: &CodecChain, dtype: DType) -> Option<Vec<Value
     described.collect()
 }
 
-/// Returns whether chunks with this description are stored as their elements are in this machine's memory.
+/// Returns whether chunks with this description are stored exactly as this machine holds their elements in memory.
 pub(super) fn is_plain(description: &[Value]) -> bool {
     let endian = if cfg!(target_endian = "little") {
         "little"
@@ -137,7 +137,7 @@ pub(super) fn is_plain(description: &[Value]) -> bool {
     *description == [bytes(json!({"endian": endian}))] || *description == [bytes(Value::Null)]
 }
 
-/// Returns whether chunks with this description are stored by Blosc alone, so that a part of one can be decoded.
+/// Returns whether Blosc is the only compression in this description, so that a part of a chunk can be decoded.
 pub(super) fn is_blosc(description: &[Value]) -> bool {
     let [bytes @ .., blosc] = description else {
         return false;

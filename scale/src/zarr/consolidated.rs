@@ -1,4 +1,4 @@
-//! Groups whose readers do not find an array as it is. A group may have consolidated metadata, a copy of the metadata of
+//! Finds groups whose consolidated metadata is out of date. Consolidated metadata is a group's copy of the metadata of
 //! all arrays below it, which readers of the group trust.
 //!
 //! Like `zarr-python`, a job reads and writes only the array's own metadata.
@@ -7,9 +7,9 @@ use super::{Location, Piece, Place, metadata, place};
 use serde_json::Value;
 use std::path::Path;
 
-/// Returns a warning for each group around an array in whose consolidated metadata it is not, or is another array, and for
-/// groups of Zarr V2. `written` is the array's `zarr.json`, which has just been written. Groups that cannot be read give
-/// no warning, since the array does not depend on them.
+/// Returns a warning for each group around an array whose consolidated metadata lacks this array or describes another
+/// one, and for groups of Zarr V2. `written` is the array's `zarr.json`, which has just been written. Unreadable groups
+/// give no warning, because the array does not depend on them.
 pub fn stale(array: &Path, written: &Value) -> Vec<String> {
     let mut warnings = Vec::new();
     let Ok(location) = Location::new(array) else {
@@ -54,7 +54,7 @@ pub fn stale(array: &Path, written: &Value) -> Vec<String> {
     warnings
 }
 
-/// Returns whether an entry of consolidated metadata has all that an array's metadata has.
+/// Returns whether an entry of consolidated metadata contains all of an array's metadata.
 fn describes(entry: &Value, metadata: &Value) -> bool {
     let mut fields = metadata.as_object().into_iter().flatten();
     fields.all(|(field, value)| entry[field] == *value)

@@ -1,28 +1,28 @@
 //! Element types.
 //!
-//! The floats of 8 bits are not element types of wgslice. Their bytes are moved, and nothing is computed of them.
+//! wgslice has no element types for 8-bit floats. Their bytes are moved, but cannot be computed with.
 
 use super::Error;
 use serde_json::Value;
 use std::path::Path;
 use wgslice::DType;
 
-/// A float of 8 bits.
+/// An 8-bit floating-point format.
 struct Float8 {
     name: &'static str,
-    /// The number of bits of the fraction, and the exponent of 1.
+    /// The number of fraction bits, and the exponent of the value 1.
     fraction: i32,
     bias: i32,
     special: Special,
 }
 
-/// Which bits of a float are no numbers.
+/// The bit patterns that are not numbers.
 enum Special {
-    /// As in IEEE 754: all with the greatest exponent, infinity and NaN.
+    /// As in IEEE 754, patterns with the largest exponent are infinities and NaN.
     Ieee,
-    /// Those whose bits except the sign are all set: NaN.
+    /// Patterns with all bits set, ignoring the sign, are NaN.
     Last,
-    /// Those of -0: NaN.
+    /// The pattern of -0 is NaN.
     NegativeZero,
 }
 
@@ -59,12 +59,12 @@ impl Float8 {
     }
 }
 
-/// Returns whether this is the name of an element type whose bytes are moved.
+/// Returns whether this is the name of an 8-bit float type, whose bytes are only moved.
 pub(super) fn is_float8(name: &str) -> bool {
     FLOATS.iter().any(|float| float.name == name)
 }
 
-/// The bits of a float of 8 bits with this value, as Zarr's JSON has it. `None` if there are none.
+/// Returns the bits of the 8-bit float with this value, given as in Zarr's JSON. `None` if there are none.
 pub(super) fn float8_bits(name: &str, value: &Value) -> Option<u8> {
     let float = FLOATS.iter().find(|float| float.name == name)?;
     let value = match value {
@@ -80,7 +80,7 @@ pub(super) fn float8_bits(name: &str, value: &Value) -> Option<u8> {
         let found = float.value(*bits);
         found.to_bits() == value.to_bits() || found.is_nan() && value.is_nan()
     };
-    // Of the NaN of IEEE 754, the one that does not signal.
+    // Among the NaNs of IEEE 754, this is the quiet one.
     let quiet = (0x7f >> float.fraction << float.fraction) | 1 << (float.fraction - 1);
     [quiet].into_iter().chain(0..=255).find(is_it)
 }
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// The values are those of ml_dtypes.
+    /// The expected values come from ml_dtypes.
     #[test]
     fn floats_of_8_bits_have_their_values() {
         let cases: [(&str, &[(u8, f64)]); 5] = [

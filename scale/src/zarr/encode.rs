@@ -10,19 +10,19 @@ use zarrs::{
 /// The treatment of a chunk of a shard.
 #[derive(Clone, Debug)]
 pub(crate) enum Tile {
-    /// Its elements are encoded, or left out if all have the fill value.
+    /// Its elements are encoded, or omitted if all have the fill value.
     Decoded,
-    /// These bytes are stored as they are.
+    /// These bytes are stored unchanged.
     Stored(Bytes),
     /// It is not stored, so that all its elements have the fill value.
     Missing,
 }
 
 impl Target {
-    /// Encodes a shard to `image`, on up to `threads` threads. Afterwards the content of `decoded` and `tiles` is
+    /// Encodes a shard to `image`, on up to `threads` threads. Afterwards, the content of `decoded` and `tiles` is
     /// unspecified.
     ///
-    /// `decoded` has the elements of the shard's chunks one chunk after another, and `tiles` tells what becomes of each.
+    /// `decoded` has the elements of the shard, chunk by chunk, and `tiles` has the treatment of each chunk.
     ///
     /// # Errors
     ///
@@ -71,7 +71,8 @@ impl Target {
         Ok(())
     }
 
-    /// Appends encoded chunks to an image. Returns the length of each in bytes, `None` for chunks that are not stored.
+    /// Appends encoded chunks to an image. Returns the length of each in bytes, or `None` for a chunk that is not
+    /// stored.
     fn encode_tiles(
         &self,
         decoded: &[u8],
@@ -111,8 +112,8 @@ impl Target {
         })
     }
 
-    /// Removes the chunks that are not to be stored from an image of decoded chunks. Returns lengths as
-    /// [`Target::encode_tiles`] does.
+    /// Removes the chunks that will not be stored from an image of decoded chunks. Returns lengths like
+    /// [`Target::encode_tiles`].
     fn pack(&self, image: &mut Buffer, tiles: &[Tile]) -> Vec<Option<usize>> {
         let size = self.chunk_bytes();
         let mut end = 0;
@@ -133,7 +134,7 @@ impl Target {
         lengths
     }
 
-    /// Returns whether a chunk with these elements is left out of its shard because all of them have the fill value.
+    /// Returns whether a chunk with these elements is omitted from its shard because all of them have the fill value.
     /// Always `false` if the array is not sharded.
     pub(crate) fn is_missing(&self, tile: &[u8]) -> bool {
         let fill = self.fill();
@@ -143,13 +144,13 @@ impl Target {
             && tile[fill.len()..] == tile[..tile.len() - fill.len()]
     }
 
-    /// The size in bytes with which a buffer is reserved for a shard, decoded or encoded.
+    /// Returns the size in bytes of a buffer for a shard, decoded or encoded.
     pub(crate) fn buffer_bytes(&self) -> usize {
         let (decoded, chunks) = (
             self.shard_bytes(),
             product(&self.shard) / product(&self.chunk),
         );
-        // The decoded size, and room for the index and for chunks that compression makes longer.
+        // The decoded size, plus room for the index and for chunks that become longer when compressed.
         decoded
             .saturating_add(decoded / 128)
             .saturating_add(chunks.saturating_mul(64))

@@ -13,7 +13,7 @@ pub enum Error {
     /// out of range. Tasks are not tried again.
     #[error("{0}")]
     Data(String),
-    /// The system could not read or write. Another try may succeed.
+    /// The system could not read or write. Another attempt may succeed.
     #[error("{0}")]
     Io(io::Error),
 }
@@ -27,7 +27,7 @@ impl Error {
         Self::Data(problem.to_string())
     }
 
-    /// Puts a text that tells what failed before the system's error.
+    /// Prefixes the system's error with a text that tells what failed.
     pub(crate) fn io(doing: impl Display, error: &io::Error) -> Self {
         Self::Io(io::Error::new(error.kind(), format!("{doing}: {error}")))
     }

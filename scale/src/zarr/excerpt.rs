@@ -1,4 +1,4 @@
-//! Parts of a chunk.
+//! Copies parts of chunks.
 
 use super::{
     Chunk,
@@ -7,12 +7,12 @@ use super::{
 };
 use crate::job::copy::{Dim, copy_box};
 
-/// Positions in one dimension of a chunk that are equally far apart.
+/// Equally spaced positions in one dimension of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Positions {
     pub(crate) begin: usize,
     pub(crate) step: usize,
-    /// At least 1.
+    /// The number of positions, at least 1.
     pub(crate) count: usize,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Excerpt {
 }
 
 impl Excerpt {
-    /// All elements of a chunk.
+    /// Returns all elements of a chunk.
     pub(crate) fn whole(elements: Chunk) -> Self {
         Self {
             elements,
@@ -48,8 +48,9 @@ impl Excerpt {
         }
     }
 
-    /// Copies a box of a chunk of this shape, with whole runs in the last dimension. Takes the chunk itself if the box
-    /// has more than half of its elements: then the copy takes longer than getting memory for the next chunk.
+    /// Copies a box of a chunk of this shape, with whole runs in the last dimension. Uses the chunk itself if the box
+    /// has more than half of its elements, because the copy would then take longer than allocating memory for the next
+    /// chunk.
     pub(crate) fn cut(
         chunk: &Chunk,
         shape: &[usize],
@@ -87,7 +88,7 @@ impl Excerpt {
         }
     }
 
-    /// Whether it has all elements of a box of the chunk.
+    /// Returns whether this contains all elements of a box of the chunk.
     pub(crate) fn has(&self, wanted: &[Positions]) -> bool {
         let Some(positions) = &self.positions else {
             return true;
@@ -110,7 +111,7 @@ mod tests {
     fn a_box_is_cut_out_of_a_chunk() {
         let chunk = Chunk::new((0..24).collect());
         let cut = |sides| Excerpt::cut(&chunk, &[6, 4], positions(sides), 1);
-        // Rows 1 and 4, and the elements 0 to 2 of each.
+        // The part has rows 1 and 4, and elements 0 to 2 of each.
         let part = cut([(1, 3, 2), (0, 2, 2)]);
         assert_eq!(part.elements.as_ref(), [4, 5, 6, 16, 17, 18]);
         assert_eq!(part.positions, Some(positions([(1, 3, 2), (0, 1, 3)])));
@@ -126,7 +127,7 @@ mod tests {
         ] {
             assert_eq!(part.has(&positions(sides)), is_in, "{sides:?}");
         }
-        // More than half of the elements.
+        // This box has more than half of the elements.
         let whole = cut([(0, 2, 3), (0, 3, 2)]);
         let half = cut([(0, 2, 3), (0, 1, 4)]);
         assert!(half.positions.is_some() && half.elements.as_ref()[4] == 8);

@@ -33,8 +33,8 @@ impl Folder {
         self.root.join(key)
     }
 
-    /// Returns the folder for files of a job that are not complete. It is below the root, and so on the same disk, so
-    /// that files can be renamed to their places.
+    /// Returns the folder for a job's files that are not complete. It is below the root, and therefore on the same
+    /// disk, so that files can be renamed to their final paths.
     fn staging(&self, job: &str) -> PathBuf {
         self.path(JOB_FOLDER).join(format!("new-{job}"))
     }
@@ -43,7 +43,7 @@ impl Folder {
         match File::open(self.path(key)) {
             Ok(file) => {
                 let metadata = file.metadata()?;
-                // A folder has a length too, but no bytes.
+                // A folder also has a length, but no bytes.
                 if metadata.is_dir() {
                     return Err(io::ErrorKind::IsADirectory.into());
                 }
@@ -54,7 +54,7 @@ impl Folder {
         }
     }
 
-    /// Opens a file where a piece begins. Also returns the piece's length.
+    /// Opens a file at the start of a piece. Also returns the piece's length.
     fn at(&self, key: &str, piece: Piece) -> Result<Option<(File, u64)>, Unread> {
         let Some((mut file, size)) = self.open(key)? else {
             return Ok(None);
@@ -150,7 +150,7 @@ impl Place for Folder {
             fs::rename(&new, &path)
         };
         write().inspect_err(|_| {
-            // If the file cannot be removed, it stays under a name that nobody reads.
+            // If the file cannot be removed, it stays under a name that nothing reads.
             let _ = fs::remove_file(&new);
         })
     }
@@ -165,7 +165,7 @@ impl Place for Folder {
     }
 
     fn standing(&self, keys: &[String], _: &str) -> io::Result<Vec<bool>> {
-        // Files of other jobs were removed before this job began, so every file is this job's.
+        // Files of other jobs were removed before this job began, so every file belongs to this job.
         keys.iter().map(|key| self.path(key).try_exists()).collect()
     }
 

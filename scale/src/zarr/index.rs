@@ -1,6 +1,6 @@
-//! The index of a shard, which says where its chunks are stored.
+//! Reads the index of a shard, which records where its chunks are stored.
 //!
-//! `zarrs` has one too, but takes the entry of a chunk that is left out for a place.
+//! `zarrs` also has such a type, but treats the index entry of an omitted chunk as a place.
 
 use super::{Piece, codec::Sharding, source::chunk_shape};
 use std::{borrow::Cow, fmt::Display};
@@ -15,14 +15,14 @@ use zarrs::{
 /// How the indexes of an array's shards are stored.
 #[derive(Debug)]
 pub(super) struct Layout {
-    /// For each chunk of a shard, in row-major order, the offset and the length of what is stored, in bytes.
+    /// For each chunk of a shard, in row-major order, the offset and the length of its stored bytes.
     shape: ChunkShape,
     pub(super) place: Piece,
     pub(super) bytes: usize,
 }
 
 impl Layout {
-    /// Describes the indexes of shards with so many chunks in each dimension. `None` if indexes differ in length.
+    /// Describes the indexes of shards with this number of chunks in each dimension. `None` if their lengths differ.
     pub(super) fn new(sharding: &Sharding, chunks: &[usize]) -> Option<Self> {
         let shape = chunk_shape(&[chunks, &[2]].concat()).ok()?;
         let (dtype, fill) = (data_type::uint64(), FillValue::from(u64::MAX));
@@ -47,7 +47,7 @@ impl Layout {
 pub(super) struct Index(Option<Vec<u8>>);
 
 impl Index {
-    /// Decodes the stored bytes of an index, `None` if its shard is not stored.
+    /// Decodes the stored bytes of an index. `None` means that its shard is not stored.
     pub(super) fn decode(
         encoded: Option<Bytes>,
         sharding: &Sharding,
@@ -67,7 +67,7 @@ impl Index {
         Ok(Self(Some(decoded.into_owned())))
     }
 
-    /// Returns where chunk `number` is stored: its offset and its length, in bytes. `None` if it is left out.
+    /// Returns the offset and the length, in bytes, of chunk `number`. `None` if it is omitted.
     pub(super) fn place(&self, number: usize) -> Option<(u64, u64)> {
         let (words, _) = self.0.as_ref()?.as_chunks();
         let [offset, length] = [2 * number, 2 * number + 1].map(|at| words.get(at).copied());

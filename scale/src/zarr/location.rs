@@ -1,9 +1,9 @@
-//! Where a store is: in a folder, or under a URL in an object store.
+//! The location of a store: a folder, or a URL in an object store.
 
 use super::Error;
 use std::path::{Path, PathBuf, absolute};
 
-/// Where a store is, in a form that means the same in every process.
+/// The location of a store, in a form that is valid in every process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Location {
     /// An absolute path.
@@ -21,8 +21,8 @@ fn scheme(name: &Path) -> Option<&str> {
     (letters.next()?.is_ascii_alphabetic() && letters.all(is_letter)).then_some(scheme)
 }
 
-/// Returns whether a name is a URL or the path of an existing folder. Such names are taken for stores, all others for
-/// files.
+/// Returns whether a name is a URL or the path of an existing folder. Such names are assumed to be stores, and all
+/// others files.
 pub fn is_store(name: &Path) -> bool {
     is_url(name) || name.is_dir()
 }
@@ -41,7 +41,7 @@ impl Location {
         let folder = absolute(name).map_err(|error| {
             Error::usage(format_args!("cannot find {}: {error}", name.display()))
         })?;
-        // Jobs and results' attributes have names as JSON.
+        // Jobs and the attributes of results contain names as JSON.
         if folder.to_str().is_none() {
             return Err(Error::usage(format_args!(
                 "{folder:?}: a path must be UTF-8, and the bytes shown as \\x… are not: rename it, or name a symbolic link \
@@ -68,7 +68,8 @@ impl Location {
         if url.host_str().is_none_or(str::is_empty) {
             return refused("there is no bucket or host: write it as in s3://bucket/path/a.zarr");
         }
-        // A password is refused: the URL is part of errors and of results' attributes, which other people read.
+        // A password is rejected, because errors and the attributes of results contain the URL, and other people read
+        // them.
         if url.password().is_some() {
             let mut shown = url.clone();
             let _ = shown.set_password(None);
@@ -101,7 +102,7 @@ impl Location {
         )))
     }
 
-    /// Returns the location in which this one is. `None` for a root or a bucket.
+    /// Returns the parent location. `None` for a root or a bucket.
     pub(crate) fn parent(&self) -> Option<Self> {
         match self {
             Self::Folder(path) => Some(Self::Folder(path.parent()?.to_owned())),
@@ -115,7 +116,7 @@ impl Location {
         }
     }
 
-    /// Returns an error if the location is a URL of HTTP, where no result can be written.
+    /// Returns an error if the location is an HTTP URL, where no result can be written.
     pub(crate) fn writable(&self) -> Result<(), Error> {
         match self {
             #[cfg(feature = "object-stores")]
@@ -128,8 +129,8 @@ impl Location {
         }
     }
 
-    /// Returns whether one of the locations is the other or is in it. Symbolic links in the paths of folders are
-    /// resolved.
+    /// Returns whether one of the locations is the other or is inside it. Resolves symbolic links in the paths of
+    /// folders.
     pub(crate) fn overlaps(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Folder(a), Self::Folder(b)) => {
@@ -156,8 +157,8 @@ impl Location {
     }
 }
 
-/// Returns the path without symbolic links. If the path does not exist yet, the links in its longest existing part are
-/// resolved.
+/// Returns the path without symbolic links. If the path does not exist yet, resolves the links in its longest existing
+/// part.
 fn real(path: &Path) -> PathBuf {
     let found = path.ancestors().find_map(|folder| {
         let real = folder.canonicalize().ok()?;

@@ -1,5 +1,5 @@
-//! The metadata of an array, in the one form that the rest of the program reads: Zarr V3 as its specification has it.
-//! Zarr V2 becomes V3, and deviations of writers become the metadata that they mean.
+//! Converts the metadata of an array to the one form that the rest of the program reads: Zarr V3 as specified. Converts
+//! Zarr V2 to V3, and repairs deviations of known writers.
 
 use super::{
     codecs::{self, element},
@@ -14,12 +14,12 @@ use zarrs::{
     plugin::PluginCreateError,
 };
 
-/// Says that a name names a group.
+/// The error for a name of a group.
 pub(super) const GROUP: &str = "it is a group; name an array in it";
 
 const NO_OBJECT: &str = "its metadata is not an object of JSON";
 
-/// Puts a `zarr.json` into this form. Fails if it is not that of an array, or has codecs that are not supported.
+/// Converts a `zarr.json` to this form. Fails if it does not describe an array, or has unsupported codecs.
 pub(super) fn v3(mut metadata: Value) -> Result<Value, String> {
     if !metadata.is_object() {
         return Err(NO_OBJECT.to_owned());
@@ -31,7 +31,7 @@ pub(super) fn v3(mut metadata: Value) -> Result<Value, String> {
     if let Some(fill) = metadata.get_mut("fill_value") {
         *fill = fill_value(fill.take(), &data_type);
     }
-    // Writers in Java write null where there is nothing.
+    // Java writers write null for absent fields.
     if let Some(fields) = metadata.as_object_mut() {
         let optional = ["attributes", "dimension_names", "storage_transformers"];
         fields.retain(|name, value| !value.is_null() || !optional.contains(&&**name));
@@ -41,17 +41,17 @@ pub(super) fn v3(mut metadata: Value) -> Result<Value, String> {
     Ok(metadata)
 }
 
-/// Puts a `.zarray` and its `.zattrs` into this form. Fails as [`v3`] does.
+/// Converts a `.zarray` and its `.zattrs` to this form. Fails like [`v3`].
 pub(super) fn v2(mut metadata: Value, attributes: Option<Value>) -> Result<Value, String> {
     if !metadata.is_object() {
         return Err(NO_OBJECT.to_owned());
     }
     let mut take = |field: &str| metadata.get_mut(field).map(Value::take).unwrap_or_default();
     let (fill, filters, compressor) = (take("fill_value"), take("filters"), take("compressor"));
-    // The value from `zarrs` is of no use, and it warns of null.
+    // `fill_value` converts the value below. `zarrs` gets 0 instead, because it warns about null.
     metadata["fill_value"] = json!(0);
-    // The name of the type shows later whether it is an element type. TensorStore writes the names of types that NumPy does
-    // not have, always in little-endian order.
+    // A later check of the name shows whether this is an element type. TensorStore writes its own names for types that
+    // NumPy lacks, always in little-endian order.
     let dtype = &mut metadata["dtype"];
     let name = dtype
         .as_str()
@@ -60,7 +60,7 @@ pub(super) fn v2(mut metadata: Value, attributes: Option<Value>) -> Result<Value
     if is_other {
         *dtype = json!(if name == "bfloat16" { "<u2" } else { "|u1" });
     }
-    // `zarrs` makes no order of no dimensions.
+    // `zarrs` cannot convert an order of no dimensions.
     if metadata["shape"] == json!([]) {
         metadata["order"] = json!("C");
     }
@@ -85,7 +85,7 @@ pub(super) fn v2(mut metadata: Value, attributes: Option<Value>) -> Result<Value
     // The output of a filter can have another byte order than the array.
     let mut last_first = filters.iter().rev();
     let stored = last_first.find_map(|filter| element(filter["astype"].as_str()?));
-    // The order of the dimensions, and the order of bytes.
+    // The converted codecs are the order of the dimensions, and the byte order.
     let mut codecs = list(converted["codecs"].take());
     if let (Some((_, is_big)), Some(bytes)) = (stored, codecs.last_mut()) {
         let endian = if is_big { "big" } else { "little" };
@@ -104,7 +104,7 @@ pub(super) fn v2(mut metadata: Value, attributes: Option<Value>) -> Result<Value
     Ok(converted)
 }
 
-/// Gives elements that are only moved a type that `zarrs` has. Returns the name of their own type.
+/// Replaces an element type that can only be moved by one that `zarrs` has. Returns the name of the original type.
 pub(super) fn moved(metadata: &mut Value) -> Result<String, String> {
     let name = data_type(&metadata["data_type"]);
     if dtype::is_float8(&name) {
@@ -118,14 +118,14 @@ pub(super) fn moved(metadata: &mut Value) -> Result<String, String> {
     Ok(name)
 }
 
-/// Reads JSON. Python's writers write numbers in attributes that JSON does not have; they become texts, as in the values of
-/// missing elements.
+/// Parses JSON. Python's writers write NaN and infinities in attributes, which JSON does not have. They become strings,
+/// as in fill values.
 pub(super) fn json(text: &[u8]) -> serde_json::Result<Value> {
     serde_json::from_slice(text)
         .or_else(|error| serde_json::from_slice(&quoted(text)).map_err(|_| error))
 }
 
-/// Puts `NaN`, `Infinity` and `-Infinity` in quotes, except in texts.
+/// Quotes `NaN`, `Infinity` and `-Infinity`, except within strings.
 fn quoted(text: &[u8]) -> Vec<u8> {
     let mut quoted = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -143,7 +143,7 @@ fn quoted(text: &[u8]) -> Vec<u8> {
         match byte {
             b'"' => is_in_text = !is_in_text,
             b'\\' => {
-                // What follows is no end of a text.
+                // The escaped character does not end the string.
                 if let Some((&escaped, next)) = rest.split_first() {
                     quoted.push(escaped);
                     rest = next;
@@ -155,14 +155,14 @@ fn quoted(text: &[u8]) -> Vec<u8> {
     quoted
 }
 
-/// The name of an element type.
+/// Returns the name of an element type.
 fn data_type(metadata: &Value) -> String {
     let name = metadata.get("name").unwrap_or(metadata);
     name.as_str().unwrap_or_default().to_owned()
 }
 
-/// Puts the codecs of a chunk into this form: those that change elements, then the one that makes bytes of them, and then
-/// those that change bytes.
+/// Converts the codecs of a chunk to this form: first the codecs that change elements, then the one that converts them
+/// to bytes, and then the codecs that change bytes.
 fn chain(codecs: Value, data_type: &str) -> Result<Value, String> {
     let Value::Array(codecs) = codecs else {
         return Err("its codecs are not a list".to_owned());
@@ -176,7 +176,7 @@ fn chain(codecs: Value, data_type: &str) -> Result<Value, String> {
         let Some(mut codec) = numcodecs::codec(codec, size)? else {
             continue;
         };
-        // The order of no dimensions, which `zarrs` refuses, changes nothing.
+        // A transpose of no dimensions, which `zarrs` rejects, changes nothing.
         if codec["name"] == "transpose" && codec["configuration"]["order"] == json!([]) {
             continue;
         }
@@ -202,7 +202,7 @@ fn chain(codecs: Value, data_type: &str) -> Result<Value, String> {
         parts[part].push(codec);
     }
     let [elements, mut bytes, compressors] = parts;
-    // GDAL and zarrita leave it out of Zarr V3.
+    // GDAL and zarrita omit this codec in Zarr V3.
     if bytes.is_empty() {
         bytes.push(json!({"name": "bytes", "configuration": {"endian": "little"}}));
     }
@@ -219,8 +219,8 @@ fn made(codec: &Value) -> Result<Codec, String> {
     })
 }
 
-/// Puts the value of missing elements into this form. Writers write it as a number of another type, as a text, or as null
-/// if it does not matter.
+/// Converts the fill value to this form. Writers store it as a number of another type, as a string, or as null if it
+/// does not matter.
 fn fill_value(value: Value, data_type: &str) -> Value {
     if value.is_null() && dtype::is_float8(data_type) {
         return json!(0);
@@ -235,7 +235,7 @@ fn fill_value(value: Value, data_type: &str) -> Value {
         match value {
             Value::Null => Some(json!(0)),
             Value::Number(_) => Some(value.clone()),
-            // Otherwise it is NaN, Infinity, or the bits of a number.
+            // Other strings are NaN, Infinity, or the bits of a number.
             Value::String(text) => {
                 let integer = text.parse::<i64>().map(Value::from);
                 let integer = integer.or_else(|_| text.parse::<u64>().map(Value::from));
@@ -270,9 +270,9 @@ fn fill_value(value: Value, data_type: &str) -> Value {
     found.unwrap_or(value)
 }
 
-/// The integer that a number is, if it is one that JSON has exactly.
+/// Returns the integer that a JSON number represents, if JSON represents it exactly.
 fn integer(number: &Value) -> Option<Value> {
-    /// From here on, not each integer is a number of 64 bits.
+    /// At and above this size, some integers have no 64-bit float.
     const EXACT: f64 = (1_u64 << 53) as f64;
     if number.is_i64() || number.is_u64() {
         return Some(number.clone());
@@ -320,7 +320,7 @@ mod tests {
             ("complex64", Value::Null, json!([0, 0])),
             ("complex64", json!(2.5), json!([2.5, 0])),
             ("complex128", json!(["NaN", "1"]), json!(["NaN", 1])),
-            // No integers: they are left for an error.
+            // Values that the type cannot hold stay unchanged, so that a later check rejects them.
             ("int32", json!(0.5), json!(0.5)),
             ("int64", json!(1e19), json!(1e19)),
             ("int32", json!("NaN"), json!("NaN")),

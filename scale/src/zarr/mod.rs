@@ -1,23 +1,23 @@
-//! Stores of arrays in chunks: reads and writes Zarr V3, also with sharding, and reads Zarr V2 and `.npy` files.
+//! Stores of chunked arrays: reads and writes Zarr V3, including sharding, and reads Zarr V2 and `.npy` files.
 //!
 //! | module | content |
 //! |---|---|
-//! | `error` | the errors of stores and jobs; only failed reads and writes are worth another try |
+//! | `error` | the errors of stores and jobs; only failed reads and writes are tried again |
 //! | `allocate` | memory whose size users and stores choose |
 //! | `buffer` | the memory in which a shard is made |
 //! | `dtype` | which element types of Zarr are element types of wgslice |
-//! | `location` | where a store is: a folder, or a URL |
-//! | `store` | reads values under keys, and tells what every place for them must do |
+//! | `location` | the location of a store: a folder, or a URL |
+//! | `store` | reads values under keys, and defines what every place for values must do |
 //! | `folder` | a folder as such a place |
 //! | `objects` | an object store as such a place |
-//! | `ahead` | requests that begin before anybody waits for them |
+//! | `ahead` | requests to remote stores before their answers are needed |
 //! | `cache` | decoded chunks that several shards need |
 //! | `codec` | how the chunks of a new store are compressed |
 //! | `codecs` | codecs that `zarrs` does not have |
-//! | `consolidated` | groups whose readers do not find an array as it is |
+//! | `consolidated` | groups whose consolidated metadata is out of date |
 //! | `metadata` | the metadata of an array, in one form for all writers |
 //! | `numcodecs` | the codecs of numcodecs |
-//! | `open` | opens arrays, or explains why there is none |
+//! | `open` | opens arrays, or explains why a name is not an array |
 //! | `source` | an array that is read chunk by chunk |
 //! | `target` | a new array that is written shard by shard |
 //! | `encode` | the bytes of a shard as they are stored |
@@ -89,7 +89,7 @@ pub(crate) fn coordinates(mut number: usize, shape: &[usize]) -> Vec<usize> {
     at
 }
 
-/// Returns the number of chunks in each dimension of an array. The last chunks may reach over the array's end.
+/// Returns the number of chunks in each dimension of an array. The last chunks can extend beyond the array's end.
 pub(crate) fn grid(shape: &[usize], chunk: &[usize]) -> Vec<usize> {
     let sizes = shape.iter().zip(chunk);
     sizes.map(|(&size, &chunk)| size.div_ceil(chunk)).collect()

@@ -28,7 +28,7 @@ impl NpyFile {
     ///
     /// # Errors
     ///
-    /// [`Error::Usage`] if the file cannot be read, is cut short, or is not an `.npy` file of plain numbers in
+    /// [`Error::Usage`] if the file cannot be read, is truncated, or is not an `.npy` file of plain numbers in
     /// row-major order and the machine's byte order.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let unfit =
@@ -79,12 +79,12 @@ impl NpyFile {
         })
     }
 
-    /// The type of the elements.
+    /// Returns the type of the elements.
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
-    /// The shape of the array.
+    /// Returns the shape of the array.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
@@ -101,9 +101,9 @@ impl NpyFile {
         ))
     }
 
-    /// Writes the elements of a box to the beginning of `dest`. In each dimension, neighbours in `dest` are as many
-    /// elements apart as `to` says. Returns the number of bytes that were read from the file. They may include bytes
-    /// between those of the box.
+    /// Writes the elements of a box to the beginning of `dest`. In `dest`, `to` gives the distance between neighbours
+    /// in each dimension, in elements. Returns the number of bytes that were read from the file, which can include
+    /// bytes between those of the box.
     ///
     /// # Errors
     ///
@@ -122,8 +122,8 @@ impl NpyFile {
         let unit = self.dtype.size();
         let from = strides(&self.shape);
         let sizes: Vec<usize> = ranges.iter().map(Range::len).collect();
-        // For a part of the box that has one position in each dimension before `dim`, and all positions in the others:
-        // the number of elements of the file from the first of the part to the last.
+        // Returns the number of file elements from the first to the last element of a part of the box. The part has one
+        // position in each dimension before `dim`, and all positions in the others.
         let span = |dim: usize| -> usize {
             let spans = sizes[dim..].iter().zip(&from[dim..]);
             spans
@@ -134,7 +134,7 @@ impl NpyFile {
         let pieces = |dim: usize| product(&sizes[..dim]);
         let dim = (0..=sizes.len())
             .filter(|&dim| dim == sizes.len() || span(dim) * unit <= MAX_SPAN)
-            .min_by_key(|&dim| pieces(dim).saturating_mul(span(dim) * unit + CALL))
+            .min_by_key(|&dim| pieces(dim).saturating_mul(span(dim) * unit + CALL_COST))
             .unwrap_or(sizes.len());
         let mut piece = vec![0; span(dim) * unit];
         let dims: Vec<Dim> = (dim..sizes.len())
@@ -164,7 +164,7 @@ impl NpyFile {
     }
 }
 
-/// The most bytes of the file that are read at once.
+/// The maximum number of bytes of the file that are read at once.
 pub(crate) const MAX_SPAN: usize = 4 << 20;
-/// The cost of one more read, as the number of bytes that could be read in the same time.
-const CALL: usize = 4 << 10;
+/// The cost of one more read, expressed as the number of bytes that could be read in the same time.
+const CALL_COST: usize = 4 << 10;

@@ -1,5 +1,5 @@
-//! The codecs of the Python package numcodecs: those of Zarr V2, and those of Zarr V3 whose names begin with `numcodecs.`.
-//! Most are codecs of Zarr V3 with another configuration.
+//! Converts the codecs of the Python package numcodecs: the codecs of Zarr V2, and those of Zarr V3 with names that
+//! begin with `numcodecs.`. Most correspond to a Zarr V3 codec with another configuration.
 
 use serde_json::{Value, json};
 use zarrs::metadata::DataTypeSize;
@@ -10,7 +10,7 @@ use zarrs::metadata_ext::codec::blosc::{
 /// The prefix of the names of these codecs in Zarr V3.
 pub(super) const PREFIX: &str = "numcodecs.";
 
-/// The codecs that are read, without the prefix. README.md has them too.
+/// The supported codecs, without the prefix. README.md lists them too.
 const READ: [&str; 18] = [
     "adler32",
     "bitround",
@@ -32,7 +32,7 @@ const READ: [&str; 18] = [
     "zstd",
 ];
 
-/// Those that Zarr V3 does not have under the same name.
+/// The codecs that Zarr V3 does not have under the same name.
 const OWN: [&str; 11] = [
     "adler32",
     "bitround",
@@ -47,7 +47,7 @@ const OWN: [&str; 11] = [
     "zlib",
 ];
 
-/// Says that a codec is not read, and what to do.
+/// Returns the error for an unsupported codec, with what to do.
 pub(super) fn unsupported(name: &str) -> String {
     let name = name.strip_prefix(PREFIX).unwrap_or(name);
     format!(
@@ -57,10 +57,10 @@ pub(super) fn unsupported(name: &str) -> String {
     )
 }
 
-/// Returns the codec of Zarr V3 that decodes what this one has encoded, `None` if decoding changes nothing. `size` is the
-/// number of bytes of an element of the array.
+/// Returns the Zarr V3 codec that decodes what this codec has encoded. `None` if decoding changes nothing. `size` is
+/// the size of the array's elements in bytes.
 pub(super) fn codec(codec: Value, size: usize) -> Result<Option<Value>, String> {
-    // A codec without a configuration may be its name alone.
+    // A codec without a configuration can be just its name.
     let (name, mut configuration) = match codec {
         Value::String(name) => (name, Value::Null),
         mut codec => {
@@ -77,7 +77,7 @@ pub(super) fn codec(codec: Value, size: usize) -> Result<Option<Value>, String> 
             "the configuration of its codec {name} is {configuration}, and must be an object of JSON"
         ));
     }
-    // Some writers leave out the prefix.
+    // Some writers omit the prefix.
     let name = match OWN.contains(&&*name) {
         true => format!("{PREFIX}{name}"),
         false => name,
@@ -85,7 +85,7 @@ pub(super) fn codec(codec: Value, size: usize) -> Result<Option<Value>, String> 
     let Some(id) = name.strip_prefix(PREFIX) else {
         return Ok(Some(named(&name, configuration)));
     };
-    // Some versions of NetCDF write numbers as texts.
+    // Some versions of NetCDF write numbers as strings.
     for value in configuration
         .as_object_mut()
         .into_iter()
@@ -105,7 +105,7 @@ pub(super) fn codec(codec: Value, size: usize) -> Result<Option<Value>, String> 
                 json!({"level": level.unwrap_or(0), "checksum": checksum}),
             )
         }
-        // Their levels matter only for encoding, and some are not levels of Zarr V3.
+        // These levels only matter for encoding, and some are not valid in Zarr V3.
         "zlib" | "bz2" => named(&name, json!({"level": 1})),
         "blosc" => {
             let unread =
@@ -130,13 +130,13 @@ pub(super) fn codec(codec: Value, size: usize) -> Result<Option<Value>, String> 
         {
             json!({"name": "crc32c"})
         }
-        // NetCDF writes 0, which is the size of the variable's elements.
+        // NetCDF writes 0 to mean the size of the variable's elements.
         "shuffle" => {
             let found = configuration["elementsize"].as_u64();
             let found = found.filter(|&found| found > 0).unwrap_or(size as u64);
             named(&name, json!({"elementsize": found}))
         }
-        // They round when they encode.
+        // This codec only rounds when it encodes.
         "bitround" => return Ok(None),
         "quantize" => match (&configuration["astype"], &configuration["dtype"]) {
             (stored, decoded) if stored.is_null() || stored == decoded => return Ok(None),

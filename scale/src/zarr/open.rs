@@ -14,13 +14,13 @@ const METADATA: [&str; 2] = ["zarr.json", ".zarray"];
 /// The key of an array's attributes in Zarr V2.
 const ATTRIBUTES: &str = ".zattrs";
 
-/// An array, and what `zarrs` does not know of it.
+/// An array, with the properties that `zarrs` does not know.
 pub(super) struct Opened {
     pub(super) array: Array<Store>,
     pub(super) dtype: DType,
-    /// The name of the type of its elements in Zarr V3.
+    /// The name of its element type in Zarr V3.
     pub(super) data_type: String,
-    /// The value of missing elements, as Zarr's JSON has it.
+    /// The fill value, as in Zarr's JSON.
     pub(super) fill: Value,
     /// A checksum of its metadata.
     pub(super) checksum: u32,
@@ -96,7 +96,7 @@ pub(super) fn open(path: &Path) -> Result<Opened, Error> {
     Ok(Opened {
         array,
         dtype,
-        // Others have several names.
+        // Other types have several names.
         data_type: match dtype::is_float8(&data_type) {
             true => data_type,
             false => dtype.name().to_owned(),

@@ -32,10 +32,10 @@ use zarrs::{
     storage::{Bytes, StoreKey, byte_range::ByteRange},
 };
 
-/// The attribute in which an array of Zarr V2 has the names of its dimensions.
+/// The attribute in which an array of Zarr V2 stores the names of its dimensions.
 const DIMENSIONS_V2: &str = "_ARRAY_DIMENSIONS";
 
-/// How the names of attributes begin in which NetCDF notes how it has stored an array.
+/// The prefix of the attributes in which NetCDF records how it has stored an array.
 const NETCDF: &str = "_nczarr_";
 
 /// An array in a store, which is read chunk by chunk.
@@ -51,7 +51,7 @@ pub struct Source {
     /// The shape of a chunk of the grid. In a sharded array, this is the shape of a shard.
     outer: Vec<usize>,
     array: Array<Store>,
-    /// The division of shards into chunks. `None` if the chunks of the grid can only be decoded whole.
+    /// The division of shards into chunks. `None` if the chunks of the grid can only be decoded as a whole.
     sharding: Option<(Sharding, index::Layout)>,
     codec: Codec,
     /// A description of how the codecs encode a chunk. `None` if it cannot be compared with that of another array.
@@ -61,18 +61,18 @@ pub struct Source {
     fill: Vec<u8>,
     fill_metadata: Value,
     fingerprint: u32,
-    /// Tells the array from the other sources of a job.
+    /// Distinguishes the array from the other sources of a job.
     number: usize,
 }
 
-/// How a part of a chunk, some of its elements that are neighbours in row-major order, can be read.
+/// How a part of a chunk can be read. A part consists of elements that are neighbours in row-major order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
-    /// The elements are stored as they are in memory, so only their bytes are read.
+    /// The elements are stored as in memory, so only their bytes are read.
     Plain,
-    /// The chunk is read whole, but only the blocks with the elements are decoded.
+    /// The chunk is read as a whole, but only the blocks that contain the elements are decoded.
     Blosc,
-    /// By decoding the whole chunk.
+    /// The whole chunk is decoded.
     Whole,
 }
 
@@ -106,7 +106,7 @@ impl Source {
             sizes.ok_or_else(too_large)
         };
         let shape = sizes(&mut array.shape().iter().copied())?;
-        // Chunks of a regular grid have one shape.
+        // All chunks of a regular grid have the same shape.
         let origin = vec![0; shape.len()];
         let outer = array.chunk_shape(&origin).map_err(|error| unfit(&error))?;
         let sharding = codec::sharding(&array).zip(array.effective_subchunk_shape());
@@ -165,7 +165,7 @@ impl Source {
         })
     }
 
-    /// The coordinates of the shard in which a chunk is, and the number of the chunk in it.
+    /// Returns the coordinates of the shard that contains a chunk, and the index of the chunk in it.
     fn shard_of(&self, at: &[usize]) -> (Vec<u64>, usize) {
         let counts = grid(&self.outer, &self.chunk);
         let shard = at.iter().zip(&counts);
@@ -177,28 +177,29 @@ impl Source {
         (shard, number)
     }
 
-    /// Gives the array a number that tells it from the other sources of a job, whose chunks are in one cache.
+    /// Sets a number that distinguishes the array from the other sources of a job, because their chunks share a cache.
     pub(crate) fn numbered(self, number: usize) -> Self {
         Self { number, ..self }
     }
 
-    /// Returns whether requests to its store take so long that they should begin before they are needed.
+    /// Returns whether requests to the store take so long that they should begin before the values are needed.
     pub(crate) fn is_far(&self) -> bool {
         is_url(&self.path)
     }
 
-    /// Returns whether another thread is reading a chunk that will be in the cache. Always `false` if chunks are requested ahead,
-    /// which is done in the order in which they are needed.
+    /// Returns whether another thread is reading a chunk that will be in the cache. Always `false` if chunks are
+    /// requested in advance, because that is done in the order in which they are needed.
     pub(crate) fn is_being_read(&self, cache: &Cache, at: &[usize]) -> bool {
         !self.is_far() && cache.is_reading(&[&[self.number], at].concat())
     }
 
-    /// The folder or the URL of the array.
+    /// Returns the folder or the URL of the array.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The attributes of the array, except for its dimension names, and for what NetCDF notes of how it has stored the array.
+    /// Returns the attributes of the array, except for its dimension names and NetCDF's records of how it has stored
+    /// the array.
     pub fn attributes(&self) -> Map<String, Value> {
         let mut attributes = self.array.attributes().clone();
         attributes.remove(DIMENSIONS_V2);
@@ -206,7 +207,8 @@ impl Source {
         attributes
     }
 
-    /// The name of each dimension that has one. Zarr V2 has them in an attribute, as xarray writes it.
+    /// Returns the name of each dimension, or `None` if it has none. In Zarr V2 they are in an attribute, as xarray
+    /// writes it.
     pub fn dimension_names(&self) -> Vec<Option<String>> {
         let rank = self.shape.len();
         let attribute = || {
@@ -218,21 +220,21 @@ impl Source {
         names.unwrap_or_else(|| vec![None; rank])
     }
 
-    /// The type of the elements, or a type of the same size if they are only moved.
+    /// Returns the type of the elements or, if they can only be moved, a type of the same size.
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
-    /// The name of the type of the elements in Zarr V3.
+    /// Returns the name of the element type in Zarr V3.
     pub fn data_type(&self) -> &str {
         &self.data_type
     }
 
-    /// The type of the elements, in order to compute with them.
+    /// Returns the type of the elements, to compute with them.
     ///
     /// # Errors
     ///
-    /// [`Error::Usage`] if they are only moved.
+    /// [`Error::Usage`] if they can only be moved.
     pub fn numbers(&self) -> Result<DType, Error> {
         if dtype::is_float8(&self.data_type) {
             return Err(Error::usage(format_args!(
@@ -244,37 +246,38 @@ impl Source {
         Ok(self.dtype)
     }
 
-    /// The shape of the array.
+    /// Returns the shape of the array.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// The shape of a chunk. Chunks at the array's end have it too, though they reach over the end.
+    /// Returns the shape of a chunk. Chunks at the array's end also have this shape, although they extend beyond the
+    /// end.
     pub fn chunk(&self) -> &[usize] {
         &self.chunk
     }
 
-    /// The shape of a shard, or of a chunk in an array without shards.
+    /// Returns the shape of a shard, or of a chunk in an array without shards.
     pub fn shard(&self) -> &[usize] {
         &self.outer
     }
 
-    /// The compression for a new store that is closest to the compression of this array's chunks.
+    /// Returns the compression for a new store that is closest to the compression of this array's chunks.
     pub fn codec(&self) -> Codec {
         self.codec
     }
 
-    /// A description of how the codecs encode a chunk. `None` if it cannot be compared with that of another array.
+    /// Returns a description of how the codecs encode a chunk. `None` if it cannot be compared with another array's.
     pub(super) fn stored(&self) -> Option<&[serde_json::Value]> {
         self.stored.as_deref()
     }
 
-    /// The size of a decoded chunk in bytes.
+    /// Returns the size of a decoded chunk in bytes.
     pub fn chunk_bytes(&self) -> usize {
         product(&self.chunk) * self.dtype.size()
     }
 
-    /// The value of elements in chunks that are missing, as Zarr's JSON has it.
+    /// Returns the fill value, as in Zarr's JSON.
     pub(crate) fn fill_metadata(&self) -> Result<Value, Error> {
         if dtype::is_float8(&self.data_type) {
             return Ok(self.fill_metadata.clone());
@@ -287,8 +290,8 @@ impl Source {
         serde_json::to_value(fill).map_err(Error::data)
     }
 
-    /// A checksum of the array's metadata. Comparing it with an earlier one shows whether the metadata has changed, but
-    /// not whether elements have.
+    /// Returns a checksum of the array's metadata. Comparing it with an earlier one shows whether the metadata has
+    /// changed, but not whether elements have.
     pub(crate) fn fingerprint(&self) -> u32 {
         self.fingerprint
     }
@@ -298,7 +301,7 @@ impl Source {
         self.new_reader(None)
     }
 
-    /// Returns a reader of chunks that requests those of a far store ahead.
+    /// Returns a reader that requests the chunks of a remote store in advance.
     pub(crate) fn reader_ahead<'a>(&'a self, ahead: &'a Ahead, cache: &'a Cache) -> Reader<'a> {
         self.new_reader(self.is_far().then(|| Line::new(ahead, cache)))
     }
@@ -317,22 +320,23 @@ impl Source {
     }
 }
 
-/// The most bytes of the indexes of shards that a reader keeps.
+/// The maximum number of bytes of shard indexes that a reader keeps.
 const INDEXES: usize = 16 << 20;
 
-/// Reads chunks, and counts them. Keeps the indexes of the shards that it has read from.
+/// Reads chunks, and counts them. Keeps the indexes of shards from which it has read.
 pub struct Reader<'a> {
     source: &'a Source,
     store: Arc<Store>,
     array: Array<Store>,
     indexes: HashMap<Vec<u64>, Index>,
     chunks: u64,
-    /// What will be read of a far store.
+    /// The values to read from a remote store.
     line: Option<Line<'a>>,
 }
 
 impl<'a> Reader<'a> {
-    /// Will read these chunks for a task, after those of the tasks before. Begins to read the indexes of their shards.
+    /// Adds these chunks, which will be read for a task, after the chunks of earlier tasks. Begins to read the indexes
+    /// of their shards.
     pub(crate) fn want(&mut self, task: u64, needs: Needs<'a>) {
         if let Some(line) = &mut self.line {
             line.add(task, needs);
@@ -340,14 +344,14 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads nothing more for a task.
+    /// Cancels the reads for a task.
     pub(crate) fn forget(&mut self, task: u64) {
         if let Some(line) = &mut self.line {
             line.forget(task);
         }
     }
 
-    /// Looks at the next chunks that will be read, and requests the indexes of their shards.
+    /// Looks at the next chunks to read, and requests the indexes of their shards.
     fn look(&mut self) {
         let mut asked: Vec<Asked> = Vec::new();
         while let Some(line) = &mut self.line
@@ -369,12 +373,12 @@ impl<'a> Reader<'a> {
         }
         if let Some(line) = &mut self.line {
             let from = (self.source.number, &**self.store.place());
-            // An index that does not fit the memory is read when it is needed.
+            // An index that does not fit into the memory is read when it is needed.
             line.begin(from, &asked);
         }
     }
 
-    /// Requests the next chunks that will be read, as many as fit the memory. The chunk `at` is read now.
+    /// Requests the next chunks to read, as many as fit into the memory. The chunk `at` is being read now.
     fn advance(&mut self, at: &[usize]) {
         if self.line.as_ref().is_some_and(Line::is_low) {
             self.look();
@@ -388,8 +392,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Waits for the indexes of the shards of the next chunks. They come together, so that the others are there soon after
-    /// the first.
+    /// Waits for the indexes of the next chunks' shards. They arrive together, so the others are available soon after
+    /// the first one.
     fn wait_for_indexes(&mut self) {
         let next = self.line.iter().flat_map(|line| &line.next);
         let next: Vec<Vec<usize>> = next.map(|(_, need)| need.at.clone()).collect();
@@ -398,15 +402,15 @@ impl<'a> Reader<'a> {
                 return;
             };
             let index = index_of(self.source, &self.array, &self.indexes, line, &at);
-            // Reading the chunk tells what is wrong.
+            // Reading the chunk reports the error.
             if matches!(index, Some((.., Some(false)))) && self.place(&at).is_err() {
                 return;
             }
         }
     }
 
-    /// Requests the next chunks that will be read. Returns `false` if it ended at a chunk because the index of its shard is
-    /// still on its way.
+    /// Requests the next chunks to read. Returns `false` if it stopped at a chunk because the index of its shard has
+    /// not arrived.
     fn request_next(&mut self) -> bool {
         let mut has_indexes = true;
         let number = self.source.number;
@@ -444,7 +448,7 @@ impl<'a> Reader<'a> {
                     needs.push((task, need));
                 }
                 Ok(None) => {}
-                // Reading the chunk tells what is wrong.
+                // Reading the chunk reports the error.
                 Err(_) => {
                     needs.retain(|(of, _)| *of != task);
                     asked.retain(|asked| asked.task != task);
@@ -462,7 +466,7 @@ impl<'a> Reader<'a> {
         has_indexes
     }
 
-    /// The read for a chunk: the key of a value, and a piece of it. `None` if the chunk is not stored.
+    /// Returns the read for a chunk: the key of a value, and a piece of it. `None` if the chunk is not stored.
     fn request(&mut self, need: &Need) -> Result<Option<(StoreKey, Piece)>, Error> {
         let (key, place) = self.place(&need.at)?;
         let Some(place) = place else {
@@ -480,12 +484,12 @@ impl<'a> Reader<'a> {
         Ok(Some((key, place)))
     }
 
-    /// The number of chunks that have been read, including missing chunks, which have no bytes.
+    /// Returns the number of chunks that have been read, including missing chunks, which have no bytes.
     pub fn chunks(&self) -> u64 {
         self.chunks
     }
 
-    /// The number of bytes that the store has delivered: encoded chunks, and indexes of shards.
+    /// Returns the number of bytes that the store has delivered: encoded chunks, and indexes of shards.
     pub fn bytes(&self) -> u64 {
         self.store.delivered()
     }
@@ -496,14 +500,14 @@ impl<'a> Reader<'a> {
     /// # Errors
     ///
     /// [`Error::Io`] if the store cannot be read; [`Error::Data`] if the chunk is corrupt. Both name the file or object
-    /// that holds the chunk.
+    /// that contains the chunk.
     pub fn chunk(&mut self, at: &[usize]) -> Result<Chunk, Error> {
         self.read(at).map(Chunk::new)
     }
 
-    /// Reads a chunk that `users` shards need, as [`Reader::chunk`] does. The first of these shards reads it from the
-    /// store, and keeps in the cache what `rest` makes of it. The others wait for it and take it from the cache if it is still
-    /// there and `is_enough`.
+    /// Reads a chunk that `users` shards need, like [`Reader::chunk`]. The first of these shards reads it from the
+    /// store, and keeps the part that `rest` returns in the cache. The others wait for it, and use the cached part if
+    /// it is still there and `is_enough`.
     pub(crate) fn shared(
         &mut self,
         cache: &Cache,
@@ -518,7 +522,7 @@ impl<'a> Reader<'a> {
         let reading = match cache.take(&key) {
             Err(reading) => reading,
             Ok(kept) if is_enough(&kept) => return self.passed(at).map(|()| kept),
-            // The shard for which the chunk was read is computed once more, after an error.
+            // After an error, the shard for which the chunk was read is computed again.
             Ok(_) => return self.chunk(at).map(Excerpt::whole),
         };
         let chunk = self.chunk(at)?;
@@ -526,7 +530,8 @@ impl<'a> Reader<'a> {
         Ok(Excerpt::whole(chunk))
     }
 
-    /// Goes on to the next chunk, as this one was found in the cache: gives up the request for it, and requests further ones.
+    /// Continues with the next chunk after this one was found in the cache: cancels its request, and begins further
+    /// ones.
     fn passed(&mut self, at: &[usize]) -> Result<(), Error> {
         if self.line.is_some() {
             let (key, place) = self.place(at)?;
@@ -541,11 +546,11 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Reads the elements of a chunk, and returns its stored bytes too, or `None` if it is missing.
+    /// Reads the elements of a chunk. Also returns its stored bytes, or `None` if it is missing.
     ///
     /// # Errors
     ///
-    /// As [`Reader::chunk`]. The chunk is decoded too, so a corrupt chunk is found.
+    /// The errors of [`Reader::chunk`]. The chunk is also decoded, so a corrupt chunk is detected.
     pub(crate) fn stored(&mut self, at: &[usize]) -> Result<(Chunk, Option<Bytes>), Error> {
         let (key, encoded) = self.encoded(at)?;
         let elements = match &encoded {
@@ -555,9 +560,9 @@ impl<'a> Reader<'a> {
         Ok((Chunk::new(elements), encoded))
     }
 
-    /// Reads these elements of a chunk that only one shard needs, in row-major order, as [`Reader::chunk`] reads all.
-    /// Returns elements, and the number in the chunk of the first of them: it may be cheaper to read more. What is not
-    /// decoded is not checked.
+    /// Reads these elements of a chunk that only one shard needs, in row-major order, like [`Reader::chunk`]. Returns
+    /// elements, and the index in the chunk of the first of them, because it can be cheaper to read more. Bytes that
+    /// are not decoded are not checked.
     pub(crate) fn part(
         &mut self,
         at: &[usize],
@@ -595,9 +600,9 @@ impl<'a> Reader<'a> {
         Ok((Chunk::new(read), elements.start))
     }
 
-    /// Reads parts of these elements of a chunk if they are in a file as they are in memory: `length` of them, and as many
-    /// wherever `apart` more begin. `None` if reading all is as good: if less than `gap` bytes are between two parts, or if
-    /// all of the chunk's `users` would read more than the chunk.
+    /// Reads parts of these elements of a chunk if a file stores them as in memory: `length` elements at the start of
+    /// every `apart` elements. Returns `None` if reading all elements is as fast: if less than `gap` bytes are between
+    /// two parts, or if all of the chunk's `users` together would read more than the chunk.
     pub(crate) fn planes(
         &mut self,
         (at, users): (&[usize], usize),
@@ -632,10 +637,11 @@ impl<'a> Reader<'a> {
         Ok(Some(Chunk::new(planes)))
     }
 
-    /// Returns whether only these elements of a chunk are read, or decoded, for one of `users` shards.
+    /// Returns whether only these elements of a chunk are read or decoded for one of `users` shards.
     fn is_part(&self, users: usize, elements: &Range<usize>) -> bool {
         let all = product(&self.source.chunk);
-        // Decoding a block of Blosc takes a copy more than decoding the chunk, and a block is a large part of a chunk.
+        // Decoding a block of Blosc needs one more copy than decoding the chunk, and a block is a large part of a
+        // chunk.
         let is_small = match self.source.part {
             Part::Plain => elements.len() < all,
             Part::Blosc => elements.len() <= all / 4,
@@ -644,7 +650,7 @@ impl<'a> Reader<'a> {
         users == 1 && is_small
     }
 
-    /// Reads all elements of a chunk to `dest`, if they are stored as they are in memory. Returns whether they are.
+    /// Reads all elements of a chunk to `dest`, if they are stored as in memory. Returns whether they are.
     pub(crate) fn read_plain(&mut self, at: &[usize], dest: &mut [u8]) -> Result<bool, Error> {
         if self.source.part != Part::Plain {
             return Ok(false);
@@ -678,7 +684,7 @@ impl<'a> Reader<'a> {
 
     fn read(&mut self, at: &[usize]) -> Result<Vec<u8>, Error> {
         match self.encoded(at)? {
-            // Stored elements become the chunk without a copy if nobody else has them.
+            // Stored elements become the chunk without a copy if nothing else refers to them.
             (key, Some(encoded)) if self.source.part == Part::Plain => {
                 self.decode(&key, at, Cow::Owned(encoded.into()))
             }
@@ -687,7 +693,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the stored bytes of a chunk, `None` if it is missing. Also returns the key of the value that holds it.
+    /// Reads the stored bytes of a chunk, `None` if it is missing. Also returns the key of the value that contains it.
     fn encoded(&mut self, at: &[usize]) -> Result<(StoreKey, Option<Bytes>), Error> {
         let (key, place) = self.place(at)?;
         self.advance(at);
@@ -699,7 +705,7 @@ impl<'a> Reader<'a> {
         Ok((key, encoded))
     }
 
-    /// Waits for a value that was requested in advance. `None` if it was not.
+    /// Waits for a value that was requested in advance. `None` if it was not requested.
     fn requested(
         &mut self,
         key: &StoreKey,
@@ -724,11 +730,12 @@ impl<'a> Reader<'a> {
         encoded.map_err(|error| self.failed(key, at, &error))
     }
 
-    /// Finds where a chunk is stored: the key of the value that holds it, and its place there, `None` if its shard says
-    /// that it is missing.
+    /// Finds where a chunk is stored: the key of the value that contains it, and its place in that value. The place is
+    /// `None` if the index of its shard marks the chunk as missing.
     ///
-    /// All reads of chunks begin here, so here it is decided which length a chunk must have that is stored as it is in
-    /// memory: in a shard the index says its length, and otherwise the store says the length of the value with the bytes.
+    /// All reads of chunks begin here, so the length of a chunk that is stored exactly as in memory is checked from
+    /// here. In a shard, the index gives the length. Otherwise [`Piece::of`] has the expected length, and the store
+    /// returns the value's length with the bytes.
     fn place(&mut self, at: &[usize]) -> Result<(StoreKey, Option<Piece>), Error> {
         let source = self.source;
         let right = (source.part == Part::Plain).then_some(source.chunk_bytes() as u64);
@@ -817,8 +824,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The index of the shard of a chunk, if it must be read first: its key, its layout, and whether the answer to the request
-/// for it has come, `None` if it was not requested.
+/// Returns the index of a chunk's shard, if it must be read first: its key, its layout, and whether the answer to its
+/// request has arrived, or `None` if it was not requested.
 fn index_of<'a>(
     source: &'a Source,
     array: &Array<Store>,
@@ -836,13 +843,13 @@ fn index_of<'a>(
     Some((key, layout, has))
 }
 
-/// Decodes these bytes of a chunk of `length` bytes that Blosc has encoded. `None` if only decoding all of it shows
-/// whether, or why not, it can be decoded.
+/// Decodes these bytes of a chunk that has `length` bytes and was encoded by Blosc. Returns `None` if only decoding the
+/// whole chunk shows whether it is valid.
 fn decoded_part(encoded: &[u8], length: usize, bytes: &Range<usize>) -> Option<Vec<u8>> {
     if blosc_validate(encoded) != Some(length) {
         return None;
     }
-    // Blosc counts elements of the size that it was told.
+    // Blosc uses the element size that its caller gave it.
     let unit = blosc_typesize(encoded)?;
     if [bytes.start, bytes.end].iter().any(|at| at % unit != 0) {
         return None;

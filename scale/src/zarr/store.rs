@@ -19,7 +19,7 @@ use zarrs::storage::{
     byte_range::{ByteRange, ByteRangeIterator, InvalidByteRangeError},
 };
 
-/// The prefix of the keys under which an unfinished job keeps values beside its result.
+/// The prefix of the keys under which an unfinished job stores values next to its result.
 pub(crate) const JOB_FOLDER: &str = ".wgslice";
 /// The key of the record of an unfinished job: JSON whose field `id` is the job's id.
 pub(crate) const JOB_RECORD: &str = ".wgslice/job.json";
@@ -27,36 +27,37 @@ pub(crate) const JOB_RECORD: &str = ".wgslice/job.json";
 /// The bytes of a value, `None` if there is none.
 pub(crate) type Value = Option<Bytes>;
 
-/// A request that has begun.
+/// A request in progress.
 pub(crate) struct Begun {
-    /// Whether its answer has come.
+    /// Whether its answer has arrived.
     pub(crate) is_come: Arc<AtomicBool>,
     /// Waits for its answer.
     pub(crate) wait: Box<dyn FnOnce() -> Result<Value, Unread> + Send>,
 }
 
-/// The place of a store's values. A value that cannot be read is an error, never a missing value, since a missing chunk
-/// stands for the fill value.
+/// The place of a store's values. A value that cannot be read is an error, never a missing value, because a missing
+/// chunk means the fill value.
 ///
 /// A job that writes a result has an id. Late tasks of an earlier job, which do not know yet that their job is over,
-/// may try to write to the same place. So a place refuses writes of a job that is over, and knows which values are a
-/// job's own.
+/// may try to write to the same place. So a place rejects writes of a job that is over, and records which values belong
+/// to a job.
 pub(crate) trait Place: Debug + Send + Sync {
-    /// The path or URL of a key's value, for messages and for engines, which open it. The empty key is the whole store.
+    /// Returns the path or URL of a key's value, for messages and for engines, which open it. The empty key is the
+    /// whole store.
     fn name(&self, key: &str) -> String;
 
-    /// Says why there can be no array in this place. `None` if only reading a value would show it.
+    /// Returns why there can be no array in this place. `None` if only reading a value would show it.
     fn missing(&self) -> Option<&'static str>;
 
     /// Reads a piece of a value. `None` if there is no such value.
     fn read(&self, key: &str, piece: Piece) -> Result<Option<Bytes>, Unread>;
 
-    /// Begins to read as [`Place::read`] does, and does not wait. `None` if only waiting gains anything, as for files.
+    /// Begins to read like [`Place::read`], without waiting. `None` if that saves no time, as for files.
     fn begin(&self, _key: &str, _piece: Piece) -> Option<Begun> {
         None
     }
 
-    /// Reads parts of a piece of a value to `dest`, one after the other. Returns whether there is such a value.
+    /// Reads parts of a piece of a value to `dest`, in order. Returns whether the value exists.
     fn read_to(
         &self,
         key: &str,
@@ -79,25 +80,26 @@ pub(crate) trait Place: Debug + Send + Sync {
     /// Returns the length of a value in bytes. `None` if there is no such value.
     fn size(&self, key: &str) -> io::Result<Option<u64>>;
 
-    /// Returns whether there are no values except in the [`JOB_FOLDER`]. The error has the kind
-    /// [`io::ErrorKind::NotADirectory`] if a file is in the place of the store.
+    /// Returns whether there are no values except in the [`JOB_FOLDER`]. If a file is in the place of the store, the
+    /// error has the kind [`io::ErrorKind::NotADirectory`].
     fn is_free(&self) -> io::Result<bool>;
 
     /// Makes the folders that a job needs in order to write, if any.
     fn enter(&self, job: &str) -> io::Result<()>;
 
-    /// Writes a value whole or not at all. Fails if the job is over. If the job has already written a value for the
-    /// key, that value may stay instead.
+    /// Writes a value as a whole or not at all. Fails if the job is over. If the job has already written a value for
+    /// the key, that value can stay instead.
     fn write(&self, key: &str, value: &[u8], job: &str) -> io::Result<()>;
 
-    /// Writes a value that is only read during this run. An error may leave a part of it.
+    /// Writes a value that is only read during this run. After an error, a part of it can remain.
     #[cfg(feature = "cluster")]
     fn write_note(&self, key: &str, value: &[u8]) -> io::Result<()>;
 
-    /// For each key, whether the job has written its value.
+    /// Returns, for each key, whether the job has written its value.
     fn standing(&self, keys: &[String], job: &str) -> io::Result<Vec<bool>>;
 
-    /// Removes the value of a key, and all values whose keys continue with a slash after it. The empty key removes all.
+    /// Removes the value of a key, and all values whose keys begin with this key and a slash. The empty key removes
+    /// all.
     fn remove(&self, key: &str) -> io::Result<()>;
 }
 
@@ -105,10 +107,10 @@ pub(crate) trait Place: Debug + Send + Sync {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
     pub(crate) range: ByteRange,
-    /// The length of the whole value in bytes, if only one length can be right.
+    /// The required length of the whole value in bytes, if there is one.
     ///
-    /// A part of a chunk that is not compressed is read without looking at the rest, so only its length shows that the
-    /// value is another chunk. Every place learns the length with the bytes.
+    /// For an uncompressed chunk, a part is read without the rest, so only the value's length can show that the value
+    /// is another chunk. Every place gets the length together with the bytes.
     pub(crate) of: Option<u64>,
 }
 
@@ -119,12 +121,12 @@ impl Piece {
         of: None,
     };
 
-    /// These bytes of a value of any length.
+    /// Returns the piece with these bytes, for a value of any length.
     pub(super) fn of_any(range: ByteRange) -> Self {
         Self { range, of: None }
     }
 
-    /// These bytes of a piece that is counted from the value's start.
+    /// Returns a part of a piece that is counted from the value's start.
     pub(super) fn part(self, bytes: &Range<usize>) -> Self {
         let begin = match self.range {
             ByteRange::FromStart(begin, _) => begin,
@@ -137,7 +139,7 @@ impl Piece {
         }
     }
 
-    /// Where the piece is in a value of this length in bytes.
+    /// Returns the range of the piece in a value of this length in bytes.
     pub(super) fn within(self, length: u64) -> Result<Range<u64>, Unread> {
         if let Some(right) = self.of.filter(|&right| right != length) {
             return Err(Unread::Value(wrong_length(length, right)));
@@ -154,12 +156,12 @@ impl Piece {
     }
 }
 
-/// Parts of a range, in bytes: the first is at its beginning, and the last at its end.
+/// Parts of a range, with lengths in bytes. The first is at its beginning, and the last at its end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Parts {
-    /// The length of each. Not 0.
+    /// The length of each part. Not 0.
     pub(crate) length: usize,
-    /// From where one begins to where the next one does.
+    /// The distance between the starts of neighbouring parts.
     pub(crate) apart: usize,
 }
 
@@ -192,7 +194,7 @@ impl From<io::Error> for Unread {
     }
 }
 
-/// Says that a chunk that is not compressed has a wrong length, both in bytes.
+/// Returns the error for an uncompressed chunk with a wrong length. Both lengths are in bytes.
 pub(super) fn wrong_length(length: u64, right: u64) -> String {
     format!("it has {length} bytes, and its shape needs {right}")
 }
@@ -212,7 +214,7 @@ pub(crate) struct Store {
     place: Arc<dyn Place>,
     delivered: AtomicU64,
     failure: Mutex<Option<io::Error>>,
-    /// Whole values that are here already, by their keys.
+    /// Values that have been read in advance, by their keys.
     here: Mutex<HashMap<String, Value>>,
 }
 
@@ -226,7 +228,7 @@ impl Store {
         }
     }
 
-    /// Reads whole values of a far store at once, so that they are here when they are read one after the other.
+    /// Reads whole values of a remote store in parallel, so that they are available when they are read in order.
     pub(crate) fn bring(&self, keys: &[&str]) -> Result<(), StorageError> {
         let begun = keys.iter();
         let begun = begun.map(|key| (*key, self.place.begin(key, Piece::ALL)));
@@ -250,7 +252,7 @@ impl Store {
         self.delivered.load(Ordering::Relaxed)
     }
 
-    /// Takes the last I/O error out of the store. A codec may have passed it on without its message.
+    /// Takes the last I/O error out of the store. A codec can have passed it on without its message.
     pub(crate) fn take_failure(&self) -> Option<io::Error> {
         let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
         failure.take()
@@ -292,7 +294,7 @@ impl Store {
         Ok(is_there)
     }
 
-    /// Counts the bytes of an answer to a request ahead, and knows its error, as of one that was read.
+    /// Counts the bytes of an answer to an early request, and records its error as for a direct read.
     pub(crate) fn received(
         &self,
         answer: Result<(Value, bool), Unread>,

@@ -17,7 +17,7 @@ use zarrs::array::{Array, ArrayMetadata, ChunkShape, CodecChain};
 pub struct Layout {
     /// The type of the elements.
     pub dtype: DType,
-    /// The name of their type in Zarr V3, which is another one if they are only moved.
+    /// The name of their type in Zarr V3. It differs from `dtype` if elements can only be moved.
     pub data_type: String,
     /// The shape of the array.
     pub shape: Vec<usize>,
@@ -27,14 +27,14 @@ pub struct Layout {
     pub chunk: Vec<usize>,
     /// How chunks are compressed.
     pub codec: Codec,
-    /// The value of missing elements, as Zarr's JSON has it.
+    /// The fill value, as in Zarr's JSON.
     pub fill: Value,
-    /// The name of each dimension that has one.
+    /// The name of each dimension, or `None` if it has none.
     pub names: Vec<Option<String>>,
 }
 
 impl Layout {
-    /// The content of the array's `zarr.json`.
+    /// Returns the content of the array's `zarr.json`.
     pub fn metadata(&self, attributes: &Map<String, Value>) -> Value {
         let inner = self.codec.metadata(self.dtype);
         let codecs = if self.shard == self.chunk {
@@ -63,7 +63,7 @@ impl Layout {
     }
 }
 
-/// How the index of a shard is stored.
+/// Returns the codecs of a shard's index.
 fn index_codecs() -> Value {
     json!([{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}])
 }
@@ -82,18 +82,18 @@ pub struct Target {
     pub(super) codecs: Arc<CodecChain>,
     /// A description of how the codecs encode a chunk. `None` if it cannot be compared with that of another array.
     stored: Option<Vec<Value>>,
-    /// Whether a shard has chunks and an index of them. If not, it is one chunk.
+    /// Whether a shard has several chunks and an index of them. If not, it is one chunk.
     pub(super) is_sharded: bool,
-    /// Whether the elements of a chunk are stored as they are in memory, without compression.
+    /// Whether the elements of a chunk are stored as in memory, without compression.
     pub(super) is_plain: bool,
 }
 
 impl Target {
-    /// Makes the array in the folder `path`, or at this URL, that this `zarr.json` describes. Writes nothing.
+    /// Makes the array that this `zarr.json` describes, in the folder or at the URL `path`. Writes nothing.
     ///
     /// # Errors
     ///
-    /// [`Error::Usage`] if this `zarr.json` describes no array that can be written.
+    /// [`Error::Usage`] if this `zarr.json` does not describe an array that can be written.
     pub fn new(path: &Path, metadata: &Value) -> Result<Self, Error> {
         let unfit = |problem: String| {
             Error::usage(format_args!("cannot make {}: {problem}", path.display()))
@@ -145,53 +145,54 @@ impl Target {
         })
     }
 
-    /// The type of the elements.
+    /// Returns the type of the elements.
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
-    /// The shape of the array.
+    /// Returns the shape of the array.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// The shape of a shard. Shards at the array's end have it too, though they reach over the end.
+    /// Returns the shape of a shard. Shards at the array's end also have this shape, although they extend beyond the
+    /// end.
     pub fn shard(&self) -> &[usize] {
         &self.shard
     }
 
-    /// The shape of a chunk. It is the shape of a shard if the array is not sharded.
+    /// Returns the shape of a chunk. It equals the shape of a shard if the array is not sharded.
     pub(crate) fn chunk(&self) -> &[usize] {
         &self.chunk
     }
 
-    /// The size of a decoded chunk in bytes.
+    /// Returns the size of a decoded chunk in bytes.
     pub(crate) fn chunk_bytes(&self) -> usize {
         product(&self.chunk) * self.dtype.size()
     }
 
-    /// Returns whether the elements of a chunk are stored as they are in memory, without compression.
+    /// Returns whether the elements of a chunk are stored as in memory, without compression.
     pub(crate) fn is_plain(&self) -> bool {
         self.is_plain
     }
 
-    /// Returns whether a chunk of the source can be copied to this array as it is stored, if it has the shape of this
-    /// array's chunks, and copying it is cheaper than encoding it.
+    /// Returns whether a source chunk with the shape of this array's chunks can be copied in its stored form, and
+    /// copying it is cheaper than encoding it.
     pub(crate) fn stores_like(&self, source: &Source) -> bool {
         !self.is_plain && self.stored.is_some() && self.stored.as_deref() == source.stored()
     }
 
-    /// The size of a decoded shard in bytes.
+    /// Returns the size of a decoded shard in bytes.
     pub fn shard_bytes(&self) -> usize {
         product(&self.shard) * self.dtype.size()
     }
 
-    /// The number of shards in each dimension.
+    /// Returns the number of shards in each dimension.
     pub fn grid(&self) -> Vec<usize> {
         grid(&self.shape, &self.shard)
     }
 
-    /// The bytes of the fill value, which missing elements have, and elements beyond the array's end.
+    /// Returns the bytes of the fill value, for missing elements and for elements beyond the array's end.
     pub(crate) fn fill(&self) -> &[u8] {
         self.array.fill_value().as_ne_bytes()
     }
@@ -200,7 +201,7 @@ impl Target {
         self.array.storage().place().clone()
     }
 
-    /// The key of the shard at these coordinates of the grid.
+    /// Returns the key of the shard at these coordinates of the grid.
     pub fn key(&self, at: &[usize]) -> String {
         let at: Vec<u64> = at.iter().map(|&at| at as u64).collect();
         self.array.chunk_key(&at).as_str().to_owned()
@@ -223,11 +224,11 @@ impl Target {
         Ok(standing == [true])
     }
 
-    /// Writes an encoded shard of the job with this id, whole or not at all.
+    /// Writes an encoded shard for the job with this id, as a whole or not at all.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`], even if the job is over.
+    /// [`Error::Io`], including if the job is over.
     pub fn write(&self, at: &[usize], encoded: &[u8], job: &str) -> Result<(), Error> {
         let key = self.key(at);
         self.place().write(&key, encoded, job).map_err(|error| {

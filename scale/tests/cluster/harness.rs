@@ -1,4 +1,4 @@
-//! Starts real processes on the loopback address, and ends each by its own process id. Each wait for a process has a
+//! Starts real processes on the loopback address, and ends each by its own process id. Every wait for a process has a
 //! time limit.
 
 use crate::wait::until;
@@ -23,7 +23,7 @@ pub(crate) struct Cluster {
     scheduler: Child,
     executors: Vec<Option<Child>>,
     logs: PathBuf,
-    /// A locked file, which lets one cluster run at a time: two clusters would be too slow for their heartbeats.
+    /// A locked file, so that only one cluster runs at a time. With two clusters, heartbeats would be late.
     _alone: File,
 }
 
@@ -139,7 +139,7 @@ impl Cluster {
         peak(self.scheduler.id())
     }
 
-    /// Returns how often, by the scheduler's log, a task has failed as many times as a task is tried.
+    /// Returns how many times a task has failed for the last allowed time, according to the scheduler's log.
     pub(crate) fn exhausted(&self) -> usize {
         let log = fs::read_to_string(self.logs.join("scheduler.log")).unwrap();
         log.matches("times, fail the stage").count()
@@ -279,7 +279,7 @@ impl Run {
         }
     }
 
-    /// Waits for the end. The test fails if that takes longer than `limit`.
+    /// Waits until the run ends. The test fails if that takes longer than `limit`.
     pub(crate) fn end(mut self, limit: Duration) -> Said {
         let code = wait(&mut self.child, limit);
         let _ = self.child.kill();
@@ -297,7 +297,7 @@ impl Run {
     }
 }
 
-/// Runs the command to its end, which must be a success, and returns its output.
+/// Runs the command to its end, which must be successful, and returns its output.
 pub(crate) fn run(folder: &Path, arguments: &[&str]) -> String {
     let said = Run::start(folder, arguments).end(Duration::from_secs(120));
     assert_eq!(

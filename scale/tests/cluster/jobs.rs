@@ -1,4 +1,4 @@
-//! Jobs on Zarr arrays, also when processes die and disks fail.
+//! Jobs on Zarr arrays, including when processes are killed and disks fail.
 
 use super::harness::{Cluster, Run, Said, run};
 use crate::{
@@ -63,8 +63,8 @@ struct Folder(TempDir);
 impl Folder {
     /// Makes a folder with the array `a.zarr`, which has 24 chunks, in shards of up to 4 chunks.
     fn new() -> Self {
-        // DataFusion, which reads the lists of tasks beside a result, would take some such names for patterns, and others
-        // for encoded ones.
+        // DataFusion reads the lists of tasks next to a result. Some of these characters make a name look like a
+        // pattern, and others like an encoded name.
         let name = Builder::new().prefix("jobs [0-9] 100% a%20b #*?").tempdir();
         let folder = Self(name.unwrap());
         write_npy(&folder.path("a.npy"), &SHAPE, &values());
@@ -281,8 +281,8 @@ fn an_executor_is_killed(test: &str, fault: &str) {
             "the task of the lost executor was not run again"
         );
     } else {
-        // The tasks of the lost executor ran again and found their shards written, except the shard that was being
-        // made.
+        // The tasks of the lost executor ran again and found their shards written, except the shard that was in
+        // progress.
         assert!(started <= 25, "{started}");
         assert!(figures["stood"].as_u64() >= Some(1), "{figures}");
     }
@@ -351,7 +351,7 @@ fn an_error_of_the_disk_is_tried_again_and_a_corrupt_chunk_is_named() {
     assert!(started.lines().count() > 8, "no task was tried again");
     assert!(folder.elements("b.zarr") == flipped());
 
-    // There are more errors than times that a task is tried.
+    // There are more errors than attempts for a task.
     let errors: Vec<_> = (0..40)
         .map(|number| faults.path().join(format!("io-error-{number}")))
         .collect();
@@ -451,7 +451,7 @@ fn executors_stay_below_a_quarter_of_the_array() {
         1u64 << 30
     );
     assert!(peaks.iter().all(|&peak| peak < LIMIT_BYTES), "{peaks:?}");
-    // All planes of the source are equal, so this line of the result is a line of a plane, reversed.
+    // All planes of the source are equal, so this line of the result is a reversed line of a plane.
     let line = folder.text("line.zarr");
     folder.run(&["slice", &result, "100, 3, :", "-o", &line]);
     let expected: Vec<u16> = plane[3 * 1024..4 * 1024].iter().rev().copied().collect();

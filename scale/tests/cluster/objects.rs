@@ -1,4 +1,4 @@
-//! Arrays in a bucket, from which the executors read and to which they write.
+//! Arrays in a bucket. The executors read from it and write to it.
 
 use super::harness::Cluster;
 use crate::{
@@ -42,7 +42,7 @@ fn executors_read_from_a_bucket_and_write_to_it() {
     assert!(files(&result) == files(Path::new(&far)));
     let said = slice("s3://bucket/a.zarr", "s3://bucket/b.zarr", &on_cluster);
     assert!(said.contains("complete"), "{said}");
-    // Here the source is a folder, and the result is in the bucket.
+    // The source is a folder, and the result is in the bucket.
     let (from, to) = (path.display().to_string(), "s3://bucket/c.zarr");
     slice(&from, to, &on_cluster);
     assert_eq!(read(&bucket.path().join("c.zarr")), expected);

@@ -19,9 +19,9 @@ use wgslice_vectors::reference::{Indexing, gather_nd};
 const ROWS: usize = 400;
 const IMAGE: [usize; 3] = [6, 5, 2];
 
-/// Writes a table of four files with the columns `image`, of u16, which is null in row 17, and `pairs`, index tuples
-/// into the image's first two dimensions, in arrays of shape [3, 2]. Returns the table's name and the elements of the
-/// two columns.
+/// Writes a table of four files with two columns. `image` is of u16 and null in row 17. `pairs` has index tuples into
+/// the image's first two dimensions, in arrays of shape [3, 2]. Returns the table's name and the elements of the two
+/// columns.
 fn table(folder: &Path) -> (String, Vec<u16>, Vec<i64>) {
     let images: Vec<u16> = (0..ROWS * 60).map(|i| (i * 13 + i / 60) as u16).collect();
     let mut random = Random::new(5);
@@ -141,8 +141,7 @@ async fn a_cluster_an_embedded_engine_and_the_reference_agree() {
         agreed += 1;
     }
 
-    // This query has a call within a call, between which the shape must be passed on, a filter with two such calls, and
-    // built-in functions.
+    // This query has a nested call whose shape must be passed on, a filter with two such calls, and built-in functions.
     let query = format!(
         "SELECT abs(-id) AS n, gather_nd(strided_slice(image, '::-1, ..., ::-1'), pairs) AS y, upper('a') AS a \
          FROM '{path}' WHERE gather_nd(strided_slice(image, '0, 0'), '[0]') % 2 = 1 ORDER BY n"
@@ -184,8 +183,7 @@ async fn a_cluster_an_embedded_engine_and_the_reference_agree() {
     assert_eq!(elements::<Int64Type>(result.column(0)), [400]);
     assert_eq!(elements::<Int64Type>(result.column(1)), [399 * 5]);
 
-    // The shape of Arrow's own tensors is in metadata, which does not reach executors, and so is the order of their stored
-    // dimensions.
+    // The shape and the dimension order of Arrow's own tensors are in metadata, which does not reach executors.
     for (file, parameters, places) in [
         ("tensors.parquet", r#"{"shape":[2,3]}"#, [5, 4, 3]),
         (
@@ -211,7 +209,7 @@ async fn a_cluster_an_embedded_engine_and_the_reference_agree() {
             "arrow.fixed_shape_tensor"
         );
 
-        // Both also survive a limit, a join and a grouping, and their shuffles.
+        // Both also survive a limit, a join and a grouping, with their shuffles.
         for from in [
             format!("(SELECT id, x AS y FROM '{name}' ORDER BY id LIMIT 10) AS t"),
             format!(
@@ -224,7 +222,7 @@ async fn a_cluster_an_embedded_engine_and_the_reference_agree() {
             agrees(&far, &query, &expected).await;
         }
 
-        // Here the cluster loses the metadata of a function's result.
+        // The cluster loses the metadata of a function's result here.
         let query = format!(
             "SELECT strided_slice(tensor_to_arrow(strided_slice(x, '::-1')), '0, ::-1') AS z FROM '{name}' ORDER BY id"
         );
@@ -253,11 +251,11 @@ async fn a_cluster_an_embedded_engine_and_the_reference_agree() {
     );
     assert_eq!(cluster.exhausted(), 0, "a wrong index was tried again");
 
-    // The command names the row by its file, of which each of the four has 100 rows. It does so for every function with
-    // indices or a mask, with an output file, and for tensors with their dimensions in another order.
+    // The command names the row by its file; each of the four files has 100 rows. It does so for every function with
+    // indices or a mask, with an output file, and for tensors with permuted dimensions.
     let last = Path::new(&path).canonicalize().unwrap().join("3.parquet");
     let turned = folder.path().canonicalize().unwrap().join("turned.parquet");
-    // One element of the mask is true where id < 342, and then two.
+    // One element of the mask is true for id < 342, and then two.
     let masks = [&["[true, false]"; 6][..], &["[true, true]"; 2]].concat();
     let mask = format!("gather('[{}]', id / 57)", masks.join(", "));
     let surplus = "the mask has 2 true elements, which is above the capacity 1 ";
@@ -381,8 +379,8 @@ async fn a_cluster_without_executors_is_an_error_in_time() {
     );
 }
 
-/// The name of the file has dots and an upper case letter, and no folder. A table with such a name could not be sent to
-/// a scheduler.
+/// The file name has dots and an upper case letter, and no folder. A table with such a name could not be sent to a
+/// scheduler.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn names_of_files_may_have_dots() {
     let folder = TempDir::new().unwrap();

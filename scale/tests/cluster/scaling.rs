@@ -1,5 +1,5 @@
 //! Measures the scheduler's overhead with tasks that do hardly any work. The measurement is an ignored test.
-//! `SCALING.md` has its results, and says how to run it.
+//! `SCALING.md` has its results, and describes how to run it.
 
 use super::harness::Cluster;
 use crate::tables::run;
@@ -16,7 +16,7 @@ use wgslice_scale::engine::Engine;
 
 const TASKS: usize = 1_000_000;
 
-/// Deals the tasks out to this many files, in the format of a job's lists of tasks.
+/// Divides the tasks into this many files, in the format of a job's lists of tasks.
 fn write_tasks(folder: &Path, files: usize) {
     let each = TASKS / files;
     for file in 0..files {

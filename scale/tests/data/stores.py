@@ -48,7 +48,7 @@ def v2(name, dtype, filters=None, compressor=None, order="C", array=NUMBERS, **m
         compressors=compressor, **more,
     )
     made[...] = array
-    # Sums of rounded differences are other numbers.
+    # The differences are rounded, so their sums are other numbers.
     known(name, array.dtype.name, made[...] if name == "v2/delta-float" else array)
 
 
@@ -200,7 +200,7 @@ def tensorstore():
     for dtype in (ts.bool, ts.int8, ts.uint8, ts.uint32, ts.uint64, ts.float16, ts.complex128):
         made(f"tensorstore-v3/{dtype.name}", "zarr3", dtype, chunk_grid=grid)
     for name in ("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"):
-        # In one block, Snappy would store these chunks as they are.
+        # In a single block, Snappy would store these chunks uncompressed.
         blosc = codec("blosc", cname=name, clevel=9, shuffle="shuffle", typesize=8, blocksize=128)
         made(f"tensorstore-v3/blosc-{name}", "zarr3", ts.int64, chunk_grid=grid, codecs=[LITTLE, blosc])
     transpose, zstd = codec("transpose", order=[1, 0]), codec("zstd", level=1)

@@ -1,4 +1,4 @@
-//! Arrays in a bucket: jobs read them and write them as they do arrays in folders, with the same results.
+//! Arrays in a bucket: jobs read and write them like arrays in folders, with the same results.
 
 #[cfg(feature = "sql")]
 mod queries;
@@ -54,7 +54,7 @@ impl Place {
         }
     }
 
-    /// Returns the path of the file that holds a key's value in the bucket.
+    /// Returns the path of the file with a key's value in the bucket.
     fn key(&self, key: &str) -> PathBuf {
         self.bucket.path().join(key)
     }

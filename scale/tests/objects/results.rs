@@ -1,4 +1,4 @@
-//! Results in a bucket, also when processes die and when several jobs write to the same place.
+//! Results in a bucket, including when processes are killed and when several jobs write to the same place.
 
 use super::{LIMIT, Place, said, url};
 use crate::{

@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-/// What the server does in place of its usual answer.
+/// A fault in place of the server's usual answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Fault {
     /// The answer has status 500, and the request is not carried out.
@@ -26,7 +26,7 @@ pub(crate) enum Fault {
 /// The name of the only bucket.
 pub(crate) const BUCKET: &str = "bucket";
 
-/// The most keys in a page of a listing.
+/// The maximum number of keys in a page of a listing.
 const PAGE: usize = 5;
 
 pub(crate) struct Server {
@@ -41,7 +41,7 @@ struct State {
 
 #[derive(Default)]
 struct Shared {
-    /// The mark of each object that has one, by the object's key: the id of the object's job, from the header
+    /// The mark of each marked object, by the object's key: the id of the object's job, from the header
     /// `x-amz-meta-wgslice`.
     marks: BTreeMap<String, String>,
     /// The faults that requests will meet, each with a text that the method and path of such a request contain.
@@ -49,9 +49,9 @@ struct Shared {
     /// The method and the path of each request, and the number of bytes in the body of its answer, 0 after a fault or
     /// an error.
     log: Vec<(String, String, u64)>,
-    /// How long each answer is held back.
+    /// The time for which each answer is held back.
     delay: Duration,
-    /// The number of answers that are held back, and the most of them at a time.
+    /// The number of answers that are held back, and its maximum.
     held: usize,
     most: usize,
 }
@@ -76,7 +76,7 @@ impl Server {
         Self { port, state }
     }
 
-    /// Returns the environment variables by which a process finds the server.
+    /// Returns the environment variables with which a process finds the server.
     pub(crate) fn environment(&self) -> Vec<(&'static str, String)> {
         environment(self.port)
     }
@@ -98,12 +98,12 @@ impl Server {
         std::mem::take(&mut self.state.shared.lock().unwrap().log)
     }
 
-    /// Holds back each answer for a time, as a store far away does.
+    /// Holds back each answer for a time, like a remote store.
     pub(crate) fn delay(&self, delay: Duration) {
         self.state.shared.lock().unwrap().delay = delay;
     }
 
-    /// Returns the most answers that were held back at a time since the last call.
+    /// Returns the maximum number of answers that were held back at a time since the last call.
     pub(crate) fn take_most(&self) -> usize {
         std::mem::take(&mut self.state.shared.lock().unwrap().most)
     }
@@ -121,7 +121,7 @@ impl Server {
     }
 }
 
-/// Returns the environment variables by which a process finds a server at this port.
+/// Returns the environment variables with which a process finds a server at this port.
 pub(crate) fn environment(port: u16) -> Vec<(&'static str, String)> {
     [
         ("AWS_ENDPOINT", &*format!("http://127.0.0.1:{port}")),
@@ -238,7 +238,7 @@ impl State {
                 let old = fs::read(&path).ok().map(|value| etag(&value));
                 let is_new = request.headers.contains_key("if-none-match");
                 let wanted = request.headers.get("if-match");
-                // Without a condition a late task could replace a shard of another job.
+                // A put without a condition would let a late task replace a shard of another job.
                 let is_free = is_new || wanted.is_some() || !key.contains("/c/");
                 assert!(is_free, "{key} is put on no condition");
                 let is_refused = match wanted {

@@ -43,7 +43,7 @@ fn slices_of_a_bucket_are_those_of_the_folder() {
         let path = source.path.display().to_string();
         let slice = |from: &str, to: &str| {
             let form = ["--shard", &shard, "--chunk", &shard, "--json"];
-            // One thread is used, since two threads may both read a chunk that their shards share.
+            // The job uses one thread, because two threads can both read a chunk that their shards share.
             let arguments = ["slice", from, &spec.text, "-o", to, "--threads", "1"];
             place.run(&[&arguments[..], &form].concat()).figures()
         };
@@ -70,7 +70,8 @@ fn slices_of_a_bucket_are_those_of_the_folder() {
     }
 }
 
-/// Chunks that shards share are requested once, whichever threads need them, and each shard of the result is whole.
+/// Chunks that several shards need are requested only once, whichever threads need them, and each shard of the result
+/// is complete.
 #[test]
 fn chunks_of_a_bucket_are_requested_ahead_and_once() {
     let place = Place::new();
@@ -101,8 +102,8 @@ fn chunks_of_a_bucket_are_requested_ahead_and_once() {
     assert!(most >= 8, "at most {most} requests were on their way");
 }
 
-/// One thread waits for many answers at once, and for neighbours in a shard by one request; but not if it has no memory
-/// for them.
+/// One thread waits for many answers at the same time, and requests neighbours in a shard together, unless it lacks the
+/// memory for them.
 #[test]
 fn one_thread_has_many_requests_on_their_way() {
     let place = Place::new();
@@ -117,7 +118,7 @@ fn one_thread_has_many_requests_on_their_way() {
                 .run(&[&arguments[..], &options, more].concat())
                 .figures()
         };
-        // The number of requests for chunks and indexes, and the most requests on their way.
+        // Returns the number of requests for chunks and indexes, and the maximum number in flight.
         let slice = |to: &str, more: &[&str]| {
             let to = place.text(to);
             place.server.take_log();
@@ -138,7 +139,7 @@ fn one_thread_has_many_requests_on_their_way() {
         } else {
             assert_eq!(requests, 2, "an index, and all chunks");
         }
-        // With no more memory than a task needs, nothing is requested ahead.
+        // If the memory only suffices for a task, nothing is requested in advance.
         let explained = command(&place.text("explained.zarr"), &["--explain"]);
         let needed = explained["task_bytes"].to_string();
         let (requests, most) = slice(&format!("little-{name}"), &["--memory", &needed]);
@@ -271,7 +272,7 @@ fn what_fails_once_is_asked_for_again_and_what_is_corrupt_is_not() {
     }
 }
 
-/// The length of an object comes with the bytes of a part of it, so that no request more is needed.
+/// A partial read also returns the length of the object, so no further request is needed.
 #[test]
 fn a_chunk_of_another_length_is_refused_in_a_bucket_too() {
     let place = Place::new();
@@ -283,7 +284,7 @@ fn a_chunk_of_another_length_is_refused_in_a_bucket_too() {
         assert_eq!(said.figures()["chunks_read"], 1, "{}", raw.name);
         let log = place.server.take_log();
         let asked = log.iter().filter(|(_, key, _)| key.ends_with(&raw.key));
-        // In a shard, the index is read before.
+        // In a shard, the index is read first.
         let requests = 1 + usize::from(raw.name.starts_with("shards"));
         assert_eq!(asked.count(), requests, "{}: {log:?}", raw.name);
         if !raw.is_read_in_parts() {

@@ -11,7 +11,8 @@ fn main() -> ExitCode {
     };
     let mut bindgen = Bindgen::new();
     bindgen.input_path(input).typescript(false);
-    // The names of functions are a twelfth of the download, and only debuggers read them: a panic has its own message.
+    // The names of functions make up a twelfth of the download, and only debuggers read them: a panic has its own
+    // message.
     bindgen.remove_name_section(true);
     match bindgen.web(true).and_then(|web| web.generate(output)) {
         Ok(()) => ExitCode::SUCCESS,

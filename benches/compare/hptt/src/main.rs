@@ -1,11 +1,12 @@
-//! Times HPTT, a C++ library that transposes tensors, at the built-in transposes of `f32`, for `compare.py --program`:
+//! Times HPTT, a C++ library that transposes tensors, on the built-in transposes of `f32`, for `compare.py --program`:
 //!
 //! ```text
 //! hptt-peer WORKLOADS REPS ONLY OUT
 //! ```
 //!
-//! reads the workloads of a JSON file whose names are in `ONLY` (all if it is empty), and appends a line of JSON to `OUT`
-//! for each time. Data, checksum and form of a line are those of `common.py`. HPTT works on all cores.
+//! It reads the workloads of a JSON file whose names are in `ONLY` (all if it is empty), and appends a line of JSON to
+//! `OUT` for each time. The data, the checksum and the form of a line are the same as in `common.py`. HPTT uses all
+//! cores.
 
 use hptt::{MemoryOrder, transpose_f32};
 use serde_json::{Value, json};
@@ -44,7 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let mut found = 0.0;
             for n in 0..=WARM_UP + reps {
                 let begin = Instant::now();
-                // New memory for each result, or the memory of the one before.
+                // Each result gets new memory, or the previous result's.
                 let mut made = match mode {
                     "fresh" => vec![0f32; elements],
                     _ => std::mem::take(&mut kept),

@@ -1,29 +1,29 @@
-//! What is timed: the workloads of `wgslice bench` that other crates can do, permutations as tensor networks have them, and
-//! shapes at which other libraries were reported to be slow.
+//! Defines the timed cases: the workloads of `wgslice bench` that other crates can do, permutations from tensor
+//! networks, and shapes for which other libraries were reported to be slow.
 
 use crate::peers::Element;
 use wgslice::{DType, View};
 
-/// A view of dense memory: what every crate but `transpose` takes in one form or another.
+/// A view of dense memory, which every crate except `transpose` accepts in some form.
 #[derive(Clone, Debug)]
 pub struct Strided {
     pub shape: Vec<usize>,
-    /// In elements, as the offset.
+    /// The strides in elements. The offset is also in elements.
     pub strides: Vec<isize>,
     pub offset: usize,
-    /// The number of elements of the memory.
+    /// The size of the memory in elements.
     pub memory: usize,
     pub by: By,
 }
 
-/// How a crate without views of any strides comes to the view.
+/// How a crate that lacks views with arbitrary strides makes the view.
 #[derive(Clone, Debug)]
 pub enum By {
-    /// A dense array of this shape, whose axes are taken in this order.
+    /// Permutes the axes of a dense array of this shape into this order.
     Axes(Vec<usize>, Vec<usize>),
-    /// Axes of a dense array of this shape, reversed.
+    /// Reverses these axes of a dense array of this shape.
     Flip(Vec<usize>, Vec<usize>),
-    /// Ranges of a dense array of this shape.
+    /// Takes these ranges of a dense array of this shape.
     Crop(Vec<usize>, Vec<[usize; 2]>),
     Strides,
 }
@@ -31,11 +31,11 @@ pub enum By {
 #[derive(Clone, Debug)]
 pub enum Work {
     View(Strided),
-    /// Rows `[rows, width]` at so many places.
+    /// Selects rows of `[rows, width]`, as many as the number.
     Select([usize; 2], usize),
-    /// Slices at so many tuples of this depth, of an array of this shape.
+    /// Gathers slices of an array of this shape, by this number of tuples with this depth.
     GatherNd(Vec<usize>, usize, usize),
-    /// Sums of rows `[rows, width]` in so many segments.
+    /// Sums rows of `[rows, width]` in this number of segments.
     Segments([usize; 2], usize),
 }
 
@@ -61,12 +61,12 @@ impl Strided {
         }
     }
 
-    /// The shape of the matrices of rows and columns that become columns and rows, and their number.
+    /// Returns the number of rows and columns of the matrices that are transposed, and the number of matrices.
     pub fn matrices(&self) -> Option<[usize; 3]> {
         let By::Axes(shape, axes) = &self.by else {
             return None;
         };
-        // Neighbours that stay neighbours are one axis.
+        // Axes that stay neighbours are joined to one axis.
         let mut joined: Vec<(usize, usize)> = Vec::new();
         let mut last = usize::MAX;
         for &axis in axes {
@@ -83,7 +83,7 @@ impl Strided {
         }
     }
 
-    /// The elements that the view selects, by a plain loop over all positions.
+    /// Returns the elements that the view selects, by a plain loop over all positions.
     pub fn select<T: Copy>(&self, memory: &[T]) -> Vec<T> {
         let mut found = Vec::with_capacity(self.len());
         let mut position = vec![0; self.shape.len()];
@@ -109,19 +109,19 @@ impl Strided {
     }
 }
 
-/// A number that looks random.
+/// Returns a pseudo-random number for `n`.
 pub fn hash(n: usize) -> usize {
     let n = (n as u32).wrapping_add(1).wrapping_mul(0x9e37_79b1);
     let n = (n ^ (n >> 16)).wrapping_mul(0x7feb_352d);
     (n ^ (n >> 15)) as usize
 }
 
-/// Numbers of rows below `below` that look random.
+/// Returns pseudo-random row numbers less than `below`.
 pub fn places(count: usize, below: usize) -> Vec<usize> {
     (0..count).map(|n| hash(n) % below).collect()
 }
 
-/// The value of element `n` of every source.
+/// Returns the elements of every source.
 pub fn values<T: Element>(count: usize) -> Vec<T> {
     (0..count).map(T::value).collect()
 }
@@ -137,7 +137,7 @@ fn permuted(shape: &[usize], axes: &[usize]) -> Work {
     Work::View(Strided::of(&view.expect("a permutation"), by))
 }
 
-/// A permutation of arrays in the order of Fortran: the same as one of reversed shapes in the order of C.
+/// A permutation of arrays in Fortran order. It equals a permutation of reversed shapes in C order.
 fn fortran(shape: &[usize], axes: &[usize]) -> Work {
     let last = shape.len() - 1;
     let shape: Vec<usize> = shape.iter().rev().copied().collect();
@@ -149,7 +149,7 @@ fn backwards(rank: usize) -> Vec<usize> {
     (0..rank).rev().collect()
 }
 
-/// All cases, in the order of the tables.
+/// Returns all cases, in the order of the tables.
 pub fn all() -> Vec<Case> {
     let mut cases = Vec::new();
     let mut add = |name, dtype, work| cases.push(Case { name, dtype, work });
@@ -220,7 +220,7 @@ pub fn all() -> Vec<Case> {
         let odd: Vec<usize> = (0..12).flat_map(|n| [n, 23 - n]).collect();
         let work = fortran(&[2; 24], &odd);
         add("24-D of 2, first and last in turn", dtype, work);
-        // Each element of a row of the result is in another page.
+        // Each element of a result row comes from another page.
         let work = fortran(&[512, 64, 512], &[1, 2, 0]);
         add("3-D, strides of whole pages", dtype, work);
     }

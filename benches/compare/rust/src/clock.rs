@@ -1,4 +1,4 @@
-//! What is measured: the time on the wall, or that of the processor for this thread.
+//! Measures wall time, or this thread's processor time.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::{
@@ -9,12 +9,12 @@ use std::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
     Wall,
-    /// Without the time in which the processor did other programs' work.
+    /// The processor time of this thread, without the time that other programs use.
     Thread,
 }
 
 impl Clock {
-    /// The time of a call, and its result.
+    /// Runs a call, and returns its time and its result.
     pub fn time<R>(self, call: impl FnOnce() -> R) -> (Duration, R) {
         match self {
             Self::Wall => {

@@ -1,5 +1,5 @@
-//! Times wgslice on the CPU beside the crates that people would use instead: ndarray, transpose, strided-perm, candle and
-//! burn-flex. `README.md` in the folder above says how to run it, and what its table says.
+//! Times wgslice on the CPU against the crates that people would use instead: ndarray, transpose, strided-perm, candle
+//! and burn-flex. `README.md` in the parent folder describes how to run it and what its table means.
 
 mod cases;
 mod clock;
@@ -25,7 +25,7 @@ const USAGE: &str = "rust-peers [--threads 1,2] [--only TEXT] [--seconds 0.2] [-
 --clock    thread: the processor's time, without that of other programs; only for one thread
 --out      the folder to which rust-peers.json and rust-peers.md are written; without it, they are printed";
 
-/// What the command line says.
+/// The options on the command line.
 pub struct Options {
     threads: Vec<usize>,
     only: String,
@@ -81,7 +81,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             DType::F64 => measure::<f64>(&case, &options, &mut rows)?,
             _ => measure::<u8>(&case, &options, &mut rows)?,
         }
-        // After each case, so that a run that is ended early leaves the cases before.
+        // The results are written after each case, so that an interrupted run keeps them.
         if options.out.is_some() {
             report::write(&options, &rows, begin.elapsed())?;
         }
@@ -101,7 +101,7 @@ fn measure<T: Element>(
     let inputs = Inputs::<T>::of(&case.work);
     for &threads in &options.threads {
         let rayon = rayon::ThreadPoolBuilder::new().num_threads(threads);
-        // Members of this pool sleep as soon as they have nothing to do, so that they take no time of the next crate's.
+        // The threads of this pool sleep as soon as they are idle, so that they do not slow the next crate down.
         let team = Pool::builder().threads(threads);
         let team = team.idle_spin(Duration::ZERO).build()?;
         rayon.build()?.install(|| {
@@ -133,7 +133,7 @@ fn measure<T: Element>(
     Ok(())
 }
 
-/// Times new results: all peers in turn.
+/// Times calls that make new results, all peers alternately.
 fn of_new<T: Element>(
     peers: Vec<(&'static str, New<'_, T>)>,
     expected: &[T],
@@ -160,7 +160,7 @@ fn of_new<T: Element>(
     in_turn(calls, options.seconds)
 }
 
-/// Times results in memory that is used again: all peers in turn.
+/// Times calls that reuse the result's memory, all peers alternately.
 fn of_kept<T: Element>(
     peers: Vec<(&'static str, Kept<'_, T>)>,
     expected: &[T],
@@ -190,7 +190,7 @@ fn of_kept<T: Element>(
     in_turn(calls, options.seconds)
 }
 
-/// Copies on so many threads: the limit.
+/// Copies on `threads` threads, which is the upper limit.
 fn copy<T: Element>(to: &mut [T], from: &[T], threads: usize) {
     let part = to.len().div_ceil(threads);
     rayon::scope(|scope| {
@@ -205,14 +205,15 @@ fn copy<T: Element>(to: &mut [T], from: &[T], threads: usize) {
     });
 }
 
-/// A call that is told whether its result is compared with the expected one. It returns its time without the comparison.
+/// A call. Its argument is whether to compare the result with the expected one. It returns its time without the
+/// comparison.
 type Call<'a> = Box<dyn FnMut(bool) -> Duration + 'a>;
 
-/// A call of less time than this is repeated, and its mean taken.
+/// Calls shorter than this are repeated, and the mean is taken.
 const SHORT: Duration = Duration::from_micros(100);
 
-/// Times calls in turn, so that what else the machine does meets all of them alike. The first call of each is checked, and
-/// warms up.
+/// Times calls alternately, so that other activity on the machine affects all of them alike. The first call of each is
+/// checked, and warms up.
 fn in_turn(calls: Vec<(&'static str, Call<'_>)>, seconds: f64) -> Vec<report::Times> {
     let mut timed: Vec<_> = calls
         .into_iter()

@@ -1,4 +1,4 @@
-//! The calls that are timed, of each crate.
+//! Defines the timed calls of each crate.
 
 use crate::{
     cases::{By, Strided, Work, places, values},
@@ -16,11 +16,11 @@ use wgslice::{
     options::{GatherNdOptions, GatherOptions, ScatterOptions},
 };
 
-/// A type that every crate has.
+/// An element type that every crate supports.
 pub trait Element:
     wgslice::Element + WithDType + burn_backend::Element + bytemuck::Pod + Default + AddAssign
 {
-    /// The value of element `n` of a source.
+    /// Returns the value of element `n` of a source.
     fn value(n: usize) -> Self;
 }
 
@@ -42,20 +42,20 @@ impl Element for u8 {
     }
 }
 
-/// A call that makes a new result. It returns how long it took, without the time in which the result is freed, after it has
-/// shown the result.
+/// A call that makes a new result. It passes the result to its argument, and returns its time without the time to free
+/// the result.
 pub type New<'a, T> = Box<dyn FnMut(&mut dyn FnMut(&[T])) -> Duration + 'a>;
-/// A call that writes a result.
+/// A call that writes to an existing result.
 pub type Kept<'a, T> = Box<dyn FnMut(&mut [T]) + 'a>;
 
-/// A crate's calls. `None` for what it does not have.
+/// A crate's calls. `None` for a call that the crate does not have.
 pub struct Peer<'a, T> {
     pub name: &'static str,
     pub new: Option<New<'a, T>>,
     pub kept: Option<Kept<'a, T>>,
 }
 
-/// What a case has for all peers.
+/// The inputs of a case, for all peers.
 pub struct Inputs<T> {
     pub memory: Vec<T>,
     pub places: Vec<usize>,
@@ -120,7 +120,7 @@ impl<T: Element> Inputs<T> {
     }
 }
 
-/// The calls of all crates that do this work, wgslice's first.
+/// Returns the calls of all crates that can do this work, wgslice's first.
 pub fn all<'a, T: Element>(
     work: &'a Work,
     inputs: &'a Inputs<T>,
@@ -140,7 +140,7 @@ pub fn all<'a, T: Element>(
     made.into_iter().flatten().collect()
 }
 
-/// A call that makes a result, which `show` makes a slice of.
+/// Makes a call from `make`, whose result `show` converts to a slice.
 fn new<'a, T, R>(
     clock: Clock,
     mut make: impl FnMut() -> R + 'a,
@@ -153,7 +153,7 @@ fn new<'a, T, R>(
     }))
 }
 
-/// The calls of a crate that makes vectors.
+/// Returns the calls of a crate that makes vectors.
 fn of_vec<'a, T: Element>(
     name: &'static str,
     clock: Clock,
@@ -223,7 +223,7 @@ fn with_wgslice<'a, T: Element>(
     of_vec("wgslice", clock, make, write)
 }
 
-/// ndarray's own calls use one thread. By two, a parallel `Zip` writes a result that is kept.
+/// ndarray's own calls use one thread. With two threads, a parallel `Zip` writes to an existing result.
 fn with_ndarray<'a, T: Element>(
     work: &'a Work,
     inputs: &'a Inputs<T>,
@@ -286,7 +286,7 @@ fn with_ndarray<'a, T: Element>(
     })
 }
 
-/// The view as ndarray's. It has no negative strides at first, but reverses axes.
+/// Returns the view as ndarray's. ndarray cannot create negative strides, but can reverse axes.
 fn array<'a, T>(view: &Strided, memory: &'a [T]) -> ArrayViewD<'a, T> {
     let axes = || view.shape.iter().zip(&view.strides).enumerate();
     let back = axes().filter(|(_, (_, stride))| **stride < 0);
@@ -303,7 +303,7 @@ fn array<'a, T>(view: &Strided, memory: &'a [T]) -> ArrayViewD<'a, T> {
     array
 }
 
-/// The crate `transpose` has one thread, and transposes matrices.
+/// The crate `transpose` uses one thread, and transposes matrices.
 fn with_transpose<'a, T: Element>(
     work: &'a Work,
     inputs: &'a Inputs<T>,
@@ -365,7 +365,7 @@ fn with_strided_perm<'a, T: Element>(
     })
 }
 
-/// candle makes a new result of each call.
+/// candle makes a new result in each call.
 fn with_candle<'a, T: Element>(
     work: &'a Work,
     inputs: &'a Inputs<T>,
@@ -430,7 +430,7 @@ fn with_candle<'a, T: Element>(
     })
 }
 
-/// burn's backend for the CPU makes a new result of each call.
+/// burn's CPU backend makes a new result in each call.
 fn with_burn<'a, T: Element>(
     work: &'a Work,
     inputs: &'a Inputs<T>,
@@ -476,7 +476,7 @@ fn with_burn<'a, T: Element>(
     })
 }
 
-/// What one writes without a crate, where that is a line or two.
+/// The loop that one would write without a crate, if it takes only a line or two.
 fn with_loop<'a, T: Element>(
     work: &'a Work,
     inputs: &'a Inputs<T>,

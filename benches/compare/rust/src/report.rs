@@ -1,4 +1,4 @@
-//! The results, as JSON and as tables.
+//! Writes the results as JSON and as tables.
 
 use crate::{Options, cases::Case, clock::Clock};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ pub struct Times {
     pub name: &'static str,
     median: f64,
     least: f64,
-    /// How often it was timed.
+    /// The number of measurements.
     count: usize,
 }
 
@@ -25,10 +25,10 @@ impl Times {
     }
 }
 
-/// A case in one mode, on some threads: first a copy of as many bytes as the result has, then all crates.
+/// A case in one mode, with some number of threads: first a copy of as many bytes as the result has, then all crates.
 pub struct Row {
     pub case: Case,
-    /// Of the result.
+    /// The size of the result in bytes.
     pub bytes: usize,
     pub threads: usize,
     pub mode: &'static str,
@@ -41,7 +41,7 @@ impl Row {
         times.map(|times| times.median)
     }
 
-    /// The other crate that took least.
+    /// Returns the fastest other crate.
     fn best(&self) -> Option<&Times> {
         let others = self.times.iter();
         let others = others.filter(|times| !["copy", "wgslice"].contains(&times.name));
@@ -184,7 +184,7 @@ fn ms(seconds: f64) -> String {
     }
 }
 
-/// The name of the processor, its family and model, and the number of cores.
+/// Returns the processor's name, family and model, and the number of cores.
 fn machine() -> String {
     let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let value = |name: &str| {
@@ -201,7 +201,7 @@ fn machine() -> String {
 fn date() -> String {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let days = since.map_or(0, |since| since.as_secs() / 86_400) as i64;
-    // The civil calendar, of eras of 400 years that begin in March.
+    // The civil calendar in eras of 400 years that begin in March.
     let days = days + 719_468;
     let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
     let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
@@ -212,7 +212,7 @@ fn date() -> String {
     format!("{year}-{month:02}-{day:02}")
 }
 
-/// The versions of the crates, out of the lock file with which this program was built.
+/// Returns the versions of the crates, from the lock file with which this program was built.
 fn versions() -> String {
     let lock = include_str!("../Cargo.lock");
     let names = [

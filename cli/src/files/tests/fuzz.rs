@@ -1,11 +1,11 @@
-//! Damaged files of every format: each is read or refused, and nothing panics. An array that is read has the
+//! Reads damaged files of every format: each is read or rejected, and nothing panics. An array that is read has the
 //! length of its shape.
 
 use std::fs;
 
 use super::{Array, data, read_at};
 
-/// Marsaglia's xorshift generator. Its seed is constant, so every run does the same damage.
+/// Marsaglia's xorshift generator. Its seed is constant, so every run makes the same damage.
 struct Random(u64);
 
 impl Random {

@@ -34,7 +34,7 @@ fn read_at(path: &Path) -> Result<Array, String> {
 /// Reads `content` from a file called `name`.
 fn read_content(name: &str, content: &[u8]) -> Result<Array, String> {
     let folder = tempfile::tempdir().unwrap();
-    // Behind a `#` is the name of a tensor.
+    // The part after `#` is the name of an array.
     let file = name.split('#').next().unwrap_or(name);
     fs::write(folder.path().join(file), content).unwrap();
     read_at(&folder.path().join(name))

@@ -319,8 +319,8 @@ fn long_data_is_mapped() {
     assert_eq!(big.bytes(), swapped);
 }
 
-/// Checks the definition: the element at (i, j, …) of a column-major array is number i + shape[0] (j + shape[1] (…))
-/// in the file.
+/// Checks the definition: the element at (i, j, …) of a column-major array is element i + shape[0] (j + shape[1] (…))
+/// of the file.
 #[test]
 fn column_major_follows_its_definition() {
     for shape in [

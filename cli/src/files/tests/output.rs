@@ -112,7 +112,7 @@ fn permissions_are_those_of_any_new_file() {
     assert_eq!(mode(&ours), mode(&plain));
 }
 
-/// Every way to write: arrays of each format, texts, in place, and through a link.
+/// Covers every way to write: arrays in each format, texts, additions to a file, and writes through a link.
 #[cfg(unix)]
 #[test]
 fn a_file_that_is_replaced_keeps_its_mode_and_owner() {
@@ -132,7 +132,7 @@ fn a_file_that_is_replaced_keeps_its_mode_and_owner() {
             let (path, target) = (at(name), at(target));
             fs::write(&target, "before").unwrap();
             fs::set_permissions(&target, fs::Permissions::from_mode(mode)).unwrap();
-            // Only a privileged user may give a file away.
+            // Only a privileged user can change the owner.
             let given = chown(&target, Some(1234), Some(4321)).is_ok();
             write(&path);
             let after = fs::metadata(&target).unwrap();
@@ -146,7 +146,7 @@ fn a_file_that_is_replaced_keeps_its_mode_and_owner() {
     }
 }
 
-/// On Unix the map keeps the old file. Elsewhere the system may refuse to replace a mapped file.
+/// On Unix, the map keeps the old file. Other systems might not permit replacing a mapped file.
 #[cfg(unix)]
 #[test]
 fn a_mapped_file_may_be_written_over() {

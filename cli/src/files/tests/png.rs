@@ -5,7 +5,7 @@ use wgslice::DType;
 use super::{assert_says, data, fixture, read_at, read_content};
 use crate::files::write;
 
-/// Returns the pixels of the colour image of `make.py`: 2 × 3 pixels of 3 channels, whose values rise in steps of 14.
+/// Returns the pixels of the colour image that `make.py` writes: 2 × 3 pixels of 3 channels. Their values rise by 14.
 fn rgb() -> Vec<u8> {
     (0..18).map(|i| i * 14).collect()
 }
@@ -139,7 +139,7 @@ fn every_cut_of_an_image_is_noticed() {
     );
 }
 
-/// The headers have a right checksum, but claim more pixels than follow.
+/// The headers have correct checksums, but claim more pixels than follow.
 #[test]
 fn claims_that_no_file_can_hold_are_refused() {
     let folder = tempfile::tempdir().unwrap();

@@ -116,7 +116,7 @@ fn damaged_files_are_refused() {
     let tensor = |shape: &str, from: u64, to: u64| {
         format!(r#"{{"dtype":"U8","shape":[{shape}],"data_offsets":[{from},{to}]}}"#)
     };
-    // Eight tensors whose data ends at offset 2^64 - 8. This offset would wrap when the header's length is added.
+    // The data of the eight tensors ends at offset 2^64 - 8. Adding the header's length would wrap.
     let part = (1u64 << 61) - 1;
     let wrapping: Vec<String> = (0..8u64)
         .map(|i| {
@@ -160,7 +160,7 @@ fn damaged_files_are_refused() {
     }
 }
 
-/// Of a file that is cut short, too, what is there can be read.
+/// Tensors that are complete can be read, even if the file is truncated after them.
 #[test]
 fn a_damaged_tensor_does_not_hide_the_others() {
     let tensor = |name: &str, shape: &str, from: u64, to: u64| {

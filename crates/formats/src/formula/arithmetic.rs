@@ -1,4 +1,4 @@
-//! The results of operators and built-in functions, as WGSL defines them.
+//! Computes the results of operators and built-in functions, as WGSL defines them.
 
 use super::machine::{Machine, Unsupported};
 use super::terms::Term;
@@ -72,8 +72,8 @@ impl Machine<'_> {
         })
     }
 
-    /// The quotient of two numbers. Unless the divisor is known and not 0, the quotient is a function about which
-    /// nothing is known here: `tests/python/lemmas/integers.py` proves lemmas about quotients of integers.
+    /// Returns the quotient of two numbers. Unless the divisor is known and not 0, the quotient is an uninterpreted
+    /// function: `tests/python/lemmas/integers.py` proves lemmas about quotients of integers.
     fn quotient(&mut self, a: Term, b: Term) -> Term {
         match self.pool.known_word(b) {
             Some(1..) => self.pool.of_words("bvudiv", &[a, b]),
@@ -131,7 +131,7 @@ impl Machine<'_> {
         self.pool.select(larger, b, a)
     }
 
-    /// Converts a scalar: by value, or with the same bits if `bits`.
+    /// Converts a scalar by value or, with `bits`, keeps its bits.
     pub(super) fn converted(
         &mut self,
         from: ScalarKind,

@@ -8,7 +8,7 @@ use naga::{
 };
 
 impl<'a> Machine<'a> {
-    /// The value of an expression: the stored one if the expression was emitted before, otherwise a new one.
+    /// Returns the value of an expression. If the expression was emitted before, this is the stored value.
     pub(super) fn value(
         &mut self,
         frame: &mut Frame<'a>,
@@ -60,7 +60,7 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// The value of an expression outside of functions.
+    /// Returns the value of an expression outside of functions.
     fn constant(&mut self, handle: Handle<Expression>) -> Result<Value, Unsupported> {
         let module = self.module;
         Ok(match &module.global_expressions[handle] {
@@ -220,7 +220,7 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// An element of a value, or the place of an element.
+    /// Returns an element of a value, or the place of an element.
     fn element(
         &mut self,
         frame: &mut Frame<'a>,
@@ -237,8 +237,8 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// Element `index` of a value. A known index beyond the last element is an error. An unknown index that is larger
-    /// selects the last element, but no shader here uses such an index.
+    /// Returns element `index` of a value. A known index after the last element is an error. An unknown index that is
+    /// too large selects the last element, but no shader here uses such an index.
     fn at(&mut self, value: &Value, index: Term) -> Result<Value, Unsupported> {
         let Value::Parts(parts) = value else {
             return Err(format!("an element of {value:?}"));
@@ -276,7 +276,7 @@ impl<'a> Machine<'a> {
         Ok(value)
     }
 
-    /// Element `index` of a buffer.
+    /// Returns element `index` of a buffer.
     fn memory(
         &mut self,
         name: &str,
@@ -293,7 +293,7 @@ impl<'a> Machine<'a> {
         Ok(Value::Parts(parts.collect()))
     }
 
-    /// The value `old` with `new` in place of the part at the end of the path.
+    /// Returns the value `old`, where `new` replaces the part at the end of the path.
     pub(super) fn stored(
         &mut self,
         old: Value,
@@ -364,7 +364,7 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// Part `number` of a value: a component, a member or an element.
+/// Returns part `number` of a value: a component, a member or an element.
 fn part(value: &Value, number: usize) -> Result<Value, Unsupported> {
     match value {
         Value::Parts(parts) => parts.get(number).cloned(),
@@ -373,7 +373,7 @@ fn part(value: &Value, number: usize) -> Result<Value, Unsupported> {
     .ok_or_else(|| format!("part {number} of {value:?}"))
 }
 
-/// The components of vectors and scalars, one after the other.
+/// Returns the components of vectors and scalars in order.
 fn flat(parts: Vec<Value>) -> Vec<Value> {
     let each = parts.into_iter().flat_map(|part| match part {
         Value::Parts(parts) => parts,

@@ -1,4 +1,4 @@
-//! Runs a function of a shader on terms instead of numbers, and so turns its text into a formula.
+//! Runs a function of a shader on terms instead of numbers, and so converts its code to a formula.
 //!
 //! Both sides of a branch run. Afterwards the condition selects between the values that differ. Loops are unrolled. A
 //! function has no formula if unknown values decide whether a loop runs another round, or if the function uses
@@ -51,7 +51,7 @@ pub(super) enum Root {
 #[derive(Clone, Debug)]
 pub(super) struct State {
     pub(super) locals: Vec<Value>,
-    /// The result. `None` if no statement so far returned a value.
+    /// The result. `None` if no statement has returned a value so far.
     pub(super) result: Option<Value>,
     /// Whether the function has returned.
     pub(super) returned: Term,
@@ -98,8 +98,8 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The formula of a function. The arguments are inputs. The result, and the final values of the variables that
-    /// pointer arguments point at, are outputs.
+    /// Returns the formula of a function. Its arguments are inputs. Its outputs are the result and the final values of
+    /// the variables that pointer arguments point at.
     pub(crate) fn formula(&mut self, name: &str) -> Result<String, Unsupported> {
         let (handle, function) = self
             .module
@@ -142,7 +142,7 @@ impl<'a> Machine<'a> {
         Ok(self.pool.formula(&outputs))
     }
 
-    /// The value of a uniform variable: inputs, except for the members that are known.
+    /// Returns the value of a uniform variable, whose members are inputs unless they are known.
     pub(super) fn uniforms(
         &mut self,
         variable: Handle<naga::GlobalVariable>,
@@ -157,7 +157,7 @@ impl<'a> Machine<'a> {
         Ok(value)
     }
 
-    /// The names and types of the parts of a type. `None` for a scalar.
+    /// Returns the names and types of the parts of a type. `None` for a scalar.
     pub(super) fn parts(
         &self,
         ty: Handle<Type>,
@@ -194,7 +194,7 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// A value whose scalars are inputs, except for those with a known value.
+    /// Returns a value whose scalars are inputs, unless they have a known value.
     fn inputs(&mut self, ty: Handle<Type>, name: &str) -> Result<Value, Unsupported> {
         let Some(parts) = self.parts(ty)? else {
             let kind = self.module.types[ty].inner.scalar_kind();

@@ -1,8 +1,8 @@
-//! Makes formulas of the functions of a shader, from the shader's text.
+//! Derives formulas from the functions of a shader.
 //!
 //! | file | content |
 //! |---|---|
-//! | `machine`, `statement` | run functions on terms: their variables, their statements |
+//! | `machine`, `statement` | running functions on terms: variables and statements |
 //! | `expression`, `arithmetic` | the terms of expressions, and of the results of operators |
 //! | `terms` | terms, and how they are written as SMT-LIB |
 

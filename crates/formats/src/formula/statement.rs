@@ -6,8 +6,8 @@ use super::{
 };
 use naga::{Block, Expression, Handle, Statement};
 
-/// The most rounds that a loop may unroll to.
-const ROUNDS: usize = 32;
+/// The maximum number of rounds to which a loop is unrolled.
+const MOST_ROUNDS: usize = 32;
 
 impl<'a> Machine<'a> {
     /// Runs the statements of a block in order. A statement has an effect only if no statement before it has left the
@@ -103,7 +103,7 @@ impl<'a> Machine<'a> {
                         let mut other = state.clone();
                         self.block(frame, accept, state)?;
                         self.block(frame, reject, &mut other)?;
-                        // The variables of functions that only one side calls are not used after the branch.
+                        // If only one side calls a function, that function's variables are not used after the branch.
                         let most = state.locals.len().min(other.locals.len());
                         state.locals.truncate(most);
                         other.locals.truncate(most);
@@ -168,7 +168,7 @@ impl<'a> Machine<'a> {
         state: &mut State,
     ) -> Result<(), Unsupported> {
         let no = self.pool.truth(false);
-        for _ in 0..ROUNDS {
+        for _ in 0..MOST_ROUNDS {
             self.block(frame, body, state)?;
             let gone = self.pool.or(state.broken, state.returned);
             match self.pool.known_truth(gone) {
@@ -190,6 +190,6 @@ impl<'a> Machine<'a> {
                 }
             }
         }
-        Err(format!("a loop of more than {ROUNDS} rounds"))
+        Err(format!("a loop of more than {MOST_ROUNDS} rounds"))
     }
 }

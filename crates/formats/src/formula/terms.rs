@@ -29,9 +29,9 @@ impl Sort {
 enum Node {
     Word(u32),
     Bool(bool),
-    /// A named constant, which may have any value of its sort.
+    /// A named constant, which can have any value of its sort.
     Input(String),
-    /// A function of SMT-LIB, or one that [`Pool::memory`] declares.
+    /// A function of SMT-LIB, or a function declared with [`Pool::memory`].
     Apply(String, Vec<Term>),
 }
 
@@ -39,8 +39,8 @@ enum Node {
 pub(super) struct Pool {
     nodes: Vec<(Node, Option<Sort>)>,
     known: HashMap<Node, Term>,
-    /// The name and the number of arguments of each function about which nothing is known. Such a function takes words
-    /// and returns a word.
+    /// The name and the number of arguments of each uninterpreted function. Such a function takes words and returns a
+    /// word.
     memory: BTreeSet<(String, usize)>,
 }
 
@@ -67,7 +67,7 @@ impl Pool {
         self.keep(Node::Input(name.to_owned()), sort)
     }
 
-    /// A word of memory, or the value of another function about which nothing is known.
+    /// Returns a word of memory, or the value of another uninterpreted function.
     pub(super) fn memory(&mut self, name: &str, arguments: Vec<Term>) -> Term {
         self.memory.insert((name.to_owned(), arguments.len()));
         self.keep(Node::Apply(name.to_owned(), arguments), Sort::Word)
@@ -116,8 +116,8 @@ impl Pool {
         });
         match folded {
             Some(value) => self.word(value),
-            // The product of two unknown words is a function of its own, which a proof may define as the product or
-            // leave open.
+            // The product of two unknown words is a function that a proof can either define as the product or leave
+            // uninterpreted.
             None if function == "bvmul" && !arguments.iter().any(|&term| self.is_known(term)) => {
                 self.memory("product", arguments.to_vec())
             }
@@ -128,7 +128,7 @@ impl Pool {
         }
     }
 
-    /// A comparison of words.
+    /// Compares words.
     pub(super) fn compare(&mut self, function: &str, [a, b]: [Term; 2]) -> Term {
         let folded = match (self.known_word(a), self.known_word(b)) {
             (Some(a), Some(b)) => match function {
@@ -187,7 +187,7 @@ impl Pool {
         self.nodes[term.0].1.unwrap_or(Sort::Word)
     }
 
-    /// The formula that defines `outputs`, in SMT-LIB: inputs and outputs are constants, and every term is written
+    /// Returns the formula that defines `outputs`, in SMT-LIB. Inputs and outputs are constants. Every term is written
     /// once, even if it occurs several times.
     pub(super) fn formula(&self, outputs: &[(String, Term)]) -> String {
         let mut needed = BTreeSet::new();

@@ -1,20 +1,19 @@
 //! Counts the instructions that a lane executes in AMD machine code, as RADV prints it.
 //!
-//! One path through the code, from its beginning to its end, is counted: the path that stores the most bytes. Among
-//! such paths it is the one that loads the most bytes, and among those the one with the fewest instructions. So the
-//! path enters an `if` around a store or a load. It avoids code with neither, such as the report of an invalid index.
-//! Of two ways to move the same bytes, it takes the shorter. If a kernel stores outside of loops, stores within loops
-//! are considered exceptions (words that contain several rows), and do not count in this choice. The same holds for
-//! loads. If nothing is stored, an atomic access counts as a store of 4 bytes. The body of a loop counts once.
+//! The program counts one path through the code, from its beginning to its end: the path that stores the most bytes.
+//! Among such paths it chooses the one that loads the most bytes, and among those the one with the fewest instructions.
+//! So the path enters an `if` around a store or a load, avoids code with neither, such as the report of an invalid
+//! index, and takes the shorter of two ways to move the same bytes. If a kernel stores outside of loops, stores within
+//! loops are considered exceptions (words that contain several rows) and do not count in this choice. The same holds
+//! for loads. If nothing is stored, an atomic access counts as a store of 4 bytes. The body of a loop counts once.
 //!
-//! So the path can be too short, where loops run often or lanes also execute code beside it, and too long, where the
-//! compiler has unrolled an exception: its stores are then outside of loops, and the path leads through all of them.
-//! `estimate` therefore also uses the operations that the interpreter ran.
+//! So the path can be too short, if loops run many times or if lanes also execute code outside it. It can be too long
+//! if the compiler has unrolled an exception: its stores are then outside of loops, and the path goes through all of
+//! them. Therefore `estimate` also uses the operations that the interpreter ran.
 //!
-//! The path is that of one lane, in a wave whose other lanes all take it too. Where the code has two sides for lanes
-//! that diverge, the lane executes one side only, although the code of the other side follows: RADV removes lanes from
-//! the mask `exec`, jumps over code for which no lane is left, inverts the mask for the `else`, and restores it at the
-//! end.
+//! The path is one lane's path, in a wave whose other lanes all take it too. If the code has two sides for lanes that
+//! diverge, the lane executes one side only, although the code of the other side follows: RADV removes lanes from the
+//! mask `exec`, jumps over code for which no lane is left, inverts the mask for the `else`, and restores it at the end.
 
 use std::collections::HashMap;
 
@@ -39,9 +38,9 @@ pub(crate) struct Path {
     pub(crate) shared: usize,
     pub(crate) branches: usize,
     pub(crate) barriers: usize,
-    /// The most bytes of loads that a lane has in flight at once.
+    /// The maximum number of bytes that a lane loads at the same time.
     pub(crate) in_flight: usize,
-    /// Whether a part of the path lies in a loop.
+    /// Whether a part of the path is in a loop.
     pub(crate) loops: bool,
 }
 
@@ -68,11 +67,11 @@ enum Kind {
     /// A scalar instruction that reactivates the lanes that were active before they diverged.
     Restore,
     End,
-    /// Occupies no unit: a hint, or a wait for another counter.
+    /// Occupies no unit, because it is a hint or waits for another counter.
     Hint,
 }
 
-/// When a branch is taken.
+/// The condition for taking a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum On {
     Always,
@@ -230,8 +229,7 @@ fn kind(line: &str, labels: &HashMap<&str, usize>) -> Result<Kind, String> {
     })
 }
 
-/// Returns the unit and the access of a memory instruction. `None` for other instructions, and for those that act on
-/// caches.
+/// Returns the unit and the access of a memory instruction. `None` for cache instructions and for others.
 fn memory(name: &str) -> Option<(&str, &str)> {
     let (unit, access) = name.split_once('_')?;
     let caches = access.starts_with("gl") || access.starts_with("wb");
@@ -257,9 +255,9 @@ fn mask(name: &str, operands: &str) -> Option<Kind> {
     }
 }
 
-/// Returns the bytes of an access, by the end of its name: `dwordx4` before RDNA 3, `b128` since.
+/// Returns the bytes of an access from the end of its name: `dwordx4` before RDNA 3, `b128` since then.
 fn bytes(width: &str) -> Option<usize> {
-    // `d16`, and any part after the width, say which half of the register is used.
+    // `d16`, and any part after the width, tell which half of the register is used.
     let width = width.split('_').find(|part| *part != "d16")?;
     match width {
         "dword" | "b32" => Some(4),
@@ -299,8 +297,8 @@ fn counted(code: &[Kind]) -> Vec<Location> {
         };
         [stored.cast_signed(), loaded.cast_signed(), -1]
     };
-    // The value of the best path from each position, and the next position on that path. The indices are the number of
-    // the instruction, and whether the lane is active.
+    // The value of the best path from each position, and the next position on that path. The first index is the number
+    // of the instruction; the second tells whether the lane is active.
     let mut best = vec![[[0; 3]; 2]; code.len() + 1];
     let mut next = vec![[None; 2]; code.len()];
     for at in (0..code.len()).rev() {
@@ -345,7 +343,7 @@ fn ways(code: &[Kind], place: Location) -> [Option<Location>; 2] {
     }
 }
 
-/// Returns, for each instruction, whether it lies in a loop: between a backward branch and its target.
+/// Returns, for each instruction, whether it is in a loop: between a backward branch and its target.
 fn loops(code: &[Kind]) -> Vec<bool> {
     let mut loops = vec![false; code.len()];
     for (from, kind) in code.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Tests on small listings, one aspect each.
+//! Tests on small listings. Each covers one aspect.
 
 use super::*;
 
@@ -60,8 +60,8 @@ fn loads_are_in_flight_until_one_waits_for_them() {
     assert_eq!(path(&others).in_flight, 32);
 }
 
-/// Before RDNA, stores count as in flight too. If a store follows a load, a wait until one access is in flight then
-/// waits for the load.
+/// Before RDNA, stores also count as in flight. If a store follows a load, a wait until one access is in flight
+/// therefore waits for the load.
 #[test]
 fn stores_count_as_in_flight_if_the_family_counts_them() {
     let load = "buffer_load_dwordx4 v[4:7], v1, s[4:7], 0 offen\n";

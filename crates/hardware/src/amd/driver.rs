@@ -1,4 +1,4 @@
-//! Opens RADV's device without a GPU, and compiles pipelines as wgpu does.
+//! Opens RADV's device without a GPU and compiles pipelines as wgpu does.
 //!
 //! wgpu itself cannot open the device: wgpu requires a fence, and a device that runs nothing has none. So this file
 //! uses wgpu-hal, the layer below, which generates the SPIR-V. Its functions are unsafe because they check nothing. All

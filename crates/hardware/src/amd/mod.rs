@@ -1,4 +1,4 @@
-//! AMD's compiler without an AMD GPU.
+//! Runs AMD's compiler without an AMD GPU.
 //!
 //! RADV, Mesa's Vulkan driver for AMD, compiles for the family of GPUs in `RADV_FORCE_FAMILY` without running
 //! anything, and `RADV_DEBUG` makes it print the code. RADV reads both variables once, when it is loaded, so each
@@ -53,7 +53,7 @@ pub(crate) const FAMILIES: [Family; 3] = [
     },
 ];
 
-/// Returns the path of the manifest by which the Vulkan loader finds RADV. `None` if RADV is not installed.
+/// Returns the path of the manifest with which the Vulkan loader finds RADV. `None` if RADV is not installed.
 fn installed() -> Option<PathBuf> {
     let folders = ["/etc", "/usr/local/share", "/usr/share"];
     let files = folders.iter().filter_map(|folder| {
@@ -70,12 +70,12 @@ fn installed() -> Option<PathBuf> {
 pub(crate) const NOT_INSTALLED: &str =
     "RADV is not installed (on Debian and Ubuntu it is in mesa-vulkan-drivers)";
 
-/// Compiles kernels for a family, in another process. `kernels` is `cases` or `vectors`, as on the command line, and
-/// `names` are those of the cases, or empty for all.
+/// Compiles kernels for a family in another process. `kernels` is `cases` or `vectors`, as on the command line. `names`
+/// has the names of the cases, or is empty for all.
 ///
 /// # Errors
 ///
-/// The error is the reason why there is no report.
+/// Fails with the reason why there is no report.
 pub(crate) fn compile(family: Family, kernels: &str, names: &[&str]) -> Result<Report, String> {
     let driver = installed().ok_or(NOT_INSTALLED)?;
     let program = env::current_exe().map_err(|error| error.to_string())?;
@@ -105,7 +105,7 @@ pub(crate) fn compile(family: Family, kernels: &str, names: &[&str]) -> Result<R
 ///
 /// # Errors
 ///
-/// The error is the reason why RADV cannot be used.
+/// Fails with the reason why RADV cannot be used.
 pub(crate) fn compile_here(
     kernels: impl IntoIterator<Item = (String, PipelineRequest)>,
 ) -> Result<(), String> {

@@ -1,5 +1,5 @@
-//! The cases: the benchmark's workloads, further shapes, and the workloads again in kernels modelled on those of
-//! peers, which are other projects.
+//! Defines the cases: the benchmark's workloads, further shapes, and the workloads again in kernels modelled on those
+//! of other projects, the peers.
 
 mod peers;
 mod shapes;
@@ -48,7 +48,7 @@ pub(crate) fn library() -> Vec<Case> {
     cases
 }
 
-/// Returns the cases of peers: their kernels for the workloads that they support.
+/// Returns the cases of peers: their kernels for the workloads that they can run.
 pub(crate) fn peers() -> Vec<Case> {
     workloads::peers()
 }
@@ -103,7 +103,7 @@ impl Indices {
         let count = self.rows * self.sizes.len();
         let sizes = self.sizes.iter().cycle();
         let number = |i| match self.is_unique {
-            // An odd factor, so that numbers below a power of two stay different.
+            // The factor is odd, so that numbers below a power of two stay different.
             true => i as u64 * 0x9e37_79b1,
             false => u64::from(hash(i)),
         };

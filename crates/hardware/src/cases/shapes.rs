@@ -255,7 +255,7 @@ fn scatters() -> Vec<Case> {
         Case::new(name, what, Work::Scatter(plan.expect("a scatter"), indices))
     };
     let (update, add, m) = (Combine::Update, Combine::Add, 1 << 20);
-    // Rows of many bytes are fewer, so that the interpreter runs them in a minute.
+    // There are fewer rows if they are long, so that the interpreter runs them in a minute.
     let few = m / 8;
     vec![
         scatter("su1", "scatter of single f32", update, F32, m, 1, 2 * m),
@@ -278,7 +278,7 @@ fn scatters() -> Vec<Case> {
             100,
             2 * few,
         ),
-        // Rows that are few for the tensor that they go to, which has 1 GiB.
+        // There are few rows compared with the tensor that they are scattered to, which has 1 GiB.
         scatter(
             "su64few",
             "scatter of 64 rows of 256 bytes into 1 GiB",
@@ -411,7 +411,7 @@ fn crops() -> Vec<Case> {
     ]
 }
 
-/// Pictures for a network: cropped at random, flipped, channels first and normalised, in one dispatch.
+/// Returns pictures for a network: cropped at random, flipped, channels first and normalised, in one dispatch.
 fn normalised() -> Case {
     let options = CropOptions {
         sizes: vec![3, 224, 224],

@@ -1,4 +1,4 @@
-//! The benchmark's workloads, and those for which peers have a kernel.
+//! The benchmark's workloads, and the subset for which peers have a kernel.
 
 use super::{
     Case, Indices, Peer, Work,
@@ -59,11 +59,11 @@ pub(super) fn cases() -> Vec<Case> {
     workloads().into_iter().map(case).collect()
 }
 
-/// Returns the workloads of f32 as peers run them, for each peer that has a kernel, but without W11.
+/// Returns the workloads of f32, except W11, as run by each peer that has a kernel for them.
 pub(super) fn peers() -> Vec<Case> {
     let mut cases = Vec::new();
     for workload in workloads() {
-        // The kernels of peers are modelled for f32 only, and W11 measures the time of a dispatch.
+        // Peers' kernels are modelled for f32 only, and W11 measures the time of a dispatch.
         if workload.dtype != "f32" || workload.id == "W11" {
             continue;
         }

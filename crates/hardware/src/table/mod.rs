@@ -83,8 +83,8 @@ impl<'a> Kernel<'a> {
         Some(Times::of(&rdna2.path, &gcn5.path, &self.counts))
     }
 
-    /// Formats the number of vector instructions of a lane on RDNA 2, and that number for 16 bytes of the result, which
-    /// is a dash if the kernel does not write the result.
+    /// Formats the number of vector instructions of a lane on RDNA 2, and the number for 16 bytes of the result. The
+    /// second is a dash if the kernel does not write the result.
     fn vector(&self, rdna2: &Compiled) -> [String; 2] {
         let vector = estimate::vector_instructions(&rdna2.path, &self.counts);
         let is_about = estimate::is_about(&rdna2.path, &self.counts);
@@ -207,7 +207,7 @@ fn estimated(kernel: &Kernel<'_>) -> String {
     let Some(times) = kernel.times() else {
         return row(kernel, &vec![NOT_RUN.to_owned(); 6]);
     };
-    // A kernel that returns at once accesses no memory to compare with.
+    // A kernel that returns immediately accesses no memory to compare with.
     if !estimate::accesses_memory(&kernel.counts) {
         return row(kernel, &vec!["–".to_owned(); 6]);
     }
@@ -224,13 +224,12 @@ fn estimated(kernel: &Kernel<'_>) -> String {
     row(kernel, &cells)
 }
 
-/// Returns the kernels of each case. Those of a case follow one another.
+/// Returns the kernels of each case. The kernels of a case must be consecutive.
 fn by_case<'a, 'k>(kernels: &'a [Kernel<'k>]) -> impl Iterator<Item = &'a [Kernel<'k>]> {
     kernels.chunk_by(|a, b| a.case.name == b.case.name)
 }
 
-/// Returns the time in microseconds that each GPU takes for these kernels, one after the other. `None` if they were not
-/// compiled.
+/// Returns the total time in microseconds that each GPU takes for these kernels. `None` if they were not compiled.
 pub(crate) fn microseconds(kernels: &[Kernel<'_>]) -> Option<[f64; 3]> {
     let mut sum = [0.0; 3];
     for kernel in kernels {
@@ -240,7 +239,7 @@ pub(crate) fn microseconds(kernels: &[Kernel<'_>]) -> Option<[f64; 3]> {
     Some(sum)
 }
 
-/// Formats three digits, or all those before the point.
+/// Formats a number with three significant digits, or with all digits before the decimal point.
 fn digits(value: f64) -> String {
     match value {
         100.0.. => format!("{value:.0}"),
@@ -298,7 +297,7 @@ pub(crate) fn table(origin: &Origin, library: &[Kernel<'_>], peers: &[Kernel<'_>
     text + &peers::tables(library, peers)
 }
 
-/// Says how well operations predict instructions in the kernels without loops, for which both are known.
+/// Describes how well operations predict instructions in the kernels without loops, for which both are known.
 fn fitted(library: &[Kernel<'_>]) -> String {
     let without_loops = |kernel: &Kernel<'_>| {
         let [rdna2, ..] = kernel.compiled[..] else {

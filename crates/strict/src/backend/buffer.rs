@@ -34,7 +34,7 @@ impl StrictBuffer {
         }
     }
 
-    /// The buffer of this crate that a buffer of wgpu wraps.
+    /// Returns this crate's buffer inside a buffer of wgpu.
     pub(super) fn of(buffer: &DispatchBuffer) -> &Self {
         buffer.as_custom().expect("a buffer of this device")
     }
@@ -43,7 +43,7 @@ impl StrictBuffer {
 impl BufferInterface for StrictBuffer {
     fn map_async(&self, mode: MapMode, _range: Range<BufferAddress>, callback: BufferMapCallback) {
         *locked(&self.writes) = mode == MapMode::Write;
-        // Submitted work runs at once, so the buffer is ready, and the next poll calls the callback.
+        // Submitted work has already run, so the buffer is ready, and the next poll calls the callback.
         locked(&self.shared.due).push(Box::new(move || callback(Ok(()))));
     }
 
@@ -69,8 +69,8 @@ impl BufferInterface for StrictBuffer {
 struct Mapped {
     bytes: Vec<u8>,
     from: BufferAddress,
-    /// The memory of the buffer, to which the bytes are copied back when the range is dropped. `None` if the buffer is
-    /// mapped for reading.
+    /// The memory of the buffer, to which the bytes are copied back on drop. `None` if the buffer is mapped for
+    /// reading.
     memory: Option<Arc<Mutex<Memory>>>,
 }
 

@@ -69,7 +69,7 @@ impl StrictEncoder {
         super::locked(&self.commands).push(command);
     }
 
-    /// Returns whether all these offsets and sizes in bytes are those of whole words, and reports an error if not.
+    /// Returns whether all these offsets and sizes in bytes are multiples of a word, and reports an error if not.
     fn is_of_words(&self, what: &str, numbers: &[u64]) -> bool {
         let odd = numbers.iter().find(|number| !number.is_multiple_of(4));
         if let Some(odd) = odd {

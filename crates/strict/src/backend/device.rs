@@ -19,7 +19,7 @@ use wgpu::custom::{
     DispatchTexture, DispatchTlas, PopErrorScopeFuture, RequestDeviceFuture,
 };
 
-/// The adapter, whose features and limits are those of the device from which it was made.
+/// The adapter. Its features and limits are the device's.
 #[derive(Debug)]
 pub(super) struct StrictAdapter(pub(super) Arc<Shared>);
 

@@ -30,14 +30,14 @@ use std::{
     thread::ThreadId,
 };
 
-/// A device that runs shaders in an interpreter. It is cheap to clone, and clones are the same device.
+/// A device that runs shaders in an interpreter. Cloning is cheap, and clones are the same device.
 #[derive(Clone, Debug)]
 pub struct StrictGpu {
     shared: Arc<Shared>,
 }
 
 impl StrictGpu {
-    /// A device with these options.
+    /// Makes a device with these options.
     pub fn new(options: Options) -> Self {
         let (features, limits) = (options.features, options.limits.clone());
         let shared = Shared::new(Arc::new(options), Arc::default(), features, limits);
@@ -46,47 +46,48 @@ impl StrictGpu {
         }
     }
 
-    /// The device.
+    /// Returns the device.
     pub fn device(&self) -> wgpu::Device {
         wgpu::Device::from_custom(StrictDevice(Arc::clone(&self.shared)))
     }
 
-    /// The queue of the device.
+    /// Returns the queue of the device.
     pub fn queue(&self) -> wgpu::Queue {
         wgpu::Queue::from_custom(StrictQueue(Arc::clone(&self.shared)))
     }
 
-    /// An adapter whose devices have the features and limits that they are requested with. The methods `take_faults`,
-    /// `take_counts`, `take_pipelines` and `take_labels` also return what these devices found.
+    /// Returns an adapter whose devices have the features and limits that they are requested with. The methods
+    /// `take_faults`, `take_counts`, `take_pipelines` and `take_labels` also cover these devices.
     pub fn adapter(&self) -> wgpu::Adapter {
         wgpu::Adapter::from_custom(StrictAdapter(Arc::clone(&self.shared)))
     }
 
-    /// The faults since the last call, if [`Options::panics`] is off. A dispatch stops after the first workgroup that
-    /// has a fault. Of the faults of one kind that a dispatch has in one line of the shader, only the first is kept.
+    /// Returns the faults since the last call, if [`Options::panics`] is off. A dispatch stops after the first
+    /// workgroup that has a fault. If a dispatch has several faults of one kind in one line of the shader, only the
+    /// first is kept.
     pub fn take_faults(&self) -> Vec<Fault> {
         std::mem::take(&mut locked(&self.shared.log.faults))
     }
 
-    /// The requests for the pipelines that were made since the last call. Empty without [`Options::keeps_pipelines`].
+    /// Returns the requests for pipelines since the last call. Empty without [`Options::keeps_pipelines`].
     pub fn take_pipelines(&self) -> Vec<PipelineRequest> {
         std::mem::take(&mut locked(&self.shared.log.pipelines))
     }
 
-    /// The labels of the resources that were made since the last call. Each label follows a word for the kind of
-    /// resource, as in `buffer tokens`. A resource without a label is represented by the word alone.
+    /// Returns the labels of the resources that were created since the last call. Each label follows a word for the
+    /// kind of resource, as in `buffer tokens`. A resource without a label is represented by the word alone.
     pub fn take_labels(&self) -> BTreeSet<String> {
         std::mem::take(&mut locked(&self.shared.log.labels))
     }
 
-    /// The counts of the dispatches since the last call, in the order in which they ran. Empty without
+    /// Returns the counts of the dispatches since the last call, in the order in which they ran. Empty without
     /// [`Options::counting`].
     pub fn take_counts(&self) -> Vec<DispatchCounts> {
         std::mem::take(&mut locked(&self.shared.log.counts))
     }
 }
 
-/// What the devices of an adapter found, and what was made on them.
+/// The faults and counts of an adapter's devices, and what was created on them.
 #[derive(Debug, Default)]
 struct Log {
     faults: Mutex<Vec<Fault>>,
@@ -103,7 +104,7 @@ struct Shared {
     log: Arc<Log>,
     features: wgpu::Features,
     limits: wgpu::Limits,
-    /// Locked during a submission or a write to a buffer, so that those of different threads run one after the other.
+    /// Locked during a submission or a write to a buffer, so that those of different threads do not overlap.
     timeline: Mutex<()>,
     /// The callbacks that the next poll calls.
     due: Mutex<Vec<Box<dyn FnOnce() + Send>>>,
@@ -136,7 +137,7 @@ impl Shared {
         }
     }
 
-    /// Notes the label of a resource that is being made. `what` is the word for its kind.
+    /// Records the label of a resource that is being created. `what` is the word for its kind.
     fn labelled(&self, what: &str, label: Option<&str>) {
         let label = label.map_or_else(|| what.to_owned(), |label| format!("{what} {label}"));
         locked(&self.log.labels).insert(label);
@@ -192,7 +193,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Panics with the name of what a program asks for and this device lacks.
+/// Panics with the name of a feature that a program uses and this device lacks.
 fn missing(what: &str) -> ! {
     panic!("strict-gpu has no {what}")
 }

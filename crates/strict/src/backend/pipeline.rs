@@ -165,7 +165,7 @@ fn program(
     })
 }
 
-/// The layout of bind group number `group`, derived from the variables of a shader.
+/// Returns the layout of bind group number `group`, derived from the variables of a shader.
 pub(super) fn group_layout(module: &Module, group: u32) -> StrictGroupLayout {
     let entries = module.global_variables.iter().filter_map(|(_, variable)| {
         let binding = variable.binding.filter(|binding| binding.group == group)?;

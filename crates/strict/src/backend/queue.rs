@@ -208,9 +208,10 @@ impl StrictQueue {
             }
         }
 
-        // Counts are those of subgroups, whose invocations are neighbours only in ascending order.
+        // With counting, the order stays ascending: only then do the invocations of a subgroup have neighbouring
+        // indices.
         let seed = options.shuffle.filter(|_| options.counting.is_none());
-        // Neither the dispatches before nor other threads decide the order, so that it can be repeated.
+        // The order does not depend on earlier dispatches or on other threads, so it can be repeated.
         let random = seed.map(|seed| {
             let sizes = bound.iter().flatten().map(|place| place.bytes);
             let numbers = workgroups.iter().copied().map(u64::from).chain(sizes);

@@ -1,4 +1,4 @@
-//! The pipelines that a program requested, described so that they can be made again elsewhere, for example with a
+//! Describes the pipelines that a program requested, so that they can be created again elsewhere, for example with a
 //! compiler whose output is examined.
 
 use super::{
@@ -28,7 +28,7 @@ pub struct PipelineRequest {
 }
 
 impl PipelineRequest {
-    /// The request for the pipeline that was made from `descriptor` with this program.
+    /// Returns the request for a pipeline that was created from `descriptor` with this program.
     pub(super) fn of(descriptor: &wgpu::ComputePipelineDescriptor<'_>, program: &Program) -> Self {
         let options = &descriptor.compilation_options;
         let layout: Option<&StrictPipelineLayout> = descriptor
@@ -54,7 +54,7 @@ impl PipelineRequest {
     }
 }
 
-/// The layouts that wgpu derives from the bindings of a shader if a pipeline is made without a layout.
+/// Returns the layouts that wgpu derives from a shader's bindings for a pipeline without a layout.
 fn implied_layouts(program: &Program) -> Vec<StrictGroupLayout> {
     let variables = program.module.global_variables.iter();
     let bound = variables.filter_map(|(_, variable)| variable.binding);
@@ -65,7 +65,7 @@ fn implied_layouts(program: &Program) -> Vec<StrictGroupLayout> {
 }
 
 impl StrictGroupLayout {
-    /// The entries of this layout.
+    /// Returns the entries of this layout.
     pub(super) fn entries(&self) -> Vec<BindGroupLayoutEntry> {
         let entry = |(&binding, &(ty, has_dynamic_offset))| BindGroupLayoutEntry {
             binding,

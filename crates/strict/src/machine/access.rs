@@ -13,15 +13,14 @@ use naga::{
     AddressSpace, ArraySize, Expression, GlobalVariable, Handle, Module, Scalar, TypeInner,
 };
 
-/// Where the words of a global variable lie: in a binding, or in workgroup memory.
+/// The location of a global variable's words: in a binding, or in workgroup memory.
 #[derive(Clone, Copy)]
 enum Home {
     Bound(super::Bound),
     Shared,
 }
 
-/// Appends to `out` the scalars of which a value of a type consists, each with its offset in bytes. The value begins at
-/// byte `at`.
+/// Appends to `out` the scalars in a value of a type, each with its offset in bytes. The value begins at byte `at`.
 fn scalars(module: &Module, inner: &TypeInner, at: u32, out: &mut Vec<(u32, Scalar)>) {
     let of = |ty, at, out: &mut _| scalars(module, &module.types[ty].inner, at, out);
     match *inner {
@@ -53,7 +52,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The size in bytes of the binding or of the workgroup memory of a variable.
+    /// Returns the size in bytes of a variable's binding or workgroup memory.
     pub(super) fn room(&self, variable: Handle<GlobalVariable>) -> u64 {
         match self.home(variable) {
             Home::Bound(bound) => bound.bytes,
@@ -242,7 +241,7 @@ impl<'a> Machine<'a> {
         places
     }
 
-    /// The bits of a scalar in memory, and a mask of those that are unwritten.
+    /// Returns the bits of a scalar in memory, and a mask of the unwritten ones.
     pub(super) fn bits(
         &mut self,
         variable: Handle<GlobalVariable>,
@@ -300,7 +299,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The memory in which a variable lies, and the number in that memory of the word at byte `at` of the variable.
+    /// Returns the memory of a variable, and the number in that memory of the word at byte `at` of the variable.
     fn memory(
         &mut self,
         variable: Handle<GlobalVariable>,

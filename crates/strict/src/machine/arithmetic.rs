@@ -22,7 +22,7 @@ fn signed(word: i64) -> i32 {
     low(word).cast_signed()
 }
 
-/// Whether the type is a 32-bit integer.
+/// Returns whether the type is a 32-bit integer.
 fn is_short(scalar: Scalar) -> bool {
     matches!(
         scalar,
@@ -43,8 +43,8 @@ pub(super) fn unary(op: UnaryOperator, scalar: Scalar) -> Unary {
     }
 }
 
-/// The function that computes a binary operator on operands of a type. For a shift, `scalar` is the type of the left
-/// operand.
+/// Returns the function that computes a binary operator on operands of a type. For a shift, `scalar` is the type of the
+/// left operand.
 pub(super) fn binary(op: Op, scalar: Scalar) -> Binary {
     match (scalar.kind, scalar.width) {
         (Kind::Float, _) => of_floats(op),
@@ -54,8 +54,8 @@ pub(super) fn binary(op: Op, scalar: Scalar) -> Binary {
     }
 }
 
-/// The unknown bits of the result of a binary operator. `scalar` is the type of the left operand. Each operand is given
-/// with its unknown bits.
+/// Returns the unknown bits of the result of a binary operator. `scalar` is the type of the left operand. Each operand
+/// is given with its unknown bits.
 pub(super) fn unknown(
     op: Op,
     scalar: Scalar,
@@ -81,7 +81,7 @@ pub(super) fn unknown(
     }
 }
 
-/// The number of bits by which a shift moves. WGSL takes the count modulo the number of bits of the shifted type.
+/// Returns the number of bits of a shift. WGSL takes the count modulo the number of bits of the shifted type.
 fn shift(scalar: Scalar, count: i64) -> u32 {
     low(count) & (8 * u32::from(scalar.width) - 1)
 }
@@ -182,8 +182,8 @@ fn of_long(op: Op, is_signed: bool) -> Binary {
     }
 }
 
-/// A built-in function with up to three arguments that works on each component by itself. It ignores arguments that it
-/// does not need. `None` if the interpreter does not have the function.
+/// Returns a built-in function with up to three arguments that works on each component separately. It ignores arguments
+/// that it does not need. `None` if the interpreter does not have the function.
 pub(super) fn math(fun: Math, scalar: Scalar) -> Option<fn(i64, i64, i64) -> i64> {
     let is_float = scalar.kind == Kind::Float;
     Some(match (fun, scalar.kind) {
@@ -257,8 +257,8 @@ pub(super) fn converted(word: i64, from: Scalar, to: Scalar) -> i64 {
         (Kind::Uint, Kind::Float) if from.width == 4 => of_float(low(word) as f32),
         (Kind::Sint, Kind::Float) => of_float(word as f32),
         (_, Kind::Float) => of_float(word.cast_unsigned() as f32),
-        // Only the low bits of the number count, even if in 64 bits it has left its type's range, because a program may
-        // rely on wrapping here.
+        // Only the low bits of the number matter. In 64 bits, it can be outside the range of its type, because a
+        // program can rely on wrapping here.
         _ => match (from.width, to.width) {
             (4, 8) if from.kind == Kind::Sint => i64::from(signed(word)),
             (4, 8) => i64::from(low(word)),
@@ -281,7 +281,7 @@ mod tests {
         assert_eq!(after(Op::ShiftRight, Scalar::U32, 0xff, 32), 0xff);
         assert_eq!(after(Op::ShiftLeft, Scalar::U64, 0xff, 40), 0xff << 40);
         assert_eq!(after(Op::ShiftRight, Scalar::U64, 0xff << 40, 40), 0xff);
-        // An unknown sign makes the bits that become free unknown.
+        // If the sign is unknown, so are the bits that the shift fills with it.
         let sign = after(Op::ShiftRight, Scalar::I32, 1 << 31, 4);
         assert_eq!(low(sign.cast_signed()), 0xf800_0000);
         assert_eq!(after(Op::ShiftRight, Scalar::I32, 1 << 30, 4), 1 << 26);

@@ -78,7 +78,7 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// The value that an atomic operation stores, and a mask of the bits of this value that depend on unwritten memory.
+/// Returns the value that an atomic operation stores, and a mask of its bits that depend on unwritten memory.
 fn updated(
     fun: &AtomicFunction,
     scalar: Scalar,

@@ -1,4 +1,4 @@
-//! The values of expressions, for all lanes at once.
+//! Computes the values of expressions, for all lanes at once.
 
 use super::{
     Frame, Machine, Mask,
@@ -14,7 +14,7 @@ use naga::{
 use std::rc::Rc;
 
 impl<'a> Machine<'a> {
-    /// The value of an expression that was emitted before, or that needs no emitting.
+    /// Returns the value of an expression that was emitted before, or that needs no emitting.
     pub(super) fn value(
         &mut self,
         frame: &mut Frame<'a>,
@@ -56,7 +56,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The type of an expression.
+    /// Returns the type of an expression.
     pub(super) fn inner(&self, frame: &Frame<'a>, handle: Handle<Expression>) -> &'a TypeInner {
         let program = self.program;
         frame.info[handle].ty.inner_with(&program.module.types)
@@ -68,7 +68,7 @@ impl<'a> Machine<'a> {
             .expect("naga computes with scalars and vectors")
     }
 
-    /// The value of a constant expression outside of functions.
+    /// Returns the value of a constant expression outside of functions.
     pub(super) fn constant(&self, handle: Handle<Expression>) -> Data {
         let module = &self.program.module;
         match &module.global_expressions[handle] {
@@ -317,8 +317,8 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// Notes a fault if a value depends on unwritten memory. Does nothing without [`Outside::Fault`], and nothing while
-    /// counting, because workgroups that are left out write nothing.
+    /// Records a fault if a value depends on unwritten memory. Does nothing without [`Outside::Fault`]. Does nothing
+    /// while counting either, because workgroups outside the sample write nothing.
     pub(super) fn depends(
         &mut self,
         frame: &Frame<'a>,
@@ -357,7 +357,7 @@ impl<'a> Machine<'a> {
             return;
         }
         let divides = match &frame.function.expressions[handle] {
-            // Every compiler folds these.
+            // Every compiler folds these operations.
             Expression::Binary {
                 op: BinaryOperator::Divide | BinaryOperator::Modulo | BinaryOperator::Multiply,
                 right,
@@ -389,7 +389,7 @@ impl<'a> Machine<'a> {
         counter.divisions += if divides { operations } else { 0 };
     }
 
-    /// Whether an expression is the integer constant 1, as an override may be.
+    /// Returns whether an expression is the integer constant 1. An override can be such a constant.
     fn is_constant_one(&self, frame: &Frame<'a>, handle: Handle<Expression>) -> bool {
         let module = &self.program.module;
         let expression = match frame.function.expressions[handle] {
@@ -417,7 +417,8 @@ fn of_literal(literal: Literal) -> Data {
     }])
 }
 
-/// The index that a shader sees, and whether the 64-bit number from which it comes is outside the range of `u32`.
+/// Returns the index that a shader sees, and whether the 64-bit number from which it comes is outside the range of
+/// `u32`.
 pub(super) fn index_of(word: i64) -> (u32, bool) {
     (low(word), i64::from(low(word)) != word)
 }

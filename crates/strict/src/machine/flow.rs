@@ -68,7 +68,7 @@ impl<'a> Machine<'a> {
         frame.result
     }
 
-    /// Runs a block. Afterwards `mask` holds the lanes that continue with what follows the block.
+    /// Runs a block. Afterwards, `mask` has the lanes that continue with the code after the block.
     fn block(
         &mut self,
         frame: &mut Frame<'a>,
@@ -200,7 +200,8 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The value of an expression that decides a branch. Notes a fault if the value depends on unwritten memory.
+    /// Returns the value of an expression that decides a branch. Records a fault if the value depends on unwritten
+    /// memory.
     fn decision(&mut self, frame: &mut Frame<'a>, handle: Handle<Expression>, mask: &Mask) -> Data {
         let data = self.data(frame, handle, mask);
         self.depends(frame, handle, &data, Depends::Condition, mask);

@@ -1,6 +1,6 @@
-//! Runs the workgroups of a dispatch one after the other. A workgroup runs in lockstep: all its invocations, here
-//! called lanes, take one step of the program together. The sides of a branch run one after the other, each with the
-//! lanes of the other side masked out. A loop runs until its last lane has left.
+//! Runs the workgroups of a dispatch in order. A workgroup runs in lockstep: all its invocations, here called lanes,
+//! take one step of the program together. The two sides of a branch run in sequence, each with the lanes of the other
+//! side masked out. A loop runs until its last lane has left.
 //!
 //! Lane `n` is invocation `n` of the workgroup, unless [`Options::shuffle`] is set. Then lanes are invocations in
 //! another order, so that a step, which goes through the lanes in ascending order, goes through the invocations in that
@@ -13,7 +13,7 @@
 //! | `expression` | the values of expressions |
 //! | `variable` | the content of variables |
 //! | `flow` | control flow |
-//! | `pointer` | where pointers point |
+//! | `pointer` | the targets of pointers |
 //! | `access`, `atomic` | loads, stores and atomic operations, and their faults |
 //! | `order` | the order of workgroups and invocations |
 //! | `support` | which shaders can be run |
@@ -64,8 +64,8 @@ impl Program {
         &self.module.entry_points[self.entry]
     }
 
-    /// The size of the workgroup memory that the entry point uses, by WebGPU's rule: each variable takes a multiple of
-    /// 16 bytes.
+    /// Returns the size of the workgroup memory that the entry point uses. By WebGPU's rule, each variable takes a
+    /// multiple of 16 bytes.
     pub(crate) fn workgroup_bytes(&self) -> u64 {
         let used = self.info.get_entry_point(self.entry);
         let variables = self.module.global_variables.iter();
@@ -99,7 +99,7 @@ pub(crate) struct Machine<'a> {
     pub(crate) bound: Vec<Option<Bound>>,
     pub(crate) counter: Option<Counter>,
     pub(crate) faults: Vec<Fault>,
-    /// A number that no other dispatch has. By this number, memories tell the accesses of different dispatches apart.
+    /// A number that identifies the dispatch, so that memories can distinguish the accesses of different dispatches.
     pub(crate) number: u64,
     pub(crate) groups: [u32; 3],
     lanes: usize,
@@ -108,7 +108,7 @@ pub(crate) struct Machine<'a> {
     invocations: Vec<u32>,
     /// Decides the order of the invocations. `None` for ascending order.
     random: Option<Random>,
-    /// The number of barriers for buffers that the workgroup has passed, and below it the number of barriers for
+    /// The number of barriers for buffers that the workgroup has passed. The next field is the number of barriers for
     /// workgroup memory.
     storage_phase: u32,
     workgroup_phase: u32,
@@ -124,7 +124,7 @@ struct Frame<'a> {
     info: &'a FunctionInfo,
     values: Vec<Option<Value>>,
     arguments: Vec<Value>,
-    /// The number on the stack of the function's first variable.
+    /// The index on the stack of the function's first variable.
     locals: usize,
     result: Option<Data>,
 }
@@ -212,8 +212,8 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The parts of the workgroup that run one after the other, as masks: all lanes at once or, for every second
-    /// workgroup in random order, two parts. Barriers need all lanes at once.
+    /// Returns the parts of the workgroup that run in sequence, as masks: all lanes together or, for every second
+    /// workgroup in random order, two parts. Barriers need all lanes together.
     fn parts(&mut self) -> Vec<Mask> {
         let lanes = self.lanes;
         let module = &self.program.module;
@@ -228,7 +228,7 @@ impl<'a> Machine<'a> {
             .collect()
     }
 
-    /// The value of an argument of the entry point, or of a member of such an argument.
+    /// Returns the value of an argument of the entry point, or of a member of such an argument.
     fn input(&self, ty: Handle<naga::Type>, binding: Option<&naga::Binding>) -> Data {
         match (binding, &self.program.module.types[ty].inner) {
             (Some(naga::Binding::BuiltIn(built_in)), _) => self.built_in(*built_in),
@@ -271,7 +271,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Notes a fault, as one of the first active lane.
+    /// Records a fault, attributed to the first active lane.
     fn fault(
         &mut self,
         wrong: Wrong,
@@ -321,8 +321,8 @@ impl<'a> Machine<'a> {
         });
     }
 
-    /// The invocation of a lane. Its phase is the number of barriers passed: those for workgroup memory if `shared` is
-    /// true, otherwise those for buffers.
+    /// Returns the invocation of a lane. Its phase is the number of barriers passed: those for workgroup memory if
+    /// `shared` is true, otherwise those for buffers.
     fn invocation(&self, lane: usize, shared: bool) -> Invocation {
         let [x, y, z] = self.group;
         let group = (z * self.groups[1] + y) * self.groups[0] + x;
@@ -339,18 +339,18 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The number of scalars in a value of a type.
+    /// Returns the number of scalars in a value of a type.
     fn components(&self, ty: Handle<naga::Type>) -> usize {
         pointer::components(&self.program.module, &self.program.module.types[ty].inner)
     }
 }
 
-/// A variable's name in messages.
+/// Returns a variable's name for messages.
 fn named(variable: &GlobalVariable) -> &str {
     variable.name.as_deref().unwrap_or("unnamed")
 }
 
-/// A pointer to a whole variable.
+/// Returns a pointer to a whole variable.
 fn pointer_to(place: Location) -> Value {
     Value::Pointer(Pointer {
         place,

@@ -2,12 +2,12 @@
 
 use naga::{Block, Module, Statement};
 
-/// Random numbers that only a seed decides, by the generator splitmix64.
+/// Random numbers that depend only on a seed, from the generator splitmix64.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(u64);
 
 impl Random {
-    /// The numbers for this seed and these bytes.
+    /// Returns the generator for this seed and these bytes.
     pub(crate) fn of(seed: u64, bytes: impl IntoIterator<Item = u8>) -> Self {
         let mut random = Self(seed);
         for byte in bytes {
@@ -16,7 +16,7 @@ impl Random {
         random
     }
 
-    /// The numbers for one of several purposes.
+    /// Returns a separate generator for one of several purposes.
     pub(crate) fn fork(&self, purpose: u64) -> Self {
         let mut random = Self(self.0 ^ purpose);
         Self(random.next())
@@ -30,7 +30,7 @@ impl Random {
         mixed ^ mixed >> 31
     }
 
-    /// A number less than `limit`.
+    /// Returns a number less than `limit`.
     pub(super) fn below(&mut self, limit: usize) -> usize {
         let scaled = (u128::from(self.next()) * limit as u128) >> 64;
         usize::try_from(scaled).expect("less than the limit")
@@ -47,7 +47,7 @@ impl Random {
     }
 }
 
-/// Whether any function of a module waits at a barrier.
+/// Returns whether any function of a module waits at a barrier.
 pub(super) fn has_barriers(module: &Module) -> bool {
     let entries = module.entry_points.iter().map(|entry| &entry.function);
     let functions = module.functions.iter().map(|(_, function)| function);

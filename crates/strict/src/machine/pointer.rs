@@ -9,7 +9,7 @@ use crate::{Access, Outside, Wrong, memory::index};
 use naga::{ArraySize, Expression, Handle, Module, TypeInner};
 use std::borrow::Cow;
 
-/// The number of scalars in a value of a type.
+/// Returns the number of scalars in a value of a type.
 pub(super) fn components(module: &Module, inner: &TypeInner) -> usize {
     let of = |ty| components(module, &module.types[ty].inner);
     match *inner {
@@ -25,7 +25,7 @@ pub(super) fn components(module: &Module, inner: &TypeInner) -> usize {
 }
 
 impl<'a> Machine<'a> {
-    /// The type that a pointer points to.
+    /// Returns the type that a pointer points to.
     pub(super) fn pointee(
         &self,
         frame: &Frame<'a>,
@@ -46,7 +46,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// An element of a vector, array or structure, or a pointer to the element if `base` is a pointer.
+    /// Returns an element of a vector, array or structure, or a pointer to the element if `base` is a pointer.
     pub(super) fn element(
         &mut self,
         frame: &mut Frame<'a>,
@@ -69,8 +69,8 @@ impl<'a> Machine<'a> {
 
     fn pointer_to_element(&self, pointer: &Pointer, inner: &TypeInner, index: &Data) -> Pointer {
         let is_local = matches!(pointer.place, Location::Local(_));
-        // The distance between elements, in components for a local variable and otherwise in bytes. Also the number of
-        // elements, which is `None` for an array whose size depends on the binding.
+        // The distance between elements, in components for a local variable and otherwise in bytes, and the number of
+        // elements. The number is `None` for an array whose size depends on the binding.
         let (stride, count) = match *inner {
             TypeInner::Vector { size, scalar } => (
                 if is_local { 1 } else { u64::from(scalar.width) },
@@ -130,7 +130,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// An element of a value that is not in memory.
+    /// Returns an element of a value that is not in memory.
     fn part(
         &mut self,
         frame: &Frame<'a>,
@@ -200,8 +200,8 @@ impl<'a> Machine<'a> {
         length.cast_signed()
     }
 
-    /// The component of a lane's own variable at which an access begins. `None` if the pointer is a [`Stray`], which is
-    /// a fault with [`Outside::Fault`].
+    /// Returns the component of a lane's own variable at which an access begins. `None` if the pointer is a [`Stray`],
+    /// which is a fault with [`Outside::Fault`].
     pub(super) fn local_place(
         &mut self,
         frame: &Frame<'a>,

@@ -1,4 +1,4 @@
-//! Values, each for all invocations of a workgroup at once.
+//! Represents values for all invocations of a workgroup at once.
 //!
 //! Every scalar is one `i64`, whatever its type:
 //!
@@ -9,10 +9,10 @@
 //! | `i64`, `u64` | its bits |
 //! | `i32`, `u32` | the number that it would be if nothing had wrapped; the shader sees its low 32 bits |
 //!
-//! The last row of the table makes it possible to find indices that wrapped. Sums, differences, products and left
-//! shifts of 32-bit integers are computed in 64 bits. So a `u32` that stands for a negative number, as strides often
-//! do, stays negative, and a result outside of the type's range is noticed. Other new numbers (a quotient, a result of
-//! bit operations, a loaded word) are made of their 32 bits alone, and are negative from 2^31 on.
+//! The last row of the table makes it possible to detect indices that wrapped. Sums, differences, products and left
+//! shifts of 32-bit integers are computed in 64 bits. So a `u32` that represents a negative number, as strides often
+//! do, stays negative, and a result outside the type's range is detected. Other new numbers (a quotient, a result of
+//! bit operations, a loaded word) are built from their 32 bits alone, and are negative from 2^31 on.
 
 use naga::{GlobalVariable, Handle, Scalar, ScalarKind};
 use std::{iter::repeat_n, rc::Rc};
@@ -52,7 +52,7 @@ impl Data {
         Self::new(words, false)
     }
 
-    /// The same value, but with `unknown` as the unknown bits of each word.
+    /// Returns the same value with `unknown` as the unknown bits of each word.
     pub(super) fn with_unknown(self, unknown: Vec<u64>) -> Self {
         let any = unknown.iter().any(|&bits| bits != 0);
         Self {
@@ -61,7 +61,7 @@ impl Data {
         }
     }
 
-    /// The number of words of a component: one for each lane, or 1 if the value is uniform.
+    /// Returns the number of words of a component: one for each lane, or 1 if the value is uniform.
     pub(super) fn width(&self, lanes: usize) -> usize {
         if self.uniform { 1 } else { lanes }
     }
@@ -86,7 +86,7 @@ impl Data {
         self.unknown.as_ref().map_or(0, |unknown| unknown[place])
     }
 
-    /// The `count` components from number `first` on.
+    /// Returns `count` components from component `first` on.
     pub(super) fn part(&self, first: usize, count: usize, lanes: usize) -> Self {
         let width = self.width(lanes);
         let places = first * width..(first + count) * width;
@@ -100,7 +100,7 @@ impl Data {
         }
     }
 
-    /// A value that consists of the components of several values, one value after the other.
+    /// Concatenates the components of several values.
     pub(super) fn concat(parts: &[Self], lanes: usize) -> Self {
         let uniform = parts.iter().all(|part| part.uniform);
         let width = if uniform { 1 } else { lanes };
@@ -197,13 +197,13 @@ impl Data {
     }
 }
 
-/// The unknown bits of a result, each bit of which depends on all bits of a scalar. `unknown` are the scalar's unknown
-/// bits.
+/// Returns the unknown bits of a result whose every bit depends on all bits of a scalar. `unknown` are the scalar's
+/// unknown bits.
 pub(super) fn all_if_any(unknown: u64) -> u64 {
     if unknown == 0 { 0 } else { u64::MAX }
 }
 
-/// Where a pointer points to, in each lane.
+/// The target of a pointer, in each lane.
 #[derive(Clone, Debug)]
 pub(super) struct Pointer {
     pub(super) place: Location,
@@ -214,7 +214,7 @@ pub(super) struct Pointer {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Location {
-    /// A variable of which each invocation has its own copy, by the variable's number on the stack.
+    /// A variable of which each invocation has its own copy, by its index on the stack.
     Local(usize),
     Global(Handle<GlobalVariable>),
 }
@@ -232,7 +232,7 @@ pub(super) enum Stray {
 impl Stray {
     const WRAPPED: i64 = i64::MIN / 2;
 
-    /// The negative number that stands for this index in place of an offset.
+    /// Returns the negative number that represents this index instead of an offset.
     pub(super) fn code(self) -> i64 {
         match self {
             Self::Outside(index) => i64::MIN + i64::from(index),
@@ -249,7 +249,7 @@ impl Stray {
     }
 }
 
-/// The low 32 bits of a word. Of a 32-bit number, a shader sees these bits.
+/// Returns the low 32 bits of a word, which are what a shader sees of a 32-bit number.
 #[allow(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -259,7 +259,7 @@ pub(super) fn low(word: i64) -> u32 {
     word as u32
 }
 
-/// The `i64` of a scalar, from its bits.
+/// Returns the `i64` of a scalar, from its bits.
 pub(super) fn from_bits(bits: u64, scalar: Scalar) -> i64 {
     let bits = bits.cast_signed();
     match scalar {
@@ -271,12 +271,12 @@ pub(super) fn from_bits(bits: u64, scalar: Scalar) -> i64 {
     }
 }
 
-/// The `i64` of a 32-bit integer, from its bits. It is negative if the highest bit is set.
+/// Returns the `i64` of a 32-bit integer, from its bits. It is negative if the highest bit is set.
 pub(super) fn integer(bits: u32) -> i64 {
     i64::from(bits.cast_signed())
 }
 
-/// The bits of a scalar, from its `i64`.
+/// Returns the bits of a scalar, from its `i64`.
 pub(super) fn to_bits(word: i64, scalar: Scalar) -> u64 {
     match scalar.width {
         8 => word.cast_unsigned(),

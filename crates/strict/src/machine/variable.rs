@@ -1,4 +1,4 @@
-//! Variables of which each invocation has its own copy: those of functions, and those in the private address space.
+//! Variables of which each invocation has its own copy: local variables of functions, and private variables.
 
 use super::value::Data;
 use std::iter::repeat_n;
@@ -7,7 +7,7 @@ use std::iter::repeat_n;
 #[derive(Debug)]
 pub(super) struct Variable {
     /// A word for each component and lane, in the order of [`Data`]: all lanes of component 0, then all lanes of
-    /// component 1, and so on.
+    /// component 1, and the further components.
     pub(super) words: Vec<i64>,
     /// For each word, a mask of the bits that depend on unwritten memory. Empty if no word has ever had such bits.
     pub(super) unknown: Vec<u64>,

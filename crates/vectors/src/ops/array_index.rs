@@ -3,7 +3,7 @@ use crate::reference::Entry;
 use wgslice::spec::{IndexItem, IndexSpec, SliceItem};
 
 /// NumPy's `x[…]` with arrays. The argument `index` is a list of entries: a number, `null` for a new axis, `"..."`,
-/// `{"range": [begin, end, stride]}`, or an array as a list of lists of numbers or of truth values.
+/// `{"range": [begin, end, stride]}`, or an array as a list of lists of numbers or booleans.
 #[derive(Clone, Debug)]
 pub struct ArrayIndex<'a> {
     /// The array.
@@ -115,18 +115,18 @@ impl ArrayIndex<'_> {
         let spec = IndexSpec::new(items);
         let text = spec.to_string();
         let read: IndexSpec = text.parse()?;
-        // A list without entries is read as one of positions, of one dimension.
+        // A list without entries is read as an array of positions with one dimension.
         assert!(read == spec || text.contains("[]"), "{text}");
         Ok(if self.outer { spec.outer() } else { spec })
     }
 }
 
-/// NumPy's `x[…] = value` with arrays, or a combination such as its `add.at`.
+/// NumPy's `x[…] = value` with arrays, or another combination such as `add.at`.
 #[derive(Clone, Debug)]
 pub struct IndexUpdate<'a> {
     /// The array that is changed, and the entries.
     pub index: ArrayIndex<'a>,
-    /// What is written. It is broadcast to the selection.
+    /// The value to write, which is broadcast to the selection.
     pub value: &'a Tensor,
     /// How an element is combined with its value.
     pub combine: Combine,
@@ -186,7 +186,7 @@ impl<'a> Op<'a> for IndexUpdate<'a> {
         }
         let mut value = tensor(rng, &shape);
         let combine = ["update", "add", "sub", "mul", "min", "max"][rng.usize(..6)];
-        // Small values, so that the result of a few updates fits in the smallest elements.
+        // The values are small, so that the result of a few updates fits the smallest element type.
         let most = if combine == "mul" { 2 } else { 8 };
         if combine != "update" {
             value.data.iter_mut().for_each(|value| *value %= most);

@@ -1,11 +1,11 @@
 use super::*;
 
-/// Arrays that are concatenated along an axis, or stacked along a new one.
+/// Concatenates arrays along an axis, or stacks them along a new one.
 #[derive(Clone, Debug)]
 pub struct Concat<'a> {
     /// The tensors `x0`, `x1`, ...
     pub arrays: Vec<&'a Tensor>,
-    /// The steps of the view of the first array, which is the whole array if they are empty.
+    /// The steps of the view of the first array. Empty for the whole array.
     pub view: Vec<Step>,
     /// The axis.
     pub axis: i64,

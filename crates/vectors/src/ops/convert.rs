@@ -7,7 +7,7 @@
 use super::*;
 use wgslice::{Conversion, Plan, View};
 
-/// Another operation whose elements are converted on the way. The case has the operation's tensors and arguments, and its
+/// Another operation whose elements are also converted. The case has the operation's tensors and arguments, and its
 /// name in the argument `of`.
 #[derive(Clone, Debug)]
 pub struct Convert<'a> {
@@ -29,7 +29,7 @@ enum Of<'a> {
     Crop(Crop<'a>),
 }
 
-/// The types that are converted. Shaders convert the first seven to each other.
+/// The types that can be converted. Shaders convert the first seven to each other.
 const TYPES: [DType; 13] = [
     DType::U8,
     DType::I8,
@@ -76,7 +76,7 @@ impl<'a> Of<'a> {
         }
     }
 
-    /// The source, and the steps of its view.
+    /// Returns the source, and the steps of its view.
     fn source(&self) -> (&'a Tensor, &[Step]) {
         match (self, self.gathering()) {
             (Self::View(view), _) => (view.input, &view.steps),
@@ -85,7 +85,7 @@ impl<'a> Of<'a> {
         }
     }
 
-    /// The same operation on another source.
+    /// Returns the same operation on another source.
     fn on<'b>(&'b self, source: &'b Tensor) -> Of<'b> {
         let from = |from: &'b Gathering<'a>| Gathering {
             params: Params {
@@ -253,7 +253,7 @@ impl<'a> Op<'a> for Convert<'a> {
         ][rng.usize(..6)];
         let mut case = of.random(rng);
         case.op = operation;
-        // Most sources have 8 bits: they have tables. Half of the pairs are those that shaders convert.
+        // Most sources have 8 bits, because these use tables. Half of the pairs are types that shaders convert.
         let types = if rng.bool() { &TYPES[..7] } else { &TYPES[..] };
         let from = match rng.bool() {
             true if types.len() > 7 => [DType::Bool, DType::U8, DType::I8][rng.usize(..3)],
@@ -277,7 +277,7 @@ impl<'a> Op<'a> for Convert<'a> {
         for (_, tensor) in sources {
             shape.clone_from(&tensor.shape);
             for value in &mut tensor.data {
-                // Numbers near those at which halves and integers end, or round.
+                // The numbers are near the limits of 16-bit floats and integers, or near rounding boundaries.
                 let mut near = || {
                     let size = rng.i64(-70_000..70_000) as f64;
                     size / [1.0, 2.0, 65_536.0, 1e9, 1e-9, 1e-14][rng.usize(..6)]
@@ -295,7 +295,7 @@ impl<'a> Op<'a> for Convert<'a> {
                 *value = bits << (64 - width) >> (64 - width);
             }
         }
-        // Shaders scale elements of 8 bits only.
+        // Shaders only scale elements of 8 bits.
         let is_scaled = match from.size() {
             1 => rng.u8(..4) > 0,
             _ => rng.u8(..6) == 0,

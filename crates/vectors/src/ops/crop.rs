@@ -5,7 +5,7 @@ use wgslice::{
     options::{Boxes, CropOptions, IndexShape, PasteOptions},
 };
 
-/// The number of boxes, and which integers their tuples have besides where a box begins.
+/// The number of boxes, and which integers their tuples have in addition to the start indices.
 #[derive(Clone, Copy, Debug)]
 pub struct BoxTuples {
     /// The number of boxes.
@@ -17,7 +17,8 @@ pub struct BoxTuples {
 }
 
 impl BoxTuples {
-    /// The boxes that a plan takes as one array of tuples, with begins in so many dimensions, of this type.
+    /// Returns the boxes that a plan takes as one array of tuples, with start indices of this type in `dims`
+    /// dimensions.
     pub fn of(self, dims: usize, index: DType) -> Boxes<IndexShape> {
         let depth = usize::from(self.box_indices) + dims * (1 + usize::from(self.flips));
         let shape = [self.count, depth];
@@ -28,16 +29,16 @@ impl BoxTuples {
 /// A crop: boxes of equal size, cut from the items of `params`.
 #[derive(Clone, Debug)]
 pub struct Crop<'a> {
-    /// The array that boxes are cut from, whose items lie along its first dimension, and a tuple for each box: the box
-    /// index if there are box indices, a begin for each cropped dimension, and then, if there are flips, a flip for each
-    /// cropped dimension. Boxes outside of their items, and box indices outside of the array, may be clamped; `wrap` has
-    /// no effect.
+    /// The array from which boxes are cut, with the items along its first dimension, and a tuple for each box. A tuple
+    /// has the box index, if there are box indices, a start index for each cropped dimension, and a flip for each
+    /// cropped dimension, if there are flips. Boxes outside of their items, and box indices outside of the array, can
+    /// be clamped; `wrap` has no effect.
     pub from: Gathering<'a>,
     /// The number of boxes, and whether their tuples have box indices and flips.
     pub boxes: BoxTuples,
     /// The size of each box along each cropped dimension, in elements.
     pub sizes: Vec<usize>,
-    /// The step from one element of a box to the next, along each cropped dimension, in positions of the item. May be
+    /// The step from one element of a box to the next, along each cropped dimension, in positions of the item. Can be
     /// negative.
     pub strides: Vec<i64>,
 }
@@ -53,7 +54,7 @@ impl Crop<'_> {
         }
     }
 
-    /// Splits the tuples into box indices, begins and flips. Parts that the tuples lack have no data.
+    /// Splits the tuples into box indices, start indices and flips. Parts that the tuples lack have no data.
     pub fn parts(&self) -> [Tensor; 3] {
         let (first, dims) = (usize::from(self.boxes.box_indices), self.sizes.len());
         let last = self.from.indices.shape[1];
@@ -73,7 +74,7 @@ impl Crop<'_> {
     ///
     /// # Errors
     ///
-    /// Those of the reference.
+    /// The errors of the reference.
     pub fn cropped<T: Clone + Default>(
         &self,
         values: &[T],
@@ -82,7 +83,7 @@ impl Crop<'_> {
         self.with_boxes(|boxes| reference::crop(values, shape, boxes))
     }
 
-    /// Calls `call` with the boxes as the reference takes them.
+    /// Calls `call` with the boxes in the reference's form.
     fn with_boxes<R>(&self, call: impl FnOnce(reference::Boxes<'_>) -> R) -> R {
         let [items, begins, flips] = self.parts();
         let flips: Vec<bool> = flips.data.iter().map(|&flip| flip != 0).collect();
@@ -98,7 +99,7 @@ impl Crop<'_> {
         })
     }
 
-    /// The begins on a device, and the box indices and the flips if there are any.
+    /// Returns the start indices on a device, and the box indices and the flips if there are any.
     fn on(&self, run: &Run<'_>) -> Result<Arrays, Error> {
         let [items, begins, flips] = self.parts();
         let items = (self.boxes.box_indices).then(|| run.indices(&items));
@@ -111,7 +112,7 @@ impl Crop<'_> {
         ))
     }
 
-    /// The options, with the policy of the variant. Strides of 1 may be left out.
+    /// Returns the options, with the policy of the variant. Strides of 1 can be omitted.
     fn options_of(&self, run: &Run<'_>) -> CropOptions {
         let mut options = self.options(run.policy());
         if options.strides.iter().all(|&stride| stride == 1) {
@@ -127,7 +128,7 @@ type Arrays = (
     Option<wgslice::Tensor>,
 );
 
-/// The boxes of begins and, if there are any, box indices and flips.
+/// Returns the boxes for these start indices and, if there are any, box indices and flips.
 fn boxes((begins, items, flips): &Arrays) -> Boxes<&wgslice::Tensor> {
     let boxes = Boxes::new(begins);
     let boxes = match items {
@@ -177,8 +178,8 @@ impl<'a> Op<'a> for Crop<'a> {
 
     fn random(operation: Operation, rng: &mut Rng) -> Case {
         let (source, x, mut args) = random_params(rng);
-        // A shader has room for four dimensions besides that of the items. A pair of uncropped dimensions takes the
-        // room of one.
+        // A shader has room for four dimensions in addition to the items' dimension. A pair of uncropped dimensions
+        // takes the room of one.
         let inner = x.len() - 1;
         let most = if inner > 4 {
             8_usize.saturating_sub(inner)
@@ -275,7 +276,7 @@ impl<'a> Op<'a> for Crop<'a> {
 /// Boxes of equal size, written into the items of `params`.
 #[derive(Clone, Debug)]
 pub struct Paste<'a> {
-    /// The crop that would take the boxes out again. A view of the params says which of their elements may change.
+    /// The crop that would cut the boxes out again. A view of the params limits which of their elements can change.
     pub crop: Crop<'a>,
     /// The boxes.
     pub patches: &'a Tensor,
@@ -295,11 +296,11 @@ impl Paste<'_> {
     }
 
     /// Returns the params with these values after the reference has written boxes with these values, and the numbers of
-    /// the boxes that lie partly outside.
+    /// the boxes that extend beyond their items.
     ///
     /// # Errors
     ///
-    /// Those of the reference.
+    /// The errors of the reference.
     pub fn pasted<T: Clone>(
         &self,
         values: &[T],
@@ -312,7 +313,7 @@ impl Paste<'_> {
             });
         }
         let Params { tensor, view } = &self.crop.from.params;
-        // The params' elements that the view selects.
+        // Selects the params' elements that are in the view.
         let selected = Tensor {
             data: (0..values.len() as i64).collect(),
             shape: tensor.shape.clone(),
@@ -351,7 +352,7 @@ impl<'a> Op<'a> for Paste<'a> {
 
     fn of(case: &'a Case) -> Result<Self, BadLine> {
         let (mut crop, patches) = (Crop::of(case)?, case.tensor("patches")?);
-        // The patches say the sizes of boxes.
+        // The patches determine the sizes of boxes.
         if let Some(sizes) = patches.shape.get(1..=crop.sizes.len()) {
             crop.sizes = sizes.to_vec();
         }
@@ -406,7 +407,7 @@ impl<'a> Op<'a> for Paste<'a> {
         self.crop.tuples()
     }
 
-    /// Whether each element of the boxes that lies inside stays when they are written.
+    /// Returns whether no element of a box is overwritten by a later box. Elements outside of their items do not count.
     fn is_unique(&self) -> bool {
         let params = self.crop.from.params.tensor;
         let numbers: Vec<i64> = (1..=self.patches.data.len() as i64).collect();

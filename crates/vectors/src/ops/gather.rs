@@ -1,8 +1,8 @@
-//! Gathers, and what they have in common with crops.
+//! Gathers, and the code that they share with crops.
 
 use super::*;
 
-/// The arrays of a gather or a crop, and how its indices are read.
+/// The arrays of a gather or a crop, and how its indices are interpreted.
 #[derive(Clone, Debug)]
 pub struct Gathering<'a> {
     /// The params.
@@ -24,7 +24,7 @@ impl<'a> Gathering<'a> {
         })
     }
 
-    /// Returns the answer of `gather`, which is given the params, the indices and how these are read.
+    /// Returns the answer of `gather`, which gets the params, the indices and how to interpret them.
     pub(super) fn answer(
         &self,
         gather: impl FnOnce(&Tensor, &Tensor, Indexing) -> Result<Gathered<i64>, ReferenceError>,
@@ -33,7 +33,7 @@ impl<'a> Gathering<'a> {
         gather(&params, self.indices, self.indexing).map(gathered)
     }
 
-    /// Starts `gather` on a device: of the params and the indices, with the policies of the variant and the case.
+    /// Runs `gather` on a device, with the params, the indices, and the policies of the variant and the case.
     pub(super) fn run(
         &self,
         run: &Run<'_>,
@@ -45,7 +45,7 @@ impl<'a> Gathering<'a> {
         Ok(Started::new(tensor, report))
     }
 
-    /// The policies of the variant and the case.
+    /// Returns the policies of the variant and the case.
     pub(super) fn policies(&self, run: &Run<'_>) -> GatherElementsOptions {
         GatherElementsOptions {
             out_of_range: run.policy(),
@@ -58,8 +58,8 @@ impl<'a> Gathering<'a> {
     }
 }
 
-/// Draws the shape of a tensor and, in a third of the calls, steps that make a view of it, as an argument. Returns the
-/// tensor's shape, the shape of the params, and the arguments.
+/// Draws the shape of a tensor. In a third of the calls, also draws steps that make a view of it, as an argument.
+/// Returns the tensor's shape, the shape of the params, and the arguments.
 pub(super) fn random_params(rng: &mut Rng) -> (Vec<usize>, Vec<usize>, Map<String, Value>) {
     let source = shape(rng, 5, 1);
     let mut args = Map::new();
@@ -217,8 +217,8 @@ impl<'a> Op<'a> for GatherNd<'a> {
     }
 }
 
-/// A gather in which all dimensions of `indices` but the last are batch dimensions. The indexed dimension of `params`
-/// is the one after the batch dimensions.
+/// A gather in which all dimensions of `indices` except the last are batch dimensions. The indexed dimension of
+/// `params` follows the batch dimensions.
 #[derive(Clone, Debug)]
 pub struct BatchGather<'a> {
     /// The params, and the indices into their dimension after the batch dimensions.

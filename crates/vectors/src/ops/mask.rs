@@ -1,11 +1,11 @@
 use super::*;
 
-/// An operation by a mask.
+/// An operation on a mask.
 #[derive(Clone, Debug)]
 pub struct Masked<'a> {
-    /// Which operation.
+    /// The operation.
     pub operation: Operation,
-    /// The mask, of which every element but 0 is true.
+    /// The mask. Every element except 0 is true.
     pub mask: &'a Tensor,
     /// The array that is selected from or changed, or `x` of `select`. `None` in `nonzero`.
     pub params: Option<Params<'a>>,
@@ -13,7 +13,7 @@ pub struct Masked<'a> {
     pub other: Option<&'a Tensor>,
     /// The axis. `None` in `compress` of all elements.
     pub axis: Option<i64>,
-    /// The number of rows of the result. `None` for one for each true element.
+    /// The number of rows of the result. With `None`, there is a row for each true element.
     pub capacity: Option<usize>,
 }
 
@@ -28,7 +28,7 @@ impl Masked<'_> {
         params.map_or(Ok(nothing), Params::materialised)
     }
 
-    /// The mask on a device: of bool if all elements are 0 or 1.
+    /// Returns the mask on a device. It has type bool if all elements are 0 or 1.
     fn on(&self, run: &Run<'_>) -> Result<wgslice::Tensor, Error> {
         let byte = |&value: &i64| u8::try_from(value).unwrap_or(1);
         let bytes: Vec<u8> = self.mask.data.iter().map(byte).collect();
@@ -78,7 +78,7 @@ impl<'a> Op<'a> for Masked<'a> {
                 let changed = reference::masked_scatter(data, shape, mask, other);
                 changed.map(|changed| (shape.clone(), changed))
             }
-            // `select` with the array as y, whose shape may not change.
+            // The array is y of `select`, whose shape must not change.
             _ => {
                 reference::broadcast_to(mask.0, mask.1, shape)?;
                 reference::broadcast_to(other.0, other.1, shape)?;

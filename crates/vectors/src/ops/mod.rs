@@ -1,5 +1,5 @@
-//! The operations of vector files. Everything that the crate does with an operation is in one file, which
-//! similar operations share.
+//! The operations of vector files. Each operation, or group of similar operations, has one file with all of its code in
+//! this crate.
 //!
 //! In addition to TensorFlow's arguments, which `tests/vectors/README.md` lists, a case may have these:
 //!
@@ -7,15 +7,19 @@
 //! |---|---|---|
 //! | gathers and scatters | `negative: "wrap"` | negative indices count from the end |
 //! | gathers, scatters, `crop` and `paste` | `out_of_range: "clamp"` | out-of-range indices move to the nearest end |
-//! | gathers, `array_index`, `index_update`, `crop`, `paste`, `pad`, `roll`, `tile`, `repeat`, all by masks but `nonzero`; the first array of `concat` and `stack` | `view` | the params are the tensor `params` after these steps |
-//! | `nonzero`, `boolean_mask`, `compress` | `capacity` | the number of rows of the result: surplus ones are -1 or zeros |
+//! | gathers, `array_index`, `index_update`, `crop`, `paste`, `pad`, `roll`, `tile`, `repeat`, all operations on masks
+//! except `nonzero`; the first array of `concat` and `stack` | `view` | the params are the tensor `params` after these
+//! steps |
+//! | `nonzero`, `boolean_mask`, `compress` | `capacity` | the number of rows of the result; unused ones are -1 or zeros
+//! |
 //! | `crop`, `paste` | `box_indices: "yes"`, `flips: "yes"` | each tuple in `indices` has a box index, or has flips |
 //! | `paste` | `circular: "yes"` | positions are taken modulo the sizes of dimensions |
-//! | `convert` | `of: "crop"`, `from`, `to`, and perhaps `axis_of_scale`, `scale`, `bias` | the operation whose elements are converted, and how |
+//! | `convert` | `of: "crop"`, `from`, `to`, and optionally `axis_of_scale`, `scale`, `bias` | the operation whose
+//! elements are converted, and how |
 //! | `scatter_elements`, `xla_scatter`, `index_update` | `combine: "add"` | updates are added rather than written |
 //!
 //! The golden vectors do not have the operations `view` (steps alone), `batch_gather`, `gather_elements`, `crop` and
-//! `scatter_elements`. Only TensorFlow's scatters (`scatter_nd` and `tensor_scatter_nd_…`) may have floating-point
+//! `scatter_elements`. Only TensorFlow's scatters (`scatter_nd` and `tensor_scatter_nd_…`) can have floating-point
 //! elements.
 
 mod array_index;
@@ -78,7 +82,7 @@ use wgslice::{
     options::{Combine, GatherElementsOptions, GatherNdOptions, GatherOptions, OutOfRange},
 };
 
-/// A number of a case as the library counts. What it cannot count is as large as can be.
+/// Converts a number of a case to the library's type. A number that does not fit becomes the largest one.
 fn narrow(number: i64) -> isize {
     isize::try_from(number).unwrap_or(isize::MAX)
 }
@@ -89,8 +93,7 @@ pub(crate) trait Op<'a>: Sized {
     /// a gather.
     const SCATTERS: bool = false;
 
-    /// The operation's relative frequency among random cases. Operations that can go wrong in more ways have a higher
-    /// one.
+    /// The operation's relative frequency among random cases. Operations with more ways to fail have a higher one.
     const WEIGHT: usize = 1;
 
     /// Reads the arguments from a case of this operation.
@@ -102,7 +105,7 @@ pub(crate) trait Op<'a>: Sized {
     /// Starts the operation on a device. The report of a gather or a scatter may still be pending.
     fn run(&self, run: &Run<'_>) -> Result<Started, Error>;
 
-    /// Draws a random case. In most cases the arguments are valid. In some, they make an error.
+    /// Draws a random case. Its arguments are valid in most cases, and an error in some.
     fn random(operation: Operation, rng: &mut Rng) -> Case;
 
     /// Returns the index tuples of a gather, a crop or a scatter, and their policies. `None` for other operations.
@@ -110,13 +113,13 @@ pub(crate) trait Op<'a>: Sized {
         None
     }
 
-    /// Returns whether no two rows of a scatter go to the same slice, so that the caller may promise it.
+    /// Returns whether all rows of a scatter go to different slices, so that the caller can promise it.
     fn is_unique(&self) -> bool {
         false
     }
 
-    /// Returns whether the operation computes with values, rather than moving them. Elements must then be of a type that
-    /// has the computation.
+    /// Returns whether the operation computes with values instead of moving them. It then needs an element type that
+    /// supports the computation.
     fn computes(&self) -> bool {
         false
     }
@@ -129,7 +132,7 @@ pub(crate) trait Op<'a>: Sized {
 
 macro_rules! operations {
     ($($operation:ident($op:ident) = $name:literal,)*) => {
-        /// An operation, most of which are TensorFlow's.
+        /// An operation. Most operations are TensorFlow's.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[allow(missing_docs, reason = "`name` says them as TensorFlow does")]
         pub enum Operation {
@@ -162,7 +165,7 @@ macro_rules! operations {
                 }
             }
 
-            /// Draws a random case. In most cases the arguments are valid. In some, they make an error.
+            /// Draws a random case. Its arguments are valid in most cases, and an error in some.
             pub(crate) fn random(self, rng: &mut Rng) -> Case {
                 match self {
                     $(Self::$operation => $op::random(self, rng)),*
@@ -209,14 +212,14 @@ macro_rules! operations {
                 }
             }
 
-            /// Returns whether no two rows of a scatter go to the same slice.
+            /// Returns whether all rows of a scatter go to different slices.
             pub fn is_unique(&self) -> bool {
                 match self {
                     $(Self::$operation(op) => op.is_unique()),*
                 }
             }
 
-            /// Returns whether the operation computes with values. Elements must then be of a type that has the
+            /// Returns whether the operation computes with values. It then needs an element type that supports the
             /// computation.
             pub(crate) fn computes(&self) -> bool {
                 match self {

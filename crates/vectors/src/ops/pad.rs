@@ -7,9 +7,9 @@ use wgslice::options;
 pub struct Pad<'a> {
     /// The array.
     pub params: Params<'a>,
-    /// The positions before and behind each dimension, in one list.
+    /// The numbers of positions before and after each dimension, in one list.
     pub paddings: Vec<usize>,
-    /// What they hold.
+    /// The values of the new positions.
     pub mode: PadMode,
     /// The constant of the mode `Constant`, a scalar.
     pub constant: &'a Tensor,

@@ -1,11 +1,11 @@
 use super::*;
 
-/// An array whose elements are moved along axes, and around the ends.
+/// Moves elements along axes. Elements that leave one end enter at the other.
 #[derive(Clone, Debug)]
 pub struct Roll<'a> {
     /// The array.
     pub params: Params<'a>,
-    /// The positions by which elements move, for each axis.
+    /// The number of positions by which elements move, for each axis.
     pub shifts: Vec<i64>,
     /// The axes.
     pub axes: Vec<i64>,

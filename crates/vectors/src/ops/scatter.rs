@@ -3,7 +3,7 @@
 use super::*;
 use std::{collections::HashSet, hash::Hash};
 
-/// The rows of a scatter and where they go.
+/// The rows of a scatter, and the indices of their slices.
 #[derive(Clone, Debug)]
 pub struct Rows<'a> {
     /// The index tuples, in the last dimension. In `scatter_elements`, an index for each update.
@@ -30,7 +30,7 @@ impl<'a> Rows<'a> {
         Some((self.indices, self.indexing))
     }
 
-    /// The indices and the updates on a device.
+    /// Returns the indices and the updates on a device.
     pub(super) fn on(&self, run: &Run<'_>) -> Result<[wgslice::Tensor; 2], Error> {
         Ok([run.indices(self.indices)?, run.tensor(self.updates)?])
     }
@@ -43,8 +43,8 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Returns whether the tuples that are in range differ, or what `row` says of the numbers of their rows. `sizes` are the
-/// sizes of the dimensions that they point into.
+/// Returns whether the tuples that are in range differ or, more exactly, whether the results of `row` on the numbers of
+/// their rows differ. `sizes` are the sizes of the dimensions that the tuples index.
 pub(super) fn differ<R: Hash + Eq>(
     tuples: &[i64],
     sizes: &[usize],
@@ -68,8 +68,8 @@ pub(super) fn differ<R: Hash + Eq>(
     })
 }
 
-/// Draws index tuples that point into a shape, and an update for each tuple. Many tuples are equal. In some cases the
-/// indices are an empty vector, and the first size of the shape becomes 0 in half of these.
+/// Draws index tuples for a shape, and an update for each tuple. Many tuples are equal. In some cases the indices are
+/// an empty vector, and in half of these the first size of the shape becomes 0.
 pub(super) fn random_rows(
     rng: &mut Rng,
     shape: &mut [usize],
@@ -83,8 +83,8 @@ pub(super) fn random_rows(
         disturb(rng, &mut updates);
         return (tuples(rng, &[], &[]), tensor(rng, &updates));
     }
-    // Some cases have more rows than a workgroup of 64 invocations links (256), of one element each. In half of these
-    // there are so many slices that few have rows.
+    // Some cases have more rows of one element than a workgroup of 64 invocations links (256). In half of these there
+    // are so many slices that few have rows.
     let (depth, lead) = match rng.u8(..8) {
         0 if rng.bool() => {
             shape.fill(1);
@@ -102,7 +102,7 @@ pub(super) fn random_rows(
         let indices = tuples(rng, &[1], &shape[..depth]);
         return (indices, tensor(rng, &updates));
     }
-    // In half of the cases, valid tuples point only at the first 4 positions of each dimension, so that many are equal.
+    // In half of the cases, valid tuples use only the first 4 positions of each dimension, so that many are equal.
     let mut places = shape[..depth].to_vec();
     if rng.bool() {
         places.iter_mut().for_each(|size| *size = (*size).min(4));
@@ -114,12 +114,12 @@ pub(super) fn random_rows(
     disturb(rng, &mut updates);
     policy(rng, args);
     let mut updates = tensor(rng, &updates);
-    // Small values, so that the sum of a few updates fits in the smallest elements.
+    // The values are small, so that the sum of a few updates fits the smallest element type.
     updates.data.iter_mut().for_each(|value| *value %= 8);
     (indices, updates)
 }
 
-/// An array of zeros, with the rows of `updates` added to the slices that index tuples point at.
+/// Adds the rows of `updates` to an array of zeros, at the slices that index tuples select.
 #[derive(Clone, Debug)]
 pub struct ScatterNd<'a> {
     /// The rows to add.
@@ -190,7 +190,7 @@ impl<'a> Op<'a> for ScatterNd<'a> {
     }
 }
 
-/// `tensor` with the rows of `updates` combined into the slices that index tuples point at.
+/// Combines the rows of `updates` into the slices of `tensor` that index tuples select.
 #[derive(Clone, Debug)]
 pub struct TensorScatterNd<'a> {
     /// The array that is changed.
@@ -271,8 +271,8 @@ impl<'a> Op<'a> for TensorScatterNd<'a> {
     }
 }
 
-/// `tensor` with single elements replaced or added to. Each index chooses an element along an axis. The index's own
-/// position gives the other coordinates.
+/// Replaces single elements of `tensor` or combines updates with them. Each index selects an element along an axis. The
+/// index's own position gives the other coordinates.
 #[derive(Clone, Debug)]
 pub struct ScatterElements<'a> {
     /// The array that is changed.
@@ -353,7 +353,7 @@ impl<'a> Op<'a> for ScatterElements<'a> {
             7 => "max",
             _ => "update",
         };
-        // Small values, so that the result of a few updates fits in the smallest elements.
+        // The values are small, so that the result of a few updates fits the smallest element type.
         let most = if combine == "mul" { 2 } else { 8 };
         updates.data.iter_mut().for_each(|value| *value %= most);
         indices.shape = sizes;

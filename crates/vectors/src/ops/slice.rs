@@ -1,6 +1,6 @@
 use super::*;
 
-/// A block of `input`, given by its begin and its size.
+/// A block of `input`, given by its start and its size.
 #[derive(Clone, Debug)]
 pub struct Slice<'a> {
     /// The array that is sliced.

@@ -1,6 +1,6 @@
 use super::*;
 
-/// The gradient of an array, made from the gradient of a slice of the array.
+/// Makes the gradient of an array from the gradient of one of its slices.
 #[derive(Clone, Debug)]
 pub struct StridedSliceGrad<'a> {
     /// The shape of the array that was sliced, and of the result.

@@ -1,11 +1,11 @@
 use super::*;
 
-/// Copies of an array, or of each of its positions along an axis.
+/// Repeats an array, or each of its positions along an axis.
 #[derive(Clone, Debug)]
 pub struct Tile<'a> {
     /// The array.
     pub params: Params<'a>,
-    /// The copies along each dimension or, with an axis, along that.
+    /// The number of copies along each dimension or, with an axis, along that axis.
     pub multiples: Vec<usize>,
     /// The axis of `repeat`. `None` in `tile`.
     pub axis: Option<i64>,

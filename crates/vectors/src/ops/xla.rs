@@ -66,7 +66,7 @@ pub struct XlaGather<'a> {
 }
 
 impl XlaGather<'_> {
-    /// The dimension numbers as the library takes them.
+    /// Returns the dimension numbers in the library's form.
     pub fn dims(&self) -> GatherDims {
         let [window, dropped, batching, of_indices, map] = self.numbers.lists.clone();
         GatherDims {
@@ -84,7 +84,7 @@ impl XlaGather<'_> {
     ///
     /// # Errors
     ///
-    /// Those of the reference.
+    /// The errors of the reference.
     pub fn gathered<T: Clone + Default>(
         &self,
         values: &[T],
@@ -156,7 +156,7 @@ pub struct XlaScatter<'a> {
 }
 
 impl XlaScatter<'_> {
-    /// The dimension numbers as the library takes them.
+    /// Returns the dimension numbers in the library's form.
     pub fn dims(&self) -> ScatterDims {
         let [window, dropped, batching, of_indices, map] = self.numbers.lists.clone();
         ScatterDims {
@@ -169,11 +169,11 @@ impl XlaScatter<'_> {
         }
     }
 
-    /// Returns what the reference makes of these values.
+    /// Returns the reference's result for these values.
     ///
     /// # Errors
     ///
-    /// Those of the reference.
+    /// The errors of the reference.
     pub fn scattered<T: Clone>(
         &self,
         values: &[T],
@@ -249,7 +249,7 @@ impl<'a> Op<'a> for XlaScatter<'a> {
         let mut result = drawn.result;
         disturb(rng, &mut result);
         let mut updates = tensor(rng, &result);
-        // Small values, so that the result of a few updates fits in the smallest elements.
+        // The values are small, so that the result of a few updates fits the smallest element type.
         let most = if combine == "mul" { 2 } else { 8 };
         updates.data.iter_mut().for_each(|value| *value %= most);
         let tensors = [
@@ -268,7 +268,7 @@ impl<'a> Op<'a> for XlaScatter<'a> {
         self.rows.tuples()
     }
 
-    /// Whether no element is changed twice.
+    /// Returns whether no element is changed twice.
     fn is_unique(&self) -> bool {
         let counts = vec![0; self.tensor.data.len()];
         let ones = vec![1; self.rows.updates.data.len()];
@@ -292,7 +292,8 @@ fn clamps(rng: &mut Rng, args: &mut Map<String, Value>) {
     }
 }
 
-/// Dimension numbers, window sizes and index tuples for an operand, and the shape of the result or the updates.
+/// The drawn dimension numbers, window sizes and index tuples for an operand, and the shape of the result or the
+/// updates.
 struct Drawn {
     numbers: Numbers,
     sizes: Vec<usize>,
@@ -330,7 +331,7 @@ impl Drawn {
             }
         }
         rng.shuffle(&mut map);
-        // Batching dimensions of the indices: `places` says between which others each stands.
+        // Draws where each batching dimension is inserted into the indices.
         let mut of_indices: Vec<Option<usize>> = vec![None; lead.len()];
         for (number, &d) in batching.iter().enumerate() {
             let at = rng.usize(..=lead.len());
@@ -385,7 +386,7 @@ impl Drawn {
             },
             false => moved(&data, &lead, map.len(), index_vector_dim),
         };
-        // Where the window dimensions stand in the result.
+        // Inserts the window dimensions into the result.
         let mut result = lead.clone();
         let mut window = Vec::new();
         let mut places: Vec<usize> = (0..lead.len() + kept.len()).collect();
@@ -428,7 +429,8 @@ impl Drawn {
     }
 }
 
-/// Tuples of `depth` integers, which lie one after the other in `data`, along dimension `at` of a tensor.
+/// Makes a tensor from tuples of `depth` integers, which are consecutive in `data`. In the tensor, each tuple is along
+/// dimension `at`.
 fn moved(data: &[i64], lead: &[usize], depth: usize, at: usize) -> Tensor {
     let mut shape = lead.to_vec();
     shape.insert(at, depth);

@@ -18,15 +18,15 @@ use crate::{
 use serde_json::{Map, Value, json};
 use wgslice::DType;
 
-/// The largest number of elements of a drawn shape, in which sizes of 0 count as 1.
+/// The maximum number of elements of a drawn shape. A size of 0 counts as 1.
 pub(crate) const MOST: usize = 3000;
 
 /// Draws begin, end, strides and masks for a shape.
 pub(crate) fn spec(rng: &mut Rng, shape: &[usize]) -> Map<String, Value> {
     // There are rarely more entries than dimensions.
     let most = shape.len() + usize::from(rng.u8(..3) == 0) * 2;
-    // In a third of the specs every dimension has an entry, and in half of these the last dimension has a small step: most
-    // special paths are for units that lie close together.
+    // In a third of the specs, every dimension has an entry. In half of these, the last dimension has a small step,
+    // because most special paths are for units that are close together.
     let entries = match rng.u8(..3) {
         0 => shape.len(),
         _ => rng.usize(..=most),
@@ -104,8 +104,8 @@ pub(crate) fn tuples(rng: &mut Rng, lead: &[usize], sizes: &[usize]) -> Tensor {
     Tensor { shape, data }
 }
 
-/// Lets tuples point at positions that differ, in random order, if there are enough. `sizes` are those that the tuples
-/// point into.
+/// Makes tuples point at different positions in random order, if there are enough. `sizes` are the sizes of the indexed
+/// dimensions.
 pub(crate) fn spread(rng: &mut Rng, tuples: &mut [i64], sizes: &[usize]) {
     let depth = sizes.len().max(1);
     let mut places: Vec<usize> = (0..sizes.iter().product()).collect();
@@ -121,7 +121,7 @@ pub(crate) fn spread(rng: &mut Rng, tuples: &mut [i64], sizes: &[usize]) {
     }
 }
 
-/// Sometimes inserts policies that treat indices unlike TensorFlow does.
+/// Sometimes inserts policies for indices that differ from TensorFlow's.
 pub(crate) fn policy(rng: &mut Rng, args: &mut Map<String, Value>) {
     if rng.u8(..3) == 0 {
         args.insert("negative".into(), "wrap".into());

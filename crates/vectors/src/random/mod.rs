@@ -52,13 +52,13 @@ pub fn answered(mut case: Case) -> Result<Case, BadLine> {
     Ok(case)
 }
 
-/// Returns one of the variants of a case. The case's number alone chooses it. `None` if the case is invalid or has no
-/// variant.
+/// Returns one of the variants of a case. The choice depends only on the case's number. `None` if the case is invalid
+/// or has no variant.
 pub fn variant(case: &Case) -> Option<Variant> {
     let call = Call::of(case).ok()?;
     let mut rng = Rng::with_seed(case.line as u64);
     let mut variants = variants(case, &call);
-    // Elements of less than a word take the paths with the most special places: every second case has such elements.
+    // Elements smaller than a word have the most special cases in their code, so every second case has such elements.
     let is_small = |variant: &Variant| variant.dtype.size() < 4;
     if rng.bool() && variants.iter().any(is_small) {
         variants.retain(is_small);
@@ -119,7 +119,7 @@ mod tests {
         }
     }
 
-    /// Reduces cases that fail by an assumed fault: every valid slice with a 3 in `begin` gives a wrong result.
+    /// Reduces cases that an assumed bug makes fail: every valid slice with a 3 in `begin` gives a wrong result.
     #[test]
     fn what_fails_becomes_small() {
         let fails = |case: &Case| {
@@ -135,7 +135,7 @@ mod tests {
             if case.op == Operation::StridedSlice && fails(&case) {
                 let smallest = reduce(&case, 4000, fails);
                 assert_eq!(smallest.arguments().integers("begin").unwrap(), [3]);
-                // The begin of a new axis needs no dimension.
+                // A new axis has an entry in `begin`, but needs no dimension.
                 assert!(smallest.tensor("input").unwrap().shape.len() <= 1);
                 reduced += 1;
             }

@@ -1,7 +1,7 @@
-//! Reduces a failing case by small changes, as long as it still fails.
+//! Reduces a failing case by small changes, while it still fails.
 //!
-//! A candidate differs from the case in one thing, such as a size in all places or in one, an entry of a list, an
-//! index, a bit of a mask or an optional argument. The caller's function says whether a candidate still fails. A
+//! A candidate differs from the case in one respect, such as a size (everywhere or in one place), an entry of a list,
+//! an index, a bit of a mask or an optional argument. The caller's function tells whether a candidate still fails. A
 //! candidate that is not a valid case of the operation should count as passing. None of the candidates of the final
 //! case fails, unless the limit on candidates is reached first.
 
@@ -11,7 +11,7 @@ use crate::{
 };
 use serde_json::{Map, Value};
 
-/// Returns the smallest failing case that is found from `case`, with at most `most` candidates tried.
+/// Returns the smallest failing case that is found from `case`, after trying at most `most` candidates.
 pub fn reduce(case: &Case, most: usize, fails: impl Fn(&Case) -> bool) -> Case {
     let mut smallest = case.clone();
     let mut tries = 0;
@@ -230,8 +230,8 @@ fn shorter_args(args: &Map<String, Value>) -> Vec<Map<String, Value>> {
 }
 
 /// Returns simpler integers than `value`. For a mask, there is one without each of its set bits. For other integers,
-/// these are 0 (1 for strides), half of `value` and the next integer towards 0, as far as they are nearer to 0. A
-/// stride of 0 becomes 1.
+/// these are 0 (1 for strides), half of `value` and the next integer towards 0, if they are nearer to 0. A stride of 0
+/// becomes 1.
 fn nearer(value: i64, name: &str) -> Vec<i64> {
     if name.ends_with("_mask") {
         // A mask is a signed 32-bit integer. A value that does not fit becomes 0.

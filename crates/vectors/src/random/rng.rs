@@ -1,10 +1,10 @@
-//! The generator of random cases: a seed gives the same cases on every machine.
+//! The random number generator for cases. A seed gives the same cases on every machine.
 
 use fastrand::Rng as Source;
 use std::ops::RangeBounds;
 
-/// A [`fastrand::Rng`] with methods that do not depend on the machine. The `usize` of fastrand, and its methods that
-/// use `usize`, give other numbers where addresses have 32 bits, as in a browser.
+/// A [`fastrand::Rng`] with methods that do not depend on the machine. fastrand's `usize`, and its methods that use
+/// `usize`, give other numbers where addresses have 32 bits, for example in a browser.
 pub(crate) struct Rng(Source);
 
 impl Rng {

@@ -1,4 +1,4 @@
-//! `array_index`: NumPy's `x[…]` with arrays, and the outer form of it.
+//! `array_index`: NumPy's `x[…]` with arrays, and its outer form.
 
 use super::{ReferenceError, at, check_length, coordinates, fail, room, show};
 
@@ -19,26 +19,26 @@ pub enum Entry {
     Mask(Vec<bool>, Vec<usize>),
 }
 
-/// What a dimension of the array is read at.
+/// How positions along a dimension of the array are found.
 enum Read {
-    /// At the digit of this dimension of the result, looked up in a list.
+    /// Looked up in a list, by the coordinate in this dimension of the result.
     List(usize, Vec<usize>),
-    /// At a single position.
+    /// A single position.
     Single(usize),
-    /// At the array with this number, at the digits of the arrays.
+    /// Looked up in the array with this number, by the coordinates in the arrays' dimensions.
     Array(usize),
 }
 
 /// A dimension of the result.
 enum Made {
-    /// Of so many positions.
+    /// A dimension of an entry's own, with this number of positions.
     Own(usize),
-    /// Here stand the dimensions of the arrays, if they stand where the first of them does.
+    /// Marks the place of the arrays' dimensions, if they replace the first array.
     Arrays,
 }
 
-/// The shape and the values of `x[…]`. If it is `outer`, each array is taken on its own, so that all combinations are
-/// selected.
+/// Returns the shape and the values of `x[…]`. If it is `outer`, each array is applied separately, so that all
+/// combinations are selected.
 ///
 /// ```
 /// use wgslice_vectors::reference::{Entry, array_index};
@@ -66,7 +66,7 @@ pub fn array_index<T: Clone>(
     check_slices(&entries, shape, together)?;
     let (mut reads, mut made) = (Vec::new(), Vec::new());
     let mut arrays: Vec<(Vec<i64>, Vec<usize>)> = Vec::new();
-    // The numbers of the entries that are arrays.
+    // The indices of the entries that are arrays.
     let mut numbers: Vec<usize> = Vec::new();
     let mut meet = |number: usize, made: &mut Vec<Made>| {
         if numbers.is_empty() {
@@ -138,7 +138,7 @@ pub fn array_index<T: Clone>(
         }
     }
     if !together {
-        // The lists of an outer expression are looked at last.
+        // In an outer expression, lists are looked up last.
         for (list, place) in arrays.drain(..) {
             let found = list.iter().map(|&position| inside(position, place[1]));
             let found: Vec<usize> = found.collect::<Result<_, _>>()?;
@@ -152,7 +152,7 @@ pub fn array_index<T: Clone>(
         common = broadcast(&common, sizes)?;
     }
     let adjacent = numbers.windows(2).all(|pair| pair[1] == pair[0] + 1);
-    // Where the dimensions of the arrays stand in the result, and where those of `made` do.
+    // The places in the result of the arrays' dimensions, and of those in `made`.
     let first = made.iter().position(|made| matches!(made, Made::Arrays));
     let first = first.filter(|_| adjacent).unwrap_or(0);
     let own: Vec<(usize, usize)> = made
@@ -193,7 +193,7 @@ pub fn array_index<T: Clone>(
         }
         result.push(at(values, shape, &place).clone());
     }
-    // Positions of a result without elements are read, too, unless no arrays walk.
+    // Positions are also checked if the result has no elements, unless the arrays themselves select nothing.
     if result.is_empty() && !common.contains(&0) {
         for (axis, read) in reads.iter().enumerate() {
             if let Read::Array(number) = read {
@@ -205,7 +205,7 @@ pub fn array_index<T: Clone>(
     Ok((sizes, result))
 }
 
-/// The entries with a whole range for each dimension that an ellipsis stands for or that is not named.
+/// Returns the entries with a whole range for each dimension that an ellipsis covers or that has no entry.
 fn full(entries: &[Entry], shape: &[usize], outer: bool) -> Result<Vec<Entry>, ReferenceError> {
     for entry in entries {
         if let (Entry::Positions(_, sizes) | Entry::Mask(_, sizes), true) = (entry, outer)
@@ -243,7 +243,7 @@ fn full(entries: &[Entry], shape: &[usize], outer: bool) -> Result<Vec<Entry>, R
     let whole = std::iter::repeat_n(Entry::Range(None, None, 1), left);
     let at = entries.iter().position(|entry| *entry == Entry::Ellipsis);
     let (before, after) = entries.split_at(at.unwrap_or(entries.len()));
-    // The ellipsis stays, since it stands between arrays even if it stands for no dimension.
+    // The ellipsis stays, because it separates arrays even if it covers no dimension.
     let ellipsis = after.first().cloned();
     let rest = after.iter().skip(1).cloned();
     Ok(before
@@ -255,7 +255,7 @@ fn full(entries: &[Entry], shape: &[usize], outer: bool) -> Result<Vec<Entry>, R
         .collect())
 }
 
-/// Strides of 0, and single positions outside, are errors before all else that arrays may be.
+/// Checks strides of 0, and single positions out of range. These errors come before all errors of arrays.
 fn check_slices(entries: &[Entry], shape: &[usize], together: bool) -> Result<(), ReferenceError> {
     let mut axis = 0;
     for entry in entries {
@@ -287,7 +287,7 @@ fn inside(position: i64, size: usize) -> Result<usize, ReferenceError> {
     }
 }
 
-/// The positions that Python's `range(*slice(begin, end, stride).indices(size))` has.
+/// Returns the positions in Python's `range(*slice(begin, end, stride).indices(size))`.
 fn positions(size: usize, begin: Option<i64>, end: Option<i64>, stride: i64) -> Vec<usize> {
     let size = size as i128;
     let (low, high) = if stride > 0 {

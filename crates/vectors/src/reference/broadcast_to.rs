@@ -2,7 +2,7 @@
 
 use super::{ReferenceError, at, check_length, coordinates, fail, room, show};
 
-/// The values of an array of `shape`, broadcast to `new_shape`.
+/// Returns the values of an array of `shape`, broadcast to `new_shape`.
 ///
 /// The axes are aligned from the last. An axis has the size of the new axis, or has size 1 and is repeated. Along
 /// leading axes that the array lacks, it is repeated as a whole. The array may not have more axes than the new shape.
@@ -52,7 +52,7 @@ pub fn broadcast_to<T: Clone>(
     Ok(result)
 }
 
-/// Whether an array of `shape` can be broadcast to `new_shape`.
+/// Returns whether an array of `shape` can be broadcast to `new_shape`.
 pub(super) fn broadcasts(shape: &[usize], new_shape: &[usize]) -> bool {
     let aligned = shape.iter().rev().zip(new_shape.iter().rev());
     shape.len() <= new_shape.len()

@@ -1,8 +1,8 @@
-//! `concat` and `stack`: arrays one after the other along an axis.
+//! `concat` and `stack`: join arrays along an axis.
 
 use super::{Indexing, ReferenceError, at, check_length, coordinates, fail, room};
 
-/// The shape and the values of arrays one after the other along `axis`. Each array is a shape and its values.
+/// Returns the shape and the values of arrays that are concatenated along `axis`. Each array is a shape and its values.
 ///
 /// ```
 /// use wgslice_vectors::reference::concat;
@@ -42,7 +42,7 @@ pub fn concat<T: Clone>(
     Ok((shape, values))
 }
 
-/// The shape and the values of arrays whose numbers are the positions of a new `axis`.
+/// Returns the shape and the values of arrays that are stacked along a new `axis`.
 ///
 /// # Errors
 ///
@@ -76,7 +76,7 @@ fn first_of<'a, T>(arrays: &[(&'a [usize], &[T])]) -> Result<&'a [usize], Refere
     }
 }
 
-/// The dimension that `axis` names in an array of this rank.
+/// Returns the dimension that `axis` means in an array of this rank.
 pub(super) fn axis_of(axis: i64, rank: usize) -> Result<usize, ReferenceError> {
     let from_end = Indexing {
         wrap: true,

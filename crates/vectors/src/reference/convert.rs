@@ -1,4 +1,4 @@
-//! Conversions of elements, by searching for the number that is nearest.
+//! Converts elements by searching for the nearest number.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -10,16 +10,16 @@
 use super::{ReferenceError, check_length, coordinates, fail};
 use std::cmp::Ordering;
 
-/// A type of numbers, with its bits.
+/// A type of numbers, with its number of bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Numbers {
     /// 0 and 1, each of 8 bits.
     Truths,
-    /// Integers from 0 on.
+    /// Integers from 0 on, with this number of bits.
     Unsigned(u32),
-    /// Integers in two's complement.
+    /// Integers in two's complement, with this number of bits.
     Signed(u32),
-    /// A sign, and these bits of exponent and mantissa.
+    /// A sign, and these numbers of exponent and mantissa bits.
     Float(u32, u32),
 }
 
@@ -33,31 +33,31 @@ impl Numbers {
     }
 }
 
-/// What becomes of elements.
+/// How elements are converted.
 #[derive(Clone, Copy, Debug)]
 pub struct Conversion<'a> {
-    /// The type of the elements, and that of the results.
+    /// The type of the elements.
     pub from: Numbers,
     /// The type of the results.
     pub to: Numbers,
-    /// The scale and the bias at each position of an axis, as bits of `float32`: one for each position, or one for all. `None`
-    /// for numbers that stay as they are.
+    /// The axis, and the scale and the bias along it as bits of `float32`: one for each position, or one for all.
+    /// `None` if numbers are not scaled.
     pub scaled: Option<(i64, &'a [i64], &'a [i64])>,
-    /// Whether fractions are cut off, and integers wrap, as in NumPy's `astype`.
+    /// Whether fractions are truncated and integers wrap, as in NumPy's `astype`.
     pub cast: bool,
 }
 
-/// How a number becomes an element of a type that does not have it.
+/// How a number is converted to a type that does not have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rule {
     Nearest,
-    /// Cut off, and saturated: floats.
+    /// Truncated and saturated, for floats.
     Cut,
-    /// Modulo a power of 2: integers.
+    /// Modulo a power of 2, for integers.
     Wrap,
 }
 
-/// What an element is: `sign · size · 2^exponent`, which no type rounds.
+/// The exact value of an element: `sign · size · 2^exponent`.
 #[derive(Clone, Copy, Debug)]
 enum Value {
     Nan {
@@ -104,7 +104,7 @@ pub fn convert(
         }
         along = Some((d, scale, bias));
     }
-    // Elements of the same type are moved as they are.
+    // Elements of the same type are only moved.
     if from == to && scaled.is_none() {
         return Ok(values.to_vec());
     }
@@ -119,7 +119,8 @@ pub fn convert(
                 };
                 f64::from(f32::from_bits(entry as u32))
             };
-            // The product and the sum are rounded one after the other: to f32 if all numbers of the type are.
+            // The product and the sum are each rounded: to f32 if f32 holds every value of the type exactly, otherwise
+            // to f64.
             let number = float_of(value);
             let is_wide =
                 from.width() > 32 || matches!(from, Numbers::Signed(32) | Numbers::Unsigned(32));
@@ -142,7 +143,7 @@ pub fn convert(
     Ok(each.collect())
 }
 
-/// The number that an element is.
+/// Returns the number that an element represents.
 fn value_of(numbers: Numbers, element: i64) -> Value {
     let width = numbers.width();
     let bits = element as u64 & (u64::MAX >> (64 - width));
@@ -171,8 +172,8 @@ fn value_of(numbers: Numbers, element: i64) -> Value {
     }
 }
 
-/// The number of these bits without a sign: its digits, and the exponent of 2. Infinity follows the largest number as if it
-/// were one, so that rounding reaches it.
+/// Returns the number with these bits, ignoring the sign: its digits, and the exponent of 2. Infinity is treated as the
+/// number after the largest one, so that rounding can reach it.
 fn size_of((exponents, mantissas): (u32, u32), bits: u64) -> (u128, i32) {
     let bias = (1 << (exponents - 1)) - 1;
     let (exponent, mantissa) = (bits >> mantissas, bits & ((1 << mantissas) - 1));
@@ -186,7 +187,7 @@ fn size_of((exponents, mantissas): (u32, u32), bits: u64) -> (u128, i32) {
     }
 }
 
-/// The nearest `f64`.
+/// Returns the nearest `f64`.
 fn float_of(value: Value) -> f64 {
     f64::from_bits(element_of(Numbers::Float(11, 52), value, Rule::Nearest) as u64)
 }
@@ -206,8 +207,8 @@ fn compared(a: (u128, i32), b: (u128, i32)) -> Ordering {
     })
 }
 
-/// The last number of a sequence that ascends, up to number `last`, that is at most `value`; one more if the next is nearer,
-/// or as near and even.
+/// Returns the index of the number nearest to `value` in an ascending sequence with indices up to `last`. In a tie, the
+/// even index wins.
 fn nearest(last: u128, value: (u128, i32), number: impl Fn(u128) -> (u128, i32)) -> u128 {
     let (mut low, mut high) = (0, last + 1);
     while high - low > 1 {
@@ -230,7 +231,7 @@ fn nearest(last: u128, value: (u128, i32), number: impl Fn(u128) -> (u128, i32))
     }
 }
 
-/// The element of a number. A NaN is nearest to 0 where there are only integers.
+/// Returns the element for a number. If the type has only integers, NaN becomes 0.
 fn element_of(numbers: Numbers, value: Value, rule: Rule) -> i64 {
     let width = numbers.width();
     let negative = match value {
@@ -238,7 +239,7 @@ fn element_of(numbers: Numbers, value: Value, rule: Rule) -> i64 {
             negative
         }
     };
-    // Each number but 0 is true.
+    // Every number except 0 is true.
     let is_zero = matches!(value, Value::Finite { size: 0, .. });
     let bits = match numbers {
         Numbers::Truths if rule != Rule::Nearest => u64::from(!is_zero),
@@ -253,7 +254,7 @@ fn element_of(numbers: Numbers, value: Value, rule: Rule) -> i64 {
             let size = match value {
                 Value::Nan { .. } => 0,
                 Value::Infinite { .. } => most,
-                // The low bits of an integer are the element.
+                // The low bits of an integer form the element.
                 Value::Finite { size, .. } if rule == Rule::Wrap => size,
                 Value::Finite { size, exponent, .. } if rule == Rule::Cut && exponent < 0 => {
                     (size >> exponent.unsigned_abs().min(127)).min(most)

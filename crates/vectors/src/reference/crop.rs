@@ -3,28 +3,28 @@
 use super::{Gathered, ReferenceError, Scattered, at, at_mut, check_length, coordinates, fail};
 use super::{room, show};
 
-/// The boxes that [`crop`] takes from an array, or that [`paste`] writes into one.
+/// The boxes that [`crop`] cuts from an array, or that [`paste`] writes into one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Boxes<'a> {
-    /// The positions in its item where each box begins: one integer for each of `sizes`, box after box.
+    /// The position in its item where each box begins: one integer for each of `sizes`, box after box.
     pub begins: &'a [i64],
-    /// The number of the item that each box is cut from. `None` if box n is cut from item n.
+    /// The number of the item for each box. With `None`, box n belongs to item n.
     pub box_indices: Option<&'a [i64]>,
     /// For each box and each of `sizes`, whether the box is reversed along that dimension, box after box. `None` if no
     /// box is reversed.
     pub flips: Option<&'a [bool]>,
     /// The number of boxes.
     pub count: usize,
-    /// The size of all boxes in each cropped dimension: dimension 1 of the array, dimension 2, and so on.
+    /// The size of all boxes in each cropped dimension, from dimension 1 of the array on.
     pub sizes: &'a [usize],
-    /// The distance in positions between neighbouring elements of a box, for each cropped dimension. Not 0. If
-    /// negative, a box extends from its begin towards lower positions.
+    /// The distance in positions between neighbouring elements of a box, for each cropped dimension. Not 0. If it is
+    /// negative, a box extends from its start towards lower positions.
     pub strides: &'a [i64],
-    /// Whether a box that reaches outside of its item is shifted until it lies inside, and a box index that names no
-    /// item stands for the nearest item.
+    /// Whether a box that extends beyond its item is shifted inside, and an out-of-range box index selects the nearest
+    /// item.
     pub clamp: bool,
-    /// Whether every position of a cropped dimension is taken modulo the size of the dimension, so that a box goes on at
-    /// the other end. `clamp` then only holds for box indices.
+    /// Whether every position of a cropped dimension is taken modulo the size of the dimension, so that a box continues
+    /// at the other end. `clamp` then only applies to box indices.
     pub circular: bool,
 }
 
@@ -65,8 +65,8 @@ impl Boxes<'_> {
         Ok(())
     }
 
-    /// The position in an array of this shape of an element of the boxes. Its first coordinate is the number of its box,
-    /// and the others are its position in the box. `None` if it lies outside.
+    /// Returns the position in an array of this shape of an element of the boxes. The element's first coordinate is the
+    /// number of its box, and the others are its position in the box. `None` if the position is outside.
     fn place(&self, element: &[usize], values_shape: &[usize]) -> Option<Vec<usize>> {
         let (n, dims) = (element[0], self.sizes.len());
         let items = values_shape[0] as i128;
@@ -82,7 +82,7 @@ impl Boxes<'_> {
             let end = values_shape[1 + d] as i128 - 1;
             let mut begin = i128::from(self.begins[n * dims + d]);
             if self.clamp && !self.circular {
-                // Clamps `begin` to the lowest and the highest value with which all elements lie inside.
+                // Clamps `begin` to the range in which all elements are inside.
                 let reach = (size - 1) * stride;
                 begin = begin.clamp(0 - reach.min(0), end - reach.max(0));
             }
@@ -104,17 +104,17 @@ impl Boxes<'_> {
             .collect()
     }
 
-    /// The shape of all boxes of an array of this shape together.
+    /// Returns the shape of all boxes together, for an array of this shape.
     fn shape(&self, values_shape: &[usize]) -> Vec<usize> {
         let kept = &values_shape[1 + self.sizes.len()..];
         [&[self.count], self.sizes, kept].concat()
     }
 }
 
-/// Cuts boxes out of the items of an array. The first dimension of `values` numbers the items.
+/// Cuts boxes out of the items of an array. The first dimension of `values` counts the items.
 ///
-/// The result has a dimension of boxes, then those of `sizes`, then the dimensions of `values` that are not cropped.
-/// An element outside of its item is `T::default()`, and so are all elements of a box whose item does not exist.
+/// The result has a dimension of boxes, then those of `sizes`, then the dimensions of `values` that are not cropped. An
+/// element outside of its item is `T::default()`, and so are all elements of a box whose item does not exist.
 /// [`Gathered::bad_rows`] has the numbers of the boxes with such elements.
 ///
 /// ```
@@ -160,10 +160,10 @@ pub fn crop<T: Clone + Default>(
     })
 }
 
-/// A copy of an array with boxes written into its items, one after the other: the inverse of [`crop`].
+/// Returns a copy of an array with boxes written into its items, in order: the inverse of [`crop`].
 ///
-/// `patches` must have the shape of the crop of the same boxes. Elements that lie outside of their item are left out, and so
-/// are all elements of a box whose item does not exist. [`Scattered::bad_rows`] has the numbers of the boxes with such
+/// `patches` must have the shape of the crop of the same boxes. Elements outside of their item are dropped, and so are
+/// all elements of a box whose item does not exist. [`Scattered::bad_rows`] has the numbers of the boxes with such
 /// elements.
 ///
 /// ```
@@ -183,7 +183,7 @@ pub fn crop<T: Clone + Default>(
 ///
 /// # Errors
 ///
-/// Those of [`crop`], then `crop_shape` and `data_length` for `patches`.
+/// The errors of [`crop`], then `crop_shape` and `data_length` for `patches`.
 pub fn paste<T: Clone>(
     values: &[T],
     values_shape: &[usize],

@@ -1,4 +1,4 @@
-//! `gather`: selects positions along one axis by index. `batch_gather`: the same, with separate indices for every
+//! `gather`: selects positions along one axis by index. `batch_gather`: does the same, with separate indices for every
 //! batch.
 
 use super::{
@@ -6,7 +6,7 @@ use super::{
     gather_nd::check_batch_shape, room,
 };
 
-/// The slices of `params` at the positions in `indices` along `axis`, for arrays of any rank in row-major
+/// Returns the slices of `params` at the positions in `indices` along `axis`, for arrays of any rank in row-major
 /// order.
 ///
 /// The result has the shape of `params` with `axis` replaced by the axes of `indices` after the first `batch_dims`. The
@@ -76,8 +76,8 @@ pub fn gather<T: Clone + Default>(
     })
 }
 
-/// [`gather`] whose batch dimensions are all axes of `indices` but the last. The indices select along the first axis of
-/// `params` after the batch dimensions, so every batch of `params` has its own indices.
+/// A [`gather`] whose batch dimensions are all axes of `indices` except the last. The indices select along the first
+/// axis of `params` after the batch dimensions, so every batch of `params` has its own indices.
 ///
 /// TensorFlow 1's function of this name reads from another batch if an index is outside its own batch. Here such an
 /// index is bad.
@@ -94,7 +94,7 @@ pub fn gather<T: Clone + Default>(
 ///
 /// # Errors
 ///
-/// Those of [`gather`].
+/// The errors of [`gather`].
 pub fn batch_gather<T: Clone + Default>(
     params: &[T],
     params_shape: &[usize],
@@ -105,7 +105,7 @@ pub fn batch_gather<T: Clone + Default>(
     if params_shape.is_empty() {
         return fail("params_rank", "params must be at least 1 dimensional");
     }
-    // For scalar indices this is -1, which `gather` refuses as `batch_dims`.
+    // For scalar indices this is -1, which `gather` rejects as `batch_dims`.
     let axis = i64::try_from(indices_shape.len()).expect("a rank fits 64 bits") - 1;
     gather(
         params,
@@ -123,7 +123,7 @@ pub(super) fn resolve_axis(axis: i64, rank: usize) -> Result<usize, ReferenceErr
         return fail("params_rank", "params must be at least 1 dimensional");
     }
     let Some(position) = resolve(axis, rank) else {
-        // The smallest rank that has this axis, as TensorFlow's message names it.
+        // The smallest rank with this axis, which TensorFlow's message names.
         let least = match axis {
             ..0 => i128::from(axis).abs(),
             _ => i128::from(axis) + 1,
@@ -173,8 +173,8 @@ fn resolve_batch(
     Ok(batch)
 }
 
-/// The position that `number` names among `count` positions. A negative number counts from the end. `None` if there is
-/// no such position.
+/// Returns the position that `number` means among `count` positions. A negative number counts from the end. `None` if
+/// there is no such position.
 fn resolve(number: i64, count: usize) -> Option<usize> {
     let wrap = Indexing {
         wrap: true,

@@ -5,8 +5,8 @@ use super::{
     room,
 };
 
-/// The elements of `params` at the positions in `indices` along `axis`, for arrays of the same rank in row-major
-/// order.
+/// Returns the elements of `params` at the positions in `indices` along `axis`, for arrays of the same rank in
+/// row-major order.
 ///
 /// The result has the shape of `indices`. Along all axes but `axis`, the element of `params` has the coordinates of its
 /// index, so `indices` must not be longer than `params` along these axes. A negative `axis` counts from the end.
@@ -59,8 +59,8 @@ pub fn gather_elements<T: Clone + Default>(
     })
 }
 
-/// Checks that the array has a dimension `axis`, and that indices have the rank of the array and are no longer than
-/// the array in the other dimensions. Returns the dimension that `axis` names.
+/// Checks that the array has a dimension `axis`, and that indices have the rank of the array and are no longer than the
+/// array in the other dimensions. Returns the dimension that `axis` means.
 pub(super) fn check_elements_shape(
     shape: &[usize],
     indices_shape: &[usize],

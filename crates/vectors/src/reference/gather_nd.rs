@@ -1,8 +1,7 @@
 //! `gather_nd`: every row of indices selects a slice of params.
 //!
-//! Rows that point outside do not end the operation. Their slices are filled with the default of the element type,
-//! and the rows are listed. So a caller can follow either policy: fail if the list is not empty, or keep the
-//! defaults.
+//! Rows that point outside do not end the operation. Their slices are filled with the default of the element type, and
+//! the rows are listed. So a caller can follow either policy: fail if the list is not empty, or keep the defaults.
 
 use super::{Indexing, ReferenceError, at, check_length, coordinates, fail, room, show};
 
@@ -20,7 +19,7 @@ pub struct Gathered<T> {
     pub bad_rows: Vec<usize>,
 }
 
-/// The slices of `params` that the rows of `indices` select, for arrays of any rank in row-major order.
+/// Returns the slices of `params` that the rows of `indices` select, for arrays of any rank in row-major order.
 ///
 /// The size of the last dimension of `indices` is the depth: a row indexes this many dimensions of `params`, after the
 /// first `batch_dims`, which both arrays share. `indexing` decides which indices are bad. By default, these are the
@@ -104,7 +103,7 @@ pub fn gather_nd<T: Clone + Default>(
             ),
         );
     }
-    // Rows without indices (depth 0) are refused too, although each would only copy the empty params.
+    // Rows without indices (depth 0) are also rejected, although each would only copy the empty params.
     if params.is_empty() && !lead.contains(&0) {
         let shape = show(params_shape);
         return fail(

@@ -1,4 +1,4 @@
-//! `index_update`: NumPy's `x[…] = value` with arrays, and other combinations than assignment.
+//! `index_update`: NumPy's `x[…] = value` with arrays, and combinations other than assignment.
 
 use super::{
     Entry, ReferenceError, array_index,
@@ -7,8 +7,8 @@ use super::{
 };
 use std::iter;
 
-/// A copy of `values` with those of `value` combined into the elements that `x[…]` selects, one at a time, in row-major
-/// order of the selection.
+/// Returns a copy of `values` after combining the elements of `value` into the elements that `x[…]` selects, in
+/// row-major order of the selection.
 ///
 /// `value` is broadcast to the shape of the selection. If it has more axes, leading axes of size 1 are dropped first.
 ///
@@ -23,7 +23,7 @@ use std::iter;
 ///
 /// # Errors
 ///
-/// Those of [`array_index`](super::array_index()), and then `broadcast`.
+/// The errors of [`array_index`](super::array_index()), and then `broadcast`.
 pub fn index_update<T: Clone>(
     values: &[T],
     shape: &[usize],

@@ -18,13 +18,13 @@ pub struct Indexing {
     /// Whether a negative index counts from the end, as in NumPy and ONNX. The size of the dimension is then added to
     /// it once.
     pub wrap: bool,
-    /// Whether an index that is still outside stands for the nearest position. A dimension of size 0 has no position,
-    /// so its indices stay bad.
+    /// Whether an index that is still outside selects the nearest position. A dimension of size 0 has no position, so
+    /// its indices stay bad.
     pub clamp: bool,
 }
 
 impl Indexing {
-    /// The position of `index` in a dimension of `size`, or `None` if the index is bad.
+    /// Returns the position of `index` in a dimension of `size`, or `None` if the index is bad.
     pub(super) fn resolve(self, index: i64, size: usize) -> Option<usize> {
         // An i128 holds the sum of any index and any size.
         let (mut index, size) = (i128::from(index), size as i128);
@@ -38,8 +38,8 @@ impl Indexing {
         inside.then(|| usize::try_from(index).expect("a position is less than its size"))
     }
 
-    /// The positions that a row of indices names in dimensions of the sizes `dims`. `row` holds the coordinates of the
-    /// row in all dimensions of `indices` but the last. `None` if an index of the row is bad.
+    /// Returns the positions that a row of indices selects in dimensions of the sizes `dims`. `row` has the coordinates
+    /// of the row in all dimensions of `indices` except the last. `None` if an index of the row is bad.
     pub(super) fn resolve_row(
         self,
         indices: &[i64],

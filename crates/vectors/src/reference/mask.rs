@@ -4,8 +4,8 @@ use super::{
     ReferenceError, at, broadcast_to, check_length, concat::axis_of, coordinates, fail, room, zeros,
 };
 
-/// The positions of the true elements of a mask, in row-major order: `capacity` rows of a number for each dimension. Rows
-/// after the last true element are -1. Without a capacity there is a row for each true element.
+/// Returns the positions of the true elements of a mask, in row-major order: `capacity` rows, each with a number for
+/// every dimension. Rows after the last true element are -1. Without a capacity there is a row for each true element.
 ///
 /// ```
 /// use wgslice_vectors::reference::nonzero;
@@ -41,9 +41,9 @@ fn positions(mask: &[bool], shape: &[usize]) -> Result<Vec<Vec<usize>>, Referenc
     Ok(coordinates(shape).filter(is_true).collect())
 }
 
-/// The shape and the values of the slices of an array that a mask selects, in row-major order. The dimensions of the mask
-/// are those of the array from `axis` on. The result has one dimension in their place, of `capacity` positions, or one
-/// for each true element. Positions after the last true element are zeros.
+/// Returns the shape and the values of the slices of an array that a mask selects, in row-major order. The mask has the
+/// dimensions of the array from `axis` on. In the result, one dimension replaces them. It has `capacity` positions, or
+/// one for each true element. Positions after the last true element are zeros.
 ///
 /// # Errors
 ///
@@ -84,8 +84,8 @@ pub fn boolean_mask<T: Clone + Default>(
     Ok((selected, result))
 }
 
-/// The shape and the values of an array at the positions of `axis` at which a condition is true. Without an axis, the
-/// array counts as one dimension.
+/// Returns the shape and the values of an array at the positions along `axis` at which a condition is true. Without an
+/// axis, the array is flattened.
 ///
 /// # Errors
 ///
@@ -114,7 +114,7 @@ pub fn compress<T: Clone + Default>(
     boolean_mask(values, shape, (&longer, &[shape[axis]]), axis, capacity)
 }
 
-/// The shape and the elements of `x` where a mask is true, and of `y` elsewhere, broadcast to one shape.
+/// Returns the shape and the elements of `x` where a mask is true, and of `y` elsewhere, broadcast to one shape.
 ///
 /// # Errors
 ///
@@ -130,7 +130,7 @@ pub fn select<T: Clone>(
     for from_end in (1..=rank).rev() {
         let sizes = shapes.iter().filter(|shape| shape.len() >= from_end);
         let mut sizes = sizes.map(|shape| shape[shape.len() - from_end]);
-        // All are equal but for ones. If they are not, one of the arrays cannot be broadcast.
+        // All sizes except 1 must be equal. If they are not, one of the arrays cannot be broadcast.
         common.push(sizes.find(|&size| size != 1).unwrap_or(1));
     }
     let mask = broadcast_to(mask.0, mask.1, &common)?;
@@ -143,8 +143,8 @@ pub fn select<T: Clone>(
     Ok((common, chosen))
 }
 
-/// The values of an array after its slices that a mask selects were replaced by `updates`, one for each, in row-major
-/// order. Further updates are not used, and slices without an update keep their values.
+/// Returns the values of an array after replacing the slices that a mask selects by `updates`, in row-major order.
+/// Further updates are not used, and slices without an update keep their values.
 ///
 /// # Errors
 ///
@@ -155,7 +155,7 @@ pub fn masked_scatter<T: Clone + Default>(
     mask: (&[bool], &[usize]),
     updates: (&[T], &[usize]),
 ) -> Result<Vec<T>, ReferenceError> {
-    // Which element of the array each selected one is.
+    // The index in the array of each selected element.
     let mut numbers = zeros::<usize>(shape)?;
     numbers
         .iter_mut()

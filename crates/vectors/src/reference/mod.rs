@@ -1,4 +1,4 @@
-//! The operations, written the slow and obvious way.
+//! The operations, in a slow and obvious form.
 //!
 //! This module defines the correct results of the fast paths. It goes through the elements of the result one at a time,
 //! and looks each value up by its coordinates. It uses no memory strides, no merged axes and no code of `wgslice`,
@@ -76,28 +76,29 @@ use std::{error, fmt, iter};
 /// | kind | rule broken |
 /// |---|---|
 /// | `data_length` | the number of values is the product of the shape |
-/// | `too_large` | the result fits in memory |
+/// | `too_large` | the result fits into memory |
 /// | `spec_vectors` | begin, end and strides have one length, at most 31 |
 /// | `multiple_ellipses` | at most one bit of `ellipsis_mask` is set |
 /// | `scalar_input` | a scalar takes only ellipses and new axes |
 /// | `too_many_specs` | there is a dimension for every spec that needs one |
 /// | `stride_zero` | the stride of a dimension is not 0 |
 /// | `shrink_stride` | a shrunk dimension has a positive stride |
-/// | `shrink_out_of_range` | the index of a shrunk dimension lies inside it |
+/// | `shrink_out_of_range` | the index of a shrunk dimension is inside it |
 /// | `dy_shape` | dy has the shape of the slice |
 /// | `broadcast` | every axis has the size of the new axis, or size 1 |
 /// | `slice_vectors` | begin and size have an entry for each dimension |
 /// | `slice_begin` | a block begins inside its dimension, or at its end |
 /// | `slice_size` | a block ends inside its dimension |
-/// | `permutation` | every axis is named once |
+/// | `permutation` | every axis occurs once |
 /// | `axis` | `axis` is a dimension of the array |
-/// | `no_arrays`, `array_shape` | there is an array; all have the shape of the first, but along the axis of `concat` |
+/// | `no_arrays`, `array_shape` | there is an array; all have the shape of the first, except along the axis of `concat`
+/// |
 /// | `entries` | paddings and multiples have an entry for each dimension |
 /// | `padding` | no end is padded by more than the mode can mirror or repeat |
 /// | `shifts` | there is a shift for each axis |
 /// | `outer_rank` | an array of an outer index expression has one dimension |
 /// | `array_shapes`, `mask_shape` | arrays of positions can be broadcast; a mask has the sizes of the dimensions |
-/// | `position` | a position lies inside its dimension |
+/// | `position` | a position is inside its dimension |
 /// | `batch_dims` | `batch_dims` is less than both ranks; in `gather`, at most the rank of indices and the axis |
 /// | `batch_shape` | params and indices agree in their batch dimensions |
 /// | `params_rank`, `indices_rank` | both have at least one dimension |
@@ -105,16 +106,16 @@ use std::{error, fmt, iter};
 /// | `elements_shape` | indices have the rank of the array, and are no longer than it except along the axis |
 /// | `mask_scalar`, `mask_shape` | a mask has dimensions, those of the array from the axis on |
 /// | `condition` | the condition of `compress` has one dimension, and is not longer than the axis |
-/// | `mask_values` | each value that a mask puts somewhere has the shape of a slice |
+/// | `mask_values` | each value for a selected slice has the slice's shape |
 /// | `crop_rank` | there is a dimension of items, and one for each size of a box |
 /// | `crop_strides` | there is a stride for each size |
-/// | `crop_shape` | the array that is written into boxes has their shape |
+/// | `crop_shape` | the array that is written has the boxes' shape |
 /// | `crop_items` | without box indices, there is a box for each item |
 /// | `crop_box_size` | clamped and circular boxes are no longer than their dimensions |
-/// | `repeats` | an array that boxes are written into has no element twice |
+/// | `repeats` | no element of an array is the target of two positions of the view into which boxes are written |
 /// | `empty_params` | rows cannot be taken from params without elements |
 /// | `dimension_numbers` | StableHLO's constraints on dimension numbers, window sizes and the shape of updates |
-/// | `convert_positions` | there is a scale for all or for each position |
+/// | `convert_positions` | there is one scale, or one for each position |
 /// | `updates_rank` | indices and updates of a scatter have at least one dimension |
 /// | `empty_output` | if indices, updates or the output are empty, both indices and updates are empty |
 /// | `updates_shape` | indices have rank 2 or more, each row a slice of updates; in `scatter_elements`, equal shapes |
@@ -142,13 +143,13 @@ fn fail<T>(kind: &'static str, message: impl Into<String>) -> Result<T, Referenc
     })
 }
 
-/// A shape as TensorFlow's messages print it: `[3,4]`.
+/// Formats a shape as in TensorFlow's messages: `[3,4]`.
 fn show(shape: &[usize]) -> String {
     let sizes: Vec<String> = shape.iter().map(ToString::to_string).collect();
     format!("[{}]", sizes.join(","))
 }
 
-/// The product of a shape, or `None` if no `usize` holds it.
+/// Returns the product of a shape, or `None` if it does not fit a `usize`.
 fn element_count(shape: &[usize]) -> Option<usize> {
     // A zero makes the product 0, even if the other sizes would overflow.
     if shape.contains(&0) {
@@ -159,7 +160,7 @@ fn element_count(shape: &[usize]) -> Option<usize> {
         .try_fold(1_usize, |count, &size| count.checked_mul(size))
 }
 
-/// Makes an empty vector with room for the values of a result of `shape`.
+/// Makes an empty vector with capacity for the values of a result of `shape`.
 ///
 /// If there is too little memory, returns the error `too_large` instead of aborting, because even a short shape can
 /// request any amount.
@@ -175,7 +176,7 @@ fn room<T>(shape: &[usize]) -> Result<Vec<T>, ReferenceError> {
     Ok(values)
 }
 
-/// The values of an array of `shape` whose elements are all `T::default()`, or the error `too_large`.
+/// Returns the values of an array of `shape` whose elements are all `T::default()`, or the error `too_large`.
 fn zeros<T: Clone + Default>(shape: &[usize]) -> Result<Vec<T>, ReferenceError> {
     let mut values = room(shape)?;
     values.resize(element_count(shape).unwrap_or(0), T::default());
@@ -193,7 +194,7 @@ fn check_length(name: &str, length: usize, shape: &[usize]) -> Result<(), Refere
     )
 }
 
-/// The coordinates of every element of `shape`, in row-major order.
+/// Returns the coordinates of every element of `shape`, in row-major order.
 fn coordinates(shape: &[usize]) -> impl Iterator<Item = Vec<usize>> {
     let first = (!shape.contains(&0)).then(|| vec![0; shape.len()]);
     iter::successors(first, |last| {
@@ -209,12 +210,12 @@ fn coordinates(shape: &[usize]) -> impl Iterator<Item = Vec<usize>> {
     })
 }
 
-/// The value at `coordinates` of a row-major array of `shape`.
+/// Returns the value at `coordinates` of a row-major array of `shape`.
 fn at<'a, T>(values: &'a [T], shape: &[usize], coordinates: &[usize]) -> &'a T {
     &values[place(shape, coordinates)]
 }
 
-/// The value at `coordinates` of a row-major array of `shape`, for writing.
+/// Returns the value at `coordinates` of a row-major array of `shape`, for writing.
 fn at_mut<'a, T>(values: &'a mut [T], shape: &[usize], coordinates: &[usize]) -> &'a mut T {
     &mut values[place(shape, coordinates)]
 }

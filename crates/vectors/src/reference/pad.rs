@@ -1,8 +1,8 @@
-//! `pad`: an array with further positions around it.
+//! `pad`: adds positions around an array.
 
 use super::{ReferenceError, at, check_length, coordinates, fail, room, show};
 
-/// What `pad` adds: see `wgslice::options::Pad`.
+/// The values that `pad` adds: see `wgslice::options::Pad`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are TensorFlow's and NumPy's")]
 pub enum PadMode {
@@ -13,8 +13,8 @@ pub enum PadMode {
     Wrap,
 }
 
-/// The shape and the values of an array with `paddings[d][0]` positions before dimension d and `paddings[d][1]` behind
-/// it. In the mode `Constant` they hold `constant`.
+/// Returns the shape and the values of an array with `paddings[d][0]` positions before dimension d and `paddings[d][1]`
+/// after it. In the mode `Constant`, these positions have the value `constant`.
 ///
 /// ```
 /// use wgslice_vectors::reference::{PadMode, pad};

@@ -2,7 +2,7 @@
 
 use super::{ReferenceError, at, check_length, concat::axis_of, coordinates, fail, room};
 
-/// The values of an array whose elements are moved by `shifts[i]` positions along each `axes[i]`.
+/// Returns the values of an array whose elements are moved by `shifts[i]` positions along each `axes[i]`.
 ///
 /// ```
 /// use wgslice_vectors::reference::roll;

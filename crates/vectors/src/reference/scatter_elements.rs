@@ -5,8 +5,9 @@ use super::{
     gather_elements::check_elements_shape,
 };
 
-/// A copy of `tensor` into which `updates` are combined, each into the element at the position along `axis` that its
-/// index names. All arrays have the same rank and are in row-major order, and `updates` have the shape of `indices`.
+/// Returns a copy of `tensor` into which `updates` are combined, each into the element at the position along `axis`
+/// that its index gives. All arrays have the same rank and are in row-major order, and `updates` have the shape of
+/// `indices`.
 ///
 /// Along all other axes, an element has the coordinates of its index, so `indices` must not be longer than `tensor`
 /// along these axes. A negative `axis` counts from the end. Updates take effect one at a time in row-major order, each

@@ -1,4 +1,4 @@
-//! `scatter_nd` and `tensor_scatter_nd`: every row of indices says where a slice of updates goes.
+//! `scatter_nd` and `tensor_scatter_nd`: every row of indices gives the slice for a slice of updates.
 //!
 //! Rows that point outside do not end the operation. Their updates are dropped and the rows are listed. So a caller
 //! can follow either policy: fail if the list is not empty, or go on without these rows.
@@ -16,8 +16,8 @@ pub struct Scattered<T> {
     pub bad_rows: Vec<usize>,
 }
 
-/// An array of `shape` with the slices of `updates` combined into it at the positions in `indices`. Its elements are
-/// initially `T::default()`.
+/// Returns an array of `shape` with the slices of `updates` combined into it at the positions in `indices`. Its
+/// elements are initially `T::default()`.
 ///
 /// The size of the last dimension of `indices` is the depth: a row indexes this many leading dimensions of the array.
 /// The shape of `updates` is `indices.shape[..-1] + shape[depth..]`. Rows take effect one at a time in row-major
@@ -51,7 +51,7 @@ pub fn scatter_nd<T: Clone + Default>(
         (indices.len(), indices_shape),
         (updates.len(), updates_shape),
     )?;
-    // As in TensorFlow, the first check of the counts treats a scalar output as empty, and the last check refuses
+    // As in TensorFlow, the first check of the counts treats a scalar output as empty, and the last check rejects
     // updates for an output without elements.
     let counts = (indices.len(), updates.len());
     check_counts(counts, shape.len())?;
@@ -67,7 +67,7 @@ pub fn scatter_nd<T: Clone + Default>(
     Ok(rows.apply(zeros(shape)?, shape, indexing, combine))
 }
 
-/// A copy of `tensor` with the slices of `updates` combined into it at the positions in `indices`.
+/// Returns a copy of `tensor` with the slices of `updates` combined into it at the positions in `indices`.
 ///
 /// This is [`scatter_nd`] with other initial values. If `combine` replaces, the last of several rows for one position
 /// wins, as in TensorFlow's `tensor_scatter_nd_update` on the CPU.
@@ -184,9 +184,9 @@ fn check_shapes(
     Ok(())
 }
 
-/// Checks indices of rank 1 once more, as TensorFlow's kernels do, which take them for rows of one index each: the shape
-/// of updates is then also `indices.shape + shape[1..]`. Both rules only hold where indices have shape `[0]` and the
-/// first dimension of the output is empty. So `gather_nd` has a form for a single row, but a scatter does not.
+/// Checks indices of rank 1 once more, as TensorFlow's kernels do. They treat such indices as rows of one index each,
+/// so the shape of updates must also be `indices.shape + shape[1..]`. Both rules only hold if indices have shape `[0]`
+/// and the first dimension of the output is empty. So `gather_nd` has a form for a single row, but a scatter does not.
 fn check_vector(
     indices_shape: &[usize],
     updates_shape: &[usize],

@@ -2,10 +2,10 @@
 
 use super::{ReferenceError, at, check_length, coordinates, fail};
 
-/// The shape and the values of the block of `size` that begins at position `begin`, for an `input` of any rank in
-/// row-major order.
+/// Returns the shape and the values of the block of `size` that begins at position `begin`, for an `input` of any rank
+/// in row-major order.
 ///
-/// `begin` and `size` have one entry for each dimension. A size of -1 reaches to the end of the dimension. Unlike in
+/// `begin` and `size` have one entry for each dimension. A size of -1 extends to the end of the dimension. Unlike in
 /// `strided_slice`, a negative `begin` does not count from the end, and nothing is clamped.
 ///
 /// ```

@@ -35,7 +35,7 @@ pub struct Spec<'a> {
     pub shrink_axis_mask: i32,
 }
 
-/// The shape and the values of `input[spec]`, for an `input` of any rank in row-major order.
+/// Returns the shape and the values of `input[spec]`, for an `input` of any rank in row-major order.
 ///
 /// ```
 /// use wgslice_vectors::reference::{Spec, strided_slice};
@@ -88,7 +88,7 @@ pub(super) struct Selection {
 }
 
 impl Selection {
-    /// The elements that `spec` selects from an array of `shape`.
+    /// Returns the elements that `spec` selects from an array of `shape`.
     pub(super) fn new(shape: &[usize], spec: &Spec<'_>) -> Result<Self, ReferenceError> {
         let (items, axes) = assign(spec, shape.len())?;
         let mut ranges = Vec::with_capacity(shape.len());
@@ -111,8 +111,8 @@ impl Selection {
 
     /// Lists the selected elements in the order of the result, each by its coordinates in the array.
     pub(super) fn sources(&self) -> impl Iterator<Item = Vec<usize>> {
-        // An empty result needs no positions, and there may be too many for memory: if a dimension of an array has
-        // size 0, the others may have any size.
+        // An empty result needs no positions. There can be too many for memory, because an array with a dimension of
+        // size 0 can have any other sizes.
         let empty = self.shape.contains(&0);
         let listed = self.ranges.iter().filter(|_| !empty);
         let positions: Vec<Vec<usize>> = listed.map(Range::positions).collect();
@@ -148,7 +148,7 @@ const WHOLE: Item = Item::Range {
     stride: 1,
 };
 
-/// Where an axis of the result comes from: a new axis, or the dimension of the input with this number.
+/// The origin of an axis of the result: a new axis, or the dimension of the input with this number.
 enum Axis {
     New,
     Of(usize),
@@ -185,7 +185,7 @@ fn assign(spec: &Spec<'_>, rank: usize) -> Result<(Vec<Item>, Vec<Axis>), Refere
     let mut axes = Vec::new();
     for i in 0..count {
         if bit(spec.ellipsis_mask, i) {
-            // The entries after the ellipsis need `behind` dimensions. The ellipsis takes all dimensions that are left
+            // The entries after the ellipsis need `behind` dimensions. The ellipsis takes all remaining dimensions
             // before those.
             let behind = (i + 1..count)
                 .filter(|&j| !bit(spec.new_axis_mask, j))
@@ -219,7 +219,7 @@ fn assign(spec: &Spec<'_>, rank: usize) -> Result<(Vec<Item>, Vec<Axis>), Refere
             );
         }
     }
-    // Without an ellipsis the remaining dimensions are whole. With one, no dimension remains here.
+    // Without an ellipsis, the remaining dimensions are whole. With one, no dimension remains here.
     for dim in items.len()..rank {
         items.push(WHOLE);
         axes.push(Axis::Of(dim));
@@ -227,7 +227,7 @@ fn assign(spec: &Spec<'_>, rank: usize) -> Result<(Vec<Item>, Vec<Axis>), Refere
     Ok((items, axes))
 }
 
-/// The positions that `item` selects in dimension `dim`, which has `size` positions.
+/// Returns the positions that `item` selects in dimension `dim`, which has `size` positions.
 fn select(item: &Item, dim: usize, size: usize) -> Result<Range, ReferenceError> {
     // An i128 holds every sum and difference of an i64 and a size.
     let size = size as i128;

@@ -1,12 +1,12 @@
-//! `strided_slice_grad`: the values of a slice at the positions that they came from.
+//! `strided_slice_grad`: writes the values of a slice to the positions from which a slice would take them.
 
 use super::{
     ReferenceError, Spec, at_mut, check_length, fail, show, strided_slice::Selection, zeros,
 };
 use std::iter;
 
-/// An array of `shape` with the values of `dy` at the positions that a slice selects, and `T::default()` everywhere
-/// else.
+/// Returns an array of `shape` with the values of `dy` at the positions that a slice selects, and `T::default()`
+/// everywhere else.
 ///
 /// `dy` must have exactly the shape of the slice: nothing is broadcast. A slice selects no position twice, so the order
 /// of the assignments does not matter.
@@ -24,7 +24,7 @@ use std::iter;
 ///
 /// # Errors
 ///
-/// Those of [`strided_slice`](super::strided_slice()), and then `dy_shape` and `too_large`.
+/// The errors of [`strided_slice`](super::strided_slice()), and then `dy_shape` and `too_large`.
 pub fn strided_slice_grad<T: Clone + Default>(
     shape: &[usize],
     spec: &Spec<'_>,

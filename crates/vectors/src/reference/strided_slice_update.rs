@@ -8,7 +8,7 @@ use super::{
 };
 use std::iter;
 
-/// A copy of `input` with the elements of a slice replaced by those of `value`: `input[spec] = value`.
+/// Returns a copy of `input` in which `value` replaces the elements of a slice: `input[spec] = value`.
 ///
 /// `value` is broadcast to the shape of the slice. If `value` has more axes than the slice, leading axes of size 1
 /// are dropped first. An empty slice accepts a value of any shape, as in TensorFlow.
@@ -31,7 +31,7 @@ use std::iter;
 ///
 /// # Errors
 ///
-/// Those of [`strided_slice`](super::strided_slice()), and then `broadcast`.
+/// The errors of [`strided_slice`](super::strided_slice()), and then `broadcast`.
 pub fn strided_slice_update<T: Clone>(
     input: &[T],
     shape: &[usize],

@@ -1,8 +1,8 @@
-//! `tile` and `repeat`: copies of an array, and of its positions.
+//! `tile` and `repeat`: copy an array, or each of its positions.
 
 use super::{ReferenceError, at, check_length, concat::axis_of, coordinates, fail, room};
 
-/// The shape and the values of `multiples[d]` copies of an array along each dimension d.
+/// Returns the shape and the values of `multiples[d]` copies of an array along each dimension d.
 ///
 /// ```
 /// use wgslice_vectors::reference::tile;
@@ -40,7 +40,7 @@ pub fn tile<T: Clone>(
     Ok((tiled, result))
 }
 
-/// The shape and the values of an array in which each position along `axis` is repeated `times` times.
+/// Returns the shape and the values of an array in which each position along `axis` is repeated `times` times.
 ///
 /// # Errors
 ///

@@ -2,7 +2,7 @@
 
 use super::{ReferenceError, at, check_length, coordinates, fail, show};
 
-/// The shape and the values of an array whose axis `i` is axis `perm[i]` of the input.
+/// Returns the shape and the values of an array whose axis `i` is axis `perm[i]` of the input.
 ///
 /// ```
 /// use wgslice_vectors::reference::transpose;

@@ -1,13 +1,13 @@
 //! `xla_gather`, `xla_scatter`: StableHLO's gather and scatter, by the formulas of its specification.
 //!
-//! The constraints that the functions check have the numbers of the specification in comments. As in XLA, and unlike in
-//! StableHLO's interpreter, a scatter drops a window as a whole if any of its elements lies outside.
+//! Comments give the specification's numbers of the constraints that the functions check. As in XLA, and unlike in
+//! StableHLO's interpreter, a scatter drops a whole window if any of its elements is outside.
 
 use super::{Gathered, ReferenceError, Scattered, at, at_mut, check_length, coordinates, fail};
 use super::{show, zeros};
 use std::collections::BTreeSet;
 
-/// The dimension numbers of both operations. The names are those of the gather, and then of the scatter.
+/// The dimension numbers of both operations. Each field has the gather's name and then the scatter's.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Dims<'a> {
     /// `offset_dims`, `update_window_dims`.
@@ -30,7 +30,7 @@ fn is_unique(dims: &[&[usize]]) -> bool {
 }
 
 impl Dims<'_> {
-    /// Checks the constraints that do not name slice sizes or updates.
+    /// Checks the constraints that do not involve slice sizes or updates.
     fn check(&self, operand: &[usize], indices: &[usize]) -> Result<(), ReferenceError> {
         let (rank, of_indices, ivd) = (operand.len(), indices.len(), self.index_vector_dim);
         let below = |dims: &[usize], rank: usize| dims.iter().all(|&d| d < rank);
@@ -66,19 +66,19 @@ impl Dims<'_> {
         )
     }
 
-    /// The shape of the indices without the dimension of tuples.
+    /// Returns the shape of the indices without the dimension of tuples.
     fn batch_sizes(&self, indices: &[usize]) -> Vec<usize> {
         let sizes = indices.iter().enumerate();
         let kept = sizes.filter(|&(d, _)| d != self.index_vector_dim);
         kept.map(|(_, &size)| size).collect()
     }
 
-    /// The dimensions of the result that are not window dimensions.
+    /// Returns the dimensions of the result that are not window dimensions.
     fn batch_dims(&self, rank: usize) -> Vec<usize> {
         (0..rank).filter(|d| !self.window.contains(d)).collect()
     }
 
-    /// The sizes `batch` at the batch dimensions, and `window` at the window dimensions.
+    /// Returns the sizes in `batch` at the batch dimensions, and those in `window` at the window dimensions.
     fn combine(&self, batch: &[usize], window: &[usize]) -> Vec<usize> {
         let rank = batch.len() + window.len();
         let mut shape = vec![0; rank];
@@ -91,7 +91,8 @@ impl Dims<'_> {
         shape
     }
 
-    /// The numbers for the dimensions of the operand without `dropped` and `batching`, and `other` for these.
+    /// Returns the numbers in `window` for the operand's dimensions, except for `dropped` and `batching`, which get
+    /// `other`.
     fn full(&self, rank: usize, window: &[usize], other: usize) -> Vec<usize> {
         let mut window = window.iter();
         let number = |d| match self.dropped.contains(&d) || self.batching.contains(&d) {
@@ -101,8 +102,8 @@ impl Dims<'_> {
         (0..rank).map(number).collect()
     }
 
-    /// For an element of result or updates: the number of its tuple, and the element of the operand that it comes from or
-    /// goes to, or `None` if its window does not lie inside.
+    /// Returns, for an element of the result or the updates, the number of its tuple and the corresponding element of
+    /// the operand. The element is `None` if its window is not inside.
     fn place(
         &self,
         element: &[usize],
@@ -154,12 +155,12 @@ impl Dims<'_> {
     }
 }
 
-/// StableHLO's `gather`. Without `clamp`, a window that does not lie inside is filled with zeros, as in JAX's mode `fill`
+/// StableHLO's `gather`. Without `clamp`, a window that is not inside is filled with zeros, like in JAX's mode `fill`
 /// with this value, and its tuple is bad.
 ///
 /// # Errors
 ///
-/// If a constraint is broken, or a window without elements has a place in the result.
+/// An error if a constraint is broken, or if a window without elements has a place in the result.
 pub fn xla_gather<T: Clone + Default>(
     operand: &[T],
     shape: &[usize],
@@ -209,12 +210,12 @@ pub fn xla_gather<T: Clone + Default>(
     })
 }
 
-/// StableHLO's `scatter`, whose elements take effect in row-major order of the updates. Without `clamp`, a window that does
-/// not lie inside is dropped, and its tuple is bad.
+/// StableHLO's `scatter`. Updates take effect in row-major order. Without `clamp`, a window that is not inside is
+/// dropped, and its tuple is bad.
 ///
 /// # Errors
 ///
-/// If a constraint is broken, or there are updates for an operand without elements.
+/// An error if a constraint is broken, or if there are updates for an operand without elements.
 #[expect(
     clippy::too_many_arguments,
     reason = "three arrays, each with its shape, as in the functions beside it"

@@ -1,8 +1,8 @@
 //! Writes the result of a query to a Parquet file, which appears whole or not at all.
 //!
-//! The partitions of a result are computed and encoded at the same time: each makes row groups of its own in memory, and
-//! adds them to the one file when they are complete. A result in an order has a single partition, whose row groups are
-//! added in that order.
+//! The partitions of a result are computed and encoded in parallel: each makes its own row groups in memory, and adds
+//! them to the one file when they are complete. An ordered result has a single partition, whose row groups are added in
+//! that order.
 
 use super::failed;
 use crate::failure::Failure;
@@ -42,13 +42,13 @@ const ROW_GROUP: usize = 64 << 20;
 /// row groups are smaller.
 const ALL_ROW_GROUPS: usize = 256 << 20;
 
-/// Row groups are not made smaller than this, in bytes: readers skip and read whole row groups.
+/// The minimum size of a row group in bytes, because readers skip and read whole row groups.
 const LEAST_ROW_GROUP: usize = 1 << 20;
 
-/// The part of `--memory` that row groups take.
+/// Row groups get this fraction of `--memory`: one part in four.
 const PART_OF_MEMORY: usize = 4;
 
-/// The most rows of a row group, whatever their size: Parquet's usual number.
+/// The maximum number of rows in a row group, whatever their size. This is Parquet's usual number.
 const ROWS: usize = 1 << 20;
 
 pub(super) struct Output {
@@ -69,7 +69,8 @@ impl Output {
             .set_compression(Compression::ZSTD(ZstdLevel::default()))
             .build();
         let schema = Arc::new(schema.clone());
-        // `ArrowWriter` is used only for the schema that it makes.
+        // `ArrowWriter` only converts the schema and sets up the file. It is then split, because the partitions encode
+        // row groups in parallel.
         let parts = ArrowWriter::try_new(file, Arc::clone(&schema), Some(properties))
             .and_then(ArrowWriter::into_serialized_writer);
         let (writer, encoders) = parts.map_err(|error| unwritten(&error))?;
@@ -82,7 +83,7 @@ impl Output {
     }
 
     /// Writes the result of the query, and gives the file its name. Returns the number of rows, and the size of the
-    /// file in bytes. `memory` is that of the process, if it is bounded.
+    /// file in bytes. `memory` is the limit of the process in bytes, if it has one.
     pub(super) async fn write_all(
         self,
         result: DataFrame,
@@ -111,7 +112,7 @@ impl Output {
         for batches in partitions {
             tasks.spawn(write_partition(Arc::clone(&of), batches));
         }
-        // The first error ends the other tasks, since it drops them.
+        // The first error drops `tasks`, which ends the other tasks.
         while let Some(written) = tasks.join_next().await {
             rows += written.map_err(Failure::work)??;
         }
@@ -126,7 +127,7 @@ impl Output {
     }
 }
 
-/// What all partitions share.
+/// The state that all partitions share.
 struct Shared {
     path: PathBuf,
     writer: Mutex<SerializedFileWriter<File>>,
@@ -158,7 +159,7 @@ impl Shared {
 
     /// Adds a complete row group to the file.
     fn add(&self, group: Vec<ArrowColumnWriter>) -> Result<(), ParquetError> {
-        // What is left to encode and to compress is done before the file is locked.
+        // The remaining encoding and compression is done before the file is locked.
         let chunks = group.into_iter().map(ArrowColumnWriter::close);
         let chunks: Vec<_> = chunks.collect::<Result<_, _>>()?;
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
@@ -210,9 +211,9 @@ async fn write_partition(
     Ok(all)
 }
 
-/// A file that gets its name when it is complete. Until then it has no name, so that nothing of it is left however this
-/// process ends; or, where the system does not have such files, a name beside its place, which is removed when this
-/// value is dropped, unless the process is killed.
+/// A file that gets its name when it is complete. Until then it has no name, so that nothing is left of it however this
+/// process ends. If the system has no such files, it has a temporary name next to its place, and dropping this value
+/// removes it, unless the process is killed.
 struct Unfinished {
     path: PathBuf,
     beside: Option<Beside>,
@@ -240,15 +241,15 @@ impl Unfinished {
         Ok((Self { path, beside }, file))
     }
 
-    /// Gives the file its name. A file that has the name is replaced.
+    /// Gives the file its name. An existing file of this name is replaced.
     fn finish(&self, file: &File) -> io::Result<()> {
         match &self.beside {
             Some(Beside(beside)) => fs::rename(beside, &self.path),
-            None => match unnamed::name(file, &self.path) {
-                // A link replaces no file, but renaming does.
+            None => match unnamed::link_as(file, &self.path) {
+                // Linking does not replace a file, but renaming does.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     let beside = Beside(partial::beside(&self.path));
-                    unnamed::name(file, &beside.0)?;
+                    unnamed::link_as(file, &beside.0)?;
                     fs::rename(&beside.0, &self.path)
                 }
                 named => named,
@@ -263,22 +264,23 @@ mod unnamed {
     use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, open};
     use std::{fs::File, io, os::fd::AsRawFd, path::Path};
 
-    /// Where the system shows the files that this process has open, so that they can be given names.
+    /// The folder in which the system shows this process's open files, so that they can be linked.
     const OPEN: &str = "/proc/self/fd";
 
-    /// Opens a file that can be given the name `path`. `None` if the file system of that folder cannot, as NFS cannot.
+    /// Opens a file that can be given the name `path`. `None` if the folder's file system does not support this, for
+    /// example NFS.
     pub(super) fn create(path: &Path) -> Option<File> {
         let folder = path.parent().filter(|folder| *folder != Path::new(""));
         let folder = folder.unwrap_or(Path::new("."));
         let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
         let file = Path::new(OPEN).exists().then(|| {
-            // The mode that other new files have: the process's umask is taken off.
+            // The system removes the process's umask from this mode, as for other new files.
             open(folder, flags, Mode::from_raw_mode(0o666))
         });
         file?.ok().map(File::from)
     }
 
-    pub(super) fn name(file: &File, path: &Path) -> io::Result<()> {
+    pub(super) fn link_as(file: &File, path: &Path) -> io::Result<()> {
         let open = format!("{OPEN}/{}", file.as_raw_fd());
         Ok(linkat(CWD, open, CWD, path, AtFlags::SYMLINK_FOLLOW)?)
     }
@@ -292,7 +294,7 @@ mod unnamed {
         None
     }
 
-    pub(super) fn name(_: &File, _: &Path) -> io::Result<()> {
+    pub(super) fn link_as(_: &File, _: &Path) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
 }

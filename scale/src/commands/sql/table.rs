@@ -23,7 +23,7 @@ use std::{
 };
 use wgslice_scale::tensor::TensorType;
 
-/// The most rows that a table has.
+/// The maximum number of rows in a table.
 const ROWS: usize = 20;
 
 /// The width of a terminal in characters if the environment variable `COLUMNS` does not give one.
@@ -72,8 +72,8 @@ pub(super) async fn print_first(result: DataFrame) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the width in characters to which columns are cut, at least 6. Narrower columns leave their room to the
-/// others.
+/// Returns the width in characters to which columns are truncated, at least 6. Room that narrower columns do not need
+/// goes to the others.
 fn fair_width(mut longest: Vec<usize>, room: usize) -> usize {
     const LEAST: usize = 6;
     longest.sort_unstable();
@@ -88,7 +88,7 @@ fn fair_width(mut longest: Vec<usize>, room: usize) -> usize {
     room.checked_div(columns).unwrap_or(usize::MAX).max(LEAST)
 }
 
-/// Returns the texts of a column. The text of a tensor has at most `width` elements, which are enough to fill `width`
+/// Returns the texts of a column. The text of a tensor has at most `width` elements, which always fill `width`
 /// characters.
 fn texts(field: &Field, column: &ArrayRef, width: usize) -> Result<Vec<Option<String>>, Failure> {
     let tensor = TensorType::of(field).ok();

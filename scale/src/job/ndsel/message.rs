@@ -1,4 +1,4 @@
-//! Reads the messages of all kinds, and prints them in their canonical form.
+//! Parses messages of all kinds, and prints them in their canonical form.
 
 use super::{Bound, Ndsel, Number, Rule, check_rank, refused};
 use crate::zarr::Error;
@@ -10,7 +10,7 @@ use std::{
 
 type Message = Map<String, Value>;
 
-/// The most dimensions of a box, as in TensorStore and `zarr-indexing`.
+/// The maximum number of dimensions of a box, as in TensorStore and `zarr-indexing`.
 const MOST_DIMS: usize = 32;
 
 impl FromStr for Ndsel {
@@ -97,7 +97,7 @@ fn check_fields(message: &Message, what: &str, known: &[&str]) -> Result<(), Err
     }
 }
 
-/// The list in a field. `None` if there is no such field.
+/// Returns the list in a field. `None` if there is no such field.
 fn list<T>(
     message: &Message,
     name: &str,
@@ -139,7 +139,7 @@ fn labels(message: &Message, name: &str) -> Result<Option<Vec<String>>, Error> {
     )
 }
 
-/// The integer in a field, or another if there is no such field.
+/// Returns the integer in a field, or `otherwise` if there is no such field.
 fn integer(message: &Message, name: &str, otherwise: i64) -> Result<i64, Error> {
     match message.get(name).map(|value| (value, value.as_i64())) {
         None => Ok(otherwise),
@@ -187,7 +187,7 @@ impl Bound {
         }
     }
 
-    /// An implicit bound is a list of one number.
+    /// Parses a bound. An implicit bound is written as a list of one number.
     fn read(value: &Value) -> Option<Self> {
         let (number, implicit) = match value.as_array().map(|list| &list[..]) {
             Some([number]) => (number, true),
@@ -286,7 +286,7 @@ impl Ndsel {
         })
     }
 
-    /// Reads a box, which selects itself. The names of its fields begin with `prefix`.
+    /// Parses a box, which selects itself. The names of its fields begin with `prefix`.
     fn domain(message: &Message, prefix: &str) -> Result<Self, Error> {
         let bounds = |name: &str| {
             let name = format!("{prefix}{name}");
@@ -386,7 +386,7 @@ impl Ndsel {
     }
 }
 
-/// Adds a number to each bound. If one of the two is infinite, the sum is.
+/// Adds a number to each bound. If either of the two is infinite, so is the sum.
 fn sums(bounds: &[Bound], other: impl Fn(usize) -> Number) -> Result<Vec<Bound>, Error> {
     let sum = |(dim, bound): (usize, &Bound)| {
         let number = match (bound.number, other(dim)) {

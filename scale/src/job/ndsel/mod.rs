@@ -1,17 +1,17 @@
-//! NDSel: selections as JSON messages, by the draft 1.0-draft.2 that zarr-python's `zarr-indexing` has.
+//! NDSel: selections as JSON messages, following the draft 1.0-draft.2 in zarr-python's `zarr-indexing`.
 //!
-//! A message is a box of numbers, and for each dimension of the array a rule by which these numbers become positions:
+//! A message has a box, and for each dimension of the array a rule that maps the coordinates in the box to positions:
 //!
 //! | the rule has | position |
 //! |---|---|
-//! | no number of the box | `offset` |
+//! | no coordinate | `offset` |
 //! | `input_dimension` | `offset + stride · number[input_dimension]` |
 //! | `index_array` | `offset + stride · index_array[numbers]` |
 //!
-//! The dimensions of the box are those of the result. So `{"kind": "slice", "start": [5], "stop": [10], "step": [2]}` is
-//! the box from 2 to before 5, and the rule `1 + 2 · number`. Positions are counted from 0: -1 is not the last one.
+//! The dimensions of the box are those of the result. So `{"kind": "slice", "start": [5], "stop": [10], "step": [2]}`
+//! is the box from 2 to before 5, and the rule `1 + 2 · number`. Positions are counted from 0: -1 is not the last one.
 //!
-//! `message` reads and prints messages; `select` tells what one selects from an array.
+//! `message` parses and prints messages; `select` computes what a message selects from an array.
 
 mod message;
 mod select;
@@ -20,7 +20,7 @@ use crate::zarr::Error;
 use serde_json::Value;
 use std::fmt::Display;
 
-/// A message in its canonical form, that of the kind `transform`, which it prints.
+/// A message. It prints its canonical form, the kind `transform`.
 ///
 /// ```
 /// use wgslice_scale::job::Ndsel;
@@ -41,7 +41,7 @@ pub struct Ndsel {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Bound {
     number: Number,
-    /// Whether the array may narrow it.
+    /// Whether the array's bounds can shrink the interval.
     implicit: bool,
 }
 
@@ -54,18 +54,18 @@ enum Number {
     Above,
 }
 
-/// How positions along a dimension of the array follow from the numbers of the box.
+/// How coordinates in the box map to positions along a dimension of the array.
 #[derive(Clone, Debug, PartialEq)]
 enum Rule {
     /// Always this position.
     At(i64),
-    /// By the number along dimension `dim` of the box.
+    /// Computed from the coordinate along dimension `dim` of the box.
     Along {
         offset: i64,
         stride: i64,
         dim: usize,
     },
-    /// By the number that nested lists have there, from the first to the second of `bounds`.
+    /// Computed from the number in nested lists at the coordinates. `bounds` are its minimum and maximum.
     Listed {
         offset: i64,
         stride: i64,

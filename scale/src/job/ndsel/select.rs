@@ -1,4 +1,4 @@
-//! The selection of a message in an array, as an outer expression.
+//! Converts a message to an outer index expression on an array.
 
 use super::{Bound, Ndsel, Number, Rule, check_rank, refused};
 use crate::zarr::Error;
@@ -6,15 +6,16 @@ use serde_json::Value;
 use wgslice::spec::{IndexItem, IndexSpec, SliceItem};
 
 impl Ndsel {
-    /// The selection from an array of this shape as an outer expression, and the order of its dimensions in the result.
+    /// Returns the selection from an array of this shape as an outer expression, and the order of its dimensions in the
+    /// result.
     ///
     /// # Errors
     ///
-    /// [`Error::Usage`] for positions outside the array, and for what no outer expression selects.
+    /// [`Error::Usage`] for positions outside the array, and for a selection that no outer expression can describe.
     pub(in crate::job) fn on(&self, shape: &[usize]) -> Result<(IndexSpec, Vec<usize>), Error> {
         check_rank("the shape of the array", shape.len(), self.rules.len())?;
         let mut items = Vec::new();
-        // The dimension of the result that each entry makes.
+        // The dimension of the result that each entry becomes.
         let mut made = Vec::new();
         for (axis, (rule, &size)) in self.rules.iter().zip(shape).enumerate() {
             let check = |position: i128| match i64::try_from(position) {
@@ -89,7 +90,7 @@ impl Ndsel {
         Ok((IndexSpec::new(items).outer(), order.collect()))
     }
 
-    /// The number of positions of a dimension. `None` if the array gives their number.
+    /// Returns the number of positions of a dimension. `None` if it depends on the array.
     fn count(&self, dim: usize) -> Option<i128> {
         match (self.begin[dim].number, self.end[dim].number) {
             (Number::At(begin), Number::At(end)) => Some(i128::from(end) - i128::from(begin)),
@@ -97,8 +98,8 @@ impl Ndsel {
         }
     }
 
-    /// The numbers along a dimension, from the first to before the end. Where bounds are implicit or infinite, they are
-    /// those whose positions are in a dimension of `size`.
+    /// Returns the coordinates along a dimension: the first, and the end, which is exclusive. If bounds are implicit or
+    /// infinite, they are limited to coordinates whose positions are within a dimension of `size`.
     fn numbers(
         &self,
         dim: usize,
@@ -108,7 +109,7 @@ impl Ndsel {
     ) -> Result<[i128; 2], Error> {
         let [begin, end] = [self.begin[dim], self.end[dim]];
         let (offset, by, size) = (i128::from(offset), i128::from(stride), size as i128);
-        // The first number whose position is not below `position`, or with a negative stride not above it.
+        // The first coordinate whose position is at least `position` or, if the stride is negative, at most `position`.
         let first = |position: i128| {
             let distance = (position - offset) * by.signum();
             distance.div_euclid(by.abs()) + i128::from(distance.rem_euclid(by.abs()) > 0)
@@ -133,13 +134,13 @@ impl Ndsel {
         Ok([bound(begin, 0)?, bound(end, 1)?])
     }
 
-    /// The numbers of an index array, and the dimension along which they are. `None` if it is the same everywhere.
+    /// Returns the numbers of an index array, and the dimension along which they differ. `None` if all are equal.
     fn listed(&self, list: &Value) -> Result<(Vec<i64>, Option<usize>), Error> {
         let (mut sizes, mut values) = (Vec::new(), Vec::new());
         if !flatten(list, 0, &mut sizes, &mut values) {
             return refused("invalid_json", "index_array is no array of 64-bit integers");
         }
-        // An empty list has no elements with a shape.
+        // An empty list has no elements from which to find the dimension.
         if values.is_empty() {
             sizes.resize(sizes.len().max(self.begin.len()), 1);
         }
@@ -199,8 +200,8 @@ fn range(begin: i64, end: i64, stride: i64) -> IndexItem {
     })
 }
 
-/// Appends the integers of nested lists, and finds the sizes of the lists. Returns whether lists of one depth have one size,
-/// and nothing else is in them.
+/// Appends the integers of nested lists, and finds the sizes of the lists. Returns whether all lists at the same depth
+/// have the same size, and contain nothing else.
 fn flatten(value: &Value, depth: usize, sizes: &mut Vec<usize>, values: &mut Vec<i64>) -> bool {
     let Some(items) = value.as_array() else {
         values.extend(value.as_i64());

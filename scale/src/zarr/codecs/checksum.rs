@@ -1,4 +1,4 @@
-//! Checksums of 4 bytes before or after the bytes that they are of, as numcodecs writes them.
+//! Checksums of 4 bytes before or after the bytes that they protect, in numcodecs' format.
 
 use super::{NO_PARTIAL_DECODER, NO_PARTIAL_ENCODER, only_decodes};
 use serde_json::json;
@@ -26,7 +26,7 @@ pub(super) struct Checksum {
 }
 
 impl Checksum {
-    /// `is_at_start` says where the checksum is if the metadata does not.
+    /// `is_at_start` is the position of the checksum if the metadata does not give it.
     pub(super) fn new(
         metadata: &MetadataV3,
         kind: Kind,

@@ -1,5 +1,5 @@
-//! Differences between neighbours in row-major order, as numcodecs writes them: the first element, and of each other one
-//! its difference from the one before.
+//! Differences between neighbours in row-major order, in numcodecs' format: the first element, and the difference of
+//! each other element from the one before it.
 
 use super::{NO_PARTIAL_DECODER, NO_PARTIAL_ENCODER, only_decodes};
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ use zarrs::{
 
 const NAME: &str = "numcodecs.delta";
 
-/// Reads the name that NumPy has for an element type, as in `<i4`. Also returns whether its bytes are in big-endian order.
+/// Parses NumPy's name for an element type, as in `<i4`. Also returns whether its bytes are in big-endian order.
 pub(in crate::zarr) fn element(name: &str) -> Option<(DType, bool)> {
     let is_big = name.starts_with('>');
     let name = name.strip_prefix(['<', '>', '|', '=']).unwrap_or(name);
@@ -43,11 +43,11 @@ pub(in crate::zarr) fn element(name: &str) -> Option<(DType, bool)> {
 
 #[derive(Debug)]
 pub(super) struct Delta {
-    /// The names of the type of the elements, and of the type of what is stored.
+    /// The names of the element type and of the stored type.
     names: [String; 2],
     decoded: DType,
     stored: DType,
-    /// The type of what is stored, for `zarrs`.
+    /// The stored type, for `zarrs`.
     stored_type: DataType,
 }
 
@@ -63,7 +63,7 @@ impl Delta {
         let names = [decoded.clone(), text("astype").unwrap_or(decoded)];
         let unknown =
             || PluginCreateError::Other(format!("delta does not take elements of {names:?}"));
-        // Configurations that people write have long names too.
+        // Configurations that people write can also have long names.
         let long = |name: &str| DType::ALL.into_iter().find(|dtype| dtype.name() == name);
         let find = |name: &str| element(name).map(|(dtype, _)| dtype).or_else(|| long(name));
         let [decoded, stored] = [&names[0], &names[1]].map(|name| find(name));
@@ -138,7 +138,7 @@ impl ArrayToArrayCodecTraits for Delta {
         Ok(self.stored_type.clone())
     }
 
-    /// No chunk is left out because all its differences have a certain value.
+    /// No chunk is omitted because all its differences have a certain value.
     fn encoded_fill_value(&self, _: &DataType, _: &FillValue) -> Result<FillValue, CodecError> {
         Ok(FillValue::new(vec![0; self.stored.size()]))
     }
@@ -167,10 +167,10 @@ impl ArrayToArrayCodecTraits for Delta {
     }
 }
 
-/// The sums of all differences up to each.
+/// Returns the running sums of the differences.
 fn sums(stored: &[u8], from: DType, to: DType) -> Vec<u8> {
     use DType as D;
-    // Sums of integers wrap, so that the widest type is as good as any.
+    // Sums of integers wrap, so the widest type gives the same result.
     let integers = |read: fn(&[u8]) -> i64| {
         let mut sum = 0_i64;
         let sums = stored.chunks_exact(from.size()).map(move |bytes| {
@@ -208,7 +208,7 @@ fn sums(stored: &[u8], from: DType, to: DType) -> Vec<u8> {
     }
 }
 
-/// The sums. The first element is not added to 0, since it may be -0.
+/// Returns the running sums. They start with the first element instead of 0, because it can be -0.
 fn running<T: Copy + Add<Output = T>>(
     differences: impl Iterator<Item = T>,
 ) -> impl Iterator<Item = T> {
@@ -220,7 +220,7 @@ fn running<T: Copy + Add<Output = T>>(
     })
 }
 
-/// The bytes of an element, which are as many as its type has.
+/// Returns the bytes of an element. There are as many as its type has.
 fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
     bytes.try_into().unwrap_or([0; N])
 }

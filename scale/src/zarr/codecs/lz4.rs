@@ -1,4 +1,4 @@
-//! LZ4 as numcodecs writes it: the number of decoded bytes, in 4 bytes, and one block of LZ4.
+//! LZ4 in numcodecs' format: the number of decoded bytes, in 4 bytes, and one block of LZ4.
 //! <https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md> describes a block.
 
 use super::{NO_PARTIAL_DECODER, NO_PARTIAL_ENCODER, only_decodes};
@@ -76,7 +76,7 @@ impl BytesToBytesCodecTraits for Lz4 {
             return Err(damaged("its length is missing"));
         };
         let length = u64::from(u32::from_le_bytes(*length));
-        // A wrong length would reserve memory in vain.
+        // A wrong length could reserve too much memory.
         if decoded.size().is_some_and(|size| size < length) {
             return Err(damaged("it is longer than its chunk"));
         }
@@ -89,14 +89,14 @@ fn damaged(problem: &str) -> CodecError {
     CodecError::Other(format!("LZ4 cannot decode it: {problem}"))
 }
 
-/// Decodes a block of LZ4 that has `length` decoded bytes.
+/// Decodes an LZ4 block with `length` decoded bytes.
 fn decode(mut block: &[u8], length: usize) -> Result<Vec<u8>, CodecError> {
     let cut_short = || damaged("it is cut short");
     let mut decoded = Vec::new();
     decoded
         .try_reserve_exact(length)
         .map_err(|_| damaged("there is not enough memory"))?;
-    // A sequence is a token, literals, and a copy of bytes that have been decoded. The last one has no copy.
+    // A sequence consists of a token, literals, and a copy of earlier decoded bytes. The last sequence has no copy.
     loop {
         let (token, rest) = block.split_first().ok_or_else(cut_short)?;
         block = rest;
@@ -117,7 +117,7 @@ fn decode(mut block: &[u8], length: usize) -> Result<Vec<u8>, CodecError> {
         if offset == 0 || offset > decoded.len() || copied > length - decoded.len() {
             return Err(damaged("it refers to bytes that are not there"));
         }
-        // A copy may go on into the bytes that it writes, which then repeat.
+        // A copy can overlap the bytes that it writes, which then repeat.
         let mut left = copied;
         let begin = decoded.len() - offset;
         while left > 0 {
@@ -132,7 +132,7 @@ fn decode(mut block: &[u8], length: usize) -> Result<Vec<u8>, CodecError> {
     Ok(decoded)
 }
 
-/// A count that begins in four bits of a token, and goes on in the next bytes if all four are set.
+/// Reads a count that begins in four bits of a token. If all four are set, it continues in the next bytes.
 fn count(bits: u8, block: &mut &[u8]) -> Option<usize> {
     let mut count = usize::from(bits);
     if bits == 15 {
@@ -154,19 +154,19 @@ mod tests {
 
     #[test]
     fn sequences_are_decoded() {
-        // 3 literals, a copy of 7 bytes from 3 bytes before, which repeats them; then 1 literal.
+        // The block has 3 literals, then a copy of 7 bytes from 3 bytes back, which repeats them, and 1 literal.
         let block = [0x33, 1, 2, 3, 3, 0, 0x10, 9];
         assert_eq!(
             decode(&block, 11).unwrap(),
             [1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 9]
         );
-        // 15 + 3 literals.
+        // The block has 15 + 3 literals.
         let literals: Vec<u8> = (0..18).collect();
         assert_eq!(
             decode(&[&[0xf0, 3], &literals[..]].concat(), 18).unwrap(),
             literals
         );
-        // A copy of 4 + 15 + 255 + 1 bytes.
+        // The copy has 4 + 15 + 255 + 1 bytes.
         let long = decode(&[0x1f, 7, 1, 0, 255, 1, 0], 276).unwrap();
         assert_eq!(long, [7; 276]);
     }
@@ -188,7 +188,7 @@ mod tests {
             for value in 0..=255 {
                 let mut block = block;
                 block[byte] = value;
-                // Another block, or an error.
+                // Damaged data gives other bytes or an error.
                 let decoded = decode(&block, 11);
                 assert!(decoded.is_err() || decoded.is_ok_and(|bytes| bytes.len() == 11));
             }

@@ -1,4 +1,5 @@
-//! Codecs of chunks that the crate `zarrs` does not have, or has in a slow form. They only decode, since no result is written with them.
+//! Codecs of chunks that the crate `zarrs` lacks or has in a slow form. They only decode, because no result is written
+//! with them.
 //!
 //! | module | content |
 //! |---|---|
@@ -30,7 +31,7 @@ use zarrs::{
 
 type Create = fn(&MetadataV3) -> Result<Codec, PluginCreateError>;
 
-/// The codecs, by the names that they have in metadata.
+/// The codecs, by their names in metadata.
 const CODECS: [(&str, Create); 5] = [
     ("numcodecs.delta", |metadata| {
         let codec = delta::Delta::new(metadata)?;
@@ -53,7 +54,7 @@ const CODECS: [(&str, Create); 5] = [
     }),
 ];
 
-/// Makes the codecs known to `zarrs`.
+/// Registers the codecs with `zarrs`.
 pub(super) fn register() {
     static REGISTERED: LazyLock<()> = LazyLock::new(|| {
         for (name, create) in CODECS {

@@ -1,5 +1,5 @@
-//! Chunks whose dimensions are stored in another order, as those in Fortran order are. `zarrs` moves their bytes one by one;
-//! this library moves elements, in tiles.
+//! Decodes chunks with permuted dimensions, such as those in Fortran order. `zarrs` moves their bytes individually;
+//! this library moves elements in tiles.
 
 use super::{NO_PARTIAL_DECODER, NO_PARTIAL_ENCODER, only_decodes};
 use crate::zarr::product;
@@ -17,21 +17,21 @@ use zarrs::{
     plugin::{ExtensionName, PluginCreateError, ZarrVersion},
 };
 
-/// The name of this codec, in place of `transpose`, which is that of zarrs.
+/// The name of this codec. It replaces `transpose`, the name of the codec in `zarrs`.
 pub(in crate::zarr) const NAME: &str = "wgslice.transpose";
 
 #[derive(Debug)]
 pub(super) struct Transpose {
-    /// For each dimension as it is stored, the dimension of the chunk.
+    /// The chunk's dimension for each stored dimension.
     order: Vec<usize>,
-    /// For each dimension of the chunk, the dimension as it is stored.
+    /// The stored dimension for each of the chunk's dimensions.
     inverse: Vec<usize>,
 }
 
 impl Transpose {
     pub(super) fn new(metadata: &MetadataV3) -> Result<Self, PluginCreateError> {
         let configuration: TransposeCodecConfigurationV1 = metadata.to_typed_configuration()?;
-        // It has each dimension once.
+        // `order` has been checked to be a permutation.
         let order = configuration.order.0.to_vec();
         let mut inverse = vec![0; order.len()];
         for (stored, &dim) in order.iter().enumerate() {
@@ -40,7 +40,7 @@ impl Transpose {
         Ok(Self { order, inverse })
     }
 
-    /// Puts one size for each dimension into this order.
+    /// Permutes a list with one size for each dimension.
     fn permuted<T: Copy>(sizes: &[T], order: &[usize]) -> Result<Vec<T>, CodecError> {
         if sizes.len() != order.len() {
             return Err(CodecError::Other(format!(
@@ -134,7 +134,7 @@ impl ArrayToArrayCodecTraits for Transpose {
         let size = size.ok_or_else(|| other("its elements differ in length".to_owned()))?;
         let sizes = Self::permuted(shape, &self.order)?;
         let mut sizes: Vec<usize> = sizes.iter().map(|size| size.get() as usize).collect();
-        // The bytes of an element are one more dimension, which stays the last.
+        // The bytes of an element form one more dimension, which stays last.
         sizes.push(size);
         let mut order = self.inverse.clone();
         order.push(order.len());
@@ -145,7 +145,7 @@ impl ArrayToArrayCodecTraits for Transpose {
                 product(&sizes)
             )));
         }
-        // The thread that decodes a chunk is one of as many as there are cores.
+        // Chunks are decoded on as many threads as there are cores, so each uses one thread.
         let backend = Backend::cpu().with_threads(1);
         let view = View::new(&sizes).and_then(|view| view.transpose(&order));
         let plan = view.and_then(|view| Plan::contiguous(view, DType::U8));

@@ -1,10 +1,9 @@
 //! Connections to object stores, and the threads on which requests run.
 //!
-//! Readers of chunks are not futures. They run on an engine's threads, which run futures and so cannot run another
-//! future to its end. Requests therefore run on a few threads of their own, many at a time on each, and the readers wait
-//! for answers only when they need them. The
-//! connections of an engine's own requests are on these threads too, because they would time out on threads that
-//! compute shards.
+//! Readers of chunks are not futures. They run on an engine's threads, which run futures and therefore cannot block on
+//! another future. So requests run on a few separate threads, many at a time on each, and the readers wait for answers
+//! only when they need them. The connections of an engine's own requests also use these threads, because they would
+//! time out on threads that compute shards.
 
 use crate::zarr::Error;
 #[cfg(feature = "sql")]
@@ -35,7 +34,7 @@ use std::{
 use tokio::runtime::{Builder, Runtime};
 use url::{Position, Url};
 
-/// The most threads for requests, which wait for the network and decrypt answers.
+/// The maximum number of threads for requests. They wait for the network and decrypt answers.
 const THREADS: usize = 4;
 
 static RUNTIME: LazyLock<io::Result<Runtime>> = LazyLock::new(|| {
@@ -52,14 +51,14 @@ fn runtime() -> io::Result<&'static Runtime> {
     started.map_err(|error| io::Error::new(error.kind(), format!("cannot start threads: {error}")))
 }
 
-/// Requests that have begun.
-pub(super) struct Started<T> {
+/// Requests in progress.
+pub(super) struct StartedRequests<T> {
     receiver: mpsc::Receiver<object_store::Result<T>>,
-    /// Whether their result has come.
+    /// Whether their result has arrived.
     pub(super) is_come: Arc<AtomicBool>,
 }
 
-impl<T> Started<T> {
+impl<T> StartedRequests<T> {
     pub(super) fn wait(self) -> io::Result<object_store::Result<T>> {
         let result = self.receiver.recv();
         result.map_err(|_| io::Error::other("a request ended without an answer"))
@@ -69,7 +68,7 @@ impl<T> Started<T> {
 /// Begins requests.
 pub(super) fn start<T: Send + 'static>(
     requests: impl Future<Output = object_store::Result<T>> + Send + 'static,
-) -> io::Result<Started<T>> {
+) -> io::Result<StartedRequests<T>> {
     let (sender, receiver) = mpsc::sync_channel(1);
     let is_come = Arc::new(AtomicBool::new(false));
     let come = is_come.clone();
@@ -78,18 +77,18 @@ pub(super) fn start<T: Send + 'static>(
         let _ = sender.send(requests.await);
         come.store(true, Ordering::Release);
     });
-    Ok(Started { receiver, is_come })
+    Ok(StartedRequests { receiver, is_come })
 }
 
-/// Runs requests, and waits for their result. The calling thread may itself run futures.
+/// Runs requests, and waits for their result. The calling thread can itself be running futures.
 pub(super) fn wait<T: Send + 'static>(
     requests: impl Future<Output = object_store::Result<T>> + Send + 'static,
 ) -> io::Result<object_store::Result<T>> {
     start(requests)?.wait()
 }
 
-/// How many times requests are tried, and for how long. A request that finds no server fails within seconds, and a
-/// request without an answer after about a minute. In addition, failed tasks are tried again.
+/// Sets how many times requests are tried, and for how long. A request fails within seconds if it finds no server, and
+/// after about a minute if it gets no answer. In addition, failed tasks are tried again.
 fn retries() -> RetryConfig {
     RetryConfig {
         backoff: BackoffConfig {
@@ -116,7 +115,7 @@ pub(super) fn connect_here(url: &Url) -> Result<(Arc<dyn ObjectStore>, Path), Er
     known(url, &KNOWN, || Ok(ReqwestConnector::default()))
 }
 
-/// The stores that are connected, by their places.
+/// The connected stores, by their URLs.
 type Known = Mutex<Option<HashMap<String, Arc<dyn ObjectStore>>>>;
 
 /// Returns the object store of a URL, and the path in it. The store's settings come from environment variables with the
@@ -130,7 +129,7 @@ fn known<C: HttpConnector>(
         Error::usage(format_args!("cannot open {url}: {}", message(problem)))
     };
     let (scheme, path) = ObjectStoreScheme::parse(url).map_err(|error| unfit(&error))?;
-    // Several arrays of a bucket share their connections.
+    // Arrays in the same bucket share connections.
     let place = url.as_str().trim_end_matches('/');
     let place = place.strip_suffix(path.as_ref()).unwrap_or(place);
     let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -160,7 +159,8 @@ fn known<C: HttpConnector>(
             .map(|store| Arc::new(store) as _),
         _ => HttpBuilder::new()
             .with_url(&url[..Position::BeforePath])
-            // Without this, the client refuses a URL that begins with `http://`, whose connections are not encrypted.
+            // Without this option, the client rejects URLs that begin with `http://`, whose connections are not
+            // encrypted.
             .with_client_options(ClientOptions::new().with_allow_http(url.scheme() == "http"))
             .with_retry(retries())
             .with_http_connector(connector)
@@ -190,18 +190,18 @@ pub(super) fn failure(error: &object_store::Error) -> io::Error {
     io::Error::new(kind, message(error))
 }
 
-/// Returns whether a request failed without an answer, so that another request would have to wait as long.
+/// Returns whether a request failed for lack of an answer, so that another request would have to wait as long.
 pub(super) fn is_unanswered(error: &object_store::Error) -> bool {
     let first: &dyn error::Error = error;
     let mut causes = iter::successors(Some(first), |error| error.source());
     causes.any(|cause| cause.is::<HttpError>())
 }
 
-/// Returns the error and its innermost cause on one line. The error alone does not say whether a connection was
-/// refused.
+/// Returns the error and its innermost cause on one line. For example, the error alone does not tell whether a
+/// connection was refused.
 fn message(error: &dyn error::Error) -> String {
-    /// The most characters of a message. A server's answer may be a whole page.
-    const LONGEST: usize = 600;
+    /// The maximum number of characters in a message. A server's answer can be a whole web page.
+    const MESSAGE_LENGTH: usize = 600;
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
@@ -212,7 +212,7 @@ fn message(error: &dyn error::Error) -> String {
         }
     }
     let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if let Some((end, _)) = line.char_indices().nth(LONGEST) {
+    if let Some((end, _)) = line.char_indices().nth(MESSAGE_LENGTH) {
         line.truncate(end);
         line.push('…');
     }

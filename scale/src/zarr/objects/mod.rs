@@ -27,10 +27,10 @@ use zarrs::storage::{
     byte_range::{ByteRange, InvalidByteRangeError},
 };
 
-/// The number of objects whose metadata is requested at the same time.
+/// The number of objects whose metadata is requested in parallel.
 const AT_A_TIME: usize = 32;
 
-/// Returns whether a range is empty, for which there is no request.
+/// Returns whether a range is empty. There is no request for an empty range.
 fn is_empty(range: ByteRange) -> bool {
     matches!(
         range,
@@ -38,7 +38,7 @@ fn is_empty(range: ByteRange) -> bool {
     )
 }
 
-/// The range of a request. `None` if it is the whole object.
+/// Returns the range for a request. `None` if it is the whole object.
 fn wanted(range: ByteRange) -> Option<GetRange> {
     match range {
         ByteRange::FromStart(0, None) => None,
@@ -51,8 +51,8 @@ fn wanted(range: ByteRange) -> Option<GetRange> {
 }
 
 impl Objects {
-    /// The bytes of a piece, from the answer to the request for it. The answer has the size of the whole object too, in
-    /// the header `Content-Range` or `Content-Length`, so that no other request is needed to compare it.
+    /// Returns the bytes of a piece from the answer to its request. The answer's header `Content-Range` or
+    /// `Content-Length` also has the size of the whole object, so that comparing it needs no other request.
     fn answered(&self, key: &str, piece: Piece, answer: Answer) -> Result<Option<Bytes>, Unread> {
         let range = piece.range;
         let is_part = wanted(range).is_some();
@@ -76,7 +76,7 @@ impl Objects {
             }
             (Err(error), _) if is_part && !is_unanswered(&error) => {
                 // If an object is shorter than the range, servers answer with different errors, so the object's size is
-                // asked for.
+                // requested.
                 if let Ok(Some(size)) = self.size(key) {
                     piece.within(size)?;
                 }
@@ -149,8 +149,8 @@ impl Place for Objects {
     }
 
     fn write(&self, key: &str, value: &[u8], job: &str) -> io::Result<()> {
-        /// The most times that a put is tried. It can fail because another task of this job, or a late task of an
-        /// earlier job, puts the same object at the same time.
+        /// The maximum number of times that a put is tried. It can fail because another task of this job, or a late
+        /// task of an earlier job, puts the same object at the same time.
         const ATTEMPTS: usize = 8;
         let mut mode = PutMode::Create;
         let mut has_failed = false;
@@ -162,7 +162,7 @@ impl Place for Objects {
                 Ok(()) => return Ok(()),
                 Err(StoreError::AlreadyExists { .. } | StoreError::Precondition { .. }) => {}
                 Err(error) if has_failed => return Err(failure(&error)),
-                // The object may have been put even though the request failed.
+                // The object may have been written although the request failed.
                 Err(_) => has_failed = true,
             }
             mode = match self.head(key)? {
@@ -189,7 +189,7 @@ impl Place for Objects {
         let paths: Vec<Path> = keys.iter().map(|key| self.path(key)).collect();
         let (prefix, job) = (self.prefix.clone(), job.to_owned());
         let found = wait(async move {
-            // A listing tells which objects exist, but not which job put them.
+            // A listing shows which objects exist, but not which job put them.
             let mut listed: HashSet<Path> = paths.iter().take(1).cloned().collect();
             if paths.len() > 1 {
                 let all = store.list(prefix_of(&prefix));

@@ -1,15 +1,15 @@
-//! The memory in which long answers are received. It is used again for later answers, because new memory costs time: the
-//! system clears and maps each of its pages, which took a third of the processor time of some slices (benches/results.md).
+//! Memory for long answers, which is reused for later answers. New memory costs time, because the system clears and
+//! maps each of its pages. That took a third of the processor time of some slices (benches/results.md).
 
 use crate::zarr::{Buffer, Error, allocate::Purpose};
 use futures::{Stream, StreamExt};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use zarrs::storage::Bytes;
 
-/// Shorter answers, in bytes, are received in their own memory.
-pub(super) const LONG: u64 = 256 << 10;
-/// The most bytes of memory that are kept for later answers, beside those that answers use.
-const SPARE: usize = 64 << 20;
+/// The size in bytes from which an answer uses this memory. Shorter answers get their own.
+pub(super) const LONG_ANSWER: u64 = 256 << 10;
+/// The maximum number of bytes of free memory that are kept for later answers.
+const MOST_SPARE: usize = 64 << 20;
 
 const ANSWER: Purpose<&str> = Purpose {
     what: "an answer of a store",
@@ -22,7 +22,7 @@ fn free() -> MutexGuard<'static, Vec<Buffer>> {
     FREE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// An answer, whose memory is free again when this value is dropped.
+/// A received answer. Dropping it frees its memory for other answers.
 struct Received(Buffer);
 
 impl AsRef<[u8]> for Received {
@@ -36,14 +36,14 @@ impl Drop for Received {
         let mut free = free();
         free.push(std::mem::take(&mut self.0));
         let mut spare: usize = free.iter().map(Buffer::capacity).sum();
-        // The memory that has been free for the longest time goes first.
-        while spare > SPARE {
+        // The memory that has been free for the longest time is released first.
+        while spare > MOST_SPARE {
             spare -= free.remove(0).capacity();
         }
     }
 }
 
-/// Memory for `bytes` bytes: free memory of at most twice the size, or new memory.
+/// Returns memory for `bytes` bytes: free memory of at most twice this size, or new memory.
 fn memory(bytes: usize) -> Result<Received, Error> {
     let fits = |buffer: &Buffer| (bytes..=bytes.saturating_mul(2)).contains(&buffer.capacity());
     let mut buffer = {
@@ -55,7 +55,7 @@ fn memory(bytes: usize) -> Result<Received, Error> {
     Ok(Received(buffer))
 }
 
-/// Receives an answer of `bytes` bytes in several parts.
+/// Receives an answer of `bytes` bytes that arrives in several parts.
 pub(super) async fn receive(
     mut parts: impl Stream<Item = object_store::Result<Bytes>> + Unpin,
     bytes: usize,
@@ -88,7 +88,7 @@ mod tests {
         let place = first.as_ptr();
         let other = answer(&[b"others"], 1000);
         assert_ne!(other.as_ptr(), place, "both are used");
-        // A part of an answer keeps its memory.
+        // A slice of an answer keeps the answer's memory.
         let part = first.slice(5..);
         drop(first);
         assert_ne!(answer(&[b"more"], 1000).as_ptr(), place);
@@ -96,13 +96,16 @@ mod tests {
         drop((part, other));
         let places: Vec<_> = (0..3).map(|_| answer(&[b"again"], 900)).collect();
         assert!(places.iter().any(|answer| answer.as_ptr() == place));
-        // An answer that is longer than was said is whole.
+        // An answer that is longer than announced is complete.
         assert_eq!(answer(&[&[1; 900], &[2; 900]], 900).len(), 1800);
-        // Five are more than may be spare: the one that was freed first is given back.
-        let many: Vec<_> = (0..5).map(|_| memory(SPARE / 4).unwrap()).collect();
+        // Five buffers exceed the limit for free memory, so the one that was freed first is released.
+        let many: Vec<_> = (0..5).map(|_| memory(MOST_SPARE / 4).unwrap()).collect();
         drop(many);
         let kept: usize = free().iter().map(Buffer::capacity).sum();
-        assert!((SPARE / 2..=SPARE).contains(&kept), "{kept} bytes");
+        assert!(
+            (MOST_SPARE / 2..=MOST_SPARE).contains(&kept),
+            "{kept} bytes"
+        );
     }
 
     #[test]

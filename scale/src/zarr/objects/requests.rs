@@ -1,8 +1,8 @@
 //! Requests for single objects of a store.
 
 use super::{
-    client::{Started, connect_here, failure, start, wait},
-    received::{LONG, receive},
+    client::{StartedRequests, connect_here, failure, start, wait},
+    received::{LONG_ANSWER, receive},
 };
 use crate::zarr::{Error, JOB_RECORD};
 use object_store::{
@@ -16,8 +16,8 @@ use zarrs::storage::Bytes;
 /// A prefix of keys in an object store.
 ///
 /// An object of a job is marked with the job's id, so that no other job takes the object for its own. A job puts an
-/// object only where there is none, or in place of another job's object that is still the version that the job has
-/// seen. So a slow task whose job has ended cannot replace an object of the next job.
+/// object only if none exists, or if it replaces another job's object that has not changed since the job saw it. So a
+/// slow task whose job has ended cannot replace an object of the next job.
 #[derive(Clone, Debug)]
 pub(crate) struct Objects {
     pub(super) store: Arc<dyn ObjectStore>,
@@ -25,10 +25,10 @@ pub(crate) struct Objects {
     pub(super) url: Url,
 }
 
-/// Bytes that were read, and the size of the whole object in bytes.
+/// The bytes that were read, and the size of the whole object in bytes.
 pub(super) type Answer = io::Result<object_store::Result<(Bytes, u64)>>;
 
-/// The key in an object's metadata whose value is the id of the object's job.
+/// The metadata key of an object for the id of its job.
 const MARK: Attribute = Attribute::Metadata(Cow::Borrowed("wgslice"));
 
 /// The properties of an object that are known without reading its bytes.
@@ -87,12 +87,12 @@ impl Objects {
         self.start(key, range)?.wait()
     }
 
-    /// Begins to read as [`Objects::get`] does.
+    /// Begins to read, like [`Objects::get`].
     pub(super) fn start(
         &self,
         key: &str,
         range: Option<GetRange>,
-    ) -> io::Result<Started<(Bytes, u64)>> {
+    ) -> io::Result<StartedRequests<(Bytes, u64)>> {
         let (store, path) = (self.store.clone(), self.path(key));
         start(async move {
             let options = GetOptions {
@@ -103,7 +103,7 @@ impl Objects {
             let size = found.meta.size;
             let bytes = found.range.end - found.range.start;
             let answer = match usize::try_from(bytes) {
-                Ok(long) if bytes >= LONG => receive(found.into_stream(), long).await?,
+                Ok(long) if bytes >= LONG_ANSWER => receive(found.into_stream(), long).await?,
                 _ => found.bytes().await?,
             };
             Ok((answer, size))

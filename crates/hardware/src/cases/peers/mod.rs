@@ -1,7 +1,7 @@
-//! Kernels modelled on those of ONNX Runtime's WebGPU provider, tfjs and burn: the work of an invocation, how it finds
-//! its element, workgroup sizes and the order of divisions are theirs, but not the text.
+//! Kernels modelled on the kernels of ONNX Runtime's WebGPU provider, tfjs and burn. They have the same work for each
+//! invocation, the same way to find its element, the same workgroup sizes and order of divisions, but their own source.
 //!
-//! | | elements an invocation | workgroup | coordinates |
+//! | | elements per invocation | workgroup | coordinates |
 //! |---|---|---|---|
 //! | ONNX Runtime | 1; 4 if the last axis is contiguous and its size is a multiple of 4 | 64 | division by each stride, then a division by each size (for the carry) |
 //! | tfjs | 1 | 64 | division by each stride, signed |
@@ -103,7 +103,7 @@ fn strides(shape: &[usize]) -> Vec<usize> {
 fn four(values: impl IntoIterator<Item = i64>) -> [u32; 4] {
     let mut four = [1; 4];
     for (to, value) in four.iter_mut().zip(values) {
-        // A negative value is stored in two's complement.
+        // Negative values are stored in two's complement.
         *to = u32::try_from(value & i64::from(u32::MAX)).unwrap_or_default();
     }
     four
@@ -133,7 +133,7 @@ fn onnx_runtime_coordinate(dim: usize, rank: usize) -> String {
     )
 }
 
-/// Returns WGSL as [`onnx_runtime_coordinate`] does, but with signed numbers.
+/// Returns the WGSL of [`onnx_runtime_coordinate`] with signed numbers.
 fn tfjs_coordinate(dim: usize, rank: usize) -> String {
     if dim + 1 == rank {
         return format!("    let c{dim} = rest;\n");
@@ -203,7 +203,7 @@ impl Launch {
         pass.dispatch_workgroups(width, height, 1);
     }
 
-    /// Returns the grid: one row of workgroups, or nearly a square if a row cannot hold them all.
+    /// Returns the grid: one row of workgroups or, if a row cannot hold them all, an almost square one.
     fn grid(&self) -> [u32; 2] {
         const MOST: u32 = 65_535;
         let groups = self.invocations.div_ceil(self.workgroup);
@@ -233,7 +233,7 @@ mod tests {
         backend.upload((&values, shape)).unwrap()
     }
 
-    /// Runs a kernel on an array of the numbers from 0, and returns the bytes of its result. The device panics at
+    /// Runs a kernel on an array of the numbers from 0 and returns the bytes of its result. The device panics at
     /// out-of-bounds accesses.
     fn run(launch: &Launch, shape: &[usize], count: usize) -> Vec<u8> {
         let device = Device::new(None);

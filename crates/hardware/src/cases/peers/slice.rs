@@ -16,7 +16,7 @@ pub(crate) fn slice(peer: Peer, shape: &[usize], slices: &[Bounds]) -> Option<La
     let mut out: Vec<usize> = dims.iter().map(|dim| dim.count).collect();
     let mut input = shape.to_vec();
     let start = |dim: &Dim| match peer {
-        // For a backward slice, ONNX Runtime's kernel takes the end in place of the start.
+        // For a backward slice, ONNX Runtime's kernel uses the end as the start.
         Peer::OnnxRuntime if dim.step < 0 => dim.stop.max(0),
         _ => dim.start,
     };
@@ -121,7 +121,7 @@ fn sum(name: &str, rank: usize) -> String {
     (0..rank).map(term).collect::<Vec<_>>().join(" + ")
 }
 
-/// The positions that a slice selects along a dimension: `count` of them, from `start` on, `step` apart and before
+/// The positions that a slice selects along a dimension: `count` positions from `start` on, `step` apart, and before
 /// `stop`.
 struct Dim {
     start: i64,
@@ -131,7 +131,7 @@ struct Dim {
 }
 
 /// Finds the positions that Python's start, stop and step select. Unlike Python, this function does not clamp them, so
-/// they must lie within the dimension.
+/// they must be within the dimension.
 fn resolved(size: usize, &[start, stop, step]: &Bounds) -> Dim {
     let (size, step) = (i64::try_from(size).unwrap_or_default(), step.unwrap_or(1));
     let (first, end) = if step > 0 { (0, size) } else { (size - 1, -1) };
