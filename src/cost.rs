@@ -193,17 +193,18 @@ impl CostModel {
     }
 }
 
-/// Prints `the CPU moves 25.0 GB/s and takes 3ns for a row, the device 200.0 GB/s and 0ns, …`.
+/// Prints `the CPU moves 25.0 GB/s and takes 3ns for a row, and new memory comes at 4.4 GB/s; the device …`.
 impl fmt::Display for CostModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rate = |bytes: f64| bytes / 1e9;
         let time = |seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
         write!(
             f,
-            "the CPU moves {:.1} GB/s and takes {:.1?} for a row, the device {:.1} GB/s and {:.1?}; upload {:.1} GB/s, \
-             readback {:.1} GB/s, submission {:.1?}, opening {:.1?}",
+            "the CPU moves {:.1} GB/s and takes {:.1?} for a row, and new memory comes at {:.1} GB/s; the device moves \
+             {:.1} GB/s and takes {:.1?} for a row; upload {:.1} GB/s, readback {:.1} GB/s, submission {:.1?}, opening {:.1?}",
             rate(self.cpu.bytes),
             time(self.cpu.row),
+            rate(self.new_memory),
             rate(self.device.bytes),
             time(self.device.row),
             rate(self.upload),

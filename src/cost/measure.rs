@@ -6,10 +6,12 @@ use crate::{
 };
 use std::time::Instant;
 
-/// The size in bytes of the arrays that the measurements copy and transfer: larger than the private caches of a core.
+/// The size in bytes of the arrays that the measurements transfer, and of the table for [`Throughput::row`]: larger than
+/// the private caches of a core.
 const COPIED_BYTES: usize = 16 << 20;
 
-/// The size in bytes of the table for [`Throughput::far_row`], which is larger than most caches.
+/// The size in bytes of the arrays that the measurements slice, and of the table for [`Throughput::far_row`], which is
+/// larger than most caches. Slices of 16 MiB stayed in a cache of 32 MiB, so that larger slices took twice the estimate.
 const FAR_BYTES: usize = 64 << 20;
 
 /// The size in bytes of the result by which the rate of new memory is measured.
@@ -65,7 +67,6 @@ impl CostModel {
 
 /// Measures the time of a tiny slice on a backend, in seconds, and the rates of moving bytes in the backend's memory.
 fn probe(backend: &Backend) -> Result<(f64, Throughput), Error> {
-    let shape = [COPIED_BYTES / ROW, ROW / 4];
     let reversed = slice![..; -1];
     let slice = |source: &Tensor| {
         let mut dest = source.slice(&reversed)?;
@@ -74,19 +75,19 @@ fn probe(backend: &Backend) -> Result<(f64, Throughput), Error> {
             backend.wait()
         })
     };
-    let table = backend.upload((&vec![1u32; COPIED_BYTES / 4], &shape))?;
     let least = slice(&backend.upload((&[1u32; 64], &[64]))?)?;
-    let whole = slice(&table)?;
+    let table = |bytes: usize| backend.upload((&vec![1u32; bytes / 4], &[bytes / ROW, ROW / 4]));
+    let far = table(FAR_BYTES)?;
+    let whole = slice(&far)?;
     // If the large slice takes hardly longer than the tiny one, the difference is mostly noise. At least a tenth of the
     // large slice's time therefore counts as moving bytes, so that the device does not seem infinitely fast.
-    let bytes = 2.0 * COPIED_BYTES as f64 / (whole - least).max(whole / 10.0);
-    let near = gather(backend, &table)?;
-    drop(table);
-    let far = backend.upload((&vec![1u32; FAR_BYTES / 4], &[FAR_BYTES / ROW, ROW / 4]))?;
-    let [row, far_row] = [near, gather(backend, &far)?].map(|(seconds, moved)| {
-        let row = (seconds - least - moved / bytes) / SCALARS as f64;
-        row.max(0.0)
-    });
+    let bytes = 2.0 * FAR_BYTES as f64 / (whole - least).max(whole / 10.0);
+    let near = table(COPIED_BYTES)?;
+    let [row, far_row] =
+        [gather(backend, &near)?, gather(backend, &far)?].map(|(seconds, moved)| {
+            let row = (seconds - least - moved / bytes) / SCALARS as f64;
+            row.max(0.0)
+        });
     Ok((
         least,
         Throughput {
