@@ -105,7 +105,8 @@ fn cases(measured: bool, factor: usize) -> Result<Vec<Case>, Error> {
         ..CropOptions::default()
     };
     let crop = Plan::crop(&[crops, 256, 256, 3], boxes, &options, DType::U8)?;
-    // The first row and column of each box, and flips of some columns.
+    // Each box has four numbers: its first row, its first column, and a flip along each. Rows are never flipped; the
+    // columns of some boxes are.
     let of_crops = scattered(crops * 4, &[33, 33, 1, 2]);
     let square = |rows, columns, dtype| transposed(&[many(rows), columns], &[1, 0], dtype);
     let (f32, u8) = (DType::F32, DType::U8);

@@ -3,8 +3,8 @@
 //! Instead of this: convert each image to floats, then divide, subtract and permute them, where each step processes
 //! four times as many bytes as the image has. Or set each element by an index of four numbers.
 //!
-//! Write this: `fast_image_resize` resizes each image to its place in one array of bytes. One plan puts the channels first
-//! and normalises the whole batch. It runs on a GPU or on the CPU, with the same results.
+//! Write this: resize each image with `fast_image_resize`, directly into its place in one array of bytes. One plan puts
+//! the channels first and normalises the whole batch. It runs on a GPU or on the CPU, with the same results.
 //!
 //! ```sh
 //! cargo run --example image_batch

@@ -97,7 +97,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
     let end = (at.to + walk.run) / of_word();
     let stop = min(begin + first + walk.segment, end);
     let table = table_of(origin(at));
-    for (var words = begin + first + lane + lanes * FOUR; words.x < stop; words += 4u * lanes) {
+    for (var words = begin + first + lane + lanes * ZERO_TO_THREE; words.x < stop; words += 4u * lanes) {
         make_four(at, words, words < vec4(stop), table);
     }
     if EDGES != 0u && first + lane == 0u {

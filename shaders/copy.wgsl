@@ -29,14 +29,14 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         if row >= walk.rows { return; }
         let at = locate(row);
         if first + lane == 0u && may_report(at) { report_row(at.tuple); }
-        var units = first + lane + lanes * FOUR;
+        var units = first + lane + lanes * ZERO_TO_THREE;
         for (; !LOOPS || units.x < end; units += 4u * lanes) {
             move_four(at, at, at, at, units, units < vec4(end));
             if !LOOPS { break; }
         }
     } else {
         let block = number / walk.segments;
-        let rows = block * side * 4u + of_side + side * FOUR;
+        let rows = block * side * 4u + of_side + side * ZERO_TO_THREE;
         let unit = (number - block * walk.segments) * lanes + lane;
         let exists = rows < vec4(walk.rows);
         if !exists.x { return; }

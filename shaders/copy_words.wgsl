@@ -80,7 +80,7 @@ fn store_some(group: u32, elements: vec4<u32>, written: vec4<bool>) {
 // it makes.
 fn make_short(group: u32) {
     // The number of an element before the result wraps.
-    let elements = group * 4u - walk.head + FOUR;
+    let elements = group * 4u - walk.head + ZERO_TO_THREE;
     let inside = elements < vec4(walk.rows * walk.run);
     let rows = select(vec4(0u), elements / walk.run, inside);
     let j = elements - rows * walk.run;
@@ -103,7 +103,7 @@ fn make_short(group: u32) {
 // Makes a group at the end of a row of at least four elements, which can also contain the beginning of the next row.
 // Reports no row.
 fn make_edge(group: u32) {
-    let elements = group * 4u - walk.head + FOUR;
+    let elements = group * 4u - walk.head + ZERO_TO_THREE;
     let inside = elements < vec4(walk.rows * walk.run);
     // The numbers of elements before the result wrap, so these elements are not inside.
     let number = select(elements.x / walk.run, 0u, elements.x >= HIGH);
@@ -137,7 +137,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
         if row >= walk.rows { return; }
         let at = locate(row);
         if first + lane == 0u && may_report(at) { report_row(at.tuple); }
-        let groups = first + lane + lanes * FOUR;
+        let groups = first + lane + lanes * ZERO_TO_THREE;
         var edges = vec2(NONE, 0u);
         for (var n = 0u; !LOOPS || n < walk.segment; n += 4u * lanes) {
             edges = make_four(at, vec4(row), vec4(at.base), groups + n, vec4(true), edges);
@@ -152,7 +152,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
         let quads = (along.size + 3u) >> 2u;
         var outer = 0u;
         if dims() > 1u { outer = quad / quads; }
-        let digits = (quad - outer * quads) * 4u + FOUR;
+        let digits = (quad - outer * quads) * 4u + ZERO_TO_THREE;
         let rows = outer * along.size + digits;
         if rows.x >= walk.rows { return; }
         let exists = digits < vec4(along.size);
@@ -162,7 +162,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
         if BYTES == SQUARE {
             make_square(row, rows.x, group, exists);
         } else {
-            make_four(row, rows, row.base + FOUR * along.from_stride, vec4(group), exists, vec2(0u));
+            make_four(row, rows, row.base + ZERO_TO_THREE * along.from_stride, vec4(group), exists, vec2(0u));
         }
     }
 }

@@ -1,10 +1,10 @@
 // The grid: the number of a workgroup, and constants that all kernels share.
-// Defines: FOUR, NONE, HIGH, workgroup_number. Needs: nothing.
+// Defines: ZERO_TO_THREE, NONE, HIGH, workgroup_number. Needs: nothing.
 
 // The number of invocations in a workgroup. The host replaces it by a constant.
 override WORKGROUP: u32 = 256u;
 
-const FOUR: vec4<u32> = vec4(0u, 1u, 2u, 3u);
+const ZERO_TO_THREE: vec4<u32> = vec4(0u, 1u, 2u, 3u);
 const NONE: u32 = 0xffffffffu;
 const HIGH: u32 = 0x80000000u;
 

@@ -55,9 +55,9 @@ fn trues(word: u32) -> u32 {
     // The number of bytes before the first element in its word.
     let head = search.begin & 3u;
     if word * 4u >= head + search.elements { return 0u; }
-    let bytes = (vec4(mask[(search.begin >> 2u) + word]) >> (FOUR * 8u)) & vec4(0xffu);
+    let bytes = (vec4(mask[(search.begin >> 2u) + word]) >> (ZERO_TO_THREE * 8u)) & vec4(0xffu);
     // The number of a byte before the first element wraps.
-    let inside = word * 4u + FOUR - head < vec4(search.elements);
+    let inside = word * 4u + ZERO_TO_THREE - head < vec4(search.elements);
     let bits = select(vec4(0u), vec4(1u, 2u, 4u, 8u), (bytes != vec4(0u)) & inside);
     return bits.x | bits.y | bits.z | bits.w;
 }

@@ -111,7 +111,8 @@ const CIRCULAR: u32 = 64u;
 struct Report {
     // The number of tuples that are out of range.
     count: atomic<u32>,
-    // The complement of the number of the first such tuple. The host clears the report to zeros.
+    // The complement of the number of the first such tuple. With complements, `atomicMax` finds the lowest number, and
+    // it can start from the zeros to which the host clears the report.
     first: atomic<u32>,
 }
 

@@ -103,7 +103,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
     let row = locate(number);
     if part == 0u && lane == 0u && may_report(row) { report_row(row.tuple); }
     if row.state == ELSEWHERE { return; }
-    let words = (row.to >> 2u) + part * walk.segment + lane + lanes * FOUR;
+    let words = (row.to >> 2u) + part * walk.segment + lane + lanes * ZERO_TO_THREE;
     for (var n = 0u; !LOOPS || n < walk.segment; n += 4u * lanes) {
         make_four(row, words + n);
         if !LOOPS { break; }

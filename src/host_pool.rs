@@ -97,8 +97,7 @@ mod tests {
         let first = take(&pool, 2 * KEPT_FROM);
         assert_eq!(first, take(&pool, 2 * KEPT_FROM));
         assert_eq!(first, take(&pool, KEPT_FROM));
-        // The buffer still has its whole capacity: it is reused for results of more than half of this size, and not for
-        // smaller ones.
+        // The buffer still has its whole capacity, so it is reused for results of at least half of this size.
         assert_eq!(first, take(&pool, 2 * KEPT_FROM));
         take(&pool, KEPT_FROM);
         let larger = pooled(&pool, KEPT_FROM);

@@ -81,7 +81,8 @@ fn flips(count: usize, dims: usize) -> Option<Vec<bool>> {
     Some((0..count * dims).map(flip).collect())
 }
 
-/// Tests begins from before the first position to beyond the last, in both cropped dimensions, for every element size.
+/// Tests start indices from before the first position to beyond the last, in both cropped dimensions, for every element
+/// size.
 #[test]
 fn begins_around_every_edge() {
     let begins: Vec<[i64; 2]> = (-4..=7)
@@ -173,7 +174,7 @@ fn begins_and_box_indices_beyond_32_bits() {
         }
         .check(number);
     }
-    // As int32, these begins would be negative, and the boxes would be before their items instead of after them.
+    // As int32, these start indices would be negative, and the boxes would be before their items instead of after them.
     for number in 0..15 {
         Given {
             shape: &[2, 7, 3],

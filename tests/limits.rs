@@ -183,8 +183,8 @@ fn plans_are_explained() {
     let none =
         Plan::scatter_nd(&[5], &[0, 1], &[0], ScatterOptions::default(), DType::F32).unwrap();
     says(gpu.explain(&none), "20 bytes are cleared");
-    // A mask of 3 MiB with bindings of 1 MiB is halved twice. Dispatches count and search the parts, and fill rows
-    // without a position.
+    // A binding holds 1 MiB, so the mask of 3 MiB is halved twice, into 4 parts. Each part takes one dispatch to count
+    // and one to search. One more scans the counts, and one fills the unused rows of the result.
     let nonzero = Plan::nonzero(&[3, 1 << 20], Some(40), DType::I32).unwrap();
     let said = gpu.explain(&nonzero);
     says(

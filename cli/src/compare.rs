@@ -54,7 +54,10 @@ pub(crate) fn run(global: &Global, args: &Compare) -> Result<ExitCode, Failure> 
         None => SliceSpec::new([SliceItem::Ellipsis]),
     };
     let sources = [&args.a, &args.b];
-    let arrays = [literal::stored(&args.a)?, literal::stored(&args.b)?];
+    let arrays = [
+        literal::read_in_stored_order(&args.a)?,
+        literal::read_in_stored_order(&args.b)?,
+    ];
     let [a, b] = [0, 1].map(|at| {
         let described = Described::new(sources[at], arrays[at].shape());
         Sliced::new(&arrays[at], &spec).map_err(Failure::refused(described))

@@ -13,7 +13,7 @@ use wgslice::{Backend, Error, Plan};
 
 /// Returns the device that the options select. `default` applies without `--device`.
 pub(crate) fn choice(global: &Global, default: DeviceChoice) -> Result<DeviceChoice, Failure> {
-    match (global.device.unwrap_or(default), named(global)) {
+    match (global.device.unwrap_or(default), adapter_option(global)) {
         (DeviceChoice::Auto, Some(_)) => Ok(DeviceChoice::Gpu),
         (DeviceChoice::Cpu, Some(option)) => Err(Failure::usage(format_args!(
             "{option} chooses among GPUs, but --device cpu asks for the CPU: drop one of them"
@@ -23,7 +23,7 @@ pub(crate) fn choice(global: &Global, default: DeviceChoice) -> Result<DeviceCho
 }
 
 /// Returns the option with which the user named an adapter or a graphics API, if any.
-pub(crate) fn named(global: &Global) -> Option<&'static str> {
+pub(crate) fn adapter_option(global: &Global) -> Option<&'static str> {
     match (&global.adapter, global.backend) {
         (Some(_), _) => Some("--adapter"),
         (None, Some(_)) => Some("--backend"),
@@ -75,7 +75,7 @@ pub(crate) fn each(global: &Global, used: &str) -> Result<Vec<Backend>, Failure>
     }
     let adapters = all(global)?;
     if adapters.is_empty() {
-        if named(global).is_some() {
+        if adapter_option(global).is_some() {
             // No adapter fits, so this fails with an error that lists the adapters.
             gpu(global)?;
         }

@@ -23,7 +23,7 @@ pub(crate) fn expression<T: FromStr<Err = Error>>(
 }
 
 /// Reads a file, or parses values on the command line. Keeps the order in which a file stores its elements.
-pub(crate) fn stored(source: &Source) -> Result<Array, Failure> {
+pub(crate) fn read_in_stored_order(source: &Source) -> Result<Array, Failure> {
     match Literal::parse(source.text()) {
         Some(literal) if !source.path().exists() => literal.array(literal.dtype()),
         _ => Ok(files::stored(source)?),

@@ -701,7 +701,7 @@ impl Operation {
                 conversion,
             } => {
                 // A single item becomes a batch of one item.
-                let wanted = conversion.wanted_behind(begins.is_none().into());
+                let wanted = conversion.wanted_after_hidden_dims(begins.is_none().into());
                 let options = described.options(&size.0, *out_of_range)?;
                 // The argument parser requires BEGINS or `--at`.
                 match begins.as_ref().ok_or(at) {
@@ -804,7 +804,10 @@ impl Operation {
             Self::MaskedScatter { x, mask, values } => {
                 let mask = Mask::read(mask)?;
                 let (count, shape) = (mask.count(), mask.shape());
-                let rows = literal::stored(values)?.shape().first().copied();
+                let rows = literal::read_in_stored_order(values)?
+                    .shape()
+                    .first()
+                    .copied();
                 if let Some(rows) = rows.filter(|&rows| rows != count) {
                     let text = format!(
                         "the mask has {}, but {values} has {}",
@@ -871,7 +874,7 @@ impl Operation {
                 })
             }
             Self::Roll { x, shifts, axes } => {
-                let (axes, shifts) = (axes.sized()?, &shifts.0);
+                let (axes, shifts) = (axes.to_isizes()?, &shifts.0);
                 let job = x.job(move |x, dtype| Plan::roll(x, shifts, &axes, dtype));
                 job.calling("axis is", "an axis is")
             }

@@ -171,7 +171,7 @@ pub(crate) fn made(
         true => ops::slice(source, spec, axes, wanted).run(global, to),
         false => {
             let mut times = Times::default();
-            let array = times.measure(Stage::Read, || literal::stored(source))?;
+            let array = times.measure(Stage::Read, || literal::read_in_stored_order(source))?;
             in_pieces(global, to, (source, &array), spec, memory, times)
         }
     }

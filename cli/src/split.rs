@@ -43,7 +43,7 @@ impl Split {
                 "split makes several arrays, and standard output takes one: name a file, as in -o part.npy",
             ));
         }
-        let array = literal::stored(&self.input)?;
+        let array = literal::read_in_stored_order(&self.input)?;
         let shape = array.shape();
         let mut words = job::words(&[&self.input]);
         if let Some(name) = job::name(&self.input) {
@@ -52,7 +52,7 @@ impl Split {
         let described = Described::new(&self.input, shape);
         let view = View::new(shape).map_err(words.refused(&described))?;
         let rank = shape.len();
-        // The library rejects any other axis.
+        // A negative axis counts from the end. If the axis is out of range, `view.split` below rejects it.
         let axis = match self.axis {
             below if below < 0 => below.checked_add_unsigned(rank).unwrap_or(below),
             axis => axis,

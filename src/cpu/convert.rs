@@ -36,9 +36,9 @@ const LARGEST: usize = 1 << 18;
 /// A block walks its longer dimension in lines if the shorter one has fewer positions than this.
 const SHORT_SIDE: usize = 16;
 
-/// The most tables that neighbours take in turn for each to have its own line, and the elements of the result that are
-/// made of such lines at once, while they stay in the cache.
+/// The maximum of `turns` in `by_table`, the number of elements after which the tables repeat.
 const TURNS: usize = 16;
+/// The maximum number of elements in a block of `by_table`'s lines, which stays in the cache.
 const AT_ONCE: usize = 4096;
 
 /// The numbers that are between two types at once.
@@ -157,7 +157,7 @@ fn by_f32(from: DType, to: DType) -> Option<Convert<'static>> {
 
 /// Converts the elements of a line through a wide type.
 fn staged(from: DType, rule: Rounding, to: DType) -> Convert<'static> {
-    fn of<W: Wide + 'static>(
+    fn staged_as<W: Wide + 'static>(
         read: fn(&[u8], usize, isize, &mut [W]),
         to: DType,
         rule: Rounding,
@@ -177,9 +177,9 @@ fn staged(from: DType, rule: Rounding, to: DType) -> Convert<'static> {
         })
     }
     match reader(from) {
-        Reader::Signed(read) => of(read, to, rule),
-        Reader::Unsigned(read) => of(read, to, rule),
-        Reader::Float(read) => of(read, to, rule),
+        Reader::Signed(read) => staged_as(read, to, rule),
+        Reader::Unsigned(read) => staged_as(read, to, rule),
+        Reader::Float(read) => staged_as(read, to, rule),
     }
 }
 
@@ -276,7 +276,9 @@ fn by_table<const N: usize>(
                 entry(entries[usize::from(byte)])
             });
         }
-        // The tables that the elements take in turn, and the elements that are converted at once.
+        // `turns`: the number of elements after which the tables repeat; elements `turns` apart share a table and are
+        // converted as one line. `at_once`: the number of elements converted before the next block, so that a block
+        // stays in the cache. In all other cases every element is converted alone.
         let (turns, at_once) = match period / distance {
             turns @ 1..=TURNS if period.is_multiple_of(distance) => {
                 (turns, AT_ONCE / turns * turns)

@@ -258,8 +258,8 @@ impl<'a, I: Index> Locator<'a, I> {
         }
     }
 
-    /// Computes one place for [`Self::read`]. Strides may be negative, so a sum over only some of the integers may be
-    /// outside the array and wrap. The whole sum is inside.
+    /// Computes one place for [`Self::read`]. Strides can be negative, so a partial sum can be outside the array and
+    /// wrap around. The complete sum is inside.
     #[inline(always)]
     fn read_one<const WRAPS: bool, const CLAMPS: bool>(
         &self,

@@ -383,7 +383,7 @@ mod tests {
             // Several short rows of pixels at once.
             (&[9, 40, 3], ":, 3:37, :", &[2, 0, 1], &SIZES),
             (&[3, 70, 30, 4], ":, 1:, ::-1, :3", &[3, 0, 1, 2], &SIZES),
-            // Few lanes, and many.
+            // 3 lanes are few and 17 are many: `transpose.rs` moves pieces differently above `FEW_LANES`, 16.
             (&[2, 7, 3, 20], ":, :, ::-1", &[0, 2, 1, 3], &SIZES),
             (&[2, 7, 17, 20], "...", &[0, 2, 1, 3], &SIZES),
             (&[21, 3, 18], "...", &[2, 1, 0], &SIZES),

@@ -176,7 +176,7 @@ impl<'a> LoopNest<'a> {
         }
     }
 
-    /// How the bytes are moved.
+    /// Describes how the bytes are moved.
     pub(super) fn how(&self) -> String {
         match &self.tiles {
             Some(tiles) => {

@@ -6,7 +6,8 @@ use crate::prelude::*;
 use crate::{Error, error, shape};
 use core::cmp::Reverse;
 
-/// The maximum number of combinations of distances that are tried to find out whether a view selects an element twice.
+/// The maximum number of tries in the search for an element that a view selects twice. A try is a combination, possibly
+/// partial, of steps along the dimensions.
 const MOST_TRIES: usize = 1 << 18;
 
 /// The answer to whether a view selects an element twice.
@@ -14,7 +15,7 @@ const MOST_TRIES: usize = 1 << 18;
 pub(crate) enum Repeats {
     Never,
     Somewhere,
-    /// The search ended without an answer after [`MOST_TRIES`] combinations.
+    /// The search ended without an answer after [`MOST_TRIES`] tries.
     Undecided,
 }
 

@@ -1,4 +1,5 @@
-//! Runs updates, gradients and blocks on every device.
+//! Checks slice updates, gradients of slices, and slices by start index and size against the reference, on every
+//! device.
 
 use super::{Device, SIZES, Sizes, UNWRITTEN, assert_same, elements, kind, to_bytes};
 use std::borrow::Cow;
@@ -77,7 +78,7 @@ pub(crate) fn check_grad(
     }
 }
 
-/// Checks a block by begin and size against the reference.
+/// Checks a slice by start index and size against the reference.
 #[track_caller]
 pub(crate) fn check_block(shape: &[usize], begin: &[i64], size: &[i64], sizes: Sizes) {
     let input = elements(shape.iter().product());

@@ -31,12 +31,12 @@ impl FromStr for Integers {
 
 impl Integers {
     /// Converts the numbers to the integers of this machine.
-    pub(crate) fn sized(&self) -> Result<Vec<isize>, Failure> {
-        let sized = |&number: &i64| {
+    pub(crate) fn to_isizes(&self) -> Result<Vec<isize>, Failure> {
+        let to_isize = |&number: &i64| {
             let beyond = format!("{number} does not fit the integers of this machine");
             isize::try_from(number).map_err(|_| Failure::usage(beyond))
         };
-        self.0.iter().map(sized).collect()
+        self.0.iter().map(to_isize).collect()
     }
 }
 
@@ -136,7 +136,7 @@ fn unreadable(text: &str, error: &ParseIntError) -> String {
         IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => {
             format!("{text} does not fit 64 bits")
         }
-        // The number must not be negative.
+        // The text is a valid `i64`, so an unsigned type rejected it: the number is negative.
         _ if text.parse::<i64>().is_ok() => format!("{text} is below zero"),
         _ => format!("{text:?} is not an integer"),
     }

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{print, units};
 
-/// The width, in columns, of a workload's name.
+/// The width of a workload's name, in characters.
 const NAME_WIDTH: usize = 21;
 
 /// A column to the right of the workload's name.

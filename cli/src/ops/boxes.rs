@@ -31,7 +31,7 @@ pub(crate) struct Described {
 
 impl Described {
     pub(super) fn options(&self, sizes: &[usize], policy: Policy) -> Result<CropOptions, Failure> {
-        let strides = self.strides.as_ref().map(Integers::sized);
+        let strides = self.strides.as_ref().map(Integers::to_isizes);
         Ok(CropOptions {
             sizes: sizes.to_vec(),
             strides: strides.transpose()?.unwrap_or_default(),

@@ -131,11 +131,11 @@ impl Wanted<'_> {
 impl As {
     /// Returns the conversion, if the user asks for one.
     pub(crate) fn wanted(&self) -> Option<Wanted<'_>> {
-        self.wanted_behind(0)
+        self.wanted_after_hidden_dims(0)
     }
 
     /// Does the same as [`Self::wanted`], for an array with `before` leading dimensions that the user does not see.
-    pub(super) fn wanted_behind(&self, before: isize) -> Option<Wanted<'_>> {
+    pub(super) fn wanted_after_hidden_dims(&self, before: isize) -> Option<Wanted<'_>> {
         let normalized = self.scaling.normalize.map(|_| DType::F32);
         Some(Wanted {
             result: self.result.or(normalized)?,

@@ -26,7 +26,7 @@ fn open(options: Options) -> Result<Gpu, Failure> {
 /// Opens the devices. They run invocations in the random order of `seed`. Rejects options that select other devices.
 pub(super) fn devices(global: &Global, seed: u64) -> Result<Vec<Backend>, Failure> {
     let device = global.device.map(|_| "--device");
-    if let Some(option) = device.or(device::named(global)) {
+    if let Some(option) = device.or(device::adapter_option(global)) {
         return Err(Failure::usage(format_args!(
             "{option} chooses a device of the machine, but --strict interprets the shaders \
              instead: drop one of them"

@@ -45,7 +45,7 @@ pub(super) trait TensorFunction:
 
     /// Changes the type with which an argument is read, for a function that interprets a column differently than its
     /// field says.
-    fn read_as(_: &mut Call) -> Result<()> {
+    fn retype_arguments(_: &mut Call) -> Result<()> {
         Ok(())
     }
 
@@ -104,7 +104,7 @@ impl<F: TensorFunction> Function<F> {
 
     fn call(fields: &[FieldRef], literals: &[Option<&ScalarValue>]) -> Result<(Call, TensorType)> {
         let mut call = Call::parse(&F::USAGE, fields, literals)?;
-        let result = F::read_as(&mut call).and_then(|()| F::result(&call));
+        let result = F::retype_arguments(&mut call).and_then(|()| F::result(&call));
         let result = result.map_err(call::naming_function(F::USAGE.name))?;
         if result.elements() == 0 {
             return plan_err!(

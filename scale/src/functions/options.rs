@@ -61,7 +61,7 @@ impl<'a> Options<'a> {
 
     /// Returns the number, or the numbers in brackets, of option `name`. `None` if the option is left out.
     pub(super) fn floats(&self, name: &str) -> Result<Option<Vec<f32>>> {
-        match self.get(name).map(|value| (value, list(value))) {
+        match self.get(name).map(|value| (value, parse_numbers(value))) {
             None => Ok(None),
             Some((_, Some(floats))) => Ok(Some(floats)),
             Some((value, None)) => {
@@ -133,14 +133,14 @@ impl<'a> Options<'a> {
 
 /// Parses integers, as in `2, 3` or `[2, 3]`. An empty text or `[]` has none. `what` names the text in errors.
 pub(super) fn integers<I: FromStr>(what: &str, text: &str) -> Result<Vec<I>> {
-    match list(text) {
+    match parse_numbers(text) {
         Some(integers) => Ok(integers),
         None => plan_err!("{what} is {text:?}, but must be integers in range, as in '2, 3'"),
     }
 }
 
 /// Parses numbers in the form of [`integers`]. `None` if any part of the list is not a number.
-fn list<I: FromStr>(text: &str) -> Option<Vec<I>> {
+fn parse_numbers<I: FromStr>(text: &str) -> Option<Vec<I>> {
     let inner = text.trim();
     let inner = inner
         .strip_prefix('[')

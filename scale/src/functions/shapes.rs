@@ -68,7 +68,7 @@ impl TensorFunction for TensorFromArrow {
     const RUNS_ON_NULL_ROWS: bool = true;
     const KEEPS_BYTES: bool = true;
 
-    fn read_as(call: &mut Call) -> Result<()> {
+    fn retype_arguments(call: &mut Call) -> Result<()> {
         call.tensors[0] = call.tensors[0].with_parameters(call.text(0))?;
         Ok(())
     }

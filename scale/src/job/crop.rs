@@ -131,8 +131,8 @@ impl Crop {
         let chunks = sizes.iter().zip(source.chunk());
         let chunks = chunks.map(|(&size, &chunk)| size.div_ceil(chunk) + 1);
         let pairs = chunks.fold(1, usize::saturating_mul).saturating_mul(2);
-        // The other words for a box: its start as read, its origin and its coordinates, three words for each of these
-        // lists, and a number if it extends beyond the source.
+        // The other words for a box: its start as read, its origin, its coordinates, three words each for the `Vec` of
+        // the origin and the `Vec` of the coordinates, and its number if it extends beyond the source.
         let words = pairs.saturating_add(2 * sizes.len() + counted.len() + 7);
         let boxes = product(counted);
         boxes

@@ -259,10 +259,10 @@ impl Kind {
                 for &(from, dim) in gather.kept() {
                     chunks[dim] = Some(source.chunk()[from]);
                 }
-                // A chunk of the result gets no more elements than a chunk of the source: the kept dimensions have the
-                // source's chunk sizes, and the number of tuples is the number of positions that a source chunk has in
-                // the named dimensions, at most 65,536. All these tuples are along the last tuple dimension, since
-                // neighbouring tuples are along it; the other tuple dimensions get size 1.
+                // A chunk of the result has at most as many elements as a chunk of the source. The kept dimensions have
+                // the source's chunk sizes. The number of tuples in a chunk is the number of positions of a source
+                // chunk in the indexed dimensions, at most 65,536. The last tuple dimension takes all of them and the
+                // others get size 1, because neighbouring tuples follow each other along the last one.
                 if let Some((&last, others)) = gather.tuple_dims().split_last() {
                     let named = &source.chunk()[gather.named()];
                     chunks[last] = Some(product(named).clamp(1, 1 << 16));

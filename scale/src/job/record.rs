@@ -206,7 +206,7 @@ impl Record {
             .collect())
     }
 
-    /// Writes the result's `zarr.json`, and removes the other files of the job, the record among them.
+    /// Writes the result's `zarr.json` and removes the job's folder, which contains the record.
     ///
     /// # Errors
     ///

@@ -9,8 +9,8 @@ use std::{
 use wgpu::ErrorFilter;
 
 impl OpenDevice {
-    /// Runs `work`, which error messages call `doing`. Fails if the device reports an error during this. In a browser
-    /// this never fails, because browsers report errors later.
+    /// Runs `work`. Error messages use `doing` to describe it. Fails if the device reports an error while `work` runs.
+    /// In a browser this never fails, because browsers report errors later.
     pub(in crate::gpu) fn guarded<R>(
         &self,
         doing: &'static str,

@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-pub(super) const KINDS: [wgpu::DeviceType; 2] =
+pub(super) const DEVICE_TYPES: [wgpu::DeviceType; 2] =
     [wgpu::DeviceType::DiscreteGpu, wgpu::DeviceType::Cpu];
 
 /// Opens a device of this kind that runs shaders in an interpreter, which reports every fault.
@@ -290,7 +290,7 @@ fn every_kernel_runs_and_agrees_with_the_cpu() {
         let gpus = [strict(kind), strict(kind).without_shared_pipelines()];
         gpus.map(|gpu| (kind, gpu))
     };
-    for (kind, gpu) in KINDS.into_iter().flat_map(both) {
+    for (kind, gpu) in DEVICE_TYPES.into_iter().flat_map(both) {
         for plan in plans() {
             let same = run(Some(&gpu), &plan) == run(None, &plan);
             assert!(same, "{kind:?}: {plan}: {}", gpu.how(&plan));
@@ -306,7 +306,7 @@ fn every_kernel_runs_and_agrees_with_the_cpu() {
 /// A result of one dimension has no neighbouring rows, so many lanes share its row.
 #[test]
 fn a_single_row_keeps_all_lanes_busy() {
-    let gpu = strict(KINDS[0]);
+    let gpu = strict(DEVICE_TYPES[0]);
     let spec = "::3".parse().unwrap();
     let slice = Plan::slice(&[999], &spec, DType::U8).unwrap();
     run(Some(&gpu), &slice.only_move());
@@ -332,13 +332,13 @@ fn kernels(gpu: &Gpu, plan: Plan) -> Vec<&'static str> {
 fn a_crop_is_one_dispatch() {
     let boxes = boxes(256, 2, true, true);
     let plan = Plan::crop(&[4, 16, 16, 3], boxes, &crop(&[8, 8]), DType::U8).unwrap();
-    assert_eq!(kernels(&strict(KINDS[0]), plan), ["copy_words"]);
+    assert_eq!(kernels(&strict(DEVICE_TYPES[0]), plan), ["copy_words"]);
 }
 
 /// Writing a result to a view with gaps takes no more dispatches than writing it to a new array.
 #[test]
 fn a_result_in_a_view_is_one_dispatch() {
-    let gpu = strict(KINDS[0]);
+    let gpu = strict(DEVICE_TYPES[0]);
     let dest = View::new(&[40, 9]).unwrap();
     let dest = dest.slice(&"::2, 1:7".parse().unwrap()).unwrap();
     for dtype in [DType::U8, DType::F16, DType::F32] {
@@ -355,7 +355,7 @@ fn a_result_in_a_view_is_one_dispatch() {
 /// Channels change places in one dispatch, whether they are neighbours or planes.
 #[test]
 fn channels_in_any_order_are_one_dispatch() {
-    let gpu = strict(KINDS[0]);
+    let gpu = strict(DEVICE_TYPES[0]);
     let pixels = View::new(&[5, 7, 4]).unwrap();
     for (permutation, order) in [
         ([0, 1, 2], "..., [2, 1, 0, 3]"),
@@ -378,7 +378,7 @@ fn channels_in_any_order_are_one_dispatch() {
 /// A paste takes one dispatch if no boxes can overlap, and at most three otherwise.
 #[test]
 fn a_paste_takes_few_dispatches() {
-    let gpu = strict(KINDS[0]);
+    let gpu = strict(DEVICE_TYPES[0]);
     let of = |size, box_indices, options: PasteOptions| {
         let boxes = boxes(64, 1, box_indices, false);
         let patches = [64, size, 128];
@@ -407,7 +407,7 @@ fn a_paste_takes_few_dispatches() {
 
 #[test]
 fn a_million_rows_take_few_dispatches() {
-    let gpu = strict(KINDS[0]);
+    let gpu = strict(DEVICE_TYPES[0]);
     let of = |rows, slices, options, dtype| {
         let plan = Plan::tensor_scatter_nd(&[slices], &[rows, 1], &[rows], options, dtype);
         kernels(&gpu, plan.unwrap())

@@ -3,7 +3,7 @@
 
 use super::{
     dispatch::{Dispatch, Places},
-    kernel_tests::{KINDS, plans, strict},
+    kernel_tests::{DEVICE_TYPES, plans, strict},
     program::{
         BUFFERS_GROUP, Constant,
         Kernel::{self, MaskCount, MaskRows, MaskScan},
@@ -78,7 +78,7 @@ fn host_and_shaders_have_the_same_constants() {
 /// Each dispatch sets constants that its text has, each once.
 #[test]
 fn programs_set_constants_of_their_texts() {
-    for gpu in KINDS.map(strict) {
+    for gpu in DEVICE_TYPES.map(strict) {
         for plan in plans() {
             let cut = gpu.engine.cut(&plan, &Places::AT_BEGIN).unwrap();
             for Dispatch { program, .. } in cut.dispatches() {
