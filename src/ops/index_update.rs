@@ -107,7 +107,7 @@ impl Plan {
 }
 
 /// The slices of one length of which a selection consists.
-struct Slices {
+struct SelectedSlices {
     /// In elements.
     length: usize,
     /// The number of the slice to whose number no dimension adds anything.
@@ -119,7 +119,7 @@ struct Slices {
 impl Selected {
     /// Returns the longest slices that the selection consists of, in an array of `elements` elements. The selection must
     /// not be empty.
-    fn slices(&self, elements: usize) -> Slices {
+    fn slices(&self, elements: usize) -> SelectedSlices {
         let (mut run, mut parts) = (1, &self.parts[..]);
         while let [before @ .., Selector::Dim(size, stride)] = parts
             && (*size == 1 || *stride == usize::cast_signed(run))
@@ -146,7 +146,7 @@ impl Selected {
             }
             Selector::List(list) => list.iter().map(|&at| at as i64 / slices).collect(),
         };
-        Slices {
+        SelectedSlices {
             length,
             first: self.offset as i64 / slices,
             dims: parts.iter().chain([&within]).map(of).collect(),
@@ -154,7 +154,7 @@ impl Selected {
     }
 }
 
-impl Slices {
+impl SelectedSlices {
     /// How many there are.
     fn count(&self) -> usize {
         let sizes = self.dims.iter().map(Vec::len);
