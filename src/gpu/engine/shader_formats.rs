@@ -19,7 +19,7 @@ use std::{
 };
 
 /// Values of override constants.
-type Setting = Vec<(Constant, u32)>;
+pub(super) type Setting = Vec<(Constant, u32)>;
 
 struct Text {
     /// The kernel and the prelude. Its constants are not used.
@@ -46,7 +46,7 @@ fn texts() -> Vec<Text> {
 
 /// For each tuning all combinations of [`values`] of the constants that the text declares, but not those that the
 /// library never has.
-fn settings(kernel: Kernel, source: &str, space: UniformSpace) -> Vec<Setting> {
+pub(super) fn settings(kernel: Kernel, source: &str, space: UniformSpace) -> Vec<Setting> {
     let mut all = Vec::new();
     for is_software in [false, true] {
         // Only software adapters read the walk from storage.
