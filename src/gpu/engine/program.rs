@@ -107,7 +107,7 @@ modules! {
 macro_rules! constants {
     ($($constant:ident $name:literal;)*) => {
         /// An override constant. Its module says what it means.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub(crate) enum Constant {
             $($constant,)*
         }

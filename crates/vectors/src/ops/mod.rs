@@ -61,8 +61,8 @@ use crate::{
     random::{
         Rng,
         draw::{
-            MOST, disturb, few, forward, integer, policy, rarely, shape, sometimes_floats, spec,
-            spread, steps, tensor, tuples, viewed_shape,
+            MOST, disturb, few, forward, integer, policy, rarely, shape, sometimes_floats,
+            sometimes_unsigned, spec, spread, steps, tensor, tuples, viewed_shape,
         },
     },
     reference::{self, Gathered, Indexing, ReferenceError, Scattered},
@@ -115,10 +115,9 @@ pub(crate) trait Op<'a>: Sized {
         false
     }
 
-    /// Returns whether the operation computes with values, rather than moving them. Elements must then be of a type that
-    /// has the computation.
-    fn computes(&self) -> bool {
-        false
+    /// Returns how the operation combines values. Elements must be of a type that has the computation.
+    fn combine(&self) -> Combine {
+        Combine::Update
     }
 
     /// Returns the floating-point type of the values, whose bits the case holds. `None` if they are integers.
@@ -216,11 +215,10 @@ macro_rules! operations {
                 }
             }
 
-            /// Returns whether the operation computes with values. Elements must then be of a type that has the
-            /// computation.
-            pub(crate) fn computes(&self) -> bool {
+            /// Returns how the operation combines values. Elements must be of a type that has the computation.
+            pub(crate) fn combine(&self) -> Combine {
                 match self {
-                    $(Self::$operation(op) => op.computes()),*
+                    $(Self::$operation(op) => op.combine()),*
                 }
             }
 
