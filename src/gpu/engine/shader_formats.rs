@@ -89,8 +89,8 @@ const OF_WALK: [Constant; 8] = [
     Masked,
 ];
 
-/// The values that the library gives a constant of a program's text. Of the dimensions of masks these are only some, among
-/// them the least and the greatest. `None` if the library does not set the constant.
+/// The values that the library gives a constant of a program's text, or of many some, among them the least and the
+/// greatest. `None` if the library does not set the constant.
 pub(super) fn values(program: &Program, constant: Constant, tuning: &Tuning) -> Option<Vec<u32>> {
     let kernel = program.kernel;
     let copies = matches!(
@@ -104,7 +104,8 @@ pub(super) fn values(program: &Program, constant: Constant, tuning: &Tuning) -> 
     Some(match constant {
         Dims if kernel == Kernel::MaskRows => vec![0, 1, 2, 3, 4, 30],
         _ if OF_WALK.contains(&constant) && !moves && !of_rows => return None,
-        // Rows are a dimension at least.
+        // Rows are a dimension at least. `last` and `link` find them by the same functions with all numbers of dimensions.
+        Dims if combines || kernel == Kernel::Atomic => vec![1, 2, 30],
         Dims if of_rows => vec![1, 2, 3, 4, 30],
         Dims => vec![0, 1, 2, 3, 4, 30],
         Coordinates => vec![0, 1, 2, 3, 9],
@@ -112,8 +113,8 @@ pub(super) fn values(program: &Program, constant: Constant, tuning: &Tuning) -> 
         Crops => binary(!combines && kernel != Kernel::Atomic),
         // A result is dense only if tuples point into the source.
         Scatters => binary(matches!(kernel, Kernel::Copy | Kernel::UpdateWords)),
-        // Other boxes are where tuples say.
-        Fixed => binary(copies),
+        // Only gradients have boxes that begin where no tuple says, and their results are dense.
+        Fixed => binary(matches!(kernel, Kernel::Copy | Kernel::CopyWords)),
         Plain => binary(true),
         // Slices are counted with 32 bits. Only empty ones, whose tuples are merely checked, can be more.
         Long => binary(moves || kernel == Kernel::Last),
