@@ -105,7 +105,7 @@ pub(super) fn values(program: &Program, constant: Constant, tuning: &Tuning) -> 
         Dims if kernel == Kernel::MaskRows => vec![0, 1, 2, 3, 4, 30],
         _ if OF_WALK.contains(&constant) && !moves && !of_rows => return None,
         // Rows are a dimension at least. `last` and `link` find them by the same functions with all numbers of dimensions.
-        Dims if combines || kernel == Kernel::Atomic => vec![1, 2, 30],
+        Dims if combines || kernel == Kernel::Atomic => vec![1, 30],
         Dims if of_rows => vec![1, 2, 3, 4, 30],
         Dims => vec![0, 1, 2, 3, 4, 30],
         Coordinates => vec![0, 1, 2, 3, 9],
