@@ -33,7 +33,7 @@ static SEED: LazyLock<u64> = LazyLock::new(|| {
     seed.map_or(1, |seed| seed.parse().expect("a number"))
 });
 const LEAST_RANDOM: usize = 1000;
-const MOST_RANDOM: usize = 3_000;
+const MOST_RANDOM: usize = 10_000;
 
 /// Adapters whose shaders differ in their texts or in `LOOPS`.
 struct Kind {
@@ -146,30 +146,41 @@ fn seldom() -> Vec<Case> {
             }));
         }
     }
-    // A whole array without tuples: COORDINATES 0 in `atomic` and `combine`. Then products of rows in words of 8 and 16
-    // bytes: COMBINE.
-    let xla = |combine: &str, length: usize, mapped: usize| {
-        // One row for the whole array, or two rows for one of its three.
-        let lead = vec![2; mapped];
-        let of_indices = [&lead[..], &[mapped]].concat();
-        let one = vec![1; 2 * mapped];
-        let zeros = vec![0; mapped];
-        json!({
+    // Whole arrays: COORDINATES 0 in `atomic` and `combine`.
+    for combine in ["add", "min"] {
+        for shape in [&[4][..], &[2, 4], &[3, 2, 4]] {
+            let window: Vec<_> = (0..shape.len()).collect();
+            all.push(json!({
+                "op": "xla_scatter",
+                "tensors": {
+                    "tensor": data(shape, "arange1"),
+                    "indices": { "shape": [0], "data": [] },
+                    "updates": data(shape, "arange1"),
+                },
+                "args": {
+                    "combine": combine, "update_window_dims": window, "inserted_window_dims": [],
+                    "input_batching_dims": [], "scatter_indices_batching_dims": [],
+                    "scatter_dims_to_operand_dims": [], "index_vector_dim": 0,
+                },
+            }));
+        }
+    }
+    // Products of rows in words of 8 and 16 bytes: COMBINE.
+    for length in [2, 4] {
+        all.push(json!({
             "op": "xla_scatter",
             "tensors": {
-                "tensor": data(&[&[3][..mapped], &[length]].concat(), "arange1"),
-                "indices": { "shape": of_indices, "data": one },
-                "updates": data(&[&lead[..], &[length]].concat(), "arange1"),
+                "tensor": data(&[3, length], "arange1"),
+                "indices": { "shape": [2, 1], "data": [1, 1] },
+                "updates": data(&[2, length], "arange1"),
             },
             "args": {
-                "combine": combine, "update_window_dims": [mapped], "index_vector_dim": mapped,
-                "inserted_window_dims": zeros, "scatter_dims_to_operand_dims": zeros,
+                "combine": "mul", "update_window_dims": [1], "inserted_window_dims": [0],
                 "input_batching_dims": [], "scatter_indices_batching_dims": [],
+                "scatter_dims_to_operand_dims": [0], "index_vector_dim": 1,
             },
-        })
-    };
-    all.extend(["add", "min"].map(|combine| xla(combine, 4, 0)));
-    all.extend([2, 4].map(|length| xla("mul", length, 1)));
+        }));
+    }
     let text = all.into_iter().map(|mut line| {
         line["dtype"] = line["dtype"].as_str().unwrap_or("int32").into();
         line["args"] = line["args"].as_object().cloned().unwrap_or_default().into();
