@@ -147,24 +147,21 @@ fn seldom() -> Vec<Case> {
             }));
         }
     }
-    // Whole arrays: COORDINATES 0 in `atomic` and `combine`.
-    for combine in ["add", "min"] {
-        for shape in [&[4][..], &[2, 4], &[3, 2, 4]] {
-            let window: Vec<_> = (0..shape.len()).collect();
-            all.push(json!({
-                "op": "xla_scatter",
-                "tensors": {
-                    "tensor": data(shape, "arange1"),
-                    "indices": { "shape": [0], "data": [] },
-                    "updates": data(shape, "arange1"),
-                },
-                "args": {
-                    "combine": combine, "update_window_dims": window, "inserted_window_dims": [],
-                    "input_batching_dims": [], "scatter_indices_batching_dims": [],
-                    "scatter_dims_to_operand_dims": [], "index_vector_dim": 0,
-                },
-            }));
-        }
+    // Rows to which no tuple points, each for its own row: COORDINATES 0 in `atomic` and `combine`.
+    for (combine, length) in [("add", 3), ("add", 4), ("min", 4)] {
+        all.push(json!({
+            "op": "xla_scatter",
+            "tensors": {
+                "tensor": data(&[3, length], "arange1"),
+                "indices": { "shape": [0, 3], "data": [] },
+                "updates": data(&[3, length], "arange1"),
+            },
+            "args": {
+                "combine": combine, "update_window_dims": [1], "inserted_window_dims": [],
+                "input_batching_dims": [0], "scatter_indices_batching_dims": [1],
+                "scatter_dims_to_operand_dims": [], "index_vector_dim": 0,
+            },
+        }));
     }
     // Products of rows in words of 8 and 16 bytes: COMBINE.
     for length in [2, 4] {
