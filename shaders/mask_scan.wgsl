@@ -25,6 +25,8 @@ fn main(@builtin(local_invocation_index) local: u32) {
     if CONTINUES {
         low = number[search.number + 4u];
         high = number[search.number + 5u];
+        // All have read before one writes.
+        storageBarrier();
     }
     for (var first = 0u; first < search.chunks; first += WORKGROUP) {
         let chunk = first + local;

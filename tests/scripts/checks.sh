@@ -14,6 +14,7 @@ steps=(
     fuzz-targets '2 min' 'the fuzz targets compile; a compiler of C++'
     package '10 s' 'the packages for crates.io have every file that the compiler reads'
     verify '8 min' 'golden vectors at every size and 10,000 random cases on all adapters, the CPU also without byte shuffles'
+    variants '1 min' 'golden vectors and random cases run every text of the shaders with every value of its constants'
     everywhere '9 min' 'the tests of operations on devices of every other kind, OpenGL included; lavapipe'
     amd '2 min' "one family of kernels through AMD's compiler; mesa-vulkan-drivers"
     swiftshader '3 min' 'tests on a second software adapter; Debian'
@@ -35,7 +36,7 @@ steps=(
 )
 quick=(formatting readme lints tests)
 rest=(
-    features documents wasm bare fuzz-targets package verify everywhere amd swiftshader driverless benches examples proofs photo
+    features documents wasm bare fuzz-targets package verify variants everywhere amd swiftshader driverless benches examples proofs photo
 )
 
 # No build here is debugged or repeated, so debug information and incremental builds would only cost disk space and
@@ -254,6 +255,12 @@ check_verify() {
         --seed "$seed" --device cpu || status=$?
     cat "$random"
     return "$status"
+}
+
+# Prints how many cases ran each variant of the shaders. The seed is always the same, because a rare variant may take
+# many random cases.
+check_variants() {
+    WGSLICE_TEST_SEED=1 timed_tests "${all_features[@]}" --lib -- --ignored --show-output every_variant_is_reached
 }
 
 # Runs every case on every device of a kind. Each kind has its own process, so that compiled pipelines do not

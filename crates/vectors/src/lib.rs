@@ -60,3 +60,6 @@ pub use ops::*;
 pub use oracle::{Answer, answer, expectation};
 pub use step::{Step, spec_of};
 pub use variant::{Outcome, Started, Variant, run, start, variants};
+// The library's own unit tests are another crate than the library whose devices run cases.
+#[doc(hidden)]
+pub use wgslice;

@@ -37,9 +37,9 @@ pub struct Outcome {
 }
 
 /// Returns all variants of a case, which combine three choices. The element type is each width that can hold the values
-/// (not 16 bytes if the operation computes with them), or the case's floating-point type. The index type is each type
-/// that can hold the indices. The policy for out-of-range indices is each policy that the case allows. Scatters with
-/// unique rows also run with this promise.
+/// (not 16 bytes if the operation computes with them), also booleans or unsigned integers where they give the same
+/// result, or the case's floating-point type. The index type is each type that can hold the indices. The policy for
+/// out-of-range indices is each policy that the case allows. Scatters with unique rows also run with this promise.
 pub fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
     let expected = match &case.expected {
         Expectation::Success(tensor) => Some(tensor),
@@ -49,14 +49,31 @@ pub fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
     };
     let data = case.tensors.iter().filter(|(name, _)| *name != "indices");
     let tensors: Vec<&Tensor> = data.map(|(_, tensor)| tensor).chain(expected).collect();
+    let within = |most: i64| {
+        let mut values = tensors.iter().flat_map(|tensor| &tensor.data);
+        values.all(|value| (0..=most).contains(value))
+    };
+    let combine = call.combine();
+    let computes = combine != Combine::Update;
     let holds = |dtype: &DType| {
         let fits = |tensor: &&Tensor| elements::encode(&tensor.data, *dtype).is_some();
-        // Elements of 16 bytes are computed with as complex numbers, but these values are encoded as integers.
-        tensors.iter().all(fits) && !(call.computes() && *dtype == DType::Complex128)
+        match dtype {
+            // Elements of 16 bytes are computed with as complex numbers, but these values are encoded as integers.
+            DType::Complex128 if computes => false,
+            // Products and extremes of 0 and 1 are those of booleans, too.
+            DType::Bool => {
+                matches!(combine, Combine::Mul | Combine::Min | Combine::Max) && within(1)
+            }
+            DType::U32 => computes && within(i32::MAX.into()),
+            _ => tensors.iter().all(fits),
+        }
     };
     let dtypes: Vec<DType> = match call.float() {
         Some(float) => vec![float],
-        None => WIDTHS.into_iter().filter(holds).collect(),
+        None => {
+            let others = [DType::Bool, DType::U32];
+            WIDTHS.into_iter().chain(others).filter(holds).collect()
+        }
     };
     let Some((indices, indexing)) = call.tuples() else {
         let variant = |dtype| Variant {
@@ -232,7 +249,7 @@ fn native(indices: &[i64], kind: DType) -> Option<Vec<u8>> {
 impl fmt::Display for Variant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.dtype {
-            DType::F16 | DType::BF16 | DType::F32 | DType::F64 => {
+            DType::F16 | DType::BF16 | DType::F32 | DType::F64 | DType::Bool | DType::U32 => {
                 write!(f, "{} elements", self.dtype)?;
             }
             _ => write!(f, "{}-byte elements", self.dtype.size())?,

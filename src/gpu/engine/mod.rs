@@ -57,6 +57,8 @@ mod slices;
 mod steps;
 mod tuples;
 mod uniforms;
+#[cfg(test)]
+mod variant_tests;
 pub(super) mod work;
 
 use super::device::{OpenDevice, adapter, caps, group, scoped, slots};

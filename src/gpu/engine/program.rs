@@ -108,7 +108,7 @@ modules! {
 macro_rules! constants {
     ($($constant:ident $name:literal;)*) => {
         /// An override constant. Its module explains it.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub(crate) enum Constant {
             $($constant,)*
         }

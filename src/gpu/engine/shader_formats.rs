@@ -8,7 +8,7 @@ use super::{
     caps::Tuning,
     program::{
         Constant::{self, *},
-        Kernel, Program, UniformSpace,
+        Kernel, Prelude, Program, UniformSpace,
     },
     shader_tests::{SPACES, overrides, programs},
 };
@@ -36,7 +36,7 @@ fn texts() -> Vec<Text> {
             Text {
                 program: program.clone(),
                 space,
-                settings: settings(program.kernel, &source, space),
+                settings: settings(&program, &source, space),
                 source,
             }
         })
@@ -44,9 +44,9 @@ fn texts() -> Vec<Text> {
     programs().into_iter().flat_map(of).collect()
 }
 
-/// For each tuning, all combinations of [`values`] of the constants that the text declares, except combinations that
-/// the library never uses.
-fn settings(kernel: Kernel, source: &str, space: UniformSpace) -> Vec<Setting> {
+/// For each tuning, all combinations of the [`sample`] values of the constants that the text declares, except
+/// combinations that the library never uses.
+fn settings(program: &Program, source: &str, space: UniformSpace) -> Vec<Setting> {
     let mut all = Vec::new();
     for is_software in [false, true] {
         // Only software adapters read the walk from storage.
@@ -56,60 +56,102 @@ fn settings(kernel: Kernel, source: &str, space: UniformSpace) -> Vec<Setting> {
         let tuning = Tuning::of(is_software, &wgpu::Limits::default());
         let mut settings = vec![Setting::new()];
         for constant in overrides(source).1 {
-            if let Some(values) = values(kernel, constant, &tuning) {
+            if let Some(values) = values(program, constant, &tuning) {
+                let sample = sample(program.kernel, constant, &values);
                 let with = |setting: &Setting| {
                     let with = |&value: &u32| [&setting[..], &[(constant, value)]].concat();
-                    values.iter().map(with).collect::<Vec<_>>()
+                    sample.iter().map(with).collect::<Vec<_>>()
                 };
                 settings = settings.iter().flat_map(with).collect();
             }
         }
         all.extend(settings);
     }
-    all.retain(|setting| !is_unused(kernel, setting));
+    all.retain(|setting| !is_unused(program.kernel, setting));
+    if matches!(program.kernel, Kernel::Combine | Kernel::CombineParts) {
+        for setting in all.iter_mut().filter(|all| all.contains(&(Unique, 0))) {
+            setting.retain(|(constant, _)| !OF_WALK.contains(constant));
+        }
+    }
     all
 }
 
-/// The values that the library gives a constant or, if these are many, some of them, including the minimum and the
-/// maximum. `None` if the library never sets the constant.
-fn values(kernel: Kernel, constant: Constant, tuning: &Tuning) -> Option<Vec<u32>> {
-    let finds_rows = !matches!(
-        kernel,
-        Kernel::Order
-            | Kernel::Combine
-            | Kernel::CombineParts
-            | Kernel::MaskCount
-            | Kernel::MaskScan
-            | Kernel::MaskRows
-    );
-    let moves_rows = matches!(
+/// The constants by which kernels find the slices of rows, and copies their rows. Kernels that combine have them only if
+/// rows are unique.
+const OF_WALK: [Constant; 8] = [
+    Dims,
+    Coordinates,
+    Crops,
+    Scatters,
+    Fixed,
+    Plain,
+    Long,
+    Masked,
+];
+
+/// The values that the library gives a constant of a program's text, or of many some, among them the least and the
+/// greatest. `None` if the library does not set the constant.
+pub(super) fn values(program: &Program, constant: Constant, tuning: &Tuning) -> Option<Vec<u32>> {
+    let kernel = program.kernel;
+    let copies = matches!(
         kernel,
         Kernel::Copy | Kernel::CopyWords | Kernel::UpdateWords
     );
+    let moves = copies || kernel == Kernel::Convert;
+    let combines = matches!(kernel, Kernel::Combine | Kernel::CombineParts);
+    let of_rows = combines || matches!(kernel, Kernel::Last | Kernel::Link | Kernel::Atomic);
+    let binary = |can_be_set: bool| (0..=u32::from(can_be_set)).collect();
     Some(match constant {
-        Dims if kernel == Kernel::MaskRows => vec![1, 30],
-        Masked if !moves_rows => return None,
-        Dims | Coordinates | Crops | Scatters | Plain | Fixed | Long if !finds_rows => {
-            return None;
-        }
-        // Only moves that make new results convert. None of them scatters, and tuples place all boxes.
-        Scatters | Fixed if kernel == Kernel::Convert => vec![0],
-        Dims if kernel == Kernel::Convert => vec![30],
-        Loops => vec![tuning.loops.into()],
-        Dims => vec![0, 30],
-        Coordinates => vec![0, 1, 9],
+        Dims if kernel == Kernel::MaskRows => vec![0, 1, 2, 3, 4, 30],
+        _ if OF_WALK.contains(&constant) && !moves && !of_rows => return None,
+        // Rows are a dimension at least. `last` and `link` find them by the same functions with all numbers of dimensions.
+        Dims if combines || kernel == Kernel::Atomic => vec![1, 30],
+        Dims if of_rows => vec![1, 2, 3, 4, 30],
+        Dims => vec![0, 1, 2, 3, 4, 30],
+        Coordinates => vec![0, 1, 2, 3, 9],
+        // Only pastes have boxes among scatters, and they replace elements.
+        Crops => binary(!combines && kernel != Kernel::Atomic),
+        // A result is dense only if tuples point into the source.
+        Scatters => binary(matches!(kernel, Kernel::Copy | Kernel::UpdateWords)),
+        // Only gradients have boxes that begin where no tuple says, and their results are dense.
+        Fixed => binary(matches!(kernel, Kernel::Copy | Kernel::CopyWords)),
+        Plain => binary(true),
+        // Slices are counted with 32 bits. Only empty ones, whose tuples are merely checked, can be more.
+        Long => binary(moves || kernel == Kernel::Last),
+        Masked => binary(copies),
+        Loops if moves || kernel == Kernel::Combine => vec![tuning.loops.into()],
+        Loops => return None,
+        ByRows | Fresh | Unique if !combines => return None,
         Rows => vec![1, 4],
+        Element if combines => vec![1, 2],
         Element => vec![1, 2, 3],
-        RunTo => vec![0, 1, 2, 4],
-        Combine | Rule | Numbers | Bytes => vec![0, 1, 2, 3, 4],
-        Crops | Scatters | Plain | Fixed | Long | Forward | Short | Straddles | Masked
-        | Continues | Fills | Tables | Steady | Chooses | Ordered | Lasts | ByRows | Fresh
-        | Unique => vec![0, 1],
+        // Integers have a sign only where it makes a difference, and atomics do not multiply.
+        Combine if program.prelude == Prelude::Integer(true) => vec![3, 4],
+        Combine if kernel == Kernel::Atomic => vec![0, 1, 3, 4],
+        // A number of 8 bytes has two words at least.
+        Numbers if program.prelude == Prelude::Words(4) => vec![0, 1, 2, 4],
+        RunTo | Combine | Rule | Numbers | Bytes => vec![0, 1, 2, 3, 4],
+        Forward | Short | Straddles | Continues | Fills | Tables | Steady | Chooses | Ordered
+        | Lasts | ByRows | Fresh | Unique => binary(true),
         From => vec![0, 2, 3, 4, 5, 6],
         To => (0..7).collect(),
         FromBytes | ToBytes => vec![1, 2, 4],
         Edges => vec![0, 1, 2],
     })
+}
+
+/// Those of a constant's values that stand for all of them, as loops over dimensions and coordinates unroll alike.
+fn sample(kernel: Kernel, constant: Constant, values: &[u32]) -> Vec<u32> {
+    let (first, last) = (values[0], values[values.len() - 1]);
+    let combines = matches!(kernel, Kernel::Combine | Kernel::CombineParts);
+    match constant {
+        Dims | Coordinates if combines => vec![last],
+        Dims if kernel == Kernel::Convert => vec![last],
+        Dims => vec![first, last],
+        Coordinates => vec![0, 1, last],
+        Plain if combines => vec![0],
+        _ => values.to_vec(),
+    }
 }
 
 /// Returns whether the library never has this combination of values.
@@ -154,20 +196,12 @@ fn is_unused(kernel: Kernel, setting: &Setting) -> bool {
                     || is(Tables, 1) && !of_tables
                     || is(Tables, 0) && !(plain && is(Steady, 1))
                     || is(ToBytes, 4) && !is(Edges, 0)
-                    || is(Scatters, 1)
             }
             Kernel::UpdateWords => is(Forward, 1) && !(is(Element, 1) && is(RunTo, 1)),
-            // Rows of a scatter have tuples, which select slices. Atomics do not multiply.
-            Kernel::Last | Kernel::Link | Kernel::Atomic => {
-                is(Coordinates, 0) || is(Crops, 1) || is(Scatters, 1) || is(Combine, 2)
-            }
-            Kernel::CombineParts => is(Element, 3),
             // COMBINE describes how whole words are combined, and RULE how elements of less than a word are.
             Kernel::Combine => {
                 let parts = is(Numbers, 4);
-                is(Element, 3)
-                    || parts && !is(Combine, 0)
-                    || !(parts || is(Rule, 0) && is(Element, 2))
+                parts && !is(Combine, 0) || !(parts || is(Rule, 0) && is(Element, 2))
             }
             _ => false,
         }

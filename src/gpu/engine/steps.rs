@@ -388,7 +388,8 @@ impl Scatterer<'_> {
                     return Err(NoPass::Rows);
                 }
                 let in_order = u32::from(ordered || one_chunk);
-                dispatches.push(of_rows(Kernel::Link, &[(Constant::Ordered, in_order)])?);
+                let constants = [(Constant::Ordered, in_order), (Constant::Lasts, 0)];
+                dispatches.push(of_rows(Kernel::Link, &constants)?);
                 if ordered && !one_chunk {
                     dispatches.push(of_rows(Kernel::Order, &[])?);
                 }

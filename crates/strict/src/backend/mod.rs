@@ -75,7 +75,8 @@ impl StrictGpu {
     }
 
     /// Returns the labels of the resources that were created since the last call. Each label follows a word for the
-    /// kind of resource, as in `buffer tokens`. A resource without a label is represented by the word alone.
+    /// kind of resource, as in `buffer tokens`. A resource without a label is represented by the word alone. The label
+    /// of each pipeline that a dispatch ran since then follows the word `dispatch`.
     pub fn take_labels(&self) -> BTreeSet<String> {
         std::mem::take(&mut locked(&self.shared.log.labels))
     }

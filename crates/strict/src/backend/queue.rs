@@ -265,6 +265,7 @@ impl StrictQueue {
             });
             (machine.faults, counts)
         };
+        self.0.labelled("dispatch", Some(&program.label));
         locked(&self.0.log.counts).extend(counts);
         self.0.found(faults);
     }

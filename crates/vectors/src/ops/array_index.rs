@@ -196,8 +196,8 @@ impl<'a> Op<'a> for IndexUpdate<'a> {
         case
     }
 
-    fn computes(&self) -> bool {
-        self.combine != Combine::Update
+    fn combine(&self) -> Combine {
+        self.combine
     }
 }
 

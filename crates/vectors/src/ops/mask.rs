@@ -122,7 +122,18 @@ impl<'a> Op<'a> for Masked<'a> {
     }
 
     fn random(operation: Operation, rng: &mut Rng) -> Case {
-        let source = shape(rng, 4, usize::from(operation != Operation::Nonzero));
+        let mut source = shape(rng, 4, usize::from(operation != Operation::Nonzero));
+        let mut capacity = 200;
+        match rng.u8(..8) {
+            // As many dimensions as a search may have.
+            0 if operation == Operation::Nonzero => source.resize(30, 1),
+            // So many elements that devices with small limits scan their counts in several dispatches.
+            1 if operation == Operation::Nonzero => {
+                source = vec![rng.usize(4200..4300)];
+                capacity = 4;
+            }
+            _ => {}
+        }
         let mut args = Map::new();
         let mut tensors = Vec::new();
         let of_mask = if operation == Operation::Nonzero {
@@ -198,9 +209,9 @@ impl<'a> Op<'a> for Masked<'a> {
             operation,
             Operation::Nonzero | Operation::BooleanMask | Operation::Compress
         );
-        if selects && rng.bool() {
+        if selects && (capacity < 200 || rng.bool()) {
             let most = mask.data.len() + 2;
-            args.insert("capacity".into(), rng.usize(..=most.min(200)).into());
+            args.insert("capacity".into(), rng.usize(..=most.min(capacity)).into());
         }
         tensors.push(("mask", mask));
         let mut case = Case::new(operation, [], args);

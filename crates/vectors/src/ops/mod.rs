@@ -65,8 +65,8 @@ use crate::{
     random::{
         Rng,
         draw::{
-            MOST, disturb, few, forward, integer, policy, rarely, shape, sometimes_floats, spec,
-            spread, steps, tensor, tuples, viewed_shape,
+            MOST, disturb, few, forward, integer, policy, rarely, shape, sometimes_floats,
+            sometimes_unsigned, spec, spread, steps, tensor, tuples, viewed_shape,
         },
     },
     reference::{self, Gathered, Indexing, ReferenceError, Scattered},
@@ -118,10 +118,9 @@ pub(crate) trait Op<'a>: Sized {
         false
     }
 
-    /// Returns whether the operation computes with values instead of moving them. It then needs an element type that
-    /// supports the computation.
-    fn computes(&self) -> bool {
-        false
+    /// Returns how the operation combines values. The element type must support the computation.
+    fn combine(&self) -> Combine {
+        Combine::Update
     }
 
     /// Returns the floating-point type of the values, whose bits the case holds. `None` if they are integers.
@@ -219,11 +218,10 @@ macro_rules! operations {
                 }
             }
 
-            /// Returns whether the operation computes with values. It then needs an element type that supports the
-            /// computation.
-            pub(crate) fn computes(&self) -> bool {
+            /// Returns how the operation combines values. The element type must support the computation.
+            pub(crate) fn combine(&self) -> Combine {
                 match self {
-                    $(Self::$operation(op) => op.computes()),*
+                    $(Self::$operation(op) => op.combine()),*
                 }
             }
 

@@ -181,8 +181,8 @@ impl<'a> Op<'a> for ScatterNd<'a> {
         self.rows.are_unique(&self.shape)
     }
 
-    fn computes(&self) -> bool {
-        true
+    fn combine(&self) -> Combine {
+        Combine::Add
     }
 
     fn float(&self) -> Option<DType> {
@@ -251,7 +251,8 @@ impl<'a> Op<'a> for TensorScatterNd<'a> {
             ("indices", indices),
             ("updates", updates),
         ];
-        sometimes_floats(rng, Case::new(operation, tensors, args))
+        let case = sometimes_unsigned(rng, Case::new(operation, tensors, args));
+        sometimes_floats(rng, case)
     }
 
     fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
@@ -262,8 +263,8 @@ impl<'a> Op<'a> for TensorScatterNd<'a> {
         self.rows.are_unique(&self.tensor.shape)
     }
 
-    fn computes(&self) -> bool {
-        self.combine != Combine::Update
+    fn combine(&self) -> Combine {
+        self.combine
     }
 
     fn float(&self) -> Option<DType> {
@@ -370,7 +371,7 @@ impl<'a> Op<'a> for ScatterElements<'a> {
             ("indices", indices),
             ("updates", updates),
         ];
-        Case::new(operation, tensors, args)
+        sometimes_unsigned(rng, Case::new(operation, tensors, args))
     }
 
     fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
@@ -392,7 +393,7 @@ impl<'a> Op<'a> for ScatterElements<'a> {
         differ(&self.rows.indices.data, &[size], self.rows.indexing, line)
     }
 
-    fn computes(&self) -> bool {
-        self.combine != Combine::Update
+    fn combine(&self) -> Combine {
+        self.combine
     }
 }

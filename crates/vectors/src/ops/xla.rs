@@ -257,7 +257,7 @@ impl<'a> Op<'a> for XlaScatter<'a> {
             ("indices", drawn.indices),
             ("updates", updates),
         ];
-        let case = Case::new(operation, tensors, args);
+        let case = sometimes_unsigned(rng, Case::new(operation, tensors, args));
         match combine {
             "mul" => case,
             _ => sometimes_floats(rng, case),
@@ -276,8 +276,8 @@ impl<'a> Op<'a> for XlaScatter<'a> {
         changed.is_ok_and(|changed| changed.values.iter().all(|&count| count <= 1))
     }
 
-    fn computes(&self) -> bool {
-        self.combine != Combine::Update
+    fn combine(&self) -> Combine {
+        self.combine
     }
 
     fn float(&self) -> Option<DType> {

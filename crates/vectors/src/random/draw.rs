@@ -141,6 +141,23 @@ pub(crate) fn tensor(rng: &mut Rng, shape: &[usize]) -> Tensor {
     Tensor { shape, data }
 }
 
+/// Makes the values of a fifth of the combining cases 0 and 1, as booleans are, and those of another fifth positive.
+pub(crate) fn sometimes_unsigned(rng: &mut Rng, mut case: Case) -> Case {
+    let change: fn(i64) -> i64 = match rng.u8(..5) {
+        0 => |value| value & 1,
+        1 => i64::abs,
+        _ => return case,
+    };
+    let values = case
+        .tensors
+        .iter_mut()
+        .filter(|(name, _)| *name != "indices");
+    for value in values.flat_map(|(_, tensor)| &mut tensor.data) {
+        *value = change(*value);
+    }
+    case
+}
+
 /// Makes the values of a quarter of the scatters floating-point numbers. Devices may differ in subnormal numbers and in
 /// infinities, so the numbers are neither so small that a sum could be subnormal, nor so large that one could overflow.
 pub(crate) fn sometimes_floats(rng: &mut Rng, mut case: Case) -> Case {
@@ -179,10 +196,13 @@ pub(crate) fn shape(rng: &mut Rng, most: usize, least: usize) -> Vec<usize> {
     };
     let mut shape: Vec<usize> = (0..rank).map(size).collect();
     // Sometimes makes the last dimension long. Its rows then have so many units that tiles end within rows.
-    if let Some(last) = shape.last_mut()
-        && rng.u8(..8) == 0
-    {
-        *last = rng.usize(64..1500);
+    if let Some(last) = shape.last_mut() {
+        match rng.u8(..16) {
+            0 | 1 => *last = rng.usize(64..1500),
+            // Pixels of three channels.
+            2 => *last = 3,
+            _ => {}
+        }
     }
     while shape.iter().map(|&size| size.max(1)).product::<usize>() > MOST {
         let at = rng.usize(..rank);

@@ -1,0 +1,438 @@
+//! A test that golden vectors and random cases run every variant of the shaders: every text, and in each every value that
+//! the library gives a constant. It prints how many cases ran each on each kind of device, in the interpreter of
+//! shaders, which judges their results, too.
+
+use super::{
+    caps::Tuning,
+    program::{
+        Constant,
+        Kernel::{self, Convert, Copy, CopyWords, Last, UpdateWords},
+        Prelude, Program, UniformSpace,
+    },
+    shader_formats::values,
+    shader_tests::{overrides, programs},
+};
+use serde_json::{Value, json};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    env, fs,
+    sync::LazyLock,
+    thread,
+};
+use strict_gpu::{Options, StrictGpu};
+use wgslice_vectors::{
+    Call, Case, Expectation, judge, parse,
+    random::{answered, case, variant},
+    run, variants,
+    wgslice::{Backend, Error, Gpu},
+};
+
+/// The seed of the random cases. Each kind of device draws them until it has run every variant: at least
+/// [`LEAST_RANDOM`] and at most [`MOST_RANDOM`].
+static SEED: LazyLock<u64> = LazyLock::new(|| {
+    let seed = env::var("WGSLICE_TEST_SEED");
+    seed.map_or(1, |seed| seed.parse().expect("a number"))
+});
+const LEAST_RANDOM: usize = 1000;
+const MOST_RANDOM: usize = 20_000;
+
+/// Adapters whose shaders differ in their texts or in `LOOPS`.
+struct AdapterKind {
+    name: &'static str,
+    device: wgpu::DeviceType,
+    space: UniformSpace,
+    /// The size of workgroups, which is a part of the text.
+    workgroup: u32,
+}
+
+const fn gpu(name: &'static str, workgroup: u32) -> AdapterKind {
+    AdapterKind {
+        name,
+        device: wgpu::DeviceType::DiscreteGpu,
+        space: UniformSpace::Uniform,
+        workgroup,
+    }
+}
+
+const fn software(name: &'static str, space: UniformSpace) -> AdapterKind {
+    AdapterKind {
+        name,
+        device: wgpu::DeviceType::Cpu,
+        space,
+        workgroup: 64,
+    }
+}
+
+const KINDS: [AdapterKind; 5] = [
+    software("software", UniformSpace::Storage),
+    software(
+        "software, uniforms in a uniform buffer",
+        UniformSpace::Uniform,
+    ),
+    gpu("GPU, workgroups of 64", 64),
+    gpu("GPU, workgroups of 128", 128),
+    gpu("GPU, workgroups of 256", 256),
+];
+
+/// Cases of variants that random cases seldom reach. The naive reference answers them, and they run in every way.
+fn seldom() -> Vec<Case> {
+    let data = |shape: &[usize], data: &str| json!({ "shape": shape, "data": data });
+    let bits = |count: usize| (0..count).map(|n| n * n % 7 % 2).collect::<Vec<_>>();
+    let spec = |mut spec: Value| {
+        for mask in ["begin", "end", "ellipsis", "new_axis", "shrink_axis"] {
+            spec[format!("{mask}_mask")] = 0.into();
+        }
+        spec
+    };
+    let mut all = vec![
+        // Rows of 12 bytes in another order, between rows of zeros: FIXED.
+        json!({
+            "op": "strided_slice_grad",
+            "tensors": { "dy": data(&[5, 3], "arange1") },
+            "args": spec(json!({ "shape": [9, 3], "begin": [6], "end": [1], "strides": [-1] })),
+        }),
+        // Rows in 4 dimensions that do not join: DIMS in `convert`.
+        json!({
+            "op": "convert",
+            "dtype": "float32",
+            "tensors": { "input": data(&[3, 3, 3, 3, 8], "arange1") },
+            "args": { "of": "view", "from": "float32", "to": "float16", "steps": [
+                { "strided_slice": spec(json!({
+                    "begin": [0, 0, 0, 0, 0], "end": [2, 2, 2, 2, 8], "strides": [1, 1, 1, 1, 3],
+                })) },
+            ] },
+        }),
+        // Tuples of 3 numbers, for rows of 4: COORDINATES in `combine`.
+        json!({
+            "op": "tensor_scatter_nd_add",
+            "tensors": {
+                "tensor": data(&[2, 2, 2, 4], "arange1"),
+                "indices": { "shape": [3, 3], "data": [0, 1, 0, 1, 1, 1, 0, 0, 1] },
+                "updates": data(&[3, 4], "arange1"),
+            },
+        }),
+        // Halves, 1.0 and 2.0: RULE in words of 8 bytes.
+        json!({
+            "op": "tensor_scatter_nd_add",
+            "dtype": "float16",
+            "tensors": {
+                "tensor": { "shape": [3, 4], "data": vec![15_360; 12] },
+                "indices": { "shape": [2, 1], "data": [1, 1] },
+                "updates": { "shape": [2, 4], "data": vec![16_384; 8] },
+            },
+        }),
+        // The source extends beyond a small binding, which leaves gaps in the result: MASKED in `update_words`.
+        json!({
+            "op": "select",
+            "tensors": {
+                "params": data(&[800], "arange"),
+                "mask": { "shape": [2, 200], "data": bits(400) },
+                "other": data(&[2, 200], "arange1"),
+            },
+            "args": { "view": [{ "strided_slice": spec(json!({
+                "begin": [0], "end": [800], "strides": [4],
+            })) }] },
+        }),
+    ];
+    // Rows of booleans in whole words: RULE.
+    for op in ["tensor_scatter_nd_min", "tensor_scatter_nd_max"] {
+        for length in [4, 8, 16] {
+            all.push(json!({
+                "op": op,
+                    "tensors": {
+                    "tensor": { "shape": [3, length], "data": bits(3 * length) },
+                    "indices": { "shape": [4, 1], "data": [1, 0, 1, 1] },
+                    "updates": { "shape": [4, length], "data": bits(4 * length) },
+                },
+            }));
+        }
+    }
+    // Rows to which no tuple points, each for its own row: COORDINATES 0 in `atomic` and `combine`.
+    for (combine, length) in [("add", 3), ("add", 4), ("min", 4)] {
+        all.push(json!({
+            "op": "xla_scatter",
+            "tensors": {
+                "tensor": data(&[3, length], "arange1"),
+                "indices": { "shape": [0, 3], "data": [] },
+                "updates": data(&[3, length], "arange1"),
+            },
+            "args": {
+                "combine": combine, "update_window_dims": [1], "inserted_window_dims": [],
+                "input_batching_dims": [0], "scatter_indices_batching_dims": [1],
+                "scatter_dims_to_operand_dims": [], "index_vector_dim": 0,
+            },
+        }));
+    }
+    // Products of rows in words of 8 and 16 bytes: COMBINE.
+    for length in [2, 4] {
+        all.push(json!({
+            "op": "xla_scatter",
+            "tensors": {
+                "tensor": data(&[3, length], "arange1"),
+                "indices": { "shape": [2, 1], "data": [1, 1] },
+                "updates": data(&[2, length], "arange1"),
+            },
+            "args": {
+                "combine": "mul", "update_window_dims": [1], "inserted_window_dims": [0],
+                "input_batching_dims": [], "scatter_indices_batching_dims": [],
+                "scatter_dims_to_operand_dims": [0], "index_vector_dim": 1,
+            },
+        }));
+    }
+    let text = all.into_iter().map(|mut line| {
+        line["dtype"] = line["dtype"].as_str().unwrap_or("int32").into();
+        line["args"] = line["args"].as_object().cloned().unwrap_or_default().into();
+        line["expected"] = data(&[0], "arange");
+        format!("{line}\n")
+    });
+    let text: String = text.collect();
+    parse(&text)
+        .map(|case| answered(case.unwrap()).unwrap())
+        .collect()
+}
+
+/// Variants that no case can reach, and why. One that a case reaches after all is a failure.
+const UNREACHED: [(Constant, u32, &[Kernel], &str); 1] = [(
+    Constant::Long,
+    1,
+    &[Copy, CopyWords, UpdateWords, Convert, Last],
+    "an array with 2^32 positions, which only `bash tests/run large` has",
+)];
+
+/// The number of a text in [`programs`], and the value of one of its constants.
+type Variant = (usize, Option<(Constant, u32)>);
+
+impl AdapterKind {
+    fn tuning(&self) -> Tuning {
+        Tuning::of(
+            self.device == wgpu::DeviceType::Cpu,
+            &wgpu::Limits::default(),
+        )
+    }
+
+    /// Each variant that a device of this kind can have.
+    fn variants(&self) -> BTreeMap<Variant, usize> {
+        let of = |(number, program): (usize, Program)| {
+            let declared = overrides(&program.text(self.space)).1;
+            let of = declared.into_iter().flat_map(|constant| {
+                let values = values(&program, constant, &self.tuning()).unwrap_or_default();
+                values.into_iter().map(move |value| Some((constant, value)))
+            });
+            let all: Vec<_> = of.chain([None]).map(|of| ((number, of), 0)).collect();
+            all
+        };
+        programs().into_iter().enumerate().flat_map(of).collect()
+    }
+
+    /// Opens an adapter, and devices on it that differ in the constants that they choose: with pipelines for each walk,
+    /// as arrays of many elements have them; with those that arrays of few elements share; and with small bindings
+    /// or dispatches, so that walks are cut.
+    fn open(&self) -> (StrictGpu, [Backend; 4]) {
+        let mut options = Options {
+            shuffle: Some(*SEED),
+            keeps_pipelines: true,
+            ..Options::default()
+        };
+        options.info.device_type = self.device;
+        options.limits.max_compute_invocations_per_workgroup = self.workgroup;
+        if self.space == UniformSpace::Uniform {
+            // Uniforms in a storage buffer need a second one.
+            options
+                .limits
+                .max_dynamic_storage_buffers_per_pipeline_layout = 1;
+        }
+        let strict = StrictGpu::new(options);
+        let adapter = strict.adapter();
+        let open = |binding| {
+            let (device, queue) =
+                pollster::block_on(adapter.request_device(&wgpu::DeviceDescriptor {
+                    required_limits: wgpu::Limits {
+                        max_storage_buffer_binding_size: binding,
+                        ..adapter.limits()
+                    },
+                    ..Default::default()
+                }))
+                .expect("a device");
+            Gpu::new(&device, &queue)
+        };
+        let (whole, small) = (open(1 << 27), open(1024).without_shared_pipelines());
+        let devices = [
+            whole.without_shared_pipelines(),
+            whole,
+            small.clone(),
+            small.with_dispatch_bytes(16),
+        ];
+        (strict, devices.map(Backend::from))
+    }
+
+    /// How many cases ran each variant, and how many random cases were drawn.
+    fn run(&self, vectors: &[Case]) -> (BTreeMap<Variant, usize>, usize) {
+        let (strict, devices) = self.open();
+        let texts = programs().into_iter().map(|program| Program {
+            workgroup: self.workgroup,
+            ..program
+        });
+        let texts: HashMap<String, usize> = texts.map(|of| of.text(self.space)).zip(0..).collect();
+        // The variants of each pipeline, by its label.
+        let mut made: HashMap<String, Vec<Variant>> = HashMap::new();
+        let mut counts = self.variants();
+        let mut run = |case: &Case, variant: &wgslice_vectors::Variant, chosen: usize| {
+            let call = Call::of(case).unwrap();
+            let mut device = &devices[chosen];
+            let mut found = run(&call, device, variant);
+            if chosen >= 2 && matches!(found, Err(Error::DeviceLimit { .. })) {
+                device = &devices[chosen - 2];
+                found = run(&call, device, variant);
+            }
+            let same = judge(case, &call, device, variant, found);
+            same.unwrap_or_else(|problem| {
+                panic!("{}, {variant}: {problem}\n{}", self.name, case.to_line())
+            });
+            for pipeline in strict.take_pipelines() {
+                let text = texts[&pipeline.source];
+                let constants = pipeline.constants.iter().map(|(name, value)| {
+                    let mut all = Constant::ALL.iter();
+                    let constant = all.find(|of| of.name() == name).expect("a constant");
+                    #[expect(
+                        clippy::cast_possible_truncation,
+                        clippy::cast_sign_loss,
+                        reason = "it was u32"
+                    )]
+                    (text, Some((*constant, *value as u32)))
+                });
+                made.insert(pipeline.label, constants.chain([(text, None)]).collect());
+            }
+            let labels = strict.take_labels();
+            let ran = labels
+                .iter()
+                .filter_map(|label| label.strip_prefix("dispatch "));
+            let ran: BTreeSet<Variant> = ran.flat_map(|label| made[label].clone()).collect();
+            for variant in ran {
+                *counts.entry(variant).or_default() += 1;
+            }
+            counts.values().filter(|&&count| count == 0).count()
+        };
+        for case in seldom() {
+            for variant in variants(&case, &Call::of(&case).unwrap()) {
+                for device in 0..devices.len() {
+                    run(&case, &variant, device);
+                }
+            }
+        }
+        let mut drawn = |case: &Case, number: usize| {
+            let chosen = match number % devices.len() {
+                small @ 2.. if windows(case) > 400 => small - 2,
+                chosen => chosen,
+            };
+            variant(case).map_or(usize::MAX, |variant| run(case, &variant, chosen))
+        };
+        for (number, case) in vectors.iter().enumerate() {
+            drawn(case, number);
+        }
+        let unreached = self.variants().keys().filter(|&&of| is_exempt(of)).count();
+        let mut random = 0;
+        while random < MOST_RANDOM {
+            let case = answered(case(*SEED, random)).unwrap();
+            let left = drawn(&case, random);
+            random += 1;
+            if random >= LEAST_RANDOM && left <= unreached {
+                break;
+            }
+        }
+        (counts, random)
+    }
+}
+
+/// About how many dispatches a case takes where a dispatch binds 1 KiB and writes 16 bytes, of elements of 16 bytes.
+fn windows(case: &Case) -> usize {
+    let read: usize = case.tensors.values().map(|tensor| tensor.data.len()).sum();
+    let written = match &case.expected {
+        Expectation::Success(tensor) => tensor.data.len(),
+        Expectation::Error { .. } => read,
+    };
+    (read / 64 + 1) * (written + 1)
+}
+
+fn is_exempt((text, of): Variant) -> bool {
+    let kernel = programs()[text].kernel;
+    UNREACHED.iter().any(|&(constant, value, kernels, _)| {
+        of == Some((constant, value)) && kernels.contains(&kernel)
+    })
+}
+
+/// Why this number of cases is wrong. `None` if it is right. The variants are `listed`, but of many numbers of dimensions
+/// only some.
+fn fault(listed: &BTreeMap<Variant, usize>, of: Variant, cases: usize) -> Option<&'static str> {
+    let (text, constant) = of;
+    let is_between = matches!(constant, Some((Constant::Dims, value)) if value < 30)
+        && listed.contains_key(&(text, Some((Constant::Dims, 30))));
+    match (cases > 0, is_exempt(of)) {
+        (true, false) if listed.contains_key(&of) || is_between => None,
+        (true, false) => Some("is none of the `values` in shader_formats.rs"),
+        (true, true) => Some("is reached, although an exemption says that it cannot be"),
+        (false, true) => None,
+        (false, false) => Some("is never reached"),
+    }
+}
+
+fn vectors() -> Vec<Case> {
+    let files = fs::read_dir("tests/vectors").unwrap();
+    let mut files: Vec<_> = files.map(|file| file.unwrap().path()).collect();
+    files.sort();
+    let of_calls = files.iter().filter(|file| {
+        file.extension().is_some_and(|of| of == "jsonl") && !file.ends_with("onnx.jsonl")
+    });
+    let texts = of_calls.map(|file| fs::read_to_string(file).unwrap());
+    texts
+        .flat_map(|text| parse(&text).map(Result::unwrap).collect::<Vec<_>>())
+        .collect()
+}
+
+#[test]
+#[ignore = "a minute: bash tests/run variants"]
+fn every_variant_is_reached() {
+    let vectors = vectors();
+    let ran: Vec<(BTreeMap<Variant, usize>, usize)> = thread::scope(|scope| {
+        let threads = KINDS
+            .each_ref()
+            .map(|kind| scope.spawn(|| kind.run(&vectors)));
+        threads.map(|thread| thread.join().unwrap()).into()
+    });
+    let programs = programs();
+    let name = |(text, of): Variant| {
+        let Program {
+            kernel, prelude, ..
+        } = programs[text];
+        let constant = of.map(|(of, value)| format!(" {} {value}", of.name()));
+        let prelude = Some(format!(" {prelude:?}")).filter(|_| prelude != Prelude::None);
+        let details = [prelude, constant].into_iter().flatten();
+        format!("{}{}", kernel.name(), details.collect::<String>())
+    };
+    println!(
+        "Cases that ran each variant, of {} vectors and",
+        vectors.len()
+    );
+    for (kind, (_, random)) in KINDS.iter().zip(&ran) {
+        println!("{random:7} random cases of seed {}: {}", *SEED, kind.name);
+    }
+    let mut faults = Vec::new();
+    let listed = KINDS.each_ref().map(AdapterKind::variants);
+    let counts = ran.iter().flat_map(|(counts, _)| counts.keys().copied());
+    let all: BTreeSet<Variant> = counts.collect();
+    for &of in &all {
+        let mut line = String::new();
+        for ((kind, listed), (counts, _)) in KINDS.iter().zip(&listed).zip(&ran) {
+            let cases = counts.get(&of);
+            line += &cases.map_or(format!("{:>7}", "-"), |cases| format!("{cases:7}"));
+            let fault = cases.and_then(|&cases| fault(listed, of, cases));
+            faults.extend(fault.map(|fault| format!("{} on {} {fault}", name(of), kind.name)));
+        }
+        println!("{line}  {}", name(of));
+    }
+    for (constant, value, kernels, why) in UNREACHED {
+        println!("exempt: {} {value} of {kernels:?}: {why}", constant.name());
+    }
+    let cases = ran.iter().map(|(_, random)| vectors.len() + random);
+    println!("cases: {} passed", cases.sum::<usize>());
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
