@@ -334,4 +334,22 @@ mod tests {
     fn the_definition_is_sound() {
         Args::definition().debug_assert();
     }
+
+    /// Each subcommand of the list exists, and no other one lacks the options of an output.
+    #[test]
+    fn only_subcommands_that_make_an_array_have_an_output() {
+        let definition = Args::definition();
+        let has_output =
+            |command: &clap::Command| command.get_arguments().any(|arg| arg.get_id() == "explain");
+        let without = definition
+            .get_subcommands()
+            .filter(|command| !has_output(command));
+        let names: Vec<&str> = without.map(clap::Command::get_name).collect();
+        let listed = |name: &&str| cfg!(feature = "verify") || *name != "verify";
+        assert_eq!(
+            names.len(),
+            MAKE_NONE.iter().filter(|name| listed(name)).count(),
+            "{names:?}"
+        );
+    }
 }

@@ -449,7 +449,7 @@ impl<'a, I: Index> Locator<'a, I> {
                 Side::Dest => (&mut walk.from, dim.from, &mut dim.to),
             };
             *begin += clip.from.cast_signed() * of_box;
-            // A step to the only element, which may be larger than x, is not used.
+            // With a single element there is no neighbour to step to, and the step may be larger than x.
             if dim.size > 1 {
                 *of_x = step(coordinate, clip);
             }

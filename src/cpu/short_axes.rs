@@ -35,7 +35,7 @@ const PAGE: usize = 4 << 10;
 /// The same of a small result, for which longer tables are not worth making.
 const NEAR: usize = 4 * LINE;
 /// The size in bytes of such a result.
-const SMALL: usize = 512 << 10;
+const SMALL_RESULT: usize = 512 << 10;
 /// The number of pieces of a run that are read at once from each lane of a group. If strides are powers of 2, the lines that
 /// they lie in have only 8 or 12 places in the nearest cache.
 const SOME: usize = 8;
@@ -105,7 +105,7 @@ impl ShortAxes {
         order.sort_by_key(|&n| axes[n].from.unsigned_abs());
         let sizes = axes.iter().map(|axis| axis.size);
         let page = match piece * sizes.product::<usize>() {
-            ..SMALL => NEAR,
+            ..SMALL_RESULT => NEAR,
             _ => PAGE,
         };
         let (mut near, mut reach, mut lanes) = (Vec::new(), piece, 1);

@@ -44,7 +44,7 @@ pub(super) struct Tiles<'a> {
 
 /// How many bytes of the source are spread over the lanes at a time, if the pieces of a row are a few bytes apart: few
 /// enough to stay in the first-level cache until every lane has its pieces of them.
-const NEAR_PART: usize = 8 << 10;
+const SPREAD_BYTES: usize = 8 << 10;
 
 /// The largest number of lanes across which pieces are moved. Each lane is a stream of writes: with 32 lanes of pieces of 96 and
 /// 200 bytes this was 0.88 and 0.85 times as fast as moving rows (AMD EPYC of family 25).
@@ -276,7 +276,7 @@ impl<'a> Tiles<'a> {
     fn move_rows(&self, kernel: Kernel, tile: Tile<'_, '_>) {
         let some = match kernel {
             Kernel::Copy { .. } | Kernel::Every { .. } => self.width() / self.piece,
-            Kernel::Shuffle(_) => NEAR_PART / self.row.stride.unsigned_abs(),
+            Kernel::Shuffle(_) => SPREAD_BYTES / self.row.stride.unsigned_abs(),
         };
         let some = some.max(1);
         let (inner, _) = split(self.unit, self.between);
@@ -316,7 +316,7 @@ impl<'a> Tiles<'a> {
         let (inner, _) = split(self.unit, self.between);
         let most = match Kernel::of(self.piece, self.row) {
             Kernel::Copy { .. } | Kernel::Every { .. } => 1,
-            Kernel::Shuffle(_) => NEAR_PART / (self.row.size * self.row.stride.unsigned_abs()),
+            Kernel::Shuffle(_) => SPREAD_BYTES / (self.row.size * self.row.stride.unsigned_abs()),
         };
         memory::streaming(self.bytes() >= STREAMED, |lines| {
             while !lanes[0].is_empty() {

@@ -138,17 +138,17 @@ impl Selected {
             }
         }
         let within = Selector::Dim(run / length, length.cast_signed());
-        let slices = length as i64;
+        let divisor = length as i64;
         let of = |part: &Selector| match part {
             Selector::Dim(size, stride) => {
-                let step = *stride as i64 / slices;
+                let step = *stride as i64 / divisor;
                 (0..*size as i64).map(|at| at * step).collect()
             }
-            Selector::List(list) => list.iter().map(|&at| at as i64 / slices).collect(),
+            Selector::List(list) => list.iter().map(|&at| at as i64 / divisor).collect(),
         };
         SelectedSlices {
             length,
-            first: self.offset as i64 / slices,
+            first: self.offset as i64 / divisor,
             dims: parts.iter().chain([&within]).map(of).collect(),
         }
     }
@@ -176,7 +176,8 @@ impl SelectedSlices {
         let number = |number: i64| N::try_from(number).expect("no more than there are slices");
         let mut numbers = zeroed::<N>(self.count())?;
         numbers[0] = number(self.first);
-        // Those of the inner dimensions are repeated for each position of the next one outside, the first at last.
+        // The numbers of the inner dimensions are repeated for each position of the next outer dimension. The first position
+        // comes last, because the others are made from the numbers that it replaces.
         let mut count = 1;
         for dim in self.dims.iter().rev() {
             for (at, &more) in dim.iter().enumerate().rev() {

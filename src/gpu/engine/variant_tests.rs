@@ -139,7 +139,7 @@ fn seldom() -> Vec<Case> {
         for length in [4, 8, 16] {
             all.push(json!({
                 "op": op,
-                    "tensors": {
+                "tensors": {
                     "tensor": { "shape": [3, length], "data": bits(3 * length) },
                     "indices": { "shape": [4, 1], "data": [1, 0, 1, 1] },
                     "updates": { "shape": [4, length], "data": bits(4 * length) },
