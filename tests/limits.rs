@@ -21,6 +21,17 @@ fn a_unit_that_does_not_fit_is_refused_by_name() {
     assert!(error.to_string().contains("Backend::cpu"), "{error}");
 }
 
+/// The result of a search has rows of 200 bytes, which buffers of at most 1 KiB cannot hold whole.
+#[test]
+fn an_index_tuple_in_two_buffers_is_refused_by_name() {
+    let backend = Backend::from(noop(|limits| limits.max_buffer_size = 1024));
+    let shape: Vec<usize> = std::iter::once(11).chain([1; 24]).collect();
+    let mask = backend.upload((&[1u8; 11], &shape)).unwrap();
+    let error = mask.nonzero(Some(11)).unwrap_err();
+    let needed = "an index tuple needs 1200, above the device's max_buffer_size of 1024";
+    assert!(error.to_string().contains(needed), "{error}");
+}
+
 #[test]
 fn an_index_depth_beyond_the_shaders_is_refused_by_name() {
     let backend = Backend::from(noop(|_| {}));

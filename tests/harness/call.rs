@@ -80,8 +80,18 @@ pub(crate) fn check_case(case: &Case) {
         call => {
             let case = random::answered(case.clone()).unwrap();
             let variant = random::variant(&case).unwrap();
+            // A search writes an index tuple for each true element.
+            let tuples = match call {
+                Call::Nonzero(search) => [search.mask.shape.len(), search.mask.data.len()],
+                _ => [0, 0],
+            };
             for device in devices() {
                 let same = check(&case, call, &device.backend, &variant);
+                let splits = device.splits_tuples(tuples[0], tuples[0] * tuples[1]);
+                let refused = |problem: &String| problem.contains("an index tuple needs");
+                if splits && same.as_ref().is_err_and(refused) {
+                    continue;
+                }
                 same.unwrap_or_else(|problem| panic!("{}: {variant}: {problem}", device.name));
             }
         }

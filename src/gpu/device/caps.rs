@@ -129,6 +129,14 @@ impl Parts {
         bytes: 1 << 62,
     };
 
+    /// Fails if the index tuple in bytes `from..to` of the argument is in two parts.
+    pub(crate) fn check_whole(self, from: u64, to: u64) -> Result<(), Error> {
+        match to > from && from / self.bytes != (to - 1) / self.bytes {
+            true => within("an index tuple", "max_buffer_size", to, self.bytes),
+            false => Ok(()),
+        }
+    }
+
     /// The ranges of buffers that hold bytes `at..at + bytes` of the argument.
     pub(in crate::gpu) fn slices(
         self,

@@ -100,16 +100,29 @@ const TUPLES_MULTIPLE: u64 = 80_640;
 /// size of a row of the innermost dimension.
 ///
 /// An index tuple must not be in two buffers. A tensor can be reshaped before it is used as indices. So if `most`
-/// allows it, as on all real devices, parts have whole tuples of every length; otherwise they have whole rows if
-/// possible.
+/// allows it, as on all real devices, parts have whole tuples of up to 10 integers, and whole rows unless that would make
+/// parts much smaller; a row can be a longer tuple. Otherwise parts have whole rows if possible.
 pub(in crate::gpu) fn part_bytes(most: u64, row_bytes: u64) -> u64 {
-    let common = 1 << (row_bytes | PART_ALIGNMENT).trailing_zeros();
-    let whole_rows = row_bytes.saturating_mul(PART_ALIGNMENT / common);
-    let step = [TUPLES_MULTIPLE, whole_rows]
-        .into_iter()
-        .find(|&step| step <= most);
+    let rows = multiple_of_both(row_bytes, PART_ALIGNMENT);
+    let tuples_and_rows = multiple_of_both(TUPLES_MULTIPLE, rows);
+    let step = [
+        (tuples_and_rows, most / 8),
+        (TUPLES_MULTIPLE, most),
+        (rows, most),
+    ]
+    .into_iter()
+    .find_map(|(step, most)| (step <= most).then_some(step));
     let step = step.unwrap_or(PART_ALIGNMENT);
     (most / step * step).max(PART_ALIGNMENT)
+}
+
+/// The least common multiple of two numbers, or a larger number if that exceeds 64 bits.
+fn multiple_of_both(one: u64, other: u64) -> u64 {
+    let (mut common, mut rest) = (one, other);
+    while rest > 0 {
+        (common, rest) = (rest, common % rest);
+    }
+    one.saturating_mul(other / common.max(1))
 }
 
 impl OpenDevice {
@@ -265,6 +278,10 @@ mod tests {
                     assert!((1..=10).all(|depth| bytes.is_multiple_of(integer * depth)));
                 }
             }
+        }
+        // The rows of an index with 29 dimensions are whole, too.
+        for most in [64 << 20, 256 << 20, 1 << 40] {
+            assert!(part_bytes(most, 29 * 8).is_multiple_of(29 * 8 * 10));
         }
         // On a device with tiny buffers, at least the rows are whole.
         assert_eq!(part_bytes(1024, 12), 768);

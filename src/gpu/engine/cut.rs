@@ -83,7 +83,10 @@ impl Cutter<'_> {
             }
             Err(too_much) => too_much,
         };
-        let halves = halves(walk, too_much).ok_or_else(|| self.reach.too_small(unit))?;
+        let Some(halves) = halves(walk, too_much) else {
+            self.check_tuple(walk)?;
+            return Err(self.reach.too_small(unit));
+        };
         halves
             .iter()
             .try_for_each(|half| self.part(half, unit, out))
@@ -158,6 +161,16 @@ impl Cutter<'_> {
         let units = (high - low) / unit as u64;
         let begin = (residue / size).cast_signed() - range.start;
         (units <= self.reach.units).then_some((bound, begin))
+    }
+
+    /// Fails if the tuple of a walk with a single unit is in two buffers.
+    fn check_tuple(&self, walk: &Walk) -> Result<(), Error> {
+        let Some(of) = self.tuples.filter(|_| walk.columns > 0) else {
+            return Ok(());
+        };
+        let bytes = (walk.columns * of.index.bytes()) as u64;
+        let from = walk.tuple as u64 * bytes;
+        self.places.of(of.argument).check_whole(from, from + bytes)
     }
 
     /// Returns the binding of a walk's tuples and the word at which they begin in it, or the byte if the tuples are a

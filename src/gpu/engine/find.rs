@@ -126,7 +126,12 @@ impl Searcher<'_> {
                 parts.push(range);
                 continue;
             }
-            let half = middle(range.len()).ok_or_else(|| self.reach.too_small(4))?;
+            let Some(half) = middle(range.len()) else {
+                let [from, to] =
+                    [range.start, range.end].map(|n| (n * self.size_of(argument)) as u64);
+                self.places.of(argument).check_whole(from, to)?;
+                return Err(self.reach.too_small(4));
+            };
             let middle = range.start + half;
             left.extend([middle..range.end, range.start..middle]);
         }
