@@ -20,6 +20,7 @@ use crate::{
     ops::{
         array_index::Outer,
         index::IndexType,
+        index_update::SelectedSlices,
         mask::{COUNT_WORDS, Found},
     },
     report::Missing,
@@ -98,6 +99,8 @@ pub(crate) struct Steps {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Shortcut {
     Outer(Arc<Outer>),
+    /// Writes the elements of a view of the input to slices.
+    Write(Arc<(View, SelectedSlices)>),
     Weave(Weave),
     /// Selects pieces of this many bytes by a mask.
     Keep(usize),
@@ -155,7 +158,25 @@ pub(crate) enum Operand {
     Output(usize),
     Temp(usize),
     /// Index tuples that the plan itself holds.
-    Const(Arc<[u8]>),
+    Const(HeldTuples),
+}
+
+/// Index tuples that a plan holds.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum HeldTuples {
+    Bytes(Arc<[u8]>),
+    /// The numbers of slices. Only GPUs need them, and there can be one for each element, so each recording computes
+    /// them.
+    Slices(Arc<SelectedSlices>),
+}
+
+impl HeldTuples {
+    pub(crate) fn bytes(&self) -> Result<Arc<[u8]>, Error> {
+        match self {
+            Self::Bytes(bytes) => Ok(bytes.clone()),
+            Self::Slices(slices) => slices.numbers(),
+        }
+    }
 }
 
 /// The arrays of a step.
@@ -831,6 +852,10 @@ impl Plan {
                 Shortcut::Outer(outer) => {
                     outer.run(self.dtype(), inputs[0].bytes, dest, threads);
                 }
+                Shortcut::Write(write) => {
+                    let (value, slices) = &**write;
+                    slices.write(value, self.dtype(), inputs[0].bytes, dest.all())?;
+                }
                 Shortcut::Weave(weave) => {
                     let arrays: Vec<&[u8]> = inputs.iter().map(|input| input.bytes).collect();
                     weave.run(&arrays, dest, threads);
@@ -894,10 +919,14 @@ impl Plan {
                 let capacity = find.capacity;
                 found = Some(Found { count, capacity });
             } else {
+                let tuples = match &operands.by {
+                    Some(Operand::Const(tuples)) => tuples.bytes()?,
+                    _ => Arc::default(),
+                };
                 let by = operands.by.as_ref().map(|by| match by {
-                    Operand::Const(bytes) => Values {
+                    Operand::Const(_) => Values {
                         dtype: what.index_dtype(),
-                        bytes,
+                        bytes: &tuples,
                     },
                     by => read(by),
                 });
@@ -928,7 +957,7 @@ impl Plan {
         };
         let bytes = self.result_bytes();
         let how = match shortcut.as_ref()? {
-            Shortcut::Outer(_) => " by all lists at once".into(),
+            Shortcut::Outer(_) | Shortcut::Write(_) => " by all lists at once".into(),
             Shortcut::Weave(weave) => weave.explain(bytes, threads),
             Shortcut::Keep(piece) => cpu::keep::explain(bytes, *piece, threads),
         };

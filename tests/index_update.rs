@@ -111,6 +111,38 @@ fn elements_that_are_selected_twice() {
     }
 }
 
+/// Tests rows and columns that are selected twice, in so many rows that the CPU writes the columns in ascending order.
+/// The value is as large as the selection, is repeated along the rows, or is a single element.
+#[test]
+fn rows_and_columns_that_are_selected_twice() {
+    let rows: Vec<i64> = (0..40).map(|n| n * 7 % 30).collect();
+    let columns = vec![5, 1, 5, 0, 1, 3];
+    let spec = IndexSpec::new([IndexItem::from(rows.clone()), columns.clone().into()]).outer();
+    let numbers: Vec<u8> = (1..=240).collect();
+    for shape in [&[40, 6][..], &[40, 1], &[6], &[]] {
+        let mut expected = vec![0u8; 30 * 7];
+        for (n, row) in rows.iter().enumerate() {
+            for (m, column) in columns.iter().enumerate() {
+                let number = match shape {
+                    [_, 6] => 6 * n + m,
+                    [_, 1] => n,
+                    [6] => m,
+                    _ => 0,
+                };
+                expected[usize::try_from(7 * row + column).unwrap()] = numbers[number];
+            }
+        }
+        let value = &numbers[..shape.iter().product()];
+        for device in devices() {
+            let (x, value) = ((&vec![0u8; 30 * 7], &[30, 7]), (value, shape));
+            let made = device
+                .backend
+                .index_update(x, &spec, value, Combine::Update);
+            assert_eq!(made.unwrap().data, expected, "{shape:?} on {}", device.name);
+        }
+    }
+}
+
 /// The positions in this plan take more memory than a buffer of the smallest devices has.
 #[test]
 fn positions_beyond_one_buffer() {

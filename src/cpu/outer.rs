@@ -1,5 +1,6 @@
 //! Copies pieces whose places are sums: a distance for each dimension, which depends only on the position along this
 //! dimension. Outer index expressions are such copies, and gathers along the last axis, where all rows share the tuples.
+//! Updates by index expressions write to such places.
 
 use super::{
     Dest, Threads,
@@ -187,6 +188,80 @@ impl CopyTask for Pieces<'_> {
                 }
             }
             (row, skip) = (row + 1, 0);
+        }
+    }
+}
+
+/// Writes pieces of `bytes` bytes, which follow each other in `values` at distances of `step` bytes, to `dest`. Their
+/// places are `base` and one distance in bytes of each dimension; the last dimension varies fastest. If pieces have the
+/// same place, the last one stays.
+pub(crate) fn write(
+    (mut base, bytes): (usize, usize),
+    mut dims: &[Vec<usize>],
+    (values, step): (&[u8], usize),
+    dest: &mut [u8],
+) {
+    while let [outer @ .., inner] = dims
+        && let &[distance] = &inner[..]
+        && !outer.is_empty()
+    {
+        base = base.wrapping_add(distance);
+        dims = outer;
+    }
+    let Some((inner, outer)) = dims.split_last() else {
+        return;
+    };
+    let rows: usize = outer.iter().map(Vec::len).product();
+    let numbered = inner.iter().enumerate();
+    let mut row: Vec<_> = numbered
+        .map(|(n, &distance)| (distance, n * step))
+        .collect();
+    if rows >= SORTED_ROWS {
+        // Pieces with the same place keep their order.
+        row.sort_by_key(|(distance, _)| distance.cast_signed());
+    }
+    let rows = (0..rows).map(|mut number| {
+        let mut place = base;
+        for distances in outer.iter().rev() {
+            place = place.wrapping_add(distances[number % distances.len()]);
+            number /= distances.len();
+        }
+        place
+    });
+    let writes = Writes {
+        rows,
+        row: &row,
+        values,
+        step,
+        dest,
+    };
+    with_copy_kernel(bytes, writes);
+}
+
+/// From so many rows on, sorting the places of a row costs less than it saves: rows of 2,048 f32 are stored in ascending
+/// order in 0.7 of the time.
+const SORTED_ROWS: usize = 16;
+
+/// The pieces that [`write`] writes.
+struct Writes<'a, R> {
+    /// The places of the rows.
+    rows: R,
+    /// For each piece of a row, the distances of its place from the row's and of its value from the row's first.
+    row: &'a [(usize, usize)],
+    values: &'a [u8],
+    step: usize,
+    dest: &'a mut [u8],
+}
+
+impl<R: Iterator<Item = usize>> CopyTask for Writes<'_, R> {
+    fn run(self, kernel: impl CopyKernel) {
+        for (number, at) in self.rows.enumerate() {
+            let first = number * self.row.len() * self.step;
+            for &(distance, value) in self.row {
+                let place = &mut self.dest[at.wrapping_add(distance)..][..kernel.bytes()];
+                let copied = kernel.copy(self.values, first + value, place);
+                copied.expect("there is a value for each place");
+            }
         }
     }
 }

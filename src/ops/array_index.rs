@@ -22,7 +22,7 @@ use crate::{
     element::zeroed,
     error,
     moves::{IndexTensor, Move, Operation},
-    plan::{ArraySpec, Operand, Shortcut, Steps},
+    plan::{ArraySpec, HeldTuples, Operand, Shortcut, Steps},
     shape,
     spec::{IndexItem, IndexSpec, SliceItem},
 };
@@ -438,14 +438,14 @@ impl Steps {
             Some(narrow) => (DType::I32, bytemuck::cast_slice(&narrow).into()),
             None => (DType::I64, bytemuck::cast_slice(tuples).into()),
         };
-        self.push_tuples(what, (index, bytes), from, to)
+        self.push_tuples(what, (index, HeldTuples::Bytes(bytes)), from, to)
     }
 
     /// Adds a gather or a scatter by tuples of this type that the plan holds.
     pub(super) fn push_tuples(
         &mut self,
         what: Move,
-        (index, tuples): (DType, Arc<[u8]>),
+        (index, tuples): (DType, HeldTuples),
         from: Operand,
         to: Operand,
     ) -> Result<(), Error> {

@@ -4,6 +4,8 @@
 //! the expression selects whole slices, and numbers them. The update is a scatter of rows by these numbers. The value
 //! is first broadcast to the selection, unless it has the selection's shape. An expression without arrays replaces a
 //! slice by a single move.
+//!
+//! If a value replaces short slices, the CPU computes the place of each slice as it writes, and only GPUs need the numbers.
 
 use super::{
     array_index::{Selected, Selector},
@@ -13,17 +15,22 @@ use super::{
 };
 use crate::prelude::*;
 use crate::{
-    DType, Error, IntoView, Plan,
+    DType, Error, IntoView, Plan, View,
+    cpu::{Dest, Threads, outer},
     element::zeroed,
     error,
     moves::{Move, Operation},
-    plan::{ArraySpec, Operand, Steps},
+    plan::{ArraySpec, HeldTuples, Operand, Shortcut, Steps},
     shape,
     spec::{IndexItem, IndexSpec},
 };
 use alloc::sync::Arc;
 use bytemuck::Pod;
 use core::{fmt::Debug, ops::Add};
+
+/// The size in bytes of the longest slices that the CPU writes one by one. Scatters write longer ones as fast, with
+/// several threads.
+const LONGEST: usize = 64;
 
 impl Plan {
     /// Plans NumPy's `x[…] = value` in place, or another combination of the value with the selected elements, such as
@@ -82,7 +89,12 @@ impl Plan {
             let mut updates = Operand::Input(0);
             if !from.is_whole() {
                 let spread = plan.temp(&rows, dtype);
-                plan.push(Move::of_view(from, dtype), updates, None, spread.clone());
+                plan.push(
+                    Move::of_view(from.clone(), dtype),
+                    updates,
+                    None,
+                    spread.clone(),
+                );
                 updates = spread;
             }
             let options = ScatterOptions {
@@ -99,17 +111,27 @@ impl Plan {
             let Some(scatter) = scatter.into_only() else {
                 return Err(error::value::steps("an update", "scatter"));
             };
-            let (index, numbers) = slices.numbers(elements)?;
-            plan.push_tuples(scatter, (index, numbers), updates, Operand::Output(0))?;
+            let index = slices.index;
+            if combine == Combine::Update && slice * dtype.size() <= LONGEST {
+                let tuples = HeldTuples::Slices(Arc::new(slices.clone()));
+                plan.push_tuples(scatter, (index, tuples), updates, Operand::Output(0))?;
+                plan = plan.with_shortcut(Some(Shortcut::Write(Arc::new((from, slices)))));
+            } else {
+                let tuples = HeldTuples::Bytes(slices.numbers()?);
+                plan.push_tuples(scatter, (index, tuples), updates, Operand::Output(0))?;
+            }
         }
         Ok(plan.plan())
     }
 }
 
 /// The slices of one length of which a selection consists.
-struct SelectedSlices {
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct SelectedSlices {
     /// In elements.
     length: usize,
+    /// The type of their numbers: of 32 bits if all slices of the array can be numbered so.
+    index: DType,
     /// The number of the slice to whose number no dimension adds anything.
     first: i64,
     /// For each dimension of the selection, outermost first, what each of its positions adds to the number of a slice.
@@ -148,6 +170,10 @@ impl Selected {
         };
         SelectedSlices {
             length,
+            index: match i32::try_from(elements / length) {
+                Ok(_) => DType::I32,
+                Err(_) => DType::I64,
+            },
             first: self.offset as i64 / divisor,
             dims: parts.iter().chain([&within]).map(of).collect(),
         }
@@ -161,13 +187,45 @@ impl SelectedSlices {
         sizes.fold(1, usize::saturating_mul)
     }
 
-    /// Their numbers in row-major order of the selection, in an array of so many elements: of 32 bits if all of its slices
-    /// can be numbered so.
-    fn numbers(&self, elements: usize) -> Result<(DType, Arc<[u8]>), Error> {
-        match i32::try_from(elements / self.length) {
-            Ok(_) => Ok((DType::I32, self.bytes::<i32>()?)),
-            Err(_) => Ok((DType::I64, self.bytes::<i64>()?)),
+    /// Their numbers in row-major order of the selection.
+    pub(crate) fn numbers(&self) -> Result<Arc<[u8]>, Error> {
+        match self.index {
+            DType::I32 => self.bytes::<i32>(),
+            _ => self.bytes::<i64>(),
         }
+    }
+
+    /// Writes the elements of `value`, a view of `source`, to the slices in `dest`, on the CPU.
+    pub(crate) fn write(
+        &self,
+        value: &View,
+        dtype: DType,
+        source: &[u8],
+        dest: &mut [u8],
+    ) -> Result<(), Error> {
+        let unit = dtype.size();
+        let bytes = self.length * unit;
+        let spread;
+        let (values, step) = if value.is_whole() {
+            (source, bytes)
+        } else if value.strides.iter().all(|&stride| stride == 0) {
+            spread = source[value.offset * unit..][..unit].repeat(self.length);
+            (&spread[..], 0)
+        } else {
+            let mut all = zeroed(value.len() * unit)?;
+            value.copy(dtype, source, Dest::Old(&mut all), Threads::default());
+            spread = all;
+            (&spread[..], bytes)
+        };
+        // All places are in memory, so only the distances can be negative.
+        let distance = |&number: &i64| (number as isize * bytes.cast_signed()).cast_unsigned();
+        let dims: Vec<Vec<usize>> = self
+            .dims
+            .iter()
+            .map(|dim| dim.iter().map(distance).collect())
+            .collect();
+        outer::write((distance(&self.first), bytes), &dims, (values, step), dest);
+        Ok(())
     }
 
     fn bytes<N: Pod + Add<Output = N> + TryFrom<i64, Error: Debug>>(

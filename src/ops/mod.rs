@@ -33,7 +33,7 @@ pub(crate) mod gather;
 pub(crate) mod gather_elements;
 pub(crate) mod gather_nd;
 pub(crate) mod index;
-mod index_update;
+pub(crate) mod index_update;
 pub(crate) mod indexed;
 pub(crate) mod mask;
 mod methods;

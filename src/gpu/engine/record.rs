@@ -76,9 +76,9 @@ impl Engine {
         let mut own = Vec::with_capacity(plan.steps().len());
         for (number, (what, operands)) in plan.steps().enumerate() {
             own.push(match (&operands.by, what.find()) {
-                (Some(Operand::Const(bytes)), _) => {
+                (Some(Operand::Const(tuples)), _) => {
                     let tuple = what.depth() * what.index_type().bytes();
-                    OwnMemory::Values(self.values(bytes, tuple)?)
+                    OwnMemory::Values(self.values(&tuples.bytes()?, tuple)?)
                 }
                 (None, Some(_)) => {
                     let argument = |operand: &Operand| match operand {
