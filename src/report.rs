@@ -111,12 +111,12 @@ impl Report {
         let array = match operation {
             Operation::Crop | Operation::Paste => {
                 return format!(
-                    "{out_of_range} of {tuples} boxes reach outside of x {shape}, the first at {first}: {remedy}"
+                    "{out_of_range} of {tuples} boxes extend beyond x {shape}, the first at {first}: {remedy}"
                 );
             }
             Operation::XlaGather | Operation::XlaScatter => {
                 return format!(
-                    "{out_of_range} of {tuples} windows reach outside of operand {shape}, the first at {first}: {remedy}"
+                    "{out_of_range} of {tuples} windows extend beyond operand {shape}, the first at {first}: {remedy}"
                 );
             }
             Operation::ScatterNd | Operation::TensorScatterNd | Operation::ScatterElements => {

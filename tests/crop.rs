@@ -410,7 +410,7 @@ fn an_error_names_the_first_box_outside() {
         .unwrap_err();
     assert_eq!(
         error.to_string(),
-        "2 of 3 boxes reach outside of x [3,4], the first at indices[1] = [1, 3]: correct them, or \
+        "2 of 3 boxes extend beyond x [3,4], the first at indices[1] = [1, 3]: correct them, or \
          choose OutOfRange::Ignore or OutOfRange::Clamp"
     );
 }

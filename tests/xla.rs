@@ -239,7 +239,7 @@ fn windows_are_dropped_whole() {
         let (message, _) = refused(report);
         assert_eq!(
             message,
-            "1 of 3 windows reach outside of operand [4,3], the first at indices[1] = [3]: correct them, or choose \
+            "1 of 3 windows extend beyond operand [4,3], the first at indices[1] = [3]: correct them, or choose \
              OutOfRange::Ignore or OutOfRange::Clamp"
         );
     }

@@ -37,6 +37,8 @@ fn gpus() -> [Gpu; 2] {
     let gpus = [noop(4), noop(8)];
     let spaces = gpus.each_ref().map(|gpu| gpu.engine.pipelines.space);
     assert_eq!(spaces, [UniformSpace::Uniform, UniformSpace::Storage]);
+    // A conversion with tables binds five storage buffers, so a sixth is needed for uniforms.
+    assert_eq!(noop(5).engine.pipelines.space, UniformSpace::Uniform);
     gpus
 }
 

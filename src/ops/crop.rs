@@ -416,7 +416,8 @@ impl Plan {
     /// ```
     /// use wgslice::{options::{Boxes, CropOptions}, DType, Plan};
     ///
-    /// // Of one image of 3 by 3 pixels, the box of 2 by 2 that begins at (1, 0), and one that reaches outside.
+    /// // Of one image of 3 by 3 pixels, the box of 2 by 2 that begins at (1, 0), and one that extends beyond the
+    /// // image.
     /// let boxes = Boxes::new(&[2, 2]).of_items(&[2]);
     /// let options = CropOptions { sizes: vec![2, 2], ..CropOptions::default() };
     /// let plan = Plan::crop(&[1, 3, 3], boxes, &options, DType::I32)?;

@@ -118,7 +118,7 @@ pub(super) fn crop<'a>(
             false => Ok((crops, report)),
         }
     });
-    let job = job.by(begins, "boxes reach outside and are zeros there");
+    let job = job.by(begins, "boxes extend beyond the array and are zeros there");
     let job = job.of_items(described.box_indices.as_ref());
     let job = match job::name(input) {
         Some(name) => job.calling("the array", name),
@@ -176,7 +176,7 @@ pub(super) fn of_the_only_box<'a>(job: Job<'a>, input: &Source) -> Job<'a> {
         ("but must have [1,", "but must have [".into()),
         ("begins", "--at".into()),
         ("x [1,", format!("{name} [")),
-        ("1 of 1 boxes reach", "the box reaches".into()),
+        ("1 of 1 boxes extend", "the box extends".into()),
         ("and are zeros", "and is zero".into()),
         ("and were not written", "and is not written".into()),
         (", the first at indices[0] =", ", which begins at".into()),
@@ -281,7 +281,10 @@ pub(super) fn paste<'a>(
             false => Ok((x, report)),
         }
     });
-    let job = job.by(begins, "boxes reach outside and were not written there");
+    let job = job.by(
+        begins,
+        "boxes extend beyond the array and were not written there",
+    );
     let job = job.of_items(described.box_indices.as_ref());
     let job = job.calling(
         "box_indices with the item of each box",

@@ -424,7 +424,7 @@ fn messages_need_no_knowledge_of_rust() {
                 "--out-of-range",
                 "error",
             ],
-            "the box reaches outside of a.npy (2), which begins at [9]: correct it",
+            "the box extends beyond a.npy (2), which begins at [9]: correct it",
         ),
         (&["transpose", &a, "-7"], "the permutation [-7]"),
         (&["tile", &a, "-1"], "-1 is below zero"),

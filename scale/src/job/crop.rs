@@ -180,7 +180,7 @@ impl Crop {
                 OutOfRange::Error if is_outside => {
                     let place = iter::zip(&at, counted).map(|(at, range)| at + range.start);
                     return Err(Error::data(format_args!(
-                        "the box {:?} of {:?} begins at {:?} and reaches outside of {:?}: change its begin, or give \
+                        "the box {:?} of {:?} begins at {:?} and extends beyond {:?}: change its begin, or give \
                          --out-of-range zero or clamp",
                         place.collect::<Vec<_>>(),
                         self.sizes,

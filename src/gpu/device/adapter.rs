@@ -39,7 +39,8 @@ pub struct AdapterOptions {
     pub software: SoftwareAdapters,
 }
 
-/// The largest number of storage buffers that a shader binds, not counting a buffer with its uniforms.
+/// The largest number of storage buffers that a shader binds, not counting one with the tables of a conversion and one
+/// with its uniforms.
 pub(in crate::gpu) const STORAGE_BUFFERS: u32 = 4;
 
 impl AdapterOptions {

@@ -27,9 +27,9 @@ pub(crate) enum UniformSpace {
 
 impl UniformSpace {
     pub(in crate::gpu) fn of(is_software: bool, limits: &wgpu::Limits) -> Self {
-        // Uniforms in a storage buffer need one more storage buffer than operations bind, a second dynamic offset next
-        // to the report's, and bindings large enough for a slot.
-        let storage = limits.max_storage_buffers_per_shader_stage > STORAGE_BUFFERS
+        // Uniforms in a storage buffer need one more storage buffer than operations and tables of conversions bind, a
+        // second dynamic offset next to the report's, and bindings large enough for a slot.
+        let storage = limits.max_storage_buffers_per_shader_stage > STORAGE_BUFFERS + 1
             && limits.max_storage_buffer_binding_size >= UNIFORM_BYTES.next_multiple_of(256).into()
             && limits.max_dynamic_storage_buffers_per_pipeline_layout >= 2;
         match is_software && storage {
