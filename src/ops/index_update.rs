@@ -217,8 +217,11 @@ impl SelectedSlices {
             spread = all;
             (&spread[..], bytes)
         };
-        // All places are in memory, so only the distances can be negative.
-        let distance = |&number: &i64| (number as isize * bytes.cast_signed()).cast_unsigned();
+        // The distance in bytes. A negative one wraps.
+        let distance = |&number: &i64| {
+            let number = isize::try_from(number).expect("slices are in memory");
+            (number * bytes.cast_signed()).cast_unsigned()
+        };
         let dims: Vec<Vec<usize>> = self
             .dims
             .iter()
