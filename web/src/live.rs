@@ -116,7 +116,7 @@ impl Live {
         );
         let texels = Texels::new(texture)?.slice(&slice![0, .., .., ..3])?;
         let tensor = Tensor::from_texture(&self.backend, &texels)?;
-        Ok(PageArray::of(tensor, DType::U8))
+        PageArray::of(&tensor, DType::U8)
     }
 
     /// Shows the slice that [`PageArray::slice`] makes.

@@ -85,6 +85,17 @@ export async function explains(checks, browser) {
     await page.page.mouse.move(2, 2);
     same((await page.text('pointed')) === '' && before.some(Boolean), true, 'nothing is pointed at any more');
   });
+  await checks.that('explains: of a file in column-major order, too', async () => {
+    const page = await browser.open();
+    const values = Int32Array.from({ length: HEIGHT * WIDTH }, (_, at) => 100 * (at % HEIGHT) + Math.floor(at / HEIGHT));
+    await page.choose(npy.write('columns.npy', [HEIGHT, WIDTH], values, { columnMajor: true }));
+    await page.waitForText('source-shape', `${HEIGHT} × ${WIDTH}, int32`);
+    await slice(page, '2:9:3, 12:4:-2');
+    same([...npy.read(await page.save('npy')).data], [2, 5, 8].flatMap((row) => [12, 10, 8, 6].map((column) => 100 * row + column)), 'values');
+    await page.hover('result', 1, 2);
+    same(await page.text('pointed'), 'result[1, 2] = x[5, 8]', 'the source');
+    await page.close();
+  });
   await checks.that('explains: a rectangle that is dragged on x is the slice', async () => {
     const drags = [
       [[2, 3], [9, 11], '2:10, 3:12'], [[9, 11], [2, 3], '9:1:-1, 11:2:-1'], [[0, 5], [15, 5], ':, 5:6'], [[4, 19], [4, 0], '4:5, 19::-1'],
