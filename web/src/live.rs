@@ -50,7 +50,7 @@ impl Live {
     /// Connects a canvas that has not been drawn on. Fails on the CPU.
     #[wasm_bindgen(constructor)]
     pub fn new(device: &Device, canvas: HtmlCanvasElement) -> Result<Self, JsError> {
-        if device.is_cpu() {
+        if device.backend.is_cpu() {
             return Err(JsError::new("frames stay on a GPU, and this is the CPU"));
         }
         let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
