@@ -284,7 +284,10 @@ impl PageArray {
 /// j · strides[1] + …` of the array.
 #[wasm_bindgen(getter_with_clone)]
 pub struct Selection {
+    #[wasm_bindgen(readonly)]
     pub offset: usize,
+    #[wasm_bindgen(readonly)]
     pub shape: Vec<usize>,
+    #[wasm_bindgen(readonly)]
     pub strides: Vec<isize>,
 }

@@ -34,14 +34,21 @@ pub struct Live {
 /// The content of the canvas: an array of this shape, and its layout on a canvas of its own.
 #[wasm_bindgen(getter_with_clone)]
 pub struct Filmed {
+    #[wasm_bindgen(readonly)]
     pub shape: Vec<usize>,
+    #[wasm_bindgen(readonly)]
     pub height: usize,
+    #[wasm_bindgen(readonly)]
     pub width: usize,
+    #[wasm_bindgen(readonly)]
     pub channels: usize,
     /// The size of the canvas.
+    #[wasm_bindgen(readonly)]
     pub across: usize,
+    #[wasm_bindgen(readonly)]
     pub down: usize,
     /// Whether a canvas can show it. If not, the canvas keeps its previous content.
+    #[wasm_bindgen(readonly)]
     pub fits: bool,
 }
 

@@ -88,9 +88,7 @@ const inside = ({ row, column }) => row >= 0 && row < ROWS && column >= 0 && col
 function ofColours(of) {
   const [down, right] = pair(of);
   return {
-    rust: `use wgslice::{Backend, options::ScatterOptions};
-
-// Each pixel's ${CHANNELS[down]} and ${CHANNELS[right]}, as i32, and a 1 for each
+    rust: `use wgslice::{Backend, options::ScatterOptions};\n\n// Each pixel's ${CHANNELS[down]} and ${CHANNELS[right]}, as i32, and a 1 for each
 let (y, _) = Backend::auto().scatter_nd(
     &[256, 256],
     (&pairs, &[ones.len(), 2]),
