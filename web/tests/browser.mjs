@@ -233,7 +233,9 @@ export class Page {
     const file = path.join(this.downloads, `result.${kind}`);
     fs.rmSync(file, { force: true });
     await this.page.click(`#save-${kind}`);
-    for (const end = Date.now() + 10_000; !fs.existsSync(file);) {
+    // The browser reserves the name with an empty file, and then moves the whole file there.
+    const saved = () => fs.statSync(file, { throwIfNoEntry: false })?.size;
+    for (const end = Date.now() + PATIENCE; !saved();) {
       if (Date.now() > end) throw new Error(`${file} was not saved`);
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
