@@ -21,6 +21,7 @@ use wgslice_npy::{ByteOrder, Header};
 /// same size. Only `int32` stays, because updates also combine its elements.
 #[wasm_bindgen]
 pub struct PageArray {
+    /// In contiguous memory, so that the offset and strides of its slices count in its own elements.
     tensor: Tensor,
     dtype: DType,
 }
@@ -45,10 +46,7 @@ impl PageArray {
             true => pixels.slice(&slice![.., .., ..3])?,
             false => pixels,
         };
-        Ok(Self {
-            tensor,
-            dtype: DType::U8,
-        })
+        Self::of(&tensor, DType::U8)
     }
 
     /// Uploads the array of an `.npy` file.
@@ -96,7 +94,7 @@ impl PageArray {
             let reversed: Vec<usize> = (0..shape.len()).rev().collect();
             tensor = tensor.transpose(&reversed)?;
         }
-        Ok(Self { tensor, dtype })
+        Self::of(&tensor, dtype)
     }
 
     /// Makes a table in which the value at row r and column c is 10 r + c.
@@ -107,10 +105,7 @@ impl PageArray {
             .flat_map(|row| (0..columns).map(move |column| value(row, column)))
             .collect();
         let tensor = device.backend.upload((&values, &[rows, columns]))?;
-        Ok(Self {
-            tensor,
-            dtype: DType::I32,
-        })
+        Self::of(&tensor, DType::I32)
     }
 
     /// Returns the array's shape.
@@ -255,8 +250,9 @@ pub(crate) fn cropped(
 }
 
 impl PageArray {
-    pub(crate) fn of(tensor: Tensor, dtype: DType) -> Self {
-        Self { tensor, dtype }
+    pub(crate) fn of(tensor: &Tensor, dtype: DType) -> Result<Self, JsError> {
+        let tensor = tensor.contiguous()?;
+        Ok(Self { tensor, dtype })
     }
 
     pub(crate) fn view(&self, spec: &str, order: &str) -> Result<Tensor, JsError> {
@@ -288,7 +284,10 @@ impl PageArray {
 /// j · strides[1] + …` of the array.
 #[wasm_bindgen(getter_with_clone)]
 pub struct Selection {
+    #[wasm_bindgen(readonly)]
     pub offset: usize,
+    #[wasm_bindgen(readonly)]
     pub shape: Vec<usize>,
+    #[wasm_bindgen(readonly)]
     pub strides: Vec<isize>,
 }

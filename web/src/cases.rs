@@ -13,10 +13,13 @@ use wgslice_vectors::{
 #[wasm_bindgen(getter_with_clone)]
 pub struct Verdict {
     /// The case's operation.
+    #[wasm_bindgen(readonly)]
     pub op: String,
     /// The first difference from the expected result, and the variant that gave it. `undefined` if there is none.
+    #[wasm_bindgen(readonly)]
     pub problem: Option<String>,
     /// The case as a line of a vector file, which the command's `verify` reads. `undefined` if there is no difference.
+    #[wasm_bindgen(readonly)]
     pub line: Option<String>,
 }
 

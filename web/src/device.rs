@@ -23,12 +23,6 @@ impl Device {
         Self::new(Backend::cpu())
     }
 
-    /// Returns whether the device is the CPU.
-    #[wasm_bindgen(getter)]
-    pub fn is_cpu(&self) -> bool {
-        self.backend.is_cpu()
-    }
-
     /// Returns the device's name and kind, in the library's words.
     #[wasm_bindgen(getter)]
     pub fn name(&self) -> String {

@@ -34,14 +34,21 @@ pub struct Live {
 /// The content of the canvas: an array of this shape, and its layout on a canvas of its own.
 #[wasm_bindgen(getter_with_clone)]
 pub struct Filmed {
+    #[wasm_bindgen(readonly)]
     pub shape: Vec<usize>,
+    #[wasm_bindgen(readonly)]
     pub height: usize,
+    #[wasm_bindgen(readonly)]
     pub width: usize,
+    #[wasm_bindgen(readonly)]
     pub channels: usize,
     /// The size of the canvas.
+    #[wasm_bindgen(readonly)]
     pub across: usize,
+    #[wasm_bindgen(readonly)]
     pub down: usize,
     /// Whether a canvas can show it. If not, the canvas keeps its previous content.
+    #[wasm_bindgen(readonly)]
     pub fits: bool,
 }
 
@@ -50,7 +57,7 @@ impl Live {
     /// Connects a canvas that has not been drawn on. Fails on the CPU.
     #[wasm_bindgen(constructor)]
     pub fn new(device: &Device, canvas: HtmlCanvasElement) -> Result<Self, JsError> {
-        if device.is_cpu() {
+        if device.backend.is_cpu() {
             return Err(JsError::new("frames stay on a GPU, and this is the CPU"));
         }
         let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
@@ -116,7 +123,7 @@ impl Live {
         );
         let texels = Texels::new(texture)?.slice(&slice![0, .., .., ..3])?;
         let tensor = Tensor::from_texture(&self.backend, &texels)?;
-        Ok(PageArray::of(tensor, DType::U8))
+        PageArray::of(&tensor, DType::U8)
     }
 
     /// Shows the slice that [`PageArray::slice`] makes.

@@ -37,9 +37,9 @@ pub(crate) fn tuples(text: &str) -> Result<Tuples, BadNumbers> {
             .map_err(|BadNumbers(why)| BadNumbers(format!("tuple {number}: {why}")))?;
         if number > 1 && tuple.len() != shape[1] {
             return Err(BadNumbers(format!(
-                "tuple {number} has {} but the first has {}: all tuples must have the same length",
+                "tuple {number} has {}, but the first has {}: all tuples must have the same length",
                 counted(tuple.len()),
-                counted(shape[1])
+                shape[1]
             )));
         }
         shape = [number, tuple.len()];
@@ -71,7 +71,7 @@ pub(crate) fn integers(text: &str) -> Result<Vec<i64>, BadNumbers> {
 
 fn counted(indices: usize) -> String {
     match indices {
-        1 => "1 index,".into(),
-        _ => format!("{indices} indices,"),
+        1 => "1 index".into(),
+        _ => format!("{indices} indices"),
     }
 }

@@ -8,16 +8,27 @@ use wgslice::{SliceSpec, spec::SliceItem, spec::TfStridedSlice};
 /// text, because JavaScript's numbers cannot hold all 64-bit integers.
 #[wasm_bindgen(getter_with_clone)]
 pub struct Spelled {
+    #[wasm_bindgen(readonly)]
     pub python: String,
+    #[wasm_bindgen(readonly)]
     pub rust: String,
+    #[wasm_bindgen(readonly)]
     pub entries: usize,
+    #[wasm_bindgen(readonly)]
     pub begin: String,
+    #[wasm_bindgen(readonly)]
     pub end: String,
+    #[wasm_bindgen(readonly)]
     pub strides: String,
+    #[wasm_bindgen(readonly)]
     pub begin_mask: i32,
+    #[wasm_bindgen(readonly)]
     pub end_mask: i32,
+    #[wasm_bindgen(readonly)]
     pub ellipsis_mask: i32,
+    #[wasm_bindgen(readonly)]
     pub new_axis_mask: i32,
+    #[wasm_bindgen(readonly)]
     pub shrink_axis_mask: i32,
 }
 

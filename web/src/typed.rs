@@ -45,7 +45,9 @@ impl Boxes {
 /// Index tuples, and a value for each.
 #[wasm_bindgen(getter_with_clone)]
 pub struct Updates {
+    #[wasm_bindgen(readonly)]
     pub indices: Vec<i32>,
+    #[wasm_bindgen(readonly)]
     pub values: Vec<i32>,
 }
 

@@ -20,6 +20,8 @@ const SWITCHES = [
   '--no-sandbox', '--enable-unsafe-webgpu', '--enable-features=Vulkan', '--use-webgpu-adapter=swiftshader',
   '--use-fake-device-for-media-stream', '--use-fake-ui-for-media-stream',
 ];
+// The milliseconds in which the browser answers even on a slow, busy machine.
+const PATIENCE = 120_000;
 // What a canvas of WebGPU needs in addition where there is no GPU: Mesa's OpenGL, which shows what SwiftShader computes.
 export const SHOWING = ['--use-gl=angle', '--use-angle=gl-egl', '--use-vulkan=native', '--ignore-gpu-blocklist'];
 const PACKED = ['.html', '.css', '.js', '.svg', '.wasm'];
@@ -56,8 +58,9 @@ export class Browser {
       executablePath: process.env.CHROMIUM,
       userDataDir: made.profile,
       args: [...SWITCHES, ...more],
-      // Long runs are one evaluation each.
-      protocolTimeout: 1_800_000,
+      timeout: PATIENCE,
+      // A browser that no longer answers fails a check instead of hanging.
+      protocolTimeout: PATIENCE,
     });
     made.version = await made.chromium.version();
     const context = made.chromium.defaultBrowserContext();
@@ -72,6 +75,7 @@ export class Browser {
   // scripts.
   async open(query = '', { before, width = 1200, height = 900, dark = false } = {}) {
     const page = await this.chromium.newPage();
+    page.setDefaultTimeout(PATIENCE);
     await page.setViewport({ width, height });
     await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: dark ? 'dark' : 'light' }]);
     const problems = [];
@@ -118,7 +122,7 @@ export class Page {
       return (dataset.state === 'done' && is) || !document.getElementById('stopped').hidden;
     };
     try {
-      await this.page.waitForFunction(done, { timeout: 60_000, polling: 30 }, tab, state);
+      await this.page.waitForFunction(done, { polling: 30 }, tab, state);
     } catch {
       const shown = await this.page.$eval(`#${tab}`, ({ dataset }) => `${dataset.state}: ${dataset.shows}`);
       throw new Error(`${tab} never showed ${JSON.stringify(state)}, but is ${shown}; ${await this.text('error')} ${this.problems.join('; ')}`);
@@ -229,7 +233,9 @@ export class Page {
     const file = path.join(this.downloads, `result.${kind}`);
     fs.rmSync(file, { force: true });
     await this.page.click(`#save-${kind}`);
-    for (const end = Date.now() + 10_000; !fs.existsSync(file);) {
+    // The browser reserves the name with an empty file, and then moves the whole file there.
+    const saved = () => fs.statSync(file, { throwIfNoEntry: false })?.size;
+    for (const end = Date.now() + PATIENCE; !saved();) {
       if (Date.now() > end) throw new Error(`${file} was not saved`);
       await new Promise((resolve) => setTimeout(resolve, 20));
     }

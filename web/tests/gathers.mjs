@@ -75,7 +75,7 @@ export async function gathers(checks, browser) {
   }
   await checks.that('gather: the text of bad tuples', async () => {
     await page.type({ from: 'table', policy: 'ignore', wrap: false });
-    const texts = [['', 'at least one'], ['1\n2, 3', 'the same length'], ['1\ntwo', '"two"'], ['9223372036854775808', '64 bits'], ['0, 0, 0', 'tuples of 3']];
+    const texts = [['', 'at least one'], ['1\n2, 3', 'tuple 2 has 2 indices, but the first has 1: all tuples must have the same length'], ['1\ntwo', '"two"'], ['9223372036854775808', '64 bits'], ['0, 0, 0', 'tuples of 3']];
     for (const [tuples, part] of texts) {
       await page.type({ tuples });
       await page.until('gather', { tuples, from: 'table' });

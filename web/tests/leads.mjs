@@ -239,6 +239,20 @@ export async function leads(checks, browser) {
     same([await verify.text('seed'), await verify.text('count')], ['77', '5'], 'the inputs of verify');
     await verify.close();
   });
+  await checks.that('leads: while it loads, its tabs open and its inputs wait', async () => {
+    const page = await browser.chromium.newPage();
+    await page.setRequestInterception(true);
+    const program = new Promise((resolve) => page.on('request', (request) => (request.url().endsWith('.wasm') ? resolve(request) : request.continue())));
+    await page.goto(browser.origin, { waitUntil: 'domcontentloaded' });
+    await page.waitForFunction(() => document.getElementById('slice').inert);
+    await page.click('#tab-update');
+    const update = () => page.$eval('#update', ({ hidden, inert }) => ({ hidden, inert }));
+    same(await update(), { hidden: false, inert: true }, 'before');
+    await (await program).continue();
+    await page.waitForFunction(() => document.getElementById('update').dataset.state === 'done');
+    same(await update(), { hidden: false, inert: false }, 'after');
+    await page.close();
+  });
   await checks.that('leads: from a folder, and without JavaScript, it says what to do', async () => {
     const page = await browser.chromium.newPage();
     await page.goto(`file://${path.join(root, 'web/dist/index.html')}`);

@@ -27,10 +27,11 @@ export async function photograph(page) {
   return write('astronaut.npy', [height, width, 3], data.filter((_, at) => at % 4 < 3));
 }
 
-export function write(name, shape, data) {
+// `data` is in the order of the file.
+export function write(name, shape, data, { columnMajor = false } = {}) {
   const [descr] = Object.entries(ELEMENTS).find(([, Elements]) => data instanceof Elements);
   const sizes = shape.map((size) => `${size},`).join(' ');
-  const dict = `{'descr': '${descr}', 'fortran_order': False, 'shape': (${sizes}), }`;
+  const dict = `{'descr': '${descr}', 'fortran_order': ${columnMajor ? 'True' : 'False'}, 'shape': (${sizes}), }`;
   const header = dict.padEnd(Math.ceil((dict.length + 11) / 64) * 64 - 11) + '\n';
   const start = Buffer.from([0x93, ...Buffer.from('NUMPY'), 1, 0, header.length & 255, header.length >> 8]);
   const file = path.join(folder, name);

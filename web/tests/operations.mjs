@@ -52,7 +52,7 @@ async function crops(checks, browser) {
     await page.page.click('#clear-boxes');
     await page.waitForText('result-shape', '0 × 60 × 90 × 3');
     await click(page, 200, 300);
-    await page.waitForText('report', 'The only one of the boxes is in range');
+    await page.waitForText('report', 'The only box is in range');
     const { lines } = await compare();
     const [top, left] = lines[0].match(/-?\d+/g).map(Number);
     // The screen has fewer pixels than the picture.
@@ -102,6 +102,8 @@ async function scatters(checks, browser) {
   await checks.that('scatter: a histogram of colours, whose cells mark their pixels', async () => {
     await page.example('the colours of x');
     await page.until('scatter', { of: 'rg' });
+    const unused = await page.page.$$eval('#combine, #onto, #updates', (inputs) => inputs.filter(({ disabled }) => disabled).length);
+    same(unused, 3, 'inputs that colours do not use');
     const { width, height, data } = await page.pixels('source');
     const counts = new Int32Array(65536);
     for (let at = 0; at < data.length; at += 4) counts[256 * data[at] + data[at + 1]]++;
@@ -147,14 +149,14 @@ async function updates(checks, browser) {
     await page.until('update', { spec: '6, 5' });
     await page.hover('result', 6, 5);
     same(await page.text('pointed'), 'result[6, 5] = 66; it was 65. Selected.', 'what is told');
-    same(await page.text('report'), 'x[6, 5] selects elements of 1 of 64 cells.', 'report');
+    same(await page.text('report'), 'x[6, 5] selects 1 of 64 cells.', 'report');
   });
   await checks.that('update: what cannot be written is told', async () => {
     const good = { of: 'board', spec: '0', combine: 'add', value: '1' };
     for (const [state, part] of [
       [{ spec: '[0, 8]' }, 'has position 8'], [{ spec: '[True, False]' }, 'is a mask of shape'], [{ spec: '[0, 1' }, 'not closed'], [{ value: '[1, 2]', spec: '0, :5' }, 'cannot be broadcast'],
       [{ value: 'a' }, 'must be an integer'], [{ value: '5000000000' }, 'does not fit int32'], [{ of: 'x', value: '300' }, 'does not fit uint8'],
-      [{ spec: '0, 0, 0' }, 'has only 2'], [{ of: 'x', combine: 'min' }, 'choose the CPU as the device'],
+      [{ spec: '0, 0, 0' }, 'has only 2'], [{ of: 'x', combine: 'min' }, 'shaders cannot combine uint8 by “minimum”: choose the CPU as the device'],
     ]) {
       await page.fill('update', { ...good, ...state });
       await page.waitForText('error', part);

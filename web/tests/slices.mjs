@@ -77,6 +77,8 @@ export async function slices(checks, browser) {
   await checks.that('slice: the page runs on WebGPU and gives no advice', async () => {
     same(await page.page.$eval('#device', ({ selectedOptions }) => selectedOptions[0].text), 'WebGPU · google swiftshader', 'the device');
     same(await page.text('advice'), '', 'advice');
+    // Green is for hardware.
+    same(await page.page.$eval('#device-light', ({ className }) => className), 'light cpu', 'the light');
   });
   for (const [spec, order, channels] of PICTURES) {
     await checks.that(`slice: pixels of x[${spec}] ${order}`, () => compare(page, photograph, spec, order, channels));

@@ -75,7 +75,7 @@ export function mark(canvas, over, { lit, boxes = [], texts, at } = {}) {
   const [x, y] = [wide / canvas.width, high / canvas.height];
   context.imageSmoothingEnabled = x < 1;
   if (lit) dim(context, canvas, lit, wide, high);
-  if (texts && x >= LEGIBLE && y >= LEGIBLE) write(context, canvas, texts, x, y);
+  if (texts && x >= LEGIBLE && y >= LEGIBLE) write(context, canvas, texts, x, y, lit);
   for (const one of boxes) box(context, one, x, y, wide, high);
   if (at) cross(context, at, x, y, wide, high);
 }
@@ -100,15 +100,18 @@ function dim(context, canvas, lit, wide, high) {
   context.drawImage(tinted, 0, 0, wide, high);
 }
 
-function write(context, canvas, texts, x, y) {
+// Writes texts into pixels, in a colour that is legible on the pixel as it is drawn, which may be dimmed.
+function write(context, canvas, texts, x, y, lit) {
+  const dimmed = (at) => lit && !(lit.mask ? lit.mask[at] : lit.rows[Math.floor(at / canvas.width)] && lit.columns[at % canvas.width]);
   const image = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
   context.textAlign = 'center';
   context.textBaseline = 'middle';
-  texts.slice(0, canvas.width * canvas.height).forEach((text, at) => {
-    const bright = image[4 * at] * 0.3 + image[4 * at + 1] * 0.6 + image[4 * at + 2] * 0.1 > 110;
-    const size = Math.min(14, y * 0.5, (x - 3) / (0.62 * text.length));
-    if (size < 7) return;
-    context.font = `${size}px ui-monospace, "DejaVu Sans Mono", monospace`;
+  const shown = texts.slice(0, canvas.width * canvas.height);
+  const size = Math.min(14, y * 0.5, (x - 3) / (0.62 * Math.max(...shown.map(({ length }) => length))));
+  if (size < 7) return;
+  context.font = `${size}px ui-monospace, "DejaVu Sans Mono", monospace`;
+  shown.forEach((text, at) => {
+    const bright = image[4 * at] * 0.3 + image[4 * at + 1] * 0.6 + image[4 * at + 2] * 0.1 > 110 && !dimmed(at);
     context.fillStyle = bright ? '#06222a' : '#e6f6fa';
     context.fillText(text, (at % canvas.width + 0.5) * x, (Math.floor(at / canvas.width) + 0.5) * y);
   });

@@ -24,7 +24,7 @@ let ready = false;
 
 // Reports a fault of the page itself, such as a panic. An error in the input is shown next to the field.
 function stopped(why) {
-  $('stopped').textContent = `The page has stopped: ${why}\nReload it to go on. Its console says more.`;
+  $('stopped').textContent = `The page has stopped: ${why}\nReload it. The browser’s console has details.`;
   $('stopped').hidden = false;
 }
 addEventListener('error', (event) => event.message && stopped(event.message));
@@ -55,6 +55,9 @@ async function start() {
   const first = NAMES.includes(given.get('tab')) ? given.get('tab') : 'slice';
   connectTabs(NAMES.map((name) => $(`tab-${name}`)), (at) => show(NAMES[at]));
   show(first);
+  // Until the inputs are connected, only the tabs can be used.
+  const panels = document.querySelectorAll('main > [role=tabpanel]');
+  for (const panel of panels) panel.inert = true;
   const picture = source.open('astronaut.webp');
   await init({ module_or_path: new URL('pkg/wgslice_web_bg.wasm', import.meta.url) });
   openCpu();
@@ -69,6 +72,7 @@ async function start() {
   for (const [name, operation] of Object.entries(operations)) operation.connect(name === first);
   verify.connect(first === 'verify');
   source.addEventListener('change', update);
+  for (const panel of panels) panel.inert = false;
   ready = true;
   // The CPU shows the first result while the GPU is being opened.
   update();
@@ -84,7 +88,7 @@ function connectDevices() {
   const choice = $('device');
   choice.replaceChildren(...devices.all.map(({ label }, at) => new Option(label, at)));
   choice.disabled = false;
-  const light = () => { $('device-light').className = `light ${devices.chosen.device.is_cpu ? 'cpu' : 'gpu'}`; };
+  const light = () => { $('device-light').className = `light ${devices.chosen.name === 'WebGPU' ? 'gpu' : 'cpu'}`; };
   light();
   choice.addEventListener('change', () => {
     devices.chosen = devices.all[choice.value];

@@ -13,6 +13,7 @@ const $ = (id) => document.getElementById(id);
 //   marks, onResult   marks on both, for `mark`
 //   film              the size of the pictures on the canvas of frames that stay on the GPU, if x is one of these
 //   steps             the handles on x
+//   hint              what people can do with x
 //   origin            for the position of an element of the result, the marks of where it came from
 let view = null;
 let pointed = null;
@@ -39,6 +40,7 @@ export function show(next) {
     $(name).style.visibility = film ? 'hidden' : '';
   }
   $('source-frame').hidden = !left.image && !film;
+  $('source-hint').textContent = next.hint;
   $('source-shape').textContent = written(left.shape, left.dtype);
   if (film) size($('source'), left);
   else if (left.image && painted !== left.image) paint($('source'), left.image);
@@ -85,8 +87,12 @@ export function times(rows) {
     return row;
   }));
   const agree = rows.length > 1 ? (rows.every(({ same }) => same) ? 'The same bytes on both. ' : 'The bytes differ! ') : '';
-  const { label } = rows[0];
-  $('times-note').textContent = `${agree}Means of calls with readback, after a warm-up. ${label.includes(' · ') ? `${label.replace(' · ', ' is ')}.` : ''}`;
+  const [{ name, label }] = rows;
+  const [, adapter] = label.split(' · ');
+  const what = {
+    CPU: 'The CPU runs WebAssembly', 'WebGPU (software)': `The adapter, ${adapter}, runs the shaders on the CPU, not on a GPU`,
+  }[name] ?? `WebGPU is ${adapter}`;
+  $('times-note').textContent = `${agree}Means of calls with readback, after a warm-up. ${what}.`;
 }
 
 export function rate(text) {

@@ -61,11 +61,12 @@ function colours({ state, left, outcome, read }) {
   const [down, right] = pair(state.of);
   const { data } = left.image;
   return {
-    label: `how often each ${CHANNELS[down]} (down) meets each ${CHANNELS[right]} (right)`,
+    label: `how many pixels have each ${CHANNELS[down]} (down) and ${CHANNELS[right]} (right)`,
     report: {
       bad: 0,
       text: `${outcome.tuples.toLocaleString('en')} pixels of x, each adding 1. The fullest of 65,536 cells has ${read.range()[1].toLocaleString('en')}.`,
     },
+    hint: 'Point on the result to see the pixels of x that a cell counts.',
     marks: {},
     onResult: {},
     origin([row, column]) {
@@ -76,7 +77,7 @@ function colours({ state, left, outcome, read }) {
         mask[pixel] = is ? 1 : 0;
         count += mask[pixel];
       }
-      const text = `result[${row}, ${column}] = ${count}: so many pixels of x have ${CHANNELS[down]} ${row} and ${CHANNELS[right]} ${column}`;
+      const text = `result[${row}, ${column}] = ${count}: the number of pixels of x with ${CHANNELS[down]} ${row} and ${CHANNELS[right]} ${column}`;
       return { marks: { lit: { mask } }, text };
     },
   };
@@ -87,9 +88,7 @@ const inside = ({ row, column }) => row >= 0 && row < ROWS && column >= 0 && col
 function ofColours(of) {
   const [down, right] = pair(of);
   return {
-    rust: `use wgslice::{Backend, options::ScatterOptions};
-
-// Each pixel's ${CHANNELS[down]} and ${CHANNELS[right]}, as i32, and a 1 for each
+    rust: `use wgslice::{Backend, options::ScatterOptions};\n\n// Each pixel's ${CHANNELS[down]} and ${CHANNELS[right]}, as i32, and a 1 for each
 let (y, _) = Backend::auto().scatter_nd(
     &[256, 256],
     (&pairs, &[ones.len(), 2]),
@@ -155,7 +154,11 @@ export const scatter = new Operation({
   run: (work, { combine, of }) => work.run(of === 'board' ? combine : 'add'),
   // Counts of colours differ by orders of magnitude, and most are small.
   range: (read, { of }) => (of === 'board' ? read.range() : [0, Math.max(1, read.range()[1] / 40)]),
-  look: (seen) => (seen.state.of === 'board' ? board(seen) : colours(seen)),
+  look(seen) {
+    const isBoard = seen.state.of === 'board';
+    for (const id of ['combine', 'onto', 'updates']) document.getElementById(id).disabled = !isBoard;
+    return isBoard ? board(seen) : colours(seen);
+  },
   // A click, or each cell that a drag crosses, is one more update.
   drag(from, to, state, ended) {
     const cell = `${to.row}, ${to.column}`;

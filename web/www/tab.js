@@ -27,7 +27,10 @@ const isFault = (error) => error instanceof WebAssembly.RuntimeError;
 
 // Messages of the library contain names of options, which the page calls otherwise.
 const CHOICES = { Ignore: '“gives zeros”', Clamp: '“is clamped”', Error: '“is an error”' };
+const COMBINES = { Sub: '-=', Mul: '*=', Min: 'minimum', Max: 'maximum' };
 const inWordsOfThePage = (message, params) => message
+  .replace(/^\S+ under Combine::(\w+) computes with elements, but the shaders cannot compute with u8:/,
+    (_, name) => `shaders cannot combine uint8 by “${COMBINES[name] ?? name}”:`)
   .replace(/OutOfRange::(\w+)/g, (name, option) => CHOICES[option] ?? name)
   .replace(/strides\[(\d+)\] is 0/, 'the stride of dimension $1 is 0')
   .replace('`index` takes them (Backend::index)', '`wgslice index` takes them')
@@ -135,7 +138,7 @@ export class Operation {
   }
 
   #showFrame(canvas, x, state) {
-    const { about } = this;
+    const { about, panel } = this;
     source.filmed(x.shape);
     const left = source.shown;
     const film = about.film(canvas, x, state);
@@ -147,7 +150,7 @@ export class Operation {
       // Single channels of the video are not drawn over it.
       if (look.marks.lit) delete look.marks.lit.channels;
       const onCanvas = { width: film.across, height: film.down, fits: film.fits };
-      pair.show({ left, shown, numbers: null, film: onCanvas, ...look });
+      pair.show({ left, shown, numbers: null, film: onCanvas, hint: panel.dataset.hint, ...look });
       snippets(about.programs({ state, left, shown }));
       pair.error(null);
       this.link();
@@ -183,7 +186,7 @@ export class Operation {
       const few = shown.channels > 1 && shown.shape.reduce((product, size) => product * size, 1) <= FEW;
       const look = about.look(seen);
       const numbers = (!shown.image && !look.sheet) || few ? read.numbers(MANY) : null;
-      pair.show({ left, shown, numbers, ...look });
+      pair.show({ left, shown, numbers, hint: panel.dataset.hint, ...look });
       snippets(about.programs(seen));
       outcome.free();
       this.read?.free();
@@ -261,6 +264,8 @@ export function chips(operation, examples) {
   );
 }
 
+const ONE = { tuples: 'tuple', boxes: 'box', updates: 'update' };
+
 // Returns what a report tells about its tuples, which are called `things`.
 export function reported({ tuples, out_of_range: bad, first, first_indices: indices }, things, clamped = false) {
   if (!tuples) return null;
@@ -270,6 +275,6 @@ export function reported({ tuples, out_of_range: bad, first, first_indices: indi
       text: `${bad} of ${tuples} ${things} ${bad === 1 ? 'is' : 'are'} out of range. The first is number ${first}, counted from 0: ${indices}.`,
     };
   }
-  const all = tuples === 1 ? `The only one of the ${things} is` : `All ${tuples} ${things} are`;
+  const all = tuples === 1 ? `The only ${ONE[things]} is` : `All ${tuples} ${things} are`;
   return { bad, text: `${all} in range${clamped ? ', after they were clamped' : ''}.` };
 }

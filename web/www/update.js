@@ -70,10 +70,11 @@ export const update = new Operation({
   look({ state, left, input, shown }) {
     const mask = input.touched(state.spec, left.channels);
     const count = mask.reduce((sum, is) => sum + is, 0);
+    const what = state.of === 'board' ? 'selects' : 'selects elements in';
     const things = state.of === 'board' ? 'cells' : 'pixels';
     return {
       label: `x[${state.spec}] is changed`,
-      report: { bad: 0, text: `x[${state.spec}] selects elements of ${count.toLocaleString('en')} of ${mask.length.toLocaleString('en')} ${things}.` },
+      report: { bad: 0, text: `x[${state.spec}] ${what} ${count.toLocaleString('en')} of ${mask.length.toLocaleString('en')} ${things}.` },
       marks: left.image ? { lit: { mask }, texts: left.texts } : {},
       onResult: { texts: shown.texts },
       origin(index) {

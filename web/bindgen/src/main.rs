@@ -1,7 +1,10 @@
-//! `bindgen IN.wasm OUT` writes the module for browsers and its JavaScript to the folder OUT.
+//! `bindgen IN.wasm OUT` writes the module for browsers and its JavaScript to the folder OUT. Everything that only people
+//! would read is left out, because it would make up a fortieth of the download.
 
-use std::{env, process::ExitCode};
+use std::{env, error::Error, fs, path::Path, process::ExitCode};
 use wasm_bindgen_cli_support::Bindgen;
+
+const SHADERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shaders");
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -9,16 +12,63 @@ fn main() -> ExitCode {
         eprintln!("usage: bindgen IN.wasm OUT");
         return ExitCode::from(2);
     };
-    let mut bindgen = Bindgen::new();
-    bindgen.input_path(input).typescript(false);
-    // The names of functions make up a twelfth of the download, and only debuggers read them: a panic has its own
-    // message.
-    bindgen.remove_name_section(true);
-    match bindgen.web(true).and_then(|web| web.generate(output)) {
+    match write(Path::new(input), Path::new(output)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error:#}");
             ExitCode::FAILURE
         }
     }
+}
+
+fn write(input: &Path, output: &Path) -> Result<(), Box<dyn Error>> {
+    let mut module = fs::read(input)?;
+    for shader in fs::read_dir(SHADERS)? {
+        blank_comments(&mut module, &fs::read_to_string(shader?.path())?);
+    }
+    let name = input.file_stem().and_then(|name| name.to_str());
+    let name = name.ok_or("the module has no name")?;
+    let mut bindgen = Bindgen::new();
+    bindgen.input_bytes(name, module).typescript(false);
+    // The names of functions make up a twelfth of the download, and only debuggers read them: a panic has its own
+    // message.
+    bindgen.remove_name_section(true);
+    bindgen.web(true)?.generate(output)?;
+    let script = output.join(name).with_extension("js");
+    fs::write(&script, without_docs(&fs::read_to_string(&script)?))?;
+    Ok(())
+}
+
+/// Replaces the comments of a shader by spaces wherever its source is in the module. Positions stay as they are.
+fn blank_comments(module: &mut [u8], shader: &str) {
+    let lines = shader.split_inclusive('\n').map(|line| {
+        let (code, comment) = line.split_at(line.find("//").unwrap_or(line.len()));
+        let blank = comment.bytes().map(|byte| match byte {
+            b'\n' => '\n',
+            _ => ' ',
+        });
+        code.chars().chain(blank).collect::<String>()
+    });
+    let blanked: String = lines.collect();
+    let mut from = 0;
+    while let Some(at) = module[from..]
+        .windows(shader.len())
+        .position(|part| part == shader.as_bytes())
+    {
+        let start = from + at;
+        module[start..start + shader.len()].copy_from_slice(blanked.as_bytes());
+        from = start + shader.len();
+    }
+}
+
+/// Removes the documentation of the exported items.
+fn without_docs(script: &str) -> String {
+    let mut inside = false;
+    let code = script.split_inclusive('\n').filter(|line| {
+        let starts = line.trim_start().starts_with("/**");
+        let is_doc = inside || starts;
+        inside = is_doc && !line.trim_end().ends_with("*/");
+        !is_doc
+    });
+    code.collect()
 }
