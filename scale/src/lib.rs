@@ -3,8 +3,8 @@
 //! Two kinds of data exceed one machine, and each half of this crate handles one of them:
 //!
 //! - **One array** in a Zarr store. A job makes a result store from a source store, shard by shard: one task reads the
-//! chunks that its shard needs, slices or gathers their elements, and writes the shard under its key in one step. No
-//! task needs another's result, so tasks can be retried, run twice, or left for a later run.
+//!   chunks that its shard needs, slices or gathers their elements, and writes the shard under its key in one step. No
+//!   task needs another's result, so tasks can be retried, run twice, or left for a later run.
 //! - **A table** with a tensor in each row. In SQL, scalar functions slice and gather columns of tensors. All tensors
 //!   of a column have one shape, which is part of the column's type.
 //!

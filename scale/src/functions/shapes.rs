@@ -3,7 +3,7 @@
 //! - `tensor_shape(x)`: the shape of the tensors.
 //! - `tensor_reshape(x, shape)`: the same elements in another shape, without a copy.
 //! - `tensor_from_arrow(x, parameters)`: the tensors of an `arrow.fixed_shape_tensor`, with these parameters instead of
-//! its metadata.
+//!   its metadata.
 //! - `tensor_to_arrow(x)`: the same tensors as Arrow's extension type `arrow.fixed_shape_tensor`, without a copy. The
 //!   shape is then in the field's metadata, which does not reach other functions on a cluster: this function is for the
 //!   last step of a query.
