@@ -106,7 +106,26 @@ impl<'a, T> ArrayRef<'a, T> {
     }
 }
 
+/// Values in row-major order, and their shape.
+type Borrowed<'a, T> = (&'a [T], &'a [usize]);
+type RowMajor<'a, T> = (Cow<'a, [T]>, Cow<'a, [usize]>);
+
 impl<'a, T: Element> ArrayRef<'a, T> {
+    /// Returns the values and their shape, if the array is known to be in row-major order without a look at its strides.
+    pub(crate) fn in_order(
+        &self,
+        argument: &'static str,
+    ) -> Result<Option<Borrowed<'a, T>>, Error> {
+        match self.0 {
+            Arrangement::RowMajor { values, shape } => {
+                check_elements(argument, shape, values.len())?;
+                Ok(Some((values, shape)))
+            }
+            #[cfg(feature = "ndarray")]
+            Arrangement::Ndarray(_) => Ok(None),
+        }
+    }
+
     /// Returns the memory of the values, and the array as a view of this memory. If there are gaps between the values,
     /// copies them and returns the memory of the copy. An [`Error::Length`] names `argument`.
     pub(crate) fn memory(self, argument: &'static str) -> Result<(Cow<'a, [T]>, View), Error> {
@@ -142,14 +161,17 @@ impl<'a, T: Element> ArrayRef<'a, T> {
         self,
         argument: &'static str,
         backend: &Backend,
-    ) -> Result<(Cow<'a, [T]>, Vec<usize>), Error> {
+    ) -> Result<RowMajor<'a, T>, Error> {
+        if let Some((values, shape)) = self.in_order(argument)? {
+            return Ok((values.into(), shape.into()));
+        }
         let (memory, view) = self.memory(argument)?;
         if view.is_whole() {
-            return Ok((memory, view.shape));
+            return Ok((memory, view.shape.into()));
         }
         let plan = crate::moves::Move::of_view(view.clone(), T::DTYPE);
         let copy = |dest: Dest<'_>| backend.run_slice(&plan, T::as_bytes(&memory), dest);
         let (Array { data, .. }, ()) = Array::collect(&view.shape, copy)?;
-        Ok((Cow::Owned(data), view.shape))
+        Ok((data.into(), view.shape.into()))
     }
 }

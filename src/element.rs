@@ -84,12 +84,10 @@ pub(crate) fn zeroed<T: bytemuck::Pod>(len: usize) -> Result<Vec<T>, Error> {
             values
         })
     } else {
-        let mut values = Vec::new();
-        let reserved = values.try_reserve_exact(len).map_err(drop);
-        reserved.map(|()| {
-            values.resize(len, T::zeroed());
-            values
-        })
+        // A program without so little memory fails wherever it makes a list.
+        let mut values = Vec::with_capacity(len);
+        values.resize(len, T::zeroed());
+        Ok(values)
     };
     outcome.map_err(|()| Error::OutOfHostMemory { bytes })
 }

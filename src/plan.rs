@@ -301,7 +301,7 @@ impl ArraySpec {
 }
 
 /// Returns the view, or `None` if it is all of its memory in row-major order.
-fn layout(view: &View) -> Option<Box<View>> {
+pub(crate) fn layout(view: &View) -> Option<Box<View>> {
     (!view.is_all()).then(|| Box::new(view.clone()))
 }
 
@@ -430,7 +430,11 @@ impl Plan {
 
     /// Makes a plan of one step, from a view of its source.
     pub(crate) fn from_view(what: Move, view: &View) -> Self {
-        let layout = layout(view);
+        Self::with_layout(what, layout(view))
+    }
+
+    /// Makes a plan of one step, from a source of this [`layout`].
+    pub(crate) fn with_layout(what: Move, layout: Option<Box<View>>) -> Self {
         Self {
             form: Form::One { what, layout },
             works: Works::default(),
@@ -575,6 +579,14 @@ impl Plan {
         match &self.form {
             Form::One { what, .. } => &what.shape,
             Form::Many(steps) => steps.shape(),
+        }
+    }
+
+    /// The shape of the first output.
+    pub(crate) fn into_shape(self) -> Vec<usize> {
+        match self.form {
+            Form::One { what, .. } => what.shape,
+            Form::Many(mut steps) => steps.outputs.swap_remove(0).shape,
         }
     }
 

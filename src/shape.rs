@@ -12,16 +12,17 @@ const MAX_ELEMENTS: usize = isize::MAX.cast_unsigned() / 16;
 /// The product of the non-zero dimensions must be at most [`MAX_ELEMENTS`] even if another dimension is 0, so that no
 /// stride computed from the shape overflows.
 pub(crate) fn elements(shape: &[usize]) -> Result<usize, Error> {
-    let mut count = 1usize;
-    for &dim in shape.iter().filter(|&&dim| dim != 0) {
+    let (mut count, mut is_empty) = (1usize, false);
+    for &dim in shape {
+        is_empty |= dim == 0;
         count = count
-            .checked_mul(dim)
+            .checked_mul(dim.max(1))
             .filter(|&count| count <= MAX_ELEMENTS)
             .ok_or_else(|| Error::ShapeTooLarge {
                 shape: shape.to_vec(),
             })?;
     }
-    Ok(if shape.contains(&0) { 0 } else { count })
+    Ok(if is_empty { 0 } else { count })
 }
 
 /// Checks that an argument has as many elements or bytes as its shape needs. The error names `argument` and `unit`,

@@ -84,6 +84,25 @@ impl Dim {
         }
     }
 
+    /// The dimensions of a view.
+    #[inline]
+    pub(crate) fn of_view(view: &View) -> Vec<Self> {
+        let dims = view.shape.iter().zip(&view.strides);
+        dims.map(|(&size, &from)| Self::shared(size, from))
+            .collect()
+    }
+
+    /// The dimensions of a row-major array.
+    pub(crate) fn of_shape(shape: &[usize]) -> Vec<Self> {
+        let mut dims: Vec<_> = shape.iter().map(|&size| Self::shared(size, 1)).collect();
+        let mut next = 1;
+        for dim in dims.iter_mut().rev() {
+            dim.from = next;
+            next *= dim.size.max(1).cast_signed();
+        }
+        dims
+    }
+
     /// The distance between neighbours on one side.
     pub(crate) fn stride(&self, side: Side) -> isize {
         match side {
@@ -270,9 +289,7 @@ impl Walk {
     /// Makes the walk from the elements of a view that is not empty to a row-major array of the same shape. An element
     /// has `element` bytes.
     pub(crate) fn of_view(view: &View, element: usize) -> Self {
-        let dims = view.shape.iter().zip(&view.strides);
-        let dims = dims.map(|(&size, &from)| Dim::shared(size, from)).collect();
-        let mut walk = Self::strided(element, view.offset.cast_signed(), 0, dims);
+        let mut walk = Self::strided(element, view.offset.cast_signed(), 0, Dim::of_view(view));
         // The result is filled in order, so dimensions that are merged in the source can also be merged in the result.
         walk.merge();
         walk.in_order();
@@ -588,18 +605,26 @@ impl Walk {
         if factor == 1 {
             return;
         }
-        let divisor = factor.cast_signed();
+        // A shift takes a fraction of the time of a division, and most factors are powers of two.
+        let shift = factor.trailing_zeros();
+        let odd = (factor >> shift).cast_signed();
+        let divide = |distance: &mut isize| {
+            *distance >>= shift;
+            if odd > 1 {
+                *distance /= odd;
+            }
+        };
         let last = self.dims.len() - 1;
         for dim in &mut self.dims[..last] {
-            dim.from /= divisor;
-            dim.to /= divisor;
+            divide(&mut dim.from);
+            divide(&mut dim.to);
         }
         self.dims[last].size /= factor;
         for coordinate in &mut self.coordinates {
-            coordinate.stride /= divisor;
+            divide(&mut coordinate.stride);
         }
-        self.from /= divisor;
-        self.to /= divisor;
+        divide(&mut self.from);
+        divide(&mut self.to);
         self.unit *= factor;
         if self.dims[last].size == 1 && last > 0 {
             self.remove(last);

@@ -58,6 +58,26 @@ impl Backend {
         Array::collect(plan.shape(), |result| self.run_to(plan, arguments, result))
     }
 
+    /// [`Self::run`] for a plan that was made for these values, which are not checked again on the CPU.
+    pub(crate) fn run_made<T: Element>(
+        &self,
+        plan: Plan,
+        inputs: &[Values<'_>],
+    ) -> Result<(Array<T>, Report), Error> {
+        if !self.is_cpu() || plan.is_in_place() {
+            return self.run(&plan, inputs);
+        }
+        let arguments = HostArguments {
+            inputs,
+            changed: None,
+        };
+        let (data, report) = T::collect(plan.shape().iter().product(), |result| {
+            self.run_on_cpu(&plan, arguments, result)
+        })?;
+        let shape = plan.into_shape();
+        Ok((Array { shape, data }, report))
+    }
+
     /// Runs a plan like [`Backend::run`], but writes the first output to the caller's memory. If the plan changes an
     /// array in place, `result` is this array, and `values` does not contain it.
     ///

@@ -5,6 +5,7 @@ use super::{
     Dest,
     fixed_copy::{CopyKernel, CopyTask, with_copy_kernel},
     mask::count,
+    shuffle::{SHUFFLES, keep},
     threads::{self, Threads},
 };
 use crate::prelude::*;
@@ -43,13 +44,10 @@ pub(crate) fn run(
     }
     let threads = workers(mask.len() * piece, piece, threads);
     if threads == 1 {
-        let (kept, all) = (part(piece, source, mask, dest), dest.len());
+        let found = part(piece, source, mask, dest);
+        let kept = (found * piece).min(dest.len());
         dest[kept..].fill(0);
-        // A full result says nothing of the rest of the mask.
-        return match kept < all {
-            true => kept / piece,
-            false => count(mask),
-        };
+        return found;
     }
     let size = mask.len().div_ceil(threads::parts(threads));
     let (mut rest, mut parts, mut found) = (dest, Vec::new(), 0);
@@ -67,40 +65,53 @@ pub(crate) fn run(
     found
 }
 
-/// Writes the pieces that a mask selects until `dest` is full. Returns the number of bytes written.
+/// Writes the pieces that a mask selects until `dest` is full. Returns how many bytes of the mask are not 0.
 fn part(piece: usize, source: &[u8], mask: &[u8], dest: &mut [u8]) -> usize {
-    let mut written = 0;
-    let kept = MaskedPieces {
-        source,
-        mask,
-        dest,
-        written: &mut written,
+    let [looked, mut found] = match (piece, *SHUFFLES) {
+        (1, Some(shuffles)) => keep::<1, 256>(shuffles, source, mask, dest),
+        (2, Some(shuffles)) => keep::<2, 256>(shuffles, source, mask, dest),
+        (4, Some(shuffles)) => keep::<4, 16>(shuffles, source, mask, dest),
+        (8, Some(shuffles)) => keep::<8, 4>(shuffles, source, mask, dest),
+        _ => [0, 0],
     };
-    with_copy_kernel(piece, kept);
-    written
+    let rest = MaskedPieces {
+        source: &source[looked * piece..],
+        mask: &mask[looked..],
+        dest,
+        found: &mut found,
+    };
+    with_copy_kernel(piece, rest);
+    found
 }
 
 struct MaskedPieces<'a> {
     source: &'a [u8],
     mask: &'a [u8],
+    /// The first `found` pieces of it are written.
     dest: &'a mut [u8],
-    written: &'a mut usize,
+    found: &'a mut usize,
 }
 
 impl CopyTask for MaskedPieces<'_> {
-    fn run(mut self, kernel: impl CopyKernel) {
+    fn run(self, kernel: impl CopyKernel) {
+        let Self {
+            source,
+            mask,
+            dest,
+            found,
+        } = self;
         let bytes = kernel.bytes();
-        let (blocks, last) = self.mask.as_chunks::<BLOCK>();
-        let mut to = 0;
-        for (block, source) in blocks.iter().zip(self.source.chunks_exact(BLOCK * bytes)) {
+        let blocks = mask.chunks(BLOCK).zip(source.chunks(BLOCK * bytes));
+        for (block, source) in blocks {
             // Most blocks of a sparse mask are empty, and most of a dense one full.
             if *block == [0; BLOCK] {
                 continue;
             }
-            match self.dest.get_mut(to..to + BLOCK * bytes) {
+            let to = *found * bytes;
+            match dest.get_mut(to..to + BLOCK * bytes) {
                 Some(room) if *block == [1; BLOCK] => {
                     room.copy_from_slice(source);
-                    to += BLOCK * bytes;
+                    *found += BLOCK;
                 }
                 Some(room) => {
                     let mut next = 0;
@@ -110,35 +121,70 @@ impl CopyTask for MaskedPieces<'_> {
                         copied.expect("a piece for each byte of the mask");
                         next += if byte == 0 { 0 } else { bytes };
                     }
-                    to += next;
+                    *found += count(block);
                 }
-                None => to = self.one_by_one(kernel, block, source, to),
+                None => {
+                    for (number, _) in block.iter().enumerate().filter(|(_, byte)| **byte != 0) {
+                        let to = *found * bytes;
+                        if let Some(room) = dest.get_mut(to..to + bytes) {
+                            let copied = kernel.copy(source, number * bytes, room);
+                            copied.expect("a piece for each byte of the mask");
+                        }
+                        *found += 1;
+                    }
+                }
             }
         }
-        let source = &self.source[blocks.len() * BLOCK * bytes..];
-        *self.written = self.one_by_one(kernel, last, source, to);
     }
 }
 
-impl MaskedPieces<'_> {
-    /// Copies the pieces of a block until there is no room. Returns where the next one goes.
-    #[inline(always)]
-    fn one_by_one(
-        &mut self,
-        kernel: impl CopyKernel,
-        block: &[u8],
-        source: &[u8],
-        mut to: usize,
-    ) -> usize {
-        let bytes = kernel.bytes();
-        for (number, _) in block.iter().enumerate().filter(|(_, byte)| **byte != 0) {
-            let Some(room) = self.dest.get_mut(to..to + bytes) else {
-                break;
-            };
-            let copied = kernel.copy(source, number * bytes, room);
-            copied.expect("a piece for each byte of the mask");
-            to += bytes;
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pieces of every size, with masks of every length and density, and with too little and too much room.
+    #[test]
+    fn kept_pieces_are_those_where_the_mask_is_true() {
+        let mut random = 1u32;
+        let mut next = || {
+            random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            random >> 24
+        };
+        for piece in [1, 2, 3, 4, 8, 16, 32] {
+            for length in (0..70).chain([1000]) {
+                for share in [0, 10, 128, 246, 256] {
+                    let mask: Vec<u8> = (0..length)
+                        .map(|_| {
+                            if next() < share {
+                                1 + (length % 3) as u8 * 127
+                            } else {
+                                0
+                            }
+                        })
+                        .collect();
+                    let source: Vec<u8> = (0..length * piece).map(|at| (at % 251) as u8).collect();
+                    let pieces = source.chunks(piece).zip(&mask);
+                    let kept = pieces
+                        .filter(|(_, byte)| **byte != 0)
+                        .map(|(piece, _)| piece);
+                    let kept: Vec<u8> = kept.flatten().copied().collect();
+                    let found = kept.len() / piece;
+                    for capacity in [0, found / 2, found.saturating_sub(1), found, found + 9] {
+                        for many in [1, 3] {
+                            let mut threads = Threads::at_most(many);
+                            threads.for_any_work = true;
+                            let mut dest = vec![7; capacity * piece];
+                            let counted = run(piece, &source, &mask, Dest::Old(&mut dest), threads);
+                            let mut expected = kept.clone();
+                            expected.resize(capacity * piece, 0);
+                            assert!(
+                                counted == found && dest == expected,
+                                "{piece} {length} {share} {capacity} {many}"
+                            );
+                        }
+                    }
+                }
+            }
         }
-        to
     }
 }

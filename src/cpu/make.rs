@@ -29,6 +29,17 @@ const AHEAD_BYTES: usize = 4 << 10;
 /// The size in bytes of the largest group that is never divided between threads. Larger groups may be divided, so that
 /// even a few of them keep all threads busy.
 const WHOLE: usize = 4096;
+/// Groups of pieces of less than a cache line that are far apart are copied in the order of their places, so that groups
+/// whose pieces share cache lines follow each other: at most this many groups at once, at least `ORDERED_FROM`, and not of
+/// fewer than `FEW_PIECES`. `NEAR` is the longest range of places in bytes that are read together, and `SLAB` the largest
+/// number of bytes that are read at all of its places.
+const ORDERED: usize = 1 << 16;
+const ORDERED_FROM: usize = 256;
+const FEW_PIECES: usize = 16;
+const NEAR: usize = 4 * LINE;
+const SLAB: usize = 256 << 10;
+/// A range of places is read together if at least one of this many is wanted.
+const WANTED: usize = 8;
 /// So few places need no memory of their own.
 const FEW: usize = 32;
 
@@ -50,6 +61,9 @@ pub(super) fn run<I: Index>(
     {
         outer::copy((0, group.bytes), &dims, source, dest, threads);
         return Missing::default();
+    }
+    if threads == 1 {
+        return group.part(&locator, source, 0, dest);
     }
     threads::spread_counting(dest, group.grain(walk), threads, |first, dest| {
         group.part(&locator, source, first, dest)
@@ -131,13 +145,13 @@ impl<'a> Group<'a> {
     /// How many threads write a result of `bytes` bytes. Groups are scattered in the source, so each takes about 2
     /// nanoseconds more than contiguous bytes of its size.
     fn threads(&self, bytes: usize, threads: Threads) -> usize {
-        let groups = bytes / self.bytes;
-        let pieces = match &self.mover {
-            Mover::Copy => 2 * groups,
-            Mover::Slice(slice) => 2 * groups + slice.pieces(bytes),
-            Mover::Boxes => groups * (BOX_NS + self.bytes / LINE),
-        };
-        threads.worth(bytes, pieces)
+        match &self.mover {
+            Mover::Copy => threads.worth_of(bytes, || 2 * (bytes / self.bytes)),
+            Mover::Slice(slice) => {
+                threads.worth(bytes, 2 * (bytes / self.bytes) + slice.pieces(bytes))
+            }
+            Mover::Boxes => threads.worth(bytes, bytes / self.bytes * (BOX_NS + self.bytes / LINE)),
+        }
     }
 
     /// Writes `dest`, the part of the result that begins at byte `first`. Returns how many tuples are out of range, and
@@ -150,10 +164,19 @@ impl<'a> Group<'a> {
         mut dest: Dest<'_>,
     ) -> Missing {
         let mut missing = Missing::default();
-        let (mut group, mut skip) = (first / self.bytes, first % self.bytes);
+        // Divisions take a noticeable part of the time of a small result.
+        let (mut group, mut skip) = match first {
+            0 => (0, 0),
+            _ => (first / self.bytes, first % self.bytes),
+        };
         // A group that begins in an earlier part of the result is counted there.
-        let counted = first.div_ceil(self.bytes);
-        let of_block = (dest.together() / self.bytes).clamp(1, BLOCK_GROUPS);
+        let counted = group + usize::from(skip > 0);
+        let is_ordered = skip == 0 && self.is_ordered(dest.len());
+        let of_block = match is_ordered {
+            true => ORDERED,
+            false if dest.together() == usize::MAX => BLOCK_GROUPS,
+            false => (dest.together() / self.bytes).clamp(1, BLOCK_GROUPS),
+        };
         let mut found = Located::default();
         let mut few = [NOWHERE; FEW];
         while dest.len() > 0 {
@@ -169,6 +192,10 @@ impl<'a> Group<'a> {
                     locator.find((group, count), counted, &mut found, &mut missing);
                     match mover {
                         Mover::Boxes => self.boxes(locator, source, &found, &mut dest),
+                        Mover::Slice(slice) if is_ordered => {
+                            let dest = dest.take(count * self.bytes).all();
+                            self.in_order(slice, source, &found.places, dest);
+                        }
                         _ => self.copy(source, &found.places, skip, &mut dest),
                     }
                 }
@@ -177,6 +204,54 @@ impl<'a> Group<'a> {
             skip = 0;
         }
         missing
+    }
+
+    /// Returns whether groups are copied in the order of their places.
+    fn is_ordered(&self, bytes: usize) -> bool {
+        let Mover::Slice(slice) = &self.mover else {
+            return false;
+        };
+        slice.is_scattered()
+            && bytes / self.bytes >= ORDERED_FROM
+            && bytes.is_multiple_of(self.bytes)
+            && (FEW_PIECES * slice.unit..=SLAB / WANTED).contains(&self.bytes)
+    }
+
+    /// Writes whole groups in the order of their places. The pieces at all places of a range are transposed together, if
+    /// many of them are wanted, and the wanted groups are then contiguous.
+    fn in_order(&self, slice: &LoopNest<'_>, source: &[u8], places: &[usize], dest: &mut [u8]) {
+        let unit = slice.unit;
+        let mut order: Vec<(usize, usize)> = places.iter().copied().zip(0..).collect();
+        order.sort_unstable();
+        let longest = NEAR.min(SLAB / self.bytes * unit);
+        let (mut slab, mut rest) = (vec![0; longest / unit * self.bytes], &order[..]);
+        while let Some(&(first, _)) = rest.first() {
+            let is_near = |(place, _): &&(usize, usize)| place - first < longest;
+            let near;
+            (near, rest) = rest.split_at(rest.iter().take_while(is_near).count());
+            let size = (near[near.len() - 1].0 - first) / unit + 1;
+            let is_dense = first != NOWHERE && near.len() > 1 && near.len() * WANTED >= size;
+            if is_dense {
+                let across = (size > 1).then(|| Dim::shared(size, 1));
+                let dims: Vec<Dim> = across
+                    .into_iter()
+                    .chain(self.dims.iter().copied())
+                    .collect();
+                let slab = &mut slab[..size * self.bytes];
+                LoopNest::dense(unit, &dims).part(source, first, 0, slab);
+            }
+            for &(place, number) in near {
+                let group = &mut dest[number * self.bytes..][..self.bytes];
+                match place {
+                    NOWHERE => group.fill(0),
+                    _ if is_dense => {
+                        let at = (place - first) / unit * self.bytes;
+                        group.copy_from_slice(&slab[at..][..self.bytes]);
+                    }
+                    _ => slice.part(source, place, 0, group),
+                }
+            }
+        }
     }
 
     /// Writes the groups at `places` to `dest` as far as it reaches, the first from its byte `skip` on.

@@ -81,7 +81,7 @@ use crate::{
     report::{Missing, Report},
     shape::check_length,
     text::counted,
-    walk::Walk,
+    walk::{Dim, Walk},
 };
 
 /// The loops that run a move.
@@ -109,10 +109,29 @@ impl View {
     /// Makes no plan and no report, and checks nothing, since a view fits its source: for a result of a few hundred bytes
     /// these would take as long as the copy.
     pub(crate) fn copy(&self, dtype: DType, source: &[u8], dest: Dest<'_>, threads: Threads) {
-        if dest.len() > 0 {
-            let walk = Walk::of_view(self, dtype.size());
-            slice::LoopNest::of(&walk).run(source, 0, dest, threads);
-        }
+        copy(
+            (Dim::of_view(self), self.offset),
+            dtype,
+            source,
+            dest,
+            threads,
+        );
+    }
+}
+
+/// Does the work of [`View::copy`] for the elements at all positions of `dims` from element `first` on.
+pub(crate) fn copy(
+    (dims, first): (Vec<Dim>, usize),
+    dtype: DType,
+    source: &[u8],
+    dest: Dest<'_>,
+    threads: Threads,
+) {
+    if dest.len() > 0 {
+        // The loops do not look at the order of the result.
+        let mut walk = Walk::strided(dtype.size(), first.cast_signed(), 0, dims);
+        walk.merge();
+        slice::LoopNest::of(&walk).run(source, 0, dest, threads);
     }
 }
 
@@ -308,6 +327,47 @@ impl Move {
 mod tests {
     use super::{Indices, Threads, filled};
     use crate::{DType, Plan, View, moves::Move, options::GatherOptions};
+
+    /// Many columns of a matrix, wanted or not, near each other or not, within the matrix or not.
+    #[test]
+    fn columns_go_where_their_indices_say() {
+        for (rows, columns, step) in [(5, 70, 1), (40, 70, 3), (130, 9000, 7), (3, 9000, 2087)] {
+            let matrix: Vec<u32> = (0..rows * columns).collect();
+            let indices: Vec<i32> = (0..600 + rows.cast_signed())
+                .map(|n| n * step % (columns.cast_signed() + 20))
+                .collect();
+            let view = View::new(&[rows as usize, columns as usize]).unwrap();
+            let view = view.transpose(&[1, 0]).unwrap();
+            let options = GatherOptions::default();
+            let gather = Plan::gather(&view, &[indices.len()], options, DType::U32).unwrap();
+            let gather = gather.only_move();
+            let column = |&index: &i32| {
+                let index = index.cast_unsigned();
+                let at = move |row| {
+                    if index < columns {
+                        row * columns + index
+                    } else {
+                        0
+                    }
+                };
+                (0..rows).map(at)
+            };
+            let expected: Vec<u32> = indices.iter().flat_map(column).collect();
+            let source = bytemuck::cast_slice(&matrix);
+            let outside = indices.iter().filter(|&&at| at.cast_unsigned() >= columns);
+            let outside = outside.count();
+            for many in 1..=3 {
+                let mut threads = Threads::at_most(many);
+                threads.for_any_work = true;
+                let (values, report) = filled(Vec::<u32>::new(), expected.len(), |dest| {
+                    gather.run_on_threads(source, Indices::I32(&indices), dest, threads)
+                })
+                .unwrap();
+                assert!(values == expected, "{rows} {columns} {step} {many}");
+                assert_eq!(report.out_of_range, outside);
+            }
+        }
+    }
 
     /// New memory gets long rows as they are, also where threads begin within a row, and zeros where there are none.
     #[test]

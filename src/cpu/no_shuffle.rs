@@ -35,6 +35,15 @@ impl Shuffle {
     }
 }
 
+pub(super) fn keep<const N: usize, const CHOICES: usize>(
+    shuffles: Shuffles,
+    _: &[u8],
+    _: &[u8],
+    _: &mut [u8],
+) -> [usize; 2] {
+    match shuffles {}
+}
+
 pub(super) fn transpose<const N: usize, const M: usize, const WIDTH: usize>(
     shuffles: Shuffles,
     _: &[[u8; WIDTH]],

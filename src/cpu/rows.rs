@@ -77,7 +77,7 @@ impl<'a> PieceRows<'a> {
             let block;
             (block, rest) = rest.split_at_mut(self.block_bytes);
             let mut at = first;
-            for row in block.chunks_exact_mut(row_bytes) {
+            for row in block.chunks_mut(row_bytes) {
                 write(at, row);
                 at = at.wrapping_add_signed(self.pitch);
             }

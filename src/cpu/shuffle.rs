@@ -433,8 +433,75 @@ fn zip<const N: usize>(a: u8x16<Shuffles>, b: u8x16<Shuffles>) -> [u8x16<Shuffle
     }
 }
 
+/// Copies the pieces of `N` bytes whose byte of the mask is not 0, while `dest` has room for a vector. Returns how many
+/// bytes of the mask were looked at, and how many pieces were kept. A vector has the pieces that a few bits of the mask
+/// choose, by one of `CHOICES` shuffles, and zeros after them, which the next vector overwrites.
+pub(super) fn keep<const N: usize, const CHOICES: usize>(
+    shuffles: Shuffles,
+    source: &[u8],
+    mask: &[u8],
+    dest: &mut [u8],
+) -> [usize; 2] {
+    shuffles.vectorize(
+        #[inline(always)]
+        || keep_vectors::<N, CHOICES>(shuffles, source, mask, dest),
+    )
+}
+
+#[inline(always)]
+fn keep_vectors<const N: usize, const CHOICES: usize>(
+    simd: Shuffles,
+    source: &[u8],
+    mask: &[u8],
+    dest: &mut [u8],
+) -> [usize; 2] {
+    let choices = const { &choices::<N, CHOICES>() };
+    let many = CHOICES.ilog2() as usize;
+    let (mut looked, mut kept) = (0, 0);
+    let blocks = mask.as_chunks::<VECTOR>().0.iter();
+    for (block, source) in blocks.zip(source.chunks_exact(VECTOR * N)) {
+        let zeros = u8x16::from_slice(simd, block).simd_eq(u8x16::splat(simd, 0));
+        let ones = !zeros.to_bitmask();
+        for group in 0..VECTOR / many {
+            let room = dest.get_mut(kept * N..);
+            let Some(to) = room.and_then(|room| room.first_chunk_mut::<VECTOR>()) else {
+                return [looked, kept];
+            };
+            let bits = (ones >> (group * many)) % CHOICES as u64;
+            let chosen = usize::try_from(bits).expect("a few bits");
+            // Several groups of single bytes are in one vector.
+            let (first, skip) = (group * many * N / VECTOR, group * many * N % VECTOR);
+            let from = u8x16::from_slice(simd, &source[first * VECTOR..][..VECTOR]);
+            let choice =
+                u8x16::from_slice(simd, &choices[chosen]) | u8x16::splat(simd, index(skip));
+            simd.swizzle_dyn_precise_u8x16(from, choice).store_slice(to);
+            looked += many;
+            kept += chosen.count_ones() as usize;
+        }
+    }
+    [looked, kept]
+}
+
+/// For each choice of pieces of `N` bytes, where the bytes of a vector come from.
+const fn choices<const N: usize, const CHOICES: usize>() -> [ByteNumbers; CHOICES] {
+    let mut choices = [[NO_BYTE; VECTOR]; CHOICES];
+    let mut chosen = 0;
+    while chosen < CHOICES {
+        let (mut byte, mut to) = (0, 0);
+        while byte < CHOICES.ilog2() as usize * N {
+            if chosen >> (byte / N) & 1 == 1 {
+                choices[chosen][to] = index(byte);
+                to += 1;
+            }
+            byte += 1;
+        }
+        chosen += 1;
+    }
+    choices
+}
+
 /// The number of a byte in a vector.
 #[expect(clippy::cast_possible_truncation, reason = "vectors have 16 bytes")]
-fn index(byte: usize) -> u8 {
+const fn index(byte: usize) -> u8 {
     byte as u8
 }

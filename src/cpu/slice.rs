@@ -14,7 +14,7 @@ use super::{
     Dest,
     fixed_copy::FIXED_MAX,
     kernel::Kernel,
-    memory::NewMemory,
+    memory::{LINE, NewMemory},
     odometer::Odometer,
     rows::{Axis, PieceRows, along, split, split_pieces},
     short_axes::ShortAxes,
@@ -33,7 +33,7 @@ const SMALL: usize = 4 << 10;
 /// The loops of a slice.
 #[derive(Clone, Copy)]
 pub(super) struct LoopNest<'a> {
-    unit: usize,
+    pub(super) unit: usize,
     /// The byte of the source where the first piece begins.
     offset: usize,
     /// The size of a piece in bytes.
@@ -164,8 +164,15 @@ impl<'a> LoopNest<'a> {
         }
     }
 
+    /// Returns whether every piece is a unit of less than a cache line, in another line than the pieces next to it in the
+    /// result.
+    pub(super) fn is_scattered(&self) -> bool {
+        let near = self.row.stride.unsigned_abs();
+        self.piece == self.unit && self.row.size > 1 && near >= LINE
+    }
+
     fn threads(&self, bytes: usize, threads: Threads) -> usize {
-        threads.worth(bytes, self.pieces(bytes))
+        threads.worth_of(bytes, || self.pieces(bytes))
     }
 
     pub(super) fn explain(&self, bytes: usize, threads: Threads) -> String {

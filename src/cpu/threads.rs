@@ -55,6 +55,12 @@ impl Threads {
         }
     }
 
+    /// Does the work of [`Self::worth`] if the number of pieces, at most two for each byte, takes some time to compute.
+    pub(super) fn worth_of(self, bytes: usize, pieces: impl FnOnce() -> usize) -> usize {
+        let is_small = bytes + bytes / BYTES_PER_NS < WORTH_NS;
+        self.worth(bytes, if is_small { 0 } else { pieces() })
+    }
+
     /// How many threads write a result of `bytes` bytes: one for every [`WORTH_NS`] nanoseconds of work, at least 1 and
     /// at most the bound. `pieces` is the number of pieces that are copied one by one, each of which takes about a
     /// nanosecond in addition to the time for its bytes.

@@ -328,10 +328,9 @@ impl Selection {
         let mut indices = sizes.clone();
         indices.push(columns.len());
         let indices = IndexTensor::of((&indices).into(), tuple_dims, Policy::default())?;
-        let coordinates = coordinates.into_iter();
         let gather = Move::of_gather(
             Operation::Named("array_index"),
-            &self.view,
+            self.view,
             dims,
             coordinates,
             indices,

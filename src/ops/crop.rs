@@ -22,7 +22,7 @@ use crate::prelude::*;
 use crate::{
     ArrayRef, Backend, DType, Element, Error, IntoView, Plan, Tensor, Values, View, error,
     moves::{IndexTensor, Move, Operation},
-    plan::{ArraySpec, Operand, Steps},
+    plan::{ArraySpec, Operand, Steps, layout},
     shape, slice,
     walk::{Along, Coordinate, Dim},
 };
@@ -456,9 +456,10 @@ impl Plan {
         let within = options.sizes.iter().map(|&size| Dim::shared(size, 0));
         let walked = [Dim::own(tuples.count, item)].into_iter().chain(within);
         let walked = walked.chain(kept(&x, 1 + dims..x.shape.len())).collect();
-        let coordinates = tuples.coordinates(&x, options);
-        let crop = Move::of_gather(Operation::Crop, &x, walked, coordinates, indices, dtype)?;
-        boxes.joining(Self::from_view(crop, &x), tuples)
+        let coordinates = tuples.coordinates(&x, options).collect();
+        let layout = layout(&x);
+        let crop = Move::of_gather(Operation::Crop, x, walked, coordinates, indices, dtype)?;
+        boxes.joining(Self::with_layout(crop, layout), tuples)
     }
 }
 

@@ -13,9 +13,11 @@ use super::{
     indexed::{added, batch, indexed, kept},
     methods::{host_methods, tensor_methods},
 };
+use crate::prelude::*;
 use crate::{
     DType, Error, IntoView, Plan, error,
     moves::{IndexTensor, Move, Operation},
+    plan::layout,
     shape,
 };
 
@@ -67,24 +69,19 @@ impl Plan {
         let (params, indices) = (params.into_view()?, indices.into());
         shape::elements(&indices.shape)?;
         let (axis, batch_dims) = check(&params.shape, &indices.shape, &options)?;
-        let dims = batch(&params, 0..batch_dims)
-            .chain(kept(&params, batch_dims..axis))
-            .chain(added(&indices.shape[batch_dims..]))
-            .chain(kept(&params, axis + 1..params.shape.len()))
-            .collect();
-        let coordinates = indexed(&params, axis..axis + 1, 0);
+        let mut dims = Vec::with_capacity(params.shape.len() + indices.shape.len());
+        dims.extend(batch(&params, 0..batch_dims));
+        dims.extend(kept(&params, batch_dims..axis));
+        dims.extend(added(&indices.shape[batch_dims..]));
+        dims.extend(kept(&params, axis + 1..params.shape.len()));
+        let coordinates = indexed(&params, axis..axis + 1, 0).collect();
         let tuple_dims = indices.shape.len();
         let policy = Policy::of(options.out_of_range, options.negative);
         let indices = IndexTensor::of(indices, tuple_dims, policy)?;
-        let gather = Move::of_gather(
-            Operation::Gather,
-            &params,
-            dims,
-            coordinates,
-            indices,
-            dtype,
-        )?;
-        Ok(Self::from_view(gather, &params))
+        let layout = layout(&params);
+        let operation = Operation::Gather;
+        let what = Move::of_gather(operation, params, dims, coordinates, indices, dtype)?;
+        Ok(Self::with_layout(what, layout))
     }
 }
 

@@ -18,6 +18,7 @@ use super::{
 use crate::{
     DType, Error, IntoView, Plan, error,
     moves::{IndexTensor, Move, Operation},
+    plan::layout,
     shape,
     walk::Dim,
 };
@@ -65,20 +66,15 @@ impl Plan {
             true => Dim::own(size, 0),
             false => Dim::own(size, stride),
         });
-        let coordinates = indexed(&params, axis..axis + 1, 0);
+        let coordinates = indexed(&params, axis..axis + 1, 0).collect();
         let dims = dims.collect();
         let tuple_dims = indices.shape.len();
         let policy = Policy::of(options.out_of_range, options.negative);
         let indices = IndexTensor::of(indices, tuple_dims, policy)?;
-        let gather = Move::of_gather(
-            Operation::GatherElements,
-            &params,
-            dims,
-            coordinates,
-            indices,
-            dtype,
-        )?;
-        Ok(Self::from_view(gather, &params))
+        let layout = layout(&params);
+        let operation = Operation::GatherElements;
+        let what = Move::of_gather(operation, params, dims, coordinates, indices, dtype)?;
+        Ok(Self::with_layout(what, layout))
     }
 }
 

@@ -19,6 +19,7 @@ use super::{
 use crate::{
     DType, Error, IntoView, Plan, error,
     moves::{IndexTensor, Move, Operation},
+    plan::layout,
     shape,
 };
 
@@ -75,19 +76,14 @@ impl Plan {
             .chain(added(&tuple_dims[batch_dims..]))
             .chain(kept(&params, end..params.shape.len()))
             .collect();
-        let coordinates = indexed(&params, batch_dims..end, 0);
+        let coordinates = indexed(&params, batch_dims..end, 0).collect();
         let tuple_dims = tuple_dims.len();
         let policy = Policy::of(options.out_of_range, options.negative);
         let indices = IndexTensor::of(indices, tuple_dims, policy)?;
-        let gather = Move::of_gather(
-            Operation::GatherNd,
-            &params,
-            dims,
-            coordinates,
-            indices,
-            dtype,
-        )?;
-        Ok(Self::from_view(gather, &params))
+        let layout = layout(&params);
+        let operation = Operation::GatherNd;
+        let what = Move::of_gather(operation, params, dims, coordinates, indices, dtype)?;
+        Ok(Self::with_layout(what, layout))
     }
 }
 

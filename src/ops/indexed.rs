@@ -78,9 +78,9 @@ impl Move {
     /// `dims`, and `coordinates`. Distances count elements.
     pub(crate) fn of_gather(
         operation: Operation,
-        params: &View,
+        params: View,
         dims: Vec<Dim>,
-        coordinates: impl Iterator<Item = Coordinate>,
+        coordinates: Vec<Coordinate>,
         indices: IndexTensor,
         dtype: DType,
     ) -> Result<Self, Error> {
@@ -90,7 +90,7 @@ impl Move {
             _ => {
                 let mut walk = Walk::strided(dtype.size(), params.offset.cast_signed(), 0, dims);
                 walk.in_order();
-                walk.coordinates = coordinates.collect();
+                walk.coordinates = coordinates;
                 walk.columns = indices.shape[indices.tuple_dims..].iter().product();
                 walk.counts = true;
                 walk.reduce(MAX_UNIT);
@@ -101,12 +101,12 @@ impl Move {
             operation,
             shape,
             dtype,
-            source: params.source.clone(),
+            source: params.source,
             walk,
             effect: Effect::Make,
             conversion: None,
             indices: Some(IndexTensor {
-                target: Some(params.shape.clone()),
+                target: Some(params.shape),
                 ..indices
             }),
         })

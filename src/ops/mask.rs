@@ -370,9 +370,9 @@ fn by_mask(
     let tuples = (&find.shape, index).into();
     let gather = Move::of_gather(
         Operation::Named("boolean_mask"),
-        view,
+        view.clone(),
         dims,
-        coordinates.into_iter(),
+        coordinates,
         IndexTensor::of(tuples, 1, Policy::default())?,
         dtype,
     )?;

@@ -74,14 +74,14 @@ macro_rules! host_methods {
     (@plan $how:ident $given:ident) => { $given.1 };
     (@run $backend:ident $plan:ident $kind:ident [$($order:ident)+] [] []) => {
         $crate::ops::methods::host_methods!(
-            @done $kind $backend.run(&$plan, &[$((&$order.0[..]).into()),+])
+            @done $kind $backend.run_made($plan, &[$((&$order.0[..]).into()),+])
         )
     };
     (@run $backend:ident $plan:ident $kind:ident [$($order:ident)*] [$($some:ident)+] [$($changed:ident)?]) => {{
         let mut inputs: Vec<$crate::Values<'_>> = vec![$((&$order.0[..]).into()),*];
         $($crate::ops::methods::Several::add_to(&$some, &mut inputs);)+
         $(inputs.push((&$changed.0[..]).into());)?
-        $crate::ops::methods::host_methods!(@done $kind $backend.run(&$plan, &inputs))
+        $crate::ops::methods::host_methods!(@done $kind $backend.run_made($plan, &inputs))
     }};
     (@done made $made:expr) => { Ok($made?.0) };
     (@done reported $made:expr) => { $made };
@@ -215,6 +215,7 @@ impl HostMask {
     ) -> Result<(Cow<'a, [M]>, Self), Error> {
         let (mask, shape) = mask.row_major(name, backend)?;
         let count = cpu::mask::count(M::as_bytes(&mask));
+        let shape = shape.into_owned();
         Ok((mask, Self { shape, count }))
     }
 }

@@ -2,11 +2,13 @@
 //!
 //! The semantics are the same as in TensorFlow 2.21, for any rank (TensorFlow accepts at most 8).
 
+use crate::prelude::*;
 use crate::{
     Array, ArrayRef, Backend, DType, Element, Error, IntoView, Plan, SliceSpec, ValuesMut, View,
+    cpu,
     moves::{Effect, Move, Operation},
     shape::check_elements,
-    walk::Walk,
+    walk::{Dim, Walk},
 };
 
 impl Plan {
@@ -109,7 +111,22 @@ impl Backend {
         input: impl Into<ArrayRef<'a, T>>,
         spec: &SliceSpec,
     ) -> Result<Array<T>, Error> {
-        let (memory, view) = input.into().sliced("input", spec)?;
+        let input = input.into();
+        if self.is_cpu()
+            && let Some((values, shape)) = input.in_order("input")?
+        {
+            // Without the three lists of a view, a small slice takes less time.
+            let mut dims = Dim::of_shape(shape);
+            let first = spec.narrow(&mut dims, 0)?;
+            let shape: Vec<usize> = dims.iter().map(|dim| dim.size).collect();
+            let (data, ()) = T::collect(shape.iter().product(), |result| {
+                let values = T::as_bytes(values);
+                cpu::copy((dims, first), T::DTYPE, values, result, self.threads);
+                Ok(())
+            })?;
+            return Ok(Array { shape, data });
+        }
+        let (memory, view) = input.sliced("input", spec)?;
         self.selected(&memory, view)
     }
 

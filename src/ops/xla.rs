@@ -391,10 +391,9 @@ impl Plan {
             ..Policy::default()
         };
         let indices = numbers.indices(&tuples.shape, index, policy)?;
-        let coordinates = coordinates.into_iter();
         let gather = Move::of_gather(
             Operation::XlaGather,
-            &operand,
+            operand.clone(),
             walked,
             coordinates,
             indices,

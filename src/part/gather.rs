@@ -101,9 +101,9 @@ impl Move {
         };
         let plan = Self::of_gather(
             self.operation,
-            &view,
+            view,
             dims.collect(),
-            coordinates,
+            coordinates.collect(),
             indices,
             self.dtype,
         )?;

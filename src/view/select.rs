@@ -4,7 +4,8 @@
 //! dimension in order is resolved to existing positions. So the first error is the same as in TensorFlow.
 
 use super::View;
-use crate::{Error, SliceSpec, error, layout::along, spec::SliceItem};
+use crate::prelude::*;
+use crate::{Error, SliceSpec, error, layout::along, spec::SliceItem, walk::Dim};
 
 impl View {
     /// Returns a slice of this view, which is a view of the same source.
@@ -21,19 +22,93 @@ impl View {
 
     /// Does the work of [`Self::slice`] in place, which saves a clone if the caller no longer needs this view.
     pub(crate) fn narrow(&mut self, spec: &SliceSpec) -> Result<(), Error> {
-        let ellipsis_dims = spec.ellipsis_dims(self.shape.len())?;
-        // The next item is for dimension `dimension` of the original view. In `self` this is dimension `at`, because
+        self.offset = spec.narrow(self, self.offset)?;
+        self.normalize();
+        Ok(())
+    }
+}
+
+/// Dimensions that a slice changes: of a view, or of a walk that reads a view.
+pub(crate) trait Dimensions {
+    fn count(&self) -> usize;
+
+    /// The size of a dimension, and the distance between its positions.
+    fn get(&self, at: usize) -> (usize, isize);
+
+    fn set(&mut self, at: usize, size: usize, stride: isize);
+
+    /// Adds a dimension of size 1.
+    fn insert(&mut self, at: usize);
+
+    fn remove(&mut self, at: usize);
+}
+
+impl Dimensions for View {
+    fn count(&self) -> usize {
+        self.shape.len()
+    }
+
+    fn get(&self, at: usize) -> (usize, isize) {
+        (self.shape[at], self.strides[at])
+    }
+
+    fn set(&mut self, at: usize, size: usize, stride: isize) {
+        (self.shape[at], self.strides[at]) = (size, stride);
+    }
+
+    fn insert(&mut self, at: usize) {
+        self.shape.insert(at, 1);
+        self.strides.insert(at, 0);
+    }
+
+    fn remove(&mut self, at: usize) {
+        self.shape.remove(at);
+        self.strides.remove(at);
+    }
+}
+
+impl Dimensions for Vec<Dim> {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn get(&self, at: usize) -> (usize, isize) {
+        (self[at].size, self[at].from)
+    }
+
+    fn set(&mut self, at: usize, size: usize, stride: isize) {
+        self[at] = Dim::shared(size, stride);
+    }
+
+    fn insert(&mut self, at: usize) {
+        self.insert(at, Dim::shared(1, 0));
+    }
+
+    fn remove(&mut self, at: usize) {
+        self.remove(at);
+    }
+}
+
+impl SliceSpec {
+    /// Narrows dimensions to the slice. Returns the position of the first element, given the position of the element
+    /// that was the first.
+    pub(crate) fn narrow(
+        &self,
+        dims: &mut impl Dimensions,
+        mut offset: usize,
+    ) -> Result<usize, Error> {
+        let ellipsis_dims = self.ellipsis_dims(dims.count())?;
+        // The next item is for dimension `dimension` of the original array. In `dims` this is dimension `at`, because
         // earlier single indices have removed dimensions and new axes have added dimensions. Dimensions after the last
         // item stay whole.
         let (mut dimension, mut at) = (0, 0);
-        for &item in spec.items() {
+        for &item in self.items() {
             match item {
                 SliceItem::Index { stride: 0, .. } | SliceItem::Range { stride: 0, .. } => {
                     return Err(error::spec::stride_zero(dimension));
                 }
                 SliceItem::NewAxis => {
-                    self.shape.insert(at, 1);
-                    self.strides.insert(at, 0);
+                    dims.insert(at);
                     at += 1;
                 }
                 SliceItem::Ellipsis => {
@@ -41,31 +116,27 @@ impl View {
                     at += ellipsis_dims;
                 }
                 SliceItem::Index { index, stride } => {
-                    let position = single_position(dimension, self.shape[at], index, stride)?;
-                    self.shape.remove(at);
-                    let stride = self.strides.remove(at);
-                    self.offset = along(self.offset, stride, position);
+                    let (size, spacing) = dims.get(at);
+                    let position = single_position(dimension, size, index, stride)?;
+                    dims.remove(at);
+                    offset = along(offset, spacing, position);
                     dimension += 1;
                 }
                 SliceItem::Range { begin, end, stride } => {
-                    let (size, spacing) = (self.shape[at], self.strides[at]);
+                    let (size, spacing) = dims.get(at);
                     let (first, step, count) = range(size, begin, end, stride);
-                    self.shape[at] = count;
                     // If the range has at least two positions, the new stride is a distance between existing elements
                     // and cannot overflow.
-                    self.strides[at] = if count > 1 { step * spacing } else { 0 };
-                    self.offset = along(self.offset, spacing, first);
+                    dims.set(at, count, if count > 1 { step * spacing } else { 0 });
+                    offset = along(offset, spacing, first);
                     dimension += 1;
                     at += 1;
                 }
             }
         }
-        self.normalize();
-        Ok(())
+        Ok(offset)
     }
-}
 
-impl SliceSpec {
     /// Applies the slice to an array of this shape.
     ///
     /// # Errors
@@ -80,11 +151,14 @@ impl SliceSpec {
     /// Checks the items against the rank. Returns the number of dimensions that the ellipsis stands for or, without an
     /// ellipsis, the number of dimensions after the last item.
     fn ellipsis_dims(&self, rank: usize) -> Result<usize, Error> {
-        let ellipses = self.items().iter().filter(|i| **i == SliceItem::Ellipsis);
-        if ellipses.count() > 1 {
+        let (mut ellipses, mut specs) = (0, 0);
+        for item in self.items() {
+            ellipses += usize::from(*item == SliceItem::Ellipsis);
+            specs += usize::from(item.takes_dimension());
+        }
+        if ellipses > 1 {
             return Err(error::spec::multiple_ellipses());
         }
-        let specs = self.items().iter().filter(|i| i.takes_dimension()).count();
         match rank.checked_sub(specs) {
             Some(left) => Ok(left),
             None if rank == 0 => Err(error::spec::scalar_input()),
@@ -112,7 +186,10 @@ fn range(size: usize, begin: Option<i64>, end: Option<i64>, stride: i64) -> (usi
     if distance <= 0 {
         return (0, 1, 0);
     }
-    let count = (distance.unsigned_abs() - 1) / stride.unsigned_abs() + 1;
+    let count = match stride.unsigned_abs() {
+        1 => distance.unsigned_abs(),
+        step => (distance.unsigned_abs() - 1) / step + 1,
+    };
     // `begin` and `count` are at most `size`, which came from a `usize`. Only the stride can be too large for its type,
     // on a 32-bit machine. `count` is then 1, and the caller does not use the stride.
     (
