@@ -156,13 +156,13 @@ mod tests {
                     let mask: Vec<u8> = (0..length)
                         .map(|_| {
                             if next() < share {
-                                1 + (length % 3) as u8 * 127
+                                [1, 128, 255][length % 3]
                             } else {
                                 0
                             }
                         })
                         .collect();
-                    let source: Vec<u8> = (0..length * piece).map(|at| (at % 251) as u8).collect();
+                    let source: Vec<u8> = (0..251).cycle().take(length * piece).collect();
                     let pieces = source.chunks(piece).zip(&mask);
                     let kept = pieces
                         .filter(|(_, byte)| **byte != 0)
