@@ -78,8 +78,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
     println!(
-        "GB/s: bytes of the result, read and written. API copy, kernel copy: the time of this copy ÷ the time of the \
-         workload. noise: how much longer the slower quarter took. {:.0} s in all.",
+        "GB/s: bytes of the result, read and written. API copy, kernel copy: the time of this copy ÷ the\n\
+         time of the workload. noise: how much longer the slower quarter took. {:.0} s in all.",
         begin.elapsed().as_secs_f64()
     );
     Ok(())

@@ -1,14 +1,15 @@
 //! The estimated time of a plan on the CPU and on a device, which decides where host values are processed.
 //!
-//! Operations move bytes. A row that begins in another cache line than the previous row takes a little longer. An
-//! estimate is the sum of four times:
+//! Operations move bytes. A row that begins in another cache line than the previous row takes a little longer. So does a
+//! transpose: in squares of pieces it moves fewer bytes per second, and in tiles of many short axes it copies pieces one
+//! by one. An estimate is the sum of four times:
 //!
 //! | | on the CPU | on a device |
 //! |---|---|---|
 //! | fetch the data | if an array is changed in place: 2 · its bytes / `cpu.bytes` | uploaded bytes / `upload` |
-//! | do the work | bytes read and written / `cpu.bytes` + rows · `cpu.row` or `cpu.far_row` + `call` | bytes read and written / `device.bytes` + rows · `device.row` or `device.far_row` + `submission` |
+//! | do the work | bytes read and written / `cpu.bytes` or `cpu.transposed` + single pieces · `cpu.piece` + rows · `cpu.row` or `cpu.far_row` + `call` | the same with rates of `device`, and `submission` instead of `call` |
 //! | deliver the result | | bytes of the result / `readback` |
-//! | zero memory for the result | bytes of the result / `cpu.bytes`, or / `new_memory` for 32 MiB or more | the same |
+//! | get memory for a result of 32 MiB or more | bytes of the result / `new_memory` | the same |
 //!
 //! `count` counts these bytes and rows in a plan, and `measure` measures the rates of a machine. The estimate assumes
 //! that nothing overlaps. The estimate is coarse, but where the times on the CPU and on the device are close, either
@@ -62,6 +63,10 @@ pub struct CostModel {
 pub(crate) struct Throughput {
     /// Bytes per second, read plus written.
     bytes: f64,
+    /// Replaces `bytes` if a slice is transposed.
+    transposed: f64,
+    /// Additional seconds for each piece that a transpose copies by itself.
+    piece: f64,
     /// Additional seconds for each row that begins in another cache line than the previous row.
     row: f64,
     /// Replaces `row` if indices select the rows of an array of more than 32 MiB, which caches do not hold.
@@ -102,6 +107,8 @@ impl fmt::Display for Estimate {
 /// Rates of the CPU, measured on 2 cores of an AMD EPYC processor.
 const CPU: Throughput = Throughput {
     bytes: 25e9,
+    transposed: 20e9,
+    piece: 1e-9,
     row: 3e-9,
     far_row: 8e-9,
 };
@@ -121,6 +128,8 @@ impl CostModel {
         cpu: CPU,
         device: Throughput {
             bytes: 200e9,
+            transposed: 200e9,
+            piece: 0.0,
             row: 0.1e-9,
             far_row: 0.2e-9,
         },
@@ -137,6 +146,8 @@ impl CostModel {
         cpu: CPU,
         device: Throughput {
             bytes: 12e9,
+            transposed: 10e9,
+            piece: 0.0,
             row: 5e-9,
             far_row: 10e-9,
         },
@@ -168,7 +179,11 @@ impl CostModel {
                 } else {
                     costs.row
                 };
-                work.moved() / costs.bytes + starts(work) * row
+                let (rate, pieces) = match work.transposed() {
+                    Some(pieces) => (costs.transposed, pieces),
+                    None => (costs.bytes, 0),
+                };
+                work.moved() / rate + pieces as f64 * costs.piece + starts(work) * row
             };
             plan.steps().map(|(what, _)| of(what)).sum()
         };
@@ -179,34 +194,37 @@ impl CostModel {
             // The CPU copies the array and changes the copy.
             cpu += 2.0 * result / self.cpu.bytes;
         }
-        // A result smaller than [`NEW_FROM_BYTES`] reuses memory of the process, which is zeroed before the operation
-        // writes to it.
-        let rate = if result < NEW_FROM_BYTES {
-            self.cpu.bytes
+        // A smaller result reuses memory of the process.
+        let new = if result < NEW_FROM_BYTES {
+            0.0
         } else {
-            self.new_memory
+            result / self.new_memory
         };
         Estimate {
-            cpu: cpu + result / rate,
-            device: device + result / rate,
+            cpu: cpu + new,
+            device: device + new,
         }
     }
 }
 
-/// Prints `the CPU moves 25.0 GB/s and takes 3ns for a row, and new memory comes at 4.4 GB/s; the device …`.
+/// Prints `the CPU moves 25.0 GB/s, transposes 20.0 GB/s and takes 3.0 ns for a row, and new memory comes at 4.4 GB/s; the
+/// device …`.
 impl fmt::Display for CostModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rate = |bytes: f64| bytes / 1e9;
         let time = |seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
         write!(
             f,
-            "the CPU moves {:.1} GB/s and takes {:.1?} for a row, and new memory comes at {:.1} GB/s; the device moves \
-             {:.1} GB/s and takes {:.1?} for a row; upload {:.1} GB/s, readback {:.1} GB/s, submission {:.1?}, opening {:.1?}",
+            "the CPU moves {:.1} GB/s, transposes {:.1} GB/s and takes {:.1} ns for a row, and new memory comes at \
+             {:.1} GB/s; the device moves {:.1} GB/s, transposes {:.1} GB/s and takes {:.1} ns for a row; upload \
+             {:.1} GB/s, readback {:.1} GB/s, submission {:.1?}, opening {:.1?}",
             rate(self.cpu.bytes),
-            time(self.cpu.row),
+            rate(self.cpu.transposed),
+            self.cpu.row * 1e9,
             rate(self.new_memory),
             rate(self.device.bytes),
-            time(self.device.row),
+            rate(self.device.transposed),
+            self.device.row * 1e9,
             rate(self.upload),
             rate(self.readback),
             time(self.submission),
@@ -227,11 +245,15 @@ mod tests {
     const ROUND: CostModel = CostModel {
         cpu: Throughput {
             bytes: 1e9,
+            transposed: 0.5e9,
+            piece: 2e-9,
             row: 1e-9,
             far_row: 3e-9,
         },
         device: Throughput {
             bytes: 10e9,
+            transposed: 5e9,
+            piece: 0.0,
             row: 0.0,
             far_row: 0.0,
         },
@@ -250,9 +272,41 @@ mod tests {
         let (cpu, device) = (2e-3 + 1e-6 + 1e-6, 0.2e-3 + 1e-3);
         let estimate = ROUND.estimate(&crop);
         let close = |found: f64, expected: f64| (found / expected - 1.0).abs() < 1e-9;
-        assert!(close(estimate.cpu, cpu + 1e-3), "{estimate:?}");
-        let transferred = 0.5e-3 + 2e-3 + 1e-3;
+        assert!(close(estimate.cpu, cpu), "{estimate:?}");
+        let transferred = 0.5e-3 + 2e-3;
         assert!(close(estimate.device, device + transferred), "{estimate:?}");
+    }
+
+    #[test]
+    fn transposes_have_their_own_rates() {
+        let seconds = |shape: &[usize], axes: &[usize]| {
+            let view = View::new(shape).unwrap().transpose(axes).unwrap();
+            let plan = Plan::contiguous(view, DType::F32).unwrap();
+            let moved = 2.0 * plan.result_bytes() as f64;
+            let Estimate { cpu, device } = ROUND.estimate(&plan);
+            // Without the transfers and the rows.
+            let rows = plan.only_move().starts() * 1e-9;
+            let transferred = moved / 2.0 / 2e9 + moved / 2.0 / 0.5e9;
+            let cpu = cpu - rows - 1e-6;
+            [cpu, device - transferred - 1e-3].map(|seconds| seconds / moved * 1e9)
+        };
+        let close = |found: [f64; 2], expected: [f64; 2]| {
+            let pairs = found.into_iter().zip(expected);
+            assert!(
+                pairs
+                    .clone()
+                    .all(|(found, expected)| (found / expected - 1.0).abs() < 1e-6),
+                "{found:?} {expected:?}"
+            );
+        };
+        close(seconds(&[1000, 1000], &[1, 0]), [2.0, 0.2]);
+        // The order of rows of 512 bytes changes.
+        close(seconds(&[50, 70, 128], &[1, 0, 2]), [1.0, 0.1]);
+        // The pieces of pixels are near each other.
+        close(seconds(&[100, 1000, 2], &[2, 0, 1]), [1.0, 0.1]);
+        // Each piece of 4 bytes takes 2 ns, and 8 bytes are moved for it.
+        let reversed: Vec<usize> = (0..18).rev().collect();
+        close(seconds(&[2; 18], &reversed), [2.0 + 2.0 / 8.0, 0.2]);
     }
 
     #[test]
@@ -289,11 +343,11 @@ mod tests {
     fn a_search_reads_its_mask_twice() {
         let nonzero = Plan::nonzero(&[1000], Some(100), DType::I64).unwrap();
         let estimate = ROUND.estimate(&nonzero);
-        // The CPU reads 2000 bytes, zeroes and then writes 800 bytes, and handles 100 positions.
-        let cpu = 2.8e-6 + 0.8e-6 + 0.1e-6 + 1e-6;
+        // The CPU reads 2000 bytes, writes 800 bytes, and handles 100 positions.
+        let cpu = 2.8e-6 + 0.1e-6 + 1e-6;
         assert!((estimate.cpu / cpu - 1.0).abs() < 1e-9, "{estimate:?}");
         let transferred = 0.5e-6 + 1.6e-6;
-        let device = 0.28e-6 + 0.8e-6 + transferred + 1e-3;
+        let device = 0.28e-6 + transferred + 1e-3;
         assert!(
             (estimate.device / device - 1.0).abs() < 1e-9,
             "{estimate:?}"

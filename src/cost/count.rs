@@ -1,10 +1,11 @@
 //! Counts, for estimates of time, the bytes that a plan moves and the rows that begin in another cache line than the
 //! row before.
 //!
-//! Within a row, skipped bytes count as read, up to a cache line for each unit, unless other rows of a slice use them.
-//! For example, a transpose reads each line once, in tiles, and so does a copy of pixels to planes. If the rows of a
-//! slice begin less than a cache line apart, each row counts as a fraction: this distance divided by the size of the
-//! line. A slice uploads only the bytes that the host packs. Every other operation uploads all of its arguments.
+//! Repeated bytes are read once. Within a row, skipped bytes count as read, up to a cache line for each unit, unless other
+//! rows of a slice use them. For example, a transpose reads each line once, in tiles, and so does a copy of pixels to
+//! planes. If the rows of a slice begin less than a cache line apart, each row counts as a fraction: this distance divided
+//! by the size of the line. A slice uploads only the bytes that the host packs. Every other operation uploads all of its
+//! arguments.
 
 use crate::{
     ArraySpec, Plan,
@@ -44,16 +45,18 @@ impl Move {
             // One pass over the mask counts true elements, and another finds their positions.
             (_, Effect::Find(_)) => 2 * self.source_bytes() + self.result_bytes(),
             (None, _) => 0,
-            (Some(walk), _) => walk.units() * (read_for_a_unit(walk) + walk.unit),
+            (Some(walk), _) => {
+                walk.units() / repeats(walk) * read_for_a_unit(walk) + walk.units() * walk.unit
+            }
         };
         read_and_written as f64 + self.indices()
     }
 
-    /// The estimated number of rows that begin in another cache line than the previous row. For a slice the estimate
-    /// follows from the distance between rows; in other operations every row counts.
+    /// The estimated number of rows that begin in another cache line than the previous row. Without indices the estimate
+    /// follows from the distance between rows; with indices every row counts.
     pub(super) fn starts(&self) -> f64 {
         let apart = match self.walk().map(|walk| (walk.unit, &walk.dims[..])) {
-            Some((unit, [.., outer, _])) if self.is_slice() => {
+            Some((unit, [.., outer, _])) if self.tuples().is_none() => {
                 outer.from.unsigned_abs().saturating_mul(unit)
             }
             _ => LINE_BYTES,
@@ -107,11 +110,20 @@ impl Move {
     }
 }
 
-/// The number of bytes read for each unit: the distance to the next unit of the row, or less if other rows use the units
-/// between, and at most a cache line.
+/// The number of times that a walk without indices writes each unit that it reads.
+fn repeats(walk: &Walk) -> usize {
+    let repeated = walk.dims.iter().filter(|dim| dim.from == 0);
+    match walk.coordinates[..] {
+        [] => repeated.map(|dim| dim.size).product(),
+        _ => 1,
+    }
+}
+
+/// The number of bytes read for each unit that is not a repeat: the distance to the next unit of the row, or less if other
+/// rows use the units between, and at most a cache line.
 fn read_for_a_unit(walk: &Walk) -> usize {
     let apart = |distance: isize| distance.unsigned_abs().saturating_mul(walk.unit);
-    let along_the_row = apart(walk.run().from);
+    let along_the_row = apart(walk.run().from).max(walk.unit);
     let mut near: Vec<(usize, usize)> = Vec::new();
     if walk.coordinates.is_empty() {
         let dims = walk.dims.iter().map(|dim| (apart(dim.from), dim.size));
@@ -177,6 +189,23 @@ pub(super) mod tests {
         assert_eq!(columns.moved(), 2.0 * columns.result_bytes() as f64);
         let channel = plan(&[100, 100, 3], "..., 1").only_move();
         assert_eq!(channel.moved(), 4.0 * channel.result_bytes() as f64);
+    }
+
+    #[test]
+    fn repeated_bytes_are_read_once() {
+        let moved = |view: View| {
+            Plan::contiguous(view, DType::U8)
+                .unwrap()
+                .only_move()
+                .moved()
+        };
+        let rows = View::new(&[1, 500]).unwrap().broadcast_to(&[30, 500]);
+        assert_eq!(moved(rows.unwrap()), 500.0 * (30.0 + 1.0));
+        let columns = View::new(&[500, 1]).unwrap().broadcast_to(&[500, 30]);
+        assert_eq!(moved(columns.unwrap()), 500.0 * (30.0 + 1.0));
+        let repeat = Plan::repeat(&[500], 2, 0, DType::U8).unwrap().only_move();
+        assert_eq!(repeat.moved(), 1500.0);
+        assert_eq!(repeat.starts(), 500.0 / 64.0);
     }
 
     #[test]

@@ -2,23 +2,21 @@
 
 use super::{CostModel, Throughput};
 use crate::{
-    Array, Backend, DType, Error, Gpu, Plan, Tensor, View, options::GatherNdOptions, slice,
+    Backend, DType, Error, Gpu, Plan, Tensor, View, moves::Move, options::GatherNdOptions, slice,
 };
-use std::time::Instant;
+use std::{iter, time::Instant};
 
 /// The size in bytes of the arrays that the measurements transfer, and of the table for [`Throughput::row`]: larger than
 /// the private caches of a core.
 const COPIED_BYTES: usize = 16 << 20;
 
-/// The size in bytes of the arrays that the measurements slice, and of the table for [`Throughput::far_row`], which is
-/// larger than most caches. Slices of 16 MiB stayed in a cache of 32 MiB, so that larger slices took twice the estimate.
+/// The size in bytes of the arrays that the measurements slice and transpose, of the result in new memory, and of the table
+/// for [`Throughput::far_row`], which is larger than most caches. Slices of 16 MiB stayed in a cache of 32 MiB, so that larger
+/// slices took twice the estimate.
 const FAR_BYTES: usize = 64 << 20;
 
-/// The size in bytes of the result by which the rate of new memory is measured.
-const NEW_BYTES: usize = 64 << 20;
-
 impl CostModel {
-    /// Measures this machine's CPU and an open device, in about 0.4 s and with 250 MB of memory. [`CostModel::opening`]
+    /// Measures this machine's CPU and an open device, in about 0.8 s and with 250 MB of memory. [`CostModel::opening`]
     /// is not measured, but copied from [`CostModel::of`].
     ///
     /// # Errors
@@ -27,7 +25,19 @@ impl CostModel {
     pub fn measure(gpu: &Gpu) -> Result<Self, Error> {
         let backend = Backend::from(gpu.clone());
         let host = Self::measure_cpu()?;
-        let (submission, device) = probe(&backend)?;
+        let (submission, device) = probe(|plan, values, indices| {
+            let source = backend.upload((values, &plan.inputs()[0].shape))?;
+            let indices = match indices {
+                [] => None,
+                _ => Some(backend.upload((indices, &plan.inputs()[1].shape))?),
+            };
+            let inputs: Vec<&Tensor> = iter::once(&source).chain(&indices).collect();
+            let (mut made, _) = Tensor::run(plan, &inputs)?;
+            fastest(|| {
+                Tensor::run_into(plan, &inputs, &mut [&mut made[0]])?;
+                backend.wait()
+            })
+        })?;
         let values = vec![1u8; COPIED_BYTES];
         let upload = fastest(|| {
             let tensor = backend.upload((&values, &[COPIED_BYTES]))?;
@@ -47,55 +57,94 @@ impl CostModel {
         })
     }
 
-    /// Measures this machine's CPU, in about 0.2 s and with 250 MB of memory. The rates of a device are taken from
+    /// Measures this machine's CPU, in about 0.3 s and with 250 MB of memory. The rates of a device are taken from
     /// [`CostModel::HARDWARE`].
     ///
     /// # Errors
     ///
     /// [`Error::OutOfHostMemory`].
     pub fn measure_cpu() -> Result<Self, Error> {
-        let (_, cpu) = probe(&Backend::cpu())?;
-        let (call, new_memory) = probe_host()?;
+        let cpu = Backend::cpu();
+        // Results are in memory that the library made, which is in large pages where the system has them.
+        let (_, rates) = probe(|plan, values, indices| {
+            let inputs = [values.into(), indices.into()];
+            let inputs = &inputs[..plan.inputs().len()];
+            let (mut made, _) = cpu.run::<u32>(plan, inputs)?;
+            fastest(|| cpu.run_into(plan, inputs, &mut made.data))
+        })?;
+        // A single call is shorter than some clocks' resolution.
+        let calls = 1000;
+        let call = fastest(|| {
+            for _ in 0..calls {
+                cpu.slice((&[1u32; 64], &[64]), &slice![..; -1])?;
+            }
+            Ok(())
+        })?;
+        let (plan, values) = (transpose(SQUARE)?, vec![1u32; FAR_BYTES / 4]);
+        let inputs = [(&values).into()];
+        let (mut kept, _) = cpu.run::<u32>(&plan, &inputs)?;
+        let again = fastest(|| cpu.run_into(&plan, &inputs, &mut kept.data))?;
+        let new = fastest(|| cpu.run::<u32>(&plan, &inputs))?;
         Ok(Self {
-            cpu,
-            new_memory,
-            call,
+            cpu: rates,
+            new_memory: FAR_BYTES as f64 / (new - again).max(new / 10.0),
+            call: call / f64::from(calls),
             ..Self::HARDWARE
         })
     }
 }
 
-/// Measures the time of a tiny slice on a backend, in seconds, and the rates of moving bytes in the backend's memory.
-fn probe(backend: &Backend) -> Result<(f64, Throughput), Error> {
-    let reversed = slice![..; -1];
-    let slice = |source: &Tensor| {
-        let mut dest = source.slice(&reversed)?;
-        fastest(|| {
-            source.slice_into(&reversed, &mut dest)?;
-            backend.wait()
-        })
-    };
-    let least = slice(&backend.upload((&[1u32; 64], &[64]))?)?;
-    let table = |bytes: usize| backend.upload((&vec![1u32; bytes / 4], &[bytes / ROW, ROW / 4]));
-    let far = table(FAR_BYTES)?;
-    let whole = slice(&far)?;
-    // If the large slice takes hardly longer than the tiny one, the difference is mostly noise. At least a tenth of the
+/// The shape of a square of [`FAR_BYTES`] bytes.
+const SQUARE: &[usize] = &[4 << 10, 4 << 10];
+
+/// Many short axes, of [`COPIED_BYTES`] bytes.
+const SHORT_AXES: &[usize] = &[4; 11];
+
+/// Reverses the order of the axes of an array of `u32`.
+fn transpose(shape: &[usize]) -> Result<Plan, Error> {
+    let axes: Vec<usize> = (0..shape.len()).rev().collect();
+    Plan::contiguous(View::new(shape)?.transpose(&axes)?, DType::U32)
+}
+
+/// Measures the time of a tiny slice, in seconds, and the rates of moving bytes. `time` returns the time of a plan whose
+/// result is in memory that was used before. It gets the plan's values and its indices, if it has any.
+fn probe(
+    time: impl Fn(&Plan, &[u32], &[i32]) -> Result<f64, Error>,
+) -> Result<(f64, Throughput), Error> {
+    let all = vec![1u32; FAR_BYTES / 4];
+    let time =
+        |plan: &Plan, indices: &[i32]| time(plan, &all[..plan.inputs()[0].bytes() / 4], indices);
+    let reversed = |shape: &[usize]| Plan::slice(shape, &slice![.., ..; -1], DType::U32);
+    let least = time(&reversed(&[1, 64])?, &[])?;
+    let moved = |plan: &Plan| plan.only().map_or(0.0, Move::moved);
+    // If a large slice takes hardly longer than the tiny one, the difference is mostly noise. At least a tenth of the
     // large slice's time therefore counts as moving bytes, so that the device does not seem infinitely fast.
-    let bytes = 2.0 * FAR_BYTES as f64 / (whole - least).max(whole / 10.0);
-    let near = table(COPIED_BYTES)?;
-    let [row, far_row] =
-        [gather(backend, &near)?, gather(backend, &far)?].map(|(seconds, moved)| {
-            let row = (seconds - least - moved / bytes) / SCALARS as f64;
-            row.max(0.0)
-        });
-    Ok((
-        least,
-        Throughput {
-            bytes,
-            row,
-            far_row,
-        },
-    ))
+    let rate = |plan: &Plan| -> Result<f64, Error> {
+        let whole = time(plan, &[])?;
+        Ok(moved(plan) / (whole - least).max(whole / 10.0))
+    };
+    let bytes = rate(&reversed(SQUARE)?)?;
+    let transposed = rate(&transpose(SQUARE)?)?;
+    // What is left of a plan's time for each of so many parts.
+    let rest = |plan: &Plan, indices: &[i32], rate: f64, parts: usize| -> Result<f64, Error> {
+        let seconds = time(plan, indices)? - least - moved(plan) / rate;
+        Ok(seconds.max(0.0) / parts as f64)
+    };
+    let pieces = COPIED_BYTES / 4;
+    let piece = rest(&transpose(SHORT_AXES)?, &[], transposed, pieces)?;
+    let scalar = |table: usize| {
+        let (plan, indices) = gather(table)?;
+        rest(&plan, &indices, bytes, SCALARS)
+    };
+    let (row, far_row) = (scalar(COPIED_BYTES)?, scalar(FAR_BYTES)?);
+    let rates = Throughput {
+        bytes,
+        transposed,
+        piece,
+        row,
+        far_row,
+    };
+    Ok((least, rates))
 }
 
 /// The size of a row of a table in bytes.
@@ -104,53 +153,18 @@ const ROW: usize = 4 << 10;
 /// The number of scalars gathered from a table.
 const SCALARS: usize = 1 << 20;
 
-/// Gathers scalars that are scattered over a table. Returns the time in seconds and the number of bytes that the gather
-/// moves.
-fn gather(backend: &Backend, table: &Tensor) -> Result<(f64, f64), Error> {
-    let shape = table.shape();
-    let scattered: Vec<i32> = (0u32..)
+/// A gather of scalars that are scattered over a table of `bytes` bytes, and its indices.
+fn gather(bytes: usize) -> Result<(Plan, Vec<i32>), Error> {
+    let shape = [bytes / ROW, ROW / 4];
+    let scattered = (0u32..)
         .map(|place| place.wrapping_mul(0x9e37_79b1) >> 8)
         .zip(shape.iter().cycle())
         .map(|(hash, &dim)| i32::try_from(hash as usize % dim).unwrap_or(0))
         .take(2 * SCALARS)
         .collect();
     let options = GatherNdOptions::default();
-    let indices = backend.upload((&scattered, &[SCALARS, 2]))?;
-    let plan = Plan::gather_nd(shape, &[SCALARS, 2], options, DType::U32)?;
-    let seconds = fastest(|| {
-        let gathered = table.gather_nd(&indices, options)?;
-        backend.wait()?;
-        Ok(gathered)
-    })?;
-    Ok((seconds, plan.only().map_or(0.0, crate::moves::Move::moved)))
-}
-
-/// Measures the time of a tiny slice of host values, in seconds, and the rate at which the host provides new memory, in
-/// bytes per second.
-fn probe_host() -> Result<(f64, f64), Error> {
-    let cpu = Backend::cpu();
-    let values = [1u32; 64];
-    // A single call is shorter than some clocks' resolution.
-    let calls = 1000;
-    let call = fastest(|| {
-        for _ in 0..calls {
-            cpu.slice((&values, &[64]), &slice![..; -1])?;
-        }
-        Ok(())
-    })?;
-    // The source is a single row, which the view repeats and which stays in the cache.
-    let row = [0u8; 4 << 10];
-    let rows = View::new(&[1, row.len()])?.broadcast_to(&[NEW_BYTES / row.len(), row.len()])?;
-    let plan = Plan::of_layout(&rows, DType::U8);
-    let run = |result: &mut [u8]| plan.run_cpu(&[(&row).into()], &mut [result.into()]);
-    let collect = || Array::<u8>::collect(plan.shape(), |dest| run(dest.all()));
-    let new = fastest(collect)?;
-    let (mut kept, _) = collect()?;
-    let again = fastest(|| run(&mut kept.data))?;
-    Ok((
-        call / f64::from(calls),
-        NEW_BYTES as f64 / (new - again).max(new / 10.0),
-    ))
+    let plan = Plan::gather_nd(&shape, &[SCALARS, 2], options, DType::U32)?;
+    Ok((plan, scattered))
 }
 
 /// Runs `work` four times and returns the shortest time in seconds, because other programs on the machine can only make

@@ -287,6 +287,17 @@ impl Move {
         }
     }
 
+    /// If the move is a transposed slice: the number of pieces that the CPU copies one by one, in tiles of many short axes.
+    /// It is 0 if the CPU transposes squares of pieces. `None` for other moves, and for pieces so near to each other that
+    /// they take no longer than a copy.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn transposed(&self) -> Option<usize> {
+        match self.loops() {
+            Loops::Slice(walk) => slice::LoopNest::of(walk).transposed(walk.bytes()),
+            _ => None,
+        }
+    }
+
     /// Describes in one line how [`Move::run_cpu`] moves the bytes on the CPU.
     pub(crate) fn explain_on_threads(&self, threads: Threads) -> String {
         let zeros = match self.effect {

@@ -183,6 +183,17 @@ impl<'a> LoopNest<'a> {
         }
     }
 
+    /// If a slice of `bytes` bytes is transposed and its pieces are not near each other: the number of pieces that are
+    /// copied one by one. It is 0 if squares of pieces are transposed. `None` for other slices.
+    #[cfg(feature = "gpu")]
+    pub(super) fn transposed(&self, bytes: usize) -> Option<usize> {
+        let is_far = matches!(Kernel::of(self.piece, self.row), Kernel::Copy { .. });
+        match self.short_axes(bytes) {
+            Some(_) => Some(bytes / self.piece),
+            None => (self.tiles.is_some() && is_far).then_some(0),
+        }
+    }
+
     /// Describes how the bytes are moved.
     pub(super) fn how(&self) -> String {
         match &self.tiles {
