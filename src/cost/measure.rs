@@ -27,15 +27,15 @@ impl CostModel {
     pub fn measure(gpu: &Gpu) -> Result<Self, Error> {
         let backend = Backend::from(gpu.clone());
         let host = Self::measure_cpu()?;
-        let (submission, device) = probe(&backend)?;
+        let (submission, device) = measure_rates(&backend)?;
         let values = vec![1u8; COPIED_BYTES];
-        let upload = fastest(|| {
+        let upload = shortest_time(|| {
             let tensor = backend.upload((&values, &[COPIED_BYTES]))?;
             backend.wait()?;
             Ok(tensor)
         })?;
         let tensor = backend.upload((&values, &[COPIED_BYTES]))?;
-        let readback = fastest(|| Ok(tensor.bytes()?.len()))?;
+        let readback = shortest_time(|| Ok(tensor.bytes()?.len()))?;
         let rate = |seconds: f64| COPIED_BYTES as f64 / seconds;
         Ok(Self {
             device,
@@ -54,7 +54,7 @@ impl CostModel {
     ///
     /// [`Error::OutOfHostMemory`].
     pub fn measure_cpu() -> Result<Self, Error> {
-        let (_, cpu) = probe(&Backend::cpu())?;
+        let (_, cpu) = measure_rates(&Backend::cpu())?;
         let (call, new_memory) = probe_host()?;
         Ok(Self {
             cpu,
@@ -66,17 +66,19 @@ impl CostModel {
 }
 
 /// Measures the time of a tiny slice on a backend, in seconds, and the rates of moving bytes in the backend's memory.
-fn probe(backend: &Backend) -> Result<(f64, Throughput), Error> {
+fn measure_rates(backend: &Backend) -> Result<(f64, Throughput), Error> {
     let reversed = slice![..; -1];
     let slice = |source: &Tensor| {
         let mut dest = source.slice(&reversed)?;
-        fastest(|| {
+        shortest_time(|| {
             source.slice_into(&reversed, &mut dest)?;
             backend.wait()
         })
     };
     let least = slice(&backend.upload((&[1u32; 64], &[64]))?)?;
-    let table = |bytes: usize| backend.upload((&vec![1u32; bytes / 4], &[bytes / ROW, ROW / 4]));
+    let table = |bytes: usize| {
+        backend.upload((&vec![1u32; bytes / 4], &[bytes / ROW_BYTES, ROW_BYTES / 4]))
+    };
     let far = table(FAR_BYTES)?;
     let whole = slice(&far)?;
     // If the large slice takes hardly longer than the tiny one, the difference is mostly noise. At least a tenth of the
@@ -84,8 +86,8 @@ fn probe(backend: &Backend) -> Result<(f64, Throughput), Error> {
     let bytes = 2.0 * FAR_BYTES as f64 / (whole - least).max(whole / 10.0);
     let near = table(COPIED_BYTES)?;
     let [row, far_row] =
-        [gather(backend, &near)?, gather(backend, &far)?].map(|(seconds, moved)| {
-            let row = (seconds - least - moved / bytes) / SCALARS as f64;
+        [time_gather(backend, &near)?, time_gather(backend, &far)?].map(|(seconds, moved)| {
+            let row = (seconds - least - moved / bytes) / GATHERED_SCALARS as f64;
             row.max(0.0)
         });
     Ok((
@@ -99,25 +101,25 @@ fn probe(backend: &Backend) -> Result<(f64, Throughput), Error> {
 }
 
 /// The size of a row of a table in bytes.
-const ROW: usize = 4 << 10;
+const ROW_BYTES: usize = 4 << 10;
 
 /// The number of scalars gathered from a table.
-const SCALARS: usize = 1 << 20;
+const GATHERED_SCALARS: usize = 1 << 20;
 
 /// Gathers scalars that are scattered over a table. Returns the time in seconds and the number of bytes that the gather
 /// moves.
-fn gather(backend: &Backend, table: &Tensor) -> Result<(f64, f64), Error> {
+fn time_gather(backend: &Backend, table: &Tensor) -> Result<(f64, f64), Error> {
     let shape = table.shape();
     let scattered: Vec<i32> = (0u32..)
         .map(|place| place.wrapping_mul(0x9e37_79b1) >> 8)
         .zip(shape.iter().cycle())
         .map(|(hash, &dim)| i32::try_from(hash as usize % dim).unwrap_or(0))
-        .take(2 * SCALARS)
+        .take(2 * GATHERED_SCALARS)
         .collect();
     let options = GatherNdOptions::default();
-    let indices = backend.upload((&scattered, &[SCALARS, 2]))?;
-    let plan = Plan::gather_nd(shape, &[SCALARS, 2], options, DType::U32)?;
-    let seconds = fastest(|| {
+    let indices = backend.upload((&scattered, &[GATHERED_SCALARS, 2]))?;
+    let plan = Plan::gather_nd(shape, &[GATHERED_SCALARS, 2], options, DType::U32)?;
+    let seconds = shortest_time(|| {
         let gathered = table.gather_nd(&indices, options)?;
         backend.wait()?;
         Ok(gathered)
@@ -132,7 +134,7 @@ fn probe_host() -> Result<(f64, f64), Error> {
     let values = [1u32; 64];
     // A single call is shorter than some clocks' resolution.
     let calls = 1000;
-    let call = fastest(|| {
+    let call = shortest_time(|| {
         for _ in 0..calls {
             cpu.slice((&values, &[64]), &slice![..; -1])?;
         }
@@ -144,9 +146,9 @@ fn probe_host() -> Result<(f64, f64), Error> {
     let plan = Plan::of_layout(&rows, DType::U8);
     let run = |result: &mut [u8]| plan.run_cpu(&[(&row).into()], &mut [result.into()]);
     let collect = || Array::<u8>::collect(plan.shape(), |dest| run(dest.all()));
-    let new = fastest(collect)?;
+    let new = shortest_time(collect)?;
     let (mut kept, _) = collect()?;
-    let again = fastest(|| run(&mut kept.data))?;
+    let again = shortest_time(|| run(&mut kept.data))?;
     Ok((
         call / f64::from(calls),
         NEW_BYTES as f64 / (new - again).max(new / 10.0),
@@ -155,7 +157,7 @@ fn probe_host() -> Result<(f64, f64), Error> {
 
 /// Runs `work` four times and returns the shortest time in seconds, because other programs on the machine can only make
 /// a run longer.
-fn fastest<R>(mut work: impl FnMut() -> Result<R, Error>) -> Result<f64, Error> {
+fn shortest_time<R>(mut work: impl FnMut() -> Result<R, Error>) -> Result<f64, Error> {
     let mut least = f64::INFINITY;
     for _ in 0..4 {
         let begin = Instant::now();

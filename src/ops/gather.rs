@@ -66,7 +66,7 @@ impl Plan {
     ) -> Result<Self, Error> {
         let (params, indices) = (params.into_view()?, indices.into());
         shape::elements(&indices.shape)?;
-        let (axis, batch_dims) = check(&params.shape, &indices.shape, &options)?;
+        let (axis, batch_dims) = check_shapes(&params.shape, &indices.shape, &options)?;
         let dims = batch(&params, 0..batch_dims)
             .chain(kept(&params, batch_dims..axis))
             .chain(added(&indices.shape[batch_dims..]))
@@ -133,7 +133,7 @@ tensor_methods! {
 
 /// Checks the shape rules, in TensorFlow's order. Returns the axis and the number of batch dimensions as non-negative
 /// numbers.
-fn check(
+fn check_shapes(
     params: &[usize],
     indices: &[usize],
     options: &GatherOptions,
@@ -144,7 +144,7 @@ fn check(
     }
     let axis = options.axis.unwrap_or(options.batch_dims);
     let Some(axis) = shape::axis(axis, params_rank) else {
-        return Err(error::gather::axis(axis, params_rank));
+        return Err(error::gather::axis_out_of_range(axis, params_rank));
     };
     let batch_dims = shape::from_end(options.batch_dims, indices_rank)
         .filter(|&batch_dims| batch_dims <= indices_rank.min(axis));
