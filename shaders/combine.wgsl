@@ -1,8 +1,8 @@
 // The last step of combinations for numbers of one or two words, and for smaller numbers if rows are whole words. An
 // invocation takes `segment` units of a slice of the destination and combines each with the same unit of every row of
-// the slice, in order. Invocations go through all slices or, if rows are few (BY_ROWS), through all rows, of which only
-// the first row of each slice does the work.
-// Needs: `Unit`; `words`, which converts a unit to four words; and `unit`, which converts four words to a unit.
+// the slice, in order. Invocations go through all slices or, if rows are few (BY_ROWS), through all rows; then only the
+// invocation of a slice's first row combines the rows of the slice. Needs: `Unit`; `words`, which converts a unit to
+// four words; and `unit`, which converts four words to a unit.
 #import chain.wgsl
 #import parts.wgsl
 

@@ -1,9 +1,8 @@
 // The last step of combinations for numbers of 1 or 2 bytes. An invocation takes a word of the destination. It combines
 // all numbers of the word that belong to a slice together with the same numbers of every row of the slice, in order.
-// Invocations go through all words or, if rows are few (BY_ROWS), through the words of each row, of which only the
-// first row of a slice does the work. Slices can share words, so a word that is not written whole is changed by
-// atomics.
-// Needs: nothing.
+// Invocations go through all words or, if rows are few (BY_ROWS), through the words of each row; then only the
+// invocations of a slice's first row combine the rows of the slice. Slices can share words, so a word that is not
+// written whole is changed by atomics. Needs: nothing.
 #import chain.wgsl
 #import parts.wgsl
 

@@ -54,7 +54,7 @@ fn locate(number: u32) -> Row {
 fn locate_along(number: u32, known: bool, innermost: u32) -> Row {
     var row = Row(walk.from_base, walk.run_from, walk.to_base, FOUND, 0u, 0u, 0u, 0u, 1u);
     var rest = number;
-    // The digits that a crop needs again.
+    // The digits of the row. A crop needs them again to find its positions.
     var digits: array<u32, CROPPED_DIMS>;
     for (var n = 0u; n < dims(); n++) {
         let d = dims() - 1u - n;

@@ -46,10 +46,10 @@ impl<T: Element> Array<T> {
 ///
 /// If the number of values does not match the shape, the operation fails with [`Error::Length`].
 #[derive(Clone, Debug)]
-pub struct ArrayRef<'a, T>(Arrangement<'a, T>);
+pub struct ArrayRef<'a, T>(ArrayLayout<'a, T>);
 
 #[derive(Clone, Debug)]
-enum Arrangement<'a, T> {
+enum ArrayLayout<'a, T> {
     RowMajor {
         values: &'a [T],
         shape: &'a [usize],
@@ -64,7 +64,7 @@ where
     S: AsRef<[usize]> + ?Sized,
 {
     fn from((values, shape): (&'a V, &'a S)) -> Self {
-        Self(Arrangement::RowMajor {
+        Self(ArrayLayout::RowMajor {
             values: values.as_ref(),
             shape: shape.as_ref(),
         })
@@ -80,7 +80,7 @@ impl<'a, T> From<&'a Array<T>> for ArrayRef<'a, T> {
 #[cfg(feature = "ndarray")]
 impl<'a, T, D: ndarray::Dimension> From<&'a ndarray::ArrayRef<T, D>> for ArrayRef<'a, T> {
     fn from(array: &'a ndarray::ArrayRef<T, D>) -> Self {
-        Self(Arrangement::Ndarray(array.view().into_dyn()))
+        Self(ArrayLayout::Ndarray(array.view().into_dyn()))
     }
 }
 
@@ -91,7 +91,7 @@ where
     D: ndarray::Dimension,
 {
     fn from(array: &'a ndarray::ArrayBase<S, D, T>) -> Self {
-        Self(Arrangement::Ndarray(array.view().into_dyn()))
+        Self(ArrayLayout::Ndarray(array.view().into_dyn()))
     }
 }
 
@@ -99,9 +99,9 @@ impl<'a, T> ArrayRef<'a, T> {
     /// The size of each dimension, the outermost first.
     pub fn shape(&self) -> &[usize] {
         match &self.0 {
-            Arrangement::RowMajor { shape, .. } => shape,
+            ArrayLayout::RowMajor { shape, .. } => shape,
             #[cfg(feature = "ndarray")]
-            Arrangement::Ndarray(array) => array.shape(),
+            ArrayLayout::Ndarray(array) => array.shape(),
         }
     }
 }
@@ -117,12 +117,12 @@ impl<'a, T: Element> ArrayRef<'a, T> {
         argument: &'static str,
     ) -> Result<Option<Borrowed<'a, T>>, Error> {
         match self.0 {
-            Arrangement::RowMajor { values, shape } => {
+            ArrayLayout::RowMajor { values, shape } => {
                 check_elements(argument, shape, values.len())?;
                 Ok(Some((values, shape)))
             }
             #[cfg(feature = "ndarray")]
-            Arrangement::Ndarray(_) => Ok(None),
+            ArrayLayout::Ndarray(_) => Ok(None),
         }
     }
 
@@ -130,12 +130,12 @@ impl<'a, T: Element> ArrayRef<'a, T> {
     /// copies them and returns the memory of the copy. An [`Error::Length`] names `argument`.
     pub(crate) fn memory(self, argument: &'static str) -> Result<(Cow<'a, [T]>, View), Error> {
         match self.0 {
-            Arrangement::RowMajor { values, shape } => {
+            ArrayLayout::RowMajor { values, shape } => {
                 check_elements(argument, shape, values.len())?;
                 Ok((Cow::Borrowed(values), View::whole(shape)))
             }
             #[cfg(feature = "ndarray")]
-            Arrangement::Ndarray(array) => crate::ndarray::memory(array),
+            ArrayLayout::Ndarray(array) => crate::ndarray::memory_and_view(array),
         }
     }
 
@@ -147,8 +147,8 @@ impl<'a, T: Element> ArrayRef<'a, T> {
         spec: &SliceSpec,
     ) -> Result<(Cow<'a, [T]>, View), Error> {
         #[cfg(feature = "ndarray")]
-        if let Arrangement::Ndarray(array) = self.0 {
-            return crate::ndarray::sliced(array, spec);
+        if let ArrayLayout::Ndarray(array) = self.0 {
+            return crate::ndarray::memory_and_slice(array, spec);
         }
         let (memory, mut view) = self.memory(argument)?;
         view.narrow(spec)?;

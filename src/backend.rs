@@ -10,7 +10,7 @@ mod upload;
 
 #[cfg(any(feature = "gpu", all(feature = "std", not(target_arch = "wasm32"))))]
 use crate::Plan;
-use crate::{Error, cpu::Threads, host_pool::HostPool, lock::Kept};
+use crate::{Error, cpu::Threads, host_pool::HostPool, lock::KeptValue};
 use alloc::sync::Arc;
 use core::fmt;
 
@@ -45,7 +45,7 @@ pub struct Backend {
     reason: Arc<str>,
     /// If `Some`, the CPU does operations on host values that fail with an error of the device, and the last such error is
     /// kept.
-    fallback: Option<Kept<Error>>,
+    fallback: Option<KeptValue<Error>>,
     /// Whether the report returns the error for out-of-range tuples, instead of the call. If `false`, the call waits
     /// for the device before it returns. This applies to tensors on a GPU under `OutOfRange::Error`.
     #[cfg(feature = "gpu")]
@@ -91,7 +91,7 @@ impl Backend {
     /// ```
     #[must_use]
     pub fn with_fallback(mut self) -> Self {
-        self.fallback = Some(Kept::default());
+        self.fallback = Some(KeptValue::default());
         self
     }
 
@@ -221,12 +221,12 @@ impl Backend {
             Device::Cpu => Ok(()),
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => {
-                gpu.opened()
+                gpu.open_device()
                     .check_may_block("the device", "Backend::wait_async")?;
                 // wgpu delays uploads until the next submission, so an empty submission flushes them.
                 gpu.queue().submit([]);
-                gpu.opened().wait()?;
-                gpu.opened().check_alive("waiting for the device")
+                gpu.open_device().wait_for_submissions()?;
+                gpu.open_device().check_alive("waiting for the device")
             }
         }
     }
@@ -239,7 +239,7 @@ impl Backend {
     pub async fn wait_async(&self) -> Result<(), Error> {
         match &self.device {
             Device::Cpu => Ok(()),
-            Device::Gpu(gpu) => gpu.opened().wait_async().await,
+            Device::Gpu(gpu) => gpu.open_device().wait_async().await,
         }
     }
 }

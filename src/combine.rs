@@ -19,8 +19,8 @@ pub enum Combine {
     /// At each position, keeps the greater of the row's and the slice's element. TensorFlow's `tensor_scatter_nd_max`.
     /// Not defined for complex numbers.
     Max,
-    /// Replaces the slice with the row. If several rows have the same slice, the last row wins. TensorFlow's
-    /// `tensor_scatter_nd_update`.
+    /// Replaces the slice with the row. If several rows have the same slice, the slice becomes the last of them.
+    /// TensorFlow's `tensor_scatter_nd_update`.
     Update,
 }
 
@@ -57,7 +57,7 @@ impl Combine {
     }
 
     /// Returns whether the combination computes with elements. Only [`Combine::Update`] does not: it moves them.
-    pub(crate) fn computes(self) -> bool {
+    pub(crate) fn is_computation(self) -> bool {
         self != Self::Update
     }
 }

@@ -3,7 +3,7 @@
 use crate::prelude::*;
 use crate::{
     DType, Error,
-    cpu::{Dest, filled, map_in_large_pages},
+    cpu::{Dest, fill_values, map_in_large_pages},
 };
 
 /// A Rust type that an array can hold.
@@ -110,7 +110,7 @@ macro_rules! elements {
                 len: usize,
                 fill: impl FnOnce(Dest<'_>) -> Result<R, Error>,
             ) -> Result<(Vec<Self>, R), Error> {
-                filled(Vec::new(), len, fill)
+                fill_values(Vec::new(), len, fill)
             }
 
             fn fill(

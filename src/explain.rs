@@ -92,7 +92,7 @@ impl Backend {
             let how = match &self.device {
                 Device::Cpu => work.explain_on_threads(self.threads),
                 #[cfg(feature = "gpu")]
-                Device::Gpu(gpu) => gpu.how(work),
+                Device::Gpu(gpu) => gpu.explain_move(work),
             };
             format!("{}\n  on     {self}: {how}", work.explain())
         })

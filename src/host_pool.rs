@@ -6,8 +6,8 @@
 
 use crate::{
     Error,
-    cpu::{Dest, filled},
-    lock::Kept,
+    cpu::{Dest, fill_values},
+    lock::KeptValue,
     prelude::*,
 };
 use core::mem;
@@ -17,7 +17,7 @@ const KEPT_FROM: usize = 1 << 20;
 
 /// The kept buffer. Clones of the pool share it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct HostPool(Kept<Vec<u8>>);
+pub(crate) struct HostPool(KeptValue<Vec<u8>>);
 
 impl HostPool {
     /// Makes `len` bytes that `fill` writes. Returns them and what `fill` returned. Fails if the memory cannot be
@@ -34,7 +34,7 @@ impl HostPool {
         } else {
             self.kept(len)
         };
-        let (bytes, outcome) = filled(kept.unwrap_or_default(), len, fill)?;
+        let (bytes, outcome) = fill_values(kept.unwrap_or_default(), len, fill)?;
         let pool = self.clone();
         Ok((PooledBytes { bytes, pool }, outcome))
     }
@@ -80,27 +80,27 @@ impl Drop for PooledBytes {
 mod tests {
     use super::{Dest, HostPool, KEPT_FROM, PooledBytes};
 
-    fn pooled(pool: &HostPool, len: usize) -> PooledBytes {
+    fn pooled_bytes(pool: &HostPool, len: usize) -> PooledBytes {
         let fill = |dest: Dest<'_>| Ok(dest.all().len());
         let (bytes, filled) = pool.collect(len, fill).unwrap();
         assert_eq!((bytes.as_ref().len(), filled), (len, len));
         bytes
     }
 
-    fn take(pool: &HostPool, len: usize) -> *const u8 {
-        pooled(pool, len).as_ref().as_ptr()
+    fn take_and_drop(pool: &HostPool, len: usize) -> *const u8 {
+        pooled_bytes(pool, len).as_ref().as_ptr()
     }
 
     #[test]
     fn large_results_of_about_a_size_share_memory() {
         let pool = HostPool::default();
-        let first = take(&pool, 2 * KEPT_FROM);
-        assert_eq!(first, take(&pool, 2 * KEPT_FROM));
-        assert_eq!(first, take(&pool, KEPT_FROM));
+        let first = take_and_drop(&pool, 2 * KEPT_FROM);
+        assert_eq!(first, take_and_drop(&pool, 2 * KEPT_FROM));
+        assert_eq!(first, take_and_drop(&pool, KEPT_FROM));
         // The buffer still has its whole capacity, so it is reused for results of at least half of this size.
-        assert_eq!(first, take(&pool, 2 * KEPT_FROM));
-        take(&pool, KEPT_FROM);
-        let larger = pooled(&pool, KEPT_FROM);
+        assert_eq!(first, take_and_drop(&pool, 2 * KEPT_FROM));
+        take_and_drop(&pool, KEPT_FROM);
+        let larger = pooled_bytes(&pool, KEPT_FROM);
         assert_eq!(first, larger.as_ref().as_ptr());
         assert!(pool.0.get().is_none());
     }
@@ -108,13 +108,13 @@ mod tests {
     #[test]
     fn the_kept_buffer_serves_no_small_result_and_no_larger_one() {
         let pool = HostPool::default();
-        take(&pool, 4 * KEPT_FROM);
-        take(&pool, KEPT_FROM - 1);
+        take_and_drop(&pool, 4 * KEPT_FROM);
+        take_and_drop(&pool, KEPT_FROM - 1);
         assert_eq!(pool.0.get().unwrap().len(), 4 * KEPT_FROM);
         // A result of less than half the buffer's size gets new memory.
-        let small = pooled(&pool, 2 * KEPT_FROM - 1);
+        let small = pooled_bytes(&pool, 2 * KEPT_FROM - 1);
         assert_eq!(pool.0.get().unwrap().len(), 4 * KEPT_FROM);
-        take(&pool, 5 * KEPT_FROM);
+        take_and_drop(&pool, 5 * KEPT_FROM);
         drop(small);
         assert_eq!(pool.0.get().unwrap().len(), 2 * KEPT_FROM - 1);
     }

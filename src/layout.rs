@@ -4,7 +4,7 @@
 /// middle is rounded down to a multiple of 32, so that the second half keeps the alignment of the first. `None` for
 /// fewer than 2 positions, which cannot be split.
 #[cfg(any(feature = "gpu", all(feature = "std", not(target_arch = "wasm32"))))]
-pub(crate) fn middle(positions: usize) -> Option<usize> {
+pub(crate) fn split_position(positions: usize) -> Option<usize> {
     match positions / 2 {
         0 => None,
         half @ ..32 => Some(half),

@@ -97,4 +97,4 @@ pub use wgpu;
 /// Runs the examples of the README.
 #[cfg(all(doctest, feature = "gpu"))]
 #[doc = include_str!("../README.md")]
-struct Readme;
+struct ReadmeExamples;

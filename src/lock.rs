@@ -16,7 +16,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// The value of the last call of `put`. Clones share it. Without the standard library no value is kept.
 #[derive(Clone)]
-pub(crate) struct Kept<T> {
+pub(crate) struct KeptValue<T> {
     #[cfg(feature = "std")]
     value: Arc<Mutex<Option<T>>>,
     #[cfg(not(feature = "std"))]
@@ -24,7 +24,7 @@ pub(crate) struct Kept<T> {
 }
 
 #[cfg(feature = "std")]
-impl<T> Kept<T> {
+impl<T> KeptValue<T> {
     /// Keeps `value` and drops the value that was kept before.
     pub(crate) fn put(&self, value: T) {
         *lock(&self.value) = Some(value);
@@ -44,7 +44,7 @@ impl<T> Kept<T> {
 }
 
 #[cfg(not(feature = "std"))]
-impl<T> Kept<T> {
+impl<T> KeptValue<T> {
     pub(crate) fn put(&self, _: T) {}
 
     pub(crate) fn take_if(&self, _: impl FnOnce(&T) -> bool) -> Option<T> {
@@ -56,7 +56,7 @@ impl<T> Kept<T> {
     }
 }
 
-impl<T> Default for Kept<T> {
+impl<T> Default for KeptValue<T> {
     fn default() -> Self {
         Self {
             value: Default::default(),
@@ -64,7 +64,7 @@ impl<T> Default for Kept<T> {
     }
 }
 
-impl<T> fmt::Debug for Kept<T> {
+impl<T> fmt::Debug for KeptValue<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Kept").finish_non_exhaustive()
     }

@@ -9,7 +9,7 @@ use crate::prelude::*;
 use crate::{
     DType, Error,
     ops::{
-        convert::Converted,
+        convert::PlanConversion,
         index::{IndexType, Policy},
         scatter_nd::Combine,
     },
@@ -52,12 +52,12 @@ pub(crate) struct Scatter {
     /// Whether rows are combined with zeros rather than with the destination's old content.
     pub(crate) fresh: bool,
     pub(crate) dtype: DType,
-    pub(crate) options: Combining,
+    pub(crate) options: CombineOptions,
 }
 
 /// The options of a scatter, with its operation's defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Combining {
+pub(crate) struct CombineOptions {
     pub(crate) combine: Combine,
     pub(crate) policy: Policy,
     pub(crate) any_order: bool,
@@ -127,7 +127,7 @@ pub(crate) struct Move {
     pub(crate) indices: Option<IndexTensor>,
     /// The conversion of elements. The walk then counts elements, on each side with that side's type. `None` if
     /// elements are not converted.
-    pub(crate) conversion: Option<Converted>,
+    pub(crate) conversion: Option<PlanConversion>,
 }
 
 /// The index tensor of a move.

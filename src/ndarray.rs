@@ -110,11 +110,13 @@ impl<T: Clone, D: Dimension> From<ArrayBase<OwnedRepr<T>, D>> for Array<T> {
 
 /// Returns the memory of an array, and the array as a view of this memory. If there are gaps between elements, copies
 /// the elements and returns the memory of the copy.
-pub(crate) fn memory<T: Element>(array: ArrayViewD<'_, T>) -> Result<(Cow<'_, [T]>, View), Error> {
-    match dense(&array)? {
+pub(crate) fn memory_and_view<T: Element>(
+    array: ArrayViewD<'_, T>,
+) -> Result<(Cow<'_, [T]>, View), Error> {
+    match dense_memory(&array)? {
         Some((memory, view)) => Ok((Cow::Borrowed(memory), view)),
         None => {
-            let Array { shape, data } = copied(array, &SliceSpec::default())?;
+            let Array { shape, data } = copy_selection(array, &SliceSpec::default())?;
             Ok((Cow::Owned(data), View::new(&shape)?))
         }
     }
@@ -122,24 +124,24 @@ pub(crate) fn memory<T: Element>(array: ArrayViewD<'_, T>) -> Result<(Cow<'_, [T
 
 /// Returns the memory of an array, and a slice of the array as a view of this memory. If there are gaps between
 /// elements, copies the slice and returns the memory of the copy.
-pub(crate) fn sliced<'a, T: Element>(
+pub(crate) fn memory_and_slice<'a, T: Element>(
     array: ArrayViewD<'a, T>,
     spec: &SliceSpec,
 ) -> Result<(Cow<'a, [T]>, View), Error> {
-    match dense(&array)? {
+    match dense_memory(&array)? {
         Some((memory, mut view)) => {
             view.narrow(spec)?;
             Ok((Cow::Borrowed(memory), view))
         }
         None => {
-            let Array { shape, data } = copied(array, spec)?;
+            let Array { shape, data } = copy_selection(array, spec)?;
             Ok((Cow::Owned(data), View::new(&shape)?))
         }
     }
 }
 
 /// Returns the memory of an array, and the array as a view of this memory. `None` if there are gaps between elements.
-fn dense<'a, T>(array: &ArrayViewD<'a, T>) -> Result<Option<(&'a [T], View)>, Error> {
+fn dense_memory<'a, T>(array: &ArrayViewD<'a, T>) -> Result<Option<(&'a [T], View)>, Error> {
     let mut once = array.clone();
     for axis in 0..array.ndim() {
         if array.stride_of(Axis(axis)) == 0 && array.len_of(Axis(axis)) > 1 {
@@ -166,7 +168,10 @@ fn dense<'a, T>(array: &ArrayViewD<'a, T>) -> Result<Option<(&'a [T], View)>, Er
 }
 
 /// Copies the elements that `spec` selects from an array.
-fn copied<T: Element>(mut array: ArrayViewD<'_, T>, spec: &SliceSpec) -> Result<Array<T>, Error> {
+fn copy_selection<T: Element>(
+    mut array: ArrayViewD<'_, T>,
+    spec: &SliceSpec,
+) -> Result<Array<T>, Error> {
     let shape = spec.view(array.shape())?.shape;
     let items = spec.items();
     let named = items.iter().filter(|item| item.takes_dimension()).count();
@@ -178,7 +183,7 @@ fn copied<T: Element>(mut array: ArrayViewD<'_, T>, spec: &SliceSpec) -> Result<
             SliceItem::Ellipsis => axis += unnamed,
             SliceItem::Index { .. } | SliceItem::Range { .. } => {
                 let positions = SliceSpec::new([item]).view(&[array.len_of(Axis(axis))])?;
-                array.slice_axis_inplace(Axis(axis), range(&positions));
+                array.slice_axis_inplace(Axis(axis), ndarray_range(&positions));
                 axis += 1;
             }
         }
@@ -196,7 +201,7 @@ fn copied<T: Element>(mut array: ArrayViewD<'_, T>, spec: &SliceSpec) -> Result<
 
 /// Returns the positions that a view of one dimension selects, in ndarray's form: a range from the lowest to the
 /// highest position, with a negative step if the order is reversed.
-fn range(positions: &View) -> Slice {
+fn ndarray_range(positions: &View) -> Slice {
     let step = positions.strides.first().copied().unwrap_or(0);
     let first = positions.offset.cast_signed();
     let Some(steps) = positions.len().checked_sub(1) else {

@@ -45,12 +45,12 @@ pub(crate) fn f32_of(dtype: DType, bits: u32) -> f32 {
 pub(crate) fn bits_of(dtype: DType, value: f32) -> u32 {
     match dtype {
         DType::Bool => u32::from(value > 0.5),
-        DType::U8 => (nearest(value) as u8).into(),
-        DType::I8 => (nearest(value) as i8).cast_unsigned().into(),
-        DType::U16 => (nearest(value) as u16).into(),
-        DType::I16 => (nearest(value) as i16).cast_unsigned().into(),
-        DType::U32 => nearest(value) as u32,
-        DType::I32 => (nearest(value) as i32).cast_unsigned(),
+        DType::U8 => (round_ties_even(value) as u8).into(),
+        DType::I8 => (round_ties_even(value) as i8).cast_unsigned().into(),
+        DType::U16 => (round_ties_even(value) as u16).into(),
+        DType::I16 => (round_ties_even(value) as i16).cast_unsigned().into(),
+        DType::U32 => round_ties_even(value) as u32,
+        DType::I32 => (round_ties_even(value) as i32).cast_unsigned(),
         DType::F16 => f16_of_f32(value).into(),
         DType::BF16 => bf16_of_f32(value).into(),
         _ if value.is_nan() => value.to_bits() & 0x8000_0000 | 0x7fc0_0000,
@@ -61,11 +61,11 @@ pub(crate) fn bits_of(dtype: DType, value: f32) -> u32 {
 /// Returns the nearest integer, in a tie the even one. This is `f32::round_ties_even`, which needs the standard
 /// library. The sum with 2^23 has no bits for a fraction.
 #[inline(always)]
-fn nearest(value: f32) -> f32 {
-    const WHOLE: f32 = 8_388_608.0;
+fn round_ties_even(value: f32) -> f32 {
+    const FIRST_WHOLE: f32 = 8_388_608.0;
     let size = value.abs();
-    match size < WHOLE {
-        true => (size + WHOLE - WHOLE).copysign(value),
+    match size < FIRST_WHOLE {
+        true => (size + FIRST_WHOLE - FIRST_WHOLE).copysign(value),
         false => value,
     }
 }
@@ -123,7 +123,7 @@ mod tests {
 
     /// Checks that a conversion to 16 bits agrees with the crate `half`: the same bits or, for a NaN, a NaN of the
     /// same sign.
-    fn compare(single: u32) {
+    fn compare_with_half(single: u32) {
         let number = f32::from_bits(single);
         let same = |got: u16, expected: u16, infinity: u16| match number.is_nan() {
             true => got & 0x7fff > infinity && got & 0x8000 == expected & 0x8000,
@@ -157,7 +157,7 @@ mod tests {
             for low in [
                 0, 1, 0x0fff, 0x1000, 0x1001, 0x3000, 0x7fff, 0x8000, 0x8001, 0xffff,
             ] {
-                compare(u32::from(bits) << 16 | low);
+                compare_with_half(u32::from(bits) << 16 | low);
             }
         }
     }
@@ -166,6 +166,6 @@ mod tests {
     #[test]
     #[ignore = "two minutes without optimisation; bash tests/run large runs it with"]
     fn all_conversions_agree_with_the_crate_half() {
-        (0..=u32::MAX).for_each(compare);
+        (0..=u32::MAX).for_each(compare_with_half);
     }
 }

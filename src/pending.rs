@@ -19,7 +19,7 @@ use std::{
 
 /// The waker of calls that poll or block instead of awaiting. It does nothing, since such calls poll again by
 /// themselves.
-pub(crate) static POLLING: &Waker = Waker::noop();
+pub(crate) static POLLING_WAKER: &Waker = Waker::noop();
 
 /// A value that a device or a thread delivers when it has finished its work, such as the [`Report`](crate::Report) of a
 /// gather. The report of an operation on the CPU is available immediately.
@@ -56,55 +56,55 @@ enum Source<T> {
     Made {
         /// The device that the value comes from. `None` if it comes from a thread.
         device: Option<OpenDevice>,
-        state: Arc<Mutex<State<T>>>,
+        state: Arc<Mutex<PendingState<T>>>,
     },
 }
 
 #[cfg(feature = "gpu")]
-enum State<T> {
+enum PendingState<T> {
     /// The value has not been requested. Holds the function that begins to read it; `None` once the function has been
     /// taken out to be called.
-    Recorded(Option<Box<dyn FnOnce() -> Reading<T> + Send>>),
-    Reading(Reading<T>),
+    Recorded(Option<Box<dyn FnOnce() -> ReadFuture<T> + Send>>),
+    Reading(ReadFuture<T>),
     Done(Result<T, Error>),
 }
 
 #[cfg(feature = "gpu")]
-type Reading<T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send>>;
+type ReadFuture<T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send>>;
 
 impl<T: Clone> Pending<T> {
     /// Makes a pending value that is already known.
-    pub(crate) fn done(value: T) -> Self {
+    pub(crate) fn already_known(value: T) -> Self {
         Self(Source::Known(value))
     }
 
     /// Makes a pending value that a device delivers. The first request calls `start`, which begins to read the value.
     /// The future is not made earlier, because that takes time and most reports are dropped without a request.
     #[cfg(feature = "gpu")]
-    pub(crate) fn later<F: Future<Output = Result<T, Error>> + Send + 'static>(
+    pub(crate) fn from_device<F: Future<Output = Result<T, Error>> + Send + 'static>(
         device: &OpenDevice,
         start: impl FnOnce() -> F + Send + 'static,
     ) -> Self {
-        let start = Box::new(move || -> Reading<T> { Box::pin(start()) });
+        let start = Box::new(move || -> ReadFuture<T> { Box::pin(start()) });
         Self(Source::Made {
             device: Some(device.clone()),
-            state: Arc::new(Mutex::new(State::Recorded(Some(start)))),
+            state: Arc::new(Mutex::new(PendingState::Recorded(Some(start)))),
         })
     }
 
     /// Makes a pending value that `work` computes on its own thread. In a browser, which has no such threads, this call
     /// runs `work` before it returns.
     #[cfg(feature = "gpu")]
-    pub(crate) fn running(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Self
+    pub(crate) fn on_own_thread(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Self
     where
         T: Send + 'static,
     {
         #[cfg(target_arch = "wasm32")]
-        let state = State::Done(work());
+        let state = PendingState::Done(work());
         #[cfg(not(target_arch = "wasm32"))]
         let state = {
-            type Awaited<T> = Mutex<(Option<thread::Result<Result<T, Error>>>, Vec<Waker>)>;
-            let shared = Arc::new(Awaited::default());
+            type AwaitedResult<T> = Mutex<(Option<thread::Result<Result<T, Error>>>, Vec<Waker>)>;
+            let shared = Arc::new(AwaitedResult::default());
             let done = Arc::clone(&shared);
             let run = move || {
                 // Every thread that asks for the value gets the panic. Otherwise these threads would wait forever.
@@ -113,10 +113,10 @@ impl<T: Clone> Pending<T> {
                 done.0 = Some(made);
                 done.1.drain(..).for_each(Waker::wake);
             };
-            if let Err(run) = spawn(run) {
+            if let Err(run) = spawn_thread(run) {
                 run();
             }
-            State::Reading(Box::pin(std::future::poll_fn(move |context| {
+            PendingState::Reading(Box::pin(std::future::poll_fn(move |context| {
                 let mut shared = lock(&shared);
                 match shared.0.take() {
                     Some(Ok(made)) => Poll::Ready(made),
@@ -148,7 +148,7 @@ impl<T: Clone> Pending<T> {
     /// An error of the device; [`Error::InvalidIndices`] for a report under
     /// [`OutOfRange::Error`](crate::options::OutOfRange::Error) if a tuple was out of range.
     pub fn poll(&self) -> Result<Option<T>, Error> {
-        let now = || self.advance(&mut Context::from_waker(POLLING));
+        let now = || self.advance(&mut Context::from_waker(POLLING_WAKER));
         // The first `now` submits the copy that reads the value back. `OpenDevice::poll` runs the callback of a copy that is
         // done.
         #[cfg(feature = "gpu")]
@@ -158,7 +158,7 @@ impl<T: Clone> Pending<T> {
         } = &self.0
             && now().is_pending()
         {
-            device.poll()?;
+            device.poll_callbacks()?;
         }
         match now() {
             Poll::Ready(value) => value.map(Some),
@@ -204,7 +204,7 @@ impl<T: Clone> Pending<T> {
 }
 
 #[cfg(feature = "gpu")]
-impl<T: Clone> State<T> {
+impl<T: Clone> PendingState<T> {
     fn advance(&mut self, context: &mut Context<'_>) -> Poll<Result<T, Error>> {
         if let Self::Recorded(start) = self
             && let Some(start) = start.take()
@@ -226,7 +226,7 @@ impl<T: Clone> State<T> {
 
 /// Runs `work` on a new thread. Returns `work` if the operating system allows no more threads.
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
-fn spawn<W: FnOnce() + Send + 'static>(work: W) -> Result<(), W> {
+fn spawn_thread<W: FnOnce() + Send + 'static>(work: W) -> Result<(), W> {
     let work = Arc::new(Mutex::new(Some(work)));
     let take = |work: &Mutex<Option<W>>| lock(work).take();
     let taken = Arc::clone(&work);
@@ -279,7 +279,7 @@ mod tests {
             thread::yield_now();
             panic!("no value")
         };
-        let pending = Pending::running(work);
+        let pending = Pending::on_own_thread(work);
         let wait = |pending: Pending<u8>| move || pending.wait();
         let waiting = [0; 3].map(|_| thread::spawn(wait(pending.clone())));
         for thread in waiting {

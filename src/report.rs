@@ -3,7 +3,7 @@
 use crate::prelude::*;
 use crate::{
     Error, error, error::InvalidIndex, moves::Move, moves::Operation, ops::mask::Found,
-    options::OutOfRange, shape::unravel, text::Shape,
+    options::OutOfRange, shape::coordinates_of, text::Shape,
 };
 
 /// How many tuples the CPU or a device found out of range, and which was the first.
@@ -23,7 +23,7 @@ impl Missing {
     }
 
     /// Combines these counts with the counts for other tuples, whose numbers can be lower or higher.
-    pub(crate) fn and(self, other: Self) -> Self {
+    pub(crate) fn combine_with(self, other: Self) -> Self {
         Self {
             count: self.count + other.count,
             first: self.first.into_iter().chain(other.first).min(),
@@ -89,7 +89,7 @@ impl Report {
         match (&self.first, self.found) {
             (Some(_), _) => Err(Error::InvalidIndices(Box::new(self))),
             (None, Some(count)) if count > self.capacity => {
-                Err(error::mask::capacity(count, self.capacity))
+                Err(error::mask::capacity_exceeded(count, self.capacity))
             }
             (None, _) => Ok(self),
         }
@@ -151,7 +151,7 @@ impl Move {
         };
         let first = missing.first.map(|number| InvalidIndex {
             tuple: number,
-            position: unravel(number, tuples.shape),
+            position: coordinates_of(number, tuples.shape),
             index: tuple(number).into_iter().take(length).collect(),
         });
         let count = match self.walk {

@@ -71,7 +71,7 @@ pub(crate) fn broadcast(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
 
 /// Returns the row-major strides of `shape` in elements. A dimension of size 0 counts as size 1. `shape` must have
 /// passed [`elements`], so that no product overflows.
-pub(crate) fn strides(shape: &[usize]) -> Vec<usize> {
+pub(crate) fn row_major_strides(shape: &[usize]) -> Vec<usize> {
     let mut strides = vec![1; shape.len()];
     for axis in (1..shape.len()).rev() {
         strides[axis - 1] = strides[axis] * shape[axis].max(1);
@@ -80,7 +80,7 @@ pub(crate) fn strides(shape: &[usize]) -> Vec<usize> {
 }
 
 /// Returns the coordinates of the element with the row-major number `index` in an array of `shape`.
-pub(crate) fn unravel(mut index: usize, shape: &[usize]) -> Vec<usize> {
+pub(crate) fn coordinates_of(mut index: usize, shape: &[usize]) -> Vec<usize> {
     let mut coordinates = vec![0; shape.len()];
     for (coordinate, &dim) in coordinates.iter_mut().zip(shape).rev() {
         *coordinate = index % dim.max(1);

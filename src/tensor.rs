@@ -54,12 +54,12 @@ pub struct Tensor {
     dtype: DType,
     /// The elements of the storage that the tensor has, and their order.
     layout: View,
-    pub(crate) storage: Storage,
+    pub(crate) storage: TensorStorage,
 }
 
 /// The memory of a tensor: `Device` if the tensor's backend is a GPU, otherwise one of the other variants.
 #[derive(Clone)]
-pub(crate) enum Storage {
+pub(crate) enum TensorStorage {
     /// Host memory that this crate allocated. Clones of the tensor share it.
     Pooled(Arc<PooledBytes>),
     /// The caller's host memory, such as a vector or a memory map, which is never written.
@@ -68,7 +68,7 @@ pub(crate) enum Storage {
     Device(DeviceBytes),
 }
 
-impl Storage {
+impl TensorStorage {
     /// The bytes in host memory; empty if the tensor is on a GPU.
     pub(super) fn host_bytes(&self) -> &[u8] {
         match self {
@@ -94,7 +94,7 @@ impl Tensor {
         backend: &Backend,
         dtype: DType,
         shape: impl Into<Vec<usize>>,
-        storage: Storage,
+        storage: TensorStorage,
     ) -> Self {
         Self {
             backend: backend.clone(),
@@ -227,17 +227,18 @@ impl Tensor {
     #[cfg(feature = "gpu")]
     pub async fn read_into_async<T: Element>(&self, values: &mut [T]) -> Result<(), Error> {
         let whole = self.contiguous()?;
-        let (Device::Gpu(gpu), Storage::Device(source)) = (&whole.backend.device, &whole.storage)
+        let (Device::Gpu(gpu), TensorStorage::Device(source)) =
+            (&whole.backend.device, &whole.storage)
         else {
             return self.read_into(values);
         };
         self.check_elements_are::<T>()?;
         check_elements("values", self.shape(), values.len())?;
         if let Some(bytes) = T::as_bytes_mut(values) {
-            return gpu.opened().download_async(source, bytes).await;
+            return gpu.open_device().download_async(source, bytes).await;
         }
         let mut bytes = zeroed(self.len_bytes())?;
-        gpu.opened().download_async(source, &mut bytes).await?;
+        gpu.open_device().download_async(source, &mut bytes).await?;
         T::fill(values, |values| {
             values.copy_from_slice(&bytes);
             Ok(())
@@ -255,7 +256,7 @@ impl Tensor {
         }
         match &self.storage {
             #[cfg(feature = "gpu")]
-            Storage::Device(_) => {
+            TensorStorage::Device(_) => {
                 let mut bytes = zeroed(self.len_bytes())?;
                 self.read(bytes.as_mut_slice().into())?;
                 Ok(Cow::Owned(bytes))
@@ -268,7 +269,7 @@ impl Tensor {
         if T::DTYPE == self.dtype {
             return Ok(());
         }
-        Err(error::value::dtype(self.dtype, T::DTYPE))
+        Err(error::value::wrong_dtype(self.dtype, T::DTYPE))
     }
 
     pub(crate) fn read(&self, dest: Dest<'_>) -> Result<(), Error> {
@@ -287,8 +288,8 @@ impl Tensor {
         }
         match (&self.backend.device, &self.storage) {
             #[cfg(feature = "gpu")]
-            (Device::Gpu(gpu), Storage::Device(source)) => {
-                gpu.opened().download(source, dest.all())
+            (Device::Gpu(gpu), TensorStorage::Device(source)) => {
+                gpu.open_device().download_bytes(source, dest.all())
             }
             _ => {
                 dest.copy_from(&self.bytes()?);
@@ -301,7 +302,7 @@ impl Tensor {
     #[cfg(feature = "gpu")]
     fn device_bytes(&self) -> Option<&DeviceBytes> {
         match &self.storage {
-            Storage::Device(bytes) => Some(bytes),
+            TensorStorage::Device(bytes) => Some(bytes),
             _ => None,
         }
     }

@@ -11,7 +11,7 @@ pub(crate) fn counted(count: impl fmt::Display, one: &str, many: &str) -> String
 }
 
 /// Returns the items with commas between them.
-pub(crate) fn joined(items: impl IntoIterator<Item = impl fmt::Display>) -> String {
+pub(crate) fn join_with_commas(items: impl IntoIterator<Item = impl fmt::Display>) -> String {
     let items: Vec<_> = items.into_iter().map(|item| item.to_string()).collect();
     items.join(", ")
 }

@@ -20,9 +20,9 @@
 //!
 //! | method | effect | example |
 //! |---|---|---|
-//! | [`Walk::turn`] | reverses dimensions that run backwards in the destination | |
+//! | [`Walk::make_ascending`] | reverses dimensions that run backwards in the destination | |
 //! | [`Walk::merge`] | drops dimensions of size 1; joins two neighbours if one stride covers both on each side | `[8, 4]` with strides `[4, 1]` → `[32]` |
-//! | [`Walk::widen`] | joins units that are contiguous and aligned on both sides | 32 units of 1 byte → 2 of 16 |
+//! | [`Walk::widen_units`] | joins units that are contiguous and aligned on both sides | 32 units of 1 byte → 2 of 16 |
 //! | [`Walk::in_units_of`] | splits units into smaller ones | 2 units of 16 bytes → 32 of 1 |
 //! | [`Walk::split`] | cuts a dimension in two | `[8, 4]` → `[4, 4]` twice |
 //! | [`Walk::span`] | returns the range of units that the walk can reach on one side | |
@@ -31,11 +31,11 @@
 //! slice of rank 4 or 5 keeps one or two dimensions. No method changes the pairs of bytes, and only `turn` changes
 //! their order. The destination of a slice, a gradient and most updates is a slice of a row-major array. So all
 //! positions of its inner dimensions are within one step of the next outer dimension: a turned walk writes in ascending
-//! order ([`Walk::ascends`]), and its two halves write to disjoint parts of the destination. A view with any strides
+//! order ([`Walk::is_ascending`]), and its two halves write to disjoint parts of the destination. A view with any strides
 //! can also be a destination, and the rows of such a view can be interleaved.
 
 use crate::prelude::*;
-use crate::{View, text::joined};
+use crate::{View, text::join_with_commas};
 #[cfg(any(feature = "gpu", test))]
 use core::ops::Range;
 use core::{cmp::Reverse, fmt};
@@ -59,7 +59,7 @@ pub(crate) struct Dim {
 
 impl Dim {
     /// A single position.
-    pub(crate) const ONE: Self = Self {
+    pub(crate) const ONE_POSITION: Self = Self {
         size: 1,
         from: 1,
         to: 1,
@@ -77,7 +77,7 @@ impl Dim {
     }
 
     /// A dimension in which each position has its own tuples. [`Walk::in_order`] numbers the tuples.
-    pub(crate) fn own(size: usize, from: isize) -> Self {
+    pub(crate) fn with_own_tuples(size: usize, from: isize) -> Self {
         Self {
             tuple: 1,
             ..Self::shared(size, from)
@@ -112,7 +112,7 @@ impl Dim {
     }
 
     /// Returns whether one stride covers `self` and `inner` on each side.
-    fn joins(&self, inner: &Self) -> bool {
+    fn can_join_with(&self, inner: &Self) -> bool {
         let size = inner.size.cast_signed();
         self.from == inner.from * size
             && self.to == inner.to * size
@@ -140,12 +140,12 @@ pub(crate) struct Coordinate {
     pub(crate) size: usize,
     /// The distance between neighbouring positions, in units.
     pub(crate) stride: isize,
-    pub(crate) begin: Begin,
+    pub(crate) begin: StartIndex,
     /// The extent of boxes along the dimension, in a crop.
-    pub(crate) along: Option<Along>,
+    pub(crate) along: Option<BoxExtent>,
     /// The positions that the walk covers; it ignores elements at other positions. These are all positions, unless a
     /// device cannot bind them all in one dispatch.
-    pub(crate) window: Window,
+    pub(crate) window: PositionWindow,
 }
 
 impl Coordinate {
@@ -154,9 +154,9 @@ impl Coordinate {
         Self {
             size,
             stride,
-            begin: Begin::Column(column),
+            begin: StartIndex::Column(column),
             along: None,
-            window: Window {
+            window: PositionWindow {
                 first: 0,
                 count: size,
             },
@@ -167,8 +167,8 @@ impl Coordinate {
 #[cfg(feature = "gpu")]
 impl Coordinate {
     /// Returns whether its positions are not simply the numbers in tuples: it has boxes or a fixed beginning.
-    pub(crate) fn crops(&self) -> bool {
-        self.along.is_some() || matches!(self.begin, Begin::At(_))
+    pub(crate) fn is_crop(&self) -> bool {
+        self.along.is_some() || matches!(self.begin, StartIndex::At(_))
     }
 
     /// The distance in units between neighbours in a box.
@@ -182,7 +182,7 @@ impl fmt::Display for Coordinate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}*{}", self.size, self.stride)?;
         match self.along {
-            Some(Along { step, .. }) => write!(f, " at step {step}"),
+            Some(BoxExtent { step, .. }) => write!(f, " at step {step}"),
             None => Ok(()),
         }
     }
@@ -190,7 +190,7 @@ impl fmt::Display for Coordinate {
 
 /// The beginning of a coordinate's positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Begin {
+pub(crate) enum StartIndex {
     /// The number in this column of the tuple.
     Column(usize),
     /// This position.
@@ -203,7 +203,7 @@ pub(crate) enum Begin {
 
 /// The extent of boxes along a coordinate's dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Along {
+pub(crate) struct BoxExtent {
     /// The dimension of the walk along which boxes extend. Its own distance on the coordinates' side is 0.
     pub(crate) dim: usize,
     /// The distance between neighbours in a box, in positions of the coordinate.
@@ -216,10 +216,10 @@ pub(crate) struct Along {
     pub(crate) flip: Option<usize>,
 }
 
-impl Along {
+impl BoxExtent {
     /// The distance between the first and the last position of a box. Saturates at the largest number.
     #[cfg(feature = "gpu")]
-    pub(crate) fn reach(&self) -> isize {
+    pub(crate) fn box_reach(&self) -> isize {
         self.extent
             .saturating_sub(1)
             .cast_signed()
@@ -229,7 +229,7 @@ impl Along {
 
 /// A range of positions of a coordinate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Window {
+pub(crate) struct PositionWindow {
     pub(crate) first: usize,
     pub(crate) count: usize,
 }
@@ -276,11 +276,11 @@ impl Walk {
         let dim = Dim {
             size: units,
             from: 0,
-            ..Dim::ONE
+            ..Dim::ONE_POSITION
         };
         let mut walk = Self::strided(unit, 0, 0, vec![dim]);
         walk.coordinates.push(Coordinate {
-            begin: Begin::At(0),
+            begin: StartIndex::At(0),
             ..Coordinate::indexed(0, 0, 0)
         });
         walk
@@ -293,7 +293,7 @@ impl Walk {
         // The result is filled in order, so dimensions that are merged in the source can also be merged in the result.
         walk.merge();
         walk.in_order();
-        walk.widen(MAX_UNIT);
+        walk.widen_units(MAX_UNIT);
         walk
     }
 
@@ -332,9 +332,9 @@ impl Walk {
 
     /// Gives the walk as few dimensions and as large units as possible, of at most `most` bytes.
     pub(crate) fn reduce(&mut self, most: usize) {
-        self.turn();
+        self.make_ascending();
         self.merge();
-        self.widen(most);
+        self.widen_units(most);
     }
 
     /// For a walk that fills a row-major array, returns the walk that writes to `dest` instead, a view of the array's
@@ -390,7 +390,7 @@ impl Walk {
 
     /// Splits the walk in two stages. The first fills a row-major array, and the second moves the array's units to the
     /// destination of this walk.
-    pub(crate) fn staged(&self) -> [Self; 2] {
+    pub(crate) fn split_stages(&self) -> [Self; 2] {
         let mut filling = self.clone();
         filling.to = 0;
         let mut filled = 1;
@@ -423,7 +423,7 @@ impl Walk {
     pub(crate) fn split_run(&self) -> (Dim, &[Dim]) {
         match self.dims.split_last() {
             Some((&run, outer)) if run.tuple == 0 && !self.is_cropped(outer.len()) => (run, outer),
-            _ => (Dim::ONE, &self.dims),
+            _ => (Dim::ONE_POSITION, &self.dims),
         }
     }
 
@@ -471,7 +471,7 @@ impl Walk {
 
     /// Returns whether the walk writes in ascending order: each dimension steps over everything that inner dimensions
     /// write.
-    pub(crate) fn ascends(&self) -> bool {
+    pub(crate) fn is_ascending(&self) -> bool {
         let mut reach = 0;
         let mut inner = self.dims.iter().rev().filter(|dim| dim.size > 1);
         inner.all(|dim| {
@@ -496,7 +496,7 @@ impl Walk {
     }
 
     /// Reverses dimensions that run backwards in the destination, except those of tuples and boxes.
-    pub(crate) fn turn(&mut self) {
+    pub(crate) fn make_ascending(&mut self) {
         for d in 0..self.dims.len() {
             let dim = self.dims[d];
             if dim.to >= 0 || dim.tuple > 0 || self.is_cropped(d) {
@@ -510,7 +510,7 @@ impl Walk {
     }
 
     /// Drops dimensions of size 1 and joins neighbours that one stride covers. If no dimension is left, adds
-    /// [`Dim::ONE`].
+    /// [`Dim::ONE_POSITION`].
     pub(crate) fn merge(&mut self) {
         let mut d = 0;
         while d < self.dims.len() {
@@ -518,7 +518,11 @@ impl Walk {
             let free = !self.is_cropped(d);
             if free && dim.size == 1 {
                 self.remove(d);
-            } else if d > 0 && free && !self.is_cropped(d - 1) && self.dims[d - 1].joins(&dim) {
+            } else if d > 0
+                && free
+                && !self.is_cropped(d - 1)
+                && self.dims[d - 1].can_join_with(&dim)
+            {
                 self.dims[d - 1] = Dim {
                     size: self.dims[d - 1].size * dim.size,
                     ..dim
@@ -529,7 +533,7 @@ impl Walk {
             }
         }
         if self.dims.is_empty() {
-            self.dims.push(Dim::ONE);
+            self.dims.push(Dim::ONE_POSITION);
         }
     }
 
@@ -559,7 +563,7 @@ impl Walk {
     /// The first unit of row `number` of [contiguous](Self::contiguous) units, in source and destination. Not for walks
     /// with tuples.
     #[cfg(feature = "gpu")]
-    pub(crate) fn row(&self, mut number: usize) -> [usize; 2] {
+    pub(crate) fn row_start(&self, mut number: usize) -> [usize; 2] {
         let mut first = [self.from, self.to];
         for dim in self.outer().iter().rev() {
             let digit = (number % dim.size).cast_signed();
@@ -582,7 +586,7 @@ impl Walk {
     }
 
     /// Joins contiguous units into wider ones of at most `most` bytes.
-    pub(crate) fn widen(&mut self, most: usize) {
+    pub(crate) fn widen_units(&mut self, most: usize) {
         let contiguous = self.contiguous();
         if contiguous == 1 {
             return;
@@ -654,7 +658,7 @@ impl Walk {
         walk.unit = unit;
         walk.dims.push(Dim {
             size: units,
-            ..Dim::ONE
+            ..Dim::ONE_POSITION
         });
         walk.merge();
         walk
@@ -710,19 +714,19 @@ impl Walk {
     /// Splits the walk in two: the first `middle` positions of the window of coordinate `c`, and the others.
     #[cfg(any(feature = "gpu", test))]
     pub(crate) fn split_window(&self, c: usize, middle: usize) -> [Self; 2] {
-        let Window { first, count } = self.coordinates[c].window;
-        let part = |window: Window| {
+        let PositionWindow { first, count } = self.coordinates[c].window;
+        let part = |window: PositionWindow| {
             let mut part = self.clone();
             part.coordinates[c].window = window;
             part.counts &= window.first == first;
             part
         };
         [
-            part(Window {
+            part(PositionWindow {
                 first,
                 count: middle,
             }),
-            part(Window {
+            part(PositionWindow {
                 first: first + middle,
                 count: count - middle,
             }),
@@ -734,7 +738,7 @@ impl Walk {
     /// `None` if `self` has tuples, or if it leaves gaps between single units: clearing the destination first then
     /// moves fewer bytes.
     #[cfg(any(feature = "gpu", test))]
-    pub(crate) fn filled(&self, units: usize) -> Option<Self> {
+    pub(crate) fn filled_walk(&self, units: usize) -> Option<Self> {
         let mut walk = self.clone();
         walk.merge();
         if !walk.coordinates.is_empty() || walk.dims.iter().any(|dim| dim.to <= 0) {
@@ -744,7 +748,7 @@ impl Walk {
             if walk.units() > 1 {
                 return None;
             }
-            walk.dims = vec![Dim::ONE];
+            walk.dims = vec![Dim::ONE_POSITION];
         }
         let mut left = units;
         let mut rest = walk.to;
@@ -773,15 +777,15 @@ impl Walk {
             walk.coordinates.push(Coordinate {
                 size,
                 stride: from,
-                begin: Begin::At(-begin),
-                along: Some(Along {
+                begin: StartIndex::At(-begin),
+                along: Some(BoxExtent {
                     dim: d,
                     step: 1,
                     extent: positions,
                     first: 0,
                     flip: None,
                 }),
-                window: Window {
+                window: PositionWindow {
                     first: 0,
                     count: size,
                 },
@@ -795,7 +799,7 @@ impl Walk {
 /// Prints the beginning of the walk, its dimensions, and the coordinates.
 impl fmt::Display for Walk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let dims = joined(&self.dims);
+        let dims = join_with_commas(&self.dims);
         write!(f, "from unit {} to unit {}: {dims}", self.from, self.to)?;
         if self.coordinates.is_empty() {
             return Ok(());
@@ -804,7 +808,7 @@ impl fmt::Display for Walk {
             Side::Source => "source",
             Side::Dest => "destination",
         };
-        let coordinates = joined(&self.coordinates);
+        let coordinates = join_with_commas(&self.coordinates);
         write!(f, ", by tuples of {coordinates} in the {side}")
     }
 }
@@ -812,15 +816,15 @@ impl fmt::Display for Walk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{SliceSpec, shape::unravel};
+    use crate::{SliceSpec, shape::coordinates_of};
 
     /// Returns the pairs of source and destination bytes, in the order of the walk. The source is `None` if its
     /// position is outside a coordinate. Bytes of a scatter that are outside are left out.
-    fn bytes(walk: &Walk, tuples: &[isize]) -> Vec<(Option<isize>, isize)> {
+    fn byte_pairs(walk: &Walk, tuples: &[isize]) -> Vec<(Option<isize>, isize)> {
         let sizes: Vec<_> = walk.dims.iter().map(|dim| dim.size).collect();
         let mut all = Vec::new();
         for number in 0..walk.units() {
-            let digits = unravel(number, &sizes);
+            let digits = coordinates_of(number, &sizes);
             let (mut from, mut to, mut tuple) = (walk.from, walk.to, walk.tuple);
             for (dim, &digit) in walk.dims.iter().zip(&digits) {
                 from += dim.from * digit.cast_signed();
@@ -831,8 +835,8 @@ mod tests {
             let mut found = true;
             for coordinate in &walk.coordinates {
                 let mut position = match coordinate.begin {
-                    Begin::Column(column) => tuple[column],
-                    Begin::At(position) => position,
+                    StartIndex::Column(column) => tuple[column],
+                    StartIndex::At(position) => position,
                 };
                 if let Some(along) = coordinate.along {
                     let digit = along.first + digits[along.dim];
@@ -843,7 +847,7 @@ mod tests {
                     };
                     position += digit.cast_signed() * along.step;
                 }
-                let Window { first, count } = coordinate.window;
+                let PositionWindow { first, count } = coordinate.window;
                 found &= (first..first + count).contains(&position.cast_unsigned());
                 match walk.points {
                     Side::Source => from += position * coordinate.stride,
@@ -858,7 +862,7 @@ mod tests {
         all
     }
 
-    fn sorted(mut bytes: Vec<(Option<isize>, isize)>) -> Vec<(Option<isize>, isize)> {
+    fn sorted_pairs(mut bytes: Vec<(Option<isize>, isize)>) -> Vec<(Option<isize>, isize)> {
         bytes.sort_unstable_by_key(|&(from, to)| (to, from));
         bytes
     }
@@ -866,8 +870,8 @@ mod tests {
     /// Checks that no method changes the pairs of bytes, that the parts of a walk together have all of its pairs, and
     /// that parts of a window have no pair inside the array twice.
     #[track_caller]
-    fn check(elements: &Walk, tuples: &[isize]) {
-        let expected = sorted(bytes(elements, tuples));
+    fn check_walk(elements: &Walk, tuples: &[isize]) {
+        let expected = sorted_pairs(byte_pairs(elements, tuples));
         let mut reduced = elements.clone();
         reduced.reduce(MAX_UNIT);
         for walk in [
@@ -875,13 +879,13 @@ mod tests {
             &reduced.in_bytes(),
             &reduced.in_units_of(elements.unit),
         ] {
-            assert_eq!(sorted(bytes(walk, tuples)), expected, "{walk}");
+            assert_eq!(sorted_pairs(byte_pairs(walk, tuples)), expected, "{walk}");
             let splits =
                 (0..walk.dims.len()).flat_map(|d| (1..walk.dims[d].size).map(move |m| (d, m)));
             for (d, middle) in splits {
-                let parts = walk.split(d, middle).map(|part| bytes(&part, tuples));
+                let parts = walk.split(d, middle).map(|part| byte_pairs(&part, tuples));
                 assert_eq!(
-                    sorted(parts.concat()),
+                    sorted_pairs(parts.concat()),
                     expected,
                     "{walk} at {middle} of {d}"
                 );
@@ -889,13 +893,16 @@ mod tests {
             for (c, coordinate) in walk.coordinates.iter().enumerate() {
                 for middle in 1..coordinate.window.count {
                     let parts = walk.split_window(c, middle);
-                    let mut parts = parts.map(|part| bytes(&part, tuples)).concat();
+                    let mut parts = parts.map(|part| byte_pairs(&part, tuples)).concat();
                     parts.retain(|(from, _)| from.is_some());
                     let inside = expected.iter().filter(|(from, _)| from.is_some());
-                    assert!(sorted(parts).iter().eq(inside), "{walk} at {middle} of {c}");
+                    assert!(
+                        sorted_pairs(parts).iter().eq(inside),
+                        "{walk} at {middle} of {c}"
+                    );
                 }
             }
-            for (from, to) in bytes(walk, tuples) {
+            for (from, to) in byte_pairs(walk, tuples) {
                 let unit = walk.unit.cast_signed();
                 let read = walk.span(Side::Source);
                 assert!(
@@ -916,12 +923,12 @@ mod tests {
         ("2, 3, 4", &[]),
     ];
 
-    fn dest(spec: &str) -> View {
+    fn dest_view(spec: &str) -> View {
         spec.parse::<SliceSpec>().unwrap().view(&[4, 6, 8]).unwrap()
     }
 
     /// Makes the walk between two views, of elements of two bytes.
-    fn elements(source: &View, dest: &View) -> Walk {
+    fn element_walk(source: &View, dest: &View) -> Walk {
         let strides = source.strides.iter().zip(&dest.strides);
         let dims = dest.shape.iter().zip(strides);
         let dims = dims.map(|(&size, (&from, &to))| Dim {
@@ -939,11 +946,11 @@ mod tests {
     #[test]
     fn walks_between_views_keep_their_bytes_and_ascend() {
         for (spec, value) in SPECS {
-            let dest = dest(spec);
+            let dest = dest_view(spec);
             let source = View::new(value).unwrap().broadcast_to(&dest.shape).unwrap();
-            check(&elements(&source, &dest), &[]);
+            check_walk(&element_walk(&source, &dest), &[]);
             let walk = Walk::between(&source, &dest, 2, MAX_UNIT);
-            let (walked, span) = (bytes(&walk, &[]), walk.span(Side::Dest));
+            let (walked, span) = (byte_pairs(&walk, &[]), walk.span(Side::Dest));
             assert!(walked.is_sorted_by_key(|&(_, to)| to), "{walk}");
             let unit = walk.unit.cast_signed();
             let ends = [walked[0].1, walked.last().unwrap().1].map(|to| to / unit);
@@ -959,9 +966,9 @@ mod tests {
             let size = inner.cast_signed();
             let dims = vec![
                 Dim::shared(2, 40 * size),
-                Dim::own(3, 0),
-                Dim::own(1, 7),
-                Dim::own(2, 0),
+                Dim::with_own_tuples(3, 0),
+                Dim::with_own_tuples(1, 7),
+                Dim::with_own_tuples(2, 0),
                 Dim::shared(inner, 1),
             ];
             let mut walk = Walk::strided(unit, 4 * size, 0, dims);
@@ -972,7 +979,7 @@ mod tests {
             ];
             walk.columns = 2;
             let tuples = [0, 3, 2, 0, 1, 1, 3, 0, 0, 4, 2, -1];
-            check(&walk, &tuples);
+            check_walk(&walk, &tuples);
         }
     }
 
@@ -982,7 +989,7 @@ mod tests {
         for inner in [1usize, 4] {
             let size = inner.cast_signed();
             let dims = vec![
-                Dim::own(3, 0),
+                Dim::with_own_tuples(3, 0),
                 Dim::shared(2, 0),
                 Dim::shared(3, 0),
                 Dim::shared(inner, 1),
@@ -991,7 +998,7 @@ mod tests {
             walk.in_order();
             let along = |dim, step, extent, flip| {
                 let first = 0;
-                Some(Along {
+                Some(BoxExtent {
                     dim,
                     step,
                     extent,
@@ -1011,7 +1018,7 @@ mod tests {
                 },
             ];
             walk.columns = 4;
-            check(&walk, &[0, 1, 4, 0, 1, 3, 4, 1, 1, -1, 3, 1]);
+            check_walk(&walk, &[0, 1, 4, 0, 1, 3, 4, 1, 1, -1, 3, 1]);
         }
     }
 
@@ -1019,7 +1026,7 @@ mod tests {
     fn scatters_keep_their_bytes() {
         // Rows go to slices of 8 elements, or to single elements along the second dimension of [4, 5].
         let slices = vec![
-            Dim::own(5, 8),
+            Dim::with_own_tuples(5, 8),
             Dim {
                 to: 1,
                 ..Dim::shared(8, 1)
@@ -1034,7 +1041,7 @@ mod tests {
             let mut walk = Walk::strided(2, 0, 0, dims);
             walk.coordinates = vec![Coordinate::indexed(size, stride, 0)];
             (walk.columns, walk.points) = (1, Side::Dest);
-            check(&walk, &[3, 0, 7, 4, 4, -1, 2, 0, 1, 1, 6, 3]);
+            check_walk(&walk, &[3, 0, 7, 4, 4, -1, 2, 0, 1, 1, 6, 3]);
         }
     }
 
@@ -1049,18 +1056,18 @@ mod tests {
             ("::2, 1:3, ::-1", &[]),
             ("3:, 5, 7:", &[]),
         ]) {
-            let dest = dest(spec);
+            let dest = dest_view(spec);
             let walk = Walk::between(&View::whole(&dest.shape), &dest, 2, MAX_UNIT);
             let total = 4 * 6 * 8 * 2;
-            let Some(whole) = walk.filled(total / walk.unit) else {
+            let Some(whole) = walk.filled_walk(total / walk.unit) else {
                 continue;
             };
             filled += 1;
             let mut expected: Vec<_> = (0..total.cast_signed()).map(|to| (None, to)).collect();
-            for (from, to) in bytes(&walk, &[]) {
+            for (from, to) in byte_pairs(&walk, &[]) {
                 expected[to.cast_unsigned()].0 = from;
             }
-            assert_eq!(bytes(&whole, &[]), expected, "{spec}: {walk}");
+            assert_eq!(byte_pairs(&whole, &[]), expected, "{spec}: {walk}");
             assert!(whole.is_dense());
         }
         assert!(filled > 6, "{filled}");

@@ -21,7 +21,7 @@ use crate::{
 
 /// The rule for numbers that the target type does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Rounding {
+pub(crate) enum RoundingRule {
     /// The nearest number of the type, in a tie the even one. As an integer, a NaN becomes 0.
     Nearest,
     /// Integers wrap, and fractions are cut off. Numbers too large for an integer, which C leaves undefined, saturate.
@@ -29,21 +29,21 @@ pub(crate) enum Rounding {
 }
 
 /// Fills `out` with elements of `source`, from element `from` on and `step` elements apart.
-pub(crate) type Read<W> = fn(source: &[u8], from: usize, step: isize, out: &mut [W]);
+pub(crate) type ReadElements<W> = fn(source: &[u8], from: usize, step: isize, out: &mut [W]);
 
 /// Writes numbers as elements, `apart` elements apart.
-pub(crate) type Write<W> = fn(values: &[W], apart: usize, dest: &mut [u8]);
+pub(crate) type WriteElements<W> = fn(values: &[W], apart: usize, dest: &mut [u8]);
 
 /// The function that reads elements of a type.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Reader {
-    Signed(Read<i64>),
-    Unsigned(Read<u64>),
-    Float(Read<f64>),
+pub(crate) enum ElementReader {
+    Signed(ReadElements<i64>),
+    Unsigned(ReadElements<u64>),
+    Float(ReadElements<f64>),
 }
 
 /// A type that elements are read as.
-pub(crate) trait Wide: Copy + Default {
+pub(crate) trait WideElement: Copy + Default {
     fn to_number<T: Number, const CAST: bool>(self) -> T;
 }
 
@@ -54,21 +54,21 @@ pub(crate) trait Number: bytemuck::NoUninit {
     fn of_float<const CAST: bool>(x: f64) -> Self;
 }
 
-impl Wide for i64 {
+impl WideElement for i64 {
     #[inline(always)]
     fn to_number<T: Number, const CAST: bool>(self) -> T {
         T::of_signed::<CAST>(self)
     }
 }
 
-impl Wide for u64 {
+impl WideElement for u64 {
     #[inline(always)]
     fn to_number<T: Number, const CAST: bool>(self) -> T {
         T::of_unsigned::<CAST>(self)
     }
 }
 
-impl Wide for f64 {
+impl WideElement for f64 {
     #[inline(always)]
     fn to_number<T: Number, const CAST: bool>(self) -> T {
         T::of_float::<CAST>(self)
@@ -98,7 +98,7 @@ macro_rules! integers {
             fn of_float<const CAST: bool>(x: f64) -> Self {
                 match CAST {
                     true => x as Self,
-                    false => nearest(x) as Self,
+                    false => round_ties_even(x) as Self,
                 }
             }
         }
@@ -193,11 +193,11 @@ floats! {
 /// Returns the nearest integer, in a tie the even one. This is `f64::round_ties_even`, which needs the standard
 /// library. The sum with 2^52 has no bits for a fraction.
 #[inline(always)]
-pub(crate) fn nearest(x: f64) -> f64 {
-    const WHOLE: f64 = (1_u64 << 52) as f64;
+pub(crate) fn round_ties_even(x: f64) -> f64 {
+    const FIRST_WHOLE: f64 = (1_u64 << 52) as f64;
     let size = x.abs();
-    match size < WHOLE {
-        true => (size + WHOLE - WHOLE).copysign(x),
+    match size < FIRST_WHOLE {
+        true => (size + FIRST_WHOLE - FIRST_WHOLE).copysign(x),
         false => x,
     }
 }
@@ -227,7 +227,7 @@ fn odd_f64(size: u64) -> f64 {
 
 /// Converts an `f32` to an `f64`. A NaN keeps its sign.
 #[inline(always)]
-fn widened(single: f32) -> f64 {
+fn widen_float(single: f32) -> f64 {
     match single.is_nan() {
         true => f64::from_bits(u64::from(single.to_bits() & 0x8000_0000) << 32 | 0x7ff8 << 48),
         false => single.into(),
@@ -235,11 +235,11 @@ fn widened(single: f32) -> f64 {
 }
 
 /// Returns the reader for elements of this type, which is not complex.
-pub(crate) fn reader(from: DType) -> Reader {
+pub(crate) fn element_reader(from: DType) -> ElementReader {
     macro_rules! by {
         ($kind:ident $bytes:literal $number:expr) => {
-            Reader::$kind(|source, from, step, out| {
-                read::<$bytes, _>(source, from, step, out, $number)
+            ElementReader::$kind(|source, from, step, out| {
+                read_elements::<$bytes, _>(source, from, step, out, $number)
             })
         };
     }
@@ -253,25 +253,25 @@ pub(crate) fn reader(from: DType) -> Reader {
         DType::U32 => by!(Signed 4 |b| u32::from_ne_bytes(b).into()),
         DType::I64 => by!(Signed 8 i64::from_ne_bytes),
         DType::U64 => by!(Unsigned 8 u64::from_ne_bytes),
-        DType::F16 => by!(Float 2 |b| widened(f32_of_f16(u16::from_ne_bytes(b)))),
-        DType::BF16 => by!(Float 2 |b| widened(f32_of_bf16(u16::from_ne_bytes(b)))),
-        DType::F32 => by!(Float 4 |b| widened(f32::from_ne_bytes(b))),
+        DType::F16 => by!(Float 2 |b| widen_float(f32_of_f16(u16::from_ne_bytes(b)))),
+        DType::BF16 => by!(Float 2 |b| widen_float(f32_of_bf16(u16::from_ne_bytes(b)))),
+        DType::F32 => by!(Float 4 |b| widen_float(f32::from_ne_bytes(b))),
         DType::F64 => by!(Float 8 f64::from_ne_bytes),
         DType::Complex64 | DType::Complex128 => unreachable!("plans do not convert these"),
     }
 }
 
 /// Returns the writer for elements of this type, which is not complex.
-pub(crate) fn writer<W: Wide>(to: DType, rule: Rounding) -> Write<W> {
+pub(crate) fn element_writer<W: WideElement>(to: DType, rule: RoundingRule) -> WriteElements<W> {
     macro_rules! by {
         ($($dtype:ident $type:ty)*) => {
             match (to, rule) {
-                $((DType::$dtype, Rounding::Nearest) => write::<W, $type, false>,
-                (DType::$dtype, Rounding::Cast) => write::<W, $type, true>,)*
-                (DType::F16, _) => write::<W, F16, false>,
-                (DType::BF16, _) => write::<W, BF16, false>,
-                (DType::F32, _) => write::<W, f32, false>,
-                (DType::F64, _) => write::<W, f64, false>,
+                $((DType::$dtype, RoundingRule::Nearest) => write_elements::<W, $type, false>,
+                (DType::$dtype, RoundingRule::Cast) => write_elements::<W, $type, true>,)*
+                (DType::F16, _) => write_elements::<W, F16, false>,
+                (DType::BF16, _) => write_elements::<W, BF16, false>,
+                (DType::F32, _) => write_elements::<W, f32, false>,
+                (DType::F64, _) => write_elements::<W, f64, false>,
                 (DType::Complex64 | DType::Complex128, _) => {
                     unreachable!("plans do not convert to these")
                 }
@@ -282,7 +282,7 @@ pub(crate) fn writer<W: Wide>(to: DType, rule: Rounding) -> Write<W> {
 }
 
 #[inline(always)]
-fn read<const N: usize, W>(
+fn read_elements<const N: usize, W>(
     source: &[u8],
     from: usize,
     step: isize,
@@ -301,7 +301,11 @@ fn read<const N: usize, W>(
     }
 }
 
-fn write<W: Wide, T: Number, const CAST: bool>(values: &[W], apart: usize, dest: &mut [u8]) {
+fn write_elements<W: WideElement, T: Number, const CAST: bool>(
+    values: &[W],
+    apart: usize,
+    dest: &mut [u8],
+) {
     let size = size_of::<T>();
     let put = |dest: &mut [u8], value: &W| {
         dest.copy_from_slice(bytemuck::bytes_of(&value.to_number::<T, CAST>()));
@@ -318,13 +322,17 @@ fn write<W: Wide, T: Number, const CAST: bool>(values: &[W], apart: usize, dest:
 }
 
 /// Returns the bits of an element of at most 4 bytes for each of the 256 values of a byte of type `from`.
-pub(crate) fn bits_of_bytes(from: DType, to: DType, rule: Rounding) -> impl Iterator<Item = u32> {
+pub(crate) fn bits_of_bytes(
+    from: DType,
+    to: DType,
+    rule: RoundingRule,
+) -> impl Iterator<Item = u32> {
     let bytes: Vec<u8> = (0..=u8::MAX).collect();
     let mut made = vec![0; bytes.len() * to.size()];
-    if let Reader::Signed(read) = reader(from) {
+    if let ElementReader::Signed(read) = element_reader(from) {
         let mut values = vec![0_i64; bytes.len()];
         read(&bytes, 0, 1, &mut values);
-        writer(to, rule)(&values, 1, &mut made);
+        element_writer(to, rule)(&values, 1, &mut made);
     }
     let size = to.size();
     (0..bytes.len()).map(move |n| match made[n * size..][..size] {

@@ -7,7 +7,7 @@ use wgslice::{
     spec::{IndexItem, IndexSpec},
 };
 
-fn parse(text: &str) -> IndexSpec {
+fn parse_spec(text: &str) -> IndexSpec {
     text.parse().unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -30,10 +30,10 @@ fn arrays_as_text() {
         ("True", mask(&[true], &[])),
         ("[[[False]]]", mask(&[false], &[1, 1, 1])),
     ] {
-        assert_eq!(parse(text).items(), [item], "{text}");
+        assert_eq!(parse_spec(text).items(), [item], "{text}");
     }
     let text = "1, [[0, 2], [1, 1]], ..., None, ::-1, [True, False]";
-    assert_eq!(parse(text).to_string(), text);
+    assert_eq!(parse_spec(text).to_string(), text);
     // One pair of brackets around the whole expression is accepted if they cannot be a list.
     for (text, content) in [
         ("x[[0, -2]]", "[0, -2]"),
@@ -44,7 +44,7 @@ fn arrays_as_text() {
         ("([0, 2], slice(0, 1, None))", "[0, 2], 0:1"),
         ("x[[[0], [1]]]", "[[0], [1]]"),
     ] {
-        assert_eq!(parse(text), parse(content), "{text}");
+        assert_eq!(parse_spec(text), parse_spec(content), "{text}");
     }
 }
 
@@ -138,7 +138,7 @@ fn arrays_that_do_not_fit() {
         (&[2, 3], "[0], ::0", false, "stride_zero", ""),
         (&[2, 3], "[0], 9", true, "shrink_out_of_range", ""),
     ] {
-        let spec = parse(text);
+        let spec = parse_spec(text);
         let spec = if outer { spec.outer() } else { spec };
         let error = Plan::index(shape, &spec, DType::U8).unwrap_err();
         assert_eq!(kind(&error), tag, "{text}");
@@ -188,7 +188,7 @@ fn the_product_of_outer_arrays_exists_nowhere() {
 fn plans_are_as_few_as_may_be() {
     let x = View::new(&[4, 5, 6]).unwrap();
     let planned = |text: &str, outer: bool| {
-        let spec = parse(text);
+        let spec = parse_spec(text);
         let spec = if outer { spec.outer() } else { spec };
         let plan = Plan::index(&x, &spec, DType::F32).unwrap();
         let name = plan.to_string().split(' ').next().unwrap().to_owned();
@@ -202,7 +202,7 @@ fn plans_are_as_few_as_may_be() {
     let backend = Backend::cpu();
     let x: Vec<u16> = (0..120).collect();
     let made = backend
-        .index((&x, &[4, 5, 6]), &parse("::-1, 4, [0, 5]"))
+        .index((&x, &[4, 5, 6]), &parse_spec("::-1, 4, [0, 5]"))
         .unwrap();
     assert_eq!(
         (&made.shape[..], &made.data[..3]),

@@ -85,7 +85,7 @@ fn strict_calls(
 
 const TABLE: [f32; 8] = [0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5];
 
-fn values(tensor: &Tensor) -> Vec<f32> {
+fn tensor_values(tensor: &Tensor) -> Vec<f32> {
     pollster::block_on(tensor.to_array_async()).unwrap().data
 }
 
@@ -103,7 +103,7 @@ fn strict_calls_are_refused_where_nothing_may_wait() {
             };
             assert!(instead.contains("Backend::with_late_errors"), "{instead}");
         }
-        assert_eq!(values(&table), TABLE, "{backend}");
+        assert_eq!(tensor_values(&table), TABLE, "{backend}");
     }
 }
 
@@ -122,7 +122,7 @@ fn late_errors_are_those_of_the_reports() {
                     "{name} on {backend}: {error}"
                 );
             }
-            assert_eq!(values(&table), TABLE, "{backend}");
+            assert_eq!(tensor_values(&table), TABLE, "{backend}");
 
             for (name, report) in strict_calls(&mut table, [3, 1]) {
                 let report = pollster::block_on(report.unwrap());
@@ -131,7 +131,7 @@ fn late_errors_are_those_of_the_reports() {
             // `tensor_scatter_nd` adds [1, 2] to row 3 and [3, 4] to row 1. Then `scatter_elements` adds 1 and 3 to two
             // elements of column 0, and 2 and 4 to two elements of column 1.
             let expected = [3.5, 3.5, 5.5, 11.5, 4.5, 5.5, 8.5, 9.5];
-            assert_eq!(values(&table), expected, "{backend}");
+            assert_eq!(tensor_values(&table), expected, "{backend}");
         }
     }
 }
@@ -171,7 +171,7 @@ fn calls_that_would_wait_name_another() {
         let report = pollster::block_on(report).unwrap();
         assert_eq!(report.first.unwrap().index, [4]);
         let flipped = table.slice(&slice![..; -1, ..]).unwrap();
-        assert_eq!(values(&flipped)[..2], TABLE[6..]);
+        assert_eq!(tensor_values(&flipped)[..2], TABLE[6..]);
     }
 }
 
@@ -188,7 +188,7 @@ fn plans_run_on_host_values() {
             values.extend(indices.map(wgslice::Values::from));
             values.extend(dest.map(wgslice::Values::from));
             let running = backend.run_async::<f32>(plan, &values);
-            pollster::block_on(sent(running))
+            pollster::block_on(require_send(running))
         };
         let flip = Plan::slice(&[4, 2], &slice![..; -2, ..], DType::F32).unwrap();
         let flipped = run(&flip, &TABLE, None, None).unwrap().0;
@@ -280,7 +280,7 @@ fn every_plan_runs_where_nothing_may_wait() {
                 "{error}"
             );
         }
-        let running = sent(backend.run_async::<f32>(&floats, &gathered));
+        let running = require_send(backend.run_async::<f32>(&floats, &gathered));
         let (rows, report) = pollster::block_on(running).unwrap();
         assert_eq!(
             (rows.shape, rows.data),
@@ -288,14 +288,14 @@ fn every_plan_runs_where_nothing_may_wait() {
         );
         assert_eq!(report.out_of_range, 1, "{backend}");
         let values = [(&bytes).into()];
-        let running = sent(backend.run_async::<u8>(&rolled, &values));
+        let running = require_send(backend.run_async::<u8>(&rolled, &values));
         let (rolled, _) = pollster::block_on(running).unwrap();
         assert_eq!(rolled.data, [6, 1, 2, 3, 4, 5], "{backend}");
     }
 }
 
 /// Requires that a future can move to another thread, as in async runtimes.
-fn sent<F: Future + Send>(future: F) -> F {
+fn require_send<F: Future + Send>(future: F) -> F {
     future
 }
 
@@ -306,7 +306,7 @@ fn values_are_awaited_into_memory_that_is_there() {
         let values: Vec<u16> = (0..1000).collect();
         let tensor = backend.upload((&values, &[10, 100])).unwrap();
         let mut read = vec![9u16; 1000];
-        pollster::block_on(sent(tensor.read_into_async(&mut read))).unwrap();
+        pollster::block_on(require_send(tensor.read_into_async(&mut read))).unwrap();
         assert_eq!(read, values);
         let flags = backend.upload((&[true, false, true], &[3])).unwrap();
         let mut read = [false; 3];
@@ -332,7 +332,7 @@ fn the_device_is_awaited() {
         for _ in 0..4 {
             table.slice(&slice![..; -1]).unwrap();
         }
-        pollster::block_on(sent(backend.wait_async())).unwrap();
+        pollster::block_on(require_send(backend.wait_async())).unwrap();
         let left = gpu.device().poll(wgpu::PollType::Poll);
         assert!(
             matches!(left, Ok(wgpu::PollStatus::QueueEmpty)),

@@ -4,7 +4,7 @@
 use crate::harness::{devices, kind};
 use wgslice::{Backend, DType, Element, Plan, Tensor, View};
 
-fn views(shapes: &[&[usize]]) -> Vec<View> {
+fn make_views(shapes: &[&[usize]]) -> Vec<View> {
     shapes
         .iter()
         .map(|shape| View::new(shape).unwrap())
@@ -24,18 +24,18 @@ fn arrays_that_do_not_match_are_errors() {
         (&[&[2, 3], &[2]], 0, "array_shape", "array_shape"),
     ] {
         let made = [
-            (Plan::concat(&views(shapes), axis, DType::F32), concat),
-            (Plan::stack(&views(shapes), axis, DType::F32), stack),
+            (Plan::concat(&make_views(shapes), axis, DType::F32), concat),
+            (Plan::stack(&make_views(shapes), axis, DType::F32), stack),
         ];
         for (made, tag) in made {
             let found = made.err().map_or("", |error| kind(&error));
             assert_eq!(found, tag, "{shapes:?} along {axis}");
         }
     }
-    let long = views(&[&[usize::MAX / 64], &[usize::MAX / 64], &[usize::MAX / 64]]);
+    let long = make_views(&[&[usize::MAX / 64], &[usize::MAX / 64], &[usize::MAX / 64]]);
     let error = Plan::concat(&long, 0, DType::U8).unwrap_err();
     assert!(error.to_string().contains("too many elements"), "{error}");
-    let error = Plan::concat(&views(&[&[2, 3], &[2, 4]]), 0, DType::F32).unwrap_err();
+    let error = Plan::concat(&make_views(&[&[2, 3], &[2, 4]]), 0, DType::F32).unwrap_err();
     assert_eq!(
         error.to_string(),
         "array 1 has shape [2,4], but the first has [2,3]: both must be equal except in dimension 0, the axis"
@@ -93,7 +93,7 @@ fn tensors_of_other_types_and_devices_are_errors() {
         let error = Tensor::stack(&[&a, &c], 0).unwrap_err();
         assert_eq!(kind(&error), "device_mismatch");
     }
-    let pair = Plan::stack(&views(&[&[1], &[1]]), 0, DType::U8).unwrap();
+    let pair = Plan::stack(&make_views(&[&[1], &[1]]), 0, DType::U8).unwrap();
     let error = pair
         .run_cpu(&[(&[1u8]).into()], &mut [(&mut [0u8; 2]).into()])
         .unwrap_err();
@@ -104,7 +104,7 @@ fn tensors_of_other_types_and_devices_are_errors() {
 /// arrays, the last of which is not full.
 #[test]
 fn pieces_of_arrays_in_turn() {
-    fn check<T: Element + PartialEq>(value: impl Fn(usize) -> T) {
+    fn check_concat<T: Element + PartialEq>(value: impl Fn(usize) -> T) {
         let cpu = Backend::cpu();
         for (count, piece) in [(2, 1), (3, 1), (4, 1), (5, 2), (7, 1), (64, 1), (3, 2)] {
             let rows = 40_001 / count;
@@ -155,9 +155,9 @@ fn pieces_of_arrays_in_turn() {
             assert!(!cpu.explain(&plan).contains("instead"), "{what}");
         }
     }
-    check(|n| u8::try_from(n % 251).expect("below 251"));
-    check(|n| u16::try_from(n % 65_521).expect("below 65,521"));
-    check(|n| n as f32);
-    check(|n| n as i64);
-    check(|n| [n as f64, -1.0]);
+    check_concat(|n| u8::try_from(n % 251).expect("below 251"));
+    check_concat(|n| u16::try_from(n % 65_521).expect("below 65,521"));
+    check_concat(|n| n as f32);
+    check_concat(|n| n as i64);
+    check_concat(|n| [n as f64, -1.0]);
 }

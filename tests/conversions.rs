@@ -81,7 +81,7 @@ fn f16_of_bits(bits: u32) -> f16 {
 }
 
 /// Returns the text of a function of the shader.
-fn function(name: &str) -> &'static str {
+fn function_text(name: &str) -> &'static str {
     let begin = SHADER.find(&format!("fn {name}(")).expect(name);
     let length = SHADER[begin..].find("\n}\n").expect(name) + 3;
     &SHADER[begin..begin + length]
@@ -89,7 +89,7 @@ fn function(name: &str) -> &'static str {
 
 impl Conversion {
     fn pipeline(&self, device: &wgpu::Device) -> wgpu::ComputePipeline {
-        let functions: String = self.functions.iter().copied().map(function).collect();
+        let functions: String = self.functions.iter().copied().map(function_text).collect();
         let text = functions + &MAIN.replace("RESULT", self.result);
         let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
             label: None,
@@ -157,7 +157,7 @@ impl Conversion {
 
 /// Opens a device of each adapter, and returns it with the adapter's name. The limits are WebGPU's defaults, or the
 /// adapter's where the adapter's are worse.
-fn gpus() -> Vec<(String, Gpu)> {
+fn open_gpus() -> Vec<(String, Gpu)> {
     candidates()
         .into_iter()
         .map(|candidate| {
@@ -173,7 +173,7 @@ fn gpus() -> Vec<(String, Gpu)> {
 /// next to rounding thresholds.
 #[test]
 fn conversions_in_shaders_agree_with_the_crate_half() {
-    for (name, gpu) in gpus() {
+    for (name, gpu) in open_gpus() {
         eprintln!("{name}");
         let pipelines = [F16_OF_F32, F32_OF_F16, SUM_OF_BF16].map(|conversion| {
             let pipeline = conversion.pipeline(gpu.device());
@@ -194,13 +194,13 @@ fn conversions_in_shaders_agree_with_the_crate_half() {
 #[test]
 #[ignore = "minutes on a software adapter; bash tests/run large runs it"]
 fn all_conversions_in_shaders_agree_with_the_crate_half() {
-    const COUNT: u32 = 1 << 23;
-    for (name, gpu) in gpus() {
+    const VALUES_AT_ONCE: u32 = 1 << 23;
+    for (name, gpu) in open_gpus() {
         eprintln!("{name}");
         for conversion in [F16_OF_F32, SUM_OF_BF16] {
             let pipeline = conversion.pipeline(gpu.device());
-            for first in (0..=u32::MAX).step_by(COUNT as usize) {
-                conversion.check(&gpu, &pipeline, (first, 1), COUNT);
+            for first in (0..=u32::MAX).step_by(VALUES_AT_ONCE as usize) {
+                conversion.check(&gpu, &pipeline, (first, 1), VALUES_AT_ONCE);
             }
         }
     }

@@ -30,7 +30,7 @@ fn conversions_agree_with_the_reference() {
 
 /// Returns the result of a device. `None` if the number or the size of its bindings is too low for tables.
 #[track_caller]
-fn unlimited<T>(outcome: Result<T, Error>, device: &Backend) -> Option<T> {
+fn within_limits<T>(outcome: Result<T, Error>, device: &Backend) -> Option<T> {
     match outcome {
         Err(Error::DeviceLimit { .. }) if !device.is_cpu() => None,
         outcome => Some(outcome.unwrap()),
@@ -76,7 +76,7 @@ fn tables_follow_the_axis_of_the_source() {
             let plan = plan.converted(&table).unwrap();
             for device in devices() {
                 let outcome = device.backend.run::<f32>(&plan, &[(&source).into()]);
-                let Some((found, _)) = unlimited(outcome, &device.backend) else {
+                let Some((found, _)) = within_limits(outcome, &device.backend) else {
                     continue;
                 };
                 assert_eq!(found.shape, view.shape());
@@ -138,7 +138,7 @@ fn crops_of_pictures_convert() {
                     .upload((tuples, &[3, tuples.len() / 3]))
                     .unwrap();
                 let outcome = run_tensors(&plan, &[&source, &indices]);
-                let Some((found, report)) = unlimited(outcome, &device.backend) else {
+                let Some((found, report)) = within_limits(outcome, &device.backend) else {
                     continue;
                 };
                 assert_eq!(report.wait().unwrap().out_of_range, 2, "{}", device.name);
@@ -188,11 +188,11 @@ fn numbers_round_to_even_and_saturate() {
         [DType::U8, DType::I8, DType::F16].map(|dtype| to(dtype).unwrap());
     for Device { backend, .. } in devices() {
         let found = backend.run::<u8>(&bytes, &[(&floats).into()]);
-        if let Some((found, _)) = unlimited(found, backend) {
+        if let Some((found, _)) = within_limits(found, backend) {
             assert_eq!(found.data, [0, 2, 2, 0, 0, 255, 255, 0, 0, 255, 255, 255]);
         }
         let found = backend.run::<i8>(&signed, &[(&floats).into()]);
-        if let Some((found, _)) = unlimited(found, backend) {
+        if let Some((found, _)) = within_limits(found, backend) {
             assert_eq!(
                 found.data,
                 [0, 2, 2, 0, -2, 127, 127, -128, 0, 127, 127, 127]
@@ -200,7 +200,7 @@ fn numbers_round_to_even_and_saturate() {
         }
         let source = backend.upload((&floats, &[12])).unwrap();
         let found = run_tensors(&halves, &[&source]);
-        if let Some((found, _)) = unlimited(found, backend) {
+        if let Some((found, _)) = within_limits(found, backend) {
             let bits: Vec<u16> = bytemuck::pod_collect_to_vec(&found.bytes().unwrap());
             assert_eq!(bits[8..], [0x7e00, 0x7c00, 0x7bff, 0x7c00]);
         }
@@ -278,7 +278,7 @@ fn wrong_conversions_are_refused() {
 /// conversions that shaders support and reject the others by name. A backend with a fallback runs all of them.
 #[test]
 fn numbers_of_any_width() {
-    const SHADERS: [&str; 7] = [
+    const CONVERSION_SHADERS: [&str; 7] = [
         "uint8", "int8", "uint16", "int16", "float16", "bfloat16", "float32",
     ];
     let mut refused = 0;
@@ -293,7 +293,7 @@ fn numbers_of_any_width() {
         let is_wide = ["int64", "uint64", "float64"].contains(&to);
         let on_gpu = (from == to && !case.args.contains_key("axis_of_scale"))
             || is_byte && !is_wide
-            || is_rounded && SHADERS.contains(&from) && SHADERS.contains(&to);
+            || is_rounded && CONVERSION_SHADERS.contains(&from) && CONVERSION_SHADERS.contains(&to);
         for device in devices() {
             for variant in variants(&case, &call) {
                 let found = run(&call, &device.backend, &variant);
@@ -385,7 +385,7 @@ fn a_source_without_elements_looks_nothing_up() {
             let source = device.backend.upload((&[0u8; 0], &shape)).unwrap();
             let begins = device.backend.upload((&[0i32; 4], &[2, 2])).unwrap();
             let outcome = run_tensors(&plan, &[&source, &begins]);
-            if let Some((found, _)) = unlimited(outcome, &device.backend) {
+            if let Some((found, _)) = within_limits(outcome, &device.backend) {
                 assert_eq!(found.to_vec::<f32>().unwrap(), [0.0; 12], "{}", device.name);
             }
         }

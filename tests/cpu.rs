@@ -10,18 +10,18 @@ use wgslice::{
 use wgslice_vectors::reference;
 
 #[track_caller]
-fn check(shape: &[usize], spec: &str) {
+fn check_slice(shape: &[usize], spec: &str) {
     let spec: SliceSpec = spec.parse().unwrap();
     check_slice_on_cpu(shape, &TfStridedSlice::try_from(&spec).unwrap());
 }
 
 /// Run lengths in elements: around the lengths of vectors, of copies of a fixed size, and of rows for which a vector
 /// loop is used.
-const RUNS: [usize; 17] = [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65];
+const RUN_LENGTHS: [usize; 17] = [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65];
 
 #[test]
 fn every_step_at_every_run_length() {
-    for run in RUNS {
+    for run in RUN_LENGTHS {
         for step in [-5, -4, -3, -2, -1, 1, 2, 3, 4, 5] {
             let width = run * 5 + 1;
             // Selects `run` elements of each row: upwards from position 1, or downwards from the last position.
@@ -34,8 +34,8 @@ fn every_step_at_every_run_length() {
                     end => format!(":, :{end}:{step}"),
                 }
             };
-            check(&[4, width], &spec);
-            check(&[2, 3, width], &format!("::-1, ::2{}", &spec[1..]));
+            check_slice(&[4, width], &spec);
+            check_slice(&[2, 3, width], &format!("::-1, ::2{}", &spec[1..]));
         }
     }
 }
@@ -47,8 +47,8 @@ fn every_piece_length() {
     for piece in (1..40).chain([63, 64, 65, 127, 128, 129, 130, 511, 512, 513]) {
         let width = piece + 3;
         for rows in ["::-1", "::2", "1:"] {
-            check(&[5, width], &format!("{rows}, 2:{}", 2 + piece));
-            check(&[2, 3, width], &format!("::-1, {rows}, 1:{}", 1 + piece));
+            check_slice(&[5, width], &format!("{rows}, 2:{}", 2 + piece));
+            check_slice(&[2, 3, width], &format!("::-1, {rows}, 1:{}", 1 + piece));
         }
     }
 }
@@ -58,10 +58,10 @@ fn every_piece_length() {
 fn pixels() {
     for channels in 1..=6 {
         for width in [1, 2, 3, 4, 15, 16, 17, 40] {
-            check(&[3, width, channels], ":, ::-1, :");
-            check(&[3, width, channels], "::-1, :, ::-1");
-            check(&[3, width, channels], "1:, ::-2, ::-1");
-            check(&[3, width, channels + 1], ":, 1:, -2::-1");
+            check_slice(&[3, width, channels], ":, ::-1, :");
+            check_slice(&[3, width, channels], "::-1, :, ::-1");
+            check_slice(&[3, width, channels], "1:, ::-2, ::-1");
+            check_slice(&[3, width, channels + 1], ":, 1:, -2::-1");
         }
     }
 }
@@ -70,7 +70,7 @@ fn pixels() {
 #[test]
 fn long_pieces() {
     for bytes in [1023, 1024, 1025, 2111, 2112, 2113, 5000] {
-        check(&[3, bytes + 1], "::-1, 1:");
+        check_slice(&[3, bytes + 1], "::-1, 1:");
     }
 }
 
@@ -78,12 +78,12 @@ fn long_pieces() {
 /// pieces.
 #[test]
 fn results_that_are_written_in_parts() {
-    check(&[70_001, 3], "::-1, :");
-    check(&[70_001, 3], ":, ::-1");
-    check(&[2, 300_007], ":, ::-1");
-    check(&[3, 200_001], "::2, 1:");
-    check(&[400_003], "::-2");
-    check(&[7, 11, 1301, 3], "::2, ::-1, 1:, 1:");
+    check_slice(&[70_001, 3], "::-1, :");
+    check_slice(&[70_001, 3], ":, ::-1");
+    check_slice(&[2, 300_007], ":, ::-1");
+    check_slice(&[3, 200_001], "::2, 1:");
+    check_slice(&[400_003], "::-2");
+    check_slice(&[7, 11, 1301, 3], "::2, ::-1, 1:, 1:");
 }
 
 /// Slices that read short groups of elements from a source larger than the caches. The loop also reads the gaps between
@@ -97,7 +97,7 @@ fn gaps_of_a_large_source() {
         "::-1, 1:, ::2, :, ::-2",
         "1::2, ::-3, :, ::2, 9::-3",
     ] {
-        check(&[23, 23, 4, 6, 24], spec);
+        check_slice(&[23, 23, 4, 6, 24], spec);
     }
 }
 
@@ -166,7 +166,7 @@ fn slices_of_views_that_are_cut_between_parts() {
 }
 
 /// Returns the position in the source of each element that a view selects.
-fn selected(view: &View) -> Vec<usize> {
+fn selected_positions(view: &View) -> Vec<usize> {
     let mut selected = Vec::with_capacity(view.len());
     let mut position = vec![0; view.shape().len()];
     for _ in 0..view.len() {
@@ -189,7 +189,7 @@ fn selected(view: &View) -> Vec<usize> {
 #[track_caller]
 fn check_view(view: &View) {
     let all = elements(view.source_shape().iter().product());
-    let expected: Vec<u128> = selected(view).iter().map(|&at| all[at]).collect();
+    let expected: Vec<u128> = selected_positions(view).iter().map(|&at| all[at]).collect();
     for dtype in [
         DType::U8,
         DType::F16,
@@ -375,8 +375,8 @@ fn threads_write_in_parts() {
     assert!(gradient.unwrap().data == expected);
 
     let rows: Vec<i64> = (0..70_000).map(|i| i * i % 1009 % 500).collect();
-    type Rule = fn(u32, u32) -> u32;
-    let rules: [(Combine, Rule); 2] = [
+    type CombineRule = fn(u32, u32) -> u32;
+    let rules: [(Combine, CombineRule); 2] = [
         (Combine::Add, u32::wrapping_add),
         (Combine::Update, |_, update| update),
     ];

@@ -11,7 +11,7 @@ use wgslice_vectors::{BoxTuples, Crop, Gathering, Params, Step, Tensor};
 /// The arguments of a crop, most of which a test can leave out. Without box indices there is one box for each item.
 /// Without flips no box is reversed. Without strides all strides are 1.
 #[derive(Clone, Default)]
-struct Given<'a> {
+struct CropArguments<'a> {
     shape: &'a [usize],
     steps: &'a [Step],
     sizes: &'a [usize],
@@ -21,7 +21,7 @@ struct Given<'a> {
     flips: Option<Vec<bool>>,
 }
 
-impl Given<'_> {
+impl CropArguments<'_> {
     /// Checks the crop under the policy clamp, and under the policy zero or the policy error, as `number` chooses.
     #[track_caller]
     fn check(&self, number: usize) {
@@ -76,7 +76,7 @@ impl Given<'_> {
 }
 
 /// Returns flips for `count` boxes. Successive boxes have successive combinations of flips in `dims` dimensions.
-fn flips(count: usize, dims: usize) -> Option<Vec<bool>> {
+fn make_flips(count: usize, dims: usize) -> Option<Vec<bool>> {
     let flip = |at: usize| (at / dims) >> (at % dims) & 1 == 1;
     Some((0..count * dims).map(flip).collect())
 }
@@ -89,13 +89,13 @@ fn begins_around_every_edge() {
         .flat_map(|y| (-3..=5).map(move |x| [y, x]))
         .collect();
     let items = (0..begins.len() as i64).map(|n| n % 3 % 2);
-    let given = Given {
+    let given = CropArguments {
         shape: &[2, 6, 5, 3],
         sizes: &[4, 3],
         begins: begins.concat(),
         box_indices: Some(items.collect()),
-        flips: flips(begins.len(), 2),
-        ..Given::default()
+        flips: make_flips(begins.len(), 2),
+        ..CropArguments::default()
     };
     for number in 0..5 {
         given.check(number);
@@ -110,12 +110,12 @@ fn every_size_of_what_is_kept() {
         .enumerate()
     {
         for turn in 0..3 {
-            Given {
+            CropArguments {
                 shape: &[4, 5, 9, rest],
                 sizes: &[3, 8],
                 begins: vec![0, 0, 2, 1, -1, 1, 1, 3],
-                flips: flips(4, 2),
-                ..Given::default()
+                flips: make_flips(4, 2),
+                ..CropArguments::default()
             }
             .check(number + 4 * turn);
         }
@@ -127,14 +127,14 @@ fn any_number_of_dimensions() {
     let shape = [3, 4, 5, 3, 4];
     for dims in 0..=4 {
         for number in 0..5 {
-            Given {
+            CropArguments {
                 shape: &shape,
                 sizes: &[2, 3, 2, 2][..dims],
                 strides: &[1, -1, 2, -3][..dims],
                 begins: (0..4 * dims).map(|at| (at * 5 % 7) as i64 - 1).collect(),
                 box_indices: Some(vec![2, 0, 1, 2]),
-                flips: flips(4, dims.max(1)).filter(|_| dims > 0),
-                ..Given::default()
+                flips: make_flips(4, dims.max(1)).filter(|_| dims > 0),
+                ..CropArguments::default()
             }
             .check(number);
         }
@@ -148,13 +148,13 @@ fn strides_of_any_length() {
         .enumerate()
     {
         for size in [1, 2, 4] {
-            Given {
+            CropArguments {
                 shape: &[6, 7, 2],
                 sizes: &[size],
                 strides: &[stride],
                 begins: vec![0, 6, 3, -2, 7, 1],
-                flips: flips(6, 1),
-                ..Given::default()
+                flips: make_flips(6, 1),
+                ..CropArguments::default()
             }
             .check(number);
         }
@@ -165,22 +165,22 @@ fn strides_of_any_length() {
 fn begins_and_box_indices_beyond_32_bits() {
     let far = [1 << 32, (1 << 32) + 1, -1 << 32, i64::MAX, i64::MIN, 1];
     for number in 0..6 {
-        Given {
+        CropArguments {
             shape: &[2, 7, 3],
             sizes: &[3],
             begins: far.to_vec(),
             box_indices: Some(vec![0, 1, 0, 1, 0, 1 << 32]),
-            ..Given::default()
+            ..CropArguments::default()
         }
         .check(number);
     }
     // As int32, these start indices would be negative, and the boxes would be before their items instead of after them.
     for number in 0..15 {
-        Given {
+        CropArguments {
             shape: &[2, 7, 3],
             sizes: &[3],
             begins: vec![u32::MAX.into(), 1 << 31],
-            ..Given::default()
+            ..CropArguments::default()
         }
         .check(number);
     }
@@ -194,14 +194,14 @@ fn views_are_not_copied() {
     ];
     for dims in 1..=3 {
         for number in 0..5 {
-            Given {
+            CropArguments {
                 shape: &[4, 6, 5, 3],
                 steps: &steps,
                 sizes: &[2, 4, 3][..dims],
                 begins: (0..4 * dims).map(|at| (at * 5 % 6) as i64 - 1).collect(),
                 box_indices: Some(vec![1, 0, 0, 1]),
-                flips: flips(4, dims),
-                ..Given::default()
+                flips: make_flips(4, dims),
+                ..CropArguments::default()
             }
             .check(number);
         }
@@ -210,34 +210,34 @@ fn views_are_not_copied() {
 
 #[test]
 fn nothing_to_read_or_to_write() {
-    let given = Given {
+    let given = CropArguments {
         shape: &[2, 0, 3],
         sizes: &[2],
         begins: vec![0, -1],
-        ..Given::default()
+        ..CropArguments::default()
     };
     for number in 0..5 {
         given.check(number);
         let sizes = &[0];
-        Given {
+        CropArguments {
             sizes,
             ..given.clone()
         }
         .check(number);
         let shape = &[2, 4, 0];
-        Given {
+        CropArguments {
             shape,
             ..given.clone()
         }
         .check(number);
         // The boxes have no item to read from.
-        Given {
+        CropArguments {
             shape: &[0, 4, 3],
             box_indices: Some(vec![0, 1]),
             ..given.clone()
         }
         .check(number);
-        Given {
+        CropArguments {
             box_indices: Some(Vec::new()),
             begins: Vec::new(),
             ..given.clone()
@@ -250,12 +250,12 @@ fn nothing_to_read_or_to_write() {
 #[test]
 fn large_results() {
     for (number, sizes) in [[300, 1], [40, 65], [1, 90]].into_iter().enumerate() {
-        Given {
+        CropArguments {
             shape: &[40, 50, 64, 3],
             sizes: &sizes,
             begins: (0..80).map(|at| at * 7 % 29 - 6).collect(),
-            flips: flips(40, 2),
-            ..Given::default()
+            flips: make_flips(40, 2),
+            ..CropArguments::default()
         }
         .check(number);
     }
@@ -284,13 +284,13 @@ fn boxes_that_are_larger_than_any_array() {
         .into_iter()
         .enumerate()
     {
-        Given {
+        CropArguments {
             shape: &[3, 4, 5],
             sizes: &[2, 9],
             strides: &[1, step],
             begins: vec![0, 1, 1, 3, 2, -2],
-            flips: flips(3, 2),
-            ..Given::default()
+            flips: make_flips(3, 2),
+            ..CropArguments::default()
         }
         .check(number);
     }

@@ -9,18 +9,18 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-fn read(name: &str) -> String {
+fn read_document(name: &str) -> String {
     fs::read_to_string(root().join(name)).unwrap()
 }
 
 /// Adds all files below `folder` with one of these endings to `found`, except in folders of built or downloaded files.
-fn files(folder: &Path, endings: &[&str], found: &mut Vec<PathBuf>) {
+fn add_files(folder: &Path, endings: &[&str], found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         if path.is_dir() {
             if !name.starts_with('.') && !["target", "node_modules", "dist"].contains(&&*name) {
-                files(&path, endings, found);
+                add_files(&path, endings, found);
             }
         } else if endings.iter().any(|ending| name.ends_with(ending)) {
             found.push(path);
@@ -43,7 +43,7 @@ fn doc_comments(source: &str) -> String {
 }
 
 /// The marker that makes a line an item of a list, a heading or a quotation.
-fn marker(line: &str) -> Option<&str> {
+fn block_marker(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let (first, rest) = line.split_once(' ').unwrap_or((line, ""));
     let number = first.strip_suffix(['.', ')']).unwrap_or_default();
@@ -72,10 +72,10 @@ fn broken_paragraphs(text: &str) -> Vec<(usize, &str)> {
         }
         let Some(last) = before.replace(line) else {
             // A paragraph that is indented belongs to an item.
-            list = marker(line).is_some() || line.starts_with(' ');
+            list = block_marker(line).is_some() || line.starts_with(' ');
             continue;
         };
-        let Some(found) = marker(line) else {
+        let Some(found) = block_marker(line) else {
             continue;
         };
         let ordered = found.starts_with(|c: char| c.is_ascii_digit());
@@ -84,7 +84,7 @@ fn broken_paragraphs(text: &str) -> Vec<(usize, &str)> {
         let wanted = match (list, ordered) {
             (false, _) => announced,
             (true, false) => true,
-            (true, true) => announced || follows(text, number, line, found),
+            (true, true) => announced || is_next_number(text, number, line, found),
         };
         match wanted {
             true => list = true,
@@ -95,13 +95,13 @@ fn broken_paragraphs(text: &str) -> Vec<(usize, &str)> {
 }
 
 /// Returns whether a numbered line follows an item with the previous number, or is the first of its list.
-fn follows(text: &str, number: usize, line: &str, found: &str) -> bool {
+fn is_next_number(text: &str, number: usize, line: &str, found: &str) -> bool {
     let indent = |line: &str| line.len() - line.trim_start().len();
     let value = |marker: &str| marker[..marker.len() - 1].parse::<u64>().ok();
     let items = text.lines().take(number - 1);
     let before = items
         .filter(|before| indent(before) == indent(line))
-        .filter_map(marker)
+        .filter_map(block_marker)
         .filter_map(value)
         .last();
     before.map(|before| before + 1) == value(found)
@@ -110,7 +110,7 @@ fn follows(text: &str, number: usize, line: &str, found: &str) -> bool {
 #[test]
 fn paragraphs_are_not_taken_for_lists() {
     let mut documents = Vec::new();
-    files(root(), &[".md", ".rs"], &mut documents);
+    add_files(root(), &[".md", ".rs"], &mut documents);
     assert!(documents.contains(&root().join("README.md")));
     let mut broken = Vec::new();
     for path in documents {
@@ -169,10 +169,13 @@ fn wide_code(text: &str) -> Vec<(usize, &str)> {
 /// A page on GitHub shows 88 columns of code without scrolling.
 #[test]
 fn code_of_the_readme_fits_a_page() {
-    let readme = read("README.md");
+    let readme = read_document("README.md");
     assert_eq!(readme.matches("```").count() % 2, 0);
     assert!(readme.contains(&format!("\n{FIRST_COMMAND}\n")));
-    assert!(read("tests/scripts/checks.sh").contains(FIRST_COMMAND.split(" -o ").next().unwrap()));
+    assert!(
+        read_document("tests/scripts/checks.sh")
+            .contains(FIRST_COMMAND.split(" -o ").next().unwrap())
+    );
     let mut wide = wide_code(&readme);
     wide.retain(|&(_, line)| line != FIRST_COMMAND);
     assert!(
@@ -182,7 +185,7 @@ fn code_of_the_readme_fits_a_page() {
 }
 
 /// The words of a document, without blocks of code, tables and the addresses of links.
-fn words(text: &str) -> usize {
+fn word_count(text: &str) -> usize {
     let mut fenced = false;
     let prose = text.lines().filter(|line| {
         let fence = line.starts_with("```");
@@ -202,10 +205,10 @@ fn words(text: &str) -> usize {
 
 #[test]
 fn the_readme_is_short() {
-    let counted = words(&read("README.md"));
+    let counted = word_count(&read_document("README.md"));
     assert!(counted <= 650, "{counted} words");
     let text = "# One\n\n[two three](docs/a b.md), `four`\n```\nno\n```\n| no |\n- five";
-    assert_eq!(words(text), 5);
+    assert_eq!(word_count(text), 5);
 }
 
 #[test]
@@ -219,7 +222,7 @@ fn wide_code_is_found() {
 /// `tests/python/mutants.py` writes the count of faults into one document. No other document repeats it.
 #[test]
 fn the_count_of_faults_is_in_one_document() {
-    let testing = read("docs/TESTING.md");
+    let testing = read_document("docs/TESTING.md");
     let (_, rest) = testing.split_once("<!-- mutants -->\n").unwrap();
     let (counts, _) = rest.split_once("<!-- end of mutants -->\n").unwrap();
     let words: Vec<&str> = counts.split(' ').collect();
@@ -227,7 +230,7 @@ fn the_count_of_faults_is_in_one_document() {
     assert_eq!([words[1], words[3]], ["of", "faults"]);
     assert!(noticed <= made, "{counts}");
     let mut documents = Vec::new();
-    files(root(), &[".md"], &mut documents);
+    add_files(root(), &[".md"], &mut documents);
     let text = documents
         .iter()
         .map(|path| fs::read_to_string(path).unwrap());
@@ -238,7 +241,7 @@ fn the_count_of_faults_is_in_one_document() {
 /// tests/vectors/README.md is the only document that counts the golden vectors.
 #[test]
 fn counts_of_golden_vectors_are_those_of_the_files() {
-    let readme = read("tests/vectors/README.md");
+    let readme = read_document("tests/vectors/README.md");
     let rows = readme.lines().filter_map(|line| {
         let (file, rest) = line.strip_prefix("| `")?.split_once(".jsonl` | ")?;
         let count = rest.split(' ').next()?.replace(',', "").parse().ok()?;
@@ -246,17 +249,17 @@ fn counts_of_golden_vectors_are_those_of_the_files() {
     });
     let counted: Vec<(String, usize)> = rows.collect();
     let mut present = Vec::new();
-    files(&root().join("tests/vectors"), &[".jsonl"], &mut present);
+    add_files(&root().join("tests/vectors"), &[".jsonl"], &mut present);
     assert_eq!(counted.len(), present.len(), "{counted:?}");
     for (file, count) in counted {
-        let cases = read(&format!("tests/vectors/{file}"));
+        let cases = read_document(&format!("tests/vectors/{file}"));
         assert_eq!(cases.lines().count(), count, "{file}");
     }
 }
 
 /// The ratios of a row in the tables of docs/PERFORMANCE.md. Above 1 wgslice is faster.
-fn ratios(row: &str) -> Vec<f64> {
-    let performance = read("docs/PERFORMANCE.md");
+fn ratios_of_row(row: &str) -> Vec<f64> {
+    let performance = read_document("docs/PERFORMANCE.md");
     let row = performance
         .lines()
         .find_map(|line| line.strip_prefix(&format!("| {row} |")))
@@ -269,8 +272,8 @@ fn ratios(row: &str) -> Vec<f64> {
 /// README compares wgslice with the fastest other program by the figures of the table in docs/PERFORMANCE.md.
 #[test]
 fn speed_in_the_readme_is_that_of_the_table() {
-    let readme = read("README.md");
-    let new = ratios("EPYC-17, new output");
+    let readme = read_document("README.md");
+    let new = ratios_of_row("EPYC-17, new output");
     let slower = new.iter().filter(|&&ratio| ratio < 1.0).count();
     let most = new
         .iter()
@@ -281,14 +284,14 @@ fn speed_in_the_readme_is_that_of_the_table() {
         new.len()
     );
     assert!(words.contains(&claim), "README lacks: {claim}");
-    let tensors = ratios("EPYC-17, new tensor");
+    let tensors = ratios_of_row("EPYC-17, new tensor");
     assert!(tensors.iter().all(|&ratio| ratio > 1.0), "{tensors:?}");
     let claim = format!("the fastest on all {} workloads", tensors.len());
     assert!(words.contains(&claim), "README lacks: {claim}");
 }
 
 /// Words that people search for, and the methods that they find on docs.rs.
-const SEARCHED: [(&str, &[&str]); 18] = [
+const SEARCH_WORDS: [(&str, &[&str]); 18] = [
     ("strided_slice", &["slice"]),
     ("flip", &["slice"]),
     ("reverse", &["slice"]),
@@ -310,7 +313,7 @@ const SEARCHED: [(&str, &[&str]); 18] = [
 ];
 
 /// Returns the name of the method that a line of source declares, and the attribute before it if this is an alias.
-fn declaration<'s>(before: &'s str, line: &'s str) -> Option<(&'s str, Option<&'s str>)> {
+fn declared_method<'s>(before: &'s str, line: &'s str) -> Option<(&'s str, Option<&'s str>)> {
     let line = line.trim_start();
     let rest = line.strip_prefix("pub fn ").or(line.strip_prefix("fn "))?;
     let name = rest.split(['(', '<']).next()?;
@@ -321,15 +324,15 @@ fn declaration<'s>(before: &'s str, line: &'s str) -> Option<(&'s str, Option<&'
 #[test]
 fn searches_find_the_methods() {
     let mut sources = Vec::new();
-    files(&root().join("src"), &[".rs"], &mut sources);
+    add_files(&root().join("src"), &[".rs"], &mut sources);
     let sources = sources.iter().map(|path| fs::read_to_string(path).unwrap());
     let source = sources.collect::<String>();
     let lines: Vec<&str> = source.lines().collect();
     let declared = lines.windows(2);
     let methods: Vec<_> = declared
-        .filter_map(|two| declaration(two[0], two[1]))
+        .filter_map(|two| declared_method(two[0], two[1]))
         .collect();
-    for (word, names) in SEARCHED {
+    for (word, names) in SEARCH_WORDS {
         for name in names {
             let quoted = format!("\"{word}\"");
             let found = methods.iter().filter(|(method, alias)| {
@@ -347,7 +350,10 @@ fn searches_find_the_methods() {
 /// The front page of the documentation leads to each task of the table in docs/DEVELOPING.md by one link.
 #[test]
 fn the_front_page_answers_tasks() {
-    let (front, developing) = (read("src/front.md"), read("docs/DEVELOPING.md"));
+    let (front, developing) = (
+        read_document("src/front.md"),
+        read_document("docs/DEVELOPING.md"),
+    );
     let (_, table) = developing.split_once("## Documentation by task\n").unwrap();
     let rows = table.lines().filter(|line| line.starts_with("| "));
     let rows: Vec<Vec<&str>> = rows.map(|row| row.split(" | ").collect()).collect();
@@ -366,18 +372,18 @@ fn the_front_page_answers_tasks() {
 /// crates that it needs, even for optional features only.
 #[test]
 fn the_page_on_releases_names_the_crates_in_order() {
-    let script = read(".github/release");
+    let script = read_document(".github/release");
     let (_, list) = script.split_once("\ncrates=(").unwrap();
     let (list, _) = list.split_once(')').unwrap();
     let published: Vec<&str> = list.split(' ').collect();
-    let developing = read("docs/DEVELOPING.md");
+    let developing = read_document("docs/DEVELOPING.md");
     let (_, section) = developing.split_once("## Releases\n").unwrap();
     let (section, _) = section.split_once("\n## ").unwrap();
     let rows = section.lines().filter_map(|line| line.strip_prefix("| `"));
     let named: Vec<&str> = rows.map(|row| row.split_once('`').unwrap().0).collect();
     assert_eq!(named, published);
 
-    let workspace = read("Cargo.toml");
+    let workspace = read_document("Cargo.toml");
     let (_, members) = workspace.split_once("\nmembers = [").unwrap();
     let (members, _) = members.split_once("]\n").unwrap();
     let (_, version) = workspace
@@ -387,7 +393,7 @@ fn the_page_on_releases_names_the_crates_in_order() {
     let members = members.split(", ").map(|member| member.trim_matches('"'));
     let mut found = 0;
     for folder in ["."].into_iter().chain(members) {
-        let manifest = read(&format!("{folder}/Cargo.toml"));
+        let manifest = read_document(&format!("{folder}/Cargo.toml"));
         let name = manifest
             .lines()
             .find_map(|line| line.strip_prefix("name = "));

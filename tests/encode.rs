@@ -402,9 +402,9 @@ fn rows_move_within_one_buffer() {
 
 /// A waker that notes whether it was called.
 #[derive(Default)]
-struct Woken(AtomicBool);
+struct WokenFlag(AtomicBool);
 
-impl Wake for Woken {
+impl Wake for WokenFlag {
     fn wake(self: Arc<Self>) {
         self.0.store(true, Ordering::SeqCst);
     }
@@ -420,7 +420,8 @@ fn every_task_that_awaits_a_report_is_woken() {
         let (_, report) = params
             .gather_nd(&indices, GatherNdOptions::default())
             .unwrap();
-        let mut tasks = [(); 2].map(|()| (Box::pin(report.clone()), Arc::new(Woken::default())));
+        let mut tasks =
+            [(); 2].map(|()| (Box::pin(report.clone()), Arc::new(WokenFlag::default())));
         let pending = tasks.each_mut().map(|(report, woken)| {
             let waker = Arc::clone(woken).into();
             let polled = report.as_mut().poll(&mut Context::from_waker(&waker));

@@ -21,7 +21,7 @@ use wgslice::{
 
 /// Runs `work`. Panics if `work` takes more than a minute, which means that it hangs.
 #[track_caller]
-fn ends<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> R {
+fn finish_within_a_minute<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> R {
     let (sender, receiver) = channel();
     let thread = thread::spawn(move || sender.send(work()));
     match receiver.recv_timeout(Duration::from_secs(60)) {
@@ -59,7 +59,7 @@ fn out_of_memory() {
         let row = backend.upload((&[7u8; 100], &[100])).unwrap();
         let tile = |times| {
             let row = row.clone();
-            ends(move || row.tile(&[times]))
+            finish_within_a_minute(move || row.tile(&[times]))
         };
         let error = tile(1 << 41).unwrap_err();
         assert!(
@@ -73,7 +73,7 @@ fn out_of_memory() {
 }
 
 /// Records a slice, or a gather if `gathers`, on the caller's buffers, and submits it.
-fn record(gpu: &Gpu, gathers: bool) -> Result<(), Error> {
+fn record_on_buffers(gpu: &Gpu, gathers: bool) -> Result<(), Error> {
     let buffer = || {
         gpu.device().create_buffer(&wgpu::BufferDescriptor {
             label: None,
@@ -110,12 +110,12 @@ fn a_device_that_refuses_the_shaders() {
     for (limit, lower) in TOO_LOW {
         let gpu = noop(lower);
         for gathers in [false, true] {
-            let first = record(&gpu, gathers).unwrap_err();
+            let first = record_on_buffers(&gpu, gathers).unwrap_err();
             let Error::DeviceLimit { limit: named, .. } = &first else {
                 panic!("{limit}: {first:?}");
             };
             assert_eq!(*named, limit);
-            assert_eq!(record(&gpu, gathers).unwrap_err(), first);
+            assert_eq!(record_on_buffers(&gpu, gathers).unwrap_err(), first);
         }
     }
     all_is_well();
@@ -154,7 +154,7 @@ fn a_device_that_costs_too_much_is_not_used() {
             let backend = backend.clone().with_costs(costs);
             let estimate = backend.estimate(&plan).unwrap();
             assert_eq!(estimate.prefers_cpu(), on_cpu, "{estimate}");
-            let results = ends(move || {
+            let results = finish_within_a_minute(move || {
                 let [values, two] = [(&[1u32, 2, 3][..], &[3][..]), (&[8, 9], &[2])];
                 let indices = (&[2i32, 0], &[2, 1]);
                 let (gather, scatter) = (GatherNdOptions::default(), ScatterOptions::default());
@@ -189,7 +189,7 @@ fn a_device_that_costs_too_much_is_not_used() {
 }
 
 /// Submits a gather. Returns the result, and the report, which has not been read back yet.
-fn gathered(gpu: &Gpu) -> (Tensor, Pending<Report>) {
+fn submit_gather(gpu: &Gpu) -> (Tensor, Pending<Report>) {
     let backend = Backend::from(gpu.clone());
     let params = backend.upload((&[1u32, 2, 3, 4], &[4])).unwrap();
     let indices = backend.upload((&[3i32, 7], &[2, 1])).unwrap();
@@ -223,23 +223,26 @@ fn a_mapping_that_fails() {
                 thread::yield_now();
             }
         };
-        type Finish = fn(Pending<Report>) -> Result<Report, Error>;
-        let ways: [(&str, Finish); 3] = [
+        type FinishReport = fn(Pending<Report>) -> Result<Report, Error>;
+        let ways: [(&str, FinishReport); 3] = [
             ("wait", |report| report.wait()),
             ("await", |report| pollster::block_on(report)),
             ("poll", poll),
         ];
         for (way, finish) in ways {
             for (gpu, asked_before) in [(ours(), false), (callers(), false), (ours(), true)] {
-                let (dest, report) = gathered(&gpu);
+                let (dest, report) = submit_gather(&gpu);
                 let asked = asked_before && report.poll().unwrap().is_some();
                 gpu.device().destroy();
-                match ends(move || finish(report)) {
+                match finish_within_a_minute(move || finish(report)) {
                     // `Ok` is right only if `poll` had already found the report before the device was destroyed.
                     Ok(report) => assert!(asked && report.out_of_range == 1, "{way}: {report:?}"),
                     Err(error) => assert_lost(&error, way),
                 }
-                assert_lost(&ends(move || dest.to_array::<u32>()).unwrap_err(), way);
+                assert_lost(
+                    &finish_within_a_minute(move || dest.to_array::<u32>()).unwrap_err(),
+                    way,
+                );
             }
         }
     }
@@ -275,7 +278,7 @@ fn recording_on_a_lost_device() {
         let params = backend.upload((&[1u32, 2, 3, 4], &[4])).unwrap();
         let tuples = backend.upload((&[3i32, 9], &[2, 1])).unwrap();
         gpu.device().destroy();
-        let (read, gathered) = ends(move || {
+        let (read, gathered) = finish_within_a_minute(move || {
             (
                 Tensor::from_texture(&backend, &texels).map(drop),
                 params.gather_nd(&tuples, Default::default()).map(drop),
@@ -372,8 +375,8 @@ fn buffers_that_are_destroyed_or_of_another_device_are_named() {
                 }
             }
         }
-        record(&gpu, false).unwrap();
-        record(&gpu, true).unwrap();
+        record_on_buffers(&gpu, false).unwrap();
+        record_on_buffers(&gpu, true).unwrap();
     }
     all_is_well();
 }

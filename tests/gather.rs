@@ -11,19 +11,19 @@ use wgslice::{
 };
 use wgslice_vectors::{Expectation, Operation, Step, parse};
 
-fn backends() -> impl Iterator<Item = &'static Backend> {
+fn test_backends() -> impl Iterator<Item = &'static Backend> {
     devices().iter().map(|device| &device.backend)
 }
 
 /// The options of TensorFlow's `batch_gather` with indices of rank 2.
-const BATCH: GatherOptions = GatherOptions {
+const BATCH_OPTIONS: GatherOptions = GatherOptions {
     axis: None,
     batch_dims: 1,
     out_of_range: OutOfRange::Ignore,
     negative: NegativeIndex::Invalid,
 };
 
-fn along(axis: isize, batch_dims: isize) -> GatherOptions {
+fn options_along(axis: isize, batch_dims: isize) -> GatherOptions {
     GatherOptions {
         axis: Some(axis),
         batch_dims,
@@ -33,7 +33,7 @@ fn along(axis: isize, batch_dims: isize) -> GatherOptions {
 
 /// Checks a gather at one element size and with one index type. The shapes and the axis choose both.
 #[track_caller]
-fn check(params: &[usize], indices: &[i64], shape: &[usize], options: GatherOptions) {
+fn check_gather(params: &[usize], indices: &[i64], shape: &[usize], options: GatherOptions) {
     let how = How::Gather(options);
     let number =
         params.iter().chain(shape).sum::<usize>() + options.axis.unwrap_or(9).unsigned_abs();
@@ -43,47 +43,82 @@ fn check(params: &[usize], indices: &[i64], shape: &[usize], options: GatherOpti
 #[test]
 fn every_axis() {
     for axis in -4..4 {
-        check(&[3, 4, 5, 6], &[2, 0, 1, 2, 2], &[5], along(axis, 0));
-        check(&[3, 4, 5, 6], &[2, 0, 1, 2, -1, 7], &[3, 2], along(axis, 0));
-        check(&[3, 4, 5, 6], &[1], &[], along(axis, 0));
+        check_gather(
+            &[3, 4, 5, 6],
+            &[2, 0, 1, 2, 2],
+            &[5],
+            options_along(axis, 0),
+        );
+        check_gather(
+            &[3, 4, 5, 6],
+            &[2, 0, 1, 2, -1, 7],
+            &[3, 2],
+            options_along(axis, 0),
+        );
+        check_gather(&[3, 4, 5, 6], &[1], &[], options_along(axis, 0));
     }
 }
 
 #[test]
 fn indices_of_every_shape() {
-    check(&[7], &[], &[0], along(0, 0));
-    check(&[7], &[3], &[1, 1, 1], along(0, 0));
-    check(&[7, 3], &[6, 5, 4, 3, 2, 1], &[3, 1, 2], along(0, 0));
-    check(&[2, 7], &[6, 0, 6, 1, 2, 1, 9, -1], &[2, 2, 2], along(1, 0));
-    check(&[1, 7, 1], &[6, 0], &[2], along(-2, 0));
+    check_gather(&[7], &[], &[0], options_along(0, 0));
+    check_gather(&[7], &[3], &[1, 1, 1], options_along(0, 0));
+    check_gather(
+        &[7, 3],
+        &[6, 5, 4, 3, 2, 1],
+        &[3, 1, 2],
+        options_along(0, 0),
+    );
+    check_gather(
+        &[2, 7],
+        &[6, 0, 6, 1, 2, 1, 9, -1],
+        &[2, 2, 2],
+        options_along(1, 0),
+    );
+    check_gather(&[1, 7, 1], &[6, 0], &[2], options_along(-2, 0));
 }
 
 #[test]
 fn slices_of_every_length() {
     for run in [1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 64, 255, 256, 1000] {
         let indices = [3, -1, 0, 4, 2, 2, 1];
-        check(&[2, 4, run], &indices, &[7], along(1, 0));
-        check(&[4, run], &indices, &[7], along(0, 0));
-        check(&[run, 4], &indices, &[7], along(1, 0));
+        check_gather(&[2, 4, run], &indices, &[7], options_along(1, 0));
+        check_gather(&[4, run], &indices, &[7], options_along(0, 0));
+        check_gather(&[run, 4], &indices, &[7], options_along(1, 0));
     }
 }
 
 #[test]
 fn batches() {
-    check(&[2, 3, 4], &[0, 2, 1, 1], &[2, 2], along(1, 1));
-    check(&[2, 3, 4], &[0, 2, 1, 1], &[2, 2], along(2, 1));
-    check(&[2, 3, 4], &[0, 2, 1, 1, 3, 9], &[2, 3], along(2, 2));
-    check(&[2, 3, 4], &[0, 2, 1, 1, 3, 9], &[2, 3], along(-1, -1));
-    check(&[3, 4], &[0, 3, 2], &[3], along(1, 1));
-    check(&[2, 5, 3, 4], &[0, 2, 1, -1, 3, 0], &[2, 1, 3], along(2, 1));
+    check_gather(&[2, 3, 4], &[0, 2, 1, 1], &[2, 2], options_along(1, 1));
+    check_gather(&[2, 3, 4], &[0, 2, 1, 1], &[2, 2], options_along(2, 1));
+    check_gather(
+        &[2, 3, 4],
+        &[0, 2, 1, 1, 3, 9],
+        &[2, 3],
+        options_along(2, 2),
+    );
+    check_gather(
+        &[2, 3, 4],
+        &[0, 2, 1, 1, 3, 9],
+        &[2, 3],
+        options_along(-1, -1),
+    );
+    check_gather(&[3, 4], &[0, 3, 2], &[3], options_along(1, 1));
+    check_gather(
+        &[2, 5, 3, 4],
+        &[0, 2, 1, -1, 3, 0],
+        &[2, 1, 3],
+        options_along(2, 1),
+    );
     // The default axis is the number given as `batch_dims`. If the number is negative, the axis counts from the end of
     // params.
     let none = |batch_dims| GatherOptions {
         batch_dims,
         ..GatherOptions::default()
     };
-    check(&[2, 3, 4], &[0, 2, 1, 1], &[2, 2], none(1));
-    check(&[2, 2, 4], &[0, 2, 1, 3], &[2, 2], none(-1));
+    check_gather(&[2, 3, 4], &[0, 2, 1, 1], &[2, 2], none(1));
+    check_gather(&[2, 2, 4], &[0, 2, 1, 3], &[2, 2], none(-1));
 }
 
 #[test]
@@ -99,7 +134,7 @@ fn every_policy() {
     .into_iter()
     .enumerate()
     {
-        let how = How::Gather(along(axis, batch_dims));
+        let how = How::Gather(options_along(axis, batch_dims));
         let params = (&[3, 4, 5][..], &[][..]);
         check_policies(number + 5, params, (&indices, &shape), how);
         if batch_dims == 0 {
@@ -127,13 +162,13 @@ fn many_units_of_short_rows() {
         let (all, half) = (indices.len(), indices.len() / 2);
         // Both numbers choose elements of 4 bytes. One chooses indices of 64 bits, the other indices of 32 bits.
         for number in [2, 7] {
-            let same = How::Gather(along(-1, 0));
+            let same = How::Gather(options_along(-1, 0));
             check_gathering(number, (&[3, row], &[]), (&indices, &[all]), same);
-            let own = How::Gather(along(-1, 1));
+            let own = How::Gather(options_along(-1, 1));
             check_gathering(number, (&[2, row], &[]), (&indices, &[2, half]), own);
         }
         // All, none or some of the rows begin at whole vectors.
-        let (indices, tuples, how) = (&indices[..half], &[half], How::Gather(along(2, 0)));
+        let (indices, tuples, how) = (&indices[..half], &[half], How::Gather(options_along(2, 0)));
         let width = (row + 5).next_multiple_of(4);
         for (begin, width) in [(4, width), (1, width), (2, width + 1)] {
             let inner = [slice(&format!("::-1, 1:, {begin}:{}", row + begin))];
@@ -143,7 +178,7 @@ fn many_units_of_short_rows() {
             2,
             (&[2, row], &[]),
             (indices, tuples),
-            How::Gather(along(1, 0)),
+            How::Gather(options_along(1, 0)),
         );
     }
 }
@@ -152,10 +187,15 @@ fn many_units_of_short_rows() {
 #[test]
 fn bad_indices_count_once() {
     for outer in [1, 2, 7, 40, 300] {
-        check(&[outer, 3, 5], &[0, 3, 2, -1], &[4], along(1, 0));
-        check(&[outer, 3], &[3], &[], along(1, 0));
+        check_gather(&[outer, 3, 5], &[0, 3, 2, -1], &[4], options_along(1, 0));
+        check_gather(&[outer, 3], &[3], &[], options_along(1, 0));
     }
-    check(&[20, 30, 3], &[7, 3, 3, 7, 2, -1, 0, 1], &[8], along(2, 0));
+    check_gather(
+        &[20, 30, 3],
+        &[7, 3, 3, 7, 2, -1, 0, 1],
+        &[8],
+        options_along(2, 0),
+    );
 }
 
 #[test]
@@ -177,14 +217,14 @@ fn params_are_views() {
         for axis in 0..3 {
             for indices_shape in [&[6][..], &[2, 3], &[6, 1]] {
                 number += 1;
-                let how = How::Gather(along(axis, 0));
+                let how = How::Gather(options_along(axis, 0));
                 let params = (*shape, &selection[..]);
                 check_gathering(number, params, (&indices, indices_shape), how);
             }
         }
     }
     let batches = vec![transpose(&[1, 0]), slice("::-1, ::-1")];
-    let how = How::Gather(BATCH);
+    let how = How::Gather(BATCH_OPTIONS);
     check_gathering(2, (&[7, 3], &batches), (&indices, &[3, 2]), how);
 }
 
@@ -202,7 +242,7 @@ fn views_beyond_the_reach_of_offsets() {
     for (shape, spec, axis) in views {
         let selection = [slice(spec)];
         for count in [1, 2, 8] {
-            let how = How::Gather(along(axis, 0));
+            let how = How::Gather(options_along(axis, 0));
             let indices = (&indices[..count], &[count][..]);
             check_gathering(0, (shape, &selection), indices, how);
         }
@@ -211,13 +251,13 @@ fn views_beyond_the_reach_of_offsets() {
 
 #[test]
 fn a_result_without_elements_looks_at_no_index() {
-    check(&[3, 0], &[5], &[1], along(0, 0));
-    check(&[0, 3], &[-1], &[1], along(1, 0));
-    check(&[0, 3], &[], &[0], along(0, 0));
-    for backend in backends() {
+    check_gather(&[3, 0], &[5], &[1], options_along(0, 0));
+    check_gather(&[0, 3], &[-1], &[1], options_along(1, 0));
+    check_gather(&[0, 3], &[], &[0], options_along(0, 0));
+    for backend in test_backends() {
         let options = GatherOptions {
             out_of_range: OutOfRange::Error,
-            ..along(0, 0)
+            ..options_along(0, 0)
         };
         let none: [f32; 0] = [];
         let (array, report) = backend
@@ -233,7 +273,7 @@ fn a_result_without_elements_looks_at_no_index() {
 /// No index into an empty dimension is valid, under any policy: the dimension has no end to clamp to or to count from.
 #[test]
 fn a_dimension_without_elements_has_no_index() {
-    let how = How::Gather(along(0, 0));
+    let how = How::Gather(options_along(0, 0));
     for number in 0..5 {
         check_policies(number, (&[0, 3], &[]), (&[0, -1, 2], &[3]), how);
     }
@@ -243,29 +283,33 @@ fn a_dimension_without_elements_has_no_index() {
         check_policies(number, (&[1], &nothing), (&[0, -1], &[2]), how);
         check_policies(number, (&[1, 16], &nothing), (&[0], &[]), how);
     }
-    let how = How::Gather(along(2, 0));
+    let how = How::Gather(options_along(2, 0));
     check_policies(9, (&[2, 3, 0, 4], &[]), (&[0, -1], &[2]), how);
 }
 
 #[test]
 fn batch_gather_stays_in_its_batch() {
-    for backend in backends() {
+    for backend in test_backends() {
         let params: Vec<i16> = (0..12).collect();
         let (array, report) = backend
-            .gather((&params, &[3, 4]), (&[0i32, 4, -1][..], &[3, 1]), BATCH)
+            .gather(
+                (&params, &[3, 4]),
+                (&[0i32, 4, -1][..], &[3, 1]),
+                BATCH_OPTIONS,
+            )
             .unwrap();
         assert_eq!((array.shape, array.data), (vec![3, 1], vec![0, 0, 0]));
         assert_eq!((report.out_of_range, report.first.unwrap().tuple), (2, 1));
         let table = backend.upload((&params, &[3, 4])).unwrap();
         let ids = backend.upload((&[3u32, 0, 1, 2, 2, 1], &[3, 2])).unwrap();
-        let gathered = table.gather(&ids, BATCH).unwrap().0;
+        let gathered = table.gather(&ids, BATCH_OPTIONS).unwrap().0;
         assert_eq!(
             gathered.to_array::<i16>().unwrap().data,
             [3, 0, 5, 6, 10, 9]
         );
         let scalar = backend.upload((&[0i32], &[])).unwrap();
         assert_eq!(
-            kind(&table.gather(&scalar, BATCH).unwrap_err()),
+            kind(&table.gather(&scalar, BATCH_OPTIONS).unwrap_err()),
             "batch_dims"
         );
     }
@@ -274,7 +318,7 @@ fn batch_gather_stays_in_its_batch() {
 /// Tensors can be gathered from views of tensors, and a view can become a tensor.
 #[test]
 fn tensors_are_selected_from() {
-    for backend in backends() {
+    for backend in test_backends() {
         let table = backend.upload((&[1u8, 2, 3, 4, 5, 6], &[2, 3])).unwrap();
         let view = table.transpose(&[1, 0]).unwrap();
         let view = view.slice(&slice![..; -1]).unwrap();
@@ -316,22 +360,22 @@ fn what_does_not_fit_says_why() {
     };
     for (error, expected, says) in [
         (
-            plan(&[], &[1], along(0, 0)),
+            plan(&[], &[1], options_along(0, 0)),
             "params_rank",
             "params is a scalar",
         ),
         (
-            plan(&[3], &[1], along(1, 0)),
+            plan(&[3], &[1], options_along(1, 0)),
             "axis",
             "axis is 1, but params has 1",
         ),
         (
-            plan(&[3, 4], &[1], along(-3, 0)),
+            plan(&[3, 4], &[1], options_along(-3, 0)),
             "axis",
             "must be in [-2, 2)",
         ),
         (
-            plan(&[3, 4], &[3], along(isize::MIN, 0)),
+            plan(&[3, 4], &[3], options_along(isize::MIN, 0)),
             "axis",
             "axis is -9223",
         ),
@@ -348,23 +392,27 @@ fn what_does_not_fit_says_why() {
             "takes batch_dims as the axis",
         ),
         (
-            plan(&[3, 4], &[], along(1, 1)),
+            plan(&[3, 4], &[], options_along(1, 1)),
             "batch_dims",
             "must be 0, as indices is a scalar",
         ),
         (
-            plan(&[3, 4], &[3], along(0, 1)),
+            plan(&[3, 4], &[3], options_along(0, 1)),
             "batch_dims",
             "not above axis (0)",
         ),
-        (plan(&[3, 4], &[3], along(1, 2)), "batch_dims", "in [-1, 1]"),
         (
-            plan(&[3, 4], &[3], along(1, -2)),
+            plan(&[3, 4], &[3], options_along(1, 2)),
+            "batch_dims",
+            "in [-1, 1]",
+        ),
+        (
+            plan(&[3, 4], &[3], options_along(1, -2)),
             "batch_dims",
             "batch_dims is -2",
         ),
         (
-            plan(&[3, 4], &[2], along(1, 1)),
+            plan(&[3, 4], &[2], options_along(1, 1)),
             "batch_shape",
             "must be equal",
         ),
@@ -378,11 +426,11 @@ fn what_does_not_fit_says_why() {
 #[test]
 fn errors_are_the_same_everywhere() {
     let mut messages = Vec::new();
-    for backend in backends() {
+    for backend in test_backends() {
         let params: Vec<u16> = (0..24).collect();
         let options = GatherOptions {
             out_of_range: OutOfRange::Error,
-            ..along(1, 0)
+            ..options_along(1, 0)
         };
         let indices = [0u32, 3, 2, 7];
         let outcome = backend.gather((&params, &[2, 3, 4]), (&indices[..], &[2, 2]), options);
@@ -412,7 +460,7 @@ fn vectors() {
             continue;
         }
         let integer = |name| isize::try_from(case.arguments().integer(name).unwrap()).unwrap();
-        let options = along(integer("axis"), integer("batch_dims"));
+        let options = options_along(integer("axis"), integer("batch_dims"));
         let params = case.tensor("params").unwrap();
         let indices = case.tensor("indices").unwrap();
         let (zero_fill, bad) = match &case.expected {
@@ -429,7 +477,7 @@ fn vectors() {
                 continue;
             }
         };
-        for backend in backends() {
+        for backend in test_backends() {
             let found = backend.gather(
                 (&params.data, &params.shape),
                 (&indices.data[..], &indices.shape),
@@ -480,7 +528,11 @@ fn rows_that_share_their_tuples() {
             for threads in [1, 3] {
                 let backend = Backend::cpu().with_threads(threads);
                 let (found, report) = backend
-                    .gather((&x, &[rows, size, width]), (&indices, &[250]), along(1, 0))
+                    .gather(
+                        (&x, &[rows, size, width]),
+                        (&indices, &[250]),
+                        options_along(1, 0),
+                    )
                     .unwrap();
                 assert_eq!(found.shape, [rows, 250, width]);
                 assert!(found.data == expected, "{width} {missing} {threads}");

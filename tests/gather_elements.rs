@@ -4,12 +4,12 @@ use crate::harness::{How, check_policies, kind};
 use wgslice::{DType, Plan, View, options::GatherElementsOptions};
 use wgslice_vectors::Step;
 
-fn along(axis: isize) -> How {
+fn how_along(axis: isize) -> How {
     How::GatherElements(axis, GatherElementsOptions::default())
 }
 
 /// Returns indices into an axis of this size. They range from -2 to `size` + 1.
-fn indices(count: usize, size: usize) -> Vec<i64> {
+fn make_indices(count: usize, size: usize) -> Vec<i64> {
     let size = size as i64;
     (0..count as i64).map(|n| n * 7 % (size + 4) - 2).collect()
 }
@@ -23,8 +23,8 @@ fn every_axis() {
         for longer in [0, 1, 9] {
             let mut shape = [4, 3, 6];
             shape[position] = longer;
-            let indices = indices(shape.iter().product(), params[position]);
-            check_policies(number, (&params, &[]), (&indices, &shape), along(axis));
+            let indices = make_indices(shape.iter().product(), params[position]);
+            check_policies(number, (&params, &[]), (&indices, &shape), how_along(axis));
             number += 1;
         }
     }
@@ -36,9 +36,9 @@ fn every_axis() {
 fn fewer_indices_along_all_dimensions_but_one() {
     let mut number = 0;
     let mut check = |params: &[usize], sizes: &[usize], axis: usize| {
-        let indices = indices(sizes.iter().product(), params[axis]);
+        let indices = make_indices(sizes.iter().product(), params[axis]);
         let axis = axis.cast_signed();
-        check_policies(number, (params, &[]), (&indices, sizes), along(axis));
+        check_policies(number, (params, &[]), (&indices, sizes), how_along(axis));
         number += 1;
     };
     for params in [&[3, 4, 3, 5, 3][..], &[3, 4, 2, 3, 3, 3]] {
@@ -62,13 +62,13 @@ fn views_are_not_copied() {
     ];
     for (number, axis) in (0..4).enumerate() {
         let shape = [2, 5, 4, 3];
-        let indices = indices(120, [2, 6, 4, 5][axis]);
+        let indices = make_indices(120, [2, 6, 4, 5][axis]);
         let axis = axis.cast_signed();
         check_policies(
             number,
             (&[4, 5, 6], &steps),
             (&indices, &shape),
-            along(axis),
+            how_along(axis),
         );
     }
 }

@@ -13,11 +13,11 @@ use wgslice::{
 };
 use wgslice_vectors::Step;
 
-fn backends() -> impl Iterator<Item = &'static Backend> {
+fn test_backends() -> impl Iterator<Item = &'static Backend> {
     devices().iter().map(|device| &device.backend)
 }
 
-const ERROR: GatherNdOptions = GatherNdOptions {
+const ERROR_OPTIONS: GatherNdOptions = GatherNdOptions {
     batch_dims: 0,
     out_of_range: OutOfRange::Error,
     negative: NegativeIndex::Invalid,
@@ -260,7 +260,7 @@ fn a_dimension_beyond_32_bits() {
     let far_below = [-n - 1, -n - (1 << 32), i64::MIN];
     let all = [&good[..], &below, &beyond, &far_below].concat();
     let (wraps, rest) = (below.len(), beyond.len() + far_below.len());
-    for backend in backends() {
+    for backend in test_backends() {
         let one = backend.upload((&[7u32, 9], &[1, 2])).unwrap();
         let table = one.broadcast_to(&[size, 2]).unwrap();
         let indices = backend.upload((&all, &[all.len(), 1])).unwrap();
@@ -333,7 +333,7 @@ fn wide_indices_are_exact() {
 
 #[test]
 fn zero_gives_the_same_everywhere_and_reports() {
-    for backend in backends() {
+    for backend in test_backends() {
         let params: Vec<f64> = (0..12).map(|i| f64::from(i) + 0.5).collect();
         let indices = [1i32, 3, -1, 2];
         let (array, report) = backend
@@ -362,10 +362,14 @@ fn zero_gives_the_same_everywhere_and_reports() {
 #[test]
 fn error_gives_the_same_everywhere() {
     let mut messages = Vec::new();
-    for backend in backends() {
+    for backend in test_backends() {
         let params: Vec<u16> = (0..24).collect();
         let indices = [0i64, 0, 1, 3, 2, 0, -7, 1];
-        let outcome = backend.gather_nd((&params, &[2, 3, 4]), (&indices[..], &[4, 2]), ERROR);
+        let outcome = backend.gather_nd(
+            (&params, &[2, 3, 4]),
+            (&indices[..], &[4, 2]),
+            ERROR_OPTIONS,
+        );
         let (message, report) = refused(outcome);
         let (first, out_of_range, tuples) =
             (report.first.unwrap(), report.out_of_range, report.tuples);
@@ -388,9 +392,13 @@ fn error_gives_the_same_everywhere() {
 
 #[test]
 fn error_passes_good_indices() {
-    for backend in backends() {
+    for backend in test_backends() {
         let (array, report) = backend
-            .gather_nd((&[1u8, 2, 3], &[3]), (&[2i32, 0][..], &[2, 1]), ERROR)
+            .gather_nd(
+                (&[1u8, 2, 3], &[3]),
+                (&[2i32, 0][..], &[2, 1]),
+                ERROR_OPTIONS,
+            )
             .unwrap();
         assert_eq!(
             (array.data, report.out_of_range, report.first),
@@ -401,7 +409,7 @@ fn error_passes_good_indices() {
 
 #[test]
 fn tensors_stay_on_their_device() {
-    for backend in backends() {
+    for backend in test_backends() {
         let table = backend
             .upload((&[1i16, 2, 3, 4, 5, 6, 7, 8], &[4, 2]))
             .unwrap();

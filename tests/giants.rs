@@ -10,7 +10,7 @@ use wgslice::{
 /// The size of the memory in bytes, where no device limits it.
 const MEMORY: usize = (1 << 32) + (3 << 28);
 
-const TYPES: [DType; 4] = [DType::U8, DType::U16, DType::F32, DType::Complex128];
+const TESTED_TYPES: [DType; 4] = [DType::U8, DType::U16, DType::F32, DType::Complex128];
 
 /// Returns the byte at a place of the memory. It is never 0, unlike bytes that were not written.
 fn byte(place: usize) -> u8 {
@@ -77,20 +77,20 @@ enum Indices {
 }
 
 /// A plan that reads the memory, with its indices and the result.
-struct Read {
+struct ReadPlan {
     plan: Plan,
     indices: Indices,
     expected: Vec<u8>,
 }
 
-fn reads(view: &View, dtype: DType) -> Vec<Read> {
+fn reads(view: &View, dtype: DType) -> Vec<ReadPlan> {
     let size = dtype.size();
     let shape = view.shape().to_vec();
     let selected: Vec<Vec<u8>> = places(view, size)
         .into_iter()
         .map(|place| (place..place + size).map(byte).collect())
         .collect();
-    let mut reads = vec![Read {
+    let mut reads = vec![ReadPlan {
         plan: Plan::contiguous(view, dtype).unwrap(),
         indices: Indices::None,
         expected: selected.concat(),
@@ -114,7 +114,7 @@ fn reads(view: &View, dtype: DType) -> Vec<Read> {
                 }
             }
         }
-        reads.push(Read {
+        reads.push(ReadPlan {
             plan: Plan::gather(view, &[indices.len()], options, dtype).unwrap(),
             indices: Indices::I32(indices),
             expected,
@@ -130,7 +130,7 @@ fn reads(view: &View, dtype: DType) -> Vec<Read> {
         indices.extend((0..shape.len()).map(|d| index(tuple, d) as i64));
     }
     let options = GatherNdOptions::default();
-    reads.push(Read {
+    reads.push(ReadPlan {
         plan: Plan::gather_nd(view, (&[tuples, shape.len()], DType::I64), options, dtype).unwrap(),
         indices: Indices::I64(indices),
         expected,
@@ -139,14 +139,14 @@ fn reads(view: &View, dtype: DType) -> Vec<Read> {
 }
 
 /// A plan that writes to the view of the memory, with its source, its indices, and the expected elements of the view.
-struct Write {
+struct WritePlan {
     plan: Plan,
     source: Vec<u8>,
     indices: Indices,
     expected: Vec<u8>,
 }
 
-fn writes(view: &View, dtype: DType) -> Vec<Write> {
+fn writes(view: &View, dtype: DType) -> Vec<WritePlan> {
     let size = dtype.size();
     let shape = view.shape().to_vec();
     let row = shape[1..].iter().product::<usize>() * size;
@@ -161,13 +161,13 @@ fn writes(view: &View, dtype: DType) -> Vec<Write> {
     let whole = Plan::contiguous(&shape, dtype).unwrap();
     let values = source[..shape[0] * row].to_vec();
     vec![
-        Write {
+        WritePlan {
             plan: whole.written_to(view).unwrap(),
             source: values.clone(),
             indices: Indices::None,
             expected: values,
         },
-        Write {
+        WritePlan {
             plan: gather.written_to(view).unwrap(),
             source,
             indices: Indices::I32(indices),
@@ -183,13 +183,13 @@ fn all(memory: usize, written: bool) -> impl Iterator<Item = (View, DType)> {
             .into_iter()
             .map(move |view| (view, dtype))
     };
-    let all = TYPES.into_iter().flat_map(of);
+    let all = TESTED_TYPES.into_iter().flat_map(of);
     all.filter(move |(view, _)| {
         !written || !view.strides().contains(&0) && view.shape() != [2, 2, 4]
     })
 }
 
-fn zeros() -> Vec<u8> {
+fn zeroed_memory() -> Vec<u8> {
     vec![0; MEMORY]
 }
 
@@ -221,11 +221,11 @@ fn run_cpu(threads: Option<usize>, plan: &Plan, source: &[u8], indices: &Indices
     report.unwrap();
 }
 
-const THREADS: [Option<usize>; 3] = [None, Some(1), Some(3)];
+const THREAD_LIMITS: [Option<usize>; 3] = [None, Some(1), Some(3)];
 
 #[test]
 fn far_elements_are_read_on_the_cpu() {
-    let mut memory = zeros();
+    let mut memory = zeroed_memory();
     for (view, dtype) in all(MEMORY, false) {
         let places = places(&view, dtype.size());
         for word in words(MEMORY, &places, dtype.size()) {
@@ -233,13 +233,13 @@ fn far_elements_are_read_on_the_cpu() {
         }
     }
     for (view, dtype) in all(MEMORY, false) {
-        for Read {
+        for ReadPlan {
             plan,
             indices,
             expected,
         } in reads(&view, dtype)
         {
-            for threads in THREADS {
+            for threads in THREAD_LIMITS {
                 let mut found = vec![0; expected.len()];
                 run_cpu(threads, &plan, &memory, &indices, &mut found);
                 assert_eq!(found, expected, "{plan} of {view:?} on {threads:?} threads");
@@ -254,12 +254,12 @@ fn far_elements_are_read_on_the_cpu() {
 
 #[test]
 fn far_elements_are_written_on_the_cpu() {
-    let mut memory = zeros();
+    let mut memory = zeroed_memory();
     for (view, dtype) in all(MEMORY, true) {
         let size = dtype.size();
         let places = places(&view, size);
         for write in writes(&view, dtype) {
-            for threads in THREADS {
+            for threads in THREAD_LIMITS {
                 run_cpu(
                     threads,
                     &write.plan,
@@ -294,10 +294,10 @@ mod gpu {
     use wgslice::Gpu;
 
     /// Bindings of WebGPU's default size, and of more than 2^31 bytes.
-    const BINDINGS: [u64; 2] = [128 << 20, (1 << 32) - 4];
+    const BINDING_SIZES: [u64; 2] = [128 << 20, (1 << 32) - 4];
 
     /// Opens a device that runs shaders in an interpreter and has buffers of the size of the memory.
-    fn strict(binding: u64) -> Gpu {
+    fn open_strict(binding: u64) -> Gpu {
         let mut options = strict_options();
         options.limits.max_buffer_size = 1 << 33;
         options.limits.max_storage_buffer_binding_size = binding;
@@ -318,7 +318,7 @@ mod gpu {
         })
     }
 
-    fn filled(gpu: &Gpu, bytes: &[u8]) -> wgpu::Buffer {
+    fn filled_buffer(gpu: &Gpu, bytes: &[u8]) -> wgpu::Buffer {
         let buffer = buffer(gpu, bytes.len());
         let mut bytes = bytes.to_vec();
         bytes.resize(bytes.len().next_multiple_of(4), 0);
@@ -333,11 +333,17 @@ mod gpu {
         }
     }
 
-    fn encode(gpu: &Gpu, plan: &Plan, from: &wgpu::Buffer, indices: &Indices, to: &wgpu::Buffer) {
+    fn encode_plan(
+        gpu: &Gpu,
+        plan: &Plan,
+        from: &wgpu::Buffer,
+        indices: &Indices,
+        to: &wgpu::Buffer,
+    ) {
         let indices = match indices {
             Indices::None => None,
-            Indices::I32(indices) => Some(filled(gpu, bytemuck::cast_slice(indices))),
-            Indices::I64(indices) => Some(filled(gpu, bytemuck::cast_slice(indices))),
+            Indices::I32(indices) => Some(filled_buffer(gpu, bytemuck::cast_slice(indices))),
+            Indices::I64(indices) => Some(filled_buffer(gpu, bytemuck::cast_slice(indices))),
         };
         let mut inputs = vec![from.slice(..)];
         inputs.extend(indices.iter().map(|buffer| buffer.slice(..)));
@@ -358,7 +364,7 @@ mod gpu {
         for (view, dtype) in all(size, false) {
             for read in reads(&view, dtype) {
                 let dest = buffer(gpu, read.expected.len());
-                encode(gpu, &read.plan, &memory, &read.indices, &dest);
+                encode_plan(gpu, &read.plan, &memory, &read.indices, &dest);
                 let found = &read_buffer(gpu, &dest)[..read.expected.len()];
                 assert_eq!(found, read.expected, "{} of {view:?}", read.plan);
             }
@@ -374,8 +380,8 @@ mod gpu {
             let words = words(size, &places, element);
             for write in writes(&view, dtype) {
                 fill_words(gpu, &memory, &words);
-                let source = filled(gpu, &write.source);
-                encode(gpu, &write.plan, &source, &write.indices, &memory);
+                let source = filled_buffer(gpu, &write.source);
+                encode_plan(gpu, &write.plan, &source, &write.indices, &memory);
                 let found = read_words(gpu, &memory, &words);
                 let expected = |place: usize| {
                     let of = places
@@ -396,15 +402,15 @@ mod gpu {
 
     #[test]
     fn far_elements_are_read() {
-        for binding in BINDINGS {
-            check_reads(&strict(binding), MEMORY);
+        for binding in BINDING_SIZES {
+            check_reads(&open_strict(binding), MEMORY);
         }
     }
 
     #[test]
     fn far_elements_are_written() {
-        for binding in BINDINGS {
-            check_writes(&strict(binding), MEMORY);
+        for binding in BINDING_SIZES {
+            check_writes(&open_strict(binding), MEMORY);
         }
     }
 

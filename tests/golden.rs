@@ -19,7 +19,7 @@ const PASTE: &str = include_str!("vectors/paste.jsonl");
 const XLA: &str = include_str!("vectors/xla.jsonl");
 const FLOATS: &str = include_str!("vectors/scatter_floats.jsonl");
 
-fn run(case: &Case) -> Answer {
+fn run_case(case: &Case) -> Answer {
     answer(case).unwrap_or_else(|bad| panic!("{bad}"))
 }
 
@@ -27,7 +27,7 @@ fn run(case: &Case) -> Answer {
 const SEVERAL_TEXTS: [&str; 3] = ["batch_shape", "empty_output", "updates_shape"];
 
 /// Describes the difference between outcome and expectation. `None` if they agree.
-fn difference(expected: &Expectation, outcome: &Answer) -> Option<String> {
+fn describe_difference(expected: &Expectation, outcome: &Answer) -> Option<String> {
     match (expected, outcome) {
         (
             Expectation::Success(want),
@@ -101,13 +101,13 @@ fn first_difference(want: &Tensor, got: &Tensor) -> Option<String> {
 }
 
 /// Checks a file and counts the cases by operation and, for errors, by kind.
-fn check(file: &str, text: &str) -> BTreeMap<(&'static str, String), usize> {
+fn check_file(file: &str, text: &str) -> BTreeMap<(&'static str, String), usize> {
     let mut counts = BTreeMap::new();
     let mut failures = Vec::new();
     for case in parse(text) {
         let case = case.unwrap_or_else(|bad| panic!("{file}: {bad}"));
-        let outcome = run(&case);
-        if let Some(difference) = difference(&case.expected, &outcome) {
+        let outcome = run_case(&case);
+        if let Some(difference) = describe_difference(&case.expected, &outcome) {
             failures.push(format!("{file}:{} ({}): {difference}", case.line, case.op));
         }
         let kind = match case.expected {
@@ -127,7 +127,7 @@ fn check(file: &str, text: &str) -> BTreeMap<(&'static str, String), usize> {
 
 #[test]
 fn the_reference_agrees_with_tensorflow() {
-    let counts = check("seed1.jsonl", SEED1);
+    let counts = check_file("seed1.jsonl", SEED1);
     let counts: Vec<(&str, &str, usize)> = counts
         .iter()
         .map(|((op, kind), &count)| (*op, kind.as_str(), count))
@@ -193,7 +193,7 @@ fn the_reference_agrees_with_tensorflow() {
 
 #[test]
 fn the_reference_puts_arrays_together_as_tensorflow_does() {
-    let counts = check("assembly.jsonl", ASSEMBLY);
+    let counts = check_file("assembly.jsonl", ASSEMBLY);
     let counts: Vec<_> = counts
         .iter()
         .map(|((op, tag), &count)| (*op, &tag[..], count))
@@ -222,7 +222,7 @@ fn the_reference_puts_arrays_together_as_tensorflow_does() {
 
 #[test]
 fn the_reference_indexes_by_arrays_as_numpy_does() {
-    let counts = check("array_index.jsonl", ARRAY_INDEX);
+    let counts = check_file("array_index.jsonl", ARRAY_INDEX);
     let counts: Vec<_> = counts.iter().map(|((_, tag), &n)| (&tag[..], n)).collect();
     let expected = [
         ("array_shapes", 17),
@@ -238,7 +238,7 @@ fn the_reference_indexes_by_arrays_as_numpy_does() {
 
 #[test]
 fn the_reference_writes_by_arrays_as_numpy_does() {
-    let counts = check("index_update.jsonl", INDEX_UPDATE);
+    let counts = check_file("index_update.jsonl", INDEX_UPDATE);
     let counts: Vec<_> = counts.iter().map(|((_, tag), &n)| (&tag[..], n)).collect();
     let expected = [
         ("array_shapes", 13),
@@ -256,14 +256,14 @@ fn the_reference_writes_by_arrays_as_numpy_does() {
 /// JAX's tests write by these expressions: set, add, sub, min and max.
 #[test]
 fn the_reference_writes_by_the_expressions_of_jax_as_numpy_does() {
-    let counts = check("jax_index.jsonl", JAX_INDEX);
+    let counts = check_file("jax_index.jsonl", JAX_INDEX);
     let counts: Vec<_> = counts.iter().map(|((_, tag), &n)| (&tag[..], n)).collect();
     assert_eq!(counts, [("success", 655)]);
 }
 
 #[test]
 fn the_reference_selects_by_masks_as_tensorflow_and_numpy_do() {
-    let counts = check("mask.jsonl", MASK);
+    let counts = check_file("mask.jsonl", MASK);
     let counts: Vec<_> = counts
         .iter()
         .map(|((op, tag), &count)| (*op, &tag[..], count))
@@ -286,7 +286,7 @@ fn the_reference_selects_by_masks_as_tensorflow_and_numpy_do() {
 
 #[test]
 fn the_reference_writes_boxes_as_tensorflow_writes_their_elements() {
-    let counts = check("paste.jsonl", PASTE);
+    let counts = check_file("paste.jsonl", PASTE);
     let counts: Vec<_> = counts
         .iter()
         .map(|((_, tag), &count)| (&tag[..], count))
@@ -296,7 +296,7 @@ fn the_reference_writes_boxes_as_tensorflow_writes_their_elements() {
 
 #[test]
 fn the_reference_gathers_and_scatters_as_xla_does() {
-    let counts = check("xla.jsonl", XLA);
+    let counts = check_file("xla.jsonl", XLA);
     let counts: Vec<_> = counts
         .iter()
         .map(|((op, tag), &count)| (*op, &tag[..], count))
@@ -312,17 +312,17 @@ fn the_reference_gathers_and_scatters_as_xla_does() {
 
 #[test]
 fn the_reference_converts_as_numpy_and_ml_dtypes_do() {
-    let counts = check("convert.jsonl", CONVERT);
+    let counts = check_file("convert.jsonl", CONVERT);
     let counts: Vec<_> = counts.into_iter().collect();
     assert_eq!(counts, [(("convert", "success".to_owned()), 449)]);
-    let counts = check("numbers.jsonl", NUMBERS);
+    let counts = check_file("numbers.jsonl", NUMBERS);
     let counts: Vec<_> = counts.into_iter().collect();
     assert_eq!(counts, [(("convert", "success".to_owned()), 338)]);
 }
 
 #[test]
 fn the_reference_adds_floats_as_tensorflow_does() {
-    let counts = check("scatter_floats.jsonl", FLOATS);
+    let counts = check_file("scatter_floats.jsonl", FLOATS);
     let mut operations = BTreeMap::new();
     for ((op, _), count) in counts {
         *operations.entry(op).or_insert(0) += count;
@@ -363,7 +363,7 @@ fn the_order_of_the_rows_makes_a_difference() {
             *data = rows.flatten().copied().collect();
         }
         sums += 1;
-        match run(&case) {
+        match run_case(&case) {
             Answer::Tensor { tensor, .. } => differ += usize::from(tensor != expected),
             Answer::Error(error) => panic!("{error}"),
         }
@@ -379,7 +379,7 @@ fn further_vector_files_agree() {
     for path in env::split_paths(&paths) {
         for file in vector_files(&path) {
             let text = fs::read_to_string(&file).unwrap_or_else(|e| panic!("{file}: {e}"));
-            let counts = check(&file, &text);
+            let counts = check_file(&file, &text);
             let total: usize = counts.values().sum();
             assert!(total > 0, "{file} has no case");
             println!("{file}: {total} cases agree");
@@ -415,7 +415,7 @@ fn altered_expectations_are_noticed() {
     let mut altered = 0;
     for case in parse(SEED1) {
         let mut case = case.unwrap();
-        let outcome = run(&case);
+        let outcome = run_case(&case);
         let wanted = match &mut case.expected {
             Expectation::Success(tensor) => match tensor.data.last_mut() {
                 Some(last) => {
@@ -439,7 +439,7 @@ fn altered_expectations_are_noticed() {
                 format!("expected the error {kind}, got ")
             }
         };
-        let found = difference(&case.expected, &outcome).unwrap();
+        let found = describe_difference(&case.expected, &outcome).unwrap();
         assert!(found.starts_with(&wanted), "line {}: {found}", case.line);
         altered += 1;
     }
@@ -462,22 +462,22 @@ fn an_unexpected_result_is_noticed() {
         tensor: tensor(),
         bad_rows,
     };
-    assert!(difference(&Expectation::Success(tensor()), &outcome(0)).is_none());
-    assert!(difference(&Expectation::Success(tensor()), &outcome(1)).is_some());
-    assert!(difference(&error("out_of_range", Some(tensor())), &outcome(1)).is_none());
-    assert!(difference(&error("out_of_range", Some(tensor())), &outcome(0)).is_some());
-    assert!(difference(&error("index_depth_unsupported", None), &outcome(0)).is_none());
-    assert!(difference(&error("index_depth", None), &outcome(0)).is_some());
+    assert!(describe_difference(&Expectation::Success(tensor()), &outcome(0)).is_none());
+    assert!(describe_difference(&Expectation::Success(tensor()), &outcome(1)).is_some());
+    assert!(describe_difference(&error("out_of_range", Some(tensor())), &outcome(1)).is_none());
+    assert!(describe_difference(&error("out_of_range", Some(tensor())), &outcome(0)).is_some());
+    assert!(describe_difference(&error("index_depth_unsupported", None), &outcome(0)).is_none());
+    assert!(describe_difference(&error("index_depth", None), &outcome(0)).is_some());
     // An `out_of_range` error without `zero_fill` stands for an axis of size 0, where only zeros are right.
-    assert!(difference(&error("out_of_range", None), &outcome(1)).is_some());
+    assert!(describe_difference(&error("out_of_range", None), &outcome(1)).is_some());
 
     let found = wgslice_vectors::reference::slice(&[0], &[1], &[], &[]).unwrap_err();
     let mut expected = error(found.kind, None);
-    assert!(difference(&expected, &Answer::Error(found.clone())).is_some());
+    assert!(describe_difference(&expected, &Answer::Error(found.clone())).is_some());
     if let Expectation::Error { message, .. } = &mut expected {
         message.clone_from(&found.message);
     }
-    assert!(difference(&expected, &Answer::Error(found)).is_none());
+    assert!(describe_difference(&expected, &Answer::Error(found)).is_none());
 }
 
 /// The reference checks the rest of the crate, so it must not use any other code of the crate.

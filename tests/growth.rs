@@ -8,10 +8,10 @@ use wgslice::{DType, Gpu, Plan, SliceSpec, Values, ValuesMut, gpu::AdapterOption
 const MIB: usize = 1 << 20;
 
 /// The highest allowed ratio between times per byte that should be equal.
-const FLAT: f64 = 1.15;
+const MAX_EQUAL_RATIO: f64 = 1.15;
 
 /// Returns the CPU, and a device of the best adapter if there is an adapter.
-fn devices() -> Vec<(String, Option<Gpu>)> {
+fn test_devices() -> Vec<(String, Option<Gpu>)> {
     let mut devices = vec![("CPU".to_owned(), None)];
     match Gpu::open(&AdapterOptions::default()) {
         Ok(gpu) => devices.push((gpu.to_string(), Some(gpu))),
@@ -26,12 +26,12 @@ fn devices() -> Vec<(String, Option<Gpu>)> {
 
 /// A source and a destination. All compared plans share them, because times differ by some percent between memory
 /// locations.
-enum Memory {
+enum TestMemory {
     Host(Vec<u8>, Vec<u8>),
     Device(Box<Gpu>, wgpu::Buffer, wgpu::Buffer),
 }
 
-impl Memory {
+impl TestMemory {
     /// Makes a source and a destination of `bytes` bytes each, and writes both once.
     fn new(gpu: Option<&Gpu>, bytes: usize) -> Self {
         let Some(gpu) = gpu else {
@@ -107,7 +107,7 @@ impl Memory {
     }
 }
 
-fn plan(shape: &[usize], spec: &str) -> Plan {
+fn slice_plan(shape: &[usize], spec: &str) -> Plan {
     let spec: SliceSpec = spec.parse().unwrap();
     Plan::slice(shape, &spec, DType::U32).unwrap()
 }
@@ -118,7 +118,7 @@ fn plan(shape: &[usize], spec: &str) -> Plan {
 fn assert_within(
     allowed: f64,
     what: &str,
-    (memory, plans): (&mut Memory, &[Plan]),
+    (memory, plans): (&mut TestMemory, &[Plan]),
     apart: impl Fn(&[f64]) -> f64,
 ) {
     let mut within = || {
@@ -131,7 +131,7 @@ fn assert_within(
 }
 
 /// Returns the longest time divided by the shortest.
-fn spread(times: &[f64]) -> f64 {
+fn longest_to_shortest(times: &[f64]) -> f64 {
     let least = times.iter().copied().fold(f64::INFINITY, f64::min);
     times.iter().copied().fold(0.0, f64::max) / least
 }
@@ -143,8 +143,8 @@ fn spread(times: &[f64]) -> f64 {
 /// the location of source and result.
 #[test]
 fn a_byte_takes_as_long_up_to_a_gigabyte() {
-    for (device, gpu) in devices() {
-        let mut memory = Memory::new(gpu.as_ref(), 1024 * MIB);
+    for (device, gpu) in test_devices() {
+        let mut memory = TestMemory::new(gpu.as_ref(), 1024 * MIB);
         // With 16 MiB, lavapipe takes a fifth longer per byte, because each dispatch costs half a millisecond.
         let least = if gpu.is_some_and(|gpu| gpu.is_software()) {
             64
@@ -154,10 +154,15 @@ fn a_byte_takes_as_long_up_to_a_gigabyte() {
         for spec in [":, :3:-1", ":, 3:", ":, :-3:2"] {
             let sizes = [16, 64, 256, 1024].into_iter().filter(|&mib| mib >= least);
             let plans: Vec<Plan> = sizes
-                .map(|mib| plan(&[mib * MIB / 4096, 1024], spec))
+                .map(|mib| slice_plan(&[mib * MIB / 4096, 1024], spec))
                 .collect();
             let what = format!("{spec} of {least} MiB to 1 GiB on {device}");
-            assert_within(FLAT, &what, (&mut memory, &plans), spread);
+            assert_within(
+                MAX_EQUAL_RATIO,
+                &what,
+                (&mut memory, &plans),
+                longest_to_shortest,
+            );
         }
     }
 }
@@ -175,11 +180,16 @@ fn ranks_that_merge_cost_the_same() {
         &[4, 16, 16, 16, 16, 16, 4],
         &[8, 8, 8, 8, 8, 8, 8, 8],
     ];
-    let plans = shapes.map(|shape| plan(shape, &vec!["::-1"; shape.len()].join(", ")));
-    for (device, gpu) in devices() {
-        let mut memory = Memory::new(gpu.as_ref(), 256 * MIB);
+    let plans = shapes.map(|shape| slice_plan(shape, &vec!["::-1"; shape.len()].join(", ")));
+    for (device, gpu) in test_devices() {
+        let mut memory = TestMemory::new(gpu.as_ref(), 256 * MIB);
         let what = format!("ranks 1 to 8, reversed, on {device}");
-        assert_within(FLAT, &what, (&mut memory, &plans), spread);
+        assert_within(
+            MAX_EQUAL_RATIO,
+            &what,
+            (&mut memory, &plans),
+            longest_to_shortest,
+        );
     }
 }
 
@@ -188,8 +198,8 @@ fn ranks_that_merge_cost_the_same() {
 #[test]
 fn rank_8_costs_at_most_twice_rank_2() {
     let shape = |run| [7, 6, 7, 6, 7, 6, 7, run];
-    for (device, gpu) in devices() {
-        let mut memory = Memory::new(gpu.as_ref(), 384 * MIB);
+    for (device, gpu) in test_devices() {
+        let mut memory = TestMemory::new(gpu.as_ref(), 384 * MIB);
         for (run, inner) in [
             (9, "1:"),
             (33, "1:"),
@@ -198,9 +208,9 @@ fn rank_8_costs_at_most_twice_rank_2() {
             (129, "::-1"),
         ] {
             let rows = shape(1).iter().product();
-            let rank_2 = plan(&[rows, run], &format!("1:, {inner}"));
+            let rank_2 = slice_plan(&[rows, run], &format!("1:, {inner}"));
             let outer = "1:, 1:, 1:, 1:, 1:, 1:, 1:";
-            let rank_8 = plan(&shape(run), &format!("{outer}, {inner}"));
+            let rank_8 = slice_plan(&shape(run), &format!("{outer}, {inner}"));
             let what = format!("rank 8 beside rank 2, {inner} of rows of {run} on {device}");
             let ratio = |times: &[f64]| times[1] / times[0];
             assert_within(2.0, &what, (&mut memory, &[rank_2, rank_8]), ratio);

@@ -9,14 +9,14 @@ use std::{
     path::Path,
 };
 
-type Module = Vec<String>;
+type ModulePath = Vec<String>;
 
-fn module(path: &str) -> Module {
+fn module_path(path: &str) -> ModulePath {
     path.split("::").map(str::to_owned).collect()
 }
 
 /// Finds the files below a folder, with the paths of their modules as keys.
-fn modules(folder: &Path, at: &Module, found: &mut BTreeMap<Module, String>) {
+fn modules(folder: &Path, at: &ModulePath, found: &mut BTreeMap<ModulePath, String>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_stem().unwrap().to_string_lossy();
@@ -34,7 +34,7 @@ fn modules(folder: &Path, at: &Module, found: &mut BTreeMap<Module, String>) {
 }
 
 /// Returns the code of a file without comments and without its test module.
-fn code(source: &str) -> String {
+fn code_of(source: &str) -> String {
     let source = match source.find("#[cfg(test)]\nmod tests {") {
         Some(end) => &source[..end],
         None => source,
@@ -47,7 +47,7 @@ fn code(source: &str) -> String {
 }
 
 /// Adds the paths of a tree of imports, such as `super::{a::b, c}`, to `found`.
-fn branches(prefix: &str, tree: &str, found: &mut Vec<String>) {
+fn add_branches(prefix: &str, tree: &str, found: &mut Vec<String>) {
     let (mut depth, mut begin) = (0, 0);
     for (at, letter) in tree.char_indices().chain([(tree.len(), ',')]) {
         match letter {
@@ -59,7 +59,7 @@ fn branches(prefix: &str, tree: &str, found: &mut Vec<String>) {
                 match branch.split_once('{') {
                     Some((stem, rest)) => {
                         let inner = rest.strip_suffix('}').unwrap_or(rest);
-                        branches(&format!("{prefix}{}", stem.trim()), inner, found);
+                        add_branches(&format!("{prefix}{}", stem.trim()), inner, found);
                     }
                     None => found.push(format!("{prefix}{branch}")),
                 }
@@ -70,13 +70,17 @@ fn branches(prefix: &str, tree: &str, found: &mut Vec<String>) {
 }
 
 /// Returns the modules that a file's code names.
-fn needed(me: &Module, source: &str, all: &BTreeMap<Module, String>) -> BTreeSet<Module> {
-    let code = code(source);
+fn needed_modules(
+    me: &ModulePath,
+    source: &str,
+    all: &BTreeMap<ModulePath, String>,
+) -> BTreeSet<ModulePath> {
+    let code = code_of(source);
     let (mut paths, mut rest) = (Vec::new(), String::new());
     for (number, part) in code.split(" use ").enumerate() {
         match part.split_once(';').filter(|_| number > 0) {
             Some((tree, after)) => {
-                branches("", tree, &mut paths);
+                add_branches("", tree, &mut paths);
                 rest += after;
             }
             None => rest += part,
@@ -114,19 +118,19 @@ fn needed(me: &Module, source: &str, all: &BTreeMap<Module, String>) -> BTreeSet
 }
 
 /// Returns a cycle of files in a folder, if there is one.
-fn circle(folder: &Module, all: &BTreeMap<Module, String>) -> Option<Vec<Module>> {
+fn find_cycle(folder: &ModulePath, all: &BTreeMap<ModulePath, String>) -> Option<Vec<ModulePath>> {
     let files = all
         .iter()
         .filter(|(name, source)| name.starts_with(folder) && !source.is_empty());
-    let mut needs: BTreeMap<&Module, BTreeSet<Module>> = files
-        .map(|(name, source)| (name, needed(name, source, all)))
+    let mut needs: BTreeMap<&ModulePath, BTreeSet<ModulePath>> = files
+        .map(|(name, source)| (name, needed_modules(name, source, all)))
         .collect();
     // A file that needs no other remaining file is in no cycle.
     loop {
-        let left: BTreeSet<Module> = needs.keys().map(|name| (*name).clone()).collect();
+        let left: BTreeSet<ModulePath> = needs.keys().map(|name| (*name).clone()).collect();
         needs.retain(|_, needs| needs.iter().any(|name| left.contains(name)));
         if needs.len() == left.len() {
-            let left: Vec<Module> = left.into_iter().collect();
+            let left: Vec<ModulePath> = left.into_iter().collect();
             return (!left.is_empty()).then_some(left);
         }
     }
@@ -143,17 +147,21 @@ fn files_need_each_other_in_no_circle() {
         if entry.path().is_dir() {
             folders += 1;
             let folder = vec![entry.file_name().to_string_lossy().into_owned()];
-            assert_eq!(circle(&folder, &all), None, "in src/{}", folder[0]);
+            assert_eq!(find_cycle(&folder, &all), None, "in src/{}", folder[0]);
         }
     }
     assert!(folders > 8, "{folders}");
-    let slice = needed(&module("cpu::slice"), &all[&module("cpu::slice")], &all);
-    assert!(slice.contains(&module("cpu::transpose")), "{slice:?}");
+    let slice = needed_modules(
+        &module_path("cpu::slice"),
+        &all[&module_path("cpu::slice")],
+        &all,
+    );
+    assert!(slice.contains(&module_path("cpu::transpose")), "{slice:?}");
 }
 
 #[test]
 fn a_circle_is_found() {
-    let file = |path: &str, source: &str| (module(path), source.to_owned());
+    let file = |path: &str, source: &str| (module_path(path), source.to_owned());
     let all = |last: &str| {
         BTreeMap::from([
             file("x", ""),
@@ -162,9 +170,9 @@ fn a_circle_is_found() {
             file("x::c", last),
         ])
     };
-    assert_eq!(circle(&module("x"), &all("fn d() {}")), None);
+    assert_eq!(find_cycle(&module_path("x"), &all("fn d() {}")), None);
     let tests = "fn d() {}\n#[cfg(test)]\nmod tests {\n use super::super::a; }";
-    assert_eq!(circle(&module("x"), &all(tests)), None);
-    let found = circle(&module("x"), &all("\npub use crate::{x::a::A, y};")).unwrap();
-    assert_eq!(found, ["x::a", "x::b", "x::c"].map(module));
+    assert_eq!(find_cycle(&module_path("x"), &all(tests)), None);
+    let found = find_cycle(&module_path("x"), &all("\npub use crate::{x::a::A, y};")).unwrap();
+    assert_eq!(found, ["x::a", "x::b", "x::c"].map(module_path));
 }

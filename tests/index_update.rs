@@ -9,7 +9,7 @@ use wgslice::{
     spec::{IndexItem, IndexSpec},
 };
 
-fn parse(text: &str) -> IndexSpec {
+fn parse_spec(text: &str) -> IndexSpec {
     text.parse().unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -26,7 +26,7 @@ fn what_does_not_fit_is_an_error() {
         ("[0, 1], [0, 1, 2]", &[], "array_shapes", "[3]"),
         ("0, 0, 0", &[], "too_many_specs", ""),
     ] {
-        let spec = parse(text);
+        let spec = parse_spec(text);
         let plan = Plan::index_update(&[4, 3], &spec, value, Combine::Add, DType::I32);
         let error = plan.unwrap_err();
         assert_eq!(kind(&error), tag, "{text}: {error}");
@@ -34,7 +34,7 @@ fn what_does_not_fit_is_an_error() {
     }
     let twice = View::new(&[1, 3]).unwrap().broadcast_to(&[4, 3]).unwrap();
     let update = |x: &View, combine, dtype| {
-        let plan = Plan::index_update(x, &parse("[0]"), &[], combine, dtype);
+        let plan = Plan::index_update(x, &parse_spec("[0]"), &[], combine, dtype);
         kind(&plan.unwrap_err()).to_owned()
     };
     assert_eq!(update(&twice, Combine::Update, DType::I32), "repeats");
@@ -46,10 +46,14 @@ fn what_does_not_fit_is_an_error() {
             backend.upload((values, shape)).unwrap()
         };
         let mut x = upload(&[1, 2, 3], &[3]);
-        let error = x.index_update(&parse("[0, 1]"), &upload(&[1, 2, 3], &[3]), Combine::Add);
+        let error = x.index_update(
+            &parse_spec("[0, 1]"),
+            &upload(&[1, 2, 3], &[3]),
+            Combine::Add,
+        );
         assert_eq!(kind(&error.unwrap_err()), "broadcast", "{}", device.name);
         let other = device.backend.upload((&[1u8], &[1])).unwrap();
-        let error = x.index_update(&parse("[0, 1]"), &other, Combine::Add);
+        let error = x.index_update(&parse_spec("[0, 1]"), &other, Combine::Add);
         assert_eq!(
             kind(&error.unwrap_err()),
             "dtype_mismatch",
@@ -65,7 +69,7 @@ fn what_does_not_fit_is_an_error() {
 #[test]
 fn plans_are_as_few_as_may_be() {
     let planned = |text: &str, value: &[usize], combine| {
-        let plan = Plan::index_update(&[4, 5, 6], &parse(text), value, combine, DType::F32);
+        let plan = Plan::index_update(&[4, 5, 6], &parse_spec(text), value, combine, DType::F32);
         let plan = plan.unwrap();
         (steps(&plan), plan.explain())
     };
@@ -101,7 +105,7 @@ fn elements_that_are_selected_twice() {
         ] {
             let x = (&[5, 5, 5, 5], &[4]);
             let value = (&[10, 20, 30, 40], &[4]);
-            let spec = parse("[0, 1, 0, -1]");
+            let spec = parse_spec("[0, 1, 0, -1]");
             let made = device
                 .backend
                 .index_update(x, &spec, value, combine)
@@ -177,7 +181,7 @@ fn views_are_written_where_they_are() {
         (slice![..; -1, 2..4], "[0, 1]", [14, 15, 20, 21]),
     ] {
         let view = x.slice(&view).unwrap();
-        let plan = Plan::index_update(&view, &parse(text), &[], Combine::Update, DType::U8);
+        let plan = Plan::index_update(&view, &parse_spec(text), &[], Combine::Update, DType::U8);
         let mut memory = [0u8; 24];
         plan.unwrap()
             .run_cpu(&[(&[9u8]).into()], &mut [(&mut memory).into()])
@@ -193,7 +197,7 @@ fn views_are_written_where_they_are() {
         let mut turned = whole.transpose(&[1, 0]).unwrap();
         let value = whole.slice(&slice![.., 0]).unwrap();
         let report = turned
-            .index_update(&parse("[2, 0]"), &value, Combine::Update)
+            .index_update(&parse_spec("[2, 0]"), &value, Combine::Update)
             .unwrap();
         // The tensor is a view of shared memory, so it is copied first.
         assert_eq!(report.wait().unwrap().copied, 12, "{}", device.name);
@@ -233,7 +237,7 @@ fn a_selection_is_written_where_it_is_read() {
         ("2, ::2", false),
         ("True", false),
     ] {
-        let spec = parse(text);
+        let spec = parse_spec(text);
         let spec = if outer { spec.outer() } else { spec };
         let places = backend.index((&x, &sizes), &spec).unwrap();
         let value: Vec<i64> = (1000..).take(places.data.len()).collect();
@@ -274,7 +278,7 @@ fn elements_that_a_device_does_not_combine() {
         let mut x = device.backend.upload((&[1.0f64, 2.0], &[2])).unwrap();
         let one = device.backend.upload((&[1.0f64], &[])).unwrap();
         let error = x
-            .index_update(&parse("[0, 0]"), &one, Combine::Add)
+            .index_update(&parse_spec("[0, 0]"), &one, Combine::Add)
             .unwrap_err();
         assert!(
             matches!(error, wgslice::Error::DTypeOnDevice { .. }),
@@ -305,7 +309,7 @@ fn in_a_programs_own_encoder() {
         // The plan adds the value at byte 512 to rows 3, 0 and 3 of a 4 × 16 array at byte 0.
         let plan = Plan::index_update(
             &[4, 16],
-            &parse("[3, 0, 3]"),
+            &parse_spec("[3, 0, 3]"),
             &[16],
             Combine::Add,
             DType::U32,

@@ -12,7 +12,7 @@ use wgslice::{
 };
 
 /// An odd length in bytes, above 2^32.
-const LONG: usize = (1 << 32) + 87_654_321;
+const LONG_BYTES: usize = (1 << 32) + 87_654_321;
 
 const GIB: usize = 1 << 30;
 
@@ -31,20 +31,20 @@ fn gpu() -> Option<Gpu> {
 }
 
 /// Returns the value at a position of the source.
-fn byte(place: usize) -> u8 {
+fn byte_at(place: usize) -> u8 {
     (place as u64)
         .wrapping_mul(0x9e37_79b9_7f4a_7c15)
         .to_be_bytes()[0]
 }
 
 fn long_bytes() -> Vec<u8> {
-    let mut bytes = vec![0; LONG];
+    let mut bytes = vec![0; LONG_BYTES];
     std::thread::scope(|scope| {
-        for (number, part) in bytes.chunks_mut(LONG / 2 + 1).enumerate() {
+        for (number, part) in bytes.chunks_mut(LONG_BYTES / 2 + 1).enumerate() {
             scope.spawn(move || {
-                let first = number * (LONG / 2 + 1);
+                let first = number * (LONG_BYTES / 2 + 1);
                 for (place, value) in part.iter_mut().enumerate() {
-                    *value = byte(first + place);
+                    *value = byte_at(first + place);
                 }
             });
         }
@@ -70,27 +70,27 @@ fn assert_holds(tensor: &Tensor, what: &str, expected: impl Fn(usize) -> u8) {
 }
 
 fn slices_and_gathers(tensor: &Tensor) {
-    assert_holds(tensor, "the upload", byte);
+    assert_holds(tensor, "the upload", byte_at);
     let reversed = tensor.slice(&slice![..; -1]).unwrap();
-    assert_holds(&reversed, "::-1", |place| byte(LONG - 1 - place));
+    assert_holds(&reversed, "::-1", |place| byte_at(LONG_BYTES - 1 - place));
     drop(reversed);
     let third = tensor.slice(&slice![5..; 3]).unwrap();
-    assert_holds(&third, "5::3", |place| byte(5 + 3 * place));
+    assert_holds(&third, "5::3", |place| byte_at(5 + 3 * place));
     drop(third);
     let shifted = tensor.slice(&slice![77..]).unwrap();
-    assert_holds(&shifted, "77:", |place| byte(77 + place));
+    assert_holds(&shifted, "77:", |place| byte_at(77 + place));
     drop(shifted);
 
     let count = 3_000_000;
-    let index = |row: usize| row.wrapping_mul(0x2545_f491_4f6c_dd1d) % (LONG + 1000);
+    let index = |row: usize| row.wrapping_mul(0x2545_f491_4f6c_dd1d) % (LONG_BYTES + 1000);
     let indices: Vec<i64> = (0..count).map(|row| index(row) as i64).collect();
-    let bad = (0..count).filter(|&row| index(row) >= LONG).count();
+    let bad = (0..count).filter(|&row| index(row) >= LONG_BYTES).count();
     let indices = tensor.backend().upload((&indices, &[count, 1])).unwrap();
     let gathered = tensor
         .gather_nd(&indices, GatherNdOptions::default())
         .unwrap();
     assert_holds(&gathered.0, "a gather", |row| match index(row) {
-        place if place < LONG => byte(place),
+        place if place < LONG_BYTES => byte_at(place),
         _ => 0,
     });
     assert_eq!(gathered.1.wait().unwrap().out_of_range, bad);
@@ -100,7 +100,7 @@ fn slices_and_gathers(tensor: &Tensor) {
 
 /// Tests indices beyond 2^32 that wrap or are clamped, and boxes that begin there.
 fn wraps_and_boxes(tensor: &Tensor) {
-    let (len, high) = (LONG as i64, 1i64 << 32);
+    let (len, high) = (LONG_BYTES as i64, 1i64 << 32);
     let all = [
         -1,
         -len,
@@ -133,8 +133,8 @@ fn wraps_and_boxes(tensor: &Tensor) {
                 index
             };
             match out_of_range {
-                OutOfRange::Clamp => byte(wrapped.clamp(0, len - 1) as usize),
-                _ if (0..len).contains(&wrapped) => byte(wrapped as usize),
+                OutOfRange::Clamp => byte_at(wrapped.clamp(0, len - 1) as usize),
+                _ if (0..len).contains(&wrapped) => byte_at(wrapped as usize),
                 _ => 0,
             }
         });
@@ -161,7 +161,7 @@ fn wraps_and_boxes(tensor: &Tensor) {
         .backend()
         .upload((&begins, &[begins.len(), 1]))
         .unwrap();
-    let whole = tensor.reshape(&[1, LONG]).unwrap();
+    let whole = tensor.reshape(&[1, LONG_BYTES]).unwrap();
     let of_whole = tensor.backend().upload((&[0i64; 8], &[8])).unwrap();
     for out_of_range in [OutOfRange::Ignore, OutOfRange::Clamp] {
         let options = CropOptions {
@@ -181,7 +181,7 @@ fn wraps_and_boxes(tensor: &Tensor) {
                 };
                 (begin..begin + BOX as i64).map(|at| {
                     if (0..len).contains(&at) {
-                        byte(at as usize)
+                        byte_at(at as usize)
                     } else {
                         0
                     }
@@ -204,29 +204,29 @@ fn wraps_and_boxes(tensor: &Tensor) {
 
 #[test]
 fn beyond_32_bits_on_the_cpu() {
-    let tensor = Tensor::from_bytes(&Backend::cpu(), long_bytes(), DType::U8, &[LONG]);
+    let tensor = Tensor::from_bytes(&Backend::cpu(), long_bytes(), DType::U8, &[LONG_BYTES]);
     slices_and_gathers(&tensor.unwrap());
 }
 
 #[test]
 fn beyond_32_bits_on_the_gpu() {
     let Some(gpu) = gpu() else { return };
-    let tensor = Tensor::from_bytes(&Backend::from(gpu), long_bytes(), DType::U8, &[LONG]);
+    let tensor = Tensor::from_bytes(&Backend::from(gpu), long_bytes(), DType::U8, &[LONG_BYTES]);
     slices_and_gathers(&tensor.unwrap());
 }
 
 /// Tests a mask with few true elements, the last of them beyond 2^32, and a mask with more than 2^32 true elements, of
 /// which the first are kept.
-fn searches(backend: &Backend) {
+fn check_searches(backend: &Backend) {
     const CAPACITY: usize = 5000;
-    let mut places: Vec<usize> = (0..4000).map(|row| row * (LONG / 4000)).collect();
-    places.extend([(1 << 32) - 1, 1 << 32, LONG - 1]);
+    let mut places: Vec<usize> = (0..4000).map(|row| row * (LONG_BYTES / 4000)).collect();
+    places.extend([(1 << 32) - 1, 1 << 32, LONG_BYTES - 1]);
     places.sort_unstable();
-    let mut mask = vec![0; LONG];
+    let mut mask = vec![0; LONG_BYTES];
     for &place in &places {
-        mask[place] = byte(place) | 1;
+        mask[place] = byte_at(place) | 1;
     }
-    let few = Tensor::from_bytes(backend, mask, DType::U8, &[LONG]).unwrap();
+    let few = Tensor::from_bytes(backend, mask, DType::U8, &[LONG_BYTES]).unwrap();
     let (rows, count) = few.nonzero(Some(CAPACITY)).unwrap();
     // Rows without a position hold -1.
     let mut expected: Vec<_> = places.iter().map(|&place| place as i64).collect();
@@ -239,7 +239,7 @@ fn searches(backend: &Backend) {
     );
     // Here the long dimension is not the first.
     let (rows, _) = few
-        .reshape(&[1, LONG])
+        .reshape(&[1, LONG_BYTES])
         .unwrap()
         .nonzero(Some(CAPACITY))
         .unwrap();
@@ -249,32 +249,32 @@ fn searches(backend: &Backend) {
     }
     let (kept, _) = few.boolean_mask(&few, 0, Some(CAPACITY)).unwrap();
     assert_holds(&kept, "a selection", |row| {
-        places.get(row).map_or(0, |&place| byte(place) | 1)
+        places.get(row).map_or(0, |&place| byte_at(place) | 1)
     });
     drop(few);
 
-    let most = Tensor::from_bytes(backend, long_bytes(), DType::U8, &[LONG]).unwrap();
+    let most = Tensor::from_bytes(backend, long_bytes(), DType::U8, &[LONG_BYTES]).unwrap();
     let (rows, count) = most.nonzero(Some(CAPACITY)).unwrap();
-    let expected = (0..LONG).filter(|&place| byte(place) != 0);
+    let expected = (0..LONG_BYTES).filter(|&place| byte_at(place) != 0);
     let expected: Vec<_> = expected.take(CAPACITY).map(|place| place as i64).collect();
     assert_eq!(rows.to_vec::<i64>().unwrap(), expected, "{backend}");
     let count = count.wait().unwrap().found.unwrap();
-    let expected = (0..LONG).filter(|&place| byte(place) != 0).count();
+    let expected = (0..LONG_BYTES).filter(|&place| byte_at(place) != 0).count();
     assert!(expected > 1 << 32);
     assert_eq!(count, expected, "{backend}");
 }
 
 #[test]
 fn masks_beyond_32_bits() {
-    searches(&Backend::cpu());
+    check_searches(&Backend::cpu());
     if let Some(gpu) = gpu() {
-        searches(&Backend::from(gpu));
+        check_searches(&Backend::from(gpu));
     }
 }
 
 /// Slices into an existing result four times and returns the shortest duration. In new memory, mapping a page takes
 /// longer than writing its bytes, and the duration depends on the state of the machine's memory.
-fn fastest(tensor: &Tensor, spec: &SliceSpec) -> Duration {
+fn shortest_time(tensor: &Tensor, spec: &SliceSpec) -> Duration {
     let mut dest = tensor.slice(spec).unwrap();
     let mut time = || {
         tensor.backend().wait().unwrap();
@@ -315,7 +315,7 @@ fn no_cliff_at_any_limit() {
             let ratio = || {
                 let [below, above] = tensors.each_ref().map(|tensor| {
                     let plan = Plan::slice(tensor.shape(), spec, DType::U32).unwrap();
-                    let time = fastest(tensor, spec).as_secs_f64();
+                    let time = shortest_time(tensor, spec).as_secs_f64();
                     time / plan.outputs()[0].bytes() as f64
                 });
                 println!(

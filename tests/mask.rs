@@ -32,7 +32,7 @@ fn mask_of(length: usize, often: u32) -> Vec<u8> {
         .collect()
 }
 
-fn trues(mask: &[u8]) -> Vec<bool> {
+fn mask_values(mask: &[u8]) -> Vec<bool> {
     mask.iter().map(|&byte| byte != 0).collect()
 }
 
@@ -65,7 +65,7 @@ fn positions_and_counts_are_the_references() {
             let count = mask.iter().filter(|&&byte| byte != 0).count();
             for &capacity in capacities {
                 let (of_rows, rows) =
-                    reference::nonzero(&trues(&mask), shape, Some(capacity)).unwrap();
+                    reference::nonzero(&mask_values(&mask), shape, Some(capacity)).unwrap();
                 for device in devices() {
                     // Low limits cut large masks into too many dispatches, an interpreter is slow, and positions of many
                     // dimensions do not fit the smallest buffers.
@@ -275,7 +275,7 @@ fn views_are_selected_from() {
         for axis in 0..3 {
             for end in axis + 1..=3 {
                 let mask = mask_of(shape[axis..end].iter().product(), 30);
-                let trues = trues(&mask);
+                let trues = mask_values(&mask);
                 let trues = (&trues[..], &shape[axis..end]);
                 let expected = reference::boolean_mask(&flat, &shape, trues, axis, Some(7));
                 let mask = device.backend.upload((&mask, &shape[axis..end])).unwrap();

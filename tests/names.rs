@@ -8,7 +8,7 @@ use std::{
 };
 
 /// Names that are declared several times, with the reason.
-const SEVERAL: [(&str, &str); 4] = [
+const ALLOWED_DUPLICATES: [(&str, &str); 4] = [
     ("Kernel", "a loop over rows on the CPU, a shader on a GPU"),
     ("Prepare", "a public trait, and its private methods"),
     ("Recorder", "a public trait, and its private methods"),
@@ -17,7 +17,7 @@ const SEVERAL: [(&str, &str); 4] = [
 
 /// Returns the name of the type that a line of code declares. Associated types do not count, so an alias counts only at
 /// the left margin.
-fn declared(line: &str) -> Option<&str> {
+fn declared_type(line: &str) -> Option<&str> {
     let at_margin = !line.starts_with(' ');
     let mut rest = line.trim_start();
     if let Some(public) = rest.strip_prefix("pub") {
@@ -39,15 +39,15 @@ fn declared(line: &str) -> Option<&str> {
 }
 
 /// Finds the places of each name that is declared below a folder.
-fn places(folder: &Path, found: &mut BTreeMap<String, Vec<String>>) {
+fn find_places(folder: &Path, found: &mut BTreeMap<String, Vec<String>>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            places(&path, found);
+            find_places(&path, found);
         } else if path.extension().is_some_and(|ending| ending == "rs") {
             let source = fs::read_to_string(&path).unwrap();
             for (line, number) in source.lines().zip(1..) {
-                if let Some(name) = declared(line) {
+                if let Some(name) = declared_type(line) {
                     let place = format!("{}:{number}", path.display());
                     found.entry(name.to_owned()).or_default().push(place);
                 }
@@ -59,14 +59,14 @@ fn places(folder: &Path, found: &mut BTreeMap<String, Vec<String>>) {
 #[test]
 fn a_type_has_a_name_of_its_own() {
     let mut found = BTreeMap::new();
-    places(
+    find_places(
         &Path::new(env!("CARGO_MANIFEST_DIR")).join("src"),
         &mut found,
     );
     assert!(found.contains_key("Walk") && found.contains_key("Backend"));
     found.retain(|_, places| places.len() > 1);
     let several: BTreeSet<&str> = found.keys().map(String::as_str).collect();
-    let allowed: BTreeSet<&str> = SEVERAL.iter().map(|(name, _)| *name).collect();
+    let allowed: BTreeSet<&str> = ALLOWED_DUPLICATES.iter().map(|(name, _)| *name).collect();
     assert_eq!(several, allowed, "{found:#?}");
 }
 
@@ -81,6 +81,6 @@ fn declarations_are_found() {
         ("/// The struct Walk {", None),
         ("pub fn walk() {", None),
     ] {
-        assert_eq!(declared(line), name, "{line}");
+        assert_eq!(declared_type(line), name, "{line}");
     }
 }

@@ -12,7 +12,7 @@ use wgslice::{
 };
 
 /// Slices an array of ndarray and returns the slice as an array of ndarray.
-fn sliced<'a, T: Element>(
+fn slice_array<'a, T: Element>(
     backend: &Backend,
     array: impl Into<ArrayRef<'a, T>>,
     spec: &SliceSpec,
@@ -31,7 +31,7 @@ fn every_slice_of_small_arrays() {
                     let elements = [SliceInfoElem::Slice { start, end, step }];
                     let spec = SliceSpec::from(&elements[..]);
                     assert_eq!(
-                        sliced(&Backend::cpu(), &x, &spec).unwrap(),
+                        slice_array(&Backend::cpu(), &x, &spec).unwrap(),
                         x.slice(&elements[..]),
                         "{start}..{end:?};{step} of {size} as {spec}"
                     );
@@ -40,7 +40,7 @@ fn every_slice_of_small_arrays() {
         }
         for index in -size..size {
             let elements = [SliceInfoElem::Index(index), SliceInfoElem::NewAxis];
-            let found = sliced(&Backend::cpu(), &x, &elements[..].into());
+            let found = slice_array(&Backend::cpu(), &x, &elements[..].into());
             assert_eq!(found.unwrap(), x.slice(&elements[..]));
         }
     }
@@ -63,23 +63,23 @@ fn bounds_outside_the_array() {
         (s![..isize::MIN;-1], vec![]),
     ];
     for (info, expected) in cases {
-        let found = sliced(&backend, &x, &info.into()).unwrap();
+        let found = slice_array(&backend, &x, &info.into()).unwrap();
         assert_eq!(found, Array1::from(expected).into_dyn(), "{info:?}");
     }
-    let error = sliced(&backend, &x, &s![5].into()).unwrap_err();
+    let error = slice_array(&backend, &x, &s![5].into()).unwrap_err();
     assert_eq!(kind(&error), "shrink_out_of_range");
     let elements = [SliceInfoElem::Slice {
         start: 0,
         end: None,
         step: 0,
     }];
-    let error = sliced(&backend, &x, &elements[..].into()).unwrap_err();
+    let error = slice_array(&backend, &x, &elements[..].into()).unwrap_err();
     assert_eq!(kind(&error), "stride_zero");
 }
 
 /// Calls `check` with views of every layout: axes in any order and direction, with and without gaps, broadcast,
 /// of size 1 and empty.
-fn layouts(mut check: impl FnMut(&str, ArrayViewD<'_, u16>)) {
+fn for_each_layout(mut check: impl FnMut(&str, ArrayViewD<'_, u16>)) {
     let x = Array3::from_shape_vec((4, 3, 6), (0..72).collect())
         .unwrap()
         .into_dyn();
@@ -124,12 +124,12 @@ fn layouts(mut check: impl FnMut(&str, ArrayViewD<'_, u16>)) {
     check("scalar", scalar.broadcast([2, 3, 2]).unwrap().into_dyn());
 }
 
-fn three(elements: [SliceInfoElem; 3]) -> Vec<SliceInfoElem> {
+fn to_list(elements: [SliceInfoElem; 3]) -> Vec<SliceInfoElem> {
     elements.into()
 }
 
 /// Returns whether ndarray accepts the slice rather than panicking.
-fn fits(elements: &[SliceInfoElem], shape: &[usize]) -> bool {
+fn is_accepted(elements: &[SliceInfoElem], shape: &[usize]) -> bool {
     let taken = elements.iter().filter(|element| !element.is_new_axis());
     taken.zip(shape).all(|(element, &size)| match *element {
         SliceInfoElem::Index(_) => size > 0,
@@ -144,13 +144,13 @@ fn fits(elements: &[SliceInfoElem], shape: &[usize]) -> bool {
 #[test]
 fn every_layout_on_every_device() {
     let specs = [
-        three([(..).into(), (..).into(), (..).into()]),
-        three([
+        to_list([(..).into(), (..).into(), (..).into()]),
+        to_list([
             Slice::new(0, None, -1).into(),
             (..).into(),
             Slice::new(1, None, 2).into(),
         ]),
-        three([(1..2).into(), (..0).into(), (..).into()]),
+        to_list([(1..2).into(), (..0).into(), (..).into()]),
         vec![
             (..).into(),
             SliceInfoElem::NewAxis,
@@ -159,14 +159,14 @@ fn every_layout_on_every_device() {
             SliceInfoElem::NewAxis,
         ],
     ];
-    layouts(|name, view| {
+    for_each_layout(|name, view| {
         for elements in &specs {
-            if !fits(elements, view.shape()) {
+            if !is_accepted(elements, view.shape()) {
                 continue;
             }
             let expected = view.slice(&elements[..]);
             for device in devices() {
-                let found = sliced(&device.backend, &view, &elements[..].into());
+                let found = slice_array(&device.backend, &view, &elements[..].into());
                 assert_eq!(found.unwrap(), expected, "{name} on {}", device.name);
             }
         }
@@ -195,8 +195,12 @@ fn the_slices_that_ndarray_lacks() {
         "-9:, ..., 2:0:-1",
     ] {
         let spec: SliceSpec = text.parse().unwrap();
-        let found = sliced(&backend, &gaps, &spec).unwrap();
-        assert_eq!(found, sliced(&backend, &dense, &spec).unwrap(), "{text}");
+        let found = slice_array(&backend, &gaps, &spec).unwrap();
+        assert_eq!(
+            found,
+            slice_array(&backend, &dense, &spec).unwrap(),
+            "{text}"
+        );
         let values = backend
             .slice((dense.as_slice().unwrap(), &[2, 3, 4]), &spec)
             .unwrap();
@@ -205,8 +209,12 @@ fn the_slices_that_ndarray_lacks() {
     for text in ["5, ::0", "::0, 5", "0, 0, 0, 0", "..., ...", "0, 0, 4"] {
         let spec: SliceSpec = text.parse().unwrap();
         let error = spec.view(&[2, 3, 4]).unwrap_err();
-        assert_eq!(sliced(&backend, &gaps, &spec), Err(error.clone()), "{text}");
-        assert_eq!(sliced(&backend, &dense, &spec), Err(error), "{text}");
+        assert_eq!(
+            slice_array(&backend, &gaps, &spec),
+            Err(error.clone()),
+            "{text}"
+        );
+        assert_eq!(slice_array(&backend, &dense, &spec), Err(error), "{text}");
     }
 }
 
@@ -215,10 +223,10 @@ fn every_element_type_passes() {
     let backend = Backend::cpu();
     let flags = Array1::from(vec![true, false, true, true]);
     let gaps = flags.slice(s![..;2]);
-    let found = sliced(&backend, &gaps, &slice![..; -1]).unwrap();
+    let found = slice_array(&backend, &gaps, &slice![..; -1]).unwrap();
     assert_eq!(found, Array1::from(vec![true, true]).into_dyn());
     let complex = Array1::from(vec![[1.0f64, 2.0], [3.0, -0.0], [5.0, 6.0]]);
-    let found = sliced(&backend, &complex.slice(s![1..;-1]), &slice![1..]).unwrap();
+    let found = slice_array(&backend, &complex.slice(s![1..;-1]), &slice![1..]).unwrap();
     assert_eq!(found[0].map(f64::to_bits), [3.0f64, -0.0].map(f64::to_bits));
 }
 
@@ -264,7 +272,7 @@ fn gathers_take_any_layout() {
 /// Gathers from views of every layout give the result of ndarray's `select`.
 #[test]
 fn gathers_along_every_axis_of_every_layout() {
-    layouts(|name, view| {
+    for_each_layout(|name, view| {
         for axis in 0..3 {
             let size = view.len_of(Axis(axis));
             if size == 0 {

@@ -4,7 +4,7 @@ use crate::harness::kind;
 use wgslice::{Backend, SliceSpec};
 
 /// Returns the positions of a dimension that the specification selects, found one at a time.
-fn positions(size: i64, start: i64, end: i64, step: i64) -> Vec<i64> {
+fn slice_positions(size: i64, start: i64, end: i64, step: i64) -> Vec<i64> {
     if size == 0 {
         return Vec::new();
     }
@@ -44,7 +44,7 @@ fn every_range_of_small_dimensions() {
                     let near = |bound: i64| bound.clamp(-100, 100);
                     assert_eq!(
                         found.data,
-                        positions(size, near(start), near(end), step),
+                        slice_positions(size, near(start), near(end), step),
                         "{start}:{end}:{step} of {size}"
                     );
                 }

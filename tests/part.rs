@@ -14,9 +14,9 @@ use wgslice_vectors::{
 };
 
 /// A generator of pseudorandom numbers, which are the same in every run.
-struct Numbers(u64);
+struct RandomNumbers(u64);
 
-impl Numbers {
+impl RandomNumbers {
     fn below(&mut self, end: usize) -> usize {
         self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1);
         (self.0 >> 33) as usize % end.max(1)
@@ -25,7 +25,7 @@ impl Numbers {
 
 /// A plan, the shape of its source, its indices, and its known result. The source holds the numbers 1, 2, 3, …, so
 /// zeros in the result do not come from the source.
-struct Known {
+struct KnownPlan {
     plan: Plan,
     source: Vec<usize>,
     indices: Option<Tensor>,
@@ -33,7 +33,7 @@ struct Known {
 }
 
 /// Plans a gather from a view. `plan` is given the view, the shape of the indices and the options.
-fn gather(
+fn plan_gather(
     from: &Gathering<'_>,
     axis: Option<i64>,
     batch_dims: i64,
@@ -60,7 +60,7 @@ fn gather(
     Some((plan, Some(from.indices.clone())))
 }
 
-impl Known {
+impl KnownPlan {
     /// Plans a case. `None` if the case is an error and has no result even with zeros for out-of-range tuples.
     fn of(mut case: Case, dtype: DType) -> Option<Self> {
         let name = if case.tensors.contains_key("params") {
@@ -98,13 +98,13 @@ impl Known {
                     };
                     Plan::gather_nd(view, indices, options, dtype)
                 };
-                gather(&call.from, None, call.batch_dims as i64, plan)?
+                plan_gather(&call.from, None, call.batch_dims as i64, plan)?
             }
             Call::Gather(call) => {
                 let plan = |view: &View, indices: &[usize], options| {
                     Plan::gather(view, indices, options, dtype)
                 };
-                gather(&call.from, Some(call.axis), call.batch_dims, plan)?
+                plan_gather(&call.from, Some(call.axis), call.batch_dims, plan)?
             }
             Call::GatherElements(call) => {
                 let axis = call.axis.try_into().unwrap();
@@ -115,7 +115,7 @@ impl Known {
                     };
                     Plan::gather_elements(view, indices, axis, options, dtype)
                 };
-                gather(&call.from, Some(call.axis), 0, plan)?
+                plan_gather(&call.from, Some(call.axis), 0, plan)?
             }
             _ => panic!("{} has no parts", case.line),
         };
@@ -128,7 +128,7 @@ impl Known {
     }
 
     fn part(&self, ranges: &[Range<usize>]) -> Part {
-        let cut = |indices| cut(indices, &self.plan.part_of_indices(ranges).unwrap()).data;
+        let cut = |indices| cut_box(indices, &self.plan.part_of_indices(ranges).unwrap()).data;
         let indices = self.indices.as_ref().map(cut);
         let indices = indices.as_ref().map(Values::from);
         self.plan.part(ranges, indices).unwrap()
@@ -137,7 +137,7 @@ impl Known {
     /// Checks the part that gives a box of the result.
     fn check(&self, ranges: &[Range<usize>], dtype: DType) {
         let part = self.part(ranges);
-        let expected = cut(&self.result, ranges);
+        let expected = cut_box(&self.result, ranges);
         assert_eq!(part.plan.shape(), expected.shape);
         // The smallest box of the source that contains every element in `expected`. Element n of the source, counted
         // from 0 in row-major order, has the value n + 1. Zeros in `expected` do not come from the source.
@@ -168,14 +168,14 @@ impl Known {
             shape: self.source.clone(),
             data: (1..).take(self.source.iter().product()).collect(),
         };
-        let source = bytes(&cut(&numbers, &part.source).data, dtype);
+        let source = low_bytes(&cut_box(&numbers, &part.source).data, dtype);
         let mut dest = vec![0xa5; part.plan.outputs()[0].bytes()];
         let indices = Values::from(&part.indices);
         let indices = self.indices.as_ref().map(|_| indices);
         run_bytes(&part.plan, &source, indices, &mut dest).unwrap();
         assert_eq!(
             dest,
-            bytes(&expected.data, dtype),
+            low_bytes(&expected.data, dtype),
             "{} at {ranges:?}",
             self.plan
         );
@@ -183,7 +183,7 @@ impl Known {
 }
 
 /// Returns the elements of a box, found one by one.
-fn cut(tensor: &Tensor, ranges: &[Range<usize>]) -> Tensor {
+fn cut_box(tensor: &Tensor, ranges: &[Range<usize>]) -> Tensor {
     let shape: Vec<usize> = ranges.iter().map(Range::len).collect();
     let element = |mut number: usize| {
         let (mut at, mut stride) = (0, 1);
@@ -199,7 +199,7 @@ fn cut(tensor: &Tensor, ranges: &[Range<usize>]) -> Tensor {
 }
 
 /// Returns the low bytes of each number, as many as an element of this type has.
-fn bytes(numbers: &[i64], dtype: DType) -> Vec<u8> {
+fn low_bytes(numbers: &[i64], dtype: DType) -> Vec<u8> {
     let bytes = |&number: &i64| {
         let bytes = i128::from(number).to_le_bytes();
         bytes.into_iter().take(dtype.size())
@@ -208,7 +208,7 @@ fn bytes(numbers: &[i64], dtype: DType) -> Vec<u8> {
 }
 
 /// Returns boxes that together are the whole result. Each dimension is cut into three ranges, which can be empty.
-fn partition(shape: &[usize], numbers: &mut Numbers) -> Vec<Vec<Range<usize>>> {
+fn random_partition(shape: &[usize], numbers: &mut RandomNumbers) -> Vec<Vec<Range<usize>>> {
     let mut boxes = vec![Vec::new()];
     for &size in shape {
         let mut cuts = [0, numbers.below(size + 1), numbers.below(size + 1), size];
@@ -242,13 +242,13 @@ fn parts_make_up_the_result_and_read_the_smallest_boxes() {
         let (mut checked, mut several) = (0, 0);
         for number in 0..300 {
             let dtype = dtypes[number % dtypes.len()];
-            let Some(known) = Known::of(case_of(operation, 3, number), dtype) else {
+            let Some(known) = KnownPlan::of(case_of(operation, 3, number), dtype) else {
                 continue;
             };
-            let mut numbers = Numbers(number as u64);
+            let mut numbers = RandomNumbers(number as u64);
             let whole: Vec<_> = known.result.shape.iter().map(|&size| 0..size).collect();
             known.check(&whole, dtype);
-            let boxes = partition(&known.result.shape, &mut numbers);
+            let boxes = random_partition(&known.result.shape, &mut numbers);
             let boxes: Vec<_> = boxes.into_iter().take(40).collect();
             several += usize::from(boxes.len() > 2);
             boxes.iter().for_each(|ranges| known.check(ranges, dtype));

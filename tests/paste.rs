@@ -10,7 +10,7 @@ use wgslice_vectors::reference::{self, paste};
 
 /// The arguments of a paste, most of which a test can leave out. Without strides all strides are 1.
 #[derive(Clone, Debug, Default)]
-struct Given<'a> {
+struct PasteArguments<'a> {
     shape: &'a [usize],
     sizes: &'a [usize],
     strides: &'a [i64],
@@ -21,7 +21,7 @@ struct Given<'a> {
     unique: bool,
 }
 
-impl Given<'_> {
+impl PasteArguments<'_> {
     /// Checks a paste on every device, under every policy. `number` chooses the element size.
     #[track_caller]
     fn check(&self, number: usize) {
@@ -112,11 +112,11 @@ impl Given<'_> {
 }
 
 /// Returns numbers below `most` in a mixed order that repeats late.
-fn mixed(count: usize, most: i64) -> impl Iterator<Item = i64> {
+fn mixed_numbers(count: usize, most: i64) -> impl Iterator<Item = i64> {
     (0..count as i64).map(move |n| (n * 7919 + n * n * 31) % most)
 }
 
-fn flips(count: usize) -> Vec<bool> {
+fn make_flips(count: usize) -> Vec<bool> {
     (0..count).map(|n| n % 3 == 1 || n % 7 == 2).collect()
 }
 
@@ -126,13 +126,13 @@ fn flips(count: usize) -> Vec<bool> {
 fn boxes_that_overlap_are_written_in_their_order() {
     for (number, rest) in [1, 3, 4].into_iter().enumerate() {
         for count in [3, 60] {
-            let given = Given {
+            let given = PasteArguments {
                 shape: &[3, 24, 19, rest],
                 sizes: &[5, 7],
-                begins: mixed(2 * count, 15).collect(),
-                box_indices: Some(mixed(count, 3).collect()),
-                flips: Some(flips(2 * count)),
-                ..Given::default()
+                begins: mixed_numbers(2 * count, 15).collect(),
+                box_indices: Some(mixed_numbers(count, 3).collect()),
+                flips: Some(make_flips(2 * count)),
+                ..PasteArguments::default()
             };
             for turn in 0..5 {
                 given.check(number + turn);
@@ -150,15 +150,15 @@ fn boxes_reach_over_every_edge() {
     let count = begins.len() / 2;
     for (number, strides) in [[1, 1], [2, -1], [-1, 2]].into_iter().enumerate() {
         for circular in [false, true] {
-            let given = Given {
+            let given = PasteArguments {
                 shape: &[4, 6, 5, 3],
                 sizes: &[3, 2],
                 strides: &strides,
                 begins: begins.clone(),
                 box_indices: Some((0..count as i64).map(|n| n % 6 - 1).collect()),
-                flips: Some(flips(begins.len())),
+                flips: Some(make_flips(begins.len())),
                 circular,
-                ..Given::default()
+                ..PasteArguments::default()
             };
             given.check(number);
             given.check(number + 2);
@@ -171,12 +171,12 @@ fn boxes_reach_over_every_edge() {
 fn boxes_of_their_own_items() {
     for (number, rest) in [1, 2, 5, 16, 33].into_iter().enumerate() {
         for circular in [false, true] {
-            Given {
+            PasteArguments {
                 shape: &[7, 9, rest],
                 sizes: &[4],
                 begins: vec![0, 5, 6, -1, 8, 2, 100],
                 circular,
-                ..Given::default()
+                ..PasteArguments::default()
             }
             .check(number);
         }
@@ -188,13 +188,13 @@ fn boxes_of_their_own_items() {
 fn boxes_that_do_not_overlap_take_one_step() {
     let places = (0..12).flat_map(|n| [n / 4 * 6, n % 4 * 5]);
     for number in 0..5 {
-        Given {
+        PasteArguments {
             shape: &[2, 20, 20, 2],
             sizes: &[6, 5],
             begins: places.clone().collect(),
             box_indices: Some(vec![1; 12]),
             unique: true,
-            ..Given::default()
+            ..PasteArguments::default()
         }
         .check(number);
     }
@@ -213,13 +213,13 @@ fn begins_beyond_32_bits() {
         1 << 62,
     ];
     for (number, circular) in [false, true].into_iter().enumerate() {
-        Given {
+        PasteArguments {
             shape: &[2, 7, 3],
             sizes: &[3],
             begins: far.to_vec(),
             box_indices: Some(vec![0, 1, 0, 1, 0, 1 << 32, 1, 0]),
             circular,
-            ..Given::default()
+            ..PasteArguments::default()
         }
         .check(number);
     }
@@ -228,18 +228,18 @@ fn begins_beyond_32_bits() {
 /// Tests boxes with more bytes than one thread writes: one box for each item, and some boxes in few items.
 #[test]
 fn large_boxes() {
-    let given = Given {
+    let given = PasteArguments {
         shape: &[20, 50, 64, 3],
         sizes: &[40, 60],
         begins: (0..40).map(|at| at * 7 % 17 - 4).collect(),
-        flips: Some(flips(40)),
-        ..Given::default()
+        flips: Some(make_flips(40)),
+        ..PasteArguments::default()
     };
     given.check(3);
-    Given {
+    PasteArguments {
         begins: given.begins[..16].to_vec(),
         box_indices: Some(vec![3, 1, 3, 3, 1, 0, 3, 2]),
-        flips: Some(flips(16)),
+        flips: Some(make_flips(16)),
         circular: true,
         ..given
     }

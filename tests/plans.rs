@@ -13,12 +13,12 @@ use wgslice::{
     spec::IndexSpec,
 };
 
-/// The element type of the first output of each plan of [`operations`].
+/// The element type of the first output of each plan of [`plans_of_operations`].
 const U8: DType = DType::U8;
 
 /// Returns a plan of each operation, and whether its result can be converted and written to a view. A result that one
 /// step makes can.
-fn operations() -> Vec<(&'static str, Plan, bool)> {
+fn plans_of_operations() -> Vec<(&'static str, Plan, bool)> {
     let (x, ids) = (View::new(&[4, 3]).unwrap(), &[2][..]);
     let (gather, scatter) = (GatherOptions::default(), ScatterOptions::default());
     let crop = CropOptions {
@@ -162,7 +162,7 @@ fn operations() -> Vec<(&'static str, Plan, bool)> {
 }
 
 /// Returns the bytes of the inputs of a plan, and of the array that it changes.
-fn arrays(plan: &Plan) -> Vec<Vec<u8>> {
+fn input_bytes(plan: &Plan) -> Vec<Vec<u8>> {
     let bytes = |bytes: usize| (1..=250).cycle().take(bytes).collect();
     let inputs = plan.inputs();
     let inputs = inputs.iter().map(|input| match input.dtype {
@@ -177,7 +177,7 @@ fn arrays(plan: &Plan) -> Vec<Vec<u8>> {
 }
 
 /// Returns the arrays of a plan as values.
-fn values<'a>(plan: &Plan, arrays: &'a [Vec<u8>]) -> Vec<Values<'a>> {
+fn as_values<'a>(plan: &Plan, arrays: &'a [Vec<u8>]) -> Vec<Values<'a>> {
     let inputs = plan.inputs();
     let types = inputs.iter().map(|input| input.dtype).chain([U8]);
     let all = types.zip(arrays);
@@ -186,13 +186,13 @@ fn values<'a>(plan: &Plan, arrays: &'a [Vec<u8>]) -> Vec<Values<'a>> {
 }
 
 /// Returns the result on the CPU.
-fn expected(plan: &Plan, arrays: &[Vec<u8>]) -> Vec<u8> {
+fn result_on_cpu(plan: &Plan, arrays: &[Vec<u8>]) -> Vec<u8> {
     let inputs = plan.inputs().len();
     let mut dest = match arrays.get(inputs) {
         Some(changed) => changed.clone(),
         None => vec![0xa5; plan.outputs()[0].bytes()],
     };
-    let all = values(plan, arrays);
+    let all = as_values(plan, arrays);
     plan.run_cpu(
         &all[..inputs],
         &mut [ValuesMut::from_bytes(plan.dtype(), &mut dest)],
@@ -204,10 +204,10 @@ fn expected(plan: &Plan, arrays: &[Vec<u8>]) -> Vec<u8> {
 /// Every operation runs in every way, and gives the same bytes.
 #[test]
 fn every_operation_runs_in_every_way() {
-    for (name, plan, _) in operations() {
-        let arrays = arrays(&plan);
-        let all = values(&plan, &arrays);
-        let wanted = expected(&plan, &arrays);
+    for (name, plan, _) in plans_of_operations() {
+        let arrays = input_bytes(&plan);
+        let all = as_values(&plan, &arrays);
+        let wanted = result_on_cpu(&plan, &arrays);
         for device in devices() {
             let (backend, what) = (&device.backend, format!("{name} on {}", device.name));
             let (made, _) = backend.run::<u8>(&plan, &all).unwrap();
@@ -297,9 +297,9 @@ fn kept_memory_is_checked() {
 #[test]
 fn every_operation_is_recorded() {
     for gpu in gpu_devices() {
-        for (name, plan, _) in operations() {
-            let arrays = arrays(&plan);
-            let wanted = expected(&plan, &arrays);
+        for (name, plan, _) in plans_of_operations() {
+            let arrays = input_bytes(&plan);
+            let wanted = result_on_cpu(&plan, &arrays);
             let (device, queue) = (gpu.device(), gpu.queue());
             let buffer = |bytes: &[u8]| {
                 let size = bytes.len().next_multiple_of(16).max(16);
@@ -349,7 +349,7 @@ fn every_operation_is_recorded() {
 /// result, the error names the operation.
 #[test]
 fn results_of_one_step_convert_and_go_into_views() {
-    for (name, plan, changes) in operations() {
+    for (name, plan, changes) in plans_of_operations() {
         let halved = Conversion::scaled(DType::F32, 0, &[0.5], &[0.0]);
         let place = [&[2], plan.shape()].concat();
         let place = View::new(&place).unwrap().slice(&slice![1]).unwrap();
@@ -367,11 +367,11 @@ fn results_of_one_step_convert_and_go_into_views() {
             continue;
         }
         let (converted, placed) = (converted.unwrap(), placed.unwrap());
-        let arrays = arrays(&plan);
-        let wanted = expected(&plan, &arrays);
+        let arrays = input_bytes(&plan);
+        let wanted = result_on_cpu(&plan, &arrays);
         let floats: Vec<f32> = wanted.iter().map(|&byte| f32::from(byte) / 2.0).collect();
         let mut larger = vec![9; 2 * wanted.len()];
-        let all = [&values(&plan, &arrays)[..], &[(&larger).into()]].concat();
+        let all = [&as_values(&plan, &arrays)[..], &[(&larger).into()]].concat();
         let mut expected = larger.clone();
         expected[wanted.len()..].copy_from_slice(&wanted);
         // The tables of conversions do not fit the smallest bindings.
@@ -392,7 +392,7 @@ fn results_of_one_step_convert_and_go_into_views() {
     }
 }
 
-fn ints(tensor: &Tensor) -> Vec<i32> {
+fn tensor_integers(tensor: &Tensor) -> Vec<i32> {
     tensor.to_vec().unwrap()
 }
 
@@ -405,8 +405,8 @@ fn slices_share_and_changes_do_not_show() {
         let x = backend.upload((&[1, 2, 3, 4, 5, 6], &[3, 2])).unwrap();
         let mut row = x.slice(&slice![1]).unwrap();
         x.slice_into(&slice![2, ..; -1], &mut row).unwrap();
-        assert_eq!(ints(&row), [6, 5], "{what}");
-        assert_eq!(ints(&x), [1, 2, 3, 4, 5, 6], "{what}");
+        assert_eq!(tensor_integers(&row), [6, 5], "{what}");
+        assert_eq!(tensor_integers(&x), [1, 2, 3, 4, 5, 6], "{what}");
         assert!(row.is_contiguous());
         // An update of memory that a slice shares leaves the slice unchanged, and the report has the number of copied
         // bytes.
@@ -415,21 +415,21 @@ fn slices_share_and_changes_do_not_show() {
         let nine = backend.upload((&[9], &[])).unwrap();
         let report = y.slice_update(&slice![.., 0], &nine).unwrap();
         assert_eq!(report.wait().unwrap().copied, 24, "{what}");
-        assert_eq!(ints(&y), [9, 2, 9, 4, 9, 6], "{what}");
-        assert_eq!(ints(&head), [1, 2, 3, 4], "{what}");
+        assert_eq!(tensor_integers(&y), [9, 2, 9, 4, 9, 6], "{what}");
+        assert_eq!(tensor_integers(&head), [1, 2, 3, 4], "{what}");
         // A tensor can be updated with a slice of itself, and an update of a slice changes only the slice.
         let shifted = y.slice(&slice![1..]).unwrap();
         y.slice_update(&slice![..2], &shifted).unwrap();
-        assert_eq!(ints(&y), [9, 4, 9, 6, 9, 6], "{what}");
+        assert_eq!(tensor_integers(&y), [9, 4, 9, 6, 9, 6], "{what}");
         let mut column = y.slice(&slice![.., 1]).unwrap();
         let report = column.slice_update(&slice![0], &nine).unwrap();
         assert_eq!(report.wait().unwrap().copied, 12, "{what}");
-        assert_eq!(ints(&column), [9, 6, 6], "{what}");
-        assert_eq!(ints(&y), [9, 4, 9, 6, 9, 6], "{what}");
+        assert_eq!(tensor_integers(&column), [9, 6, 6], "{what}");
+        assert_eq!(tensor_integers(&y), [9, 4, 9, 6, 9, 6], "{what}");
         // An error of the arguments leaves an output that is a slice unchanged.
         let mut row = x.slice(&slice![1]).unwrap();
         assert!(x.slice_into(&slice![.., 0], &mut row).is_err());
-        assert_eq!(ints(&row), [3, 4], "{what}");
+        assert_eq!(tensor_integers(&row), [3, 4], "{what}");
     }
 }
 
@@ -488,7 +488,7 @@ fn layouts_compose_without_copies() {
             .unwrap();
         assert!(!turned.is_contiguous());
         assert_eq!(
-            (turned.shape(), ints(&turned)),
+            (turned.shape(), tensor_integers(&turned)),
             (&[3, 2][..], vec![3, 6, 2, 5, 1, 4]),
             "{what}"
         );
@@ -507,32 +507,39 @@ fn layouts_compose_without_copies() {
             .slice(&slice![1..3])
             .unwrap();
         let (rows, _) = turned.gather(&ids, GatherOptions::default()).unwrap();
-        assert_eq!(ints(&rows), [1, 4, 3, 6], "{what}");
+        assert_eq!(tensor_integers(&rows), [1, 4, 3, 6], "{what}");
         // A plan of a shape runs on any tensor of that shape. A view is copied first.
         let flip = Plan::slice(&[3, 2], &slice![.., ..; -1], DType::I32).unwrap();
         let (made, _) = Tensor::run(&flip, &[&turned]).unwrap();
-        assert_eq!(ints(&made[0]), [6, 3, 5, 2, 4, 1], "{what}");
+        assert_eq!(tensor_integers(&made[0]), [6, 3, 5, 2, 4, 1], "{what}");
         let wrong = Tensor::run(&flip, &[&x]).unwrap_err();
         assert_eq!(kind(&wrong), "plan_argument", "{wrong}");
-        assert_eq!(ints(&turned.reshape(&[6]).unwrap()), [3, 6, 2, 5, 1, 4]);
+        assert_eq!(
+            tensor_integers(&turned.reshape(&[6]).unwrap()),
+            [3, 6, 2, 5, 1, 4]
+        );
         let wide = turned
             .slice(&slice![0])
             .unwrap()
             .broadcast_to(&[2, 2])
             .unwrap();
         assert_eq!(
-            ints(&Tensor::concat(&[&wide, &turned], 0).unwrap())[..6],
+            tensor_integers(&Tensor::concat(&[&wide, &turned], 0).unwrap())[..6],
             [3, 6, 3, 6, 3, 6]
         );
         // This is an empty slice of memory that is not empty.
         let none = x.slice(&slice![2..]).unwrap();
-        assert_eq!(ints(&none), [0; 0], "{what}");
+        assert_eq!(tensor_integers(&none), [0; 0], "{what}");
         assert_eq!(
             none.contiguous().unwrap().bytes().unwrap().len(),
             0,
             "{what}"
         );
-        assert_eq!(ints(&none.reshape(&[3, 0]).unwrap()), [0; 0], "{what}");
+        assert_eq!(
+            tensor_integers(&none.reshape(&[3, 0]).unwrap()),
+            [0; 0],
+            "{what}"
+        );
     }
 }
 

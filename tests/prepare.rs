@@ -17,7 +17,7 @@ use wgslice::{
 };
 
 /// Makes a caller's buffer that holds these bytes from byte `shift` on.
-fn buffer(gpu: &Gpu, bytes: &[u8], shift: usize) -> wgpu::Buffer {
+fn make_buffer(gpu: &Gpu, bytes: &[u8], shift: usize) -> wgpu::Buffer {
     let mut contents = [&vec![7; shift], bytes].concat();
     contents.resize(contents.len().max(1).next_multiple_of(4), 7);
     gpu.device()
@@ -29,7 +29,7 @@ fn buffer(gpu: &Gpu, bytes: &[u8], shift: usize) -> wgpu::Buffer {
 }
 
 /// Returns plans of slices, an update, gradients, gathers and scatters, for indices of this type, each with its indices.
-fn plans(index: DType) -> Vec<(Plan, Vec<i32>)> {
+fn plans_to_prepare(index: DType) -> Vec<(Plan, Vec<i32>)> {
     let f32 = DType::F32;
     let nd = GatherNdOptions::default();
     let tuples = (&[4, 1], index);
@@ -110,7 +110,7 @@ fn plans(index: DType) -> Vec<(Plan, Vec<i32>)> {
 
 /// Records a prepared plan with new buffers, and compares the result and the report with the CPU's. Source and result
 /// begin at byte `shift` of their buffers. `salt` varies the bytes.
-fn check(gpu: &Gpu, prepared: &Prepared, indices: &[i32], shift: usize, salt: u8) {
+fn check_prepared(gpu: &Gpu, prepared: &Prepared, indices: &[i32], shift: usize, salt: u8) {
     let plan: &Plan = prepared;
     let bytes = |len: usize| -> Vec<u8> {
         let bytes = to_bytes(&elements(len), 1);
@@ -131,10 +131,13 @@ fn check(gpu: &Gpu, prepared: &Prepared, indices: &[i32], shift: usize, salt: u8
     let is_wide = plan.inputs().last().unwrap().dtype == DType::I64;
     // The bits of i32 and u32 are the same here.
     let tuples = match is_wide {
-        true => buffer(gpu, bytemuck::cast_slice(&wide), 0),
-        false => buffer(gpu, bytemuck::cast_slice(indices), 0),
+        true => make_buffer(gpu, bytemuck::cast_slice(&wide), 0),
+        false => make_buffer(gpu, bytemuck::cast_slice(indices), 0),
     };
-    let (from, to) = (buffer(gpu, &source, shift), buffer(gpu, &before, shift));
+    let (from, to) = (
+        make_buffer(gpu, &source, shift),
+        make_buffer(gpu, &before, shift),
+    );
     let (from, into) = (from.slice(shift as u64..), to.slice(shift as u64..));
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     let tuples = (!indices.is_empty()).then(|| tuples.slice(..));
@@ -163,12 +166,12 @@ fn check(gpu: &Gpu, prepared: &Prepared, indices: &[i32], shift: usize, salt: u8
 fn what_is_prepared_gives_the_results_of_the_plan() {
     for gpu in gpu_devices() {
         let types = [DType::I32, DType::I64, DType::U32];
-        for (number, (plan, indices)) in types.into_iter().flat_map(plans).enumerate() {
+        for (number, (plan, indices)) in types.into_iter().flat_map(plans_to_prepare).enumerate() {
             assert_eq!(gpu.supports(&plan), Ok(()), "{plan} on {gpu}");
             let prepared = gpu.prepare(&plan).unwrap();
             assert_eq!(*prepared, plan);
             for (shift, salt) in [(0, number), (256, 1), (0, 2), (4, 3)] {
-                check(gpu, &prepared, &indices, shift, salt.to_le_bytes()[0]);
+                check_prepared(gpu, &prepared, &indices, shift, salt.to_le_bytes()[0]);
             }
         }
     }
@@ -182,9 +185,9 @@ fn what_is_prepared_is_recorded_into_an_open_pass() {
         let prepared = gpu.prepare_async(&plan).wait().unwrap();
         let gather = Plan::gather_nd(&[6], &[2, 1], GatherNdOptions::default(), DType::U8).unwrap();
         let gather = pollster::block_on(gpu.prepare_async(&gather)).unwrap();
-        let source = buffer(gpu, &[1, 2, 3, 4, 5, 6], 0);
-        let tuples = buffer(gpu, bytemuck::cast_slice(&[4i32, 9]), 0);
-        let (reversed, gathered) = (buffer(gpu, &[9; 8], 0), buffer(gpu, &[9; 8], 0));
+        let source = make_buffer(gpu, &[1, 2, 3, 4, 5, 6], 0);
+        let tuples = make_buffer(gpu, bytemuck::cast_slice(&[4i32, 9]), 0);
+        let (reversed, gathered) = (make_buffer(gpu, &[9; 8], 0), make_buffer(gpu, &[9; 8], 0));
         let mut reports = Vec::new();
         for _ in 0..3 {
             let mut encoder = gpu.device().create_command_encoder(&Default::default());
@@ -214,7 +217,10 @@ fn what_is_prepared_checks_its_buffers() {
     for gpu in gpu_devices() {
         let plan = Plan::slice(&[64], &slice![..; -1], DType::F32).unwrap();
         let prepared = gpu.prepare(&plan).unwrap();
-        let (short, long) = (buffer(gpu, &[0; 252], 0), buffer(gpu, &[0; 256], 0));
+        let (short, long) = (
+            make_buffer(gpu, &[0; 252], 0),
+            make_buffer(gpu, &[0; 256], 0),
+        );
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
         let mut encode = |from: &wgpu::Buffer, to: &wgpu::Buffer| {
             let recorded = gpu.encode(&mut encoder, &prepared, &[from.slice(..)], &[to.slice(..)]);
@@ -333,8 +339,8 @@ fn buffers_of_the_caller_as_tensors() {
                 .all(|other| other.buffers().unwrap()[0] != shared)
         );
 
-        let refused = |buffer, shape: &[usize]| {
-            let made = Tensor::from_buffer(&backend, buffer, DType::U8, shape);
+        let refused = |make_buffer, shape: &[usize]| {
+            let made = Tensor::from_buffer(&backend, make_buffer, DType::U8, shape);
             made.unwrap_err().to_string()
         };
         assert!(refused(shared.clone(), &[29]).contains("has 28 bytes, but u8 [29] needs 32"));

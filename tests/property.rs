@@ -13,11 +13,11 @@ use wgslice_vectors::{
 };
 
 /// The maximum number of candidates that are tried to reduce a failing case.
-const TRIES: usize = 500;
+const MAX_CANDIDATES: usize = 500;
 
 /// Checks `count` cases of an operation that satisfy `wanted`.
 #[track_caller]
-fn check(operation: Operation, count: usize, wanted: impl Fn(&Case) -> bool) {
+fn check_operation(operation: Operation, count: usize, wanted: impl Fn(&Case) -> bool) {
     let cases = (0..).map(|number| case_of(operation, *SEED, number));
     for case in cases.filter(wanted).take(count) {
         let before = draws();
@@ -27,7 +27,7 @@ fn check(operation: Operation, count: usize, wanted: impl Fn(&Case) -> bool) {
             Call::of(smaller).is_ok() && again(before, check).is_err()
         };
         if fails(&case) {
-            let smallest = answered(reduce(&case, TRIES, fails)).unwrap();
+            let smallest = answered(reduce(&case, MAX_CANDIDATES, fails)).unwrap();
             panic!(
                 "case {} fails, and so does this, the smallest made of it, by the last panic above:\n{}",
                 case.line,
@@ -40,7 +40,7 @@ fn check(operation: Operation, count: usize, wanted: impl Fn(&Case) -> bool) {
 
 /// The operations of the tests below. The last test takes all other operations, so that a new operation is checked
 /// without a change here.
-const CHECKED: &[Operation] = &[
+const CHECKED_OPERATIONS: &[Operation] = &[
     Operation::StridedSlice,
     Operation::Slice,
     Operation::View,
@@ -61,44 +61,44 @@ const CHECKED: &[Operation] = &[
     Operation::Paste,
 ];
 
-fn all(_: &Case) -> bool {
+fn any_case(_: &Case) -> bool {
     true
 }
 
 #[test]
 fn random_slices() {
-    check(Operation::StridedSlice, 600, all);
+    check_operation(Operation::StridedSlice, 600, any_case);
 }
 
 #[test]
 fn random_blocks() {
-    check(Operation::Slice, 150, all);
+    check_operation(Operation::Slice, 150, any_case);
 }
 
 #[test]
 fn random_views() {
-    check(Operation::View, 150, all);
+    check_operation(Operation::View, 150, any_case);
 }
 
 #[test]
 fn random_updates() {
-    check(Operation::StridedSliceUpdate, 300, all);
+    check_operation(Operation::StridedSliceUpdate, 300, any_case);
 }
 
 #[test]
 fn random_gradients() {
-    check(Operation::StridedSliceGrad, 300, all);
+    check_operation(Operation::StridedSliceGrad, 300, any_case);
 }
 
 #[test]
 fn random_scatters() {
-    check(Operation::ScatterNd, 90, all);
-    check(Operation::TensorScatterNdUpdate, 80, all);
-    check(Operation::TensorScatterNdAdd, 80, all);
-    check(Operation::TensorScatterNdSub, 20, all);
-    check(Operation::TensorScatterNdMin, 20, all);
-    check(Operation::TensorScatterNdMax, 20, all);
-    check(Operation::ScatterElements, 100, all);
+    check_operation(Operation::ScatterNd, 90, any_case);
+    check_operation(Operation::TensorScatterNdUpdate, 80, any_case);
+    check_operation(Operation::TensorScatterNdAdd, 80, any_case);
+    check_operation(Operation::TensorScatterNdSub, 20, any_case);
+    check_operation(Operation::TensorScatterNdMin, 20, any_case);
+    check_operation(Operation::TensorScatterNdMax, 20, any_case);
+    check_operation(Operation::ScatterElements, 100, any_case);
 }
 
 fn of_a_view(case: &Case) -> bool {
@@ -108,28 +108,28 @@ fn of_a_view(case: &Case) -> bool {
 #[test]
 fn random_gathers() {
     let whole = |case: &Case| !of_a_view(case);
-    check(Operation::GatherNd, 200, whole);
-    check(Operation::Gather, 150, whole);
-    check(Operation::BatchGather, 50, all);
-    check(Operation::GatherElements, 100, whole);
+    check_operation(Operation::GatherNd, 200, whole);
+    check_operation(Operation::Gather, 150, whole);
+    check_operation(Operation::BatchGather, 50, any_case);
+    check_operation(Operation::GatherElements, 100, whole);
 }
 
 #[test]
 fn random_crops() {
-    check(Operation::Crop, 150, all);
+    check_operation(Operation::Crop, 150, any_case);
 }
 
 #[test]
 fn random_pastes() {
-    check(Operation::Paste, 300, all);
+    check_operation(Operation::Paste, 300, any_case);
 }
 
 /// Tests random gathers whose params are views.
 #[test]
 fn random_gathers_of_views() {
-    check(Operation::GatherNd, 200, of_a_view);
-    check(Operation::Gather, 200, of_a_view);
-    check(Operation::GatherElements, 100, of_a_view);
+    check_operation(Operation::GatherNd, 200, of_a_view);
+    check_operation(Operation::Gather, 200, of_a_view);
+    check_operation(Operation::GatherElements, 100, of_a_view);
 }
 
 /// Tests every begin and end up to 2 beyond either end of a short axis, with strides from -3 to 3.
@@ -194,8 +194,8 @@ fn rows_of_many_alignments() {
 #[test]
 fn random_cases_of_other_operations() {
     for operation in Operation::ALL {
-        if !CHECKED.contains(operation) {
-            check(*operation, 40, all);
+        if !CHECKED_OPERATIONS.contains(operation) {
+            check_operation(*operation, 40, any_case);
         }
     }
 }

@@ -92,8 +92,8 @@ impl Crate {
         for (_, item) in &self.items {
             if let Item::Macro(item) = item
                 && let Some(name) = &item.ident
-                && has(&item.attrs, "macro_export")
-                && !has(&item.attrs, "doc(hidden)")
+                && has_attribute(&item.attrs, "macro_export")
+                && !has_attribute(&item.attrs, "doc(hidden)")
             {
                 self.list.push(format!("macro wgslice::{name}!"));
             }
@@ -115,7 +115,7 @@ impl Crate {
         for item in items {
             match item {
                 // These are pages of the documentation, which no program can name.
-                Item::Mod(module) if has(&module.attrs, "cfg(any(doc, doctest))") => {}
+                Item::Mod(module) if has_attribute(&module.attrs, "cfg(any(doc, doctest))") => {}
                 Item::Mod(module) if is_public(&module.vis) => {
                     let name = module.ident.to_string();
                     self.list.push(format!("mod {path}::{name}"));
@@ -153,7 +153,7 @@ impl Crate {
                 let name = name.ident.to_string();
                 let all = self.items.iter();
                 let named =
-                    all.filter(|(_, item)| defined(item).is_some_and(|found| found == name));
+                    all.filter(|(_, item)| defined_name(item).is_some_and(|found| found == name));
                 let mut named: Vec<(String, Item)> = named.cloned().collect();
                 if named.len() > 1 {
                     named.retain(|(module, _)| module == from);
@@ -178,63 +178,65 @@ impl Crate {
 
     /// Lists a type, trait, function or constant if it is public.
     fn definition(&mut self, path: &str, item: &Item) {
-        let Some(name) = defined(item) else { return };
+        let Some(name) = defined_name(item) else {
+            return;
+        };
         let path = format!("{path}::{name}");
         self.public.insert(name, path.clone());
         let mut lines = Vec::new();
         let attrs = match item {
             Item::Struct(item) => {
-                lines.push(format!("struct {path}{}", text(&item.generics)));
+                lines.push(format!("struct {path}{}", source_text(&item.generics)));
                 for (number, field) in item.fields.iter().enumerate() {
                     if is_public(&field.vis) {
-                        let name = field.ident.as_ref().map_or(number.to_string(), text);
-                        lines.push(format!("field {path}.{name}: {}", text(&field.ty)));
+                        let name = field.ident.as_ref().map_or(number.to_string(), source_text);
+                        lines.push(format!("field {path}.{name}: {}", source_text(&field.ty)));
                     }
                 }
                 &item.attrs
             }
             Item::Enum(item) => {
-                lines.push(format!("enum {path}{}", text(&item.generics)));
+                lines.push(format!("enum {path}{}", source_text(&item.generics)));
                 for variant in &item.variants {
                     let mut fields = variant.fields.clone();
                     fields.iter_mut().for_each(|field| field.attrs.clear());
-                    let (name, fields) = (text(&variant.ident), text(&fields));
+                    let (name, fields) = (source_text(&variant.ident), source_text(&fields));
                     lines.push(format!("variant {path}::{name} {fields}").trim().into());
                 }
                 &item.attrs
             }
             Item::Trait(item) => {
-                let bounds = text(&item.supertraits);
+                let bounds = source_text(&item.supertraits);
                 lines.push(format!("trait {path}: {bounds}"));
                 for item in &item.items {
                     if let TraitItem::Fn(function) = item
-                        && !has(&function.attrs, "doc(hidden)")
+                        && !has_attribute(&function.attrs, "doc(hidden)")
                     {
-                        lines.push(format!("{path}: {}", text(&function.sig)));
+                        lines.push(format!("{path}: {}", source_text(&function.sig)));
                     }
                 }
                 &item.attrs
             }
             Item::Fn(item) => {
-                lines.push(format!("{path}: {}", text(&item.sig)));
+                lines.push(format!("{path}: {}", source_text(&item.sig)));
                 &item.attrs
             }
             Item::Const(item) => {
-                lines.push(format!("const {path}: {}", text(&item.ty)));
+                lines.push(format!("const {path}: {}", source_text(&item.ty)));
                 &item.attrs
             }
             Item::Type(item) => {
-                lines.push(format!("type {path} = {}", text(&item.ty)));
+                lines.push(format!("type {path} = {}", source_text(&item.ty)));
                 &item.attrs
             }
             _ => return,
         };
         let mut notes = Vec::new();
-        if has(attrs, "non_exhaustive") {
+        if has_attribute(attrs, "non_exhaustive") {
             notes.push("non-exhaustive".to_owned());
         }
         for attr in attrs.iter().filter(|attr| attr.path().is_ident("derive")) {
-            notes.push(text(&attr.meta.require_list().unwrap().tokens));
+            notes.push(source_text(&attr.meta.require_list().unwrap().tokens));
         }
         if !notes.is_empty() {
             lines[0] += &format!(" ({})", notes.join("; "));
@@ -260,7 +262,7 @@ impl Crate {
             let declaration: Vec<String> =
                 tokens.by_ref().take_while(|token| token != "=").collect();
             self.list
-                .push(format!("{of}: fn {}", tidy(&declaration.join(" "))));
+                .push(format!("{of}: fn {}", tidy_spaces(&declaration.join(" "))));
         }
         assert!(self.list.len() > before, "{name} declares no method");
     }
@@ -275,8 +277,8 @@ impl Crate {
             return;
         };
         if let Some((of, _)) = &item.trait_ {
-            let arguments = text(&of.segments.last().unwrap().arguments);
-            let of = text(&of.segments.last().unwrap().ident);
+            let arguments = source_text(&of.segments.last().unwrap().arguments);
+            let of = source_text(&of.segments.last().unwrap().ident);
             if !self.private.contains(&of) {
                 self.list.push(format!("impl {of}{arguments} for {path}"));
             }
@@ -285,10 +287,11 @@ impl Crate {
         for item in &item.items {
             match item {
                 ImplItem::Fn(item) if is_public(&item.vis) && !is_for_tests(&item.attrs) => {
-                    self.list.push(format!("{path}: {}", text(&item.sig)));
+                    self.list
+                        .push(format!("{path}: {}", source_text(&item.sig)));
                 }
                 ImplItem::Const(item) if is_public(&item.vis) => {
-                    let (name, of) = (text(&item.ident), text(&item.ty));
+                    let (name, of) = (source_text(&item.ident), source_text(&item.ty));
                     self.list.push(format!("const {path}::{name}: {of}"));
                 }
                 _ => {}
@@ -331,7 +334,7 @@ fn parse(path: &Path) -> Vec<Item> {
 
 /// Returns the name of a public type, trait, function, constant, or module whose items are in the same file. `None` for
 /// other items.
-fn defined(item: &Item) -> Option<String> {
+fn defined_name(item: &Item) -> Option<String> {
     let (visibility, name) = match item {
         Item::Struct(item) => (&item.vis, &item.ident),
         Item::Enum(item) => (&item.vis, &item.ident),
@@ -349,23 +352,23 @@ fn is_public(visibility: &Visibility) -> bool {
     matches!(visibility, Visibility::Public(_))
 }
 
-fn has(attrs: &[Attribute], written: &str) -> bool {
-    attrs.iter().any(|attr| text(&attr.meta) == written)
+fn has_attribute(attrs: &[Attribute], written: &str) -> bool {
+    attrs.iter().any(|attr| source_text(&attr.meta) == written)
 }
 
 /// Returns whether an item exists only for this repository's own tests.
 fn is_for_tests(attrs: &[Attribute]) -> bool {
     attrs
         .iter()
-        .any(|attr| text(&attr.meta).contains("test-seams"))
+        .any(|attr| source_text(&attr.meta).contains("test-seams"))
 }
 
 /// Returns the source text of tokens, with spaces where Rust code usually has them.
-fn text(tokens: &impl ToTokens) -> String {
-    tidy(&tokens.to_token_stream().to_string())
+fn source_text(tokens: &impl ToTokens) -> String {
+    tidy_spaces(&tokens.to_token_stream().to_string())
 }
 
-fn tidy(tokens: &str) -> String {
+fn tidy_spaces(tokens: &str) -> String {
     let mut text = tokens.to_owned();
     for (from, to) in [
         (" ::", "::"),

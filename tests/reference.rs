@@ -34,21 +34,21 @@ fn arange(shape: &[usize]) -> Vec<i64> {
     }
 }
 
-fn outcome(result: Result<(Vec<usize>, Vec<i64>), ReferenceError>) -> String {
+fn format_outcome(result: Result<(Vec<usize>, Vec<i64>), ReferenceError>) -> String {
     match result {
-        Ok((shape, values)) => show(&shape, &values),
+        Ok((shape, values)) => format_array(&shape, &values),
         Err(error) => format!("{}: {error}", error.kind),
     }
 }
 
 /// Formats the result of a gather. The positions of out-of-range rows follow the values, as in `(2,) [1,0] bad [1]`.
-fn gathered(result: Result<Gathered<i64>, ReferenceError>) -> String {
+fn format_gathered(result: Result<Gathered<i64>, ReferenceError>) -> String {
     match result {
         Ok(found) => {
-            let text = show(&found.shape, &found.values);
+            let text = format_array(&found.shape, &found.values);
             match found.bad_rows[..] {
                 [] => text,
-                _ => format!("{text} bad [{}]", list(&found.bad_rows)),
+                _ => format!("{text} bad [{}]", format_list(&found.bad_rows)),
             }
         }
         Err(error) => format!("{}: {error}", error.kind),
@@ -56,12 +56,12 @@ fn gathered(result: Result<Gathered<i64>, ReferenceError>) -> String {
 }
 
 /// Formats a shape and values as `(2,3) [0,1,2,3,4,5]`.
-fn show(shape: &[usize], values: &[impl ToString]) -> String {
+fn format_array(shape: &[usize], values: &[impl ToString]) -> String {
     let comma = if shape.len() == 1 { "," } else { "" };
-    format!("({}{comma}) [{}]", list(shape), list(values))
+    format!("({}{comma}) [{}]", format_list(shape), format_list(values))
 }
 
-fn list(values: &[impl ToString]) -> String {
+fn format_list(values: &[impl ToString]) -> String {
     values
         .iter()
         .map(ToString::to_string)
@@ -70,7 +70,7 @@ fn list(values: &[impl ToString]) -> String {
 }
 
 /// Parses integers from a text such as `[1,2]`.
-fn integers(text: &str) -> Vec<i64> {
+fn parse_integers(text: &str) -> Vec<i64> {
     let inside = text.trim_start_matches('[').trim_end_matches(']');
     inside
         .split(',')

@@ -9,7 +9,7 @@ use wgslice::{
 use wgslice_vectors::{Case, Operation, Tensor};
 
 /// Makes a case with indices from -2 to the size of the axis plus 1.
-fn case(shape: &[usize], sizes: &[usize], axis: i64, adds: bool, number: usize) -> Case {
+fn make_case(shape: &[usize], sizes: &[usize], axis: i64, adds: bool, number: usize) -> Case {
     let filled = |shape: &[usize], value: &dyn Fn(i64) -> i64| Tensor {
         shape: shape.to_vec(),
         data: (0..shape.iter().product::<usize>() as i64)
@@ -50,7 +50,7 @@ fn every_axis() {
             for adds in [false, true] {
                 let mut sizes = [4, 3, 6];
                 sizes[position] = longer;
-                check_case(&case(&shape, &sizes, axis, adds, number));
+                check_case(&make_case(&shape, &sizes, axis, adds, number));
                 number += 1;
             }
         }
@@ -67,11 +67,23 @@ fn fewer_indices_along_all_dimensions_but_one() {
             let mut sizes: Vec<usize> = shape.iter().map(|size| size - 1).collect();
             sizes[whole] = shape[whole];
             for axis in 0..shape.len() {
-                check_case(&case(shape, &sizes, axis as i64, number % 2 == 0, number));
+                check_case(&make_case(
+                    shape,
+                    &sizes,
+                    axis as i64,
+                    number % 2 == 0,
+                    number,
+                ));
                 number += 1;
             }
             sizes[whole] = 2 * shape[whole] + 1;
-            check_case(&case(shape, &sizes, whole as i64, number % 2 == 0, number));
+            check_case(&make_case(
+                shape,
+                &sizes,
+                whole as i64,
+                number % 2 == 0,
+                number,
+            ));
             number += 1;
         }
     }
@@ -82,7 +94,7 @@ fn fewer_indices_along_all_dimensions_but_one() {
 fn many_dimensions() {
     let (shape, sizes) = ([2, 3, 3, 3, 3, 3, 3, 3], [2; 8]);
     for (number, axis) in [0, 3, 7].into_iter().enumerate() {
-        check_case(&case(&shape, &sizes, axis, number % 2 == 0, number));
+        check_case(&make_case(&shape, &sizes, axis, number % 2 == 0, number));
     }
 }
 
@@ -91,7 +103,7 @@ fn many_dimensions() {
 fn many_rows() {
     for (axis, sizes) in [(0, [300, 3]), (1, [130, 7])] {
         for number in 0..2 {
-            check_case(&case(&[200, 5], &sizes, axis, number % 2 == 0, number));
+            check_case(&make_case(&[200, 5], &sizes, axis, number % 2 == 0, number));
         }
     }
 }

@@ -144,7 +144,7 @@ fn many_rows() {
 }
 
 /// Returns numbers of very different magnitude, whose sum depends on the order of addition.
-fn floats(count: usize, seed: u32) -> Vec<f32> {
+fn random_floats(count: usize, seed: u32) -> Vec<f32> {
     let mut state = seed;
     let mut next = || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -172,7 +172,7 @@ fn floats_are_added_in_order() {
             updates_shape: &[700, 6],
             options: ADD,
         };
-        let (input, updates) = (floats(60, 1), floats(4200, 2));
+        let (input, updates) = (random_floats(60, 1), random_floats(4200, 2));
         let expected = naive_scatter(case, &input, &updates, |sum, update| *sum += update).unwrap();
         let bytes = |values: &[f32]| bytemuck::cast_slice::<_, u8>(values).to_vec();
         let sums = bytes(&expected.values);
@@ -201,7 +201,7 @@ fn floats_are_added_in_order() {
 /// are added row by row.
 fn check_sums(backend: &Backend, slices: usize, indices: &[i32], name: &str) {
     let rows = indices.len();
-    let (input, updates) = (floats(2 * slices, 5), floats(2 * rows, 6));
+    let (input, updates) = (random_floats(2 * slices, 5), random_floats(2 * rows, 6));
     let mut expected = input.clone();
     for (&slice, row) in indices.iter().zip(updates.chunks(2)) {
         let Ok(slice) = usize::try_from(slice) else {
@@ -371,7 +371,7 @@ fn the_longest_lists_are_added_in_order() {
 fn halves_are_added_in_order() {
     let indices: Vec<i64> = (0..500).map(|i| i * i % 89 % 9).collect();
     let halves = |count: usize, seed: u32, mask: u16| -> Vec<u8> {
-        let bits = floats(count, seed).into_iter().map(f32::to_bits);
+        let bits = random_floats(count, seed).into_iter().map(f32::to_bits);
         // The mask clears some bits of the exponent, so that no number is an infinity or a NaN.
         let halves = bits.map(|bits| u16::try_from(bits >> 7 & 0xffff).unwrap() & mask);
         halves.flat_map(u16::to_ne_bytes).collect()
@@ -484,7 +484,7 @@ fn nans_and_zeros_of_minimum_and_maximum() {
 
 /// Returns random elements that can show faults of a combination. For minimum and maximum, floating-point numbers are
 /// of every kind. For arithmetic they are near 1, so that results neither overflow nor become NaN.
-fn telling(combine: Combine, dtype: DType, count: usize, seed: u64) -> Vec<u128> {
+fn telling_elements(combine: Combine, dtype: DType, count: usize, seed: u64) -> Vec<u128> {
     let mut state = seed;
     let mut next = || {
         state = state
@@ -559,8 +559,8 @@ fn every_combination_of_every_type() {
                 assert!(error.to_string().contains(&said), "{error}");
                 continue;
             }
-            let input = telling(combine, dtype, 9 * run, 1);
-            let updates = telling(combine, dtype, 45 * run, 2);
+            let input = telling_elements(combine, dtype, 9 * run, 1);
+            let updates = telling_elements(combine, dtype, 45 * run, 2);
             check_scatter_of(case, dtype, &input, &updates);
         }
     }
@@ -773,10 +773,10 @@ fn scatters_follow_one_another() {
 /// emptiness.
 #[test]
 fn indices_of_rank_1() {
-    type Row<'a> = (&'a [usize], &'a [usize], &'a [usize], &'a str, &'a str);
+    type TableRow<'a> = (&'a [usize], &'a [usize], &'a [usize], &'a str, &'a str);
     // Each row has the shapes of indices, destination and updates, and the outcomes of `scatter_nd` and
     // `tensor_scatter_nd`.
-    let table: [Row<'_>; 22] = [
+    let table: [TableRow<'_>; 22] = [
         (&[0], &[0], &[0], "", ""),
         (&[0], &[0, 3], &[0, 3], "", ""),
         (&[0], &[0, 0], &[0, 0], "", ""),

@@ -20,9 +20,9 @@ use worker::{Shared, Worker};
 const THREADS: usize = 4;
 
 /// The approximate largest size in bytes of a matrix that a worker uploads.
-const MOST: usize = 256 << 10;
+const MAX_MATRIX_BYTES: usize = 256 << 10;
 
-const SAMPLES: u32 = 60;
+const SAMPLE_COUNT: u32 = 60;
 
 /// The number of samples at the beginning that are not compared, because the caches of plans, of the driver and of the
 /// allocator are still filling.
@@ -43,7 +43,7 @@ struct Sample {
 }
 
 /// Opens a device of the first Vulkan adapter.
-fn open() -> (wgpu::Instance, Gpu) {
+fn open_device() -> (wgpu::Instance, Gpu) {
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
     descriptor.backends = wgpu::Backends::VULKAN;
     let instance = wgpu::Instance::new(descriptor);
@@ -54,26 +54,26 @@ fn open() -> (wgpu::Instance, Gpu) {
 }
 
 /// The number of random cases that run on one device, each with its own plan.
-const PLANS: usize = 10_000;
+const PLAN_COUNT: usize = 10_000;
 
 /// A device that has run 10,000 different plans holds no more memory than after the first 1,000, because it keeps only
 /// recently used pipelines.
 #[test]
 fn plans_do_not_pile_up() {
-    let (instance, gpu) = open();
+    let (instance, gpu) = open_device();
     let (backend, begin) = (Backend::from(gpu.clone()), Instant::now());
     println!("{gpu}, {PLANS} random cases\n");
-    heading();
+    print_heading();
     let mut early = None;
-    for number in 1..=PLANS {
+    for number in 1..=PLAN_COUNT {
         let case = random::answered(random::case(11, number)).unwrap();
         let (call, variant) = (Call::of(&case).unwrap(), random::variant(&case).unwrap());
         check(&case, &call, &backend, &variant).unwrap_or_else(|problem| {
             panic!("case {number}: {variant}: {problem}: {}", case.to_line())
         });
-        if number % (PLANS / 10) == 0 {
-            let sample = sample(&instance, &gpu, begin, number);
-            row(&sample);
+        if number % (PLAN_COUNT / 10) == 0 {
+            let sample = take_sample(&instance, &gpu, begin, number);
+            print_row(&sample);
             let early: &Sample = early.get_or_insert(sample);
             assert!(
                 sample.resident <= early.resident + early.resident / 4,
@@ -90,32 +90,32 @@ fn memory_stays_flat() {
     let minutes: f64 =
         env::var("WGSLICE_SOAK_MINUTES").map_or(10.0, |text| text.parse().expect("minutes"));
     let whole = Duration::from_secs_f64(60.0 * minutes);
-    let (instance, gpu) = open();
+    let (instance, gpu) = open_device();
     println!("{gpu}, {THREADS} threads\n");
-    heading();
+    print_heading();
 
     let shared = Shared::new(&gpu);
-    Worker::new(&shared, 0, MOST).warm_up().unwrap();
+    Worker::new(&shared, 0, MAX_MATRIX_BYTES).warm_up().unwrap();
     let (over, acts) = (AtomicBool::new(false), AtomicUsize::new(0));
     let begin = Instant::now();
     let samples: Vec<Sample> = thread::scope(|scope| {
         for number in 0..THREADS {
             let (shared, over, acts) = (&shared, &over, &acts);
             scope.spawn(move || {
-                let mut worker = Worker::new(shared, number as u64, MOST);
+                let mut worker = Worker::new(shared, number as u64, MAX_MATRIX_BYTES);
                 while !over.load(Ordering::Relaxed) {
                     worker.act().unwrap();
                     acts.fetch_add(1, Ordering::Relaxed);
                 }
             });
         }
-        let samples = (1..=SAMPLES).map(|number| {
+        let samples = (1..=SAMPLE_COUNT).map(|number| {
             thread::sleep(
-                (begin + whole * number / SAMPLES).saturating_duration_since(Instant::now()),
+                (begin + whole * number / SAMPLE_COUNT).saturating_duration_since(Instant::now()),
             );
-            let sample = sample(&instance, &gpu, begin, acts.load(Ordering::Relaxed));
+            let sample = take_sample(&instance, &gpu, begin, acts.load(Ordering::Relaxed));
             if number % 6 == 0 {
-                row(&sample);
+                print_row(&sample);
             }
             sample
         });
@@ -125,18 +125,18 @@ fn memory_stays_flat() {
     });
 
     let warm = &samples[WARM_UP..];
-    flat("resident memory", warm, |sample| sample.resident, 8 << 10);
-    flat("device memory", warm, |sample| sample.device, 1 << 10);
-    flat("buffers", warm, |sample| sample.buffers as u64, 16);
-    flat("bind groups", warm, |sample| sample.bind_groups as u64, 16);
+    check_flat("resident memory", warm, |sample| sample.resident, 8 << 10);
+    check_flat("device memory", warm, |sample| sample.device, 1 << 10);
+    check_flat("buffers", warm, |sample| sample.buffers as u64, 16);
+    check_flat("bind groups", warm, |sample| sample.bind_groups as u64, 16);
 }
 
-fn heading() {
+fn print_heading() {
     println!("| s | acts | resident, KiB | device, KiB | buffers | bind groups | pipelines |");
     println!("|---|---|---|---|---|---|---|");
 }
 
-fn row(sample: &Sample) {
+fn print_row(sample: &Sample) {
     let Sample {
         seconds,
         acts,
@@ -151,7 +151,7 @@ fn row(sample: &Sample) {
     );
 }
 
-fn sample(instance: &wgpu::Instance, gpu: &Gpu, begin: Instant, acts: usize) -> Sample {
+fn take_sample(instance: &wgpu::Instance, gpu: &Gpu, begin: Instant, acts: usize) -> Sample {
     let status = fs::read_to_string("/proc/self/status").expect("Linux");
     let resident = status.lines().find_map(|line| {
         line.strip_prefix("VmRSS:")?
@@ -177,7 +177,7 @@ fn sample(instance: &wgpu::Instance, gpu: &Gpu, begin: Instant, acts: usize) -> 
 /// Fails if the average of the last third of the samples exceeds the average of the first third by more than a
 /// twentieth of it plus `slack`. Averages are compared because single samples vary with the tensors that exist at the
 /// time.
-fn flat(what: &str, samples: &[Sample], of: impl Fn(&Sample) -> u64, slack: u64) {
+fn check_flat(what: &str, samples: &[Sample], of: impl Fn(&Sample) -> u64, slack: u64) {
     let third = samples.len() / 3;
     let mean = |samples: &[Sample]| samples.iter().map(&of).sum::<u64>() / samples.len() as u64;
     let (early, late) = (

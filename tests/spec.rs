@@ -9,7 +9,7 @@ use wgslice::{
     },
 };
 
-fn parse(text: &str) -> SliceSpec {
+fn parse_spec(text: &str) -> SliceSpec {
     text.parse()
         .unwrap_or_else(|error| panic!("{text:?}: {error}"))
 }
@@ -60,8 +60,12 @@ fn text_and_rust_agree() {
         ("[1, slice(2)]", slice![1, ..2]),
     ];
     for (text, spec) in cases {
-        assert_eq!(parse(text), spec, "{text:?}");
-        assert_eq!(parse(&spec.to_string()), spec, "{text:?} by way of {spec}");
+        assert_eq!(parse_spec(text), spec, "{text:?}");
+        assert_eq!(
+            parse_spec(&spec.to_string()),
+            spec,
+            "{text:?} by way of {spec}"
+        );
     }
 }
 
@@ -197,7 +201,7 @@ fn a_problem_of_a_long_text_shows_a_line_of_it() {
 /// Tests the encoding that TensorFlow's documentation explains.
 #[test]
 fn the_documented_encoding() {
-    let encoded = TfStridedSlice::try_from(&parse("1, 2:4, None, ..., :-3:-1, :")).unwrap();
+    let encoded = TfStridedSlice::try_from(&parse_spec("1, 2:4, None, ..., :-3:-1, :")).unwrap();
     let expected = TfStridedSlice {
         begin: vec![1, 2, 0, 0, 0, 0],
         end: vec![2, 4, 0, 0, -3, 0],
@@ -228,7 +232,7 @@ fn every_encoding_comes_back() {
         "5:, :, :3",
         ":2, None, :6",
     ] {
-        let spec = parse(text);
+        let spec = parse_spec(text);
         let encoded = TfStridedSlice::try_from(&spec).unwrap();
         assert_eq!(
             SliceSpec::try_from(&encoded).unwrap(),

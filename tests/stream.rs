@@ -21,7 +21,7 @@ const SPECS: [&str; 10] = [
 const SHAPE: [usize; 3] = [9, 40, 15];
 
 /// Returns the bytes of a source, and the shape and the bytes of a slice of the source.
-fn case(spec: &SliceSpec, dtype: DType) -> (Vec<u8>, Vec<usize>, Vec<u8>) {
+fn make_case(spec: &SliceSpec, dtype: DType) -> (Vec<u8>, Vec<usize>, Vec<u8>) {
     let input = elements(SHAPE.iter().product());
     let encoded = TfStridedSlice::try_from(spec).unwrap();
     let (shape, values) = naive_slice(&input, &SHAPE, &encoded).unwrap();
@@ -33,7 +33,7 @@ fn case(spec: &SliceSpec, dtype: DType) -> (Vec<u8>, Vec<usize>, Vec<u8>) {
 fn streamed_in_pieces_of_any_size() {
     for spec in SPECS.map(|text| text.parse::<SliceSpec>().unwrap()) {
         for dtype in SIZES {
-            let (source, shape, expected) = case(&spec, dtype);
+            let (source, shape, expected) = make_case(&spec, dtype);
             for device in devices() {
                 for memory in [20_000, 100_000, usize::MAX] {
                     let stream = device.backend.stream(&SHAPE, &spec, dtype).unwrap();

@@ -22,15 +22,15 @@ use wgslice::{
 };
 
 /// A function that runs the work that shows a bug and returns the bytes of the result.
-type Work = fn(&Backend) -> Result<Vec<u8>, Error>;
+type BugWork = fn(&Backend) -> Result<Vec<u8>, Error>;
 
 /// Reverses rows that do not fill a workgroup.
-fn reversed(backend: &Backend) -> Result<Vec<u8>, Error> {
-    sliced(backend, &[37, 13], "::-1, :")
+fn reverse_rows(backend: &Backend) -> Result<Vec<u8>, Error> {
+    slice_array(backend, &[37, 13], "::-1, :")
 }
 
 /// Takes rows of 38 bytes that begin at any byte.
-fn unaligned(backend: &Backend) -> Result<Vec<u8>, Error> {
+fn take_unaligned_rows(backend: &Backend) -> Result<Vec<u8>, Error> {
     let source = to_bytes(&elements(37 * 41), 1);
     let tensor = Tensor::from_bytes(backend, source, DType::U8, &[37, 41])?;
     let spec: SliceSpec = "1:, 3:".parse()?;
@@ -38,7 +38,7 @@ fn unaligned(backend: &Backend) -> Result<Vec<u8>, Error> {
 }
 
 /// Writes rows of bytes in which neighbouring rows share words.
-fn updated(backend: &Backend) -> Result<Vec<u8>, Error> {
+fn update_rows(backend: &Backend) -> Result<Vec<u8>, Error> {
     let of = |count, shape: &[usize]| {
         Tensor::from_bytes(backend, to_bytes(&elements(count), 1), DType::U8, shape)
     };
@@ -47,7 +47,7 @@ fn updated(backend: &Backend) -> Result<Vec<u8>, Error> {
     tensor.bytes().map(Cow::into_owned)
 }
 
-fn sliced(backend: &Backend, shape: &[usize], spec: &str) -> Result<Vec<u8>, Error> {
+fn slice_array(backend: &Backend, shape: &[usize], spec: &str) -> Result<Vec<u8>, Error> {
     let source = to_bytes(&elements(shape.iter().product()), 4);
     let tensor = Tensor::from_bytes(backend, source, DType::F32, shape)?;
     let spec: SliceSpec = spec.parse()?;
@@ -55,7 +55,7 @@ fn sliced(backend: &Backend, shape: &[usize], spec: &str) -> Result<Vec<u8>, Err
 }
 
 /// Scatters rows of `updates` to this many slices, with this combination. Row `n` goes to slice `slice(n)`.
-fn scattered<T>(
+fn scatter_rows<T>(
     backend: &Backend,
     slices: usize,
     combine: Combine,
@@ -80,8 +80,8 @@ where
     Ok(bytemuck::cast_slice(&result.data).to_vec())
 }
 
-fn added(backend: &Backend) -> Result<Vec<u8>, Error> {
-    scattered(
+fn add_rows(backend: &Backend) -> Result<Vec<u8>, Error> {
+    scatter_rows(
         backend,
         7,
         Combine::Add,
@@ -91,7 +91,7 @@ fn added(backend: &Backend) -> Result<Vec<u8>, Error> {
 }
 
 fn added_in_order(backend: &Backend) -> Result<Vec<u8>, Error> {
-    scattered(
+    scatter_rows(
         backend,
         7,
         Combine::Add,
@@ -103,7 +103,7 @@ fn added_in_order(backend: &Backend) -> Result<Vec<u8>, Error> {
 /// Adds rows to seven slices, over several chunks of rows. The sum of each slice depends on the order of its rows.
 fn many_added_in_order(backend: &Backend) -> Result<Vec<u8>, Error> {
     let number = |n: u16| f32::from(n.wrapping_mul(7919) % 4099) * 2.0f32.powi(i32::from(n % 24));
-    scattered(
+    scatter_rows(
         backend,
         7,
         Combine::Add,
@@ -122,7 +122,7 @@ fn spread_in_order(backend: &Backend) -> Result<Vec<u8>, Error> {
     let number = |n: u16| {
         1.0 + f32::from(n.wrapping_mul(7919) % 4099) * 2.0f32.powi(i32::from(n / 1400) * 12)
     };
-    scattered(
+    scatter_rows(
         backend,
         1400,
         Combine::Add,
@@ -157,20 +157,20 @@ fn added_to_many(backend: &Backend, count: u16) -> Result<Vec<u8>, Error> {
 }
 
 /// Pieces of shader code, with their replacements.
-type Edits = &'static [(&'static str, &'static str)];
+type ShaderEdits = &'static [(&'static str, &'static str)];
 
 /// A bug, and the fault that must be found.
-struct Bug {
+struct PlantedBug {
     name: &'static str,
-    work: Work,
+    work: BugWork,
     /// Whether the bug is tested on a device that is treated as a hardware GPU.
     hardware: bool,
-    edits: Edits,
+    edits: ShaderEdits,
     wrong: Wrong,
 }
 
 /// Edits that remove the guard that keeps `copy.wgsl` from accesses beyond the last row.
-const WITHOUT_GUARD: Edits = &[
+const WITHOUT_GUARD: ShaderEdits = &[
     ("min(rows, vec4(walk.rows - 1u))", "rows"),
     (
         "let exists = rows < vec4(walk.rows);",
@@ -178,34 +178,34 @@ const WITHOUT_GUARD: Edits = &[
     ),
 ];
 
-const BUGS: [Bug; 14] = [
-    Bug {
+const BUGS: [PlantedBug; 14] = [
+    PlantedBug {
         name: "bytes after the last row are written",
-        work: reversed,
+        work: reverse_rows,
         hardware: true,
         edits: WITHOUT_GUARD,
-        wrong: outside(Access::Write),
+        wrong: outside_access(Access::Write),
     },
-    Bug {
+    PlantedBug {
         name: "a guard is missing",
-        work: reversed,
+        work: reverse_rows,
         hardware: false,
         edits: &[("if row >= walk.rows { return; }", "")],
-        wrong: outside(Access::Write),
+        wrong: outside_access(Access::Write),
     },
-    Bug {
+    PlantedBug {
         name: "a stride is another's",
-        work: |backend| sliced(backend, &[6, 5, 4], "::2, 1:4, 1:3"),
+        work: |backend| slice_array(backend, &[6, 5, 4], "::2, 1:4, 1:3"),
         hardware: true,
         edits: &[(
             "digit * walk.dims[d].from_stride",
             "digit * walk.dims[d].from_stride * walk.dims[0].from_stride",
         )],
-        wrong: outside(Access::Read),
+        wrong: outside_access(Access::Read),
     },
-    Bug {
+    PlantedBug {
         name: "an atomic is none",
-        work: added,
+        work: add_rows,
         hardware: true,
         edits: &[
             ("dest: array<atomic<Integer>>", "dest: array<Integer>"),
@@ -223,7 +223,7 @@ const BUGS: [Bug; 14] = [
             at: 0,
         },
     },
-    Bug {
+    PlantedBug {
         name: "nobody says which rows go where",
         work: added_in_order,
         hardware: true,
@@ -235,23 +235,23 @@ const BUGS: [Bug; 14] = [
             what: Depends::Condition,
         },
     },
-    Bug {
+    PlantedBug {
         name: "a row is looked for before the source",
-        work: reversed,
+        work: reverse_rows,
         hardware: true,
         edits: &[("Row(walk.from_base, ", "Row(walk.from_base - 10000u, ")],
         wrong: Wrong::Wrapped { index: 0 },
     },
-    Bug {
+    PlantedBug {
         name: "what lies behind a row is read",
-        work: reversed,
+        work: reverse_rows,
         hardware: true,
         edits: &[("select(vec4(0u), at, found)", "at")],
-        wrong: outside(Access::Read),
+        wrong: outside_access(Access::Read),
     },
-    Bug {
+    PlantedBug {
         name: "a loop never ends",
-        work: reversed,
+        work: reverse_rows,
         hardware: false,
         edits: &[(
             "units.x < end; units += 4u * lanes",
@@ -259,9 +259,9 @@ const BUGS: [Bug; 14] = [
         )],
         wrong: Wrong::LongLoop { most: 0 },
     },
-    Bug {
+    PlantedBug {
         name: "some have left before a barrier",
-        work: updated,
+        work: update_rows,
         hardware: false,
         edits: &[(
             "let part = tile - number * walk.segments;",
@@ -272,7 +272,7 @@ const BUGS: [Bug; 14] = [
             invocations: 0,
         },
     },
-    Bug {
+    PlantedBug {
         name: "the rows of a chunk are linked before their slices are there",
         work: added_in_order,
         hardware: true,
@@ -286,9 +286,9 @@ const BUGS: [Bug; 14] = [
             at: 0,
         },
     },
-    Bug {
+    PlantedBug {
         name: "two rows write the word that they share",
-        work: updated,
+        work: update_rows,
         hardware: true,
         edits: &[
             ("dest: array<atomic<u32>>", "dest: array<u32>"),
@@ -302,17 +302,17 @@ const BUGS: [Bug; 14] = [
             at: 0,
         },
     },
-    Bug {
+    PlantedBug {
         name: "words beyond a row are made of what lies behind it",
-        work: unaligned,
+        work: take_unaligned_rows,
         hardware: true,
         edits: &[(
             "var whole = exists & (j < vec4(walk.run - 3u));",
             "var whole = exists & (j < vec4(walk.run + 17u));",
         )],
-        wrong: outside(Access::Read),
+        wrong: outside_access(Access::Read),
     },
-    Bug {
+    PlantedBug {
         name: "every row of a chunk combines all of its slice",
         work: few_added,
         hardware: true,
@@ -326,7 +326,7 @@ const BUGS: [Bug; 14] = [
             at: 0,
         },
     },
-    Bug {
+    PlantedBug {
         name: "every row combines all of its slice",
         work: more_added,
         hardware: true,
@@ -342,7 +342,7 @@ const BUGS: [Bug; 14] = [
     },
 ];
 
-const fn outside(access: Access) -> Wrong {
+const fn outside_access(access: Access) -> Wrong {
     Wrong::Outside {
         access,
         at: 0,
@@ -351,7 +351,7 @@ const fn outside(access: Access) -> Wrong {
 }
 
 /// Opens a backend on a strict device, and returns both.
-fn strict(hardware: bool, options: Options) -> (Backend, StrictGpu) {
+fn open_strict(hardware: bool, options: Options) -> (Backend, StrictGpu) {
     let strict = StrictGpu::new(options);
     let limits = strict.device().limits();
     let gpu = request_device(&strict.adapter(), wgpu::Features::empty(), limits).unwrap();
@@ -375,17 +375,17 @@ fn every_bug_is_found() {
             panics: false,
             ..strict_options()
         };
-        let (sound, log) = strict(bug.hardware, quiet.clone());
+        let (sound, log) = open_strict(bug.hardware, quiet.clone());
         let expected = (bug.work)(&Backend::cpu()).unwrap();
         assert_eq!((bug.work)(&sound).unwrap(), expected, "{name}: before");
         assert_eq!(log.take_faults(), [], "{name}: before");
 
-        let editor = Editor::new(bug.edits);
+        let editor = ShaderEditor::new(bug.edits);
         let options = Options {
             rewrite: Some(editor.rewrite()),
             ..quiet
         };
-        let (broken, log) = strict(bug.hardware, options);
+        let (broken, log) = open_strict(bug.hardware, options);
         let result = (bug.work)(&broken);
         editor.assert_found();
         let faults = log.take_faults();
@@ -403,18 +403,18 @@ fn the_last_row_is_not_always_the_last_to_arrive() {
     // Each invocation takes four rows, of which only one goes to each slice.
     let rows: Vec<i32> = (0..900).collect();
     let replaced =
-        |backend: &Backend| scattered(backend, 7, Combine::Update, &rows, |n| n % 4).unwrap();
+        |backend: &Backend| scatter_rows(backend, 7, Combine::Update, &rows, |n| n % 4).unwrap();
     let expected = replaced(&Backend::cpu());
-    let edits: Edits = &[("atomicMax(&last[slice], ", "atomicStore(&last[slice], ")];
+    let edits: ShaderEdits = &[("atomicMax(&last[slice], ", "atomicStore(&last[slice], ")];
     for seed in [None, Some(1), Some(2), Some(3)] {
         let with = |edits| {
-            let editor = Editor::new(edits);
+            let editor = ShaderEditor::new(edits);
             let options = Options {
                 rewrite: Some(editor.rewrite()),
                 shuffle: seed,
                 ..Options::default()
             };
-            let rows = replaced(&strict(true, options).0);
+            let rows = replaced(&open_strict(true, options).0);
             editor.assert_found();
             rows
         };
@@ -432,7 +432,7 @@ fn a_broken_promise_is_a_race() {
                 panics: false,
                 ..strict_options()
             };
-            let (backend, log) = strict(true, options);
+            let (backend, log) = open_strict(true, options);
             let unique = ScatterOptions {
                 combine: Some(combine),
                 unique: true,
@@ -451,10 +451,10 @@ fn a_broken_promise_is_a_race() {
 /// Mistakes that change the order of rows break no rule of WGSL, but give other sums.
 #[test]
 fn rows_in_another_order_give_other_sums() {
-    let works: [Work; 2] = [many_added_in_order, spread_in_order];
+    let works: [BugWork; 2] = [many_added_in_order, spread_in_order];
     let expected = works.map(|work| work(&Backend::cpu()).unwrap());
     let sums = |edits, shuffle| {
-        let editor = Editor::new(edits);
+        let editor = ShaderEditor::new(edits);
         let options = Options {
             rewrite: Some(editor.rewrite()),
             shuffle: Some(shuffle),
@@ -463,12 +463,12 @@ fn rows_in_another_order_give_other_sums() {
             most_rounds: 4000,
             ..strict_options()
         };
-        let sums = works.map(|work| work(&strict(true, options.clone()).0).unwrap());
+        let sums = works.map(|work| work(&open_strict(true, options.clone()).0).unwrap());
         editor.assert_found();
         sums
     };
     assert_eq!(sums(&[], 1), expected);
-    let mistakes: [Edits; 5] = [
+    let mistakes: [ShaderEdits; 5] = [
         // Within a chunk: the choice of the next row, and of the first row of a slice.
         &[("next = min(next, n);", "next = n;")],
         &[("is_first &= n - 1u >= i;", "is_first &= n - 1u <= i;")],
@@ -487,15 +487,15 @@ fn rows_in_another_order_give_other_sums() {
 /// outside of a binding, the missing guard has no effect.
 #[test]
 fn a_missing_guard_is_wrong_where_indices_are_clamped() {
-    let expected = reversed(&Backend::cpu()).unwrap();
+    let expected = reverse_rows(&Backend::cpu()).unwrap();
     let is_right = |outside, edits| {
-        let editor = Editor::new(edits);
+        let editor = ShaderEditor::new(edits);
         let options = Options {
             outside,
             rewrite: Some(editor.rewrite()),
             ..strict_options()
         };
-        let result = reversed(&strict(true, options).0).unwrap();
+        let result = reverse_rows(&open_strict(true, options).0).unwrap();
         editor.assert_found();
         result == expected
     };
@@ -505,14 +505,14 @@ fn a_missing_guard_is_wrong_where_indices_are_clamped() {
 }
 
 /// Makes edits in every shader that has their code, and counts them, so that no edit gets lost when a shader changes.
-struct Editor {
-    edits: Edits,
+struct ShaderEditor {
+    edits: ShaderEdits,
     /// The largest number of edits in one shader.
     most: Arc<AtomicUsize>,
 }
 
-impl Editor {
-    fn new(edits: Edits) -> Self {
+impl ShaderEditor {
+    fn new(edits: ShaderEdits) -> Self {
         let most = Arc::default();
         Self { edits, most }
     }

@@ -14,7 +14,7 @@ fn check_of(shape: &[usize], spec: &str, dy: &[usize]) {
 }
 
 /// All devices run the same kernels, so each device runs one element size, and together they run all sizes.
-fn check(shape: &[usize], spec: &str) {
+fn check_gradient(shape: &[usize], spec: &str) {
     check_at(Sizes::One, shape, spec);
 }
 
@@ -58,7 +58,7 @@ fn patterns() {
         "::2",
     ] {
         for shape in [[5, 33], [6, 64], [4, 31], [5, 48]] {
-            check(&shape, spec);
+            check_gradient(&shape, spec);
         }
     }
     for spec in [
@@ -69,8 +69,8 @@ fn patterns() {
         ":, ::3, :",
         "..., 1",
     ] {
-        check(&[7, 6, 8], spec);
-        check(&[5, 4, 3], spec);
+        check_gradient(&[7, 6, 8], spec);
+        check_gradient(&[5, 4, 3], spec);
     }
 }
 
@@ -96,34 +96,34 @@ fn short_rows() {
 #[test]
 fn wide_rows() {
     for step in [5, 17, 64, 129, 650] {
-        check(&[4, 1301], &format!("1::2, 3::{step}"));
-        check(&[4, 1301], &format!(":, 1290::-{step}"));
+        check_gradient(&[4, 1301], &format!("1::2, 3::{step}"));
+        check_gradient(&[4, 1301], &format!(":, 1290::-{step}"));
     }
-    check(&[10_000], "7::5001");
-    check(&[9, 1601], "1:, 1:1600");
-    check(&[9, 1601], "1:, 1::2");
-    check(&[9, 1601], "1:, 1:1600:3");
+    check_gradient(&[10_000], "7::5001");
+    check_gradient(&[9, 1601], "1:, 1:1600");
+    check_gradient(&[9, 1601], "1:, 1::2");
+    check_gradient(&[9, 1601], "1:, 1:1600:3");
 }
 
 /// Tests more dimensions than the uniforms of a shader have room for, and more than TensorFlow accepts.
 #[test]
 fn many_dimensions() {
-    check(&[2; 9], "::-1, ..., :1");
-    check(&[3; 8], &["::2"; 8].join(", "));
-    check(&[3; 8], &["::-2"; 8].join(", "));
-    check(&[2; 9], &["1"; 9].join(", "));
+    check_gradient(&[2; 9], "::-1, ..., :1");
+    check_gradient(&[3; 8], &["::2"; 8].join(", "));
+    check_gradient(&[3; 8], &["::-2"; 8].join(", "));
+    check_gradient(&[2; 9], &["1"; 9].join(", "));
 }
 
 /// Tests long rows and wide gaps, which are cut into tiles and windows.
 #[test]
 fn long_rows() {
-    check(&[2, 1301], ":, ::2");
-    check(&[2, 1301], ":, 1:1299");
-    check(&[2, 1301], ":, 650:652");
-    check(&[900, 3], ":, 1");
-    check(&[900, 3], "510");
-    check(&[2100], "1050:1050");
-    check(&[2100], "5::1049");
+    check_gradient(&[2, 1301], ":, ::2");
+    check_gradient(&[2, 1301], ":, 1:1299");
+    check_gradient(&[2, 1301], ":, 650:652");
+    check_gradient(&[900, 3], ":, 1");
+    check_gradient(&[900, 3], "510");
+    check_gradient(&[2100], "1050:1050");
+    check_gradient(&[2100], "5::1049");
 }
 
 #[test]

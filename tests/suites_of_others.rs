@@ -14,7 +14,7 @@ use wgslice::{
     },
 };
 
-fn suite(name: &str) -> String {
+fn read_suite(name: &str) -> String {
     let folder = env::var_os("WGSLICE_SUITES").expect("WGSLICE_SUITES names a directory");
     let path = PathBuf::from(folder).join(name);
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
@@ -219,7 +219,7 @@ impl Case {
 #[test]
 #[ignore = "it needs suites of other projects: see docs/TESTING.md"]
 fn the_cases_of_stablehlo_hold_on_every_device() {
-    let text = suite("stablehlo.jsonl");
+    let text = read_suite("stablehlo.jsonl");
     let mut counts: BTreeMap<String, [usize; 3]> = BTreeMap::new();
     for line in text.lines() {
         let case: Case = serde_json::from_str(line).unwrap();
@@ -368,7 +368,7 @@ impl Graph {
 #[ignore = "it needs suites of other projects: see docs/TESTING.md"]
 fn the_conformance_tests_of_webnn_hold_on_every_device() {
     for (name, count) in [("slice", 19), ("gather", 42), ("transpose", 18)] {
-        let text = suite(&format!("wpt-{name}.json"));
+        let text = read_suite(&format!("wpt-{name}.json"));
         let mut file: Value = serde_json::from_str(&text).unwrap();
         let tests = file["tests"].as_array_mut().unwrap();
         assert_eq!(tests.len(), count, "{name}");

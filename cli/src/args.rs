@@ -4,7 +4,9 @@
 mod inputs;
 mod numbers;
 
-pub(crate) use numbers::{Integers, Paddings, Sizes, fraction, mask, memory, parse_number};
+pub(crate) use numbers::{
+    Integers, Paddings, Sizes, parse_fraction, parse_mask, parse_memory, parse_number,
+};
 
 use crate::{
     Command,
@@ -63,7 +65,7 @@ pub(crate) struct Args {
 
 impl Args {
     /// The definition of the command line. Every subcommand that makes an array has the options of [`To`].
-    pub(crate) fn definition() -> clap::Command {
+    pub(crate) fn command_definition() -> clap::Command {
         Self::command().mut_subcommands(|command| match MAKE_NONE.contains(&command.get_name()) {
             true => command,
             false => To::augment_args(command),
@@ -71,14 +73,14 @@ impl Args {
     }
 
     /// Returns the first word of a command line that is not part of an option.
-    pub(crate) fn subcommand(line: &[OsString]) -> Option<String> {
-        inputs::first(&Self::definition(), line)
+    pub(crate) fn first_word(line: &[OsString]) -> Option<String> {
+        inputs::first_free_word(&Self::command_definition(), line)
     }
 
     /// Parses the arguments of this process. Returns several runs if the line has many inputs.
-    pub(crate) fn parsed() -> Result<Vec<Invocation>, clap::Error> {
-        let mut definition = Self::definition();
-        let lines = inputs::each(&definition, env::args_os().collect());
+    pub(crate) fn parse_invocations() -> Result<Vec<Invocation>, clap::Error> {
+        let mut definition = Self::command_definition();
+        let lines = inputs::split_by_input(&definition, env::args_os().collect());
         let parse = |line: Vec<OsString>| {
             // A clone of the definition would take a quarter of the time of a start.
             let matches = definition.try_get_matches_from_mut(line)?;
@@ -204,8 +206,8 @@ pub(crate) struct To {
 
 impl To {
     /// The format that the user chose.
-    pub(crate) fn format(&self) -> Option<Format> {
-        Format::named(self.format.as_deref()?)
+    pub(crate) fn chosen_format(&self) -> Option<Format> {
+        Format::with_name(self.format.as_deref()?)
     }
 
     pub(crate) fn is_stdout(&self) -> bool {
@@ -238,7 +240,7 @@ impl To {
             return Err(clap::Error::raw(ErrorKind::ValueValidation, problem));
         };
         let mut path = folder.join(name);
-        if let Some(tensor) = input.tensor() {
+        if let Some(tensor) = input.array_name() {
             // Each array gets its own file: `layer/0.bias` of model.npz becomes model-layer-0.bias.npz.
             let mut name = path.file_stem().unwrap_or_default().to_owned();
             name.push("-");
@@ -250,8 +252,8 @@ impl To {
             path.set_file_name(name);
         }
         let extension = path.extension().unwrap_or_default().to_string_lossy();
-        let present = Format::named(&extension.to_lowercase());
-        let format = self.format().or(present.map(Format::for_results));
+        let present = Format::with_name(&extension.to_lowercase());
+        let format = self.chosen_format().or(present.map(Format::for_results));
         if let Some(format) = format.filter(|_| format != present) {
             path.set_extension(format.name());
         }
@@ -262,7 +264,7 @@ impl To {
 
 /// The option for the axis of an operation.
 #[derive(Debug, ArgGroup)]
-pub(crate) struct Along {
+pub(crate) struct AxisOption {
     /// The axis; negative ones count from the end
     #[arg(
         long,
@@ -289,7 +291,7 @@ pub(crate) struct IndexPolicy {
 }
 
 impl IndexPolicy {
-    pub(crate) fn negative(&self) -> options::NegativeIndex {
+    pub(crate) fn negative_index_policy(&self) -> options::NegativeIndex {
         match self.negative {
             NegativeIndex::OutOfRange => options::NegativeIndex::Invalid,
             NegativeIndex::Wrap => options::NegativeIndex::Wrap,
@@ -332,13 +334,13 @@ mod tests {
 
     #[test]
     fn the_definition_is_sound() {
-        Args::definition().debug_assert();
+        Args::command_definition().debug_assert();
     }
 
     /// Each subcommand of the list exists, and no other one lacks the options of an output.
     #[test]
     fn only_subcommands_that_make_an_array_have_an_output() {
-        let definition = Args::definition();
+        let definition = Args::command_definition();
         let has_output =
             |command: &clap::Command| command.get_arguments().any(|arg| arg.get_id() == "explain");
         let without = definition

@@ -2,14 +2,14 @@
 
 use crate::{
     args::Global,
-    failure::{DIFFERENT, Failure},
-    files::{Array, Element, Foreign, Source},
+    failure::{EXIT_DIFFERENT, Failure},
+    files::{Array, Element, ForeignType, Source},
     literal,
-    pieces::{Sliced, Unread},
+    pieces::{ReadProblem, SlicedArray},
     print, progress,
     report::Described,
     units,
-    values::{self, Shown},
+    values::{self, ShownArray},
 };
 use half::{bf16, f16};
 use serde_json::{Value, json};
@@ -39,18 +39,18 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "SPEC", allow_hyphen_values = true)]
     slice: Option<String>,
     /// Numbers are equal if they differ by at most N, even if their types differ
-    #[arg(long, value_name = "N", value_parser = tolerance)]
+    #[arg(long, value_name = "N", value_parser = parse_tolerance)]
     tolerance: Option<f64>,
 }
 
-fn tolerance(text: &str) -> Result<f64, String> {
+fn parse_tolerance(text: &str) -> Result<f64, String> {
     let parsed = text.parse().ok().filter(|&number: &f64| number >= 0.0);
     parsed.ok_or_else(|| format!("{text:?} is not a number of at least 0"))
 }
 
 pub(crate) fn run(global: &Global, args: &Compare) -> Result<ExitCode, Failure> {
     let spec = match &args.slice {
-        Some(text) => literal::expression(text, "--slice")?,
+        Some(text) => literal::parse_expression(text, "--slice")?,
         None => SliceSpec::new([SliceItem::Ellipsis]),
     };
     let sources = [&args.a, &args.b];
@@ -60,15 +60,15 @@ pub(crate) fn run(global: &Global, args: &Compare) -> Result<ExitCode, Failure> 
     ];
     let [a, b] = [0, 1].map(|at| {
         let described = Described::new(sources[at], arrays[at].shape());
-        Sliced::new(&arrays[at], &spec).map_err(Failure::refused(described))
+        SlicedArray::new(&arrays[at], &spec).map_err(Failure::refused(described))
     });
     let (a, b) = (a?, b?);
     let elements = [0, 1].map(|at| arrays[at].element());
     let comparable = a.shape() == b.shape()
         && (args.tolerance.is_some() || elements[0].name() == elements[1].name());
-    let mut found = Found::default();
+    let mut found = Differences::default();
     if comparable {
-        compare(args, [&a, &b], &arrays, &mut found)?;
+        compare_pieces(args, [&a, &b], &arrays, &mut found)?;
     }
     let compared = Compared {
         args,
@@ -79,33 +79,33 @@ pub(crate) fn run(global: &Global, args: &Compare) -> Result<ExitCode, Failure> 
         found,
     };
     if global.json {
-        print::json(&compared.json())?;
+        print::print_json(&compared.json())?;
     } else if !print::is_quiet() {
-        compared.lines().iter().for_each(print::line);
+        compared.lines().iter().for_each(print::print_line);
     }
     Ok(if compared.equal {
         ExitCode::SUCCESS
     } else {
-        DIFFERENT.into()
+        EXIT_DIFFERENT.into()
     })
 }
 
 /// Compares two slices of one shape, piece by piece.
-fn compare(
+fn compare_pieces(
     args: &Compare,
-    [a, b]: [&Sliced<'_>; 2],
+    [a, b]: [&SlicedArray<'_>; 2],
     arrays: &[Array; 2],
-    found: &mut Found,
+    found: &mut Differences,
 ) -> Result<(), Failure> {
     /// The size of a piece in bytes: pieces of both arrays fit into a cache. The rows of an array in Fortran order are
     /// scattered over its file, so longer pieces are faster there.
-    const PIECE: usize = 1 << 20;
+    const PIECE_BYTES: usize = 1 << 20;
     const FORTRAN_PIECE: usize = 1 << 26;
     let is_fortran = |array: &Array| array.stored().is_some_and(|stored| stored.column_major);
     let most = if arrays.iter().any(is_fortran) {
         FORTRAN_PIECE
     } else {
-        PIECE
+        PIECE_BYTES
     };
     let elements = [0, 1].map(|at| arrays[at].element());
     let [wide, other] = elements.map(Element::size);
@@ -115,16 +115,16 @@ fn compare(
     }
     let count: usize = a.shape().iter().product();
     // Each piece has the same number of elements of both arrays.
-    let pieces = a.pieces((most / wide.max(other)).max(1) * wide);
+    let pieces = a.cut_into_pieces((most / wide.max(other)).max(1) * wide);
     progress::with_byte_bar(count * wide, |progress| {
         let mut begin = 0;
         for piece in &pieces {
-            let read = |sliced: &Sliced<'_>, source: &Source| {
+            let read = |sliced: &SlicedArray<'_>, source: &Source| {
                 sliced.read(piece).map_err(|unread| match unread {
-                    Unread::File(error) => {
+                    ReadProblem::File(error) => {
                         Failure::usage(format_args!("cannot read {source}: {error}"))
                     }
-                    Unread::Library(error) => Failure::refused(source)(error),
+                    ReadProblem::Library(error) => Failure::refused(source)(error),
                 })
             };
             let bytes = [read(a, &args.a)?, read(b, &args.b)?];
@@ -140,7 +140,7 @@ fn compare(
                 }
             }
             begin += bytes[0].len() / wide;
-            progress.advance(bytes[0].len());
+            progress.advance_by(bytes[0].len());
         }
         Ok(())
     })
@@ -148,22 +148,22 @@ fn compare(
 
 /// A pair of elements, and their index in row-major order.
 #[derive(Debug)]
-struct Pair {
+struct ElementPair {
     at: usize,
     bytes: [Vec<u8>; 2],
 }
 
 /// What was found about pairs with different bits.
 #[derive(Debug, Default)]
-struct Found {
+struct Differences {
     /// The number of pairs that are not equal.
     different: usize,
-    first: Option<Pair>,
+    first: Option<ElementPair>,
     /// The pair whose numbers differ most, even if it counts as equal.
-    largest: Option<(f64, Pair)>,
+    largest: Option<(f64, ElementPair)>,
 }
 
-impl Found {
+impl Differences {
     fn add(
         &mut self,
         at: usize,
@@ -171,9 +171,9 @@ impl Found {
         elements: [Element; 2],
         tolerance: Option<f64>,
     ) {
-        let numbers = [0, 1].map(|of| Number::of(elements[of], bytes[of]));
+        let numbers = [0, 1].map(|of| Number::read_element(elements[of], bytes[of]));
         let difference = Number::difference(numbers);
-        let pair = || Pair {
+        let pair = || ElementPair {
             at,
             bytes: bytes.map(<[u8]>::to_vec),
         };
@@ -204,7 +204,7 @@ struct Compared<'a> {
     comparable: bool,
     shapes: [&'a [usize]; 2],
     elements: [Element; 2],
-    found: Found,
+    found: Differences,
 }
 
 impl Compared<'_> {
@@ -219,7 +219,7 @@ impl Compared<'_> {
         } = self;
         let (a, b) = (&args.a, &args.b);
         if !comparable {
-            let [shape_a, shape_b] = shapes.map(units::dims);
+            let [shape_a, shape_b] = shapes.map(units::format_dims);
             let [type_a, type_b] = elements.map(Element::name);
             let mut lines = Vec::new();
             if shapes[0] != shapes[1] {
@@ -235,25 +235,32 @@ impl Compared<'_> {
             (false, None) => format!(
                 "{} of {} differ",
                 found.different,
-                units::counted(count, "element")
+                units::format_count(count, "element")
             ),
             (false, Some(tolerance)) => format!(
                 "{} of {} differ by more than {tolerance}",
                 found.different,
-                units::counted(count, "element")
+                units::format_count(count, "element")
             ),
-            (true, None) => format!("equal: {} {}", units::dims(shapes[0]), elements[0].name()),
+            (true, None) => format!(
+                "equal: {} {}",
+                units::format_dims(shapes[0]),
+                elements[0].name()
+            ),
             (true, Some(tolerance)) => {
-                format!("equal within {tolerance}: {}", units::dims(shapes[0]))
+                format!(
+                    "equal within {tolerance}: {}",
+                    units::format_dims(shapes[0])
+                )
             }
         }];
-        let shown = |pair: &Pair| {
-            let [a, b] = [0, 1].map(|of| text(elements[of], &pair.bytes[of]));
+        let shown = |pair: &ElementPair| {
+            let [a, b] = [0, 1].map(|of| element_text(elements[of], &pair.bytes[of]));
             format!("{a} and {b}")
         };
-        let position = |pair: &Pair| match shapes[0] {
+        let position = |pair: &ElementPair| match shapes[0] {
             [] => String::new(),
-            shape => format!(" at {:?}", position(pair.at, shape)),
+            shape => format!(" at {:?}", position_of_element(pair.at, shape)),
         };
         if let Some(first) = &found.first {
             lines.push(format!("the first{}: {}", position(first), shown(first)));
@@ -285,9 +292,9 @@ impl Compared<'_> {
         if !self.comparable {
             return all;
         }
-        let pair = |pair: &Pair| {
-            let values = [0, 1].map(|of| value(elements[of], &pair.bytes[of]));
-            json!({"position": position(pair.at, shapes[0]), "values": values})
+        let pair = |pair: &ElementPair| {
+            let values = [0, 1].map(|of| element_json(elements[of], &pair.bytes[of]));
+            json!({"position": position_of_element(pair.at, shapes[0]), "values": values})
         };
         all["elements"] = shapes[0].iter().product::<usize>().into();
         all["different"] = found.different.into();
@@ -309,7 +316,7 @@ impl Compared<'_> {
 }
 
 /// Returns the position of the element with index `flat` in an array of this shape.
-fn position(mut flat: usize, shape: &[usize]) -> Vec<usize> {
+fn position_of_element(mut flat: usize, shape: &[usize]) -> Vec<usize> {
     let mut position = vec![0; shape.len()];
     for (at, size) in position.iter_mut().zip(shape).rev() {
         (*at, flat) = (flat % size, flat / size);
@@ -317,19 +324,19 @@ fn position(mut flat: usize, shape: &[usize]) -> Vec<usize> {
     position
 }
 
-fn shown(element: Element, bytes: &[u8]) -> Shown {
-    let mut shown = Shown::new(element, &[], true);
+fn shown_element(element: Element, bytes: &[u8]) -> ShownArray {
+    let mut shown = ShownArray::new(element, &[], true);
     // A single element fits into memory, so this cannot fail.
     let _ = shown.write(bytes);
     shown
 }
 
-fn text(element: Element, bytes: &[u8]) -> String {
-    shown(element, bytes).text()
+fn element_text(element: Element, bytes: &[u8]) -> String {
+    shown_element(element, bytes).text()
 }
 
-fn value(element: Element, bytes: &[u8]) -> Value {
-    shown(element, bytes).json()
+fn element_json(element: Element, bytes: &[u8]) -> Value {
+    shown_element(element, bytes).json()
 }
 
 /// The numeric value of an element.
@@ -342,7 +349,7 @@ enum Number {
 
 impl Number {
     /// Reads an element. Returns `None` if it is not a number.
-    fn of(element: Element, bytes: &[u8]) -> Option<Self> {
+    fn read_element(element: Element, bytes: &[u8]) -> Option<Self> {
         fn as_int<const N: usize, T: Into<i128>>(
             bytes: &[u8],
             number: fn([u8; N]) -> T,
@@ -353,10 +360,10 @@ impl Number {
         let double = |bytes: &[u8]| Some(f64::from_ne_bytes(bytes.try_into().ok()?));
         let half = |bytes: &[u8]| Some(u16::from_ne_bytes(bytes.try_into().ok()?));
         match element.bits_of {
-            Some(Foreign::Safetensors(name)) => {
+            Some(ForeignType::Safetensors(name)) => {
                 return Some(Self::Float(values::eight_bits(name, *bytes.first()?)));
             }
-            Some(Foreign::Numpy(_)) => return None,
+            Some(ForeignType::Numpy(_)) => return None,
             None => {}
         }
         match element.dtype {
@@ -379,7 +386,7 @@ impl Number {
         }
     }
 
-    fn parts(self) -> [f64; 2] {
+    fn real_and_imaginary(self) -> [f64; 2] {
         match self {
             #[expect(clippy::cast_precision_loss, reason = "as in NumPy, against a float")]
             Self::Int(number) => [number as f64, 0.0],
@@ -404,7 +411,7 @@ impl Number {
             )]
             (Self::Int(a), Self::Int(b)) => Some(a.abs_diff(b) as f64),
             (a, b) => {
-                let ([a, i], [b, j]) = (a.parts(), b.parts());
+                let ([a, i], [b, j]) = (a.real_and_imaginary(), b.real_and_imaginary());
                 Some(apart(a, b)?.hypot(apart(i, j)?))
             }
         }

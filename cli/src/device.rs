@@ -12,7 +12,10 @@ use std::{env, num::NonZero};
 use wgslice::{Backend, Error, Plan};
 
 /// Returns the device that the options select. `default` applies without `--device`.
-pub(crate) fn choice(global: &Global, default: DeviceChoice) -> Result<DeviceChoice, Failure> {
+pub(crate) fn device_choice(
+    global: &Global,
+    default: DeviceChoice,
+) -> Result<DeviceChoice, Failure> {
     match (global.device.unwrap_or(default), adapter_option(global)) {
         (DeviceChoice::Auto, Some(_)) => Ok(DeviceChoice::Gpu),
         (DeviceChoice::Cpu, Some(option)) => Err(Failure::usage(format_args!(
@@ -34,11 +37,11 @@ pub(crate) fn adapter_option(global: &Global) -> Option<&'static str> {
 /// Returns whether the CPU may finish the work after this error: only after an error of the device, and only if the
 /// user left the choice of device to the command.
 pub(crate) fn may_fall_back(global: &Global, error: &Error) -> Result<bool, Failure> {
-    Ok(error.is_device_error() && choice(global, DeviceChoice::Auto)? == DeviceChoice::Auto)
+    Ok(error.is_device_error() && device_choice(global, DeviceChoice::Auto)? == DeviceChoice::Auto)
 }
 
 /// Opens the backend for a command without a plan. A plan would help to choose the device.
-pub(crate) fn open(global: &Global) -> Result<Backend, Failure> {
+pub(crate) fn open_backend(global: &Global) -> Result<Backend, Failure> {
     open_by(global, auto)
 }
 
@@ -48,18 +51,18 @@ pub(crate) fn open_for(global: &Global, plan: &Plan) -> Result<Backend, Failure>
 }
 
 /// Returns the CPU backend. The options limit its threads.
-pub(crate) fn cpu(global: &Global) -> Backend {
-    bounded(global, Backend::cpu())
+pub(crate) fn cpu_backend(global: &Global) -> Backend {
+    with_thread_limit(global, Backend::cpu())
 }
 
-fn bounded(global: &Global, backend: Backend) -> Backend {
+fn with_thread_limit(global: &Global, backend: Backend) -> Backend {
     backend.with_threads(global.threads.map_or(0, NonZero::get))
 }
 
 fn open_by(global: &Global, auto: impl FnOnce(&Global) -> Backend) -> Result<Backend, Failure> {
-    match choice(global, DeviceChoice::Auto)? {
-        DeviceChoice::Cpu => Ok(cpu(global)),
-        DeviceChoice::Auto => Ok(bounded(global, auto(global).with_fallback())),
+    match device_choice(global, DeviceChoice::Auto)? {
+        DeviceChoice::Cpu => Ok(cpu_backend(global)),
+        DeviceChoice::Auto => Ok(with_thread_limit(global, auto(global).with_fallback())),
         DeviceChoice::Gpu => gpu(global),
         DeviceChoice::All => Err(Failure::usage(
             "--device all is for verify and bench: use auto, gpu or cpu",
@@ -69,9 +72,9 @@ fn open_by(global: &Global, auto: impl FnOnce(&Global) -> Backend) -> Result<Bac
 
 /// Opens the devices for `verify` and `bench`: if the options name none, the CPU and every adapter that fits. `used` is
 /// the past participle that a note uses for the command's work.
-pub(crate) fn each(global: &Global, used: &str) -> Result<Vec<Backend>, Failure> {
-    if choice(global, DeviceChoice::All)? != DeviceChoice::All {
-        return Ok(vec![open(global)?]);
+pub(crate) fn open_each(global: &Global, used: &str) -> Result<Vec<Backend>, Failure> {
+    if device_choice(global, DeviceChoice::All)? != DeviceChoice::All {
+        return Ok(vec![open_backend(global)?]);
     }
     let adapters = all(global)?;
     if adapters.is_empty() {
@@ -84,15 +87,15 @@ pub(crate) fn each(global: &Global, used: &str) -> Result<Vec<Backend>, Failure>
                 "WGSLICE_REQUIRE_GPU=1, but no adapter fits: `wgslice info` lists the adapters",
             ));
         }
-        print::aside(format_args!(
+        print::print_note(format_args!(
             "note: no adapter fits, so only the CPU is {used}"
         ));
     }
-    Ok([cpu(global)].into_iter().chain(adapters).collect())
+    Ok([cpu_backend(global)].into_iter().chain(adapters).collect())
 }
 
 #[cfg(feature = "gpu")]
-pub(crate) use with_gpu::{all, auto, auto_for_plan, candidates, gpu};
+pub(crate) use with_gpu::{all, auto, auto_for_plan, gpu, list_candidates};
 
 #[cfg(feature = "gpu")]
 mod with_gpu {
@@ -104,7 +107,7 @@ mod with_gpu {
         gpu::{AdapterOptions, FoundAdapter, SoftwareAdapters},
     };
 
-    fn options(global: &Global) -> AdapterOptions {
+    fn adapter_options(global: &Global) -> AdapterOptions {
         AdapterOptions {
             name: global.adapter.clone(),
             backends: global.backend.map(|api| match api {
@@ -118,15 +121,15 @@ mod with_gpu {
     }
 
     pub(crate) fn auto(global: &Global) -> Backend {
-        Backend::auto_with(&options(global))
+        Backend::auto_with(&adapter_options(global))
     }
 
     pub(crate) fn auto_for_plan(global: &Global, plan: &Plan) -> Backend {
-        Backend::auto_for_plan(plan, &options(global))
+        Backend::auto_for_plan(plan, &adapter_options(global))
     }
 
     pub(crate) fn gpu(global: &Global) -> Result<Backend, Failure> {
-        Backend::open_gpu(&options(global)).map_err(|error| match (global.backend, error) {
+        Backend::open_gpu(&adapter_options(global)).map_err(|error| match (global.backend, error) {
             (Some(api), Error::NoAdapter(_)) => none_by(api, global),
             (_, error) => Failure::device(error),
         })
@@ -142,7 +145,7 @@ mod with_gpu {
             backends: Some(Backends::all()),
             ..AdapterOptions::default()
         };
-        let there = adapters(&any).unwrap_or_default();
+        let there = list_adapters(&any).unwrap_or_default();
         let there: Vec<String> = there.iter().map(|found| format!("  {found}")).collect();
         let others = match &there[..] {
             [] => "; this machine has no adapter: use --device cpu".into(),
@@ -157,31 +160,31 @@ mod with_gpu {
         Failure::device(format_args!("no adapter for {api}{named}{others}"))
     }
 
-    /// Lists the adapters of this machine, best first. Each entry tells whether the adapter fits `options`.
-    fn adapters(options: &AdapterOptions) -> Result<Vec<FoundAdapter>, Failure> {
+    /// Lists the adapters of this machine, best first. Each entry contains whether the adapter fits `options`.
+    fn list_adapters(options: &AdapterOptions) -> Result<Vec<FoundAdapter>, Failure> {
         pollster::block_on(options.adapters()).map_err(Failure::device)
     }
 
     /// Lists the adapters of this machine, best first. The options or the environment can limit the search to some
     /// graphics APIs.
-    pub(crate) fn candidates(
+    pub(crate) fn list_candidates(
         global: &Global,
         software: SoftwareAdapters,
     ) -> Result<Vec<FoundAdapter>, Failure> {
         // If no API is named, OpenGL is searched too. By default wgpu tries it only if no other API has an adapter.
-        let mut options = options(global);
+        let mut options = adapter_options(global);
         options.software = software;
         options.backends = options
             .backends
             .or_else(Backends::from_env)
             .or(Some(Backends::all()));
-        adapters(&options)
+        list_adapters(&options)
     }
 
     /// Opens every adapter that fits. If a driver fails to open one, a note on stderr explains why. If all fail,
     /// returns the last error.
     pub(crate) fn all(global: &Global) -> Result<Vec<Backend>, Failure> {
-        let candidates = candidates(global, SoftwareAdapters::Allow)?;
+        let candidates = list_candidates(global, SoftwareAdapters::Allow)?;
         let mut backends = Vec::new();
         let mut refused = None;
         for candidate in candidates
@@ -191,7 +194,7 @@ mod with_gpu {
             match pollster::block_on(Gpu::from_adapter(&candidate.adapter)) {
                 Ok(gpu) => backends.push(Backend::from(gpu)),
                 Err(error) => {
-                    print::aside(format_args!("note: not used: {candidate}: {error}"));
+                    print::print_note(format_args!("note: not used: {candidate}: {error}"));
                     refused = Some(Failure::refused(candidate)(error));
                 }
             }

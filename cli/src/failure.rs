@@ -8,7 +8,7 @@ use wgslice::Error;
 pub(crate) const WRONG_RESULT: u8 = 1;
 
 /// The exit code of a comparison of arrays that differ.
-pub(crate) const DIFFERENT: u8 = 1;
+pub(crate) const EXIT_DIFFERENT: u8 = 1;
 
 /// The error of a command.
 #[derive(Debug, thiserror::Error)]
@@ -44,26 +44,26 @@ impl From<FileError> for Failure {
 
 /// The error of a task that both the library and the command work on.
 #[derive(Debug)]
-pub(crate) enum Stopped {
+pub(crate) enum TaskError {
     Library(Error),
     Command(Failure),
 }
 
-impl From<Error> for Stopped {
+impl From<Error> for TaskError {
     fn from(error: Error) -> Self {
         Self::Library(error)
     }
 }
 
-impl From<Failure> for Stopped {
+impl From<Failure> for TaskError {
     fn from(failure: Failure) -> Self {
         Self::Command(failure)
     }
 }
 
-impl Stopped {
+impl TaskError {
     /// Converts this to a failure. Adds `context` to an error of the library, and translates it with `words`.
-    pub(crate) fn explained(self, context: impl Display, words: &Words) -> Failure {
+    pub(crate) fn into_failure(self, context: impl Display, words: &WordList) -> Failure {
         match self {
             Self::Library(error) => words.refused(context)(error),
             Self::Command(failure) => failure,
@@ -72,7 +72,7 @@ impl Stopped {
 }
 
 /// Parts of the library's error messages, each with its replacement in the command's terms.
-const WORDS: [(&str, &str); 42] = [
+const REPLACED_WORDS: [(&str, &str); 42] = [
     ("entry", "item"),
     ("of shape []", "without dimensions"),
     ("the mask has shape", "the mask has shape"),
@@ -125,9 +125,9 @@ const WORDS: [(&str, &str); 42] = [
 
 /// The library's names for the arguments of an operation, each with the user's word for it, such as a file's name.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Words(Vec<(String, String)>);
+pub(crate) struct WordList(Vec<(String, String)>);
 
-impl Words {
+impl WordList {
     /// Adds a word. If several words fit, the first one is used.
     pub(crate) fn add(&mut self, library: &str, command: impl Into<String>) {
         self.0.push((library.to_owned(), command.into()));
@@ -142,7 +142,7 @@ impl Words {
     pub(crate) fn translate(&self, text: &str) -> String {
         let is_word = |c: char| c.is_alphanumeric() || c == '_';
         let own = self.0.iter().map(|(from, to)| (&from[..], &to[..]));
-        let words: Vec<_> = own.chain(WORDS).collect();
+        let words: Vec<_> = own.chain(REPLACED_WORDS).collect();
         let (mut changed, mut rest, mut in_word) = (String::new(), text, false);
         while let Some(next) = rest.chars().next() {
             let fits = |&&(from, _): &&(&str, &str)| {
@@ -168,12 +168,12 @@ impl Words {
         let context = context.to_string();
         move |error| Failure::Refused {
             context,
-            problem: self.problem(&error),
+            problem: self.describe_error(&error),
             error: Box::new(error),
         }
     }
 
-    fn problem(&self, error: &Error) -> String {
+    fn describe_error(&self, error: &Error) -> String {
         let text = error.to_string();
         match (error, text.split_once('\n')) {
             // The lines after the first one quote the user's text, so they stay as they are.
@@ -189,7 +189,7 @@ impl Words {
 /// parentheses. Positions and tuples are in brackets too. They are recognized because they follow a name without a
 /// space, follow `=` or `at`, or have spaces between their numbers.
 fn with_shapes(text: &str) -> String {
-    const BARE: [&str; 9] = [
+    const BARE_ERRORS: [&str; 9] = [
         "shape", "is", "has", "have", "be", "to", "from", "not", "and",
     ];
     let (mut changed, mut rest) = (String::new(), text);
@@ -207,8 +207,8 @@ fn with_shapes(text: &str) -> String {
             before.ends_with(' ') && !["=", "at", "with", "sizes", "--size"].contains(&last);
         match sizes.filter(|_| is_shape) {
             Some(sizes) => {
-                let shape = units::shape(&sizes);
-                match BARE.contains(&last) {
+                let shape = units::format_shape(&sizes);
+                match BARE_ERRORS.contains(&last) {
                     true => changed.push_str(&shape),
                     false => changed.push_str(&format!("({shape})")),
                 }
@@ -246,7 +246,7 @@ impl Failure {
     /// Returns a function that adds `context` to an error of the library.
     pub(crate) fn refused(context: impl Display) -> impl FnOnce(Error) -> Self {
         let context = context.to_string();
-        move |error| Words::default().refused(context)(error)
+        move |error| WordList::default().refused(context)(error)
     }
 
     pub(crate) fn exit_code(&self) -> ExitCode {
@@ -275,13 +275,13 @@ mod tests {
     #[test]
     fn the_users_own_text_is_quoted_as_it_is() {
         let error = "[0]".parse::<wgslice::SliceSpec>().unwrap_err();
-        let problem = Words::default().problem(&error);
+        let problem = WordList::default().describe_error(&error);
         assert!(problem.contains("\n  [0]\n"), "{problem}");
     }
 
     #[test]
     fn words_are_replaced_where_they_stand_alone() {
-        let mut words = Words::default();
+        let mut words = WordList::default();
         words.add("x", "f32.npy");
         words.add("the first at indices", "the first at i.npy");
         assert_eq!(
@@ -305,7 +305,7 @@ mod tests {
                 "begins at [9]; in [-2, 2); [1, 2]; [a",
             ),
         ] {
-            assert_eq!(Words::default().translate(text), changed);
+            assert_eq!(WordList::default().translate(text), changed);
         }
     }
 

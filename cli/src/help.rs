@@ -9,7 +9,7 @@ use clap::{Args as _, Command};
 use std::ffi::OsString;
 
 /// The subcommands by purpose. Some builds leave some of them out.
-const GROUPS: [(&str, &[&str]); 5] = [
+const SUBCOMMAND_GROUPS: [(&str, &[&str]); 5] = [
     ("Look at files", &["info", "compare"]),
     (
         "Select",
@@ -88,13 +88,13 @@ const SYNONYMS: [(&str, &str); 24] = [
 ];
 
 /// A summary of the options of subcommands that make an array.
-const OUTPUT: &str = "\
+const OUTPUT_OPTIONS: &str = "\
 Output (wgslice help options):
   -o OUT (--output), or --to DIR for many inputs; without them the values are printed
   --format FORMAT, -n (--no-clobber), --all, --explain";
 
 /// A summary of the options of all subcommands.
-const GLOBAL: &str = "\
+const GLOBAL_OPTIONS: &str = "\
 Global options (wgslice help options):
   --device auto|gpu|cpu, --adapter NAME, --backend API, --threads N
   --json, -v (--verbose), -q (--quiet), -h (--help)";
@@ -106,7 +106,8 @@ pub(crate) fn text_for(topic: Option<&str>) -> Result<String, Failure> {
         Some("files") => Ok(of_files()),
         Some("options") => Ok(of_options()),
         Some(name) => of_subcommand(name).ok_or_else(|| {
-            let meant = meant(name).map_or_else(String::new, |meant| format!("; {meant}"));
+            let meant =
+                suggest_subcommand(name).map_or_else(String::new, |meant| format!("; {meant}"));
             Failure::usage(format_args!(
                 "{name:?} is neither a subcommand nor a topic: `wgslice help` lists them{meant}"
             ))
@@ -115,19 +116,21 @@ pub(crate) fn text_for(topic: Option<&str>) -> Result<String, Failure> {
 }
 
 /// Returns the subcommand that the first word of a command line names.
-pub(crate) fn topic(line: &[OsString]) -> Option<String> {
-    let name = Args::subcommand(line)?;
-    Args::definition().find_subcommand(&name).map(|_| name)
+pub(crate) fn help_topic(line: &[OsString]) -> Option<String> {
+    let name = Args::first_word(line)?;
+    Args::command_definition()
+        .find_subcommand(&name)
+        .map(|_| name)
 }
 
 /// Suggests a subcommand for an unknown word, as a question.
-pub(crate) fn meant(word: &str) -> Option<String> {
-    const ENOUGH: f64 = 0.8;
+pub(crate) fn suggest_subcommand(word: &str) -> Option<String> {
+    const MIN_SIMILARITY: f64 = 0.8;
     let synonym = SYNONYMS.iter().find(|(name, _)| *name == word);
-    let definition = Args::definition();
+    let definition = Args::command_definition();
     let names = definition.get_subcommands().map(Command::get_name);
     let like = names.map(|name| (strsim::jaro_winkler(name, word), name));
-    let like = like.filter(|(likeness, _)| *likeness >= ENOUGH);
+    let like = like.filter(|(likeness, _)| *likeness >= MIN_SIMILARITY);
     // Among equally similar names, the first is taken.
     let like = like.reduce(|a, b| if b.0 > a.0 { b } else { a });
     let meant = synonym
@@ -138,18 +141,18 @@ pub(crate) fn meant(word: &str) -> Option<String> {
 
 /// Returns the help of the command, with the subcommands in groups.
 fn of_all() -> String {
-    let definition = Args::definition();
+    let definition = Args::command_definition();
     let group = |(title, names): (&str, &[&str])| {
         let line = |name: &&str| {
             let command = definition.find_subcommand(name)?;
-            Some(format!("  {name:<16}  {}\n", about(command)))
+            Some(format!("  {name:<16}  {}\n", first_sentence(command)))
         };
         format!(
             "{title}:\n{}",
             names.iter().filter_map(line).collect::<String>()
         )
     };
-    let groups: Vec<String> = GROUPS.into_iter().map(group).collect();
+    let groups: Vec<String> = SUBCOMMAND_GROUPS.into_iter().map(group).collect();
     let usage = definition
         .clone()
         .help_template("{about}\n\n{usage-heading} {usage}")
@@ -157,7 +160,7 @@ fn of_all() -> String {
         .ansi()
         .to_string();
     format!(
-        "{}\n\n{}\n`wgslice help SUBCOMMAND` explains one. See also `help files` and `help options`.\n\n{GLOBAL}\n\n{}",
+        "{}\n\n{}\n`wgslice help SUBCOMMAND` explains one. See also `help files` and `help options`.\n\n{GLOBAL_OPTIONS}\n\n{}",
         usage.trim_end(),
         groups.join("\n"),
         crate::args::AFTER_HELP
@@ -165,7 +168,7 @@ fn of_all() -> String {
 }
 
 /// Returns the first sentence of a subcommand's help.
-fn about(command: &Command) -> String {
+fn first_sentence(command: &Command) -> String {
     command
         .get_about()
         .map(ToString::to_string)
@@ -179,7 +182,7 @@ fn of_subcommand(name: &str) -> Option<String> {
         .get_arguments()
         .map(|arg| arg.get_id().clone())
         .collect();
-    let mut definition = Args::definition().mut_args(|arg| arg.hide(true));
+    let mut definition = Args::command_definition().mut_args(|arg| arg.hide(true));
     definition.build();
     let command = definition.find_subcommand(name)?.clone();
     let makes = command.get_arguments().any(|arg| arg.get_id() == "explain");
@@ -195,8 +198,8 @@ fn of_subcommand(name: &str) -> Option<String> {
                 "Arrays are files ({READ_FORMATS}) or small literals,\nas in 0,5,7: wgslice help files"
             )
         }),
-        makes.then(|| OUTPUT.into()),
-        works.then(|| GLOBAL.into()),
+        makes.then(|| OUTPUT_OPTIONS.into()),
+        works.then(|| GLOBAL_OPTIONS.into()),
         after,
     ];
     let after: Vec<String> = parts.into_iter().flatten().collect();
@@ -250,7 +253,7 @@ mod tests {
     /// The summaries have the same options as the full help, and each line fits a terminal.
     #[test]
     fn the_short_forms_name_all_options() {
-        let short = [OUTPUT, GLOBAL].concat();
+        let short = [OUTPUT_OPTIONS, GLOBAL_OPTIONS].concat();
         let full = To::augment_args(Global::augment_args(Command::new("")));
         for option in full.get_arguments() {
             let name = format!("--{}", option.get_long().unwrap());
@@ -260,8 +263,8 @@ mod tests {
 
     #[test]
     fn each_subcommand_is_in_a_group() {
-        let definition = Args::definition();
-        let grouped: Vec<&str> = GROUPS
+        let definition = Args::command_definition();
+        let grouped: Vec<&str> = SUBCOMMAND_GROUPS
             .iter()
             .flat_map(|(_, names)| *names)
             .copied()

@@ -52,11 +52,14 @@ struct Limits {
 }
 
 pub(crate) fn run(global: &Global) -> Result<ExitCode, Failure> {
-    let choice = device::choice(global, DeviceChoice::Auto)?;
+    let choice = device::device_choice(global, DeviceChoice::Auto)?;
     let adapters = adapters(global, choice)?;
-    let backend = device::open(global);
+    let backend = device::open_backend(global);
     let (device, reason) = match &backend {
-        Ok(backend) => (Some(backend.to_string()), units::spaced(backend.reason())),
+        Ok(backend) => (
+            Some(backend.to_string()),
+            units::space_units(backend.reason()),
+        ),
         Err(failure) => (None, failure.to_string()),
     };
     let info = Info {
@@ -71,7 +74,7 @@ pub(crate) fn run(global: &Global) -> Result<ExitCode, Failure> {
         reason,
     };
     if global.json {
-        print::json(&info)?;
+        print::print_json(&info)?;
     } else {
         info.print();
     }
@@ -84,18 +87,18 @@ impl Info {
             adapter.print();
         }
         if self.adapters.is_empty() {
-            print::line("No adapter");
+            print::print_line("No adapter");
         }
-        print::line("CPU");
-        row("threads", self.cpu.threads);
+        print::print_line("CPU");
+        print_row("threads", self.cpu.threads);
         let Self { asked, reason, .. } = self;
         match &self.device {
             Some(device) => {
-                print::line(format_args!("With --device {asked}: {device}"));
-                print::line(format_args!("  because {reason}"));
+                print::print_line(format_args!("With --device {asked}: {device}"));
+                print::print_line(format_args!("  because {reason}"));
             }
             // The command then also fails, with an error that gives the reason.
-            None => print::line(format_args!("With --device {asked}: nothing")),
+            None => print::print_line(format_args!("With --device {asked}: nothing")),
         }
     }
 }
@@ -110,33 +113,33 @@ impl Adapter {
             limits,
             ..
         } = self;
-        print::line(name);
-        row("kind", kind);
-        row("API", api);
-        row("driver", driver);
-        row("max_buffer_size", limits.max_buffer_size);
-        row(
+        print::print_line(name);
+        print_row("kind", kind);
+        print_row("API", api);
+        print_row("driver", driver);
+        print_row("max_buffer_size", limits.max_buffer_size);
+        print_row(
             "max_storage_buffer_binding_size",
             limits.max_storage_buffer_binding_size,
         );
-        row(
+        print_row(
             "min_storage_buffer_offset_alignment",
             limits.min_storage_buffer_offset_alignment,
         );
-        row(
+        print_row(
             "max_compute_workgroups_per_dimension",
             limits.max_compute_workgroups_per_dimension,
         );
-        row("immediates", if self.immediates { "yes" } else { "no" });
+        print_row("immediates", if self.immediates { "yes" } else { "no" });
         match self.refused {
-            None => row("fits", "yes"),
-            Some(why) => row("fits", format_args!("no: {why}")),
+            None => print_row("fits", "yes"),
+            Some(why) => print_row("fits", format_args!("no: {why}")),
         }
     }
 }
 
-fn row(name: &str, value: impl std::fmt::Display) {
-    print::line(format_args!("  {name:<38}{value}"));
+fn print_row(name: &str, value: impl std::fmt::Display) {
+    print::print_line(format_args!("  {name:<38}{value}"));
 }
 
 #[cfg(feature = "gpu")]
@@ -147,7 +150,7 @@ fn adapters(global: &Global, choice: DeviceChoice) -> Result<Vec<Adapter>, Failu
         DeviceChoice::Auto => SoftwareAdapters::Refuse,
         _ => SoftwareAdapters::Allow,
     };
-    let adapters = device::candidates(global, software)?;
+    let adapters = device::list_candidates(global, software)?;
     Ok(adapters.iter().map(Adapter::from).collect())
 }
 

@@ -6,24 +6,24 @@
 use crate::{
     args::{Global, To},
     device,
-    failure::{Failure, Stopped, Words},
+    failure::{Failure, TaskError, WordList},
     files::{self, Array, Element, Indices, Source},
     literal::Literal,
     print, range,
-    report::{Described, Explained, Outcome, Run, listed},
+    report::{Described, Explained, Outcome, Run, list_inputs},
     target::Target,
     times::{Stage, Times},
 };
 use std::ops::Index;
 use wgslice::{Backend, DType, Error, Pending, Plan, Report, Tensor, View, error::InvalidIndex};
 
-type Planner<'a> = dyn Fn(&Shapes) -> Result<Plan, Error> + 'a;
-type Worker<'a> = dyn Fn(&Tensors, &Plan) -> Result<Made, Error> + 'a;
+type Planner<'a> = dyn Fn(&InputShapes) -> Result<Plan, Error> + 'a;
+type Worker<'a> = dyn Fn(&JobTensors, &Plan) -> Result<MadeResult, Error> + 'a;
 
 /// The result of an operation, and the library's report.
-pub(crate) type Made = (Tensor, Pending<Report>);
+pub(crate) type MadeResult = (Tensor, Pending<Report>);
 
-/// The inputs of a command, and what it does with them.
+/// The inputs of a command, and the operation on them.
 pub(crate) struct Job<'a> {
     /// The paths of the arrays of values, in the operation's order. All must have one element type, which is also the
     /// result's type.
@@ -32,10 +32,10 @@ pub(crate) struct Job<'a> {
     /// The item of each box. In a tuple, it precedes the start indices of the box.
     items: Option<&'a Source>,
     /// The mask, and whether the plan takes it before or after the values.
-    mask: Option<(Array, Beside)>,
+    mask: Option<(Array, MaskPosition)>,
     /// Whether the result omits the plan's first dimension, which has size 1.
     only: bool,
-    /// What the warning says of out-of-range tuples. Empty if there are no indices.
+    /// The text of the warning about out-of-range tuples. Empty if there are no indices.
     bad: &'static str,
     /// Whether the operation combines elements. Otherwise it only moves them.
     combines: bool,
@@ -46,14 +46,14 @@ pub(crate) struct Job<'a> {
     /// The element type of the result, if it differs from the values' type.
     result: Option<DType>,
     /// The command's words for the arguments that the library names in errors.
-    words: Words,
+    words: WordList,
     plan: Box<Planner<'a>>,
     work: Box<Worker<'a>>,
 }
 
 /// The position of the mask among the inputs of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Beside {
+pub(crate) enum MaskPosition {
     Before,
     Behind,
 }
@@ -63,11 +63,11 @@ impl<'a> Job<'a> {
     /// changes a copy of the first array, and its inputs are the others.
     pub(crate) fn new(
         values: impl IntoIterator<Item = &'a Source>,
-        plan: impl Fn(&Shapes) -> Result<Plan, Error> + 'a,
+        plan: impl Fn(&InputShapes) -> Result<Plan, Error> + 'a,
     ) -> Self {
         let values: Vec<_> = values.into_iter().collect();
         Self {
-            words: words(&values),
+            words: command_words(&values),
             values,
             indices: None,
             items: None,
@@ -79,30 +79,30 @@ impl<'a> Job<'a> {
             pictures: false,
             result: None,
             plan: Box::new(plan),
-            work: Box::new(Tensors::run),
+            work: Box::new(JobTensors::run),
         }
     }
 
     /// Calls `work` with the tensors and the plan, instead of running the plan.
-    pub(crate) fn working(
+    pub(crate) fn with_work(
         mut self,
-        work: impl Fn(&Tensors, &Plan) -> Result<Made, Error> + 'a,
+        work: impl Fn(&JobTensors, &Plan) -> Result<MadeResult, Error> + 'a,
     ) -> Self {
         self.work = Box::new(work);
         self
     }
 
     /// Adds a mask.
-    pub(crate) fn masked(mut self, mask: Array, place: Beside) -> Self {
+    pub(crate) fn with_mask(mut self, mask: Array, place: MaskPosition) -> Self {
         self.mask = Some((mask, place));
         self
     }
 
-    /// Adds the indices. `bad` is what a warning says of those out of range.
-    pub(crate) fn by(mut self, indices: &'a Source, bad: &'static str) -> Self {
+    /// Adds the indices. `bad` is the text of the warning about indices out of range.
+    pub(crate) fn with_indices(mut self, indices: &'a Source, bad: &'static str) -> Self {
         self.indices = Some(indices);
         self.bad = bad;
-        if let Some(name) = name(indices) {
+        if let Some(name) = source_name(indices) {
             self.words.add("begins", name.clone());
             self.words
                 .add("the first at indices", format!("the first at {name}"));
@@ -118,22 +118,22 @@ impl<'a> Job<'a> {
 
     /// Replaces the library's name for an argument by the user's word in errors. This word comes before the words of
     /// all jobs.
-    pub(crate) fn calling(mut self, library: &str, command: impl Into<String>) -> Self {
+    pub(crate) fn with_argument_name(mut self, library: &str, command: impl Into<String>) -> Self {
         self.words.put_first(library, command);
         self
     }
 
     /// Sets whether elements are combined.
-    pub(crate) fn combining(mut self, combines: bool) -> Self {
+    pub(crate) fn with_combination(mut self, combines: bool) -> Self {
         self.combines = combines;
         self
     }
 
     /// Sets that the values are converted to this type.
-    pub(crate) fn converting(self, result: DType) -> Self {
+    pub(crate) fn with_conversion_to(self, result: DType) -> Self {
         Self {
             converts: true,
-            ..self.making(result)
+            ..self.with_result_type(result)
         }
     }
 
@@ -144,7 +144,7 @@ impl<'a> Job<'a> {
     }
 
     /// Sets the element type of the result, which differs from the values' type.
-    pub(crate) fn making(mut self, result: DType) -> Self {
+    pub(crate) fn with_result_type(mut self, result: DType) -> Self {
         self.result = Some(result);
         self
     }
@@ -158,7 +158,7 @@ impl<'a> Job<'a> {
 
 /// The shapes of the inputs, and the element type of the values.
 #[derive(Debug)]
-pub(crate) struct Shapes {
+pub(crate) struct InputShapes {
     pub(crate) dtype: DType,
     /// The element types of all values. They differ only in a job that converts its values.
     pub(crate) dtypes: Vec<DType>,
@@ -167,14 +167,14 @@ pub(crate) struct Shapes {
     pub(crate) indices: Vec<usize>,
 }
 
-impl Shapes {
-    pub(crate) fn views(&self) -> Result<Vec<View>, Error> {
+impl InputShapes {
+    pub(crate) fn make_views(&self) -> Result<Vec<View>, Error> {
         self.values.iter().map(|shape| View::new(shape)).collect()
     }
 }
 
 /// Returns the shape of an array of values.
-impl Index<usize> for Shapes {
+impl Index<usize> for InputShapes {
     type Output = [usize];
 
     fn index(&self, at: usize) -> &[usize] {
@@ -184,22 +184,24 @@ impl Index<usize> for Shapes {
 
 /// The tensors of a job on a device.
 #[derive(Debug)]
-pub(crate) struct Tensors {
+pub(crate) struct JobTensors {
     values: Vec<Tensor>,
     indices: Option<Tensor>,
-    mask: Option<(Tensor, Beside)>,
+    mask: Option<(Tensor, MaskPosition)>,
 }
 
-impl Tensors {
+impl JobTensors {
     /// Runs a plan. A plan in place changes a copy of the first tensor.
-    pub(crate) fn run(&self, plan: &Plan) -> Result<Made, Error> {
+    pub(crate) fn run(&self, plan: &Plan) -> Result<MadeResult, Error> {
         let (changed, values) = self.values.split_at(plan.is_in_place().into());
         let mask = |place| {
             let mask = self.mask.as_ref().filter(|mask| mask.1 == place);
             mask.map(|(mask, _)| mask)
         };
-        let inputs = mask(Beside::Before).into_iter().chain(values);
-        let inputs = inputs.chain(mask(Beside::Behind)).chain(&self.indices);
+        let inputs = mask(MaskPosition::Before).into_iter().chain(values);
+        let inputs = inputs
+            .chain(mask(MaskPosition::Behind))
+            .chain(&self.indices);
         let inputs: Vec<&Tensor> = inputs.collect();
         if let [x] = changed {
             let mut x = x.clone();
@@ -222,7 +224,7 @@ impl Tensors {
 }
 
 /// Returns a tensor of values.
-impl Index<usize> for Tensors {
+impl Index<usize> for JobTensors {
     type Output = Tensor;
 
     fn index(&self, at: usize) -> &Tensor {
@@ -237,7 +239,7 @@ impl Job<'_> {
         let mut times = Times::default();
         let read = times.measure(Stage::Read, || self.read())?;
         let inputs = read.described.clone();
-        let context = listed(&inputs);
+        let context = list_inputs(&inputs);
         let element = read.values[0].element();
         let element = self.result.map_or(element, Into::into);
         let foreign = |array: &&Array| array.element().bits_of.is_some();
@@ -282,26 +284,26 @@ impl Job<'_> {
         );
         let mut output = Target::create(to, global.json, &origin, element, shape)?;
         let mut fallback = None;
-        let mut made = self.make(read, &plan, &backend, &mut output, &mut times);
-        if let Err(Stopped::Library(error)) = &made
+        let mut made = self.run_and_write(read, &plan, &backend, &mut output, &mut times);
+        if let Err(TaskError::Library(error)) = &made
             && device::may_fall_back(global, error)?
         {
             fallback = Some(self.words.translate(&self.text(error)));
             // Nothing has been written yet: the output comes last, and its errors are not the device's.
-            let cpu = device::cpu(global);
-            made = self.make(self.read()?, &plan, &cpu, &mut output, &mut times);
+            let cpu = device::cpu_backend(global);
+            made = self.run_and_write(self.read()?, &plan, &cpu, &mut output, &mut times);
         }
         let (shape, report) = made.map_err(|stopped| match stopped {
-            Stopped::Library(error) => self.refused(&context, error),
-            Stopped::Command(failure) => failure,
+            TaskError::Library(error) => self.refused(&context, error),
+            TaskError::Command(failure) => failure,
         })?;
         let values = times.measure(Stage::Write, || output.finish())?;
 
         let mut run = Run::new(inputs, to, &shape, element, &backend, times);
         if self.indices.is_some() {
-            self.warn(&report)?;
+            self.warn_about_report(&report)?;
             let index = match &report.first {
-                Some(first) => self.index(first, report.tuples)?,
+                Some(first) => self.first_tuple_in_file(first, report.tuples)?,
                 None => Vec::new(),
             };
             run = run.with_report(report, index);
@@ -333,7 +335,8 @@ impl Job<'_> {
             return text;
         };
         let first = report.first.as_ref();
-        let index = first.and_then(|first| Some((first, self.index(first, report.tuples).ok()?)));
+        let index = first
+            .and_then(|first| Some((first, self.first_tuple_in_file(first, report.tuples).ok()?)));
         match index {
             Some((first, index)) => {
                 let (from, to) = (format!("= {:?}", first.index), format!("= {index:?}"));
@@ -345,17 +348,22 @@ impl Job<'_> {
 
     /// Returns the numbers of the first out-of-range tuple as they are in the files. The library gets uint64 numbers
     /// above the maximum of int64 as that maximum.
-    fn index(&self, first: &InvalidIndex, tuples: usize) -> Result<Vec<i128>, Failure> {
+    fn first_tuple_in_file(
+        &self,
+        first: &InvalidIndex,
+        tuples: usize,
+    ) -> Result<Vec<i128>, Failure> {
         let mut index: Vec<i128> = first.index.iter().map(|&index| index.into()).collect();
         if !first.index.contains(&i64::MAX) {
             return Ok(index);
         }
         let mut begin = 0;
         for source in self.items.into_iter().chain(self.indices) {
-            let array = array(source)?;
+            let array = read_typed_array(source)?;
             let elements: usize = array.shape().iter().product();
             let size = elements.checked_div(tuples).unwrap_or(0);
-            let numbers = files::unsigned(&array, first.tuple * size, size).unwrap_or_default();
+            let numbers =
+                files::unsigned_numbers(&array, first.tuple * size, size).unwrap_or_default();
             for (number, of_file) in index.iter_mut().skip(begin).zip(numbers) {
                 *number = of_file.into();
             }
@@ -364,7 +372,7 @@ impl Job<'_> {
         Ok(index)
     }
 
-    fn warn(&self, report: &Report) -> Result<(), Failure> {
+    fn warn_about_report(&self, report: &Report) -> Result<(), Failure> {
         if let Some(first) = &report.first {
             let Report {
                 tuples,
@@ -381,14 +389,14 @@ impl Job<'_> {
             let text = format!(
                 "{out_of_range} of {tuples} {bad}, the first at {first} of the array [{shape}]"
             );
-            let index = self.index(first, *tuples)?;
+            let index = self.first_tuple_in_file(first, *tuples)?;
             let text = text.replacen(&format!("= {:?}", first.index), &format!("= {index:?}"), 1);
             let is_below_zero = first.index.iter().any(|&index| index < 0);
             let hint = match is_below_zero && self.bad.starts_with("index") {
                 true => "; --negative wrap counts negative ones from the end",
                 false => "",
             };
-            print::aside(format_args!(
+            print::print_note(format_args!(
                 "warning: {}{hint}",
                 self.words.translate(&text)
             ));
@@ -400,22 +408,22 @@ impl Job<'_> {
     fn warn_of_loss(&self, result: DType) -> Result<(), Failure> {
         let read = self.read()?;
         let arrays = self.values.iter().zip(&read.values);
-        let mut lost =
-            arrays.filter_map(|(source, array)| Some((source, range::loss(array, result)?)));
+        let mut lost = arrays
+            .filter_map(|(source, array)| Some((source, range::describe_loss(array, result)?)));
         if let Some((source, loss)) = lost.next() {
-            let name = name(source).unwrap_or_default();
-            print::aside(format_args!("warning: {name} holds {loss}"));
+            let name = source_name(source).unwrap_or_default();
+            print::print_note(format_args!("warning: {name} holds {loss}"));
         }
         Ok(())
     }
 
-    fn read(&self) -> Result<Read, Failure> {
-        let operands = self.values.iter().map(|&source| Operand::read(source));
+    fn read(&self) -> Result<ReadInputs, Failure> {
+        let operands = self.values.iter().map(|&source| FileOrValues::read(source));
         let operands = operands.collect::<Result<Vec<_>, _>>()?;
         // Values on the command line get the type of the first array that has one.
         let typed = operands.iter().find_map(|operand| match operand {
-            Operand::Array(array) => Some(array.element()),
-            Operand::Literal(_) => None,
+            FileOrValues::Array(array) => Some(array.element()),
+            FileOrValues::Literal(_) => None,
         });
         let values = operands.into_iter().zip(&self.values);
         let values = values.map(|(operand, source)| {
@@ -429,7 +437,7 @@ impl Job<'_> {
             .zip(&values)
             .map(|(path, array)| Described::new(path, array.shape()))
             .collect();
-        let mut shapes = Shapes {
+        let mut shapes = InputShapes {
             dtype: values[0].dtype(),
             dtypes: values.iter().map(Array::dtype).collect(),
             values: values.iter().map(|array| array.shape().to_vec()).collect(),
@@ -447,14 +455,14 @@ impl Job<'_> {
         }
         let mut indices = None;
         if let Some(path) = self.indices {
-            let array = array(path)?;
+            let array = read_typed_array(path)?;
             let tuples = files::to_indices(&array)
                 .map_err(|error| Failure::usage(format_args!("{path}: {error}")))?;
             shapes.indices = array.shape().to_vec();
             described.push(Described::new(path, array.shape()));
             indices = Some(tuples);
         }
-        Ok(Read {
+        Ok(ReadInputs {
             values,
             indices,
             shapes,
@@ -463,27 +471,27 @@ impl Job<'_> {
     }
 
     /// Runs the operation and writes the result's elements to the output. Returns the shape of the result, and the report.
-    fn make(
+    fn run_and_write(
         &self,
-        read: Read,
+        read: ReadInputs,
         plan: &Plan,
         backend: &Backend,
         output: &mut Target,
         times: &mut Times,
-    ) -> Result<(Vec<usize>, Report), Stopped> {
+    ) -> Result<(Vec<usize>, Report), TaskError> {
         let tensors = times.measure(Stage::Upload, || {
-            let tensors = read.upload(backend, self.mask.as_ref())?;
+            let tensors = read.upload_inputs(backend, self.mask.as_ref())?;
             backend.wait()?;
-            Ok::<_, Stopped>(tensors)
+            Ok::<_, TaskError>(tensors)
         })?;
         let (tensor, report) = times.measure(Stage::Dispatch, || {
             let made = (self.work)(&tensors, plan)?;
             backend.wait()?;
-            Ok::<_, Stopped>(made)
+            Ok::<_, TaskError>(made)
         })?;
         let (bytes, report) = times.measure(Stage::Readback, || {
             let report = report.wait()?;
-            Ok::<_, Stopped>((tensor.bytes()?, report))
+            Ok::<_, TaskError>((tensor.bytes()?, report))
         })?;
         if self.converts && range::may_be_lost(tensor.dtype(), &bytes) {
             self.warn_of_loss(tensor.dtype())?;
@@ -494,9 +502,9 @@ impl Job<'_> {
 }
 
 /// The command's words for the first array, which the library calls by several names.
-pub(crate) fn words(values: &[&Source]) -> Words {
-    let mut words = Words::default();
-    if let Some(name) = values.first().and_then(|first| name(first)) {
+pub(crate) fn command_words(values: &[&Source]) -> WordList {
+    let mut words = WordList::default();
+    if let Some(name) = values.first().and_then(|first| source_name(first)) {
         for word in ["x", "params", "the source", "the destination"] {
             words.add(word, name.clone());
         }
@@ -505,7 +513,7 @@ pub(crate) fn words(values: &[&Source]) -> Words {
 }
 
 /// Returns the name of an array for messages: its file's name, without folders. `None` for values on the command line.
-pub(crate) fn name(source: &Source) -> Option<String> {
+pub(crate) fn source_name(source: &Source) -> Option<String> {
     if source.is_stdin() {
         return Some("standard input".into());
     }
@@ -514,12 +522,12 @@ pub(crate) fn name(source: &Source) -> Option<String> {
 }
 
 /// An array from a file, or values on the command line, which have no type yet.
-enum Operand {
+enum FileOrValues {
     Array(Array),
     Literal(Literal),
 }
 
-impl Operand {
+impl FileOrValues {
     /// Reads a file. If there is no file with this name, tries to parse the name as values.
     fn read(source: &Source) -> Result<Self, Failure> {
         match Literal::parse(source.text()) {
@@ -527,7 +535,7 @@ impl Operand {
                 true => Self::Array(literal.array(literal.dtype())?),
                 false => Self::Literal(literal),
             }),
-            _ => Ok(Self::Array(files::read(source)?)),
+            _ => Ok(Self::Array(files::read_array(source)?)),
         }
     }
 
@@ -548,19 +556,19 @@ impl Operand {
 }
 
 /// Reads an array whose type does not depend on other arrays.
-pub(crate) fn array(source: &Source) -> Result<Array, Failure> {
-    Operand::read(source)?.array(None)
+pub(crate) fn read_typed_array(source: &Source) -> Result<Array, Failure> {
+    FileOrValues::read(source)?.array(None)
 }
 
 /// The inputs of a job, after they were read.
-struct Read {
+struct ReadInputs {
     values: Vec<Array>,
     indices: Option<Indices>,
-    shapes: Shapes,
+    shapes: InputShapes,
     described: Vec<Described>,
 }
 
-impl Read {
+impl ReadInputs {
     /// Returns the number of bytes of all inputs.
     fn bytes(&self) -> usize {
         let values = self.values.iter().map(|array| array.bytes().len());
@@ -572,7 +580,11 @@ impl Read {
         values.sum::<usize>() + indices
     }
 
-    fn upload(self, backend: &Backend, mask: Option<&(Array, Beside)>) -> Result<Tensors, Error> {
+    fn upload_inputs(
+        self,
+        backend: &Backend,
+        mask: Option<&(Array, MaskPosition)>,
+    ) -> Result<JobTensors, Error> {
         let shape = &self.shapes.indices;
         let indices = match &self.indices {
             Some(Indices::I32(tuples)) => Some(backend.upload((tuples, shape))?),
@@ -583,7 +595,7 @@ impl Read {
             let (dtype, shape) = (array.dtype(), array.shape().to_vec());
             Tensor::from_bytes(backend, array, dtype, &shape)
         };
-        Ok(Tensors {
+        Ok(JobTensors {
             values: self
                 .values
                 .into_iter()

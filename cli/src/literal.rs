@@ -10,7 +10,7 @@ use std::{ffi::OsStr, path::Path, str::FromStr};
 use wgslice::{DType, Error};
 
 /// Parses a slice or an index expression: the text in the brackets of `x[…]`, or all of `x[…]`.
-pub(crate) fn expression<T: FromStr<Err = Error>>(
+pub(crate) fn parse_expression<T: FromStr<Err = Error>>(
     text: &str,
     argument: &str,
 ) -> Result<T, Failure> {
@@ -26,7 +26,7 @@ pub(crate) fn expression<T: FromStr<Err = Error>>(
 pub(crate) fn read_in_stored_order(source: &Source) -> Result<Array, Failure> {
     match Literal::parse(source.text()) {
         Some(literal) if !source.path().exists() => literal.array(literal.dtype()),
-        _ => Ok(files::stored(source)?),
+        _ => Ok(files::read_stored(source)?),
     }
 }
 
@@ -52,7 +52,7 @@ impl Literal {
     /// any other text.
     pub(crate) fn parse(text: &OsStr) -> Option<Self> {
         let text = text.to_str()?;
-        if let Some(arguments) = printed(text) {
+        if let Some(arguments) = printed_arguments(text) {
             return Self::of_arguments(text, arguments);
         }
         // Lists are like JSON's, but are parsed here, because JSON has no infinities.
@@ -60,13 +60,13 @@ impl Literal {
         let (mut shape, mut numbers) = (Vec::new(), Vec::new());
         if nested {
             let mut rest = text;
-            shape = list(&mut rest, &mut numbers)?;
+            shape = parse_list(&mut rest, &mut numbers)?;
             if !rest.trim().is_empty() {
                 return None;
             }
         } else {
             for part in text.split(',') {
-                numbers.push(number(part)?);
+                numbers.push(parse_number(part)?);
             }
             if text.contains(',') {
                 shape.push(numbers.len());
@@ -87,10 +87,10 @@ impl Literal {
         let (mut numbers, mut dtype) = (Vec::new(), None);
         let mut rest = arguments.trim_start();
         let mut shape = match rest.starts_with('[') {
-            true => list(&mut rest, &mut numbers)?,
+            true => parse_list(&mut rest, &mut numbers)?,
             false => {
                 let end = rest.find(',').unwrap_or(rest.len());
-                numbers.push(number(&rest[..end])?);
+                numbers.push(parse_number(&rest[..end])?);
                 rest = &rest[end..];
                 Vec::new()
             }
@@ -168,7 +168,7 @@ impl Literal {
 }
 
 /// Returns the arguments of `array(…)` or `np.array(…)`.
-fn printed(text: &str) -> Option<&str> {
+fn printed_arguments(text: &str) -> Option<&str> {
     let text = text.trim();
     let text = ["np.", "numpy."]
         .iter()
@@ -177,7 +177,7 @@ fn printed(text: &str) -> Option<&str> {
     text.strip_prefix("array(")?.strip_suffix(')')
 }
 
-fn number(text: &str) -> Option<Number> {
+fn parse_number(text: &str) -> Option<Number> {
     match text.trim() {
         "true" | "True" => Some(Number::Bool(true)),
         "false" | "False" => Some(Number::Bool(false)),
@@ -189,14 +189,18 @@ fn number(text: &str) -> Option<Number> {
 }
 
 /// Parses a list at the start of `rest`, and returns its shape.
-fn list(rest: &mut &str, numbers: &mut Vec<Number>) -> Option<Vec<usize>> {
+fn parse_list(rest: &mut &str, numbers: &mut Vec<Number>) -> Option<Vec<usize>> {
     /// More dimensions than arrays have in practice. The limit keeps the text from overflowing the stack.
     const MAX_DEPTH: usize = 32;
-    fn inner(rest: &mut &str, numbers: &mut Vec<Number>, depth: usize) -> Option<Vec<usize>> {
+    fn parse_nested(
+        rest: &mut &str,
+        numbers: &mut Vec<Number>,
+        depth: usize,
+    ) -> Option<Vec<usize>> {
         *rest = rest.trim_start();
         let Some(inside) = rest.strip_prefix('[') else {
             let end = rest.find([',', ']'])?;
-            numbers.push(number(&rest[..end])?);
+            numbers.push(parse_number(&rest[..end])?);
             *rest = &rest[end..];
             return Some(Vec::new());
         };
@@ -206,7 +210,7 @@ fn list(rest: &mut &str, numbers: &mut Vec<Number>) -> Option<Vec<usize>> {
         }
         let (mut count, mut shape) = (0, None);
         while !rest.starts_with(']') {
-            let item = inner(rest, numbers, depth + 1)?;
+            let item = parse_nested(rest, numbers, depth + 1)?;
             if *shape.get_or_insert_with(|| item.clone()) != item {
                 return None;
             }
@@ -226,7 +230,7 @@ fn list(rest: &mut &str, numbers: &mut Vec<Number>) -> Option<Vec<usize>> {
                 .collect(),
         )
     }
-    inner(rest, numbers, 0)
+    parse_nested(rest, numbers, 0)
 }
 
 impl Number {

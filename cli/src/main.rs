@@ -127,7 +127,7 @@ impl Command {
     fn run(&self, global: &Global, to: &To) -> Result<ExitCode, Failure> {
         match self {
             Self::Slice(_) | Self::Convert(_) | Self::Split(_) | Self::Operation(_) => {
-                self.make(global, to)?.print(global, to)?;
+                self.make_array(global, to)?.print(global, to)?;
                 Ok(ExitCode::SUCCESS)
             }
             Self::Info { files } if files.is_empty() => info::run(global),
@@ -136,19 +136,21 @@ impl Command {
             #[cfg(feature = "verify")]
             Self::Verify(args) => verify::run(global, args),
             Self::Bench(args) => bench::run(global, args),
-            Self::Completions { shell } => shell::completions(*shell).map(|()| ExitCode::SUCCESS),
+            Self::Completions { shell } => {
+                shell::print_completions(*shell).map(|()| ExitCode::SUCCESS)
+            }
             Self::Help { topic } => {
-                print::styled(help::text_for(topic.as_deref())?);
+                print::print_styled(help::text_for(topic.as_deref())?);
                 Ok(ExitCode::SUCCESS)
             }
             Self::Man { subcommand } => {
-                shell::man(subcommand.as_deref()).map(|()| ExitCode::SUCCESS)
+                shell::print_man_page(subcommand.as_deref()).map(|()| ExitCode::SUCCESS)
             }
         }
     }
 
     /// Makes an array, or explains the work. Only operations can do this.
-    fn make(&self, global: &Global, to: &To) -> Result<Outcome, Failure> {
+    fn make_array(&self, global: &Global, to: &To) -> Result<Outcome, Failure> {
         match self {
             Self::Slice(args) => slice::run(global, to, args),
             Self::Convert(args) => args.run(global, to),
@@ -161,20 +163,20 @@ impl Command {
 
 fn main() -> ExitCode {
     quiet_without_a_display();
-    let runs = match Args::parsed() {
+    let runs = match Args::parse_invocations() {
         Ok(runs) => runs,
-        Err(error) => return refused(error),
+        Err(error) => return print_refusal(error),
     };
     let global = &runs[0].global;
-    print::choose(global.quiet, global.verbose);
+    print::set_verbosity(global.quiet, global.verbose);
     files::watch_for_signals();
     let outcome = match &runs[..] {
         [run] => run.command.run(&run.global, &run.to),
-        runs => many::run(runs),
+        runs => many::run_all(runs),
     };
     let code = outcome.unwrap_or_else(report);
     match print::all_written() {
-        // If the command failed, its own exit code says more.
+        // If the command failed, its own exit code is more precise.
         Err(unwritten) if code == ExitCode::SUCCESS => report(unwritten),
         Err(unwritten) => {
             report(unwritten);
@@ -184,8 +186,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Suggests what a superfluous word may mean. `takes_slices` is whether the subcommand has a SPEC.
-fn hint(word: &str, line: &[OsString], takes_slices: bool) -> Option<String> {
+/// Suggests the meaning of a superfluous word. `takes_slices` is true if the subcommand has a SPEC.
+fn suggest_meaning(word: &str, line: &[OsString], takes_slices: bool) -> Option<String> {
     let in_a_slice = |c: char| c.is_ascii_digit() || ",:.-+[] ".contains(c);
     let is_integers = |c: char| c.is_ascii_digit() || ",-+ ".contains(c);
     let named = ["None", "newaxis", "np.newaxis"].contains(&word.trim_matches([',', ' ']));
@@ -208,14 +210,14 @@ fn hint(word: &str, line: &[OsString], takes_slices: bool) -> Option<String> {
 
 /// Returns whether a subcommand has an argument for a slice or an index expression.
 fn takes_slices(subcommand: &str) -> bool {
-    let definition = Args::definition();
+    let definition = Args::command_definition();
     let command = definition.find_subcommand(subcommand);
     command.is_some_and(|command| command.get_positionals().any(|arg| arg.get_id() == "spec"))
 }
 
 /// Prints the help that was asked for, or that a command line without a subcommand gets.
-fn helped(error: &clap::Error, line: &[OsString]) -> ExitCode {
-    let topic = help::topic(line);
+fn print_help(error: &clap::Error, line: &[OsString]) -> ExitCode {
+    let topic = help::help_topic(line);
     match help::text_for(topic.as_deref()) {
         Err(failure) => report(failure),
         Ok(text) if error.use_stderr() => {
@@ -223,25 +225,25 @@ fn helped(error: &clap::Error, line: &[OsString]) -> ExitCode {
             u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
         }
         Ok(text) => {
-            print::styled(text);
+            print::print_styled(text);
             print::all_written().map_or_else(report, |()| ExitCode::SUCCESS)
         }
     }
 }
 
-/// Prints the requested help, or what is wrong with the arguments.
-fn refused(mut error: clap::Error) -> ExitCode {
+/// Prints the requested help, or the error in the arguments.
+fn print_refusal(mut error: clap::Error) -> ExitCode {
     let line: Vec<OsString> = env::args_os().collect();
     if matches!(
         error.kind(),
         ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
     ) {
-        return helped(&error, &line);
+        return print_help(&error, &line);
     }
     if error.kind() == ErrorKind::UnknownArgument
         && let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg)
-        && let Some(subcommand) = Args::subcommand(&line)
-        && let Some(hint) = hint(word, &line, takes_slices(&subcommand))
+        && let Some(subcommand) = Args::first_word(&line)
+        && let Some(hint) = suggest_meaning(word, &line, takes_slices(&subcommand))
     {
         error.insert(
             ContextKind::Suggested,
@@ -254,16 +256,16 @@ fn refused(mut error: clap::Error) -> ExitCode {
         let hint = match Path::new(word).is_file() {
             true => Some(format!(
                 "did you mean `wgslice slice {}`?",
-                quoted(&line[1..])
+                quote_words(&line[1..])
             )),
-            false => help::meant(word),
+            false => help::suggest_subcommand(word),
         };
         error.remove(ContextKind::SuggestedSubcommand);
         let hints = hint.into_iter().map(Into::into).collect();
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(hints));
     }
     let message = error.render().to_string();
-    let clipped = print::clipped(&message);
+    let clipped = print::shorten_lines(&message);
     // If nothing was shortened, clap prints the message, because it adds colours.
     let printed = if error.use_stderr() && clipped.len() < message.trim_end().len() {
         print::line_to_stderr(clipped);
@@ -273,14 +275,14 @@ fn refused(mut error: clap::Error) -> ExitCode {
     };
     match printed {
         Err(unwritten) if !error.use_stderr() => {
-            print::unwritten(&unwritten).map_or_else(report, |()| ExitCode::SUCCESS)
+            print::stdout_failure(&unwritten).map_or_else(report, |()| ExitCode::SUCCESS)
         }
         _ => u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from),
     }
 }
 
 /// Quotes words for a shell.
-fn quoted(words: &[OsString]) -> String {
+fn quote_words(words: &[OsString]) -> String {
     let word = |word: &OsString| {
         let word = word.to_string_lossy();
         let is_plain = |c: char| c.is_alphanumeric() || "-_./#=+".contains(c);
@@ -296,7 +298,7 @@ fn quoted(words: &[OsString]) -> String {
 fn report(failure: Failure) -> ExitCode {
     // If the reader of standard output has gone, the command ends without a message.
     if !matches!(failure, Failure::ReaderGone) {
-        print::error(&failure);
+        print::print_error(&failure);
     }
     failure.exit_code()
 }

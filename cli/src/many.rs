@@ -4,7 +4,7 @@ use crate::{
     args::{Global, Invocation},
     failure::Failure,
     print, progress,
-    report::named,
+    report::file_line,
     target, units,
 };
 use std::{
@@ -20,10 +20,10 @@ use std::{
 };
 
 /// Runs these commands in parallel. An error does not end the other commands. The exit code comes from the last error.
-pub(crate) fn run(runs: &[Invocation]) -> Result<ExitCode, Failure> {
+pub(crate) fn run_all(runs: &[Invocation]) -> Result<ExitCode, Failure> {
     let begin = Instant::now();
     for run in runs {
-        target::take(run.to.output.as_deref().unwrap_or(Path::new("")))?;
+        target::reserve_path(run.to.output.as_deref().unwrap_or(Path::new("")))?;
     }
     let global = &runs[0].global;
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
@@ -33,8 +33,8 @@ pub(crate) fn run(runs: &[Invocation]) -> Result<ExitCode, Failure> {
     let threads = NonZero::new(cores / workers);
     let (next, bytes) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let problem = Mutex::new(None);
-    progress::counted(runs.len(), |progress| {
-        progress::hush();
+    progress::run_counted(runs.len(), |progress| {
+        progress::suppress_bars();
         let work = || {
             while let Some(Invocation {
                 command,
@@ -46,16 +46,16 @@ pub(crate) fn run(runs: &[Invocation]) -> Result<ExitCode, Failure> {
                     threads: global.threads.and(NonZero::new(1)).or(threads),
                     ..global.clone()
                 };
-                let outcome = command.make(&global, to).and_then(|outcome| {
+                let outcome = command.make_array(&global, to).and_then(|outcome| {
                     bytes.fetch_add(outcome.bytes(), Relaxed);
                     match global.json || to.explain || print::is_verbose() {
                         true => outcome.print(&global, to),
                         false => Ok(()),
                     }
                 });
-                progress.advance(1);
+                progress.advance_by(1);
                 if let Err(failure) = outcome {
-                    print::error(&failure);
+                    print::print_error(&failure);
                     let mut problem = problem.lock().unwrap_or_else(PoisonError::into_inner);
                     *problem = Some(failure.exit_code());
                 }
@@ -71,12 +71,12 @@ pub(crate) fn run(runs: &[Invocation]) -> Result<ExitCode, Failure> {
         return Ok(code);
     }
     if !global.json && !runs[0].to.explain && !print::is_quiet() {
-        let files = units::counted(runs.len(), "file");
-        let bytes = units::bytes(bytes.into_inner());
-        let time = units::seconds(begin.elapsed().as_secs_f64());
+        let files = units::format_count(runs.len(), "file");
+        let bytes = units::format_bytes(bytes.into_inner());
+        let time = units::format_seconds(begin.elapsed().as_secs_f64());
         let folder = runs[0].to.to.as_deref().unwrap_or(Path::new(""));
         let what = format!("{files}, {bytes}, {time}");
-        print::line(named(&folder.display().to_string(), &what));
+        print::print_line(file_line(&folder.display().to_string(), &what));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -8,15 +8,15 @@ mod boxes;
 mod conversion;
 
 use crate::{
-    args::{Along, IndexPolicy, Integers, Paddings, Policy, Sizes, parse_number},
+    args::{AxisOption, IndexPolicy, Integers, Paddings, Policy, Sizes, parse_number},
     failure::Failure,
     files::{Array, Source},
-    job::{self, Beside, Job, Made},
+    job::{self, Job, MadeResult, MaskPosition},
     literal, print, units,
 };
-use boxes::{Described, crop, of_the_only_box, paste};
+use boxes::{BoxArguments, crop_job, of_the_only_box, paste_job};
 use clap::{Subcommand, ValueEnum};
-use conversion::{converted, converting};
+use conversion::{convert_job, convert_plan};
 use wgslice::{
     DType, Error, Plan, SliceSpec, Tensor, View,
     options::{
@@ -26,7 +26,7 @@ use wgslice::{
     spec::IndexSpec,
 };
 
-pub(crate) use conversion::{As, Wanted};
+pub(crate) use conversion::{As, WantedConversion};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Operation {
@@ -41,7 +41,7 @@ Examples:
   wgslice index volume.npy '[0, 9], :, [True, False, True]' --outer -o some.npy")]
     Index {
         #[command(flatten)]
-        x: X,
+        x: InputArgument,
         /// The content of the brackets
         #[arg(value_name = "EXPRESSION", allow_hyphen_values = true)]
         spec: String,
@@ -86,7 +86,7 @@ Examples:
   wgslice gather-nd x.npy indices.npy -o out.npy --out-of-range error --json")]
     GatherNd {
         #[command(flatten)]
-        arrays: Gathered,
+        arrays: GatherArguments,
         #[command(flatten)]
         batch: Batch,
     },
@@ -100,7 +100,7 @@ Examples:
   wgslice gather x.npy best.npy -o top.npy --axis -1 --batch-dims 1 --negative wrap")]
     Gather {
         #[command(flatten)]
-        arrays: Gathered,
+        arrays: GatherArguments,
         /// The axis of IN; negative ones count from the end [default: the N of --batch-dims]
         #[arg(long, value_name = "AXIS", allow_hyphen_values = true, value_parser = parse_number::<isize>,
             help_heading = None::<&'static str>)]
@@ -118,9 +118,9 @@ Examples:
   wgslice gather-elements data.npy indices.npy -o out.npy --axis -1 --negative wrap")]
     GatherElements {
         #[command(flatten)]
-        arrays: Gathered,
+        arrays: GatherArguments,
         #[command(flatten)]
-        along: Along,
+        along: AxisOption,
     },
     /// Crop a box from each item: jax.lax.dynamic_slice for a batch
     ///
@@ -159,7 +159,7 @@ Examples:
         #[arg(long, value_name = "N,M,...", allow_hyphen_values = true)]
         size: Sizes,
         #[command(flatten)]
-        described: Described,
+        described: BoxArguments,
         /// The policy for a box that extends beyond its item: ignore (its elements outside become zeros,
         /// with a warning), error (the command fails) or clamp (the box is shifted inside)
         #[arg(long, value_enum, default_value_t = Policy::Ignore, value_name = "POLICY", hide_possible_values = true)]
@@ -203,7 +203,7 @@ Examples:
         )]
         at: Option<Source>,
         #[command(flatten)]
-        described: Described,
+        described: BoxArguments,
         /// Wrap boxes from the end of a dimension to its start, as in a ring buffer
         #[arg(long)]
         circular: bool,
@@ -231,7 +231,7 @@ Examples:
   wgslice boolean-mask batch.npy columns.npy -o some.npy --axis 2")]
     BooleanMask {
         #[command(flatten)]
-        x: X,
+        x: InputArgument,
         /// The mask
         mask: Source,
         /// The first dimension of IN that the mask selects from
@@ -252,7 +252,7 @@ Examples:
   wgslice compress x.npy elements.npy -o flat.npy")]
     Compress {
         #[command(flatten)]
-        x: X,
+        x: InputArgument,
         /// The mask
         mask: Source,
         /// The axis; negative ones count from the end [default: all elements in one dimension]
@@ -286,7 +286,7 @@ Examples:
   wgslice masked-scatter x.npy true,false,true '[[1, 2], [3, 4]]'")]
     MaskedScatter {
         #[command(flatten)]
-        x: X,
+        x: InputArgument,
         /// The mask
         mask: Source,
         /// The values: an array, or numbers
@@ -304,7 +304,7 @@ Examples:
   wgslice scatter-nd places.npy values.npy -o sum.npy --into array.npy --combine add")]
     ScatterNd {
         #[command(flatten)]
-        arrays: Scattered,
+        arrays: ScatterArguments,
         /// Scatter into zeros of this shape
         #[arg(
             long,
@@ -329,9 +329,9 @@ Examples:
         /// The array to scatter into; its file does not change
         data: Source,
         #[command(flatten)]
-        arrays: Scattered,
+        arrays: ScatterArguments,
         #[command(flatten)]
-        along: Along,
+        along: AxisOption,
     },
     /// Overwrite a slice of a copy: x[SPEC] = VALUE
     ///
@@ -373,7 +373,7 @@ Examples:
   wgslice transpose matrix.npy -o turned.npy")]
     Transpose {
         #[command(flatten)]
-        x: X,
+        x: InputArgument,
         /// The axis of IN for each axis of the result; negative ones count from the end
         /// [default: reversed]
         #[arg(value_name = "AXIS,...", allow_hyphen_values = true)]
@@ -402,7 +402,7 @@ Examples:
   wgslice pad tokens.npy 0,0:3 --value -1 -o padded.npy")]
     Pad {
         #[command(flatten)]
-        x: X,
+        x: InputArgument,
         /// The number of positions to add at both ends of each dimension, or BEFORE:AFTER
         #[arg(value_name = "N,N:M,...", allow_hyphen_values = true)]
         paddings: Paddings,
@@ -424,7 +424,7 @@ Examples:
   wgslice roll photo.png -40,100 0,1 -o rolled.png")]
     Roll {
         #[command(flatten)]
-        x: X,
+        x: InputArgument,
         /// The number of positions to move by, for each axis
         #[arg(value_name = "N,...", allow_hyphen_values = true)]
         shifts: Integers,
@@ -442,7 +442,7 @@ Examples:
   wgslice windows prices.npy 7 --axis -1 -o weeks.npy")]
     Windows {
         #[command(flatten)]
-        x: X,
+        x: InputArgument,
         /// The number of positions in a window
         #[arg(value_name = "N", value_parser = parse_number::<usize>, allow_hyphen_values = true)]
         size: usize,
@@ -450,7 +450,7 @@ Examples:
         #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_number::<usize>, allow_hyphen_values = true)]
         step: usize,
         #[command(flatten)]
-        along: Along,
+        along: AxisOption,
     },
     /// Repeat an array as a whole: NumPy's tile
     #[command(after_help = "\
@@ -458,7 +458,7 @@ Examples:
   wgslice tile texture.png 4,4,1 -o wall.png")]
     Tile {
         #[command(flatten)]
-        x: X,
+        x: InputArgument,
         /// The number of copies along each dimension
         #[arg(value_name = "N,...", allow_hyphen_values = true)]
         multiples: Sizes,
@@ -470,54 +470,56 @@ Examples:
   wgslice repeat mask.png 2 -o wider.png --axis 1")]
     Repeat {
         #[command(flatten)]
-        x: X,
+        x: InputArgument,
         /// The number of repeats
         #[arg(value_name = "N", value_parser = parse_number::<usize>, allow_hyphen_values = true)]
         times: usize,
         #[command(flatten)]
-        along: Along,
+        along: AxisOption,
     },
 }
 
 /// Returns the job for a slice that is made as a whole, because its axes are permuted or its numbers converted.
-pub(crate) fn slice<'a>(
+pub(crate) fn slice_job<'a>(
     input: &'a Source,
     spec: &'a SliceSpec,
     axes: Option<&'a Integers>,
-    wanted: Option<Wanted<'a>>,
+    wanted: Option<WantedConversion<'a>>,
 ) -> Job<'a> {
     let job = Job::new([input], move |s| {
         let mut view = View::new(&s[0])?.slice(spec)?;
         if axes.is_some() {
-            view = view.transpose(&order(axes, view.shape().len()))?;
+            view = view.transpose(&axis_order(axes, view.shape().len()))?;
         }
-        converted(Plan::contiguous(view, s.dtype)?, wanted, s.dtype)
+        convert_plan(Plan::contiguous(view, s.dtype)?, wanted, s.dtype)
     });
-    reordering(converting(job, wanted), axes)
+    with_axes_in_errors(convert_job(job, wanted), axes)
 }
 
 /// Lets the job's errors show the negative axis that the user gave.
-fn reordering<'a>(job: Job<'a>, axes: Option<&Integers>) -> Job<'a> {
+fn with_axes_in_errors<'a>(job: Job<'a>, axes: Option<&Integers>) -> Job<'a> {
     match axes.and_then(|axes| axes.0.iter().min()) {
-        Some(&below) if below < 0 => job.calling(&NO_AXIS.to_string(), below.to_string()),
+        Some(&below) if below < 0 => {
+            job.with_argument_name(&NO_AXIS.to_string(), below.to_string())
+        }
         _ => job,
     }
 }
 
 /// The argument for the array of an operation.
 #[derive(Debug, clap::Args)]
-pub(crate) struct X {
+pub(crate) struct InputArgument {
     /// The array
     #[arg(value_name = "IN")]
     input: Source,
 }
 
 /// A mask. The host counts its true elements, because the output has a row for each.
-struct Mask(Array);
+struct MaskArray(Array);
 
-impl Mask {
+impl MaskArray {
     fn read(source: &Source) -> Result<Self, Failure> {
-        let array = job::array(source)?;
+        let array = job::read_typed_array(source)?;
         match array.dtype() {
             DType::Bool | DType::U8 => Ok(Self(array)),
             _ => Err(Failure::usage(format_args!(
@@ -543,7 +545,7 @@ pub(crate) struct Arrays {
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<Source>,
     #[command(flatten)]
-    along: Along,
+    along: AxisOption,
     #[command(flatten)]
     conversion: As,
 }
@@ -559,7 +561,7 @@ pub(crate) struct Batch {
 
 /// The arguments of a gather: the array, the indices, and their meaning.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Gathered {
+pub(crate) struct GatherArguments {
     /// The array to gather from
     #[arg(value_name = "IN")]
     input: Source,
@@ -574,7 +576,7 @@ pub(crate) struct Gathered {
 
 /// The arguments of a scatter: the indices, the updates, and their meaning.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Scattered {
+pub(crate) struct ScatterArguments {
     /// The indices: an array, or numbers as in 0,5,7
     #[arg(allow_hyphen_values = true)]
     indices: Source,
@@ -637,7 +639,7 @@ impl Operation {
     pub(crate) fn job(&self) -> Result<Job<'_>, Failure> {
         Ok(match self {
             Self::Index { x, spec, outer } => {
-                let spec: IndexSpec = literal::expression(spec, "EXPRESSION")?;
+                let spec: IndexSpec = literal::parse_expression(spec, "EXPRESSION")?;
                 let spec = if *outer { spec.outer() } else { spec };
                 Job::new([&x.input], move |s| Plan::index(&s[0], &spec, s.dtype))
             }
@@ -648,19 +650,19 @@ impl Operation {
                 outer,
                 combine,
             } => {
-                let spec: IndexSpec = literal::expression(spec, "EXPRESSION")?;
+                let spec: IndexSpec = literal::parse_expression(spec, "EXPRESSION")?;
                 let spec = if *outer { spec.outer() } else { spec };
                 let combine = combine.map_or(Combine::Update, Combine::from);
                 let job = Job::new([input, value], move |s| {
                     Plan::index_update(&s[0], &spec, &s[1], combine, s.dtype)
                 });
-                job.combining(combine != Combine::Update)
+                job.with_combination(combine != Combine::Update)
             }
             Self::GatherNd { arrays, batch } => {
                 let options = GatherNdOptions {
                     batch_dims: batch.batch_dims,
                     out_of_range: arrays.policy.out_of_range.into(),
-                    negative: arrays.policy.negative(),
+                    negative: arrays.policy.negative_index_policy(),
                 };
                 arrays.job(move |x, indices, dtype| Plan::gather_nd(x, indices, options, dtype))
             }
@@ -673,19 +675,22 @@ impl Operation {
                     axis: *axis,
                     batch_dims: batch.batch_dims,
                     out_of_range: arrays.policy.out_of_range.into(),
-                    negative: arrays.policy.negative(),
+                    negative: arrays.policy.negative_index_policy(),
                 };
                 let job =
                     arrays.job(move |x, indices, dtype| Plan::gather(x, indices, options, dtype));
                 of_one_axis(match axis {
                     Some(_) => job,
-                    None => job.calling("axis is", "the axis, which defaults to --batch-dims, is"),
+                    None => job.with_argument_name(
+                        "axis is",
+                        "the axis, which defaults to --batch-dims, is",
+                    ),
                 })
             }
             Self::GatherElements { arrays, along } => {
                 let options = GatherElementsOptions {
                     out_of_range: arrays.policy.out_of_range.into(),
-                    negative: arrays.policy.negative(),
+                    negative: arrays.policy.negative_index_policy(),
                 };
                 of_one_axis(arrays.job(move |x, indices, dtype| {
                     Plan::gather_elements(x, indices, along.axis, options, dtype)
@@ -705,9 +710,9 @@ impl Operation {
                 let options = described.options(&size.0, *out_of_range)?;
                 // The argument parser requires BEGINS or `--at`.
                 match begins.as_ref().ok_or(at) {
-                    Ok(begins) => crop(input, begins, described, options, wanted, false)?,
+                    Ok(begins) => crop_job(input, begins, described, options, wanted, false)?,
                     Err(Some(at)) => {
-                        let job = crop(input, at, described, options, wanted, true)?;
+                        let job = crop_job(input, at, described, options, wanted, true)?;
                         of_the_only_box(job.of_only_one(), input)
                     }
                     Err(None) => return Err(Failure::usage("give BEGINS or --at")),
@@ -731,8 +736,8 @@ impl Operation {
                 };
                 // The argument parser requires BEGINS or `--at`.
                 match begins.as_ref().ok_or(at) {
-                    Ok(begins) => paste([input, patches], begins, described, options, false)?,
-                    Err(Some(at)) => paste([input, patches], at, described, options, true)?,
+                    Ok(begins) => paste_job([input, patches], begins, described, options, false)?,
+                    Err(Some(at)) => paste_job([input, patches], at, described, options, true)?,
                     Err(None) => return Err(Failure::usage("give BEGINS or --at")),
                 }
             }
@@ -754,10 +759,11 @@ impl Operation {
                         })
                     }
                 };
-                job.combining(arrays.combines(into.is_none())).by(
-                    &arrays.indices,
-                    "index tuples are out of range and were dropped",
-                )
+                job.with_combination(arrays.is_combined(into.is_none()))
+                    .with_indices(
+                        &arrays.indices,
+                        "index tuples are out of range and were dropped",
+                    )
             }
             Self::ScatterElements {
                 data,
@@ -768,41 +774,41 @@ impl Operation {
                 let job = Job::new([data, &arrays.updates], move |s| {
                     Plan::scatter_elements(&s[0], &s.indices, &s[1], along.axis, options, s.dtype)
                 });
-                let job = job.combining(arrays.combines(false));
-                of_one_axis(job.by(
+                let job = job.with_combination(arrays.is_combined(false));
+                of_one_axis(job.with_indices(
                     &arrays.indices,
                     "index tuples are out of range and were dropped",
                 ))
             }
             Self::Nonzero { mask } => {
-                let count = Some(Mask::read(mask)?.count());
+                let count = Some(MaskArray::read(mask)?.count());
                 Job::new([mask], move |s| Plan::nonzero(&s[0], count, DType::I64))
-                    .making(DType::I64)
+                    .with_result_type(DType::I64)
             }
             Self::BooleanMask { x, mask, axis } => {
-                let mask = Mask::read(mask)?;
+                let mask = MaskArray::read(mask)?;
                 let (count, shape) = (Some(mask.count()), mask.shape());
                 Job::new([&x.input], move |s| {
                     Plan::boolean_mask(&s[0], &shape, *axis, count, s.dtype)
                 })
-                .masked(mask.0, Beside::Behind)
+                .with_mask(mask.0, MaskPosition::Behind)
             }
             Self::Compress { x, mask, axis } => {
-                let mask = Mask::read(mask)?;
+                let mask = MaskArray::read(mask)?;
                 let (count, shape) = (Some(mask.count()), mask.shape());
                 Job::new([&x.input], move |s| {
                     Plan::compress(&s[0], &shape, *axis, count, s.dtype)
                 })
-                .masked(mask.0, Beside::Behind)
+                .with_mask(mask.0, MaskPosition::Behind)
             }
             Self::Where { mask, x, y } => {
-                let mask = Mask::read(mask)?;
+                let mask = MaskArray::read(mask)?;
                 let shape = mask.shape();
                 Job::new([x, y], move |s| Plan::select(&shape, &s[0], &s[1], s.dtype))
-                    .masked(mask.0, Beside::Before)
+                    .with_mask(mask.0, MaskPosition::Before)
             }
             Self::MaskedScatter { x, mask, values } => {
-                let mask = Mask::read(mask)?;
+                let mask = MaskArray::read(mask)?;
                 let (count, shape) = (mask.count(), mask.shape());
                 let rows = literal::read_in_stored_order(values)?
                     .shape()
@@ -811,27 +817,27 @@ impl Operation {
                 if let Some(rows) = rows.filter(|&rows| rows != count) {
                     let text = format!(
                         "the mask has {}, but {values} has {}",
-                        units::counted(count, "true element"),
-                        units::counted(rows, "row"),
+                        units::format_count(count, "true element"),
+                        units::format_count(rows, "row"),
                     );
                     if rows < count {
                         return Err(Failure::usage(format_args!("{text}: give one for each")));
                     }
-                    print::aside(format_args!("warning: {text}: the last ones are not used"));
+                    print::print_note(format_args!("warning: {text}: the last ones are not used"));
                 }
                 Job::new([&x.input, values], move |s| {
                     Plan::masked_scatter(&s[0], &shape, &s[1], s.dtype)
                 })
-                .masked(mask.0, Beside::Behind)
+                .with_mask(mask.0, MaskPosition::Behind)
             }
             Self::SliceUpdate { input, spec, value } => {
-                let spec: SliceSpec = literal::expression(spec, "SPEC")?;
+                let spec: SliceSpec = literal::parse_expression(spec, "SPEC")?;
                 Job::new([input, value], move |s| {
                     Plan::slice_update(&s[0], &spec, &s[1], s.dtype)
                 })
             }
             Self::Grad { dy, spec, shape } => {
-                let spec: SliceSpec = literal::expression(spec, "SPEC")?;
+                let spec: SliceSpec = literal::parse_expression(spec, "SPEC")?;
                 Job::new([dy], move |s| {
                     Plan::slice_grad(&shape.0, &spec, &s[0], s.dtype)
                 })
@@ -841,10 +847,10 @@ impl Operation {
             Self::Transpose { x, axes } => {
                 let job = Job::new([&x.input], move |s| {
                     let x = View::new(&s[0])?;
-                    let order = order(axes.as_ref(), x.shape().len());
+                    let order = axis_order(axes.as_ref(), x.shape().len());
                     Plan::contiguous(x.transpose(&order)?, s.dtype)
                 });
-                reordering(job, axes.as_ref())
+                with_axes_in_errors(job, axes.as_ref())
             }
             Self::Pad {
                 x,
@@ -863,7 +869,7 @@ impl Operation {
                 Job::new([&x.input].into_iter().chain(value), move |s| {
                     Plan::pad(&s[0], paddings, mode, s.dtype)
                 })
-                .working(move |t, plan| {
+                .with_work(move |t, plan| {
                     if given || mode != options::Pad::Constant(()) {
                         return t.run(plan);
                     }
@@ -876,7 +882,7 @@ impl Operation {
             Self::Roll { x, shifts, axes } => {
                 let (axes, shifts) = (axes.to_isizes()?, &shifts.0);
                 let job = x.job(move |x, dtype| Plan::roll(x, shifts, &axes, dtype));
-                job.calling("axis is", "an axis is")
+                job.with_argument_name("axis is", "an axis is")
             }
             Self::Windows {
                 x,
@@ -899,7 +905,7 @@ impl Operation {
 const NO_AXIS: usize = usize::MAX;
 
 /// Converts the axes of a transpose to nonnegative numbers. The library checks them.
-fn order(axes: Option<&Integers>, rank: usize) -> Vec<usize> {
+fn axis_order(axes: Option<&Integers>, rank: usize) -> Vec<usize> {
     let Some(Integers(axes)) = axes else {
         return (0..rank).rev().collect();
     };
@@ -917,35 +923,35 @@ fn order(axes: Option<&Integers>, rank: usize) -> Vec<usize> {
 
 /// Words the errors of a job whose indices are single numbers instead of tuples.
 fn of_one_axis(job: Job<'_>) -> Job<'_> {
-    let job = job.calling("index tuples", "indices");
-    job.calling("index tuple", "index")
+    let job = job.with_argument_name("index tuples", "indices");
+    job.with_argument_name("index tuple", "index")
 }
 
-impl Gathered {
+impl GatherArguments {
     fn job<'a>(
         &'a self,
         plan: impl Fn(&[usize], &[usize], DType) -> Result<Plan, Error> + 'a,
     ) -> Job<'a> {
-        let wanted = self.conversion.wanted();
+        let wanted = self.conversion.wanted_conversion();
         let job = Job::new([&self.input], move |s| {
             let plan = plan(&s[0], &s.indices, s.dtype)?;
-            converted(plan, wanted, s.dtype)
+            convert_plan(plan, wanted, s.dtype)
         });
-        let job = job.by(
+        let job = job.with_indices(
             &self.indices,
             "index tuples are out of range and became zeros",
         );
-        let job = match job::name(&self.input) {
-            Some(name) => job.calling("the array", name),
+        let job = match job::source_name(&self.input) {
+            Some(name) => job.with_argument_name("the array", name),
             None => job,
         };
-        converting(job, wanted)
+        convert_job(job, wanted)
     }
 }
 
-impl Scattered {
+impl ScatterArguments {
     /// Returns whether updates are combined instead of only moved. `default` applies without `--combine`.
-    fn combines(&self, default: bool) -> bool {
+    fn is_combined(&self, default: bool) -> bool {
         self.combine
             .map_or(default, |how| how != Combination::Update)
     }
@@ -954,14 +960,14 @@ impl Scattered {
         ScatterOptions {
             combine: self.combine.map(Combine::from),
             out_of_range: self.policy.out_of_range.into(),
-            negative: self.policy.negative(),
+            negative: self.policy.negative_index_policy(),
             ..ScatterOptions::default()
         }
     }
 }
 
 /// Uploads the array to the backend of `beside`.
-fn upload(array: &Array, beside: &Tensor) -> Result<Tensor, Error> {
+fn upload_beside(array: &Array, beside: &Tensor) -> Result<Tensor, Error> {
     let (bytes, dtype) = (array.bytes().to_vec(), array.dtype());
     Tensor::from_bytes(beside.backend(), bytes, dtype, array.shape())
 }
@@ -974,11 +980,11 @@ impl Arrays {
         joined: fn(&[&Tensor], isize) -> Result<Tensor, Error>,
     ) -> Job<'_> {
         let axis = self.along.axis;
-        let wanted = self.conversion.wanted();
+        let wanted = self.conversion.wanted_conversion();
         let alone =
-            move |view: View, dtype| converted(Plan::contiguous(view, dtype)?, wanted, dtype);
+            move |view: View, dtype| convert_plan(Plan::contiguous(view, dtype)?, wanted, dtype);
         let job = Job::new(&self.inputs, move |s| {
-            let views = s.views()?;
+            let views = s.make_views()?;
             let Some(wanted) = wanted else {
                 return plan(&views, axis, s.dtype);
             };
@@ -987,7 +993,7 @@ impl Arrays {
             }
             plan(&views, axis, wanted.result)
         });
-        let job = job.working(move |t, plan| {
+        let job = job.with_work(move |t, plan| {
             if wanted.is_none() {
                 return t.run(plan);
             }
@@ -1000,34 +1006,35 @@ impl Arrays {
                 .all()
                 .iter()
                 .map(convert)
-                .collect::<Result<Vec<Made>, Error>>()?;
+                .collect::<Result<Vec<MadeResult>, Error>>()?;
             let (made, mut reports): (Vec<_>, Vec<_>) = made.into_iter().unzip();
             let joined = joined(&made.iter().collect::<Vec<_>>(), axis)?;
             // A job has at least one array, and a conversion has an empty report.
             Ok((joined, reports.swap_remove(0)))
         });
         let job = match wanted {
-            Some(_) if self.inputs.len() > 1 => job.calling("x", "one of the arrays"),
+            Some(_) if self.inputs.len() > 1 => job.with_argument_name("x", "one of the arrays"),
             _ => job,
         };
-        let job = converting(job, wanted);
-        let names = self.inputs.iter().map(job::name).enumerate();
+        let job = convert_job(job, wanted);
+        let names = self.inputs.iter().map(job::source_name).enumerate();
         names.fold(job, |job, (at, name)| match (at, name) {
             (_, None) => job,
             (0, Some(name)) => {
                 let is = format!("{name} is");
-                job.calling("the first", name).calling("the first has", is)
+                job.with_argument_name("the first", name)
+                    .with_argument_name("the first has", is)
             }
-            (at, Some(name)) => job.calling(&format!("array {at}"), name),
+            (at, Some(name)) => job.with_argument_name(&format!("array {at}"), name),
         })
     }
 }
 
-impl X {
+impl InputArgument {
     fn job<'a>(&'a self, plan: impl Fn(&[usize], DType) -> Result<Plan, Error> + 'a) -> Job<'a> {
         let job = Job::new([&self.input], move |s| plan(&s[0], s.dtype));
-        match job::name(&self.input) {
-            Some(name) => job.calling("each array", name),
+        match job::source_name(&self.input) {
+            Some(name) => job.with_argument_name("each array", name),
             None => job,
         }
     }

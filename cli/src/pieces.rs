@@ -6,7 +6,7 @@ use wgslice::{DType, Error, Plan, SliceSpec, Values, ValuesMut, View, spec::Slic
 
 /// A slice of an array.
 #[derive(Debug)]
-pub(crate) struct Sliced<'a> {
+pub(crate) struct SlicedArray<'a> {
     array: &'a Array,
     /// The slice. If elements are divided into parts, it has one more dimension for them.
     view: View,
@@ -18,14 +18,14 @@ pub(crate) struct Sliced<'a> {
 /// An array of elements that the library has. An element of another size is divided into parts along one more
 /// dimension.
 #[derive(Debug)]
-pub(crate) struct Parts {
+pub(crate) struct ElementParts {
     pub(crate) dtype: DType,
     pub(crate) shape: Vec<usize>,
     /// The slice, which includes all parts of an element.
     pub(crate) spec: SliceSpec,
 }
 
-impl Parts {
+impl ElementParts {
     pub(crate) fn new(element: Element, shape: &[usize], spec: &SliceSpec) -> Self {
         let (mut shape, mut spec, size) = (shape.to_vec(), spec.clone(), element.size());
         if !element.has_handles() {
@@ -46,29 +46,29 @@ impl Parts {
 
 /// Returns the parts for a slice of an array in Fortran order: the same bytes as a row-major array with reversed axes.
 /// The result also has reversed axes.
-pub(crate) fn reversed(element: Element, shape: &[usize], spec: &SliceSpec) -> Parts {
+pub(crate) fn fortran_parts(element: Element, shape: &[usize], spec: &SliceSpec) -> ElementParts {
     let (mut shape, mut items) = (shape.to_vec(), spec.items().to_vec());
     if !items.contains(&SliceItem::Ellipsis) {
         items.push(SliceItem::Ellipsis);
     }
     shape.reverse();
     items.reverse();
-    Parts::new(element, &shape, &SliceSpec::new(items))
+    ElementParts::new(element, &shape, &SliceSpec::new(items))
 }
 
 /// The reason why a piece cannot be read.
 #[derive(Debug)]
-pub(crate) enum Unread {
+pub(crate) enum ReadProblem {
     File(io::Error),
     Library(Error),
 }
 
-impl<'a> Sliced<'a> {
+impl<'a> SlicedArray<'a> {
     pub(crate) fn new(array: &'a Array, spec: &SliceSpec) -> Result<Self, Error> {
         let shape = array.shape();
         // The plan checks the slice of the elements first, so that errors do not mention parts.
         let plan = Plan::slice(shape, spec, array.dtype())?;
-        let parts = Parts::new(array.element(), shape, spec);
+        let parts = ElementParts::new(array.element(), shape, spec);
         let rank = shape.len();
         let view = match array.stored().is_some_and(|stored| stored.column_major) {
             // Reverses all axes except the one of the parts.
@@ -95,24 +95,27 @@ impl<'a> Sliced<'a> {
     }
 
     /// Returns ranges of elements in row-major order. Each has at most `bytes` bytes, but at least one element.
-    pub(crate) fn pieces(&self, bytes: usize) -> Vec<Piece> {
+    pub(crate) fn cut_into_pieces(&self, bytes: usize) -> Vec<Piece> {
         let most = (bytes / self.array.element().size().max(1)).max(1);
-        pieces(&self.shape, most)
+        split_shape(&self.shape, most)
     }
 
     /// Reads a piece. Returns its elements in row-major order and native byte order.
-    pub(crate) fn read(&self, piece: &Piece) -> Result<Vec<u8>, Unread> {
-        let view = self.view.slice(&piece.spec()).map_err(Unread::Library)?;
-        let plan = Plan::contiguous(view, self.dtype).map_err(Unread::Library)?;
+    pub(crate) fn read(&self, piece: &Piece) -> Result<Vec<u8>, ReadProblem> {
+        let view = self
+            .view
+            .slice(&piece.piece_spec())
+            .map_err(ReadProblem::Library)?;
+        let plan = Plan::contiguous(view, self.dtype).map_err(ReadProblem::Library)?;
         // Each piece has its own map, so that the pages of earlier pieces do not accumulate.
         let source = self
             .array
             .window(0..self.array.len())
-            .map_err(Unread::File)?;
+            .map_err(ReadProblem::File)?;
         let mut read = vec![0; plan.outputs()[0].bytes()];
         let values = [Values::from_bytes(self.dtype, source.as_ref())];
         let report = plan.run_cpu(&values, &mut [ValuesMut::from_bytes(self.dtype, &mut read)]);
-        report.map_err(Unread::Library)?;
+        report.map_err(ReadProblem::Library)?;
         Ok(
             match self.array.stored().map(|stored| stored.to_native(&read)) {
                 Some(Cow::Owned(native)) => native,
@@ -130,7 +133,7 @@ pub(crate) struct Piece {
 }
 
 impl Piece {
-    fn spec(&self) -> SliceSpec {
+    fn piece_spec(&self) -> SliceSpec {
         let number = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
         let index = |&at: &usize| SliceItem::Index {
             index: number(at),
@@ -146,7 +149,7 @@ impl Piece {
 }
 
 /// Splits an array into pieces of at most `most` elements.
-fn pieces(shape: &[usize], most: usize) -> Vec<Piece> {
+fn split_shape(shape: &[usize], most: usize) -> Vec<Piece> {
     let inner = |axis: usize| shape[axis + 1..].iter().product::<usize>();
     let Some(axis) = (0..shape.len()).find(|&axis| inner(axis) <= most) else {
         let position = Vec::new();
@@ -193,8 +196,8 @@ mod tests {
             for most in [1, 2, 3, 5, 12, 100] {
                 let view = View::new(shape).unwrap();
                 let mut read = Vec::new();
-                for piece in pieces(shape, most) {
-                    let selected = view.slice(&piece.spec()).unwrap();
+                for piece in split_shape(shape, most) {
+                    let selected = view.slice(&piece.piece_spec()).unwrap();
                     let plan = Plan::contiguous(selected, DType::I32).unwrap();
                     let mut part = vec![0; plan.shape().iter().product()];
                     plan.run_cpu(&[(&all).into()], &mut [(&mut part).into()])

@@ -14,44 +14,44 @@ use std::{
 };
 
 /// Whether only errors and the requested output are printed.
-static QUIET: AtomicBool = AtomicBool::new(false);
+static IS_QUIET: AtomicBool = AtomicBool::new(false);
 
 /// Whether reasons and the times of stages are printed.
-static VERBOSE: AtomicBool = AtomicBool::new(false);
+static IS_VERBOSE: AtomicBool = AtomicBool::new(false);
 
 /// Sets the user's choice: `--quiet` and `--verbose`.
-pub(crate) fn choose(quiet: bool, verbose: bool) {
-    QUIET.store(quiet, Relaxed);
-    VERBOSE.store(verbose, Relaxed);
+pub(crate) fn set_verbosity(quiet: bool, verbose: bool) {
+    IS_QUIET.store(quiet, Relaxed);
+    IS_VERBOSE.store(verbose, Relaxed);
 }
 
 pub(crate) fn is_quiet() -> bool {
-    QUIET.load(Relaxed)
+    IS_QUIET.load(Relaxed)
 }
 
 pub(crate) fn is_verbose() -> bool {
-    VERBOSE.load(Relaxed)
+    IS_VERBOSE.load(Relaxed)
 }
 
 /// The first error of standard output.
-static UNWRITTEN: OnceLock<io::Error> = OnceLock::new();
+static STDOUT_ERROR: OnceLock<io::Error> = OnceLock::new();
 
 /// Prints a line on standard output.
-pub(crate) fn line(text: impl fmt::Display) {
+pub(crate) fn print_line(text: impl fmt::Display) {
     if let Err(error) = writeln!(io::stdout(), "{text}") {
         // Only the first error is kept.
-        let _ = UNWRITTEN.set(error);
+        let _ = STDOUT_ERROR.set(error);
     }
 }
 
 /// Prints a text, with colours if standard output is a terminal.
-pub(crate) fn styled(text: impl fmt::Display) {
+pub(crate) fn print_styled(text: impl fmt::Display) {
     if let Err(error) = writeln!(anstream::stdout(), "{}", text.to_string().trim_end()) {
-        let _ = UNWRITTEN.set(error);
+        let _ = STDOUT_ERROR.set(error);
     }
 }
 
-/// Does the same as [`styled`], on standard error.
+/// Does the same as [`print_styled`], on standard error.
 pub(crate) fn styled_to_stderr(text: impl fmt::Display) {
     let _ = writeln!(anstream::stderr(), "{}", text.to_string().trim_end());
 }
@@ -59,14 +59,14 @@ pub(crate) fn styled_to_stderr(text: impl fmt::Display) {
 /// Fails if a line could not be written to standard output, unless its reader has stopped reading.
 pub(crate) fn all_written() -> Result<(), Failure> {
     if let Err(error) = io::stdout().flush() {
-        let _ = UNWRITTEN.set(error);
+        let _ = STDOUT_ERROR.set(error);
     }
-    UNWRITTEN.get().map_or(Ok(()), unwritten)
+    STDOUT_ERROR.get().map_or(Ok(()), stdout_failure)
 }
 
 /// Turns an error of standard output into a failure. A reader that has stopped reading, as `head` does, causes no
 /// failure.
-pub(crate) fn unwritten(error: &io::Error) -> Result<(), Failure> {
+pub(crate) fn stdout_failure(error: &io::Error) -> Result<(), Failure> {
     match error.kind() {
         ErrorKind::BrokenPipe => Ok(()),
         _ => Err(Failure::usage(format_args!(
@@ -76,20 +76,20 @@ pub(crate) fn unwritten(error: &io::Error) -> Result<(), Failure> {
 }
 
 /// Prints a warning or a note on standard error, unless the user wants none.
-pub(crate) fn aside(text: impl fmt::Display) {
+pub(crate) fn print_note(text: impl fmt::Display) {
     if !is_quiet() {
         line_to_stderr(text);
     }
 }
 
 /// Prints an error on standard error.
-pub(crate) fn error(failure: &Failure) {
+pub(crate) fn print_error(failure: &Failure) {
     let text = without_numbers_of_the_system(format_args!("error: {failure}"));
-    line_to_stderr(clipped(&text));
+    line_to_stderr(shorten_lines(&text));
 }
 
 /// Returns the style for the first word of a line, as in clap's messages.
-fn style(label: &str) -> Style {
+fn style_of_label(label: &str) -> Style {
     match label {
         "error" => AnsiColor::Red.on_default().bold(),
         "warning" => AnsiColor::Yellow.on_default().bold(),
@@ -101,7 +101,7 @@ fn style(label: &str) -> Style {
 pub(crate) fn line_to_stderr(text: impl fmt::Display) {
     let text = text.to_string();
     let (label, rest) = text.split_once(':').unwrap_or(("", &text));
-    let style = style(label);
+    let style = style_of_label(label);
     let _ = match style.is_plain() {
         true => writeln!(io::stderr(), "{text}"),
         false => writeln!(anstream::stderr(), "{style}{label}:{style:#}{rest}"),
@@ -110,12 +110,12 @@ pub(crate) fn line_to_stderr(text: impl fmt::Display) {
 
 /// Shortens each line of a message that has more than 400 characters to its first and last 200. Such lines quote long
 /// input.
-pub(crate) fn clipped(message: &str) -> String {
-    const END: usize = 200;
+pub(crate) fn shorten_lines(message: &str) -> String {
+    const SHOWN_END: usize = 200;
     let line = |line: &str| {
-        let long = line.char_indices().nth(2 * END).is_some();
-        let begin = line.char_indices().nth(END);
-        let end = line.char_indices().nth_back(END - 1);
+        let long = line.char_indices().nth(2 * SHOWN_END).is_some();
+        let begin = line.char_indices().nth(SHOWN_END);
+        let end = line.char_indices().nth_back(SHOWN_END - 1);
         match (begin, end) {
             (Some((begin, _)), Some((end, _))) if long => {
                 format!("{} … {}", &line[..begin], &line[end..])
@@ -127,7 +127,7 @@ pub(crate) fn clipped(message: &str) -> String {
 }
 
 /// Prints a value as one line of JSON on standard output.
-pub(crate) fn json(value: &impl serde::Serialize) -> Result<(), Failure> {
-    line(serde_json::to_string(value).map_err(Failure::usage)?);
+pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
+    print_line(serde_json::to_string(value).map_err(Failure::usage)?);
     Ok(())
 }

@@ -14,19 +14,19 @@ use std::{
 };
 
 /// Whether new bars are suppressed, because one bar covers all work.
-static HUSHED: AtomicBool = AtomicBool::new(false);
+static IS_HUSHED: AtomicBool = AtomicBool::new(false);
 
 /// Suppresses new bars. Bars that are already shown stay.
-pub(crate) fn hush() {
-    HUSHED.store(true, Relaxed);
+pub(crate) fn suppress_bars() {
+    IS_HUSHED.store(true, Relaxed);
 }
 
-const PATIENCE: Duration = Duration::from_millis(500);
+const BAR_DELAY: Duration = Duration::from_millis(500);
 
-const TICK: Duration = Duration::from_millis(100);
+const BAR_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Runs a stage under a bar that shows the name of the stage.
-pub(crate) fn shown<R>(stage: Stage, work: impl FnOnce() -> R) -> R {
+pub(crate) fn run_stage<R>(stage: Stage, work: impl FnOnce() -> R) -> R {
     let bar =
         ProgressBar::with_draw_target(Some(Stage::ALL.len() as u64), ProgressDrawTarget::hidden())
             .with_position(stage as u64)
@@ -34,24 +34,24 @@ pub(crate) fn shown<R>(stage: Stage, work: impl FnOnce() -> R) -> R {
     if let Ok(style) = ProgressStyle::with_template("{spinner} {bar:20} {msg} {elapsed}") {
         bar.set_style(style);
     }
-    let outcome = patiently(work, || {
+    let outcome = run_patiently(work, || {
         bar.set_draw_target(ProgressDrawTarget::stderr());
-        bar.enable_steady_tick(TICK);
+        bar.enable_steady_tick(BAR_INTERVAL);
     });
     bar.finish_and_clear();
     outcome
 }
 
 /// Runs `work`, and calls `show` if the work takes longer than `PATIENCE` and standard error is a terminal.
-fn patiently<R>(work: impl FnOnce() -> R, show: impl FnOnce() + Send) -> R {
-    if !io::stderr().is_terminal() || print::is_quiet() || HUSHED.load(Relaxed) {
+fn run_patiently<R>(work: impl FnOnce() -> R, show: impl FnOnce() + Send) -> R {
+    if !io::stderr().is_terminal() || print::is_quiet() || IS_HUSHED.load(Relaxed) {
         return work();
     }
     let (done, waiting) = mpsc::channel::<()>();
     thread::scope(|scope| {
         scope.spawn(move || {
             // The channel never gets a message: the wait ends when the work is done or the time is up.
-            if waiting.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+            if waiting.recv_timeout(BAR_DELAY) == Err(RecvTimeoutError::Timeout) {
                 show();
             }
         });
@@ -63,36 +63,36 @@ fn patiently<R>(work: impl FnOnce() -> R, show: impl FnOnce() + Send) -> R {
 
 /// A counter with a known total.
 #[derive(Clone, Debug)]
-pub(crate) struct Counter(ProgressBar);
+pub(crate) struct ProgressCounter(ProgressBar);
 
-impl Counter {
-    pub(crate) fn advance(&self, by: usize) {
+impl ProgressCounter {
+    pub(crate) fn advance_by(&self, by: usize) {
         self.0.inc(by as u64);
     }
 }
 
 /// Runs work that counts its steps, under a bar.
-pub(crate) fn counted<R>(total: usize, work: impl FnOnce(&Counter) -> R) -> R {
-    bar(total, "{wide_bar} {pos}/{len} {eta}", work)
+pub(crate) fn run_counted<R>(total: usize, work: impl FnOnce(&ProgressCounter) -> R) -> R {
+    run_under_bar(total, "{wide_bar} {pos}/{len} {eta}", work)
 }
 
 /// Runs work that counts bytes, under a bar.
-pub(crate) fn with_byte_bar<R>(total: usize, work: impl FnOnce(&Counter) -> R) -> R {
+pub(crate) fn with_byte_bar<R>(total: usize, work: impl FnOnce(&ProgressCounter) -> R) -> R {
     let template = "{wide_bar} {binary_bytes}/{binary_total_bytes} {binary_bytes_per_sec} {eta}";
-    bar(total, template, work)
+    run_under_bar(total, template, work)
 }
 
-fn bar<R>(total: usize, template: &str, work: impl FnOnce(&Counter) -> R) -> R {
+fn run_under_bar<R>(total: usize, template: &str, work: impl FnOnce(&ProgressCounter) -> R) -> R {
     let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::hidden());
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
     }
-    let counter = Counter(bar.clone());
-    let outcome = patiently(
+    let counter = ProgressCounter(bar.clone());
+    let outcome = run_patiently(
         || work(&counter),
         || {
             bar.set_draw_target(ProgressDrawTarget::stderr());
-            bar.enable_steady_tick(TICK);
+            bar.enable_steady_tick(BAR_INTERVAL);
         },
     );
     bar.finish_and_clear();

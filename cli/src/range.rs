@@ -5,7 +5,7 @@ use half::{bf16, f16};
 use wgslice::DType;
 
 /// Returns the minimum and the maximum of an integer type, if pictures have this type or are converted to it.
-fn limits(dtype: DType) -> Option<[f64; 2]> {
+fn integer_limits(dtype: DType) -> Option<[f64; 2]> {
     Some(match dtype {
         DType::U8 => [u8::MIN.into(), u8::MAX.into()],
         DType::I8 => [i8::MIN.into(), i8::MAX.into()],
@@ -17,8 +17,8 @@ fn limits(dtype: DType) -> Option<[f64; 2]> {
 
 /// Calls `each` with the numbers of an array in native byte order, until it returns false. Returns `None` for types
 /// without a rule here.
-fn numbers(dtype: DType, bytes: &[u8], mut each: impl FnMut(f64) -> bool) -> Option<()> {
-    fn all<const N: usize>(
+fn for_each_number(dtype: DType, bytes: &[u8], mut each: impl FnMut(f64) -> bool) -> Option<()> {
+    fn call_for_all<const N: usize>(
         bytes: &[u8],
         number: impl Fn([u8; N]) -> f64,
         each: &mut impl FnMut(f64) -> bool,
@@ -28,26 +28,26 @@ fn numbers(dtype: DType, bytes: &[u8], mut each: impl FnMut(f64) -> bool) -> Opt
     }
     let each = &mut each;
     match dtype {
-        DType::U8 => all(bytes, |b| u8::from_ne_bytes(b).into(), each),
-        DType::I8 => all(bytes, |b| i8::from_ne_bytes(b).into(), each),
-        DType::U16 => all(bytes, |b| u16::from_ne_bytes(b).into(), each),
-        DType::I16 => all(bytes, |b| i16::from_ne_bytes(b).into(), each),
-        DType::U32 => all(bytes, |b| u32::from_ne_bytes(b).into(), each),
-        DType::I32 => all(bytes, |b| i32::from_ne_bytes(b).into(), each),
+        DType::U8 => call_for_all(bytes, |b| u8::from_ne_bytes(b).into(), each),
+        DType::I8 => call_for_all(bytes, |b| i8::from_ne_bytes(b).into(), each),
+        DType::U16 => call_for_all(bytes, |b| u16::from_ne_bytes(b).into(), each),
+        DType::I16 => call_for_all(bytes, |b| i16::from_ne_bytes(b).into(), each),
+        DType::U32 => call_for_all(bytes, |b| u32::from_ne_bytes(b).into(), each),
+        DType::I32 => call_for_all(bytes, |b| i32::from_ne_bytes(b).into(), each),
         #[expect(
             clippy::cast_precision_loss,
             reason = "the range is printed for people"
         )]
-        DType::U64 => all(bytes, |b| u64::from_ne_bytes(b) as f64, each),
+        DType::U64 => call_for_all(bytes, |b| u64::from_ne_bytes(b) as f64, each),
         #[expect(
             clippy::cast_precision_loss,
             reason = "the range is printed for people"
         )]
-        DType::I64 => all(bytes, |b| i64::from_ne_bytes(b) as f64, each),
-        DType::F16 => all(bytes, |b| f16::from_ne_bytes(b).to_f64(), each),
-        DType::BF16 => all(bytes, |b| bf16::from_ne_bytes(b).to_f64(), each),
-        DType::F32 => all(bytes, |b| f32::from_ne_bytes(b).into(), each),
-        DType::F64 => all(bytes, f64::from_ne_bytes, each),
+        DType::I64 => call_for_all(bytes, |b| i64::from_ne_bytes(b) as f64, each),
+        DType::F16 => call_for_all(bytes, |b| f16::from_ne_bytes(b).to_f64(), each),
+        DType::BF16 => call_for_all(bytes, |b| bf16::from_ne_bytes(b).to_f64(), each),
+        DType::F32 => call_for_all(bytes, |b| f32::from_ne_bytes(b).into(), each),
+        DType::F64 => call_for_all(bytes, f64::from_ne_bytes, each),
         _ => return None,
     }
     Some(())
@@ -56,11 +56,11 @@ fn numbers(dtype: DType, bytes: &[u8], mut each: impl FnMut(f64) -> bool) -> Opt
 /// Returns whether a result may have lost the differences between its numbers: all are at most 1 in size, or most are
 /// limits of their type.
 pub(crate) fn may_be_lost(dtype: DType, bytes: &[u8]) -> bool {
-    let Some([min, max]) = limits(dtype) else {
+    let Some([min, max]) = integer_limits(dtype) else {
         return false;
     };
     let (mut count, mut small, mut limit) = (0usize, 0usize, 0usize);
-    let read = numbers(dtype, bytes, |x| {
+    let read = for_each_number(dtype, bytes, |x| {
         count += 1;
         small += usize::from(x.abs() <= 1.0);
         limit += usize::from(x == max || (x == min && min < 0.0));
@@ -70,12 +70,12 @@ pub(crate) fn may_be_lost(dtype: DType, bytes: &[u8]) -> bool {
 }
 
 /// Describes what this array loses by a conversion to `result`, and how to avoid it. `None` if it loses nothing.
-pub(crate) fn loss(array: &Array, result: DType) -> Option<String> {
+pub(crate) fn describe_loss(array: &Array, result: DType) -> Option<String> {
     let dtype = array.dtype();
-    let [least, most] = limits(result)?;
+    let [least, most] = integer_limits(result)?;
     let (mut count, mut beyond, mut fractions) = (0usize, 0usize, false);
     let (mut min, mut max) = (f64::INFINITY, f64::NEG_INFINITY);
-    numbers(dtype, array.bytes(), |x| {
+    for_each_number(dtype, array.bytes(), |x| {
         // A NaN is not part of a range.
         if !x.is_nan() {
             count += 1;
@@ -99,16 +99,16 @@ pub(crate) fn loss(array: &Array, result: DType) -> Option<String> {
         true => most,
         false => most / size,
     };
-    let scale = shown(scale);
+    let scale = rounded_for_print(scale);
     Some(format!(
         "numbers from {} to {}, {became}: pass --scale {scale}",
-        shown(min),
-        shown(max)
+        rounded_for_print(min),
+        rounded_for_print(max)
     ))
 }
 
 /// Rounds to an f32, which is printed with fewer digits.
 #[expect(clippy::cast_possible_truncation, reason = "for people")]
-fn shown(number: f64) -> f32 {
+fn rounded_for_print(number: f64) -> f32 {
     number as f32
 }

@@ -7,7 +7,7 @@ use crate::{
     print,
     times::Times,
     units,
-    values::Shown,
+    values::ShownArray,
 };
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -17,7 +17,7 @@ use wgslice::{Backend, Plan, Report};
 /// The work that an operation has done or, with `--explain`, would do.
 #[derive(Debug)]
 pub(crate) enum Outcome {
-    Made(Box<Run>, Option<Shown>),
+    Made(Box<Run>, Option<ShownArray>),
     Explained(Box<Explained>),
     /// The work of several operations, each with its output options.
     Several(Vec<(Self, To)>),
@@ -106,12 +106,12 @@ impl Described {
 struct OutOfRange {
     rows: usize,
     bad: usize,
-    first: Option<First>,
+    first: Option<FirstInvalid>,
 }
 
 /// The first out-of-range tuple, with its numbers from the file, which can be uint64.
 #[derive(Debug, Serialize)]
-struct First {
+struct FirstInvalid {
     row: usize,
     position: Vec<usize>,
     index: Vec<i128>,
@@ -132,7 +132,7 @@ impl Run {
             element,
             device: backend.to_string(),
             cpu: backend.is_cpu(),
-            reason: units::spaced(backend.reason()),
+            reason: units::space_units(backend.reason()),
             fallback: None,
             seconds,
             pieces: None,
@@ -156,7 +156,7 @@ impl Run {
         self.out_of_range = Some(OutOfRange {
             rows: report.tuples,
             bad: report.out_of_range,
-            first: report.first.map(|first| First {
+            first: report.first.map(|first| FirstInvalid {
                 row: first.tuple,
                 position: first.position,
                 index,
@@ -167,25 +167,25 @@ impl Run {
 
     /// Prints the values, if they are not in a file, and the report. The report goes to standard error if standard
     /// output has the result.
-    fn print(mut self, json: bool, to: &To, values: Option<&Shown>) -> Result<(), Failure> {
+    fn print(mut self, json: bool, to: &To, values: Option<&ShownArray>) -> Result<(), Failure> {
         if let Some(why) = &self.fallback {
-            print::aside(format_args!("warning: finished on the CPU: {why}"));
+            print::print_note(format_args!("warning: finished on the CPU: {why}"));
         }
         if json {
-            self.values = values.map(Shown::json);
+            self.values = values.map(ShownArray::json);
             let text = serde_json::to_string(&self).map_err(Failure::usage)?;
             match to.is_stdout() {
                 true => print::line_to_stderr(text),
-                false => print::line(text),
+                false => print::print_line(text),
             }
             return Ok(());
         }
         if let Some(values) = values {
-            print::line(values.text());
+            print::print_line(values.text());
         }
         let say = |line: fmt::Arguments<'_>| match values.is_some() || to.is_stdout() {
             true => print::line_to_stderr(line),
-            false => print::line(line),
+            false => print::print_line(line),
         };
         if !print::is_quiet() {
             say(format_args!("{self}"));
@@ -196,7 +196,10 @@ impl Run {
             say(format_args!("  from {}", inputs.join(", ")));
             say(format_args!("  {}", self.seconds));
             if let Some(pieces) = self.pieces {
-                say(format_args!("  in {}", units::counted(pieces, "piece")));
+                say(format_args!(
+                    "  in {}",
+                    units::format_count(pieces, "piece")
+                ));
             }
         }
         Ok(())
@@ -265,7 +268,7 @@ impl Explained {
             output: Described::output(to, element, shape),
             element,
             device: backend.to_string(),
-            reason: units::spaced(backend.reason()),
+            reason: units::space_units(backend.reason()),
             input_bytes,
             read_bytes: match in_place {
                 true => input_bytes,
@@ -279,24 +282,24 @@ impl Explained {
 
     fn print(&self, json: bool) -> Result<(), Failure> {
         if json {
-            return print::json(self);
+            return print::print_json(self);
         }
         let [read, input, written] =
-            [self.read_bytes, self.input_bytes, self.written_bytes].map(units::bytes);
-        let shape = units::dims(&self.output.shape);
+            [self.read_bytes, self.input_bytes, self.written_bytes].map(units::format_bytes);
+        let shape = units::format_dims(&self.output.shape);
         let dtype = self.element.name();
-        print::line(format_args!(
+        print::print_line(format_args!(
             "{shape} {dtype}: reads {read} of {input}, writes {written}"
         ));
         let time = self.estimated_seconds.map_or_else(String::new, |seconds| {
-            format!("about {}, ", units::seconds(seconds))
+            format!("about {}, ", units::format_seconds(seconds))
         });
         let device = &self.device;
-        print::line(format_args!("  {device}: {time}plus reading and writing"));
+        print::print_line(format_args!("  {device}: {time}plus reading and writing"));
         if print::is_verbose() {
-            print::line(format_args!("  because {}", self.reason));
+            print::print_line(format_args!("  because {}", self.reason));
             for (at, plan) in self.plans.iter().enumerate() {
-                print::line(format_args!("plan {at}: {plan}"));
+                print::print_line(format_args!("plan {at}: {plan}"));
             }
         }
         Ok(())
@@ -318,27 +321,27 @@ impl fmt::Display for Run {
         let elements: usize = output.shape.iter().product();
         let what = format!(
             "{} {}, {}, {} ({})",
-            units::dims(&output.shape),
+            units::format_dims(&output.shape),
             element.name(),
-            units::bytes(elements * element.size()),
-            units::seconds(seconds.total()),
+            units::format_bytes(elements * element.size()),
+            units::format_seconds(seconds.total_seconds()),
             self.device_in_short(),
         );
         match &output.path {
-            Some(path) => f.write_str(&named(path, &what)),
+            Some(path) => f.write_str(&file_line(path, &what)),
             None => f.write_str(&what),
         }
     }
 }
 
 /// Returns a line about a file. It fits a terminal if `what` is short.
-pub(crate) fn named(path: &str, what: &str) -> String {
+pub(crate) fn file_line(path: &str, what: &str) -> String {
     let columns = COLUMNS.saturating_sub(2 + what.chars().count());
-    format!("{}  {what}", shortened(path, columns))
+    format!("{}  {what}", shorten_path(path, columns))
 }
 
 /// Returns the end of a path, in at most `columns` columns. Replaces characters that could move the cursor.
-fn shortened(path: &str, columns: usize) -> String {
+fn shorten_path(path: &str, columns: usize) -> String {
     let path: Vec<char> = path
         .chars()
         .map(|c| if c.is_control() { '?' } else { c })
@@ -352,9 +355,13 @@ fn shortened(path: &str, columns: usize) -> String {
 }
 
 /// Lists the inputs of an operation for its errors: all, or the first two if there are many.
-pub(crate) fn listed(inputs: &[Described]) -> String {
-    const LISTED: usize = 3;
-    let shown = if inputs.len() > LISTED { 2 } else { LISTED };
+pub(crate) fn list_inputs(inputs: &[Described]) -> String {
+    const MAX_LISTED_INPUTS: usize = 3;
+    let shown = if inputs.len() > MAX_LISTED_INPUTS {
+        2
+    } else {
+        MAX_LISTED_INPUTS
+    };
     let names: Vec<String> = inputs
         .iter()
         .take(shown)
@@ -371,6 +378,6 @@ pub(crate) fn listed(inputs: &[Described]) -> String {
 impl fmt::Display for Described {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path.as_deref().unwrap_or_default();
-        write!(f, "{path} ({})", units::shape(&self.shape))
+        write!(f, "{path} ({})", units::format_shape(&self.shape))
     }
 }

@@ -4,15 +4,20 @@ use crate::{args::Args, failure::Failure, print};
 use clap_complete::Shell;
 
 /// Prints a script that completes the command line.
-pub(crate) fn completions(shell: Shell) -> Result<(), Failure> {
+pub(crate) fn print_completions(shell: Shell) -> Result<(), Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Args::definition(), "wgslice", &mut script);
-    printed(&script)
+    clap_complete::generate(
+        shell,
+        &mut Args::command_definition(),
+        "wgslice",
+        &mut script,
+    );
+    print_bytes(&script)
 }
 
 /// Prints the manual page of the command, or of a subcommand.
-pub(crate) fn man(subcommand: Option<&str>) -> Result<(), Failure> {
-    let mut command = Args::definition();
+pub(crate) fn print_man_page(subcommand: Option<&str>) -> Result<(), Failure> {
+    let mut command = Args::command_definition();
     command.build();
     let command = match subcommand {
         None => command,
@@ -26,10 +31,10 @@ pub(crate) fn man(subcommand: Option<&str>) -> Result<(), Failure> {
     clap_mangen::Man::new(command)
         .render(&mut page)
         .map_err(Failure::usage)?;
-    printed(&page)
+    print_bytes(&page)
 }
 
-fn printed(text: &[u8]) -> Result<(), Failure> {
-    print::line(str::from_utf8(text).map_err(Failure::usage)?.trim_end());
+fn print_bytes(text: &[u8]) -> Result<(), Failure> {
+    print::print_line(str::from_utf8(text).map_err(Failure::usage)?.trim_end());
     Ok(())
 }

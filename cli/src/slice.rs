@@ -1,18 +1,18 @@
 //! `wgslice slice` and `wgslice convert`.
 
 use crate::{
-    args::{Global, Integers, To, mask, memory},
+    args::{Global, Integers, To, parse_mask, parse_memory},
     device,
-    failure::{Failure, Stopped, Words},
+    failure::{Failure, TaskError, WordList},
     files::{self, Array, Source},
     job, literal,
-    ops::{self, As, Wanted},
-    pieces::{Parts, Sliced, Unread, reversed},
+    ops::{self, As, WantedConversion},
+    pieces::{ElementParts, ReadProblem, SlicedArray, fortran_parts},
     progress,
     report::{Described, Explained, Outcome, Run},
-    target::{Order, Target},
+    target::{ElementOrder, Target},
     times::{Stage, Timer, Times},
-    values::Shown,
+    values::ShownArray,
 };
 use std::ops::Range;
 use wgslice::{
@@ -49,7 +49,7 @@ pub(crate) struct Slice {
     pub(crate) spec: Option<String>,
     /// Memory for the array's pieces, on the host and on the device together, as in 500M or 2G; files that are held in
     /// memory as a whole are not included [default: a quarter of the device's longest buffer, at most 1 GiB]
-    #[arg(long, value_name = "SIZE", value_parser = memory, conflicts_with_all = ["as", "transpose"])]
+    #[arg(long, value_name = "SIZE", value_parser = parse_memory, conflicts_with_all = ["as", "transpose"])]
     pub(crate) memory: Option<usize>,
     /// Put the axes of the slice in this order; the slice is then made in memory
     #[arg(long, value_name = "AXIS,...", allow_hyphen_values = true)]
@@ -88,9 +88,9 @@ pub(crate) struct Convert {
 
 impl Convert {
     pub(crate) fn run(&self, global: &Global, to: &To) -> Result<Outcome, Failure> {
-        let spec = literal::expression(&self.spec, "SPEC")?;
-        let (axes, wanted) = (self.transpose.as_ref(), self.conversion.wanted());
-        made(global, to, &self.input, &spec, axes, wanted, None)
+        let spec = literal::parse_expression(&self.spec, "SPEC")?;
+        let (axes, wanted) = (self.transpose.as_ref(), self.conversion.wanted_conversion());
+        make_slice(global, to, &self.input, &spec, axes, wanted, None)
     }
 }
 
@@ -124,51 +124,51 @@ pub(crate) struct Encoded {
     pub(crate) strides: Option<Integers>,
     /// Bit i: begin[i] is ignored. Masks are decimal, 0x... or 0b...
     #[arg(long, value_name = "MASK", allow_hyphen_values = true, requires = "begin",
-        default_value = "0", hide_default_value = true, value_parser = mask)]
+        default_value = "0", hide_default_value = true, value_parser = parse_mask)]
     pub(crate) begin_mask: i32,
     /// Bit i: end[i] is ignored
     #[arg(long, value_name = "MASK", allow_hyphen_values = true, requires = "begin",
-        default_value = "0", hide_default_value = true, value_parser = mask)]
+        default_value = "0", hide_default_value = true, value_parser = parse_mask)]
     pub(crate) end_mask: i32,
     /// Bit i: entry i is `...`
     #[arg(long, value_name = "MASK", allow_hyphen_values = true, requires = "begin",
-        default_value = "0", hide_default_value = true, value_parser = mask)]
+        default_value = "0", hide_default_value = true, value_parser = parse_mask)]
     pub(crate) ellipsis_mask: i32,
     /// Bit i: entry i is a new axis
     #[arg(long, value_name = "MASK", allow_hyphen_values = true, requires = "begin",
-        default_value = "0", hide_default_value = true, value_parser = mask)]
+        default_value = "0", hide_default_value = true, value_parser = parse_mask)]
     pub(crate) new_axis_mask: i32,
     /// Bit i: entry i is the single index begin[i]
     #[arg(long, value_name = "MASK", allow_hyphen_values = true, requires = "begin",
-        default_value = "0", hide_default_value = true, value_parser = mask)]
+        default_value = "0", hide_default_value = true, value_parser = parse_mask)]
     pub(crate) shrink_axis_mask: i32,
 }
 
 pub(crate) fn run(global: &Global, to: &To, args: &Slice) -> Result<Outcome, Failure> {
-    let (spec, axes) = (spec(args)?, args.transpose.as_ref());
-    made(
+    let (spec, axes) = (slice_spec(args)?, args.transpose.as_ref());
+    make_slice(
         global,
         to,
         &args.input,
         &spec,
         axes,
-        args.conversion.wanted(),
+        args.conversion.wanted_conversion(),
         args.memory,
     )
 }
 
 /// Slices an array: as a whole in memory if its axes are permuted or its numbers converted, otherwise in pieces.
-pub(crate) fn made(
+pub(crate) fn make_slice(
     global: &Global,
     to: &To,
     source: &Source,
     spec: &SliceSpec,
     axes: Option<&Integers>,
-    wanted: Option<Wanted<'_>>,
+    wanted: Option<WantedConversion<'_>>,
     memory: Option<usize>,
 ) -> Result<Outcome, Failure> {
     match axes.is_some() || wanted.is_some() {
-        true => ops::slice(source, spec, axes, wanted).run(global, to),
+        true => ops::slice_job(source, spec, axes, wanted).run(global, to),
         false => {
             let mut times = Times::default();
             let array = times.measure(Stage::Read, || literal::read_in_stored_order(source))?;
@@ -190,20 +190,20 @@ pub(crate) fn in_pieces(
     let mut array = stored;
     let (element, shape) = (array.element(), array.shape().to_vec());
     let input = Described::new(source, &shape);
-    let words = job::words(&[source]);
+    let words = job::command_words(&[source]);
     let refused = || words.refused(&input);
     // An invalid slice is rejected before a device is opened.
     let plan = Plan::slice(&shape, spec, element.dtype).map_err(refused())?;
     let result = plan.shape().to_vec();
     let fortran = array.stored().is_some_and(|stored| stored.column_major);
     let keeps_order = fortran && Target::holds_fortran_order(to, array.origin());
-    let Parts {
+    let ElementParts {
         dtype,
         shape: parts,
         spec: of_parts,
     } = match keeps_order {
-        true => reversed(element, &shape, spec),
-        false => Parts::new(element, &shape, spec),
+        true => fortran_parts(element, &shape, spec),
+        false => ElementParts::new(element, &shape, spec),
     };
     let plan = Plan::slice(&parts, &of_parts, dtype).map_err(refused())?;
 
@@ -215,12 +215,13 @@ pub(crate) fn in_pieces(
     }
     if fortran && !keeps_order && backend.is_cpu() {
         let run = in_rows((source, array), to, global, spec, memory, times);
-        let (times, pieces, values) = run.map_err(|stopped| stopped.explained(&input, &words))?;
+        let (times, pieces, values) =
+            run.map_err(|stopped| stopped.into_failure(&input, &words))?;
         let run = Run::new([input], to, &result, element, &backend, times).in_pieces(pieces);
         return Ok(Outcome::Made(Box::new(run), values));
     }
     if fortran && !keeps_order {
-        whole = times.measure(Stage::Read, || files::read(source))?;
+        whole = times.measure(Stage::Read, || files::read_array(source))?;
         array = &whole;
     }
     let stream = backend.stream(&parts, &of_parts, dtype);
@@ -229,9 +230,9 @@ pub(crate) fn in_pieces(
         stream = stream.with_memory(memory);
     }
     let order = if keeps_order {
-        Order::Fortran
+        ElementOrder::Fortran
     } else {
-        Order::RowMajor
+        ElementOrder::RowMajor
     };
     let origin = array.origin();
     let mut output = Target::in_order(order, to, global.json, origin, element, &result)?;
@@ -245,12 +246,12 @@ pub(crate) fn in_pieces(
         };
         let sink = |bytes: &[u8]| {
             writing.measure(|| write(&mut output, array, bytes))?;
-            progress.advance(bytes.len());
-            Ok::<_, Stopped>(())
+            progress.advance_by(bytes.len());
+            Ok::<_, TaskError>(())
         };
         stream.run(fetch, sink)
     });
-    let streamed = streamed.map_err(|stopped| stopped.explained(&input, &words))?;
+    let streamed = streamed.map_err(|stopped| stopped.into_failure(&input, &words))?;
     let values = times.measure(Stage::Write, || output.finish())?;
     times.add(Stage::Read, reading);
     times.add(Stage::Upload, streamed.upload);
@@ -267,12 +268,12 @@ pub(crate) fn in_pieces(
 /// Writes elements, converting them from the byte order of this array's file.
 fn write(output: &mut Target, array: &Array, bytes: &[u8]) -> Result<(), Failure> {
     /// The number of bytes that are converted at a time. They stay in a cache.
-    const PIECE: usize = 1 << 16;
+    const PIECE_BYTES: usize = 1 << 16;
     let Some(stored) = array.stored() else {
         return output.write_elements(bytes);
     };
     let size = array.element().size().max(1);
-    let mut pieces = bytes.chunks((PIECE / size).max(1) * size);
+    let mut pieces = bytes.chunks((PIECE_BYTES / size).max(1) * size);
     pieces.try_for_each(|piece| output.write_elements(&stored.to_native(piece)))
 }
 
@@ -285,14 +286,14 @@ fn in_rows(
     spec: &SliceSpec,
     memory: Option<usize>,
     mut times: Times,
-) -> Result<(Times, usize, Option<Shown>), Stopped> {
+) -> Result<(Times, usize, Option<ShownArray>), TaskError> {
     /// A piece gets a third of the memory, because the file's pages that it reads are likely to take the rest.
     const MEMORY_SHARES: usize = 3;
     const DEFAULT_MEMORY: usize = 1 << 27;
-    let sliced = Sliced::new(array, spec)?;
+    let sliced = SlicedArray::new(array, spec)?;
     let shape = sliced.shape();
     let mut output = Target::create(to, global.json, array.origin(), array.element(), shape)?;
-    let pieces = sliced.pieces(memory.unwrap_or(DEFAULT_MEMORY) / MEMORY_SHARES);
+    let pieces = sliced.cut_into_pieces(memory.unwrap_or(DEFAULT_MEMORY) / MEMORY_SHARES);
     let bytes = shape.iter().product::<usize>() * array.element().size();
     let (mut reading, mut writing) = (Timer::default(), Timer::default());
     progress::with_byte_bar(bytes, |progress| {
@@ -301,15 +302,15 @@ fn in_rows(
                 reading
                     .measure(|| sliced.read(piece))
                     .map_err(|unread| match unread {
-                        Unread::Library(error) => Stopped::Library(error),
-                        Unread::File(error) => {
+                        ReadProblem::Library(error) => TaskError::Library(error),
+                        ReadProblem::File(error) => {
                             Failure::usage(format_args!("cannot read {source}: {error}")).into()
                         }
                     })?;
             writing.measure(|| output.write_elements(&elements))?;
-            progress.advance(elements.len());
+            progress.advance_by(elements.len());
         }
-        Ok::<_, Stopped>(())
+        Ok::<_, TaskError>(())
     })?;
     let values = times.measure(Stage::Write, || output.finish())?;
     times.add(Stage::Dispatch, reading);
@@ -317,9 +318,9 @@ fn in_rows(
     Ok((times, pieces.len(), values))
 }
 
-fn spec(args: &Slice) -> Result<SliceSpec, Failure> {
+fn slice_spec(args: &Slice) -> Result<SliceSpec, Failure> {
     match (&args.spec, &args.encoded) {
-        (Some(text), _) => literal::expression(text, "SPEC"),
+        (Some(text), _) => literal::parse_expression(text, "SPEC"),
         (None, Encoded { begin: None, .. }) => Ok(SliceSpec::new([SliceItem::Ellipsis])),
         (
             None,
@@ -330,16 +331,17 @@ fn spec(args: &Slice) -> Result<SliceSpec, Failure> {
                 ..
             },
         ) => {
-            let mut words = Words::default();
+            let mut words = WordList::default();
             words.add("begin, end and strides", "--begin, --end and --strides");
-            encoded(&args.encoded, begin, end, strides.as_ref()).map_err(words.refused("slice"))
+            encoded_spec(&args.encoded, begin, end, strides.as_ref())
+                .map_err(words.refused("slice"))
         }
         // The argument parser requires `--end` with `--begin`, so this is unreachable.
         (None, _) => Err(Failure::usage("give --end with --begin")),
     }
 }
 
-fn encoded(
+fn encoded_spec(
     args: &Encoded,
     Integers(begin): &Integers,
     Integers(end): &Integers,

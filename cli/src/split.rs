@@ -45,8 +45,8 @@ impl Split {
         }
         let array = literal::read_in_stored_order(&self.input)?;
         let shape = array.shape();
-        let mut words = job::words(&[&self.input]);
-        if let Some(name) = job::name(&self.input) {
+        let mut words = job::command_words(&[&self.input]);
+        if let Some(name) = job::source_name(&self.input) {
             words.add("each array", name);
         }
         let described = Described::new(&self.input, shape);
@@ -58,7 +58,7 @@ impl Split {
             axis => axis,
         };
         let axis = usize::try_from(axis).unwrap_or(rank);
-        let sizes = self.sizes(shape.get(axis).copied().unwrap_or(0))?;
+        let sizes = self.part_sizes(shape.get(axis).copied().unwrap_or(0))?;
         view.split(&sizes, self.axis)
             .map_err(words.refused(&described))?;
         let mut begin = 0;
@@ -78,7 +78,7 @@ impl Split {
             let mut items = vec![all; axis];
             items.push(range);
             let spec = SliceSpec::new(items);
-            let numbered = |path: &PathBuf| numbered(path, at, sizes.len());
+            let numbered = |path: &PathBuf| numbered_path(path, at, sizes.len());
             let mut of_part = to.clone();
             of_part.output = to.output.as_ref().map(numbered);
             let part = (&self.input, &array);
@@ -90,7 +90,7 @@ impl Split {
     }
 
     /// Returns the sizes of the parts of an axis with this size.
-    fn sizes(&self, axis: usize) -> Result<Vec<usize>, Failure> {
+    fn part_sizes(&self, axis: usize) -> Result<Vec<usize>, Failure> {
         match self.sizes.0[..] {
             [0] | [] => Err(Failure::usage("the number of parts must be at least 1")),
             [parts] if axis.is_multiple_of(parts) => Ok(vec![axis / parts; parts]),
@@ -107,7 +107,7 @@ impl Split {
 
 /// Returns the path of a part: its number goes before the extension, or after the name of an array in the file. All
 /// numbers have the same number of digits, so that the names sort like the parts.
-fn numbered(path: &Path, at: usize, count: usize) -> PathBuf {
+fn numbered_path(path: &Path, at: usize, count: usize) -> PathBuf {
     let digits = count.saturating_sub(1).to_string().len();
     let number = format!("-{at:0digits$}");
     let source = Source::from(path.as_os_str().to_owned());
@@ -141,7 +141,10 @@ mod tests {
             ("x.npz#a.b", 2, 3, "x.npz#a.b-2"),
             ("part", 1, 10, "part-1"),
         ] {
-            assert_eq!(numbered(Path::new(path), at, count), Path::new(expected));
+            assert_eq!(
+                numbered_path(Path::new(path), at, count),
+                Path::new(expected)
+            );
         }
     }
 }

@@ -3,9 +3,9 @@
 use crate::{
     args::To,
     failure::Failure,
-    files::{self, Element, Format, Manner, Origin, Writer},
+    files::{self, Element, Format, Origin, WriteOptions, Writer},
     print,
-    values::Shown,
+    values::ShownArray,
 };
 use std::{
     collections::BTreeSet,
@@ -20,22 +20,22 @@ use std::{
 /// The destination of a result that arrives piece by piece.
 #[derive(Debug)]
 pub(crate) struct Target {
-    place: Place,
+    place: TargetPlace,
     element: Element,
 }
 
 #[derive(Debug)]
-enum Place {
+enum TargetPlace {
     File(Box<Writer>),
-    Values(Shown),
+    Values(ShownArray),
 }
 
 /// The paths in folders that this process writes to, so that no result replaces another.
-static TAKEN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+static TAKEN_PATHS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 /// Reserves a path for one output of this process.
-pub(crate) fn take(path: &Path) -> Result<(), Failure> {
-    let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
+pub(crate) fn reserve_path(path: &Path) -> Result<(), Failure> {
+    let mut taken = TAKEN_PATHS.lock().unwrap_or_else(PoisonError::into_inner);
     match taken.insert(path.to_owned()) {
         true => Ok(()),
         false => Err(Failure::usage(format_args!(
@@ -46,12 +46,12 @@ pub(crate) fn take(path: &Path) -> Result<(), Failure> {
 }
 
 /// Reserves a path with another extension than the input's, because the input's format cannot hold the result.
-fn renamed(path: &Path, element: Element) -> Result<(), Failure> {
-    static SAID: AtomicBool = AtomicBool::new(false);
-    take(path)?;
-    if !SAID.swap(true, Relaxed) {
+fn reserve_renamed(path: &Path, element: Element) -> Result<(), Failure> {
+    static HAS_SAID_SO: AtomicBool = AtomicBool::new(false);
+    reserve_path(path)?;
+    if !HAS_SAID_SO.swap(true, Relaxed) {
         let (path, name) = (path.display(), element.name());
-        print::aside(format_args!(
+        print::print_note(format_args!(
             "note: the format of the input does not hold this {name} array, so it becomes {path}"
         ));
     }
@@ -60,7 +60,7 @@ fn renamed(path: &Path, element: Element) -> Result<(), Failure> {
 
 /// The order in which elements arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
+pub(crate) enum ElementOrder {
     RowMajor,
     Fortran,
 }
@@ -74,27 +74,28 @@ impl Target {
         element: Element,
         shape: &[usize],
     ) -> Result<Self, Failure> {
-        Self::in_order(Order::RowMajor, to, json, origin, element, shape)
+        Self::in_order(ElementOrder::RowMajor, to, json, origin, element, shape)
     }
 
     /// Returns whether the output can hold elements in Fortran order.
     pub(crate) fn holds_fortran_order(to: &To, origin: &Origin) -> bool {
-        let format = Self::format(to, origin).or_else(|| Format::of_path(to.output.as_deref()?));
+        let format =
+            Self::output_format(to, origin).or_else(|| Format::of_path(to.output.as_deref()?));
         to.output.is_some() && format.is_some_and(Format::holds_fortran_order)
     }
 
     /// Returns the format of the output, or `None` to choose it by the output's name.
-    fn format(to: &To, origin: &Origin) -> Option<Format> {
+    fn output_format(to: &To, origin: &Origin) -> Option<Format> {
         let piped = || {
             to.is_stdout()
                 .then(|| origin.format.map_or(Format::Npy, Format::for_results))
         };
-        to.format().or_else(piped)
+        to.chosen_format().or_else(piped)
     }
 
     /// Does the same as [`Target::create`], for elements that arrive in this order.
     pub(crate) fn in_order(
-        order: Order,
+        order: ElementOrder,
         to: &To,
         json: bool,
         origin: &Origin,
@@ -113,20 +114,20 @@ impl Target {
                 Failure::usage(format_args!("cannot make the folder {folder}: {error}"))
             })?;
         }
-        let manner = Manner {
-            format: Self::format(to, origin),
+        let manner = WriteOptions {
+            format: Self::output_format(to, origin),
             keep: to.no_clobber,
             origin: Some(origin),
-            column_major: order == Order::Fortran,
+            column_major: order == ElementOrder::Fortran,
         };
         let place = match to.path_for(element, shape) {
             Some(path) => {
                 if to.output.as_deref() != Some(&path) {
-                    renamed(&path, element)?;
+                    reserve_renamed(&path, element)?;
                 }
-                Place::File(Box::new(Writer::create(&path, manner, element, shape)?))
+                TargetPlace::File(Box::new(Writer::create(&path, manner, element, shape)?))
             }
-            None => Place::Values(Shown::new(element, shape, to.all || json)),
+            None => TargetPlace::Values(ShownArray::new(element, shape, to.all || json)),
         };
         Ok(Self { place, element })
     }
@@ -143,20 +144,20 @@ impl Target {
     /// Appends the bytes of elements.
     pub(crate) fn write_elements(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         match &mut self.place {
-            Place::File(writer) => Ok(writer.write(bytes)?),
-            Place::Values(shown) => shown.write(bytes),
+            TargetPlace::File(writer) => Ok(writer.write(bytes)?),
+            TargetPlace::Values(shown) => shown.write(bytes),
         }
     }
 
     /// Completes the file or, if there is none, returns the values.
-    pub(crate) fn finish(self) -> Result<Option<Shown>, Failure> {
+    pub(crate) fn finish(self) -> Result<Option<ShownArray>, Failure> {
         files::forget_elements();
         match self.place {
-            Place::File(writer) => {
+            TargetPlace::File(writer) => {
                 writer.finish()?;
                 Ok(None)
             }
-            Place::Values(shown) => Ok(Some(shown)),
+            TargetPlace::Values(shown) => Ok(Some(shown)),
         }
     }
 }

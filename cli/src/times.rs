@@ -47,7 +47,7 @@ impl Times {
     /// Runs and times a stage, under a bar that appears if the stage takes long.
     pub(crate) fn measure<R>(&mut self, stage: Stage, work: impl FnOnce() -> R) -> R {
         let begin = Instant::now();
-        let outcome = progress::shown(stage, work);
+        let outcome = progress::run_stage(stage, work);
         self.add(stage, begin.elapsed());
         outcome
     }
@@ -58,11 +58,11 @@ impl Times {
     }
 
     /// Returns the time of all stages, in seconds.
-    pub(crate) fn total(&self) -> f64 {
+    pub(crate) fn total_seconds(&self) -> f64 {
         self.0.iter().sum::<Duration>().as_secs_f64()
     }
 
-    fn each(&self) -> impl Iterator<Item = (&'static str, f64)> {
+    fn named_times(&self) -> impl Iterator<Item = (&'static str, f64)> {
         let seconds = self.0.iter().map(Duration::as_secs_f64);
         Stage::ALL.into_iter().map(Stage::name).zip(seconds)
     }
@@ -90,15 +90,15 @@ impl From<Timer> for Duration {
 /// Serializes the seconds of each stage, by its name.
 impl Serialize for Times {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.each())
+        serializer.collect_map(self.named_times())
     }
 }
 
 impl fmt::Display for Times {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, (stage, seconds)) in self.each().enumerate() {
+        for (at, (stage, seconds)) in self.named_times().enumerate() {
             let comma = if at == 0 { "" } else { ", " };
-            write!(f, "{comma}{stage} {}", units::seconds(seconds))?;
+            write!(f, "{comma}{stage} {}", units::format_seconds(seconds))?;
         }
         Ok(())
     }

@@ -1,10 +1,10 @@
 //! Formats numbers for people: bytes, times and shapes.
 
 /// Formats a number of bytes to three digits, as in `1.5 GiB`.
-pub(crate) fn bytes(bytes: usize) -> String {
+pub(crate) fn format_bytes(bytes: usize) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if bytes < 1 << 10 {
-        return counted(bytes, "byte");
+        return format_count(bytes, "byte");
     }
     let mut scaled = bytes as f64 / 1024.0;
     let mut unit = 0;
@@ -17,7 +17,7 @@ pub(crate) fn bytes(bytes: usize) -> String {
 }
 
 /// Formats a time to three digits, as in `18.8 µs`.
-pub(crate) fn seconds(seconds: f64) -> String {
+pub(crate) fn format_seconds(seconds: f64) -> String {
     let (scale, unit) = match seconds {
         ..1e-3 => (1e6, "µs"),
         ..1.0 => (1e3, "ms"),
@@ -27,7 +27,7 @@ pub(crate) fn seconds(seconds: f64) -> String {
 }
 
 /// Adds a space before the units of times in a text of the library, which writes them as in `18.8µs`.
-pub(crate) fn spaced(text: &str) -> String {
+pub(crate) fn space_units(text: &str) -> String {
     let word = |word: &str| {
         let begin = word.find(|c: char| !c.is_ascii_digit() && c != '.');
         let (number, rest) = word.split_at(begin.unwrap_or(word.len()));
@@ -54,7 +54,7 @@ fn three_digits(number: f64) -> String {
 }
 
 /// Formats all sizes of a shape, as in `512 × 512 × 3`.
-pub(crate) fn shape(shape: &[usize]) -> String {
+pub(crate) fn format_shape(shape: &[usize]) -> String {
     match shape {
         [] => "a scalar".into(),
         _ => {
@@ -65,13 +65,13 @@ pub(crate) fn shape(shape: &[usize]) -> String {
 }
 
 /// Formats a shape for a narrow column, as in `512 × 512 × 3`.
-pub(crate) fn dims(shape: &[usize]) -> String {
+pub(crate) fn format_dims(shape: &[usize]) -> String {
     /// A shape with more dimensions is shown as its rank.
-    const SHOWN: usize = 5;
+    const MAX_SHOWN_DIMS: usize = 5;
     match shape {
         [] => "scalar".into(),
         [n] => n.to_string(),
-        _ if shape.len() <= SHOWN => {
+        _ if shape.len() <= MAX_SHOWN_DIMS => {
             let dims: Vec<String> = shape.iter().map(usize::to_string).collect();
             dims.join(" × ")
         }
@@ -80,7 +80,7 @@ pub(crate) fn dims(shape: &[usize]) -> String {
 }
 
 /// Formats a number of things, as in `1 byte`.
-pub(crate) fn counted(number: usize, thing: &str) -> String {
+pub(crate) fn format_count(number: usize, thing: &str) -> String {
     let s = if number == 1 { "" } else { "s" };
     format!("{number} {thing}{s}")
 }
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn times_of_the_library_get_spaces() {
         assert_eq!(
-            spaced("takes 18.8µs and 200.1ms, then 5s: 3 items, 4.x"),
+            space_units("takes 18.8µs and 200.1ms, then 5s: 3 items, 4.x"),
             "takes 18.8 µs and 200.1 ms, then 5 s: 3 items, 4.x"
         );
     }
@@ -110,7 +110,7 @@ mod tests {
             (3 << 29, "1.5 GiB"),
             (usize::MAX, "16 EiB"),
         ] {
-            assert_eq!(bytes(number), text);
+            assert_eq!(format_bytes(number), text);
         }
         for (time, text) in [
             (0.0, "0 µs"),
@@ -120,7 +120,7 @@ mod tests {
             (12.345, "12.3 s"),
             (75.0, "75 s"),
         ] {
-            assert_eq!(seconds(time), text);
+            assert_eq!(format_seconds(time), text);
         }
     }
 
@@ -132,7 +132,7 @@ mod tests {
             (&[2, 3], "2 × 3"),
             (&[1; 9], "9 dimensions"),
         ] {
-            assert_eq!(dims(shape), text);
+            assert_eq!(format_dims(shape), text);
         }
     }
 }

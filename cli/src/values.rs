@@ -4,10 +4,10 @@ mod numpy;
 
 use crate::{
     failure::Failure,
-    files::{Element, Foreign},
+    files::{Element, ForeignType},
 };
 use half::{bf16, f16};
-use numpy::Printed;
+use numpy::PrintedElements;
 use serde_json::Value;
 use std::{iter, ops::Range};
 use wgslice::DType;
@@ -23,7 +23,7 @@ const PRECISION: usize = 8;
 
 /// The elements of an array that will be shown. They arrive piece by piece.
 #[derive(Debug)]
-pub(crate) struct Shown {
+pub(crate) struct ShownArray {
     element: Element,
     shape: Vec<usize>,
     /// The indices of the elements that are shown, in order. `None` if all are shown.
@@ -34,7 +34,7 @@ pub(crate) struct Shown {
     passed: usize,
 }
 
-impl Shown {
+impl ShownArray {
     /// Shows all elements of a small array, or if `all` is set. Otherwise shows the first and last along each
     /// dimension.
     pub(crate) fn new(element: Element, shape: &[usize], all: bool) -> Self {
@@ -42,7 +42,7 @@ impl Shown {
         Self {
             element,
             shape: shape.to_vec(),
-            wanted: summarised.then(|| outer(shape)),
+            wanted: summarised.then(|| shown_indices(shape)),
             bytes: Vec::new(),
             passed: 0,
         }
@@ -79,13 +79,13 @@ impl Shown {
     pub(crate) fn text(&self) -> String {
         let elements = Elements::new(self.element, &self.bytes);
         if self.shape.is_empty() {
-            return elements.scalar();
+            return elements.format_scalar();
         }
         if self.shape.contains(&0) {
             return "[]".into();
         }
-        let mut words = elements.words().into_iter();
-        nested(
+        let mut words = elements.format_words().into_iter();
+        arrange_words(
             &self.shape,
             self.wanted.is_some(),
             &mut words,
@@ -97,12 +97,12 @@ impl Shown {
     /// Returns the values as nested lists, if all are shown. Numbers that JSON lacks become strings.
     pub(crate) fn json(&self) -> Value {
         let mut values = Elements::new(self.element, &self.bytes).json().into_iter();
-        lists(&self.shape, &mut values)
+        nested_json(&self.shape, &mut values)
     }
 }
 
 /// Returns the positions along a dimension that are shown.
-fn ends(len: usize) -> [Range<usize>; 2] {
+fn shown_ranges(len: usize) -> [Range<usize>; 2] {
     match len > 2 * EDGE_ELEMENTS {
         true => [0..EDGE_ELEMENTS, len - EDGE_ELEMENTS..len],
         false => [0..len, len..len],
@@ -110,10 +110,10 @@ fn ends(len: usize) -> [Range<usize>; 2] {
 }
 
 /// Returns the indices of the elements of a large array that are shown.
-fn outer(shape: &[usize]) -> Vec<usize> {
+fn shown_indices(shape: &[usize]) -> Vec<usize> {
     shape.iter().fold(vec![0], |before, &len| {
         let behind = |&first: &usize| {
-            ends(len)
+            shown_ranges(len)
                 .into_iter()
                 .flatten()
                 .map(move |at| first * len + at)
@@ -122,15 +122,15 @@ fn outer(shape: &[usize]) -> Vec<usize> {
     })
 }
 
-fn lists(shape: &[usize], values: &mut impl Iterator<Item = Value>) -> Value {
+fn nested_json(shape: &[usize], values: &mut impl Iterator<Item = Value>) -> Value {
     match shape {
         [] => values.next().unwrap_or_default(),
-        [len, rest @ ..] => (0..*len).map(|_| lists(rest, values)).collect(),
+        [len, rest @ ..] => (0..*len).map(|_| nested_json(rest, values)).collect(),
     }
 }
 
 /// Arranges words in brackets and lines, like NumPy. Lines begin with `indent` and have at most `width` characters.
-fn nested(
+fn arrange_words(
     shape: &[usize],
     summarised: bool,
     words: &mut impl Iterator<Item = String>,
@@ -142,14 +142,14 @@ fn nested(
     };
     let deeper = format!("{indent} ");
     let [first, last] = match summarised {
-        true => ends(*len),
+        true => shown_ranges(*len),
         false => [0..*len, 0..0],
     };
     let cut = first.len() + last.len() < *len;
     let count = first.len() + last.len() + usize::from(cut);
     let mut items = (0..count).map(|at| match cut && at == EDGE_ELEMENTS {
         true => "...".to_owned(),
-        false => nested(rest, summarised, words, &deeper, width - 1),
+        false => arrange_words(rest, summarised, words, &deeper, width - 1),
     });
     let text = if rest.is_empty() {
         let (mut lines, mut line) = (String::new(), indent.to_owned());
@@ -178,7 +178,7 @@ fn nested(
 }
 
 /// Decodes a byte with a sign, an exponent with this bias and a mantissa of `digits` bits. There are no special values.
-fn f8(byte: u8, digits: u8, bias: i32) -> f64 {
+fn decode_f8(byte: u8, digits: u8, bias: i32) -> f64 {
     let exponent = i32::from((byte & 0x7f) >> digits);
     let mantissa = f64::from(byte & ((1 << digits) - 1)) / f64::from(1 << digits);
     let size = match exponent {
@@ -195,7 +195,7 @@ fn decoder(name: &str) -> fn(u8) -> f64 {
         // This format has no infinities.
         "F8_E4M3" => |byte| match byte & 0x7f {
             0x7f => f64::NAN,
-            _ => f8(byte, 3, 7),
+            _ => decode_f8(byte, 3, 7),
         },
         // It is the upper half of an f16.
         "F8_E5M2" => |byte| f16::from_bits(u16::from(byte) << 8).to_f64(),
@@ -207,11 +207,11 @@ fn decoder(name: &str) -> fn(u8) -> f64 {
         // This format has no infinities, and negative zero's bits mean NaN.
         "F8_E4M3FNUZ" => |byte| match byte {
             0x80 => f64::NAN,
-            _ => f8(byte, 3, 8),
+            _ => decode_f8(byte, 3, 8),
         },
         "F8_E5M2FNUZ" => |byte| match byte {
             0x80 => f64::NAN,
-            _ => f8(byte, 2, 16),
+            _ => decode_f8(byte, 2, 16),
         },
         // No other type can be read.
         _ => |_| f64::NAN,
@@ -227,23 +227,23 @@ pub(crate) fn eight_bits(name: &str, byte: u8) -> f64 {
 enum Elements {
     Bool(Vec<bool>),
     Int(Vec<i128>),
-    Float(Vec<Float>, DType),
-    Complex(Vec<[Float; 2]>, DType),
-    Other(Printed),
+    ShortFloat(Vec<ShortFloat>, DType),
+    Complex(Vec<[ShortFloat; 2]>, DType),
+    Other(PrintedElements),
 }
 
 /// A number, and an f64 whose shortest decimal text is the number's shortest text in its own type.
 #[derive(Clone, Copy)]
-struct Float {
+struct ShortFloat {
     exact: f64,
     short: f64,
 }
 
-fn each<const N: usize, T>(bytes: &[u8], value: impl Fn([u8; N]) -> T) -> Vec<T> {
+fn map_elements<const N: usize, T>(bytes: &[u8], value: impl Fn([u8; N]) -> T) -> Vec<T> {
     bytes.as_chunks().0.iter().map(|&b| value(b)).collect()
 }
 
-impl Float {
+impl ShortFloat {
     fn f64(b: [u8; 8]) -> Self {
         let exact = f64::from_ne_bytes(b);
         let short = exact;
@@ -278,7 +278,7 @@ impl Float {
     }
 
     /// Returns the digits before and after the decimal point.
-    fn positional(self) -> (String, String) {
+    fn positional_digits(self) -> (String, String) {
         let shortest = self.short.to_string();
         let (int, fraction) = shortest.split_once('.').unwrap_or((&shortest, ""));
         if fraction.len() <= PRECISION {
@@ -290,7 +290,7 @@ impl Float {
     }
 
     /// Returns the digits before and after the decimal point, and the exponent.
-    fn scientific(self) -> (String, String, i32) {
+    fn scientific_digits(self) -> (String, String, i32) {
         let mut text = format!("{:e}", self.short);
         let digits = text.split(['.', 'e']).nth(1).map_or(0, str::len);
         if text.contains('.') && digits > PRECISION {
@@ -303,7 +303,7 @@ impl Float {
     }
 
     /// Returns the text of a single number.
-    fn alone(self, dtype: DType) -> String {
+    fn format_alone(self, dtype: DType) -> String {
         let usual = match dtype {
             DType::F16 => 1.001e-4..1e3,
             DType::F32 | DType::Complex64 => 1e-4..1e6,
@@ -316,7 +316,7 @@ impl Float {
             _ if size != 0.0 && !usual.contains(&size) => {
                 let text = format!("{:e}", self.short);
                 let (mantissa, exponent) = exponent_of(&text);
-                format!("{mantissa}e{}", signed(exponent, 2))
+                format!("{mantissa}e{}", format_exponent(exponent, 2))
             }
             _ => format!("{:?}", self.short),
         }
@@ -329,19 +329,19 @@ fn exponent_of(text: &str) -> (&str, i32) {
     (mantissa, exponent.parse().unwrap_or(0))
 }
 
-fn signed(exponent: i32, digits: usize) -> String {
+fn format_exponent(exponent: i32, digits: usize) -> String {
     let sign = if exponent < 0 { '-' } else { '+' };
     format!("{sign}{:0digits$}", exponent.unsigned_abs())
 }
 
 /// Pads texts on the left to the same length.
-fn aligned(texts: Vec<String>) -> Vec<String> {
+fn pad_left(texts: Vec<String>) -> Vec<String> {
     let width = texts.iter().map(String::len).max().unwrap_or(0);
     texts.iter().map(|text| format!("{text:>width$}")).collect()
 }
 
 /// Formats all numbers in the same way and pads them to one length. With `plus`, positive numbers get a sign.
-fn floats(numbers: &[Float], dtype: DType, plus: bool) -> Vec<String> {
+fn format_floats(numbers: &[ShortFloat], dtype: DType, plus: bool) -> Vec<String> {
     let finite = || numbers.iter().filter(|number| number.exact.is_finite());
     let sizes = || {
         finite()
@@ -371,10 +371,10 @@ fn floats(numbers: &[Float], dtype: DType, plus: bool) -> Vec<String> {
         false => int.to_owned(),
     };
     // The parts of a number: before the decimal point, after it, and the exponent.
-    let parts = |number: &Float| match scientific {
-        true => number.scientific(),
+    let parts = |number: &ShortFloat| match scientific {
+        true => number.scientific_digits(),
         false => {
-            let (int, fraction) = number.positional();
+            let (int, fraction) = number.positional_digits();
             (int, fraction, 0)
         }
     };
@@ -404,66 +404,72 @@ fn floats(numbers: &[Float], dtype: DType, plus: bool) -> Vec<String> {
         };
         let (mantissa, exponent) = exponent_of(&exact);
         let point = if mantissa.contains('.') { "" } else { "." };
-        format!("{}{point}e{}", sign(mantissa), signed(exponent, exponents))
+        format!(
+            "{}{point}e{}",
+            sign(mantissa),
+            format_exponent(exponent, exponents)
+        )
     });
-    aligned(words.collect())
+    pad_left(words.collect())
 }
 
 impl Elements {
     fn new(Element { dtype, bits_of }: Element, bytes: &[u8]) -> Self {
         match bits_of {
-            Some(Foreign::Safetensors(name)) => {
+            Some(ForeignType::Safetensors(name)) => {
                 let decode = decoder(name);
                 let number = |&byte: &u8| {
                     let exact = decode(byte);
                     let short = exact;
-                    Float { exact, short }
+                    ShortFloat { exact, short }
                 };
-                return Self::Float(bytes.iter().map(number).collect(), DType::F64);
+                return Self::ShortFloat(bytes.iter().map(number).collect(), DType::F64);
             }
-            Some(Foreign::Numpy(numpy)) => return Self::Other(Printed::new(&numpy.element, bytes)),
+            Some(ForeignType::Numpy(numpy)) => {
+                return Self::Other(PrintedElements::new(&numpy.element, bytes));
+            }
             None => {}
         }
         match dtype {
             DType::Bool => Self::Bool(bytes.iter().map(|&byte| byte != 0).collect()),
-            DType::I8 => Self::Int(each(bytes, |b| i8::from_ne_bytes(b).into())),
-            DType::U8 => Self::Int(each(bytes, |b| u8::from_ne_bytes(b).into())),
-            DType::I16 => Self::Int(each(bytes, |b| i16::from_ne_bytes(b).into())),
-            DType::U16 => Self::Int(each(bytes, |b| u16::from_ne_bytes(b).into())),
-            DType::I32 => Self::Int(each(bytes, |b| i32::from_ne_bytes(b).into())),
-            DType::U32 => Self::Int(each(bytes, |b| u32::from_ne_bytes(b).into())),
-            DType::I64 => Self::Int(each(bytes, |b| i64::from_ne_bytes(b).into())),
-            DType::U64 => Self::Int(each(bytes, |b| u64::from_ne_bytes(b).into())),
-            DType::F16 => Self::Float(each(bytes, Float::f16), dtype),
-            DType::BF16 => Self::Float(each(bytes, Float::bf16), dtype),
-            DType::F32 => Self::Float(each(bytes, Float::f32), dtype),
+            DType::I8 => Self::Int(map_elements(bytes, |b| i8::from_ne_bytes(b).into())),
+            DType::U8 => Self::Int(map_elements(bytes, |b| u8::from_ne_bytes(b).into())),
+            DType::I16 => Self::Int(map_elements(bytes, |b| i16::from_ne_bytes(b).into())),
+            DType::U16 => Self::Int(map_elements(bytes, |b| u16::from_ne_bytes(b).into())),
+            DType::I32 => Self::Int(map_elements(bytes, |b| i32::from_ne_bytes(b).into())),
+            DType::U32 => Self::Int(map_elements(bytes, |b| u32::from_ne_bytes(b).into())),
+            DType::I64 => Self::Int(map_elements(bytes, |b| i64::from_ne_bytes(b).into())),
+            DType::U64 => Self::Int(map_elements(bytes, |b| u64::from_ne_bytes(b).into())),
+            DType::F16 => Self::ShortFloat(map_elements(bytes, ShortFloat::f16), dtype),
+            DType::BF16 => Self::ShortFloat(map_elements(bytes, ShortFloat::bf16), dtype),
+            DType::F32 => Self::ShortFloat(map_elements(bytes, ShortFloat::f32), dtype),
             DType::Complex64 => {
-                let numbers = each(bytes, Float::f32);
+                let numbers = map_elements(bytes, ShortFloat::f32);
                 Self::Complex(numbers.as_chunks().0.to_vec(), dtype)
             }
             DType::Complex128 => {
-                let numbers = each(bytes, Float::f64);
+                let numbers = map_elements(bytes, ShortFloat::f64);
                 Self::Complex(numbers.as_chunks().0.to_vec(), dtype)
             }
             // `DType` can get more types. Until they are added here, they are shown as f64.
-            _ => Self::Float(each(bytes, Float::f64), dtype),
+            _ => Self::ShortFloat(map_elements(bytes, ShortFloat::f64), dtype),
         }
     }
 
     /// Returns the words for an array, padded to one length.
-    fn words(&self) -> Vec<String> {
+    fn format_words(&self) -> Vec<String> {
         match self {
             Self::Bool(values) => {
                 let word = |&value: &bool| if value { " True" } else { "False" }.to_owned();
                 values.iter().map(word).collect()
             }
-            Self::Int(values) => aligned(values.iter().map(i128::to_string).collect()),
+            Self::Int(values) => pad_left(values.iter().map(i128::to_string).collect()),
             Self::Other(printed) => printed.words.clone(),
-            Self::Float(values, dtype) => floats(values, *dtype, false),
+            Self::ShortFloat(values, dtype) => format_floats(values, *dtype, false),
             Self::Complex(values, dtype) => {
                 let part = |at: usize| values.iter().map(|value| value[at]).collect::<Vec<_>>();
-                let real = floats(&part(0), *dtype, false);
-                let imaginary = floats(&part(1), *dtype, true);
+                let real = format_floats(&part(0), *dtype, false);
+                let imaginary = format_floats(&part(1), *dtype, true);
                 let word = |(real, imaginary): (String, String)| {
                     let digits = imaginary.trim_end();
                     format!("{real}{digits}j{}", &imaginary[digits.len()..])
@@ -474,19 +480,22 @@ impl Elements {
     }
 
     /// Returns the word for an array without dimensions.
-    fn scalar(&self) -> String {
+    fn format_scalar(&self) -> String {
         match self {
             Self::Bool(values) if values.contains(&true) => "True".into(),
             Self::Bool(_) => "False".into(),
             Self::Int(values) => values.iter().map(i128::to_string).collect(),
             Self::Other(printed) => printed.scalars.concat(),
-            Self::Float(values, dtype) => values.iter().map(|value| value.alone(*dtype)).collect(),
+            Self::ShortFloat(values, dtype) => values
+                .iter()
+                .map(|value| value.format_alone(*dtype))
+                .collect(),
             Self::Complex(values, dtype) => {
-                let text = |number: &Float| {
-                    let text = number.alone(*dtype);
+                let text = |number: &ShortFloat| {
+                    let text = number.format_alone(*dtype);
                     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
                 };
-                let word = |[real, imaginary]: &[Float; 2]| {
+                let word = |[real, imaginary]: &[ShortFloat; 2]| {
                     let (re, im) = (text(real), text(imaginary));
                     match real.exact == 0.0 && real.exact.is_sign_positive() {
                         true => format!("{im}j"),
@@ -500,7 +509,7 @@ impl Elements {
     }
 
     fn json(&self) -> Vec<Value> {
-        let float = |number: &Float| match number.exact.is_finite() {
+        let float = |number: &ShortFloat| match number.exact.is_finite() {
             true => Value::from(number.short),
             false => Value::from(number.exact.to_string().to_lowercase()),
         };
@@ -514,9 +523,9 @@ impl Elements {
                 values.iter().map(int).collect()
             }
             Self::Other(printed) => printed.json.clone(),
-            Self::Float(values, _) => values.iter().map(float).collect(),
+            Self::ShortFloat(values, _) => values.iter().map(float).collect(),
             Self::Complex(values, _) => {
-                let pair = |value: &[Float; 2]| value.iter().map(float).collect();
+                let pair = |value: &[ShortFloat; 2]| value.iter().map(float).collect();
                 values.iter().map(pair).collect()
             }
         }
@@ -527,8 +536,8 @@ impl Elements {
 mod tests {
     use super::*;
 
-    fn shown(dtype: DType, shape: &[usize], bytes: &[u8], all: bool) -> Shown {
-        let mut shown = Shown::new(dtype.into(), shape, all);
+    fn show_array(dtype: DType, shape: &[usize], bytes: &[u8], all: bool) -> ShownArray {
+        let mut shown = ShownArray::new(dtype.into(), shape, all);
         // The pieces end within elements.
         for piece in bytes.chunks(7) {
             shown.write(piece).unwrap();
@@ -536,8 +545,8 @@ mod tests {
         shown
     }
 
-    fn text<const N: usize>(dtype: DType, shape: &[usize], numbers: &[[u8; N]]) -> String {
-        shown(dtype, shape, numbers.as_flattened(), false).text()
+    fn shown_text<const N: usize>(dtype: DType, shape: &[usize], numbers: &[[u8; N]]) -> String {
+        show_array(dtype, shape, numbers.as_flattened(), false).text()
     }
 
     /// NumPy 2.3 printed these texts.
@@ -555,40 +564,43 @@ mod tests {
         let longs = [i64::MIN, 0, 1, 2].map(i64::to_ne_bytes);
         for (text, expected) in [
             (
-                text(DType::F32, &[2, 3], &wide),
+                shown_text(DType::F32, &[2, 3], &wide),
                 "[[ 1.0000000e-01  1.0000000e+00 -2.5000000e+00]\n \
                  [ 3.3333334e+05  3.0000000e+00  0.0000000e+00]]",
             ),
             (
-                text(DType::F64, &[4], &doubles),
+                shown_text(DType::F64, &[4], &doubles),
                 "[ 3.14159265e+00 -1.00000000e-05  1.00000000e+20             nan]",
             ),
-            (text(DType::F16, &[3], &halves), "[ 0.1 -2.   inf]"),
-            (text(DType::BF16, &[2], &brains), "[ 0.1 -2. ]"),
+            (shown_text(DType::F16, &[3], &halves), "[ 0.1 -2.   inf]"),
+            (shown_text(DType::BF16, &[2], &brains), "[ 0.1 -2. ]"),
             (
-                text(DType::F32, &[2, 2], &special),
+                shown_text(DType::F32, &[2, 2], &special),
                 "[[ nan -inf]\n [ 1.5  2. ]]",
             ),
             (
-                text(DType::Complex64, &[2], &complex),
+                shown_text(DType::Complex64, &[2], &complex),
                 "[ 1. +2.j -0.5-3.j]",
             ),
             (
-                text(DType::Bool, &[2, 2], &[[1], [0], [0], [1]]),
+                shown_text(DType::Bool, &[2, 2], &[[1], [0], [0], [1]]),
                 "[[ True False]\n [False  True]]",
             ),
             (
-                text(DType::I64, &[2, 2], &longs),
+                shown_text(DType::I64, &[2, 2], &longs),
                 "[[-9223372036854775808                    0]\n \
                  [                   1                    2]]",
             ),
-            (text::<1>(DType::U8, &[2, 0], &[]), "[]"),
-            (text(DType::F32, &[], &wide[..1]), "0.1"),
-            (text(DType::F64, &[], &f64s(&[1e16])), "1e+16"),
-            (text(DType::Complex64, &[], &f32s(&[1.0, -2.0])), "(1-2j)"),
-            (text(DType::Bool, &[], &[[1]]), "True"),
+            (shown_text::<1>(DType::U8, &[2, 0], &[]), "[]"),
+            (shown_text(DType::F32, &[], &wide[..1]), "0.1"),
+            (shown_text(DType::F64, &[], &f64s(&[1e16])), "1e+16"),
             (
-                text(DType::U8, &[30], &[[123]; 30]),
+                shown_text(DType::Complex64, &[], &f32s(&[1.0, -2.0])),
+                "(1-2j)",
+            ),
+            (shown_text(DType::Bool, &[], &[[1]]), "True"),
+            (
+                shown_text(DType::U8, &[30], &[[123]; 30]),
                 "[123 123 123 123 123 123 123 123 123 123 123 123 123 123 123 123 123 123\n \
                  123 123 123 123 123 123 123 123 123 123 123 123]",
             ),
@@ -601,19 +613,19 @@ mod tests {
     fn large_arrays_are_shown_by_their_ends() {
         let numbers: Vec<_> = (0..1001i32).map(i32::to_ne_bytes).collect();
         let line = "[   0    1    2 ...  998  999 1000]";
-        assert_eq!(text(DType::I32, &[1001], &numbers), line);
+        assert_eq!(shown_text(DType::I32, &[1001], &numbers), line);
         let numbers: Vec<_> = (0..1800i32).map(i32::to_ne_bytes).collect();
         let expected = "[[[   0    1    2 ...    7    8    9]\n  \
                          [  10   11   12 ...   17   18   19]\n  \
                          [  20   21   22 ...   27   28   29]]\n\n";
-        let text = text(DType::I32, &[60, 3, 10], &numbers);
+        let text = shown_text(DType::I32, &[60, 3, 10], &numbers);
         assert!(text.starts_with(expected), "{text}");
         assert!(text.contains("]]\n\n ...\n\n [["), "{text}");
         assert!(
             text.ends_with("[1790 1791 1792 ... 1797 1798 1799]]]"),
             "{text}"
         );
-        let all = shown(DType::I32, &[60, 3, 10], numbers.as_flattened(), true);
+        let all = show_array(DType::I32, &[60, 3, 10], numbers.as_flattened(), true);
         assert_eq!(
             all.text().matches(char::is_numeric).count(),
             10 + 90 * 2 + 900 * 3 + 800 * 4
@@ -623,7 +635,7 @@ mod tests {
     #[test]
     fn json_has_all_values() {
         let bytes = [1.5f32, f32::NAN, -f32::INFINITY, 0.1].map(f32::to_ne_bytes);
-        let shown = shown(DType::F32, &[2, 2], bytes.as_flattened(), true);
+        let shown = show_array(DType::F32, &[2, 2], bytes.as_flattened(), true);
         assert_eq!(shown.json().to_string(), r#"[[1.5,"nan"],["-inf",0.1]]"#);
     }
 }

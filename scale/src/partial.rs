@@ -14,14 +14,14 @@ use std::{
 /// different containers often have the same ID, and one of them may have left its file or may be writing to the same
 /// folder.
 pub fn beside(path: &Path) -> PathBuf {
-    static PROCESS: LazyLock<String> = LazyLock::new(|| {
+    static PROCESS_ID: LazyLock<String> = LazyLock::new(|| {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = now.unwrap_or_default().as_nanos();
         format!("{:x}-{now:x}", process::id())
     });
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
-    name.push(format!(".{}.partial", *PROCESS));
+    name.push(format!(".{}.partial", *PROCESS_ID));
     path.with_file_name(name)
 }
 

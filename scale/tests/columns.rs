@@ -83,12 +83,12 @@ impl Numbers {
         }
         let column = tensors((self.array)(&stored), &[each], ROWS, &self.nulls);
         let parameters = format!(r#"{{"shape":{stored_shape:?},"permutation":{order:?}}}"#);
-        (extension(self.name, &column, &parameters), column)
+        (extension_field(self.name, &column, &parameters), column)
     }
 }
 
 /// A field of the type `arrow.fixed_shape_tensor` with these parameters.
-fn extension(name: &str, column: &ArrayRef, parameters: &str) -> Field {
+fn extension_field(name: &str, column: &ArrayRef, parameters: &str) -> Field {
     let metadata = [
         ("ARROW:extension:name", "arrow.fixed_shape_tensor"),
         ("ARROW:extension:metadata", parameters),
@@ -157,7 +157,7 @@ const CALLS: &[&str] = &[
 ];
 
 /// Runs a call on a table of these columns.
-async fn ask(columns: Vec<(Field, ArrayRef)>, call: &str) -> Result<ArrayRef, String> {
+async fn call_on_table(columns: Vec<(Field, ArrayRef)>, call: &str) -> Result<ArrayRef, String> {
     let (fields, arrays): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
     let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).unwrap();
     let engine = Engine::embedded(1).unwrap();
@@ -232,11 +232,11 @@ async fn parts_of_columns_with_nulls_before_them_are_read_at_their_places() {
                     .map(|of| plain(of.name, of.column(begin, rows)))
                     .collect()
             };
-            let expected = ask(made(begin), call).await.unwrap();
+            let expected = call_on_table(made(begin), call).await.unwrap();
             let all = numbers.iter().map(|of| plain(of.name, of.column(0, ROWS)));
-            let all = ask(all.collect(), call).await.unwrap();
+            let all = call_on_table(all.collect(), call).await.unwrap();
             assert_eq!(&expected, &all.slice(begin, rows), "{call}");
-            let shifted = ask(made(begin - 1), call).await.unwrap();
+            let shifted = call_on_table(made(begin - 1), call).await.unwrap();
             assert!(
                 *expected != *shifted || call.starts_with("tensor_shape"),
                 "{call} says nothing"
@@ -246,7 +246,7 @@ async fn parts_of_columns_with_nulls_before_them_are_read_at_their_places() {
                 let columns = columns
                     .map(|of| plain(of.name, part(&of.column(0, ROWS), begin, rows)))
                     .collect();
-                let found = ask(columns, call).await.unwrap();
+                let found = call_on_table(columns, call).await.unwrap();
                 assert_eq!(
                     &found, &expected,
                     "{call} of {rows} rows from {begin}, {how}"
@@ -270,7 +270,7 @@ async fn errors_of_parts_name_their_rows() {
     };
     for begin in [3, 10, 17] {
         let part = ids.column(0, ROWS).slice(begin, ROWS - begin);
-        let error = ask(vec![plain("ids", part)], "gather('[1, 2, 3]', ids)").await;
+        let error = call_on_table(vec![plain("ids", part)], "gather('[1, 2, 3]', ids)").await;
         let (error, row) = (error.unwrap_err(), 17 - begin);
         let expected = format!("in row {row} of the batch, the indices at [1] are [7]");
         assert!(error.contains(&expected), "{error}");
@@ -280,7 +280,7 @@ async fn errors_of_parts_name_their_rows() {
         elements[17 * 2] = None;
         let elements = Arc::new(Int32Array::from(elements));
         let part = tensors(elements, &[2], ROWS, &ids.nulls).slice(begin, ROWS - begin);
-        let error = ask(vec![plain("v", part)], "strided_slice(v, '1')").await;
+        let error = call_on_table(vec![plain("v", part)], "strided_slice(v, '1')").await;
         let (error, row) = (error.unwrap_err(), 17 - begin);
         let expected = format!("the tensor in row {row} of the batch has a null within");
         assert!(error.contains(&expected), "{error}");
@@ -293,10 +293,14 @@ async fn errors_of_parts_name_their_rows() {
 async fn a_permutation_says_which_stored_dimension_each_dimension_is() {
     let column = tensors(of_i32(&(0..10).collect::<Vec<_>>()), &[10], 1, &[]);
     let parameters = r#"{"shape": [1, 2, 5], "permutation": [2, 0, 1]}"#;
-    let columns = vec![(extension("x", &column, parameters), column)];
-    let shape = ask(columns.clone(), "tensor_shape(x)").await.unwrap();
+    let columns = vec![(extension_field("x", &column, parameters), column)];
+    let shape = call_on_table(columns.clone(), "tensor_shape(x)")
+        .await
+        .unwrap();
     assert_eq!(&shape, &tensors(of_i64(&[5, 1, 2]), &[3], 1, &[]));
-    let turned = ask(columns, "strided_slice(x, ':')").await.unwrap();
+    let turned = call_on_table(columns, "strided_slice(x, ':')")
+        .await
+        .unwrap();
     let expected = [0, 5, 1, 6, 2, 7, 3, 8, 4, 9];
     assert_eq!(&turned, &tensors(of_i32(&expected), &[5, 1, 2], 1, &[]));
 }
@@ -307,15 +311,15 @@ async fn columns_with_permuted_dimensions_are_read_in_their_order() {
     let orders: [&[usize]; 5] = [&[1, 2, 0], &[2, 0, 1], &[1, 0], &[1, 0], &[1, 0]];
     for call in CALLS {
         let columns = numbers.iter().map(|of| plain(of.name, of.column(0, ROWS)));
-        let expected = ask(columns.collect(), call).await.unwrap();
+        let expected = call_on_table(columns.collect(), call).await.unwrap();
         let permuted = numbers.iter().zip(orders);
         let permuted: Vec<_> = permuted.map(|(of, order)| of.permuted(order)).collect();
-        let found = ask(permuted.clone(), call).await.unwrap();
+        let found = call_on_table(permuted.clone(), call).await.unwrap();
         assert_eq!(&found, &expected, "{call}");
         // Selects a part of such a column.
         let columns = permuted.into_iter();
         let columns = columns.map(|(field, column)| (field, column.slice(9, 20)));
-        let found = ask(columns.collect(), call).await.unwrap();
+        let found = call_on_table(columns.collect(), call).await.unwrap();
         assert_eq!(&found, &expected.slice(9, 20), "{call} of a part");
     }
 }
@@ -330,7 +334,7 @@ async fn permutations_are_part_of_a_query() {
     let call = r#"tensor_from_arrow(x, '{"shape": [2, 4, 3], "permutation": [1, 2, 0]}')"#;
     let without = plain("x", Arc::clone(&stored));
     for column in [(field.clone(), Arc::clone(&stored)), without] {
-        let found = ask(vec![column], call).await.unwrap();
+        let found = call_on_table(vec![column], call).await.unwrap();
         assert_eq!(&found, &expected);
     }
     for call in [
@@ -365,7 +369,7 @@ async fn permutations_are_part_of_a_query() {
         ("[24]", "cannot be read"),
     ] {
         let call = format!("tensor_from_arrow(x, '{parameters}')");
-        let error = ask(plain(), &call).await.unwrap_err();
+        let error = call_on_table(plain(), &call).await.unwrap_err();
         assert!(error.contains(expected), "{parameters}: {error}");
     }
 }

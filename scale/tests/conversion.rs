@@ -45,10 +45,13 @@ fn source(path: &Path, dtype: &str, element: impl Fn(i16) -> Vec<u8>) -> Known {
 }
 
 /// A naive conversion of one element.
-type Naive = fn(i16) -> Vec<u8>;
+type NaiveConversion = fn(i16) -> Vec<u8>;
 
 /// Random options that convert the elements of an array, each with a function that converts one element naively.
-fn conversions<'a>(bytes: &'a Known, words: &'a Known) -> [(&'a Known, Conversion, Naive); 5] {
+fn conversions<'a>(
+    bytes: &'a Known,
+    words: &'a Known,
+) -> [(&'a Known, Conversion, NaiveConversion); 5] {
     [
         (
             bytes,

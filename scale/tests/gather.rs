@@ -42,14 +42,14 @@ pub(crate) fn save(folder: &Path, shape: &[usize], indices: &[i64], npy: bool) -
 }
 
 /// Computes the naive reference's result of an operation on the elements of params: the shape, and the elements.
-type Naive<'a> = dyn Fn(&[Vec<u8>]) -> (Vec<usize>, Vec<Vec<u8>>) + 'a;
+type NaiveResult<'a> = dyn Fn(&[Vec<u8>]) -> (Vec<usize>, Vec<Vec<u8>>) + 'a;
 
 /// Makes a random operation on params of this shape, and calls `with` with the reference for it.
 fn operation(
     random: &mut Random,
     folder: &Path,
     params: &[usize],
-    with: &mut dyn FnMut(&Naive<'_>),
+    with: &mut dyn FnMut(&NaiveResult<'_>),
 ) -> Operation {
     let batch = random.within(0, params.len() as i64 - 1) as usize;
     let batch = batch.min(random.within(0, 2) as usize);

@@ -66,7 +66,7 @@ fn entry(random: &mut Random, size: usize) -> Entry {
 }
 
 /// Returns the indices of the selected elements.
-fn naive(shape: &[usize], entries: &[Entry]) -> Vec<usize> {
+fn naive_indices(shape: &[usize], entries: &[Entry]) -> Vec<usize> {
     let mut numbers = vec![0];
     for (&size, entry) in shape.iter().zip(entries) {
         let next = numbers.iter().flat_map(|number| {
@@ -95,7 +95,7 @@ fn random_expressions_select_all_combinations() {
             .iter()
             .map(|&size| entry(&mut random, size))
             .collect();
-        let mut numbers = naive(&source.shape, &entries);
+        let mut numbers = naive_indices(&source.shape, &entries);
         let stay = entries.iter().filter(|entry| entry.stays);
         let mut shape: Vec<usize> = stay.map(|entry| entry.positions.len()).collect();
         let axes = (case % 3 == 0).then(|| random.order(shape.len()));

@@ -14,7 +14,7 @@ use std::{
 
 /// A row is so long that the rows between those of a slice are skipped.
 const SHAPE: [usize; 2] = [16, 4500];
-const CHUNK: [usize; 2] = [8, 4500];
+const CHUNK_SHAPE: [usize; 2] = [8, 4500];
 
 /// A store of uncompressed chunks, and the value that contains its first chunk.
 pub(crate) struct Raw {
@@ -30,8 +30,8 @@ pub(crate) struct Raw {
 impl Raw {
     /// Returns values in which the first chunk has another length, each with a name.
     pub(crate) fn damages(&self) -> Vec<(&'static str, Vec<u8>)> {
-        let length = CHUNK[0] * CHUNK[1] * 4;
-        let row = CHUNK[1] * 4;
+        let length = CHUNK_SHAPE[0] * CHUNK_SHAPE[1] * 4;
+        let row = CHUNK_SHAPE[1] * 4;
         if self.is_sharded {
             // In its shard, the chunk is followed by the other one, so no length exceeds the shard's end.
             let lengths = [
@@ -88,7 +88,7 @@ pub(crate) fn raws(folder: &Path) -> Vec<Raw> {
         .collect();
     let v2 = |order: &str, dtype: &str| {
         json!({
-            "zarr_format": 2, "shape": SHAPE, "chunks": CHUNK, "dtype": dtype, "compressor": null,
+            "zarr_format": 2, "shape": SHAPE, "chunks": CHUNK_SHAPE, "dtype": dtype, "compressor": null,
             "fill_value": 0, "order": order, "filters": null
         })
     };
@@ -105,7 +105,7 @@ pub(crate) fn raws(folder: &Path) -> Vec<Raw> {
     let transpose = json!({"name": "transpose", "configuration": {"order": [1, 0]}});
     let sharding = |codecs: Value| {
         json!([{"name": "sharding_indexed", "configuration": {
-            "chunk_shape": CHUNK, "codecs": codecs,
+            "chunk_shape": CHUNK_SHAPE, "codecs": codecs,
             "index_codecs": [little, {"name": "crc32c"}], "index_location": "end"
         }}])
     };
@@ -113,9 +113,13 @@ pub(crate) fn raws(folder: &Path) -> Vec<Raw> {
         ("v2", "0.0", v2("C", "<i4")),
         ("v2-f", "0.0", v2("F", "<i4")),
         ("v2-big", "0.0", v2("C", ">i4")),
-        ("v3", "c/0/0", v3(&CHUNK, json!([little]))),
-        ("v3-big", "c/0/0", v3(&CHUNK, json!([big]))),
-        ("v3-f", "c/0/0", v3(&CHUNK, json!([transpose, little]))),
+        ("v3", "c/0/0", v3(&CHUNK_SHAPE, json!([little]))),
+        ("v3-big", "c/0/0", v3(&CHUNK_SHAPE, json!([big]))),
+        (
+            "v3-f",
+            "c/0/0",
+            v3(&CHUNK_SHAPE, json!([transpose, little])),
+        ),
         ("shards", "c/0/0", v3(&SHAPE, sharding(json!([little])))),
         (
             "shards-f",

@@ -115,7 +115,7 @@ fn an_index_vector_keeps_the_name_of_its_dimension() {
 }
 
 /// Returns the lines on standard error when the command writes an array to this place.
-fn warnings(source: &Path, result: &Path) -> Vec<String> {
+fn warnings_of_command(source: &Path, result: &Path) -> Vec<String> {
     let said = Command::new(env!("CARGO_BIN_EXE_wgslice-scale"))
         .args(["slice", "--overwrite"])
         .arg(source)
@@ -148,16 +148,16 @@ fn groups_whose_readers_do_not_find_the_result_are_named() {
         });
         fs::write(root.join("zarr.json"), group.to_string()).unwrap();
     };
-    assert!(warnings(&source, &result).is_empty());
+    assert!(warnings_of_command(&source, &result).is_empty());
     let mut metadata: Value =
         serde_json::from_slice(&fs::read(result.join("zarr.json")).unwrap()).unwrap();
     metadata["storage_transformers"] = json!([]);
     consolidate(&metadata);
-    assert!(warnings(&source, &result).is_empty());
+    assert!(warnings_of_command(&source, &result).is_empty());
     metadata["shape"] = json!([2, 3, 5]);
     for array in [&metadata, &Value::Null] {
         consolidate(array);
-        let said = warnings(&source, &result);
+        let said = warnings_of_command(&source, &result);
         assert_eq!(said.len(), 1, "{said:?}");
         let place = format!("{} does not describe middle/a.zarr ", root.display());
         assert!(
@@ -166,19 +166,19 @@ fn groups_whose_readers_do_not_find_the_result_are_named() {
         );
     }
     // An array outside of the group gives no warning.
-    assert!(warnings(&source, &folder.path().join("a.zarr")).is_empty());
+    assert!(warnings_of_command(&source, &folder.path().join("a.zarr")).is_empty());
 
     let v2 = folder.path().join("v2");
     fs::create_dir(&v2).unwrap();
     fs::write(v2.join(".zgroup"), r#"{"zarr_format": 2}"#).unwrap();
-    let said = warnings(&source, &v2.join("a"));
+    let said = warnings_of_command(&source, &v2.join("a"));
     assert!(
         said.len() == 1 && said[0].contains("of Zarr V2") && !said[0].contains(".zmetadata"),
         "{said:?}"
     );
     let consolidated = json!({"zarr_consolidated_format": 1, "metadata": {"a/.zarray": {}}});
     fs::write(v2.join(".zmetadata"), consolidated.to_string()).unwrap();
-    let said = warnings(&source, &v2.join("a"));
+    let said = warnings_of_command(&source, &v2.join("a"));
     assert!(
         said.len() == 1 && said[0].contains(".zmetadata still describes"),
         "{said:?}"

@@ -115,7 +115,7 @@ fn message(random: &mut Random, shape: &[usize]) -> Value {
 
 /// Returns the shape of a message's box, and the index of the element at each of its positions, by the draft's
 /// definition.
-fn naive(message: &Value, shape: &[usize]) -> (Vec<usize>, Vec<usize>) {
+fn naive_selection(message: &Value, shape: &[usize]) -> (Vec<usize>, Vec<usize>) {
     let list = |name: &str| -> Option<Vec<i64>> {
         let list = message.get(name)?.as_array()?.iter();
         list.map(Value::as_i64).collect()
@@ -171,7 +171,7 @@ fn random_messages_select_what_they_say() {
         let folder = tempfile::tempdir().unwrap();
         let source = Known::random(&mut random, &folder.path().join("a.zarr"), kinds[case % 2]);
         let message = message(&mut random, &source.shape);
-        let (shape, numbers) = naive(&message, &source.shape);
+        let (shape, numbers) = naive_selection(&message, &source.shape);
         let what = format!("case {case}: {message} of {:?}", source.shape);
         let result = folder.path().join("b.zarr");
         let form = form(&mut random, &shape);

@@ -595,7 +595,7 @@ fn shards_and_chunks_that_do_not_fit_into_the_memory_are_errors() {
                 .arg(&path)
                 .args(["::-1", "--overwrite", "-o"]);
             command.arg(&result).args(["--shard", shard]).args(chunk);
-            let (code, _, problem) = ended(&mut command);
+            let (code, _, problem) = run_to_end(&mut command);
             assert_eq!(code, 1, "{shard} {chunk:?}: {problem}");
             assert!(problem.contains("does not fit"), "{problem}");
         }
@@ -658,7 +658,7 @@ fn a_path_that_is_not_utf8_is_wrong_usage() {
     for (from, to) in [(&path, &other), (&other, &path)] {
         let mut command = command();
         command.arg("slice").arg(from).args([":", "-o"]).arg(to);
-        let (code, _, problem) = ended(&mut command);
+        let (code, _, problem) = run_to_end(&mut command);
         assert!(code == 2 && problem.contains("UTF-8"), "{problem}");
     }
     assert!(!other.exists());
@@ -782,7 +782,7 @@ fn command() -> Command {
 }
 
 /// Runs a command, and returns its exit code, its standard output and its standard error.
-fn ended(command: &mut Command) -> (i32, String, String) {
+fn run_to_end(command: &mut Command) -> (i32, String, String) {
     let output = command.output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (
@@ -813,24 +813,24 @@ fn the_command_slices_resumes_and_says_what_it_did() {
         }
         command
     };
-    let (code, text, _) = ended(&mut slice(None, &["--explain", "--json"]));
+    let (code, text, _) = run_to_end(&mut slice(None, &["--explain", "--json"]));
     assert!(
         code == 0 && text.contains("\"tasks\":12") && !result.exists(),
         "{text}"
     );
-    let (_, text, _) = ended(&mut slice(None, &["--explain"]));
+    let (_, text, _) = run_to_end(&mut slice(None, &["--explain"]));
     assert!(
         text.contains("24, each read up to 1.00 times on average"),
         "{text}"
     );
-    let (code, _, problem) = ended(&mut slice(None, &["--memory", "500"]));
+    let (code, _, problem) = run_to_end(&mut slice(None, &["--memory", "500"]));
     assert!(
         code == 2 && problem.contains("--memory") && problem.contains("--shard"),
         "{problem}"
     );
     // K, M and G are powers of 1000; KiB, MiB and GiB are powers of 1024.
     for (memory, bytes) in [("0.5K", "500"), ("0.5 KiB", "512")] {
-        let (_, _, problem) = ended(&mut slice(None, &["--memory", memory]));
+        let (_, _, problem) = run_to_end(&mut slice(None, &["--memory", memory]));
         assert!(problem.contains(&format!("is {bytes} bytes")), "{problem}");
     }
     assert!(!result.exists());
@@ -864,7 +864,8 @@ fn the_command_slices_resumes_and_says_what_it_did() {
     fs::write(faults.join("sleep"), "0").unwrap();
     fs::write(faults.join("io-error-1"), "").unwrap();
     fs::write(faults.join("started"), "").unwrap();
-    let (code, text, problem) = ended(&mut slice(Some(&faults), &["--json", "--memory", "1M"]));
+    let (code, text, problem) =
+        run_to_end(&mut slice(Some(&faults), &["--json", "--memory", "1M"]));
     assert_eq!(code, 0, "{problem}");
     assert!(
         problem.contains("on purpose") && !faults.join("io-error-1").exists(),
@@ -883,21 +884,21 @@ fn the_command_slices_resumes_and_says_what_it_did() {
         (counts.map(Option::unwrap), keys)
     };
     let (_, expected) = keys(&text);
-    let (code, text, _) = ended(&mut slice(None, &[]));
+    let (code, text, _) = run_to_end(&mut slice(None, &[]));
     assert!(code == 0 && text.contains("complete"), "{text}");
-    let (code, text, _) = ended(&mut slice(None, &["--json"]));
+    let (code, text, _) = run_to_end(&mut slice(None, &["--json"]));
     assert_eq!((code, keys(&text)), (0, ([12, 0, 12, 0], expected.clone())));
     // The elements of the source have changed, but not its metadata.
     let mut chunk = fs::read(path.join("c/0/0")).unwrap();
     chunk[0] = 99;
     fs::write(path.join("c/0/0"), chunk).unwrap();
-    let (code, text, problem) = ended(&mut slice(None, &["--json", "--overwrite"]));
+    let (code, text, problem) = run_to_end(&mut slice(None, &["--json", "--overwrite"]));
     assert_eq!(code, 0, "{problem}");
     assert_eq!(keys(&text), ([12, 12, 0, 24], expected));
     assert_eq!(read(&result).1[29 * 20 * 4], 99);
-    let (code, _, problem) = ended(&mut slice(None, &["--codec", "gzip"]));
+    let (code, _, problem) = run_to_end(&mut slice(None, &["--codec", "gzip"]));
     assert!(code == 2 && problem.contains("--overwrite"), "{problem}");
-    let (code, _, problem) = ended(&mut slice(None, &["--codec", "gzip", "--shard", "5"]));
+    let (code, _, problem) = run_to_end(&mut slice(None, &["--codec", "gzip", "--shard", "5"]));
     assert!(code == 2 && problem.contains("--shard"), "{problem}");
 
     // There are more I/O errors than attempts for a task.
@@ -911,7 +912,7 @@ fn the_command_slices_resumes_and_says_what_it_did() {
         .args(["::-1", "-o"])
         .args([&result])
         .args(one);
-    let (code, _, problem) = ended(all.env(faults::VARIABLE, &faults));
+    let (code, _, problem) = run_to_end(all.env(faults::VARIABLE, &faults));
     assert!(code == 1 && problem.contains("on purpose"), "{problem}");
     let left = files(&faults)
         .into_keys()

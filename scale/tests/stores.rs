@@ -153,7 +153,7 @@ fn every_codec_that_is_read_has_a_store_and_is_documented() {
         "compressor": {"id": "lzma"}, "filters": null
     });
     fs::write(path.join(".zarray"), metadata.to_string()).unwrap();
-    let error = refused(folder.path(), &path);
+    let error = slice_error(folder.path(), &path);
     let (_, list) = error.split_once("lzma is not supported, but ").unwrap();
     let (list, _) = list.split_once(" are: ").unwrap();
     let stores = stores(folder.path());
@@ -215,7 +215,7 @@ fn names_and_attributes_of_other_writers_are_kept() {
 }
 
 /// Returns the error of a slice.
-fn refused(folder: &Path, source: &Path) -> String {
+fn slice_error(folder: &Path, source: &Path) -> String {
     let said = Command::new(env!("CARGO_BIN_EXE_wgslice-scale"))
         .arg("slice")
         .arg(source)
@@ -242,7 +242,7 @@ fn groups_of_all_writers_are_called_groups() {
         "stale-v2",
         "stale-v3",
     ] {
-        let error = refused(folder.path(), &folder.path().join(name));
+        let error = slice_error(folder.path(), &folder.path().join(name));
         assert!(
             error.contains("it is a group; name an array in it"),
             "{error}"
@@ -265,7 +265,7 @@ fn what_is_not_read_is_refused_with_what_is() {
         });
         change(&mut metadata);
         fs::write(path.join("zarr.json"), metadata.to_string()).unwrap();
-        refused(folder.path(), &path)
+        slice_error(folder.path(), &path)
     };
     let known = |error: &str, name: &str| {
         let is_listed = ["blosc", "bz2", "gzip", "lz4", "zlib", "zstd"]
@@ -365,13 +365,13 @@ fn what_is_not_read_is_refused_with_what_is() {
         }
         for text in [value.to_string(), "{}".to_owned(), "{".to_owned()] {
             fs::write(path.join("zarr.json"), text).unwrap();
-            refused(folder.path(), &path);
+            slice_error(folder.path(), &path);
         }
     }
     fs::remove_file(path.join("zarr.json")).unwrap();
     for text in ["7", "[]", "null", "{}", "[", "\"a\""] {
         fs::write(path.join(".zarray"), text).unwrap();
-        refused(folder.path(), &path);
+        slice_error(folder.path(), &path);
     }
     for (dtype, compressor, named) in [
         (
@@ -392,7 +392,7 @@ fn what_is_not_read_is_refused_with_what_is() {
             "compressor": compressor, "filters": null
         });
         fs::write(path.join(".zarray"), metadata.to_string()).unwrap();
-        let error = refused(folder.path(), &path);
+        let error = slice_error(folder.path(), &path);
         assert!(error.contains(named), "{dtype}: {error}");
     }
 }

@@ -48,7 +48,7 @@ fn bytes(column: &ArrayRef, size: usize) -> Vec<u8> {
 }
 
 /// Writes a table with a column `x` of random bits, null in row 7. Returns the bits.
-fn table(path: &Path, element: &DataType, size: usize) -> Vec<i64> {
+fn write_table(path: &Path, element: &DataType, size: usize) -> Vec<i64> {
     let mut random = Random::new(size as u64);
     let data: Vec<u8> = (0..ROWS * EACH * size)
         .map(|_| (random.next() >> 20) as u8)
@@ -79,7 +79,7 @@ async fn elements_are_converted_as_the_reference_converts_them() {
     ];
     for (name, element, from, size) in TYPES {
         let path = folder.path().join(format!("{name}.parquet"));
-        let given = table(&path, &element, size);
+        let given = write_table(&path, &element, size);
         for (to_name, to_element, to, to_size) in TYPES {
             let plain = ("", None);
             let as_bits = |list: &[f32]| -> Vec<i64> {

@@ -45,7 +45,7 @@ impl Backend {
 #[cfg(feature = "gpu")]
 impl Backend {
     /// Returns a hardware GPU if the machine has one that can be opened, else the CPU. The function never chooses a
-    /// software adapter, since that is no faster than the CPU. [`Backend::reason`] tells which device was chosen and
+    /// software adapter, since that is no faster than the CPU. [`Backend::reason`] returns which device was chosen and
     /// why.
     ///
     /// Tensors live on the chosen device. An operation on host values runs on the CPU if the [typical costs of such a

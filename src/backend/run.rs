@@ -54,7 +54,7 @@ impl Backend {
         plan: &Plan,
         values: &[Values<'_>],
     ) -> Result<(Array<T>, Report), Error> {
-        let arguments = Self::arguments(plan, T::DTYPE, values)?;
+        let arguments = Self::split_arguments(plan, T::DTYPE, values)?;
         Array::collect(plan.shape(), |result| self.run_to(plan, arguments, result))
     }
 
@@ -123,7 +123,7 @@ impl Backend {
                     changed: None,
                 }
             }
-            false => Self::arguments(plan, T::DTYPE, values)?,
+            false => Self::split_arguments(plan, T::DTYPE, values)?,
         };
         ValuesMut::from(result).with_bytes(|bytes| {
             // A device changes a copy, so that the fallback can start from the unchanged array.
@@ -166,7 +166,7 @@ impl Backend {
     }
 
     /// Splits the values of a plan into its inputs and the array that it changes.
-    fn arguments<'v, 'a>(
+    fn split_arguments<'v, 'a>(
         plan: &Plan,
         result: DType,
         values: &'v [Values<'a>],
@@ -256,10 +256,10 @@ impl Backend {
         plan: &Plan,
         values: &[Values<'_>],
     ) -> Result<(Array<T>, Report), Error> {
-        let arguments = Self::arguments(plan, T::DTYPE, values)?;
+        let arguments = Self::split_arguments(plan, T::DTYPE, values)?;
         if *self.device_for(plan) != Device::Cpu {
             let running = async {
-                let (tensor, report) = self.submit(plan, arguments)?;
+                let (tensor, report) = self.upload_and_submit(plan, arguments)?;
                 let report = report.await?;
                 Ok((tensor.to_array_async().await?, report))
             };
@@ -280,7 +280,7 @@ impl Backend {
         arguments: HostArguments<'_, '_>,
         result: &mut [u8],
     ) -> Result<Report, Error> {
-        gpu.opened().check_may_block(
+        gpu.open_device().check_may_block(
             "the result of an operation on host values",
             "Backend::run_async with a plan of the operation, or the operation on tensors, which does not wait",
         )?;
@@ -288,13 +288,13 @@ impl Backend {
         if plan.is_slice() {
             return self.run_stream(plan, arguments.inputs[0].bytes, result);
         }
-        let (tensor, report) = self.submit(plan, arguments)?;
+        let (tensor, report) = self.upload_and_submit(plan, arguments)?;
         tensor.read(result.into())?;
         report.wait()
     }
 
     /// Uploads the values to the device, and submits the plan.
-    fn submit(
+    fn upload_and_submit(
         &self,
         plan: &Plan,
         HostArguments { inputs, changed }: HostArguments<'_, '_>,

@@ -6,7 +6,7 @@ use crate::{
     cpu::Dest,
     moves::Move,
     shape::{check_elements, check_length, elements},
-    tensor::Storage,
+    tensor::TensorStorage,
 };
 use alloc::sync::Arc;
 
@@ -34,9 +34,9 @@ impl Backend {
                 self.host_storage(bytes.len(), copy)?.0
             }
             #[cfg(feature = "gpu")]
-            Device::Gpu(gpu) => Storage::Device(
-                gpu.opened()
-                    .upload(&Move::of_view(view.clone(), T::DTYPE), bytes)?,
+            Device::Gpu(gpu) => TensorStorage::Device(
+                gpu.open_device()
+                    .upload_slice_of(&Move::of_view(view.clone(), T::DTYPE), bytes)?,
             ),
         };
         Ok(Tensor::new(self, T::DTYPE, view.shape(), storage))
@@ -81,7 +81,9 @@ impl Backend {
                 self.host_storage(plan.result_bytes(), run)?.0
             }
             #[cfg(feature = "gpu")]
-            Device::Gpu(gpu) => Storage::Device(gpu.opened().upload(&plan, bytes)?),
+            Device::Gpu(gpu) => {
+                TensorStorage::Device(gpu.open_device().upload_slice_of(&plan, bytes)?)
+            }
         };
         Ok(Tensor::new(self, T::DTYPE, view.shape(), storage))
     }
@@ -104,7 +106,7 @@ impl Backend {
             }
             Device::Gpu(gpu) => {
                 let plan = Move::of_view(View::whole(shape), dtype);
-                Storage::Device(gpu.opened().upload(&plan, bytes)?)
+                TensorStorage::Device(gpu.open_device().upload_slice_of(&plan, bytes)?)
             }
         };
         Ok(Tensor::new(self, dtype, shape, storage))
@@ -116,9 +118,9 @@ impl Backend {
         &self,
         len: usize,
         fill: impl FnOnce(Dest<'_>) -> Result<R, Error>,
-    ) -> Result<(Storage, R), Error> {
+    ) -> Result<(TensorStorage, R), Error> {
         let (bytes, outcome) = self.host_pool.collect(len, fill)?;
-        Ok((Storage::Pooled(Arc::new(bytes)), outcome))
+        Ok((TensorStorage::Pooled(Arc::new(bytes)), outcome))
     }
 }
 
@@ -149,11 +151,11 @@ impl Tensor {
         let needed = elements(shape)? * dtype.size();
         check_length("bytes", shape, "bytes", needed, bytes.as_ref().len())?;
         let storage = match &backend.device {
-            Device::Cpu => Storage::Borrowed(Arc::new(bytes)),
+            Device::Cpu => TensorStorage::Borrowed(Arc::new(bytes)),
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => {
                 let plan = Move::of_view(View::whole(shape), dtype);
-                Storage::Device(gpu.opened().upload(&plan, bytes.as_ref())?)
+                TensorStorage::Device(gpu.open_device().upload_slice_of(&plan, bytes.as_ref())?)
             }
         };
         Ok(Self::new(backend, dtype, shape, storage))

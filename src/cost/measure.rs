@@ -25,7 +25,7 @@ impl CostModel {
     pub fn measure(gpu: &Gpu) -> Result<Self, Error> {
         let backend = Backend::from(gpu.clone());
         let host = Self::measure_cpu()?;
-        let (submission, device) = probe(|plan, values, indices| {
+        let (submission, device) = measure_rates(|plan, values, indices| {
             let source = backend.upload((values, &plan.inputs()[0].shape))?;
             let indices = match indices {
                 [] => None,
@@ -33,19 +33,19 @@ impl CostModel {
             };
             let inputs: Vec<&Tensor> = iter::once(&source).chain(&indices).collect();
             let (mut made, _) = Tensor::run(plan, &inputs)?;
-            fastest(|| {
+            shortest_time(|| {
                 Tensor::run_into(plan, &inputs, &mut [&mut made[0]])?;
                 backend.wait()
             })
         })?;
         let values = vec![1u8; COPIED_BYTES];
-        let upload = fastest(|| {
+        let upload = shortest_time(|| {
             let tensor = backend.upload((&values, &[COPIED_BYTES]))?;
             backend.wait()?;
             Ok(tensor)
         })?;
         let tensor = backend.upload((&values, &[COPIED_BYTES]))?;
-        let readback = fastest(|| Ok(tensor.bytes()?.len()))?;
+        let readback = shortest_time(|| Ok(tensor.bytes()?.len()))?;
         let rate = |seconds: f64| COPIED_BYTES as f64 / seconds;
         Ok(Self {
             device,
@@ -66,15 +66,15 @@ impl CostModel {
     pub fn measure_cpu() -> Result<Self, Error> {
         let cpu = Backend::cpu();
         // Results are in memory that the library made, which is in large pages where the system has them.
-        let (_, rates) = probe(|plan, values, indices| {
+        let (_, rates) = measure_rates(|plan, values, indices| {
             let inputs = [values.into(), indices.into()];
             let inputs = &inputs[..plan.inputs().len()];
             let (mut made, _) = cpu.run::<u32>(plan, inputs)?;
-            fastest(|| cpu.run_into(plan, inputs, &mut made.data))
+            shortest_time(|| cpu.run_into(plan, inputs, &mut made.data))
         })?;
         // A single call is shorter than some clocks' resolution.
         let calls = 1000;
-        let call = fastest(|| {
+        let call = shortest_time(|| {
             for _ in 0..calls {
                 cpu.slice((&[1u32; 64], &[64]), &slice![..; -1])?;
             }
@@ -83,8 +83,8 @@ impl CostModel {
         let (plan, values) = (transpose(SQUARE)?, vec![1u32; FAR_BYTES / 4]);
         let inputs = [(&values).into()];
         let (mut kept, _) = cpu.run::<u32>(&plan, &inputs)?;
-        let again = fastest(|| cpu.run_into(&plan, &inputs, &mut kept.data))?;
-        let new = fastest(|| cpu.run::<u32>(&plan, &inputs))?;
+        let again = shortest_time(|| cpu.run_into(&plan, &inputs, &mut kept.data))?;
+        let new = shortest_time(|| cpu.run::<u32>(&plan, &inputs))?;
         Ok(Self {
             cpu: rates,
             new_memory: FAR_BYTES as f64 / (new - again).max(new / 10.0),
@@ -108,7 +108,7 @@ fn transpose(shape: &[usize]) -> Result<Plan, Error> {
 
 /// Measures the time of a tiny slice, in seconds, and the rates of moving bytes. `time` returns the time of a plan whose
 /// result is in memory that was used before. It gets the plan's values and its indices, if it has any.
-fn probe(
+fn measure_rates(
     time: impl Fn(&Plan, &[u32], &[i32]) -> Result<f64, Error>,
 ) -> Result<(f64, Throughput), Error> {
     let all = vec![1u32; FAR_BYTES / 4];
@@ -133,8 +133,8 @@ fn probe(
     let pieces = COPIED_BYTES / 4;
     let piece = rest(&transpose(SHORT_AXES)?, &[], transposed, pieces)?;
     let scalar = |table: usize| {
-        let (plan, indices) = gather(table)?;
-        rest(&plan, &indices, bytes, SCALARS)
+        let (plan, indices) = plan_gather(table)?;
+        rest(&plan, &indices, bytes, GATHERED_SCALARS)
     };
     let (row, far_row) = (scalar(COPIED_BYTES)?, scalar(FAR_BYTES)?);
     let rates = Throughput {
@@ -148,28 +148,28 @@ fn probe(
 }
 
 /// The size of a row of a table in bytes.
-const ROW: usize = 4 << 10;
+const ROW_BYTES: usize = 4 << 10;
 
 /// The number of scalars gathered from a table.
-const SCALARS: usize = 1 << 20;
+const GATHERED_SCALARS: usize = 1 << 20;
 
 /// A gather of scalars that are scattered over a table of `bytes` bytes, and its indices.
-fn gather(bytes: usize) -> Result<(Plan, Vec<i32>), Error> {
-    let shape = [bytes / ROW, ROW / 4];
+fn plan_gather(bytes: usize) -> Result<(Plan, Vec<i32>), Error> {
+    let shape = [bytes / ROW_BYTES, ROW_BYTES / 4];
     let scattered = (0u32..)
         .map(|place| place.wrapping_mul(0x9e37_79b1) >> 8)
         .zip(shape.iter().cycle())
         .map(|(hash, &dim)| i32::try_from(hash as usize % dim).unwrap_or(0))
-        .take(2 * SCALARS)
+        .take(2 * GATHERED_SCALARS)
         .collect();
     let options = GatherNdOptions::default();
-    let plan = Plan::gather_nd(&shape, &[SCALARS, 2], options, DType::U32)?;
+    let plan = Plan::gather_nd(&shape, &[GATHERED_SCALARS, 2], options, DType::U32)?;
     Ok((plan, scattered))
 }
 
 /// Runs `work` four times and returns the shortest time in seconds, because other programs on the machine can only make
 /// a run longer.
-fn fastest<R>(mut work: impl FnMut() -> Result<R, Error>) -> Result<f64, Error> {
+fn shortest_time<R>(mut work: impl FnMut() -> Result<R, Error>) -> Result<f64, Error> {
     let mut least = f64::INFINITY;
     for _ in 0..4 {
         let begin = Instant::now();

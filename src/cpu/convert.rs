@@ -1,9 +1,10 @@
-//! Runs plans that convert: finds which element of the source each element of the result is made of, line by line, and
-//! converts it.
+//! Runs plans that convert elements to another type. For each element of the result, these loops find the element of
+//! the source, convert it and write it.
 //!
-//! A block has all elements of the one or two innermost dimensions; the walk is looked up once for it. A line is elements at
-//! constant distances in source and result that share a table. Where neighbours take different tables in turn, as channels
-//! that come last do, the elements of each table are a line.
+//! A block has all elements of the one or two innermost dimensions. The place of a block in the source is computed
+//! once. A line is a sequence of elements at a constant distance, both in the source and in the result, that are
+//! converted by the same table. If the channels of an image come last and have different tables, each channel of a row
+//! is a line.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -12,7 +13,7 @@
 
 use super::{
     Dest,
-    locate::{Clip, Located, Locator, NOWHERE, step},
+    locate::{Clip, Located, Locator, NOWHERE, clipped_step},
     rows::along,
     threads::{self, Threads},
 };
@@ -22,50 +23,52 @@ use crate::{
     moves::Move,
     number::{bits_of, f32_of},
     ops::{
-        convert::{Converted, ENTRIES, Scale, Table},
+        convert::{PlanConversion, PositionScales, PositionTables, TABLE_ENTRIES},
         index::Index,
     },
     report::Missing,
     walk::{Dim, Walk},
-    wide::{Number as _, Reader, Rounding, Wide, reader, writer},
+    wide::{ElementReader, Number as _, RoundingRule, WideElement, element_reader, element_writer},
 };
 
-/// The largest block, in elements.
-const LARGEST: usize = 1 << 18;
+/// The maximum number of elements of a block.
+const MAX_BLOCK_ELEMENTS: usize = 1 << 18;
 
-/// A block walks its longer dimension in lines if the shorter one has fewer positions than this.
+/// If the shorter dimension of a block has fewer positions than this, lines extend along the longer dimension.
 const SHORT_SIDE: usize = 16;
 
-/// The maximum of `turns` in `by_table`, the number of elements after which the tables repeat.
-const TURNS: usize = 16;
-/// The maximum number of elements in a block of `by_table`'s lines, which stays in the cache.
-const AT_ONCE: usize = 4096;
+/// The maximum number of elements after which the tables repeat, for which [`table_converter`] converts all elements
+/// with the same table as one line.
+const MAX_TABLE_CYCLE: usize = 16;
+/// The maximum number of elements that [`table_converter`] converts before it continues with the next elements, so that
+/// they stay in the cache.
+const CACHED_ELEMENTS: usize = 4096;
 
-/// The numbers that are between two types at once.
-const STAGE: usize = 256;
+/// The number of elements that are converted at a time through an array of a wider type, the stage.
+const STAGE_ELEMENTS: usize = 256;
 
 /// Writes the result of a plan that converts. Returns how many tuples are out of range, and the first of them.
 pub(super) fn run<I: Index>(
     plan: &Move,
     walk: &Walk,
-    conversion: &Converted,
+    conversion: &PlanConversion,
     source: &[u8],
     indices: &[I],
     dest: Dest<'_>,
     threads: Threads,
 ) -> Missing {
-    let nest = Nest::new(plan, walk, conversion, source);
+    let nest = ConvertLoops::new(plan, walk, conversion, source);
     let outer = walk.dims.len() - nest.dims;
     let locator = Locator::new(walk, plan.policy(), indices, outer);
     let threads = threads.worth(dest.len(), walk.units());
-    // A part may begin within a block of one dimension.
+    // A thread's part of the result may begin within a block, if blocks have one dimension.
     let [rows, _] = nest.axes;
     let grain = if rows.size > 1 { nest.block } else { 1 };
-    threads::spread_counting(dest, grain * nest.bytes, threads, |first, dest| {
+    threads::write_counting_missing(dest, grain * nest.bytes, threads, |first, dest| {
         let mut missing = Missing::default();
-        dest.each(grain * nest.bytes, &mut |at, dest| {
+        dest.for_each_block(grain * nest.bytes, &mut |at, dest| {
             let first = (first + at) / nest.bytes;
-            missing = missing.and(nest.write(&locator, first, dest));
+            missing = missing.combine_with(nest.write(&locator, first, dest));
         });
         missing
     })
@@ -80,20 +83,22 @@ pub(super) fn explain(plan: &Move, threads: Threads) -> String {
     threads::explain(threads.worth(plan.result_bytes(), units), how)
 }
 
-/// `count` elements, `step` apart in the source from element `from` on, and `apart` apart in the result.
+/// A line of `count` elements. They begin at element `from` of the source, at a distance of `step` elements there and
+/// of `apart` elements in the result.
 #[derive(Clone, Copy, Debug)]
-struct Line {
+struct StridedLine {
     from: usize,
     step: isize,
     apart: usize,
     count: usize,
 }
 
-/// Converts the elements of a line of the source into the result, which begins with the first of them.
-type Convert<'a> = Box<dyn Fn(&[u8], Line, &mut [u8]) + Sync + 'a>;
+/// Converts a line. The arguments are the source, the line, and the part of the result that begins with the line's
+/// first element.
+type LineConverter<'a> = Box<dyn Fn(&[u8], StridedLine, &mut [u8]) + Sync + 'a>;
 
-fn line_of(conversion: &Converted, to: DType) -> Convert<'_> {
-    let Converted {
+fn line_converter(conversion: &PlanConversion, to: DType) -> LineConverter<'_> {
+    let PlanConversion {
         from,
         table,
         scale,
@@ -101,32 +106,32 @@ fn line_of(conversion: &Converted, to: DType) -> Convert<'_> {
     } = conversion;
     match (table, scale) {
         (Some(table), _) => match (to, to.size()) {
-            (DType::I64, _) => by_table(table, |entry| {
+            (DType::I64, _) => table_converter(table, |entry| {
                 i64::of_float::<false>(f32::from_bits(entry).into()).to_ne_bytes()
             }),
-            (DType::U64, _) => by_table(table, |entry| {
+            (DType::U64, _) => table_converter(table, |entry| {
                 u64::of_float::<false>(f32::from_bits(entry).into()).to_ne_bytes()
             }),
-            (DType::F64, _) => by_table(table, |entry| {
+            (DType::F64, _) => table_converter(table, |entry| {
                 let sign = u64::from(entry >> 31) << 63;
                 let size = f64::from(f32::from_bits(entry & 0x7fff_ffff));
                 f64::of_float::<false>(f64::from_bits(size.to_bits() & !(1 << 63) | sign))
                     .to_ne_bytes()
             }),
-            (_, 1) => by_table(table, |entry| [entry as u8]),
-            (_, 2) => by_table(table, |entry| (entry as u16).to_ne_bytes()),
-            _ => by_table(table, u32::to_ne_bytes),
+            (_, 1) => table_converter(table, |entry| [entry as u8]),
+            (_, 2) => table_converter(table, |entry| (entry as u16).to_ne_bytes()),
+            _ => table_converter(table, u32::to_ne_bytes),
         },
-        (None, Some(scale)) => scaled(*from, scale, to),
-        (None, None) if *rule == Rounding::Nearest => {
-            by_f32(*from, to).unwrap_or_else(|| staged(*from, *rule, to))
+        (None, Some(scale)) => scale_converter(*from, scale, to),
+        (None, None) if *rule == RoundingRule::Nearest => {
+            f32_converter(*from, to).unwrap_or_else(|| wide_converter(*from, *rule, to))
         }
-        (None, None) => staged(*from, *rule, to),
+        (None, None) => wide_converter(*from, *rule, to),
     }
 }
 
-/// The shorter way through `f32`, if there is one.
-fn by_f32(from: DType, to: DType) -> Option<Convert<'static>> {
+/// Returns a converter that computes in `f32`, which is faster, if the two types allow it.
+fn f32_converter(from: DType, to: DType) -> Option<LineConverter<'static>> {
     macro_rules! by {
         ($bytes:literal $read:ident: $($from:ident)*) => {
             match (from, to) {
@@ -142,7 +147,7 @@ fn by_f32(from: DType, to: DType) -> Option<Convert<'static>> {
         };
         ($bytes:literal $read:ident $from:ident $of_result:literal $write:ident $to:ident) => {
             Box::new(|source, line, dest| {
-                convert::<$bytes, $of_result>(source, line, dest, |bits| {
+                convert_line::<$bytes, $of_result>(source, line, dest, |bits| {
                     let value = f32_of(DType::$from, $read::from_ne_bytes(bits).into());
                     (bits_of(DType::$to, value) as $write).to_ne_bytes()
                 });
@@ -155,16 +160,16 @@ fn by_f32(from: DType, to: DType) -> Option<Convert<'static>> {
     })
 }
 
-/// Converts the elements of a line through a wide type.
-fn staged(from: DType, rule: Rounding, to: DType) -> Convert<'static> {
-    fn staged_as<W: Wide + 'static>(
+/// Returns a converter that reads elements as `i64`, `u64` or `f64` and rounds these to the type of the result.
+fn wide_converter(from: DType, rule: RoundingRule, to: DType) -> LineConverter<'static> {
+    fn wide_converter_as<W: WideElement + 'static>(
         read: fn(&[u8], usize, isize, &mut [W]),
         to: DType,
-        rule: Rounding,
-    ) -> Convert<'static> {
-        let write = writer::<W>(to, rule);
+        rule: RoundingRule,
+    ) -> LineConverter<'static> {
+        let write = element_writer::<W>(to, rule);
         Box::new(move |source, line, dest| {
-            in_stages(
+            convert_in_stages(
                 source,
                 line,
                 dest,
@@ -176,17 +181,20 @@ fn staged(from: DType, rule: Rounding, to: DType) -> Convert<'static> {
             );
         })
     }
-    match reader(from) {
-        Reader::Signed(read) => staged_as(read, to, rule),
-        Reader::Unsigned(read) => staged_as(read, to, rule),
-        Reader::Float(read) => staged_as(read, to, rule),
+    match element_reader(from) {
+        ElementReader::Signed(read) => wide_converter_as(read, to, rule),
+        ElementReader::Unsigned(read) => wide_converter_as(read, to, rule),
+        ElementReader::Float(read) => wide_converter_as(read, to, rule),
     }
 }
 
-/// Converts the elements of a line by scale and bias.
-fn scaled(from: DType, scale: &Scale, to: DType) -> Convert<'_> {
-    let (reader, write) = (reader(from), writer::<f64>(to, Rounding::Nearest));
-    // Their numbers are `f32` numbers.
+/// Returns a converter that multiplies by a scale and adds a bias.
+fn scale_converter(from: DType, scale: &PositionScales, to: DType) -> LineConverter<'_> {
+    let (reader, write) = (
+        element_reader(from),
+        element_writer::<f64>(to, RoundingRule::Nearest),
+    );
+    // All values of these types are `f32` values.
     let is_single = from.size() < 4 || from == DType::F32;
     let period = scale.inner * scale.positions;
     let read = move |source: &[u8], from: usize, step: isize, stage: &mut [f64]| {
@@ -208,18 +216,20 @@ fn scaled(from: DType, scale: &Scale, to: DType) -> Convert<'_> {
             at -= if at >= period { period } else { 0 };
         }
     };
-    Box::new(move |source, line, dest| in_stages(source, line, dest, to.size(), read, write))
+    Box::new(move |source, line, dest| {
+        convert_in_stages(source, line, dest, to.size(), read, write);
+    })
 }
 
-/// Reads elements of any type as `f64`: integers of 64 bits as the nearest.
-fn read_floats(reader: &Reader, source: &[u8], from: usize, step: isize, stage: &mut [f64]) {
-    fn through<W: Copy + Default>(
+/// Reads elements of any type as `f64`. A 64-bit integer becomes the nearest `f64`.
+fn read_floats(reader: &ElementReader, source: &[u8], from: usize, step: isize, stage: &mut [f64]) {
+    fn read_integers<W: Copy + Default>(
         read: fn(&[u8], usize, isize, &mut [W]),
         (source, from, step): (&[u8], usize, isize),
         stage: &mut [f64],
         float: impl Fn(W) -> f64,
     ) {
-        let mut integers = [W::default(); STAGE];
+        let mut integers = [W::default(); STAGE_ELEMENTS];
         let integers = &mut integers[..stage.len()];
         read(source, from, step, integers);
         for (x, &integer) in stage.iter_mut().zip(&*integers) {
@@ -228,24 +238,24 @@ fn read_floats(reader: &Reader, source: &[u8], from: usize, step: isize, stage: 
     }
     let of = (source, from, step);
     match *reader {
-        Reader::Signed(read) => through(read, of, stage, f64::of_signed::<false>),
-        Reader::Unsigned(read) => through(read, of, stage, f64::of_unsigned::<false>),
-        Reader::Float(read) => read(source, from, step, stage),
+        ElementReader::Signed(read) => read_integers(read, of, stage, f64::of_signed::<false>),
+        ElementReader::Unsigned(read) => read_integers(read, of, stage, f64::of_unsigned::<false>),
+        ElementReader::Float(read) => read(source, from, step, stage),
     }
 }
 
-/// Reads the elements of a line, and writes them as elements of `size` bytes, some at a time.
-fn in_stages<W: Copy + Default>(
+/// Reads the elements of a line and writes them as elements of `size` bytes, at most [`STAGE_ELEMENTS`] at a time.
+fn convert_in_stages<W: Copy + Default>(
     source: &[u8],
-    line: Line,
+    line: StridedLine,
     dest: &mut [u8],
     size: usize,
     read: impl Fn(&[u8], usize, isize, &mut [W]),
     write: fn(&[W], usize, &mut [u8]),
 ) {
-    let mut stage = [W::default(); STAGE];
-    for first in (0..line.count).step_by(STAGE) {
-        let stage = &mut stage[..(line.count - first).min(STAGE)];
+    let mut stage = [W::default(); STAGE_ELEMENTS];
+    for first in (0..line.count).step_by(STAGE_ELEMENTS) {
+        let stage = &mut stage[..(line.count - first).min(STAGE_ELEMENTS)];
         read(source, along(line.from, line.step, first), line.step, stage);
         let begin = first * line.apart;
         let end = begin + (stage.len() - 1) * line.apart + 1;
@@ -253,15 +263,15 @@ fn in_stages<W: Copy + Default>(
     }
 }
 
-/// Converts the elements of a line by their tables.
-fn by_table<const N: usize>(
-    table: &Table,
+/// Returns a converter that looks up each element in the table of its position.
+fn table_converter<const N: usize>(
+    table: &PositionTables,
     entry: impl Fn(u32) -> [u8; N] + Copy + Sync + 'static,
-) -> Convert<'_> {
-    let (tables, _) = table.entries.as_chunks::<ENTRIES>();
-    let period = table.period();
+) -> LineConverter<'_> {
+    let (tables, _) = table.entries.as_chunks::<TABLE_ENTRIES>();
+    let period = table.repeat_period();
     Box::new(move |source, line, dest| {
-        let Line {
+        let StridedLine {
             from,
             step,
             apart,
@@ -272,16 +282,17 @@ fn by_table<const N: usize>(
         let last = along(from, step, count - 1);
         if distance.is_multiple_of(period) || from / table.inner == last / table.inner {
             let entries = entries(from);
-            return convert::<1, N>(source, line, dest, |[byte]| {
+            return convert_line::<1, N>(source, line, dest, |[byte]| {
                 entry(entries[usize::from(byte)])
             });
         }
-        // `turns`: the number of elements after which the tables repeat; elements `turns` apart share a table and are
-        // converted as one line. `at_once`: the number of elements converted before the next block, so that a block
-        // stays in the cache. In all other cases every element is converted alone.
+        // `turns` is the number of elements after which the tables repeat. Elements at a distance of `turns` share a
+        // table and are converted as one line. `at_once` is the number of elements that are converted before the loop
+        // continues with the next ones, so that they stay in the cache. If the tables do not repeat soon, each element
+        // is a line.
         let (turns, at_once) = match period / distance {
-            turns @ 1..=TURNS if period.is_multiple_of(distance) => {
-                (turns, AT_ONCE / turns * turns)
+            turns @ 1..=MAX_TABLE_CYCLE if period.is_multiple_of(distance) => {
+                (turns, CACHED_ELEMENTS / turns * turns)
             }
             _ => (count, count),
         };
@@ -289,14 +300,14 @@ fn by_table<const N: usize>(
             let end = count.min(begin + at_once);
             for first in begin..end.min(begin + turns) {
                 let from = along(from, step, first);
-                let line = Line {
+                let line = StridedLine {
                     from,
                     step: step.wrapping_mul(turns.cast_signed()),
                     apart: apart * turns,
                     count: (end - first).div_ceil(turns),
                 };
                 let entries = entries(from);
-                convert::<1, N>(source, line, &mut dest[first * apart * N..], |[byte]| {
+                convert_line::<1, N>(source, line, &mut dest[first * apart * N..], |[byte]| {
                     entry(entries[usize::from(byte)])
                 });
             }
@@ -304,15 +315,15 @@ fn by_table<const N: usize>(
     })
 }
 
-/// Converts the elements of a line, of `M` bytes in the source and `N` in the result.
+/// Converts a line of elements that have `M` bytes in the source and `N` bytes in the result.
 #[inline(always)]
-fn convert<const M: usize, const N: usize>(
+fn convert_line<const M: usize, const N: usize>(
     source: &[u8],
-    line: Line,
+    line: StridedLine,
     dest: &mut [u8],
     element: impl Fn([u8; M]) -> [u8; N],
 ) {
-    let Line {
+    let StridedLine {
         from,
         step,
         apart,
@@ -326,15 +337,15 @@ fn convert<const M: usize, const N: usize>(
         false => &source[from..=from + reach],
     };
     let dest = &mut dest[..=(count - 1) * apart];
-    // The common distances are known to the compiler.
+    // The common distances are constants, so that the compiler can vectorize the loops.
     match (step, apart) {
-        (1, 1) => forward::<1, M, N>(source, dest, element),
-        (2, 1) => forward::<2, M, N>(source, dest, element),
-        (3, 1) => forward::<3, M, N>(source, dest, element),
-        (4, 1) => forward::<4, M, N>(source, dest, element),
-        (-1, 1) => backward::<1, M, N>(source, dest, element),
-        (-3, 1) => backward::<3, M, N>(source, dest, element),
-        (-4, 1) => backward::<4, M, N>(source, dest, element),
+        (1, 1) => convert_forward::<1, M, N>(source, dest, element),
+        (2, 1) => convert_forward::<2, M, N>(source, dest, element),
+        (3, 1) => convert_forward::<3, M, N>(source, dest, element),
+        (4, 1) => convert_forward::<4, M, N>(source, dest, element),
+        (-1, 1) => convert_backward::<1, M, N>(source, dest, element),
+        (-3, 1) => convert_backward::<3, M, N>(source, dest, element),
+        (-4, 1) => convert_backward::<4, M, N>(source, dest, element),
         (0, _) => {
             let made = element(source[0]);
             dest.iter_mut().step_by(apart).for_each(|to| *to = made);
@@ -351,7 +362,7 @@ fn convert<const M: usize, const N: usize>(
 
 /// Converts every `S`-th element of the source, from the first to the last.
 #[inline(always)]
-fn forward<const S: usize, const M: usize, const N: usize>(
+fn convert_forward<const S: usize, const M: usize, const N: usize>(
     source: &[[u8; M]],
     dest: &mut [[u8; N]],
     element: impl Fn([u8; M]) -> [u8; N],
@@ -367,7 +378,7 @@ fn forward<const S: usize, const M: usize, const N: usize>(
 
 /// Converts every `S`-th element of the source, from the last to the first.
 #[inline(always)]
-fn backward<const S: usize, const M: usize, const N: usize>(
+fn convert_backward<const S: usize, const M: usize, const N: usize>(
     source: &[[u8; M]],
     dest: &mut [[u8; N]],
     element: impl Fn([u8; M]) -> [u8; N],
@@ -381,34 +392,34 @@ fn backward<const S: usize, const M: usize, const N: usize>(
     }
 }
 
-/// One of the innermost dimensions, in one block.
+/// One dimension of a block.
 #[derive(Clone, Copy, Debug)]
-struct Extent {
+struct BlockAxis {
     size: usize,
     /// The distance between neighbours in the source.
     step: isize,
-    /// The positions that have a source.
+    /// The positions from `low` to `high`, without `high`, have a source. The result is zero at the others.
     low: usize,
     high: usize,
 }
 
-struct Nest<'a> {
+struct ConvertLoops<'a> {
     walk: &'a Walk,
     source: &'a [u8],
-    line: Convert<'a>,
-    /// The size in bytes of an element of the source, and of one of the result.
+    line: LineConverter<'a>,
+    /// The size in bytes of an element of the source (`unit`) and of the result (`bytes`).
     unit: usize,
     bytes: usize,
-    /// How many dimensions are within a block, rows and columns, and these.
+    /// The number of dimensions of a block, 1 or 2, and the dimensions themselves, rows and columns.
     dims: usize,
-    axes: [Extent; 2],
-    /// The elements of a block.
+    axes: [BlockAxis; 2],
+    /// The number of elements of a block.
     block: usize,
 }
 
-impl<'a> Nest<'a> {
-    fn new(plan: &Move, walk: &'a Walk, conversion: &'a Converted, source: &'a [u8]) -> Self {
-        let mut axes = [Extent {
+impl<'a> ConvertLoops<'a> {
+    fn new(plan: &Move, walk: &'a Walk, conversion: &'a PlanConversion, source: &'a [u8]) -> Self {
+        let mut axes = [BlockAxis {
             size: 1,
             step: 0,
             low: 0,
@@ -417,10 +428,10 @@ impl<'a> Nest<'a> {
         let (mut dims, mut block) = (0, 1);
         let inner = walk.dims.iter().rev().take_while(|dim| dim.tuple == 0);
         for (axis, &Dim { size, from, .. }) in axes.iter_mut().rev().zip(inner) {
-            if dims > 0 && block * size > LARGEST {
+            if dims > 0 && block * size > MAX_BLOCK_ELEMENTS {
                 break;
             }
-            *axis = Extent {
+            *axis = BlockAxis {
                 size,
                 step: from,
                 low: 0,
@@ -431,7 +442,7 @@ impl<'a> Nest<'a> {
         Self {
             walk,
             source,
-            line: line_of(conversion, plan.dtype()),
+            line: line_converter(conversion, plan.dtype()),
             unit: walk.unit,
             bytes: plan.dtype().size(),
             dims,
@@ -454,8 +465,8 @@ impl<'a> Nest<'a> {
         while !dest.is_empty() {
             let count = (begin + dest.len() / self.bytes)
                 .div_ceil(self.block)
-                .min(AT_ONCE / 4);
-            locator.find((number, count), counted, &mut found, &mut missing);
+                .min(CACHED_ELEMENTS / 4);
+            locator.find_groups((number, count), counted, &mut found, &mut missing);
             for (n, &place) in found.places.iter().enumerate() {
                 let count = (self.block - begin).min(dest.len() / self.bytes);
                 let part;
@@ -465,11 +476,11 @@ impl<'a> Nest<'a> {
                     .get(n)
                     .map_or(&[][..], |&(_, clip)| match place {
                         NOWHERE => &[],
-                        _ => locator.clips(&found, clip),
+                        _ => locator.clips_at(&found, clip),
                     });
                 match place {
                     NOWHERE => part.fill(0),
-                    _ => self.write_block(place / self.unit, self.clipped(clips), begin, part),
+                    _ => self.write_block(place / self.unit, self.clipped_axes(clips), begin, part),
                 }
                 begin = 0;
             }
@@ -478,24 +489,24 @@ impl<'a> Nest<'a> {
         missing
     }
 
-    /// The dimensions of a block whose boxes are clipped like this.
-    fn clipped(&self, clips: &[Clip]) -> [Extent; 2] {
+    /// Returns the dimensions of a block if the elements within `clips` have a source.
+    fn clipped_axes(&self, clips: &[Clip]) -> [BlockAxis; 2] {
         let mut axes = self.axes;
         let cropped = self.walk.coordinates.iter().rev().zip(clips.iter().rev());
         for (coordinate, clip) in cropped {
             let d = coordinate.along.map_or(0, |along| along.dim) + 2 - self.walk.dims.len();
             (axes[d].low, axes[d].high) = (clip.from, clip.to);
-            axes[d].step = step(coordinate, clip);
+            axes[d].step = clipped_step(coordinate, clip);
         }
         axes
     }
 
-    /// Writes the elements of a block from number `begin` on; zeros where they have no source. `from` is the first that has
-    /// one.
+    /// Writes the elements of a block from number `begin` on, and zeros where they have no source. The first element of
+    /// the block with a source is element `from` of the source.
     fn write_block(
         &self,
         from: usize,
-        [rows, columns]: [Extent; 2],
+        [rows, columns]: [BlockAxis; 2],
         begin: usize,
         dest: &mut [u8],
     ) {
@@ -508,7 +519,7 @@ impl<'a> Nest<'a> {
                 dest.fill(0);
             }
             for column in columns.low..columns.high {
-                let down = Line {
+                let down = StridedLine {
                     from: along(from, columns.step, column - columns.low),
                     step: rows.step,
                     apart: columns.size,
@@ -532,7 +543,7 @@ impl<'a> Nest<'a> {
             dest[..(low - begin) * bytes].fill(0);
             dest[(high - begin) * bytes..].fill(0);
             let from = along(from, rows.step, row - rows.low);
-            let line = Line {
+            let line = StridedLine {
                 from: along(from, columns.step, low - columns.low),
                 step: columns.step,
                 apart: 1,

@@ -1,8 +1,9 @@
-//! Where a result goes: to memory that has values, or to new memory.
+//! The memory of a result: memory whose bytes have values, or new memory whose bytes have none yet.
 //!
-//! The loops write slices of bytes, and Rust has such slices only of memory whose bytes have values. If all of a new result
-//! became zeros first, it would be written twice, and would have left the cache before the second time. So new memory
-//! becomes zeros [`ZEROED`] bytes at a time, when a thread is about to write them, and gets long pieces without zeros before.
+//! The loops of this folder write to `&mut [u8]`, and in Rust such a slice cannot refer to bytes without values. If a
+//! thread set all of a large new result to zero first, the zeros would have left the cache before the thread writes the
+//! result over them. So a thread sets [`ZEROED_BLOCK_BYTES`] bytes of new memory to zero just before it writes them.
+//! Long pieces are copied to new memory without zeros before.
 
 use super::memory::{NewMemory, in_new_memory};
 use crate::prelude::*;
@@ -11,16 +12,17 @@ use crate::{Error, element::zeroed};
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::{iter, ops::Range};
 
-/// The sizes in bytes of results that get new memory without values. Smaller ones take no longer if all of them becomes
-/// zeros first. Larger ones are zeros already, since they are new from the system: glibc keeps no memory of 32 MiB or more.
+/// The sizes in bytes of results that get new memory without values. Smaller results take no longer if they are set to
+/// zero first. Larger results are zero already, because the system provides their memory: glibc does not keep blocks of
+/// 32 MiB or more.
 const WITHOUT_VALUES: Range<usize> = (1 << 10) + 1..32 << 20;
 
-/// The bytes that become zeros at once: a part of the nearest cache of most processors, which have 32 KiB or more.
-/// Results of 64 KiB take 2.5 µs in blocks of 8 or 16 KiB, 3.9 in blocks of 4 KiB, and 3.4 in blocks of 32 KiB (Intel
-/// Xeon of model 207; 4.0 if all becomes zeros first, 2.0 in memory that has values).
-const ZEROED: usize = 16 << 10;
+/// The number of bytes that are set to zero at a time. They fit the first-level cache of most processors, which has 32
+/// KiB or more. Results of 64 KiB take 2.5 µs in blocks of 8 or 16 KiB, 3.9 in blocks of 4 KiB, and 3.4 in blocks of 32
+/// KiB (Intel Xeon of model 207; 4.0 if all becomes zeros first, 2.0 in memory that has values).
+const ZEROED_BLOCK_BYTES: usize = 16 << 10;
 
-/// Whether even a small result gets memory without values, which becomes zeros in the smallest blocks. Tests set it.
+/// True if even a small result gets memory without values, which is set to zero in the smallest blocks. Tests set it.
 #[cfg(any(test, feature = "test-seams"))]
 pub(crate) static FOR_ANY_RESULT: AtomicBool = AtomicBool::new(false);
 
@@ -31,9 +33,9 @@ fn for_any_result() -> bool {
     false
 }
 
-/// Fills `values` or, if they are not `len` values, new memory for as many with the bytes that `fill` writes. Returns the
-/// values and what `fill` returned.
-pub(crate) fn filled<T: bytemuck::Pod, R>(
+/// Calls `fill` to write the bytes of `len` values. Their memory is `values` if it has this length, or else new memory.
+/// Returns the values and the result of `fill`.
+pub(crate) fn fill_values<T: bytemuck::Pod, R>(
     mut values: Vec<T>,
     len: usize,
     fill: impl FnOnce(Dest<'_>) -> Result<R, Error>,
@@ -78,54 +80,55 @@ impl<'a> Dest<'a> {
         }
     }
 
-    /// All of it at once. New memory becomes zeros.
+    /// Returns all bytes. Sets new memory to zero.
     pub(crate) fn all(self) -> &'a mut [u8] {
         match self {
             Self::Old(bytes) => bytes,
-            Self::New(memory) => memory.zeros(),
+            Self::New(memory) => memory.fill_with_zeros(),
         }
     }
 
-    /// Writes these bytes, as many as it has.
+    /// Copies `bytes` to this memory, which has the same length.
     pub(crate) fn copy_from(mut self, bytes: &[u8]) {
-        self.copy(bytes);
+        self.copy_to_front(bytes);
     }
 
-    /// Copies `from` to its first bytes, and takes these out.
+    /// Copies `from` to the first bytes. Afterwards `self` is the rest of the memory.
     #[inline(always)]
-    pub(super) fn copy(&mut self, from: &[u8]) {
+    pub(super) fn copy_to_front(&mut self, from: &[u8]) {
         match self {
-            Self::Old(bytes) => cut(bytes, from.len()).copy_from_slice(from),
-            Self::New(memory) => memory.copy(from),
+            Self::Old(bytes) => take_front(bytes, from.len()).copy_from_slice(from),
+            Self::New(memory) => memory.copy_to_front(from),
         }
     }
 
-    /// Takes the first `count` bytes out.
-    pub(super) fn take(&mut self, count: usize) -> Self {
+    /// Returns the first `count` bytes. Afterwards `self` is the rest of the memory.
+    pub(super) fn take_front_part(&mut self, count: usize) -> Self {
         match self {
-            Self::Old(bytes) => Self::Old(cut(bytes, count)),
-            Self::New(memory) => Self::New(memory.take(count)),
+            Self::Old(bytes) => Self::Old(take_front(bytes, count)),
+            Self::New(memory) => Self::New(memory.take_front_part(count)),
         }
     }
 
-    /// Parts of `size` bytes. The last one can have fewer.
+    /// Cuts the memory into parts of `size` bytes. The last part can have fewer.
     pub(super) fn parts(mut self, size: usize) -> impl Iterator<Item = Self> {
-        iter::from_fn(move || (self.len() > 0).then(|| self.take(size.min(self.len()))))
+        iter::from_fn(move || (self.len() > 0).then(|| self.take_front_part(size.min(self.len()))))
     }
 
-    /// How many bytes should be written at once, so that they are still in the nearest cache if they become zeros first.
-    pub(super) fn together(&self) -> usize {
+    /// Returns how many bytes a loop should write at a time, so that the zeros that new memory gets first are still in
+    /// the cache.
+    pub(super) fn bytes_per_write(&self) -> usize {
         match self {
             Self::Old(_) => usize::MAX,
             Self::New(_) if for_any_result() => 1,
-            Self::New(_) => ZEROED,
+            Self::New(_) => ZEROED_BLOCK_BYTES,
         }
     }
 
-    /// Calls `write` for memory with values at once, for new memory block by block. The blocks begin at multiples of
-    /// `grain` bytes, which `write` gets.
-    pub(super) fn each(self, grain: usize, write: &mut dyn FnMut(usize, &mut [u8])) {
-        let size = self.together();
+    /// Calls `write` with the position and the bytes of each block. Memory with values is one block. In new memory,
+    /// blocks begin at multiples of `grain` bytes.
+    pub(super) fn for_each_block(self, grain: usize, write: &mut dyn FnMut(usize, &mut [u8])) {
+        let size = self.bytes_per_write();
         match self {
             Self::Old(bytes) => write(0, bytes),
             Self::New(_) => {
@@ -138,8 +141,8 @@ impl<'a> Dest<'a> {
     }
 }
 
-/// Cuts the first `count` bytes off.
-fn cut<'a>(bytes: &mut &'a mut [u8], count: usize) -> &'a mut [u8] {
+/// Returns the first `count` bytes. Afterwards `bytes` is the rest.
+fn take_front<'a>(bytes: &mut &'a mut [u8], count: usize) -> &'a mut [u8] {
     bytes
         .split_off_mut(..count)
         .expect("a result has room for its parts")
@@ -156,8 +159,8 @@ mod tests {
         for (bytes, grain) in [
             (0, 1),
             (1, 1),
-            (ZEROED, 3),
-            (5 * ZEROED + 1, 1),
+            (ZEROED_BLOCK_BYTES, 3),
+            (5 * ZEROED_BLOCK_BYTES + 1, 1),
             (70_001, 7),
         ] {
             for many in [1, 2, 5] {
@@ -170,7 +173,7 @@ mod tests {
                     });
                     Ok(())
                 };
-                let (values, ()) = filled::<u8, ()>(Vec::new(), bytes, fill).unwrap();
+                let (values, ()) = fill_values::<u8, ()>(Vec::new(), bytes, fill).unwrap();
                 let expected = (0..bytes).map(|at| u8::try_from(at % 251).unwrap() + 1);
                 assert!(values.into_iter().eq(expected), "{bytes} {grain} {many}");
             }
@@ -186,15 +189,16 @@ mod tests {
             });
             Ok(())
         };
-        drop(filled::<u32, ()>(Vec::new(), ZEROED, fill));
+        drop(fill_values::<u32, ()>(Vec::new(), ZEROED_BLOCK_BYTES, fill));
     }
 
     #[test]
     fn an_error_leaves_no_result() {
         let error = || Error::OutOfHostMemory { bytes: 1 };
-        let failed = filled::<u64, ()>(Vec::new(), ZEROED, |_| Err(error())).unwrap_err();
+        let failed =
+            fill_values::<u64, ()>(Vec::new(), ZEROED_BLOCK_BYTES, |_| Err(error())).unwrap_err();
         assert_eq!(failed.to_string(), error().to_string());
-        let failed = filled::<u64, ()>(Vec::new(), usize::MAX, |_| Ok(())).unwrap_err();
+        let failed = fill_values::<u64, ()>(Vec::new(), usize::MAX, |_| Ok(())).unwrap_err();
         assert!(matches!(failed, Error::OutOfHostMemory { .. }), "{failed}");
     }
 }

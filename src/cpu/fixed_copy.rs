@@ -17,9 +17,9 @@ pub(super) trait CopyKernel: Copy + Sync {
 
 /// Copies pieces of `N` bytes as a whole.
 #[derive(Clone, Copy)]
-struct Fixed<const N: usize>;
+struct FixedCopy<const N: usize>;
 
-impl<const N: usize> CopyKernel for Fixed<N> {
+impl<const N: usize> CopyKernel for FixedCopy<N> {
     #[inline(always)]
     fn bytes(self) -> usize {
         N
@@ -35,11 +35,11 @@ impl<const N: usize> CopyKernel for Fixed<N> {
 /// Copies pieces of `HEAD + 1` to `HEAD + 16` bytes in two parts that may overlap: the first `HEAD` bytes and the last 16
 /// bytes. The field is the number of bytes beyond `HEAD + 1`.
 #[derive(Clone, Copy)]
-struct Overlapping<const HEAD: usize>(usize);
+struct OverlappingCopy<const HEAD: usize>(usize);
 
-impl<const HEAD: usize> CopyKernel for Overlapping<HEAD> {
-    /// The remainder changes nothing. From it the compiler knows that both parts fit, and does not check each piece:
-    /// gathers of 17 to 48 bytes take 0.83 of the time.
+impl<const HEAD: usize> CopyKernel for OverlappingCopy<HEAD> {
+    /// The remainder operation does not change the value. It tells the compiler that both parts fit, so that the
+    /// compiler omits a check for each piece. Gathers of 17 to 48 bytes then take 17 % less time.
     #[inline(always)]
     fn bytes(self) -> usize {
         HEAD + 1 + self.0 % 16
@@ -56,9 +56,9 @@ impl<const HEAD: usize> CopyKernel for Overlapping<HEAD> {
 
 /// Copies pieces of any size by `memcpy`. The field is the size of a piece in bytes.
 #[derive(Clone, Copy)]
-struct Memcpy(usize);
+struct MemcpyCopy(usize);
 
-impl CopyKernel for Memcpy {
+impl CopyKernel for MemcpyCopy {
     #[inline(always)]
     fn bytes(self) -> usize {
         self.0
@@ -84,29 +84,29 @@ pub(super) trait CopyTask {
 /// Runs `task` with the [`CopyKernel`] for pieces of `bytes` bytes.
 pub(super) fn with_copy_kernel(bytes: usize, task: impl CopyTask) {
     match bytes {
-        1 => task.run(Fixed::<1>),
-        2 => task.run(Fixed::<2>),
-        3 => task.run(Fixed::<3>),
-        4 => task.run(Fixed::<4>),
-        5 => task.run(Fixed::<5>),
-        6 => task.run(Fixed::<6>),
-        7 => task.run(Fixed::<7>),
-        8 => task.run(Fixed::<8>),
-        9 => task.run(Fixed::<9>),
-        10 => task.run(Fixed::<10>),
-        11 => task.run(Fixed::<11>),
-        12 => task.run(Fixed::<12>),
-        13 => task.run(Fixed::<13>),
-        14 => task.run(Fixed::<14>),
-        15 => task.run(Fixed::<15>),
-        16 => task.run(Fixed::<16>),
-        17..=32 => task.run(Overlapping::<16>(bytes - 17)),
-        33..=48 => task.run(Overlapping::<32>(bytes - 33)),
-        49..=64 => task.run(Overlapping::<48>(bytes - 49)),
-        65..=80 => task.run(Overlapping::<64>(bytes - 65)),
-        81..=96 => task.run(Overlapping::<80>(bytes - 81)),
-        97..=112 => task.run(Overlapping::<96>(bytes - 97)),
-        113..=FIXED_MAX => task.run(Overlapping::<112>(bytes - 113)),
-        _ => task.run(Memcpy(bytes)),
+        1 => task.run(FixedCopy::<1>),
+        2 => task.run(FixedCopy::<2>),
+        3 => task.run(FixedCopy::<3>),
+        4 => task.run(FixedCopy::<4>),
+        5 => task.run(FixedCopy::<5>),
+        6 => task.run(FixedCopy::<6>),
+        7 => task.run(FixedCopy::<7>),
+        8 => task.run(FixedCopy::<8>),
+        9 => task.run(FixedCopy::<9>),
+        10 => task.run(FixedCopy::<10>),
+        11 => task.run(FixedCopy::<11>),
+        12 => task.run(FixedCopy::<12>),
+        13 => task.run(FixedCopy::<13>),
+        14 => task.run(FixedCopy::<14>),
+        15 => task.run(FixedCopy::<15>),
+        16 => task.run(FixedCopy::<16>),
+        17..=32 => task.run(OverlappingCopy::<16>(bytes - 17)),
+        33..=48 => task.run(OverlappingCopy::<32>(bytes - 33)),
+        49..=64 => task.run(OverlappingCopy::<48>(bytes - 49)),
+        65..=80 => task.run(OverlappingCopy::<64>(bytes - 65)),
+        81..=96 => task.run(OverlappingCopy::<80>(bytes - 81)),
+        97..=112 => task.run(OverlappingCopy::<96>(bytes - 97)),
+        113..=FIXED_MAX => task.run(OverlappingCopy::<112>(bytes - 113)),
+        _ => task.run(MemcpyCopy(bytes)),
     }
 }

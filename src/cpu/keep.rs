@@ -1,5 +1,5 @@
-//! The pieces of an array at which a mask is true, one after the other: what a search and a gather by its positions do, in
-//! one pass and without positions.
+//! Copies the pieces of an array at which a mask is true to consecutive bytes of the result. A search for the true
+//! elements and a gather by their positions have the same result, but need two passes and memory for the positions.
 
 use super::{
     Dest,
@@ -10,27 +10,28 @@ use super::{
 };
 use crate::prelude::*;
 
-/// The longest pieces in bytes. Each is copied whether the mask is true or not, and then written over: processors do not
-/// foresee what a mask says. A search and a gather do not read what they drop.
+/// The size in bytes of the longest pieces that are copied in this way. A piece is copied even if its mask element is
+/// false, and the next piece then overwrites it, because a branch for each element would often be mispredicted. Longer
+/// pieces are found by a search and moved by a gather, which read no piece in vain.
 pub(crate) const LONGEST: usize = 32;
 
-/// The elements of a mask that are looked at together.
-const BLOCK: usize = 8;
+/// The number of mask elements that are tested at a time.
+const MASK_BLOCK: usize = 8;
 
 pub(crate) fn explain(bytes: usize, piece: usize, threads: Threads) -> String {
-    let threads = workers(bytes, piece, threads);
+    let threads = thread_count(bytes, piece, threads);
     threads::explain(
         threads,
         format_args!("pieces of {piece} bytes where the mask is true"),
     )
 }
 
-fn workers(bytes: usize, piece: usize, threads: Threads) -> usize {
+fn thread_count(bytes: usize, piece: usize, threads: Threads) -> usize {
     threads.worth(bytes, bytes / piece.max(1))
 }
 
-/// Writes the pieces of `source`, of `piece` bytes, whose byte of the mask is not 0 to `dest`, as many as it has room for,
-/// and zeros after them. Returns how many bytes of the mask are not 0.
+/// Copies each piece of `source` whose byte of the mask is not 0 to `dest`, until `dest` is full, and sets the rest of
+/// `dest` to zero. A piece has `piece` bytes. Returns how many bytes of the mask are not 0.
 pub(crate) fn run(
     piece: usize,
     source: &[u8],
@@ -42,14 +43,14 @@ pub(crate) fn run(
     if dest.is_empty() {
         return count(mask);
     }
-    let threads = workers(mask.len() * piece, piece, threads);
+    let threads = thread_count(mask.len() * piece, piece, threads);
     if threads == 1 {
-        let found = part(piece, source, mask, dest);
+        let found = copy_kept_pieces(piece, source, mask, dest);
         let kept = (found * piece).min(dest.len());
         dest[kept..].fill(0);
         return found;
     }
-    let size = mask.len().div_ceil(threads::parts(threads));
+    let size = mask.len().div_ceil(threads::min_parts(threads));
     let (mut rest, mut parts, mut found) = (dest, Vec::new(), 0);
     for (mask, source) in mask.chunks(size).zip(source.chunks(size * piece)) {
         let kept = count(mask);
@@ -60,13 +61,13 @@ pub(crate) fn run(
     }
     rest.fill(0);
     threads::share(parts.into_iter(), threads, |(mask, source, dest)| {
-        part(piece, source, mask, dest);
+        copy_kept_pieces(piece, source, mask, dest);
     });
     found
 }
 
 /// Writes the pieces that a mask selects until `dest` is full. Returns how many bytes of the mask are not 0.
-fn part(piece: usize, source: &[u8], mask: &[u8], dest: &mut [u8]) -> usize {
+fn copy_kept_pieces(piece: usize, source: &[u8], mask: &[u8], dest: &mut [u8]) -> usize {
     let [looked, mut found] = match (piece, *SHUFFLES) {
         (1, Some(shuffles)) => keep::<1, 256>(shuffles, source, mask, dest),
         (2, Some(shuffles)) => keep::<2, 256>(shuffles, source, mask, dest),
@@ -101,17 +102,19 @@ impl CopyTask for MaskedPieces<'_> {
             found,
         } = self;
         let bytes = kernel.bytes();
-        let blocks = mask.chunks(BLOCK).zip(source.chunks(BLOCK * bytes));
+        let blocks = mask
+            .chunks(MASK_BLOCK)
+            .zip(source.chunks(MASK_BLOCK * bytes));
         for (block, source) in blocks {
             // Most blocks of a sparse mask are empty, and most of a dense one full.
-            if *block == [0; BLOCK] {
+            if *block == [0; MASK_BLOCK] {
                 continue;
             }
             let to = *found * bytes;
-            match dest.get_mut(to..to + BLOCK * bytes) {
-                Some(room) if *block == [1; BLOCK] => {
+            match dest.get_mut(to..to + MASK_BLOCK * bytes) {
+                Some(room) if *block == [1; MASK_BLOCK] => {
                     room.copy_from_slice(source);
-                    *found += BLOCK;
+                    *found += MASK_BLOCK;
                 }
                 Some(room) => {
                     let mut next = 0;

@@ -13,23 +13,25 @@ use core::fmt;
 pub(super) enum Kernel {
     /// Pieces of `bytes` bytes at any distance, each copied by itself.
     Copy { bytes: usize },
-    /// Every second of many pieces of `bytes` bytes, 4 or 8, by a loop that the compiler makes of shuffles of two vectors. A
-    /// byte shuffle is of one vector, so that they take three operations where these take one.
-    Every { bytes: usize },
-    /// Small pieces that are a few bytes apart or in a few planes, which byte shuffles move.
+    /// Every second piece of a row, for pieces of `bytes` bytes, 4 or 8. The compiler turns this loop into shuffles of
+    /// two vectors, one operation for each vector of the result. A byte shuffle reads one vector, so byte shuffles
+    /// would need three operations.
+    EverySecond { bytes: usize },
+    /// Small pieces that are a few bytes apart or in a few planes. Byte shuffles move them.
     Shuffle(Shuffle),
 }
 
-/// The smallest number of pieces of a row that such a loop moves.
-const MANY: usize = 8;
+/// The smallest number of pieces of a row that [`Kernel::EverySecond`] moves.
+const EVERY_SECOND_MIN_PIECES: usize = 8;
 
 impl Kernel {
-    /// The loop for rows of `row.size` pieces of `bytes` bytes, which begin `row.stride` bytes apart in the source.
+    /// Returns the loop for rows of `row.size` pieces of `bytes` bytes. The pieces begin `row.stride` bytes apart in
+    /// the source.
     #[inline]
     pub(super) fn of(bytes: usize, row: Axis) -> Self {
         let every_second = row.stride == 2 * bytes.cast_signed() && [4, 8].contains(&bytes);
-        if every_second && row.size >= MANY {
-            return Self::Every { bytes };
+        if every_second && row.size >= EVERY_SECOND_MIN_PIECES {
+            return Self::EverySecond { bytes };
         }
         match Shuffle::of_row(bytes, row) {
             Some(shuffle) => Self::Shuffle(shuffle),
@@ -37,7 +39,7 @@ impl Kernel {
         }
     }
 
-    /// The loop for blocks of such rows, which begin `block.stride` bytes apart in the source.
+    /// Returns the loop for blocks of such rows. The rows begin `block.stride` bytes apart in the source.
     #[inline]
     pub(super) fn of_block(bytes: usize, row: Axis, block: Axis) -> Self {
         match Shuffle::of_block(bytes, row, block) {
@@ -49,21 +51,21 @@ impl Kernel {
     /// Moves the rows that fill `dest`. `row` is the number of pieces of a row and the distance from one piece to the
     /// next, in bytes of the source. Row `i` begins at byte `at + i · pitch` of the source.
     pub(super) fn rows(self, source: &[u8], at: usize, row: Axis, pitch: isize, dest: &mut [u8]) {
-        self.blocks(PieceRows::of(source, at, row, pitch, dest));
+        self.move_blocks(PieceRows::of(source, at, row, pitch, dest));
     }
 
-    pub(super) fn blocks(self, rows: PieceRows<'_>) {
+    pub(super) fn move_blocks(self, rows: PieceRows<'_>) {
         match self {
             Self::Shuffle(shuffle) => shuffle.run(rows),
-            Self::Every { bytes: 4 } => every_second::<4, 8>(rows),
-            Self::Every { .. } => every_second::<8, 16>(rows),
+            Self::EverySecond { bytes: 4 } => copy_every_second::<4, 8>(rows),
+            Self::EverySecond { .. } => copy_every_second::<8, 16>(rows),
             Self::Copy { bytes } => with_copy_kernel(bytes, rows),
         }
     }
 }
 
 /// Copies every second piece of `N` bytes, by a loop that is compiled to vectors.
-fn every_second<const N: usize, const TWO: usize>(rows: PieceRows<'_>) {
+fn copy_every_second<const N: usize, const TWO: usize>(rows: PieceRows<'_>) {
     let (source, bytes) = (rows.source, rows.row.size * N);
     rows.each(bytes, |at, dest| {
         let (pairs, rest) = source[at..].as_chunks::<TWO>();
@@ -82,13 +84,13 @@ fn every_second<const N: usize, const TWO: usize>(rows: PieceRows<'_>) {
 impl fmt::Display for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Self::Copy { bytes }
-        | Self::Every { bytes }
+        | Self::EverySecond { bytes }
         | Self::Shuffle(Shuffle { piece: bytes, .. })) = self;
         write!(f, "pieces of {}", counted(*bytes, "byte", "bytes"))?;
         match self {
             Self::Copy { bytes } if *bytes > FIXED_MAX => write!(f, " by memcpy"),
             Self::Copy { .. } => write!(f, " by fixed moves"),
-            Self::Every { .. } => write!(f, ", every second"),
+            Self::EverySecond { .. } => write!(f, ", every second"),
             Self::Shuffle(Shuffle {
                 planes: 1, stride, ..
             }) => {
@@ -106,9 +108,9 @@ mod tests {
     use super::*;
     use crate::cpu::{rows::along, shuffle::SHUFFLES};
 
-    /// Moves blocks by shuffles of bytes or of vectors, if they can, to where copies of single pieces go. Returns whether they
-    /// can.
-    fn moves(source: &[u8], piece: usize, row: Axis, block: Axis, at: usize) -> bool {
+    /// Moves blocks by shuffles, if the kernel has any for them, and compares the result with single copies. Returns
+    /// whether the kernel has shuffles for the blocks.
+    fn check_moves(source: &[u8], piece: usize, row: Axis, block: Axis, at: usize) -> bool {
         let kernel = Kernel::of_block(piece, row, block);
         if matches!(kernel, Kernel::Copy { .. }) {
             return false;
@@ -127,7 +129,7 @@ mod tests {
         true
     }
 
-    fn source() -> Vec<u8> {
+    fn test_source() -> Vec<u8> {
         (0..=255).cycle().take(20_000).collect()
     }
 
@@ -138,15 +140,20 @@ mod tests {
     /// Long rows of every size, distance and direction, wherever they begin or end in the source.
     #[test]
     fn near_pieces_go_where_copies_go() {
-        let (source, mut moved) = (source(), 0);
+        let (source, mut moved) = (test_source(), 0);
         for piece in 1..=8 {
             for stride in (-64_isize..=64).filter(|stride| *stride != 0) {
                 for size in [4, 16, 17, 33, 61] {
                     let span = (size - 1) * stride.unsigned_abs();
                     for low in [0, 3, source.len() - span - piece] {
                         let at = if stride < 0 { low + span } else { low };
-                        moved +=
-                            usize::from(moves(&source, piece, axis(size, stride), Axis::ONE, at));
+                        moved += usize::from(check_moves(
+                            &source,
+                            piece,
+                            axis(size, stride),
+                            Axis::ONE,
+                            at,
+                        ));
                     }
                 }
             }
@@ -157,7 +164,7 @@ mod tests {
     /// Blocks of short rows, and planes that become the channels of pixels, in both directions.
     #[test]
     fn blocks_go_where_copies_go() {
-        let (source, mut moved) = (source(), 0);
+        let (source, mut moved) = (test_source(), 0);
         for (piece, size) in [
             (1_isize, 2_usize),
             (1, 3),
@@ -176,7 +183,13 @@ mod tests {
             for (apart, pitch) in near.into_iter().chain(planes) {
                 for rows in [16, 17, 32, 47] {
                     let (row, block) = (axis(size, apart), axis(rows, pitch));
-                    moved += usize::from(moves(&source, piece.unsigned_abs(), row, block, 10_000));
+                    moved += usize::from(check_moves(
+                        &source,
+                        piece.unsigned_abs(),
+                        row,
+                        block,
+                        10_000,
+                    ));
                 }
             }
         }

@@ -1,9 +1,11 @@
-//! Where the groups of a walk are, in the array that its index tuples point into: the one place that reads tuples.
+//! Reads index tuples, and finds the place of each group of a walk in the array that the tuples point into. The place
+//! of a group is the byte of this array at which the group begins. No other file reads tuples, except `mask.rs`.
 //!
-//! A group has all units of the inner dimensions of a walk; the outer dimensions number the groups. For many groups at a
-//! time, [`Locator::find`] writes the byte at which each begins and, if boxes are cropped, which part of it is inside,
-//! and counts the tuples that are out of range. Another loop then moves the groups. So both keep many reads of scattered
-//! memory in flight.
+//! A group has all units of the inner dimensions of a walk. The outer dimensions number the groups.
+//! [`Locator::find_groups`] finds the places of many groups at a time. In crops and pastes, the units of a group form a
+//! box, which can extend beyond the array; the function also finds the part of each box that is inside. It counts the
+//! tuples that are out of range. Another loop then moves the groups. Because each loop does one kind of work, the
+//! processor has many reads of scattered memory in flight.
 
 use super::{
     odometer::Odometer,
@@ -14,83 +16,87 @@ use crate::prelude::*;
 use crate::{
     ops::index::{Index, Policy},
     report::Missing,
-    walk::{Along, Begin, Coordinate, Dim, Side, Walk},
+    walk::{BoxExtent, Coordinate, Dim, Side, StartIndex, Walk},
 };
 
-/// Stands for the place of a group that is nowhere. No group begins at this byte, because no array is this long.
+/// The place of a group without any unit inside the array. No group begins at this byte, because no array is this long.
 pub(super) const NOWHERE: usize = usize::MAX;
 
-/// The largest number of tuples whose places are kept while groups repeat them, in 512 KiB.
-const KEPT: usize = 1 << 16;
+/// The largest number of tuples whose places are kept in memory if several groups share each tuple. These places need
+/// 512 KiB.
+const MAX_KEPT_TUPLES: usize = 1 << 16;
 
-/// About how many nanoseconds it takes to find where a box is.
+/// The approximate time in nanoseconds to find the place of a box.
 pub(super) const BOX_NS: usize = 50;
 
-/// The positions of a cropped dimension that are inside.
+/// The range of positions of a box, along one dimension, that are inside the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Clip {
     pub(super) from: usize,
     pub(super) to: usize,
-    /// Whether the elements are in reverse order.
-    pub(super) flipped: bool,
+    /// True if the elements are in reverse order.
+    pub(super) is_flipped: bool,
 }
 
-/// Some groups. Circular boxes may be in several places; every other group has one.
+/// The places of some groups. Circular boxes can be in several places. Every other group has one place.
 #[derive(Debug, Default)]
 pub(super) struct Located {
-    /// The byte at which each begins, or where its first element that is inside is. [`NOWHERE`] if nothing is.
+    /// The byte at which each group begins or, if its first element is outside the array, the byte of the first element
+    /// inside. [`NOWHERE`] if no element is inside.
     pub(super) places: Vec<usize>,
-    /// If boxes are cropped: the number of each group, and which of `clips` it has.
+    /// For boxes, there is an entry for each place: the number of the group, and the number of its clips in `clips`.
     pub(super) boxes: Vec<(usize, usize)>,
-    /// The different clips of the groups. Each has one [`Clip`] for each cropped dimension.
+    /// The different clips of the groups. A group has one [`Clip`] for each cropped dimension.
     pub(super) clips: Vec<Clip>,
 }
 
 impl Located {
-    /// The number of the last of the different clips, of so many dimensions each.
+    /// Returns the number of the last clips in the list, if a group has clips for this number of dimensions.
     fn last_clip(&self, dims: usize) -> usize {
         let clips = self.clips.len().checked_div(dims);
         clips.map_or(0, |count| count - 1)
     }
 }
 
-/// Where the box of a tuple is.
+/// The places of a tuple's box.
 #[derive(Default)]
-struct Boxed {
+struct LocatedBox {
     places: Vec<usize>,
-    /// For each place, one for each cropped dimension.
+    /// For each place, one clip for each cropped dimension.
     clips: Vec<Clip>,
     trail: Vec<Clip>,
-    whole: bool,
+    is_whole: bool,
 }
 
-/// The tuples of a walk, and the dimensions that number its groups.
+/// The index tuples of a walk, and the dimensions that number its groups.
 pub(super) struct Locator<'a, I> {
     walk: &'a Walk,
     policy: Policy,
     indices: &'a [I],
     /// The byte at which every group would begin if all positions were 0.
     base: usize,
-    /// The dimensions that number groups: the innermost, whose positions each have a tuple in a gather, and the others.
+    /// The dimensions that number groups, `numbering`, as the innermost and the others. In a gather, each position of
+    /// the innermost has its own tuple.
     inner: Dim,
     outer: &'a [Dim],
     numbering: &'a [Dim],
-    /// Whether groups share tuples.
-    repeats: bool,
-    /// The coordinates at which groups begin, those along which boxes extend, and those of them within a group.
+    /// True if several groups have the same tuple.
+    shares_tuples: bool,
+    /// The coordinates of dimensions in which a tuple selects one position (`plain`), and those of dimensions along
+    /// which a box extends (`cropped`). Some of the latter are dimensions of a group (`within`).
     plain: &'a [Coordinate],
     cropped: &'a [Coordinate],
     within: &'a [Coordinate],
 }
 
-/// The number of outer dimensions of a walk, such that all units of a group share a tuple.
-pub(super) fn numbered(walk: &Walk) -> usize {
+/// Returns the smallest number of outer dimensions that can number groups, so that all units of a group share a tuple.
+pub(super) fn numbering_dims(walk: &Walk) -> usize {
     let shared = walk.dims.iter().rev().take_while(|dim| dim.tuple == 0);
     walk.dims.len() - shared.count()
 }
 
 impl<'a, I: Index> Locator<'a, I> {
-    /// The first `outer` dimensions of the walk number groups.
+    /// Makes a locator for groups that the first `outer` dimensions of the walk number.
     pub(super) fn new(walk: &'a Walk, policy: Policy, indices: &'a [I], outer: usize) -> Self {
         let numbering = &walk.dims[..outer];
         let (inner, outer) = match numbering.split_last() {
@@ -114,7 +120,7 @@ impl<'a, I: Index> Locator<'a, I> {
             inner,
             outer,
             numbering,
-            repeats,
+            shares_tuples: repeats,
             plain,
             cropped,
             within,
@@ -125,14 +131,14 @@ impl<'a, I: Index> Locator<'a, I> {
         !self.cropped.is_empty()
     }
 
-    /// The distance between neighbours along a dimension, in units, without what their tuples add.
+    /// Returns the distance between neighbours along a dimension, in units, if their tuples are equal.
     fn stride(&self, dim: &Dim) -> isize {
         dim.stride(self.walk.points)
     }
 
-    /// Finds `count` groups from number `first` on. Adds their tuples that are out of range to `missing`: only those of groups
-    /// from number `counted` on, and only where no earlier group has the same tuple.
-    pub(super) fn find(
+    /// Finds the places of `count` groups from number `first` on. Adds tuples that are out of range to `missing`.
+    /// Tuples of groups before number `counted` are not added, nor are tuples that an earlier group has.
+    pub(super) fn find_groups(
         &self,
         (first, count): (usize, usize),
         counted: usize,
@@ -140,15 +146,15 @@ impl<'a, I: Index> Locator<'a, I> {
         missing: &mut Missing,
     ) {
         if !self.cropped.is_empty() {
-            return self.boxes((first, count), counted, found, missing);
+            return self.find_boxes((first, count), counted, found, missing);
         }
         found.places.resize(count, NOWHERE);
-        self.points(first, &mut found.places);
-        self.count(first, counted, &found.places, missing);
+        self.find_points(first, &mut found.places);
+        self.count_missing(first, counted, &found.places, missing);
     }
 
-    /// Adds the tuples that are out of range to `missing`, given the places of groups `first`, `first + 1`, …
-    pub(super) fn count(
+    /// Adds the tuples that are out of range to `missing`. `places` has the places of groups `first`, `first + 1`, …
+    pub(super) fn count_missing(
         &self,
         first: usize,
         counted: usize,
@@ -158,16 +164,16 @@ impl<'a, I: Index> Locator<'a, I> {
         if places.contains(&NOWHERE) {
             let lost = (first..).zip(places);
             let lost = lost.filter(|&(n, &place)| place == NOWHERE && n >= counted);
-            lost.filter_map(|(n, _)| self.tuple(n))
+            lost.filter_map(|(n, _)| self.tuple_of_group(n))
                 .for_each(|tuple| missing.add(tuple));
         }
     }
 
     /// Writes the places of groups `first`, `first + 1`, … of a walk without boxes.
-    pub(super) fn points(&self, first: usize, places: &mut [usize]) {
+    pub(super) fn find_points(&self, first: usize, places: &mut [usize]) {
         let stays = |dim: &Dim| self.stride(dim) == 0;
-        if !self.repeats {
-            self.read(first, places);
+        if !self.shares_tuples {
+            self.read_tuples(first, places);
             if stays(&self.inner) && self.outer.iter().all(stays) {
                 return;
             }
@@ -183,10 +189,10 @@ impl<'a, I: Index> Locator<'a, I> {
             (part, rest) = rest.split_at_mut((self.inner.size - digit).min(rest.len()));
             if self.inner.tuple == 0 {
                 let mut place = [0];
-                self.read(tuple, &mut place);
+                self.read_tuples(tuple, &mut place);
                 part.fill(place[0]);
-            } else if self.repeats {
-                self.read(tuple + digit, part);
+            } else if self.shares_tuples {
+                self.read_tuples(tuple + digit, part);
             }
             begin = along(begin, step, digit);
             for place in part {
@@ -202,9 +208,9 @@ impl<'a, I: Index> Locator<'a, I> {
         }
     }
 
-    /// The number of the tuple of this group. `None` if an earlier group has the same tuple.
-    fn tuple(&self, mut group: usize) -> Option<usize> {
-        if !self.repeats {
+    /// Returns the number of this group's tuple, or `None` if an earlier group has the same tuple.
+    fn tuple_of_group(&self, mut group: usize) -> Option<usize> {
+        if !self.shares_tuples {
             return Some(group);
         }
         let mut tuple = 0;
@@ -219,49 +225,53 @@ impl<'a, I: Index> Locator<'a, I> {
         Some(tuple)
     }
 
-    /// Writes to `places` where each of the tuples `first`, `first + 1`, … points: the byte at its position in the indexed
-    /// dimensions and at position 0 of all others, or [`NOWHERE`] if the tuple is out of range.
-    fn read(&self, first: usize, places: &mut [usize]) {
+    /// Writes the places that tuples `first`, `first + 1`, … point at. Such a place is at the tuple's position in the
+    /// indexed dimensions and at position 0 of all others. It is [`NOWHERE`] if the tuple is out of range.
+    fn read_tuples(&self, first: usize, places: &mut [usize]) {
         let tuples = &self.indices[first * self.walk.columns..][..places.len() * self.walk.columns];
         match (self.policy.wraps(), self.policy.clamps()) {
-            (false, false) => self.read_as::<false, false>(tuples, places),
-            (false, true) => self.read_as::<false, true>(tuples, places),
-            (true, false) => self.read_as::<true, false>(tuples, places),
-            (true, true) => self.read_as::<true, true>(tuples, places),
+            (false, false) => self.read_tuples_as::<false, false>(tuples, places),
+            (false, true) => self.read_tuples_as::<false, true>(tuples, places),
+            (true, false) => self.read_tuples_as::<true, false>(tuples, places),
+            (true, true) => self.read_tuples_as::<true, true>(tuples, places),
         }
     }
 
-    fn read_as<const WRAPS: bool, const CLAMPS: bool>(&self, tuples: &[I], places: &mut [usize]) {
+    fn read_tuples_as<const WRAPS: bool, const CLAMPS: bool>(
+        &self,
+        tuples: &[I],
+        places: &mut [usize],
+    ) {
         match self.plain {
-            [a] => self.read_all::<1, WRAPS, CLAMPS>([a], tuples, places),
-            [a, b] => self.read_all::<2, WRAPS, CLAMPS>([a, b], tuples, places),
-            [a, b, c] => self.read_all::<3, WRAPS, CLAMPS>([a, b, c], tuples, places),
+            [a] => self.read_tuples_of::<1, WRAPS, CLAMPS>([a], tuples, places),
+            [a, b] => self.read_tuples_of::<2, WRAPS, CLAMPS>([a, b], tuples, places),
+            [a, b, c] => self.read_tuples_of::<3, WRAPS, CLAMPS>([a, b, c], tuples, places),
             many => {
                 for (i, place) in places.iter_mut().enumerate() {
-                    let axes = many.iter().map(|axis| self.indexed(axis));
-                    *place = self.read_one::<WRAPS, CLAMPS>(axes, &tuples[i * many.len()..]);
+                    let axes = many.iter().map(|axis| self.indexed_axis(axis));
+                    *place = self.read_tuple::<WRAPS, CLAMPS>(axes, &tuples[i * many.len()..]);
                 }
             }
         }
     }
 
-    /// Does the work of [`Self::read`] for tuples of `D` integers.
-    fn read_all<const D: usize, const WRAPS: bool, const CLAMPS: bool>(
+    /// Does the work of [`Self::read_tuples`] for tuples of `D` integers.
+    fn read_tuples_of<const D: usize, const WRAPS: bool, const CLAMPS: bool>(
         &self,
         coordinates: [&Coordinate; D],
         tuples: &[I],
         places: &mut [usize],
     ) {
-        let axes = coordinates.map(|axis| self.indexed(axis));
+        let axes = coordinates.map(|axis| self.indexed_axis(axis));
         for (tuple, place) in tuples.as_chunks::<D>().0.iter().zip(places) {
-            *place = self.read_one::<WRAPS, CLAMPS>(axes, tuple);
+            *place = self.read_tuple::<WRAPS, CLAMPS>(axes, tuple);
         }
     }
 
-    /// Computes one place for [`Self::read`]. Strides can be negative, so a partial sum can be outside the array and
-    /// wrap around. The complete sum is inside.
+    /// Returns the place that one tuple points at. Strides can be negative, so a partial sum can be outside the array
+    /// and wrap around. The complete sum is inside.
     #[inline(always)]
-    fn read_one<const WRAPS: bool, const CLAMPS: bool>(
+    fn read_tuple<const WRAPS: bool, const CLAMPS: bool>(
         &self,
         axes: impl IntoIterator<Item = Axis>,
         tuple: &[I],
@@ -276,14 +286,14 @@ impl<'a, I: Index> Locator<'a, I> {
         place
     }
 
-    /// An indexed dimension, in bytes.
-    fn indexed(&self, &Coordinate { size, stride, .. }: &Coordinate) -> Axis {
+    /// Returns the size of an indexed dimension, and its stride in bytes.
+    fn indexed_axis(&self, &Coordinate { size, stride, .. }: &Coordinate) -> Axis {
         let stride = stride.wrapping_mul(self.walk.unit.cast_signed());
         Axis { size, stride }
     }
 
-    /// Does the work of [`Self::find`] for boxes, also of no cropped dimension.
-    pub(super) fn boxes(
+    /// Does the work of [`Self::find_groups`] for boxes, even if no dimension is cropped.
+    pub(super) fn find_boxes(
         &self,
         (first, count): (usize, usize),
         counted: usize,
@@ -296,13 +306,13 @@ impl<'a, I: Index> Locator<'a, I> {
         found.clips.clear();
         let begins = Odometer::at(self.numbering, |dim| self.stride(dim) * unit, first);
         let tuples = Odometer::at(self.numbering, |dim| dim.tuple.cast_signed(), first);
-        let (mut now, mut last) = (Boxed::default(), usize::MAX);
-        let (whole, mut whole_is_last) = (self.whole(), false);
+        let (mut now, mut last) = (LocatedBox::default(), usize::MAX);
+        let (whole, mut whole_is_last) = (self.whole_clips(), false);
         let all_within = self.within.len() == self.cropped.len();
         for (n, (begin, tuple)) in (first..first + count).zip(begins.zip(tuples)) {
             let numbers = &self.indices[tuple * self.walk.columns..][..self.walk.columns];
             // Most boxes are inside, and most groups are whole boxes.
-            if all_within && let Some(place) = self.inside(numbers) {
+            if all_within && let Some(place) = self.place_if_inside(numbers) {
                 if !whole_is_last {
                     found.clips.extend(&whole);
                     whole_is_last = true;
@@ -316,19 +326,19 @@ impl<'a, I: Index> Locator<'a, I> {
             if tuple != last {
                 now.places.clear();
                 now.clips.clear();
-                now.whole = self.extend(numbers, &mut now);
+                now.is_whole = self.add_box(numbers, &mut now);
                 last = tuple;
             }
-            if !now.whole
+            if !now.is_whole
                 && n >= counted
-                && let Some(tuple) = self.tuple(n)
+                && let Some(tuple) = self.tuple_of_group(n)
             {
                 missing.add(tuple);
             }
             let places = found.places.len();
             for (number, &place) in now.places.iter().enumerate() {
                 let clips = &now.clips[number * self.cropped.len()..][..self.cropped.len()];
-                self.add(place.wrapping_add(begin), clips, n, found);
+                self.add_place(place.wrapping_add(begin), clips, n, found);
             }
             if places == found.places.len() {
                 found.places.push(NOWHERE);
@@ -337,19 +347,19 @@ impl<'a, I: Index> Locator<'a, I> {
         }
     }
 
-    /// The place of the box that these numbers name, if all of it is inside where it begins, in the direction of its steps.
-    /// `None` says nothing about the box.
+    /// Returns the place of the box that the integers of a tuple, `numbers`, describe, if the whole box is inside the
+    /// array and is neither flipped nor moved by the policy. Otherwise returns `None`; the box can still be inside.
     #[inline(always)]
-    fn inside(&self, numbers: &[I]) -> Option<usize> {
+    fn place_if_inside(&self, numbers: &[I]) -> Option<usize> {
         let mut place = self.base;
         for coordinate in self.plain {
-            let axis = self.indexed(coordinate);
-            let index = number(numbers, coordinate).within(axis.size, false, false)?;
+            let axis = self.indexed_axis(coordinate);
+            let index = number_in_tuple(numbers, coordinate).within(axis.size, false, false)?;
             place = along(place, axis.stride, index);
         }
         for coordinate in self.cropped {
-            let (axis, extends) = (self.indexed(coordinate), coordinate.along?);
-            let at = number(numbers, coordinate).within(axis.size, false, false)?;
+            let (axis, extends) = (self.indexed_axis(coordinate), coordinate.along?);
+            let at = number_in_tuple(numbers, coordinate).within(axis.size, false, false)?;
             let room = match extends.step < 0 {
                 true => at,
                 false => axis.size - 1 - at,
@@ -363,37 +373,43 @@ impl<'a, I: Index> Locator<'a, I> {
         Some(place)
     }
 
-    /// Adds the places of the box that these numbers name: several, if it is circular. Returns whether all of it is inside.
-    fn extend(&self, numbers: &[I], boxed: &mut Boxed) -> bool {
+    /// Adds the places of the box that the integers of a tuple, `numbers`, describe. A circular box can have several.
+    /// Returns whether the whole box is inside.
+    fn add_box(&self, numbers: &[I], boxed: &mut LocatedBox) -> bool {
         let (mut place, clamps) = (self.base, self.policy.clamps());
         for coordinate in self.plain {
-            let axis = self.indexed(coordinate);
-            match number(numbers, coordinate).within(axis.size, self.policy.wraps(), clamps) {
+            let axis = self.indexed_axis(coordinate);
+            match number_in_tuple(numbers, coordinate).within(
+                axis.size,
+                self.policy.wraps(),
+                clamps,
+            ) {
                 Some(index) => place = along(place, axis.stride, index),
                 None => return false,
             }
         }
-        self.part(numbers, place, boxed)
+        self.add_box_parts(numbers, place, boxed)
     }
 
-    /// Adds the parts of a box, given the clips of the first cropped dimensions in the trail.
-    fn part(&self, numbers: &[I], place: usize, boxed: &mut Boxed) -> bool {
+    /// Adds the parts of a box. `trail` has the clips of the cropped dimensions that are already known, and this
+    /// function goes on with the next dimension.
+    fn add_box_parts(&self, numbers: &[I], place: usize, boxed: &mut LocatedBox) -> bool {
         let coordinate = self.cropped.get(boxed.trail.len());
         let Some((coordinate, extends)) = coordinate.and_then(|c| Some((c, c.along?))) else {
             boxed.places.push(place);
             boxed.clips.extend(&boxed.trail);
             return true;
         };
-        let begin: i64 = number(numbers, coordinate).into();
+        let begin: i64 = number_in_tuple(numbers, coordinate).into();
         let flipped = extends.flip.is_some_and(|flip| numbers[flip].into() != 0);
-        let stride = self.indexed(coordinate).stride;
+        let stride = self.indexed_axis(coordinate).stride;
         let mut one = |begin, clamps| {
-            let (clip, position) = clip(extends, begin, coordinate.size, flipped, clamps);
+            let (clip, position) = clip_axis(extends, begin, coordinate.size, flipped, clamps);
             if clip.from >= clip.to {
                 return false;
             }
             boxed.trail.push(clip);
-            let whole = self.part(numbers, along(place, stride, position), boxed);
+            let whole = self.add_box_parts(numbers, along(place, stride, position), boxed);
             boxed.trail.pop();
             whole && clip.to - clip.from == extends.extent
         };
@@ -407,8 +423,9 @@ impl<'a, I: Index> Locator<'a, I> {
         true
     }
 
-    /// Adds a place of a group, whose outer positions may be outside a box.
-    fn add(&self, mut place: usize, clips: &[Clip], n: usize, found: &mut Located) {
+    /// Adds a place of group `n`, unless the group is outside the clipped box. `place` and `clips` are those of the
+    /// box.
+    fn add_place(&self, mut place: usize, clips: &[Clip], n: usize, found: &mut Located) {
         let (outer, within) = clips.split_at(self.cropped.len() - self.within.len());
         for (coordinate, clip) in self.cropped.iter().zip(outer) {
             let Some(extends) = coordinate.along else {
@@ -421,7 +438,7 @@ impl<'a, I: Index> Locator<'a, I> {
             }
             place = along(
                 place,
-                step(coordinate, clip) * self.walk.unit.cast_signed(),
+                clipped_step(coordinate, clip) * self.walk.unit.cast_signed(),
                 digit - clip.from,
             );
         }
@@ -433,9 +450,9 @@ impl<'a, I: Index> Locator<'a, I> {
         found.boxes.push((n, found.last_clip(all)));
     }
 
-    /// The walk of the part of a group that is inside, from its first element there. Unit 0 is the first of the part on
-    /// the side of the tuples, and of the whole group on the other side.
-    pub(super) fn clipped(&self, clips: &[Clip]) -> Walk {
+    /// Returns the walk of the part of a group that is inside. In the array that tuples point into, unit 0 is the first
+    /// unit of this part. In the other array, unit 0 is the first unit of the whole group.
+    pub(super) fn clipped_walk(&self, clips: &[Clip]) -> Walk {
         let dims = self.walk.dims[self.numbering.len()..].to_vec();
         let mut walk = Walk::strided(self.walk.unit, 0, 0, dims);
         for (coordinate, clip) in self.within.iter().zip(clips) {
@@ -449,23 +466,23 @@ impl<'a, I: Index> Locator<'a, I> {
                 Side::Dest => (&mut walk.from, dim.from, &mut dim.to),
             };
             *begin += clip.from.cast_signed() * of_box;
-            // With a single element there is no neighbour to step to, and the step may be larger than x.
+            // A single element has no neighbour, and the step can be larger than the array.
             if dim.size > 1 {
-                *of_x = step(coordinate, clip);
+                *of_x = clipped_step(coordinate, clip);
             }
         }
         walk
     }
 
-    /// The places of all groups as sums of one offset for each dimension that numbers them; the innermost are listed. `None`
-    /// unless groups share a few tuples, all in range.
+    /// Returns the places of all groups as sums of one offset for each dimension that numbers them. The offsets of the
+    /// innermost dimension are a list. Returns `None` unless the groups share a few tuples that are all in range.
     pub(super) fn as_sums(&self) -> Option<Vec<Chosen>> {
-        let repeats = self.repeats && self.outer.iter().all(|dim| dim.tuple == 0);
-        if !repeats || self.inner.size > KEPT || self.is_cropped() {
+        let repeats = self.shares_tuples && self.outer.iter().all(|dim| dim.tuple == 0);
+        if !repeats || self.inner.size > MAX_KEPT_TUPLES || self.is_cropped() {
             return None;
         }
         let mut list = vec![0; self.inner.size];
-        self.points(0, &mut list);
+        self.find_points(0, &mut list);
         if list.contains(&NOWHERE) {
             return None;
         }
@@ -474,24 +491,25 @@ impl<'a, I: Index> Locator<'a, I> {
         Some(outer.chain([Chosen::Listed(list)]).collect())
     }
 
-    /// The clips with this number.
-    pub(super) fn clips<'f>(&self, found: &'f Located, clip: usize) -> &'f [Clip] {
+    /// Returns the clips with this number.
+    pub(super) fn clips_at<'f>(&self, found: &'f Located, clip: usize) -> &'f [Clip] {
         &found.clips[clip * self.within.len()..][..self.within.len()]
     }
 
-    /// The clips of groups of a box that is inside.
-    pub(super) fn whole(&self) -> Vec<Clip> {
+    /// Returns the clips of groups that are completely inside.
+    pub(super) fn whole_clips(&self) -> Vec<Clip> {
         let extends = self.within.iter().filter_map(|c| c.along);
         let whole = extends.map(|along| Clip {
             from: 0,
             to: along.extent,
-            flipped: false,
+            is_flipped: false,
         });
         whole.collect()
     }
 
-    /// The lowest and the highest distance of a group's units from its place, in units, wherever it is inside.
-    pub(super) fn reach(&self) -> (isize, isize) {
+    /// Returns the minimum and the maximum distance of a group's units from its place, in units, over all places inside
+    /// the array.
+    pub(super) fn distance_range(&self) -> (isize, isize) {
         let reach = |size: usize, stride: isize| (size.cast_signed() - 1) * stride;
         let cropped = self.cropped.iter().map(|c| reach(c.size, c.stride));
         let d = self.numbering.len();
@@ -503,27 +521,34 @@ impl<'a, I: Index> Locator<'a, I> {
     }
 }
 
-/// The distance between neighbours of a box, in units.
-pub(super) fn step(coordinate: &Coordinate, clip: &Clip) -> isize {
+/// Returns the distance between neighbours of a box along a cropped dimension, in units. It is negative if the box is
+/// flipped.
+pub(super) fn clipped_step(coordinate: &Coordinate, clip: &Clip) -> isize {
     let step = coordinate.along.map_or(0, |along| along.step);
-    coordinate.stride.wrapping_mul(if clip.flipped {
+    coordinate.stride.wrapping_mul(if clip.is_flipped {
         step.wrapping_neg()
     } else {
         step
     })
 }
 
-/// The number in a coordinate's column of a tuple.
-fn number<I: Index>(tuple: &[I], coordinate: &Coordinate) -> I {
+/// Returns the integer of a tuple that belongs to a coordinate.
+fn number_in_tuple<I: Index>(tuple: &[I], coordinate: &Coordinate) -> I {
     match coordinate.begin {
-        Begin::Column(column) => tuple[column],
-        Begin::At(_) => unreachable!("a box begins where its tuple says"),
+        StartIndex::Column(column) => tuple[column],
+        StartIndex::At(_) => unreachable!("a box begins where its tuple says"),
     }
 }
 
-/// The part of a box that is inside, along a dimension of `size` positions, if it begins at `begin`, and the position of its
-/// first element.
-fn clip(along: Along, begin: i64, size: usize, flipped: bool, clamps: bool) -> (Clip, usize) {
+/// Returns the part of a box that is inside along one dimension, and the position of the first element of this part.
+/// The dimension has `size` positions, and the box begins at `begin`.
+fn clip_axis(
+    along: BoxExtent,
+    begin: i64,
+    size: usize,
+    flipped: bool,
+    clamps: bool,
+) -> (Clip, usize) {
     // An i128 holds the position of every element of every box.
     let (step, extent) = (along.step as i128, along.extent as i128);
     let reach = (extent - 1) * step.abs();
@@ -534,13 +559,13 @@ fn clip(along: Along, begin: i64, size: usize, flipped: bool, clamps: bool) -> (
             false => begin.clamp(0, end - 1 - reach),
         };
     }
-    // The distances, in the direction of the step, from the box's begin to the first position of x and to the position just
-    // beyond the last. With a negative step, the first position is the highest.
+    // Both distances are measured from the box's start in the direction of the step: to the first position of the
+    // array, and to the position after its last. With a negative step, the first position is the highest.
     let (before, after) = match step < 0 {
         true => (begin - (end - 1), begin + 1),
         false => (-begin, end - begin),
     };
-    // Most boxes are inside, and need no division.
+    // Most boxes are inside. They need no division.
     let elements = |distance: i128| match distance {
         ..=0 => 0,
         _ if distance > reach => extent,
@@ -554,5 +579,12 @@ fn clip(along: Along, begin: i64, size: usize, flipped: bool, clamps: bool) -> (
     };
     let position = |value: i128| usize::try_from(value).unwrap_or_default();
     let (from, to) = (position(from), position(to));
-    (Clip { from, to, flipped }, position(begin + first * step))
+    (
+        Clip {
+            from,
+            to,
+            is_flipped: flipped,
+        },
+        position(begin + first * step),
+    )
 }

@@ -1,11 +1,12 @@
-//! Makes results whose groups have places: gathers and crops. `locate.rs` finds the places of a block of groups, and a loop
-//! for groups of their kind copies them, in the order of the result.
+//! Runs gathers and crops. A group is the units that share an index tuple, such as a gathered row or the box of a crop.
+//! The place of a group is the byte of the source where it begins. For a block of groups, `locate.rs` finds the places.
+//! Then a loop copies the groups in the order of the result.
 
 use super::{
     Dest,
     fixed_copy::{CopyKernel, CopyTask, FIXED_MAX, with_copy_kernel},
     kernel::Kernel,
-    locate::{BOX_NS, Clip, Located, Locator, NOWHERE, numbered},
+    locate::{BOX_NS, Clip, Located, Locator, NOWHERE, numbering_dims},
     memory::{self, LINE},
     outer,
     place::StoreRows,
@@ -19,16 +20,17 @@ use crate::{
     walk::{Dim, Walk},
 };
 
-/// The number of groups in a block. At the end of a block the processor waits for the reads in flight. A block has far
-/// more groups than there can be reads in flight, so that the wait is a small part of the time.
+/// The number of groups in a block. At the end of a block the processor waits for all reads that it has started. A
+/// block has far more groups than the processor can have unfinished reads, so that the wait is a small part of the
+/// time.
 const BLOCK_GROUPS: usize = 1024;
-/// While a group is copied, the processor is told to read a group that comes later: this many groups later, or fewer if they
-/// have more bytes than this in all.
-const AHEAD_GROUPS: usize = 16;
-const AHEAD_BYTES: usize = 4 << 10;
+/// While the loop copies a group, it prefetches the group that comes [`PREFETCH_GROUPS`] groups later. If these groups
+/// have more than [`PREFETCH_BYTES`] bytes in all, it prefetches an earlier group.
+const PREFETCH_GROUPS: usize = 16;
+const PREFETCH_BYTES: usize = 4 << 10;
 /// The size in bytes of the largest group that is never divided between threads. Larger groups may be divided, so that
 /// even a few of them keep all threads busy.
-const WHOLE: usize = 4096;
+const MAX_UNDIVIDED_BYTES: usize = 4096;
 /// Groups of pieces of less than a cache line that are far apart are copied in the order of their places, so that groups
 /// whose pieces share cache lines follow each other: at most this many groups at once, at least `ORDERED_FROM`, and not of
 /// fewer than `FEW_PIECES`. `NEAR` is the longest range of places in bytes that are read together, and `SLAB` the largest
@@ -40,8 +42,8 @@ const NEAR: usize = 4 * LINE;
 const SLAB: usize = 256 << 10;
 /// A range of places is read together if at least one of this many is wanted.
 const WANTED: usize = 8;
-/// So few places need no memory of their own.
-const FEW: usize = 32;
+/// The places of at most this many groups are in an array on the stack.
+const FEW_PLACES: usize = 32;
 
 /// Writes the result of a gather or a crop to `dest`, with zeros for positions out of range. Returns how many tuples are out
 /// of range, and the first of them.
@@ -53,110 +55,117 @@ pub(super) fn run<I: Index>(
     dest: Dest<'_>,
     threads: Threads,
 ) -> Missing {
-    let group = Group::of(walk, threads);
+    let group = GroupShape::of_walk(walk, threads);
     let locator = Locator::new(walk, policy, indices, walk.dims.len() - group.dims.len());
-    let threads = group.threads(dest.len(), threads);
-    if let (Mover::Copy, ..=LINE) = (&group.mover, group.bytes)
+    let threads = group.thread_count(dest.len(), threads);
+    if let (GroupLoop::Copy, ..=LINE) = (&group.mover, group.bytes)
         && let Some(dims) = locator.as_sums()
     {
         outer::copy((0, group.bytes), &dims, source, dest, threads);
         return Missing::default();
     }
     if threads == 1 {
-        return group.part(&locator, source, 0, dest);
+        return group.write_part(&locator, source, 0, dest);
     }
-    threads::spread_counting(dest, group.grain(walk), threads, |first, dest| {
-        group.part(&locator, source, first, dest)
-    })
+    threads::write_counting_missing(
+        dest,
+        group.part_granularity(walk),
+        threads,
+        |first, dest| group.write_part(&locator, source, first, dest),
+    )
 }
 
 pub(super) fn explain(walk: &Walk, bytes: usize, threads: Threads) -> String {
-    let group = Group::of(walk, threads);
-    threads::explain(group.threads(bytes, threads), group.how(walk))
+    let group = GroupShape::of_walk(walk, threads);
+    threads::explain(group.thread_count(bytes, threads), group.describe(walk))
 }
 
-/// How groups are moved.
+/// The loop that moves groups.
 #[cfg_attr(
     target_pointer_width = "64",
     expect(clippy::large_enum_variant, reason = "a value serves a whole walk")
 )]
-enum Mover<'a> {
-    /// Each is contiguous in the source.
+enum GroupLoop<'a> {
+    /// Each group is contiguous in the source.
     Copy,
-    /// The loops of a slice copy each from byte 0 of the source.
+    /// The loops of a slice copy each group. They take the group's first byte as byte 0 of the source.
     Slice(LoopNest<'a>),
-    /// The groups of boxes, which may reach beyond their array.
+    /// A group is a box or a part of one, and can extend beyond the source.
     Boxes,
 }
 
-/// The common part of the groups of a walk. They differ in their starts.
-struct Group<'a> {
+/// The properties that all groups of a walk share. Groups differ only in their places.
+struct GroupShape<'a> {
     /// The size of a group in bytes.
     bytes: usize,
     dims: &'a [Dim],
-    mover: Mover<'a>,
+    mover: GroupLoop<'a>,
 }
 
-impl<'a> Group<'a> {
-    fn of(walk: &'a Walk, threads: Threads) -> Self {
-        let mut outer = numbered(walk);
+impl<'a> GroupShape<'a> {
+    fn of_walk(walk: &'a Walk, threads: Threads) -> Self {
+        let mut outer = numbering_dims(walk);
         let is_cropped = walk.coordinates.iter().any(|c| c.along.is_some());
         let size = |dims: &[Dim]| dims.iter().map(|dim| dim.size).product::<usize>();
         if is_cropped {
-            // A few boxes are divided, so that all threads have parts.
+            // If there are only a few boxes, a group is a part of a box, so that all threads have work.
             let many = threads.worth(walk.bytes(), walk.bytes() / LINE);
-            while size(&walk.dims[..outer]) < threads::parts(many) && outer + 1 < walk.dims.len() {
+            while size(&walk.dims[..outer]) < threads::min_parts(many)
+                && outer + 1 < walk.dims.len()
+            {
                 outer += 1;
             }
         }
         let dims = &walk.dims[outer..];
         let mover = match dims {
-            _ if (outer..walk.dims.len()).any(|d| walk.is_cropped(d)) => Mover::Boxes,
-            [] | [Dim { from: 1, .. }] => Mover::Copy,
-            dims => Mover::Slice(LoopNest::dense(walk.unit, dims)),
+            _ if (outer..walk.dims.len()).any(|d| walk.is_cropped(d)) => GroupLoop::Boxes,
+            [] | [Dim { from: 1, .. }] => GroupLoop::Copy,
+            dims => GroupLoop::Slice(LoopNest::over_dims(walk.unit, dims)),
         };
         let bytes = size(dims) * walk.unit;
         Self { bytes, dims, mover }
     }
 
-    fn grain(&self, walk: &Walk) -> usize {
+    fn part_granularity(&self, walk: &Walk) -> usize {
         match self.mover {
-            Mover::Copy | Mover::Slice(_) if self.bytes > WHOLE => walk.unit,
+            GroupLoop::Copy | GroupLoop::Slice(_) if self.bytes > MAX_UNDIVIDED_BYTES => walk.unit,
             _ => self.bytes,
         }
     }
 
-    fn first(&self, walk: &Walk) -> Walk {
+    fn first_group(&self, walk: &Walk) -> Walk {
         let outer = walk.dims.len() - self.dims.len();
         let locator = Locator::<i32>::new(walk, Policy::default(), &[], outer);
-        let mut first = locator.clipped(&locator.whole());
+        let mut first = locator.clipped_walk(&locator.whole_clips());
         first.merge();
         first
     }
 
-    fn how(&self, walk: &Walk) -> String {
+    fn describe(&self, walk: &Walk) -> String {
         match &self.mover {
-            Mover::Copy => Kernel::Copy { bytes: self.bytes }.to_string(),
-            Mover::Slice(slice) => slice.kernel.to_string(),
-            Mover::Boxes => StoreRows::of(&self.first(walk)).how(),
+            GroupLoop::Copy => Kernel::Copy { bytes: self.bytes }.to_string(),
+            GroupLoop::Slice(slice) => slice.kernel.to_string(),
+            GroupLoop::Boxes => StoreRows::of_walk(&self.first_group(walk)).describe(),
         }
     }
 
     /// How many threads write a result of `bytes` bytes. Groups are scattered in the source, so each takes about 2
     /// nanoseconds more than contiguous bytes of its size.
-    fn threads(&self, bytes: usize, threads: Threads) -> usize {
+    fn thread_count(&self, bytes: usize, threads: Threads) -> usize {
         match &self.mover {
-            Mover::Copy => threads.worth_of(bytes, || 2 * (bytes / self.bytes)),
-            Mover::Slice(slice) => {
-                threads.worth(bytes, 2 * (bytes / self.bytes) + slice.pieces(bytes))
+            GroupLoop::Copy => threads.worth_of(bytes, || 2 * (bytes / self.bytes)),
+            GroupLoop::Slice(slice) => {
+                threads.worth(bytes, 2 * (bytes / self.bytes) + slice.single_copies(bytes))
             }
-            Mover::Boxes => threads.worth(bytes, bytes / self.bytes * (BOX_NS + self.bytes / LINE)),
+            GroupLoop::Boxes => {
+                threads.worth(bytes, bytes / self.bytes * (BOX_NS + self.bytes / LINE))
+            }
         }
     }
 
     /// Writes `dest`, the part of the result that begins at byte `first`. Returns how many tuples are out of range, and
     /// the first of them. Only the groups that begin in this part count.
-    fn part<I: Index>(
+    fn write_part<I: Index>(
         &self,
         locator: &Locator<'_, I>,
         source: &[u8],
@@ -174,29 +183,31 @@ impl<'a> Group<'a> {
         let is_ordered = skip == 0 && self.is_ordered(dest.len());
         let of_block = match is_ordered {
             true => ORDERED,
-            false if dest.together() == usize::MAX => BLOCK_GROUPS,
-            false => (dest.together() / self.bytes).clamp(1, BLOCK_GROUPS),
+            false if dest.bytes_per_write() == usize::MAX => BLOCK_GROUPS,
+            false => (dest.bytes_per_write() / self.bytes).clamp(1, BLOCK_GROUPS),
         };
         let mut found = Located::default();
-        let mut few = [NOWHERE; FEW];
+        let mut few = [NOWHERE; FEW_PLACES];
         while dest.len() > 0 {
             let count = (skip + dest.len()).div_ceil(self.bytes).min(of_block);
             match &self.mover {
-                Mover::Copy | Mover::Slice(_) if count <= FEW && !locator.is_cropped() => {
+                GroupLoop::Copy | GroupLoop::Slice(_)
+                    if count <= FEW_PLACES && !locator.is_cropped() =>
+                {
                     let places = &mut few[..count];
-                    locator.points(group, places);
-                    locator.count(group, counted, places, &mut missing);
-                    self.copy(source, places, skip, &mut dest);
+                    locator.find_points(group, places);
+                    locator.count_missing(group, counted, places, &mut missing);
+                    self.copy_groups(source, places, skip, &mut dest);
                 }
                 mover => {
-                    locator.find((group, count), counted, &mut found, &mut missing);
+                    locator.find_groups((group, count), counted, &mut found, &mut missing);
                     match mover {
-                        Mover::Boxes => self.boxes(locator, source, &found, &mut dest),
-                        Mover::Slice(slice) if is_ordered => {
-                            let dest = dest.take(count * self.bytes).all();
+                        GroupLoop::Boxes => self.write_boxes(locator, source, &found, &mut dest),
+                        GroupLoop::Slice(slice) if is_ordered => {
+                            let dest = dest.take_front_part(count * self.bytes).all();
                             self.in_order(slice, source, &found.places, dest);
                         }
-                        _ => self.copy(source, &found.places, skip, &mut dest),
+                        _ => self.copy_groups(source, &found.places, skip, &mut dest),
                     }
                 }
             }
@@ -208,7 +219,7 @@ impl<'a> Group<'a> {
 
     /// Returns whether groups are copied in the order of their places.
     fn is_ordered(&self, bytes: usize) -> bool {
-        let Mover::Slice(slice) = &self.mover else {
+        let GroupLoop::Slice(slice) = &self.mover else {
             return false;
         };
         slice.is_scattered()
@@ -238,7 +249,7 @@ impl<'a> Group<'a> {
                     .chain(self.dims.iter().copied())
                     .collect();
                 let slab = &mut slab[..size * self.bytes];
-                LoopNest::dense(unit, &dims).part(source, first, 0, slab);
+                LoopNest::over_dims(unit, &dims).write_part(source, first, 0, slab);
             }
             for &(place, number) in near {
                 let group = &mut dest[number * self.bytes..][..self.bytes];
@@ -248,22 +259,22 @@ impl<'a> Group<'a> {
                         let at = (place - first) / unit * self.bytes;
                         group.copy_from_slice(&slab[at..][..self.bytes]);
                     }
-                    _ => slice.part(source, place, 0, group),
+                    _ => slice.write_part(source, place, 0, group),
                 }
             }
         }
     }
 
     /// Writes the groups at `places` to `dest` as far as it reaches, the first from its byte `skip` on.
-    fn copy(&self, source: &[u8], places: &[usize], mut skip: usize, dest: &mut Dest<'_>) {
+    fn copy_groups(&self, source: &[u8], places: &[usize], mut skip: usize, dest: &mut Dest<'_>) {
         let bytes = (places.len() * self.bytes - skip).min(dest.len());
-        let mut dest = dest.take(bytes);
+        let mut dest = dest.take_front_part(bytes);
         let slice = match &self.mover {
-            Mover::Slice(slice) => Some(slice),
+            GroupLoop::Slice(slice) => Some(slice),
             _ => None,
         };
         if slice.is_none() && self.bytes <= FIXED_MAX {
-            let groups = Groups {
+            let groups = ContiguousGroups {
                 source,
                 places,
                 dest: dest.all(),
@@ -274,24 +285,26 @@ impl<'a> Group<'a> {
             // The loops of a slice write to memory with values.
             dest = dest.all().into();
         }
-        let mut ahead = ahead(places, self.bytes);
+        let mut ahead = groups_ahead(places, self.bytes);
         for &place in places {
             let (next, length) = (ahead.next(), (self.bytes - skip).min(dest.len()));
             match (place, slice) {
-                (NOWHERE, _) => dest.take(length).all().fill(0),
-                (_, Some(slice)) => slice.part(source, place, skip, dest.take(length).all()),
+                (NOWHERE, _) => dest.take_front_part(length).all().fill(0),
+                (_, Some(slice)) => {
+                    slice.write_part(source, place, skip, dest.take_front_part(length).all());
+                }
                 (_, None) => {
-                    fetch(source, next, self.bytes);
-                    dest.copy(&source[place + skip..][..length]);
+                    prefetch_group(source, next, self.bytes);
+                    dest.copy_to_front(&source[place + skip..][..length]);
                 }
             }
             skip = 0;
         }
     }
 
-    /// Writes boxes to `dest`, and zeros where they have no source. Boxes that follow each other and are inside in the same
-    /// part share its loops.
-    fn boxes<I: Index>(
+    /// Writes boxes to `dest`, and zeros where they have no source. If the same part of consecutive boxes is inside,
+    /// the loops for this part are chosen once.
+    fn write_boxes<I: Index>(
         &self,
         locator: &Locator<'_, I>,
         source: &[u8],
@@ -302,16 +315,16 @@ impl<'a> Group<'a> {
         for alike in found.boxes.chunk_by(|(.., a), (.., b)| a == b) {
             let places = &found.places[n..][..alike.len()];
             n += alike.len();
-            let dest = dest.take(alike.len() * self.bytes).all();
+            let dest = dest.take_front_part(alike.len() * self.bytes).all();
             if alike[0].1 == usize::MAX {
                 dest.fill(0);
                 continue;
             }
-            let clips: &[Clip] = locator.clips(found, alike[0].1);
-            let mut walk = locator.clipped(clips);
+            let clips: &[Clip] = locator.clips_at(found, alike[0].1);
+            let mut walk = locator.clipped_walk(clips);
             walk.merge();
             if walk.contiguous() * walk.unit == self.bytes {
-                let groups = Groups {
+                let groups = ContiguousGroups {
                     source,
                     places,
                     dest,
@@ -319,9 +332,9 @@ impl<'a> Group<'a> {
                 with_copy_kernel(self.bytes, groups);
                 continue;
             }
-            let rows = StoreRows::of(&walk);
+            let rows = StoreRows::of_walk(&walk);
             for (place, dest) in places.iter().zip(dest.chunks_exact_mut(self.bytes)) {
-                rows.write::<true>(source, place / walk.unit, dest, Threads::at_most(1));
+                rows.write_rows::<true>(source, place / walk.unit, dest, Threads::at_most(1));
             }
         }
     }
@@ -329,18 +342,18 @@ impl<'a> Group<'a> {
 
 /// Copies the groups of a block, which are contiguous in the source, from `places` to `dest`. Groups at
 /// [`NOWHERE`], which is beyond the source, become zeros.
-struct Groups<'a> {
+struct ContiguousGroups<'a> {
     source: &'a [u8],
     places: &'a [usize],
     dest: &'a mut [u8],
 }
 
-impl CopyTask for Groups<'_> {
+impl CopyTask for ContiguousGroups<'_> {
     fn run(self, kernel: impl CopyKernel) {
-        let mut ahead = ahead(self.places, kernel.bytes());
+        let mut ahead = groups_ahead(self.places, kernel.bytes());
         let rows = self.dest.chunks_exact_mut(kernel.bytes());
         for (row, &place) in rows.zip(self.places) {
-            fetch(self.source, ahead.next(), kernel.bytes());
+            prefetch_group(self.source, ahead.next(), kernel.bytes());
             if kernel.copy(self.source, place, row).is_none() {
                 row.fill(0);
             }
@@ -348,20 +361,20 @@ impl CopyTask for Groups<'_> {
     }
 }
 
-/// The places of the groups that the processor is told to read while groups of `bytes` bytes are copied. By itself it starts
-/// to read a group only when the previous groups are almost copied.
+/// Returns the places of the groups to prefetch while groups of `bytes` bytes are copied. Without prefetches, the
+/// processor starts to read a group only when it has copied most of the previous ones.
 #[inline(always)]
-fn ahead(places: &[usize], bytes: usize) -> impl Iterator<Item = &usize> {
+fn groups_ahead(places: &[usize], bytes: usize) -> impl Iterator<Item = &usize> {
     places
         .iter()
-        .skip((AHEAD_BYTES / bytes).clamp(2, AHEAD_GROUPS))
+        .skip((PREFETCH_BYTES / bytes).clamp(2, PREFETCH_GROUPS))
 }
 
-/// Tells the processor to read the group of `bytes` bytes at a place.
+/// Prefetches the group of `bytes` bytes at a place.
 #[inline(always)]
-fn fetch(source: &[u8], place: Option<&usize>, bytes: usize) {
+fn prefetch_group(source: &[u8], place: Option<&usize>, bytes: usize) {
     if let Some(place) = place {
-        for line in (0..bytes.min(AHEAD_BYTES)).step_by(LINE) {
+        for line in (0..bytes.min(PREFETCH_BYTES)).step_by(LINE) {
             memory::prefetch(source, place.wrapping_add(line));
         }
     }

@@ -1,5 +1,5 @@
-//! Hints to the processor and to the system about memory, stores that go around its caches, and results in new memory. All
-//! code of this crate that is not safe is in this file.
+//! Prefetches, large pages, stores that bypass the caches, and results in new memory. This file has all unsafe code of
+//! this crate.
 
 use crate::Error;
 use crate::prelude::*;
@@ -13,8 +13,8 @@ use core::{
 /// The size of a cache line in bytes, on x86-64 and most ARM64 processors.
 pub(super) const LINE: usize = 64;
 
-/// The size in bytes of the smallest result that is worth streaming: more than the last-level cache that most processors
-/// have for a core. Of such a result, whoever reads it next finds at most the end in a cache.
+/// The size in bytes of the smallest result that is worth streaming: more than the last-level cache that most
+/// processors have for a core. After such a result is written, at most its end is in a cache.
 pub(super) const STREAMED: usize = 32 << 20;
 
 /// Tells the processor that byte `at` of `bytes`, or a byte beyond them, will soon be read or written. Does nothing on other
@@ -24,25 +24,25 @@ pub(super) fn prefetch(bytes: &[u8], at: usize) {
     instructions::prefetch(bytes, at);
 }
 
-/// Asks Linux to map this memory in pages of 2 MiB, as far as it has not been used yet. Linux maps and clears a page when
-/// it is first used, and new results of 4 MiB or more took 1.3 to 2 times as long in pages of 4 KiB. The bytes keep their
-/// values. Memory of less than [`HUGE_FROM`] bytes stays as it is, as all memory does on other systems and without the
-/// standard library.
+/// Asks Linux to map the unused pages of this memory as pages of 2 MiB. Linux maps and clears a page when it is first
+/// used, and new results of 4 MiB or more took 1.3 to 2 times as long in pages of 4 KiB. The bytes keep their values.
+/// Does nothing for memory of less than [`HUGE_PAGES_MIN_BYTES`] bytes, on other systems, and without the standard
+/// library.
 pub(crate) fn map_in_large_pages<T>(memory: &mut [T]) {
-    if size_of_val(memory) >= HUGE_FROM {
-        system::advise(memory);
+    if size_of_val(memory) >= HUGE_PAGES_MIN_BYTES {
+        system::advise_huge_pages(memory);
     }
 }
 
-/// The smallest memory in bytes that is worth asking for, as in NumPy.
-const HUGE_FROM: usize = 4 << 20;
+/// The size in bytes of the smallest memory that gets large pages. NumPy has the same limit.
+const HUGE_PAGES_MIN_BYTES: usize = 4 << 20;
 
 #[cfg(all(feature = "std", target_os = "linux", not(miri)))]
 mod system {
     use core::ffi::{c_int, c_void};
 
-    /// The size in bytes of the largest small pages that Linux has on any processor. Advice is about whole pages.
-    const PAGE: usize = 64 << 10;
+    /// The size in bytes of the largest ordinary page that Linux has on any processor. `madvise` takes whole pages.
+    const MAX_SMALL_PAGE: usize = 64 << 10;
     /// `MADV_HUGEPAGE` of Linux's `madvise`.
     const HUGE_PAGES: c_int = 14;
 
@@ -54,8 +54,8 @@ mod system {
         fn madvise(address: *mut c_void, length: usize, advice: c_int) -> c_int;
     }
 
-    pub(super) fn advise<T>(memory: &mut [T]) {
-        let skip = memory.as_ptr().addr().wrapping_neg() % PAGE;
+    pub(super) fn advise_huge_pages<T>(memory: &mut [T]) {
+        let skip = memory.as_ptr().addr().wrapping_neg() % MAX_SMALL_PAGE;
         let Some(bytes) = size_of_val(memory).checked_sub(skip) else {
             return;
         };
@@ -64,14 +64,18 @@ mod system {
         // advice, pages stay small.
         #[expect(unsafe_code, reason = "a call of the system")]
         unsafe {
-            madvise(first.cast(), bytes / PAGE * PAGE, HUGE_PAGES);
+            madvise(
+                first.cast(),
+                bytes / MAX_SMALL_PAGE * MAX_SMALL_PAGE,
+                HUGE_PAGES,
+            );
         }
     }
 }
 
 #[cfg(not(all(feature = "std", target_os = "linux", not(miri))))]
 mod system {
-    pub(super) fn advise<T>(_: &mut [T]) {}
+    pub(super) fn advise_huge_pages<T>(_: &mut [T]) {}
 }
 
 /// New memory for a result, whose bytes have no values yet. [`in_new_memory`] makes it.
@@ -79,9 +83,9 @@ mod system {
 pub struct NewMemory<'a> {
     /// The bytes without values.
     bytes: &'a mut [MaybeUninit<u8>],
-    /// How many bytes before these got values, which `with_values` does not count yet.
+    /// The number of bytes before `bytes` that got values, but are not counted in `with_values` yet.
     copied: usize,
-    /// How many bytes of the whole result have values.
+    /// The number of bytes of the whole result that have values.
     with_values: &'a AtomicUsize,
 }
 
@@ -91,7 +95,7 @@ impl<'a> NewMemory<'a> {
     }
 
     /// Takes the first `count` bytes out.
-    pub(super) fn take(&mut self, count: usize) -> Self {
+    pub(super) fn take_front_part(&mut self, count: usize) -> Self {
         let (bytes, rest) = mem::take(&mut self.bytes).split_at_mut(count);
         self.bytes = rest;
         Self {
@@ -103,7 +107,7 @@ impl<'a> NewMemory<'a> {
 
     /// Copies `from` to its first bytes, and takes these out.
     #[inline(always)]
-    pub(super) fn copy(&mut self, from: &[u8]) {
+    pub(super) fn copy_to_front(&mut self, from: &[u8]) {
         let (bytes, rest) = mem::take(&mut self.bytes).split_at_mut(from.len());
         // SAFETY: bytes with values are also bytes that need no values, and nobody writes to these.
         #[expect(
@@ -116,7 +120,7 @@ impl<'a> NewMemory<'a> {
         self.copied += from.len();
     }
 
-    pub(super) fn zeros(mut self) -> &'a mut [u8] {
+    pub(super) fn fill_with_zeros(mut self) -> &'a mut [u8] {
         let bytes = mem::take(&mut self.bytes);
         bytes.fill(MaybeUninit::new(0));
         self.copied += bytes.len();
@@ -134,7 +138,8 @@ impl Drop for NewMemory<'_> {
     }
 }
 
-/// Makes new memory for `len` values of the bytes that `fill` writes. Returns the values and what `fill` returned.
+/// Allocates memory for `len` values and calls `fill` to write their bytes. Returns the values and the result of
+/// `fill`.
 pub(super) fn in_new_memory<T: bytemuck::Pod, R>(
     len: usize,
     fill: impl FnOnce(NewMemory<'_>) -> Result<R, Error>,
@@ -168,24 +173,24 @@ pub(super) fn in_new_memory<T: bytemuck::Pod, R>(
     Ok((values, outcome))
 }
 
-/// Writes cache lines of the bytes that are borrowed for `'d`. [`streaming`] makes it.
+/// Writes cache lines of memory that is borrowed for `'d`. Only [`streaming`] creates it.
 pub(super) struct Lines<'d> {
     streams: bool,
     /// A line that was written must not be seen before the fence, so it stays borrowed.
     written: PhantomData<&'d mut [u8]>,
 }
 
-/// Calls `write`. If `streams` is true, the lines that it writes go around the caches: an ordinary store reads a line
-/// before it changes it, a streaming store does not. Other processors than x86-64 store as usual.
+/// Calls `write`. If `streams` is true, the lines that it writes bypass the caches on x86-64. An ordinary store reads a
+/// line into the cache before it changes the line, and a streaming store does not.
 pub(super) fn streaming<'d>(streams: bool, write: impl FnOnce(&mut Lines<'d>)) {
-    /// Fences also if `write` panics.
-    struct Fence;
-    impl Drop for Fence {
+    /// Executes the fence when it is dropped, even if `write` panics.
+    struct FenceOnDrop;
+    impl Drop for FenceOnDrop {
         fn drop(&mut self) {
             instructions::fence();
         }
     }
-    let _fence = streams.then_some(Fence);
+    let _fence = streams.then_some(FenceOnDrop);
     write(&mut Lines {
         streams,
         written: PhantomData,
@@ -288,9 +293,9 @@ mod tests {
     #[test]
     fn pages_keep_their_bytes() {
         for (skip, length) in [
-            (0, HUGE_FROM),
-            (1, HUGE_FROM + 4097),
-            (70_001, 3 * HUGE_FROM),
+            (0, HUGE_PAGES_MIN_BYTES),
+            (1, HUGE_PAGES_MIN_BYTES + 4097),
+            (70_001, 3 * HUGE_PAGES_MIN_BYTES),
             (5, 9),
         ] {
             let value = |at: usize| u8::try_from(at % 251).unwrap() + 1;

@@ -1,36 +1,46 @@
-//! Runs plans on the CPU, on bytes in memory.
+//! Runs plans on the CPU.
 //!
-//! A backend without a GPU runs all plans here. A backend with a GPU may run a plan on host values here, because the
-//! CPU is estimated to be faster or as a fallback after an error of the GPU. A result consists of pieces. A piece is
-//! bytes that are contiguous both in the source and in the result. In this module a row is pieces at a constant
-//! distance, and a kernel is a Rust loop that moves rows. Slices, gathers, crops and gradients write every byte of the
-//! result, which need not be zero beforehand. Large results are cut into parts, and each thread takes the next part
-//! when it has finished one.
+//! A backend without a GPU runs all plans here. A backend with a GPU can run a plan on host values here, if the CPU is
+//! estimated to be faster or if the GPU reports an error. Slices, gathers, crops and gradients write every byte of the
+//! result, so that the result need not be zero beforehand.
+//!
+//! These words are used in the whole folder:
+//!
+//! | word | meaning |
+//! |---|---|
+//! | unit | the bytes that a walk (`src/walk.rs`) takes at a time: 1, 2, 4, 8 or 16 |
+//! | piece | bytes that are contiguous both in the source and in the result; often several units |
+//! | row, block | pieces at a constant distance in the source; rows at a constant distance |
+//! | group | blocks at a constant distance or, with index tuples, all units that share a tuple |
+//! | place | the byte where a group begins, in the array that its index tuple points into |
+//! | kernel | a Rust loop that moves rows of pieces |
+//! | part | the bytes of a large result that a thread writes before it takes the next part |
+//! | dense | a dense walk writes a contiguous range of bytes |
 //!
 //! | file | decides |
 //! |---|---|
-//! | `slice` | the loops of a slice, and where parts of it begin and end |
-//! | `transpose` | the tiles of a transposed slice, and which tiles a thread takes at once |
+//! | `slice` | the loops of a slice |
+//! | `transpose` | the tiles of a transposed slice, and which tiles a thread writes |
 //! | `short_axes` | the tiles of a slice of many short axes |
 //! | `square` | how pieces of 1, 2, 4, 8 or 16 bytes are transposed in registers |
-//! | `locate` | where the groups of a walk lie: all that reads index tuples |
+//! | `locate` | the places that index tuples point at |
 //! | `make` | how the groups of a gather or a crop are copied |
-//! | `weave` | arrays whose short pieces take turns, as in a stack of planes |
-//! | `outer` | outer index expressions, and gathers of short groups whose rows share their tuples |
+//! | `weave` | how arrays are interleaved, as in a stack of planes |
+//! | `outer` | outer index expressions, and gathers of short groups that share their tuples |
 //! | `paste` | which thread writes which boxes of a paste |
-//! | `place` | strided writes of updates, gradients and crops, and the zeros between them |
+//! | `place` | writes at a distance, as in updates, gradients and crops, and the zeros between them |
 //! | `keep` | which pieces a mask keeps |
 //! | `mask` | where a mask is true, and how elements are written there |
 //! | `scatter` | which thread combines which rows of a scatter |
 //! | `combine` | how elements are added, subtracted, multiplied and compared |
-//! | `convert` | which element of a converted plan is read for each of its result, and the loops that convert |
-//! | `dest` | when the bytes of new memory get their first values |
+//! | `convert` | how elements are converted to another type |
+//! | `dest` | when the bytes of new memory are set to zero |
 //! | `odometer` | sums of strides over nested dimensions |
-//! | `kernel`, `rows` | which loop moves rows of pieces, by the size of the pieces and their distance |
-//! | `fixed_copy` | how one piece is copied, by its size |
+//! | `kernel`, `rows` | which loop moves rows of pieces, depending on the size of the pieces and their distance |
+//! | `fixed_copy` | how one piece is copied, depending on its size |
 //! | `shuffle`, `no_shuffle` | rows and planes of small pieces by the processor's byte shuffles |
-//! | `strided_store` | vectorized loops that write units a small step apart |
-//! | `memory` | prefetches, large pages, and stores around the caches: all code that is not safe |
+//! | `strided_store` | vectorized loops that write units at a small distance |
+//! | `memory` | prefetches, large pages, and stores that bypass the caches: all unsafe code |
 //! | `threads` | how many threads write a result, and which part each writes |
 //! | `indices` | which integer types index tuples may have |
 
@@ -63,7 +73,7 @@ mod weave;
 
 #[cfg(any(test, feature = "test-seams"))]
 pub(crate) use dest::FOR_ANY_RESULT;
-pub(crate) use dest::{Dest, filled};
+pub(crate) use dest::{Dest, fill_values};
 pub use indices::IndexElement;
 pub(crate) use indices::Indices;
 pub(crate) use memory::map_in_large_pages;
@@ -75,7 +85,7 @@ use crate::{
     DType, Error, View,
     moves::{Effect, Move, Scatter},
     ops::{
-        convert::Converted,
+        convert::PlanConversion,
         index::{Index, IndexType},
     },
     report::{Missing, Report},
@@ -85,29 +95,29 @@ use crate::{
 };
 
 /// The loops that run a move.
-enum Loops<'a> {
-    /// None, as nothing has a source. A result becomes zeros.
+enum MoveLoops<'a> {
+    /// No loops, because no element has a source. A result becomes zero.
     None,
-    /// Those that find where a mask is true.
+    /// Loops that find where a mask is true.
     Find,
-    /// Those that write where a mask is true.
+    /// Loops that write where a mask is true.
     Mask(&'a Walk),
-    Convert(&'a Walk, &'a Converted),
+    Convert(&'a Walk, &'a PlanConversion),
     Slice(&'a Walk),
-    /// Strided writes, without zeros between them and with them.
-    Place(&'a Walk),
+    /// Writes at a distance, which keep the bytes between them.
+    StridedWrites(&'a Walk),
     Fill(&'a Walk),
-    Make(&'a Walk),
-    /// Those of [`Loops::Make`], which fill dense results, into a stage, and strided writes of the stage.
+    Gather(&'a Walk),
+    /// [`MoveLoops::Gather`] into a temporary buffer, and strided writes from the buffer.
     Staged(&'a Walk),
     Paste(&'a Walk),
     Scatter(&'a Walk, Scatter),
 }
 
 impl View {
-    /// Copies the elements of `source`, which have this type, that the view selects to `dest`, which has room for them.
-    /// Makes no plan and no report, and checks nothing, since a view fits its source: for a result of a few hundred bytes
-    /// these would take as long as the copy.
+    /// Copies the elements that the view selects from `source` to `dest`, which has the size of the result. `dtype` is
+    /// the type of the elements. For a result of a few hundred bytes, making a plan and a report would take as long as
+    /// the copy, so this function makes neither.
     pub(crate) fn copy(&self, dtype: DType, source: &[u8], dest: Dest<'_>, threads: Threads) {
         copy(
             (Dim::of_view(self), self.offset),
@@ -131,12 +141,12 @@ pub(crate) fn copy(
         // The loops do not look at the order of the result.
         let mut walk = Walk::strided(dtype.size(), first.cast_signed(), 0, dims);
         walk.merge();
-        slice::LoopNest::of(&walk).run(source, 0, dest, threads);
+        slice::LoopNest::of_walk(&walk).run(source, 0, dest, threads);
     }
 }
 
 impl Move {
-    /// Runs a part of a slice on the CPU: writes `dest`, the part of the result that begins at byte `first`.
+    /// Writes `dest`, the part of a slice's result that begins at byte `first`, on the CPU.
     ///
     /// `first` and the length of `dest` in bytes are multiples of the plan's unit, and the part lies within the result.
     #[cfg(any(feature = "gpu", test))]
@@ -151,12 +161,12 @@ impl Move {
         self.check_source(source)?;
         if let Some(walk) = self.walk() {
             debug_assert!((first | dest.len()).is_multiple_of(walk.unit));
-            slice::LoopNest::of(walk).run(source, first, dest.into(), Threads::default());
+            slice::LoopNest::of_walk(walk).run(source, first, dest.into(), Threads::default());
         }
         Ok(())
     }
 
-    /// Runs the move on the CPU, on as many threads as are worth it.
+    /// Runs the move on the CPU. The number of threads depends on the size of the result.
     #[cfg(any(feature = "gpu", test))]
     pub(crate) fn run_cpu(
         &self,
@@ -191,19 +201,19 @@ impl Move {
         }
         let missing = match indices {
             Indices::Mask(mask) => {
-                if let Loops::Mask(walk) = self.loops() {
+                if let MoveLoops::Mask(walk) = self.choose_loops() {
                     mask::update(walk, source, mask, dest.all(), threads);
                 }
                 Missing::default()
             }
-            Indices::I32(indices) => self.execute(source, indices, dest, threads),
-            Indices::I64(indices) => self.execute(source, indices, dest, threads),
-            Indices::U32(indices) => self.execute(source, indices, dest, threads),
+            Indices::I32(indices) => self.execute_indexed(source, indices, dest, threads),
+            Indices::I64(indices) => self.execute_indexed(source, indices, dest, threads),
+            Indices::U32(indices) => self.execute_indexed(source, indices, dest, threads),
         };
         self.report(missing, |tuple| indices.tuple(tuple, self.depth()))
     }
 
-    fn execute<I: Index>(
+    fn execute_indexed<I: Index>(
         &self,
         source: &[u8],
         indices: &[I],
@@ -213,77 +223,80 @@ impl Move {
         let make = |walk: &Walk, dest: Dest<'_>| {
             make::run(walk, self.policy(), source, indices, dest, threads)
         };
-        match self.loops() {
+        match self.choose_loops() {
             // Another type of indices has been refused.
-            Loops::Mask(_) | Loops::Find => {}
-            Loops::None => {
+            MoveLoops::Mask(_) | MoveLoops::Find => {}
+            MoveLoops::None => {
                 let dest = dest.all();
                 if !self.is_in_place() {
                     dest.fill(0);
                 }
             }
-            Loops::Convert(walk, conversion) => {
+            MoveLoops::Convert(walk, conversion) => {
                 return convert::run(self, walk, conversion, source, indices, dest, threads);
             }
-            Loops::Slice(walk) => {
-                slice::LoopNest::of(walk).run(source, 0, self.filled(walk, dest), threads);
+            MoveLoops::Slice(walk) => {
+                slice::LoopNest::of_walk(walk).run(source, 0, self.dense_part(walk, dest), threads);
             }
-            Loops::Place(walk) => place::run::<false>(walk, source, dest.all(), threads),
-            Loops::Fill(walk) => place::run::<true>(walk, source, dest.all(), threads),
-            Loops::Make(walk) => return make(walk, self.filled(walk, dest)),
-            Loops::Staged(walk) => {
+            MoveLoops::StridedWrites(walk) => {
+                place::run::<false>(walk, source, dest.all(), threads);
+            }
+            MoveLoops::Fill(walk) => place::run::<true>(walk, source, dest.all(), threads),
+            MoveLoops::Gather(walk) => return make(walk, self.dense_part(walk, dest)),
+            MoveLoops::Staged(walk) => {
                 let dest = dest.all();
-                let [filling, placing] = walk.staged();
+                let [filling, placing] = walk.split_stages();
                 let mut stage = vec![0; walk.bytes()];
                 let missing = make(&filling, Dest::Old(&mut stage));
                 place::run::<false>(&placing, &stage, dest, threads);
                 return missing;
             }
-            Loops::Paste(walk) => {
+            MoveLoops::Paste(walk) => {
                 return paste::run(walk, self.policy(), source, indices, dest.all(), threads);
             }
-            Loops::Scatter(walk, effect) => {
+            MoveLoops::Scatter(walk, effect) => {
                 return scatter::run(walk, effect, source, indices, dest.all(), threads);
             }
         }
         Missing::default()
     }
 
-    /// What a dense walk fills: all of a new result, or a part of what is updated.
-    fn filled<'d>(&self, walk: &Walk, dest: Dest<'d>) -> Dest<'d> {
+    /// Returns the bytes that a walk with a contiguous destination writes: all of a new result, or a part of the
+    /// updated array.
+    fn dense_part<'d>(&self, walk: &Walk, dest: Dest<'d>) -> Dest<'d> {
         match self.effect {
             Effect::Update => walk.part_of(dest.all()).unwrap_or_default().into(),
             _ => dest,
         }
     }
 
-    /// Chooses the loops by what the move does to its destination, and by its tuples and its conversion.
-    fn loops(&self) -> Loops<'_> {
+    /// Chooses the loops that run the move.
+    fn choose_loops(&self) -> MoveLoops<'_> {
         let Some(walk) = &self.walk else {
             return match self.effect {
-                Effect::Find(_) => Loops::Find,
-                _ => Loops::None,
+                Effect::Find(_) => MoveLoops::Find,
+                _ => MoveLoops::None,
             };
         };
         if let Some(conversion) = &self.conversion {
-            return Loops::Convert(walk, conversion);
+            return MoveLoops::Convert(walk, conversion);
         }
         let tuples = self.indices.as_ref();
         if tuples.is_some_and(|tuples| tuples.index == IndexType::Mask) {
-            return Loops::Mask(walk);
+            return MoveLoops::Mask(walk);
         }
         let is_located = !walk.coordinates.is_empty();
         match self.effect {
-            Effect::Find(_) => Loops::Find,
-            Effect::Make if is_located => Loops::Make(walk),
-            Effect::Make => Loops::Slice(walk),
-            Effect::Update if is_located && walk.is_dense() => Loops::Make(walk),
-            Effect::Update if is_located => Loops::Staged(walk),
-            Effect::Update if walk.is_dense() => Loops::Slice(walk),
-            Effect::Update => Loops::Place(walk),
-            Effect::Fill => Loops::Fill(walk),
-            Effect::Scatter(Scatter { slices: 0, .. }) => Loops::Paste(walk),
-            Effect::Scatter(effect) => Loops::Scatter(walk, effect),
+            Effect::Find(_) => MoveLoops::Find,
+            Effect::Make if is_located => MoveLoops::Gather(walk),
+            Effect::Make => MoveLoops::Slice(walk),
+            Effect::Update if is_located && walk.is_dense() => MoveLoops::Gather(walk),
+            Effect::Update if is_located => MoveLoops::Staged(walk),
+            Effect::Update if walk.is_dense() => MoveLoops::Slice(walk),
+            Effect::Update => MoveLoops::StridedWrites(walk),
+            Effect::Fill => MoveLoops::Fill(walk),
+            Effect::Scatter(Scatter { slices: 0, .. }) => MoveLoops::Paste(walk),
+            Effect::Scatter(effect) => MoveLoops::Scatter(walk, effect),
         }
     }
 
@@ -292,8 +305,8 @@ impl Move {
     /// they take no longer than a copy.
     #[cfg(feature = "gpu")]
     pub(crate) fn transposed(&self) -> Option<usize> {
-        match self.loops() {
-            Loops::Slice(walk) => slice::LoopNest::of(walk).transposed(walk.bytes()),
+        match self.choose_loops() {
+            MoveLoops::Slice(walk) => slice::LoopNest::of_walk(walk).transposed(walk.bytes()),
             _ => None,
         }
     }
@@ -305,25 +318,27 @@ impl Move {
             _ => 0,
         };
         let bytes = self.walk().map_or(0, Walk::bytes).max(zeros);
-        let how = match self.loops() {
-            Loops::Find => {
+        let how = match self.choose_loops() {
+            MoveLoops::Find => {
                 return format!(
                     "{} of a mask on 1 thread",
                     counted(self.source_bytes(), "byte", "bytes")
                 );
             }
-            Loops::None if zeros > 0 => " of zeros".into(),
-            Loops::None => return "nothing to move".into(),
-            Loops::Convert(..) => convert::explain(self, threads),
-            Loops::Mask(_) => " where the mask is true".into(),
-            Loops::Make(walk) => make::explain(walk, bytes, threads),
-            Loops::Staged(walk) => {
+            MoveLoops::None if zeros > 0 => " of zeros".into(),
+            MoveLoops::None => return "nothing to move".into(),
+            MoveLoops::Convert(..) => convert::explain(self, threads),
+            MoveLoops::Mask(_) => " where the mask is true".into(),
+            MoveLoops::Gather(walk) => make::explain(walk, bytes, threads),
+            MoveLoops::Staged(walk) => {
                 make::explain(walk, bytes, threads) + ", then copied to the view"
             }
-            Loops::Slice(walk) => slice::LoopNest::of(walk).explain(bytes, threads),
-            Loops::Place(walk) | Loops::Fill(walk) => place::explain(walk, bytes, threads),
-            Loops::Paste(walk) => paste::explain(walk, threads),
-            Loops::Scatter(walk, effect) => scatter::explain(walk, effect, threads),
+            MoveLoops::Slice(walk) => slice::LoopNest::of_walk(walk).explain(bytes, threads),
+            MoveLoops::StridedWrites(walk) | MoveLoops::Fill(walk) => {
+                place::explain(walk, bytes, threads)
+            }
+            MoveLoops::Paste(walk) => paste::explain(walk, threads),
+            MoveLoops::Scatter(walk, effect) => scatter::explain(walk, effect, threads),
         };
         format!("{}{how}", counted(bytes, "byte", "bytes"))
     }
@@ -336,7 +351,7 @@ impl Move {
 
 #[cfg(test)]
 mod tests {
-    use super::{Indices, Threads, filled};
+    use super::{Indices, Threads, fill_values};
     use crate::{DType, Plan, View, moves::Move, options::GatherOptions};
 
     /// Many columns of a matrix, wanted or not, near each other or not, within the matrix or not.
@@ -370,7 +385,7 @@ mod tests {
             for many in 1..=3 {
                 let mut threads = Threads::at_most(many);
                 threads.for_any_work = true;
-                let (values, report) = filled(Vec::<u32>::new(), expected.len(), |dest| {
+                let (values, report) = fill_values(Vec::<u32>::new(), expected.len(), |dest| {
                     gather.run_on_threads(source, Indices::I32(&indices), dest, threads)
                 })
                 .unwrap();
@@ -412,13 +427,13 @@ mod tests {
             for many in 1..=3 {
                 let mut threads = Threads::at_most(many);
                 threads.for_any_work = true;
-                let (values, ()) = filled(Vec::<u8>::new(), view.len(), |dest| {
+                let (values, ()) = fill_values(Vec::<u8>::new(), view.len(), |dest| {
                     view.copy(DType::U8, &source, dest, threads);
                     Ok(())
                 })
                 .unwrap();
                 assert!(values == expected, "{spec} on {many} threads");
-                let (values, report) = filled(Vec::<u8>::new(), gathered.len(), |dest| {
+                let (values, report) = fill_values(Vec::<u8>::new(), gathered.len(), |dest| {
                     gather.run_on_threads(&expected, Indices::I32(&indices), dest, threads)
                 })
                 .unwrap();

@@ -1,5 +1,5 @@
-//! Takes the place of `shuffle` without the standard library, which finds out what instructions a processor has: there are no
-//! byte shuffles.
+//! Replaces `shuffle` without the standard library: no slice then uses byte shuffles. Only the standard library can
+//! detect at run time which instructions a processor has.
 
 use super::{
     memory::LINE,

@@ -1,8 +1,9 @@
-//! Runs pastes, in the order of the boxes: writes the parts of boxes that are inside.
+//! Runs pastes: writes boxes into an array x, in the order of the boxes. The part of a box outside of x is dropped. If
+//! x is a batch, an item is one of its arrays, and each box belongs to an item.
 
 use super::{
     fixed_copy::{CopyKernel, CopyTask, with_copy_kernel},
-    locate::{BOX_NS, Located, Locator, numbered},
+    locate::{BOX_NS, Located, Locator, numbering_dims},
     memory::LINE,
     place::StoreRows,
     rows::along,
@@ -16,8 +17,8 @@ use crate::{
 };
 use core::{cmp::Reverse, mem};
 
-/// The number of boxes that are found before they are written, so that the found places are still in a cache.
-const AT_ONCE: usize = 1024;
+/// The number of boxes whose places are computed before the boxes are written. These places are still in a cache then.
+const BOXES_AT_ONCE: usize = 1024;
 
 /// Writes the boxes of a paste to `dest`. Returns how many boxes extend beyond x or name an item that does not exist,
 /// and the first of them. If there are any and the policy makes them an error, `dest` is not changed.
@@ -29,14 +30,15 @@ pub(super) fn run<I: Index>(
     dest: &mut [u8],
     threads: Threads,
 ) -> Missing {
-    let paste = Paste::new(walk, policy, indices);
-    let many = paste.threads(threads);
-    // Nothing is written before all boxes are known to be inside, and each thread writes those of its items.
+    let paste = PasteBoxes::new(walk, policy, indices);
+    let many = paste.thread_count(threads);
+    // If a box out of range is an error, the places of all boxes are computed before anything is written. Several
+    // threads also need all places, because each thread writes the boxes of its items.
     let at_once = match many == 1 && policy.out_of_range != OutOfRange::Error {
-        true => AT_ONCE,
+        true => BOXES_AT_ONCE,
         false => paste.boxes,
     };
-    let (low, apart) = paste.items();
+    let (low, apart) = paste.item_layout();
     let items = dest.len().saturating_sub(low) / apart;
     let (many, of_a_box) = match items < many {
         true => (1, threads),
@@ -49,33 +51,36 @@ pub(super) fn run<I: Index>(
     for first in (0..paste.boxes).step_by(at_once.max(1)) {
         let count = at_once.min(paste.boxes - first);
         let locator = &paste.locator;
-        locator.boxes((first, count), 0, &mut found, &mut missing);
+        locator.find_boxes((first, count), 0, &mut found, &mut missing);
         if missing.count > 0 && policy.out_of_range == OutOfRange::Error {
             return missing;
         }
         let shares = dest[low..].chunks_mut(share).enumerate();
         threads::share(shares, many, |(number, dest)| {
-            paste.write(&found, source, low + number * share, dest, of_a_box);
+            paste.write_boxes(&found, source, low + number * share, dest, of_a_box);
         });
     }
     missing
 }
 
 pub(super) fn explain(walk: &Walk, threads: Threads) -> String {
-    let paste = Paste::<i32>::new(walk, Policy::default(), &[]);
-    let first = part(paste.locator.clipped(&paste.locator.whole())).0;
-    threads::explain(paste.threads(threads), StoreRows::of(&first).how())
+    let paste = PasteBoxes::<i32>::new(walk, Policy::default(), &[]);
+    let first = ascending_walk(paste.locator.clipped_walk(&paste.locator.whole_clips())).0;
+    threads::explain(
+        paste.thread_count(threads),
+        StoreRows::of_walk(&first).describe(),
+    )
 }
 
-struct Paste<'a, I> {
+struct PasteBoxes<'a, I> {
     walk: &'a Walk,
     locator: Locator<'a, I>,
     boxes: usize,
 }
 
-impl<'a, I: Index> Paste<'a, I> {
+impl<'a, I: Index> PasteBoxes<'a, I> {
     fn new(walk: &'a Walk, policy: Policy, indices: &'a [I]) -> Self {
-        let outer = numbered(walk);
+        let outer = numbering_dims(walk);
         Self {
             walk,
             locator: Locator::new(walk, policy, indices, outer),
@@ -83,15 +88,16 @@ impl<'a, I: Index> Paste<'a, I> {
         }
     }
 
-    fn threads(&self, threads: Threads) -> usize {
+    fn thread_count(&self, threads: Threads) -> usize {
         let bytes = self.walk.bytes();
         threads.worth(bytes, self.boxes * BOX_NS + bytes / LINE)
     }
 
-    /// The lowest byte of x, and the distance in bytes between its items. If items do not follow each other, they are one.
-    fn items(&self) -> (usize, usize) {
+    /// Returns the lowest byte of x, and the distance in bytes between its items. If the bytes of items overlap or
+    /// interleave, all of x counts as one item.
+    fn item_layout(&self) -> (usize, usize) {
         let walk = self.walk;
-        let (below, above) = self.locator.reach();
+        let (below, above) = self.locator.distance_range();
         let mut coordinates = walk.coordinates.iter();
         let item = coordinates.find(|c: &&Coordinate| c.along.is_none());
         let boxes = walk.dims.first().filter(|dim| dim.tuple > 0);
@@ -105,8 +111,8 @@ impl<'a, I: Index> Paste<'a, I> {
         }
     }
 
-    /// Writes the parts of boxes that are in `dest`, each with this number of threads. `dest` begins at byte `first` of x.
-    fn write(
+    /// Writes the boxes in `dest`, which begins at byte `first` of x. Up to `threads` threads write each box.
+    fn write_boxes(
         &self,
         found: &Located,
         source: &[u8],
@@ -124,8 +130,8 @@ impl<'a, I: Index> Paste<'a, I> {
             if alike[0].1 == usize::MAX {
                 continue;
             }
-            let clips = self.locator.clips(found, alike[0].1);
-            let (part, from, to) = part(self.locator.clipped(clips));
+            let clips = self.locator.clips_at(found, alike[0].1);
+            let (part, from, to) = ascending_walk(self.locator.clipped_walk(clips));
             let from = (self.walk.from + from).cast_unsigned();
             let (bytes, to) = (part.bytes(), to * unit.cast_signed());
             let end = dest.len();
@@ -149,15 +155,16 @@ impl<'a, I: Index> Paste<'a, I> {
                 );
                 continue;
             }
-            let rows = StoreRows::of(&part);
+            let rows = StoreRows::of_walk(&part);
             for (from, to) in here {
-                rows.write::<false>(source, from, &mut dest[to..], threads);
+                rows.write_rows::<false>(source, from, &mut dest[to..], threads);
             }
         }
     }
 }
 
-/// Boxes that are a single piece each: the unit of the source and the byte of `dest` where it begins.
+/// Boxes that are contiguous in the source and in x. Each is described by the unit of the source and the byte of `dest`
+/// where it begins.
 struct PastedPieces<'a, B> {
     unit: usize,
     source: &'a [u8],
@@ -175,11 +182,11 @@ impl<B: Iterator<Item = (usize, usize)>> CopyTask for PastedPieces<'_, B> {
     }
 }
 
-/// The walk of a part in ascending order of destinations, and the part's first unit in the box, and the distance from it to
-/// the lowest unit in x.
-fn part(mut walk: Walk) -> (Walk, isize, isize) {
+/// Sorts a walk so that destinations ascend. Returns the walk from unit 0 to unit 0, the unit of the box where it
+/// began, and the distance in x from the walk's place to its lowest unit.
+fn ascending_walk(mut walk: Walk) -> (Walk, isize, isize) {
     walk.dims.sort_by_key(|dim| Reverse(dim.to.unsigned_abs()));
-    walk.turn();
+    walk.make_ascending();
     walk.merge();
     let (from, to) = (mem::take(&mut walk.from), mem::take(&mut walk.to));
     (walk, from, to)

@@ -1,6 +1,7 @@
-//! Strided writes: the pieces of an update, a gradient or a box of a crop or a paste, and in gradients and crops also the
-//! zeros between the pieces. Their walk is in ascending order of destinations. So one pass writes both the pieces and the
-//! zeros, and the two halves of the walk write to disjoint parts of the destination and can be copied by different threads.
+//! Writes pieces at a distance from each other: those of an update, of a gradient, and of a box of a crop or a paste.
+//! In gradients and crops the bytes between the pieces become zero. The pieces are written in ascending order of
+//! destinations. So the same loop can write the zeros, and two threads can write the two halves of the pieces to
+//! disjoint parts of the destination.
 
 use super::{
     fixed_copy::{CopyKernel, CopyTask, FIXED_MAX, with_copy_kernel},
@@ -14,17 +15,17 @@ use crate::prelude::*;
 use crate::walk::{Dim, Walk};
 use core::cmp::Reverse;
 
-/// The number of bytes that are set to zero at once, before short pieces are written to them: fewer than a first-level
-/// cache holds, and enough for an efficient `memset`.
-const FILL: usize = 4 << 10;
+/// The number of bytes that are set to zero at a time before short pieces are written to them. They fit the first-level
+/// cache and are enough for an efficient `memset`.
+const ZEROED_BYTES: usize = 4 << 10;
 
 /// The size in bytes of the buffer where units become contiguous before a strided store: small enough to stay in the
 /// first-level cache.
-const STAGE: usize = 1 << 10;
+const STAGE_BYTES: usize = 1 << 10;
 
 pub(super) fn explain(walk: &Walk, bytes: usize, most: Threads) -> String {
-    let rows = StoreRows::of(walk);
-    threads::explain(most.worth(bytes, rows.pieces()), rows.how())
+    let rows = StoreRows::of_walk(walk);
+    threads::explain(most.worth(bytes, rows.single_copies()), rows.describe())
 }
 
 /// The loop that writes the pieces of a row.
@@ -38,28 +39,34 @@ enum StoreLoop<'a> {
     Repeat,
     /// The pieces of several rows are contiguous in the destination, so the loops of a slice move them.
     Contiguous(LoopNest<'a>),
-    /// Pieces of a single unit, a small step apart in the destination. A loop compiled for the unit and the step stores
-    /// them.
+    /// Each piece is a single unit, and the pieces are a small step apart in the destination. A loop compiled for the
+    /// size of the unit and the step stores them.
     Strided,
-    /// Pieces at any distance, each copied by itself.
+    /// Pieces at any distance. Each piece is copied by itself.
     Each,
 }
 
 /// Copies the units of `walk` from `source` to `dest`. With `ZEROS` all other bytes of `dest` become zero, otherwise
 /// they are kept.
 pub(super) fn run<const ZEROS: bool>(walk: &Walk, source: &[u8], dest: &mut [u8], most: Threads) {
-    if walk.ascends() {
-        return StoreRows::of(walk).write::<ZEROS>(source, walk.from.cast_unsigned(), dest, most);
+    if walk.is_ascending() {
+        return StoreRows::of_walk(walk).write_rows::<ZEROS>(
+            source,
+            walk.from.cast_unsigned(),
+            dest,
+            most,
+        );
     }
-    // A destination that is transposed.
+    // The destination is transposed. Sorting the dimensions makes the destinations ascend.
     let mut walk = walk.clone();
     walk.dims.sort_by_key(|dim| Reverse(dim.to));
-    StoreRows::of(&walk).write::<ZEROS>(source, walk.from.cast_unsigned(), dest, most);
+    StoreRows::of_walk(&walk).write_rows::<ZEROS>(source, walk.from.cast_unsigned(), dest, most);
 }
 
-/// The two halves of a part, cut in the middle of the outermost dimension, or the part if it is a single unit. A part is
-/// the walk that writes to it, the byte of the destination where it begins, and its bytes.
-fn halves((walk, base, dest): (Walk, usize, &mut [u8])) -> Vec<(Walk, usize, &mut [u8])> {
+/// Splits a part of the destination in the middle of the walk's outermost dimension. Returns the part unchanged if the
+/// walk has a single unit. A part consists of the walk that writes to it, the byte of the destination where it begins,
+/// and its bytes.
+fn split_part((walk, base, dest): (Walk, usize, &mut [u8])) -> Vec<(Walk, usize, &mut [u8])> {
     let Some(d) = walk.dims.iter().position(|dim| dim.size > 1) else {
         return vec![(walk, base, dest)];
     };
@@ -74,18 +81,19 @@ pub(super) struct StoreRows<'a> {
     walk: &'a Walk,
     /// The size of a piece in bytes.
     piece: usize,
-    /// The pieces of a row in the source, and the distance in bytes from one to the next in the destination.
+    /// The number of pieces of a row, and their distance in the source.
     row: Axis,
     pitch: usize,
-    /// The size in bytes of all rows that are contiguous in the destination. Otherwise the size of a row's pieces.
+    /// If several rows are contiguous in the destination, the size in bytes of these rows. Otherwise the size of one
+    /// row's pieces.
     bytes: usize,
-    /// The dimensions that number the parts that one call writes, outermost first.
+    /// The dimensions outside of the `bytes` bytes that one call of the loop writes, outermost first.
     outer: &'a [Dim],
     store: StoreLoop<'a>,
 }
 
 impl<'a> StoreRows<'a> {
-    pub(super) fn of(walk: &'a Walk) -> Self {
+    pub(super) fn of_walk(walk: &'a Walk) -> Self {
         let unit = walk.unit;
         let contiguous = walk.contiguous();
         let piece = contiguous * unit;
@@ -116,8 +124,8 @@ impl<'a> StoreRows<'a> {
                 bytes *= dim.size;
                 outer = others;
             }
-            StoreLoop::Contiguous(LoopNest::dense(unit, &walk.dims[outer.len()..]))
-        } else if strided_store::supports(piece, row.size, pitch) {
+            StoreLoop::Contiguous(LoopNest::over_dims(unit, &walk.dims[outer.len()..]))
+        } else if strided_store::is_supported(piece, row.size, pitch) {
             StoreLoop::Strided
         } else {
             StoreLoop::Each
@@ -133,20 +141,20 @@ impl<'a> StoreRows<'a> {
         }
     }
 
-    /// The number of pieces that are copied one by one.
-    pub(super) fn pieces(&self) -> usize {
+    /// Returns the number of pieces that are copied one by one.
+    pub(super) fn single_copies(&self) -> usize {
         match self.store {
             StoreLoop::Each => self.walk.bytes() / self.piece,
-            StoreLoop::Contiguous(nest) => nest.pieces(self.walk.bytes()),
+            StoreLoop::Contiguous(nest) => nest.single_copies(self.walk.bytes()),
             StoreLoop::Repeat | StoreLoop::Strided => 0,
         }
     }
 
-    pub(super) fn how(&self) -> String {
+    pub(super) fn describe(&self) -> String {
         let piece = self.piece;
         match self.store {
             StoreLoop::Repeat => format!("a piece of {piece} bytes again and again"),
-            StoreLoop::Contiguous(nest) => nest.how(),
+            StoreLoop::Contiguous(nest) => nest.describe(),
             StoreLoop::Strided => {
                 let step = self.pitch / piece;
                 format!("units of {piece} bytes laid {step} apart by a loop for this step")
@@ -155,8 +163,9 @@ impl<'a> StoreRows<'a> {
         }
     }
 
-    /// Writes the rows to `dest`, and with `ZEROS` zeros around them. The first piece is at unit `from` of the source.
-    pub(super) fn write<const ZEROS: bool>(
+    /// Writes the rows to `dest`. With `ZEROS` all other bytes of `dest` become zero. The first piece is at unit `from`
+    /// of the source.
+    pub(super) fn write_rows<const ZEROS: bool>(
         &self,
         source: &[u8],
         from: usize,
@@ -164,29 +173,38 @@ impl<'a> StoreRows<'a> {
         most: Threads,
     ) {
         let bytes = if ZEROS { dest.len() } else { self.walk.bytes() };
-        // Halves of rows between each other's have no parts of their own.
-        let threads = match self.walk.ascends() {
-            true => most.worth(bytes, self.pieces()),
+        // If destinations do not ascend, the halves of the walk do not write to disjoint parts, so one thread writes
+        // all.
+        let threads = match self.walk.is_ascending() {
+            true => most.worth(bytes, self.single_copies()),
             false => 1,
         };
         if threads == 1 {
-            return self.store::<ZEROS>(source, from, 0, dest);
+            return self.store_rows::<ZEROS>(source, from, 0, dest);
         }
         let mut walk = self.walk.clone();
         walk.from = from.cast_signed();
         let mut parts = vec![(walk, 0, dest)];
-        while parts.len() < threads::parts(threads) && parts.iter().any(|part| part.0.units() > 1) {
-            parts = parts.into_iter().flat_map(halves).collect();
+        while parts.len() < threads::min_parts(threads)
+            && parts.iter().any(|part| part.0.units() > 1)
+        {
+            parts = parts.into_iter().flat_map(split_part).collect();
         }
         threads::share(parts.into_iter(), threads, |(walk, base, dest)| {
             let from = walk.from.cast_unsigned();
-            StoreRows::of(&walk).store::<ZEROS>(source, from, base, dest);
+            StoreRows::of_walk(&walk).store_rows::<ZEROS>(source, from, base, dest);
         });
     }
 
     /// Writes the rows to `dest`, the part of the destination that begins at byte `base`.
-    fn store<const ZEROS: bool>(&self, source: &[u8], from: usize, base: usize, dest: &mut [u8]) {
-        let store = Store::<ZEROS> {
+    fn store_rows<const ZEROS: bool>(
+        &self,
+        source: &[u8],
+        from: usize,
+        base: usize,
+        dest: &mut [u8],
+    ) {
+        let store = RowStorer::<ZEROS> {
             rows: self,
             source,
             from,
@@ -197,11 +215,11 @@ impl<'a> StoreRows<'a> {
         store.run();
     }
 
-    /// Calls `each` for each part that one call writes, in ascending order of destinations, with the byte of the source and
-    /// the byte of the destination where it begins.
-    fn walk(&self, from: usize, mut each: impl FnMut(usize, usize)) {
+    /// Calls `each` for all positions of the outer dimensions, in ascending order of destinations. The arguments are
+    /// the byte of the source and the byte of the destination where the pieces of this position begin.
+    fn for_each_store(&self, from: usize, mut each: impl FnMut(usize, usize)) {
         let Walk { unit, to, .. } = *self.walk;
-        visit(self.outer, from, to.cast_unsigned(), &mut |from, to| {
+        for_each_position(self.outer, from, to.cast_unsigned(), &mut |from, to| {
             each(from * unit, to * unit);
         });
     }
@@ -209,12 +227,17 @@ impl<'a> StoreRows<'a> {
 
 /// Calls `each` with the source unit and the destination unit at every position of `dims`, in order. `from` and `to`
 /// are the units at the first position.
-fn visit(dims: &[Dim], mut from: usize, mut to: usize, each: &mut impl FnMut(usize, usize)) {
+fn for_each_position(
+    dims: &[Dim],
+    mut from: usize,
+    mut to: usize,
+    each: &mut impl FnMut(usize, usize),
+) {
     match dims.split_first() {
         None => each(from, to),
         Some((outer, inner)) => {
             for _ in 0..outer.size {
-                visit(inner, from, to, each);
+                for_each_position(inner, from, to, each);
                 // After the last position, the sums may be outside the arrays or wrap. They are then not used.
                 from = from.wrapping_add_signed(outer.from);
                 to = to.wrapping_add_signed(outer.to);
@@ -223,19 +246,19 @@ fn visit(dims: &[Dim], mut from: usize, mut to: usize, each: &mut impl FnMut(usi
     }
 }
 
-/// What [`StoreRows::store`] writes.
-struct Store<'a, const ZEROS: bool> {
+/// The state of [`StoreRows::store_rows`].
+struct RowStorer<'a, const ZEROS: bool> {
     rows: &'a StoreRows<'a>,
     source: &'a [u8],
     from: usize,
     base: usize,
     dest: &'a mut [u8],
-    /// With `ZEROS`, the number of bytes at the beginning of `dest` that already hold zeros or pieces. Otherwise
-    /// unused.
+    /// With `ZEROS`, the number of bytes at the beginning of `dest` that already contain zeros or pieces. Unused
+    /// otherwise.
     written: usize,
 }
 
-impl<const ZEROS: bool> Store<'_, ZEROS> {
+impl<const ZEROS: bool> RowStorer<'_, ZEROS> {
     fn run(mut self) {
         let StoreRows {
             piece,
@@ -246,28 +269,28 @@ impl<const ZEROS: bool> Store<'_, ZEROS> {
         } = *self.rows;
         let (source, first) = (self.source, self.from);
         match self.rows.store {
-            StoreLoop::Repeat => self.rows.walk(first, |from, to| {
-                repeat(&source[from..][..piece], self.all(to, bytes));
+            StoreLoop::Repeat => self.rows.for_each_store(first, |from, to| {
+                fill_with_piece(&source[from..][..piece], self.next_written(to, bytes));
             }),
-            StoreLoop::Contiguous(nest) => self.rows.walk(first, |from, to| {
-                nest.part(source, from, 0, self.all(to, bytes));
+            StoreLoop::Contiguous(nest) => self.rows.for_each_store(first, |from, to| {
+                nest.write_part(source, from, 0, self.next_written(to, bytes));
             }),
-            StoreLoop::Strided => self.rows.walk(first, |from, to| {
-                staged(source, from, piece, row, |first, units| {
+            StoreLoop::Strided => self.rows.for_each_store(first, |from, to| {
+                for_staged_units(source, from, piece, row, |first, units| {
                     let length = (units.len() / piece - 1) * pitch + piece;
-                    let dest = self.all(to + first * pitch, length);
-                    strided_store::store::<ZEROS>(piece, pitch, units, dest);
+                    let dest = self.next_written(to + first * pitch, length);
+                    strided_store::store_units::<ZEROS>(piece, pitch, units, dest);
                 });
             }),
             StoreLoop::Each => return with_copy_kernel(piece, self),
         }
-        self.finish();
+        self.zero_rest();
     }
 
     /// Returns the `length` bytes from byte `at` of the destination. The caller must write all of them. With `ZEROS`
     /// the gap before these bytes becomes zero.
     #[inline(always)]
-    fn all(&mut self, at: usize, length: usize) -> &mut [u8] {
+    fn next_written(&mut self, at: usize, length: usize) -> &mut [u8] {
         let at = at - self.base;
         if ZEROS {
             self.dest[self.written..at].fill(0);
@@ -279,18 +302,18 @@ impl<const ZEROS: bool> Store<'_, ZEROS> {
     /// Returns the `length` bytes from byte `at` of the destination. The caller need not write all of them. With
     /// `ZEROS` these bytes and the gap before them are zero, except where earlier pieces were written.
     #[inline(always)]
-    fn some(&mut self, at: usize, length: usize) -> &mut [u8] {
+    fn next_zeroed(&mut self, at: usize, length: usize) -> &mut [u8] {
         let at = at - self.base;
         let end = at + length;
         if ZEROS && end > self.written {
-            let end = end.max(self.written + FILL).min(self.dest.len());
+            let end = end.max(self.written + ZEROED_BYTES).min(self.dest.len());
             self.dest[self.written..end].fill(0);
             self.written = end;
         }
         &mut self.dest[at..end]
     }
 
-    fn finish(self) {
+    fn zero_rest(self) {
         if ZEROS {
             self.dest[self.written..].fill(0);
         }
@@ -298,29 +321,29 @@ impl<const ZEROS: bool> Store<'_, ZEROS> {
 }
 
 /// Writes each piece by itself.
-impl<const ZEROS: bool> CopyTask for Store<'_, ZEROS> {
+impl<const ZEROS: bool> CopyTask for RowStorer<'_, ZEROS> {
     fn run(mut self, kernel: impl CopyKernel) {
         let StoreRows {
             piece, row, pitch, ..
         } = *self.rows;
         let (source, first) = (self.source, self.from);
         let short = piece <= FIXED_MAX;
-        // The number of pieces for one call of `some` or `all`. With `ZEROS`, short pieces are written into about
-        // `FILL` bytes that `some` has set to zero, and a long piece is written by itself, after `all` has set the gap
-        // before it to zero.
+        // The number of pieces for one call of `next_zeroed` or `next_written`. With `ZEROS`, `next_zeroed` sets about
+        // `ZEROED_BYTES` bytes to zero, and short pieces are written into them. A long piece is written by itself,
+        // after `next_written` has set the gap before it to zero.
         let group = match (ZEROS, short) {
             (false, _) => row.size,
-            (true, true) => (FILL / pitch).clamp(1, row.size),
+            (true, true) => (ZEROED_BYTES / pitch).clamp(1, row.size),
             (true, false) => 1,
         };
-        self.rows.walk(first, |mut from, mut to| {
+        self.rows.for_each_store(first, |mut from, mut to| {
             let mut left = row.size;
             while left > 0 {
                 let count = group.min(left);
                 let length = (count - 1) * pitch + piece;
                 let dest = match short {
-                    true => self.some(to, length),
-                    false => self.all(to, length),
+                    true => self.next_zeroed(to, length),
+                    false => self.next_written(to, length),
                 };
                 for number in 0..count {
                     kernel
@@ -332,21 +355,27 @@ impl<const ZEROS: bool> CopyTask for Store<'_, ZEROS> {
                 left -= count;
             }
         });
-        self.finish();
+        self.zero_rest();
     }
 }
 
-/// Calls `each` with the units of a row in order, one or more at a time. A call gets the number of its first unit,
-/// counted from the beginning of the row, and the contiguous bytes of its units. The row begins at byte `from` of the
-/// source. If its units are contiguous there, one call gets all of them. Otherwise they are copied to a buffer, at most
-/// [`STAGE`] bytes at a time.
-fn staged(source: &[u8], from: usize, unit: usize, row: Axis, mut each: impl FnMut(usize, &[u8])) {
+/// Calls `each` with the units of a row in order, one or more at a time, as contiguous bytes. The first argument is the
+/// number of the first of these units in the row. The row begins at byte `from` of the source. If the units are
+/// contiguous there, `each` is called once. Otherwise this function copies them to a buffer, at most [`STAGE_BYTES`]
+/// bytes at a time.
+fn for_staged_units(
+    source: &[u8],
+    from: usize,
+    unit: usize,
+    row: Axis,
+    mut each: impl FnMut(usize, &[u8]),
+) {
     let (count, stride) = (row.size, row.stride);
     if stride == unit.cast_signed() {
         return each(0, &source[from..][..count * unit]);
     }
-    let mut stage = [0; STAGE];
-    let most = STAGE / unit;
+    let mut stage = [0; STAGE_BYTES];
+    let most = STAGE_BYTES / unit;
     for first in (0..count).step_by(most) {
         let size = most.min(count - first);
         let units = &mut stage[..size * unit];
@@ -355,13 +384,13 @@ fn staged(source: &[u8], from: usize, unit: usize, row: Axis, mut each: impl FnM
             let from = along(from, stride, first);
             Kernel::of(unit, axis).rows(source, from, axis, 0, units);
         } else if first == 0 {
-            repeat(&source[from..][..unit], units);
+            fill_with_piece(&source[from..][..unit], units);
         }
         each(first, units);
     }
 }
 
-fn repeat(piece: &[u8], dest: &mut [u8]) {
+fn fill_with_piece(piece: &[u8], dest: &mut [u8]) {
     if let &[byte] = piece {
         return dest.fill(byte);
     }

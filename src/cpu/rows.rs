@@ -7,7 +7,7 @@ use super::{
 pub(super) use crate::layout::along;
 use crate::walk::Dim;
 
-/// A number of pieces, rows or blocks, and the distance from one to the next in the source, in bytes.
+/// A number of pieces, rows or blocks, and the distance in the source, in bytes, between two neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Axis {
     pub(super) size: usize,
@@ -15,10 +15,10 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// A single position, for a level that a copy does not need.
+    /// A single position.
     pub(super) const ONE: Self = Self { size: 1, stride: 0 };
 
-    /// The positions of a dimension in the source. A unit has `unit` bytes.
+    /// The axis of a dimension. A unit has `unit` bytes.
     pub(super) fn of(unit: usize, dim: &Dim) -> Self {
         let stride = dim.from.wrapping_mul(unit.cast_signed());
         Self {
@@ -36,18 +36,18 @@ pub(super) struct PieceRows<'a> {
     pub(super) at: usize,
     /// The number of pieces of a row, and the distance from one piece to the next.
     pub(super) row: Axis,
-    /// The distance from the beginning of one row of a block to that of the next.
+    /// The distance between the starts of neighbouring rows of a block.
     pub(super) pitch: isize,
     /// The size of a block in the destination, in bytes.
     pub(super) block_bytes: usize,
-    /// The distance from the beginning of one block to that of the next.
+    /// The distance between the starts of neighbouring blocks.
     pub(super) stride: isize,
     /// The destination, a whole number of blocks.
     pub(super) dest: &'a mut [u8],
 }
 
 impl<'a> PieceRows<'a> {
-    /// A single block, the rows that fill `dest`. Row `i` begins at byte `at + i · pitch` of the source.
+    /// A single block with the rows that fill `dest`. Row `i` begins at byte `at + i · pitch` of the source.
     #[inline(always)]
     pub(super) fn of(
         source: &'a [u8],
@@ -116,7 +116,7 @@ impl CopyTask for PieceRows<'_> {
 
 /// Returns the innermost dimension in bytes, and the other dimensions as they are. Without dimensions, returns
 /// [`Axis::ONE`] and no others.
-pub(super) fn split(unit: usize, dims: &[Dim]) -> (Axis, &[Dim]) {
+pub(super) fn split_innermost(unit: usize, dims: &[Dim]) -> (Axis, &[Dim]) {
     match dims.split_last() {
         Some((last, outer)) => (Axis::of(unit, last), outer),
         None => (Axis::ONE, dims),

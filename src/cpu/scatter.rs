@@ -1,5 +1,5 @@
-//! Runs scatters: each row is combined into its slice of the destination, in ascending order of rows. The slice of a
-//! row is the elements of the destination that the row's tuple points at.
+//! Runs scatters. Each row of the updates has an index tuple, which selects a slice of the destination. The row is
+//! combined with the elements of this slice, in ascending order of rows.
 //!
 //! The place of a row is the byte of the destination where its slice begins. The places of all rows are computed first,
 //! so that nothing is changed if the policy makes an out-of-range tuple an error. Then each thread takes a part of the
@@ -7,7 +7,7 @@
 //! combined in order, however many threads there are.
 
 use super::{
-    combine::{self, Share},
+    combine::{self, ThreadShare},
     fixed_copy::with_copy_kernel,
     locate::{Locator, NOWHERE},
     odometer::Odometer,
@@ -40,22 +40,22 @@ pub(super) fn run<I: Index>(
         numbering,
         windows,
         threads,
-    } = ScatterRows::of(walk, threads);
+    } = ScatterRows::of_walk(walk, threads);
     let policy = effect.options.policy;
     let rows = Locator::new(walk, policy, indices, numbering.len());
     let mut places = vec![0; numbering.iter().map(|dim| dim.size).product()];
     let part = places.len().div_ceil(threads);
     let parts = places.chunks_mut(part).enumerate();
     threads::share(parts, threads, |(number, places)| {
-        rows.points(number * part, places);
+        rows.find_points(number * part, places);
     });
     let mut missing = Missing::default();
-    rows.count(0, 0, &places, &mut missing);
+    rows.count_missing(0, 0, &places, &mut missing);
     if missing.count > 0 && policy.out_of_range == OutOfRange::Error {
         return missing;
     }
     if !windows.is_empty() {
-        places = of_windows(&places, windows, walk.unit);
+        places = row_places(&places, windows, walk.unit);
     }
     if effect.fresh {
         dest.fill(0);
@@ -64,7 +64,7 @@ pub(super) fn run<I: Index>(
     let part = effect.slices.div_ceil(threads) * slice;
     let parts = dest.chunks_mut(part).enumerate();
     threads::share(parts, threads, |(number, dest)| {
-        let scatter = Share {
+        let scatter = ThreadShare {
             slice,
             first: number * part,
             places: &places,
@@ -73,7 +73,7 @@ pub(super) fn run<I: Index>(
         };
         match effect.options.combine {
             Combine::Update => with_copy_kernel(slice, scatter),
-            combine => combine::run(combine, effect.dtype, scatter),
+            combine => combine::combine_rows(combine, effect.dtype, scatter),
         }
     });
     missing
@@ -81,9 +81,9 @@ pub(super) fn run<I: Index>(
 
 /// The rows of a scatter.
 struct ScatterRows<'a> {
-    /// The units of a row, which are combined at once.
+    /// The number of units of a row, which one call combines.
     row: usize,
-    /// The dimensions that number windows. Each window has a tuple. Where a window is one row, they number rows.
+    /// The dimensions that number windows. A window is the rows that share an index tuple, often a single row.
     numbering: &'a [Dim],
     /// The dimensions that number the rows of a window.
     windows: &'a [Dim],
@@ -91,8 +91,9 @@ struct ScatterRows<'a> {
 }
 
 impl<'a> ScatterRows<'a> {
-    fn of(walk: &'a Walk, threads: Threads) -> Self {
-        // In `scatter_elements` and XLA's scatter, the dimensions that number the rows also decide where a row goes.
+    fn of_walk(walk: &'a Walk, threads: Threads) -> Self {
+        // In `scatter_elements` and XLA's scatter, the position of a row among the updates also determines its
+        // destination.
         let (run, numbering) = walk.split_run();
         let windows = numbering.iter().rev().take_while(|dim| dim.tuple == 0);
         let (numbering, windows) = numbering.split_at(numbering.len() - windows.count());
@@ -106,7 +107,8 @@ impl<'a> ScatterRows<'a> {
         };
         let row = run.size.cast_signed();
         match windows.split_last() {
-            // Neighbouring rows of a window are one row. The part of a thread could end within it.
+            // The rows of a window are contiguous in both arrays, so they are combined as one row. Only one thread
+            // runs, because a thread's part of the destination could end within such a row.
             Some((inner, windows))
                 if [inner.from, inner.to] == [row; 2] && inner.size > split.threads =>
             {
@@ -122,8 +124,8 @@ impl<'a> ScatterRows<'a> {
     }
 }
 
-/// The places of the rows of windows, given those of the windows.
-fn of_windows(places: &[usize], windows: &[Dim], unit: usize) -> Vec<usize> {
+/// Returns the places of all rows. `places` has the places of the windows.
+fn row_places(places: &[usize], windows: &[Dim], unit: usize) -> Vec<usize> {
     let rows = windows.iter().map(|dim| dim.size).product();
     let rows = Odometer::at(windows, |dim| dim.to, 0).take(rows);
     let rows: Vec<usize> = rows.map(|row| row.wrapping_mul(unit)).collect();
@@ -138,7 +140,7 @@ fn of_windows(places: &[usize], windows: &[Dim], unit: usize) -> Vec<usize> {
 }
 
 pub(super) fn explain(walk: &Walk, effect: Scatter, threads: Threads) -> String {
-    let split = ScatterRows::of(walk, threads);
+    let split = ScatterRows::of_walk(walk, threads);
     let threads = counted(split.threads, "thread", "threads");
     let bytes = split.row * walk.unit;
     let how = match effect.options.combine {

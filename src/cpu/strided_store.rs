@@ -6,7 +6,7 @@
 
 /// Returns whether there is a loop for rows of `count` units of `unit` bytes, which begin `pitch` bytes apart in the
 /// destination.
-pub(super) fn supports(unit: usize, count: usize, pitch: usize) -> bool {
+pub(super) fn is_supported(unit: usize, count: usize, pitch: usize) -> bool {
     let small = [2, 3, 4].map(|step| step * unit).contains(&pitch);
     count >= LONG_ROW && [1, 2, 4, 8].contains(&unit) && small
 }
@@ -16,7 +16,12 @@ const LONG_ROW: usize = 16;
 
 /// Writes `units`, contiguous units of `unit` bytes, to `dest`, where they begin `pitch` bytes apart: the first at the
 /// beginning of `dest`, the last at its end. With `ZEROS` the bytes between units become zero, otherwise they are kept.
-pub(super) fn store<const ZEROS: bool>(unit: usize, pitch: usize, units: &[u8], dest: &mut [u8]) {
+pub(super) fn store_units<const ZEROS: bool>(
+    unit: usize,
+    pitch: usize,
+    units: &[u8],
+    dest: &mut [u8],
+) {
     match (unit, pitch / unit) {
         (1, 2) => u8_in_u16::<ZEROS>(units, dest),
         (1, 3) => in_array::<1, 3, ZEROS>(units, dest),
@@ -45,7 +50,7 @@ macro_rules! in_word {
                 };
                 *to = (gap | <$word>::from(<$unit>::from_le_bytes(*from))).to_le_bytes();
             }
-            last(units, end);
+            store_last(units, end);
         }
     };
 }
@@ -65,11 +70,11 @@ fn in_array<const N: usize, const PITCH: usize, const ZEROS: bool>(units: &[u8],
         }
         to[..N].copy_from_slice(from);
     }
-    last(units, end);
+    store_last(units, end);
 }
 
 /// Writes the last of `units` to `end`, the bytes of the destination after the last gap.
-fn last<const N: usize>(units: &[[u8; N]], end: &mut [u8]) {
+fn store_last<const N: usize>(units: &[[u8; N]], end: &mut [u8]) {
     if let (Some(unit), Some(end)) = (units.last(), end.first_chunk_mut()) {
         *end = *unit;
     }

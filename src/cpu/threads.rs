@@ -6,7 +6,7 @@
 //!
 //! Without the feature `rayon`, the other threads are started for each result. With it, they belong to the pool that
 //! the calling thread is in, or else to the global pool. Without the feature `std` the calling thread writes all results
-//! alone. Only [`available`] and [`together`] depend on these features.
+//! alone. Only `available_threads` and `run_on_threads` depend on these features.
 
 use super::Dest;
 #[cfg(feature = "std")]
@@ -20,36 +20,37 @@ use core::{
 #[cfg(feature = "std")]
 use std::sync::Mutex;
 
-/// The smallest amount of work per thread, in nanoseconds, if there are several threads: more than starting one takes.
-const WORTH_NS: usize = 60_000;
+/// The smallest amount of work per thread, in nanoseconds, if there are several threads. Starting a thread takes less
+/// time.
+const MIN_NS_PER_THREAD: usize = 60_000;
 /// The number of bytes that a core writes to its cache per nanosecond, roughly.
 const BYTES_PER_NS: usize = 32;
 /// The largest size of a part in bytes, before the size is rounded up to whole pieces. With larger parts, threads would
 /// wait longer for the last thread to finish. Smaller parts would make sequential accesses too short for the processor
 /// to prefetch, and two threads would more often be the first to write to the same page of 2 MiB of a new result, which
-/// the system then clears for both: with parts of 1 MiB new results of 17 to 113 MB took 1.14 times as long, and results
-/// in memory that is used again took as long (medians of 12 workloads, 2 cores of an AMD EPYC of family 25, model 17).
-const PART: usize = 4 << 20;
+/// the system then clears for both: with parts of 1 MiB, new results of 17 to 113 MB took 14 % longer, and results in
+/// reused memory took the same time (medians of 12 workloads, 2 cores of an AMD EPYC of family 25, model 17).
+const MAX_PART_BYTES: usize = 4 << 20;
 /// A result is cut into at least this many parts per thread, unless its pieces are too large, so that a slow thread can
 /// take fewer parts than the others.
-const PARTS: usize = 4;
+const PARTS_PER_THREAD: usize = 4;
 
 /// The largest number of threads that may write a result, the calling thread included.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Threads {
     /// The number. `None` stands for the number of cores or, with rayon, the number of threads of the pool.
-    most: Option<NonZero<usize>>,
-    /// Whether even a small result is written by all threads, at most one per byte. Tests set this, so that their small
+    bound: Option<NonZero<usize>>,
+    /// True if all threads write even a small result, at most one thread per byte. Tests set this, so that their small
     /// results are cut into parts.
     #[cfg(any(test, feature = "test-seams"))]
     pub(crate) for_any_work: bool,
 }
 
 impl Threads {
-    /// At most `most` threads. 0 stands for the default.
+    /// Allows at most `most` threads. 0 stands for the default.
     pub(crate) fn at_most(most: usize) -> Self {
         Self {
-            most: NonZero::new(most),
+            bound: NonZero::new(most),
             #[cfg(any(test, feature = "test-seams"))]
             for_any_work: false,
         }
@@ -57,35 +58,35 @@ impl Threads {
 
     /// Does the work of [`Self::worth`] if the number of pieces, at most two for each byte, takes some time to compute.
     pub(super) fn worth_of(self, bytes: usize, pieces: impl FnOnce() -> usize) -> usize {
-        let is_small = bytes + bytes / BYTES_PER_NS < WORTH_NS;
+        let is_small = bytes + bytes / BYTES_PER_NS < MIN_NS_PER_THREAD;
         self.worth(bytes, if is_small { 0 } else { pieces() })
     }
 
-    /// How many threads write a result of `bytes` bytes: one for every [`WORTH_NS`] nanoseconds of work, at least 1 and
+    /// How many threads write a result of `bytes` bytes: one for every [`MIN_NS_PER_THREAD`] nanoseconds of work, at least 1 and
     /// at most the bound. `pieces` is the number of pieces that are copied one by one, each of which takes about a
     /// nanosecond in addition to the time for its bytes.
     pub(super) fn worth(self, bytes: usize, pieces: usize) -> usize {
         let work = (bytes / BYTES_PER_NS).saturating_add(pieces);
-        let worth = work / WORTH_NS;
+        let worth = work / MIN_NS_PER_THREAD;
         #[cfg(any(test, feature = "test-seams"))]
         let worth = if self.for_any_work { bytes } else { worth };
-        // `available` is called only if its answer matters, because rayon would start its global pool to answer.
-        match (worth, self.most) {
+        // `available_threads` is called only if its answer matters, because rayon would start its global pool to answer.
+        match (worth, self.bound) {
             (0 | 1, _) | (_, Some(NonZero::<usize>::MIN)) => 1,
-            (worth, most) => worth.min(available(most)),
+            (worth, most) => worth.min(available_threads(most)),
         }
     }
 }
 
-/// The number of threads that may be used: only the standard library starts others.
+/// Returns the number of threads that can be used: 1, because only the standard library can start others.
 #[cfg(not(feature = "std"))]
-fn available(_: Option<NonZero<usize>>) -> usize {
+fn available_threads(_: Option<NonZero<usize>>) -> usize {
     1
 }
 
-/// The number of threads that may be used: `most` or, without it, the number of cores.
+/// Returns the number of threads that can be used: `most` or, without it, the number of cores.
 #[cfg(all(feature = "std", not(feature = "rayon")))]
-fn available(most: Option<NonZero<usize>>) -> usize {
+fn available_threads(most: Option<NonZero<usize>>) -> usize {
     /// The number of cores that this process may use. It is cached, because the system call takes tens of microseconds.
     static CORES: std::sync::LazyLock<NonZero<usize>> = std::sync::LazyLock::new(|| {
         std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN)
@@ -93,9 +94,9 @@ fn available(most: Option<NonZero<usize>>) -> usize {
     most.unwrap_or_else(|| *CORES).get()
 }
 
-/// The number of threads that may be used: at most `most`, and at most as many as the pool has.
+/// Returns the number of threads that can be used: at most `most`, and at most as many as the pool has.
 #[cfg(feature = "rayon")]
-fn available(most: Option<NonZero<usize>>) -> usize {
+fn available_threads(most: Option<NonZero<usize>>) -> usize {
     let pool = rayon::current_num_threads();
     most.map_or(pool, |most| most.get().min(pool))
 }
@@ -103,7 +104,7 @@ fn available(most: Option<NonZero<usize>>) -> usize {
 /// Calls `work` on `threads` threads, including the calling thread. If the system does not start enough threads,
 /// calls `work` on fewer.
 #[cfg(all(feature = "std", not(feature = "rayon")))]
-fn together(threads: usize, work: impl Fn() + Sync) {
+fn run_on_threads(threads: usize, work: impl Fn() + Sync) {
     use std::thread::{self, Builder};
     thread::scope(|scope| {
         for _ in 1..threads {
@@ -118,7 +119,7 @@ fn together(threads: usize, work: impl Fn() + Sync) {
 /// Calls `work` `threads` times, once on the calling thread. The other calls run in the pool of the calling thread, or
 /// in the global pool if the calling thread belongs to no pool.
 #[cfg(feature = "rayon")]
-fn together(threads: usize, work: impl Fn() + Sync) {
+fn run_on_threads(threads: usize, work: impl Fn() + Sync) {
     rayon::in_place_scope(|scope| {
         for _ in 1..threads {
             scope.spawn(|_| work());
@@ -132,8 +133,8 @@ pub(super) fn explain(threads: usize, how: impl Display) -> String {
     format!(" on {}, {how}", counted(threads, "thread", "threads"))
 }
 
-/// Writes `dest` with `threads` threads, in parts that begin at multiples of `grain` bytes. `write` gets the byte of
-/// `dest` where a part begins, and the part.
+/// Writes `dest` with `threads` threads, in parts that begin at multiples of `grain` bytes. The arguments of `write`
+/// are the byte of `dest` where a part begins, and the part.
 pub(super) fn spread<'d>(
     dest: impl Into<Dest<'d>>,
     grain: usize,
@@ -141,14 +142,15 @@ pub(super) fn spread<'d>(
     write: impl Fn(usize, &mut [u8]) + Sync,
 ) {
     let write = &write;
-    spread_parts(dest.into(), grain, threads, &|first, part| {
-        part.each(grain, &mut |at, bytes| write(first + at, bytes));
+    write_dest_in_parts(dest.into(), grain, threads, &|first, part| {
+        part.for_each_block(grain, &mut |at, bytes| write(first + at, bytes));
     });
 }
 
 /// Writes `dest` with `threads` threads, in parts that begin at multiples of `grain` bytes. `write` gets the byte of
-/// `dest` where a part begins, and the part, which may be new memory. It is not generic, so that its loops are compiled once.
-pub(super) fn spread_parts(
+/// `dest` where a part begins, and the part, which can be new memory. This function is not generic, so that its loops
+/// are compiled once.
+pub(super) fn write_dest_in_parts(
     dest: Dest<'_>,
     grain: usize,
     threads: usize,
@@ -162,15 +164,16 @@ pub(super) fn spread_parts(
     share(parts, threads, |(number, part)| write(number * size, part));
 }
 
-/// Writes `dest` as [`spread_parts`] does, and combines the results of the calls of `write`.
-pub(super) fn spread_counting(
+/// Writes `dest` as [`write_dest_in_parts`] does. `write` returns the tuples out of range that it found; the result
+/// counts all of them and has the first.
+pub(super) fn write_counting_missing(
     dest: Dest<'_>,
     grain: usize,
     threads: usize,
     write: impl Fn(usize, Dest<'_>) -> Missing + Sync,
 ) -> Missing {
     let (count, first) = (AtomicUsize::new(0), AtomicUsize::new(usize::MAX));
-    spread_parts(dest, grain, threads, &|begin, dest| {
+    write_dest_in_parts(dest, grain, threads, &|begin, dest| {
         let missing = write(begin, dest);
         if let Some(tuple) = missing.first {
             count.fetch_add(missing.count, Relaxed);
@@ -184,16 +187,22 @@ pub(super) fn spread_counting(
     }
 }
 
-/// The size in bytes of the parts into which a result of `bytes` bytes is cut for `threads` threads: at most [`PART`],
-/// and small enough for [`PARTS`] parts per thread.
+/// Returns the size in bytes of the parts into which a result of `bytes` bytes is cut for `threads` threads: at most
+/// [`MAX_PART_BYTES`], and small enough for [`PARTS_PER_THREAD`] parts per thread.
 pub(super) fn part(bytes: usize, threads: usize) -> usize {
-    bytes.div_ceil(threads * PARTS).min(PART)
+    bytes
+        .div_ceil(threads * PARTS_PER_THREAD)
+        .min(MAX_PART_BYTES)
 }
 
-/// The smallest number of parts into which a result should be cut for `threads` threads. 1 for a single thread, so that
-/// its result is not cut.
-pub(super) fn parts(threads: usize) -> usize {
-    if threads == 1 { 1 } else { threads * PARTS }
+/// Returns the smallest number of parts into which a result should be cut for `threads` threads. A single thread writes
+/// the result as one part.
+pub(super) fn min_parts(threads: usize) -> usize {
+    if threads == 1 {
+        1
+    } else {
+        threads * PARTS_PER_THREAD
+    }
 }
 
 /// Calls `each` for every part, with `threads` threads, including the calling thread. Each thread takes the next
@@ -204,7 +213,7 @@ pub(super) fn share<T>(
     each: impl Fn(T) + Sync,
 ) {
     #[cfg(all(test, feature = "std"))]
-    tests::MOST.with(|most| most.set(threads.max(most.get())));
+    tests::MOST_THREADS.with(|most| most.set(threads.max(most.get())));
     #[cfg(feature = "std")]
     if threads > 1 {
         let parts = Mutex::new(parts);
@@ -214,7 +223,7 @@ pub(super) fn share<T>(
                 each(part);
             }
         };
-        return together(threads, work);
+        return run_on_threads(threads, work);
     }
     let _ = threads;
     parts.for_each(each);
@@ -233,7 +242,7 @@ mod tests {
 
     thread_local! {
         /// The largest number of threads that [`share`] was called with on this thread.
-        pub(super) static MOST: Cell<usize> = const { Cell::new(1) };
+        pub(super) static MOST_THREADS: Cell<usize> = const { Cell::new(1) };
     }
 
     /// Calls `test` where operations may use 3 threads, however many the machine has.
@@ -284,17 +293,17 @@ mod tests {
     /// Every operation of a backend on the CPU uses as many threads as the backend's bound.
     #[test]
     fn every_operation_has_the_bound_of_its_backend() {
-        with_3_threads(|| (1..=3).for_each(|threads| operations(threads).unwrap()));
+        with_3_threads(|| (1..=3).for_each(|threads| check_operations(threads).unwrap()));
     }
 
-    fn operations(threads: usize) -> Result<(), Error> {
+    fn check_operations(threads: usize) -> Result<(), Error> {
         let backend = &Backend::cpu().with_threads_for_any_work(threads);
-        let check = |name| assert_eq!(MOST.replace(1), threads, "{name}");
+        let check = |name| assert_eq!(MOST_THREADS.replace(1), threads, "{name}");
         let (vector, matrix) = ((&X, &[16]), (&X, &[8, 2]));
         let indices = (&[3, 1, 2], &[3, 1]);
         let (gather, scatter) = (GatherNdOptions::default(), ScatterOptions::default());
         let backwards = &slice![..; -1];
-        MOST.set(1);
+        MOST_THREADS.set(1);
 
         backend.slice(matrix, backwards)?;
         check("slice");
@@ -336,7 +345,7 @@ mod tests {
 
     const X: [u8; 16] = [7; 16];
 
-    /// Bringing an argument into row-major order uses as many threads as the backend's bound.
+    /// Copying an argument to row-major order uses as many threads as the backend's bound.
     #[cfg(feature = "ndarray")]
     #[test]
     fn arguments_in_another_order_have_the_bound() {
@@ -344,10 +353,10 @@ mod tests {
             for threads in 1..=3 {
                 let backend = Backend::cpu().with_threads_for_any_work(threads);
                 let array = ndarray::Array2::<u8>::zeros((4, 4)).reversed_axes();
-                MOST.set(1);
+                MOST_THREADS.set(1);
                 let array = crate::ArrayRef::from(&array);
                 array.row_major("array", &backend).unwrap();
-                assert_eq!(MOST.get(), threads);
+                assert_eq!(MOST_THREADS.get(), threads);
             }
         });
     }

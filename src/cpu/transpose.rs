@@ -1,4 +1,4 @@
-//! Transposed slices, in tiles that are read along the source and written along the result.
+//! Runs transposed slices in tiles. A tile is read in the order of the source and written in the order of the result.
 //!
 //! | name | meaning |
 //! |---|---|
@@ -8,18 +8,18 @@
 //! | tile | the pieces at some positions of the near axis and some of a row: a few cache lines in each direction |
 //! | band | the same range of pieces in several lanes, which one thread writes |
 //!
-//! Copying along a row reads every piece from another cache line, which is evicted before the next lane needs the piece
-//! beside it. A tile brings each of its cache lines of the source and of the result into the cache only once. Pieces of 1,
-//! 2, 4, 8 or 16 bytes go through `square.rs`. If there are few lanes, such as the heads of attention, other pieces are
-//! moved in the order of the source. Rows of all others, and of pieces that are a few bytes apart, such as the channels of
-//! pixels, are moved lane by lane.
+//! A copy along a row reads every piece from another cache line. The line is evicted before the next lane needs the
+//! neighbouring piece. With tiles, each cache line of the source and of the result enters the cache only once.
+//! `square.rs` moves pieces of 1, 2, 4, 8 or 16 bytes. Pieces of other sizes are moved in the order of the source if
+//! there are few lanes, such as the heads of attention. Otherwise they are moved lane by lane. Pieces that are a few
+//! bytes apart, such as the channels of pixels, are also moved lane by lane.
 
 use super::{
     fixed_copy::with_copy_kernel,
     kernel::Kernel,
     memory::{self, LINE, Lines, STREAMED},
     odometer::Odometer,
-    rows::{Axis, along, split, split_pieces},
+    rows::{Axis, along, split_innermost, split_pieces},
     shuffle::{SHUFFLES, VECTOR},
     square::{Tile, squares},
     threads,
@@ -42,22 +42,24 @@ pub(super) struct Tiles<'a> {
     pub(super) row: Axis,
 }
 
-/// How many bytes of the source are spread over the lanes at a time, if the pieces of a row are a few bytes apart: few
-/// enough to stay in the first-level cache until every lane has its pieces of them.
+/// If the pieces of a row are a few bytes apart, this many bytes of the source are copied to one lane after another
+/// before the next bytes are read. They stay in the first-level cache until every lane has its pieces.
 const SPREAD_BYTES: usize = 8 << 10;
 
-/// The largest number of lanes across which pieces are moved. Each lane is a stream of writes: with 32 lanes of pieces of 96 and
-/// 200 bytes this was 0.88 and 0.85 times as fast as moving rows (AMD EPYC of family 25).
+/// The largest number of lanes for which pieces are moved in the order of the source, which writes one piece to each
+/// lane before the next. With 32 lanes and pieces of 96 and 200 bytes, this order took 14 and 18 % longer than moving
+/// rows (AMD EPYC of family 25).
 const FEW_LANES: usize = 16;
 
-/// A piece of at least this many bytes fills cache lines by itself. A tile, which keeps lines in the cache until all of
-/// their pieces are moved, gains nothing then.
-const LONG_PIECE: usize = 4 * LINE;
-/// The size in bytes of the longest piece that is moved across lanes. Longer ones take as long in either order.
-const LONG_ACROSS: usize = 8 * LINE;
+/// Pieces of at least this many bytes need no tiles. A tile keeps cache lines in the cache until all of their pieces
+/// are moved, but such a piece fills its lines alone.
+const MIN_LONG_PIECE: usize = 4 * LINE;
+/// The size in bytes of the longest piece that is moved in the order of the source. Longer pieces take as long in
+/// either order.
+const MAX_ACROSS_BYTES: usize = 8 * LINE;
 
 /// The same range of pieces in several lanes. The lanes follow each other along the near axis.
-struct Band<'d> {
+struct LaneBand<'d> {
     /// The byte of the source where the first of these lanes begins, even if the band begins further along the lane.
     at: usize,
     /// The number, within each lane, of the band's first piece.
@@ -67,10 +69,10 @@ struct Band<'d> {
 }
 
 impl<'a> Tiles<'a> {
-    /// The tiles of a slice whose pieces have `piece` bytes. A row of pieces is along `row`, whose stride is in
-    /// bytes. There is a row at each position of `dims`, in units of `unit` bytes. `None` if tiles do not help, because
-    /// no dimension of a stride other than 0 has its pieces nearer to each other in the source than `row` has, because
-    /// pieces are long, or because a row is shorter than a vector.
+    /// Returns the tiles of a slice with pieces of `piece` bytes. The pieces of a row are along `row`. There is a row
+    /// at each position of `dims`, in units of `unit` bytes. Returns `None` if tiles do not help. This is the case if
+    /// the pieces of a row are nearer to each other in the source than those of any other dimension with a stride other
+    /// than 0, if pieces are long, or if a row is shorter than a vector.
     pub(super) fn of(unit: usize, piece: usize, dims: &'a [Dim], row: Axis) -> Option<Self> {
         let distance = |dim: &Dim| dim.from.unsigned_abs().saturating_mul(unit);
         let is_near = |dim: &Dim| (1..row.stride.unsigned_abs()).contains(&distance(dim));
@@ -84,28 +86,28 @@ impl<'a> Tiles<'a> {
             between: &dims[at + 1..],
             row,
         };
-        let is_short = piece < LONG_PIECE || tiles.goes_across();
+        let is_short = piece < MIN_LONG_PIECE || tiles.goes_across();
         (row.size * piece >= VECTOR && is_short).then_some(tiles)
     }
 
-    /// Returns whether squares of pieces of 1 or 2 bytes are transposed in registers, 8 or 16 pieces at once, and each side
-    /// of a square fills a cache line. Tiles of several axes move such pieces one by one, and take 4 times as long for 64
-    /// planes of 64 × 64; but half as long for 24^5 f32, whose pieces are longer.
+    /// Returns whether squares of pieces of 1 or 2 bytes are transposed in registers, 8 or 16 pieces at a time, and
+    /// each side of a square fills a cache line. `short_axes.rs` moves such pieces one by one, which takes 4 times as
+    /// long for 64 planes of 64 × 64 bytes. For longer pieces it is faster: an array of 24^5 f32 takes half as long.
     pub(super) fn has_small_pieces(self) -> bool {
         matches!(self.piece, 1 | 2)
             && self.near.stride == self.piece.cast_signed()
             && self.near.size.min(self.row.size) * self.piece >= LINE
     }
 
-    /// Returns whether pieces are moved across the lanes, in the order in which they are along the near axis, if they
-    /// are not transposed in registers.
+    /// Returns whether pieces are moved in the order of the source, one piece to each lane, if they are not transposed
+    /// in registers.
     fn goes_across(&self) -> bool {
-        self.piece <= LONG_ACROSS && self.near.size <= FEW_LANES
+        self.piece <= MAX_ACROSS_BYTES && self.near.size <= FEW_LANES
     }
 
-    /// The largest number of bytes that a tile reads along the near axis, unless a single piece is longer: several cache
-    /// lines, which the processor prefetches, and few enough that the tile stays in a cache.
-    fn width(&self) -> usize {
+    /// Returns the largest number of bytes that a tile reads along the near axis, unless a single piece is longer. They
+    /// are several cache lines, so that the processor prefetches them, but few enough for the tile to stay in a cache.
+    fn tile_row_bytes(&self) -> usize {
         match self.piece {
             1 | 2 | 4 | 8 | 16 => 4 * LINE,
             ..16 => 8 * LINE,
@@ -113,29 +115,29 @@ impl<'a> Tiles<'a> {
         }
     }
 
-    /// The number of lanes of a tile, which is the number of positions of the near axis that the tile covers.
-    pub(super) fn columns(&self) -> usize {
+    /// Returns the number of lanes of a tile.
+    pub(super) fn lanes_per_tile(&self) -> usize {
         match self.goes_across() {
             true => self.near.size,
-            false => (self.width() / self.piece).clamp(1, self.near.size),
+            false => (self.tile_row_bytes() / self.piece).clamp(1, self.near.size),
         }
     }
 
-    /// The size of the whole result in bytes.
-    pub(super) fn bytes(&self) -> usize {
+    /// Returns the size of the whole result in bytes.
+    pub(super) fn result_bytes(&self) -> usize {
         let planes: usize = self.outer.iter().map(|dim| dim.size).product();
-        planes * self.near.size * self.lane()
+        planes * self.near.size * self.lane_bytes()
     }
 
-    /// The size of a lane in bytes.
-    fn lane(&self) -> usize {
+    /// Returns the size of a lane in bytes.
+    fn lane_bytes(&self) -> usize {
         let between = self.between.iter().map(|dim| dim.size);
         between.product::<usize>() * self.row.size * self.piece
     }
 
-    /// The bytes of the source where planes `first`, `first + 1`, … begin, if plane 0 begins at byte `at`. A plane has
-    /// all lanes along the near axis, at one position of the axes outside the near axis.
-    fn planes(&self, at: usize, first: usize) -> impl Iterator<Item = usize> + use<'a> {
+    /// Returns the bytes of the source where planes `first`, `first + 1`, … begin, if plane 0 begins at byte `at`. A
+    /// plane has all lanes along the near axis, at one position of the axes outside the near axis.
+    fn plane_starts(&self, at: usize, first: usize) -> impl Iterator<Item = usize> + use<'a> {
         let unit = self.unit;
         let planes = Odometer::at(self.outer, |dim| dim.from, first);
         planes.map(move |plane| at.wrapping_add(plane.wrapping_mul(unit)))
@@ -151,41 +153,43 @@ impl<'a> Tiles<'a> {
         part_of_lane: impl Fn(&[u8], usize, usize, &mut [u8]) + Sync + Copy,
     ) {
         let part = threads::part(dest.len(), threads);
-        let lane = self.lane();
+        let lane = self.lane_bytes();
         let plane = lane * self.near.size;
         if plane <= part {
             return threads::spread(dest, plane, threads, |first, dest| {
-                self.part(source, at, first, dest, part_of_lane);
+                self.write_part(source, at, first, dest, part_of_lane);
             });
         }
         // A band has the lanes of a whole number of tiles. Its number of bytes per lane is chosen so that the whole
         // band has about the size that `threads::part` returns.
-        let lanes = (part / lane).max(1).next_multiple_of(self.columns());
+        let lanes = (part / lane).max(1).next_multiple_of(self.lanes_per_tile());
         let length = (part / lanes).next_multiple_of(LINE);
         let length = (length / self.piece).max(1) * self.piece;
-        let planes = self.planes(at, 0).zip(dest.chunks_mut(plane));
+        let planes = self.plane_starts(at, 0).zip(dest.chunks_mut(plane));
         let bands = planes.flat_map(|(at, plane)| {
-            let head = self.unaligned(source, at);
+            let head = self.unaligned_positions(source, at);
             let (unaligned, rest) = plane.split_at_mut(head * lane);
             let begins = (head..).step_by(lanes);
             let some = begins.zip(rest.chunks_mut(lanes * lane));
             iter::once((0, unaligned))
                 .chain(some)
                 .flat_map(move |(first, some)| {
-                    self.bands(along(at, self.near.stride, first), some, length)
+                    self.cut_bands(along(at, self.near.stride, first), some, length)
                 })
         });
-        threads::share(bands, threads, |band| self.band(source, band));
+        threads::share(bands, threads, |band| self.write_band(source, band));
     }
 
-    /// The number of leading positions of the near axis that get bands of their own, so that the tiles after them begin
-    /// at an aligned pair of cache lines. The processor reads the two lines of such a pair together. The plane begins
-    /// at byte `at` of the source. 0 if the number would differ between positions of the row, if pieces are not
-    /// contiguous along the near axis, or if a tile is no wider than a pair of cache lines.
-    fn unaligned(&self, source: &[u8], at: usize) -> usize {
+    /// Returns how many leading positions of the near axis get their own bands, so that the tiles after them begin at
+    /// an aligned pair of cache lines. The processor reads the two lines of such a pair together. The plane begins at
+    /// byte `at` of the source. Returns 0 if the number would differ between positions of the row, if pieces are not
+    /// contiguous along the near axis, or if a tile is at most as wide as a pair of cache lines.
+    fn unaligned_positions(&self, source: &[u8], at: usize) -> usize {
         const PAIR: usize = 2 * LINE;
         let together = self.near.stride == self.piece.cast_signed();
-        if !together || self.columns() * self.piece <= PAIR || self.row.stride % PAIR as isize != 0
+        if !together
+            || self.lanes_per_tile() * self.piece <= PAIR
+            || self.row.stride % PAIR as isize != 0
         {
             return 0;
         }
@@ -193,17 +197,17 @@ impl<'a> Tiles<'a> {
         (address.next_multiple_of(PAIR) - address) / self.piece
     }
 
-    /// Cuts `lanes` into bands of `length` bytes of every lane. The last band may have fewer. The lanes
-    /// are contiguous in the result, and the first of them begins at byte `at` of the source.
-    fn bands<'d>(&self, at: usize, lanes: &'d mut [u8], length: usize) -> Vec<Band<'d>> {
-        let lane = self.lane();
+    /// Cuts `lanes` into bands of `length` bytes of every lane. The last band can have fewer. The lanes are contiguous
+    /// in the result. The first lane begins at byte `at` of the source.
+    fn cut_bands<'d>(&self, at: usize, lanes: &'d mut [u8], length: usize) -> Vec<LaneBand<'d>> {
+        let lane = self.lane_bytes();
         let count = lane.div_ceil(length);
-        let band = |i| Band {
+        let band = |i| LaneBand {
             at,
             first: i * length / self.piece,
             lanes: Vec::with_capacity(lanes.len() / lane),
         };
-        let mut bands: Vec<Band<'d>> = (0..count).map(band).collect();
+        let mut bands: Vec<LaneBand<'d>> = (0..count).map(band).collect();
         for lane in lanes.chunks_mut(lane) {
             for (band, part) in bands.iter_mut().zip(lane.chunks_mut(length)) {
                 band.lanes.push(part);
@@ -213,9 +217,9 @@ impl<'a> Tiles<'a> {
     }
 
     /// Writes `dest`, the part of the result that begins at byte `first`. The first piece of the whole result is at
-    /// byte `at` of the source.
-    /// `part_of_lane` is the loop of a slice, without tiles, for the parts of its first lane and of its last.
-    pub(super) fn part(
+    /// byte `at` of the source. The part can begin and end within a lane: `part_of_lane` writes the parts of the first
+    /// and the last lane, by the loop of a slice without tiles.
+    pub(super) fn write_part(
         &self,
         source: &[u8],
         at: usize,
@@ -223,11 +227,11 @@ impl<'a> Tiles<'a> {
         dest: &mut [u8],
         part_of_lane: impl Fn(&[u8], usize, usize, &mut [u8]),
     ) {
-        let lane = self.lane();
+        let lane = self.lane_bytes();
         let plane = lane * self.near.size;
         let mut skip = first % plane;
         let mut rest = dest;
-        for at in self.planes(at, first / plane) {
+        for at in self.plane_starts(at, first / plane) {
             let part;
             (part, rest) = rest.split_at_mut((plane - skip).min(rest.len()));
             let mut at = along(at, self.near.stride, skip / lane);
@@ -236,13 +240,13 @@ impl<'a> Tiles<'a> {
                 part_of_lane(source, at, skip % lane, head);
                 at = at.wrapping_add_signed(self.near.stride);
             }
-            let band = Band {
+            let band = LaneBand {
                 at,
                 first: 0,
                 lanes: whole.chunks_exact_mut(lane).collect(),
             };
             at = along(at, self.near.stride, band.lanes.len());
-            self.band(source, band);
+            self.write_band(source, band);
             if !tail.is_empty() {
                 part_of_lane(source, at, 0, tail);
             }
@@ -253,35 +257,35 @@ impl<'a> Tiles<'a> {
         }
     }
 
-    fn band(&self, source: &[u8], band: Band<'_>) {
+    fn write_band(&self, source: &[u8], band: LaneBand<'_>) {
         if band.lanes.is_empty() {
             return;
         }
         let kernel = Kernel::of(self.piece, self.row);
         let is_far = matches!(kernel, Kernel::Copy { .. });
         match (self.piece, (*SHUFFLES).filter(|_| is_far)) {
-            (1, Some(it)) => self.lanes(source, band, squares::<1, 16, 64, 256>(it)),
-            (2, Some(it)) => self.lanes(source, band, squares::<2, 8, 32, 128>(it)),
-            (4, Some(it)) => self.lanes(source, band, squares::<4, 4, 16, 64>(it)),
-            (8, Some(it)) => self.lanes(source, band, squares::<8, 2, 8, 32>(it)),
-            (16, Some(it)) => self.lanes(source, band, squares::<16, 1, 4, 16>(it)),
+            (1, Some(it)) => self.for_each_tile(source, band, squares::<1, 16, 64, 256>(it)),
+            (2, Some(it)) => self.for_each_tile(source, band, squares::<2, 8, 32, 128>(it)),
+            (4, Some(it)) => self.for_each_tile(source, band, squares::<4, 4, 16, 64>(it)),
+            (8, Some(it)) => self.for_each_tile(source, band, squares::<8, 2, 8, 32>(it)),
+            (16, Some(it)) => self.for_each_tile(source, band, squares::<16, 1, 4, 16>(it)),
             (piece, _) if is_far && self.goes_across() => {
-                self.lanes(source, band, |tile, _| with_copy_kernel(piece, tile));
+                self.for_each_tile(source, band, |tile, _| with_copy_kernel(piece, tile));
             }
-            _ => self.lanes(source, band, |tile, _| self.move_rows(kernel, tile)),
+            _ => self.for_each_tile(source, band, |tile, _| self.move_rows(kernel, tile)),
         }
     }
 
-    /// Moves the rows of a tile lane by lane, with this kernel.
+    /// Moves the rows of a tile by `kernel`, one lane after another.
     fn move_rows(&self, kernel: Kernel, tile: Tile<'_, '_>) {
         let some = match kernel {
-            Kernel::Copy { .. } | Kernel::Every { .. } => self.width() / self.piece,
+            Kernel::Copy { .. } | Kernel::EverySecond { .. } => self.tile_row_bytes() / self.piece,
             Kernel::Shuffle(_) => SPREAD_BYTES / self.row.stride.unsigned_abs(),
         };
         let some = some.max(1);
-        let (inner, _) = split(self.unit, self.between);
+        let (inner, _) = split_innermost(self.unit, self.between);
         let mut begin = tile.at;
-        for lanes in tile.lanes.chunks_mut(self.columns()) {
+        for lanes in tile.lanes.chunks_mut(self.lanes_per_tile()) {
             for first in (0..tile.count).step_by(some) {
                 let size = some.min(tile.count - first);
                 let row = Axis { size, ..self.row };
@@ -298,27 +302,27 @@ impl<'a> Tiles<'a> {
         }
     }
 
-    /// Calls `move_tile` for each tile of a band. Rows that shuffles move share a tile if they are short: random crops to
-    /// planes of 224 × 224 pixels take half of the time.
-    fn lanes<'d>(
+    /// Calls `move_tile` for each tile of a band. If shuffles move the rows and the rows are short, a tile has several
+    /// rows. This halves the time of random crops to planes of 224 × 224 pixels.
+    fn for_each_tile<'d>(
         &self,
         source: &[u8],
-        band: Band<'d>,
+        band: LaneBand<'d>,
         mut move_tile: impl FnMut(Tile<'_, 'd>, &mut Lines<'d>),
     ) {
-        let Band {
+        let LaneBand {
             at,
             first,
             mut lanes,
         } = band;
         let (mut row, mut skip) = (first / self.row.size, first % self.row.size);
         let mut places = Odometer::at(self.between, |dim| dim.from, row);
-        let (inner, _) = split(self.unit, self.between);
+        let (inner, _) = split_innermost(self.unit, self.between);
         let most = match Kernel::of(self.piece, self.row) {
-            Kernel::Copy { .. } | Kernel::Every { .. } => 1,
+            Kernel::Copy { .. } | Kernel::EverySecond { .. } => 1,
             Kernel::Shuffle(_) => SPREAD_BYTES / (self.row.size * self.row.stride.unsigned_abs()),
         };
-        memory::streaming(self.bytes() >= STREAMED, |lines| {
+        memory::streaming(self.result_bytes() >= STREAMED, |lines| {
             while !lanes[0].is_empty() {
                 let place = places.next().unwrap_or_default();
                 let at = along(at, self.unit.cast_signed(), place);

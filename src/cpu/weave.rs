@@ -1,8 +1,10 @@
-//! Arrays whose short pieces take turns in the result: planes that are stacked along the last axis, columns that are put
-//! beside each other. A step for each array would write pieces of one array at a distance, one by one.
+//! Interleaves arrays: the result has the first piece of each array, then the second piece of each array. Stacking
+//! planes along the last axis and concatenating columns have such results. If each array had its own step, the step
+//! would write the array's pieces one by one, at a distance.
 //!
-//! The same pieces in the memory of one array would be a transpose, which moves many at once. So a block of each array is
-//! copied to a stage in the nearest cache, and the stage is transposed into the result.
+//! If all arrays were in one buffer, interleaving them would be a transpose, which moves many pieces at a time. So a
+//! thread copies a block of each array to a buffer in the first-level cache, the stage, and transposes the stage into
+//! the result.
 
 use super::{
     Dest,
@@ -12,16 +14,17 @@ use super::{
 use crate::prelude::*;
 use crate::{DType, View, walk::Walk};
 
-/// The bytes of a stage, which the nearest cache holds beside the block of the result.
-const STAGE: usize = 8 << 10;
+/// The size of a stage in bytes. The first-level cache holds the stage and the block of the result.
+const STAGE_BYTES: usize = 8 << 10;
 
-/// The shortest blocks of an array, in bytes, and so the most arrays. Copies of fewer bytes take longer than they save.
-const BLOCK: usize = 128;
+/// The size in bytes of the shortest block of an array. It limits the number of arrays, because copies of fewer bytes
+/// take longer than they save.
+const MIN_BLOCK_BYTES: usize = 128;
 
-/// The longest pieces in bytes. Longer ones are copied one by one as fast.
-const LONGEST: usize = 16;
+/// The size in bytes of the longest pieces. Copying longer pieces one by one is as fast.
+const MAX_PIECE_BYTES: usize = 16;
 
-/// Arrays of one length whose pieces take turns.
+/// An interleaving of arrays that have the same length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Weave {
     /// The number of arrays.
@@ -32,12 +35,18 @@ pub(crate) struct Weave {
 }
 
 impl Weave {
-    /// `count` arrays, each of `rows` pieces. `None` if the steps are as fast.
-    pub(crate) fn of(count: usize, rows: usize, elements: usize, dtype: DType) -> Option<Self> {
+    /// Returns the interleaving of `count` arrays, each of `rows` pieces with `elements` elements. Returns `None` if a
+    /// step for each array is as fast.
+    pub(crate) fn if_faster(
+        count: usize,
+        rows: usize,
+        elements: usize,
+        dtype: DType,
+    ) -> Option<Self> {
         let piece = elements * dtype.size();
-        let pays = (2..=STAGE / BLOCK).contains(&count)
-            && (1..=LONGEST).contains(&piece)
-            && rows * piece * count >= STAGE;
+        let pays = (2..=STAGE_BYTES / MIN_BLOCK_BYTES).contains(&count)
+            && (1..=MAX_PIECE_BYTES).contains(&piece)
+            && rows * piece * count >= STAGE_BYTES;
         pays.then_some(Self {
             count,
             elements,
@@ -45,34 +54,34 @@ impl Weave {
         })
     }
 
-    fn piece(self) -> usize {
+    fn piece_bytes(self) -> usize {
         self.elements * self.dtype.size()
     }
 
-    /// The number of threads that write a result of `bytes` bytes.
-    fn threads(self, bytes: usize, threads: Threads) -> usize {
-        threads.worth(bytes, bytes / BLOCK)
+    /// Returns the number of threads that write a result of `bytes` bytes.
+    fn thread_count(self, bytes: usize, threads: Threads) -> usize {
+        threads.worth(bytes, bytes / MIN_BLOCK_BYTES)
     }
 
     pub(crate) fn explain(self, bytes: usize, threads: Threads) -> String {
         let how = format!("pieces of {} arrays in turn, by a transpose", self.count);
-        threads::explain(self.threads(bytes, threads), how)
+        threads::explain(self.thread_count(bytes, threads), how)
     }
 
-    /// Writes the pieces of the arrays to `dest` in turn.
+    /// Writes the result: for each position, the piece of every array.
     pub(crate) fn run(self, arrays: &[&[u8]], dest: Dest<'_>, threads: Threads) {
-        let piece = self.piece();
+        let piece = self.piece_bytes();
         let row = self.count * piece;
-        // The pieces of each array that a stage holds.
-        let pieces = STAGE / row;
+        // The number of pieces of each array that a stage holds.
+        let pieces = STAGE_BYTES / row;
         let stage = View::whole(&[self.count, pieces, self.elements]);
         let Ok(turned) = stage.transpose(&[1, 0, 2]) else {
             unreachable!("three axes in another order");
         };
         let walk = Walk::of_view(&turned, self.dtype.size());
-        let nest = LoopNest::of(&walk);
+        let nest = LoopNest::of_walk(&walk);
         let alone = Threads::at_most(1);
-        let threads = self.threads(dest.len(), threads);
+        let threads = self.thread_count(dest.len(), threads);
         threads::spread(dest, pieces * row, threads, |first, dest| {
             let mut stage = vec![0; pieces * row];
             let mut at = first / self.count;

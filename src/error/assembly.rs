@@ -1,12 +1,12 @@
 //! Errors of concat, stack, pad, roll, tile and repeat.
 
-use super::{Error, argument, axes::Axes};
+use super::{Error, argument, axes::AxisList};
 use crate::prelude::*;
 use crate::text::{Shape, counted};
 
 /// An axis that the arrays do not have.
-pub(crate) fn axis(axis: isize, rank: usize) -> Error {
-    argument!(Axis, "axis is {axis}, but each array {}", Axes(rank))
+pub(crate) fn axis_out_of_range(axis: isize, rank: usize) -> Error {
+    argument!(Axis, "axis is {axis}, but each array {}", AxisList(rank))
 }
 
 /// No array was passed, so the result has no shape.
@@ -26,7 +26,7 @@ pub(crate) fn array_shape(
         "array {number} has shape {}, but the first has {}: both must be equal{}",
         Shape(found),
         Shape(first),
-        except(axis)
+        except_axis(axis)
     )
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn wrong_entry_count(argument: &str, found: usize, rank: usize) -> Er
 }
 
 /// A padding that is longer than the elements that it mirrors or repeats.
-pub(crate) fn padding(
+pub(crate) fn padding_too_long(
     dimension: usize,
     size: usize,
     padding: usize,
@@ -77,7 +77,7 @@ pub(crate) fn padding(
 }
 
 /// The number of shifts differs from the number of axes.
-pub(crate) fn shifts(shifts: usize, axes: usize) -> Error {
+pub(crate) fn wrong_shift_count(shifts: usize, axes: usize) -> Error {
     argument!(
         Shifts,
         "there are {shifts} shifts and {axes} axes: pass a shift for each axis"
@@ -85,7 +85,7 @@ pub(crate) fn shifts(shifts: usize, axes: usize) -> Error {
 }
 
 /// More pieces than a plan can have.
-pub(crate) fn pieces(pieces: usize, most: usize) -> Error {
+pub(crate) fn too_many_pieces(pieces: usize, most: usize) -> Error {
     argument!(
         Pieces,
         "the result has {pieces} pieces, but must have at most {most}: pad or roll fewer dimensions in one call"
@@ -93,7 +93,7 @@ pub(crate) fn pieces(pieces: usize, most: usize) -> Error {
 }
 
 /// A value for padding that is not a scalar.
-pub(crate) fn constant(shape: &[usize]) -> Error {
+pub(crate) fn constant_not_scalar(shape: &[usize]) -> Error {
     argument!(
         Constant,
         "the constant of a padding has shape {}: it must be a scalar, of shape []",
@@ -101,7 +101,7 @@ pub(crate) fn constant(shape: &[usize]) -> Error {
     )
 }
 
-fn except(axis: Option<usize>) -> String {
+fn except_axis(axis: Option<usize>) -> String {
     axis.map_or_else(String::new, |axis| {
         format!(" except in dimension {axis}, the axis")
     })

@@ -4,9 +4,9 @@ use crate::text::counted;
 use core::fmt;
 
 /// Prints the number of dimensions of an array, and the axes that it has, after the name of the array.
-pub(super) struct Axes(pub(super) usize);
+pub(super) struct AxisList(pub(super) usize);
 
-impl fmt::Display for Axes {
+impl fmt::Display for AxisList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             0 => f.write_str("is a scalar, which has no axis: it must have at least one dimension"),

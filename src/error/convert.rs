@@ -1,10 +1,10 @@
 //! Errors of conversions.
 
-use super::{Error, argument, axes::Axes};
+use super::{Error, argument, axes::AxisList};
 use crate::{DType, text::Shape};
 
 /// An array of complex numbers, which cannot be converted.
-pub(crate) fn dtype(argument: &str, found: DType) -> Error {
+pub(crate) fn complex_dtype(argument: &str, found: DType) -> Error {
     let part = match found {
         DType::Complex64 => DType::F32,
         _ => DType::F64,
@@ -17,7 +17,7 @@ pub(crate) fn dtype(argument: &str, found: DType) -> Error {
 }
 
 /// A plan that cannot convert, because it changes an array or already converts.
-pub(crate) fn operation(operation: &str) -> Error {
+pub(crate) fn unsupported_operation(operation: &str) -> Error {
     argument!(
         ConvertOperation,
         "{operation} does not convert: slices, views, gathers and crops do, once; convert its source by a plan of its \
@@ -26,7 +26,7 @@ pub(crate) fn operation(operation: &str) -> Error {
 }
 
 /// A table for a type other than the source's.
-pub(crate) fn source(found: DType, needed: DType) -> Error {
+pub(crate) fn wrong_table_source(found: DType, needed: DType) -> Error {
     argument!(
         ConvertSource,
         "the table converts {needed}, and the source is {found}: make a table for {found}"
@@ -34,7 +34,7 @@ pub(crate) fn source(found: DType, needed: DType) -> Error {
 }
 
 /// A table for elements of more than 8 bits.
-pub(crate) fn table(found: DType) -> Error {
+pub(crate) fn table_for_wide_elements(found: DType) -> Error {
     argument!(
         ConvertTable,
         "a table has an entry for each of 256 values, and {found} has more: pass bool, u8 or i8, or use \
@@ -43,16 +43,16 @@ pub(crate) fn table(found: DType) -> Error {
 }
 
 /// An axis that the source does not have.
-pub(crate) fn axis(axis: isize, rank: usize) -> Error {
+pub(crate) fn axis_out_of_range(axis: isize, rank: usize) -> Error {
     argument!(
         Axis,
         "axis {axis} of the conversion is out of range: the source {}",
-        Axes(rank)
+        AxisList(rank)
     )
 }
 
 /// More or fewer entries than the axis has positions.
-pub(crate) fn positions(
+pub(crate) fn wrong_entry_count(
     argument: &str,
     found: usize,
     axis: isize,

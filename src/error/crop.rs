@@ -4,7 +4,7 @@ use super::{Error, argument};
 use crate::text::{Shape, counted};
 
 /// `x` has too few dimensions: it needs one for the items, and then one for each of the sizes.
-pub(crate) fn rank(x: &[usize], sizes: &[usize]) -> Error {
+pub(crate) fn rank_too_low(x: &[usize], sizes: &[usize]) -> Error {
     argument!(
         CropRank,
         "x of shape {} must have a dimension of items, and then one for each of the sizes {}",
@@ -14,7 +14,7 @@ pub(crate) fn rank(x: &[usize], sizes: &[usize]) -> Error {
 }
 
 /// The number of strides is neither 0 nor the number of sizes.
-pub(crate) fn strides(strides: &[isize], sizes: &[usize]) -> Error {
+pub(crate) fn wrong_stride_count(strides: &[isize], sizes: &[usize]) -> Error {
     argument!(
         CropStrides,
         "{} strides, {strides:?}, do not fit the sizes {}: pass one stride for each size, or none if all are 1",
@@ -32,7 +32,12 @@ pub(crate) fn stride_zero(dimension: usize) -> Error {
 }
 
 /// `begins`, `box_indices`, `flips` or `patches` does not have the needed shape.
-pub(crate) fn shape(argument: &str, found: &[usize], needed: &[usize], sizes: &[usize]) -> Error {
+pub(crate) fn wrong_shape(
+    argument: &str,
+    found: &[usize],
+    needed: &[usize],
+    sizes: &[usize],
+) -> Error {
     argument!(
         CropShape,
         "{argument} has shape {}, but must have {}: a row for each box and, in begins and flips, a \
@@ -44,7 +49,7 @@ pub(crate) fn shape(argument: &str, found: &[usize], needed: &[usize], sizes: &[
 }
 
 /// `begins` without two dimensions, or with rows whose length fits no number of dimensions.
-pub(crate) fn begins(found: &[usize]) -> Error {
+pub(crate) fn wrong_begins_shape(found: &[usize]) -> Error {
     argument!(
         CropShape,
         "begins has shape {}, but must have two dimensions: a row for each box, and a column for each dimension that boxes \
@@ -54,7 +59,7 @@ pub(crate) fn begins(found: &[usize]) -> Error {
 }
 
 /// `patches` with too few dimensions for `begins`.
-pub(crate) fn patches(found: &[usize], dims: usize) -> Error {
+pub(crate) fn patches_rank_too_low(found: &[usize], dims: usize) -> Error {
     argument!(
         CropShape,
         "patches has shape {}, but must have a dimension for the boxes, and then one for each of {} of begins",
@@ -64,7 +69,7 @@ pub(crate) fn patches(found: &[usize], dims: usize) -> Error {
 }
 
 /// An array that is passed in addition to columns of the box tuples with the same meaning.
-pub(crate) fn twice(argument: &str) -> Error {
+pub(crate) fn passed_twice(argument: &str) -> Error {
     argument!(
         CropShape,
         "{argument} are given twice, as columns of the tuples and as an array: give them once"
@@ -72,7 +77,7 @@ pub(crate) fn twice(argument: &str) -> Error {
 }
 
 /// The number of boxes is not the number of items, and there are no box indices.
-pub(crate) fn items(boxes: usize, items: usize) -> Error {
+pub(crate) fn wrong_item_count(boxes: usize, items: usize) -> Error {
     argument!(
         CropItems,
         "there {is} {} for {}: pass one box for each item, or box_indices with the item of each box",

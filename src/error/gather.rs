@@ -1,7 +1,7 @@
 //! Errors of gathers. If several errors apply to an operation of TensorFlow, the crate returns the one that TensorFlow
 //! raises.
 
-use super::{Error, argument, axes::Axes};
+use super::{Error, argument, axes::AxisList};
 use crate::prelude::*;
 use crate::text::Shape;
 
@@ -50,11 +50,11 @@ pub(crate) fn batch_dims(batch_dims: isize, params_rank: usize, indices_rank: us
 }
 
 /// The axis of `gather` or `gather_elements` is not a dimension of `params`.
-pub(crate) fn axis(axis: isize, params_rank: usize) -> Error {
+pub(crate) fn axis_out_of_range(axis: isize, params_rank: usize) -> Error {
     argument!(
         Axis,
         "axis is {axis}, but params {} (gather without an axis takes batch_dims as the axis)",
-        Axes(params_rank)
+        AxisList(params_rank)
     )
 }
 

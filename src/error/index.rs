@@ -4,7 +4,7 @@ use super::{Error, argument};
 use crate::text::Shape;
 
 /// The number of values differs from the product of their shape.
-pub(crate) fn values(item: usize, found: usize, shape: &[usize]) -> Error {
+pub(crate) fn wrong_value_count(item: usize, found: usize, shape: &[usize]) -> Error {
     argument!(
         Values,
         "entry {item} has {found} values, which do not fill its shape {}",
@@ -13,7 +13,7 @@ pub(crate) fn values(item: usize, found: usize, shape: &[usize]) -> Error {
 }
 
 /// A position outside its dimension.
-pub(crate) fn position(item: usize, position: i64, axis: usize, size: usize) -> Error {
+pub(crate) fn position_out_of_range(item: usize, position: i64, axis: usize, size: usize) -> Error {
     match size {
         0 => argument!(
             Position,

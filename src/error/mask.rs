@@ -1,6 +1,6 @@
 //! Errors of nonzero, boolean_mask, compress, select, masked_update and masked_scatter.
 
-use super::{Error, argument, axes::Axes};
+use super::{Error, argument, axes::AxisList};
 use crate::prelude::*;
 use crate::{
     DType,
@@ -9,11 +9,11 @@ use crate::{
 
 /// An axis that the array does not have.
 pub(crate) fn axis(axis: isize, rank: usize) -> Error {
-    argument!(Axis, "axis is {axis}, but x {}", Axes(rank))
+    argument!(Axis, "axis is {axis}, but x {}", AxisList(rank))
 }
 
 /// More true elements than the capacity.
-pub(crate) fn capacity(count: usize, capacity: usize) -> Error {
+pub(crate) fn capacity_exceeded(count: usize, capacity: usize) -> Error {
     argument!(
         MaskCapacity,
         "the mask has {count} true elements, but the capacity is {capacity}: \

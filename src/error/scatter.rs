@@ -1,6 +1,6 @@
 //! Errors of scatters.
 
-use super::{Error, argument, axes::Axes};
+use super::{Error, argument, axes::AxisList};
 use crate::text::Shape;
 
 /// `indices` or `updates` is a scalar.
@@ -45,8 +45,12 @@ pub(crate) fn updates_shape(indices: &[usize], updates: &[usize], shape: &[usize
 }
 
 /// `scatter_elements` along a dimension that the destination does not have.
-pub(crate) fn axis(axis: isize, rank: usize) -> Error {
-    argument!(Axis, "axis is {axis}, but the destination {}", Axes(rank))
+pub(crate) fn axis_out_of_range(axis: isize, rank: usize) -> Error {
+    argument!(
+        Axis,
+        "axis is {axis}, but the destination {}",
+        AxisList(rank)
+    )
 }
 
 /// Indices of `scatter_elements` that differ from the destination in rank, or are longer than the destination in
@@ -72,7 +76,10 @@ pub(crate) fn update_for_each_index(indices: &[usize], updates: &[usize]) -> Err
 }
 
 /// A combination that is not defined for the element type.
-pub(crate) fn undefined(combine: crate::options::Combine, dtype: crate::DType) -> Error {
+pub(crate) fn undefined_combination(
+    combine: crate::options::Combine,
+    dtype: crate::DType,
+) -> Error {
     argument!(
         Undefined,
         "Combine::{combine:?} is not defined for {dtype}: booleans cannot be subtracted, and complex \

@@ -3,12 +3,12 @@
 //! Each error that TensorFlow raises for a slice has a function here. If several errors apply, the crate returns the
 //! one that TensorFlow raises. Messages count the dimensions of the input from 0.
 
-use super::{Error, argument, axes::Axes};
+use super::{Error, argument, axes::AxisList};
 use crate::prelude::*;
 use crate::text::Shape;
 
 /// `begin`, `end` and `strides` that differ in length, or have more than 31 entries, TensorFlow's limit.
-pub(crate) fn vectors(begin: usize, end: usize, strides: usize) -> Error {
+pub(crate) fn wrong_vector_lengths(begin: usize, end: usize, strides: usize) -> Error {
     argument!(
         SpecVectors,
         "begin, end and strides have lengths {begin}, {end} and {strides}: \
@@ -17,7 +17,7 @@ pub(crate) fn vectors(begin: usize, end: usize, strides: usize) -> Error {
 }
 
 /// ONNX's `starts`, `ends`, `axes` and `steps` that differ in length.
-pub(crate) fn lengths(starts: usize, ends: usize, axes: usize, steps: usize) -> Error {
+pub(crate) fn wrong_onnx_lengths(starts: usize, ends: usize, axes: usize, steps: usize) -> Error {
     argument!(
         OnnxLengths,
         "starts, ends, axes and steps have lengths {starts}, {ends}, {axes} and {steps}: \
@@ -26,8 +26,8 @@ pub(crate) fn lengths(starts: usize, ends: usize, axes: usize, steps: usize) -> 
 }
 
 /// An axis that the input does not have.
-pub(crate) fn axis(axis: i64, rank: usize) -> Error {
-    argument!(Axis, "axis is {axis}, but the input {}", Axes(rank))
+pub(crate) fn axis_out_of_range(axis: i64, rank: usize) -> Error {
+    argument!(Axis, "axis is {axis}, but the input {}", AxisList(rank))
 }
 
 /// A dimension that occurs twice in ONNX's `axes`.

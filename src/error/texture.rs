@@ -4,7 +4,7 @@ use super::{Error, argument};
 use crate::text::Shape;
 
 /// A format whose texels are not one, two or four numbers of the same element type.
-pub(crate) fn format(format: wgpu::TextureFormat) -> Error {
+pub(crate) fn unsupported_format(format: wgpu::TextureFormat) -> Error {
     argument!(
         Format,
         "the texture has the format {format:?}, in which a texel is not numbers of one element type: use r, rg or rgba \
@@ -13,7 +13,7 @@ pub(crate) fn format(format: wgpu::TextureFormat) -> Error {
 }
 
 /// A multisampled texture, which wgpu does not copy to or from buffers.
-pub(crate) fn multisampled(samples: u32) -> Error {
+pub(crate) fn multisampled_texture(samples: u32) -> Error {
     argument!(
         Multisampled,
         "the texture has {samples} samples per texel: resolve it into a texture of one sample first"
@@ -29,7 +29,7 @@ pub(crate) fn mip_level(level: u32, levels: u32) -> Error {
 }
 
 /// A choice of channels that names a channel twice, or one that the format does not have.
-pub(crate) fn channels(chosen: &[usize], channels: usize) -> Error {
+pub(crate) fn wrong_channels(chosen: &[usize], channels: usize) -> Error {
     argument!(
         Channels,
         "the channels are {chosen:?}, but the format has {channels}: each must be in [0, {channels}), and be named \
@@ -47,7 +47,7 @@ pub(crate) fn channels_of_selection(selected: &[usize]) -> Error {
 }
 
 /// A texture that was created without a usage that the copy needs.
-pub(crate) fn usage(usage: &str, needed_by: &str) -> Error {
+pub(crate) fn missing_usage(usage: &str, needed_by: &str) -> Error {
     argument!(
         Usage,
         "the texture lacks the usage {usage}, which {needed_by} needs: create it with TextureUsages::{usage}"
@@ -64,12 +64,12 @@ pub(crate) fn not_on_gl(kind: &str) -> Error {
 }
 
 /// Texels with a conversion that the call does not support.
-pub(crate) fn converts(why: &str) -> Error {
+pub(crate) fn unsupported_conversion(why: &str) -> Error {
     argument!(TexelsConvert, "the texels {why}")
 }
 
 /// A tensor whose shape differs from the texels that it should be written to.
-pub(crate) fn shape(found: &[usize], needed: &[usize]) -> Error {
+pub(crate) fn wrong_shape(found: &[usize], needed: &[usize]) -> Error {
     argument!(
         TextureShape,
         "the tensor has shape {}, but the texels have {}: transpose or broadcast the tensor, or slice the texels",

@@ -4,7 +4,7 @@ use super::{Error, argument};
 use crate::{DType, text::Shape};
 
 /// A tensor that is read as an element type other than its own.
-pub(crate) fn dtype(found: DType, asked: DType) -> Error {
+pub(crate) fn wrong_dtype(found: DType, asked: DType) -> Error {
     argument!(
         Dtype,
         "the tensor holds {found}, but was read as {asked}: read it as its own dtype"

@@ -1,6 +1,6 @@
 //! Errors of views.
 
-use super::{Error, argument, axes::Axes};
+use super::{Error, argument, axes::AxisList};
 use crate::prelude::*;
 use crate::text::Shape;
 use core::ops::Range;
@@ -52,7 +52,7 @@ pub(crate) fn in_place(operation: &str) -> Error {
 }
 
 /// A tensor whose layout differs from the layout of the plan's input.
-pub(crate) fn input(argument: &str, found: &[usize], needed: &[usize]) -> Error {
+pub(crate) fn wrong_input_layout(argument: &str, found: &[usize], needed: &[usize]) -> Error {
     argument!(
         PlanArgument,
         "{argument} has shape {}, but the plan needs {}: pass a tensor of this shape, or plan for Tensor::layout",
@@ -62,7 +62,7 @@ pub(crate) fn input(argument: &str, found: &[usize], needed: &[usize]) -> Error 
 }
 
 /// A destination that selects an element twice.
-pub(crate) fn repeats(shape: &[usize]) -> Error {
+pub(crate) fn repeated_element(shape: &[usize]) -> Error {
     argument!(
         Repeats,
         "the destination, a view of shape {}, selects elements several times: write to a view without broadcasts and with \
@@ -72,7 +72,7 @@ pub(crate) fn repeats(shape: &[usize]) -> Error {
 }
 
 /// A destination for which a bounded search could not rule out that it selects an element twice.
-pub(crate) fn undecided(shape: &[usize], strides: &[isize]) -> Error {
+pub(crate) fn undecided_repeats(shape: &[usize], strides: &[isize]) -> Error {
     argument!(
         Undecided,
         "it takes too long to check that the destination, a view of shape {} with strides {strides:?}, selects each element \
@@ -134,7 +134,11 @@ pub(crate) fn windows(
 
 /// An axis that a view does not have.
 pub(crate) fn axis(axis: isize, rank: usize) -> Error {
-    argument!(Axis, "axis {axis} is out of range: the view {}", Axes(rank))
+    argument!(
+        Axis,
+        "axis {axis} is out of range: the view {}",
+        AxisList(rank)
+    )
 }
 
 /// A shape whose number of elements differs from the view's.
@@ -158,7 +162,7 @@ pub(crate) fn reshape_strides(from: &[usize], strides: &[isize], to: &[usize]) -
 }
 
 /// A shape whose number of elements differs from the tensor's.
-pub(crate) fn reshape(from: &[usize], to: &[usize]) -> Error {
+pub(crate) fn wrong_element_count(from: &[usize], to: &[usize]) -> Error {
     argument!(
         Reshape,
         "a tensor of shape {} cannot be reshaped to {}: both must have equally many elements",

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Opens a device of the noop backend. [`Gpu`] treats it as a software adapter.
-pub(super) fn noop(storage_buffers: u32) -> Gpu {
+pub(super) fn open_noop(storage_buffers: u32) -> Gpu {
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
     descriptor.backends = wgpu::Backends::NOOP;
     descriptor.backend_options.noop.enable = true;
@@ -33,16 +33,16 @@ pub(super) fn noop(storage_buffers: u32) -> Gpu {
 }
 
 /// Opens a device for each [`UniformSpace`].
-fn gpus() -> [Gpu; 2] {
-    let gpus = [noop(4), noop(8)];
+fn open_gpus() -> [Gpu; 2] {
+    let gpus = [open_noop(4), open_noop(8)];
     let spaces = gpus.each_ref().map(|gpu| gpu.engine.pipelines.space);
     assert_eq!(spaces, [UniformSpace::Uniform, UniformSpace::Storage]);
     // A conversion with tables binds five storage buffers, so a sixth is needed for uniforms.
-    assert_eq!(noop(5).engine.pipelines.space, UniformSpace::Uniform);
+    assert_eq!(open_noop(5).engine.pipelines.space, UniformSpace::Uniform);
     gpus
 }
 
-fn buffers(gpu: &Gpu, count: usize) -> Vec<wgpu::Buffer> {
+fn make_buffers(gpu: &Gpu, count: usize) -> Vec<wgpu::Buffer> {
     let buffer = |_| {
         gpu.device().create_buffer(&wgpu::BufferDescriptor {
             label: None,
@@ -55,18 +55,18 @@ fn buffers(gpu: &Gpu, count: usize) -> Vec<wgpu::Buffer> {
 }
 
 /// Records a plan into a new encoder, with the first buffer as source and the second as destination.
-fn encode(gpu: &Gpu, plan: &Plan, buffers: &[wgpu::Buffer]) {
+fn encode_plan(gpu: &Gpu, plan: &Plan, buffers: &[wgpu::Buffer]) {
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     let (from, to) = (buffers[0].slice(..), buffers[1].slice(..));
     gpu.encode(&mut encoder, plan, &[from], &[to]).unwrap();
 }
 
 /// A slice that is never a buffer copy.
-fn flip(size: usize) -> Plan {
+fn flip_plan(size: usize) -> Plan {
     Plan::slice(&[size], &slice![..; -1], DType::U32).unwrap()
 }
 
-fn texels(gpu: &Gpu, width: u32, format: wgpu::TextureFormat) -> Texels {
+fn make_texels(gpu: &Gpu, width: u32, format: wgpu::TextureFormat) -> Texels {
     let texture = gpu.device().create_texture(&wgpu::TextureDescriptor {
         label: None,
         size: wgpu::Extent3d {
@@ -85,7 +85,7 @@ fn texels(gpu: &Gpu, width: u32, format: wgpu::TextureFormat) -> Texels {
 }
 
 /// Records slices, gathers, updates and scatters between many buffers, in new passes and in an open pass.
-fn record(gpu: &Gpu, buffers: &[wgpu::Buffer]) -> wgpu::CommandBuffer {
+fn record_many(gpu: &Gpu, buffers: &[wgpu::Buffer]) -> wgpu::CommandBuffer {
     let add = ScatterOptions {
         combine: Some(Combine::Add),
         ..ScatterOptions::default()
@@ -112,17 +112,17 @@ fn record(gpu: &Gpu, buffers: &[wgpu::Buffer]) -> wgpu::CommandBuffer {
 
 #[test]
 fn repeated_recording_creates_no_objects() {
-    for gpu in gpus() {
-        let buffers = buffers(&gpu, 300);
+    for gpu in open_gpus() {
+        let buffers = make_buffers(&gpu, 300);
         let round = |submit| {
-            let commands = record(&gpu, &buffers);
+            let commands = record_many(&gpu, &buffers);
             if submit {
                 gpu.queue().submit([commands]);
-                gpu.opened().wait().unwrap();
+                gpu.open_device().wait_for_submissions().unwrap();
             }
             let engine = &gpu.engine;
             let pipelines = &engine.pipelines;
-            let strips = [&pipelines.uniforms, &pipelines.reports].map(Slots::strips);
+            let strips = [&pipelines.uniforms, &pipelines.reports].map(Slots::strip_count);
             let scatter = engine.scratch.steps.lock().unwrap().clone();
             (strips, scatter, engine.cache.kept_groups())
         };
@@ -142,10 +142,10 @@ fn repeated_recording_creates_no_objects() {
 /// Scratch memory for texels grows to the largest box, is kept, and is freed by `trim`.
 #[test]
 fn memory_for_texels_is_kept() {
-    let gpu = noop(8);
-    let all = texels(&gpu, 65, wgpu::TextureFormat::Rgba8Unorm);
+    let gpu = open_noop(8);
+    let all = make_texels(&gpu, 65, wgpu::TextureFormat::Rgba8Unorm);
     let corner = all.slice(&slice![.., ..2, ..2]).unwrap();
-    let dest = &buffers(&gpu, 2)[1];
+    let dest = &make_buffers(&gpu, 2)[1];
     let kept = |texels: &Texels| {
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
         gpu.encode_from_texture(&mut encoder, texels, dest.slice(..))
@@ -163,10 +163,10 @@ fn memory_for_texels_is_kept() {
 /// were made with the selection.
 #[test]
 fn texels_are_converted_by_one_dispatch() {
-    let gpu = noop(8);
-    let texels = texels(&gpu, 5, wgpu::TextureFormat::Bgra8Unorm);
+    let gpu = open_noop(8);
+    let texels = make_texels(&gpu, 5, wgpu::TextureFormat::Bgra8Unorm);
     let texels = texels.channels(&[2, 1, 0, 3]).unwrap();
-    let dest = &buffers(&gpu, 2)[1];
+    let dest = &make_buffers(&gpu, 2)[1];
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     let scaled = Conversion::scaled(DType::F32, -1, &[1.0, 2.0, 3.0, 4.0], &[0.0]);
     let planar = texels.transpose(&[0, 3, 1, 2]).unwrap();
@@ -182,23 +182,23 @@ fn texels_are_converted_by_one_dispatch() {
 /// twice, and the groups of the update and the gather once.
 #[test]
 fn groups_are_kept_if_buffers_recur_and_dropped_if_they_do_not() {
-    let gpu = noop(8);
+    let gpu = open_noop(8);
     let kept = || gpu.engine.cache.kept_groups();
-    let recurring = buffers(&gpu, 3);
-    drop(record(&gpu, &recurring));
+    let recurring = make_buffers(&gpu, 3);
+    drop(record_many(&gpu, &recurring));
     assert_eq!(kept(), 1, "both slices");
-    drop(record(&gpu, &recurring));
+    drop(record_many(&gpu, &recurring));
     assert_eq!(kept(), 3);
-    let others = buffers(&gpu, 300);
-    (0..2).for_each(|_| drop(record(&gpu, &others)));
+    let others = make_buffers(&gpu, 300);
+    (0..2).for_each(|_| drop(record_many(&gpu, &others)));
     assert_eq!(kept(), 303);
-    (0..1000).for_each(|_| drop(record(&gpu, &recurring)));
+    (0..1000).for_each(|_| drop(record_many(&gpu, &recurring)));
     assert_eq!(kept(), 3);
 }
 
 #[test]
 fn no_group_holds_the_memory_of_tensors() {
-    for gpu in gpus() {
+    for gpu in open_gpus() {
         let backend = Backend::from(gpu.clone());
         let tensor = backend.upload((&[1u32; 256], &[16, 16])).unwrap();
         let mut dest = tensor.slice(&slice![..; -1, ..; -1]).unwrap();
@@ -213,10 +213,10 @@ fn no_group_holds_the_memory_of_tensors() {
 /// recorded.
 #[test]
 fn slots_of_uniforms_are_bounded() {
-    let gpu = noop(8);
-    let buffers = buffers(&gpu, 2);
-    let record = |size| encode(&gpu, &flip(size), &buffers);
-    let strips = || gpu.engine.pipelines.uniforms.strips();
+    let gpu = open_noop(8);
+    let buffers = make_buffers(&gpu, 2);
+    let record = |size| encode_plan(&gpu, &flip_plan(size), &buffers);
+    let strips = || gpu.engine.pipelines.uniforms.strip_count();
     (0..10).for_each(|_| record(7));
     assert_eq!(strips(), 1);
     for _ in 0..20 {
@@ -230,25 +230,25 @@ fn slots_of_uniforms_are_bounded() {
 /// The works of a prepared plan are kept as long as the plan.
 #[test]
 fn a_prepared_plan_stays_prepared() {
-    let gpu = noop(8);
-    let prepared = gpu.prepare(&flip(7)).unwrap();
+    let gpu = open_noop(8);
+    let prepared = gpu.prepare(&flip_plan(7)).unwrap();
     let works = gpu.engine.cache.kept_works();
     assert_eq!(works, 1);
     gpu.trim();
     assert_eq!(gpu.engine.cache.kept_works(), 1);
-    let buffers = buffers(&gpu, 2);
-    (0..10_000).for_each(|_| encode(&gpu, &flip(8), &buffers));
+    let buffers = make_buffers(&gpu, 2);
+    (0..10_000).for_each(|_| encode_plan(&gpu, &flip_plan(8), &buffers));
     assert_eq!(gpu.engine.cache.kept_works(), 2);
     // The prepared plan keeps the works, but only for its own device and limits.
-    let ready = |gpu: &Gpu| gpu.engine.ready(prepared.works(), 0).len();
+    let ready = |gpu: &Gpu| gpu.engine.ready_works(prepared.works(), 0).len();
     assert_eq!([ready(&gpu), ready(&gpu.with_dispatch_bytes(16))], [1, 0]);
-    assert_eq!([ready(&gpu.clone()), ready(&noop(8))], [1, 0]);
+    assert_eq!([ready(&gpu.clone()), ready(&open_noop(8))], [1, 0]);
     drop(prepared);
     gpu.trim();
     assert_eq!(gpu.engine.cache.kept_works(), 0);
     // The works are kept even if they have more dispatches than is allowed for other plans.
     let gpu = gpu.with_dispatch_bytes(16);
-    let prepared = gpu.prepare(&flip(500)).unwrap();
+    let prepared = gpu.prepare(&flip_plan(500)).unwrap();
     assert_eq!(gpu.engine.cache.kept_works(), 1);
     drop(prepared);
 }
@@ -256,10 +256,10 @@ fn a_prepared_plan_stays_prepared() {
 /// The work of a conversion serves every plan with equal tables, and no plan with other tables.
 #[test]
 fn conversions_are_found_again_by_their_tables() {
-    let gpu = noop(8);
-    let buffers = buffers(&gpu, 2);
+    let gpu = open_noop(8);
+    let buffers = make_buffers(&gpu, 2);
     let record = |plan: &Plan| {
-        encode(&gpu, plan, &buffers);
+        encode_plan(&gpu, plan, &buffers);
         gpu.engine.cache.kept_works()
     };
     let plan = |scale: &[f32]| {
@@ -277,17 +277,17 @@ fn conversions_are_found_again_by_their_tables() {
 /// A prepared search is recorded without computing or compiling anything.
 #[test]
 fn a_search_is_prepared() {
-    let gpu = noop(8);
+    let gpu = open_noop(8);
     let nonzero = Plan::nonzero(&[3, 40], Some(16), DType::I32).unwrap();
     gpu.supports(&nonzero).unwrap();
     let prepared = gpu.prepare(&nonzero).unwrap();
-    let compiled = gpu.engine.pipelines.compiled().len();
+    let compiled = gpu.engine.pipelines.compiled_programs().len();
     assert!(
         compiled >= 3,
         "to count, to add up and to write: {compiled}"
     );
     let works = gpu.engine.cache.kept_works();
-    let [mask, rows, count] = buffers(&gpu, 3).try_into().unwrap();
+    let [mask, rows, count] = make_buffers(&gpu, 3).try_into().unwrap();
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     let outputs = [rows.slice(..), count.slice(..)];
     let counted = (*prepared).clone().with_count().unwrap();
@@ -296,7 +296,7 @@ fn a_search_is_prepared() {
     gpu.encode(&mut encoder, &prepared, &[mask.slice(..)], &outputs[..1])
         .unwrap();
     assert_eq!(gpu.engine.cache.kept_works(), works);
-    assert_eq!(gpu.engine.pipelines.compiled().len(), compiled);
+    assert_eq!(gpu.engine.pipelines.compiled_programs().len(), compiled);
     // This also holds for a search with capacity 0, which only counts.
     let counting = Plan::nonzero(&[3, 41], Some(0), DType::I32).unwrap();
     let _prepared = gpu.prepare(&counting).unwrap();
@@ -309,35 +309,39 @@ fn a_search_is_prepared() {
 }
 
 /// The buffer of a slot and the offset of the slot in it.
-fn place(slot: &Slot) -> (wgpu::Buffer, u64) {
-    let first = slot.first(4);
+fn slot_buffer(slot: &Slot) -> (wgpu::Buffer, u64) {
+    let first = slot.first_bytes(4);
     (first.buffer().clone(), first.offset())
 }
 
 #[test]
 fn a_held_report_keeps_its_slot() {
-    let gpu = noop(8);
+    let gpu = open_noop(8);
     let slot = (wgpu::BufferBindingType::Storage { read_only: false }, true);
     let reports = Slots::new(gpu.device(), gpu.queue(), REPORT_BYTES);
-    let lend = || reports.lend(|| group_layout(gpu.device(), None, &[slot]));
+    let lend = || reports.lend_slot(|| group_layout(gpu.device(), None, &[slot]));
     let held = lend();
-    let mut places = vec![place(&held)];
+    let mut places = vec![slot_buffer(&held)];
     for _ in 0..1000 {
         let slot = lend();
-        assert_ne!(place(&slot), place(&held));
-        places.push(place(&slot));
+        assert_ne!(slot_buffer(&slot), slot_buffer(&held));
+        places.push(slot_buffer(&slot));
     }
-    assert_eq!(reports.strips(), 2, "the held one, and one for all others");
+    assert_eq!(
+        reports.strip_count(),
+        2,
+        "the held one, and one for all others"
+    );
     drop(held);
     (0..64).for_each(|_| drop(lend()));
-    assert!((0..64).any(|_| place(&lend()) == places[0]));
+    assert!((0..64).any(|_| slot_buffer(&lend()) == places[0]));
 }
 
 #[test]
 fn tensors_reuse_the_buffers_of_dropped_tensors() {
-    for gpu in gpus() {
+    for gpu in open_gpus() {
         let backend = Backend::from(gpu.clone());
-        let kept = || gpu.opened().shared.pool.kept();
+        let kept = || gpu.open_device().shared.pool.kept();
         let tensor = backend.upload((&[1u32; 256], &[16, 16])).unwrap();
         let flip = || {
             let view = tensor.slice(&slice![.., ..; -1]).unwrap();
@@ -364,9 +368,9 @@ fn tensors_reuse_the_buffers_of_dropped_tensors() {
 
 #[test]
 fn the_pool_is_bounded() {
-    let gpu = noop(8);
-    let lend = |bytes| gpu.opened().allocate(&[bytes], 1).unwrap();
-    let kept = || gpu.opened().shared.pool.kept();
+    let gpu = open_noop(8);
+    let lend = |bytes| gpu.open_device().allocate_array(&[bytes], 1).unwrap();
+    let kept = || gpu.open_device().shared.pool.kept();
     drop([lend(32), lend(48)]);
     // A buffer that is not reused is freed.
     (0..32).for_each(|_| drop(lend(32)));
@@ -393,8 +397,8 @@ fn the_pool_is_bounded() {
 /// immediately.
 #[test]
 fn the_pool_is_emptied_once_if_memory_runs_out() {
-    let gpu = noop(8);
-    let pool = &gpu.opened().shared.pool;
+    let gpu = open_noop(8);
+    let pool = &gpu.open_device().shared.pool;
     let short = Error::OutOfDeviceMemory { doing: "this" };
     let other = Error::Device {
         doing: "this",
@@ -411,7 +415,7 @@ fn the_pool_is_emptied_once_if_memory_runs_out() {
     ] {
         pool.clear();
         if pooled {
-            drop(gpu.opened().allocate(&[1024], 1).unwrap());
+            drop(gpu.open_device().allocate_array(&[1024], 1).unwrap());
         }
         let mut tried = 0;
         let create = || {
@@ -424,7 +428,7 @@ fn the_pool_is_emptied_once_if_memory_runs_out() {
         };
         let outcome = pool.make_room(create, || {
             assert_eq!(pool.kept(), 0, "emptied before the device frees memory");
-            gpu.opened().poll()
+            gpu.open_device().poll_callbacks()
         });
         assert_eq!(outcome, if room { Ok(()) } else { Err(error.clone()) });
         assert_eq!((tried, pool.kept()), (tries, kept));

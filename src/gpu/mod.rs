@@ -27,17 +27,17 @@ mod texture;
 
 pub use device::adapter::{AdapterOptions, FoundAdapter, SoftwareAdapters};
 #[cfg(not(target_arch = "wasm32"))]
-pub(crate) use device::transfer::padded;
+pub(crate) use device::transfer::padded_size;
 pub(crate) use device::{DeviceBytes, OpenDevice};
 pub(crate) use open::Gpu;
 pub use prepared::{Prepare, Prepared};
 pub use record::Recorder;
 #[cfg(not(target_arch = "wasm32"))]
-pub(crate) use ring::Ring;
+pub(crate) use ring::PieceRing;
 pub use texture::Texels;
 
 use crate::{Plan, moves::Move};
-use device::{adapter, caps::VECTOR};
+use device::{adapter, caps::VECTOR_BYTES};
 use engine::Engine;
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ impl Gpu {
     /// particularly early, and lets other work run between the dispatches.
     #[must_use]
     pub fn with_dispatch_bytes(&self, bytes: u64) -> Self {
-        self.with(|engine| engine.reach.dispatch = bytes.max(VECTOR as u64))
+        self.with_changed_engine(|engine| engine.reach.dispatch = bytes.max(VECTOR_BYTES as u64))
     }
 
     /// Returns the same device, which compiles each pipeline again at its next use, through `cache`. The caller can
@@ -79,7 +79,7 @@ impl Gpu {
     /// ```
     #[must_use]
     pub fn with_pipeline_cache(&self, cache: wgpu::PipelineCache) -> Self {
-        self.with(|engine| engine.compile_through(cache))
+        self.with_changed_engine(|engine| engine.compile_through(cache))
     }
 
     /// Returns the same device with shader offsets of at most `units` units, so that tests with small data take the
@@ -88,7 +88,7 @@ impl Gpu {
     #[doc(hidden)]
     #[must_use]
     pub fn with_offset_limit(&self, units: u64) -> Self {
-        self.with(|engine| engine.reach.units = units)
+        self.with_changed_engine(|engine| engine.reach.units = units)
     }
 
     /// Returns the same device, treated as a hardware GPU, so that tests on a software adapter also run the grids of
@@ -97,7 +97,7 @@ impl Gpu {
     #[doc(hidden)]
     #[must_use]
     pub fn as_hardware(&self) -> Self {
-        self.with(|engine| {
+        self.with_changed_engine(|engine| {
             engine.reach.tuning = device::caps::Tuning::of(false, &engine.device.shared.limits);
         })
     }
@@ -108,7 +108,7 @@ impl Gpu {
     #[doc(hidden)]
     #[must_use]
     pub fn without_shared_pipelines(&self) -> Self {
-        self.with(|engine| engine.reach.tuning.few_units = 0)
+        self.with_changed_engine(|engine| engine.reach.tuning.few_units = 0)
     }
 
     /// Returns the same device, on which no call can block, so that tests run like programs in a browser.
@@ -116,20 +116,20 @@ impl Gpu {
     #[doc(hidden)]
     #[must_use]
     pub fn without_blocking(&self) -> Self {
-        self.with(|engine| engine.device.may_block = false)
+        self.with_changed_engine(|engine| engine.device.may_block = false)
     }
 
-    fn with(&self, change: impl FnOnce(&mut Engine)) -> Self {
+    fn with_changed_engine(&self, change: impl FnOnce(&mut Engine)) -> Self {
         let mut engine = (*self.engine).clone();
         change(&mut engine);
-        engine.forget();
+        engine.drop_kept_work();
         Self {
             engine: Arc::new(engine),
         }
     }
 
     /// Returns the open device, for transfers and waits.
-    pub(crate) fn opened(&self) -> &OpenDevice {
+    pub(crate) fn open_device(&self) -> &OpenDevice {
         &self.engine.device
     }
 
@@ -139,17 +139,17 @@ impl Gpu {
     /// to a buffer and the poll that frees a destroyed device's buffers take two locks in opposite orders, so both threads
     /// can hang.
     pub fn device(&self) -> &wgpu::Device {
-        &self.opened().wgpu
+        &self.open_device().wgpu
     }
 
     /// The device's queue.
     pub fn queue(&self) -> &wgpu::Queue {
-        &self.opened().queue
+        &self.open_device().queue
     }
 
     /// Returns wgpu's information about the adapter, such as its name, its kind and its graphics API.
     pub fn adapter_info(&self) -> &wgpu::AdapterInfo {
-        &self.opened().shared.info
+        &self.open_device().shared.info
     }
 
     /// Describes the commands that are recorded for a plan on this device: none, a clear, copies, or dispatches and the
@@ -157,19 +157,19 @@ impl Gpu {
     /// place, also describes the cost of a source in the buffer of the destination.
     pub fn explain(&self, plan: &Plan) -> String {
         plan.each_step(|work| {
-            let aside = engine::aside::cost(work).unwrap_or_default();
-            format!("{work}: {}{aside}", self.how(work))
+            let aside = engine::aside::describe_cost(work).unwrap_or_default();
+            format!("{work}: {}{aside}", self.explain_move(work))
         })
     }
 
     /// Returns the text of [`Gpu::explain`] without the description of the move.
-    pub(crate) fn how(&self, work: &Move) -> String {
-        self.engine.how(work)
+    pub(crate) fn explain_move(&self, work: &Move) -> String {
+        self.engine.explain_move(work)
     }
 
     /// Returns whether this is a software adapter, which runs shaders on the CPU.
     pub fn is_software(&self) -> bool {
-        adapter::is_software(&self.opened().shared.info)
+        adapter::is_software(&self.open_device().shared.info)
     }
 
     /// Frees all memory that is kept for reuse. Call this when large tensors or buffers are no longer needed. It frees:
@@ -185,8 +185,8 @@ impl Gpu {
     /// Compiled pipelines stay, since compiling them again takes longer than most work. Ordinary programs use tens of
     /// pipelines, and a device keeps at most 128.
     pub fn trim(&self) {
-        self.opened().shared.pool.clear();
-        self.engine.trim();
+        self.open_device().shared.pool.clear();
+        self.engine.free_unused();
     }
 }
 
@@ -200,6 +200,6 @@ impl PartialEq for Gpu {
 /// The adapter's name, kind and API.
 impl std::fmt::Display for Gpu {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&adapter::describe(&self.opened().shared.info))
+        f.write_str(&adapter::describe_adapter(&self.open_device().shared.info))
     }
 }

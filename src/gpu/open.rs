@@ -52,7 +52,7 @@ impl Gpu {
     /// [`Error::NoAdapter`] if no adapter fits; its message lists the machine's adapters. [`Error::Device`] if the
     /// driver cannot open a device.
     pub async fn open_async(options: &AdapterOptions) -> Result<Self, Error> {
-        Self::from_adapter(&options.choose().await?).await
+        Self::from_adapter(&options.choose_adapter().await?).await
     }
 
     /// Opens a device on this adapter, such as one from [`AdapterOptions::adapters`], with the adapter's limits.
@@ -72,7 +72,7 @@ impl Gpu {
                 source: error.into(),
             })?;
         let gpu = Self::new(&device, &queue);
-        let shared = Arc::clone(&gpu.opened().shared);
+        let shared = Arc::clone(&gpu.open_device().shared);
         device.set_device_lost_callback(move |reason, message| {
             // `set` keeps the first reason if there are several.
             let _ = shared.lost.set(format!("{message} ({reason:?})"));

@@ -4,8 +4,8 @@ use super::{
     Gpu, Texels,
     device::caps::Tuning,
     engine::{
-        dispatch::Places,
-        route::{Route, route},
+        dispatch::ArgumentPlaces,
+        route::{Route, choose_route},
     },
 };
 use crate::{Error, Pending, Plan, moves::Move, plan::Works};
@@ -57,29 +57,29 @@ mod sealed {
 
     pub trait Prepare {
         /// Returns the moves of each step.
-        fn moves(&self, gpu: &Gpu) -> Result<Moves, Error>;
+        fn moves_to_prepare(&self, gpu: &Gpu) -> Result<Moves, Error>;
 
         /// Returns the same plan or texels with the works that were prepared for it.
-        fn with(&self, made: Made) -> Self;
+        fn with_works(&self, made: Made) -> Self;
     }
 
     impl Prepare for Plan {
-        fn moves(&self, _: &Gpu) -> Result<Moves, Error> {
+        fn moves_to_prepare(&self, _: &Gpu) -> Result<Moves, Error> {
             let moves = self.steps().map(|(what, _)| vec![what.clone()]);
             Ok(Moves(moves.collect()))
         }
 
-        fn with(&self, Made(works): Made) -> Self {
+        fn with_works(&self, Made(works): Made) -> Self {
             self.with_works(works)
         }
     }
 
     impl Prepare for Texels {
-        fn moves(&self, gpu: &Gpu) -> Result<Moves, Error> {
+        fn moves_to_prepare(&self, gpu: &Gpu) -> Result<Moves, Error> {
             Ok(Moves(vec![gpu.texel_plans(self)?]))
         }
 
-        fn with(&self, Made(works): Made) -> Self {
+        fn with_works(&self, Made(works): Made) -> Self {
             self.with_works(works)
         }
     }
@@ -112,19 +112,19 @@ impl Gpu {
     /// [`Error::OutOfDeviceMemory`].
     pub fn prepare<T: Prepare>(&self, what: &T) -> Result<Prepared<T>, Error> {
         let mut steps = Vec::new();
-        for moves in what.moves(self)?.0 {
+        for moves in what.moves_to_prepare(self)?.0 {
             let mut works = Vec::new();
             for plan in moves {
                 if let Some(places) = usual_places(&plan, &self.engine.reach.tuning) {
-                    works.push(self.engine.work(&plan, places, true)?);
+                    works.push(self.engine.make_work(&plan, places, true)?);
                 }
             }
             steps.push(works);
         }
         // If all works were kept from earlier, nothing so far has detected a loss of the device.
-        self.opened().check_alive("preparing a plan")?;
+        self.open_device().check_alive("preparing a plan")?;
         let made = sealed::Made(self.engine.works(steps));
-        let what = Arc::new(what.with(made));
+        let what = Arc::new(what.with_works(made));
         Ok(Prepared { what })
     }
 
@@ -150,7 +150,7 @@ impl Gpu {
     /// The errors of [`Gpu::prepare`], from [`Pending::poll`].
     pub fn prepare_async<T: Prepare>(&self, what: &T) -> Pending<Prepared<T>> {
         let (gpu, what) = (self.clone(), what.clone());
-        Pending::running(move || gpu.prepare(&what))
+        Pending::on_own_thread(move || gpu.prepare(&what))
     }
 
     /// Checks that this device can run a plan or copy texels. The check compiles nothing and allocates no device
@@ -175,18 +175,22 @@ impl Gpu {
     /// if the plan has more dimensions than a shader takes, if not even a single unit, of 1 to 16 bytes, fits the
     /// device's limits, or if the device's limits are too low for a shader.
     pub fn supports<T: Prepare>(&self, what: &T) -> Result<(), Error> {
-        what.moves(self)?.0.iter().flatten().try_for_each(|plan| {
-            let places = usual_places(plan, &self.engine.reach.tuning);
-            places.map_or(Ok(()), |places| self.engine.supports(plan, &places))
-        })
+        what.moves_to_prepare(self)?
+            .0
+            .iter()
+            .flatten()
+            .try_for_each(|plan| {
+                let places = usual_places(plan, &self.engine.reach.tuning);
+                places.map_or(Ok(()), |places| self.engine.check_supported(plan, &places))
+            })
     }
 }
 
 /// The places of arguments for which a move is prepared: at the beginning of buffers. `None` for a plan that records
 /// nothing.
-fn usual_places(plan: &Move, tuning: &Tuning) -> Option<Places> {
-    match route(plan, tuning, false) {
+fn usual_places(plan: &Move, tuning: &Tuning) -> Option<ArgumentPlaces> {
+    match choose_route(plan, tuning, false) {
         Route::Nothing => None,
-        _ => Some(Places::AT_BEGIN),
+        _ => Some(ArgumentPlaces::AT_BEGIN),
     }
 }

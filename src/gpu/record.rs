@@ -5,7 +5,7 @@
 
 use super::{
     Gpu,
-    engine::{argument::Argument, commands::Target, record::Arguments},
+    engine::{argument::Argument, commands::Target, record::PlanArguments},
 };
 use crate::{Error, Pending, Plan, Report, plan::check_number};
 use wgpu::{BufferSlice, CommandEncoder, ComputePass};
@@ -122,15 +122,15 @@ impl Gpu {
         check_number("inputs", inputs.len(), from.len())?;
         check_number("outputs", outputs.len(), to.len())?;
         let from = from.iter().zip(inputs);
-        let from = from.map(|(of, buffer)| Argument::of(of.name, *buffer, of.bytes()));
+        let from = from.map(|(of, buffer)| Argument::passed_buffer(of.name, *buffer, of.bytes()));
         let to = to.iter().zip(outputs);
-        let to = to.map(|(of, buffer)| Argument::of(of.name, *buffer, of.bytes()));
-        let arguments = Arguments {
+        let to = to.map(|(of, buffer)| Argument::passed_buffer(of.name, *buffer, of.bytes()));
+        let arguments = PlanArguments {
             types: &[],
             inputs: &from.collect::<Vec<_>>(),
             outputs: &to.collect::<Vec<_>>(),
             copied: 0,
         };
-        self.engine.record(into.target(), plan, &arguments)
+        self.engine.record_plan(into.target(), plan, &arguments)
     }
 }

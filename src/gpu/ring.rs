@@ -7,13 +7,13 @@
 
 use super::{
     Gpu,
-    device::{failure::device_error, fill::fill, transfer::padded},
+    device::{failure::device_error, fill::write_slice, transfer::padded_size},
 };
 use crate::{Error, Plan, moves::Move};
 use std::collections::VecDeque;
 use wgpu::{BufferUsages, MapMode, SubmissionIndex};
 
-const DOING: &str = "streaming";
+const DOING_STREAMING: &str = "streaming";
 
 /// The maximum number of pieces that are submitted and not yet taken: the device processes one while the host packs or
 /// delivers another.
@@ -21,7 +21,7 @@ const MOST_SUBMITTED: usize = 2;
 
 /// A ring of slots that pieces pass through.
 #[derive(Debug)]
-pub(crate) struct Ring {
+pub(crate) struct PieceRing {
     gpu: Gpu,
     idle: Vec<PieceBuffers>,
     /// The submitted slots, oldest first, each with its submission and the size of its result in bytes.
@@ -38,7 +38,7 @@ pub(crate) struct PieceBuffers {
     readback: wgpu::Buffer,
 }
 
-impl Ring {
+impl PieceRing {
     pub(crate) fn new(gpu: &Gpu) -> Self {
         Self {
             gpu: gpu.clone(),
@@ -61,37 +61,39 @@ impl Ring {
     }
 
     /// Packs a piece into the upload memory of a slot and returns the slot. Packing runs the move `host` on `source`,
-    /// the bytes of the piece's [`span`](crate::stream::Piece::span). [`Ring::submit`] then runs the move `device` on
+    /// the bytes of the piece's [`span`](crate::stream::Piece::span). [`Ring::submit_piece`] then runs the move `device` on
     /// the packed bytes; this call only needs the size of its result.
-    pub(crate) fn pack(
+    pub(crate) fn pack_piece(
         &mut self,
         host: &Move,
         device: &Move,
         source: &[u8],
     ) -> Result<PieceBuffers, Error> {
-        let [packed, result] = [host, device].map(|plan| padded(plan.result_bytes()));
+        let [packed, result] = [host, device].map(|plan| padded_size(plan.result_bytes()));
         let fits =
             |slot: &PieceBuffers| slot.upload.size() >= packed && slot.result.size() >= result;
         let slot = match self.idle.pop().filter(fits) {
             Some(slot) => slot,
-            None => self.slot(packed, result)?,
+            None => self.make_slot(packed, result)?,
         };
         let mut mapped = slot
             .upload
             .get_mapped_range_mut(..)
-            .map_err(|error| device_error(self.gpu.opened(), DOING, error))?;
-        fill(host, source, 0, mapped.slice(..host.result_bytes()))?;
+            .map_err(|error| device_error(self.gpu.open_device(), DOING_STREAMING, error))?;
+        write_slice(host, source, 0, mapped.slice(..host.result_bytes()))?;
         drop(mapped);
         slot.upload.unmap();
         Ok(slot)
     }
 
-    fn slot(&self, packed: u64, result: u64) -> Result<PieceBuffers, Error> {
+    fn make_slot(&self, packed: u64, result: u64) -> Result<PieceBuffers, Error> {
         let (from, to) = (BufferUsages::COPY_SRC, BufferUsages::COPY_DST);
         let storage = BufferUsages::STORAGE | from | to;
         let buffer = |label, size, usage| {
             let doing = "allocating room to stream";
-            self.gpu.opened().buffer(doing, label, size, usage)
+            self.gpu
+                .open_device()
+                .create_buffer(doing, label, size, usage)
         };
         Ok(PieceBuffers {
             upload: buffer("wgslice upload", packed, BufferUsages::MAP_WRITE | from)?,
@@ -101,8 +103,8 @@ impl Ring {
         })
     }
 
-    /// Submits a piece that [`Ring::pack`] packed into `slot`. `host` and `device` must be the same as in that call.
-    pub(crate) fn submit(
+    /// Submits a piece that [`Ring::pack_piece`] packed into `slot`. `host` and `device` must be the same as in that call.
+    pub(crate) fn submit_piece(
         &mut self,
         slot: PieceBuffers,
         host: &Move,
@@ -115,34 +117,37 @@ impl Ring {
             readback,
         } = &slot;
         let (packed, bytes) = (host.result_bytes(), device.result_bytes());
-        let ((), submission) = self.gpu.opened().submit(DOING, |encoder| {
-            encoder.copy_buffer_to_buffer(upload, 0, source, 0, padded(packed));
-            let plan = Plan::one(device.clone());
-            let (from, to) = (source.slice(..), result.slice(..));
-            self.gpu.encode(encoder, &plan, &[from], &[to])?;
-            encoder.copy_buffer_to_buffer(result, 0, readback, 0, padded(bytes));
-            // The callbacks ignore errors, because `get_mapped_range` reports them later.
-            encoder.map_buffer_on_submit(upload, MapMode::Write, .., |_| {});
-            encoder.map_buffer_on_submit(readback, MapMode::Read, .., |_| {});
-            Ok(())
-        })?;
+        let ((), submission) =
+            self.gpu
+                .open_device()
+                .record_and_submit(DOING_STREAMING, |encoder| {
+                    encoder.copy_buffer_to_buffer(upload, 0, source, 0, padded_size(packed));
+                    let plan = Plan::one(device.clone());
+                    let (from, to) = (source.slice(..), result.slice(..));
+                    self.gpu.encode(encoder, &plan, &[from], &[to])?;
+                    encoder.copy_buffer_to_buffer(result, 0, readback, 0, padded_size(bytes));
+                    // The callbacks ignore errors, because `get_mapped_range` reports them later.
+                    encoder.map_buffer_on_submit(upload, MapMode::Write, .., |_| {});
+                    encoder.map_buffer_on_submit(readback, MapMode::Read, .., |_| {});
+                    Ok(())
+                })?;
         self.busy.push_back((slot, submission, bytes));
         Ok(())
     }
 
     /// Waits until the device is done with the oldest submitted piece. Returns its slot and the size of its result in
     /// bytes, or `None` if no piece is submitted.
-    pub(crate) fn wait(&mut self) -> Result<Option<(PieceBuffers, usize)>, Error> {
+    pub(crate) fn wait_for_oldest(&mut self) -> Result<Option<(PieceBuffers, usize)>, Error> {
         let Some((slot, submission, bytes)) = self.busy.pop_front() else {
             return Ok(None);
         };
-        self.gpu.opened().wait_for(submission)?;
+        self.gpu.open_device().wait_for(submission)?;
         Ok(Some((slot, bytes)))
     }
 
-    /// Passes the result of a piece that [`Ring::wait`] returned to `sink`, and keeps the slot for reuse. The outer
+    /// Passes the result of a piece that [`Ring::wait_for_oldest`] returned to `sink`, and keeps the slot for reuse. The outer
     /// error is the device's. The inner error is the error of `sink`.
-    pub(crate) fn take<R>(
+    pub(crate) fn take_result<R>(
         &mut self,
         (slot, bytes): (PieceBuffers, usize),
         mut sink: impl FnMut(&[u8]) -> Result<(), R>,
@@ -150,7 +155,7 @@ impl Ring {
         let view = slot
             .readback
             .get_mapped_range(..)
-            .map_err(|error| device_error(self.gpu.opened(), DOING, error))?;
+            .map_err(|error| device_error(self.gpu.open_device(), DOING_STREAMING, error))?;
         let outcome = sink(&view[..bytes]);
         drop(view);
         slot.readback.unmap();

@@ -2,7 +2,7 @@
 
 use super::{
     DeviceBytes, Gpu,
-    engine::{argument::Argument, commands::Target, record::Arguments},
+    engine::{argument::Argument, commands::Target, record::PlanArguments},
 };
 use crate::{DType, Error, Pending, Plan, Report};
 
@@ -18,34 +18,37 @@ impl Gpu {
         copied: usize,
     ) -> Result<(Vec<DeviceBytes>, Pending<Report>), Error> {
         let plan = &*plan.with_types(|input| types.get(input).copied())?;
-        let (made, _) = self.opened().submit(plan.name(), |encoder| {
-            let changeable = |(output, in_place): &(DeviceBytes, bool)| {
-                self.opened().changeable(encoder, output, *in_place)
-            };
-            let outputs = outputs
-                .iter()
-                .map(changeable)
-                .collect::<Result<Vec<_>, _>>()?;
-            let (needed, made) = (plan.inputs(), plan.outputs());
-            let from = needed.iter().zip(inputs);
-            let from: Vec<_> = from
-                .map(|(of, bytes)| Argument::tensor(of.name, bytes))
-                .collect();
-            let to = made.iter().zip(&outputs);
-            let to: Vec<_> = to
-                .map(|(of, bytes)| Argument::tensor(of.name, bytes))
-                .collect();
-            let arguments = Arguments {
-                types,
-                inputs: &from,
-                outputs: &to,
-                copied,
-            };
-            let report = self
-                .engine
-                .record(Target::Encoder(encoder), plan, &arguments)?;
-            Ok((outputs, report))
-        })?;
+        let (made, _) = self
+            .open_device()
+            .record_and_submit(plan.name(), |encoder| {
+                let changeable = |(output, in_place): &(DeviceBytes, bool)| {
+                    self.open_device()
+                        .tensor_to_change(encoder, output, *in_place)
+                };
+                let outputs = outputs
+                    .iter()
+                    .map(changeable)
+                    .collect::<Result<Vec<_>, _>>()?;
+                let (needed, made) = (plan.inputs(), plan.outputs());
+                let from = needed.iter().zip(inputs);
+                let from: Vec<_> = from
+                    .map(|(of, bytes)| Argument::of_tensor(of.name, bytes))
+                    .collect();
+                let to = made.iter().zip(&outputs);
+                let to: Vec<_> = to
+                    .map(|(of, bytes)| Argument::of_tensor(of.name, bytes))
+                    .collect();
+                let arguments = PlanArguments {
+                    types,
+                    inputs: &from,
+                    outputs: &to,
+                    copied,
+                };
+                let report = self
+                    .engine
+                    .record_plan(Target::Encoder(encoder), plan, &arguments)?;
+                Ok((outputs, report))
+            })?;
         Ok(made)
     }
 }

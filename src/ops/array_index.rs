@@ -39,7 +39,7 @@ struct ArrayEntry {
 }
 
 /// The number of a view's dimension, and the positions to select along it.
-type Column = (usize, Vec<i64>);
+type ArrayColumn = (usize, Vec<i64>);
 
 /// The selection of an expression: a view, and entries that are arrays.
 struct Selection {
@@ -80,10 +80,10 @@ impl Plan {
     pub fn index(x: impl IntoView, spec: &IndexSpec, dtype: DType) -> Result<Self, Error> {
         let x = x.into_view()?;
         let has_arrays = has_arrays(spec);
-        let selection = x.selection(spec)?;
+        let selection = x.apply_slices(spec)?;
         match (has_arrays, spec.is_outer()) {
             (false, _) => Ok(Self::from_view(Move::of_view(selection.view, dtype), &x)),
-            (true, false) => selection.together(&x, dtype),
+            (true, false) => selection.plan_broadcast_gather(&x, dtype),
             (true, true) => selection.outer()?.plan(&x, dtype),
         }
     }
@@ -95,7 +95,7 @@ fn has_arrays(spec: &IndexSpec) -> bool {
 }
 
 /// The locations of the elements that an expression selects.
-pub(super) struct Selected {
+pub(super) struct SelectedElements {
     /// The shape of the selection.
     pub(super) shape: Vec<usize>,
     /// The elements as a view, if the expression has no arrays.
@@ -104,10 +104,10 @@ pub(super) struct Selected {
     pub(super) offset: usize,
     /// The parts of an element's distance from `offset`. All combinations, with the last part varying fastest, are the
     /// elements of the selection in row-major order.
-    pub(super) parts: Vec<Selector>,
+    pub(super) parts: Vec<ArraySelector>,
 }
 
-pub(super) enum Selector {
+pub(super) enum ArraySelector {
     /// A dimension: the number of positions, and the distance between neighbours.
     Dim(usize, isize),
     /// The distances that arrays select.
@@ -116,16 +116,16 @@ pub(super) enum Selector {
 
 impl View {
     /// The locations of the elements that an expression selects.
-    pub(super) fn places(&self, spec: &IndexSpec) -> Result<Selected, Error> {
-        let selection = self.selection(spec)?;
-        let dim = |view: &Self, at: usize| Selector::Dim(view.shape[at], view.strides[at]);
+    pub(super) fn selected_elements(&self, spec: &IndexSpec) -> Result<SelectedElements, Error> {
+        let selection = self.apply_slices(spec)?;
+        let dim = |view: &Self, at: usize| ArraySelector::Dim(view.shape[at], view.strides[at]);
         // Sizes and distances within an array are far below 2^63.
         let distance =
             |position: i64, stride: isize| isize::try_from(position).unwrap_or(0) * stride;
         let offset = selection.view.offset;
         if !has_arrays(spec) {
             let view = selection.view;
-            return Ok(Selected {
+            return Ok(SelectedElements {
                 shape: view.shape.clone(),
                 parts: (0..view.shape.len()).map(|at| dim(&view, at)).collect(),
                 view: Some(view),
@@ -139,17 +139,17 @@ impl View {
                 None => dim(view, at),
                 Some((_, list)) => {
                     let stride = view.strides[at];
-                    Selector::List(list.iter().map(|&at| distance(at, stride)).collect())
+                    ArraySelector::List(list.iter().map(|&at| distance(at, stride)).collect())
                 }
             };
-            return Ok(Selected {
+            return Ok(SelectedElements {
                 shape: outer.shape()?,
                 view: None,
                 offset,
                 parts: (0..view.shape.len()).map(part).collect(),
             });
         }
-        let (sizes, columns) = selection.columns()?;
+        let (sizes, columns) = selection.broadcast_columns()?;
         let view = &selection.view;
         let mut list = zeroed(shape::elements(&sizes)?)?;
         for (at, positions) in &columns {
@@ -169,17 +169,20 @@ impl View {
         shape::elements(&shape)?;
         let before = before.iter().map(|&at| dim(view, at));
         let after = after.iter().map(|&at| dim(view, at));
-        Ok(Selected {
+        Ok(SelectedElements {
             shape,
             view: None,
             offset,
-            parts: before.chain([Selector::List(list)]).chain(after).collect(),
+            parts: before
+                .chain([ArraySelector::List(list)])
+                .chain(after)
+                .collect(),
         })
     }
 
     /// Applies the slices of an expression. Next to arrays that are broadcast against each other, single positions
     /// count as arrays.
-    fn selection(&self, spec: &IndexSpec) -> Result<Selection, Error> {
+    fn apply_slices(&self, spec: &IndexSpec) -> Result<Selection, Error> {
         let singles = has_arrays(spec) && !spec.is_outer();
         let mut items = Vec::new();
         for (item, entry) in spec.items().iter().enumerate() {
@@ -221,7 +224,7 @@ impl View {
             };
             match entry {
                 IndexItem::Slice(SliceItem::Index { index, .. }) if singles => {
-                    let from_begin = position(item, *index, dim, self.shape[dim])?;
+                    let from_begin = nonnegative_position(item, *index, dim, self.shape[dim])?;
                     met(Some([dim, at]), vec![from_begin], Vec::new());
                     (dim, at) = (dim + 1, at + 1);
                 }
@@ -245,7 +248,7 @@ impl View {
                     }
                     let count = values.iter().filter(|&&truth| truth).count();
                     let ones = || (0..values.len()).filter(|&number| values[number]);
-                    let strides = shape::strides(shape);
+                    let strides = shape::row_major_strides(shape);
                     for (d, (&size, stride)) in shape.iter().zip(strides).enumerate() {
                         let positions = ones().map(|n| (n / stride % size) as i64).collect();
                         met(Some([dim + d, at + d]), positions, vec![count]);
@@ -269,7 +272,7 @@ impl View {
 impl Selection {
     /// Returns the shape to which the arrays are broadcast, and their positions, each with the dimension of the view
     /// that it indexes.
-    fn columns(&self) -> Result<(Vec<usize>, Vec<Column>), Error> {
+    fn broadcast_columns(&self) -> Result<(Vec<usize>, Vec<ArrayColumn>), Error> {
         let mut sizes = Vec::new();
         for entry in &self.entries {
             let (item, found) = (entry.item, &entry.shape);
@@ -288,7 +291,7 @@ impl Selection {
             let (from, to) = (bytemuck::cast_slice(from), Dest::Old(to));
             broadcast.copy(DType::I64, from, to, Threads::default());
             for found in &mut positions {
-                *found = position(entry.item, *found, axis, self.view.shape[at])?;
+                *found = nonnegative_position(entry.item, *found, axis, self.view.shape[at])?;
             }
             columns.push((at, positions));
         }
@@ -296,14 +299,14 @@ impl Selection {
     }
 
     /// The dimensions of the view that no array indexes.
-    fn kept(&self, columns: &[Column]) -> impl Iterator<Item = usize> {
+    fn kept(&self, columns: &[ArrayColumn]) -> impl Iterator<Item = usize> {
         let is_indexed = |at: usize| columns.iter().any(|(indexed, _)| *indexed == at);
         (0..self.view.shape.len()).filter(move |&at| !is_indexed(at))
     }
 
     /// Plans the gather of arrays that are broadcast against each other.
-    fn together(self, x: &View, dtype: DType) -> Result<Plan, Error> {
-        let (sizes, columns) = self.columns()?;
+    fn plan_broadcast_gather(self, x: &View, dtype: DType) -> Result<Plan, Error> {
+        let (sizes, columns) = self.broadcast_columns()?;
         let count = shape::elements(&sizes)?;
         let mut tuples = zeroed(count.saturating_mul(columns.len()))?;
         let mut coordinates = Vec::new();
@@ -353,7 +356,7 @@ impl Selection {
                 continue;
             };
             for value in &mut entry.positions {
-                *value = position(entry.item, *value, axis, view.shape[at])?;
+                *value = nonnegative_position(entry.item, *value, axis, view.shape[at])?;
             }
             lists.push((at, entry.positions));
         }
@@ -413,12 +416,19 @@ impl Outer {
 }
 
 /// Counts a position from the beginning of a dimension.
-fn position(item: usize, position: i64, axis: usize, size: usize) -> Result<i64, Error> {
+fn nonnegative_position(
+    item: usize,
+    position: i64,
+    axis: usize,
+    size: usize,
+) -> Result<i64, Error> {
     // Sizes of a shape are far below 2^63.
     let from_begin = position.saturating_add(if position < 0 { size as i64 } else { 0 });
     match (0..size as i64).contains(&from_begin) {
         true => Ok(from_begin),
-        false => Err(error::index::position(item, position, axis, size)),
+        false => Err(error::index::position_out_of_range(
+            item, position, axis, size,
+        )),
     }
 }
 
@@ -458,7 +468,7 @@ impl Steps {
 /// have one dimension.
 fn check_array(item: usize, values: usize, shape: &[usize], outer: bool) -> Result<(), Error> {
     if shape::elements(shape)? != values {
-        return Err(error::index::values(item, values, shape));
+        return Err(error::index::wrong_value_count(item, values, shape));
     }
     match outer && shape.len() != 1 {
         true => Err(error::index::outer_rank(item, shape.len())),

@@ -12,7 +12,7 @@ const MOST_PIECES: usize = 59_049;
 /// Positions of a dimension of a source, `step` apart from `first` on, which go to `count` neighbouring positions of a
 /// dimension of the result. A step of 0 repeats a position.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Run {
+pub(super) struct PositionRun {
     pub(super) first: usize,
     pub(super) step: isize,
     pub(super) to: usize,
@@ -21,17 +21,17 @@ pub(super) struct Run {
 
 impl Steps {
     /// Adds a step from input 0 for each combination of runs, with one run for each dimension.
-    pub(super) fn put_runs(&mut self, x: &View, runs: &[Vec<Run>]) -> Result<(), Error> {
+    pub(super) fn put_runs(&mut self, x: &View, runs: &[Vec<PositionRun>]) -> Result<(), Error> {
         let pieces = runs
             .iter()
             .fold(1usize, |all, runs| all.saturating_mul(runs.len()));
         if pieces > MOST_PIECES {
-            return Err(error::assembly::pieces(pieces, MOST_PIECES));
+            return Err(error::assembly::too_many_pieces(pieces, MOST_PIECES));
         }
         let mut pieces = vec![(x.clone(), View::whole(self.shape()))];
         for (axis, runs) in runs.iter().enumerate() {
             let cut = |(from, to): &(View, View)| {
-                let piece = |run: &Run| {
+                let piece = |run: &PositionRun| {
                     (
                         from.along(axis, run.first, run.step, run.count),
                         to.along(axis, run.to, 1, run.count),

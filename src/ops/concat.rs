@@ -49,7 +49,7 @@ impl Plan {
             plan.put(number, array, result.along(axis, begin, 1, count));
             begin += count;
         }
-        let shortcut = weave(arrays, axis, dtype);
+        let shortcut = weave_shortcut(arrays, axis, dtype);
         Ok(plan.with_shortcut(shortcut).plan())
     }
 
@@ -90,7 +90,7 @@ impl Plan {
             place.strides.remove(axis);
             plan.put(number, array, place);
         }
-        let shortcut = weave(arrays, axis, dtype);
+        let shortcut = weave_shortcut(arrays, axis, dtype);
         Ok(plan.with_shortcut(shortcut).plan())
     }
 }
@@ -206,7 +206,9 @@ impl Backend {
         let (values, view) = x.into().memory("x")?;
         let parts = view.split(sizes, axis)?;
         let parts = parts.into_iter();
-        parts.map(|part| self.selected(&values, part)).collect()
+        parts
+            .map(|part| self.select_elements(&values, part))
+            .collect()
     }
 }
 
@@ -230,18 +232,18 @@ fn input_specs(arrays: &[View], dtype: DType) -> Vec<ArraySpec> {
 
 /// The loop that the CPU runs instead of the steps if arrays of one shape alternate in the result, each with the
 /// elements of its dimensions from `axis` on.
-fn weave(arrays: &[View], axis: usize, dtype: DType) -> Option<Shortcut> {
+fn weave_shortcut(arrays: &[View], axis: usize, dtype: DType) -> Option<Shortcut> {
     let first = &arrays[0].shape;
     let alike = |array: &View| array.shape == *first && array.is_all();
     let (rows, pieces) = first.split_at(axis);
     let (rows, piece) = (rows.iter().product(), pieces.iter().product());
-    let weave = Weave::of(arrays.len(), rows, piece, dtype)?;
+    let weave = Weave::if_faster(arrays.len(), rows, piece, dtype)?;
     (rows > 1 && arrays.iter().all(alike)).then_some(Shortcut::Weave(weave))
 }
 
 /// Returns `axis` as a dimension, counted from 0, of an array of this rank.
 pub(super) fn check_axis(axis: isize, rank: usize) -> Result<usize, Error> {
-    shape::axis(axis, rank).ok_or_else(|| error::assembly::axis(axis, rank))
+    shape::axis(axis, rank).ok_or_else(|| error::assembly::axis_out_of_range(axis, rank))
 }
 
 /// Fails unless all arrays have the shape of the first, except in dimension `axis`.

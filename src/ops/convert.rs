@@ -16,7 +16,7 @@ use crate::{
     moves::{Effect, Move},
     number::{bits_of, f32_of},
     shape,
-    wide::{self, Rounding},
+    wide::{self, RoundingRule},
 };
 #[cfg(feature = "gpu")]
 use crate::{View, number::ON_GPU};
@@ -27,7 +27,7 @@ use core::{
 };
 
 /// The entries of a table: one for each value of a byte.
-pub(crate) const ENTRIES: usize = 256;
+pub(crate) const TABLE_ENTRIES: usize = 256;
 
 /// The conversion of each element between the source of a plan and its result: see [`Plan::converted`].
 ///
@@ -49,12 +49,12 @@ pub(crate) const ENTRIES: usize = 256;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conversion {
     to: DType,
-    how: How,
+    how: ConversionRule,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum How {
-    Plain(Rounding),
+enum ConversionRule {
+    Plain(RoundingRule),
     Scaled {
         axis: isize,
         scale: Vec<f32>,
@@ -63,38 +63,38 @@ enum How {
     Table {
         axis: isize,
         from: DType,
-        entries: Entries,
+        entries: TableEntries,
     },
 }
 
 /// The conversion of a plan, from this type to the plan's.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Converted {
+pub(crate) struct PlanConversion {
     pub(crate) from: DType,
     /// The results for elements of 8 bits, unless they are rounded to types of 64 bits.
-    pub(crate) table: Option<Table>,
+    pub(crate) table: Option<PositionTables>,
     /// The scale and the bias for elements of more than 8 bits.
-    pub(crate) scale: Option<Scale>,
+    pub(crate) scale: Option<PositionScales>,
     /// The rounding of elements without a table.
-    pub(crate) rule: Rounding,
+    pub(crate) rule: RoundingRule,
 }
 
 /// A table for each position of an axis of the source.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Table {
-    /// The number of elements of the source from one position of the axis to the next.
+pub(crate) struct PositionTables {
+    /// The distance in elements between neighbouring positions of the axis in the source.
     pub(crate) inner: usize,
-    /// The number of positions. 1 if all share a table.
+    /// The number of positions of the axis. 1 if all elements share a table.
     pub(crate) positions: usize,
     /// The bits of the result for each byte, at each position. For results of 64 bits, the bits of the `f32` that is
     /// converted to the result.
-    pub(crate) entries: Entries,
+    pub(crate) entries: TableEntries,
 }
 
 /// A factor and a term for each position of an axis of the source, as bits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Scale {
-    /// The same as in a [`Table`].
+pub(crate) struct PositionScales {
+    /// The same as in a [`PositionTables`].
     pub(crate) inner: usize,
     pub(crate) positions: usize,
     pub(crate) entries: Arc<[[u32; 2]]>,
@@ -103,12 +103,12 @@ pub(crate) struct Scale {
 /// Entries of tables, which clones share. Each recording of a plan hashes and compares them, so their hash is computed
 /// once, and clones are equal without a comparison of words.
 #[derive(Clone, Debug)]
-pub(crate) struct Entries {
+pub(crate) struct TableEntries {
     words: Arc<[u32]>,
     hash: u64,
 }
 
-impl Entries {
+impl TableEntries {
     fn new(words: Arc<[u32]>) -> Self {
         // The hash is FNV-1a over words instead of bytes.
         let mix = |hash: u64, &word: &u32| (hash ^ u64::from(word)).wrapping_mul(0x100_0000_01b3);
@@ -117,7 +117,7 @@ impl Entries {
     }
 }
 
-impl Deref for Entries {
+impl Deref for TableEntries {
     type Target = [u32];
 
     fn deref(&self) -> &[u32] {
@@ -125,33 +125,33 @@ impl Deref for Entries {
     }
 }
 
-impl PartialEq for Entries {
+impl PartialEq for TableEntries {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.words, &other.words)
             || self.hash == other.hash && self.words == other.words
     }
 }
 
-impl Eq for Entries {}
+impl Eq for TableEntries {}
 
-impl Hash for Entries {
+impl Hash for TableEntries {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.hash.hash(state);
     }
 }
 
 #[cfg(feature = "gpu")]
-impl Converted {
+impl PlanConversion {
     /// Fails unless the shaders support this conversion to elements of type `to`.
     pub(crate) fn check_on_gpu(&self, to: DType) -> Result<(), Error> {
         let how = match (&self.scale, self.rule) {
             (Some(_), _) => "by scale and bias",
-            (None, Rounding::Nearest) => "to the nearest",
-            (None, Rounding::Cast) => "as astype does",
+            (None, RoundingRule::Nearest) => "to the nearest",
+            (None, RoundingRule::Cast) => "as astype does",
         };
         let from = self.from;
         let one_by_one = ON_GPU.contains(&from) && ON_GPU.contains(&to);
-        let is_plain = self.scale.is_none() && self.rule == Rounding::Nearest;
+        let is_plain = self.scale.is_none() && self.rule == RoundingRule::Nearest;
         match self.table {
             Some(_) if to.size() < 8 => Ok(()),
             None if one_by_one && is_plain => Ok(()),
@@ -160,9 +160,9 @@ impl Converted {
     }
 }
 
-impl Table {
+impl PositionTables {
     /// The number of elements of the source after which the positions repeat.
-    pub(crate) fn period(&self) -> usize {
+    pub(crate) fn repeat_period(&self) -> usize {
         self.inner * self.positions
     }
 }
@@ -172,7 +172,7 @@ impl Conversion {
     pub fn to(dtype: DType) -> Self {
         Self {
             to: dtype,
-            how: How::Plain(Rounding::Nearest),
+            how: ConversionRule::Plain(RoundingRule::Nearest),
         }
     }
 
@@ -199,7 +199,7 @@ impl Conversion {
     pub fn astype(dtype: DType) -> Self {
         Self {
             to: dtype,
-            how: How::Plain(Rounding::Cast),
+            how: ConversionRule::Plain(RoundingRule::Cast),
         }
     }
 
@@ -213,7 +213,7 @@ impl Conversion {
         let (scale, bias) = (scale.to_vec(), bias.to_vec());
         Self {
             to: dtype,
-            how: How::Scaled { axis, scale, bias },
+            how: ConversionRule::Scaled { axis, scale, bias },
         }
     }
 
@@ -243,12 +243,12 @@ impl Conversion {
     ) -> Result<Self, Error> {
         check_types(from, to)?;
         if from.size() > 1 {
-            return Err(error::convert::table(from));
+            return Err(error::convert::table_for_wide_elements(from));
         }
-        let entries = entries(from, to, positions, function);
+        let entries = table_entries(from, to, positions, function);
         Ok(Self {
             to,
-            how: How::Table {
+            how: ConversionRule::Table {
                 axis,
                 from,
                 entries,
@@ -276,15 +276,15 @@ impl Conversion {
             of.check_on_gpu(self.to)?;
         }
         let axis = match self.how {
-            How::Plain(_) => 0,
-            How::Scaled { axis, .. } | How::Table { axis, .. } => axis,
+            ConversionRule::Plain(_) => 0,
+            ConversionRule::Scaled { axis, .. } | ConversionRule::Table { axis, .. } => axis,
         };
         let axis = shape::axis(axis, array.shape.len()).unwrap_or(0);
         Ok(match converted.and_then(|of| of.table) {
             None => self.clone(),
-            Some(Table { entries, .. }) => Self {
+            Some(PositionTables { entries, .. }) => Self {
                 to: self.to,
-                how: How::Table {
+                how: ConversionRule::Table {
                     axis: axis.cast_signed(),
                     from,
                     entries,
@@ -297,26 +297,26 @@ impl Conversion {
     /// positions.
     #[cfg(feature = "gpu")]
     pub(crate) fn at_positions(mut self, along: usize, positions: &[usize]) -> Self {
-        if let How::Table { axis, entries, .. } = &mut self.how
+        if let ConversionRule::Table { axis, entries, .. } = &mut self.how
             && *axis == along.cast_signed()
         {
-            let (tables, _) = entries.as_chunks::<ENTRIES>();
+            let (tables, _) = entries.as_chunks::<TABLE_ENTRIES>();
             let same = (0..tables.len()).eq(positions.iter().copied());
             if tables.len() > 1 && !same {
                 let words = positions.iter().flat_map(|&at| tables[at]);
-                *entries = Entries::new(words.collect());
+                *entries = TableEntries::new(words.collect());
             }
         }
         self
     }
 }
 
-fn entries(
+fn table_entries(
     from: DType,
     to: DType,
     positions: usize,
     function: impl Fn(usize, f32) -> f32,
-) -> Entries {
+) -> TableEntries {
     let to = match to.size() {
         8 => DType::F32,
         _ => to,
@@ -325,13 +325,13 @@ fn entries(
     let words = (0..positions)
         .flat_map(|position| (0..=u8::MAX).map(move |byte| (position, byte)))
         .map(|(position, byte)| entry(position, byte));
-    Entries::new(words.collect())
+    TableEntries::new(words.collect())
 }
 
 fn check_types(from: DType, to: DType) -> Result<(), Error> {
     for (argument, found) in [("the source", from), ("the result", to)] {
         if matches!(found, DType::Complex64 | DType::Complex128) {
-            return Err(error::convert::dtype(argument, found));
+            return Err(error::convert::complex_dtype(argument, found));
         }
     }
     Ok(())
@@ -375,23 +375,23 @@ impl Move {
                 Some(_) => "a plan that converts already",
                 None => self.name(),
             };
-            return Err(error::convert::operation(operation));
+            return Err(error::convert::unsupported_operation(operation));
         }
         check_types(from, to)?;
         let is_byte = from.size() == 1;
-        let (mut table, mut scale, mut rule) = (None, None, Rounding::Nearest);
+        let (mut table, mut scale, mut rule) = (None, None, RoundingRule::Nearest);
         match &conversion.how {
-            How::Plain(_) if from == to => return Ok(self.clone()),
-            How::Plain(of) => {
+            ConversionRule::Plain(_) if from == to => return Ok(self.clone()),
+            ConversionRule::Plain(of) => {
                 let is_float = matches!(to, DType::F16 | DType::BF16 | DType::F32 | DType::F64);
-                rule = if is_float { Rounding::Nearest } else { *of };
-                table = (is_byte && to.size() < 8).then(|| Table {
+                rule = if is_float { RoundingRule::Nearest } else { *of };
+                table = (is_byte && to.size() < 8).then(|| PositionTables {
                     inner: 1,
                     positions: 1,
-                    entries: Entries::new(wide::bits_of_bytes(from, to, rule).collect()),
+                    entries: TableEntries::new(wide::bits_of_bytes(from, to, rule).collect()),
                 });
             }
-            How::Scaled {
+            ConversionRule::Scaled {
                 axis,
                 scale: factors,
                 bias,
@@ -402,31 +402,31 @@ impl Move {
                 let at = |list: &[f32], position: usize| list[position.min(list.len() - 1)];
                 if is_byte {
                     let scaled = |position, x| x * at(factors, position) + at(bias, position);
-                    table = Some(Table {
+                    table = Some(PositionTables {
                         inner,
                         positions,
-                        entries: entries(from, to, positions, scaled),
+                        entries: table_entries(from, to, positions, scaled),
                     });
                 } else {
                     let pairs = (0..positions).map(|n| [at(factors, n), at(bias, n)]);
-                    scale = Some(Scale {
+                    scale = Some(PositionScales {
                         inner,
                         positions,
                         entries: pairs.map(|pair| pair.map(f32::to_bits)).collect(),
                     });
                 }
             }
-            How::Table {
+            ConversionRule::Table {
                 from: needed,
                 axis,
                 entries,
             } => {
                 let (found, needed) = (from, *needed);
                 if found != needed {
-                    return Err(error::convert::source(found, needed));
+                    return Err(error::convert::wrong_table_source(found, needed));
                 }
-                let positions = entries.len() / ENTRIES;
-                table = Some(Table {
+                let positions = entries.len() / TABLE_ENTRIES;
+                table = Some(PositionTables {
                     inner: self.inner_of(*axis, [("the table", positions)])?,
                     positions,
                     entries: entries.clone(),
@@ -445,7 +445,7 @@ impl Move {
         Ok(Self {
             dtype: to,
             walk: self.walk.as_ref().map(|walk| walk.in_units_of(from.size())),
-            conversion: Some(Converted {
+            conversion: Some(PlanConversion {
                 from,
                 table,
                 scale,
@@ -464,11 +464,11 @@ impl Move {
     ) -> Result<usize, Error> {
         let (shape, rank) = (&self.source, self.source.len());
         let Some(d) = shape::axis(axis, rank) else {
-            return Err(error::convert::axis(axis, rank));
+            return Err(error::convert::axis_out_of_range(axis, rank));
         };
         for (argument, found) in lists {
             if found != 1 && (found != shape[d] || found == 0) {
-                return Err(error::convert::positions(
+                return Err(error::convert::wrong_entry_count(
                     argument, found, axis, shape, shape[d],
                 ));
             }

@@ -16,7 +16,7 @@
 use super::{
     index::{IndexShape, OutOfRange, Policy},
     indexed::{indexed, kept},
-    methods::{Several, host_methods, tensor_methods},
+    methods::{InputList, host_methods, tensor_methods},
 };
 use crate::prelude::*;
 use crate::{
@@ -24,7 +24,7 @@ use crate::{
     moves::{IndexTensor, Move, Operation},
     plan::{ArraySpec, Operand, Steps, layout},
     shape, slice,
-    walk::{Along, Coordinate, Dim},
+    walk::{BoxExtent, Coordinate, Dim},
 };
 use alloc::borrow::Cow;
 
@@ -78,19 +78,19 @@ impl CropOptions {
 pub struct Boxes<A, F = A> {
     /// The begins. Depending on `told`, the rows also have the box index before and the flips after them.
     begins: A,
-    told: Columns,
+    told: TupleColumns,
     box_indices: Option<A>,
     flips: Option<F>,
 }
 
 /// The integers that a tuple has in addition to the begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-struct Columns {
+struct TupleColumns {
     box_index: bool,
     flips: bool,
 }
 
-impl Columns {
+impl TupleColumns {
     /// The number of integers in a tuple if boxes have begins in `dims` dimensions.
     fn depth(self, dims: usize) -> usize {
         usize::from(self.box_index) + dims * (1 + usize::from(self.flips))
@@ -127,7 +127,7 @@ impl<A, F> Boxes<A, F> {
     pub fn of_tuples(tuples: impl Into<A>, box_indices: bool, flips: bool) -> Self {
         Self {
             begins: tuples.into(),
-            told: Columns {
+            told: TupleColumns {
                 box_index: box_indices,
                 flips,
             },
@@ -154,7 +154,7 @@ impl<A, F> Boxes<A, F> {
 
 impl Boxes<&Tensor> {
     /// Returns the shapes and types. Fails unless the tensors are on the device of `x` and the flips are a mask.
-    pub(super) fn shapes(self, x: &Tensor) -> Result<Boxes<IndexShape>, Error> {
+    pub(super) fn shapes_and_types(self, x: &Tensor) -> Result<Boxes<IndexShape>, Error> {
         let array = |name, tensor: &Tensor| {
             x.check_same_device(name, tensor)?;
             Ok(tensor.into())
@@ -169,7 +169,7 @@ impl Boxes<&Tensor> {
     }
 }
 
-impl<'t> Several<'_, &'t Tensor> for Boxes<&'t Tensor> {
+impl<'t> InputList<'_, &'t Tensor> for Boxes<&'t Tensor> {
     fn add_to(&self, inputs: &mut Vec<&'t Tensor>) {
         inputs.push(self.begins);
         inputs.extend(self.box_indices.iter().chain(&self.flips));
@@ -201,7 +201,7 @@ impl<'a, I: Element> Boxes<ArrayRef<'a, I>, ArrayRef<'a, bool>> {
     }
 }
 
-impl<'s, I: Element, S> Several<'s, Values<'s>> for (HostBoxes<'_, I>, S) {
+impl<'s, I: Element, S> InputList<'s, Values<'s>> for (HostBoxes<'_, I>, S) {
     fn add_to(&'s self, inputs: &mut Vec<Values<'s>>) {
         let boxes = &self.0;
         inputs.push(Values::from(&boxes.begins[..]));
@@ -218,7 +218,7 @@ impl<'s, I: Element, S> Several<'s, Values<'s>> for (HostBoxes<'_, I>, S) {
 impl Boxes<IndexShape> {
     /// The number of dimensions in which the boxes have begins. Fails if the shape of the begins does not fit any
     /// number.
-    pub(super) fn dims(&self) -> Result<usize, Error> {
+    pub(super) fn begin_dims(&self) -> Result<usize, Error> {
         let of_dim = 1 + usize::from(self.told.flips);
         match self.begins.shape[..] {
             [_, depth] => depth.checked_sub(usize::from(self.told.box_index)),
@@ -226,7 +226,7 @@ impl Boxes<IndexShape> {
         }
         .filter(|columns| columns.is_multiple_of(of_dim))
         .map(|columns| columns / of_dim)
-        .ok_or_else(|| error::crop::begins(&self.begins.shape))
+        .ok_or_else(|| error::crop::wrong_begins_shape(&self.begins.shape))
     }
 
     /// Returns the number of boxes and the columns of their tuples. Fails unless the arrays have the shapes for boxes
@@ -242,7 +242,7 @@ impl Boxes<IndexShape> {
             ("flips", flips, &[count, dims]),
         ] {
             if let Some(found) = found.filter(|&found| found != needed) {
-                return Err(error::crop::shape(argument, found, needed, sizes));
+                return Err(error::crop::wrong_shape(argument, found, needed, sizes));
             }
         }
         for (argument, is_told, is_given) in [
@@ -250,7 +250,7 @@ impl Boxes<IndexShape> {
             ("flips", self.told.flips, flips.is_some()),
         ] {
             if is_told && is_given {
-                return Err(error::crop::twice(argument));
+                return Err(error::crop::passed_twice(argument));
             }
         }
         self.begins.index("begins")?;
@@ -263,7 +263,7 @@ impl Boxes<IndexShape> {
             None => Ok(BoxTuples {
                 count,
                 dims,
-                columns: Columns {
+                columns: TupleColumns {
                     box_index: self.told.box_index || items.is_some(),
                     flips: self.told.flips || flips.is_some(),
                 },
@@ -274,7 +274,7 @@ impl Boxes<IndexShape> {
 
     /// Returns a plan that takes the arrays of boxes as its inputs after the first and joins them to index tuples in
     /// its first steps. `plan` takes the tuples as one array.
-    pub(super) fn joining(&self, plan: Plan, tuples: BoxTuples) -> Result<Plan, Error> {
+    pub(super) fn join_box_inputs(&self, plan: Plan, tuples: BoxTuples) -> Result<Plan, Error> {
         if self.box_indices.is_none() && self.flips.is_none() {
             return Ok(plan);
         }
@@ -353,7 +353,7 @@ impl Boxes<IndexShape> {
 pub(super) struct BoxTuples {
     pub(super) count: usize,
     dims: usize,
-    columns: Columns,
+    columns: TupleColumns,
     dtype: DType,
 }
 
@@ -393,7 +393,7 @@ impl BoxTuples {
         let (first, dims) = (usize::from(self.columns.box_index), self.dims);
         let cropped = indexed(x, 1..1 + dims, first).zip(&options.sizes);
         let cropped = cropped.enumerate().map(move |(d, (coordinate, &extent))| {
-            let along = Along {
+            let along = BoxExtent {
                 dim: 1 + d,
                 step: options.step(d),
                 extent,
@@ -445,7 +445,7 @@ impl Plan {
         let x = x.into_view()?;
         let tuples = boxes.tuples(&options.sizes)?;
         let clamps = options.out_of_range == OutOfRange::Clamp;
-        check(&x.shape, tuples, options, clamps)?;
+        check_options(&x.shape, tuples, options, clamps)?;
         let dims = options.sizes.len();
         let policy = Policy {
             out_of_range: options.out_of_range,
@@ -454,12 +454,14 @@ impl Plan {
         let indices = tuples.indices(policy)?;
         let item = tuples.item_stride(&x);
         let within = options.sizes.iter().map(|&size| Dim::shared(size, 0));
-        let walked = [Dim::own(tuples.count, item)].into_iter().chain(within);
+        let walked = [Dim::with_own_tuples(tuples.count, item)]
+            .into_iter()
+            .chain(within);
         let walked = walked.chain(kept(&x, 1 + dims..x.shape.len())).collect();
         let coordinates = tuples.coordinates(&x, options).collect();
         let layout = layout(&x);
         let crop = Move::of_gather(Operation::Crop, x, walked, coordinates, indices, dtype)?;
-        boxes.joining(Self::with_layout(crop, layout), tuples)
+        boxes.join_box_inputs(Self::with_layout(crop, layout), tuples)
     }
 }
 
@@ -515,12 +517,12 @@ tensor_methods! {
     /// [`Error::Argument`] for begins, box indices or flips of another type, device or shape; or an error of the device.
     #[doc(alias("random_crop", "dynamic_slice", "crop_to_bounding_box"))]
     fn crop(self x, by boxes: Boxes<&Tensor>, by options: &CropOptions)
-        -> reported = |dtype| boxes.shapes(x)
+        -> reported = |dtype| boxes.shapes_and_types(x)
             .and_then(|boxes| Plan::crop(x.layout(), boxes, options, dtype)), [x | boxes];
 }
 
 /// Checks the options of a crop of an array of shape `x`. If `bounded`, boxes must not be longer than dimensions.
-pub(super) fn check(
+pub(super) fn check_options(
     x: &[usize],
     boxes: BoxTuples,
     options: &CropOptions,
@@ -529,13 +531,13 @@ pub(super) fn check(
     let CropOptions { sizes, strides, .. } = options;
     let dims = sizes.len();
     if x.len() <= dims {
-        return Err(error::crop::rank(x, sizes));
+        return Err(error::crop::rank_too_low(x, sizes));
     }
     if !strides.is_empty() && strides.len() != dims {
-        return Err(error::crop::strides(strides, sizes));
+        return Err(error::crop::wrong_stride_count(strides, sizes));
     }
     if boxes.has_own_items() && boxes.count != x[0] {
-        return Err(error::crop::items(boxes.count, x[0]));
+        return Err(error::crop::wrong_item_count(boxes.count, x[0]));
     }
     for (d, &size) in sizes.iter().enumerate() {
         let step = options.step(d);

@@ -68,7 +68,7 @@ impl Plan {
     ) -> Result<Self, Error> {
         let (params, indices) = (params.into_view()?, indices.into());
         shape::elements(&indices.shape)?;
-        let (axis, batch_dims) = check(&params.shape, &indices.shape, &options)?;
+        let (axis, batch_dims) = check_shapes(&params.shape, &indices.shape, &options)?;
         let mut dims = Vec::with_capacity(params.shape.len() + indices.shape.len());
         dims.extend(batch(&params, 0..batch_dims));
         dims.extend(kept(&params, batch_dims..axis));
@@ -130,7 +130,7 @@ tensor_methods! {
 
 /// Checks the shape rules, in TensorFlow's order. Returns the axis and the number of batch dimensions as non-negative
 /// numbers.
-fn check(
+fn check_shapes(
     params: &[usize],
     indices: &[usize],
     options: &GatherOptions,
@@ -141,7 +141,7 @@ fn check(
     }
     let axis = options.axis.unwrap_or(options.batch_dims);
     let Some(axis) = shape::axis(axis, params_rank) else {
-        return Err(error::gather::axis(axis, params_rank));
+        return Err(error::gather::axis_out_of_range(axis, params_rank));
     };
     let batch_dims = shape::from_end(options.batch_dims, indices_rank)
         .filter(|&batch_dims| batch_dims <= indices_rank.min(axis));

@@ -60,11 +60,11 @@ impl Plan {
     ) -> Result<Self, Error> {
         let (params, indices) = (params.into_view()?, indices.into());
         shape::elements(&indices.shape)?;
-        let axis = check(&params.shape, &indices.shape, axis)?;
+        let axis = check_shapes(&params.shape, &indices.shape, axis)?;
         let dims = indices.shape.iter().zip(&params.strides).enumerate();
         let dims = dims.map(|(d, (&size, &stride))| match d == axis {
-            true => Dim::own(size, 0),
-            false => Dim::own(size, stride),
+            true => Dim::with_own_tuples(size, 0),
+            false => Dim::with_own_tuples(size, stride),
         });
         let coordinates = indexed(&params, axis..axis + 1, 0).collect();
         let dims = dims.collect();
@@ -127,13 +127,13 @@ tensor_methods! {
 }
 
 /// Checks the shapes. Returns `axis` as a dimension, counted from 0.
-fn check(params: &[usize], indices: &[usize], axis: isize) -> Result<usize, Error> {
+fn check_shapes(params: &[usize], indices: &[usize], axis: isize) -> Result<usize, Error> {
     let params_rank = params.len();
     if params.is_empty() {
         return Err(error::gather::params_rank());
     }
     let Some(axis) = shape::axis(axis, params_rank) else {
-        return Err(error::gather::axis(axis, params_rank));
+        return Err(error::gather::axis_out_of_range(axis, params_rank));
     };
     let longer = |d: usize| d != axis && indices[d] > params[d];
     if indices.len() != params_rank || (0..params_rank).any(longer) {

@@ -66,7 +66,7 @@ impl Plan {
         let (params, indices) = (params.into_view()?, indices.into());
         shape::elements(&indices.shape)?;
         let (batch_dims, depth, tuple_dims) =
-            check(&params.shape, &indices.shape, options.batch_dims)?;
+            check_shapes(&params.shape, &indices.shape, options.batch_dims)?;
         let tuples = shape::elements(tuple_dims)?;
         if tuples > 0 && params.is_empty() {
             return Err(error::gather::empty_params(&params.shape, tuples));
@@ -128,7 +128,7 @@ tensor_methods! {
 
 /// Checks the shape rules, in TensorFlow's order. Returns the number of batch dimensions, the length of a tuple, and the
 /// dimensions of `indices` that number the tuples.
-fn check<'a>(
+fn check_shapes<'a>(
     params: &[usize],
     indices: &'a [usize],
     batch_dims: isize,

@@ -8,10 +8,10 @@
 //! If a value replaces short slices, the CPU computes the place of each slice as it writes, and only GPUs need the numbers.
 
 use super::{
-    array_index::{Selected, Selector},
+    array_index::{ArraySelector, SelectedElements},
     methods::{host_methods, tensor_methods},
     scatter_nd::{Combine, ScatterOptions},
-    strided_slice_update::broadcast,
+    strided_slice_update::broadcast_to_slice,
 };
 use crate::prelude::*;
 use crate::{
@@ -67,11 +67,11 @@ impl Plan {
         dtype: DType,
     ) -> Result<Self, Error> {
         let (x, value) = (x.into_view()?, value.into_view()?);
-        let places = x.places(spec)?;
-        let from = broadcast(&value, &places.shape)?;
+        let places = x.selected_elements(spec)?;
+        let from = broadcast_to_slice(&value, &places.shape)?;
         x.check_no_repeats()?;
         if !combine.is_defined_for(dtype) {
-            return Err(error::scatter::undefined(combine, dtype));
+            return Err(error::scatter::undefined_combination(combine, dtype));
         }
         if let (Some(dest), Combine::Update) = (&places.view, combine) {
             let update = Move::of_update(&from, dest.clone(), dtype);
@@ -138,12 +138,12 @@ pub(crate) struct SelectedSlices {
     dims: Vec<Vec<i64>>,
 }
 
-impl Selected {
+impl SelectedElements {
     /// Returns the longest slices that the selection consists of, in an array of `elements` elements. The selection must
     /// not be empty.
     fn slices(&self, elements: usize) -> SelectedSlices {
         let (mut run, mut parts) = (1, &self.parts[..]);
-        while let [before @ .., Selector::Dim(size, stride)] = parts
+        while let [before @ .., ArraySelector::Dim(size, stride)] = parts
             && (*size == 1 || *stride == usize::cast_signed(run))
         {
             (run, parts) = (run * size, before);
@@ -151,22 +151,22 @@ impl Selected {
         let mut length = common_divisor(common_divisor(run, elements), self.offset);
         for part in parts {
             let distances = match part {
-                Selector::Dim(1, _) => &[],
-                Selector::Dim(_, stride) => core::slice::from_ref(stride),
-                Selector::List(list) => &list[..],
+                ArraySelector::Dim(1, _) => &[],
+                ArraySelector::Dim(_, stride) => core::slice::from_ref(stride),
+                ArraySelector::List(list) => &list[..],
             };
             for distance in distances {
                 length = common_divisor(length, distance.unsigned_abs());
             }
         }
-        let within = Selector::Dim(run / length, length.cast_signed());
+        let within = ArraySelector::Dim(run / length, length.cast_signed());
         let divisor = length as i64;
-        let of = |part: &Selector| match part {
-            Selector::Dim(size, stride) => {
+        let of = |part: &ArraySelector| match part {
+            ArraySelector::Dim(size, stride) => {
                 let step = *stride as i64 / divisor;
                 (0..*size as i64).map(|at| at * step).collect()
             }
-            Selector::List(list) => list.iter().map(|&at| at as i64 / divisor).collect(),
+            ArraySelector::List(list) => list.iter().map(|&at| at as i64 / divisor).collect(),
         };
         SelectedSlices {
             length,

@@ -27,17 +27,17 @@ use core::ops::Range;
 
 /// The batch dimensions `range` of params.
 pub(crate) fn batch(params: &View, range: Range<usize>) -> impl Iterator<Item = Dim> {
-    strides(params, range).map(|(size, from)| Dim::own(size, from))
+    sizes_and_strides(params, range).map(|(size, from)| Dim::with_own_tuples(size, from))
 }
 
 /// The dimensions `range` of params, which are neither batch dimensions nor indexed.
 pub(crate) fn kept(params: &View, range: Range<usize>) -> impl Iterator<Item = Dim> {
-    strides(params, range).map(|(size, from)| Dim::shared(size, from))
+    sizes_and_strides(params, range).map(|(size, from)| Dim::shared(size, from))
 }
 
 /// The dimensions of these sizes that the index tensor adds.
 pub(crate) fn added(sizes: &[usize]) -> impl Iterator<Item = Dim> {
-    sizes.iter().map(|&size| Dim::own(size, 0))
+    sizes.iter().map(|&size| Dim::with_own_tuples(size, 0))
 }
 
 /// The dimensions `range` of params as coordinates, each with a column of the tuples, from column `first` on.
@@ -46,11 +46,11 @@ pub(crate) fn indexed(
     range: Range<usize>,
     first: usize,
 ) -> impl Iterator<Item = Coordinate> {
-    let strides = strides(params, range).enumerate();
+    let strides = sizes_and_strides(params, range).enumerate();
     strides.map(move |(d, (size, stride))| Coordinate::indexed(size, stride, first + d))
 }
 
-fn strides(view: &View, range: Range<usize>) -> impl Iterator<Item = (usize, isize)> {
+fn sizes_and_strides(view: &View, range: Range<usize>) -> impl Iterator<Item = (usize, isize)> {
     let (sizes, strides) = (&view.shape[range.clone()], &view.strides[range]);
     sizes.iter().copied().zip(strides.iter().copied())
 }

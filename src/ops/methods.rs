@@ -66,7 +66,7 @@ macro_rules! host_methods {
     };
     (@read boxes $given:ident $backend:ident) => { $given.read($backend)? };
     (@read all $given:ident $backend:ident) => {
-        $crate::ops::methods::memories(stringify!($given), $given)?
+        $crate::ops::methods::memories_and_views(stringify!($given), $given)?
     };
     (@plan boxes $given:ident) => { $given.1.clone() };
     (@plan all $given:ident) => { &$given.1[..] };
@@ -79,7 +79,7 @@ macro_rules! host_methods {
     };
     (@run $backend:ident $plan:ident $kind:ident [$($order:ident)*] [$($some:ident)+] [$($changed:ident)?]) => {{
         let mut inputs: Vec<$crate::Values<'_>> = vec![$((&$order.0[..]).into()),*];
-        $($crate::ops::methods::Several::add_to(&$some, &mut inputs);)+
+        $($crate::ops::methods::InputList::add_to(&$some, &mut inputs);)+
         $(inputs.push((&$changed.0[..]).into());)?
         $crate::ops::methods::host_methods!(@done $kind $backend.run_made($plan, &inputs))
     }};
@@ -149,7 +149,7 @@ macro_rules! tensor_methods {
         $($doc)*
         pub fn $name($all: &[&Self] $(, $option: $type)*) -> Result<Self, $crate::Error> {
             let inputs = $all;
-            let ($dtype, $all) = $crate::ops::methods::layouts(inputs)?;
+            let ($dtype, $all) = $crate::ops::methods::dtype_and_layouts(inputs)?;
             $crate::ops::methods::made(&$plan?, inputs)
         }
     };
@@ -184,18 +184,18 @@ macro_rules! tensor_methods {
     };
     (@run [$($run:tt)*] $plan:ident [$($order:ident)*] [$($some:ident)+] [$($changed:tt)*]) => {{
         let mut inputs: Vec<&$crate::Tensor> = vec![$($order),*];
-        $($crate::ops::methods::Several::add_to(&$some, &mut inputs);)+
+        $($crate::ops::methods::InputList::add_to(&$some, &mut inputs);)+
         $($run)*(&$plan, &inputs $($changed)*)
     }};
 }
 pub(super) use tensor_methods;
 
 /// Inputs that are optional, or that come in any number.
-pub(super) trait Several<'s, V> {
+pub(super) trait InputList<'s, V> {
     fn add_to(&'s self, inputs: &mut Vec<V>);
 }
 
-impl<'s, T: Element, S> Several<'s, Values<'s>> for (Vec<Cow<'_, [T]>>, S) {
+impl<'s, T: Element, S> InputList<'s, Values<'s>> for (Vec<Cow<'_, [T]>>, S) {
     fn add_to(&'s self, inputs: &mut Vec<Values<'s>>) {
         inputs.extend(self.0.iter().map(|values| Values::from(&values[..])));
     }
@@ -220,13 +220,13 @@ impl HostMask {
     }
 }
 
-type Memories<'a, T> = (Vec<Cow<'a, [T]>>, Vec<View>);
+type MemoriesAndViews<'a, T> = (Vec<Cow<'a, [T]>>, Vec<View>);
 
 /// Returns the memory of each array, and the array as a view of this memory.
-pub(super) fn memories<'a, T: Element>(
+pub(super) fn memories_and_views<'a, T: Element>(
     name: &'static str,
     arrays: &[ArrayRef<'a, T>],
-) -> Result<Memories<'a, T>, Error> {
+) -> Result<MemoriesAndViews<'a, T>, Error> {
     let mut all = (
         Vec::with_capacity(arrays.len()),
         Vec::with_capacity(arrays.len()),
@@ -240,7 +240,7 @@ pub(super) fn memories<'a, T: Element>(
 }
 
 /// Returns the element type and the layouts of tensors. Fails unless they have the same type and device.
-pub(super) fn layouts(tensors: &[&Tensor]) -> Result<(DType, Vec<View>), Error> {
+pub(super) fn dtype_and_layouts(tensors: &[&Tensor]) -> Result<(DType, Vec<View>), Error> {
     let first = tensors.first().ok_or_else(error::assembly::no_arrays)?;
     for other in tensors {
         first.check_goes_with("arrays", other)?;

@@ -3,8 +3,8 @@
 //! TensorFlow lacks.
 
 use super::{
-    assembly::Run,
-    methods::{Several, host_methods, tensor_methods},
+    assembly::PositionRun,
+    methods::{InputList, host_methods, tensor_methods},
 };
 use crate::prelude::*;
 use crate::{
@@ -58,7 +58,7 @@ impl<T> Pad<T> {
 impl Pad<()> {
     /// Returns the positions of the array that fill the positions `to..to + count` of the result, before or after the
     /// array. The array has `size` positions in this dimension.
-    fn run(self, size: usize, count: usize, to: usize, before: bool) -> Option<Run> {
+    fn run(self, size: usize, count: usize, to: usize, before: bool) -> Option<PositionRun> {
         let last = size.saturating_sub(1);
         let (first, step) = match (self, before) {
             (Self::Constant(()), _) => return None,
@@ -71,7 +71,7 @@ impl Pad<()> {
             (Self::Wrap, true) => (size - count, 1),
             (Self::Wrap, false) => (0, 1),
         };
-        (count > 0).then_some(Run {
+        (count > 0).then_some(PositionRun {
             first,
             step,
             to,
@@ -81,7 +81,7 @@ impl Pad<()> {
 
     /// Returns the largest number of positions that an end of a dimension of `size` positions can grow by, and a verb
     /// for the message.
-    fn most(self, size: usize) -> (usize, &'static str) {
+    fn max_padding(self, size: usize) -> (usize, &'static str) {
         match self {
             Self::Constant(()) => (usize::MAX, "filled"),
             Self::Edge if size > 0 => (usize::MAX, "repeated"),
@@ -128,10 +128,10 @@ impl Plan {
             ));
         }
         for (dimension, (&size, padding)) in x.shape.iter().zip(paddings).enumerate() {
-            let (most, done) = mode.most(size);
+            let (most, done) = mode.max_padding(size);
             let padding = padding[0].max(padding[1]);
             if padding > most {
-                return Err(error::assembly::padding(
+                return Err(error::assembly::padding_too_long(
                     dimension, size, padding, most, done,
                 ));
             }
@@ -155,7 +155,7 @@ impl Plan {
             .iter()
             .zip(paddings)
             .map(|(&size, &[before, after])| {
-                let inside = Run {
+                let inside = PositionRun {
                     first: 0,
                     step: 1,
                     to: before,
@@ -215,7 +215,7 @@ host_methods! {
         -> made = |dtype| Plan::pad(x, paddings, mode.map(|_| ()), dtype), [x | mode];
 }
 
-impl<'s, T: Element> Several<'s, Values<'s>> for ((), Pad<T>) {
+impl<'s, T: Element> InputList<'s, Values<'s>> for ((), Pad<T>) {
     fn add_to(&'s self, inputs: &mut Vec<Values<'s>>) {
         if let (_, Pad::Constant(constant)) = self {
             inputs.push(slice::from_ref(constant).into());
@@ -236,7 +236,7 @@ tensor_methods! {
         [x | mode];
 }
 
-impl<'t> Several<'_, &'t Tensor> for Pad<&'t Tensor> {
+impl<'t> InputList<'_, &'t Tensor> for Pad<&'t Tensor> {
     fn add_to(&self, inputs: &mut Vec<&'t Tensor>) {
         if let Self::Constant(constant) = self {
             inputs.push(constant);
@@ -252,6 +252,6 @@ fn check_constant(x: &Tensor, mode: Pad<&Tensor>) -> Result<(), Error> {
     x.check_goes_with("constant", constant)?;
     match constant.shape() {
         [] => Ok(()),
-        shape => Err(error::assembly::constant(shape)),
+        shape => Err(error::assembly::constant_not_scalar(shape)),
     }
 }

@@ -11,7 +11,7 @@
 //! and flips, and ONNX's `TensorScatter`.
 
 use super::{
-    crop::{Boxes, CropOptions, check},
+    crop::{Boxes, CropOptions, check_options},
     index::{IndexShape, OutOfRange, Policy},
     methods::{host_methods, tensor_methods},
 };
@@ -20,7 +20,7 @@ use crate::{
     DType, Error, IntoView, Plan, Tensor,
     combine::Combine,
     error,
-    moves::{Combining, Effect, IndexTensor, Move, Operation, Scatter},
+    moves::{CombineOptions, Effect, IndexTensor, Move, Operation, Scatter},
     walk::{Dim, MAX_UNIT, Side, Walk},
 };
 
@@ -80,9 +80,9 @@ impl Plan {
         dtype: DType,
     ) -> Result<Self, Error> {
         let (x, patches) = (x.into_view()?, patches.into_view()?);
-        let dims = boxes.dims()?;
+        let dims = boxes.begin_dims()?;
         let Some(sizes) = patches.shape.get(1..=dims) else {
-            return Err(error::crop::patches(&patches.shape, dims));
+            return Err(error::crop::patches_rank_too_low(&patches.shape, dims));
         };
         let tuples = boxes.tuples(sizes)?;
         // The crop that would read the same boxes.
@@ -92,11 +92,11 @@ impl Plan {
             out_of_range: options.out_of_range,
         };
         let bounded = options.circular || options.out_of_range == OutOfRange::Clamp;
-        check(&x.shape, tuples, &crop, bounded)?;
+        check_options(&x.shape, tuples, &crop, bounded)?;
         let needed = [&[tuples.count], sizes, &x.shape[1 + dims..]].concat();
         if patches.shape != needed {
             let found = &patches.shape;
-            return Err(error::crop::shape("patches", found, &needed, sizes));
+            return Err(error::crop::wrong_shape("patches", found, &needed, sizes));
         }
         x.check_no_repeats()?;
         let policy = Policy {
@@ -135,7 +135,7 @@ impl Plan {
                 slices: 0,
                 fresh: false,
                 dtype,
-                options: Combining {
+                options: CombineOptions {
                     combine: Combine::Update,
                     policy,
                     any_order: false,
@@ -148,7 +148,7 @@ impl Plan {
                 ..indices
             }),
         };
-        boxes.joining(Self::from_view(paste, &patches), tuples)
+        boxes.join_box_inputs(Self::from_view(paste, &patches), tuples)
     }
 }
 
@@ -206,6 +206,6 @@ tensor_methods! {
     /// error leaves the tensor unchanged.
     #[doc(alias("kv_cache", "append", "dynamic_update_slice", "TensorScatter"))]
     fn paste(self x, like patches, by boxes: Boxes<&Tensor>, by options: &PasteOptions)
-        -> changed = |dtype| boxes.shapes(x)
+        -> changed = |dtype| boxes.shapes_and_types(x)
             .and_then(|boxes| Plan::paste(x.shape(), patches.layout(), boxes, options, dtype)), [patches | boxes];
 }

@@ -3,7 +3,7 @@
 //! are 64-bit numbers, as in NumPy.
 
 use super::{
-    assembly::Run,
+    assembly::PositionRun,
     concat::check_axis,
     methods::{host_methods, tensor_methods},
 };
@@ -41,10 +41,10 @@ impl Plan {
         let x = x.into_view()?;
         let rank = x.shape.len();
         if rank == 0 {
-            return Err(error::assembly::axis(0, rank));
+            return Err(error::assembly::axis_out_of_range(0, rank));
         }
         if shifts.len() != axes.len() {
-            return Err(error::assembly::shifts(shifts.len(), axes.len()));
+            return Err(error::assembly::wrong_shift_count(shifts.len(), axes.len()));
         }
         let mut by = vec![0; rank];
         for (&shift, &axis) in shifts.iter().zip(axes) {
@@ -55,7 +55,7 @@ impl Plan {
         }
         let runs = by.iter().zip(&x.shape).map(|(&by, &size)| {
             let by = usize::try_from(by).unwrap_or(0);
-            let run = |first, to, count| Run {
+            let run = |first, to, count| PositionRun {
                 first,
                 step: 1,
                 to,

@@ -13,7 +13,7 @@
 use super::{
     index::IndexShape,
     methods::{host_methods, tensor_methods},
-    scatter_nd::{Combine, ScatterOptions, scattering},
+    scatter_nd::{Combine, ScatterOptions, scatter_walk},
 };
 use crate::prelude::*;
 use crate::{
@@ -53,7 +53,8 @@ impl Plan {
         let tuples = indices.into();
         let indices = &tuples.shape[..];
         let (count, rank) = (shape::elements(indices)?, shape.len());
-        let axis = shape::axis(axis, rank).ok_or_else(|| error::scatter::axis(axis, rank))?;
+        let axis =
+            shape::axis(axis, rank).ok_or_else(|| error::scatter::axis_out_of_range(axis, rank))?;
         let longer = |d: usize| d != axis && indices[d] > shape[d];
         if indices.len() != shape.len() || (0..shape.len()).any(longer) {
             return Err(error::scatter::elements_shape(axis, indices, shape));
@@ -61,12 +62,12 @@ impl Plan {
         if slices == 0 && count > 0 {
             return Err(error::scatter::empty_output(indices, indices, shape));
         }
-        let options = options.combining(Combine::Update, dtype)?;
+        let options = options.combine_options(Combine::Update, dtype)?;
         if updates != indices {
             return Err(error::scatter::update_for_each_index(indices, updates));
         }
-        let strides = shape::strides(shape);
-        let numbers = shape::strides(indices);
+        let strides = shape::row_major_strides(shape);
+        let numbers = shape::row_major_strides(indices);
         let dim = |d: usize| Dim {
             size: indices[d],
             from: numbers[d].cast_signed(),
@@ -79,7 +80,7 @@ impl Plan {
         };
         let dims = (0..shape.len()).map(dim).collect();
         let at = Coordinate::indexed(shape[axis], strides[axis].cast_signed(), 0);
-        let walk = (count > 0).then(|| scattering(dims, vec![at], options.combine, dtype));
+        let walk = (count > 0).then(|| scatter_walk(dims, vec![at], options.combine, dtype));
         Ok(Self::one(Move {
             operation: Operation::ScatterElements,
             shape: shape.to_vec(),

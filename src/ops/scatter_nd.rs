@@ -27,7 +27,7 @@ use super::methods::{host_methods, tensor_methods};
 use crate::prelude::*;
 use crate::{
     DType, Error, Plan, error,
-    moves::{Combining, Effect, IndexTensor, Move, Operation, Scatter},
+    moves::{CombineOptions, Effect, IndexTensor, Move, Operation, Scatter},
     ops::index::{IndexShape, Policy},
     options::{NegativeIndex, OutOfRange},
     shape,
@@ -74,23 +74,27 @@ pub struct ScatterOptions {
 
 impl ScatterOptions {
     /// Returns the options for elements of this type, with the default combination of the operation.
-    pub(super) fn combining(&self, default: Combine, dtype: DType) -> Result<Combining, Error> {
+    pub(super) fn combine_options(
+        &self,
+        default: Combine,
+        dtype: DType,
+    ) -> Result<CombineOptions, Error> {
         let combine = self.combine.unwrap_or(default);
         match combine.is_defined_for(dtype) {
-            true => Ok(Combining {
+            true => Ok(CombineOptions {
                 combine,
                 policy: Policy::of(self.out_of_range, self.negative),
                 any_order: self.any_order,
                 unique: self.unique,
             }),
-            false => Err(error::scatter::undefined(combine, dtype)),
+            false => Err(error::scatter::undefined_combination(combine, dtype)),
         }
     }
 }
 
 /// Returns the walk of a scatter that is not empty. The innermost of `dims` goes along a slice of the destination,
 /// unless a slice is a single element. Distances count elements.
-pub(super) fn scattering(
+pub(super) fn scatter_walk(
     dims: Vec<Dim>,
     coordinates: Vec<Coordinate>,
     combine: Combine,
@@ -103,7 +107,7 @@ pub(super) fn scattering(
     walk.counts = true;
     // Elements are joined into larger units only if they are moved unchanged, not if the combination computes with
     // them.
-    walk.reduce(match combine.computes() {
+    walk.reduce(match combine.is_computation() {
         true => dtype.size(),
         false => MAX_UNIT,
     });
@@ -135,7 +139,7 @@ impl Plan {
         options: ScatterOptions,
         dtype: DType,
     ) -> Result<Self, Error> {
-        Self::scatter(shape, indices.into(), updates, options, dtype, true)
+        Self::plan_scatter(shape, indices.into(), updates, options, dtype, true)
     }
 
     /// Plans scattering `updates` into an array of this shape, in place, at the positions in indices of this shape and
@@ -164,10 +168,10 @@ impl Plan {
         options: ScatterOptions,
         dtype: DType,
     ) -> Result<Self, Error> {
-        Self::scatter(shape, indices.into(), updates, options, dtype, false)
+        Self::plan_scatter(shape, indices.into(), updates, options, dtype, false)
     }
 
-    fn scatter(
+    fn plan_scatter(
         shape: &[usize],
         indices: IndexShape,
         updates: &[usize],
@@ -179,25 +183,25 @@ impl Plan {
             true => (Operation::ScatterNd, Combine::Add),
             false => (Operation::TensorScatterNd, Combine::Update),
         };
-        let depth = check(shape, &indices.shape, updates, fresh)?;
-        let options = options.combining(default, dtype)?;
+        let depth = check_shapes(shape, &indices.shape, updates, fresh)?;
+        let options = options.combine_options(default, dtype)?;
         let (indexed, slice) = shape.split_at(depth);
         let (slice, tuple_dims) = (slice.iter().product(), indices.shape.len() - 1);
         let walk = (!updates.contains(&0)).then(|| {
             let count = indices.shape[..tuple_dims].iter().product();
             let dims = vec![
-                Dim::own(count, usize::cast_signed(slice)),
+                Dim::with_own_tuples(count, usize::cast_signed(slice)),
                 Dim {
                     to: 1,
                     ..Dim::shared(slice, 1)
                 },
             ];
-            let strides = shape::strides(shape);
+            let strides = shape::row_major_strides(shape);
             let coordinates = indexed.iter().zip(&strides).enumerate();
             let coordinates = coordinates.map(|(column, (&size, &stride))| {
                 Coordinate::indexed(size, stride.cast_signed(), column)
             });
-            scattering(dims, coordinates.collect(), options.combine, dtype)
+            scatter_walk(dims, coordinates.collect(), options.combine, dtype)
         });
         Ok(Self::one(Move {
             operation,
@@ -303,7 +307,7 @@ tensor_methods! {
 }
 
 /// Checks the shape rules, in TensorFlow's order. Returns the number of integers in an index tuple.
-fn check(
+fn check_shapes(
     shape: &[usize],
     indices: &[usize],
     updates: &[usize],

@@ -7,7 +7,7 @@
 use crate::{Error, SliceSpec, error, spec::SliceItem};
 
 /// The size that means all positions from `begin` to the end of the dimension, as in `tf.slice`.
-const REST: i64 = -1;
+const ALL_REMAINING: i64 = -1;
 
 impl SliceSpec {
     /// Returns the slice that selects the block of `size` at position `begin` of an array of this shape. `begin` and
@@ -52,7 +52,7 @@ fn checked_end(dimension: usize, count: usize, begin: i64, size: i64) -> Result<
     let elements = i64::try_from(count).unwrap_or(i64::MIN);
     let rest = elements.saturating_sub(begin);
     let begins = (0..=elements).contains(&begin);
-    let ends = size == REST || (0..=rest).contains(&size);
+    let ends = size == ALL_REMAINING || (0..=rest).contains(&size);
     // In a dimension without elements, TensorFlow reports a wrong size as a wrong beginning.
     if !begins || !ends && count == 0 {
         return Err(error::spec::slice_begin(dimension, begin, count));
@@ -60,5 +60,5 @@ fn checked_end(dimension: usize, count: usize, begin: i64, size: i64) -> Result<
     if !ends {
         return Err(error::spec::slice_size(dimension, begin, size, count));
     }
-    Ok(begin + if size == REST { rest } else { size })
+    Ok(begin + if size == ALL_REMAINING { rest } else { size })
 }

@@ -127,7 +127,7 @@ impl Backend {
             return Ok(Array { shape, data });
         }
         let (memory, view) = input.sliced("input", spec)?;
-        self.selected(&memory, view)
+        self.select_elements(&memory, view)
     }
 
     /// Slices like [`Backend::slice`], but into the caller's memory. [`Backend::run_into`] does the same for plans of
@@ -168,7 +168,11 @@ impl Backend {
     }
 
     /// Returns the elements that a view selects from `input`.
-    pub(super) fn selected<T: Element>(&self, input: &[T], view: View) -> Result<Array<T>, Error> {
+    pub(super) fn select_elements<T: Element>(
+        &self,
+        input: &[T],
+        view: View,
+    ) -> Result<Array<T>, Error> {
         if !self.is_cpu() {
             let plan = Plan::of_layout(&view, T::DTYPE);
             return Ok(self.run(&plan, &[input.into()])?.0);

@@ -44,7 +44,7 @@ impl Plan {
         let value = value.into_view()?;
         let update = match dest.is_empty() {
             true => Move::of_update(&value, dest, dtype),
-            false => Move::of_update(&broadcast(&value, &dest.shape)?, dest, dtype),
+            false => Move::of_update(&broadcast_to_slice(&value, &dest.shape)?, dest, dtype),
         };
         Ok(Self::from_view(update, &value))
     }
@@ -119,7 +119,7 @@ tensor_methods! {
 
 /// Returns the view of a value after broadcasting it to `slice`, the shape of the slice. Leading dimensions of size 1 that
 /// the slice does not have are dropped first.
-pub(super) fn broadcast(value: &View, slice: &[usize]) -> Result<View, Error> {
+pub(super) fn broadcast_to_slice(value: &View, slice: &[usize]) -> Result<View, Error> {
     let mut view = value.clone();
     while view.shape.len() > slice.len() && view.shape[0] == 1 {
         view.shape.remove(0);

@@ -44,7 +44,7 @@ impl Plan {
         }
         let shape = x.shape.iter().zip(multiples);
         let shape = shape.map(|(&size, &multiple)| size.saturating_mul(multiple));
-        Self::repeated(Operation::Named("tile"), &x, walked, shape.collect(), dtype)
+        Self::plan_repeat(Operation::Named("tile"), &x, walked, shape.collect(), dtype)
     }
 
     /// Plans an array with each position of `x` along `axis` repeated `times` times. A negative `axis` counts from the
@@ -71,11 +71,11 @@ impl Plan {
         walked.shape.insert(axis + 1, times);
         walked.strides.insert(axis + 1, 0);
         shape[axis] = shape[axis].saturating_mul(times);
-        Self::repeated(Operation::Named("repeat"), &x, walked, shape, dtype)
+        Self::plan_repeat(Operation::Named("repeat"), &x, walked, shape, dtype)
     }
 
     /// Plans the copy of `walked`, a view of `x` that repeats elements, to an array of this shape.
-    fn repeated(
+    fn plan_repeat(
         operation: Operation,
         x: &View,
         mut walked: View,

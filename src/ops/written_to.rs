@@ -72,8 +72,8 @@ impl View {
     pub(super) fn check_no_repeats(&self) -> Result<(), Error> {
         match self.repeats() {
             Repeats::Never => Ok(()),
-            Repeats::Somewhere => Err(error::view::repeats(&self.shape)),
-            Repeats::Undecided => Err(error::view::undecided(&self.shape, &self.strides)),
+            Repeats::Somewhere => Err(error::view::repeated_element(&self.shape)),
+            Repeats::Undecided => Err(error::view::undecided_repeats(&self.shape, &self.strides)),
         }
     }
 }

@@ -24,7 +24,7 @@ use crate::prelude::*;
 use crate::{
     DType, Error, IntoView, Plan, View,
     error::{self, xla::dimension_numbers},
-    moves::{Combining, Effect, IndexTensor, Move, Operation, Scatter},
+    moves::{CombineOptions, Effect, IndexTensor, Move, Operation, Scatter},
     plan::{ArraySpec, Operand, Steps},
     shape,
     text::counted,
@@ -86,7 +86,7 @@ pub struct XlaScatterOptions {
 }
 
 impl XlaScatterOptions {
-    fn combining(self, dtype: DType) -> Result<Combining, Error> {
+    fn combining(self, dtype: DType) -> Result<CombineOptions, Error> {
         let options = ScatterOptions {
             combine: self.combine,
             out_of_range: self.out_of_range,
@@ -94,7 +94,7 @@ impl XlaScatterOptions {
             any_order: self.any_order,
             unique: self.unique,
         };
-        options.combining(Combine::Update, dtype)
+        options.combine_options(Combine::Update, dtype)
     }
 }
 
@@ -118,7 +118,7 @@ impl GatherDims {
     }
 
     /// Returns the indices with the tuples along the last dimension, and the dimension numbers for these indices.
-    fn ordered(&self, indices: &View) -> Result<(View, Cow<'_, Self>), Error> {
+    fn with_tuples_last(&self, indices: &View) -> Result<(View, Cow<'_, Self>), Error> {
         let rank = indices.shape.len();
         let Some((order, start_indices_batching_dims)) = self.numbers().tuples_last(rank) else {
             return Ok((indices.clone(), Cow::Borrowed(self)));
@@ -151,7 +151,7 @@ impl ScatterDims {
         }
     }
 
-    /// The same as [`GatherDims::ordered`].
+    /// The same as [`GatherDims::with_tuples_last`].
     fn ordered(&self, indices: &View) -> Result<(View, Cow<'_, Self>), Error> {
         let rank = indices.shape.len();
         let Some((order, scatter_indices_batching_dims)) = self.numbers().tuples_last(rank) else {
@@ -358,7 +358,7 @@ impl Plan {
             dtype: index,
         } = start_indices.into();
         let start_indices = View::new(&shape)?;
-        let (tuples, dims) = dims.ordered(&start_indices)?;
+        let (tuples, dims) = dims.with_tuples_last(&start_indices)?;
         let numbers = dims.numbers();
         let axes = numbers.axes(&operand.shape, &tuples.shape)?;
         let sizes = &dims.slice_sizes;
@@ -382,7 +382,9 @@ impl Plan {
         }
         let walked = axes.iter().map(|axis| match *axis {
             ResultDim::Window(d) => Dim::shared(sizes[d], operand.strides[d]),
-            ResultDim::Tuples(size, d) => Dim::own(size, d.map_or(0, |d| operand.strides[d])),
+            ResultDim::Tuples(size, d) => {
+                Dim::with_own_tuples(size, d.map_or(0, |d| operand.strides[d]))
+            }
         });
         let walked = walked.collect();
         let coordinates = numbers.coordinates(&operand.shape, &operand.strides, sizes);
@@ -455,7 +457,7 @@ impl Plan {
             return Err(error::scatter::empty_output(indices, updates, operand));
         }
         let options = options.combining(dtype)?;
-        let strides: Vec<isize> = shape::strides(operand)
+        let strides: Vec<isize> = shape::row_major_strides(operand)
             .iter()
             .map(|&s| s.cast_signed())
             .collect();
@@ -468,7 +470,7 @@ impl Plan {
         let walk = (!updates.contains(&0)).then(|| {
             let coordinates = numbers.coordinates(operand, &strides, &windows);
             let (walk, slice) =
-                scattering(&axes, &strides, updates, coordinates, &effect, &numbers);
+                scatter_walk(&axes, &strides, updates, coordinates, &effect, &numbers);
             effect.slices = elements / slice;
             walk
         });
@@ -541,7 +543,7 @@ fn windows_of(
 /// Returns the walk of a scatter that is not empty, and the number of elements in a row. A row is the innermost
 /// dimensions that neither number tuples nor have variable beginnings, or one element. The distances between rows are
 /// multiples of this number.
-fn scattering(
+fn scatter_walk(
     axes: &[ResultDim],
     strides: &[isize],
     updates: &[usize],
@@ -550,7 +552,11 @@ fn scattering(
     numbers: &DimensionNumbers<'_>,
 ) -> (Walk, usize) {
     let mut tuple = 1;
-    let dims = axes.iter().zip(updates).zip(shape::strides(updates)).rev();
+    let dims = axes
+        .iter()
+        .zip(updates)
+        .zip(shape::row_major_strides(updates))
+        .rev();
     let dims = dims.map(|((axis, &size), from)| {
         let dim = Dim::shared(size, from.cast_signed());
         match *axis {
@@ -596,12 +602,12 @@ fn scattering(
     let is_row = run.to == 1 && effect.slices.is_multiple_of(run.size) && { apart }.all(is_apart);
     let slice = if is_row { run.size } else { 1 };
     if !is_row {
-        walk.dims.push(Dim::ONE);
-    } else if !effect.options.combine.computes() {
+        walk.dims.push(Dim::ONE_POSITION);
+    } else if !effect.options.combine.is_computation() {
         let before = walk.dims.len();
-        walk.widen(MAX_UNIT);
+        walk.widen_units(MAX_UNIT);
         if walk.dims.len() < before {
-            walk.dims.push(Dim::ONE);
+            walk.dims.push(Dim::ONE_POSITION);
         }
     }
     (walk, slice)

@@ -65,7 +65,7 @@ impl Move {
         shape::check_elements("indices", &shape, indices.len())?;
         let walk = self.in_elements();
         let coordinates = walk.as_ref().map_or(&[][..], |walk| &walk.coordinates);
-        let tuples = PartTuples::of(self.depth(), coordinates, whole.policy, indices);
+        let tuples = PartTuples::read_tuples(self.depth(), coordinates, whole.policy, indices);
         self.check_tuples(whole, &needed, indices, &tuples)?;
         let dims = self.result_dims();
         let coordinates = coordinates.iter().map(|axis| axis.stride);
@@ -77,14 +77,14 @@ impl Move {
         let dims = dims.iter().zip(walked).zip(result);
         let dims = dims.map(|((dim, &from), range)| match dim.tuple {
             0 => Dim::shared(range.len(), from),
-            _ => Dim::own(range.len(), from),
+            _ => Dim::with_own_tuples(range.len(), from),
         });
         let coordinates = tuples.ranges.iter().zip(indexed).enumerate();
         let coordinates = coordinates
             .map(|(column, (range, &stride))| Coordinate::indexed(range.len(), stride, column));
         let view = View {
             offset: found.offset(),
-            ..View::whole(&found.extents())
+            ..View::whole(&found.box_extents())
         };
         let policy = Policy {
             out_of_range: match whole.policy.out_of_range {
@@ -141,8 +141,8 @@ impl Move {
         };
         let numbering = &needed[..whole.tuple_dims];
         let inner: Vec<_> = numbering.iter().map(Range::len).collect();
-        let at = shape::unravel(first, &inner);
-        let strides = shape::strides(&whole.shape[..whole.tuple_dims]);
+        let at = shape::coordinates_of(first, &inner);
+        let strides = shape::row_major_strides(&whole.shape[..whole.tuple_dims]);
         let at = at.iter().zip(numbering).zip(strides);
         let number = at
             .map(|((at, range), stride)| (range.start + at) * stride)
@@ -173,7 +173,7 @@ struct PartTuples {
 
 impl PartTuples {
     /// Reads the tuples, of `depth` integers each. An empty result has no `coordinates`, and then no tuple is valid.
-    fn of<I: Index>(
+    fn read_tuples<I: Index>(
         depth: usize,
         coordinates: &[Coordinate],
         policy: Policy,

@@ -115,7 +115,7 @@ impl Move {
         let strides: Vec<_> = dims.iter().map(|dim| dim.from).collect();
         let found = self.source_box(&strides, result);
         let view = View {
-            source: found.extents(),
+            source: found.box_extents(),
             offset: found.offset(),
             shape: result.iter().map(Range::len).collect(),
             strides: found.strides(strides.len()),

@@ -46,14 +46,14 @@ impl Move {
     /// these `strides`, in elements of the source.
     pub(super) fn source_box(&self, strides: &[isize], ranges: &[Range<usize>]) -> SourceBox {
         let Some(walk) = &self.walk else {
-            return SourceBox::nothing(self.source.len());
+            return SourceBox::empty_box(self.source.len());
         };
         if self.source.contains(&0) || ranges.iter().any(Range::is_empty) {
-            return SourceBox::nothing(self.source.len());
+            return SourceBox::empty_box(self.source.len());
         }
-        let lengths = shape::strides(&self.source);
+        let lengths = shape::row_major_strides(&self.source);
         let offset = walk.from.cast_unsigned() * (walk.unit / self.dtype.size());
-        let first = shape::unravel(offset, &self.source);
+        let first = shape::coordinates_of(offset, &self.source);
         let mut origin: Vec<_> = first.iter().map(|&at| at.cast_signed()).collect();
         let mut reach = vec![(0, 0); origin.len()];
         let mut steps = Vec::with_capacity(strides.len());
@@ -96,7 +96,7 @@ pub(super) struct SourceBox {
 }
 
 impl SourceBox {
-    fn nothing(rank: usize) -> Self {
+    fn empty_box(rank: usize) -> Self {
         Self {
             ranges: vec![0..0; rank],
             from: vec![0; rank],
@@ -104,13 +104,13 @@ impl SourceBox {
         }
     }
 
-    pub(super) fn extents(&self) -> Vec<usize> {
+    pub(super) fn box_extents(&self) -> Vec<usize> {
         self.ranges.iter().map(Range::len).collect()
     }
 
     /// The number, in the box's row-major order, of the element at which the ranges of all axes begin.
     pub(super) fn offset(&self) -> usize {
-        let strides = shape::strides(&self.extents());
+        let strides = shape::row_major_strides(&self.box_extents());
         self.from
             .iter()
             .zip(strides)
@@ -120,7 +120,7 @@ impl SourceBox {
 
     /// The strides of the `count` axes in the box, in elements of the box.
     pub(super) fn strides(&self, count: usize) -> Vec<isize> {
-        let lengths: Vec<usize> = shape::strides(&self.extents());
+        let lengths: Vec<usize> = shape::row_major_strides(&self.box_extents());
         let stride = |number| match self.steps.get(number) {
             Some(&Some((dimension, step))) => step * usize::cast_signed(lengths[dimension]),
             _ => 0,

@@ -67,7 +67,7 @@ impl From<RangeFull> for SliceItem {
 
 /// Converts an index or a bound. A value above `i64::MAX` becomes `i64::MAX`. No dimension is that long, so a range
 /// stays the same and a single index stays out of range.
-fn saturated(bound: usize) -> i64 {
+fn saturated_index(bound: usize) -> i64 {
     i64::try_from(bound).unwrap_or(i64::MAX)
 }
 
@@ -100,4 +100,4 @@ macro_rules! bounds {
     )*};
 }
 
-bounds!(i32: i64::from, i64: i64::from, usize: saturated);
+bounds!(i32: i64::from, i64: i64::from, usize: saturated_index);

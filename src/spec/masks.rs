@@ -90,7 +90,7 @@ impl TryFrom<&TfStridedSlice> for SliceSpec {
         let [begin, end, strides] =
             [&encoded.begin, &encoded.end, &encoded.strides].map(|vector| vector.len());
         if begin != end || begin != strides || begin >= MAX_ENTRIES {
-            return Err(error::spec::vectors(begin, end, strides));
+            return Err(error::spec::wrong_vector_lengths(begin, end, strides));
         }
         if encoded.ellipsis_mask.count_ones() > 1 {
             return Err(error::spec::multiple_ellipses());
@@ -107,7 +107,7 @@ impl TryFrom<&SliceSpec> for TfStridedSlice {
     fn try_from(spec: &SliceSpec) -> Result<Self, Error> {
         let entries = spec.items().len();
         if entries >= MAX_ENTRIES {
-            return Err(error::spec::vectors(entries, entries, entries));
+            return Err(error::spec::wrong_vector_lengths(entries, entries, entries));
         }
         let mut encoded = Self::default();
         for (entry, item) in spec.items().iter().enumerate() {

@@ -50,7 +50,7 @@ impl SliceSpec {
         ];
         if lengths != [entries; 4] {
             let [starts, ends, axes, steps] = lengths;
-            return Err(error::spec::lengths(starts, ends, axes, steps));
+            return Err(error::spec::wrong_onnx_lengths(starts, ends, axes, steps));
         }
         if axes.is_none() && entries > rank {
             return Err(error::spec::too_many_specs(entries, rank));
@@ -58,7 +58,7 @@ impl SliceSpec {
         let mut items = vec![None; rank];
         for entry in 0..entries {
             let dimension = match axes {
-                Some(axes) => dimension(axes[entry], rank)?,
+                Some(axes) => nonnegative_axis(axes[entry], rank)?,
                 None => entry,
             };
             let stride = steps.map_or(1, |steps| steps[entry]);
@@ -83,9 +83,9 @@ impl SliceSpec {
 }
 
 /// Returns `axis` as one of `rank` dimensions, counted from 0. A negative `axis` counts from the end.
-fn dimension(axis: i64, rank: usize) -> Result<usize, Error> {
+fn nonnegative_axis(axis: i64, rank: usize) -> Result<usize, Error> {
     let dimension = isize::try_from(axis).ok();
     dimension
         .and_then(|axis| shape::axis(axis, rank))
-        .ok_or_else(|| error::spec::axis(axis, rank))
+        .ok_or_else(|| error::spec::axis_out_of_range(axis, rank))
 }

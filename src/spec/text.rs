@@ -35,7 +35,7 @@ impl FromStr for SliceSpec {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        read(text, |parser| {
+        parse_all(text, |parser| {
             parser.whole(Parser::slice_item).map(Self::new)
         })
     }
@@ -45,19 +45,19 @@ impl FromStr for IndexSpec {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        read(text, |parser| {
+        parse_all(text, |parser| {
             parser.whole(Parser::index_item).map(Self::new)
         })
     }
 }
 
 /// Parses all of `text` with `parse`.
-fn read<T>(
+fn parse_all<T>(
     text: &str,
-    parse: impl FnOnce(&mut Parser<'_>) -> Result<T, Problem>,
+    parse: impl FnOnce(&mut Parser<'_>) -> Result<T, ParseProblem>,
 ) -> Result<T, Error> {
     let mut parser = Parser { text, rest: text };
-    let read = parse(&mut parser).and_then(|read| match parser.peek() {
+    let read = parse(&mut parser).and_then(|read| match parser.skip_spaces_and_peek() {
         None => Ok(read),
         Some(_) => Err(parser.problem("nothing may follow the closing bracket")),
     });
@@ -79,19 +79,19 @@ const MOST_NESTED_LISTS: usize = 64;
 
 /// A list: its shape, and its numbers or truth values.
 #[derive(Default)]
-struct List {
+struct ParsedList {
     shape: Vec<usize>,
     numbers: Vec<i64>,
     truths: Vec<bool>,
 }
 
-impl List {
+impl ParsedList {
     fn is_empty(&self) -> bool {
         self.numbers.is_empty() && self.truths.is_empty()
     }
 
     /// Converts the list to an entry of an expression. It begins at byte `start` of the text.
-    fn item(self, start: usize) -> Result<IndexItem, Problem> {
+    fn item(self, start: usize) -> Result<IndexItem, ParseProblem> {
         let Self {
             shape,
             numbers,
@@ -112,7 +112,7 @@ impl List {
 }
 
 /// The byte of the text at which an error is, and the message.
-type Problem = (usize, String);
+type ParseProblem = (usize, String);
 
 struct Parser<'a> {
     text: &'a str,
@@ -123,18 +123,18 @@ impl Parser<'_> {
     /// Reads all items: in `name[…]`, in brackets around the whole, or in the plain text.
     fn whole<T>(
         &mut self,
-        item: impl Fn(&mut Self) -> Result<T, Problem>,
-    ) -> Result<Vec<T>, Problem> {
+        item: impl Fn(&mut Self) -> Result<T, ParseProblem>,
+    ) -> Result<Vec<T>, ParseProblem> {
         let bracket = match self.skip_name() || self.is_enclosed() {
-            true => self.bracket('[', "]"),
-            false => self.bracket('(', ")"),
+            true => self.skip_bracket('[', "]"),
+            false => self.skip_bracket('(', ")"),
         };
-        self.items(bracket, item)
+        self.parse_items_until(bracket, item)
     }
 
     /// Skips the name of an array before an opening bracket. If there is none, skips nothing and returns false.
     fn skip_name(&mut self) -> bool {
-        self.peek();
+        self.skip_spaces_and_peek();
         let end = self.rest.find(|c: char| !(c.is_alphanumeric() || c == '_'));
         let (name, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
         let is_name = !name.is_empty()
@@ -150,7 +150,7 @@ impl Parser<'_> {
     /// Returns whether the text begins with a bracket that contains a range, an ellipsis or a new axis outside of inner
     /// brackets.
     fn is_enclosed(&mut self) -> bool {
-        if self.peek() != Some('[') {
+        if self.skip_spaces_and_peek() != Some('[') {
             return false;
         }
         let mut depth = 0;
@@ -172,8 +172,8 @@ impl Parser<'_> {
     }
 
     /// Skips an opening bracket. Returns its place and the bracket that closes it.
-    fn bracket(&mut self, open: char, close: &'static str) -> Option<Bracket> {
-        let is_open = self.peek() == Some(open);
+    fn skip_bracket(&mut self, open: char, close: &'static str) -> Option<Bracket> {
+        let is_open = self.skip_spaces_and_peek() == Some(open);
         is_open.then(|| {
             let at = self.at();
             self.rest = &self.rest[1..];
@@ -182,14 +182,14 @@ impl Parser<'_> {
     }
 
     /// Reads items between commas, up to the bracket that closes `bracket` or, without one, to the end.
-    fn items<T>(
+    fn parse_items_until<T>(
         &mut self,
         bracket: Option<Bracket>,
-        item: impl Fn(&mut Self) -> Result<T, Problem>,
-    ) -> Result<Vec<T>, Problem> {
+        item: impl Fn(&mut Self) -> Result<T, ParseProblem>,
+    ) -> Result<Vec<T>, ParseProblem> {
         let closed = |parser: &mut Self| match bracket {
             Some(bracket) => parser.take(bracket.close),
-            None => parser.peek().is_none(),
+            None => parser.skip_spaces_and_peek().is_none(),
         };
         let mut items = Vec::new();
         while !closed(self) {
@@ -198,7 +198,7 @@ impl Parser<'_> {
                 break;
             }
             if !self.take(",") {
-                return Err(match (self.peek(), bracket) {
+                return Err(match (self.skip_spaces_and_peek(), bracket) {
                     (None, Some(open)) => (open.at, "this bracket is not closed".into()),
                     (Some(']' | ')'), None) => self.problem("a bracket that was not opened"),
                     _ => {
@@ -212,38 +212,38 @@ impl Parser<'_> {
     }
 
     /// Reads an item. A list is also read, so that a mistake in it is reported first, and then rejected.
-    fn slice_item(&mut self) -> Result<SliceItem, Problem> {
-        if self.peek() != Some('[') {
+    fn slice_item(&mut self) -> Result<SliceItem, ParseProblem> {
+        if self.skip_spaces_and_peek() != Some('[') {
             return self.item();
         }
         let start = self.at();
-        self.list(MOST_NESTED_LISTS)?;
+        self.parse_list(MOST_NESTED_LISTS)?;
         let what = "a slice has no lists of positions; `index` takes them (Backend::index)";
         Err((start, what.into()))
     }
 
-    fn index_item(&mut self) -> Result<IndexItem, Problem> {
-        if let Some(bracket) = self.array() {
-            return self.arguments(bracket);
+    fn index_item(&mut self) -> Result<IndexItem, ParseProblem> {
+        if let Some(bracket) = self.skip_array_name() {
+            return self.parse_array_arguments(bracket);
         }
-        if self.peek() != Some('[')
+        if self.skip_spaces_and_peek() != Some('[')
             && !self.rest.starts_with("True")
             && !self.rest.starts_with("False")
         {
             return self.item().map(IndexItem::Slice);
         }
         let start = self.at();
-        self.list(MOST_NESTED_LISTS)?.item(start)
+        self.parse_list(MOST_NESTED_LISTS)?.item(start)
     }
 
     /// Skips the name of NumPy's `array` and the opening bracket after it. Skips nothing if the text is something else.
-    fn array(&mut self) -> Option<Bracket> {
+    fn skip_array_name(&mut self) -> Option<Bracket> {
         let before = self.rest;
         let is_named = ["array", "np.array", "numpy.array"]
             .into_iter()
-            .any(|name| self.word(name));
+            .any(|name| self.skip_word(name));
         let bracket = match is_named {
-            true => self.bracket('(', ")"),
+            true => self.skip_bracket('(', ")"),
             false => None,
         };
         if bracket.is_none() {
@@ -253,15 +253,15 @@ impl Parser<'_> {
     }
 
     /// Reads the arguments of NumPy's `array`.
-    fn arguments(&mut self, bracket: Bracket) -> Result<IndexItem, Problem> {
-        self.peek();
+    fn parse_array_arguments(&mut self, bracket: Bracket) -> Result<IndexItem, ParseProblem> {
+        self.skip_spaces_and_peek();
         let start = self.at();
-        let mut list = self.list(MOST_NESTED_LISTS)?;
+        let mut list = self.parse_list(MOST_NESTED_LISTS)?;
         let mut is_mask = false;
         while self.take(",") {
-            self.peek();
+            self.skip_spaces_and_peek();
             let at = self.at();
-            if self.word("dtype") && self.take("=") {
+            if self.skip_word("dtype") && self.take("=") {
                 let end = self.rest.find([',', ')']).unwrap_or(self.rest.len());
                 let (name, rest) = self.rest.split_at(end);
                 self.rest = rest;
@@ -271,14 +271,14 @@ impl Parser<'_> {
                 if !is_mask && !name.starts_with("int") && !name.starts_with("uint") {
                     return Err((at, "an index is an array of integers or of bool".into()));
                 }
-            } else if self.word("shape") && self.take("=") {
-                let sizes = self.bracket('(', ")");
+            } else if self.skip_word("shape") && self.take("=") {
+                let sizes = self.skip_bracket('(', ")");
                 let Some(sizes) = sizes else {
                     return Err(self.problem("expected a shape, as in (0, 3)"));
                 };
-                let sizes = self.items(Some(sizes), |parser| {
+                let sizes = self.parse_items_until(Some(sizes), |parser| {
                     let at = parser.at();
-                    let size = parser.bound()?.integer();
+                    let size = parser.parse_bound()?.into_integer();
                     let size = size.and_then(|size| usize::try_from(size).ok());
                     size.ok_or((at, "expected a size".into()))
                 })?;
@@ -306,17 +306,17 @@ impl Parser<'_> {
     }
 
     /// Reads a list, a number or a truth value. `deepest` is how many lists can enclose it.
-    fn list(&mut self, deepest: usize) -> Result<List, Problem> {
+    fn parse_list(&mut self, deepest: usize) -> Result<ParsedList, ParseProblem> {
         let start = self.at();
-        let Some(bracket) = self.bracket('[', "]") else {
-            let mut list = List::default();
+        let Some(bracket) = self.skip_bracket('[', "]") else {
+            let mut list = ParsedList::default();
             for (name, truth) in [("True", true), ("False", false)] {
-                if self.word(name) {
+                if self.skip_word(name) {
                     list.truths.push(truth);
                     return Ok(list);
                 }
             }
-            return match self.bound()? {
+            return match self.parse_bound()? {
                 RangeBound::Integer(number) => {
                     list.numbers.push(number);
                     Ok(list)
@@ -335,10 +335,10 @@ impl Parser<'_> {
                 format!("more than {MOST_NESTED_LISTS} lists within lists"),
             ));
         };
-        let lists = self.items(Some(bracket), |parser| parser.list(deeper))?;
-        let mut all = List {
+        let lists = self.parse_items_until(Some(bracket), |parser| parser.parse_list(deeper))?;
+        let mut all = ParsedList {
             shape: vec![lists.len()],
-            ..List::default()
+            ..ParsedList::default()
         };
         if let Some(first) = lists.first() {
             if lists.iter().any(|list| list.shape != first.shape) {
@@ -353,23 +353,23 @@ impl Parser<'_> {
         Ok(all)
     }
 
-    fn item(&mut self) -> Result<SliceItem, Problem> {
-        if self.take("...") || self.word("Ellipsis") {
+    fn item(&mut self) -> Result<SliceItem, ParseProblem> {
+        if self.take("...") || self.skip_word("Ellipsis") {
             return Ok(SliceItem::Ellipsis);
         }
         for name in NEW_AXES {
-            if self.word(name) {
+            if self.skip_word(name) {
                 return Ok(SliceItem::NewAxis);
             }
         }
         let before = self.rest;
-        if self.word("slice") {
-            if let Some(bracket) = self.bracket('(', ")") {
-                return self.range(bracket);
+        if self.skip_word("slice") {
+            if let Some(bracket) = self.skip_bracket('(', ")") {
+                return self.parse_slice_arguments(bracket);
             }
             self.rest = before;
         }
-        let first = self.bound()?;
+        let first = self.parse_bound()?;
         if !self.take(":") {
             return match first {
                 RangeBound::Integer(index) => Ok(SliceItem::Index { index, stride: 1 }),
@@ -382,25 +382,26 @@ impl Parser<'_> {
                 }
             };
         }
-        let end = self.bound()?.integer();
+        let end = self.parse_bound()?.into_integer();
         let stride = match self.take(":") {
-            true => self.bound()?.integer().unwrap_or(1),
+            true => self.parse_bound()?.into_integer().unwrap_or(1),
             false => 1,
         };
-        let begin = first.integer();
+        let begin = first.into_integer();
         Ok(SliceItem::Range { begin, end, stride })
     }
 
     /// Reads the arguments of Python's `slice`: the end alone, or the begin, the end and optionally the stride.
-    fn range(&mut self, bracket: Bracket) -> Result<SliceItem, Problem> {
+    fn parse_slice_arguments(&mut self, bracket: Bracket) -> Result<SliceItem, ParseProblem> {
         let at = bracket.at;
-        let bounds = self.items(Some(bracket), |parser| match parser.bound()? {
-            RangeBound::Absent => {
-                let found = parser.found();
-                Err(parser.problem(&format!("expected an integer or None, found {found}")))
-            }
-            bound => Ok(bound.integer()),
-        })?;
+        let bounds =
+            self.parse_items_until(Some(bracket), |parser| match parser.parse_bound()? {
+                RangeBound::Absent => {
+                    let found = parser.found();
+                    Err(parser.problem(&format!("expected an integer or None, found {found}")))
+                }
+                bound => Ok(bound.into_integer()),
+            })?;
         let (begin, end, stride) = match bounds[..] {
             [end] => (None, end, None),
             [begin, end] => (begin, end, None),
@@ -411,11 +412,11 @@ impl Parser<'_> {
         Ok(SliceItem::Range { begin, end, stride })
     }
 
-    fn bound(&mut self) -> Result<RangeBound, Problem> {
-        if self.word("None") {
+    fn parse_bound(&mut self) -> Result<RangeBound, ParseProblem> {
+        if self.skip_word("None") {
             return Ok(RangeBound::None);
         }
-        self.peek();
+        self.skip_spaces_and_peek();
         let start = self.at();
         let sign = usize::from(self.rest.starts_with(['-', '+']));
         let digits = self.rest[sign..].find(|c: char| !(c.is_ascii_digit() || c == '_'));
@@ -450,13 +451,13 @@ impl Parser<'_> {
     }
 
     /// Skips white space and returns the next character, which stays unread. `None` at the end of the text.
-    fn peek(&mut self) -> Option<char> {
+    fn skip_spaces_and_peek(&mut self) -> Option<char> {
         self.rest = self.rest.trim_start();
         self.rest.chars().next()
     }
 
     fn take(&mut self, token: &str) -> bool {
-        self.peek();
+        self.skip_spaces_and_peek();
         let rest = self.rest.strip_prefix(token);
         self.rest = rest.unwrap_or(self.rest);
         rest.is_some()
@@ -464,7 +465,7 @@ impl Parser<'_> {
 
     /// Skips the next word and returns true if this word is `name`. Otherwise skips nothing and returns false, even if
     /// the word begins with `name`.
-    fn word(&mut self, name: &str) -> bool {
+    fn skip_word(&mut self, name: &str) -> bool {
         let before = self.rest;
         let is_longer = |rest: &str| rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
         let taken = self.take(name) && !is_longer(self.rest);
@@ -475,13 +476,13 @@ impl Parser<'_> {
     }
 
     fn found(&mut self) -> String {
-        match self.peek() {
+        match self.skip_spaces_and_peek() {
             Some(c) => format!("{c:?}"),
             None => "the end".into(),
         }
     }
 
-    fn problem(&self, what: &str) -> Problem {
+    fn problem(&self, what: &str) -> ParseProblem {
         (self.at(), what.to_owned())
     }
 }
@@ -500,7 +501,7 @@ enum RangeBound {
 }
 
 impl RangeBound {
-    fn integer(self) -> Option<i64> {
+    fn into_integer(self) -> Option<i64> {
         match self {
             Self::Integer(integer) => Some(integer),
             Self::Absent | Self::None => None,

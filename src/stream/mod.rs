@@ -10,7 +10,7 @@ mod piece;
 mod split;
 
 #[cfg(feature = "gpu")]
-use crate::gpu::{Ring, padded};
+use crate::gpu::{PieceRing, padded_size};
 use crate::{
     Backend, DType, Error, Plan, SliceSpec, backend::Device, element::zeroed, moves::Move,
     shape::check_length,
@@ -23,7 +23,7 @@ use std::{
 };
 
 pub(crate) use piece::Piece;
-use piece::pieces;
+use piece::cut_into_pieces;
 
 /// The upper bound of the default of [`Stream::memory`], in bytes.
 const MOST_DEFAULT_MEMORY: usize = 1 << 30;
@@ -43,7 +43,7 @@ const PAGE_BYTES: usize = 4096;
 
 impl Piece {
     /// An upper bound for the bytes of all pages that the piece reads, if no element is in two pages.
-    fn touched(&self) -> usize {
+    fn page_bytes(&self) -> usize {
         let Some(walk) = self.plan.walk() else {
             return 0;
         };
@@ -174,7 +174,7 @@ impl Stream<'_> {
         fetch: impl FnMut(Range<usize>) -> Result<B, E>,
         sink: impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<Streamed, E> {
-        let mut run = Streaming {
+        let mut run = StreamingRun {
             fetch,
             sink,
             buffer: Vec::new(),
@@ -186,14 +186,14 @@ impl Stream<'_> {
             Device::Gpu(gpu) => {
                 let mut pieces = self.gpu_pieces(gpu);
                 let mut under_way = VecDeque::new();
-                match run.on_gpu(&mut Ring::new(gpu), &mut pieces, &mut under_way) {
+                match run.on_gpu(&mut PieceRing::new(gpu), &mut pieces, &mut under_way) {
                     Ok(()) => {}
-                    Err(Stop::Device(error)) if self.backend.may_fall_back(&error) => {
+                    Err(StopReason::Device(error)) if self.backend.may_fall_back(&error) => {
                         run.streamed.fallback = Some(error);
                         run.on_cpu(self.backend, under_way.into_iter().chain(pieces))?;
                     }
-                    Err(Stop::Device(error)) => return Err(error.into()),
-                    Err(Stop::Caller(error)) => return Err(error),
+                    Err(StopReason::Device(error)) => return Err(error.into()),
+                    Err(StopReason::Caller(error)) => return Err(error),
                 }
             }
         }
@@ -202,9 +202,9 @@ impl Stream<'_> {
 
     fn cpu_pieces(&self) -> impl Iterator<Item = Piece> {
         let memory = self.memory;
-        pieces(self.work(), move |piece| {
+        cut_into_pieces(self.work(), move |piece| {
             let result = piece.result_bytes();
-            result <= CPU_PIECE_BYTES && result.saturating_add(piece.touched()) <= memory
+            result <= CPU_PIECE_BYTES && result.saturating_add(piece.page_bytes()) <= memory
         })
     }
 
@@ -212,31 +212,31 @@ impl Stream<'_> {
     fn gpu_pieces(&self, gpu: &crate::Gpu) -> impl Iterator<Item = Piece> {
         let memory = self.memory;
         let longest = gpu.device().limits().max_buffer_size;
-        pieces(self.work(), move |piece| {
+        cut_into_pieces(self.work(), move |piece| {
             let result = piece.result_bytes();
             let packed = piece.split().host.result_bytes();
-            let held = Ring::bytes_held(packed, result).saturating_add(piece.touched());
+            let held = PieceRing::bytes_held(packed, result).saturating_add(piece.page_bytes());
             let most = packed.max(result);
-            most <= GPU_PIECE_BYTES && padded(most) <= longest && held <= memory
+            most <= GPU_PIECE_BYTES && padded_size(most) <= longest && held <= memory
         })
     }
 }
 
 /// The reason why a run on a device stopped: an error of the device, or of the caller's `fetch` or `sink`.
 #[cfg(feature = "gpu")]
-enum Stop<E> {
+enum StopReason<E> {
     Device(Error),
     Caller(E),
 }
 
 #[cfg(feature = "gpu")]
-impl<E> From<Error> for Stop<E> {
+impl<E> From<Error> for StopReason<E> {
     fn from(error: Error) -> Self {
         Self::Device(error)
     }
 }
 
-struct Streaming<F, S> {
+struct StreamingRun<F, S> {
     fetch: F,
     sink: S,
     /// The memory to which the CPU writes the result of each piece. It is as large as the largest result so far.
@@ -244,14 +244,14 @@ struct Streaming<F, S> {
     streamed: Streamed,
 }
 
-impl<F, S, B, E> Streaming<F, S>
+impl<F, S, B, E> StreamingRun<F, S>
 where
     F: FnMut(Range<usize>) -> Result<B, E>,
     S: FnMut(&[u8]) -> Result<(), E>,
     B: AsRef<[u8]>,
     E: From<Error>,
 {
-    fn fetch(&mut self, piece: &Piece) -> Result<B, E> {
+    fn fetch_source(&mut self, piece: &Piece) -> Result<B, E> {
         let range = piece.span();
         let needed = range.len();
         let bytes = (self.fetch)(range)?;
@@ -261,7 +261,7 @@ where
 
     fn on_cpu(&mut self, backend: &Backend, pieces: impl Iterator<Item = Piece>) -> Result<(), E> {
         for piece in pieces {
-            let source = self.fetch(&piece)?;
+            let source = self.fetch_source(&piece)?;
             let bytes = piece.result_bytes();
             if self.buffer.len() < bytes {
                 self.buffer = zeroed(bytes)?;
@@ -281,31 +281,32 @@ where
     #[cfg(feature = "gpu")]
     fn on_gpu(
         &mut self,
-        ring: &mut Ring,
+        ring: &mut PieceRing,
         pieces: &mut impl Iterator<Item = Piece>,
         under_way: &mut VecDeque<Piece>,
-    ) -> Result<(), Stop<E>> {
+    ) -> Result<(), StopReason<E>> {
         loop {
             let next = pieces.next();
             under_way.extend(next.clone());
             if ring.is_full() || next.is_none() {
                 let begin = Instant::now();
-                let Some(done) = ring.wait()? else {
+                let Some(done) = ring.wait_for_oldest()? else {
                     return Ok(());
                 };
                 self.streamed.readback += begin.elapsed();
-                ring.take(done, &mut self.sink)?.map_err(Stop::Caller)?;
+                ring.take_result(done, &mut self.sink)?
+                    .map_err(StopReason::Caller)?;
                 self.streamed.pieces += 1;
                 under_way.pop_front();
             }
             if let Some(piece) = next {
-                let source = self.fetch(&piece).map_err(Stop::Caller)?;
+                let source = self.fetch_source(&piece).map_err(StopReason::Caller)?;
                 let split = piece.split();
                 let begin = Instant::now();
-                let slot = ring.pack(&split.host, &split.device, source.as_ref())?;
+                let slot = ring.pack_piece(&split.host, &split.device, source.as_ref())?;
                 self.streamed.upload += begin.elapsed();
                 let begin = Instant::now();
-                ring.submit(slot, &split.host, &split.device)?;
+                ring.submit_piece(slot, &split.host, &split.device)?;
                 self.streamed.dispatch += begin.elapsed();
             }
         }
@@ -335,7 +336,7 @@ mod tests {
             let mut selected = vec![0; plan.result_bytes()];
             plan.run_cpu(bytemuck::cast_slice(&numbers), None, &mut selected)
                 .unwrap();
-            let touched = Piece::whole(&plan).unwrap().touched();
+            let touched = Piece::whole(&plan).unwrap().page_bytes();
             for begin in (0..PAGE_BYTES).step_by(12) {
                 let elements = bytemuck::pod_collect_to_vec::<u8, u32>(&selected).into_iter();
                 let pages: BTreeSet<_> = elements

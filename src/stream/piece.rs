@@ -1,7 +1,7 @@
 //! Consecutive pieces of the result of a slice. A piece is a [`Part`] of the slice. The source counts as one dimension,
 //! so a piece needs a single range of the source.
 
-use crate::{Part, layout::middle, moves::Move};
+use crate::{Part, layout::split_position, moves::Move};
 use std::{iter, ops::Range, sync::Arc};
 
 /// A contiguous part of the result of a slice.
@@ -27,10 +27,10 @@ impl Piece {
             ..plan.clone()
         };
         let result = whole.shape.iter().map(|&size| 0..size).collect();
-        Self::of(Arc::new(whole), result)
+        Self::of_ranges(Arc::new(whole), result)
     }
 
-    fn of(whole: Arc<Move>, result: Vec<Range<usize>>) -> Option<Self> {
+    fn of_ranges(whole: Arc<Move>, result: Vec<Range<usize>>) -> Option<Self> {
         let Part { source, plan, .. } = whole.part(&result, None).ok()?;
         let plan = plan.into_only()?;
         let needs = source.into_iter().next()?;
@@ -54,14 +54,14 @@ impl Piece {
     }
 
     /// Cuts the piece into two consecutive pieces. `None` if the piece is a single element.
-    fn halves(&self) -> Option<[Self; 2]> {
+    fn split_piece(&self) -> Option<[Self; 2]> {
         let outermost = self.result.iter().position(|range| range.len() > 1)?;
         let range = self.result[outermost].clone();
-        let middle = range.start + middle(range.len())?;
+        let middle = range.start + split_position(range.len())?;
         let half = |range| {
             let mut result = self.result.clone();
             result[outermost] = range;
-            Self::of(Arc::clone(&self.whole), result)
+            Self::of_ranges(Arc::clone(&self.whole), result)
         };
         Some([half(range.start..middle)?, half(middle..range.end)?])
     }
@@ -69,7 +69,7 @@ impl Piece {
 
 /// Returns the pieces of a slice, in the order of the result. Pieces are halved until `fits` accepts them or they are
 /// single elements.
-pub(crate) fn pieces(
+pub(crate) fn cut_into_pieces(
     plan: Option<&Move>,
     fits: impl Fn(&Piece) -> bool,
 ) -> impl Iterator<Item = Piece> {
@@ -79,7 +79,7 @@ pub(crate) fn pieces(
         let mut piece = left.pop()?;
         while !fits(&piece) {
             // A single element is returned even if it does not fit.
-            let Some([head, tail]) = piece.halves() else {
+            let Some([head, tail]) = piece.split_piece() else {
                 break;
             };
             left.push(tail);

@@ -14,7 +14,7 @@ use crate::{DType, View, moves::Move, walk::Side};
 
 /// A piece as two slices. The second reads the result of the first.
 #[derive(Clone, Debug)]
-pub(crate) struct Split {
+pub(crate) struct PieceSplit {
     /// Reads the bytes of [`Piece::span`] and writes a packed array.
     pub(crate) host: Move,
     /// Reads the packed array and writes the result of the piece.
@@ -29,7 +29,7 @@ const SHORT_GAP: usize = 64;
 const MOST_READ: usize = 4;
 
 impl Piece {
-    pub(crate) fn split(&self) -> Split {
+    pub(crate) fn split(&self) -> PieceSplit {
         let dims = self.plan.walk().map_or(&[][..], |walk| &walk.dims);
         let unit = self.plan.walk().map_or(1, |walk| walk.unit);
         // The host copies the `through` innermost dimensions with their gaps, as one run of `length` units. It leaves
@@ -73,7 +73,7 @@ impl Piece {
                 .map_or(0, |walk| walk.span(Side::Source).len()),
         ];
         device.source = vec![packed_units];
-        Split {
+        PieceSplit {
             host: Move::of_view(host, DType::of_size(unit)),
             device: Move::of_view(device, DType::of_size(unit)),
         }
@@ -83,9 +83,9 @@ impl Piece {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{DType, Plan, SliceSpec, stream::piece::pieces};
+    use crate::{DType, Plan, SliceSpec, stream::piece::cut_into_pieces};
 
-    fn run(plan: &Move, source: &[u8]) -> Vec<u8> {
+    fn run_on_cpu(plan: &Move, source: &[u8]) -> Vec<u8> {
         let mut dest = vec![0; plan.result_bytes()];
         plan.run_cpu(source, None, &mut dest).unwrap();
         dest
@@ -114,18 +114,22 @@ mod tests {
             let source: Vec<u8> = bytes.take(plan.source_bytes()).collect();
             for most in [1, 16, 100, 1 << 20] {
                 let mut result = Vec::new();
-                for piece in pieces(Some(&plan), |piece| piece.result_bytes() <= most) {
+                for piece in cut_into_pieces(Some(&plan), |piece| piece.result_bytes() <= most) {
                     assert!(piece.result_bytes() <= most.max(16));
                     let source = &source[piece.span()];
-                    let whole = run(&piece.plan, source);
-                    let Split { host, device } = piece.split();
+                    let whole = run_on_cpu(&piece.plan, source);
+                    let PieceSplit { host, device } = piece.split();
                     assert!(host.result_bytes() <= MOST_READ * piece.result_bytes());
                     assert_eq!(host.result_bytes(), device.source_bytes());
-                    let split = run(&device, &run(&host, source));
+                    let split = run_on_cpu(&device, &run_on_cpu(&host, source));
                     assert_eq!(split, whole, "{plan}: {host}, {device}");
                     result.extend(whole);
                 }
-                assert_eq!(result, run(&plan, &source), "{plan} in pieces of {most}");
+                assert_eq!(
+                    result,
+                    run_on_cpu(&plan, &source),
+                    "{plan} in pieces of {most}"
+                );
             }
         }
     }
@@ -136,7 +140,7 @@ mod tests {
         for (spec, packed, selected) in [("::3, 199:99:-2", 99, 50), ("::3", 4000, 4000)] {
             let plan = Plan::slice(&[3000, 4000], &spec.parse().unwrap(), DType::F32);
             let plan = plan.unwrap().only_move();
-            let Split { host, device } = Piece::whole(&plan).unwrap().split();
+            let PieceSplit { host, device } = Piece::whole(&plan).unwrap().split();
             assert_eq!(host.result_bytes(), 1000 * packed * 4);
             assert_eq!(device.result_bytes(), 1000 * selected * 4);
             assert_eq!(device.is_identity(), packed == selected);

@@ -1,6 +1,6 @@
 //! Makes tensors from the caller's buffers, and returns the buffers of tensors.
 
-use super::{Storage, Tensor};
+use super::{Tensor, TensorStorage};
 use crate::prelude::*;
 use crate::{
     Backend, DType, Error, backend::Device, gpu::DeviceBytes, shape::elements, text::Shape,
@@ -71,7 +71,12 @@ impl Tensor {
             ));
         }
         let bytes = DeviceBytes::of_caller(buffer, bytes);
-        Ok(Self::new(backend, dtype, shape, Storage::Device(bytes)))
+        Ok(Self::new(
+            backend,
+            dtype,
+            shape,
+            TensorStorage::Device(bytes),
+        ))
     }
 
     /// The buffers that hold the tensor's values on a GPU, in row-major order. Empty on the CPU. There is one buffer,
@@ -94,7 +99,7 @@ impl Tensor {
                           Tensor::contiguous first"
                     .into(),
             }),
-            Storage::Device(bytes) => Ok(bytes.show()),
+            TensorStorage::Device(bytes) => Ok(bytes.expose_buffers()),
             _ => Ok(&[]),
         }
     }

@@ -1,8 +1,8 @@
 //! Runs plans on tensors.
 
-#[cfg(feature = "gpu")]
-use super::Storage;
 use super::Tensor;
+#[cfg(feature = "gpu")]
+use super::TensorStorage;
 use crate::prelude::*;
 use crate::{
     ArraySpec, Backend, Error, Pending, Plan, Report, Values, backend::Device, cpu::Dest, error,
@@ -43,25 +43,27 @@ impl Tensor {
                 false => error::value::arguments("inputs", 0, plan.inputs().len()),
             });
         };
-        let inputs = first.ready(plan, inputs)?;
+        let inputs = first.ready_inputs(plan, inputs)?;
         let backend = &first.backend;
         if plan.only().is_some_and(Move::is_identity) {
-            let report = Pending::done(plan.nothing()?);
+            let report = Pending::already_known(plan.nothing()?);
             let storage = inputs[0].storage.clone();
             let shared = Self::new(backend, plan.dtype(), plan.shape(), storage);
             return Ok((vec![shared], report));
         }
         #[cfg(feature = "gpu")]
         if let Device::Gpu(gpu) = &backend.device {
-            let waits = first.waits(plan)?;
+            let waits = first.has_to_wait(plan)?;
             let outputs = plan.outputs();
             let allocate = |output: &ArraySpec| {
-                let made = gpu.opened().allocate(&output.shape, output.dtype.size())?;
+                let made = gpu
+                    .open_device()
+                    .allocate_array(&output.shape, output.dtype.size())?;
                 Ok((made, true))
             };
             let made = outputs.iter().map(allocate);
             let made = made.collect::<Result<Vec<(DeviceBytes, bool)>, Error>>()?;
-            let (made, report) = Self::submit(gpu, plan, &inputs, &made, 0)?;
+            let (made, report) = Self::submit_plan(gpu, plan, &inputs, &made, 0)?;
             if waits {
                 report.wait()?;
             }
@@ -70,7 +72,7 @@ impl Tensor {
                     backend,
                     output.dtype,
                     &output.shape[..],
-                    Storage::Device(made),
+                    TensorStorage::Device(made),
                 )
             });
             return Ok((made.collect(), report));
@@ -94,7 +96,7 @@ impl Tensor {
                 &output.shape,
             )?);
         }
-        Ok((made, Pending::done(report)))
+        Ok((made, Pending::already_known(report)))
     }
 
     /// Runs a plan like [`Tensor::run`], but into existing tensors, which are the plan's outputs in order. The plan can
@@ -140,28 +142,28 @@ impl Tensor {
                 ));
             }
         }
-        let inputs = outputs[0].ready(plan, inputs)?;
+        let inputs = outputs[0].ready_inputs(plan, inputs)?;
         let mut copied = 0;
         for (number, (needed, output)) in needed.iter().zip(&mut *outputs).enumerate() {
             copied += output.own_memory(needed, number == 0 && plan.is_in_place())?;
         }
         #[cfg(feature = "gpu")]
         if let Device::Gpu(gpu) = &outputs[0].backend.device.clone() {
-            let waits = outputs[0].waits(plan)?;
+            let waits = outputs[0].has_to_wait(plan)?;
             let mut dests = Vec::new();
             for output in &mut *outputs {
-                if let Storage::Device(dest) = &mut output.storage {
+                if let TensorStorage::Device(dest) = &mut output.storage {
                     let in_place = dest.is_unshared();
                     dests.push((dest.clone(), in_place));
                 }
             }
-            let (changed, report) = Self::submit(gpu, plan, &inputs, &dests, copied)?;
+            let (changed, report) = Self::submit_plan(gpu, plan, &inputs, &dests, copied)?;
             drop(dests);
             if waits {
                 report.wait()?;
             }
             for (output, changed) in outputs.iter_mut().zip(changed) {
-                output.storage = Storage::Device(changed);
+                output.storage = TensorStorage::Device(changed);
             }
             return Ok(report);
         }
@@ -170,12 +172,16 @@ impl Tensor {
             .map(|output| output.storage.host_bytes_mut().unwrap_or_default().into());
         let mut report = Self::run_on_host(plan, &inputs, &mut to.collect::<Vec<_>>())?;
         report.copied = copied;
-        Ok(Pending::done(report))
+        Ok(Pending::already_known(report))
     }
 
     /// Returns the inputs of a plan in the layouts that the plan reads. Fails if they do not fit the plan or are not on
     /// the device of this tensor.
-    fn ready<'i>(&self, plan: &Plan, inputs: &[&'i Self]) -> Result<Vec<Cow<'i, Self>>, Error> {
+    fn ready_inputs<'i>(
+        &self,
+        plan: &Plan,
+        inputs: &[&'i Self],
+    ) -> Result<Vec<Cow<'i, Self>>, Error> {
         let needed = plan.inputs();
         check_number("inputs", inputs.len(), needed.len())?;
         for (needed, found) in needed.iter().zip(inputs) {
@@ -183,7 +189,11 @@ impl Tensor {
             needed.check_dtype(found.dtype)?;
             if !needed.reads(&found.layout) && found.shape() != needed.shape {
                 let (found, needed_shape) = (found.shape(), &needed.shape);
-                return Err(error::view::input(needed.name, found, needed_shape));
+                return Err(error::view::wrong_input_layout(
+                    needed.name,
+                    found,
+                    needed_shape,
+                ));
             }
         }
         let ready = needed.iter().zip(inputs).map(|(needed, &found)| {
@@ -201,7 +211,7 @@ impl Tensor {
     fn own_memory(&mut self, needed: &ArraySpec, in_place: bool) -> Result<usize, Error> {
         let is_unshared = match &mut self.storage {
             #[cfg(feature = "gpu")]
-            Storage::Device(bytes) => bytes.is_unshared(),
+            TensorStorage::Device(bytes) => bytes.is_unshared(),
             storage => storage.host_bytes_mut().is_some(),
         };
         if self.is_contiguous() && is_unshared {
@@ -241,7 +251,7 @@ impl Tensor {
     /// Submits a plan. If the flag next to an output is true, the plan writes that output itself, otherwise a copy of
     /// it.
     #[cfg(feature = "gpu")]
-    fn submit(
+    fn submit_plan(
         gpu: &Gpu,
         plan: &Plan,
         inputs: &[Cow<'_, Self>],
@@ -258,9 +268,10 @@ impl Tensor {
     pub(crate) fn of_output(output: &ArraySpec, backend: &Backend) -> Result<Self, Error> {
         let storage = match &backend.device {
             #[cfg(feature = "gpu")]
-            Device::Gpu(gpu) => {
-                Storage::Device(gpu.opened().allocate(&output.shape, output.dtype.size())?)
-            }
+            Device::Gpu(gpu) => TensorStorage::Device(
+                gpu.open_device()
+                    .allocate_array(&output.shape, output.dtype.size())?,
+            ),
             Device::Cpu => {
                 let zeros = |dest: Dest<'_>| {
                     dest.all();
@@ -276,7 +287,7 @@ impl Tensor {
     /// out of range. True on a GPU under [`OutOfRange::Error`], unless the backend has late errors. Fails if the call
     /// would have to wait where blocking is not allowed.
     #[cfg(feature = "gpu")]
-    fn waits(&self, plan: &Plan) -> Result<bool, Error> {
+    fn has_to_wait(&self, plan: &Plan) -> Result<bool, Error> {
         let strict = plan.policy().out_of_range == OutOfRange::Error;
         let Device::Gpu(gpu) = &self.backend.device else {
             return Ok(false);
@@ -284,7 +295,7 @@ impl Tensor {
         if !strict || self.backend.late_errors {
             return Ok(false);
         }
-        gpu.opened().check_may_block(
+        gpu.open_device().check_may_block(
             "the report of a gather or a scatter under OutOfRange::Error before it returns",
             "Backend::with_late_errors for the backend of the tensors, and await the report",
         )?;

@@ -27,7 +27,7 @@ impl Tensor {
     /// [`Error::Argument`] if `shape` does not have the tensor's number of elements; [`Error::ShapeTooLarge`].
     pub fn reshape(&self, shape: &[usize]) -> Result<Self, Error> {
         if elements(shape)? != self.len() {
-            return Err(error::view::reshape(self.shape(), shape));
+            return Err(error::view::wrong_element_count(self.shape(), shape));
         }
         let whole = self.contiguous()?;
         Ok(whole.of_layout(View::whole(shape)))

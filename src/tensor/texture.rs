@@ -1,6 +1,6 @@
 //! Copies texels to tensors, and tensors to texels.
 
-use super::{Storage, Tensor};
+use super::{Tensor, TensorStorage};
 use crate::{Backend, Error, backend::Device, error, gpu::Texels};
 
 impl Tensor {
@@ -31,7 +31,7 @@ impl Tensor {
             return Err(error::texture::on_cpu());
         };
         let made = gpu.read_texture(texels)?;
-        let storage = Storage::Device(made);
+        let storage = TensorStorage::Device(made);
         Ok(Self::new(backend, texels.dtype(), texels.shape(), storage))
     }
 
@@ -50,7 +50,7 @@ impl Tensor {
         let Device::Gpu(gpu) = &self.backend.device else {
             return Err(error::texture::on_cpu());
         };
-        let Storage::Device(source) = &self.storage else {
+        let TensorStorage::Device(source) = &self.storage else {
             return Err(error::texture::on_cpu());
         };
         let (found, needed) = (self.dtype(), texels.dtype());

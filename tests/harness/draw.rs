@@ -16,7 +16,7 @@ use std::{
 };
 use wgslice::DType;
 
-fn number<T: FromStr>(variable: &str) -> Option<T> {
+fn number_of_variable<T: FromStr>(variable: &str) -> Option<T> {
     let text = env::var(variable).ok()?;
     let number = text.parse().ok();
     assert!(number.is_some(), "{variable}={text}, which is not a number");
@@ -24,10 +24,11 @@ fn number<T: FromStr>(variable: &str) -> Option<T> {
 }
 
 /// The seed of all draws, of the random cases and of the order in which strict devices run invocations.
-pub(crate) static SEED: LazyLock<u64> = LazyLock::new(|| number("WGSLICE_TEST_SEED").unwrap_or(1));
+pub(crate) static SEED: LazyLock<u64> =
+    LazyLock::new(|| number_of_variable("WGSLICE_TEST_SEED").unwrap_or(1));
 
 /// The only draw to run.
-static ONLY: LazyLock<Option<u64>> = LazyLock::new(|| number("WGSLICE_TEST_CASE"));
+static ONLY: LazyLock<Option<u64>> = LazyLock::new(|| number_of_variable("WGSLICE_TEST_CASE"));
 
 /// Whether every case runs on every device.
 pub(crate) static ALL: LazyLock<bool> =
@@ -39,7 +40,7 @@ static FIRST: LazyLock<bool> =
 
 thread_local! {
     /// The number of draws of this thread so far.
-    static DRAWS: Cell<u64> = const { Cell::new(0) };
+    static DRAW_COUNT: Cell<u64> = const { Cell::new(0) };
     /// The names of the devices of the last draw.
     static DRAWN: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
     /// The number of devices on which cases of this thread ran, since `print_cases` printed it.
@@ -51,7 +52,7 @@ thread_local! {
 /// Returns a number for a choice of the current draw. Equal seeds, draws and choices have equal numbers.
 fn chosen(choice: u64) -> usize {
     // This is the output function of SplitMix64.
-    let mut bits = SEED.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ DRAWS.get() << 8 ^ choice;
+    let mut bits = SEED.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ DRAW_COUNT.get() << 8 ^ choice;
     for (shift, factor) in [(30, 0xbf58_476d_1ce4_e5b9), (27, 0x94d0_49bb_1331_11eb)] {
         bits = (bits ^ bits >> shift).wrapping_mul(factor);
     }
@@ -62,13 +63,13 @@ fn chosen(choice: u64) -> usize {
 /// `WGSLICE_TEST_ALL=1`.
 pub(crate) fn devices() -> &'static [Device] {
     /// A list for each combination that was drawn.
-    static LISTS: Mutex<Option<HashMap<Vec<usize>, &'static [Device]>>> = Mutex::new(None);
+    static DEVICE_LISTS: Mutex<Option<HashMap<Vec<usize>, &'static [Device]>>> = Mutex::new(None);
     LazyLock::force(&HOOK);
-    DRAWS.set(DRAWS.get() + 1);
+    DRAW_COUNT.set(DRAW_COUNT.get() + 1);
     let places = places();
     CASES.set(CASES.get() + places.len());
     DRAWN.replace(places.iter().map(|&place| &*DEVICES[place].name).collect());
-    let mut lists = LISTS
+    let mut lists = DEVICE_LISTS
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner);
     lists
@@ -96,7 +97,7 @@ static ADAPTERS: LazyLock<Vec<Vec<usize>>> = LazyLock::new(|| {
 fn places() -> Vec<usize> {
     let mut adapters = ADAPTERS.iter();
     let mut chosen_places = adapters.next().cloned().unwrap_or_default();
-    if ONLY.is_some_and(|only| only != DRAWS.get()) {
+    if ONLY.is_some_and(|only| only != DRAW_COUNT.get()) {
         return chosen_places;
     }
     for (adapter, places) in (0..).zip(adapters) {
@@ -130,13 +131,13 @@ pub(crate) fn not_run() {
 
 /// Calls `check` with the number of draws set back to `draws`, so that a smaller case runs on the same devices.
 pub(crate) fn again<T>(draws: u64, check: impl FnOnce() -> T) -> T {
-    DRAWS.set(draws);
+    DRAW_COUNT.set(draws);
     check()
 }
 
 /// The number of draws so far.
 pub(crate) fn draws() -> u64 {
-    DRAWS.get()
+    DRAW_COUNT.get()
 }
 
 /// The element sizes at which a case runs.
@@ -186,7 +187,7 @@ static HOOK: LazyLock<()> = LazyLock::new(|| {
     let before = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
         before(info);
-        let draw = DRAWS.get();
+        let draw = DRAW_COUNT.get();
         if draw == 0 {
             return;
         }

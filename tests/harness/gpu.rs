@@ -105,7 +105,7 @@ pub(crate) fn candidates() -> Vec<FoundAdapter> {
         true => wgpu::Backends::all(),
         false => wgpu::Backends::all() - wgpu::Backends::GL,
     };
-    let found = fitting(&AdapterOptions {
+    let found = fitting_adapters(&AdapterOptions {
         backends: Some(backends),
         ..AdapterOptions::default()
     });
@@ -120,7 +120,7 @@ pub(crate) fn candidates() -> Vec<FoundAdapter> {
     found
 }
 
-fn fitting(options: &AdapterOptions) -> Vec<FoundAdapter> {
+fn fitting_adapters(options: &AdapterOptions) -> Vec<FoundAdapter> {
     let found = pollster::block_on(options.adapters()).expect("options");
     found
         .into_iter()
@@ -176,7 +176,7 @@ pub(crate) fn strict_options() -> strict_gpu::Options {
 
 /// Returns the adapters that the library accepts in a search with default options.
 pub(crate) fn adapters() -> Vec<wgpu::Adapter> {
-    let found = fitting(&AdapterOptions::default()).into_iter();
+    let found = fitting_adapters(&AdapterOptions::default()).into_iter();
     found.map(|candidate| candidate.adapter).collect()
 }
 
@@ -194,10 +194,10 @@ pub(crate) fn request_device(
     Ok(Gpu::new(&device, &queue))
 }
 
-type Lower = fn(&mut wgpu::Limits);
+type LowerLimits = fn(&mut wgpu::Limits);
 
 /// Limits that the shaders do not fit: their names, and how they are lowered.
-pub(crate) const TOO_LOW: [(&str, Lower); 5] = [
+pub(crate) const TOO_LOW: [(&str, LowerLimits); 5] = [
     ("max_storage_buffers_per_shader_stage", |limits| {
         limits.max_storage_buffers_per_shader_stage = 3;
     }),
@@ -272,15 +272,15 @@ fn run_with(
     indices: Option<Indices<'_>>,
 ) -> Result<(Vec<u8>, Pending<Report>), Error> {
     // The buffer has at least 1 byte for the source, because an empty source needs a position too.
-    let mut source = Guarded::new(gpu, source, shift, around(plan, shift), 1);
+    let mut source = GuardedArgument::new(gpu, source, shift, guard_byte(plan, shift), 1);
     let mut tuples = indices.map(|indices| index_buffer(gpu, plan, indices));
-    let mut dest = Guarded::new(gpu, dest, shift, UNWRITTEN, 0);
+    let mut dest = GuardedArgument::new(gpu, dest, shift, UNWRITTEN, 0);
     if (plan.inputs()[0].bytes() + plan.outputs()[0].bytes()).is_multiple_of(3) {
-        Guarded::join(gpu, [Some(&mut source), tuples.as_mut(), Some(&mut dest)]);
+        GuardedArgument::join(gpu, [Some(&mut source), tuples.as_mut(), Some(&mut dest)]);
     }
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     let inputs = [Some(&source), tuples.as_ref()].into_iter().flatten();
-    let inputs: Vec<_> = inputs.map(Guarded::slice).collect();
+    let inputs: Vec<_> = inputs.map(GuardedArgument::slice).collect();
     let outputs = [dest.slice()];
     let pending = match (plan.inputs()[0].bytes() + plan.outputs()[0].bytes() / 4) % 2 {
         0 => gpu.encode(&mut encoder, plan, &inputs, &outputs)?,
@@ -296,14 +296,14 @@ fn run_with(
 
 /// Returns the byte that fills the guards of the source and of the indices. The sizes of a plan choose one of two
 /// bytes, so that a result that depends on the guards is wrong in some cases. A case has the same byte in each run.
-fn around(plan: &Plan, shift: usize) -> u8 {
+fn guard_byte(plan: &Plan, shift: usize) -> u8 {
     let sizes = plan.inputs()[0].bytes() / 2 + plan.outputs()[0].bytes() + shift;
     [UNWRITTEN, !UNWRITTEN][(sizes ^ sizes >> 2 ^ sizes >> 4) & 1]
 }
 
 /// An argument of a plan: `length` bytes from byte `begin` on of the `size` bytes of a buffer from byte `first` on, between
 /// guards that are filled with the byte `pattern`.
-struct Guarded {
+struct GuardedArgument {
     buffer: wgpu::Buffer,
     first: usize,
     size: usize,
@@ -312,7 +312,7 @@ struct Guarded {
     pattern: u8,
 }
 
-impl Guarded {
+impl GuardedArgument {
     /// Makes a buffer of a guard, `shift` more bytes of the pattern, `contents` with room for at least `least` bytes,
     /// and a second guard. The first guard is at least as long as the alignment of bindings. So a binding can begin at
     /// the end of the first guard without containing any of its bytes.
@@ -325,7 +325,7 @@ impl Guarded {
         all.resize((begin + length).next_multiple_of(4) + GUARD_BYTES, pattern);
         Self {
             size: all.len(),
-            buffer: buffer(gpu, all),
+            buffer: make_buffer(gpu, all),
             first: 0,
             begin,
             length: contents.len(),
@@ -343,7 +343,7 @@ impl Guarded {
             size = (size + argument.size).next_multiple_of(aligned);
             places.push(argument);
         }
-        let joined = buffer(gpu, vec![UNWRITTEN; size]);
+        let joined = make_buffer(gpu, vec![UNWRITTEN; size]);
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
         for argument in places {
             let (to, bytes) = (argument.first as u64, argument.size as u64);
@@ -374,7 +374,7 @@ impl Guarded {
 }
 
 /// Makes a buffer of whole words, at least one word long.
-fn buffer(gpu: &Gpu, mut contents: Vec<u8>) -> wgpu::Buffer {
+fn make_buffer(gpu: &Gpu, mut contents: Vec<u8>) -> wgpu::Buffer {
     contents.resize(contents.len().max(1).next_multiple_of(4), UNWRITTEN);
     gpu.device()
         .create_buffer_init(&wgpu::util::BufferInitDescriptor {
@@ -386,13 +386,13 @@ fn buffer(gpu: &Gpu, mut contents: Vec<u8>) -> wgpu::Buffer {
         })
 }
 
-fn index_buffer(gpu: &Gpu, plan: &Plan, indices: Indices<'_>) -> Guarded {
+fn index_buffer(gpu: &Gpu, plan: &Plan, indices: Indices<'_>) -> GuardedArgument {
     let bytes = match indices {
         Indices::I32(indices) => bytemuck::cast_slice(indices),
         Indices::I64(indices) => bytemuck::cast_slice(indices),
         Indices::U32(indices) => bytemuck::cast_slice(indices),
     };
-    Guarded::new(gpu, bytes, 0, around(plan, 0), 4)
+    GuardedArgument::new(gpu, bytes, 0, guard_byte(plan, 0), 4)
 }
 
 /// A write just before or just after a result makes the check panic.
@@ -401,7 +401,7 @@ fn bytes_around_a_result_are_checked() {
     let plan = Plan::slice(&[16], &wgslice::slice![..], wgslice::DType::U8).unwrap();
     for gpu in super::gpu_devices() {
         let noticed = |offset: isize| {
-            let written = Guarded::new(gpu, &[1; 16], 4, UNWRITTEN, 0);
+            let written = GuardedArgument::new(gpu, &[1; 16], 4, UNWRITTEN, 0);
             let at = written.begin.checked_add_signed(offset).unwrap() as u64;
             gpu.queue().write_buffer(&written.buffer, at, &[0; 4]);
             let read = panic::AssertUnwindSafe(|| written.read(gpu, &plan));

@@ -123,9 +123,9 @@ const GUARD_BYTES: usize = 64;
 
 /// Returns `count` elements that mostly differ, even in their lowest bytes. None of them is 0 at any element size.
 pub(crate) fn elements(count: usize) -> Vec<u128> {
-    const ODD: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
+    const ODD_FACTOR: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
     (0..count as u128)
-        .map(|i| (i + 1).wrapping_mul(ODD) | 1)
+        .map(|i| (i + 1).wrapping_mul(ODD_FACTOR) | 1)
         .collect()
 }
 

@@ -136,7 +136,7 @@ pub(crate) fn scatter_everywhere(
     let all: Vec<_> = all.into_iter().flatten().collect();
     let turn = case.indices.len() + case.shape.iter().sum::<usize>() + dtype.size();
     let indices = all[turn % all.len()];
-    let plan = plan(case, indices.dtype(), dtype);
+    let plan = plan_scatter(case, indices.dtype(), dtype);
     let (plan, (expected, bad_rows)) = match (plan, expected) {
         (Ok(plan), Ok(expected)) => (plan, expected),
         (Err(error), Err(expected)) => return assert_eq!(kind(&error), expected.kind, "{case:?}"),
@@ -155,7 +155,7 @@ pub(crate) fn scatter_everywhere(
         let done = device.scatter(case, dtype, &plan, updates, indices, before);
         let combine = case.combine();
         if !device.backend.is_cpu() && !on_gpu(combine, dtype) {
-            refuses(done.and_then(|(_, report)| report), combine, dtype, &what);
+            check_refusal(done.and_then(|(_, report)| report), combine, dtype, &what);
             continue;
         }
         let depth = case.indices_shape.last().copied().unwrap_or(1);
@@ -182,7 +182,12 @@ pub(crate) fn scatter_everywhere(
 
 /// Checks that the error for an unsupported combination names the combination and the type.
 #[track_caller]
-fn refuses(done: Result<Report, Error>, combine: Combine, dtype: DType, what: &dyn Fn() -> String) {
+fn check_refusal(
+    done: Result<Report, Error>,
+    combine: Combine,
+    dtype: DType,
+    what: &dyn Fn() -> String,
+) {
     let error = done.expect_err(&what());
     assert!(
         matches!(error, Error::DTypeOnDevice { combine: c, dtype: d, .. } if (c, d) == (combine, dtype)),
@@ -194,7 +199,7 @@ fn refuses(done: Result<Report, Error>, combine: Combine, dtype: DType, what: &d
     assert!(text.contains(&dtype.to_string()), "{text}");
 }
 
-fn plan(case: ScatterCase<'_>, index: DType, dtype: DType) -> Result<Plan, Error> {
+fn plan_scatter(case: ScatterCase<'_>, index: DType, dtype: DType) -> Result<Plan, Error> {
     let ScatterCase {
         shape,
         fresh,

@@ -29,7 +29,8 @@ pub(crate) fn check_update(
     let devices = sizes.drawn();
     for dtype in SIZES {
         let plan = |spec: &SliceSpec| Plan::slice_update(shape, spec, value_shape, dtype);
-        let Some((plan, spec, expected)) = planned(encoded, plan, &expected, &case) else {
+        let Some((plan, spec, expected)) = plan_and_expected(encoded, plan, &expected, &case)
+        else {
             continue;
         };
         assert!(plan.is_in_place() && plan.shape() == shape, "{}", case());
@@ -61,7 +62,8 @@ pub(crate) fn check_grad(
     let devices = sizes.drawn();
     for dtype in SIZES {
         let plan = |spec: &SliceSpec| Plan::slice_grad(shape, spec, dy_shape, dtype);
-        let Some((plan, spec, expected)) = planned(encoded, plan, &expected, &case) else {
+        let Some((plan, spec, expected)) = plan_and_expected(encoded, plan, &expected, &case)
+        else {
             continue;
         };
         assert!(!plan.is_in_place() && plan.shape() == shape, "{}", case());
@@ -119,7 +121,7 @@ pub(crate) fn check_block(shape: &[usize], begin: &[i64], size: &[i64], sizes: S
 
 /// Returns the plan, the slice and the expected elements. `None` if library and reference report the same error.
 #[track_caller]
-fn planned<'a>(
+fn plan_and_expected<'a>(
     encoded: &TfStridedSlice,
     plan: impl Fn(&SliceSpec) -> Result<Plan, Error>,
     expected: &'a Expected,

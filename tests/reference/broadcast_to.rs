@@ -2,9 +2,9 @@
 
 use wgslice_vectors::reference;
 
-use super::{arange, outcome};
+use super::{arange, format_outcome};
 
-fn check(rows: &[(&[usize], &[usize], &str)]) {
+fn check_table(rows: &[(&[usize], &[usize], &str)]) {
     for (shape, new_shape, result) in rows {
         let values = reference::broadcast_to(&arange(shape), shape, new_shape);
         let result = match result.split_once(' ') {
@@ -16,7 +16,7 @@ fn check(rows: &[(&[usize], &[usize], &str)]) {
         };
         let row = format!("{shape:?} to {new_shape:?}");
         assert_eq!(
-            outcome(values.map(|values| (new_shape.to_vec(), values))),
+            format_outcome(values.map(|values| (new_shape.to_vec(), values))),
             result,
             "{row}"
         );
@@ -25,7 +25,7 @@ fn check(rows: &[(&[usize], &[usize], &str)]) {
 
 #[test]
 fn axes_of_size_one_are_repeated() {
-    check(&[
+    check_table(&[
         (&[], &[], "() [7]"),
         (&[], &[2, 2], "(2,2) [7,7,7,7]"),
         (&[3], &[3], "(3,) [0,1,2]"),
@@ -42,7 +42,7 @@ fn axes_of_size_one_are_repeated() {
 /// A result without a space stands for an error: it is the input's shape as in the error's message.
 #[test]
 fn other_axes_are_not() {
-    check(&[
+    check_table(&[
         (&[2], &[3], "[2]"),
         (&[3], &[1], "[3]"),
         (&[3], &[3, 1], "[3]"),

@@ -2,28 +2,28 @@
 
 use wgslice_vectors::reference::{self, Indexing};
 
-use super::{CLAMP, NUMPY, arange, gathered, integers};
+use super::{CLAMP, NUMPY, arange, format_gathered, parse_integers};
 
 /// A row of a table: params shape, indices shape, indices, axis, `batch_dims`, result.
-type Row<'a> = (&'a [usize], &'a [usize], &'a str, i64, i64, &'a str);
+type TableRow<'a> = (&'a [usize], &'a [usize], &'a str, i64, i64, &'a str);
 
-fn check_with(indexing: Indexing, rows: &[Row<'_>]) {
+fn check_with(indexing: Indexing, rows: &[TableRow<'_>]) {
     for &(params, shape, indices, axis, batch_dims, result) in rows {
         let found = reference::gather(
             &arange(params),
             params,
-            &integers(indices),
+            &parse_integers(indices),
             shape,
             axis,
             batch_dims,
             indexing,
         );
         let row = format!("{params:?} {shape:?} {indices} {axis} {batch_dims} {indexing:?}");
-        assert_eq!(gathered(found), result, "{row}");
+        assert_eq!(format_gathered(found), result, "{row}");
     }
 }
 
-fn check(rows: &[Row<'_>]) {
+fn check_table(rows: &[TableRow<'_>]) {
     check_with(Indexing::default(), rows);
 }
 
@@ -33,7 +33,7 @@ const X234: &[usize] = &[2, 3, 4];
 
 #[test]
 fn positions_along_an_axis() {
-    check(&[
+    check_table(&[
         (X34, &[2], "[2,0]", 1, 0, "(3,2) [2,0,6,4,10,8]"),
         (X34, &[2], "[2,0]", -1, 0, "(3,2) [2,0,6,4,10,8]"),
         (X34, &[2], "[2,0]", -2, 0, "(2,4) [8,9,10,11,0,1,2,3]"),
@@ -66,7 +66,7 @@ fn positions_along_an_axis() {
 fn batch_dimensions_are_shared() {
     let columns = "(2,3,2) [0,2,4,6,8,10,13,13,17,17,21,21]";
     let rows = "(2,2,4) [0,1,2,3,8,9,10,11,16,17,18,19,16,17,18,19]";
-    check(&[
+    check_table(&[
         (X34, &[3, 2], "[0,1,2,3,1,1]", 1, 1, "(3,2) [0,1,6,7,9,9]"),
         (X34, &[3], "[0,3,2]", 1, 1, "(3,) [0,7,10]"),
         (X34, &[3], "[0,3,2]", -1, -1, "(3,3) [0,3,2,4,7,6,8,11,10]"),
@@ -95,7 +95,7 @@ fn the_first_broken_rule_is_reported() {
     let range = |first, last, got| {
         format!("batch_dims: Expected batch_dims in the range [{first}, {last}], but got {got}")
     };
-    check(&[
+    check_table(&[
         (
             &[],
             &[1],
@@ -179,7 +179,7 @@ fn the_first_broken_rule_is_reported() {
 
 #[test]
 fn bad_indices_are_zero_wherever_they_are_used() {
-    check(&[
+    check_table(&[
         (X5, &[3], "[0,7,-3]", 0, 0, "(3,) [0,0,0] bad [1,2]"),
         (X5, &[], "[5]", 0, 0, "() [0] bad [0]"),
         (X34, &[2], "[4,1]", 1, 0, "(3,2) [0,1,0,5,0,9] bad [0]"),
@@ -208,7 +208,7 @@ fn bad_indices_are_zero_wherever_they_are_used() {
 /// checked.
 #[test]
 fn the_indices_of_an_empty_result_are_not_looked_at() {
-    check(&[
+    check_table(&[
         (&[3, 0], &[1], "[5]", 0, 0, "(1,0) []"),
         (&[0, 3], &[1], "[-1]", 1, 0, "(0,1) []"),
         (&[0, 3], &[1], "[0]", 0, 0, "(1,3) [0,0,0] bad [0]"),
@@ -285,11 +285,15 @@ fn a_batch_is_looked_up_by_its_own_indices() {
         let found = reference::batch_gather(
             &arange(params),
             params,
-            &integers(indices),
+            &parse_integers(indices),
             shape,
             Indexing::default(),
         );
-        assert_eq!(gathered(found), result, "{params:?} {shape:?} {indices}");
+        assert_eq!(
+            format_gathered(found),
+            result,
+            "{params:?} {shape:?} {indices}"
+        );
     }
 }
 

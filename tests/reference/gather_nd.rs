@@ -2,7 +2,7 @@
 
 use wgslice_vectors::reference::{self, Indexing};
 
-use super::{CLAMP, NUMPY, arange, gathered, integers, list, show};
+use super::{CLAMP, NUMPY, arange, format_array, format_gathered, format_list, parse_integers};
 
 fn gather(params: &[usize], shape: &[usize], indices: &str, batch_dims: usize) -> String {
     gather_with(Indexing::default(), params, shape, indices, batch_dims)
@@ -15,10 +15,10 @@ fn gather_with(
     indices: &str,
     batch_dims: usize,
 ) -> String {
-    gathered(reference::gather_nd(
+    format_gathered(reference::gather_nd(
         &arange(params),
         params,
-        &integers(indices),
+        &parse_integers(indices),
         shape,
         batch_dims,
         indexing,
@@ -26,9 +26,9 @@ fn gather_with(
 }
 
 /// A row of a table: params shape, indices shape, indices, `batch_dims`, result.
-type Row<'a> = (&'a [usize], &'a [usize], &'a str, usize, &'a str);
+type TableRow<'a> = (&'a [usize], &'a [usize], &'a str, usize, &'a str);
 
-fn check(rows: &[Row<'_>]) {
+fn check_table(rows: &[TableRow<'_>]) {
     for (params, shape, indices, batch_dims, result) in rows {
         let row = format!("{params:?} {shape:?} {indices} {batch_dims}");
         assert_eq!(
@@ -44,11 +44,11 @@ const X234: &[usize] = &[2, 3, 4];
 
 #[test]
 fn rows_pick_slices() {
-    let all = list(&arange(X234));
+    let all = format_list(&arange(X234));
     let twice = format!("(2,2,3,4) [{all},{all}]");
     let once = format!("(2,3,4) [{all}]");
-    let half = list(&arange(&[12]));
-    check(&[
+    let half = format_list(&arange(&[12]));
+    check_table(&[
         (X234, &[2, 0], "[]", 0, &twice),
         (
             X234,
@@ -93,7 +93,7 @@ fn the_first_broken_rule_is_reported() {
              saw: {saw} vs. {rank}"
         )
     };
-    check(&[
+    check_table(&[
         (
             &[],
             &[0],
@@ -128,7 +128,7 @@ fn the_first_broken_rule_is_reported() {
 /// TensorFlow's kernels accept index rows of up to 7 entries. The reference has no limit.
 #[test]
 fn any_depth_and_rank() {
-    check(&[
+    check_table(&[
         (&[2; 8], &[1, 8], "[0,0,0,0,0,0,1,1]", 0, "(1,) [3]"),
         (&[2; 9], &[0, 8], "[]", 0, "(0,2) []"),
         (&[1; 12], &[1, 3], "[0,0,0]", 0, "(1,1,1,1,1,1,1,1,1,1) [0]"),
@@ -137,7 +137,7 @@ fn any_depth_and_rank() {
 
 #[test]
 fn bad_rows_are_zero_throughout() {
-    check(&[
+    check_table(&[
         (X34, &[1, 2], "[3,0]", 0, "(1,) [0] bad [0]"),
         (X34, &[1, 2], "[-1,0]", 0, "(1,) [0] bad [0]"),
         (X34, &[1], "[5]", 0, "(4,) [0,0,0,0] bad [0]"),
@@ -221,7 +221,7 @@ fn indices_may_wrap_and_clamp() {
 #[test]
 fn batch_dimensions_are_shared() {
     let batch = "batch_shape: params.shape";
-    check(&[
+    check_table(&[
         (X234, &[2, 1], "[0,2]", 1, "(2,4) [0,1,2,3,20,21,22,23]"),
         (
             X234,
@@ -325,7 +325,7 @@ fn strings() {
         let gathered = reference::gather_nd(
             &params,
             params_shape,
-            &integers(indices),
+            &parse_integers(indices),
             shape,
             0,
             Indexing::default(),
@@ -333,7 +333,7 @@ fn strings() {
         .unwrap();
         assert!(gathered.bad_rows.is_empty());
         assert_eq!(
-            show(&gathered.shape, &gathered.values),
+            format_array(&gathered.shape, &gathered.values),
             result,
             "{shape:?} {indices}"
         );

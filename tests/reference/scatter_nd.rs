@@ -2,7 +2,7 @@
 
 use wgslice_vectors::reference::{self, Gathered, Indexing, ReferenceError, Scattered};
 
-use super::{CLAMP, NUMPY, arange, gathered, integers};
+use super::{CLAMP, NUMPY, arange, format_gathered, parse_integers};
 
 fn add(sum: &mut i64, update: &i64) {
     *sum += update;
@@ -14,7 +14,7 @@ fn replace(old: &mut i64, new: &i64) {
 
 /// Formats the result of a scatter as `gathered` formats the result of a gather.
 fn scattered(result: Result<Scattered<i64>, ReferenceError>, shape: &[usize]) -> String {
-    gathered(result.map(|made| Gathered {
+    format_gathered(result.map(|made| Gathered {
         shape: shape.to_vec(),
         values: made.values,
         bad_rows: made.bad_rows,
@@ -22,7 +22,7 @@ fn scattered(result: Result<Scattered<i64>, ReferenceError>, shape: &[usize]) ->
 }
 
 /// A row of a table: shape, indices shape, indices, updates shape, updates, result.
-type Row<'a> = (
+type TableRow<'a> = (
     &'a [usize],
     &'a [usize],
     &'a str,
@@ -31,12 +31,12 @@ type Row<'a> = (
     &'a str,
 );
 
-fn check_with(indexing: Indexing, rows: &[Row<'_>]) {
+fn check_with(indexing: Indexing, rows: &[TableRow<'_>]) {
     for &(shape, indices_shape, indices, updates_shape, updates, result) in rows {
         let found = reference::scatter_nd(
-            &integers(indices),
+            &parse_integers(indices),
             indices_shape,
-            &integers(updates),
+            &parse_integers(updates),
             updates_shape,
             shape,
             indexing,
@@ -47,7 +47,7 @@ fn check_with(indexing: Indexing, rows: &[Row<'_>]) {
     }
 }
 
-fn check(rows: &[Row<'_>]) {
+fn check_table(rows: &[TableRow<'_>]) {
     check_with(Indexing::default(), rows);
 }
 
@@ -59,7 +59,7 @@ fn scatter_into(
     combine: impl FnMut(&mut i64, &i64),
 ) -> String {
     let tensor: Vec<i64> = arange(&[count]).iter().map(|value| value * 10).collect();
-    let (indices, updates) = (integers(indices), integers(updates));
+    let (indices, updates) = (parse_integers(indices), parse_integers(updates));
     let found = reference::tensor_scatter_nd(
         &tensor,
         &[count],
@@ -75,7 +75,7 @@ fn scatter_into(
 
 #[test]
 fn rows_name_places() {
-    check(&[
+    check_table(&[
         (&[4], &[3, 1], "[0,0,0]", &[3], "[1,2,3]", "(4,) [6,0,0,0]"),
         (
             &[2, 3],
@@ -117,7 +117,7 @@ fn the_first_broken_rule_is_reported() {
                  [0,1) of updates[shape=[3]]";
     let inner = "updates_shape: Dimensions [1,2) of input[shape=[4,3]] must match dimensions [1,2) \
                  of updates[shape=[2,2]]";
-    check(&[
+    check_table(&[
         (&[3], &[], "[0]", &[1], "[0]", &rank("Indices")),
         (&[3], &[1], "[0]", &[], "[0]", &rank("Updates")),
         (&[0], &[1, 1], "[0]", &[1], "[1]", empty),
@@ -179,7 +179,7 @@ fn a_single_row_needs_an_axis() {
         let found = reference::scatter_nd(
             &[0],
             &[1],
-            &integers(updates),
+            &parse_integers(updates),
             updates_shape,
             shape,
             Indexing::default(),
@@ -220,7 +220,7 @@ fn updates_of_too_low_a_rank() {
 
 #[test]
 fn bad_rows_are_dropped() {
-    check(&[
+    check_table(&[
         (
             &[4],
             &[4, 1],
@@ -270,7 +270,7 @@ fn indices_may_wrap_and_clamp() {
 /// TensorFlow's kernels accept index rows of 1 to 7 entries. The reference accepts any number of entries.
 #[test]
 fn any_depth() {
-    check(&[
+    check_table(&[
         (
             &[1; 8],
             &[1, 8],

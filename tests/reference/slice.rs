@@ -2,17 +2,17 @@
 
 use wgslice_vectors::reference::{self, Spec};
 
-use super::{arange, integers, outcome};
+use super::{arange, format_outcome, parse_integers};
 
 fn slice(shape: &[usize], begin: &str, size: &str) -> String {
-    let (begin, size) = (integers(begin), integers(size));
-    outcome(reference::slice(&arange(shape), shape, &begin, &size))
+    let (begin, size) = (parse_integers(begin), parse_integers(size));
+    format_outcome(reference::slice(&arange(shape), shape, &begin, &size))
 }
 
 /// A row of a table: shape, begin, size, result.
-type Row<'a> = (&'a [usize], &'a str, &'a str, &'a str);
+type TableRow<'a> = (&'a [usize], &'a str, &'a str, &'a str);
 
-fn check(rows: &[Row<'_>]) {
+fn check_table(rows: &[TableRow<'_>]) {
     for (shape, begin, size, result) in rows {
         assert_eq!(
             slice(shape, begin, size),
@@ -27,7 +27,7 @@ const X34: &[usize] = &[3, 4];
 
 #[test]
 fn blocks() {
-    check(&[
+    check_table(&[
         (X5, "[1]", "[3]", "(3,) [1,2,3]"),
         (X5, "[1]", "[-1]", "(4,) [1,2,3,4]"),
         (X5, "[5]", "[-1]", "(0,) []"),
@@ -62,7 +62,7 @@ fn the_first_broken_rule_is_reported() {
              input.dim_size(0) == 0"
         )
     };
-    check(&[
+    check_table(&[
         (X34, "[0]", "[1]", &vectors(1, 1)),
         (X34, "[9,9]", "[1,1,1]", &vectors(2, 3)),
         (X5, "[6]", "[-1]", &begin(6)),
@@ -91,7 +91,7 @@ fn the_first_broken_rule_is_reported() {
 #[test]
 fn extreme_values() {
     for value in [i64::MIN, i64::MAX] {
-        check(&[
+        check_table(&[
             (
                 X5,
                 "[1]",
@@ -111,7 +111,7 @@ fn extreme_values() {
 /// TensorFlow's kernel accepts up to 8 dimensions. The reference accepts any number.
 #[test]
 fn any_rank() {
-    check(&[(
+    check_table(&[(
         &[2; 9],
         "[1,0,1,1,1,1,1,1,0]",
         "[1,-1,1,1,1,1,1,-1,1]",

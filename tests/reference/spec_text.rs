@@ -3,7 +3,7 @@
 
 use wgslice_vectors::reference::Spec;
 
-use super::integers;
+use super::parse_integers;
 
 /// A spec that owns its vectors, in the order begin, end, strides. Its masks are in the order begin, end, ellipsis, new
 /// axis, shrink axis.
@@ -83,7 +83,7 @@ impl Owned {
         for argument in text.split_whitespace() {
             let (name, value) = argument.split_once('=').unwrap();
             match ["b", "e", "s"].iter().position(|vector| *vector == name) {
-                Some(vector) => spec.vectors[vector] = integers(value),
+                Some(vector) => spec.vectors[vector] = parse_integers(value),
                 None => {
                     let names = ["bm", "em", "el", "na", "sh"];
                     let mask = names.iter().position(|mask| *mask == name).unwrap();

@@ -2,18 +2,18 @@
 
 use wgslice_vectors::reference::{self, Spec};
 
-use super::{arange, outcome, spec_text::Owned};
+use super::{arange, format_outcome, spec_text::Owned};
 
 fn slice(shape: &[usize], text: &str) -> String {
     let spec = Owned::parse(text);
-    outcome(reference::strided_slice(
+    format_outcome(reference::strided_slice(
         &arange(shape),
         shape,
         &spec.spec(),
     ))
 }
 
-fn check(rows: &[(&[usize], &str, &str)]) {
+fn check_table(rows: &[(&[usize], &str, &str)]) {
     for (shape, spec, result) in rows {
         assert_eq!(slice(shape, spec), *result, "{shape:?} {spec}");
     }
@@ -36,7 +36,7 @@ fn the_first_broken_rule_is_reported() {
     let scalar = "scalar_input: Attempting to slice scalar input.";
     let zeros = format!("[{}]", ["0"; 32].join(","));
     let thirty_two = format!("b={zeros} e={zeros} s={zeros} na=-1");
-    check(&[
+    check_table(&[
         (X34, "b=[0,0] e=[1] s=[1,1]", &vectors(2, 1, 2)),
         (X34, "b=[0,0] e=[1,1] s=[1]", &vectors(2, 2, 1)),
         (X34, "b=[0,0] e=[1] s=[1,1] el=3", &vectors(2, 1, 2)),
@@ -109,7 +109,7 @@ fn the_first_broken_rule_is_reported() {
 fn specs_are_laid_along_dimensions() {
     let column = "(2,3,1) [0,4,8,12,16,20]";
     let all = "(3,4) [0,1,2,3,4,5,6,7,8,9,10,11]";
-    check(&[
+    check_table(&[
         (X234, "b=[9,0] e=[9,1] s=[0,1] el=1 sh=1 na=1 bm=1", column),
         (
             X234,
@@ -220,12 +220,12 @@ fn masks_open_a_range_in_the_direction_of_its_stride() {
 #[test]
 fn mask_bits_beyond_the_spec_mean_nothing() {
     for mask in [-1, i32::MAX] {
-        check(&[(X5, &format!("b=[1] e=[3] s=[1] bm={mask}"), "(3,) [0,1,2]")]);
+        check_table(&[(X5, &format!("b=[1] e=[3] s=[1] bm={mask}"), "(3,) [0,1,2]")]);
     }
     for mask in [i32::MIN, -2, 2] {
-        check(&[(X5, &format!("b=[1] e=[3] s=[1] bm={mask}"), "(2,) [1,2]")]);
+        check_table(&[(X5, &format!("b=[1] e=[3] s=[1] bm={mask}"), "(2,) [1,2]")]);
     }
-    check(&[
+    check_table(&[
         (X34, "b=[1] e=[3] s=[1] sh=-1", "(4,) [4,5,6,7]"),
         (
             X34,
@@ -235,19 +235,19 @@ fn mask_bits_beyond_the_spec_mean_nothing() {
     ]);
     for mask in [-1, 3, 6] {
         let multiple = "multiple_ellipses: Multiple ellipses in slice spec not allowed";
-        check(&[(X5, &format!("b=[1] e=[3] s=[1] el={mask}"), multiple)]);
+        check_table(&[(X5, &format!("b=[1] e=[3] s=[1] el={mask}"), multiple)]);
     }
     for mask in [2, 1 << 30, i32::MIN] {
-        check(&[(X5, &format!("b=[1] e=[3] s=[1] el={mask}"), "(2,) [1,2]")]);
+        check_table(&[(X5, &format!("b=[1] e=[3] s=[1] el={mask}"), "(2,) [1,2]")]);
     }
 }
 
 #[test]
 fn empty_and_scalar_inputs() {
     for spec in ["0:1", "5:-5:-3", ":", "::-1", "1::7"] {
-        check(&[(&[0], spec, "(0,) []")]);
+        check_table(&[(&[0], spec, "(0,) []")]);
     }
-    check(&[
+    check_table(&[
         (
             &[0],
             "b=[0] e=[1] s=[0]",
@@ -282,7 +282,7 @@ fn empty_and_scalar_inputs() {
         (&[], "0", "scalar_input: Attempting to slice scalar input."),
     ]);
     // An array without elements can have sizes that no memory could hold.
-    check(&[(
+    check_table(&[(
         &[0, usize::MAX, 4],
         ":, ::-2",
         "(0,9223372036854775808,4) []",
@@ -326,14 +326,14 @@ fn extreme_values_of_every_index_type() {
                 text.replace("MIN", &min.to_string())
                     .replace("MAX", &max.to_string())
             };
-            check(&[(shape, &filled(spec), &filled(result))]);
+            check_table(&[(shape, &filled(spec), &filled(result))]);
         }
     }
 }
 
 #[test]
 fn the_end_and_the_size_of_the_stride_of_an_index_are_ignored() {
-    check(&[
+    check_table(&[
         (X5, "b=[2] e=[-99] s=[1] sh=1", "() [2]"),
         (X5, "b=[2] e=[3] s=[100] sh=1", "() [2]"),
         (X5, "b=[2] e=[3] s=[1] sh=1 bm=1", "() [2]"),
@@ -344,7 +344,7 @@ fn the_end_and_the_size_of_the_stride_of_an_index_are_ignored() {
 /// TensorFlow's kernels reject most slices above rank 8.
 #[test]
 fn any_rank() {
-    check(&[
+    check_table(&[
         (&[2; 9], &[":1"; 9].join(","), "(1,1,1,1,1,1,1,1,1) [0]"),
         (&[1; 9], &[":"; 9].join(","), "(1,1,1,1,1,1,1,1,1) [0]"),
         (&[1; 9], "::2", "(1,1,1,1,1,1,1,1,1) [0]"),

@@ -2,18 +2,18 @@
 
 use wgslice_vectors::reference::{self, Spec};
 
-use super::{integers, outcome, spec_text::Owned};
+use super::{format_outcome, parse_integers, spec_text::Owned};
 
 fn grad(shape: &[usize], spec: &str, dy_shape: &[usize], dy: &str) -> String {
     let spec = Owned::parse(spec);
-    let values = reference::strided_slice_grad(shape, &spec.spec(), &integers(dy), dy_shape);
-    outcome(values.map(|values| (shape.to_vec(), values)))
+    let values = reference::strided_slice_grad(shape, &spec.spec(), &parse_integers(dy), dy_shape);
+    format_outcome(values.map(|values| (shape.to_vec(), values)))
 }
 
 /// A row of a table: shape, spec, shape of dy, dy, result.
-type Row<'a> = (&'a [usize], &'a str, &'a [usize], &'a str, &'a str);
+type TableRow<'a> = (&'a [usize], &'a str, &'a [usize], &'a str, &'a str);
 
-fn check(rows: &[Row<'_>]) {
+fn check_table(rows: &[TableRow<'_>]) {
     for (shape, spec, dy_shape, dy, result) in rows {
         let row = format!("{shape:?} {spec} {dy_shape:?} {dy}");
         assert_eq!(grad(shape, spec, dy_shape, dy), *result, "{row}");
@@ -24,7 +24,7 @@ const X5: &[usize] = &[5];
 
 #[test]
 fn values_go_back() {
-    check(&[
+    check_table(&[
         (X5, "4:-6:-2", &[3], "[1,2,3]", "(5,) [3,0,2,0,1]"),
         (X5, "2", &[], "[9]", "(5,) [0,0,9,0,0]"),
         (X5, "b=[2] e=[3] s=[1] sh=1", &[], "[9]", "(5,) [0,0,9,0,0]"),
@@ -62,7 +62,7 @@ fn dy_has_the_shape_of_the_slice() {
         let (start, end) = ("dy_shape: shape of dy was [", "] instead of [2]");
         assert!(error.starts_with(start) && error.ends_with(end), "{error}");
     }
-    check(&[
+    check_table(&[
         (
             X5,
             "1:4:2",
@@ -105,7 +105,7 @@ fn dy_has_the_shape_of_the_slice() {
 /// For a rank above 8 TensorFlow returns unwritten memory.
 #[test]
 fn any_rank() {
-    check(&[(
+    check_table(&[(
         &[1, 1, 1, 1, 1, 1, 1, 1, 3],
         "..., ::-2",
         &[1, 1, 1, 1, 1, 1, 1, 1, 2],

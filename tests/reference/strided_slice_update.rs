@@ -2,18 +2,18 @@
 
 use wgslice_vectors::reference;
 
-use super::{arange, integers, list, outcome, spec_text::Owned};
+use super::{arange, format_list, format_outcome, parse_integers, spec_text::Owned};
 
 fn update(shape: &[usize], spec: &str, value_shape: &[usize], value: &str) -> String {
-    let (input, spec, value) = (arange(shape), Owned::parse(spec), integers(value));
+    let (input, spec, value) = (arange(shape), Owned::parse(spec), parse_integers(value));
     let values = reference::strided_slice_update(&input, shape, &spec.spec(), &value, value_shape);
-    outcome(values.map(|values| (shape.to_vec(), values)))
+    format_outcome(values.map(|values| (shape.to_vec(), values)))
 }
 
 /// A row of a table: shape, spec, shape of the value, value, result.
-type Row<'a> = (&'a [usize], &'a str, &'a [usize], &'a str, &'a str);
+type TableRow<'a> = (&'a [usize], &'a str, &'a [usize], &'a str, &'a str);
 
-fn check(rows: &[Row<'_>]) {
+fn check_table(rows: &[TableRow<'_>]) {
     for (shape, spec, value_shape, value, result) in rows {
         let row = format!("{shape:?} {spec} {value_shape:?} {value}");
         assert_eq!(update(shape, spec, value_shape, value), *result, "{row}");
@@ -27,7 +27,7 @@ const NEW: &str = ":, None";
 
 #[test]
 fn values_are_replaced() {
-    check(&[
+    check_table(&[
         (X5, "3:0:-1", &[3], "[1,2,3]", "(5,) [0,3,2,1,4]"),
         (X5, "1:4", &[1, 3], "[1,2,3]", "(5,) [0,1,2,3,4]"),
         (X5, "2", &[], "[9]", "(5,) [0,1,9,3,4]"),
@@ -53,26 +53,26 @@ fn values_are_replaced() {
 #[test]
 fn values_are_broadcast() {
     for (value_shape, value) in [(&[][..], "[9]"), (&[1], "[9]"), (&[1, 1], "[9]")] {
-        check(&[
+        check_table(&[
             (X5, "1:4", value_shape, value, "(5,) [0,9,9,9,4]"),
             (X5, "2", value_shape, value, "(5,) [0,1,9,3,4]"),
         ]);
     }
     for value_shape in [&[4][..], &[1, 4], &[1, 1, 4]] {
         let row = "(3,4) [0,1,2,3,50,51,52,53,8,9,10,11]";
-        check(&[(X34, "1", value_shape, "[50,51,52,53]", row)]);
+        check_table(&[(X34, "1", value_shape, "[50,51,52,53]", row)]);
         let all = "(3,4) [50,51,52,53,50,51,52,53,50,51,52,53]";
-        check(&[(X34, "b=[] e=[] s=[]", value_shape, "[50,51,52,53]", all)]);
-        check(&[(X34, NEW, value_shape, "[50,51,52,53]", all)]);
+        check_table(&[(X34, "b=[] e=[] s=[]", value_shape, "[50,51,52,53]", all)]);
+        check_table(&[(X34, NEW, value_shape, "[50,51,52,53]", all)]);
     }
-    let twelve = list(&(50..62).collect::<Vec<i64>>());
+    let twelve = format_list(&(50..62).collect::<Vec<i64>>());
     for (spec, value_shape) in [
         ("b=[] e=[] s=[]", &[3, 4][..]),
         ("b=[] e=[] s=[]", &[1, 3, 4]),
         (NEW, &[3, 1, 4]),
     ] {
         let value = format!("[{twelve}]");
-        check(&[(X34, spec, value_shape, &value, &format!("(3,4) {value}"))]);
+        check_table(&[(X34, spec, value_shape, &value, &format!("(3,4) {value}"))]);
     }
 }
 
@@ -95,9 +95,9 @@ fn values_that_fit_nowhere() {
         ),
     ];
     for (shape, spec, value_shape, rest) in rows {
-        let value = format!("[{}]", list(&arange(value_shape)));
+        let value = format!("[{}]", format_list(&arange(value_shape)));
         let error = format!("broadcast: Cannot broadcast input shape {rest}");
-        check(&[(shape, spec, value_shape, &value, &error)]);
+        check_table(&[(shape, spec, value_shape, &value, &error)]);
     }
 }
 
@@ -105,8 +105,8 @@ fn values_that_fit_nowhere() {
 #[test]
 fn an_empty_slice_takes_any_value() {
     let same = "(5,) [0,1,2,3,4]";
-    let many = format!("[{}]", list(&arange(&[343])));
-    check(&[
+    let many = format!("[{}]", format_list(&arange(&[343])));
+    check_table(&[
         (X5, "3:1", &[2, 2], "[1,2,3,4]", same),
         (X5, "3:1", &[7, 7, 7], &many, same),
         (X5, "3:1", &[0], "[]", same),
@@ -126,7 +126,7 @@ fn an_empty_slice_takes_any_value() {
 #[test]
 fn any_rank() {
     let shape = [1, 1, 1, 1, 1, 1, 1, 1, 3];
-    check(&[
+    check_table(&[
         (
             &shape,
             "..., ::-2",

@@ -2,18 +2,18 @@
 
 use wgslice_vectors::reference;
 
-use super::{arange, outcome};
+use super::{arange, format_outcome};
 
-fn check(rows: &[(&[usize], &[usize], &str)]) {
+fn check_table(rows: &[(&[usize], &[usize], &str)]) {
     for (shape, perm, result) in rows {
-        let moved = outcome(reference::transpose(&arange(shape), shape, perm));
+        let moved = format_outcome(reference::transpose(&arange(shape), shape, perm));
         assert_eq!(moved, *result, "{shape:?} {perm:?}");
     }
 }
 
 #[test]
 fn axes_move() {
-    check(&[
+    check_table(&[
         (&[], &[], "() [7]"),
         (&[3], &[0], "(3,) [0,1,2]"),
         (&[2, 3], &[0, 1], "(2,3) [0,1,2,3,4,5]"),
@@ -33,7 +33,7 @@ fn axes_move() {
 #[test]
 fn every_axis_is_named_once() {
     let wrong = |perm| format!("permutation: perm {perm} does not name each of 2 axes once");
-    check(&[
+    check_table(&[
         (&[2, 3], &[0], &wrong("[0]")),
         (&[2, 3], &[0, 1, 1], &wrong("[0,1,1]")),
         (&[2, 3], &[1, 1], &wrong("[1,1]")),

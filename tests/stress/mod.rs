@@ -14,7 +14,7 @@ use std::{
 use wgslice::{Backend, Error, Gpu, slice};
 use worker::{Random, Shared, Worker};
 
-fn duration() -> Duration {
+fn test_duration() -> Duration {
     let seconds = env::var("WGSLICE_STRESS_SECONDS").ok();
     Duration::from_secs(seconds.map_or(2, |text| text.parse().expect("seconds")))
 }
@@ -22,31 +22,40 @@ fn duration() -> Duration {
 /// The approximate largest size in bytes of a matrix that a worker uploads.
 const MOST: usize = 64 << 10;
 
-fn own(adapter: &wgpu::Adapter) -> Gpu {
+fn open_own(adapter: &wgpu::Adapter) -> Gpu {
     pollster::block_on(Gpu::from_adapter(adapter)).expect("a device")
 }
 
 /// Opens three devices of each adapter: two equal ones, and one with WebGPU's default limits and no features, which is
 /// treated as a hardware GPU. Also opens a strict device, which reports races and other faults. Returns each device
 /// with the approximate largest size in bytes of a matrix that a worker uploads to it.
-fn devices() -> Vec<(Gpu, usize)> {
+fn open_devices() -> Vec<(Gpu, usize)> {
     let mut devices = Vec::new();
     for adapter in adapters() {
         let none = wgpu::Features::empty();
         let default = request_device(&adapter, none, wgpu::Limits::default()).expect("a device");
-        devices
-            .extend([own(&adapter), own(&adapter), default.as_hardware()].map(|gpu| (gpu, MOST)));
+        devices.extend(
+            [
+                open_own(&adapter),
+                open_own(&adapter),
+                default.as_hardware(),
+            ]
+            .map(|gpu| (gpu, MOST)),
+        );
     }
     let mut options = strict_options();
     options.limits.max_compute_invocations_per_workgroup = 64;
-    devices.push((own(&strict_gpu::StrictGpu::new(options).adapter()), 1 << 10));
+    devices.push((
+        open_own(&strict_gpu::StrictGpu::new(options).adapter()),
+        1 << 10,
+    ));
     devices
 }
 
 #[test]
 fn threads_share_devices() {
-    let end = Instant::now() + duration();
-    let devices: Vec<(Shared, usize)> = devices()
+    let end = Instant::now() + test_duration();
+    let devices: Vec<(Shared, usize)> = open_devices()
         .iter()
         .map(|(gpu, most)| (Shared::new(gpu), *most))
         .collect();
@@ -77,12 +86,12 @@ fn threads_share_devices() {
 #[test]
 fn a_device_that_is_lost_is_an_error_in_every_thread() {
     const THREADS: usize = 6;
-    let end = Instant::now() + duration();
+    let end = Instant::now() + test_duration();
     for adapter in adapters() {
         let mut random = Random::new(3);
         let mut losses = 0;
         while losses < 2 || Instant::now() < end {
-            let gpu = own(&adapter);
+            let gpu = open_own(&adapter);
             // This handler gets the errors of calls that workers make to wgpu directly, and ignores them.
             gpu.device().on_uncaptured_error(Arc::new(|_| {}));
             let shared = Arc::new(Shared::new(&gpu));
@@ -114,7 +123,7 @@ fn a_device_that_is_lost_is_an_error_in_every_thread() {
             losses += 1;
         }
         // A new device of the adapter works.
-        let shared = Shared::new(&own(&adapter));
+        let shared = Shared::new(&open_own(&adapter));
         let mut worker = Worker::new(&shared, 9, MOST);
         (0..20).for_each(|_| worker.act().unwrap());
     }
@@ -123,12 +132,12 @@ fn a_device_that_is_lost_is_an_error_in_every_thread() {
 /// Tensors, views and reports keep alive the parts of the device that they need.
 #[test]
 fn values_are_dropped_in_any_order() {
-    let end = Instant::now() + duration() / 2;
+    let end = Instant::now() + test_duration() / 2;
     for adapter in adapters() {
         let mut random = Random::new(5);
         let mut rounds = 0;
         while rounds < 8 || Instant::now() < end {
-            let gpu = own(&adapter);
+            let gpu = open_own(&adapter);
             let backend = Backend::from(gpu.clone());
             let tensor = backend.upload((&[1_u32, 2, 3, 4], &[4])).unwrap();
             let ids = backend.upload((&[3_i32, 9], &[2])).unwrap();

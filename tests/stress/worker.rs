@@ -9,13 +9,13 @@ use wgslice::{
 use wgslice_vectors::{Call, kind, random, run};
 
 /// The largest number of values that the threads of a device keep for each other.
-const KEPT: usize = 24;
+const MAX_KEPT: usize = 24;
 
 /// The number of random cases: enough to need most kernels, but so few that all these kernels are compiled soon.
-const CASES: usize = 400;
+const CASE_COUNT: usize = 400;
 
 /// A value that one thread made and that another can use or drop.
-enum Kept {
+enum KeptValue {
     /// A tensor, and the bytes that it must have.
     Tensor(Box<Tensor>, Vec<u8>),
     /// A report, and the number of out-of-range tuples that it must give.
@@ -26,7 +26,7 @@ enum Kept {
 pub(crate) struct Shared {
     gpu: Gpu,
     backend: Backend,
-    kept: Mutex<Vec<Kept>>,
+    kept: Mutex<Vec<KeptValue>>,
     /// Threads hold a read lock while their calls can write to a buffer: see [`Shared::destroy`].
     writes: RwLock<()>,
 }
@@ -54,12 +54,12 @@ impl Shared {
         self.writes.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps a value. If more than [`KEPT`] values are then kept, takes out and returns a random one, which another
+    /// Keeps a value. If more than [`MAX_KEPT`] values are then kept, takes out and returns a random one, which another
     /// thread can have made.
-    fn swap(&self, value: Kept, random: &mut Random) -> Option<Kept> {
+    fn swap(&self, value: KeptValue, random: &mut Random) -> Option<KeptValue> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.push(value);
-        (kept.len() > KEPT).then(|| {
+        (kept.len() > MAX_KEPT).then(|| {
             let at = random.below(kept.len());
             kept.swap_remove(at)
         })
@@ -89,7 +89,7 @@ pub(crate) struct Worker<'a> {
     /// The approximate largest size in bytes of a matrix that the worker uploads. It is small on a strict device, which
     /// is slow.
     most: usize,
-    /// The number of the worker's last random case, below [`CASES`].
+    /// The number of the worker's last random case, below [`CASE_COUNT`].
     number: usize,
 }
 
@@ -98,7 +98,7 @@ impl<'a> Worker<'a> {
         let mut random = Random::new(seed);
         Self {
             shared,
-            number: random.below(CASES),
+            number: random.below(CASE_COUNT),
             random,
             most,
         }
@@ -107,7 +107,7 @@ impl<'a> Worker<'a> {
     /// Runs every random case once, so that no kernel that the cases need is compiled later.
     #[allow(dead_code, reason = "a short test has no time for it")]
     pub(crate) fn warm_up(&mut self) -> Result<(), Error> {
-        (0..CASES).try_for_each(|_| self.any_case())
+        (0..CASE_COUNT).try_for_each(|_| self.any_case())
     }
 
     /// Does one random kind of work. All errors are errors of the device.
@@ -128,7 +128,7 @@ impl<'a> Worker<'a> {
 
     /// Runs the next random case on tensors, whatever its operation.
     fn any_case(&mut self) -> Result<(), Error> {
-        self.number = (self.number + 1) % CASES;
+        self.number = (self.number + 1) % CASE_COUNT;
         let case = random::answered(random::case(77, self.number)).expect("a case");
         let call = Call::of(&case).expect("a call");
         let Some(variant) = random::variant(&case) else {
@@ -243,7 +243,7 @@ impl<'a> Worker<'a> {
         drop(writing);
         gpu.queue().submit([encoder.finish()]);
         assert!(dest.bytes()? == expected, "{plan}");
-        self.keep(Kept::Report(report, missing.out_of_range))
+        self.keep(KeptValue::Report(report, missing.out_of_range))
     }
 
     /// Updates a clone of a tensor, which leaves the tensor itself unchanged.
@@ -260,7 +260,7 @@ impl<'a> Worker<'a> {
         drop(writing);
         assert!(changed.bytes()? == expected, "{plan}");
         assert!(tensor.bytes()? == bytes, "the clone of {plan}");
-        self.keep(Kept::Tensor(Box::new(changed), expected))
+        self.keep(KeptValue::Tensor(Box::new(changed), expected))
     }
 
     /// Slices a tensor, and drops the tensor before the slice is read, perhaps by another thread.
@@ -273,20 +273,20 @@ impl<'a> Worker<'a> {
         on_cpu(&plan, &bytes, None, &mut expected)?;
         let sliced = tensor.slice(&spec)?;
         drop((tensor, writing));
-        self.keep(Kept::Tensor(Box::new(sliced), expected))
+        self.keep(KeptValue::Tensor(Box::new(sliced), expected))
     }
 
     /// Keeps a value. If a value is taken out in exchange, uses that value or drops it.
-    fn keep(&mut self, value: Kept) -> Result<(), Error> {
+    fn keep(&mut self, value: KeptValue) -> Result<(), Error> {
         let other = self.shared.swap(value, &mut self.random);
         if self.random.below(3) == 0 {
             return Ok(());
         }
         match other {
-            Some(Kept::Tensor(tensor, expected)) => {
+            Some(KeptValue::Tensor(tensor, expected)) => {
                 assert!(tensor.bytes()? == expected, "a tensor of another thread");
             }
-            Some(Kept::Report(report, missing)) => {
+            Some(KeptValue::Report(report, missing)) => {
                 assert_eq!(
                     report.wait()?.out_of_range,
                     missing,

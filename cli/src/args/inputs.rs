@@ -10,9 +10,9 @@ use std::{
 
 /// Splits a command line into one for each input, if an operation on one input is given `--to` and more inputs. The
 /// inputs are the first words that are not part of an option. Returns any other line unchanged.
-pub(super) fn each(definition: &Command, line: Vec<OsString>) -> Vec<Vec<OsString>> {
-    let line = named(definition, line);
-    match inputs(definition, &line) {
+pub(super) fn split_by_input(definition: &Command, line: Vec<OsString>) -> Vec<Vec<OsString>> {
+    let line = expand_patterns(definition, line);
+    match input_positions(definition, &line) {
         None => vec![line],
         Some(inputs) => {
             let without_others = |kept: &usize| {
@@ -30,21 +30,21 @@ pub(super) fn each(definition: &Command, line: Vec<OsString>) -> Vec<Vec<OsStrin
 
 /// Replaces each word that names arrays of a file with a `*` by one word for each array. Does so only if the subcommand
 /// takes many arrays, or if `--to` runs it once for each.
-fn named(definition: &Command, line: Vec<OsString>) -> Vec<OsString> {
-    let (outer, _) = words(definition, &line, 1);
+fn expand_patterns(definition: &Command, line: Vec<OsString>) -> Vec<OsString> {
+    let (outer, _) = word_positions(definition, &line, 1);
     let Some(command) = outer
         .first()
         .and_then(|&name| definition.find_subcommand(&line[name]))
     else {
         return line;
     };
-    let (words, options) = words(command, &line, outer[0] + 1);
+    let (words, options) = word_positions(command, &line, outer[0] + 1);
     if !options.contains(&"to") && !command.get_positionals().any(takes_many) {
         return line;
     }
     let all = line.into_iter().enumerate();
     all.flat_map(|(at, word)| match words.contains(&at) {
-        true => Source::from(word).matching(),
+        true => Source::from(word).matching_sources(),
         false => vec![word],
     })
     .collect()
@@ -57,14 +57,14 @@ fn takes_many(argument: &Arg) -> bool {
 }
 
 /// Returns the first word of the line that is not part of one of the command's options.
-pub(super) fn first(definition: &Command, line: &[OsString]) -> Option<String> {
-    let (outer, _) = words(definition, line, 1);
+pub(super) fn first_free_word(definition: &Command, line: &[OsString]) -> Option<String> {
+    let (outer, _) = word_positions(definition, line, 1);
     Some(line[*outer.first()?].to_string_lossy().into_owned())
 }
 
 /// Returns the positions of the inputs in the line. `None` if there is only one, or if a single run takes them all.
-fn inputs(definition: &Command, line: &[OsString]) -> Option<Vec<usize>> {
-    let (outer, _) = words(definition, line, 1);
+fn input_positions(definition: &Command, line: &[OsString]) -> Option<Vec<usize>> {
+    let (outer, _) = word_positions(definition, line, 1);
     let &name = outer.first()?;
     let command = definition.find_subcommand(&line[name])?;
     if command.get_positionals().any(takes_many) {
@@ -77,7 +77,7 @@ fn inputs(definition: &Command, line: &[OsString]) -> Option<Vec<usize>> {
             .filter(|arg| !arg.is_positional())
             .cloned(),
     );
-    let (mut words, options) = words(&command, line, name + 1);
+    let (mut words, options) = word_positions(&command, line, name + 1);
     let has = |option: &str| options.contains(&option);
     if !has("to") {
         return None;
@@ -109,7 +109,11 @@ fn may_be_left_out(argument: &Arg) -> bool {
 
 /// Returns the positions of the words from `begin` on that are neither options nor option values, and the names of the
 /// options.
-fn words<'a>(command: &'a Command, line: &[OsString], begin: usize) -> (Vec<usize>, Vec<&'a str>) {
+fn word_positions<'a>(
+    command: &'a Command,
+    line: &[OsString],
+    begin: usize,
+) -> (Vec<usize>, Vec<&'a str>) {
     let (mut words, mut options) = (Vec::new(), Vec::new());
     let mut rest = line.iter().enumerate().skip(begin);
     while let Some((at, word)) = rest.next() {
@@ -117,7 +121,7 @@ fn words<'a>(command: &'a Command, line: &[OsString], begin: usize) -> (Vec<usiz
             words.extend(rest.map(|(at, _)| at));
             break;
         }
-        let Some((option, has_value)) = option(command, word) else {
+        let Some((option, has_value)) = option_of_word(command, word) else {
             words.push(at);
             continue;
         };
@@ -130,7 +134,7 @@ fn words<'a>(command: &'a Command, line: &[OsString], begin: usize) -> (Vec<usiz
 }
 
 /// Returns the option that a word names, and whether the word also contains its value.
-fn option<'a>(command: &'a Command, word: &OsStr) -> Option<(&'a Arg, bool)> {
+fn option_of_word<'a>(command: &'a Command, word: &OsStr) -> Option<(&'a Arg, bool)> {
     let word = word.to_string_lossy();
     let mut arguments = command.get_arguments();
     if let Some(long) = word.strip_prefix("--") {

@@ -20,7 +20,8 @@ impl FromStr for Integers {
         }
         let integer = |part: &str| {
             let part = part.trim();
-            part.parse().map_err(|error| unreadable(part, &error))
+            part.parse()
+                .map_err(|error| unreadable_number(part, &error))
         };
         text.split(',')
             .map(integer)
@@ -87,7 +88,7 @@ impl FromStr for Sizes {
 }
 
 /// Parses a mask in decimal, hexadecimal (`0x`) or binary (`0b`). The library checks that it fits 32 bits.
-pub(crate) fn mask(text: &str) -> Result<i32, String> {
+pub(crate) fn parse_mask(text: &str) -> Result<i32, String> {
     let parsed = if let Some(digits) = text.strip_prefix("0x") {
         i64::from_str_radix(digits, 16)
     } else if let Some(digits) = text.strip_prefix("0b") {
@@ -95,19 +96,20 @@ pub(crate) fn mask(text: &str) -> Result<i32, String> {
     } else {
         text.parse()
     };
-    let mask = parsed.map_err(|error| unreadable(text, &error))?;
+    let mask = parsed.map_err(|error| unreadable_number(text, &error))?;
     let long = format!("{mask} does not fit a signed 32-bit integer, which a mask must");
     i32::try_from(mask).map_err(|_| long)
 }
 
 /// Parses a number.
 pub(crate) fn parse_number<T: FromStr<Err = ParseIntError>>(text: &str) -> Result<T, String> {
-    text.parse().map_err(|error| unreadable(text, &error))
+    text.parse()
+        .map_err(|error| unreadable_number(text, &error))
 }
 
 /// Parses a number of bytes. Rejects less than one megabyte, because the overhead of such small pieces would exceed
 /// their work.
-pub(crate) fn memory(text: &str) -> Result<usize, String> {
+pub(crate) fn parse_memory(text: &str) -> Result<usize, String> {
     let parsed = text.parse();
     let ByteSize(bytes) =
         parsed.map_err(|_| format!("{text:?} is not a size, such as 500M or 2G"))?;
@@ -119,7 +121,7 @@ pub(crate) fn memory(text: &str) -> Result<usize, String> {
 }
 
 /// Parses a number with a fraction, as in `0.5` or `1/255`.
-pub(crate) fn fraction(text: &str) -> Result<f32, String> {
+pub(crate) fn parse_fraction(text: &str) -> Result<f32, String> {
     let (above, below) = text.split_once('/').unwrap_or((text, "1"));
     let parsed = above
         .trim()
@@ -130,7 +132,7 @@ pub(crate) fn fraction(text: &str) -> Result<f32, String> {
     rounded.map_err(|_| format!("{text:?} is not a number, such as 0.5 or 1/255"))
 }
 
-fn unreadable(text: &str, error: &ParseIntError) -> String {
+fn unreadable_number(text: &str, error: &ParseIntError) -> String {
     match error.kind() {
         IntErrorKind::Zero => "it must be at least 1".into(),
         IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => {
@@ -148,22 +150,25 @@ mod tests {
 
     #[test]
     fn masks_are_decimal_hexadecimal_or_binary() {
-        assert_eq!(mask("-1"), Ok(-1));
-        assert_eq!(mask("0x1f"), Ok(31));
-        assert_eq!(mask("0b101"), Ok(5));
-        assert_eq!(mask("-0x1f"), Err("\"-0x1f\" is not an integer".into()));
-        assert!(mask("4294967296").is_err() && mask("0x80000000").is_err());
-        assert!(mask("0b2").is_err() && mask("").is_err() && mask("0x").is_err());
+        assert_eq!(parse_mask("-1"), Ok(-1));
+        assert_eq!(parse_mask("0x1f"), Ok(31));
+        assert_eq!(parse_mask("0b101"), Ok(5));
+        assert_eq!(
+            parse_mask("-0x1f"),
+            Err("\"-0x1f\" is not an integer".into())
+        );
+        assert!(parse_mask("4294967296").is_err() && parse_mask("0x80000000").is_err());
+        assert!(parse_mask("0b2").is_err() && parse_mask("").is_err() && parse_mask("0x").is_err());
     }
 
     #[test]
     fn memory_is_a_number_of_bytes() {
-        assert_eq!(memory("2GiB"), Ok(2 << 30));
-        assert_eq!(memory("1500000"), Ok(1_500_000));
-        assert_eq!(memory("1M"), Ok(1_000_000));
-        assert!(memory("2 G").is_ok());
+        assert_eq!(parse_memory("2GiB"), Ok(2 << 30));
+        assert_eq!(parse_memory("1500000"), Ok(1_500_000));
+        assert_eq!(parse_memory("1M"), Ok(1_000_000));
+        assert!(parse_memory("2 G").is_ok());
         for bad in ["", "much", "-1", "1000", "99999999999999999999T"] {
-            assert!(memory(bad).is_err(), "{bad}");
+            assert!(parse_memory(bad).is_err(), "{bad}");
         }
     }
 

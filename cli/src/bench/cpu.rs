@@ -1,44 +1,44 @@
 //! Measures workloads on the CPU.
 
 use super::{
-    data::{Data, garbage},
+    data::{WorkloadData, garbage_bytes},
     loops,
-    times::{Measured, Quantity, Run, Sheet, in_turn, nothing},
+    times::{Measured, Quantity, TimedRun, TimesByQuantity, in_turn, no_output},
 };
 use std::{cell::RefCell, hint::black_box, num::NonZero, thread};
 use wgslice::{Backend, Values, ValuesMut};
 
 /// Returns the number of threads that the library may use: the parallelism that the operating system reports, or 1.
-pub(crate) fn threads() -> usize {
+pub(crate) fn thread_count() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 /// Takes all measurements of a workload on the CPU.
-pub(crate) fn measure(data: &Data<'_>, reps: usize) -> Measured {
+pub(crate) fn measure_on_cpu(data: &WorkloadData<'_>, reps: usize) -> Measured {
     let backend = Backend::cpu();
     let plan = &data.work.plan;
     let source = match plan.is_in_place() {
         true => data.value.as_ref(),
         false => data.input.as_ref(),
     };
-    let dest = &RefCell::new(data.dest()?);
-    let spare = &RefCell::new(garbage(data.work.bytes() / 2)?);
-    let copy = |threads: usize| -> Run<'_> {
+    let dest = &RefCell::new(data.result_memory()?);
+    let spare = &RefCell::new(garbage_bytes(data.work.bytes() / 2)?);
+    let copy = |threads: usize| -> TimedRun<'_> {
         Box::new(move || {
             let (mut spare, mut dest) = (spare.borrow_mut(), dest.borrow_mut());
             match plan.is_in_place() {
                 // An update keeps some elements of `dest`, so its value is copied to other memory.
-                true => copy(source, &mut spare, threads),
-                false => copy(&spare, &mut dest, threads),
+                true => copy_on_threads(source, &mut spare, threads),
+                false => copy_on_threads(&spare, &mut dest, threads),
             }
-            Ok(nothing())
+            Ok(no_output())
         })
     };
     // The copy of garbage runs between the loops and the operation, so that the operation cannot find a correct result
     // in `dest`.
     let looped = || {
-        loops::run(data, &mut dest.borrow_mut());
-        Ok(nothing())
+        loops::run_workload(data, &mut dest.borrow_mut());
+        Ok(no_output())
     };
     let resident = || {
         let inputs = [
@@ -48,12 +48,12 @@ pub(crate) fn measure(data: &Data<'_>, reps: usize) -> Measured {
         let mut dest = dest.borrow_mut();
         let outputs = &mut [ValuesMut::from_bytes(plan.dtype(), &mut dest)];
         plan.run_cpu(&inputs[..plan.inputs().len()], outputs)?;
-        Ok(nothing())
+        Ok(no_output())
     };
     let host = || data.host_to_host(&backend);
-    let mut runs: Vec<(Quantity, Run<'_>)> = vec![
+    let mut runs: Vec<(Quantity, TimedRun<'_>)> = vec![
         (Quantity::Loop, Box::new(looped)),
-        (Quantity::Copy, copy(threads())),
+        (Quantity::Copy, copy(thread_count())),
         (Quantity::Resident, Box::new(resident)),
         (Quantity::HostToHost, Box::new(host)),
     ];
@@ -62,12 +62,12 @@ pub(crate) fn measure(data: &Data<'_>, reps: usize) -> Measured {
     }
     let mut sheet = in_turn(reps, runs, |of, bytes| match of {
         Quantity::Copy => Ok(()),
-        Quantity::HostToHost | Quantity::Tensors => data.check(bytes),
-        _ => data.check(&dest.borrow()),
+        Quantity::HostToHost | Quantity::Tensors => data.check_result(bytes),
+        _ => data.check_result(&dest.borrow()),
     })?;
-    if threads() > 1 {
+    if thread_count() > 1 {
         let alone = in_turn(reps, vec![(Quantity::Copy, copy(1))], |_, _| Ok(()))?;
-        let faster = |times: &Sheet| times[&Quantity::Copy].median;
+        let faster = |times: &TimesByQuantity| times[&Quantity::Copy].median;
         if faster(&alone) < faster(&sheet) {
             sheet.extend(alone);
         }
@@ -76,7 +76,7 @@ pub(crate) fn measure(data: &Data<'_>, reps: usize) -> Measured {
 }
 
 /// Copies `to.len()` bytes on `threads` threads.
-fn copy(from: &[u8], to: &mut [u8], threads: usize) {
+fn copy_on_threads(from: &[u8], to: &mut [u8], threads: usize) {
     let part = to.len().div_ceil(threads).max(1);
     let mut parts = black_box(from).chunks(part).zip(to.chunks_mut(part));
     let own = parts.next();

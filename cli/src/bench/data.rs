@@ -6,8 +6,8 @@
 
 use super::{
     loops,
-    times::{Output, Problem, Run},
-    workload::{Call, Operation, Workload, spec},
+    times::{Output, Problem, TimedRun},
+    workload::{Call, Operation, Workload, make_spec},
 };
 use bytemuck::Pod;
 use half::f16;
@@ -19,22 +19,22 @@ use wgslice::{
 
 /// An element type and the modulus of its values.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Values {
+pub(crate) struct ValueFormula {
     pub(crate) name: &'static str,
     pub(crate) dtype: DType,
     modulus: u32,
 }
 
-const VALUES: [(&str, DType, u32); 4] = [
+const VALUE_FORMULAS: [(&str, DType, u32); 4] = [
     ("u8", DType::U8, 251),
     ("f16", DType::F16, 2048),
     ("f32", DType::F32, 8191),
     ("f64", DType::F64, 8191),
 ];
 
-impl Values {
-    pub(crate) fn named(name: &str) -> Option<Self> {
-        let (name, dtype, modulus) = VALUES.into_iter().find(|values| values.0 == name)?;
+impl ValueFormula {
+    pub(crate) fn with_name(name: &str) -> Option<Self> {
+        let (name, dtype, modulus) = VALUE_FORMULAS.into_iter().find(|values| values.0 == name)?;
         Some(Self {
             name,
             dtype,
@@ -42,8 +42,8 @@ impl Values {
         })
     }
 
-    pub(crate) fn names() -> String {
-        VALUES.map(|(name, ..)| name).join(", ")
+    pub(crate) fn all_names() -> String {
+        VALUE_FORMULAS.map(|(name, ..)| name).join(", ")
     }
 
     /// Returns the bytes of element `i`.
@@ -61,15 +61,15 @@ impl Values {
     /// below 2^53 are exact.
     pub(crate) fn checksum(self, bytes: &[u8]) -> f64 {
         match self.dtype {
-            DType::F16 => sum(bytes, |bytes| f16::from_ne_bytes(bytes).into()),
-            DType::F32 => sum(bytes, |bytes| f32::from_ne_bytes(bytes).into()),
-            DType::F64 => sum(bytes, f64::from_ne_bytes),
-            _ => sum(bytes, |[byte]| byte.into()),
+            DType::F16 => weighted_sum(bytes, |bytes| f16::from_ne_bytes(bytes).into()),
+            DType::F32 => weighted_sum(bytes, |bytes| f32::from_ne_bytes(bytes).into()),
+            DType::F64 => weighted_sum(bytes, f64::from_ne_bytes),
+            _ => weighted_sum(bytes, |[byte]| byte.into()),
         }
     }
 }
 
-fn sum<const N: usize>(bytes: &[u8], value: impl Fn([u8; N]) -> f64) -> f64 {
+fn weighted_sum<const N: usize>(bytes: &[u8], value: impl Fn([u8; N]) -> f64) -> f64 {
     let weights = (1..=97u8).cycle().map(f64::from);
     let elements = bytes.as_chunks().0.iter().zip(weights);
     elements.map(|(&bytes, weight)| value(bytes) * weight).sum()
@@ -87,18 +87,18 @@ fn lowbias32(number: usize) -> usize {
 
 /// Returns the index tuples of a gather or a crop. A tuple of a crop holds the start indices of a box and a flip for
 /// each dimension; only the last dimension is flipped.
-fn indices(work: &Workload) -> Result<Vec<i32>, Problem> {
+fn workload_indices(work: &Workload) -> Result<Vec<i32>, Problem> {
     let as_index = |at| i32::try_from(at).unwrap_or(i32::MAX);
     let (mut indices, shape) = (Vec::new(), &work.shape);
     match &work.operation {
         Operation::GatherNd { indices: tuples } => {
             let [rows, depth] = *tuples;
-            reserve(&mut indices, rows * depth)?;
+            allocate(&mut indices, rows * depth)?;
             let index = |i| as_index(lowbias32(i) % shape[i % depth].max(1));
             indices.extend((0..rows * depth).map(index));
         }
         Operation::Crop { size } => {
-            reserve(&mut indices, shape[0] * 2 * size.len())?;
+            allocate(&mut indices, shape[0] * 2 * size.len())?;
             for n in 0..shape[0] {
                 for (d, (size_of, dim)) in size.iter().zip(&shape[1..]).enumerate() {
                     let at = lowbias32(size.len() * n + d) % (dim - size_of + 1);
@@ -114,38 +114,38 @@ fn indices(work: &Workload) -> Result<Vec<i32>, Problem> {
 }
 
 /// Allocates `count` elements.
-fn reserve<T>(vector: &mut Vec<T>, count: usize) -> Result<(), Problem> {
+fn allocate<T>(vector: &mut Vec<T>, count: usize) -> Result<(), Problem> {
     vector.try_reserve_exact(count).map_err(|_| {
         let bytes = count.saturating_mul(size_of::<T>());
-        Problem::other(format_args!(
+        Problem::other_problem(format_args!(
             "no memory left on the host for {bytes} bytes: choose smaller workloads with --only"
         ))
     })
 }
 
 /// Returns bytes of 0xa5, by which the check recognizes bytes that a run did not write.
-pub(crate) fn garbage(bytes: usize) -> Result<Vec<u8>, Problem> {
+pub(crate) fn garbage_bytes(bytes: usize) -> Result<Vec<u8>, Problem> {
     let mut garbage = Vec::new();
-    reserve(&mut garbage, bytes)?;
+    allocate(&mut garbage, bytes)?;
     garbage.resize(bytes, 0xa5);
     Ok(garbage)
 }
 
 /// Shared bytes with an alignment that suits every element type.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Shared {
+pub(crate) struct SharedBytes {
     words: Arc<Vec<u64>>,
     len: usize,
 }
 
-impl Shared {
+impl SharedBytes {
     /// Makes `count` elements. Element i has the formula's value number i * `times`.
-    fn elements(values: Values, count: usize, times: usize) -> Result<Self, Problem> {
+    fn make_elements(values: ValueFormula, count: usize, times: usize) -> Result<Self, Problem> {
         let period = (0..values.modulus as usize).flat_map(|i| values.element(i * times));
         let period: Vec<u8> = period.collect();
         let len = count * values.dtype.size();
         let mut words = Vec::new();
-        reserve(&mut words, len.div_ceil(size_of::<u64>()))?;
+        allocate(&mut words, len.div_ceil(size_of::<u64>()))?;
         words.resize(len.div_ceil(size_of::<u64>()), 0);
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut words);
         for bytes in bytes[..len].chunks_mut(period.len()) {
@@ -156,7 +156,7 @@ impl Shared {
     }
 }
 
-impl AsRef<[u8]> for Shared {
+impl AsRef<[u8]> for SharedBytes {
     fn as_ref(&self) -> &[u8] {
         &bytemuck::cast_slice(&self.words)[..self.len]
     }
@@ -184,39 +184,40 @@ impl AsRef<[u8]> for TensorBytes {
 
 /// A workload, its data on the host, and its correct result.
 #[derive(Debug)]
-pub(crate) struct Data<'a> {
+pub(crate) struct WorkloadData<'a> {
     pub(crate) work: &'a Workload,
-    pub(crate) input: Shared,
+    pub(crate) input: SharedBytes,
     /// The index tuples of a gather or a crop; otherwise empty.
     pub(crate) indices: Vec<i32>,
     /// The value of an update; otherwise empty.
-    pub(crate) value: Shared,
+    pub(crate) value: SharedBytes,
     expected: Vec<u8>,
 }
 
-impl<'a> Data<'a> {
+impl<'a> WorkloadData<'a> {
     /// Makes the data, and computes the correct result with plain loops. If the workloads file gives a checksum of the
     /// result, the loops must agree with it.
     pub(crate) fn new(work: &'a Workload) -> Result<Self, Problem> {
-        let elements =
-            |shape: &[usize], times| Shared::elements(work.values, shape.iter().product(), times);
+        let elements = |shape: &[usize], times| {
+            SharedBytes::make_elements(work.values, shape.iter().product(), times)
+        };
         let mut data = Self {
             work,
             input: elements(&work.shape, 1)?,
-            indices: indices(work)?,
+            indices: workload_indices(work)?,
             value: match &work.call {
                 Call::Update { value, .. } => elements(value, 7)?,
-                _ => Shared::default(),
+                _ => SharedBytes::default(),
             },
             expected: Vec::new(),
         };
-        let mut expected = data.dest()?;
-        loops::run(&data, &mut expected);
+        let mut expected = data.result_memory()?;
+        loops::run_workload(&data, &mut expected);
         data.expected = expected;
         let found = work.values.checksum(&data.expected);
         match work.checksum.filter(|&checksum| checksum != found) {
             None => Ok(data),
-            Some(checksum) => Err(Problem::wrong(format_args!(
+            Some(checksum) => Err(Problem::wrong_result(format_args!(
                 "wrong result: the checksum of plain loops is {found}, but the workloads file says \
                  {checksum}"
             ))),
@@ -224,9 +225,9 @@ impl<'a> Data<'a> {
     }
 
     /// Returns memory for the result: a copy of the input if the workload changes the input in place, otherwise
-    /// [`garbage`].
-    pub(crate) fn dest(&self) -> Result<Vec<u8>, Problem> {
-        let mut dest = garbage(self.work.plan.outputs()[0].bytes())?;
+    /// [`garbage_bytes`].
+    pub(crate) fn result_memory(&self) -> Result<Vec<u8>, Problem> {
+        let mut dest = garbage_bytes(self.work.plan.outputs()[0].bytes())?;
         if self.work.plan.is_in_place() {
             dest.copy_from_slice(self.input.as_ref());
         }
@@ -234,14 +235,14 @@ impl<'a> Data<'a> {
     }
 
     /// Compares every bit of a result with the correct one.
-    pub(crate) fn check(&self, result: &[u8]) -> Result<(), Problem> {
+    pub(crate) fn check_result(&self, result: &[u8]) -> Result<(), Problem> {
         if result == self.expected {
             return Ok(());
         }
         let mut bytes = result.iter().zip(&self.expected);
         let at = bytes.position(|(found, expected)| found != expected);
         let element = at.unwrap_or(result.len()) / self.work.values.dtype.size();
-        Err(Problem::wrong(format_args!(
+        Err(Problem::wrong_result(format_args!(
             "wrong result: element {element} is not that of plain loops"
         )))
     }
@@ -249,15 +250,15 @@ impl<'a> Data<'a> {
     /// Runs the workload from host values to host values in new memory.
     pub(crate) fn host_to_host(&self, backend: &Backend) -> Result<Output, Problem> {
         Ok(match self.work.values.dtype.size() {
-            1 => self.typed::<u8>(backend),
-            2 => self.typed::<u16>(backend),
-            4 => self.typed::<u32>(backend),
-            _ => self.typed::<u64>(backend),
+            1 => self.run_typed::<u8>(backend),
+            2 => self.run_typed::<u16>(backend),
+            4 => self.run_typed::<u32>(backend),
+            _ => self.run_typed::<u64>(backend),
         }?)
     }
 
     /// Does the work of [`Data::host_to_host`]. `T` is an unsigned integer with the size of an element.
-    fn typed<T: Element + Pod>(&self, backend: &Backend) -> Result<Output, Error> {
+    fn run_typed<T: Element + Pod>(&self, backend: &Backend) -> Result<Output, Error> {
         let input: &[T] = bytemuck::cast_slice(self.input.as_ref());
         let x = (input, &*self.work.shape);
         let array = match &self.work.call {
@@ -266,11 +267,11 @@ impl<'a> Data<'a> {
                 backend.run(&plan, &[input.into()])?.0
             }
             Call::Gather => {
-                let (shape, options) = (self.tuples(), GatherNdOptions::default());
+                let (shape, options) = (self.tuple_shape(), GatherNdOptions::default());
                 backend.gather_nd(x, (&self.indices, &shape), options)?.0
             }
             Call::Crop(options) => {
-                let (shape, begins, flips) = self.boxes();
+                let (shape, begins, flips) = self.crop_boxes();
                 let boxes = Boxes::new((&begins, &shape)).flipped((&flips, &shape));
                 backend.crop(x, boxes, options)?.0
             }
@@ -284,17 +285,17 @@ impl<'a> Data<'a> {
 
     /// Uploads the tensors, and returns a run that computes a new tensor from them. Not for updates, which change a
     /// tensor.
-    pub(crate) fn on_tensors(&self, backend: &Backend) -> Result<Run<'_>, Problem> {
+    pub(crate) fn on_tensors(&self, backend: &Backend) -> Result<TimedRun<'_>, Problem> {
         let (dtype, shape) = (self.work.values.dtype, &self.work.shape);
         let x = Tensor::from_bytes(backend, self.input.clone(), dtype, shape)?;
-        let indices = backend.upload((&self.indices, &self.tuples()))?;
-        let (shape, begins, flips) = self.boxes();
+        let indices = backend.upload((&self.indices, &self.tuple_shape()))?;
+        let (shape, begins, flips) = self.crop_boxes();
         let (begins, flips) = (
             backend.upload((&begins, &shape))?,
             backend.upload((&flips, &shape))?,
         );
         let spec = match &self.work.operation {
-            Operation::Slice { slices } => spec(slices)?,
+            Operation::Slice { slices } => make_spec(slices)?,
             _ => SliceSpec::default(),
         };
         Ok(Box::new(move || {
@@ -309,10 +310,10 @@ impl<'a> Data<'a> {
     }
 
     /// The shape of the start indices and flips of a crop, and their values. Empty for other operations.
-    fn boxes(&self) -> ([usize; 2], Vec<i32>, Vec<bool>) {
+    fn crop_boxes(&self) -> ([usize; 2], Vec<i32>, Vec<bool>) {
         let (mut begins, mut flips) = (Vec::new(), Vec::new());
         let [count, columns] = match &self.work.call {
-            Call::Crop(_) => self.tuples(),
+            Call::Crop(_) => self.tuple_shape(),
             _ => return ([0, 0], begins, flips),
         };
         for tuple in self.indices.chunks(columns) {
@@ -324,7 +325,7 @@ impl<'a> Data<'a> {
     }
 
     /// The shape of the index tuples.
-    pub(crate) fn tuples(&self) -> [usize; 2] {
+    pub(crate) fn tuple_shape(&self) -> [usize; 2] {
         match &self.work.operation {
             Operation::GatherNd { indices } => *indices,
             Operation::Crop { size } => [self.work.shape[0], 2 * size.len()],
@@ -346,9 +347,9 @@ mod tests {
         // Larger workloads take seconds in a build without optimization.
         set.retain(|work| work.plan.outputs()[0].bytes() < 20 << 20);
         for work in &set {
-            let data = Data::new(work).expect(&work.id);
+            let data = WorkloadData::new(work).expect(&work.id);
             let result = data.host_to_host(&Backend::cpu()).expect(&work.id);
-            data.check((*result).as_ref()).expect(&work.id);
+            data.check_result((*result).as_ref()).expect(&work.id);
         }
     }
 
@@ -359,15 +360,15 @@ mod tests {
                 r#"{{"workloads": [{{"id": "A", "op": "slice", "dtype": "{dtype}",
                     "shape": [3, 7000], "slices": [[null, null, null], [-1, null, -2]]}}]}}"#
             );
-            let work = &workload::parse(&text).expect("a set")[0];
-            let data = Data::new(work).expect("memory");
+            let work = &workload::parse_workloads(&text).expect("a set")[0];
+            let data = WorkloadData::new(work).expect("memory");
             let mut result = data.expected.clone();
-            data.check(&result).expect("the same bits");
+            data.check_result(&result).expect("the same bits");
             let last = result.len() - 1;
             result[last] ^= 1;
             let sums = [&result, &data.expected].map(|bytes| work.values.checksum(bytes));
             assert_ne!(sums[0], sums[1]);
-            let wrong = data.check(&result).expect_err(dtype).text;
+            let wrong = data.check_result(&result).expect_err(dtype).text;
             assert!(wrong.contains("element 10499 "), "{wrong}");
         }
     }

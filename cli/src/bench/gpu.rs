@@ -4,9 +4,9 @@
 //! compiled before.
 
 use super::{
-    data::{Data, garbage},
-    report::Costs,
-    times::{Measured, Output, Problem, Quantity, Run, in_turn, nothing},
+    data::{WorkloadData, garbage_bytes},
+    report::CostEstimate,
+    times::{Measured, Output, Problem, Quantity, TimedRun, in_turn, no_output},
     workload::Call,
 };
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +14,7 @@ use wgpu::{Buffer, CommandEncoder};
 use wgslice::{Backend, DType, Error, Gpu, Tensor, cost::CostModel};
 
 /// The arrays of a workload on a device.
-struct Arrays {
+struct DeviceArrays {
     /// The data or, for an update, the value.
     source: Tensor,
     indices: Option<Tensor>,
@@ -23,21 +23,26 @@ struct Arrays {
 }
 
 /// Takes all measurements of a workload on an adapter.
-pub(crate) fn measure(gpu: &Gpu, data: &Data<'_>, reps: usize) -> Measured {
+pub(crate) fn measure_on_gpu(gpu: &Gpu, data: &WorkloadData<'_>, reps: usize) -> Measured {
     let gpu = &Gpu::new(gpu.device(), gpu.queue());
     let backend = &Backend::from(gpu.clone());
-    let failed = failures(gpu.device());
+    let failed = record_failures(gpu.device());
     let (work, plan) = (data.work, &data.work.plan);
-    let arrays = upload(data, backend)?;
+    let arrays = upload_arrays(data, backend)?;
     let dest = match &arrays.changed {
         Some(changed) => changed.clone(),
-        None => Tensor::from_bytes(backend, data.dest()?, work.values.dtype, plan.shape())?,
+        None => Tensor::from_bytes(
+            backend,
+            data.result_memory()?,
+            work.values.dtype,
+            plan.shape(),
+        )?,
     };
     let half = work.bytes() / 2;
-    let spare = Tensor::from_bytes(backend, garbage(half)?, DType::U8, &[half])?;
-    let [source, to, spare] = [&arrays.source, &dest, &spare].map(only);
+    let spare = Tensor::from_bytes(backend, garbage_bytes(half)?, DType::U8, &[half])?;
+    let [source, to, spare] = [&arrays.source, &dest, &spare].map(only_buffer);
     let (source, to, spare) = (source?, to?, spare?);
-    let indices = arrays.indices.as_ref().map(only).transpose()?;
+    let indices = arrays.indices.as_ref().map(only_buffer).transpose()?;
     let resident = |encoder: &mut CommandEncoder| {
         let inputs = [Some(source), indices].into_iter().flatten();
         let inputs: Vec<_> = inputs.map(|buffer| buffer.slice(..)).collect();
@@ -58,17 +63,17 @@ pub(crate) fn measure(gpu: &Gpu, data: &Data<'_>, reps: usize) -> Measured {
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
         record(&mut encoder)?;
         gpu.queue().submit([encoder.finish()]);
-        wait(gpu, &failed)?;
-        Ok(nothing())
+        wait_for_work(gpu, &failed)?;
+        Ok(no_output())
     };
     let read = || Ok(Box::new(dest.bytes()?.into_owned()) as Output);
     let send = || {
-        let uploaded = upload(data, backend)?;
+        let uploaded = upload_arrays(data, backend)?;
         backend.wait()?;
         drop(uploaded);
-        Ok(nothing())
+        Ok(no_output())
     };
-    let runs: Vec<(Quantity, Run<'_>)> = vec![
+    let runs: Vec<(Quantity, TimedRun<'_>)> = vec![
         (Quantity::Copy, Box::new(|| submitted(&copy))),
         (Quantity::Resident, Box::new(|| submitted(&resident))),
         (Quantity::Readback, Box::new(read)),
@@ -76,19 +81,19 @@ pub(crate) fn measure(gpu: &Gpu, data: &Data<'_>, reps: usize) -> Measured {
         (Quantity::HostToHost, Box::new(host)),
     ];
     let sheet = in_turn(reps, runs, |of, bytes| match of {
-        Quantity::Resident => data.check(&dest.bytes()?),
-        Quantity::Readback | Quantity::HostToHost => data.check(bytes),
+        Quantity::Resident => data.check_result(&dest.bytes()?),
+        Quantity::Readback | Quantity::HostToHost => data.check_result(bytes),
         _ => Ok(()),
     });
     drop((arrays, dest));
     // Frees the memory of this workload before the next one is timed.
     gpu.trim();
-    wait(gpu, &failed)?;
+    wait_for_work(gpu, &failed)?;
     sheet
 }
 
 /// Measures the costs on which `auto` would base its choice.
-pub(crate) fn costs(gpu: &Gpu) -> Result<Costs, Error> {
+pub(crate) fn measure_costs(gpu: &Gpu) -> Result<CostEstimate, Error> {
     let costs = CostModel::measure(gpu)?;
     Ok(Box::new(move |plan| {
         let estimate = costs.estimate(plan);
@@ -96,7 +101,7 @@ pub(crate) fn costs(gpu: &Gpu) -> Result<Costs, Error> {
     }))
 }
 
-fn upload(data: &Data<'_>, backend: &Backend) -> Result<Arrays, Error> {
+fn upload_arrays(data: &WorkloadData<'_>, backend: &Backend) -> Result<DeviceArrays, Error> {
     let dtype = data.work.values.dtype;
     let input = Tensor::from_bytes(backend, data.input.clone(), dtype, &data.work.shape)?;
     let (source, changed) = match &data.work.call {
@@ -106,11 +111,11 @@ fn upload(data: &Data<'_>, backend: &Backend) -> Result<Arrays, Error> {
         }
         _ => (input, None),
     };
-    let indices = match data.tuples() {
+    let indices = match data.tuple_shape() {
         [_, 0] => None,
         tuples => Some(backend.upload((&data.indices, &tuples))?),
     };
-    Ok(Arrays {
+    Ok(DeviceArrays {
         source,
         indices,
         changed,
@@ -118,10 +123,10 @@ fn upload(data: &Data<'_>, backend: &Backend) -> Result<Arrays, Error> {
 }
 
 /// The last error of a device that no call returned.
-type Failures = Arc<Mutex<Option<String>>>;
+type LastFailure = Arc<Mutex<Option<String>>>;
 
-fn failures(device: &wgpu::Device) -> Failures {
-    let failures = Failures::default();
+fn record_failures(device: &wgpu::Device) -> LastFailure {
+    let failures = LastFailure::default();
     let seen = Arc::clone(&failures);
     device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
         *seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
@@ -130,18 +135,21 @@ fn failures(device: &wgpu::Device) -> Failures {
 }
 
 /// Waits until all submitted work is done.
-fn wait(gpu: &Gpu, failures: &Failures) -> Result<(), Problem> {
+fn wait_for_work(gpu: &Gpu, failures: &LastFailure) -> Result<(), Problem> {
     let polled = gpu.device().poll(wgpu::PollType::wait_indefinitely());
-    polled.map_err(Problem::other)?;
+    polled.map_err(Problem::other_problem)?;
     let mut failure = failures.lock().unwrap_or_else(PoisonError::into_inner);
-    failure.take().map(Problem::other).map_or(Ok(()), Err)
+    failure
+        .take()
+        .map(Problem::other_problem)
+        .map_or(Ok(()), Err)
 }
 
 /// Returns the only buffer of a tensor. A tensor in several buffers is an error.
-fn only(tensor: &Tensor) -> Result<&Buffer, Problem> {
+fn only_buffer(tensor: &Tensor) -> Result<&Buffer, Problem> {
     match tensor.buffers()? {
         [buffer] => Ok(buffer),
-        buffers => Err(Problem::other(format_args!(
+        buffers => Err(Problem::other_problem(format_args!(
             "a tensor needs {} buffers on this device: choose a smaller workload",
             buffers.len()
         ))),

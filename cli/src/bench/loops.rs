@@ -2,7 +2,7 @@
 //! their own arithmetic on slices and strides and use no code of the library.
 
 use super::{
-    data::Data,
+    data::WorkloadData,
     workload::{Bounds, Operation},
 };
 
@@ -11,7 +11,7 @@ use super::{
 type Dim = [usize; 3];
 
 /// Writes the result of the workload to `dest`.
-pub(crate) fn run(data: &Data<'_>, dest: &mut [u8]) {
+pub(crate) fn run_workload(data: &WorkloadData<'_>, dest: &mut [u8]) {
     match data.work.values.dtype.size() {
         1 => run_sized::<1>(data, dest),
         2 => run_sized::<2>(data, dest),
@@ -20,26 +20,26 @@ pub(crate) fn run(data: &Data<'_>, dest: &mut [u8]) {
     }
 }
 
-/// Runs [`run`] for elements of `N` bytes.
-fn run_sized<const N: usize>(data: &Data<'_>, dest: &mut [u8]) {
+/// Runs [`run_workload`] for elements of `N` bytes.
+fn run_sized<const N: usize>(data: &WorkloadData<'_>, dest: &mut [u8]) {
     let from = data.input.as_ref().as_chunks::<N>().0;
     let to = dest.as_chunks_mut::<N>().0;
     let shape = &data.work.shape;
-    let strides = strides(shape);
+    let strides = row_major_strides(shape);
     match &data.work.operation {
         Operation::Slice { slices } => {
-            let (at, dims) = sliced(slices, shape);
-            copy(from, to, [at, 0], &dims);
+            let (at, dims) = sliced_dims(slices, shape);
+            copy_elements(from, to, [at, 0], &dims);
         }
         Operation::Update { slices } => {
-            let (at, dims) = sliced(slices, shape);
+            let (at, dims) = sliced_dims(slices, shape);
             let swapped: Vec<Dim> = dims.iter().map(|&[n, from, to]| [n, to, from]).collect();
             let value = data.value.as_ref().as_chunks::<N>().0;
-            copy(value, to, [0, at], &swapped);
+            copy_elements(value, to, [0, at], &swapped);
         }
         Operation::Transpose { axes } => {
             let dims = axes.iter().map(|&axis| (shape[axis], strides[axis]));
-            copy(from, to, [0, 0], &beside_dense(dims.collect()));
+            copy_elements(from, to, [0, 0], &beside_dense(dims.collect()));
         }
         Operation::GatherNd { indices } => {
             let depth = indices[1];
@@ -79,14 +79,14 @@ fn run_sized<const N: usize>(data: &Data<'_>, dest: &mut [u8]) {
                     ));
                 }
                 dims.push((rest, 1));
-                copy(from, to, [at, item * of_box], &beside_dense(dims));
+                copy_elements(from, to, [at, item * of_box], &beside_dense(dims));
             }
         }
     }
 }
 
 /// Returns row-major strides, in elements.
-fn strides(shape: &[usize]) -> Vec<usize> {
+fn row_major_strides(shape: &[usize]) -> Vec<usize> {
     let inner = |dim| shape[dim + 1..].iter().product();
     (0..shape.len()).map(inner).collect()
 }
@@ -94,16 +94,16 @@ fn strides(shape: &[usize]) -> Vec<usize> {
 /// Takes sizes and source strides, and adds the strides of a dense destination.
 fn beside_dense(dims: Vec<(usize, usize)>) -> Vec<Dim> {
     let sizes: Vec<usize> = dims.iter().map(|&(size, _)| size).collect();
-    let dims = dims.iter().zip(strides(&sizes));
+    let dims = dims.iter().zip(row_major_strides(&sizes));
     dims.map(|(&(size, from), to)| [size, from, to]).collect()
 }
 
 /// Returns the first position that the slices select, and the dimensions of the loop over the others.
-fn sliced(slices: &[Bounds], shape: &[usize]) -> (usize, Vec<Dim>) {
+fn sliced_dims(slices: &[Bounds], shape: &[usize]) -> (usize, Vec<Dim>) {
     let mut at = 0usize;
     let mut dims = Vec::new();
-    for ((bounds, &size), stride) in slices.iter().zip(shape).zip(strides(shape)) {
-        let (first, step, count) = positions(*bounds, size);
+    for ((bounds, &size), stride) in slices.iter().zip(shape).zip(row_major_strides(shape)) {
+        let (first, step, count) = slice_positions(*bounds, size);
         at = at.wrapping_add(first.wrapping_mul(stride));
         dims.push((count, step.wrapping_mul(stride)));
     }
@@ -112,7 +112,7 @@ fn sliced(slices: &[Bounds], shape: &[usize]) -> (usize, Vec<Dim>) {
 
 /// Returns the first position that a Python slice of a dimension selects, the distance to the next one, and the number
 /// of positions. A negative bound counts from the end, and every bound is clamped to the dimension.
-fn positions([start, stop, step]: Bounds, size: usize) -> (usize, usize, usize) {
+fn slice_positions([start, stop, step]: Bounds, size: usize) -> (usize, usize, usize) {
     let length = i64::try_from(size).unwrap_or(i64::MAX);
     let step = step.unwrap_or(1);
     let (low, high) = if step > 0 {
@@ -141,14 +141,24 @@ fn positions([start, stop, step]: Bounds, size: usize) -> (usize, usize, usize) 
 }
 
 /// Copies the elements along `dims`. `at` has the positions of the first element in the source and in the destination.
-fn copy<const N: usize>(from: &[[u8; N]], to: &mut [[u8; N]], at: [usize; 2], dims: &[Dim]) {
+fn copy_elements<const N: usize>(
+    from: &[[u8; N]],
+    to: &mut [[u8; N]],
+    at: [usize; 2],
+    dims: &[Dim],
+) {
     // If the slice is empty, its first position can be outside the array.
     if dims.iter().all(|&[size, ..]| size > 0) {
-        walk(from, to, at, dims);
+        copy_along_dims(from, to, at, dims);
     }
 }
 
-fn walk<const N: usize>(from: &[[u8; N]], to: &mut [[u8; N]], at: [usize; 2], dims: &[Dim]) {
+fn copy_along_dims<const N: usize>(
+    from: &[[u8; N]],
+    to: &mut [[u8; N]],
+    at: [usize; 2],
+    dims: &[Dim],
+) {
     let [mut at, mut dest] = at;
     match dims {
         [] => to[dest] = from[at],
@@ -161,7 +171,7 @@ fn walk<const N: usize>(from: &[[u8; N]], to: &mut [[u8; N]], at: [usize; 2], di
         }
         [[size, step, step_to], inner @ ..] => {
             for _ in 0..*size {
-                walk(from, to, [at, dest], inner);
+                copy_along_dims(from, to, [at, dest], inner);
                 (at, dest) = (at.wrapping_add(*step), dest.wrapping_add(*step_to));
             }
         }
@@ -185,7 +195,7 @@ mod tests {
             ([None, None, Some(i64::MIN)], vec![6]),
         ];
         for (bounds, expected) in rows {
-            let (first, step, count) = positions(bounds, 7);
+            let (first, step, count) = slice_positions(bounds, 7);
             let at = |i: usize| first.wrapping_add(i.wrapping_mul(step));
             let found: Vec<usize> = (0..count).map(at).collect();
             assert_eq!(found, expected, "{bounds:?}");

@@ -26,10 +26,10 @@ use crate::{
     failure::{Failure, WRONG_RESULT},
     files::Document,
     print, progress,
-    text::text,
+    text::read_text,
 };
-use data::Data;
-use report::{Costs, Device, Kind, Report, Row};
+use data::WorkloadData;
+use report::{CostEstimate, Device, Kind, Report, Row};
 use std::{num::NonZero, path::PathBuf, process::ExitCode};
 use times::{Measured, Problem};
 use wgslice::Backend;
@@ -70,16 +70,16 @@ pub(crate) fn run(global: &Global, args: &Bench) -> Result<ExitCode, Failure> {
              which `taskset` restricts",
         ));
     }
-    let workloads = workloads(args)?;
+    let workloads = chosen_workloads(args)?;
     // The page is created first, so that an unwritable path fails before anything is measured.
     let html = args.html.as_deref().map(Document::create).transpose()?;
-    let backends = device::each(global, "measured")?;
-    let report = measure(&workloads, &backends, args.reps.get())?;
+    let backends = device::open_each(global, "measured")?;
+    let report = measure_all(&workloads, &backends, args.reps.get())?;
     if let Some(html) = html {
-        html.finish(&page::render(&report)?)?;
+        html.finish(&page::render_page(&report)?)?;
     }
     if global.json {
-        print::json(&report)?;
+        print::print_json(&report)?;
     } else {
         table::print(&report);
     }
@@ -93,30 +93,34 @@ pub(crate) fn run(global: &Global, args: &Bench) -> Result<ExitCode, Failure> {
     })
 }
 
-fn workloads(args: &Bench) -> Result<Vec<Workload>, Failure> {
+fn chosen_workloads(args: &Bench) -> Result<Vec<Workload>, Failure> {
     let all = match &args.workloads {
         None => workload::built_in().map_err(Failure::usage)?,
         Some(path) => {
-            let parsed = text(path).and_then(|text| workload::parse(&text));
+            let parsed = read_text(path).and_then(|text| workload::parse_workloads(&text));
             parsed.map_err(|problem| Failure::usage(format!("{}: {problem}", path.display())))?
         }
     };
-    workload::only(all, &args.only).map_err(Failure::usage)
+    workload::select_workloads(all, &args.only).map_err(Failure::usage)
 }
 
 /// Measures every workload on every device.
-fn measure(workloads: &[Workload], backends: &[Backend], reps: usize) -> Result<Report, Failure> {
-    let devices: Result<Vec<Device>, Failure> = backends.iter().map(described).collect();
+fn measure_all(
+    workloads: &[Workload],
+    backends: &[Backend],
+    reps: usize,
+) -> Result<Report, Failure> {
+    let devices: Result<Vec<Device>, Failure> = backends.iter().map(describe_device).collect();
     let mut devices = devices?;
-    progress::counted(workloads.len() * backends.len(), |progress| {
+    progress::run_counted(workloads.len() * backends.len(), |progress| {
         for work in workloads {
-            let data = Data::new(work);
+            let data = WorkloadData::new(work);
             for (backend, device) in backends.iter().zip(&mut devices) {
                 let data = data.as_ref().map_err(Problem::clone);
                 let measured = data.and_then(|data| times(backend, data, reps));
                 let estimate = device.costs.as_ref().map(|costs| costs(&work.plan));
                 device.rows.push(Row::new(work, measured, estimate));
-                progress.advance(1);
+                progress.advance_by(1);
             }
         }
     });
@@ -124,14 +128,18 @@ fn measure(workloads: &[Workload], backends: &[Backend], reps: usize) -> Result<
 }
 
 /// Describes a device, with no results yet.
-fn described(backend: &Backend) -> Result<Device, Failure> {
-    let (name, kind, costs): (_, _, Option<Costs>) = match gpu_of(backend) {
-        None => (format!("CPU ({} threads)", cpu::threads()), Kind::Cpu, None),
+fn describe_device(backend: &Backend) -> Result<Device, Failure> {
+    let (name, kind, costs): (_, _, Option<CostEstimate>) = match gpu_of(backend) {
+        None => (
+            format!("CPU ({} threads)", cpu::thread_count()),
+            Kind::Cpu,
+            None,
+        ),
         #[cfg(feature = "gpu")]
         Some(gpu) if gpu.is_software() => (backend.to_string(), Kind::Software, None),
         #[cfg(feature = "gpu")]
         Some(gpu) => {
-            let costs = gpu::costs(gpu).map_err(Failure::refused(backend))?;
+            let costs = gpu::measure_costs(gpu).map_err(Failure::refused(backend))?;
             (backend.to_string(), Kind::Gpu, Some(costs))
         }
     };
@@ -144,11 +152,11 @@ fn described(backend: &Backend) -> Result<Device, Failure> {
 }
 
 /// Takes all measurements of a workload on a device.
-fn times(backend: &Backend, data: &Data<'_>, reps: usize) -> Measured {
+fn times(backend: &Backend, data: &WorkloadData<'_>, reps: usize) -> Measured {
     match gpu_of(backend) {
-        None => cpu::measure(data, reps),
+        None => cpu::measure_on_cpu(data, reps),
         #[cfg(feature = "gpu")]
-        Some(gpu) => gpu::measure(gpu, data, reps),
+        Some(gpu) => gpu::measure_on_gpu(gpu, data, reps),
     }
 }
 

@@ -3,24 +3,24 @@
 
 use super::{
     report::{Device, Report, Row},
-    table::{Column, all_columns, columns},
+    table::{Column, all_columns, columns_for},
     times::Quantity,
 };
 use crate::{failure::Failure, units};
 
-const STYLE: &str = include_str!("page.css");
+const STYLE_SHEET: &str = include_str!("page.css");
 
 /// The number of device colours in the style sheet.
-const COLOURS: usize = 4;
+const COLOUR_COUNT: usize = 4;
 
 /// The scale of the bars, which maps numbers to lengths between 0 and 1.
-struct Scale {
+struct BarScale {
     /// The labels at the ends of equal steps, beginning with the label at 0.
     labels: Vec<String>,
     at: Box<dyn Fn(f64) -> f64>,
 }
 
-impl Scale {
+impl BarScale {
     /// A scale of percentages. Bars beyond its end are cut.
     fn of_percents() -> Self {
         Self {
@@ -37,7 +37,7 @@ impl Scale {
         let last = logs.fold(first + 1.0, f64::max).ceil();
         let decades = std::iter::successors(Some(first), |decade| Some(decade + 1.0));
         let decades = decades.take_while(|&decade| decade <= last);
-        let labels = decades.map(|decade| units::seconds(10f64.powf(decade)));
+        let labels = decades.map(|decade| units::format_seconds(10f64.powf(decade)));
         Self {
             labels: labels.collect(),
             at: Box::new(move |time| ((time.log10() - first) / (last - first)).clamp(0.0, 1.0)),
@@ -45,10 +45,10 @@ impl Scale {
     }
 }
 
-pub(crate) fn render(report: &Report) -> Result<String, Failure> {
-    let [headline, compared, auto] = report.verdict().map(|line| escaped(&line));
+pub(crate) fn render_page(report: &Report) -> Result<String, Failure> {
+    let [headline, compared, auto] = report.verdict().map(|line| escape_html(&line));
     let date = &report.date;
-    let origin = escaped(&format!("wgslice {}, {}", report.version, report.machine));
+    let origin = escape_html(&format!("wgslice {}, {}", report.version, report.machine));
     let json = serde_json::to_string(report).map_err(Failure::usage)?;
     let mut body = format!(
         "<p class=\"soft\">wgslice bench, {date}</p>\n<h1>{headline}</h1>\n<p>{compared}</p>\n\
@@ -56,51 +56,56 @@ pub(crate) fn render(report: &Report) -> Result<String, Failure> {
          href=\"data:application/json,{}\">All times as JSON</a></p>\n",
         in_url(&json)
     );
-    let percent: Number = |row| row.percent_of_copy;
+    let percent: NumberOfRow = |row| row.percent_of_copy;
     let text = |percent| format!("{percent:.0}%");
-    let shares = bars(report, percent, &Scale::of_percents(), text);
-    body += &section(
+    let shares = render_bars(report, percent, &BarScale::of_percents(), text);
+    body += &render_section(
         "As a share of the speed of a copy",
         "Data where the device works. 100% is the rate at which the same device copies as many bytes.",
         &shares,
     );
-    let time: Number = |row| row.median(Quantity::HostToHost);
+    let time: NumberOfRow = |row| row.median(Quantity::HostToHost);
     let rows = report.devices.iter().flat_map(|device| &device.rows);
-    let scale = Scale::of_times(&rows.filter_map(time).collect::<Vec<_>>());
-    let times = bars(report, time, &scale, units::seconds);
-    body += &section(
+    let scale = BarScale::of_times(&rows.filter_map(time).collect::<Vec<_>>());
+    let times = render_bars(report, time, &scale, units::format_seconds);
+    body += &render_section(
         "From host memory to host memory",
         "Shorter is faster. The scale is logarithmic. A device's time has upload and readback in it.",
         &times,
     );
     for device in &report.devices {
-        body += &section(&escaped(&device.name), "", &table(device));
+        body += &render_section(&escape_html(&device.name), "", &render_table(device));
     }
     let meaning =
         |column: Column| format!("<dt>{}</dt><dd>{}</dd>\n", column.heading, column.meaning());
     let meanings: String = all_columns(report).into_iter().map(meaning).collect();
     let meanings = format!("<dl>\n{meanings}</dl>\n");
     let checked = "Median times. A time counts only if every bit of the result is right.";
-    body += &section("Meaning of the headings", checked, &meanings);
+    body += &render_section("Meaning of the headings", checked, &meanings);
     Ok(format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>wgslice bench, {date}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n{body}\
+         <title>wgslice bench, {date}</title>\n<style>\n{STYLE_SHEET}</style>\n</head>\n<body>\n{body}\
          </body>\n</html>\n"
     ))
 }
 
-fn section(title: &str, note: &str, content: &str) -> String {
+fn render_section(title: &str, note: &str, content: &str) -> String {
     format!("<section>\n<h2>{title}</h2>\n<p class=\"soft\">{note}</p>\n{content}</section>\n")
 }
 
 /// Returns the number that a bar shows for a row.
-type Number = fn(&Row) -> Option<f64>;
+type NumberOfRow = fn(&Row) -> Option<f64>;
 
 /// Draws a bar for each workload and device, with its number.
-fn bars(report: &Report, value: Number, scale: &Scale, text: fn(f64) -> String) -> String {
+fn render_bars(
+    report: &Report,
+    value: NumberOfRow,
+    scale: &BarScale,
+    text: fn(f64) -> String,
+) -> String {
     let named = |(at, device): (usize, &Device)| {
-        let (colour, name) = (at % COLOURS, escaped(&device.short()));
+        let (colour, name) = (at % COLOUR_COUNT, escape_html(&device.short()));
         format!("<span><i style=\"background: var(--d{colour})\"></i>{name}</span>\n")
     };
     let legend: String = report.devices.iter().enumerate().map(named).collect();
@@ -109,10 +114,10 @@ fn bars(report: &Report, value: Number, scale: &Scale, text: fn(f64) -> String) 
         format!("<p class=\"legend\">\n{legend}</p>\n<div style=\"--steps: {steps}\">\n");
     let rows = report.devices.first().map_or(0, |device| device.rows.len());
     for at in 0..rows {
-        let label = escaped(&report.devices[0].rows[at].label);
+        let label = escape_html(&report.devices[0].rows[at].label);
         html += &format!("<div class=\"row\"><div>{label}</div><div>\n");
         for (number, device) in report.devices.iter().enumerate() {
-            let (name, colour) = (escaped(&device.name), number % COLOURS);
+            let (name, colour) = (escape_html(&device.name), number % COLOUR_COUNT);
             let (length, text) = match value(&device.rows[at]) {
                 Some(value) => ((scale.at)(value), text(value)),
                 None => (0.0, "not measured".into()),
@@ -134,8 +139,8 @@ fn bars(report: &Report, value: Number, scale: &Scale, text: fn(f64) -> String) 
     )
 }
 
-fn table(device: &Device) -> String {
-    let columns = columns(device.kind);
+fn render_table(device: &Device) -> String {
+    let columns = columns_for(device.kind);
     let headings = columns.iter().map(|column| {
         let (heading, meaning) = (column.heading, column.meaning());
         format!("<th title=\"{meaning}\">{heading}</th>")
@@ -143,18 +148,21 @@ fn table(device: &Device) -> String {
     let headings: String = headings.collect();
     let mut rows = format!("<tr><th>workload</th>{headings}</tr>\n");
     for row in &device.rows {
-        let cell = |column: &Column| format!("<td>{}</td>", column.cell(row));
+        let cell = |column: &Column| format!("<td>{}</td>", column.format_cell(row));
         let cells = match &row.error {
-            Some(error) => format!("<td class=\"error\" colspan=\"9\">{}</td>", escaped(error)),
+            Some(error) => format!(
+                "<td class=\"error\" colspan=\"9\">{}</td>",
+                escape_html(error)
+            ),
             None => columns.iter().map(cell).collect(),
         };
-        rows += &format!("<tr><th>{}</th>{cells}</tr>\n", escaped(&row.label));
+        rows += &format!("<tr><th>{}</th>{cells}</tr>\n", escape_html(&row.label));
     }
     format!("<div class=\"scroll\" tabindex=\"0\"><table>\n{rows}</table></div>\n")
 }
 
 /// Escapes a text for HTML.
-fn escaped(text: &str) -> String {
+fn escape_html(text: &str) -> String {
     let text = text.replace('&', "&amp;").replace('"', "&quot;");
     text.replace('<', "&lt;").replace('>', "&gt;")
 }
@@ -173,18 +181,18 @@ mod tests {
 
     #[test]
     fn text_is_no_markup() {
-        assert_eq!(escaped("<a & \"b\">"), "&lt;a &amp; &quot;b&quot;&gt;");
+        assert_eq!(escape_html("<a & \"b\">"), "&lt;a &amp; &quot;b&quot;&gt;");
         assert_eq!(in_url("{\"a\": \"50%\"}"), "{%22a%22:%20%2250%25%22}");
     }
 
     #[test]
     fn scales_begin_and_end_with_round_numbers() {
-        let times = Scale::of_times(&[2e-6, 0.5]);
+        let times = BarScale::of_times(&[2e-6, 0.5]);
         let labels = "1 µs, 10 µs, 100 µs, 1 ms, 10 ms, 100 ms, 1 s";
         assert_eq!(times.labels.join(", "), labels);
         assert_eq!([1e-6, 1e-3, 1.0].map(&times.at), [0.0, 0.5, 1.0]);
-        assert_eq!(Scale::of_times(&[]).labels, ["1 s", "10 s"]);
-        let shares = Scale::of_percents().at;
+        assert_eq!(BarScale::of_times(&[]).labels, ["1 s", "10 s"]);
+        let shares = BarScale::of_percents().at;
         assert_eq!([0.0, 75.0, 900.0].map(shares), [0.0, 0.5, 1.0]);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     cpu,
-    times::{Measured, Quantity, Sheet, median},
+    times::{Measured, Quantity, TimesByQuantity, median_of},
     workload::Workload,
 };
 use serde::Serialize;
@@ -35,7 +35,7 @@ pub(crate) struct Report {
 }
 
 /// Estimates the seconds that a plan takes from host to host on the CPU and on the GPU.
-pub(crate) type Costs = Box<dyn Fn(&Plan) -> [f64; 2]>;
+pub(crate) type CostEstimate = Box<dyn Fn(&Plan) -> [f64; 2]>;
 
 /// A device, with one row for each workload, in the order of the workloads.
 #[derive(Serialize)]
@@ -44,7 +44,7 @@ pub(crate) struct Device {
     pub(crate) kind: Kind,
     /// Estimates a plan for a hardware GPU, as `auto` would.
     #[serde(skip)]
-    pub(crate) costs: Option<Costs>,
+    pub(crate) costs: Option<CostEstimate>,
     pub(crate) rows: Vec<Row>,
 }
 
@@ -73,7 +73,7 @@ pub(crate) struct Row {
     pub(crate) percent_of_copy: Option<f64>,
     /// The seconds that the GPU's costs predict for the CPU and the GPU.
     pub(crate) estimate: Option<[f64; 2]>,
-    pub(crate) seconds: Sheet,
+    pub(crate) seconds: TimesByQuantity,
 }
 
 #[derive(Debug, Serialize)]
@@ -127,8 +127,8 @@ impl Device {
     }
 
     /// Returns the median over the workloads.
-    fn typical(&self, of: impl Fn(&Row) -> Option<f64>) -> Option<f64> {
-        median(self.rows.iter().filter_map(of).collect())
+    fn median_of_workloads(&self, of: impl Fn(&Row) -> Option<f64>) -> Option<f64> {
+        median_of(self.rows.iter().filter_map(of).collect())
     }
 }
 
@@ -141,14 +141,14 @@ impl Report {
                 "result_shape": work.plan.shape(), "bytes": work.bytes(),
             })
         };
-        let processor = processor().unwrap_or_else(|| "unknown processor".into());
-        let (os, arch, threads) = (consts::OS, consts::ARCH, cpu::threads());
+        let processor = processor_name().unwrap_or_else(|| "unknown processor".into());
+        let (os, arch, threads) = (consts::OS, consts::ARCH, cpu::thread_count());
         Self {
             version: env!("CARGO_PKG_VERSION"),
-            date: date(now.map_or(0, |time| time.as_secs())),
+            date: format_date(now.map_or(0, |time| time.as_secs())),
             machine: format!("{os} {arch}, {processor}, {threads} threads"),
             workloads: workloads.iter().map(described).collect(),
-            auto: auto(&devices),
+            auto: compare_auto(&devices),
             devices,
             quantities: Quantity::ALL.map(|of| (of, of.meaning())).into(),
         }
@@ -158,7 +158,7 @@ impl Report {
     pub(crate) fn verdict(&self) -> [String; 3] {
         let first = &self.devices[0];
         let count = self.workloads.len();
-        let share = match first.typical(|row| row.percent_of_copy) {
+        let share = match first.median_of_workloads(|row| row.percent_of_copy) {
             Some(percent) => format!("{percent:.0}% of the speed of a copy"),
             None => "nothing was measured".into(),
         };
@@ -166,7 +166,7 @@ impl Report {
             let [own, loops] = [Quantity::Resident, Quantity::Loop].map(|of| row.median(of));
             Some(loops? / own?)
         };
-        let loops = match first.typical(beside_loops) {
+        let loops = match first.median_of_workloads(beside_loops) {
             Some(times) => format!(", {times:.1} times that of plain loops"),
             None => String::new(),
         };
@@ -201,7 +201,7 @@ impl Report {
 }
 
 /// Compares the choice that `auto` makes between the CPU and the first hardware GPU with the faster of the two.
-fn auto(devices: &[Device]) -> Option<Auto> {
+fn compare_auto(devices: &[Device]) -> Option<Auto> {
     let cpu = devices.iter().find(|device| device.kind == Kind::Cpu)?;
     let gpu = devices.iter().find(|device| device.kind == Kind::Gpu)?;
     let rows = cpu.rows.iter().zip(&gpu.rows).filter_map(|(cpu, gpu)| {
@@ -219,14 +219,14 @@ fn auto(devices: &[Device]) -> Option<Auto> {
 }
 
 /// Returns the name of the processor. `None` if the system has no `/proc/cpuinfo` that names it.
-fn processor() -> Option<String> {
+fn processor_name() -> Option<String> {
     let info = fs::read_to_string("/proc/cpuinfo").ok()?;
     let line = info.lines().find(|line| line.starts_with("model name"))?;
     Some(line.split_once(": ")?.1.trim().to_owned())
 }
 
 /// Formats the date of a time in seconds since 1970, as in 2026-11-21.
-fn date(seconds: u64) -> String {
+fn format_date(seconds: u64) -> String {
     let (mut year, mut month, mut day) = (1970u64, 1, seconds / (24 * 60 * 60) + 1);
     loop {
         let is_leap = match year.is_multiple_of(100) {
@@ -252,7 +252,7 @@ mod tests {
     use crate::bench::{times::Times, workload::built_in};
 
     /// A device with these seconds from host to host, and a tenth of them with resident data.
-    fn device(name: &str, kind: Kind, seconds: [f64; 2]) -> Device {
+    fn test_device(name: &str, kind: Kind, seconds: [f64; 2]) -> Device {
         let row = |(work, seconds): (&Workload, f64)| {
             let sheet = [
                 (Quantity::HostToHost, seconds),
@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn three_lines_say_what_was_measured() {
-        let cpu = || device("CPU (2 threads)", Kind::Cpu, [2.0, 3.0]);
+        let cpu = || test_device("CPU (2 threads)", Kind::Cpu, [2.0, 3.0]);
         let alone = [
             "CPU: 50% of the speed of a copy, 2.0 times that of plain loops (medians of 2)",
             "Measured alone: --device all compares the CPU and all adapters",
@@ -293,11 +293,11 @@ mod tests {
             "A GPU of a very long nam (disc: beats the CPU on 1 of 2, on 1 from host to host",
             "--device auto takes the faster on 1 of 2; at worst 2.00 times as long",
         ];
-        let gpu = device(name, Kind::Gpu, [1.0, 4.0]);
+        let gpu = test_device(name, Kind::Gpu, [1.0, 4.0]);
         assert_eq!(verdict(vec![cpu(), gpu]), compared);
         // `auto` never chooses a software adapter, even if it was faster.
         let name = "llvmpipe (LLVM 15) (software, Gl)";
-        let software = device(name, Kind::Software, [1.0, 1.0]);
+        let software = test_device(name, Kind::Software, [1.0, 1.0]);
         let [_, second, third] = verdict(vec![cpu(), software]);
         assert_eq!(third, alone[2]);
         let expected = "llvmpipe (software, Gl): beats the CPU on 2 of 2, on 2 from host to host";
@@ -306,7 +306,7 @@ mod tests {
 
     #[test]
     fn days_have_dates() {
-        let of = |days: u64| date(days * 24 * 60 * 60 + 5);
+        let of = |days: u64| format_date(days * 24 * 60 * 60 + 5);
         assert_eq!([0, 59].map(of), ["1970-01-01", "1970-03-01"]);
         assert_eq!([11_016, 47_541].map(of), ["2000-02-29", "2100-03-01"]);
         assert_eq!([20_818, 20_819].map(of), ["2026-12-31", "2027-01-01"]);

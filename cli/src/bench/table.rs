@@ -14,27 +14,27 @@ const NAME_WIDTH: usize = 21;
 pub(crate) struct Column {
     pub(crate) heading: &'static str,
     width: usize,
-    what: What,
+    what: ColumnContent,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum What {
+enum ColumnContent {
     Share,
     Rate,
     Time(Quantity),
 }
 
 /// Returns the columns for a device of this kind.
-pub(crate) fn columns(kind: Kind) -> Vec<Column> {
+pub(crate) fn columns_for(kind: Kind) -> Vec<Column> {
     let column = |heading, width, what| Column {
         heading,
         width,
         what,
     };
-    let time = |heading, width, of| column(heading, width, What::Time(of));
+    let time = |heading, width, of| column(heading, width, ColumnContent::Time(of));
     let mut columns = vec![
-        column("of copy", 8, What::Share),
-        column("GB/s", 7, What::Rate),
+        column("of copy", 8, ColumnContent::Share),
+        column("GB/s", 7, ColumnContent::Rate),
         time("resident", 10, Quantity::Resident),
     ];
     columns.extend(match kind {
@@ -52,7 +52,7 @@ pub(crate) fn columns(kind: Kind) -> Vec<Column> {
 pub(crate) fn all_columns(report: &Report) -> Vec<Column> {
     let mut all: Vec<Column> = Vec::new();
     let devices = report.devices.iter();
-    for column in devices.flat_map(|device| columns(device.kind)) {
+    for column in devices.flat_map(|device| columns_for(device.kind)) {
         if all.iter().all(|known| known.heading != column.heading) {
             all.push(column);
         }
@@ -62,36 +62,36 @@ pub(crate) fn all_columns(report: &Report) -> Vec<Column> {
 
 impl Column {
     /// Returns the cell of a row. It is empty if nothing was measured.
-    pub(crate) fn cell(&self, row: &Row) -> String {
+    pub(crate) fn format_cell(&self, row: &Row) -> String {
         let cell = match self.what {
-            What::Share => row.percent_of_copy.map(|percent| format!("{percent:.0}%")),
-            What::Rate => row.gb_per_second.map(|rate| format!("{rate:.2}")),
-            What::Time(of) => row.median(of).map(units::seconds),
+            ColumnContent::Share => row.percent_of_copy.map(|percent| format!("{percent:.0}%")),
+            ColumnContent::Rate => row.gb_per_second.map(|rate| format!("{rate:.2}")),
+            ColumnContent::Time(of) => row.median(of).map(units::format_seconds),
         };
         cell.unwrap_or_default()
     }
 
     pub(crate) fn meaning(&self) -> &'static str {
         match self.what {
-            What::Share => "its rate, resident, as a share of the rate of a copy",
-            What::Rate => "bytes read plus bytes written, resident",
-            What::Time(of) => of.meaning(),
+            ColumnContent::Share => "its rate, resident, as a share of the rate of a copy",
+            ColumnContent::Rate => "bytes read plus bytes written, resident",
+            ColumnContent::Time(of) => of.meaning(),
         }
     }
 }
 
 pub(crate) fn print(report: &Report) {
-    print::line(report.verdict().join("\n"));
+    print::print_line(report.verdict().join("\n"));
     report.devices.iter().for_each(print_device);
-    print::line("\nMedian times; every bit was checked.");
+    print::print_line("\nMedian times; every bit was checked.");
     for column in all_columns(report) {
-        print::line(format_args!("  {}: {}", column.heading, column.meaning()));
+        print::print_line(format_args!("  {}: {}", column.heading, column.meaning()));
     }
 }
 
 fn print_device(device: &Device) {
-    print::line(format_args!("\n{}", device.name));
-    let columns = columns(device.kind);
+    print::print_line(format_args!("\n{}", device.name));
+    let columns = columns_for(device.kind);
     let cells = |cell: &dyn Fn(&Column) -> String| -> String {
         let cells = columns
             .iter()
@@ -99,13 +99,13 @@ fn print_device(device: &Device) {
         cells.collect()
     };
     let headings = cells(&|column| column.heading.into());
-    print::line(format_args!("  {:NAME_WIDTH$}{headings}", "workload"));
+    print::print_line(format_args!("  {:NAME_WIDTH$}{headings}", "workload"));
     for row in &device.rows {
         match &row.error {
-            Some(error) => print::line(format_args!("  {}: error: {error}", row.workload)),
+            Some(error) => print::print_line(format_args!("  {}: error: {error}", row.workload)),
             None => {
-                let cells = cells(&|column| column.cell(row));
-                print::line(format_args!(
+                let cells = cells(&|column| column.format_cell(row));
+                print::print_line(format_args!(
                     "  {:NAME_WIDTH$.NAME_WIDTH$}{cells}",
                     row.label
                 ));

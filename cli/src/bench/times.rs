@@ -50,13 +50,13 @@ impl Quantity {
 }
 
 /// The times of a workload on a device.
-pub(crate) type Sheet = BTreeMap<Quantity, Times>;
+pub(crate) type TimesByQuantity = BTreeMap<Quantity, Times>;
 
 /// The bytes of a run's result, if they are on the host. Otherwise empty.
 pub(crate) type Output = Box<dyn AsRef<[u8]>>;
 
 /// The output of a run that leaves its result elsewhere.
-pub(crate) fn nothing() -> Output {
+pub(crate) fn no_output() -> Output {
     Box::new([0; 0])
 }
 
@@ -69,12 +69,12 @@ pub(crate) struct Problem {
 }
 
 impl Problem {
-    pub(crate) fn wrong(text: impl ToString) -> Self {
+    pub(crate) fn wrong_result(text: impl ToString) -> Self {
         let (text, is_wrong) = (text.to_string(), true);
         Self { text, is_wrong }
     }
 
-    pub(crate) fn other(text: impl ToString) -> Self {
+    pub(crate) fn other_problem(text: impl ToString) -> Self {
         let (text, is_wrong) = (text.to_string(), false);
         Self { text, is_wrong }
     }
@@ -82,12 +82,12 @@ impl Problem {
 
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
-        Self::other(error)
+        Self::other_problem(error)
     }
 }
 
 /// The times of a workload on a device, or the reason why there are none.
-pub(crate) type Measured = Result<Sheet, Problem>;
+pub(crate) type Measured = Result<TimesByQuantity, Problem>;
 
 /// The times of the runs in seconds, in the order of the runs.
 #[derive(Clone, Debug, Serialize)]
@@ -99,28 +99,28 @@ pub(crate) struct Times {
 impl Times {
     pub(crate) fn new(times: Vec<f64>) -> Self {
         Self {
-            median: median(times.clone()).unwrap_or(f64::NAN),
+            median: median_of(times.clone()).unwrap_or(f64::NAN),
             times,
         }
     }
 }
 
 /// Returns the median: the mean of the two middle numbers if their count is even. `None` if there are no numbers.
-pub(crate) fn median(mut numbers: Vec<f64>) -> Option<f64> {
+pub(crate) fn median_of(mut numbers: Vec<f64>) -> Option<f64> {
     numbers.sort_by(f64::total_cmp);
     let upper = *numbers.get(numbers.len() / 2)?;
     Some((numbers[(numbers.len() - 1) / 2] + upper) / 2.0)
 }
 
 /// A call that is timed.
-pub(crate) type Run<'a> = Box<dyn FnMut() -> Result<Output, Problem> + 'a>;
+pub(crate) type TimedRun<'a> = Box<dyn FnMut() -> Result<Output, Problem> + 'a>;
 
 /// Runs each of `runs` twice untimed. Then times them alternately in `reps` rounds, so that disturbances of the machine
 /// affect all of them alike. Calls `check` with the results of the untimed runs and of the last round. Results are
 /// checked and dropped after the clock has stopped. Short runs are repeated before the clock is read again.
 pub(crate) fn in_turn(
     reps: usize,
-    runs: Vec<(Quantity, Run<'_>)>,
+    runs: Vec<(Quantity, TimedRun<'_>)>,
     mut check: impl FnMut(Quantity, &[u8]) -> Result<(), Problem>,
 ) -> Measured {
     const WARM_UP: usize = 2;
@@ -165,9 +165,9 @@ mod tests {
 
     #[test]
     fn medians_are_numpys() {
-        assert_eq!(median(vec![4.0, 1.0, 3.0, 2.0]), Some(2.5));
-        assert_eq!(median(vec![2.0, 9.0, 1.0]), Some(2.0));
-        assert_eq!(median(vec![]), None);
+        assert_eq!(median_of(vec![4.0, 1.0, 3.0, 2.0]), Some(2.5));
+        assert_eq!(median_of(vec![2.0, 9.0, 1.0]), Some(2.0));
+        assert_eq!(median_of(vec![]), None);
     }
 
     #[test]
@@ -181,7 +181,7 @@ mod tests {
                 Ok(Box::new([7u8]) as Output)
             })
         };
-        let runs: Vec<(Quantity, Run<'_>)> =
+        let runs: Vec<(Quantity, TimedRun<'_>)> =
             vec![(Quantity::Copy, work('c')), (Quantity::Resident, work('r'))];
         let checked = |_, bytes: &[u8]| {
             assert_eq!(bytes, [7]);

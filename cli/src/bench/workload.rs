@@ -1,7 +1,7 @@
 //! Defines workloads: the built-in set, or a file in the same format. The field `comment` of the built-in set explains
 //! the format.
 
-use super::data::Values;
+use super::data::ValueFormula;
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use wgslice::{
@@ -19,7 +19,7 @@ pub(crate) type Bounds = [Option<i64>; 3];
 pub(crate) struct Workload {
     pub(crate) id: String,
     pub(crate) what: String,
-    pub(crate) values: Values,
+    pub(crate) values: ValueFormula,
     pub(crate) shape: Vec<usize>,
     pub(crate) operation: Operation,
     pub(crate) plan: Plan,
@@ -92,11 +92,11 @@ struct Entry {
 
 /// Returns the built-in set.
 pub(crate) fn built_in() -> Result<Vec<Workload>, String> {
-    parse(BUILT_IN)
+    parse_workloads(BUILT_IN)
 }
 
 /// Parses the text of a workloads file.
-pub(crate) fn parse(text: &str) -> Result<Vec<Workload>, String> {
+pub(crate) fn parse_workloads(text: &str) -> Result<Vec<Workload>, String> {
     let File { workloads } = serde_json::from_str(text).map_err(|error| error.to_string())?;
     if workloads.is_empty() {
         return Err("it contains no workloads".into());
@@ -110,15 +110,22 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Workload>, String> {
     }
     let named = |entry: Entry| {
         let id = entry.id.clone();
-        entry.check().map_err(|problem| format!("{id}: {problem}"))
+        entry
+            .check_entry()
+            .map_err(|problem| format!("{id}: {problem}"))
     };
     workloads.into_iter().map(named).collect()
 }
 
 impl Entry {
-    fn check(self) -> Result<Workload, String> {
-        let values = Values::named(&self.dtype)
-            .ok_or_else(|| format!("dtype is {:?}: use one of {}", self.dtype, Values::names()))?;
+    fn check_entry(self) -> Result<Workload, String> {
+        let values = ValueFormula::with_name(&self.dtype).ok_or_else(|| {
+            format!(
+                "dtype is {:?}: use one of {}",
+                self.dtype,
+                ValueFormula::all_names()
+            )
+        })?;
         let (shape, rank) = (&self.shape, self.shape.len());
         match &self.operation {
             Operation::Slice { slices } | Operation::Update { slices } if slices.len() != rank => {
@@ -143,7 +150,7 @@ impl Entry {
             }
             _ => {}
         }
-        let prepared = prepared(&self.operation, shape, values);
+        let prepared = prepare_call(&self.operation, shape, values);
         let (plan, call) = prepared.map_err(|error| error.to_string())?;
         Ok(Workload {
             id: self.id,
@@ -158,13 +165,17 @@ impl Entry {
     }
 }
 
-fn prepared(operation: &Operation, shape: &[usize], values: Values) -> Result<(Plan, Call), Error> {
+fn prepare_call(
+    operation: &Operation,
+    shape: &[usize],
+    values: ValueFormula,
+) -> Result<(Plan, Call), Error> {
     let dtype = values.dtype;
     let viewed = |view: View| -> Result<_, Error> {
         Ok((Plan::contiguous(&view, dtype)?, Call::View(view)))
     };
     Ok(match operation {
-        Operation::Slice { slices } => viewed(spec(slices)?.view(shape)?)?,
+        Operation::Slice { slices } => viewed(make_spec(slices)?.view(shape)?)?,
         Operation::Transpose { axes } => viewed(View::new(shape)?.transpose(axes)?)?,
         Operation::GatherNd { indices } => {
             let options = GatherNdOptions::default();
@@ -182,7 +193,7 @@ fn prepared(operation: &Operation, shape: &[usize], values: Values) -> Result<(P
             (plan, Call::Crop(options))
         }
         Operation::Update { slices } => {
-            let spec = spec(slices)?;
+            let spec = make_spec(slices)?;
             let value = spec.view(shape)?.shape().to_vec();
             let plan = Plan::slice_update(shape, &spec, &value, dtype)?;
             (plan, Call::Update { spec, value })
@@ -190,7 +201,7 @@ fn prepared(operation: &Operation, shape: &[usize], values: Values) -> Result<(P
     })
 }
 
-pub(super) fn spec(slices: &[Bounds]) -> Result<SliceSpec, Error> {
+pub(super) fn make_spec(slices: &[Bounds]) -> Result<SliceSpec, Error> {
     let part = |part: Option<i64>| part.map_or_else(String::new, |part| part.to_string());
     let dims: Vec<String> = slices.iter().map(|dim| dim.map(part).join(":")).collect();
     dims.join(", ").parse()
@@ -198,7 +209,10 @@ pub(super) fn spec(slices: &[Bounds]) -> Result<SliceSpec, Error> {
 
 /// Returns the workloads with these ids, in the order of the set. Returns all workloads if `ids` is empty. An unknown
 /// id is an error.
-pub(crate) fn only(workloads: Vec<Workload>, ids: &[String]) -> Result<Vec<Workload>, String> {
+pub(crate) fn select_workloads(
+    workloads: Vec<Workload>,
+    ids: &[String],
+) -> Result<Vec<Workload>, String> {
     let ids: Vec<&str> = ids.iter().map(|id| id.trim()).collect();
     let there: Vec<&str> = workloads.iter().map(|workload| &*workload.id).collect();
     if let Some(id) = ids.iter().find(|id| !there.contains(id)) {
@@ -220,10 +234,10 @@ mod tests {
         let set = built_in().expect("the set");
         assert_eq!(set.len(), 16);
         assert!(set.iter().all(|workload| workload.checksum.is_some()));
-        let some = only(set, &["W11".into(), " W3".into()]).expect("both are there");
+        let some = select_workloads(set, &["W11".into(), " W3".into()]).expect("both are there");
         assert_eq!([&some[0].id, &some[1].id], ["W3", "W11"]);
         let set = built_in().expect("the set");
-        let none = only(set, &["W17".into()]).expect_err("it is not there");
+        let none = select_workloads(set, &["W17".into()]).expect_err("it is not there");
         assert!(none.contains("\"W17\"") && none.contains("W16"), "{none}");
     }
 
@@ -273,7 +287,7 @@ mod tests {
         ];
         for (entry, named) in rows {
             let text = format!(r#"{{"workloads":[{{"id":"A",{entry}}}]}}"#);
-            let problem = parse(&text).expect_err(&text);
+            let problem = parse_workloads(&text).expect_err(&text);
             assert!(problem.contains(named), "{named} in {problem}");
         }
     }

@@ -15,12 +15,12 @@ pub(super) const MAP_FROM: usize = 1 << 20;
 #[derive(Debug)]
 pub(crate) enum Bytes {
     Owned(Vec<u8>),
-    Mapped(Mapped),
+    MappedBytes(MappedBytes),
 }
 
 /// A mapped range of a file. The range begins at byte `offset` of the file.
 #[derive(Debug)]
-pub(crate) struct Mapped {
+pub(crate) struct MappedBytes {
     map: Mmap,
     file: File,
     offset: u64,
@@ -36,14 +36,14 @@ impl Bytes {
     /// keeps the old content.
     pub(super) fn of_file(file: &mut File, offset: u64, len: usize) -> Result<Self, Problem> {
         if len >= MAP_FROM {
-            return Ok(Self::Mapped(Mapped {
-                map: map(file, offset, len)?,
+            return Ok(Self::MappedBytes(MappedBytes {
+                map: map_file(file, offset, len)?,
                 file: file.try_clone()?,
                 offset,
             }));
         }
         check_range(file, offset, len)?;
-        let mut bytes = zeroed(len)?;
+        let mut bytes = zeroed_bytes(len)?;
         file.seek(SeekFrom::Start(offset))?;
         file.read_exact(&mut bytes)?;
         Ok(Self::Owned(bytes))
@@ -53,9 +53,9 @@ impl Bytes {
     /// is removed with the window.
     pub(super) fn window(&self, range: Range<usize>) -> io::Result<Window<'_>> {
         match self {
-            Self::Mapped(Mapped { file, offset, .. }) if range.len() >= MAP_FROM => {
+            Self::MappedBytes(MappedBytes { file, offset, .. }) if range.len() >= MAP_FROM => {
                 let begin = offset + range.start as u64;
-                Ok(Window::Mapped(map(file, begin, range.len())?))
+                Ok(Window::MappedBytes(map_file(file, begin, range.len())?))
             }
             _ => Ok(Window::Borrowed(&self[range])),
         }
@@ -64,7 +64,7 @@ impl Bytes {
     pub(super) fn into_vec(self) -> Result<Vec<u8>, Problem> {
         match self {
             Self::Owned(bytes) => Ok(bytes),
-            Self::Mapped(Mapped { map, .. }) => copied(&map),
+            Self::MappedBytes(MappedBytes { map, .. }) => copy_bytes(&map),
         }
     }
 }
@@ -75,7 +75,7 @@ impl std::ops::Deref for Bytes {
     fn deref(&self) -> &[u8] {
         match self {
             Self::Owned(bytes) => bytes,
-            Self::Mapped(Mapped { map, .. }) => map,
+            Self::MappedBytes(MappedBytes { map, .. }) => map,
         }
     }
 }
@@ -84,19 +84,19 @@ impl std::ops::Deref for Bytes {
 #[derive(Debug)]
 pub(crate) enum Window<'a> {
     Borrowed(&'a [u8]),
-    Mapped(Mmap),
+    MappedBytes(Mmap),
 }
 
 impl AsRef<[u8]> for Window<'_> {
     fn as_ref(&self) -> &[u8] {
         match self {
             Self::Borrowed(bytes) => bytes,
-            Self::Mapped(map) => map,
+            Self::MappedBytes(map) => map,
         }
     }
 }
 
-fn map(file: &File, offset: u64, len: usize) -> io::Result<Mmap> {
+fn map_file(file: &File, offset: u64, len: usize) -> io::Result<Mmap> {
     check_range(file, offset, len)?;
     // SAFETY: `Mmap` hands out `&[u8]`, so the mapped bytes must exist and must not change while the slice lives. They
     // exist now: the range was just checked against the file's length. This command never writes to or shortens an
@@ -121,20 +121,20 @@ pub(super) fn file_len(file: &File) -> u64 {
 }
 
 /// Returns `len` zero bytes. The length can come from a file, so lack of memory is an error, not an abort.
-pub(super) fn zeroed(len: usize) -> Result<Vec<u8>, Problem> {
-    let mut bytes = reserved(len)?;
+pub(super) fn zeroed_bytes(len: usize) -> Result<Vec<u8>, Problem> {
+    let mut bytes = reserve_bytes(len)?;
     bytes.resize(len, 0);
     Ok(bytes)
 }
 
-/// Copies bytes. Lack of memory is an error, as in [`zeroed`].
-pub(super) fn copied(bytes: &[u8]) -> Result<Vec<u8>, Problem> {
-    let mut copy = reserved(bytes.len())?;
+/// Copies bytes. Lack of memory is an error, as in [`zeroed_bytes`].
+pub(super) fn copy_bytes(bytes: &[u8]) -> Result<Vec<u8>, Problem> {
+    let mut copy = reserve_bytes(bytes.len())?;
     copy.extend_from_slice(bytes);
     Ok(copy)
 }
 
-fn reserved(len: usize) -> Result<Vec<u8>, Problem> {
+fn reserve_bytes(len: usize) -> Result<Vec<u8>, Problem> {
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(len).map_err(|_| {
         Problem::invalid(format!(

@@ -15,12 +15,12 @@ pub(crate) struct Element {
     /// The type that the library uses to move an element, or its handle.
     pub(crate) dtype: DType,
     /// The type in the file, if the library has no equivalent.
-    pub(crate) bits_of: Option<Foreign>,
+    pub(crate) bits_of: Option<ForeignType>,
 }
 
 /// A type that the library does not have. It can move these elements, but not compute with them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Foreign {
+pub(crate) enum ForeignType {
     /// The name of an 8-bit type in `.safetensors` files.
     Safetensors(&'static str),
     /// A type that only NumPy has.
@@ -46,7 +46,7 @@ impl Element {
     pub(super) fn safetensors(name: &'static str) -> Self {
         Self {
             dtype: DType::I8,
-            bits_of: Some(Foreign::Safetensors(name)),
+            bits_of: Some(ForeignType::Safetensors(name)),
         }
     }
 
@@ -57,14 +57,14 @@ impl Element {
         }
         Self {
             dtype: moved_as(element.size).unwrap_or(HANDLE),
-            bits_of: Some(Foreign::Numpy(interned(element))),
+            bits_of: Some(ForeignType::Numpy(intern_type(element))),
         }
     }
 
     pub(crate) fn name(self) -> &'static str {
         match self.bits_of {
-            Some(Foreign::Safetensors(name)) => name,
-            Some(Foreign::Numpy(numpy)) => &numpy.name,
+            Some(ForeignType::Safetensors(name)) => name,
+            Some(ForeignType::Numpy(numpy)) => &numpy.name,
             None => self.dtype.name(),
         }
     }
@@ -72,7 +72,7 @@ impl Element {
     /// The size in bytes of an element in a file.
     pub(crate) fn size(self) -> usize {
         match self.bits_of {
-            Some(Foreign::Numpy(numpy)) => numpy.element.size,
+            Some(ForeignType::Numpy(numpy)) => numpy.element.size,
             _ => self.dtype.size(),
         }
     }
@@ -83,7 +83,7 @@ impl Element {
     }
 }
 
-impl fmt::Display for Foreign {
+impl fmt::Display for ForeignType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Safetensors(name) => name,
@@ -109,9 +109,11 @@ fn moved_as(size: usize) -> Option<DType> {
 }
 
 /// Stores a type for the rest of the run, once. A reference to it keeps [`Element`] small and `Copy`.
-fn interned(element: Type) -> &'static Numpy {
-    static TYPES: Mutex<Vec<&'static Numpy>> = Mutex::new(Vec::new());
-    let mut types = TYPES.lock().unwrap_or_else(PoisonError::into_inner);
+fn intern_type(element: Type) -> &'static Numpy {
+    static INTERNED_TYPES: Mutex<Vec<&'static Numpy>> = Mutex::new(Vec::new());
+    let mut types = INTERNED_TYPES
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = types.iter().find(|known| known.element == element) {
         return known;
     }

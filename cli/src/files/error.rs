@@ -19,7 +19,7 @@ impl FileError {
         matches!(&self.problem, Problem::Io(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }
 
-    pub(super) fn reading(path: &Path, problem: Problem) -> Self {
+    pub(super) fn when_reading(path: &Path, problem: Problem) -> Self {
         Self {
             action: "read",
             path: path.to_owned(),
@@ -27,7 +27,7 @@ impl FileError {
         }
     }
 
-    pub(super) fn writing(path: &Path, problem: Problem) -> Self {
+    pub(super) fn when_writing(path: &Path, problem: Problem) -> Self {
         Self {
             action: "write",
             path: path.to_owned(),

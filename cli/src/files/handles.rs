@@ -10,32 +10,36 @@ use std::sync::Arc;
 use super::bytes::Bytes;
 use super::error::Problem;
 
-const SIZE: usize = size_of::<u64>();
+const HANDLE_BYTES: usize = size_of::<u64>();
 
 /// The elements of an array, and the handle of the first one.
-struct Pool {
+struct ElementPool {
     first: u64,
     bytes: Arc<Bytes>,
 }
 
 thread_local! {
     /// The pools, ordered by handle.
-    static POOLS: RefCell<Vec<Pool>> = const { RefCell::new(Vec::new()) };
+    static POOLS: RefCell<Vec<ElementPool>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Registers an array of `count` elements of `size` bytes, and returns their handles.
-pub(super) fn register(bytes: &Arc<Bytes>, size: usize, count: usize) -> Result<Vec<u8>, Problem> {
+pub(super) fn register_elements(
+    bytes: &Arc<Bytes>,
+    size: usize,
+    count: usize,
+) -> Result<Vec<u8>, Problem> {
     let first = POOLS.with_borrow_mut(|pools| {
         let first = pools.last().map_or(1, |last| {
             last.first + (last.bytes.len() / size.max(1)) as u64
         });
         let bytes = Arc::clone(bytes);
-        pools.push(Pool { first, bytes });
+        pools.push(ElementPool { first, bytes });
         first
     });
     let too_many = || Problem::invalid("the array has more elements than fit into memory");
     let mut handles = Vec::new();
-    let len = count.checked_mul(SIZE).ok_or_else(too_many)?;
+    let len = count.checked_mul(HANDLE_BYTES).ok_or_else(too_many)?;
     handles.try_reserve_exact(len).map_err(|_| too_many())?;
     for handle in (first..).take(count) {
         // Elements without bytes are all alike, so they share handle 0.
@@ -52,7 +56,7 @@ pub(crate) fn resolve<E>(
     mut sink: impl FnMut(&[u8]) -> Result<(), E>,
 ) -> Result<(), E> {
     /// The number of bytes after which `sink` is called.
-    const PIECE: usize = 1 << 16;
+    const PIECE_BYTES: usize = 1 << 16;
     POOLS.with_borrow(|pools| {
         let mut piece = Vec::new();
         for &handle in handles.as_chunks().0 {
@@ -66,7 +70,7 @@ pub(crate) fn resolve<E>(
                 }
                 None => piece.resize(piece.len() + size, 0),
             }
-            if piece.len() >= PIECE {
+            if piece.len() >= PIECE_BYTES {
                 sink(&piece)?;
                 piece.clear();
             }

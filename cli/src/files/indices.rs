@@ -23,7 +23,7 @@ pub(crate) enum IndexError {
 }
 
 /// Returns `count` numbers of a uint64 array, starting at number `from`. [`to_indices`] clamps large ones.
-pub(crate) fn unsigned(array: &Array, from: usize, count: usize) -> Option<Vec<u64>> {
+pub(crate) fn unsigned_numbers(array: &Array, from: usize, count: usize) -> Option<Vec<u64>> {
     if array.element() != DType::U64.into() {
         return None;
     }
@@ -39,21 +39,21 @@ pub(crate) fn to_indices(array: &Array) -> Result<Indices, IndexError> {
         return Err(IndexError::NotIntegers(element));
     }
     Ok(match element.dtype {
-        DType::I8 => Indices::I32(each(bytes, |b| i8::from_ne_bytes(b).into())),
-        DType::U8 => Indices::I32(each(bytes, |b| u8::from_ne_bytes(b).into())),
-        DType::I16 => Indices::I32(each(bytes, |b| i16::from_ne_bytes(b).into())),
-        DType::U16 => Indices::I32(each(bytes, |b| u16::from_ne_bytes(b).into())),
-        DType::I32 => Indices::I32(each(bytes, i32::from_ne_bytes)),
-        DType::U32 => Indices::I64(each(bytes, |b| u32::from_ne_bytes(b).into())),
-        DType::I64 => Indices::I64(each(bytes, i64::from_ne_bytes)),
+        DType::I8 => Indices::I32(map_numbers(bytes, |b| i8::from_ne_bytes(b).into())),
+        DType::U8 => Indices::I32(map_numbers(bytes, |b| u8::from_ne_bytes(b).into())),
+        DType::I16 => Indices::I32(map_numbers(bytes, |b| i16::from_ne_bytes(b).into())),
+        DType::U16 => Indices::I32(map_numbers(bytes, |b| u16::from_ne_bytes(b).into())),
+        DType::I32 => Indices::I32(map_numbers(bytes, i32::from_ne_bytes)),
+        DType::U32 => Indices::I64(map_numbers(bytes, |b| u32::from_ne_bytes(b).into())),
+        DType::I64 => Indices::I64(map_numbers(bytes, i64::from_ne_bytes)),
         // A larger number is out of range too.
-        DType::U64 => Indices::I64(each(bytes, |b| {
+        DType::U64 => Indices::I64(map_numbers(bytes, |b| {
             i64::try_from(u64::from_ne_bytes(b)).unwrap_or(i64::MAX)
         })),
         _ => return Err(IndexError::NotIntegers(element)),
     })
 }
 
-fn each<const N: usize, T>(bytes: &[u8], value: impl Fn([u8; N]) -> T) -> Vec<T> {
+fn map_numbers<const N: usize, T>(bytes: &[u8], value: impl Fn([u8; N]) -> T) -> Vec<T> {
     bytes.as_chunks().0.iter().map(|&b| value(b)).collect()
 }

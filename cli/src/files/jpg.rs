@@ -7,9 +7,9 @@ use wgslice::DType;
 use zune_jpeg::zune_core::{bytestream::ZCursor, colorspace::ColorSpace, options::DecoderOptions};
 use zune_jpeg::{JpegDecoder, errors::DecodeErrors};
 
-use super::bytes::{Bytes, file_len, zeroed};
+use super::bytes::{Bytes, file_len, zeroed_bytes};
 use super::error::Problem;
-use super::{Array, Entry, png::Kept};
+use super::{Array, Entry, png::KeptMetadata};
 
 /// The maximum size of a file that is read, in bytes.
 const MAX_FILE: u64 = 1 << 30;
@@ -20,20 +20,20 @@ const MAX_INFLATION: u64 = 2048;
 
 type Decoder = JpegDecoder<ZCursor<Vec<u8>>>;
 
-pub(super) fn read(file: File) -> Result<Array, Problem> {
-    let (mut decoder, shape) = open(file)?;
-    let mut pixels = zeroed(shape.iter().product())?;
-    decoder.decode_into(&mut pixels).map_err(damaged)?;
+pub(super) fn read_jpg(file: File) -> Result<Array, Problem> {
+    let (mut decoder, shape) = open_jpg(file)?;
+    let mut pixels = zeroed_bytes(shape.iter().product())?;
+    decoder.decode_into(&mut pixels).map_err(damaged_jpg)?;
     let exif = decoder.exif().cloned();
-    let kept = Kept::of_jpg(decoder.icc_profile(), exif, shape[2] == 1);
-    let mut array = Array::of(DType::U8.into(), shape, Bytes::Owned(pixels));
+    let kept = KeptMetadata::of_jpg(decoder.icc_profile(), exif, shape[2] == 1);
+    let mut array = Array::from_elements(DType::U8.into(), shape, Bytes::Owned(pixels));
     array.origin.image = Some(kept.into());
     Ok(array)
 }
 
 /// Describes the array that reading the file would return.
-pub(super) fn entry(file: File) -> Result<Entry, Problem> {
-    let (_, shape) = open(file)?;
+pub(super) fn describe_jpg(file: File) -> Result<Entry, Problem> {
+    let (_, shape) = open_jpg(file)?;
     Ok(Entry {
         name: None,
         dtype: Some(DType::U8.name().to_owned()),
@@ -47,7 +47,7 @@ pub(super) fn entry(file: File) -> Result<Entry, Problem> {
 }
 
 /// Reads a file up to the end of its headers, and returns the shape of the picture.
-fn open(file: File) -> Result<(Decoder, Vec<usize>), Problem> {
+fn open_jpg(file: File) -> Result<(Decoder, Vec<usize>), Problem> {
     let len = file_len(&file);
     if len > MAX_FILE {
         return Err(Problem::invalid(
@@ -63,7 +63,7 @@ fn open(file: File) -> Result<(Decoder, Vec<usize>), Problem> {
         .set_max_width(most)
         .set_max_height(most);
     let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes), options);
-    decoder.decode_headers().map_err(damaged)?;
+    decoder.decode_headers().map_err(damaged_jpg)?;
     let (color, channels) = match decoder.input_colorspace() {
         Some(ColorSpace::Luma) => (ColorSpace::Luma, 1),
         _ => (ColorSpace::RGB, 3),
@@ -83,7 +83,7 @@ fn open(file: File) -> Result<(Decoder, Vec<usize>), Problem> {
     Ok((decoder, shape))
 }
 
-fn damaged(error: DecodeErrors) -> Problem {
+fn damaged_jpg(error: DecodeErrors) -> Problem {
     let text = error.to_string();
     let text = text.trim();
     Problem::invalid(format!("{text}; the picture is damaged or cut short"))

@@ -32,18 +32,18 @@ use wgslice_npy::Type;
 use crate::units;
 use bytes::{Bytes, Window};
 use error::Problem;
-use names::{listing, quoted};
+use names::{describe_names, quote_name};
 use output::Output;
 
-pub(crate) use element::{Element, Foreign};
+pub(crate) use element::{Element, ForeignType};
 pub(crate) use error::FileError;
 pub(crate) use handles::{forget as forget_elements, resolve as resolve_handles};
-pub(crate) use indices::{Indices, to_indices, unsigned};
+pub(crate) use indices::{Indices, to_indices, unsigned_numbers};
 pub(crate) use order::in_native_order;
 pub(crate) use output::watch_for_signals;
 pub(crate) use source::Source;
 
-/// An array. Its elements are in row-major order and native byte order, unless it is [`stored`] in another way.
+/// An array. Its elements are in row-major order and native byte order, unless it is [`read_stored`] in another way.
 #[derive(Debug)]
 pub(crate) struct Array {
     element: Element,
@@ -51,7 +51,7 @@ pub(crate) struct Array {
     /// The elements as stored in the file.
     bytes: Arc<Bytes>,
     /// How the elements are stored, if not in row-major order and native byte order.
-    stored: Option<Stored>,
+    stored: Option<StoredLayout>,
     /// The handles that the library moves in place of the elements. Made on demand.
     handles: OnceLock<Vec<u8>>,
     origin: Origin,
@@ -59,14 +59,14 @@ pub(crate) struct Array {
 
 /// How elements are stored in a file.
 #[derive(Clone, Debug)]
-pub(crate) struct Stored {
+pub(crate) struct StoredLayout {
     /// Whether the first dimension is contiguous, instead of the last.
     pub(crate) column_major: bool,
     /// The type, with its byte order.
     element: Type,
 }
 
-impl Stored {
+impl StoredLayout {
     /// Converts elements to native byte order.
     pub(crate) fn to_native<'a>(&self, elements: &'a [u8]) -> Cow<'a, [u8]> {
         in_native_order(elements, &self.element)
@@ -79,18 +79,22 @@ pub(crate) struct Origin {
     /// The format of the file. `None` if the array is not from a file.
     pub(crate) format: Option<Format>,
     tensor: Option<String>,
-    image: Option<Arc<png::Kept>>,
+    image: Option<Arc<png::KeptMetadata>>,
 }
 
 impl Array {
     /// Makes an array. Returns `None` unless the length of `bytes` matches `dtype` and `shape`.
     pub(crate) fn new(dtype: DType, shape: Vec<usize>, bytes: Vec<u8>) -> Option<Self> {
         let bytes = (byte_len(dtype.size(), &shape)? == bytes.len()).then_some(bytes)?;
-        Some(Self::of(dtype.into(), shape, Bytes::Owned(bytes)))
+        Some(Self::from_elements(
+            dtype.into(),
+            shape,
+            Bytes::Owned(bytes),
+        ))
     }
 
     /// Makes an array of these elements.
-    fn of(element: Element, shape: Vec<usize>, bytes: Bytes) -> Self {
+    fn from_elements(element: Element, shape: Vec<usize>, bytes: Bytes) -> Self {
         Self {
             element,
             shape,
@@ -124,7 +128,7 @@ impl Array {
     }
 
     /// Returns how the elements are stored, if not in row-major order and native byte order.
-    pub(crate) fn stored(&self) -> Option<&Stored> {
+    pub(crate) fn stored(&self) -> Option<&StoredLayout> {
         self.stored.as_ref()
     }
 
@@ -133,9 +137,9 @@ impl Array {
         if let Some(stored) = self.stored.take() {
             let mut bytes = match stored.column_major {
                 true => order::row_major(&self.bytes, self.element.size(), &self.shape)?,
-                false => bytes::copied(&self.bytes)?,
+                false => bytes::copy_bytes(&self.bytes)?,
             };
-            order::swap(&mut bytes, &stored.element);
+            order::swap_bytes(&mut bytes, &stored.element);
             self.bytes = Arc::new(Bytes::Owned(bytes));
         }
         Ok(self)
@@ -150,8 +154,9 @@ impl Array {
     pub(crate) fn with_handles(self, source: &Source) -> Result<Self, FileError> {
         if self.element.has_handles() {
             let count = self.shape.iter().product();
-            let handles = handles::register(&self.bytes, self.element.size(), count);
-            let handles = handles.map_err(|problem| FileError::reading(&source.path, problem))?;
+            let handles = handles::register_elements(&self.bytes, self.element.size(), count);
+            let handles =
+                handles.map_err(|problem| FileError::when_reading(&source.path, problem))?;
             // The cell is empty until here.
             let _ = self.handles.set(handles);
         }
@@ -175,26 +180,28 @@ impl AsRef<[u8]> for Array {
 
 /// Reads `x.npy`, `x.png`, `x.safetensors#tensor-name`, or standard input. The name of the tensor is optional if the
 /// file holds only one.
-pub(crate) fn read(source: &Source) -> Result<Array, FileError> {
-    let read = stored(source)?.in_memory();
-    read.map_err(|problem| FileError::reading(&source.path, problem))
+pub(crate) fn read_array(source: &Source) -> Result<Array, FileError> {
+    let read = read_stored(source)?.in_memory();
+    read.map_err(|problem| FileError::when_reading(&source.path, problem))
 }
 
-/// Does the same as [`read`], but keeps the order in which the elements are stored in the file.
-pub(crate) fn stored(source: &Source) -> Result<Array, FileError> {
+/// Does the same as [`read_array`], but keeps the order in which the elements are stored in the file.
+pub(crate) fn read_stored(source: &Source) -> Result<Array, FileError> {
     let read = || {
-        let (mut file, format) = open(source)?;
+        let (mut file, format) = open_and_detect(source)?;
         let mut array = match format {
-            Format::Npy => npy::read(&mut file, source.tensor.as_deref())?,
-            Format::Npz => npz::read(file, source.tensor.as_deref())?,
-            Format::Png => png::read(file)?,
-            Format::Jpg => jpg::read(file)?,
-            Format::Safetensors => safetensors::read(&mut file, source.tensor.as_deref())?,
+            Format::Npy => npy::read_npy(&mut file, source.tensor.as_deref())?,
+            Format::Npz => npz::read_npz(file, source.tensor.as_deref())?,
+            Format::Png => png::read_png(file)?,
+            Format::Jpg => jpg::read_jpg(file)?,
+            Format::Safetensors => {
+                safetensors::read_safetensors(&mut file, source.tensor.as_deref())?
+            }
         };
         array.origin.format = Some(format);
         Ok(array)
     };
-    read().map_err(|problem| FileError::reading(&source.path, problem))
+    read().map_err(|problem| FileError::when_reading(&source.path, problem))
 }
 
 /// The header of a file, with a description of each array in it.
@@ -231,9 +238,9 @@ pub(crate) struct Entry {
 }
 
 /// Lists the arrays of a file, or the one that `source` names, without reading their elements.
-pub(crate) fn list(source: &Source) -> Result<Listing, FileError> {
+pub(crate) fn list_arrays(source: &Source) -> Result<Listing, FileError> {
     let list = || {
-        let (mut file, format) = open(source)?;
+        let (mut file, format) = open_and_detect(source)?;
         let bytes = bytes::file_len(&file);
         let mut damaged = None;
         let mut arrays = match format {
@@ -241,7 +248,11 @@ pub(crate) fn list(source: &Source) -> Result<Listing, FileError> {
                 return Ok(Listing {
                     format,
                     bytes,
-                    arrays: vec![npy::entry(&mut file, bytes, source.tensor.as_deref())?],
+                    arrays: vec![npy::describe_npy(
+                        &mut file,
+                        bytes,
+                        source.tensor.as_deref(),
+                    )?],
                     damaged,
                 });
             }
@@ -249,14 +260,14 @@ pub(crate) fn list(source: &Source) -> Result<Listing, FileError> {
                 return Ok(Listing {
                     format,
                     bytes,
-                    arrays: npz::list(file, source.tensor.as_deref())?,
+                    arrays: npz::list_npz(file, source.tensor.as_deref())?,
                     damaged,
                 });
             }
-            Format::Png => vec![png::entry(file)?],
-            Format::Jpg => vec![jpg::entry(file)?],
+            Format::Png => vec![png::describe_png(file)?],
+            Format::Jpg => vec![jpg::describe_jpg(file)?],
             Format::Safetensors => {
-                let (arrays, problem) = safetensors::list(&mut file)?;
+                let (arrays, problem) = safetensors::list_safetensors(&mut file)?;
                 damaged = problem;
                 arrays
             }
@@ -270,8 +281,8 @@ pub(crate) fn list(source: &Source) -> Result<Listing, FileError> {
             if arrays.is_empty() {
                 return Err(Problem::invalid(format!(
                     "it holds no tensor named {}; {}",
-                    quoted(tensor),
-                    listing(&names, Some(tensor), "tensor")
+                    quote_name(tensor),
+                    describe_names(&names, Some(tensor), "tensor")
                 )));
             }
         }
@@ -282,13 +293,13 @@ pub(crate) fn list(source: &Source) -> Result<Listing, FileError> {
             damaged,
         })
     };
-    list().map_err(|problem| FileError::reading(&source.path, problem))
+    list().map_err(|problem| FileError::when_reading(&source.path, problem))
 }
 
 /// Writes an array in the format that the extension of `path` names.
 #[cfg(test)]
-fn write(path: &Path, dtype: DType, shape: &[usize], bytes: &[u8]) -> Result<(), FileError> {
-    let mut writer = Writer::create(path, Manner::default(), dtype.into(), shape)?;
+fn write_array(path: &Path, dtype: DType, shape: &[usize], bytes: &[u8]) -> Result<(), FileError> {
+    let mut writer = Writer::create(path, WriteOptions::default(), dtype.into(), shape)?;
     writer.write(bytes)?;
     writer.finish()
 }
@@ -303,8 +314,8 @@ pub(crate) struct Document {
 impl Document {
     /// Creates the temporary file. Fails if the folder is not writable.
     pub(crate) fn create(path: &Path) -> Result<Self, FileError> {
-        let output =
-            Output::create(path, false).map_err(|problem| FileError::writing(path, problem))?;
+        let output = Output::create(path, false)
+            .map_err(|problem| FileError::when_writing(path, problem))?;
         Ok(Self {
             path: path.to_owned(),
             output,
@@ -318,7 +329,7 @@ impl Document {
         let finished = written
             .map_err(Problem::from)
             .and_then(|()| output.finish());
-        finished.map_err(|problem| FileError::writing(&path, problem))
+        finished.map_err(|problem| FileError::when_writing(&path, problem))
     }
 }
 
@@ -328,21 +339,21 @@ impl Document {
 #[derive(Debug)]
 pub(crate) struct Writer {
     path: PathBuf,
-    file: Written,
+    file: WrittenFormat,
     /// The number of the elements' bytes that are still missing.
     left: usize,
 }
 
 #[derive(Debug)]
-enum Written {
+enum WrittenFormat {
     Bytes(Output),
-    Npz(Box<npz::Packed>),
+    Npz(Box<npz::PackedArray>),
     Png(png::Image),
 }
 
 /// Options for writing a file.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Manner<'a> {
+pub(crate) struct WriteOptions<'a> {
     /// The format. `None` chooses it by the path's extension.
     pub(crate) format: Option<Format>,
     /// Whether an existing file is kept. Then writing over it is an error.
@@ -353,10 +364,11 @@ pub(crate) struct Manner<'a> {
     pub(crate) column_major: bool,
 }
 
-impl Manner<'_> {
+impl WriteOptions<'_> {
     /// Returns the format for the file at this path.
     fn format_of(&self, path: &Path) -> Option<Format> {
-        self.format.or_else(|| Format::named(&extension(path)))
+        self.format
+            .or_else(|| Format::with_name(&file_extension(path)))
     }
 }
 
@@ -365,14 +377,14 @@ impl Writer {
     /// `-` is standard output.
     pub(crate) fn create(
         path: &Path,
-        manner: Manner<'_>,
+        manner: WriteOptions<'_>,
         element: Element,
         shape: &[usize],
     ) -> Result<Self, FileError> {
         let target = Source::from(path.as_os_str().to_owned());
         let Source { path, tensor, .. } = &target;
         let create = || {
-            let extension = extension(path);
+            let extension = file_extension(path);
             let len = claimed_len(element.name(), element.size(), shape)?;
             // If the path names an array, that array is added to the existing file. Opening a named pipe would block.
             let is_file = || fs::metadata(path).is_ok_and(|found| found.is_file());
@@ -400,22 +412,25 @@ impl Writer {
                         "a field cannot be written; leave out the # and its name",
                     ));
                 }
-                Some(Format::Npy) => {
-                    Written::Bytes(npy::create(output, element, shape, manner.column_major)?)
-                }
+                Some(Format::Npy) => WrittenFormat::Bytes(npy::create_npy(
+                    output,
+                    element,
+                    shape,
+                    manner.column_major,
+                )?),
                 Some(Format::Png) => {
                     let kept = manner.origin.and_then(|origin| origin.image.clone());
-                    Written::Png(png::Image::create(output, element, shape, kept)?)
+                    WrittenFormat::Png(png::Image::create(output, element, shape, kept)?)
                 }
                 Some(Format::Safetensors) => {
                     let name = name();
-                    let tensor = safetensors::Described::new(&name, element, shape, len)?;
-                    Written::Bytes(safetensors::create(output, tensor, present)?)
+                    let tensor = safetensors::NewTensor::new(&name, element, shape, len)?;
+                    WrittenFormat::Bytes(safetensors::create_safetensors(output, tensor, present)?)
                 }
                 Some(Format::Npz) => {
-                    let header = npy::header(element, shape, manner.column_major)?;
-                    let packed = npz::create(output, &name(), &header, len, present)?;
-                    Written::Npz(Box::new(packed))
+                    let header = npy::header_bytes(element, shape, manner.column_major)?;
+                    let packed = npz::create_npz(output, &name(), &header, len, present)?;
+                    WrittenFormat::Npz(Box::new(packed))
                 }
                 Some(Format::Jpg) => {
                     return Err(Problem::invalid(format!(
@@ -431,7 +446,7 @@ impl Writer {
             };
             Ok((file, len))
         };
-        let (file, left) = create().map_err(|problem| FileError::writing(path, problem))?;
+        let (file, left) = create().map_err(|problem| FileError::when_writing(path, problem))?;
         Ok(Self {
             path: path.clone(),
             file,
@@ -446,24 +461,24 @@ impl Writer {
             (Some(left), file) => {
                 self.left = left;
                 match file {
-                    Written::Bytes(output) => output.write_all(bytes).map_err(Problem::from),
-                    Written::Npz(packed) => packed.write_all(bytes).map_err(Problem::from),
-                    Written::Png(image) => image.write(bytes),
+                    WrittenFormat::Bytes(output) => output.write_all(bytes).map_err(Problem::from),
+                    WrittenFormat::Npz(packed) => packed.write_all(bytes).map_err(Problem::from),
+                    WrittenFormat::Png(image) => image.write(bytes),
                 }
             }
         };
-        outcome.map_err(|problem| FileError::writing(&self.path, problem))
+        outcome.map_err(|problem| FileError::when_writing(&self.path, problem))
     }
 
     /// Completes the file and renames it to its final name. Fails if bytes are missing.
     pub(crate) fn finish(self) -> Result<(), FileError> {
         let outcome = match (self.left, self.file) {
-            (0, Written::Bytes(output)) => output.finish(),
-            (0, Written::Npz(packed)) => npz::finish(*packed),
-            (0, Written::Png(image)) => image.finish(),
+            (0, WrittenFormat::Bytes(output)) => output.finish(),
+            (0, WrittenFormat::Npz(packed)) => npz::finish_npz(*packed),
+            (0, WrittenFormat::Png(image)) => image.finish(),
             (left, _) => Err(Problem::invalid(format!("{left} bytes are missing"))),
         };
-        outcome.map_err(|problem| FileError::writing(&self.path, problem))
+        outcome.map_err(|problem| FileError::when_writing(&self.path, problem))
     }
 }
 
@@ -490,12 +505,12 @@ macro_rules! written_formats {
 }
 pub(crate) const READ_FORMATS: &str = read_formats!();
 pub(crate) const WRITTEN_FORMATS: &str = written_formats!();
-const READ: &str = concat!(read_formats!(), " can be read");
+const READABLE_FORMATS: &str = concat!(read_formats!(), " can be read");
 const CAN_BE_WRITTEN: &str = concat!(written_formats!(), " can be written");
 
 impl Format {
     /// Returns the format with this extension or name.
-    pub(crate) fn named(name: &str) -> Option<Self> {
+    pub(crate) fn with_name(name: &str) -> Option<Self> {
         match name {
             "npy" => Some(Self::Npy),
             "npz" => Some(Self::Npz),
@@ -518,7 +533,7 @@ impl Format {
     /// Returns the format that matches the extension of a path.
     pub(crate) fn of_path(path: &Path) -> Option<Self> {
         let source = Source::from(path.as_os_str().to_owned());
-        Self::named(&extension(&source.path))
+        Self::with_name(&file_extension(&source.path))
     }
 
     pub(crate) fn name(self) -> &'static str {
@@ -535,17 +550,19 @@ impl Format {
     /// otherwise another.
     pub(crate) fn that_holds(self, element: Element, shape: &[usize]) -> Self {
         let all = [self, Self::Npy, Self::Safetensors];
-        let found = all.into_iter().find(|format| format.holds(element, shape));
+        let found = all
+            .into_iter()
+            .find(|format| format.can_hold(element, shape));
         found.unwrap_or(self)
     }
 
     /// Returns whether this format can hold such an array.
-    fn holds(self, element: Element, shape: &[usize]) -> bool {
+    fn can_hold(self, element: Element, shape: &[usize]) -> bool {
         match self {
-            Self::Npy | Self::Npz => npy::header(element, shape, false).is_ok(),
-            Self::Png => png::described(element, shape).is_ok(),
+            Self::Npy | Self::Npz => npy::header_bytes(element, shape, false).is_ok(),
+            Self::Png => png::picture_format(element, shape).is_ok(),
             Self::Jpg => false,
-            Self::Safetensors => safetensors::Described::new("", element, shape, 0).is_ok(),
+            Self::Safetensors => safetensors::NewTensor::new("", element, shape, 0).is_ok(),
         }
     }
 
@@ -563,7 +580,7 @@ impl Format {
     }
 
     /// Returns the format of a file that starts with these bytes.
-    fn of(start: &[u8]) -> Option<Self> {
+    fn of_file_start(start: &[u8]) -> Option<Self> {
         match start {
             [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Some(Self::Npy),
             [0x89, b'P', b'N', b'G', ..] => Some(Self::Png),
@@ -577,16 +594,16 @@ impl Format {
 }
 
 /// Opens a file and finds its format: by its extension or, if that is unknown, by its first bytes.
-fn open(source: &Source) -> Result<(File, Format), Problem> {
+fn open_and_detect(source: &Source) -> Result<(File, Format), Problem> {
     let path = &source.path;
-    let extension = extension(path);
+    let extension = file_extension(path);
     let mut file = if source.is_stdin() {
-        source::stdin()?
+        source::spool_stdin()?
     } else {
         // The file is checked before it is opened, because opening a named pipe would block.
         let found = fs::metadata(path)?;
-        if found.is_dir() && !extension.is_empty() && Format::named(&extension).is_none() {
-            return Err(unknown_extension(&extension, READ));
+        if found.is_dir() && !extension.is_empty() && Format::with_name(&extension).is_none() {
+            return Err(unknown_extension(&extension, READABLE_FORMATS));
         }
         if !found.is_file() {
             return Err(Problem::invalid(
@@ -599,8 +616,8 @@ fn open(source: &Source) -> Result<(File, Format), Problem> {
     let mut start = Vec::new();
     (&mut file).take(9).read_to_end(&mut start)?;
     file.rewind()?;
-    if let Some(format) = Format::named(&extension) {
-        let found = Format::of(&start).map(Format::name);
+    if let Some(format) = Format::with_name(&extension) {
+        let found = Format::of_file_start(&start).map(Format::name);
         return match found {
             Some(found) if found != format.name() => Err(Problem::invalid(format!(
                 "not {} file: it begins as .{found}; rename it",
@@ -610,16 +627,16 @@ fn open(source: &Source) -> Result<(File, Format), Problem> {
             _ => Ok((file, format)),
         };
     }
-    match Format::of(&start) {
+    match Format::of_file_start(&start) {
         Some(format) => Ok((file, format)),
         None if source.is_stdin() => Err(Problem::invalid(format!(
-            "it begins as no known format; {READ}"
+            "it begins as no known format; {READABLE_FORMATS}"
         ))),
-        None => Err(unknown_extension(&extension, READ)),
+        None => Err(unknown_extension(&extension, READABLE_FORMATS)),
     }
 }
 
-fn extension(path: &Path) -> String {
+fn file_extension(path: &Path) -> String {
     let extension = path.extension().unwrap_or_default();
     extension.to_string_lossy().to_ascii_lowercase()
 }
@@ -667,7 +684,7 @@ fn claimed_len(name: impl Display, size: usize, shape: &[usize]) -> Result<usize
     byte_len(size, shape).ok_or_else(|| {
         Problem::invalid(format!(
             "{} of {name} is larger than any memory; the file is damaged",
-            units::shape(shape)
+            units::format_shape(shape)
         ))
     })
 }

@@ -3,49 +3,53 @@
 use std::cmp::Ordering;
 
 /// Describes the names in a file for an error: the name that is most like `asked`, then all or the first of them.
-/// `kind` is the word for what they name.
-pub(super) fn listing<'a>(
+/// `kind` is the word for the things with these names.
+pub(super) fn describe_names<'a>(
     names: impl IntoIterator<Item = &'a String>,
     asked: Option<&str>,
     kind: &str,
 ) -> String {
     /// The maximum number of names that an error lists.
-    const LISTED: usize = 10;
+    const MAX_LISTED_NAMES: usize = 10;
     let mut names: Vec<&String> = names.into_iter().collect();
-    names.sort_by(|a, b| natural(a, b));
-    let similar = asked.and_then(|asked| similar(&names, asked));
-    let listed: Vec<String> = names.iter().take(LISTED).map(|name| quoted(name)).collect();
+    names.sort_by(|a, b| compare_naturally(a, b));
+    let similar = asked.and_then(|asked| most_similar(&names, asked));
+    let listed: Vec<String> = names
+        .iter()
+        .take(MAX_LISTED_NAMES)
+        .map(|name| quote_name(name))
+        .collect();
     let listed = listed.join(", ");
     let holds = match names.len() {
         0 => format!("the file holds no {kind}"),
-        n if n > LISTED => format!(
+        n if n > MAX_LISTED_NAMES => format!(
             "it holds {listed} and {} more, which `wgslice info FILE` lists",
-            n - LISTED
+            n - MAX_LISTED_NAMES
         ),
         _ => format!("it holds {listed}"),
     };
     match similar {
-        Some(name) => format!("did you mean {}? {holds}", quoted(name)),
+        Some(name) => format!("did you mean {}? {holds}", quote_name(name)),
         None => holds,
     }
 }
 
 /// Returns the name that is most like `asked`. `None` if none is similar.
-fn similar<'a>(names: &[&'a String], asked: &str) -> Option<&'a String> {
-    const ENOUGH: f64 = 0.8;
+fn most_similar<'a>(names: &[&'a String], asked: &str) -> Option<&'a String> {
+    const MIN_SIMILARITY: f64 = 0.8;
     let likeness = |name: &str| match name.contains(asked) && !asked.is_empty() {
         true => 1.0,
         false => strsim::jaro_winkler(name, asked),
     };
     let like = names.iter().map(|name| (likeness(name), *name));
-    let like = like.filter(|(likeness, _)| *likeness >= ENOUGH);
+    let like = like.filter(|(likeness, _)| *likeness >= MIN_SIMILARITY);
     // Among equally similar names, the first is taken.
     like.reduce(|a, b| if b.0 > a.0 { b } else { a })
         .map(|(_, name)| name)
 }
 
 /// Returns whether a name matches a pattern, in which `*` stands for any characters.
-pub(super) fn fits(name: &str, pattern: &str) -> bool {
+pub(super) fn matches_pattern(name: &str, pattern: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|begin| name.strip_prefix(begin)) else {
         return false;
@@ -63,8 +67,8 @@ pub(super) fn fits(name: &str, pattern: &str) -> bool {
 }
 
 /// Compares names in natural order: digits in them count as numbers.
-pub(super) fn natural(a: &str, b: &str) -> Ordering {
-    fn split(text: &str) -> (&str, &str, &str) {
+pub(super) fn compare_naturally(a: &str, b: &str) -> Ordering {
+    fn split_at_digits(text: &str) -> (&str, &str, &str) {
         let begin = text
             .find(|c: char| c.is_ascii_digit())
             .unwrap_or(text.len());
@@ -77,7 +81,8 @@ pub(super) fn natural(a: &str, b: &str) -> Ordering {
     }
     let (mut left, mut right) = (a, b);
     while !(left.is_empty() && right.is_empty()) {
-        let ((word_a, number_a, rest_a), (word_b, number_b, rest_b)) = (split(left), split(right));
+        let ((word_a, number_a, rest_a), (word_b, number_b, rest_b)) =
+            (split_at_digits(left), split_at_digits(right));
         let digits = |number: &str| number.trim_start_matches('0').len();
         let order = word_a
             .cmp(word_b)
@@ -96,9 +101,9 @@ pub(super) fn natural(a: &str, b: &str) -> Ordering {
 }
 
 /// Quotes a name for an error. Truncates a long name.
-pub(super) fn quoted(name: &str) -> String {
-    const SHOWN: usize = 100;
-    match name.char_indices().nth(SHOWN) {
+pub(super) fn quote_name(name: &str) -> String {
+    const MAX_SHOWN_CHARACTERS: usize = 100;
+    match name.char_indices().nth(MAX_SHOWN_CHARACTERS) {
         None => format!("{name:?}"),
         Some((end, _)) => format!("{:?}…", &name[..end]),
     }
@@ -130,7 +135,7 @@ mod tests {
                     ("layer.01", "layer.1") => Ordering::Less,
                     _ => at.cmp(&other),
                 };
-                assert_eq!(natural(a, b), expected, "{a} {b}");
+                assert_eq!(compare_naturally(a, b), expected, "{a} {b}");
             }
         }
     }
@@ -149,7 +154,7 @@ mod tests {
             ("ab", "a", false),
             ("", "*", true),
         ] {
-            assert_eq!(fits(name, pattern), does, "{name} {pattern}");
+            assert_eq!(matches_pattern(name, pattern), does, "{name} {pattern}");
         }
     }
 
@@ -164,9 +169,12 @@ mod tests {
             ("layer.3", "did you mean \"layer.1\"? it holds"),
             ("bias", "it holds"),
         ] {
-            let listing = listing(&names, Some(asked), "tensor");
+            let listing = describe_names(&names, Some(asked), "tensor");
             assert!(listing.starts_with(says), "{asked}: {listing}");
         }
-        assert_eq!(listing(&[], None, "field"), "the file holds no field");
+        assert_eq!(
+            describe_names(&[], None, "field"),
+            "the file holds no field"
+        );
     }
 }

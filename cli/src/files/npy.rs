@@ -8,21 +8,24 @@ use std::io::{Seek, Write};
 use wgslice::DType;
 use wgslice_npy::{ByteOrder, Described, Field, Kind, Type};
 
-use super::bytes::{Bytes, file_len, zeroed};
+use super::bytes::{Bytes, file_len, zeroed_bytes};
 use super::error::Problem;
 use super::order::{is_column_major, row_major};
-use super::{Array, Element, Entry, Foreign, Stored, claimed_len, listing, output::Output, quoted};
+use super::{
+    Array, Element, Entry, ForeignType, StoredLayout, claimed_len, describe_names, output::Output,
+    quote_name,
+};
 use crate::units;
 
 /// Reads the array or, if its elements are structured, the field with this name.
-pub(super) fn read(file: &mut File, field: Option<&str>) -> Result<Array, Problem> {
+pub(super) fn read_npy(file: &mut File, field: Option<&str>) -> Result<Array, Problem> {
     let Described {
         element,
         column_major,
         shape,
     } = Described::read(file)?;
     if !element.is_fixed() {
-        return Err(unfixed(&element));
+        return Err(no_fixed_size(&element));
     }
     let len = claimed_len(&element, element.size, &shape)?;
     let start = file.stream_position()?;
@@ -31,15 +34,15 @@ pub(super) fn read(file: &mut File, field: Option<&str>) -> Result<Array, Proble
         return Err(Problem::invalid(format!(
             "{} of {element} takes {len} bytes, but the file ends after {there}; it is cut short, copy or \
              save it again",
-            units::shape(&shape)
+            units::format_shape(&shape)
         )));
     }
     let mut bytes = Bytes::of_file(file, start, len)?;
     let (mut element, mut shape) = (element, shape);
     let mut column_major = column_major && is_column_major(&shape);
     if let Some(name) = field {
-        let field = find(&element, name)?;
-        bytes = values(&bytes, element.size, field)?;
+        let field = find_field(&element, name)?;
+        bytes = field_values(&bytes, element.size, field)?;
         // In both orders, the dimensions of the field come last.
         if column_major && !field.shape.is_empty() {
             let len = field.element.size * field.shape.iter().product::<usize>();
@@ -54,8 +57,8 @@ pub(super) fn read(file: &mut File, field: Option<&str>) -> Result<Array, Proble
         byte_order: ByteOrder::NATIVE,
         ..element.clone()
     };
-    let mut array = Array::of(Element::numpy(native), shape, bytes);
-    array.stored = (column_major || !is_native).then_some(Stored {
+    let mut array = Array::from_elements(Element::numpy(native), shape, bytes);
+    array.stored = (column_major || !is_native).then_some(StoredLayout {
         column_major,
         element,
     });
@@ -63,7 +66,7 @@ pub(super) fn read(file: &mut File, field: Option<&str>) -> Result<Array, Proble
 }
 
 /// The error for elements that the file does not contain, or whose size is unknown.
-fn unfixed(element: &Type) -> Problem {
+fn no_fixed_size(element: &Type) -> Problem {
     Problem::invalid(format!(
         "dtype {element} is not supported: {}",
         element.remark()
@@ -71,7 +74,7 @@ fn unfixed(element: &Type) -> Problem {
 }
 
 /// Returns the field with this name.
-fn find<'a>(element: &'a Type, name: &str) -> Result<&'a Field, Problem> {
+fn find_field<'a>(element: &'a Type, name: &str) -> Result<&'a Field, Problem> {
     let Kind::Fields(fields) = &element.kind else {
         return Err(Problem::invalid(format!(
             "it holds {element}, which has no fields: leave out #{name}"
@@ -82,16 +85,16 @@ fn find<'a>(element: &'a Type, name: &str) -> Result<&'a Field, Problem> {
         let names = fields.iter().map(|field| &field.name);
         Problem::invalid(format!(
             "it has no field named {}; {}",
-            quoted(name),
-            listing(names, Some(name), "field")
+            quote_name(name),
+            describe_names(names, Some(name), "field")
         ))
     })
 }
 
 /// Extracts the values of a field from elements of `size` bytes.
-fn values(bytes: &[u8], size: usize, field: &Field) -> Result<Bytes, Problem> {
+fn field_values(bytes: &[u8], size: usize, field: &Field) -> Result<Bytes, Problem> {
     let len = field.element.size * field.shape.iter().product::<usize>();
-    let mut values = zeroed(bytes.len().checked_div(size).unwrap_or(0) * len)?;
+    let mut values = zeroed_bytes(bytes.len().checked_div(size).unwrap_or(0) * len)?;
     if len > 0 {
         let elements = bytes.chunks_exact(size);
         for (value, element) in values.chunks_exact_mut(len).zip(elements) {
@@ -102,14 +105,18 @@ fn values(bytes: &[u8], size: usize, field: &Field) -> Result<Bytes, Problem> {
 }
 
 /// Describes the array in a file of `len` bytes, or one of its fields, by the header.
-pub(super) fn entry(file: &mut File, len: u64, field: Option<&str>) -> Result<Entry, Problem> {
+pub(super) fn describe_npy(
+    file: &mut File,
+    len: u64,
+    field: Option<&str>,
+) -> Result<Entry, Problem> {
     let Described {
         mut element,
         column_major,
         mut shape,
     } = Described::read(file)?;
     if let Some(name) = field {
-        let field = find(&element, name)?;
+        let field = find_field(&element, name)?;
         shape.extend(&field.shape);
         element = field.element.clone();
     }
@@ -130,26 +137,26 @@ pub(super) fn entry(file: &mut File, len: u64, field: Option<&str>) -> Result<En
 }
 
 /// Creates a file, and writes everything before the data.
-pub(super) fn create(
+pub(super) fn create_npy(
     output: impl FnOnce() -> Result<Output, Problem>,
     element: Element,
     shape: &[usize],
     column_major: bool,
 ) -> Result<Output, Problem> {
-    let header = header(element, shape, column_major)?;
+    let header = header_bytes(element, shape, column_major)?;
     let mut output = output()?;
     output.write_all(&header)?;
     Ok(output)
 }
 
 /// Returns everything before the data.
-pub(super) fn header(
+pub(super) fn header_bytes(
     element: Element,
     shape: &[usize],
     column_major: bool,
 ) -> Result<Vec<u8>, Problem> {
     let element = match element.bits_of {
-        Some(Foreign::Numpy(numpy)) => numpy.element.clone(),
+        Some(ForeignType::Numpy(numpy)) => numpy.element.clone(),
         None if element.dtype != DType::BF16 => Type::number_in(element.dtype, ByteOrder::NATIVE),
         _ => {
             let name = element.name();

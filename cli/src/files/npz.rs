@@ -7,13 +7,13 @@ use zip::write::{SimpleFileOptions, StreamWriter};
 use zip::{CompressionMethod, ZipArchive, ZipWriter, read::ZipFile, result::ZipError};
 
 use super::error::Problem;
-use super::{Array, Entry, Format, listing, npy, output::Output, quoted};
+use super::{Array, Entry, Format, describe_names, npy, output::Output, quote_name};
 
 /// The extension of members. It is not part of the arrays' names.
 const EXTENSION: &str = ".npy";
 
 /// An upper bound of the length of an `.npy` header, in bytes.
-const HEADER: u64 = 1 << 17;
+const MAX_HEADER_BYTES: u64 = 1 << 17;
 
 /// The maximum length of a member without ZIP64.
 const MOST_IN_32_BITS: usize = u32::MAX as usize - (1 << 20);
@@ -21,22 +21,22 @@ const MOST_IN_32_BITS: usize = u32::MAX as usize - (1 << 20);
 type Archive = ZipArchive<BufReader<File>>;
 
 /// Reads the array with this name, or the only one. As in NumPy, the name can include the member's extension.
-pub(super) fn read(file: File, name: Option<&str>) -> Result<Array, Problem> {
-    let mut archive = open(file)?;
-    let members = members(&mut archive)?;
-    let (member, field) = choose(&members, name)?;
-    let mut array = npy::read(&mut unpacked(&mut archive, member, u64::MAX)?, field)?;
+pub(super) fn read_npz(file: File, name: Option<&str>) -> Result<Array, Problem> {
+    let mut archive = open_npz(file)?;
+    let members = list_members(&mut archive)?;
+    let (member, field) = choose_member(&members, name)?;
+    let mut array = npy::read_npy(&mut unpack_start(&mut archive, member, u64::MAX)?, field)?;
     array.origin.tensor = Some(member.name.clone());
     Ok(array)
 }
 
 /// Returns the array with this name, or the only one, and the name of the field at the end of the name, if there is
 /// one.
-fn choose<'a>(
+fn choose_member<'a>(
     members: &'a [Member],
     name: Option<&'a str>,
 ) -> Result<(&'a Member, Option<&'a str>), Problem> {
-    let names = |asked| listing(members.iter().map(|member| &member.name), asked, "array");
+    let names = |asked| describe_names(members.iter().map(|member| &member.name), asked, "array");
     let find = |name: &str| members.iter().find(|member| is_named(&member.name, name));
     // The name of a field can follow the array's name.
     let with_field = |name: &'a str| {
@@ -49,7 +49,7 @@ fn choose<'a>(
             whole.or_else(|| with_field(name)).ok_or_else(|| {
                 Problem::invalid(format!(
                     "it holds no array named {}; {}",
-                    quoted(name),
+                    quote_name(name),
                     names(Some(name))
                 ))
             })
@@ -68,12 +68,12 @@ fn is_named(name: &str, asked: &str) -> bool {
 }
 
 /// Lists all arrays, or the one with this name. An unreadable array does not hide the others.
-pub(super) fn list(file: File, name: Option<&str>) -> Result<Vec<Entry>, Problem> {
-    let mut archive = open(file)?;
-    let members = members(&mut archive)?;
+pub(super) fn list_npz(file: File, name: Option<&str>) -> Result<Vec<Entry>, Problem> {
+    let mut archive = open_npz(file)?;
+    let members = list_members(&mut archive)?;
     if name.is_some() {
-        let (member, field) = choose(&members, name)?;
-        let described = described(&mut archive, member, field)?;
+        let (member, field) = choose_member(&members, name)?;
+        let described = describe_member(&mut archive, member, field)?;
         let name = [Some(&member.name[..]), field];
         return Ok(vec![Entry {
             name: Some(name.into_iter().flatten().collect::<Vec<_>>().join("#")),
@@ -82,26 +82,26 @@ pub(super) fn list(file: File, name: Option<&str>) -> Result<Vec<Entry>, Problem
     }
     let entry = |member: Member| Entry {
         name: Some(member.name.clone()),
-        ..described(&mut archive, &member, None)
-            .unwrap_or_else(|problem| unreadable(&member, &problem))
+        ..describe_member(&mut archive, &member, None)
+            .unwrap_or_else(|problem| unreadable_entry(&member, &problem))
     };
     Ok(members.into_iter().map(entry).collect())
 }
 
 /// Describes an array, or one of its fields, by its header.
-fn described(
+fn describe_member(
     archive: &mut Archive,
     member: &Member,
     field: Option<&str>,
 ) -> Result<Entry, Problem> {
-    match unpacked(archive, member, HEADER) {
-        Ok(mut file) => npy::entry(&mut file, member.bytes, field),
-        Err(problem) => Ok(unreadable(member, &problem)),
+    match unpack_start(archive, member, MAX_HEADER_BYTES) {
+        Ok(mut file) => npy::describe_npy(&mut file, member.bytes, field),
+        Err(problem) => Ok(unreadable_entry(member, &problem)),
     }
 }
 
 /// The entry for an array with an unreadable header.
-fn unreadable(member: &Member, problem: &Problem) -> Entry {
+fn unreadable_entry(member: &Member, problem: &Problem) -> Entry {
     let why = Some(problem.to_string());
     let (damaged, unsupported) = match member.method {
         None => (why, None),
@@ -119,8 +119,8 @@ fn unreadable(member: &Member, problem: &Problem) -> Entry {
     }
 }
 
-fn open(file: File) -> Result<Archive, Problem> {
-    ZipArchive::new(BufReader::new(file)).map_err(damaged)
+fn open_npz(file: File) -> Result<Archive, Problem> {
+    ZipArchive::new(BufReader::new(file)).map_err(damaged_npz)
 }
 
 /// An array in an archive.
@@ -136,11 +136,11 @@ struct Member {
 }
 
 /// Returns the arrays: members with the extension, and members without it that begin like `.npy` files.
-fn members(archive: &mut Archive) -> Result<Vec<Member>, Problem> {
+fn list_members(archive: &mut Archive) -> Result<Vec<Member>, Problem> {
     let mut members = Vec::new();
     for at in 0..archive.len() {
-        let raw = archive.by_index_raw(at).map_err(damaged)?;
-        let (name, bytes) = (raw.name().map_err(damaged)?.into_owned(), raw.size());
+        let raw = archive.by_index_raw(at).map_err(damaged_npz)?;
+        let (name, bytes) = (raw.name().map_err(damaged_npz)?.into_owned(), raw.size());
         let method = match raw.compression() {
             CompressionMethod::Stored | CompressionMethod::Deflated => None,
             other => Some(match other.to_string() {
@@ -167,26 +167,26 @@ fn members(archive: &mut Archive) -> Result<Vec<Member>, Problem> {
 fn begins_as_npy(archive: &mut Archive, at: usize) -> bool {
     let mut start = [0; 9];
     let read = |mut member: ZipFile<'_, _>| member.read_exact(&mut start).is_ok();
-    archive.by_index(at).is_ok_and(read) && Format::of(&start) == Some(Format::Npy)
+    archive.by_index(at).is_ok_and(read) && Format::of_file_start(&start) == Some(Format::Npy)
 }
 
 /// Unpacks the first `most` bytes of a member into an unnamed temporary file.
-fn unpacked(archive: &mut Archive, member: &Member, most: u64) -> Result<File, Problem> {
+fn unpack_start(archive: &mut Archive, member: &Member, most: u64) -> Result<File, Problem> {
     if let Some(method) = &member.method {
         return Err(Problem::invalid(format!(
             "its array {} is packed by {method}, which is not supported: save it by numpy.savez or \
              numpy.savez_compressed",
-            quoted(&member.name)
+            quote_name(&member.name)
         )));
     }
-    let packed = archive.by_index(member.at).map_err(damaged)?;
+    let packed = archive.by_index(member.at).map_err(damaged_npz)?;
     let mut file = tempfile::tempfile()?;
     io::copy(&mut packed.take(most), &mut file)?;
     file.rewind()?;
     Ok(file)
 }
 
-fn damaged(error: ZipError) -> Problem {
+fn damaged_npz(error: ZipError) -> Problem {
     match error {
         ZipError::Io(error) if error.kind() != io::ErrorKind::UnexpectedEof => Problem::Io(error),
         error => Problem::invalid(format!("{error}; not an .npz file, or a damaged one")),
@@ -194,32 +194,32 @@ fn damaged(error: ZipError) -> Problem {
 }
 
 /// An archive to which one array is being written.
-pub(super) type Packed = ZipWriter<StreamWriter<Output>>;
+pub(super) type PackedArray = ZipWriter<StreamWriter<Output>>;
 
 /// Creates an archive and writes everything before the data: first the other members of the existing file, unchanged,
 /// then the array's header.
-pub(super) fn create(
+pub(super) fn create_npz(
     output: impl FnOnce() -> Result<Output, Problem>,
     name: &str,
     header: &[u8],
     len: usize,
     present: Option<File>,
-) -> Result<Packed, Problem> {
+) -> Result<PackedArray, Problem> {
     let name = name.strip_suffix(EXTENSION).unwrap_or(name);
     let member = format!("{name}{EXTENSION}");
-    let present = present.map(open).transpose()?;
+    let present = present.map(open_npz).transpose()?;
     let mut archive = ZipWriter::new_stream(output()?);
     if let Some(mut present) = present {
         archive
             .set_raw_comment(present.comment().into())
-            .map_err(damaged)?;
+            .map_err(damaged_npz)?;
         for at in 0..present.len() {
-            let other = present.by_index_raw(at).map_err(damaged)?;
+            let other = present.by_index_raw(at).map_err(damaged_npz)?;
             if ![name, &member]
                 .map(str::as_bytes)
                 .contains(&other.name_raw())
             {
-                archive.raw_copy_file(other).map_err(damaged)?;
+                archive.raw_copy_file(other).map_err(damaged_npz)?;
             }
         }
     }
@@ -227,11 +227,11 @@ pub(super) fn create(
     let options = SimpleFileOptions::default()
         .compression_method(CompressionMethod::Stored)
         .large_file(len > MOST_IN_32_BITS);
-    archive.start_file(member, options).map_err(damaged)?;
+    archive.start_file(member, options).map_err(damaged_npz)?;
     archive.write_all(header)?;
     Ok(archive)
 }
 
-pub(super) fn finish(archive: Packed) -> Result<(), Problem> {
-    archive.finish().map_err(damaged)?.into_inner().finish()
+pub(super) fn finish_npz(archive: PackedArray) -> Result<(), Problem> {
+    archive.finish().map_err(damaged_npz)?.into_inner().finish()
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use wgslice::DType;
 use wgslice_npy::{ByteOrder, Kind, Type};
 
-use super::bytes::{Bytes, zeroed};
+use super::bytes::{Bytes, zeroed_bytes};
 use super::error::Problem;
 
 /// Converts elements to native byte order. Copies nothing if they already have it.
@@ -14,7 +14,7 @@ pub(super) fn to_native(bytes: Bytes, element: &Type) -> Result<Bytes, Problem> 
         return Ok(bytes);
     }
     let mut bytes = bytes.into_vec()?;
-    swap(&mut bytes, element);
+    swap_bytes(&mut bytes, element);
     Ok(Bytes::Owned(bytes))
 }
 
@@ -22,13 +22,13 @@ pub(super) fn to_native(bytes: Bytes, element: &Type) -> Result<Bytes, Problem> 
 pub(crate) fn in_native_order<'a>(bytes: &'a [u8], element: &Type) -> Cow<'a, [u8]> {
     let mut bytes = Cow::Borrowed(bytes);
     if element.byte_order != ByteOrder::NATIVE {
-        swap(bytes.to_mut(), element);
+        swap_bytes(bytes.to_mut(), element);
     }
     bytes
 }
 
 /// Reverses the bytes of each number, unless they are in native byte order.
-pub(super) fn swap(bytes: &mut [u8], element: &Type) {
+pub(super) fn swap_bytes(bytes: &mut [u8], element: &Type) {
     if element.byte_order == ByteOrder::NATIVE {
         return;
     }
@@ -63,7 +63,7 @@ pub(super) fn is_column_major(shape: &[usize]) -> bool {
 /// Converts a column-major (Fortran) array with elements of `size` bytes to a row-major one.
 pub(super) fn row_major(bytes: &[u8], size: usize, shape: &[usize]) -> Result<Vec<u8>, Problem> {
     let shape: Vec<usize> = shape.iter().copied().filter(|&n| n != 1).collect();
-    let mut rows = zeroed(bytes.len())?;
+    let mut rows = zeroed_bytes(bytes.len())?;
     if bytes.is_empty() {
         return Ok(rows);
     }
@@ -85,21 +85,21 @@ const TILE: usize = 32;
 /// `from`, and the last, which is contiguous in `to`, in tiles. Repeats this for every position along the other axes.
 fn reverse_axes<const N: usize>(from: &[u8], to: &mut [u8], shape: &[usize]) {
     let (from, to) = (from.as_chunks::<N>().0, to.as_chunks_mut::<N>().0);
-    reversed(from.len(), shape, |from_at, to_at| {
+    for_each_reversed(from.len(), shape, |from_at, to_at| {
         to[to_at] = from[from_at];
     });
 }
 
 /// Does the same for elements of any size.
 fn reverse_axes_of(size: usize, from: &[u8], to: &mut [u8], shape: &[usize]) {
-    reversed(from.len() / size, shape, |from_at, to_at| {
+    for_each_reversed(from.len() / size, shape, |from_at, to_at| {
         let from = &from[from_at * size..][..size];
         to[to_at * size..][..size].copy_from_slice(from);
     });
 }
 
 /// Calls `copy` with the positions of each of the `len` elements: in column-major order, and in row-major order.
-fn reversed(len: usize, shape: &[usize], mut copy: impl FnMut(usize, usize)) {
+fn for_each_reversed(len: usize, shape: &[usize], mut copy: impl FnMut(usize, usize)) {
     let (first, last) = (shape[0], shape[shape.len() - 1]);
     let between = &shape[1..shape.len() - 1];
     let (from_step, to_step) = (len / last, len / first);
@@ -125,14 +125,14 @@ fn reversed(len: usize, shape: &[usize], mut copy: impl FnMut(usize, usize)) {
                 }
             }
         }
-        if !advance(&mut position, between) {
+        if !advance_position(&mut position, between) {
             return;
         }
     }
 }
 
 /// Advances to the next position within `shape`. Returns false after the last one.
-fn advance(position: &mut [usize], shape: &[usize]) -> bool {
+fn advance_position(position: &mut [usize], shape: &[usize]) -> bool {
     for (p, &n) in position.iter_mut().zip(shape) {
         *p += 1;
         if *p < n {

@@ -25,7 +25,7 @@ use crate::print;
 /// The paths of the temporary files that are not renamed yet.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
+fn unfinished_paths() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -33,7 +33,7 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
 pub(crate) fn watch_for_signals() {
     signals::watch(|code, failure| {
         // The list stays locked until the process ends, so that no more files are created.
-        let unfinished = unfinished();
+        let unfinished = unfinished_paths();
         for path in unfinished.iter() {
             // The file may already be gone, and there is nowhere to report an error.
             let _ = fs::remove_file(path);
@@ -47,20 +47,20 @@ pub(crate) fn watch_for_signals() {
 
 /// Keeps a path on the list of unfinished files until it is dropped.
 #[derive(Debug)]
-struct Listed(PathBuf);
+struct ListedPath(PathBuf);
 
 /// A file that is not complete yet.
 #[derive(Debug)]
-enum Incomplete {
+enum IncompleteFile {
     Nameless(File),
     /// A temporary file, which is removed on drop.
-    Named(NamedTempFile, Listed),
+    Named(NamedTempFile, ListedPath),
 }
 
 /// The prefix of the names of temporary files.
-const PREFIX: &str = ".wgslice-";
+const TEMPORARY_PREFIX: &str = ".wgslice-";
 
-impl Incomplete {
+impl IncompleteFile {
     /// Creates a file in the folder. If it is going to replace a file, only this user can access it for now.
     fn create(folder: &Path, replaced: Option<&Metadata>) -> io::Result<Self> {
         // A new file has mode 0666 minus the umask. The file that it replaces can be private, so a replacement stays
@@ -68,23 +68,23 @@ impl Incomplete {
         let mode = if replaced.is_some() { 0o600 } else { 0o666 };
         match nameless(folder, mode)? {
             Some(file) => Ok(Self::Nameless(file)),
-            None => Self::named(folder, mode),
+            None => Self::create_named(folder, mode),
         }
     }
 
     #[cfg_attr(not(unix), expect(unused_variables, reason = "only Unix has modes"))]
-    fn named(folder: &Path, mode: u32) -> io::Result<Self> {
+    fn create_named(folder: &Path, mode: u32) -> io::Result<Self> {
         let mut builder = tempfile::Builder::new();
-        builder.prefix(PREFIX);
+        builder.prefix(TEMPORARY_PREFIX);
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
             builder.permissions(fs::Permissions::from_mode(mode));
         }
-        let mut unfinished = unfinished();
+        let mut unfinished = unfinished_paths();
         let file = builder.tempfile_in(folder)?;
         unfinished.push(file.path().to_owned());
-        let listed = Listed(file.path().to_owned());
+        let listed = ListedPath(file.path().to_owned());
         Ok(Self::Named(file, listed))
     }
 
@@ -103,9 +103,9 @@ impl Incomplete {
             Self::Nameless(file) => match link(&file, path) {
                 // Only a rename can replace a file. A signal must wait until the rename is done.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists && !keep => {
-                    let _unfinished = unfinished();
+                    let _unfinished = unfinished_paths();
                     let mut builder = tempfile::Builder::new();
-                    builder.prefix(PREFIX);
+                    builder.prefix(TEMPORARY_PREFIX);
                     let linked = builder.make_in(folder, |beside| link(&file, beside))?;
                     linked.into_temp_path().persist(path)?;
                 }
@@ -121,7 +121,7 @@ impl Incomplete {
 fn nameless(folder: &Path, mode: u32) -> io::Result<Option<File>> {
     use rustix::{fs, io::Errno};
     // An unprivileged process can name such a file only through this folder.
-    if !Path::new(OPENED).exists() {
+    if !Path::new(OPEN_FILES_FOLDER).exists() {
         return Ok(None);
     }
     let flags = fs::OFlags::TMPFILE | fs::OFlags::WRONLY | fs::OFlags::CLOEXEC;
@@ -139,14 +139,14 @@ fn nameless(_: &Path, _: u32) -> io::Result<Option<File>> {
 
 /// The folder with this process's open files, by descriptor.
 #[cfg(target_os = "linux")]
-const OPENED: &str = "/proc/self/fd";
+const OPEN_FILES_FOLDER: &str = "/proc/self/fd";
 
 /// Gives an unnamed file this name, which must not exist.
 #[cfg(target_os = "linux")]
 fn link(file: &File, path: &Path) -> io::Result<()> {
     use rustix::fs::{AtFlags, CWD, linkat};
     use std::os::fd::AsRawFd;
-    let opened = format!("{OPENED}/{}", file.as_raw_fd());
+    let opened = format!("{OPEN_FILES_FOLDER}/{}", file.as_raw_fd());
     Ok(linkat(CWD, opened, CWD, path, AtFlags::SYMLINK_FOLLOW)?)
 }
 
@@ -155,28 +155,28 @@ fn link(_: &File, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-impl Drop for Listed {
+impl Drop for ListedPath {
     fn drop(&mut self) {
-        unfinished().retain(|path| *path != self.0);
+        unfinished_paths().retain(|path| *path != self.0);
     }
 }
 
 /// Returns the path to replace: the target if `path` is a link. Rejects anything that is not a regular file, such as a
 /// folder or a device.
-fn replaceable(path: &Path) -> Result<PathBuf, Problem> {
+fn path_to_replace(path: &Path) -> Result<PathBuf, Problem> {
     match fs::metadata(path) {
         Ok(found) if found.is_dir() => Err(Problem::invalid("it is a folder; name a file in it")),
         Ok(found) if !found.is_file() => Err(Problem::invalid(
             "it is a device, a pipe or a socket, which a file would replace; name a file",
         )),
         // The path, or the target of the link, might not exist yet.
-        _ => Ok(followed(path)?),
+        _ => Ok(follow_links(path)?),
     }
 }
 
 /// Returns the metadata of the file at `path`, if it exists. Rejects a file that this user may not write to, even if
 /// the folder permits replacing it.
-fn existing(path: &Path) -> Result<Option<Metadata>, Problem> {
+fn existing_metadata(path: &Path) -> Result<Option<Metadata>, Problem> {
     match File::options().write(true).open(path) {
         Ok(file) => Ok(Some(file.metadata()?)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -185,7 +185,7 @@ fn existing(path: &Path) -> Result<Option<Metadata>, Problem> {
 }
 
 /// Returns values that change when another program writes or replaces the file.
-fn state(file: &Metadata) -> (u64, Option<SystemTime>, u64) {
+fn change_marker(file: &Metadata) -> (u64, Option<SystemTime>, u64) {
     #[cfg(unix)]
     let number = std::os::unix::fs::MetadataExt::ino(file);
     #[cfg(not(unix))]
@@ -218,7 +218,7 @@ fn keep_access(file: &File, replaced: &Metadata) -> io::Result<()> {
 }
 
 /// Follows symbolic links from `path` to a path that is not a link.
-fn followed(path: &Path) -> io::Result<PathBuf> {
+fn follow_links(path: &Path) -> io::Result<PathBuf> {
     /// The maximum number of links to follow, as in Linux.
     const MOST_LINKS: usize = 40;
     let mut path = path.to_owned();
@@ -292,7 +292,7 @@ impl Write for Output {
 /// A file that is going to become the output.
 #[derive(Debug)]
 pub(super) struct Unfinished {
-    incomplete: Incomplete,
+    incomplete: IncompleteFile,
     path: PathBuf,
     /// The metadata of the file that is replaced, if there is one.
     replaced: Option<Metadata>,
@@ -304,14 +304,14 @@ pub(super) struct Unfinished {
 }
 
 /// Returns the folder of a file.
-fn folder(path: &Path) -> &Path {
+fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
     }
 }
 
-fn kept() -> Problem {
+fn kept_file() -> Problem {
     Problem::invalid("the file exists, and --no-clobber keeps it")
 }
 
@@ -321,13 +321,13 @@ impl Unfinished {
     /// Until the output is finished, an existing file at `path` is kept. If `path` is a symbolic link, the file that it
     /// points to is replaced.
     fn create(path: &Path, keep: bool) -> Result<Self, Problem> {
-        let path = replaceable(path)?;
+        let path = path_to_replace(path)?;
         if keep && path.exists() {
-            return Err(kept());
+            return Err(kept_file());
         }
-        let replaced = existing(&path)?;
-        let folder = folder(&path);
-        let incomplete = Incomplete::create(folder, replaced.as_ref()).map_err(|error| {
+        let replaced = existing_metadata(&path)?;
+        let folder = folder_of(&path);
+        let incomplete = IncompleteFile::create(folder, replaced.as_ref()).map_err(|error| {
             // Nobody knows the path of the temporary file, so the message omits it.
             let error = error.to_string();
             let why = error.split(" at path ").next().unwrap_or_default();
@@ -349,7 +349,8 @@ impl Unfinished {
     /// Gives the complete file its final name.
     fn finish(self) -> Result<(), Problem> {
         if let Some(before) = &self.adds_to
-            && before.as_ref().map(state) != fs::metadata(&self.path).ok().as_ref().map(state)
+            && before.as_ref().map(change_marker)
+                != fs::metadata(&self.path).ok().as_ref().map(change_marker)
         {
             return Err(Problem::invalid(
                 "another program changed the file during the run; run the command again",
@@ -360,9 +361,9 @@ impl Unfinished {
         }
         let named = self
             .incomplete
-            .name(&self.path, folder(&self.path), self.keep);
+            .name(&self.path, folder_of(&self.path), self.keep);
         named.map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists if self.keep => kept(),
+            io::ErrorKind::AlreadyExists if self.keep => kept_file(),
             _ => error.into(),
         })
     }
@@ -374,15 +375,15 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     /// Returns both kinds of incomplete files or, if the file system has only one, that kind.
-    fn both(folder: &Path, replaced: Option<&Metadata>) -> Vec<Incomplete> {
+    fn both_kinds(folder: &Path, replaced: Option<&Metadata>) -> Vec<IncompleteFile> {
         let mode = if replaced.is_some() { 0o600 } else { 0o666 };
         vec![
-            Incomplete::create(folder, replaced).unwrap(),
-            Incomplete::named(folder, mode).unwrap(),
+            IncompleteFile::create(folder, replaced).unwrap(),
+            IncompleteFile::create_named(folder, mode).unwrap(),
         ]
     }
 
-    fn names(folder: &Path) -> Vec<String> {
+    fn names_in(folder: &Path) -> Vec<String> {
         let entries = fs::read_dir(folder).unwrap();
         let name = |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name().into_string();
         let mut names: Vec<String> = entries.map(|entry| name(entry).unwrap()).collect();
@@ -394,31 +395,34 @@ mod tests {
     fn a_complete_file_gets_its_name() {
         let folder = tempfile::tempdir().unwrap();
         let (folder, path) = (folder.path(), folder.path().join("x"));
-        for (incomplete, content) in both(folder, None).into_iter().zip(["new", "replaced"]) {
+        for (incomplete, content) in both_kinds(folder, None)
+            .into_iter()
+            .zip(["new", "replaced"])
+        {
             incomplete.file().write_all(content.as_bytes()).unwrap();
             incomplete.name(&path, folder, false).unwrap();
             assert_eq!(fs::read_to_string(&path).unwrap(), content);
         }
-        for incomplete in both(folder, None) {
+        for incomplete in both_kinds(folder, None) {
             incomplete.file().write_all(&[7]).unwrap();
             incomplete.name(&path, folder, false).unwrap();
             assert_eq!(fs::read(&path).unwrap(), [7]);
             fs::write(&path, "other").unwrap();
         }
-        for incomplete in both(folder, None) {
+        for incomplete in both_kinds(folder, None) {
             let error = incomplete.name(&path, folder, true).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
             assert_eq!(fs::read(&path).unwrap(), b"other");
         }
-        drop(both(folder, None));
-        assert_eq!(names(folder), ["x"]);
+        drop(both_kinds(folder, None));
+        assert_eq!(names_in(folder), ["x"]);
     }
 
     #[test]
     fn what_will_replace_a_file_is_private_before_it_is_complete() {
         let folder = tempfile::tempdir().unwrap();
         let metadata = folder.path().metadata().unwrap();
-        for incomplete in both(folder.path(), Some(&metadata)) {
+        for incomplete in both_kinds(folder.path(), Some(&metadata)) {
             let mode = incomplete.file().metadata().unwrap().permissions().mode();
             assert_eq!(mode & 0o7777, 0o600, "{incomplete:?}");
         }
@@ -443,6 +447,6 @@ mod tests {
         first.finish().unwrap();
         second.finish().unwrap_err();
         added(present()).finish().unwrap();
-        assert_eq!(names(folder.path()), ["x"]);
+        assert_eq!(names_in(folder.path()), ["x"]);
     }
 }

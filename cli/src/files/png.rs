@@ -13,10 +13,10 @@ use png::{Info, Limits, Reader, Transformations};
 use wgslice::DType;
 use wgslice_npy::{ByteOrder, Type};
 
-use super::bytes::{Bytes, file_len, zeroed};
+use super::bytes::{Bytes, file_len, zeroed_bytes};
 use super::error::Problem;
 use super::order::to_native;
-use super::{Array, Element, Entry, Foreign, output::Output};
+use super::{Array, Element, Entry, ForeignType, output::Output};
 use crate::{print, units};
 
 /// The maximum memory of the decoder in bytes, in addition to the image: for a few rows and metadata.
@@ -28,24 +28,24 @@ const MAX_IMAGE: u64 = 4 << 30;
 /// The largest factor by which DEFLATE data can expand. A header that claims more is wrong.
 const MAX_INFLATION: u128 = 1032;
 
-pub(super) fn read(file: File) -> Result<Array, Problem> {
-    let (mut reader, len) = open(file)?;
+pub(super) fn read_png(file: File) -> Result<Array, Problem> {
+    let (mut reader, len) = open_png(file)?;
     let (width, height) = reader.info().size();
     let animated = reader.info().animation_control.is_some();
-    let mut pixels = zeroed(len)?;
-    let frame = reader.next_frame(&mut pixels).map_err(damaged)?;
+    let mut pixels = zeroed_bytes(len)?;
+    let frame = reader.next_frame(&mut pixels).map_err(damaged_png)?;
     // Reads to the end to detect a file that is truncated after its pixels, and to get the metadata there.
-    reader.finish().map_err(damaged)?;
+    reader.finish().map_err(damaged_png)?;
     if animated {
-        print::aside("note: this PNG is animated; only its first picture is read");
+        print::print_note("note: this PNG is animated; only its first picture is read");
     }
-    let kept = Kept::of(reader.info(), frame.color_type);
+    let kept = KeptMetadata::of_info(reader.info(), frame.color_type);
     if (frame.width, frame.height) != (width, height) {
         return Err(Problem::invalid(
             "the first frame of this animation is smaller than the image; save it as a still PNG",
         ));
     }
-    let dtype = dtype(frame.bit_depth);
+    let dtype = dtype_of_depth(frame.bit_depth);
     let shape = vec![
         to_usize(height)?,
         to_usize(width)?,
@@ -55,21 +55,21 @@ pub(super) fn read(file: File) -> Result<Array, Problem> {
         Bytes::Owned(pixels),
         &Type::number_in(dtype, ByteOrder::Big),
     )?;
-    let mut array = Array::of(dtype.into(), shape, pixels);
+    let mut array = Array::from_elements(dtype.into(), shape, pixels);
     array.origin.image = Some(Arc::new(kept));
     Ok(array)
 }
 
 /// Reads the header, and returns the number of bytes of the pixels. Fails if that is more than fits into memory or than
 /// the file can hold.
-fn open(file: File) -> Result<(Reader<BufReader<File>>, usize), Problem> {
+fn open_png(file: File) -> Result<(Reader<BufReader<File>>, usize), Problem> {
     let file_len = file_len(&file);
     let limits = Limits {
         bytes: DECODER_MEMORY,
     };
     let mut decoder = Decoder::new_with_limits(BufReader::new(file), limits);
     decoder.set_transformations(Transformations::EXPAND);
-    let reader = decoder.read_info().map_err(damaged)?;
+    let reader = decoder.read_info().map_err(damaged_png)?;
 
     let (width, height) = reader.info().size();
     let len = reader
@@ -90,13 +90,13 @@ fn open(file: File) -> Result<(Reader<BufReader<File>>, usize), Problem> {
 }
 
 /// Describes the array that reading the file would return, by the header.
-pub(super) fn entry(file: File) -> Result<Entry, Problem> {
-    let (reader, len) = open(file)?;
+pub(super) fn describe_png(file: File) -> Result<Entry, Problem> {
+    let (reader, len) = open_png(file)?;
     let (width, height) = reader.info().size();
     let (color, depth) = reader.output_color_type();
     Ok(Entry {
         name: None,
-        dtype: Some(dtype(depth).name().to_owned()),
+        dtype: Some(dtype_of_depth(depth).name().to_owned()),
         shape: Some(vec![to_usize(height)?, to_usize(width)?, color.samples()]),
         bytes: len as u64,
         column_major: false,
@@ -107,7 +107,7 @@ pub(super) fn entry(file: File) -> Result<Entry, Problem> {
     })
 }
 
-fn dtype(depth: BitDepth) -> DType {
+fn dtype_of_depth(depth: BitDepth) -> DType {
     match depth {
         BitDepth::Sixteen => DType::U16,
         _ => DType::U8,
@@ -116,15 +116,15 @@ fn dtype(depth: BitDepth) -> DType {
 
 /// The metadata of a picture, such as its colour profile and its resolution.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct KeptMetadata {
     info: Info<'static>,
     grey: bool,
     /// The names of metadata that is not kept.
     dropped: Vec<&'static str>,
 }
 
-impl Kept {
-    fn of(from: &Info<'_>, color: ColorType) -> Self {
+impl KeptMetadata {
+    fn of_info(from: &Info<'_>, color: ColorType) -> Self {
         let owned =
             |bytes: &Option<Cow<'_, [u8]>>| bytes.as_deref().map(|bytes| bytes.to_vec().into());
         let mut info = Info::default();
@@ -175,7 +175,7 @@ impl Kept {
         }
         if !dropped.is_empty() {
             let dropped = dropped.join(", ");
-            print::aside(format_args!("note: not kept from the picture: {dropped}"));
+            print::print_note(format_args!("note: not kept from the picture: {dropped}"));
         }
         info
     }
@@ -195,7 +195,7 @@ fn to_usize(length: u32) -> Result<usize, Problem> {
     usize::try_from(length).map_err(|_| Problem::invalid("the image is larger than any memory"))
 }
 
-fn damaged(error: DecodingError) -> Problem {
+fn damaged_png(error: DecodingError) -> Problem {
     match error {
         DecodingError::IoError(error) if error.kind() != std::io::ErrorKind::UnexpectedEof => {
             Problem::Io(error)
@@ -216,7 +216,7 @@ pub(super) struct Image {
     size: (u32, u32),
     color: ColorType,
     /// The metadata that the picture inherits from another one.
-    kept: Option<Arc<Kept>>,
+    kept: Option<Arc<KeptMetadata>>,
     pixels: Vec<u8>,
 }
 
@@ -225,9 +225,9 @@ impl Image {
         output: impl FnOnce() -> Result<Output, Problem>,
         element: Element,
         shape: &[usize],
-        kept: Option<Arc<Kept>>,
+        kept: Option<Arc<KeptMetadata>>,
     ) -> Result<Self, Problem> {
-        let (depth, size, color) = described(element, shape)?;
+        let (depth, size, color) = picture_format(element, shape)?;
         Ok(Self {
             output: output()?,
             depth,
@@ -247,7 +247,7 @@ impl Image {
     }
 
     pub(super) fn finish(mut self) -> Result<(), Problem> {
-        let big = Type::number_in(dtype(self.depth), ByteOrder::Big);
+        let big = Type::number_in(dtype_of_depth(self.depth), ByteOrder::Big);
         let pixels = to_native(Bytes::Owned(self.pixels), &big)?;
         let (width, height) = self.size;
         let kept = self.kept.map(|kept| kept.for_colors(self.color));
@@ -255,16 +255,16 @@ impl Image {
         (info.width, info.height) = (width, height);
         (info.color_type, info.bit_depth) = (self.color, self.depth);
         let output = BufWriter::new(&mut self.output);
-        let mut encoder = Encoder::with_info(output, info).map_err(refused)?;
+        let mut encoder = Encoder::with_info(output, info).map_err(refused_png)?;
         encoder.set_compression(Compression::Fast);
-        let mut writer = encoder.write_header().map_err(refused)?;
-        writer.write_image_data(&pixels).map_err(refused)?;
-        writer.finish().map_err(refused)?;
+        let mut writer = encoder.write_header().map_err(refused_png)?;
+        writer.write_image_data(&pixels).map_err(refused_png)?;
+        writer.finish().map_err(refused_png)?;
         self.output.finish()
     }
 }
 
-fn refused(error: EncodingError) -> Problem {
+fn refused_png(error: EncodingError) -> Problem {
     match error {
         EncodingError::IoError(error) => Problem::Io(error),
         error => Problem::invalid(format!("{error}; write to .npy")),
@@ -272,7 +272,7 @@ fn refused(error: EncodingError) -> Problem {
 }
 
 /// Returns the bit depth, the size and the colours of the picture for such an array.
-pub(super) fn described(
+pub(super) fn picture_format(
     element: Element,
     shape: &[usize],
 ) -> Result<(BitDepth, (u32, u32), ColorType), Problem> {
@@ -286,7 +286,7 @@ pub(super) fn described(
                 _ => ", or make it uint8 by `wgslice convert --as uint8`",
             };
             let other = match element.bits_of {
-                Some(Foreign::Numpy(_)) => ".npy",
+                Some(ForeignType::Numpy(_)) => ".npy",
                 _ => ".npy or .safetensors",
             };
             return Err(Problem::invalid(format!(
@@ -294,11 +294,11 @@ pub(super) fn described(
             )));
         }
     };
-    let (height, width, color) = image(shape)?;
+    let (height, width, color) = picture_size(shape)?;
     Ok((depth, (width, height), color))
 }
 
-fn image(shape: &[usize]) -> Result<(u32, u32, ColorType), Problem> {
+fn picture_size(shape: &[usize]) -> Result<(u32, u32, ColorType), Problem> {
     let (sides, color) = match *shape {
         [height, width] | [height, width, 1] => ([height, width], ColorType::Grayscale),
         [height, width, 2] => ([height, width], ColorType::GrayscaleAlpha),
@@ -307,7 +307,7 @@ fn image(shape: &[usize]) -> Result<(u32, u32, ColorType), Problem> {
         _ => {
             return Err(Problem::invalid(format!(
                 "PNG holds height × width, or height × width × 1 to 4 channels, not {}; write to .npy",
-                units::shape(shape)
+                units::format_shape(shape)
             )));
         }
     };
@@ -316,7 +316,7 @@ fn image(shape: &[usize]) -> Result<(u32, u32, ColorType), Problem> {
         _ => Err(Problem::invalid(format!(
             "height and width of a PNG are 1 to {}, not {}; write to .npy",
             i32::MAX,
-            units::shape(shape)
+            units::format_shape(shape)
         ))),
     }
 }

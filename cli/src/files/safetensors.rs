@@ -13,9 +13,11 @@ use wgslice_npy::{ByteOrder, Type};
 
 use super::bytes::{Bytes, file_len};
 use super::error::Problem;
-use super::names::natural;
+use super::names::compare_naturally;
 use super::order::to_native;
-use super::{Array, Element, Entry, Foreign, byte_len, listing, output::Output, quoted};
+use super::{
+    Array, Element, Entry, ForeignType, byte_len, describe_names, output::Output, quote_name,
+};
 
 /// The format's own limit on the length of the header, in bytes.
 const MAX_HEADER: u64 = 100_000_000;
@@ -24,7 +26,7 @@ const MAX_HEADER: u64 = 100_000_000;
 const METADATA: &str = "__metadata__";
 
 /// The names of the element types that the library also has.
-const TYPES: [(&str, DType); 14] = [
+const TYPE_NAMES: [(&str, DType); 14] = [
     ("BOOL", DType::Bool),
     ("I8", DType::I8),
     ("U8", DType::U8),
@@ -42,7 +44,7 @@ const TYPES: [(&str, DType); 14] = [
 ];
 
 /// The names of types that the library does not have. Their elements are single bytes, whose bits are moved.
-const BITS: [&str; 5] = [
+const FOREIGN_TYPE_NAMES: [&str; 5] = [
     "F8_E4M3",
     "F8_E5M2",
     "F8_E8M0",
@@ -60,8 +62,8 @@ struct Tensor {
 
 impl Tensor {
     fn element(&self) -> Option<Element> {
-        let typed = TYPES.iter().find(|(name, _)| *name == self.dtype);
-        let bits = || BITS.iter().find(|name| **name == self.dtype);
+        let typed = TYPE_NAMES.iter().find(|(name, _)| *name == self.dtype);
+        let bits = || FOREIGN_TYPE_NAMES.iter().find(|name| **name == self.dtype);
         match typed {
             Some(&(_, dtype)) => Some(dtype.into()),
             None => bits().map(|&name| Element::safetensors(name)),
@@ -70,14 +72,14 @@ impl Tensor {
 }
 
 /// A tensor that is going to be written.
-pub(super) struct Described<'a> {
+pub(super) struct NewTensor<'a> {
     name: &'a str,
     dtype: &'static str,
     shape: &'a [usize],
     len: usize,
 }
 
-impl<'a> Described<'a> {
+impl<'a> NewTensor<'a> {
     /// Rejects a tensor that the format cannot hold.
     pub(super) fn new(
         name: &'a str,
@@ -86,12 +88,12 @@ impl<'a> Described<'a> {
         len: usize,
     ) -> Result<Self, Problem> {
         let dtype = match element.bits_of {
-            None => TYPES
+            None => TYPE_NAMES
                 .iter()
                 .find(|(_, dtype)| *dtype == element.dtype)
                 .map(|&(name, _)| name),
-            Some(Foreign::Safetensors(name)) => Some(name),
-            Some(Foreign::Numpy(_)) => None,
+            Some(ForeignType::Safetensors(name)) => Some(name),
+            Some(ForeignType::Numpy(_)) => None,
         };
         let Some(dtype) = dtype else {
             let dtype = element.name();
@@ -118,9 +120,9 @@ impl<'a> Described<'a> {
 
 /// Creates a file and writes everything before the data of the new tensor, which is the last one: the header, and the
 /// other tensors of the existing file.
-pub(super) fn create(
+pub(super) fn create_safetensors(
     output: impl FnOnce() -> Result<Output, Problem>,
-    tensor: Described<'_>,
+    tensor: NewTensor<'_>,
     mut present: Option<File>,
 ) -> Result<Output, Problem> {
     let (mut header, mut others, mut start) = (serde_json::Map::new(), Vec::new(), 0);
@@ -129,7 +131,7 @@ pub(super) fn create(
         if let Some((name, why)) =
             damaged_tensors(&tensors, file_len(file) - data_start).pop_first()
         {
-            let name = quoted(&name);
+            let name = quote_name(&name);
             return Err(Problem::invalid(format!(
                 "tensor {name} of the existing file is damaged: {why}; write to another file"
             )));
@@ -157,7 +159,7 @@ pub(super) fn create(
             }
         }
     }
-    let Described {
+    let NewTensor {
         name,
         dtype,
         shape,
@@ -186,35 +188,35 @@ pub(super) fn create(
     Ok(output)
 }
 
-pub(super) fn read(file: &mut File, name: Option<&str>) -> Result<Array, Problem> {
+pub(super) fn read_safetensors(file: &mut File, name: Option<&str>) -> Result<Array, Problem> {
     let (header, data_start) = read_whole_header(file)?;
-    let (name, tensor) = choose(&header, name)?;
+    let (name, tensor) = choose_tensor(&header, name)?;
     if let Some(why) = damaged_tensors(&header.tensors, file_len(file) - data_start).remove(name) {
         return Err(Problem::invalid(format!(
             "tensor {} is damaged: {why}; copy or save the file again",
-            quoted(name)
+            quote_name(name)
         )));
     }
     let Some(element) = tensor.element() else {
         return Err(Problem::invalid(format!(
             "dtype {} is not supported; save the tensor as BOOL, I8 to I64, U8 to U64, F8 to F64, \
              BF16 or C64, or the same bits as U8",
-            quoted(&tensor.dtype)
+            quote_name(&tensor.dtype)
         )));
     };
     // If the tensor is not damaged, its data exists and its length matches the shape.
-    let len = byte_len(element.size(), &tensor.shape).ok_or_else(damaged)?;
+    let len = byte_len(element.size(), &tensor.shape).ok_or_else(damaged_safetensors)?;
     let mut bytes = Bytes::of_file(file, data_start + tensor.data_offsets.0, len)?;
     if element.bits_of.is_none() {
         bytes = to_native(bytes, &Type::number_in(element.dtype, ByteOrder::Little))?;
     }
-    let mut array = Array::of(element, tensor.shape.clone(), bytes);
+    let mut array = Array::from_elements(element, tensor.shape.clone(), bytes);
     array.origin.tensor = Some(name.to_owned());
     Ok(array)
 }
 
-/// Lists the tensors in the order of their names, and what is wrong with the file, if anything.
-pub(super) fn list(file: &mut File) -> Result<(Vec<Entry>, Option<String>), Problem> {
+/// Lists the tensors in the order of their names. Also describes the fault of the file, if it has one.
+pub(super) fn list_safetensors(file: &mut File) -> Result<(Vec<Entry>, Option<String>), Problem> {
     let (header, data_start, surplus) = read_header(file)?;
     let mut damaged = damaged_tensors(&header.tensors, file_len(file) - data_start);
     let entry = |(name, tensor): (String, Tensor)| Entry {
@@ -235,11 +237,11 @@ pub(super) fn list(file: &mut File) -> Result<(Vec<Entry>, Option<String>), Prob
     };
     let mut entries: Vec<Entry> = header.tensors.into_iter().map(entry).collect();
     let name = |entry: &Entry| entry.name.clone().unwrap_or_default();
-    entries.sort_by(|a, b| natural(&name(a), &name(b)));
+    entries.sort_by(|a, b| compare_naturally(&name(a), &name(b)));
     Ok((entries, surplus))
 }
 
-fn damaged() -> Problem {
+fn damaged_safetensors() -> Problem {
     Problem::invalid("not a .safetensors file, damaged or cut short; copy or save it again")
 }
 
@@ -247,17 +249,20 @@ fn damaged() -> Problem {
 /// tensor.
 fn read_header(file: &mut File) -> Result<(Header, u64, Option<String>), Problem> {
     let mut len = [0; 8];
-    file.read_exact(&mut len).map_err(|_| damaged())?;
+    file.read_exact(&mut len)
+        .map_err(|_| damaged_safetensors())?;
     let len = u64::from_le_bytes(len);
     if len > MAX_HEADER || len > file_len(file) {
-        return Err(damaged());
+        return Err(damaged_safetensors());
     }
     let mut text = Vec::new();
     (&mut *file).take(len).read_to_end(&mut text)?;
     let header: Header = serde_json::from_slice(&text)
         .map_err(|error| Problem::invalid(format!("the header is damaged: {error}")))?;
     let data_start = 8 + len;
-    let there = file_len(file).checked_sub(data_start).ok_or_else(damaged)?;
+    let there = file_len(file)
+        .checked_sub(data_start)
+        .ok_or_else(damaged_safetensors)?;
     let ends = header.tensors.values().map(|tensor| tensor.data_offsets.1);
     let data = ends.max().unwrap_or(0);
     let surplus = (data < there).then(|| {
@@ -284,8 +289,8 @@ struct Header {
     metadata: Option<Value>,
 }
 
-/// Returns the damaged tensors and what is wrong with each. `there` is the number of bytes of data in the file. Tensors
-/// must be in order and without gaps.
+/// Returns the damaged tensors, each with a description of its fault. `there` is the number of bytes of data in the
+/// file. Tensors must be in order and without gaps.
 fn damaged_tensors(tensors: &BTreeMap<String, Tensor>, there: u64) -> BTreeMap<String, String> {
     let mut tensors: Vec<_> = tensors.iter().collect();
     tensors.sort_by_key(|(_, tensor)| tensor.data_offsets);
@@ -332,7 +337,7 @@ impl<'de> Visitor<'de> for Tensors {
         let (mut tensors, mut metadata) = (BTreeMap::new(), None);
         while let Some(name) = header.next_key::<String>()? {
             if tensors.contains_key(&name) || metadata.is_some() && name == METADATA {
-                let problem = format!("it uses the name {} twice", quoted(&name));
+                let problem = format!("it uses the name {} twice", quote_name(&name));
                 return Err(M::Error::custom(problem));
             }
             if name == METADATA {
@@ -345,13 +350,16 @@ impl<'de> Visitor<'de> for Tensors {
     }
 }
 
-fn choose<'a>(header: &'a Header, name: Option<&str>) -> Result<(&'a String, &'a Tensor), Problem> {
+fn choose_tensor<'a>(
+    header: &'a Header,
+    name: Option<&str>,
+) -> Result<(&'a String, &'a Tensor), Problem> {
     if let Some(name) = name {
         return header.tensors.get_key_value(name).ok_or_else(|| {
             Problem::invalid(format!(
                 "it holds no tensor named {}; {}",
-                quoted(name),
-                listing(header.tensors.keys(), Some(name), "tensor")
+                quote_name(name),
+                describe_names(header.tensors.keys(), Some(name), "tensor")
             ))
         });
     }
@@ -359,7 +367,7 @@ fn choose<'a>(header: &'a Header, name: Option<&str>) -> Result<(&'a String, &'a
         [only] => Ok(only),
         _ => Err(Problem::invalid(format!(
             "which tensor? name it after a #, as in x.safetensors#name; {}",
-            listing(header.tensors.keys(), None, "tensor")
+            describe_names(header.tensors.keys(), None, "tensor")
         ))),
     }
 }

@@ -54,12 +54,12 @@ fn is_ignored(signal: i32) -> bool {
 /// Calls `end` once, on its own thread, at Ctrl-C, with the exit code that shells use for it.
 #[cfg(not(unix))]
 pub(super) fn watch(end: impl FnOnce(i32, Option<&str>) + Send + 'static) {
-    const INTERRUPTED: i32 = 130;
+    const EXIT_INTERRUPTED: i32 = 130;
     let mut end = Some(end);
     // Without a handler, the command ends immediately, as by default.
     let _ = ctrlc::set_handler(move || {
         if let Some(end) = end.take() {
-            end(INTERRUPTED, None);
+            end(EXIT_INTERRUPTED, None);
         }
     });
 }

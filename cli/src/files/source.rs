@@ -21,7 +21,7 @@ impl From<OsString> for Source {
     /// Splits the text into the file's path and the name of an array. The name can contain any character, even `#`, so
     /// the first `.safetensors#`, `.npz#` or `.npy#` separates the two.
     fn from(text: OsString) -> Self {
-        let (path, tensor) = split(&text);
+        let (path, tensor) = split_name(&text);
         Self {
             path: path.into(),
             tensor: tensor.map(|name| name.to_string_lossy().into_owned()),
@@ -36,8 +36,8 @@ impl From<&str> for Source {
     }
 }
 
-fn split(text: &OsStr) -> (&OsStr, Option<&OsStr>) {
-    const EXTENSIONS: [&[u8]; 3] = [b".safetensors", b".npz", b".npy"];
+fn split_name(text: &OsStr) -> (&OsStr, Option<&OsStr>) {
+    const NAMED_EXTENSIONS: [&[u8]; 3] = [b".safetensors", b".npz", b".npy"];
     let bytes = text.as_encoded_bytes();
     for at in (0..bytes.len()).filter(|&at| bytes[at] == b'#') {
         let (path, name) = (&bytes[..at], &bytes[at + 1..]);
@@ -45,7 +45,7 @@ fn split(text: &OsStr) -> (&OsStr, Option<&OsStr>) {
             let begin = path.len().checked_sub(extension.len());
             begin.is_some_and(|begin| path[begin..].eq_ignore_ascii_case(extension))
         };
-        if EXTENSIONS.iter().any(ends)
+        if NAMED_EXTENSIONS.iter().any(ends)
             && let (Some(path), Some(name)) = (os_str(path), os_str(name))
         {
             return (path, Some(name));
@@ -86,13 +86,13 @@ impl Source {
     }
 
     /// Returns the name of the array or of the field.
-    pub(crate) fn tensor(&self) -> Option<&str> {
+    pub(crate) fn array_name(&self) -> Option<&str> {
         self.tensor.as_deref()
     }
 
     /// Returns the sources of all arrays that match, in natural order, if the name has a `*`. Otherwise, or if an array
     /// has exactly this name, returns only this source.
-    pub(crate) fn matching(self) -> Vec<OsString> {
+    pub(crate) fn matching_sources(self) -> Vec<OsString> {
         let Some(pattern) = self.tensor.as_deref().filter(|name| name.contains('*')) else {
             return vec![self.text];
         };
@@ -101,13 +101,14 @@ impl Source {
             ..self.clone()
         };
         // If the file cannot be read, the run reports the error.
-        let arrays = super::list(&file).map_or_else(|_| Vec::new(), |listing| listing.arrays);
+        let arrays =
+            super::list_arrays(&file).map_or_else(|_| Vec::new(), |listing| listing.arrays);
         let mut names: Vec<String> = arrays.into_iter().filter_map(|entry| entry.name).collect();
         if names.iter().any(|name| name == pattern) {
             return vec![self.text];
         }
-        names.retain(|name| names::fits(name, pattern));
-        names.sort_by(|a, b| names::natural(a, b));
+        names.retain(|name| names::matches_pattern(name, pattern));
+        names.sort_by(|a, b| names::compare_naturally(a, b));
         if names.is_empty() {
             return vec![self.text];
         }
@@ -133,9 +134,9 @@ impl fmt::Display for Source {
 }
 
 /// Returns an unnamed file with all of standard input, which can be read several times and ends with the process.
-pub(super) fn stdin() -> Result<File, Problem> {
-    static SPOOLED: Mutex<Option<File>> = Mutex::new(None);
-    let mut spooled = SPOOLED.lock().unwrap_or_else(PoisonError::into_inner);
+pub(super) fn spool_stdin() -> Result<File, Problem> {
+    static SPOOLED_STDIN: Mutex<Option<File>> = Mutex::new(None);
+    let mut spooled = SPOOLED_STDIN.lock().unwrap_or_else(PoisonError::into_inner);
     let mut file = match &*spooled {
         Some(file) => file.try_clone()?,
         None => {

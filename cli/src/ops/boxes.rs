@@ -1,8 +1,8 @@
 //! Makes the jobs of crops and pastes, and defines the command's names for the parts of boxes.
 
 use super::{
-    conversion::{Wanted, converted, converting},
-    upload,
+    conversion::{WantedConversion, convert_job, convert_plan},
+    upload_beside,
 };
 use crate::{
     args::{Integers, Policy},
@@ -17,7 +17,7 @@ use wgslice::{
 
 /// The arrays and numbers that describe boxes, in addition to their starts.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Described {
+pub(crate) struct BoxArguments {
     /// The item of each box, counted from 0 [default: item n for box n]
     #[arg(long, value_name = "FILE")]
     box_indices: Option<Source>,
@@ -29,7 +29,7 @@ pub(crate) struct Described {
     strides: Option<Integers>,
 }
 
-impl Described {
+impl BoxArguments {
     pub(super) fn options(&self, sizes: &[usize], policy: Policy) -> Result<CropOptions, Failure> {
         let strides = self.strides.as_ref().map(Integers::to_isizes);
         Ok(CropOptions {
@@ -41,18 +41,21 @@ impl Described {
 
     /// Reads the items and the flips.
     fn read(&self) -> Result<[Option<Array>; 2], Failure> {
-        let read = |source: &Option<Source>| source.as_ref().map(job::array).transpose();
+        let read = |source: &Option<Source>| source.as_ref().map(job::read_typed_array).transpose();
         Ok([read(&self.box_indices)?, read(&self.flips)?])
     }
 }
 
 /// Returns the shape of a batch that consists of one item with this shape.
-fn batch(item: &[usize]) -> Vec<usize> {
+fn batch_shape(item: &[usize]) -> Vec<usize> {
     [&[1], item].concat()
 }
 
 /// Returns the start indices of boxes and their items, converted to one integer type.
-fn indices(begins: &Tensor, items: Option<&Array>) -> Result<(Tensor, Option<Tensor>), Error> {
+fn same_index_type(
+    begins: &Tensor,
+    items: Option<&Array>,
+) -> Result<(Tensor, Option<Tensor>), Error> {
     let backend = begins.backend();
     let Some(items) = items else {
         return Ok((begins.clone(), None));
@@ -70,78 +73,79 @@ fn indices(begins: &Tensor, items: Option<&Array>) -> Result<(Tensor, Option<Ten
         (_, Ok(Indices::I32(items))) => (begins.clone(), Some(backend.upload((&items, shape))?)),
         (_, Ok(Indices::I64(items))) => (begins.clone(), Some(backend.upload((&items, shape))?)),
         // The library rejects types other than integers.
-        (_, Err(_)) => (begins.clone(), Some(upload(items, begins)?)),
+        (_, Err(_)) => (begins.clone(), Some(upload_beside(items, begins)?)),
     })
 }
 
 /// Makes a crop. With `only`, `input` is a single item, and `begins` is the start of its only box.
-pub(super) fn crop<'a>(
+pub(super) fn crop_job<'a>(
     input: &'a Source,
     begins: &'a Source,
-    described: &'a Described,
+    described: &'a BoxArguments,
     options: CropOptions,
-    wanted: Option<Wanted<'a>>,
+    wanted: Option<WantedConversion<'a>>,
     only: bool,
 ) -> Result<Job<'a>, Failure> {
     let [items, flips] = described.read()?;
     let (box_indices, flipped) = (items.is_some(), flips.is_some());
     let needed = options.clone();
     let plan = move |x: &[usize], count, dtype| {
-        let depth = depth(options.sizes.len(), box_indices, flipped);
+        let depth = tuple_length(options.sizes.len(), box_indices, flipped);
         let boxes = Boxes::of_tuples(&[count, depth], box_indices, flipped);
-        converted(Plan::crop(x, boxes, &options, dtype)?, wanted, dtype)
+        convert_plan(Plan::crop(x, boxes, &options, dtype)?, wanted, dtype)
     };
     let job = Job::new([input], move |s| match only {
-        true => plan(&batch(&s[0]), 1, s.dtype),
+        true => plan(&batch_shape(&s[0]), 1, s.dtype),
         false => plan(&s[0], s.indices.first().copied().unwrap_or(0), s.dtype),
     });
-    let job = job.working(move |t, plan| {
+    let job = job.with_work(move |t, plan| {
         let begins = begins_of(t.indices(), only)?;
-        let (begins, items) = &indices(&begins, items.as_ref())?;
-        let x = item(&t[0], only)?;
+        let (begins, items) = &same_index_type(&begins, items.as_ref())?;
+        let x = as_batch(&t[0], only)?;
         let flags = flips
             .as_ref()
-            .map(|flips| item(&upload(flips, begins)?, only));
+            .map(|flips| as_batch(&upload_beside(flips, begins)?, only));
         let flags = flags.transpose()?;
-        let (crops, report) = match fit(begins, items.as_ref(), flags.as_ref(), &needed) {
-            true => {
-                let flips = flips.as_ref().map(|flips| numbers(flips, begins));
-                let tuples = tuples(begins, items.as_ref(), flips.transpose()?.as_ref())?;
-                let (mut made, report) = Tensor::run(plan, &[&x, &tuples])?;
-                (made.swap_remove(0), report)
-            }
-            // The library rejects arrays that do not fit.
-            false => x.crop(boxes_of(begins, items.as_ref(), flags.as_ref()), &needed)?,
-        };
+        let (crops, report) =
+            match have_right_shapes(begins, items.as_ref(), flags.as_ref(), &needed) {
+                true => {
+                    let flips = flips.as_ref().map(|flips| flips_as_numbers(flips, begins));
+                    let tuples = box_tuples(begins, items.as_ref(), flips.transpose()?.as_ref())?;
+                    let (mut made, report) = Tensor::run(plan, &[&x, &tuples])?;
+                    (made.swap_remove(0), report)
+                }
+                // The library rejects arrays that do not fit.
+                false => x.crop(boxes_of(begins, items.as_ref(), flags.as_ref()), &needed)?,
+            };
         match only {
             true => Ok((crops.reshape(&crops.shape()[1..])?, report)),
             false => Ok((crops, report)),
         }
     });
-    let job = job.by(begins, "boxes extend beyond the array and are zeros there");
+    let job = job.with_indices(begins, "boxes extend beyond the array and are zeros there");
     let job = job.of_items(described.box_indices.as_ref());
-    let job = match job::name(input) {
-        Some(name) => job.calling("the array", name),
+    let job = match job::source_name(input) {
+        Some(name) => job.with_argument_name("the array", name),
         None => job,
     };
-    let job = match (box_indices, job::name(begins)) {
+    let job = match (box_indices, job::source_name(begins)) {
         (true, Some(name)) => {
             let with_item = format!("the first, with its item, at {name}");
-            job.calling("the first at indices", with_item)
+            job.with_argument_name("the first at indices", with_item)
         }
         _ => job,
     };
-    let job = boxed(job).calling(
+    let job = with_box_words(job).with_argument_name(
         "box_indices with the item of each box",
         "--box-indices with the item of each box, or --at for a single item such as a picture",
     );
-    Ok(converting(job, wanted))
+    Ok(convert_job(job, wanted))
 }
 
 /// Returns the array as a batch. With `only`, it is the only item of that batch.
-fn item(x: &Tensor, only: bool) -> Result<Tensor, Error> {
+fn as_batch(x: &Tensor, only: bool) -> Result<Tensor, Error> {
     match only {
-        true => x.reshape(&batch(x.shape())),
+        true => x.reshape(&batch_shape(x.shape())),
         false => Ok(x.clone()),
     }
 }
@@ -155,7 +159,7 @@ fn begins_of(begins: &Tensor, only: bool) -> Result<Tensor, Error> {
 }
 
 /// Translates the library's names of a crop's options to the command's.
-fn boxed(job: Job<'_>) -> Job<'_> {
+fn with_box_words(job: Job<'_>) -> Job<'_> {
     let names = [
         ("box_indices", "--box-indices"),
         ("flips", "--flips"),
@@ -163,14 +167,14 @@ fn boxed(job: Job<'_>) -> Job<'_> {
         ("the sizes", "--size"),
         ("pass", "give"),
     ];
-    names
-        .into_iter()
-        .fold(job, |job, (library, command)| job.calling(library, command))
+    names.into_iter().fold(job, |job, (library, command)| {
+        job.with_argument_name(library, command)
+    })
 }
 
 /// Words the errors of a job with one box and one item.
 pub(super) fn of_the_only_box<'a>(job: Job<'a>, input: &Source) -> Job<'a> {
-    let name = job::name(input).unwrap_or_else(|| "the array".into());
+    let name = job::source_name(input).unwrap_or_else(|| "the array".into());
     let names = [
         ("begins has shape [1,", "--at has shape [".to_owned()),
         ("but must have [1,", "but must have [".into()),
@@ -185,11 +189,13 @@ pub(super) fn of_the_only_box<'a>(job: Job<'a>, input: &Source) -> Job<'a> {
     names
         .into_iter()
         .rev()
-        .fold(job, |job, (library, command)| job.calling(library, command))
+        .fold(job, |job, (library, command)| {
+            job.with_argument_name(library, command)
+        })
 }
 
 /// Returns the number of integers in a box's tuple.
-fn depth(dims: usize, box_indices: bool, flips: bool) -> usize {
+fn tuple_length(dims: usize, box_indices: bool, flips: bool) -> usize {
     usize::from(box_indices) + dims * (1 + usize::from(flips))
 }
 
@@ -206,7 +212,12 @@ fn boxes_of<'t>(
 
 /// Returns whether the arrays that describe boxes have the shapes that this crop needs, and whether flips have the type
 /// bool.
-fn fit(begins: &Tensor, items: Option<&Tensor>, flips: Option<&Tensor>, of: &CropOptions) -> bool {
+fn have_right_shapes(
+    begins: &Tensor,
+    items: Option<&Tensor>,
+    flips: Option<&Tensor>,
+    of: &CropOptions,
+) -> bool {
     let &[count, dims] = begins.shape() else {
         return false;
     };
@@ -217,7 +228,7 @@ fn fit(begins: &Tensor, items: Option<&Tensor>, flips: Option<&Tensor>, of: &Cro
 }
 
 /// Returns the flips as numbers 0 and 1, with the type and shape of `begins`.
-fn numbers(flips: &Array, begins: &Tensor) -> Result<Tensor, Error> {
+fn flips_as_numbers(flips: &Array, begins: &Tensor) -> Result<Tensor, Error> {
     let flags = flips.bytes().iter().map(|&flag| flag != 0);
     let (backend, shape) = (begins.backend(), begins.shape());
     match begins.dtype() {
@@ -227,7 +238,7 @@ fn numbers(flips: &Array, begins: &Tensor) -> Result<Tensor, Error> {
 }
 
 /// Returns the tuples of boxes: the item, the start indices and the flips.
-fn tuples(
+fn box_tuples(
     begins: &Tensor,
     items: Option<&Tensor>,
     flips: Option<&Tensor>,
@@ -239,10 +250,10 @@ fn tuples(
 }
 
 /// Writes the second of `arrays` into a copy of the first. With `only`, the arrays are a single item and its only box.
-pub(super) fn paste<'a>(
+pub(super) fn paste_job<'a>(
     arrays: [&'a Source; 2],
     begins: &'a Source,
-    described: &'a Described,
+    described: &'a BoxArguments,
     options: PasteOptions,
     only: bool,
 ) -> Result<Job<'a>, Failure> {
@@ -252,52 +263,52 @@ pub(super) fn paste<'a>(
     let job = Job::new(arrays, move |s| {
         let (x, patches, begins) = match only {
             true => (
-                batch(&s[0]),
-                batch(&s[1]),
+                batch_shape(&s[0]),
+                batch_shape(&s[1]),
                 vec![1, s.indices.iter().product()],
             ),
             false => (s[0].to_vec(), s[1].to_vec(), s.indices.clone()),
         };
         let boxes = match begins[..] {
             [count, dims] => {
-                let depth = depth(dims, box_indices, flipped);
+                let depth = tuple_length(dims, box_indices, flipped);
                 Boxes::of_tuples(&[count, depth], box_indices, flipped)
             }
             _ => Boxes::new(&begins),
         };
         Plan::paste(&x, &patches, boxes, &planned, s.dtype)
     });
-    let job = job.working(move |t, _| {
-        let (begins, items) = indices(&begins_of(t.indices(), only)?, items.as_ref())?;
+    let job = job.with_work(move |t, _| {
+        let (begins, items) = same_index_type(&begins_of(t.indices(), only)?, items.as_ref())?;
         let flips = flips
             .as_ref()
-            .map(|flips| item(&upload(flips, &begins)?, only));
+            .map(|flips| as_batch(&upload_beside(flips, &begins)?, only));
         let flips = flips.transpose()?;
         let boxes = boxes_of(&begins, items.as_ref(), flips.as_ref());
-        let mut x = item(&t[0], only)?;
-        let report = x.paste(&item(&t[1], only)?, boxes, &options)?;
+        let mut x = as_batch(&t[0], only)?;
+        let report = x.paste(&as_batch(&t[1], only)?, boxes, &options)?;
         match only {
             true => Ok((x.reshape(&x.shape()[1..])?, report)),
             false => Ok((x, report)),
         }
     });
-    let job = job.by(
+    let job = job.with_indices(
         begins,
         "boxes extend beyond the array and were not written there",
     );
     let job = job.of_items(described.box_indices.as_ref());
-    let job = job.calling(
+    let job = job.with_argument_name(
         "box_indices with the item of each box",
         "--box-indices with the item of each box, or --at for a single item such as a picture",
     );
     let names = [
-        ("patches", job::name(arrays[1])),
-        ("the array", job::name(arrays[0])),
+        ("patches", job::source_name(arrays[1])),
+        ("the array", job::source_name(arrays[0])),
     ];
     let job = names
         .into_iter()
-        .fold(boxed(job), |job, (library, name)| match name {
-            Some(name) => job.calling(library, name),
+        .fold(with_box_words(job), |job, (library, name)| match name {
+            Some(name) => job.with_argument_name(library, name),
             None => job,
         });
     Ok(match only {

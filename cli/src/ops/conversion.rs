@@ -1,7 +1,7 @@
 //! Defines the options with which operations convert elements to another type.
 
 use crate::{
-    args::{fraction, parse_number},
+    args::{parse_fraction, parse_number},
     job::Job,
 };
 use clap::ValueEnum;
@@ -12,7 +12,7 @@ use wgslice::{Conversion, DType, Error, Plan};
 #[command(next_help_heading = "Conversion")]
 pub(crate) struct As {
     /// Convert numbers to bool, int8 to int64, uint8 to uint64, float16, bfloat16, float32 or float64
-    #[arg(id = "as", long, value_name = "DTYPE", value_parser = named)]
+    #[arg(id = "as", long, value_name = "DTYPE", value_parser = dtype_with_name)]
     result: Option<DType>,
     /// The rule for integers and bool: nearest (the nearest number, ties to even, or the limit of the
     /// type) or numpy (as astype: fractions are truncated, and integers wrap)
@@ -37,11 +37,11 @@ struct Scaling {
     /// Multiply numbers by this, as in 1/255: one number for all, or one for each position of the axis
     /// [default: 1]
     #[arg(long, value_name = "N,M,...", value_delimiter = ',', allow_hyphen_values = true,
-        value_parser = fraction, requires = "as")]
+        value_parser = parse_fraction, requires = "as")]
     scale: Vec<f32>,
     /// Add this after scaling [default: 0]
     #[arg(long, value_name = "N,M,...", value_delimiter = ',', allow_hyphen_values = true,
-        value_parser = fraction, requires = "as")]
+        value_parser = parse_fraction, requires = "as")]
     bias: Vec<f32>,
     /// Scale by the mean and the deviation of a training set, as neural networks expect: imagenet, with three channels.
     /// Without --as, the result is float32
@@ -62,7 +62,7 @@ enum Normalization {
 
 impl Normalization {
     /// Returns the mean and the deviation of each channel, for numbers from 0 to 1.
-    fn channels(self) -> ([f64; 3], [f64; 3]) {
+    fn mean_and_deviation(self) -> ([f64; 3], [f64; 3]) {
         match self {
             Self::Imagenet => ([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]),
         }
@@ -72,7 +72,7 @@ impl Normalization {
     fn numbers(self, most: f64) -> [Vec<f32>; 2] {
         #[expect(clippy::cast_possible_truncation, reason = "it rounds to f32")]
         let rounded = |number: f64| number as f32;
-        let (mean, deviation) = self.channels();
+        let (mean, deviation) = self.mean_and_deviation();
         let scale = deviation.map(|deviation| rounded(1.0 / (most * deviation)));
         let bias = [0, 1, 2].map(|at| rounded(-mean[at] / deviation[at]));
         [scale.into(), bias.into()]
@@ -81,7 +81,7 @@ impl Normalization {
 
 /// A conversion that the user asks for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct WantedConversion<'a> {
     /// The type of the result.
     pub(super) result: DType,
     cast: Option<Cast>,
@@ -90,7 +90,7 @@ pub(crate) struct Wanted<'a> {
     before: isize,
 }
 
-impl Wanted<'_> {
+impl WantedConversion<'_> {
     /// The conversion of an array of this type.
     fn conversion_from(self, from: DType) -> Conversion {
         let Self {
@@ -130,14 +130,14 @@ impl Wanted<'_> {
 
 impl As {
     /// Returns the conversion, if the user asks for one.
-    pub(crate) fn wanted(&self) -> Option<Wanted<'_>> {
+    pub(crate) fn wanted_conversion(&self) -> Option<WantedConversion<'_>> {
         self.wanted_after_hidden_dims(0)
     }
 
-    /// Does the same as [`Self::wanted`], for an array with `before` leading dimensions that the user does not see.
-    pub(super) fn wanted_after_hidden_dims(&self, before: isize) -> Option<Wanted<'_>> {
+    /// Does the same as [`Self::wanted_conversion`], for an array with `before` leading dimensions that the user does not see.
+    pub(super) fn wanted_after_hidden_dims(&self, before: isize) -> Option<WantedConversion<'_>> {
         let normalized = self.scaling.normalize.map(|_| DType::F32);
-        Some(Wanted {
+        Some(WantedConversion {
             result: self.result.or(normalized)?,
             cast: self.cast,
             scaling: &self.scaling,
@@ -147,9 +147,9 @@ impl As {
 }
 
 /// Returns the plan. If the user asks for a conversion, the plan converts its elements from the type `from`.
-pub(super) fn converted(
+pub(super) fn convert_plan(
     plan: Plan,
-    wanted: Option<Wanted<'_>>,
+    wanted: Option<WantedConversion<'_>>,
     from: DType,
 ) -> Result<Plan, Error> {
     match wanted {
@@ -159,21 +159,21 @@ pub(super) fn converted(
 }
 
 /// Returns the job. If the user asks for a conversion, the job expects that its values are converted.
-pub(super) fn converting<'a>(job: Job<'a>, wanted: Option<Wanted<'_>>) -> Job<'a> {
+pub(super) fn convert_job<'a>(job: Job<'a>, wanted: Option<WantedConversion<'_>>) -> Job<'a> {
     let Some(wanted) = wanted else {
         return job;
     };
-    let job = job.calling("scale and bias are", "--scale and --bias are");
-    let job = job.calling("of the conversion is", "(--scale-axis) is");
+    let job = job.with_argument_name("scale and bias are", "--scale and --bias are");
+    let job = job.with_argument_name("of the conversion is", "(--scale-axis) is");
     let job = match wanted.scaling.normalize {
         Some(_) => job.of_pictures(),
         None => job,
     };
-    job.converting(wanted.result)
+    job.with_conversion_to(wanted.result)
 }
 
 /// Returns the element type with this name, NumPy's or Rust's.
-fn named(name: &str) -> Result<DType, String> {
+fn dtype_with_name(name: &str) -> Result<DType, String> {
     let found = DType::ALL.into_iter();
     let mut found = found.filter(|dtype| dtype.name() == name || dtype.to_string() == name);
     found

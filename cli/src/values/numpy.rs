@@ -1,6 +1,6 @@
 //! Prints elements of types that only NumPy has, as NumPy does.
 
-use super::{Elements, aligned, lists};
+use super::{Elements, nested_json, pad_left};
 use crate::files;
 use serde_json::Value;
 use std::iter;
@@ -11,21 +11,21 @@ use wgslice_npy::{Field, Kind, Type, Unit};
 const NAT: i64 = i64::MIN;
 
 /// Elements in their printed forms.
-pub(super) struct Printed {
+pub(super) struct PrintedElements {
     /// The forms within an array.
     pub(super) words: Vec<String>,
-    /// The forms of elements that stand alone.
+    /// The forms of elements that are printed alone, without an array around them.
     pub(super) scalars: Vec<String>,
     pub(super) json: Vec<Value>,
 }
 
-impl Printed {
+impl PrintedElements {
     pub(super) fn new(element: &Type, bytes: &[u8]) -> Self {
-        Self::of(element, bytes, false)
+        Self::format_elements(element, bytes, false)
     }
 
     /// Formats elements. With `alone`, `words` is for the fields of a single element.
-    fn of(element: &Type, bytes: &[u8], alone: bool) -> Self {
+    fn format_elements(element: &Type, bytes: &[u8], alone: bool) -> Self {
         let native = files::in_native_order(bytes, element);
         let each = || native.chunks_exact(element.size.max(1));
         let numbers = || native.as_chunks().0.iter().map(|&b| i64::from_ne_bytes(b));
@@ -38,24 +38,24 @@ impl Printed {
             Kind::Number(dtype) => {
                 let elements = Elements::new((*dtype).into(), &native);
                 let is_float = matches!(dtype, DType::F16 | DType::F32 | DType::F64);
-                let scalar = |bytes| Elements::new((*dtype).into(), bytes).scalar();
+                let scalar = |bytes| Elements::new((*dtype).into(), bytes).format_scalar();
                 Self {
                     words: match alone && is_float {
                         true => each().map(scalar).collect(),
-                        false => elements.words(),
+                        false => elements.format_words(),
                     },
-                    scalars: vec![elements.scalar()],
+                    scalars: vec![elements.format_scalar()],
                     json: elements.json(),
                 }
             }
             Kind::Date(unit) => {
                 let or_number =
                     |number: i64, text: Option<String>| text.unwrap_or(number.to_string());
-                let date = |number| date(number, unit);
+                let date = |number| format_date(number, unit);
                 let quoted = |number| date(number).map(|text| format!("'{text}'"));
                 let words = numbers().map(|number| or_number(number, quoted(number)));
                 Self {
-                    words: aligned(words.collect()),
+                    words: pad_left(words.collect()),
                     ..same(
                         numbers()
                             .map(|number| or_number(number, date(number)))
@@ -73,25 +73,27 @@ impl Printed {
                     number => Value::from(number),
                 };
                 Self {
-                    words: aligned(numbers().map(word).collect()),
-                    scalars: numbers().map(|number| time(number, unit)).collect(),
+                    words: pad_left(numbers().map(word).collect()),
+                    scalars: numbers()
+                        .map(|number| format_duration(number, unit))
+                        .collect(),
                     json: numbers().map(json).collect(),
                 }
             }
             Kind::Text if element.size > 0 => {
-                let texts: Vec<_> = each().map(characters).collect();
+                let texts: Vec<_> = each().map(to_characters).collect();
                 let plain = |codes: &Vec<u32>| -> String {
                     let char = |&code| char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
                     codes.iter().map(char).collect()
                 };
                 Self {
-                    words: texts.iter().map(|codes| quoted(codes)).collect(),
+                    words: texts.iter().map(|codes| python_repr(codes)).collect(),
                     ..same(texts.iter().map(plain).collect())
                 }
             }
             Kind::Bytes if element.size > 0 => {
                 let json = |bytes: &[u8]| {
-                    trimmed(bytes)
+                    trim_zeros(bytes)
                         .iter()
                         .copied()
                         .map(char::from)
@@ -99,11 +101,15 @@ impl Printed {
                 };
                 Self {
                     json: each().map(|bytes| json(bytes).into()).collect(),
-                    ..same(each().map(|bytes| quoted_bytes(trimmed(bytes))).collect())
+                    ..same(
+                        each()
+                            .map(|bytes| quoted_bytes(trim_zeros(bytes)))
+                            .collect(),
+                    )
                 }
             }
             Kind::Fields(fields) if element.size > 0 => {
-                structures(fields, &native, element.size, alone)
+                format_structures(fields, &native, element.size, alone)
             }
             // The number of elements without bytes cannot be computed from their bytes.
             _ if element.size == 0 => same(vec![match element.kind {
@@ -112,13 +118,13 @@ impl Printed {
                 _ => "b''".to_owned(),
             }]),
             // A file does not record how its machine represents long doubles.
-            _ => same(each().map(hexadecimal).collect()),
+            _ => same(each().map(format_hexadecimal).collect()),
         }
     }
 }
 
 /// Formats each structured element as a tuple. Each field is aligned over all elements.
-fn structures(fields: &[Field], bytes: &[u8], size: usize, alone: bool) -> Printed {
+fn format_structures(fields: &[Field], bytes: &[u8], size: usize, alone: bool) -> PrintedElements {
     let count = bytes.len() / size;
     let columns: Vec<_> = fields
         .iter()
@@ -129,11 +135,11 @@ fn structures(fields: &[Field], bytes: &[u8], size: usize, alone: bool) -> Print
                 .chunks_exact(size)
                 .map(|element| &element[field.offset..][..len]);
             let values = values.collect::<Vec<_>>().concat();
-            let Printed {
+            let PrintedElements {
                 words,
                 json,
                 scalars,
-            } = Printed::of(&field.element, &values, alone);
+            } = PrintedElements::format_elements(&field.element, &values, alone);
             let is_number = matches!(
                 field.element.number(),
                 Some(dtype) if !matches!(dtype, DType::Complex64 | DType::Complex128)
@@ -143,8 +149,12 @@ fn structures(fields: &[Field], bytes: &[u8], size: usize, alone: bool) -> Print
                 false => words,
             };
             let (mut words, mut json) = (words.into_iter().cycle(), json.into_iter().cycle());
-            let texts: Vec<_> = (0..count).map(|_| list(&field.shape, &mut words)).collect();
-            let json: Vec<_> = (0..count).map(|_| lists(&field.shape, &mut json)).collect();
+            let texts: Vec<_> = (0..count)
+                .map(|_| format_list(&field.shape, &mut words))
+                .collect();
+            let json: Vec<_> = (0..count)
+                .map(|_| nested_json(&field.shape, &mut json))
+                .collect();
             (&field.name, texts, json)
         })
         .collect();
@@ -164,9 +174,9 @@ fn structures(fields: &[Field], bytes: &[u8], size: usize, alone: bool) -> Print
     };
     let scalars = match alone || count != 1 {
         true => words.clone(),
-        false => structures(fields, bytes, size, true).words,
+        false => format_structures(fields, bytes, size, true).words,
     };
-    Printed {
+    PrintedElements {
         scalars,
         words,
         json: (0..count).map(object).collect(),
@@ -174,18 +184,18 @@ fn structures(fields: &[Field], bytes: &[u8], size: usize, alone: bool) -> Print
 }
 
 /// Returns the values of a field with a shape.
-fn list(shape: &[usize], words: &mut impl Iterator<Item = String>) -> String {
+fn format_list(shape: &[usize], words: &mut impl Iterator<Item = String>) -> String {
     match shape {
         [] => words.next().unwrap_or_default(),
         [len, rest @ ..] => {
-            let items: Vec<_> = (0..*len).map(|_| list(rest, words)).collect();
+            let items: Vec<_> = (0..*len).map(|_| format_list(rest, words)).collect();
             format!("[{}]", items.join(", "))
         }
     }
 }
 
 /// Splits a unit into its count and its name.
-fn counted(Unit(unit): &Unit) -> Option<(i128, &str)> {
+fn count_and_unit(Unit(unit): &Unit) -> Option<(i128, &str)> {
     let digits = unit
         .find(|c: char| !c.is_ascii_digit())
         .unwrap_or(unit.len());
@@ -197,7 +207,7 @@ fn counted(Unit(unit): &Unit) -> Option<(i128, &str)> {
 }
 
 /// The units below a second, and how many of each make a second, as a power of ten.
-const FRACTIONS: [(&str, u32); 6] = [
+const SECOND_FRACTIONS: [(&str, u32); 6] = [
     ("ms", 3),
     ("us", 6),
     ("ns", 9),
@@ -207,14 +217,14 @@ const FRACTIONS: [(&str, u32); 6] = [
 ];
 
 /// Returns a date in ISO 8601. `None` if the unit is unknown here.
-fn date(number: i64, unit: &Unit) -> Option<String> {
-    let (factor, name) = counted(unit)?;
+fn format_date(number: i64, unit: &Unit) -> Option<String> {
+    let (factor, name) = count_and_unit(unit)?;
     if number == NAT {
         return Some("NaT".into());
     }
     let count = i128::from(number) * factor;
     let day = |days: i128| {
-        let (year, month, day) = civil(days);
+        let (year, month, day) = date_of_day(days);
         format!("{year:04}-{month:02}-{day:02}")
     };
     let clock = |seconds: i128| {
@@ -244,7 +254,9 @@ fn date(number: i64, unit: &Unit) -> Option<String> {
             format!("{day}T{hour:02}:{minute:02}:{second:02}")
         }
         name => {
-            let (_, digits) = *FRACTIONS.iter().find(|(fraction, _)| *fraction == name)?;
+            let (_, digits) = *SECOND_FRACTIONS
+                .iter()
+                .find(|(fraction, _)| *fraction == name)?;
             let second = 10i128.pow(digits);
             let (day, hour, minute, seconds) = clock(count.div_euclid(second));
             let (fraction, digits) = (count.rem_euclid(second), digits as usize);
@@ -254,7 +266,7 @@ fn date(number: i64, unit: &Unit) -> Option<String> {
 }
 
 /// Returns the year, month and day of a day number, counted from 1970-01-01.
-fn civil(days: i128) -> (i128, i128, i128) {
+fn date_of_day(days: i128) -> (i128, i128, i128) {
     // Counts from 1 March of year 0, in eras of 400 years.
     let days = days + 719_468;
     let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
@@ -268,9 +280,9 @@ fn civil(days: i128) -> (i128, i128, i128) {
     }
 }
 
-/// Returns the text of a time difference that stands alone.
-fn time(number: i64, unit: &Unit) -> String {
-    let Some((factor, name)) = counted(unit) else {
+/// Returns the text of a time difference that is printed alone.
+fn format_duration(number: i64, unit: &Unit) -> String {
+    let Some((factor, name)) = count_and_unit(unit) else {
         return number.to_string();
     };
     let name = match name {
@@ -295,7 +307,7 @@ fn time(number: i64, unit: &Unit) -> String {
 }
 
 /// Returns the characters of an element, without trailing zeros.
-fn characters(bytes: &[u8]) -> Vec<u32> {
+fn to_characters(bytes: &[u8]) -> Vec<u32> {
     let mut codes: Vec<_> = bytes
         .as_chunks()
         .0
@@ -308,19 +320,19 @@ fn characters(bytes: &[u8]) -> Vec<u32> {
     codes
 }
 
-fn trimmed(bytes: &[u8]) -> &[u8] {
+fn trim_zeros(bytes: &[u8]) -> &[u8] {
     let len = bytes.iter().rposition(|&byte| byte != 0);
     &bytes[..len.map_or(0, |last| last + 1)]
 }
 
 /// Returns the quote character that Python would choose.
-fn quote(has: impl Fn(char) -> bool) -> char {
+fn quote_character(has: impl Fn(char) -> bool) -> char {
     if has('\'') && !has('"') { '"' } else { '\'' }
 }
 
 /// Returns Python's `repr` of a text.
-fn quoted(codes: &[u32]) -> String {
-    let quote = quote(|quote| codes.contains(&quote.into()));
+fn python_repr(codes: &[u32]) -> String {
+    let quote = quote_character(|quote| codes.contains(&quote.into()));
     let text = codes.iter().map(|&code| match char::from_u32(code) {
         Some('\\') => "\\\\".into(),
         Some('\n') => "\\n".into(),
@@ -341,7 +353,7 @@ fn quoted(codes: &[u32]) -> String {
 
 /// Returns Python's `repr` of bytes.
 fn quoted_bytes(bytes: &[u8]) -> String {
-    let quote = quote(|quote| bytes.iter().any(|&byte| char::from(byte) == quote));
+    let quote = quote_character(|quote| bytes.iter().any(|&byte| char::from(byte) == quote));
     let text = bytes.iter().map(|&byte| match char::from(byte) {
         '\\' => "\\\\".into(),
         '\n' => "\\n".into(),
@@ -356,7 +368,7 @@ fn quoted_bytes(bytes: &[u8]) -> String {
 }
 
 /// Formats bytes without a known meaning.
-fn hexadecimal(bytes: &[u8]) -> String {
+fn format_hexadecimal(bytes: &[u8]) -> String {
     let digits = bytes.iter().map(|byte| format!("\\x{byte:02x}"));
     iter::once("b'".to_owned())
         .chain(digits)

@@ -18,14 +18,14 @@ use crate::{
     device,
     failure::{Failure, WRONG_RESULT},
     progress,
-    text::text,
+    text::read_text,
 };
 use std::{
     num::NonZero,
     path::{Path, PathBuf},
     process::ExitCode,
 };
-use summary::{Failed, Summary};
+use summary::{FailedCase, Summary};
 use wgslice::Backend;
 use wgslice_vectors::{BadLine, Call, Case, check_all, parse};
 
@@ -80,32 +80,32 @@ pub(crate) struct Verify {
 pub(crate) fn run(global: &Global, args: &Verify) -> Result<ExitCode, Failure> {
     let mut files = Vec::new();
     for path in &args.cases {
-        files.push((path, read(path)?));
+        files.push((path, read_cases(path)?));
     }
     #[cfg(not(feature = "strict"))]
-    let devices = device::each(global, "verified")?;
+    let devices = device::open_each(global, "verified")?;
     #[cfg(feature = "strict")]
     let devices = if args.strict {
-        strict::devices(global, args.seed)?
+        strict::open_devices(global, args.seed)?
     } else {
-        device::each(global, "verified")?
+        device::open_each(global, "verified")?
     };
 
     let mut summary = Summary::new(&devices);
     let lines: usize = files.iter().map(|(_, cases)| cases.len()).sum();
     let random = args.random.map_or(0, NonZero::get);
     let cases = lines + random;
-    progress::counted(cases * devices.len(), |progress| {
+    progress::run_counted(cases * devices.len(), |progress| {
         for (path, cases) in &files {
             for case in cases {
                 if args.first && !summary.all_passed() {
                     return;
                 }
-                check(path, case, &devices, &mut summary);
-                progress.advance(devices.len());
+                check_case(path, case, &devices, &mut summary);
+                progress.advance_by(devices.len());
             }
         }
-        random::run(args, random, &devices, &mut summary, progress);
+        random::run_random_cases(args, random, &devices, &mut summary, progress);
     });
 
     summary.print(global.json)?;
@@ -116,7 +116,7 @@ pub(crate) fn run(global: &Global, args: &Verify) -> Result<ExitCode, Failure> {
 }
 
 /// Runs a line of the file on every device, in every variant.
-fn check(path: &Path, case: &Case, devices: &[Backend], summary: &mut Summary) {
+fn check_case(path: &Path, case: &Case, devices: &[Backend], summary: &mut Summary) {
     // `read` rejects invalid cases, so this does not happen.
     let Ok(call) = Call::of(case) else {
         return;
@@ -124,7 +124,7 @@ fn check(path: &Path, case: &Case, devices: &[Backend], summary: &mut Summary) {
     for device in devices {
         match check_all(case, &call, device) {
             Ok(()) => summary.passed += 1,
-            Err(difference) => summary.fail(Failed {
+            Err(difference) => summary.add_failure(FailedCase {
                 file: path.display().to_string(),
                 line: case.line,
                 op: case.op.name(),
@@ -138,11 +138,11 @@ fn check(path: &Path, case: &Case, devices: &[Backend], summary: &mut Summary) {
 
 /// Reads the cases of a file. A line that is not a case, or that lacks a field that its operation needs, is an error. A
 /// file without cases is also an error.
-fn read(path: &Path) -> Result<Vec<Case>, Failure> {
+fn read_cases(path: &Path) -> Result<Vec<Case>, Failure> {
     let named = |problem: &dyn std::fmt::Display| {
         Failure::usage(format_args!("{}: {problem}", path.display()))
     };
-    let text = text(path).map_err(|error| named(&error))?;
+    let text = read_text(path).map_err(|error| named(&error))?;
     let cases: Vec<_> = parse(&text)
         .map(|case| {
             let case = case?;

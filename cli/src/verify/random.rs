@@ -3,9 +3,9 @@
 
 use super::{
     Verify,
-    summary::{Failed, Summary},
+    summary::{FailedCase, Summary},
 };
-use crate::progress::Counter;
+use crate::progress::ProgressCounter;
 use wgslice::Backend;
 use wgslice_vectors::{
     Call, Case, Difference, Variant, check,
@@ -21,12 +21,12 @@ const MOST_REDUCED: usize = 5;
 const MOST_TRIES: usize = 4000;
 
 /// Runs `count` cases. Each case runs in one of its variants, the same on every device.
-pub(super) fn run(
+pub(super) fn run_random_cases(
     &Verify { seed, first, .. }: &Verify,
     count: usize,
     devices: &[Backend],
     summary: &mut Summary,
-    progress: &Counter,
+    progress: &ProgressCounter,
 ) {
     let mut reduced = 0;
     for number in 0..count {
@@ -41,20 +41,20 @@ pub(super) fn run(
             if first && !summary.all_passed() {
                 return;
             }
-            progress.advance(1);
-            let Some(problem) = wrong(&case, device, &variant) else {
+            progress.advance_by(1);
+            let Some(problem) = describe_wrong(&case, device, &variant) else {
                 summary.passed += 1;
                 continue;
             };
             reduced += 1;
             let (problem, smallest) = match reduced {
                 ..=MOST_REDUCED if !first => {
-                    let (smallest, problem) = smallest(&case, device, &variant, problem);
+                    let (smallest, problem) = reduce_case(&case, device, &variant, problem);
                     (problem, Some(smallest.to_line()))
                 }
                 _ => (problem, None),
             };
-            summary.fail(Failed {
+            summary.add_failure(FailedCase {
                 file: format!("seed {seed}"),
                 line: number,
                 op: case.op.name(),
@@ -69,21 +69,26 @@ pub(super) fn run(
     }
 }
 
-/// Runs this variant of a case on the device, and returns what is wrong with the result. Returns `None` if the result
-/// is correct or if the case has no such variant.
-fn wrong(case: &Case, device: &Backend, variant: &Variant) -> Option<String> {
+/// Runs this variant of a case on the device, and describes the fault of the result. Returns `None` if the result is
+/// correct or if the case has no such variant.
+fn describe_wrong(case: &Case, device: &Backend, variant: &Variant) -> Option<String> {
     let call = Call::of(case).ok()?;
     let runs = variants(case, &call).contains(variant);
     runs.then(|| check(case, &call, device, variant).err())?
 }
 
-/// Reduces a failing case, and returns it with what is wrong with its result.
-fn smallest(case: &Case, device: &Backend, variant: &Variant, problem: String) -> (Case, String) {
+/// Reduces a failing case. Returns the smaller case and the fault of its result.
+fn reduce_case(
+    case: &Case,
+    device: &Backend,
+    variant: &Variant,
+    problem: String,
+) -> (Case, String) {
     let smallest = reduce(case, MOST_TRIES, |case| {
         let case = answered(case.clone());
-        case.is_ok_and(|case| wrong(&case, device, variant).is_some())
+        case.is_ok_and(|case| describe_wrong(&case, device, variant).is_some())
     });
     let smallest = answered(smallest).unwrap_or_else(|_| case.clone());
-    let problem = wrong(&smallest, device, variant).unwrap_or(problem);
+    let problem = describe_wrong(&smallest, device, variant).unwrap_or(problem);
     (smallest, problem)
 }

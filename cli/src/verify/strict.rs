@@ -8,7 +8,7 @@ use wgslice::{Backend, Gpu};
 
 /// Returns the options that the devices have in common. They run invocations in the random order of this seed, which
 /// the device's name includes. Workgroups are limited to 64 invocations, because each one is interpreted.
-fn options(name: &str, seed: u64) -> Options {
+fn strict_options(name: &str, seed: u64) -> Options {
     let mut options = Options {
         shuffle: Some(seed),
         ..Options::default()
@@ -18,13 +18,13 @@ fn options(name: &str, seed: u64) -> Options {
     options
 }
 
-fn open(options: Options) -> Result<Gpu, Failure> {
+fn open_strict(options: Options) -> Result<Gpu, Failure> {
     let adapter = StrictGpu::new(options).adapter();
     pollster::block_on(Gpu::from_adapter(&adapter)).map_err(Failure::device)
 }
 
 /// Opens the devices. They run invocations in the random order of `seed`. Rejects options that select other devices.
-pub(super) fn devices(global: &Global, seed: u64) -> Result<Vec<Backend>, Failure> {
+pub(super) fn open_devices(global: &Global, seed: u64) -> Result<Vec<Backend>, Failure> {
     let device = global.device.map(|_| "--device");
     if let Some(option) = device.or(device::adapter_option(global)) {
         return Err(Failure::usage(format_args!(
@@ -34,9 +34,9 @@ pub(super) fn devices(global: &Global, seed: u64) -> Result<Vec<Backend>, Failur
     }
     let plain = |name| Options {
         features: wgpu::Features::empty(),
-        ..options(name, seed)
+        ..strict_options(name, seed)
     };
-    let mut tiny = options("tiny windows", seed);
+    let mut tiny = strict_options("tiny windows", seed);
     // A gather can need a dispatch for each pair of a window of params and a window of the result, so smaller windows
     // would take too long.
     tiny.limits.max_storage_buffer_binding_size = 4096;
@@ -50,19 +50,19 @@ pub(super) fn devices(global: &Global, seed: u64) -> Result<Vec<Backend>, Failur
         ..plain(name)
     };
     Ok([
-        open(options("as software", seed))?,
-        open(plain("as a GPU"))?
+        open_strict(strict_options("as software", seed))?,
+        open_strict(plain("as a GPU"))?
             .as_hardware()
             .without_shared_pipelines(),
-        open(tiny)?
+        open_strict(tiny)?
             .with_dispatch_bytes(16 << 10)
             .with_offset_limit(4095)
             .without_shared_pipelines(),
-        open(parts)?.as_hardware(),
-        open(of(Outside::Clamp, "clamping"))?
+        open_strict(parts)?.as_hardware(),
+        open_strict(of(Outside::Clamp, "clamping"))?
             .as_hardware()
             .without_shared_pipelines(),
-        open(of(Outside::Drop, "dropping"))?.as_hardware(),
+        open_strict(of(Outside::Drop, "dropping"))?.as_hardware(),
     ]
     .map(Backend::from)
     .to_vec())

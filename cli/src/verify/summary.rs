@@ -7,7 +7,7 @@ use wgslice::Backend;
 use wgslice_vectors::Difference;
 
 /// The maximum number of failures listed in the terminal. JSON has all of them.
-const SHOWN: usize = 20;
+const MAX_SHOWN_FAILURES: usize = 20;
 
 /// The outcomes of all cases. Each case counts once for each device.
 #[derive(Debug, Serialize)]
@@ -15,12 +15,12 @@ pub(crate) struct Summary {
     pub(crate) passed: usize,
     failed: usize,
     devices: Vec<String>,
-    failures: Vec<Failed>,
+    failures: Vec<FailedCase>,
 }
 
 /// A case that gave a wrong result on a device.
 #[derive(Debug, Serialize)]
-pub(crate) struct Failed {
+pub(crate) struct FailedCase {
     pub(crate) file: String,
     pub(crate) line: usize,
     pub(crate) op: &'static str,
@@ -42,7 +42,7 @@ impl Summary {
         }
     }
 
-    pub(crate) fn fail(&mut self, failure: Failed) {
+    pub(crate) fn add_failure(&mut self, failure: FailedCase) {
         self.failed += 1;
         self.failures.push(failure);
     }
@@ -53,22 +53,25 @@ impl Summary {
 
     pub(crate) fn print(&self, json: bool) -> Result<(), Failure> {
         if json {
-            return print::json(self);
+            return print::print_json(self);
         }
-        print::line(format_args!("verified on {}", self.devices.join(" and ")));
-        for failure in self.failures.iter().take(SHOWN) {
-            print::line(failure);
+        print::print_line(format_args!("verified on {}", self.devices.join(" and ")));
+        for failure in self.failures.iter().take(MAX_SHOWN_FAILURES) {
+            print::print_line(failure);
         }
-        if self.failed > SHOWN {
-            print::line(format_args!("… and {} more", self.failed - SHOWN));
+        if self.failed > MAX_SHOWN_FAILURES {
+            print::print_line(format_args!(
+                "… and {} more",
+                self.failed - MAX_SHOWN_FAILURES
+            ));
         }
         let Self { passed, failed, .. } = self;
-        print::line(format_args!("{passed} passed, {failed} failed"));
+        print::print_line(format_args!("{passed} passed, {failed} failed"));
         Ok(())
     }
 }
 
-impl fmt::Display for Failed {
+impl fmt::Display for FailedCase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             file,

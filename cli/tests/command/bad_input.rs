@@ -6,7 +6,7 @@ use std::fs;
 const PHOTO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/astronaut.png");
 
 /// Checks that a command fails with a message that contains all of `named`, and that the folder does not change.
-fn refused(folder: &Folder, args: &[&str], named: &[&str]) {
+fn check_refused(folder: &Folder, args: &[&str], named: &[&str]) {
     let before = folder.names();
     let output = folder.path("out.npy");
     let ran = wgslice(&[args, &["-o", &output, "--device", "cpu"]].concat());
@@ -51,7 +51,7 @@ fn files_that_are_not_what_they_say() {
     for (name, content, named) in rows {
         let file = name.split('#').next().expect("a name");
         folder.write(file, content);
-        refused(&folder, &["slice", &folder.path(name), "0"], &[file, named]);
+        check_refused(&folder, &["slice", &folder.path(name), "0"], &[file, named]);
     }
 }
 
@@ -59,19 +59,19 @@ fn files_that_are_not_what_they_say() {
 fn files_that_are_not_there() {
     let folder = Folder::new();
     folder.write("model.safetensors", safetensors("x", "F32", &[2], &[0; 8]));
-    refused(
+    check_refused(
         &folder,
         &["slice", &folder.path("absent.npy"), "0"],
         &["absent.npy"],
     );
     let absent = folder.path("model.safetensors#wte");
-    refused(
+    check_refused(
         &folder,
         &["slice", &absent, "0"],
         &["model.safetensors", "wte"],
     );
     folder.write("table.csv", "1,2");
-    refused(
+    check_refused(
         &folder,
         &["slice", &folder.path("table.csv"), "0"],
         &["table.csv", ".npy"],
@@ -81,7 +81,7 @@ fn files_that_are_not_there() {
 #[test]
 fn specs_that_do_not_fit() {
     let folder = Folder::new();
-    let input = folder.arange("in.npy", &[2, 3]);
+    let input = folder.write_arange("in.npy", &[2, 3]);
     let rows: [(&str, &[&str]); 7] = [
         ("1, x", &["'x'", "\n  1, x\n     ^"]),
         ("[0", &["not closed", "\n  [0\n  ^"]),
@@ -92,7 +92,7 @@ fn specs_that_do_not_fit() {
         ("99999999999999999999", &["64"]),
     ];
     for (spec, named) in rows {
-        refused(&folder, &["slice", &input, spec], named);
+        check_refused(&folder, &["slice", &input, spec], named);
     }
 }
 
@@ -100,7 +100,7 @@ fn specs_that_do_not_fit() {
 #[test]
 fn errors_quote_little() {
     let folder = Folder::new();
-    let input = folder.arange("in.npy", &[2, 3]);
+    let input = folder.write_arange("in.npy", &[2, 3]);
     let output = folder.path("out.npy");
     let many = |part: &str| part.repeat(100_000 / part.len());
     let specs = [
@@ -144,7 +144,7 @@ fn errors_quote_little() {
 #[test]
 fn vectors_and_masks_that_do_not_fit() {
     let folder = Folder::new();
-    let input = folder.arange("in.npy", &[2, 3]);
+    let input = folder.write_arange("in.npy", &[2, 3]);
     let rows: [(&[&str], &[&str]); 8] = [
         (&["--begin", "0", "--end", "1,2"], &["lengths 1, 2 and 1"]),
         (
@@ -168,15 +168,15 @@ fn vectors_and_masks_that_do_not_fit() {
         (&["0", "--begin", "0", "--end", "1"], &["SPEC", "--begin"]),
     ];
     for (options, named) in rows {
-        refused(&folder, &[&["slice", &input], options].concat(), named);
+        check_refused(&folder, &[&["slice", &input], options].concat(), named);
     }
 }
 
 #[test]
 fn params_and_indices_that_do_not_fit() {
     let folder = Folder::new();
-    let params = folder.arange("params.npy", &[2, 3]);
-    let scalar = folder.arange("scalar.npy", &[]);
+    let params = folder.write_arange("params.npy", &[2, 3]);
+    let scalar = folder.write_arange("scalar.npy", &[]);
     let zeros = |name: &str, shape: &[usize]| {
         let count = shape.iter().product();
         folder.npy(name, "<i4", shape, &bytes(&vec![0; count]))
@@ -207,7 +207,7 @@ fn params_and_indices_that_do_not_fit() {
         ),
     ];
     for (args, named) in rows {
-        refused(&folder, &[&["gather-nd"], args].concat(), named);
+        check_refused(&folder, &[&["gather-nd"], args].concat(), named);
     }
 }
 
@@ -217,7 +217,7 @@ fn gathers_whose_result_could_not_be_addressed() {
     // Neither this array nor its result has elements, but the shape of the result cannot be addressed.
     let params = folder.npy("params.npy", "<i4", &[0, 1 << 40], &[]);
     let indices = folder.npy("indices.npy", "<i4", &[1 << 40, 0], &[]);
-    refused(
+    check_refused(
         &folder,
         &["gather-nd", &params, &indices],
         &["1099511627776"],
@@ -272,7 +272,7 @@ fn an_output_that_cannot_be_written_is_refused_before_the_work() {
 #[test]
 fn a_word_too_many_is_explained() {
     let folder = Folder::new();
-    let [a, b] = ["a.npy", "b.npy"].map(|name| folder.arange(name, &[2]));
+    let [a, b] = ["a.npy", "b.npy"].map(|name| folder.write_arange(name, &[2]));
     for (args, tip) in [
         (
             &["slice", &a, "0,", "1"][..],
@@ -308,7 +308,7 @@ fn a_word_too_many_is_explained() {
 #[test]
 fn the_name_of_an_array_may_stand_before_its_brackets() {
     let folder = Folder::new();
-    let x = folder.arange("x.npy", &[3, 4]);
+    let x = folder.write_arange("x.npy", &[3, 4]);
     for args in [
         ["slice", &x, "x[1:, newaxis]"],
         ["slice", &x, "1:, np.newaxis"],
@@ -328,7 +328,7 @@ fn the_name_of_an_array_may_stand_before_its_brackets() {
 #[test]
 fn a_list_of_positions_is_no_slice() {
     let folder = Folder::new();
-    let x = folder.arange("x.npy", &[3, 4]);
+    let x = folder.write_arange("x.npy", &[3, 4]);
     for spec in ["[0, 2]", "[0]", "x[[0]]", "x[[0, 2]]", "1:, [0, 2]", "[]"] {
         for args in [
             &["slice", &x, spec][..],
@@ -354,8 +354,8 @@ fn a_list_of_positions_is_no_slice() {
 #[test]
 fn messages_need_no_knowledge_of_rust() {
     let folder = Folder::new();
-    let a = folder.arange("a.npy", &[2]);
-    let row = folder.arange("row.npy", &[1, 2]);
+    let a = folder.write_arange("a.npy", &[2]);
+    let row = folder.write_arange("row.npy", &[1, 2]);
     let png = folder.write("a.png", "no picture");
     let jpeg = folder.write("x.npy", b"\x89PNG\r\n\x1a\n");
     let absent = folder.path("absent/x.npy");
@@ -484,7 +484,7 @@ fn errors_have_the_colours_of_the_parser() {
 #[test]
 fn a_failure_leaves_the_output_of_an_earlier_run_alone() {
     let folder = Folder::new();
-    let input = folder.arange("in.npy", &[2, 3]);
+    let input = folder.write_arange("in.npy", &[2, 3]);
     let output = folder.write("out.npy", "from before");
     let ran = wgslice(&["slice", &input, "7", "-o", &output]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
@@ -495,8 +495,8 @@ fn a_failure_leaves_the_output_of_an_earlier_run_alone() {
 #[test]
 fn messages_name_the_way_out() {
     let folder = Folder::new();
-    let a = folder.arange("a.npy", &[3, 4]);
-    let odd = folder.arange("odd.npy", &[3, 5]);
+    let a = folder.write_arange("a.npy", &[3, 4]);
+    let odd = folder.write_arange("odd.npy", &[3, 5]);
     let dir = folder.path("half");
     fs::create_dir(&dir).expect("a folder");
     let header = serde_json::json!({

@@ -1,11 +1,11 @@
 //! `wgslice bench`: correct results are measured, wrong ones are detected, and the written files can be read.
 
-use crate::support::{Folder, Ran, command, devices, wgslice};
+use crate::support::{CommandRun, Folder, command, devices, wgslice};
 use serde_json::{Value, json};
 use std::fs;
 
 /// Returns a workloads file with slices, gathers and a transpose that take almost no time.
-pub(crate) fn small() -> Value {
+pub(crate) fn small_workloads() -> Value {
     json!({"workloads": [
         {"id": "S", "what": "a slice, \"flipped\"", "op": "slice", "dtype": "f32",
          "shape": [6, 5, 4], "slices": [[null, null, 2], [1, -1, 1], [null, null, -1]]},
@@ -33,7 +33,7 @@ const CHECKSUMS: [(&str, f64); 5] = [
     ("T", 251404.0),
 ];
 
-fn bench(folder: &Folder, workloads: &Value, options: &[&str]) -> Ran {
+fn run_bench(folder: &Folder, workloads: &Value, options: &[&str]) -> CommandRun {
     let path = folder.write("workloads.json", workloads.to_string());
     let args = ["bench", "--workloads", &path, "--reps", "2"];
     wgslice(&[&args[..], options].concat())
@@ -43,7 +43,9 @@ fn bench(folder: &Folder, workloads: &Value, options: &[&str]) -> Ran {
 fn a_verdict_and_a_table_fit_a_terminal() {
     for device in devices() {
         let folder = Folder::new();
-        let table = bench(&folder, &small(), &["--device", device]).ok().stdout;
+        let table = run_bench(&folder, &small_workloads(), &["--device", device])
+            .ok()
+            .stdout;
         let widest = table.lines().map(|line| line.chars().count()).max();
         assert!(widest <= Some(79), "{widest:?} columns in {table}");
         let verdict: Vec<&str> = table.lines().take_while(|line| !line.is_empty()).collect();
@@ -71,7 +73,7 @@ fn no_line_wraps_at_80_columns() {
         return;
     }
     let folder = Folder::new();
-    let workloads = folder.write("workloads.json", small().to_string());
+    let workloads = folder.write("workloads.json", small_workloads().to_string());
     let (socket, done) = (folder.path("tmux"), folder.path("done"));
     let program = env!("CARGO_BIN_EXE_wgslice");
     let run = format!(
@@ -107,14 +109,14 @@ fn no_line_wraps_at_80_columns() {
 fn a_wrong_checksum_is_an_error_and_exit_code_1() {
     for device in devices() {
         let folder = Folder::new();
-        let mut workloads = small();
+        let mut workloads = small_workloads();
         for (workload, (id, checksum)) in CHECKSUMS.iter().enumerate() {
             assert_eq!(workloads["workloads"][workload]["id"], json!(id));
             workloads["workloads"][workload]["checksum"] = json!(checksum);
         }
-        bench(&folder, &workloads, &["--device", device]).ok();
+        run_bench(&folder, &workloads, &["--device", device]).ok();
         workloads["workloads"][0]["checksum"] = json!(CHECKSUMS[0].1 + 1.0);
-        let ran = bench(&folder, &workloads, &["--device", device, "--json"]);
+        let ran = run_bench(&folder, &workloads, &["--device", device, "--json"]);
         assert_eq!(ran.code, Some(1), "{ran:?}");
         let rows = &ran.json()["devices"][0]["rows"];
         let error = rows[0]["error"].as_str().expect("an error");
@@ -130,7 +132,7 @@ fn a_wrong_checksum_is_an_error_and_exit_code_1() {
             (&rows[1]["wrong"], &rows[1]["error"]),
             (&json!(false), &Value::Null)
         );
-        let ran = bench(&folder, &workloads, &["--device", device]);
+        let ran = run_bench(&folder, &workloads, &["--device", device]);
         assert_eq!(ran.code, Some(1), "{ran:?}");
         assert!(ran.stdout.contains("S: error: wrong result"), "{ran:?}");
     }
@@ -140,8 +142,8 @@ fn a_wrong_checksum_is_an_error_and_exit_code_1() {
 fn what_is_not_there_or_makes_no_sense_is_bad_input() {
     let folder = Folder::new();
     let rows: [(Value, &[&str], &str); 4] = [
-        (small(), &["--only", "S,X"], "\"X\""),
-        (small(), &["--reps", "0"], "--reps"),
+        (small_workloads(), &["--only", "S,X"], "\"X\""),
+        (small_workloads(), &["--reps", "0"], "--reps"),
         (json!({"workloads": []}), &[], "no workload"),
         (
             json!({"workloads": [{"id": "S"}]}),
@@ -160,7 +162,7 @@ fn what_is_not_there_or_makes_no_sense_is_bad_input() {
     let huge = json!({"workloads": [{
         "id": "C", "op": "transpose", "dtype": "u8", "shape": [1u64 << 40, 1 << 18], "axes": [1, 0]
     }]});
-    let ran = bench(&folder, &huge, &["--device", "cpu"]);
+    let ran = run_bench(&folder, &huge, &["--device", "cpu"]);
     assert_eq!(ran.code, Some(3), "{ran:?}");
     assert!(ran.stdout.contains("C: error: no memory left"), "{ran:?}");
     let absent = folder.path("absent.json");
@@ -168,7 +170,11 @@ fn what_is_not_there_or_makes_no_sense_is_bad_input() {
     assert_eq!(ran.code, Some(2));
     assert!(ran.stderr.contains("absent.json"), "{ran:?}");
     let output = folder.path("no/such/folder");
-    let ran = bench(&folder, &small(), &["--device", "cpu", "--html", &output]);
+    let ran = run_bench(
+        &folder,
+        &small_workloads(),
+        &["--device", "cpu", "--html", &output],
+    );
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(
         ran.stdout.is_empty() && ran.stderr.contains("no/such"),
@@ -183,7 +189,7 @@ fn json_and_the_page_hold_what_was_measured() {
         let folder = Folder::new();
         let html = folder.path("out.html");
         let options = ["--device", device, "--json", "--html", &html];
-        let report = bench(&folder, &small(), &options).ok().json();
+        let report = run_bench(&folder, &small_workloads(), &options).ok().json();
         assert_eq!(report["workloads"][0]["bytes"], 2 * 3 * 3 * 4 * 4);
         assert_eq!(report["workloads"][4]["result_shape"], json!([3, 5, 7]));
         assert_eq!(report["auto"], Value::Null);
@@ -267,9 +273,9 @@ fn the_page_needs_no_sideways_scroll() {
     };
     let folder = Folder::new();
     let html = folder.path("out.html");
-    bench(
+    run_bench(
         &folder,
-        &small(),
+        &small_workloads(),
         &["--device", devices()[devices().len() - 1], "--html", &html],
     )
     .ok();
@@ -318,7 +324,7 @@ fn an_empty_result_is_right_too() {
         let folder = Folder::new();
         let html = folder.path("out.html");
         let options = ["--device", device, "--html", &html, "--json"];
-        let report = bench(&folder, &empty, &options).ok().json();
+        let report = run_bench(&folder, &empty, &options).ok().json();
         assert_eq!(report["workloads"][0]["bytes"], 0);
         assert!(
             fs::read_to_string(&html)
@@ -335,7 +341,7 @@ fn the_cpu_and_every_adapter_are_compared() {
         return;
     }
     let folder = Folder::new();
-    let report = bench(&folder, &small(), &["--only", "S", "--json"])
+    let report = run_bench(&folder, &small_workloads(), &["--only", "S", "--json"])
         .ok()
         .json();
     let devices = report["devices"].as_array().expect("devices");
@@ -350,7 +356,9 @@ fn the_cpu_and_every_adapter_are_compared() {
     // `auto` is judged only if there is a hardware GPU to choose.
     let is_judged = kinds.clone().any(|kind| kind == Some("gpu"));
     assert_eq!(report["auto"].is_object(), is_judged, "{report}");
-    let table = bench(&folder, &small(), &["--only", "S"]).ok().stdout;
+    let table = run_bench(&folder, &small_workloads(), &["--only", "S"])
+        .ok()
+        .stdout;
     let verdict = table.lines().nth(1).expect("a second line");
     assert!(
         verdict.contains(": beats the CPU on ") && verdict.contains(" of 1, "),
@@ -361,8 +369,8 @@ fn the_cpu_and_every_adapter_are_compared() {
 #[test]
 fn without_an_adapter_only_the_cpu_is_measured_and_never_unnoticed() {
     let folder = Folder::new();
-    let path = folder.write("workloads.json", small().to_string());
-    let run = |device: &str, required: &str| -> Ran {
+    let path = folder.write("workloads.json", small_workloads().to_string());
+    let run = |device: &str, required: &str| -> CommandRun {
         command(&[
             "bench",
             "--workloads",

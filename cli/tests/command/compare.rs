@@ -3,7 +3,7 @@
 use crate::support::{Folder, bytes, safetensors, wgslice};
 use serde_json::json;
 
-fn floats(values: &[f32]) -> Vec<u8> {
+fn float_bytes(values: &[f32]) -> Vec<u8> {
     values
         .iter()
         .flat_map(|value| value.to_le_bytes())
@@ -13,7 +13,7 @@ fn floats(values: &[f32]) -> Vec<u8> {
 #[test]
 fn differences_are_counted_and_shown() {
     let folder = Folder::new();
-    let a = folder.arange("a.npy", &[3, 4]);
+    let a = folder.write_arange("a.npy", &[3, 4]);
     let b = folder.npy(
         "b.npy",
         "<i4",
@@ -68,8 +68,8 @@ fn differences_are_counted_and_shown() {
 #[test]
 fn shapes_and_types_are_differences() {
     let folder = Folder::new();
-    let a = folder.arange("a.npy", &[3, 4]);
-    let short = folder.arange("short.npy", &[3]);
+    let a = folder.write_arange("a.npy", &[3, 4]);
+    let short = folder.write_arange("short.npy", &[3]);
     let wide = folder.npy(
         "wide.npy",
         "<f8",
@@ -115,19 +115,19 @@ fn bits_are_compared_or_values() {
         "a.npy",
         "<f4",
         &[4],
-        &floats(&[nan, 0.0, 1.0, f32::INFINITY]),
+        &float_bytes(&[nan, 0.0, 1.0, f32::INFINITY]),
     );
     let b = folder.npy(
         "b.npy",
         "<f4",
         &[4],
-        &floats(&[nan, -0.0, 1.0, f32::INFINITY]),
+        &float_bytes(&[nan, -0.0, 1.0, f32::INFINITY]),
     );
     let c = folder.npy(
         "c.npy",
         "<f4",
         &[4],
-        &floats(&[1.0, 0.0, nan, f32::NEG_INFINITY]),
+        &float_bytes(&[1.0, 0.0, nan, f32::NEG_INFINITY]),
     );
     wgslice(&["compare", &a, &a]).ok();
     let ran = wgslice(&["compare", &a, &b]);
@@ -145,7 +145,7 @@ fn bits_are_compared_or_values() {
     let json = wgslice(&["compare", &a, &c, "--json"]).json();
     assert_eq!(json["largest"]["difference"], "inf");
     // The order of elements and bytes in the file does not matter.
-    let big: Vec<u8> = floats(&[nan, 0.0, 1.0, f32::INFINITY])
+    let big: Vec<u8> = float_bytes(&[nan, 0.0, 1.0, f32::INFINITY])
         .chunks(4)
         .flat_map(|x| x.iter().rev().copied())
         .collect();

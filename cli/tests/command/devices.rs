@@ -1,11 +1,11 @@
-//! The choice of a device, and what the command says about it.
+//! The choice of a device, and the messages about it.
 
-use crate::support::{Folder, Ran, command, devices, wgslice};
+use crate::support::{CommandRun, Folder, command, devices, wgslice};
 
 #[test]
 fn auto_says_which_device_and_why() {
     let folder = Folder::new();
-    let input = folder.arange("in.npy", &[2]);
+    let input = folder.write_arange("in.npy", &[2]);
     let run = wgslice(&[
         "slice",
         &input,
@@ -32,7 +32,7 @@ fn auto_says_which_device_and_why() {
 #[test]
 fn without_a_display_stderr_is_empty() {
     let folder = Folder::new();
-    let input = folder.arange("in.npy", &[2]);
+    let input = folder.write_arange("in.npy", &[2]);
     let output = folder.path("out.npy");
     let mut runs = vec![vec!["info"]];
     for &device in devices() {
@@ -50,7 +50,7 @@ fn without_a_display_stderr_is_empty() {
         ] {
             command.env_remove(display);
         }
-        let ran: Ran = command.output().expect("the command starts").into();
+        let ran: CommandRun = command.output().expect("the command starts").into();
         assert_eq!(ran.ok().stderr, "", "{args:?}");
     }
 }
@@ -61,7 +61,7 @@ fn a_named_adapter_is_used_even_if_it_is_software() {
         return;
     }
     let folder = Folder::new();
-    let input = folder.arange("in.npy", &[2]);
+    let input = folder.write_arange("in.npy", &[2]);
     let info = wgslice(&["info", "--json", "--device", "gpu"]).ok().json();
     let adapters = info["adapters"].as_array().expect("adapters");
     for adapter in adapters.iter().filter(|adapter| adapter["fits"] == true) {
@@ -136,7 +136,7 @@ fn all_commands_see_the_same_adapters() {
 #[test]
 fn an_adapter_that_is_not_there_is_a_device_problem() {
     let folder = Folder::new();
-    let input = folder.arange("in.npy", &[2]);
+    let input = folder.write_arange("in.npy", &[2]);
     let output = folder.path("out.npy");
     let name = "no adapter has this name";
     let ran = wgslice(&["slice", &input, "0", "-o", &output, "--adapter", name]);
@@ -174,7 +174,7 @@ fn an_adapter_that_is_not_there_is_a_device_problem() {
 #[test]
 fn options_that_contradict_each_other_are_refused() {
     let folder = Folder::new();
-    let input = folder.arange("in.npy", &[2]);
+    let input = folder.write_arange("in.npy", &[2]);
     let output = folder.path("out.npy");
     let rows: [(&[&str], &str); 4] = [
         (&["--device", "cpu", "--adapter", "x"], "--adapter"),
@@ -209,7 +209,7 @@ fn a_reader_that_goes_away_is_no_reason_to_panic() {
 #[test]
 fn the_bound_on_threads_is_kept() {
     let folder = Folder::new();
-    let input = folder.sparse("in.npy", "<f4", &[4096, 4096], 64 << 20);
+    let input = folder.write_sparse("in.npy", "<f4", &[4096, 4096], 64 << 20);
     let args = [
         "slice",
         &input,

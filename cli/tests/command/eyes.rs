@@ -7,7 +7,7 @@ use std::{fs, io::Read};
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data");
 const PHOTO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/astronaut.png");
 
-fn tensors(folder: &Folder) -> String {
+fn write_tensors(folder: &Folder) -> String {
     let header = json!({
         "a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]},
         "new": {"dtype": "I4", "shape": [2], "data_offsets": [4, 5]},
@@ -26,7 +26,7 @@ fn tensors(folder: &Folder) -> String {
 #[test]
 fn values_are_printed_without_an_output() {
     let folder = Folder::new();
-    let input = folder.arange("in.npy", &[3, 4]);
+    let input = folder.write_arange("in.npy", &[3, 4]);
     let columns = folder.npy("columns.npy", "<i4", &[2], &bytes(&[2, 0]));
     for device in devices() {
         let slice = wgslice(&["slice", &input, "1:, ::-2", "--device", device]).ok();
@@ -53,7 +53,13 @@ fn values_are_printed_without_an_output() {
         photo.starts_with("[[[154 147 151]\n") && photo.contains("\n\n ...\n\n"),
         "{photo}"
     );
-    let all = wgslice(&["slice", &folder.arange("long.npy", &[2000]), "...", "--all"]).ok();
+    let all = wgslice(&[
+        "slice",
+        &folder.write_arange("long.npy", &[2000]),
+        "...",
+        "--all",
+    ])
+    .ok();
     assert_eq!(
         all.stdout
             .split([' ', '\n', ']', '['])
@@ -68,12 +74,12 @@ fn values_are_printed_without_an_output() {
 #[test]
 fn values_of_a_large_file_take_little_memory() {
     let folder = Folder::new();
-    let input = folder.sparse("in.npy", "<f4", &[1 << 17, 1 << 10], 1 << 29);
+    let input = folder.write_sparse("in.npy", "<f4", &[1 << 17, 1 << 10], 1 << 29);
     let script = "ulimit -v 1000000 && exec \"$0\" slice \"$1\" ':, ::-1' --device cpu --memory 8M";
     let ran = std::process::Command::new("bash")
         .args(["-c", script, env!("CARGO_BIN_EXE_wgslice"), &input])
         .output();
-    let ran = crate::support::Ran::from(ran.expect("the shell starts")).ok();
+    let ran = crate::support::CommandRun::from(ran.expect("the shell starts")).ok();
     assert!(
         ran.stdout.starts_with("[[0. 0. 0. ... 0. 0. 0.]\n"),
         "{ran:?}"
@@ -83,8 +89,8 @@ fn values_of_a_large_file_take_little_memory() {
 #[test]
 fn info_lists_what_files_hold() {
     let folder = Folder::new();
-    let model = tensors(&folder);
-    let input = folder.arange("in.npy", &[3, 4]);
+    let model = write_tensors(&folder);
+    let input = folder.write_arange("in.npy", &[3, 4]);
     let damaged = folder.write("damaged.npy", "no array");
     let ran = wgslice(&["info", &input, &damaged, PHOTO, &model]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
@@ -127,7 +133,7 @@ fn info_lists_what_files_hold() {
 #[test]
 fn an_unknown_type_does_not_hide_other_tensors() {
     let folder = Folder::new();
-    let model = tensors(&folder);
+    let model = write_tensors(&folder);
     let b = wgslice(&["slice", &format!("{model}#b"), "1", "-q"]).ok();
     assert_eq!(b.stdout, "[3 4]\n");
     let new = wgslice(&["slice", &format!("{model}#new"), "0"]);

@@ -1,13 +1,13 @@
 //! Unusual files: links, full disks, two writers of one output, and binary files in place of text files.
 
-use crate::support::{Folder, Ran, command, read_i32, wgslice};
+use crate::support::{CommandRun, Folder, command, read_i32, wgslice};
 use std::{
     fs,
     os::unix::fs::symlink,
     process::{Command, Stdio},
 };
 
-fn names_it(ran: &Ran, names: &[&str]) {
+fn names_it(ran: &CommandRun, names: &[&str]) {
     assert_eq!(ran.code, Some(2), "{ran:?}");
     for name in names {
         assert!(ran.stderr.contains(name), "{name:?} in {ran:?}");
@@ -18,7 +18,7 @@ fn names_it(ran: &Ran, names: &[&str]) {
 #[test]
 fn links_are_read_as_what_they_lead_to() {
     let folder = Folder::new();
-    folder.arange("in.npy", &[4]);
+    folder.write_arange("in.npy", &[4]);
     let output = folder.path("out.npy");
     symlink("in.npy", folder.path("link.npy")).expect("a link");
     symlink("link.npy", folder.path("again.npy")).expect("a link");
@@ -55,14 +55,14 @@ fn links_are_read_as_what_they_lead_to() {
 fn what_this_user_may_not_write_is_kept() {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
     let folder = Folder::new();
-    let input = folder.arange("in.npy", &[4]);
+    let input = folder.write_arange("in.npy", &[4]);
     let [locked, shared] = ["locked.npy", "shared.npy"].map(|name| folder.write(name, "before"));
     let set = |path: &str, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode));
     set(&locked, 0o444).expect("the mode");
     set(&shared, 0o664).expect("the mode");
     set(&folder.path("."), 0o777).expect("the mode");
     let privileged = chown(&shared, Some(65534), Some(4321)).is_ok();
-    let run = |args: &[&str]| -> Ran {
+    let run = |args: &[&str]| -> CommandRun {
         let mut command = match privileged {
             true => Command::new("setpriv"),
             false => command(&[]),
@@ -91,7 +91,7 @@ fn what_this_user_may_not_write_is_kept() {
 #[test]
 fn a_full_disk_is_an_error_and_keeps_the_old_output() {
     let folder = Folder::new();
-    let input = folder.arange("in.npy", &[1000, 250]);
+    let input = folder.write_arange("in.npy", &[1000, 250]);
     let disk = folder.path("disk");
     fs::create_dir(&disk).expect("a folder");
     let script = "mount -t tmpfs -o size=64k tmpfs \"$1\" || exit 77
@@ -106,7 +106,7 @@ fn a_full_disk_is_an_error_and_keeps_the_old_output() {
                 folder.npy("noise.npy", "|u1", &[512, 512], &noise.collect::<Vec<_>>())
             }
         };
-        let ran: Ran = Command::new("unshare")
+        let ran: CommandRun = Command::new("unshare")
             .args(["--user", "--map-root-user", "--mount", "sh", "-c", script])
             .args([env!("CARGO_BIN_EXE_wgslice"), &disk, &old, format, &input])
             .output()
@@ -128,7 +128,7 @@ fn a_full_disk_is_an_error_and_keeps_the_old_output() {
 #[test]
 fn two_runs_that_write_one_output_leave_one_whole() {
     let folder = Folder::new();
-    let inputs = [2, 3].map(|rows| folder.arange(&format!("in{rows}.npy"), &[rows, 50_000]));
+    let inputs = [2, 3].map(|rows| folder.write_arange(&format!("in{rows}.npy"), &[rows, 50_000]));
     let output = folder.path("out.npy");
     for _ in 0..6 {
         let running = inputs.each_ref().map(|input| {

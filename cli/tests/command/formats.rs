@@ -11,7 +11,7 @@ use std::{
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data");
 
 /// Returns all chunks of a PNG file, except those with pixels, with their names.
-fn chunks(path: &str) -> Vec<(String, Vec<u8>)> {
+fn png_chunks(path: &str) -> Vec<(String, Vec<u8>)> {
     let file = fs::read(path).expect("the picture");
     let (mut rest, mut chunks) = (&file[8..], Vec::new());
     while let Some((length, after)) = rest.split_first_chunk::<4>() {
@@ -31,7 +31,7 @@ fn a_picture_keeps_what_it_says_of_colours_and_sizes() {
     let input = format!("{DATA}/profile.png");
     let output = folder.path("out.png");
     wgslice(&["slice", &input, "::-1, 1:", "-o", &output]).ok();
-    let [before, after] = [&input, &output].map(|path| chunks(path));
+    let [before, after] = [&input, &output].map(|path| png_chunks(path));
     let names: Vec<&str> = after.iter().map(|(name, _)| &**name).collect();
     assert_eq!(names, ["iCCP", "pHYs", "tEXt"]);
     // The profile is compressed again, so its bytes can differ.
@@ -43,7 +43,10 @@ fn a_picture_keeps_what_it_says_of_colours_and_sizes() {
             .contains("not kept from the picture: the colour profile"),
         "{ran:?}"
     );
-    let names: Vec<String> = chunks(&grey).into_iter().map(|(name, _)| name).collect();
+    let names: Vec<String> = png_chunks(&grey)
+        .into_iter()
+        .map(|(name, _)| name)
+        .collect();
     assert_eq!(names, ["pHYs", "tEXt"]);
 }
 
@@ -199,7 +202,7 @@ fn archives_of_numpy_are_read_and_written() {
         } else {
             format!("{output}#{name}")
         };
-        let input = folder.arange("in.npy", &[2, 3]);
+        let input = folder.write_arange("in.npy", &[2, 3]);
         wgslice(&["slice", &input, "1", "-o", &to]).ok();
         assert_eq!(shown(&format!("{output}#{name}")), "[5 4 3]\n");
         // The member is not compressed, and its checksum is correct.
@@ -284,7 +287,7 @@ fn formats_of_others_get_a_way_out() {
 }
 
 /// Returns the stored bytes of each member of an archive, compressed or not.
-fn members(path: &str) -> Vec<(String, Vec<u8>)> {
+fn archive_members(path: &str) -> Vec<(String, Vec<u8>)> {
     let file = fs::File::open(path).expect("the archive");
     let mut archive = zip::ZipArchive::new(file).expect("an archive");
     let count = archive.len();
@@ -300,16 +303,16 @@ fn members(path: &str) -> Vec<(String, Vec<u8>)> {
 #[test]
 fn an_array_is_added_to_the_archive_that_is_there() {
     let folder = Folder::new();
-    let x = folder.arange("x.npy", &[2, 3]);
+    let x = folder.write_arange("x.npy", &[2, 3]);
     for name in ["packed.npz", "stored.npz"] {
         let path = folder.path(name);
         fs::copy(format!("{DATA}/{name}"), &path).expect("a copy");
-        let before = members(&path);
+        let before = archive_members(&path);
         for rows in ["0", "1"] {
             // The second time, the array replaces the first one.
             wgslice(&["slice", &x, rows, "-o", &format!("{path}#new")]).ok();
         }
-        let mut after = members(&path);
+        let mut after = archive_members(&path);
         let (name, _) = after.pop().expect("the new array");
         assert_eq!((name.as_str(), &after), ("new.npy", &before));
         let new = wgslice(&["slice", &format!("{path}#new"), "...", "-q"]).ok();
@@ -319,7 +322,7 @@ fn an_array_is_added_to_the_archive_that_is_there() {
         assert_eq!(arrays, Some(before.len() + 1));
         // Without a name, the file is replaced.
         wgslice(&["slice", &x, "0", "-o", &path]).ok();
-        assert_eq!(members(&path).len(), 1);
+        assert_eq!(archive_members(&path).len(), 1);
     }
     let path = folder.write("no.npz", "no archive");
     let ran = wgslice(&["slice", &x, "0", "-o", &format!("{path}#new")]);
@@ -331,7 +334,7 @@ fn an_array_is_added_to_the_archive_that_is_there() {
 #[test]
 fn a_tensor_is_added_to_the_file_that_is_there() {
     let folder = Folder::new();
-    let x = folder.arange("x.npy", &[2, 3]);
+    let x = folder.write_arange("x.npy", &[2, 3]);
     let path = folder.path("many.safetensors");
     fs::copy(format!("{DATA}/many.safetensors"), &path).expect("a copy");
     let header = |path: &str| {
@@ -377,7 +380,7 @@ fn a_tensor_is_added_to_the_file_that_is_there() {
         json!({"dtype": "I4", "shape": [2], "data_offsets": [0, 1]})
     );
     assert_eq!(data, [0x21, 0, 0, 0, 0]);
-    // A damaged file stays as it is.
+    // A damaged file is not changed.
     for (name, content, says) in [
         ("short.safetensors", &file[..file.len() - 1], "is damaged"),
         (
@@ -435,7 +438,10 @@ fn members_are_found_as_by_numpy() {
         wgslice(&["slice", &format!("{path}#deep/er"), ":", "-o", &named]).ok();
         assert_eq!(wgslice(&["slice", &named, ":", "-q"]).ok().stdout, "[5]\n");
     }
-    let names: Vec<String> = members(&path).into_iter().map(|(name, _)| name).collect();
+    let names: Vec<String> = archive_members(&path)
+        .into_iter()
+        .map(|(name, _)| name)
+        .collect();
     assert_eq!(names, ["format", "deep/er", "bare.npy", "arr_0.npy"]);
     let none = wgslice(&["slice", &format!("{path}#format"), ":"]);
     assert!(

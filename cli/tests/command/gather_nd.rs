@@ -1,10 +1,10 @@
 //! `wgslice gather-nd`: rows, batches, and tuples that are out of range.
 
-use crate::support::{Folder, Ran, bytes, devices, read_i32, wgslice};
+use crate::support::{CommandRun, Folder, bytes, devices, read_i32, wgslice};
 use serde_json::json;
 
 /// Runs the command with these options on the files of params, indices and output.
-fn gather_nd([params, indices, output]: [&str; 3], device: &str, options: &[&str]) -> Ran {
+fn gather_nd([params, indices, output]: [&str; 3], device: &str, options: &[&str]) -> CommandRun {
     let args = [
         "gather-nd",
         params,
@@ -20,7 +20,7 @@ fn gather_nd([params, indices, output]: [&str; 3], device: &str, options: &[&str
 #[test]
 fn rows_are_gathered_by_every_integer_type() {
     let folder = Folder::new();
-    let params = folder.arange("params.npy", &[3, 2]);
+    let params = folder.write_arange("params.npy", &[3, 2]);
     let output = folder.path("out.npy");
     for (descr, width) in [("|u1", 1), ("<i2", 2), ("<i4", 4), ("<i8", 8), ("<u8", 8)] {
         let index = |value: u64| value.to_le_bytes()[..width].to_vec();
@@ -43,7 +43,7 @@ fn rows_are_gathered_by_every_integer_type() {
 #[test]
 fn batches_are_gathered_one_to_one() {
     let folder = Folder::new();
-    let params = folder.arange("params.npy", &[2, 3]);
+    let params = folder.write_arange("params.npy", &[2, 3]);
     let indices = folder.npy("indices.npy", "<i4", &[2, 1], &bytes(&[2, 0]));
     let output = folder.path("out.npy");
     for device in devices() {
@@ -55,7 +55,7 @@ fn batches_are_gathered_one_to_one() {
 #[test]
 fn rows_out_of_range_become_zeros_with_a_warning() {
     let folder = Folder::new();
-    let params = folder.arange("params.npy", &[2, 3]);
+    let params = folder.write_arange("params.npy", &[2, 3]);
     let indices = folder.npy(
         "indices.npy",
         "<i4",
@@ -82,7 +82,7 @@ fn rows_out_of_range_become_zeros_with_a_warning() {
 #[test]
 fn indices_wrap_and_are_clamped_on_demand() {
     let folder = Folder::new();
-    let params = folder.arange("params.npy", &[3]);
+    let params = folder.write_arange("params.npy", &[3]);
     let indices = folder.npy("indices.npy", "<i4", &[4, 1], &bytes(&[-1, -4, 7, 1]));
     let output = folder.path("out.npy");
     for device in devices() {
@@ -107,7 +107,7 @@ fn indices_wrap_and_are_clamped_on_demand() {
 #[test]
 fn rows_out_of_range_are_an_error_on_demand() {
     let folder = Folder::new();
-    let params = folder.arange("params.npy", &[2, 3]);
+    let params = folder.write_arange("params.npy", &[2, 3]);
     let indices = folder.npy("indices.npy", "<i4", &[1, 2], &bytes(&[0, 3]));
     let output = folder.path("out.npy");
     for device in devices() {

@@ -1,6 +1,6 @@
 //! Exceeding a limit of the system is an error of the command.
 
-use crate::support::{Folder, Ran, command};
+use crate::support::{CommandRun, Folder, command};
 use std::{
     fs::File,
     process::{Command, Stdio},
@@ -11,7 +11,7 @@ use std::{
 const WGSLICE: &str = env!("CARGO_BIN_EXE_wgslice");
 
 /// Runs the command in a shell that sets a limit.
-fn limited(limit: &str, command: &str) -> Ran {
+fn run_limited(limit: &str, command: &str) -> CommandRun {
     let script = format!("{limit} && exec {WGSLICE} {command}");
     let ran = Command::new("bash").args(["-c", &script]).output();
     ran.expect("the shell starts").into()
@@ -27,7 +27,7 @@ fn an_output_beyond_the_limit_of_files_is_an_error() {
         let output = folder.path(output);
         let command = format!("slice {input} ::-1 -o {output} --device cpu");
         // `ulimit -f` counts units of 1024 bytes.
-        let ran = limited("ulimit -f 100", &command);
+        let ran = run_limited("ulimit -f 100", &command);
         assert_eq!(ran.code, Some(2), "{ran:?}");
         for said in ["cannot write", &output, "File too large"] {
             assert!(ran.stderr.contains(said), "{ran:?}");
@@ -44,7 +44,7 @@ fn an_input_that_becomes_shorter_is_an_error() {
     for patience in [1, 5, 20, 50, 100, 200] {
         let folder = Folder::new();
         // The slice touches every page of the file, and its result is small enough for one piece.
-        let input = folder.sparse("in.npy", "<f4", &[bytes / 4096, 1024], bytes as u64);
+        let input = folder.write_sparse("in.npy", "<f4", &[bytes / 4096, 1024], bytes as u64);
         let output = folder.path("out.npy");
         let mut running = command(&["slice", &input, ":, 5", "-o", &output, "--device", "cpu"]);
         running.stdout(Stdio::null()).stderr(Stdio::piped());
@@ -60,7 +60,7 @@ fn an_input_that_becomes_shorter_is_an_error() {
         thread::sleep(Duration::from_millis(patience));
         let file = File::options().write(true).open(&input).expect("the input");
         file.set_len(5000).expect("a shorter input");
-        let ran: Ran = running.wait_with_output().expect("it ends").into();
+        let ran: CommandRun = running.wait_with_output().expect("it ends").into();
         assert_eq!(ran.code, Some(2), "after {patience} ms: {ran:?}");
         assert!(ran.stderr.starts_with("error: "), "{ran:?}");
         assert_eq!(ran.stderr.lines().count(), 1, "{ran:?}");

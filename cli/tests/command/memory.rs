@@ -17,9 +17,9 @@ fn a_slice_holds_neither_its_input_nor_its_result() {
     // The input has 256 MiB, of which the slice selects 108 MiB.
     let shape = [64, 256, 256, 16];
     let folder = Folder::new();
-    let plain = folder.sparse("in.npy", "<f4", &shape, 256 * MIB);
-    let big = folder.sparse("big.npy", ">f4", &shape, 256 * MIB);
-    let fortran = folder.sparse("fortran.npy", "<f4", &shape, 256 * MIB);
+    let plain = folder.write_sparse("in.npy", "<f4", &shape, 256 * MIB);
+    let big = folder.write_sparse("big.npy", ">f4", &shape, 256 * MIB);
+    let fortran = folder.write_sparse("fortran.npy", "<f4", &shape, 256 * MIB);
     let mut file = fs::OpenOptions::new()
         .read(true)
         .write(true)

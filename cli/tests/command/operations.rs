@@ -1,11 +1,15 @@
 //! The commands that work on whole tensors, on every device, and `--explain`.
 
-use crate::support::{Folder, Ran, bytes, devices, read_i32, wgslice};
+use crate::support::{CommandRun, Folder, bytes, devices, read_i32, wgslice};
 use serde_json::json;
 use std::path::Path;
 
 /// Runs a command on every device and passes its output to `check`.
-fn on_every_device(folder: &Folder, args: &[&str], check: impl Fn(Ran, (Vec<usize>, Vec<i32>))) {
+fn on_every_device(
+    folder: &Folder,
+    args: &[&str],
+    check: impl Fn(CommandRun, (Vec<usize>, Vec<i32>)),
+) {
     let output = folder.path("out.npy");
     for device in devices() {
         let options = ["-o", &output, "--device", device, "--json"];
@@ -17,7 +21,7 @@ fn on_every_device(folder: &Folder, args: &[&str], check: impl Fn(Ran, (Vec<usiz
 #[test]
 fn gather_takes_an_axis_and_batch_dims() {
     let folder = Folder::new();
-    let params = folder.arange("params.npy", &[3, 4]);
+    let params = folder.write_arange("params.npy", &[3, 4]);
     let columns = folder.npy("columns.npy", "<i4", &[2], &bytes(&[2, 0]));
     let picked = folder.npy("picked.npy", "<i4", &[3], &bytes(&[0, -1, 2]));
     on_every_device(
@@ -57,7 +61,7 @@ fn gather_takes_an_axis_and_batch_dims() {
 #[test]
 fn gather_elements_takes_an_axis() {
     let folder = Folder::new();
-    let params = folder.arange("params.npy", &[2, 3]);
+    let params = folder.write_arange("params.npy", &[2, 3]);
     let places = folder.npy("places.npy", "<i4", &[2, 2], &bytes(&[2, 0, -1, 1]));
     on_every_device(
         &folder,
@@ -80,7 +84,7 @@ fn gather_elements_takes_an_axis() {
 #[test]
 fn crop_takes_boxes_of_items() {
     let folder = Folder::new();
-    let lines = folder.arange("lines.npy", &[2, 4]);
+    let lines = folder.write_arange("lines.npy", &[2, 4]);
     let begins = folder.npy("begins.npy", "<i4", &[3, 1], &bytes(&[0, 1, 3]));
     // The integer type of the box indices differs from the type of the start indices.
     let items = folder.npy("items.npy", "|u1", &[3], &[1, 0, 1]);
@@ -308,7 +312,7 @@ fn slices_gathers_and_crops_convert() {
 #[test]
 fn paste_writes_boxes_into_items() {
     let folder = Folder::new();
-    let lines = folder.arange("lines.npy", &[2, 4]);
+    let lines = folder.write_arange("lines.npy", &[2, 4]);
     let patches = folder.npy(
         "patches.npy",
         "<i4",
@@ -346,7 +350,7 @@ fn paste_writes_boxes_into_items() {
 #[test]
 fn scatter_elements_takes_an_axis_and_combines() {
     let folder = Folder::new();
-    let data = folder.arange("data.npy", &[2, 3]);
+    let data = folder.write_arange("data.npy", &[2, 3]);
     let places = folder.npy("places.npy", "<i4", &[2, 2], &bytes(&[2, 0, 1, 1]));
     let updates = folder.npy("updates.npy", "<i4", &[2, 2], &bytes(&[10, 20, 30, 40]));
     for (combine, sums) in [
@@ -375,7 +379,7 @@ fn scatter_nd_adds_into_zeros_and_updates_arrays() {
     let folder = Folder::new();
     let rows = folder.npy("rows.npy", "<i4", &[3, 1], &bytes(&[1, 4, 1]));
     let updates = folder.npy("updates.npy", "<i4", &[3], &bytes(&[5, 100, 7]));
-    let array = folder.arange("array.npy", &[5]);
+    let array = folder.write_arange("array.npy", &[5]);
     let scatter = ["scatter-nd", &rows, &updates];
     for (options, expected) in [
         (&["--shape", "5"][..], [0, 12, 0, 0, 100]),
@@ -410,7 +414,7 @@ fn scatter_nd_adds_into_zeros_and_updates_arrays() {
 #[test]
 fn slices_are_updated_and_gradients_spread() {
     let folder = Folder::new();
-    let array = folder.arange("array.npy", &[2, 3]);
+    let array = folder.write_arange("array.npy", &[2, 3]);
     let value = folder.npy("value.npy", "<i4", &[2], &bytes(&[10, 20]));
     on_every_device(
         &folder,
@@ -438,8 +442,8 @@ fn slices_are_updated_and_gradients_spread() {
 #[test]
 fn arrays_are_put_together() {
     let folder = Folder::new();
-    let a = folder.arange("a.npy", &[2, 2]);
-    let b = folder.arange("b.npy", &[2, 1]);
+    let a = folder.write_arange("a.npy", &[2, 2]);
+    let b = folder.write_arange("b.npy", &[2, 1]);
     for (args, shape, values) in [
         (
             &["concat", &a, &b, "--axis", "1"][..],
@@ -528,7 +532,7 @@ fn arrays_are_put_together() {
 #[test]
 fn axes_are_put_in_another_order() {
     let folder = Folder::new();
-    let x = folder.arange("x.npy", &[1, 2, 3]);
+    let x = folder.write_arange("x.npy", &[1, 2, 3]);
     for (args, shape, values) in [
         (
             &["transpose", &x][..],
@@ -566,8 +570,8 @@ fn axes_are_put_in_another_order() {
 #[test]
 fn windows_slide_along_an_axis() {
     let folder = Folder::new();
-    let x = folder.arange("x.npy", &[7]);
-    let m = folder.arange("m.npy", &[3, 2]);
+    let x = folder.write_arange("x.npy", &[7]);
+    let m = folder.write_arange("m.npy", &[3, 2]);
     for (args, shape, values) in [
         (
             &["windows", &x, "3", "--step", "2"][..],
@@ -611,7 +615,7 @@ fn windows_slide_along_an_axis() {
 #[test]
 fn plans_are_explained_and_nothing_is_done() {
     let folder = Folder::new();
-    let array = folder.arange("array.npy", &[40, 30]);
+    let array = folder.write_arange("array.npy", &[40, 30]);
     let rows = folder.npy("rows.npy", "<i4", &[3, 1], &bytes(&[1, 4, 1]));
     let names = folder.names();
     for device in devices() {
@@ -650,8 +654,8 @@ fn plans_are_explained_and_nothing_is_done() {
 #[test]
 fn masks_select() {
     let folder = Folder::new();
-    let x = folder.arange("x.npy", &[2, 3]);
-    let y = folder.arange("y.npy", &[1]);
+    let x = folder.write_arange("x.npy", &[2, 3]);
+    let y = folder.write_arange("y.npy", &[1]);
     let rows = folder.npy("rows.npy", "|b1", &[2], &[0, 1]);
     let columns = folder.npy("columns.npy", "|u1", &[3], &[7, 0, 1]);
     let none = folder.npy("none.npy", "|b1", &[2, 3], &[0; 6]);

@@ -1,6 +1,6 @@
 //! Standard input and output, many files, and values on the command line.
 
-use crate::support::{Folder, Ran, bytes, command, devices, npy, read_i32, wgslice};
+use crate::support::{CommandRun, Folder, bytes, command, devices, npy, read_i32, wgslice};
 use serde_json::json;
 use std::{
     fs,
@@ -11,7 +11,7 @@ use std::{
 const PHOTO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/astronaut.png");
 
 /// Runs the command with this standard input.
-fn piped(args: &[&str], input: &[u8]) -> Output {
+fn run_piped(args: &[&str], input: &[u8]) -> Output {
     let mut command = command(args);
     command
         .stdin(Stdio::piped())
@@ -31,7 +31,7 @@ fn piped(args: &[&str], input: &[u8]) -> Output {
 fn files_go_through_pipes() {
     let folder = Folder::new();
     let array = npy("<i4", &[2, 2], &bytes(&[1, 2, 3, 4]));
-    let output = piped(&["slice", "-", "::-1", "-o", "-"], &array);
+    let output = run_piped(&["slice", "-", "::-1", "-o", "-"], &array);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let path = folder.write("out.npy", &output.stdout);
     assert_eq!(read_i32(&path), (vec![2, 2], vec![3, 4, 1, 2]));
@@ -40,15 +40,19 @@ fn files_go_through_pipes() {
 
     // The output has the format of the input, unless another format is chosen.
     let photo = fs::read(PHOTO).expect("the photo");
-    let png = piped(&["slice", "-", ":9, :7", "-o", "-", "-q"], &photo);
+    let png = run_piped(&["slice", "-", ":9, :7", "-o", "-", "-q"], &photo);
     assert_eq!((png.status.code(), &*png.stderr), (Some(0), &b""[..]));
-    let info = Ran::from(piped(&["info", "-"], &png.stdout)).ok().stdout;
+    let info = CommandRun::from(run_piped(&["info", "-"], &png.stdout))
+        .ok()
+        .stdout;
     assert!(info.contains("9 × 7 × 3") && info.contains("PNG"), "{info}");
-    let npy = piped(
+    let npy = run_piped(
         &["pad", "-", "1,1,0", "-o", "-", "--format", "npy", "--json"],
         &photo,
     );
-    let info = Ran::from(piped(&["info", "-"], &npy.stdout)).ok().stdout;
+    let info = CommandRun::from(run_piped(&["info", "-"], &npy.stdout))
+        .ok()
+        .stdout;
     assert!(
         info.contains("514 × 514 × 3") && info.contains("NPY"),
         "{info}"
@@ -57,24 +61,24 @@ fn files_go_through_pipes() {
     assert_eq!(run["output"], json!({"path": "-", "shape": [514, 514, 3]}));
 
     for (input, says) in [(&b"text"[..], "no known format"), (b"", "no known format")] {
-        let ran = Ran::from(piped(&["slice", "-", "0"], input));
+        let ran = CommandRun::from(run_piped(&["slice", "-", "0"], input));
         assert!(ran.code == Some(2) && ran.stderr.contains(says), "{ran:?}");
     }
-    let cut = Ran::from(piped(&["slice", "-", "0"], &array[..array.len() - 1]));
+    let cut = CommandRun::from(run_piped(&["slice", "-", "0"], &array[..array.len() - 1]));
     assert!(cut.stderr.contains("cut short"), "{cut:?}");
 }
 
-/// The exit code is that of a program that SIGPIPE ends, and there is no message.
+/// The exit code is the same as for a program that SIGPIPE ends. There is no message.
 #[cfg(unix)]
 #[test]
 fn a_result_that_nobody_reads_is_no_success() {
     let folder = Folder::new();
-    let input = folder.arange("in.npy", &[1000, 1000]);
+    let input = folder.write_arange("in.npy", &[1000, 1000]);
     let mut command = command(&["slice", &input, "::-1", "-o", "-", "--device", "cpu"]);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut running = command.spawn().expect("the command starts");
     drop(running.stdout.take());
-    let ran: Ran = running.wait_with_output().expect("it ends").into();
+    let ran: CommandRun = running.wait_with_output().expect("it ends").into();
     assert_eq!((ran.code, &*ran.stderr), (Some(141), ""));
 }
 
@@ -83,7 +87,7 @@ fn a_result_that_nobody_reads_is_no_success() {
 #[test]
 fn no_array_goes_to_a_terminal() {
     let folder = Folder::new();
-    let input = folder.arange("in.npy", &[2]);
+    let input = folder.write_arange("in.npy", &[2]);
     let line = format!("{} slice {input} ... -o -", env!("CARGO_BIN_EXE_wgslice"));
     let script = std::process::Command::new("script")
         .args(["-qec", &line, "/dev/null"])
@@ -102,7 +106,7 @@ fn no_array_goes_to_a_terminal() {
 fn many_files_go_to_a_folder() {
     let folder = Folder::new();
     let inputs: Vec<String> = (2..12)
-        .map(|rows| folder.arange(&format!("{rows}.npy"), &[rows, 3]))
+        .map(|rows| folder.write_arange(&format!("{rows}.npy"), &[rows, 3]))
         .collect();
     let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
     let out = folder.path("deep/out");
@@ -154,7 +158,7 @@ fn many_files_go_to_a_folder() {
 fn the_last_of_many_files_is_an_input() {
     let folder = Folder::new();
     let inputs: Vec<String> = (0..3)
-        .map(|at| folder.arange(&format!("{at}.npy"), &[2, 3]))
+        .map(|at| folder.write_arange(&format!("{at}.npy"), &[2, 3]))
         .collect();
     let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
     let out = folder.path("out");
@@ -193,7 +197,7 @@ fn the_last_of_many_files_is_an_input() {
 #[test]
 fn one_of_many_files_that_fails_does_not_end_the_others() {
     let folder = Folder::new();
-    let [a, b] = ["a.npy", "b.npy"].map(|name| folder.arange(name, &[2, 3]));
+    let [a, b] = ["a.npy", "b.npy"].map(|name| folder.write_arange(name, &[2, 3]));
     let damaged = folder.write("damaged.npy", "no array");
     let out = folder.path("out");
     let ran = wgslice(&["slice", &a, &damaged, &b, "1", "--to", &out]);
@@ -204,7 +208,7 @@ fn one_of_many_files_that_fails_does_not_end_the_others() {
         assert_eq!(read_i32(&format!("{out}/{name}")).1, [3, 4, 5]);
     }
     fs::create_dir(folder.path("other")).expect("a folder");
-    let same = folder.arange("other/a.npy", &[2, 3]);
+    let same = folder.write_arange("other/a.npy", &[2, 3]);
     for (args, says) in [
         (&["slice", &a, &same, "0", "--to", &out][..], "two inputs"),
         (&["slice", &a, &b, "0"], "unexpected argument"),
@@ -226,7 +230,7 @@ fn one_of_many_files_that_fails_does_not_end_the_others() {
 #[test]
 fn small_arrays_are_written_on_the_command_line() {
     let folder = Folder::new();
-    let input = folder.arange("in.npy", &[2, 3]);
+    let input = folder.write_arange("in.npy", &[2, 3]);
     for (args, expected) in [
         (
             &["gather", &input, "2,0", "--axis", "1"][..],
@@ -279,7 +283,7 @@ fn small_arrays_are_written_on_the_command_line() {
     let ran = command(&["gather", "in.npy", "0", "-q"])
         .current_dir(folder.path("."))
         .output();
-    assert_eq!(Ran::from(ran.expect("it")).ok().stdout, "[0 1 2]\n");
+    assert_eq!(CommandRun::from(ran.expect("it")).ok().stdout, "[0 1 2]\n");
     fs::rename(
         folder.npy("0.npy", "<i4", &[1], &bytes(&[1])),
         folder.path("0"),
@@ -288,7 +292,10 @@ fn small_arrays_are_written_on_the_command_line() {
     let ran = command(&["gather", "in.npy", "0", "-q"])
         .current_dir(folder.path("."))
         .output();
-    assert_eq!(Ran::from(ran.expect("it")).ok().stdout, "[[3 4 5]]\n");
+    assert_eq!(
+        CommandRun::from(ran.expect("it")).ok().stdout,
+        "[[3 4 5]]\n"
+    );
     for (args, says) in [
         (
             &["slice-update", &input, "0", "1.5"][..],
@@ -321,11 +328,11 @@ fn paths_may_have_any_bytes() {
         .arg(path(b"\xff.npy"))
         .args(["::-1", "-o"])
         .arg(path(b"\xfe.npy"));
-    Ran::from(slice.output().expect("it")).ok();
+    CommandRun::from(slice.output().expect("it")).ok();
     fs::rename(path(b"\xfe.npy"), folder.path("out.npy")).expect("the output");
     assert_eq!(read_i32(&folder.path("out.npy")).1, [2, 1]);
     let mut info = command(&["info"]);
-    let ran = Ran::from(info.arg(path(b"\xff.npy")).output().expect("it")).ok();
+    let ran = CommandRun::from(info.arg(path(b"\xff.npy")).output().expect("it")).ok();
     assert!(ran.stdout.contains("\u{fffd}.npy"), "{ran:?}");
 }
 

@@ -11,7 +11,7 @@ use std::{
 /// The numbers of HUP, INT, QUIT and TERM.
 const SIGNALS: [i32; 4] = [1, 2, 3, 15];
 
-fn send(running: &Child, signal: i32) {
+fn send_signal(running: &Child, signal: i32) {
     let signal = format!("-{signal}");
     let killed = Command::new("kill")
         .args([&signal, &running.id().to_string()])
@@ -34,7 +34,7 @@ fn a_signal_at_any_moment_leaves_the_old_output_or_the_new_one() {
     let runs = std::env::var("WGSLICE_SIGNALS").map_or(60, |text| text.parse().expect("a number"));
     let folder = Folder::new();
     let shape = [1000, 250];
-    let input = folder.arange("in.npy", &shape);
+    let input = folder.write_arange("in.npy", &shape);
     let (output, old) = (folder.path("out.npy"), [1, 2, 3]);
     let slice = || {
         let mut command = command(&["slice", &input, "::-1", "-o", &output, "--device", "cpu"]);
@@ -56,7 +56,7 @@ fn a_signal_at_any_moment_leaves_the_old_output_or_the_new_one() {
         let signal = SIGNALS[run % SIGNALS.len()];
         let mut running = slice();
         thread::sleep(usual.mul_f64((next(&mut random) % 1200) as f64 / 1000.0));
-        send(&running, signal);
+        send_signal(&running, signal);
         let status = running.wait().expect("it ends");
         let found = read_i32(&output);
         let is_old = found == (vec![3], old.to_vec());
@@ -94,7 +94,7 @@ fn a_killed_command_leaves_nothing() {
         eprintln!("not tested: files without names: {error}");
         return;
     }
-    let input = folder.arange("in.npy", &[1000, 250]);
+    let input = folder.write_arange("in.npy", &[1000, 250]);
     let output = folder.path("out.npy");
     let args = ["slice", &input, "::-1", "-o", &output, "--device", "cpu"];
     let slice = || {
@@ -110,7 +110,7 @@ fn a_killed_command_leaves_nothing() {
         std::fs::remove_file(&output).ok();
         let mut running = slice();
         thread::sleep(usual.mul_f64(f64::from(run) / 20.0));
-        send(&running, 9);
+        send_signal(&running, 9);
         let status = running.wait().expect("it ends");
         match folder.names().len() {
             1 => assert_eq!(folder.names(), ["in.npy"], "run {run}: {status}"),
@@ -127,7 +127,7 @@ fn a_killed_command_leaves_nothing() {
 fn an_ignored_signal_stays_ignored() {
     let folder = Folder::new();
     let len = 1 << 30;
-    let input = folder.sparse("in.npy", "<f4", &[len / 4096, 1024], len as u64);
+    let input = folder.write_sparse("in.npy", "<f4", &[len / 4096, 1024], len as u64);
     for (signal, trap) in [(1, "HUP"), (2, "INT"), (3, "QUIT"), (15, "TERM")] {
         let output = folder.path("out.npy");
         let script = format!("trap '' {trap}; exec \"$@\"");
@@ -143,7 +143,7 @@ fn an_ignored_signal_stays_ignored() {
             assert_eq!(running.try_wait().expect("its state"), None, "{trap}");
             thread::sleep(Duration::from_millis(1));
         }
-        send(&running, signal);
+        send_signal(&running, signal);
         let status = running.wait().expect("it ends");
         assert_eq!(status.code(), Some(0), "{trap}: {status}");
         assert_eq!(folder.names(), ["in.npy", "out.npy"], "{trap}");

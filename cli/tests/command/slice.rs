@@ -8,7 +8,7 @@ const PHOTO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/astronau
 #[test]
 fn a_spec_slices_on_every_device() {
     let folder = Folder::new();
-    let input = folder.arange("in.npy", &[2, 3, 4]);
+    let input = folder.write_arange("in.npy", &[2, 3, 4]);
     let output = folder.path("out.npy");
     for device in devices() {
         wgslice(&[
@@ -29,7 +29,7 @@ fn a_spec_slices_on_every_device() {
 #[test]
 fn a_spec_may_begin_with_a_minus() {
     let folder = Folder::new();
-    let input = folder.arange("in.npy", &[2, 3]);
+    let input = folder.write_arange("in.npy", &[2, 3]);
     let output = folder.path("out.npy");
     for (spec, expected) in [
         ("-1", vec![3, 4, 5]),
@@ -44,7 +44,7 @@ fn a_spec_may_begin_with_a_minus() {
 #[test]
 fn specs_and_masks_agree() {
     let folder = Folder::new();
-    let input = folder.arange("in.npy", &[2, 3, 4]);
+    let input = folder.write_arange("in.npy", &[2, 3, 4]);
     let (by_spec, by_masks) = (folder.path("spec.npy"), folder.path("masks.npy"));
     let rows: [(&str, &[&str]); 4] = [
         (
@@ -132,7 +132,7 @@ fn a_tensor_of_a_safetensors_file_is_named_after_a_hash() {
 #[test]
 fn an_empty_result_and_a_scalar_are_written() {
     let folder = Folder::new();
-    let input = folder.arange("in.npy", &[2, 3]);
+    let input = folder.write_arange("in.npy", &[2, 3]);
     let output = folder.path("out.npy");
     for device in devices() {
         wgslice(&[
@@ -149,7 +149,7 @@ fn an_empty_result_and_a_scalar_are_written() {
 #[test]
 fn one_line_of_79_columns_names_the_output() {
     let folder = Folder::new();
-    let input = folder.arange("in.npy", &[2, 3]);
+    let input = folder.write_arange("in.npy", &[2, 3]);
     for name in ["out.npy", &("x".repeat(200) + ".npy"), "a\nb\u{1b}[31m.npy"] {
         let output = folder.path(name);
         let args = ["slice", &input, "::-1", "-o", &output];
@@ -167,7 +167,7 @@ fn one_line_of_79_columns_names_the_output() {
 #[test]
 fn more_or_less_is_said_on_demand() {
     let folder = Folder::new();
-    let input = folder.arange("in.npy", &[2, 3]);
+    let input = folder.write_arange("in.npy", &[2, 3]);
     let output = folder.path("out.npy");
     let run = |more: &[&str]| wgslice(&[&["slice", &input, "::-1", "-o", &output], more].concat());
     let verbose = run(&["-v", "--device", "cpu"]).ok().stdout;
@@ -201,7 +201,7 @@ fn more_or_less_is_said_on_demand() {
 #[test]
 fn json_says_the_same() {
     let folder = Folder::new();
-    let input = folder.arange("in.npy", &[2, 3]);
+    let input = folder.write_arange("in.npy", &[2, 3]);
     let output = folder.path("out.npy");
     for device in devices() {
         let args = [

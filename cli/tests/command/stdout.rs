@@ -1,13 +1,13 @@
 //! Standard output that cannot be written, on Linux: `/dev/full` behaves like a full disk.
 
-use crate::bench::small;
-use crate::support::{Folder, Ran, command, read_i32};
+use crate::bench::small_workloads;
+use crate::support::{CommandRun, Folder, command, read_i32};
 use std::{
     fs::File,
     process::{Child, Stdio},
 };
 
-fn into_full(args: &[&str]) -> Ran {
+fn into_full(args: &[&str]) -> CommandRun {
     let full = File::options().write(true).open("/dev/full");
     let mut command = command(args);
     command.stdout(full.expect("/dev/full"));
@@ -17,10 +17,10 @@ fn into_full(args: &[&str]) -> Ran {
 #[test]
 fn a_stdout_that_cannot_be_written_is_an_error() {
     let folder = Folder::new();
-    let input = folder.arange("in.npy", &[2, 3]);
+    let input = folder.write_arange("in.npy", &[2, 3]);
     let output = folder.path("out.npy");
     let slice = ["slice", &input, "1", "-o", &output, "--device", "cpu"];
-    let workloads = folder.write("workloads.json", small().to_string());
+    let workloads = folder.write("workloads.json", small_workloads().to_string());
     let bench = ["bench", "--workloads", &workloads, "--device", "cpu"];
     let runs: [&[&str]; 10] = [
         &slice,
@@ -46,7 +46,7 @@ fn a_stdout_that_cannot_be_written_is_an_error() {
     assert_eq!(read_i32(&output), (vec![3], vec![3, 4, 5]));
 }
 
-/// If the command fails and its output cannot be written either, the exit code is that of the command's own error.
+/// If the command fails and its output cannot be written, the exit code is the code of the command's own error.
 #[test]
 fn an_error_of_the_device_says_more_than_one_of_stdout() {
     let ran = into_full(&["info", "--adapter", "none of this name"]);
@@ -60,6 +60,6 @@ fn a_reader_that_wants_no_more_is_no_error() {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut running: Child = command.spawn().expect("the command starts");
     drop(running.stdout.take());
-    let ran: Ran = running.wait_with_output().expect("it ends").into();
+    let ran: CommandRun = running.wait_with_output().expect("it ends").into();
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
 }

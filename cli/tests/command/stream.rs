@@ -6,7 +6,7 @@ use std::{fs, process::Stdio, thread, time::Duration};
 #[test]
 fn pieces_make_the_same_file() {
     let folder = Folder::new();
-    let input = folder.arange("in.npy", &[40, 100, 300]);
+    let input = folder.write_arange("in.npy", &[40, 100, 300]);
     for spec in ["::-1, 3:, ::2", "1::2", "...", "::3, ::-1, 5"] {
         let mut files = Vec::new();
         for device in devices() {
@@ -67,7 +67,7 @@ fn other_orders(folder: &Folder, shape: &[usize]) -> Vec<String> {
 fn files_in_other_orders_are_sliced_in_pieces() {
     let folder = Folder::new();
     let shape = [40, 60, 70];
-    let plain = folder.arange("in.npy", &shape);
+    let plain = folder.write_arange("in.npy", &shape);
     let (expected, out) = (folder.path("expected.npy"), folder.path("out.npy"));
     let tensor = folder.path("out.safetensors");
     for input in other_orders(&folder, &shape) {
@@ -140,7 +140,7 @@ fn fortran_order_is_kept_where_it_can_be() {
 #[test]
 fn the_line_says_how_many_pieces() {
     let folder = Folder::new();
-    let input = folder.arange("in.npy", &[1000, 1000]);
+    let input = folder.write_arange("in.npy", &[1000, 1000]);
     let output = folder.path("out.npy");
     let args = ["slice", &input, "::-1", "-o", &output, "--device", "cpu"];
     let ran = wgslice(&[args.as_slice(), &["--memory", "1M", "-v"]].concat()).ok();
@@ -151,7 +151,7 @@ fn the_line_says_how_many_pieces() {
 #[test]
 fn too_little_memory_is_refused() {
     let folder = Folder::new();
-    let input = folder.arange("in.npy", &[2]);
+    let input = folder.write_arange("in.npy", &[2]);
     let output = folder.path("out.npy");
     for memory in ["1000", "0", "lots"] {
         let ran = wgslice(&["slice", &input, "0", "-o", &output, "--memory", memory]);
@@ -167,11 +167,11 @@ fn an_interrupted_slice_leaves_nothing() {
     let bytes = 8 << 30;
     for device in devices() {
         for (signal, code) in [("-HUP", 129), ("-INT", 130), ("-QUIT", 131), ("-TERM", 143)] {
-            if crate::support::ignores(code - 128) {
+            if crate::support::is_ignored(code - 128) {
                 continue;
             }
             let folder = Folder::new();
-            let input = folder.sparse("in.npy", "<f4", &[bytes / 4096, 1024], bytes as u64);
+            let input = folder.write_sparse("in.npy", "<f4", &[bytes / 4096, 1024], bytes as u64);
             let output = folder.path("out.npy");
             let mut running =
                 command(&["slice", &input, "::-1", "-o", &output, "--device", device])

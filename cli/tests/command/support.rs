@@ -13,13 +13,13 @@ use std::{
 
 /// The outcome of a run.
 #[derive(Debug)]
-pub(crate) struct Ran {
+pub(crate) struct CommandRun {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
-impl From<Output> for Ran {
+impl From<Output> for CommandRun {
     fn from(output: Output) -> Self {
         let ran = Self {
             code: output.status.code(),
@@ -31,7 +31,7 @@ impl From<Output> for Ran {
     }
 }
 
-impl Ran {
+impl CommandRun {
     /// Checks that the run succeeded.
     pub(crate) fn ok(self) -> Self {
         assert_eq!(self.code, Some(0), "{self:?}");
@@ -50,7 +50,7 @@ pub(crate) fn command(args: &[&str]) -> Command {
     command
 }
 
-pub(crate) fn wgslice(args: &[&str]) -> Ran {
+pub(crate) fn wgslice(args: &[&str]) -> CommandRun {
     command(args).output().expect("the command starts").into()
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn devices() -> &'static [&'static str] {
 /// Returns whether this process ignores a signal. Commands that it starts then also ignore it. A script that runs the
 /// tests in the background makes them ignore INT and QUIT.
 #[cfg(unix)]
-pub(crate) fn ignores(signal: i32) -> bool {
+pub(crate) fn is_ignored(signal: i32) -> bool {
     // Only Linux reports which signals are ignored. Elsewhere none counts as ignored, because the tests do not run in
     // the background there.
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -116,7 +116,13 @@ impl Folder {
     }
 
     /// Writes an array of zeros as .npy, in a sparse file with `len` bytes of data. Returns the path.
-    pub(crate) fn sparse(&self, name: &str, descr: &str, shape: &[usize], len: u64) -> String {
+    pub(crate) fn write_sparse(
+        &self,
+        name: &str,
+        descr: &str,
+        shape: &[usize],
+        len: u64,
+    ) -> String {
         let path = self.npy(name, descr, shape, &[]);
         let file = fs::File::options().append(true).open(&path);
         let header = fs::metadata(&path).expect("the file").len();
@@ -126,7 +132,7 @@ impl Folder {
     }
 
     /// Writes an array of 0, 1, 2, … as int32, and returns the path.
-    pub(crate) fn arange(&self, name: &str, shape: &[usize]) -> String {
+    pub(crate) fn write_arange(&self, name: &str, shape: &[usize]) -> String {
         let count: usize = shape.iter().product();
         let values: Vec<i32> = (0..).take(count).collect();
         self.npy(name, "<i4", shape, &bytes(&values))

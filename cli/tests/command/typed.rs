@@ -8,7 +8,7 @@ use zip::{CompressionMethod, ZipWriter, write::SimpleFileOptions};
 const PHOTO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/astronaut.png");
 
 /// Checks that a command fails, and that its message has all of `named` and none of `without`.
-fn refused(args: &[&str], named: &[&str], without: &[&str]) {
+fn check_refused(args: &[&str], named: &[&str], without: &[&str]) {
     let ran = wgslice(args);
     assert_eq!(ran.code, Some(2), "{ran:?}");
     for name in named {
@@ -20,7 +20,7 @@ fn refused(args: &[&str], named: &[&str], without: &[&str]) {
 }
 
 /// Writes a small picture whose pixels are 0, 1, 2, …
-fn picture(folder: &Folder, name: &str) -> String {
+fn write_picture(folder: &Folder, name: &str) -> String {
     let pixels: Vec<u8> = (0..4 * 5 * 3).collect();
     let npy = folder.npy("picture.npy", "|u1", &[4, 5, 3], &pixels);
     let path = folder.path(name);
@@ -29,7 +29,7 @@ fn picture(folder: &Folder, name: &str) -> String {
     path
 }
 
-fn floats(path: &str, count: usize) -> Vec<f32> {
+fn read_floats(path: &str, count: usize) -> Vec<f32> {
     let file = fs::read(path).expect("the output");
     let begin = file.len() - 4 * count;
     let values = file[begin..].as_chunks().0.iter();
@@ -39,7 +39,7 @@ fn floats(path: &str, count: usize) -> Vec<f32> {
 #[test]
 fn a_format_changes_without_a_type_or_a_slice() {
     let folder = Folder::new();
-    let input = folder.arange("in.npy", &[2, 3]);
+    let input = folder.write_arange("in.npy", &[2, 3]);
     for (operation, output) in [("convert", "out.safetensors"), ("slice", "out.npz")] {
         let output = folder.path(output);
         wgslice(&[operation, &input, "-o", &output]).ok();
@@ -58,7 +58,10 @@ fn a_format_changes_without_a_type_or_a_slice() {
 #[test]
 fn results_in_a_folder_have_a_format_that_holds_them() {
     let folder = Folder::new();
-    let inputs = [picture(&folder, "a.png"), picture(&folder, "b.png")];
+    let inputs = [
+        write_picture(&folder, "a.png"),
+        write_picture(&folder, "b.png"),
+    ];
     let to = folder.path("to");
     let run = |options: &[&str]| {
         wgslice(
@@ -87,7 +90,10 @@ fn results_in_a_folder_have_a_format_that_holds_them() {
     assert_eq!(ran.stderr.matches("note").count(), 1, "{ran:?}");
     let info = wgslice(&["info", &format!("{to}/a.npy")]).ok().stdout;
     assert!(info.contains("3 × 4 × 5  float32"), "{info}");
-    assert_eq!(floats(&format!("{to}/b.npy"), 60)[1], 3.0 * (1.0 / 255.0));
+    assert_eq!(
+        read_floats(&format!("{to}/b.npy"), 60)[1],
+        3.0 * (1.0 / 255.0)
+    );
     // A file in the place of SPEC is an input, and so is the last file of a transpose.
     run(&[]).ok();
     assert!(fs::exists(format!("{to}/b.png")).expect("a folder"));
@@ -118,7 +124,7 @@ fn results_in_a_folder_have_a_format_that_holds_them() {
 #[test]
 fn arrays_are_joined_and_converted() {
     let folder = Folder::new();
-    let (a, b) = (picture(&folder, "a.png"), folder.path("b.npy"));
+    let (a, b) = (write_picture(&folder, "a.png"), folder.path("b.npy"));
     wgslice(&["slice", &a, "::-1", "-o", &b]).ok();
     let output = folder.path("out.npy");
     for device in devices() {
@@ -126,7 +132,7 @@ fn arrays_are_joined_and_converted() {
             "stack", &a, &b, "--as", "float32", "--scale", "2", "--device", device,
         ];
         wgslice(&[&args[..], &["-o", &output]].concat()).ok();
-        let made = floats(&output, 120);
+        let made = read_floats(&output, 120);
         assert_eq!((made[1], made[61]), (2.0, 92.0), "{device}");
         // Each array has its own type.
         let halves = folder.path("halves.npy");
@@ -135,11 +141,11 @@ fn arrays_are_joined_and_converted() {
             "concat", &a, &halves, "--as", "float32", "--device", device, "-o", &output,
         ])
         .ok();
-        let made = floats(&output, 120);
+        let made = read_floats(&output, 120);
         assert_eq!((made[1], made[61]), (1.0, 46.0), "{device}");
     }
-    refused(
-        &["stack", &a, &folder.arange("in.npy", &[4, 5, 3])],
+    check_refused(
+        &["stack", &a, &folder.write_arange("in.npy", &[4, 5, 3])],
         &["holds int32", "holds uint8", "wgslice convert --as uint8"],
         &[],
     );
@@ -238,7 +244,7 @@ fn all_numbers_are_converted() {
             ),
         }
     }
-    refused(
+    check_refused(
         &[
             "convert", "1", "--as", "int8", "--cast", "numpy", "--scale", "2",
         ],
@@ -246,16 +252,16 @@ fn all_numbers_are_converted() {
         &[],
     );
     let complex = folder.npy("c8.npy", "<c8", &[1], &[0; 8]);
-    refused(&["convert", &complex, "--as", "float32"], &["complex"], &[]);
+    check_refused(&["convert", &complex, "--as", "float32"], &["complex"], &[]);
 }
 
 #[test]
 fn pictures_are_normalized() {
     let folder = Folder::new();
-    let input = picture(&folder, "a.png");
+    let input = write_picture(&folder, "a.png");
     let output = folder.path("out.npy");
     wgslice(&["convert", &input, "--normalize", "imagenet", "-o", &output]).ok();
-    let made = floats(&output, 60);
+    let made = read_floats(&output, 60);
     let (mean, deviation) = ([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]);
     for (at, made) in (0u8..).zip(made) {
         let channel = usize::from(at % 3);
@@ -265,8 +271,8 @@ fn pictures_are_normalized() {
             "{at}: {made} and {expected}"
         );
     }
-    let numbers = folder.arange("in.npy", &[2, 3]);
-    refused(
+    let numbers = folder.write_arange("in.npy", &[2, 3]);
+    check_refused(
         &["convert", &numbers, "--normalize", "imagenet"],
         &["--normalize is for pictures", "not int32", "--scale"],
         &[],
@@ -276,7 +282,7 @@ fn pictures_are_normalized() {
 #[test]
 fn a_patch_is_pasted_at_a_place() {
     let folder = Folder::new();
-    let input = folder.arange("in.npy", &[3, 4]);
+    let input = folder.write_arange("in.npy", &[3, 4]);
     let patch = folder.npy("patch.npy", "<i4", &[1, 2], &bytes(&[70, 80]));
     let output = folder.path("out.npy");
     for device in devices() {
@@ -304,7 +310,7 @@ fn a_patch_is_pasted_at_a_place() {
 #[test]
 fn arrays_are_split() {
     let folder = Folder::new();
-    let input = folder.arange("in.npy", &[2, 6]);
+    let input = folder.write_arange("in.npy", &[2, 6]);
     let part = folder.path("part.npy");
     wgslice(&["split", &input, "3", "--axis", "-1", "-o", &part]).ok();
     for (at, expected) in [[0, 1, 6, 7], [2, 3, 8, 9], [4, 5, 10, 11]]
@@ -322,23 +328,23 @@ fn arrays_are_split() {
     assert_eq!(json["values"], json!([7, 8, 9, 10, 11]));
     let shown = wgslice(&["split", &input, "2", "-q"]).ok();
     assert_eq!(shown.stdout, "[[0 1 2 3 4 5]]\n[[ 6  7  8  9 10 11]]\n");
-    refused(
+    check_refused(
         &["split", &input, "4", "--axis", "1"],
         &["6 positions", "as in 3,3"],
         &[],
     );
-    refused(
+    check_refused(
         &["split", &input, "1,2", "--axis", "1"],
         &["[1,2] must add up to 6"],
         &[],
     );
-    refused(
+    check_refused(
         &["split", &input, "2", "--axis", "7"],
         &["--axis is 7", "in.npy has 2 dimensions"],
         &[],
     );
-    refused(&["split", &input, "0"], &["at least 1"], &[]);
-    refused(
+    check_refused(&["split", &input, "0"], &["at least 1"], &[]);
+    check_refused(
         &["split", &input, "2", "-o", "-"],
         &["several arrays", "part.npy"],
         &[],
@@ -348,7 +354,7 @@ fn arrays_are_split() {
 #[test]
 fn values_are_written_where_a_mask_is_true() {
     let folder = Folder::new();
-    let input = folder.arange("in.npy", &[2, 3]);
+    let input = folder.write_arange("in.npy", &[2, 3]);
     let mask = folder.npy("mask.npy", "|b1", &[2, 3], &[0, 1, 0, 1, 1, 0]);
     let output = folder.path("out.npy");
     for device in devices() {
@@ -378,7 +384,7 @@ fn values_are_written_where_a_mask_is_true() {
 #[test]
 fn keys_of_python_are_read() {
     let folder = Folder::new();
-    let input = folder.arange("in.npy", &[3, 4]);
+    let input = folder.write_arange("in.npy", &[3, 4]);
     for (operation, key, expected) in [
         ("index", "(1, [0, 2])", json!([4, 6])),
         (
@@ -430,12 +436,12 @@ fn keys_of_python_are_read() {
         .ok()
         .json();
     assert_eq!(json["dtype"], "float32");
-    refused(
+    check_refused(
         &["index", &input, "array([1.5])"],
         &["an index must be an integer"],
         &[],
     );
-    refused(
+    check_refused(
         &["pad", &input, "-1,0"],
         &["-1 would remove positions", "wgslice slice"],
         &[],
@@ -446,7 +452,7 @@ fn keys_of_python_are_read() {
 #[test]
 fn large_unsigned_indices_are_out_of_range() {
     let folder = Folder::new();
-    let input = folder.arange("in.npy", &[3]);
+    let input = folder.write_arange("in.npy", &[3]);
     let data = [1, u64::MAX, 2, 1 << 63].map(u64::to_le_bytes).concat();
     let indices = folder.npy("i.npy", "<u8", &[4], &data);
     for device in devices() {
@@ -480,7 +486,7 @@ fn large_unsigned_indices_are_out_of_range() {
         );
     }
     // In a tuple, the item's number precedes the start of the box.
-    let lines = folder.arange("lines.npy", &[2, 3]);
+    let lines = folder.write_arange("lines.npy", &[2, 3]);
     let data = [0, u64::MAX].map(u64::to_le_bytes).concat();
     let begins = folder.npy("begins.npy", "<u8", &[2, 1], &data);
     let items = folder.npy("items.npy", "|u1", &[2], &[1, 1]);
@@ -508,15 +514,15 @@ fn large_unsigned_indices_are_shown_as_they_are() {
         let bytes: Vec<u8> = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
         folder.npy(name, "<u8", shape, &bytes)
     };
-    let table = &folder.arange("table.npy", &[2, 3])[..];
-    let pair = &folder.arange("pair.npy", &[2])[..];
+    let table = &folder.write_arange("table.npy", &[2, 3])[..];
+    let pair = &folder.write_arange("pair.npy", &[2])[..];
     let line = &unsigned("line.npy", &[2], &[1, BIG])[..];
     let rows = &unsigned("rows.npy", &[2, 2], &[1, 0, 1, HALF])[..];
     let firsts = &unsigned("firsts.npy", &[2, 2], &[1, 0, BIG, HALF])[..];
     let column = &unsigned("column.npy", &[2, 1], &[0, BIG])[..];
     let begins = &folder.npy("begins.npy", "<i4", &[2, 1], &bytes(&[1, 1]))[..];
     let longs = &unsigned("longs.npy", &[2, 1], &[1, HALF])[..];
-    let patches = &folder.arange("patches.npy", &[2, 1])[..];
+    let patches = &folder.write_arange("patches.npy", &[2, 1])[..];
     let cases: [(&[&str], &str, &[u64]); 13] = [
         (&["gather", table, line], "line.npy[1]", &[BIG]),
         (
@@ -595,12 +601,12 @@ fn archives_are_shown_by_field_and_by_compression() {
         (&array["name"], &array["dtype"]),
         (&json!("aligned#b"), &json!("float64"))
     );
-    refused(
+    check_refused(
         &["info", &format!("{types}#aligned#c")],
         &["no field named \"c\""],
         &[],
     );
-    refused(
+    check_refused(
         &["info", &format!("{types}#nothing")],
         &["no array named \"nothing\""],
         &["tensor"],
@@ -610,7 +616,7 @@ fn archives_are_shown_by_field_and_by_compression() {
     let mut archive = ZipWriter::new(std::io::Cursor::new(Vec::new()));
     let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
     archive.start_file("x.npy", options).expect("a member");
-    let npy = fs::read(folder.arange("x.npy", &[2])).expect("the array");
+    let npy = fs::read(folder.write_arange("x.npy", &[2])).expect("the array");
     archive.write_all(&npy).expect("the member");
     let mut packed = archive.finish().expect("the archive").into_inner();
     packed[8] = 12;
@@ -621,7 +627,7 @@ fn archives_are_shown_by_field_and_by_compression() {
     packed[list + 10] = 12;
     let path = folder.write("bzip2.npz", packed);
     let says = ["array \"x\" is packed by Bzip2", "numpy.savez"];
-    refused(&["slice", &path, "0"], &says, &["damaged"]);
+    check_refused(&["slice", &path, "0"], &says, &["damaged"]);
     let info = wgslice(&["info", &path, "--json"]).ok().json();
     let array = &info["files"][0]["arrays"][0];
     assert!(
@@ -635,56 +641,56 @@ fn archives_are_shown_by_field_and_by_compression() {
 #[test]
 fn messages_speak_of_files() {
     let folder = Folder::new();
-    let a = folder.arange("a.npy", &[3, 4]);
+    let a = folder.write_arange("a.npy", &[3, 4]);
     let inputs: Vec<String> = (0..5)
-        .map(|at| folder.arange(&format!("p{at}.npy"), &[8, 6]))
+        .map(|at| folder.write_arange(&format!("p{at}.npy"), &[8, 6]))
         .collect();
     let inputs: Vec<&str> = inputs.iter().map(|input| &input[..]).collect();
-    let odd = folder.arange("odd.npy", &[5, 5]);
-    refused(
+    let odd = folder.write_arange("odd.npy", &[5, 5]);
+    check_refused(
         &[&["stack"], &inputs[..], &[&odd[..]]].concat(),
         &["p1.npy (8 × 6) and 4 more: odd.npy is 5 × 5, but p0.npy is 8 × 6"],
         &["[8,6]"],
     );
-    let scalar = folder.arange("scalar.npy", &[]);
+    let scalar = folder.write_arange("scalar.npy", &[]);
     let library = ["entries", "paddings", "multiples", "params", "has shape"];
-    refused(
+    check_refused(
         &["tile", &scalar, "2"],
         &["scalar.npy has 0 dimensions"],
         &library,
     );
-    refused(
+    check_refused(
         &["pad", &a, "1"],
         &["a.npy (3 × 4)", "a.npy has 2 dimensions"],
         &library,
     );
-    refused(
+    check_refused(
         &["gather", &a, "[[[9]]]", "--batch-dims", "2"],
         &["a.npy (3 × 4)"],
         &library,
     );
-    refused(
+    check_refused(
         &["slice", &a, "0, 0, 0"],
         &["a.npy (3 × 4): the slice indexes 3 dimensions"],
         &library,
     );
-    refused(
+    check_refused(
         &["slice-update", &a, "0", "1,2"],
         &["shape 2 cannot be broadcast to 4"],
         &library,
     );
-    refused(
+    check_refused(
         &["boolean-mask", &a, "true,false"],
         &["the mask has shape 2, but must have"],
         &["[2]"],
     );
-    refused(
+    check_refused(
         &["slice", &a, "-o", &folder.path("o.png")],
         &["PNG holds uint8 or uint16, not int32"],
         &[],
     );
-    let flat = picture(&folder, "a.png");
-    refused(
+    let flat = write_picture(&folder, "a.png");
+    check_refused(
         &["slice", &flat, "0, 0", "-o", &folder.path("o.png")],
         &["PNG holds height × width", "not 3; write to .npy"],
         &["[3]"],
@@ -695,7 +701,7 @@ fn messages_speak_of_files() {
 #[test]
 fn tips_fit() {
     let folder = Folder::new();
-    let a = folder.arange("a.npy", &[3, 4]);
+    let a = folder.write_arange("a.npy", &[3, 4]);
     let quotes = "put a slice into quotes";
     let many = "many inputs need a folder";
     let commas = "with commas and without spaces, as in 5,1,7";
@@ -715,16 +721,16 @@ fn tips_fit() {
             .into_iter()
             .filter(|&other| other != tip)
             .collect();
-        refused(args, &[tip], &others);
+        check_refused(args, &[tip], &others);
     }
     let meant = format!("did you mean `wgslice slice {a} '::2, 1:'`?");
-    refused(&[&a, "::2, 1:"], &[&meant], &[]);
-    refused(
+    check_refused(&[&a, "::2, 1:"], &[&meant], &[]);
+    check_refused(
         &["stack", &a, &a, "--flips", "1"],
         &["unexpected argument '--flips'"],
         &[many, quotes],
     );
-    refused(
+    check_refused(
         &["xyzzy"],
         &["unrecognized subcommand"],
         &["did you mean", "similar"],

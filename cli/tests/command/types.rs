@@ -19,7 +19,7 @@ struct Array {
 }
 
 /// All arrays of fixed-size elements.
-fn arrays(folder: &Folder) -> Vec<Array> {
+fn all_arrays(folder: &Folder) -> Vec<Array> {
     let described = fs::read_to_string(format!("{DATA}/types.json")).expect("the types");
     let described: Value = serde_json::from_str(&described).expect("JSON");
     let archive = fs::File::open(format!("{DATA}/types.npz")).expect("the archive");
@@ -94,7 +94,7 @@ fn row_major(path: &str) -> Vec<u8> {
 fn elements_of_every_type_are_moved() {
     let folder = Folder::new();
     let out = folder.path("out.npy");
-    for array in arrays(&folder) {
+    for array in all_arrays(&folder) {
         let Array {
             name,
             described,
@@ -185,7 +185,7 @@ fn values_of_every_type_are_shown_as_by_numpy() {
         path,
         shape,
         elements,
-    } in arrays(&folder)
+    } in all_arrays(&folder)
     {
         // A file does not record how its machine represents long doubles.
         if name.starts_with("long") {
@@ -254,7 +254,7 @@ fn fields_are_arrays() {
         (&array["shape"], &array["dtype"]),
         (&json!([2, 3]), &json!("uint8"))
     );
-    let number = folder.arange("x.npy", &[2]);
+    let number = folder.write_arange("x.npy", &[2]);
     for (args, says) in [
         (
             &["slice", &format!("{fields}#d"), ":"][..],
@@ -284,7 +284,7 @@ fn types_of_numpy_are_moved_and_nothing_else() {
         folder.npy("s.npy", "|S1", &[2], b"\x01\x00"),
         types("fields"),
     );
-    let x = folder.arange("x.npy", &[2, 3]);
+    let x = folder.write_arange("x.npy", &[2, 3]);
     let ordered = folder.npy("ordered.npy", "<M8[D]", &[3], &[0; 24]);
     for (args, says) in [
         (

@@ -1,13 +1,13 @@
 //! `wgslice verify`: the vectors pass, and an altered case fails.
 
-use crate::support::{Folder, Ran, command, devices, wgslice};
+use crate::support::{CommandRun, Folder, command, devices, wgslice};
 use serde_json::{Value, json};
 use std::fs;
 
 const VECTORS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/vectors/seed1.jsonl");
 
 /// Returns the first case of the vectors that satisfies `wanted`.
-fn find(wanted: impl Fn(&Value) -> bool) -> Value {
+fn find_case(wanted: impl Fn(&Value) -> bool) -> Value {
     let text = fs::read_to_string(VECTORS).expect("the vectors");
     text.lines()
         .map(|line| serde_json::from_str(line).expect("a case"))
@@ -15,13 +15,13 @@ fn find(wanted: impl Fn(&Value) -> bool) -> Value {
         .expect("such a case")
 }
 
-fn verify(folder: &Folder, cases: &[Value], options: &[&str]) -> Ran {
+fn run_verify(folder: &Folder, cases: &[Value], options: &[&str]) -> CommandRun {
     let text: String = cases.iter().map(|case| format!("{case}\n")).collect();
     let path = folder.write("cases.jsonl", text);
     wgslice(&[&["verify", &path], options].concat())
 }
 
-fn last_line(ran: &Ran) -> &str {
+fn last_line(ran: &CommandRun) -> &str {
     ran.stdout.lines().last().expect("a summary")
 }
 
@@ -65,12 +65,13 @@ fn strict_takes_no_choice_of_a_device() {
 #[test]
 fn an_altered_value_is_seen() {
     let folder = Folder::new();
-    let mut case =
-        find(|case| case["op"] == "strided_slice" && case["expected"]["shape"] == json!([2, 2]));
+    let mut case = find_case(|case| {
+        case["op"] == "strided_slice" && case["expected"]["shape"] == json!([2, 2])
+    });
     let right = case["expected"]["data"][3].as_i64().expect("a value");
     case["expected"]["data"][3] = json!(right + 1);
     for device in devices() {
-        let ran = verify(&folder, &[json!(case)], &["--device", device]);
+        let ran = run_verify(&folder, &[json!(case)], &["--device", device]);
         assert_eq!(ran.code, Some(1), "{ran:?}");
         assert_eq!(last_line(&ran), "0 passed, 1 failed");
         let place = format!("{}:1: strided_slice on ", folder.path("cases.jsonl"));
@@ -86,12 +87,12 @@ fn an_altered_value_is_seen() {
 #[test]
 fn it_can_stop_at_the_first_failure() {
     let folder = Folder::new();
-    let good = find(|case| case["op"] == "slice" && case["expected"]["shape"] == json!([2]));
+    let good = find_case(|case| case["op"] == "slice" && case["expected"]["shape"] == json!([2]));
     let mut bad = good.clone();
     bad["expected"]["data"][1] = json!(12345);
     let cases = [&good, &bad, &bad, &good].map(|case| json!(case));
     let last = |options: &[&str]| {
-        let ran = verify(&folder, &cases, &[&["--device", "cpu"], options].concat());
+        let ran = run_verify(&folder, &cases, &[&["--device", "cpu"], options].concat());
         assert_eq!(ran.code, Some(1), "{ran:?}");
         last_line(&ran).to_owned()
     };
@@ -104,25 +105,27 @@ fn altered_shapes_kinds_and_fillings_are_seen() {
     let folder = Folder::new();
     let out_of_range =
         |case: &Value| case["op"] == "gather_nd" && case["error_kind"] == "out_of_range";
-    let mut shape =
-        find(|case| case["op"] == "strided_slice" && case["expected"]["shape"] == json!([2, 3]));
+    let mut shape = find_case(|case| {
+        case["op"] == "strided_slice" && case["expected"]["shape"] == json!([2, 3])
+    });
     shape["expected"]["shape"] = json!([3, 2]);
-    let mut kind = find(|case| case["error_kind"] == "stride_zero");
+    let mut kind = find_case(|case| case["error_kind"] == "stride_zero");
     kind["error_kind"] = json!("shrink_stride");
-    let mut filling = find(|case| {
+    let mut filling = find_case(|case| {
         out_of_range(case)
             && case["zero_fill"]["data"]
                 .as_array()
                 .is_some_and(|d| !d.is_empty())
     });
     filling["zero_fill"]["data"][0] = json!(12345);
-    let mut unreported = find(out_of_range);
+    let mut unreported = find_case(out_of_range);
     unreported["expected"] = unreported["zero_fill"].clone();
     unreported
         .as_object_mut()
         .expect("an object")
         .remove("error");
-    let mut missed = find(|case| case["op"] == "gather_nd" && case["expected"]["shape"].is_array());
+    let mut missed =
+        find_case(|case| case["op"] == "gather_nd" && case["expected"]["shape"].is_array());
     missed["error"] = json!(true);
     missed["error_kind"] = json!("out_of_range");
     missed["zero_fill"] = missed["expected"].clone();
@@ -140,7 +143,7 @@ fn altered_shapes_kinds_and_fillings_are_seen() {
         "expected the error out_of_range",
     ];
     for device in devices() {
-        let ran = verify(&folder, &cases, &["--device", device]);
+        let ran = run_verify(&folder, &cases, &["--device", device]);
         assert_eq!(ran.code, Some(1), "{ran:?}");
         assert_eq!(last_line(&ran), "0 passed, 5 failed", "{ran:?}");
         for (line, problem) in (1..).zip(problems) {
@@ -157,14 +160,14 @@ fn altered_shapes_kinds_and_fillings_are_seen() {
 #[test]
 fn only_the_first_failures_are_spelled_out() {
     let folder = Folder::new();
-    let mut case = find(|case| case["error_kind"] == "stride_zero");
+    let mut case = find_case(|case| case["error_kind"] == "stride_zero");
     case["error_kind"] = json!("spec_vectors");
     let cases = vec![case; 23];
-    let ran = verify(&folder, &cases, &["--device", "cpu"]);
+    let ran = run_verify(&folder, &cases, &["--device", "cpu"]);
     assert_eq!(ran.code, Some(1));
     assert_eq!(ran.stdout.matches("expected the error").count(), 20);
     assert!(ran.stdout.contains("and 3 more"), "{ran:?}");
-    let json = verify(&folder, &cases, &["--device", "cpu", "--json"]);
+    let json = run_verify(&folder, &cases, &["--device", "cpu", "--json"]);
     assert_eq!(json.code, Some(1));
     assert_eq!(json.json()["failures"].as_array().map(Vec::len), Some(23));
 }
@@ -172,10 +175,10 @@ fn only_the_first_failures_are_spelled_out() {
 #[test]
 fn json_has_the_counts_and_the_failures() {
     let folder = Folder::new();
-    let good = find(|case| case["op"] == "gather_nd" && case["expected"].is_object());
-    let mut bad = find(|case| case["error_kind"] == "index_depth");
+    let good = find_case(|case| case["op"] == "gather_nd" && case["expected"].is_object());
+    let mut bad = find_case(|case| case["error_kind"] == "index_depth");
     bad["error_kind"] = json!("batch_shape");
-    let ran = verify(&folder, &[good, bad], &["--device", "cpu", "--json"]);
+    let ran = run_verify(&folder, &[good, bad], &["--device", "cpu", "--json"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     let summary = ran.json();
     assert_eq!([&summary["passed"], &summary["failed"]], [1, 1]);
@@ -191,7 +194,7 @@ fn json_has_the_counts_and_the_failures() {
 #[test]
 fn files_that_are_no_vectors_are_refused() {
     let folder = Folder::new();
-    let good = find(|case| case["op"] == "gather_nd").to_string();
+    let good = find_case(|case| case["op"] == "gather_nd").to_string();
     let negative = good.replace(r#""batch_dims":0"#, r#""batch_dims":-1"#);
     assert_ne!(good, negative);
     let rows = [
@@ -225,9 +228,9 @@ fn files_that_are_no_vectors_are_refused() {
 #[test]
 fn without_an_adapter_only_the_cpu_is_verified_and_never_unnoticed() {
     let folder = Folder::new();
-    let case = find(|case| case["op"] == "gather_nd" && case["expected"].is_object());
+    let case = find_case(|case| case["op"] == "gather_nd" && case["expected"].is_object());
     let path = folder.write("cases.jsonl", case.to_string());
-    let run = |required: &str| -> Ran {
+    let run = |required: &str| -> CommandRun {
         command(&["verify", &path])
             .env("WGPU_ADAPTER_NAME", "no adapter has this name")
             .env("WGSLICE_REQUIRE_GPU", required)

@@ -14,19 +14,19 @@ use std::{
 
 /// The limit on the command's memory, in bytes. The system enforces this limit on the command's own data. The test
 /// checks that the peak of resident memory, which includes pages of files, is below it too.
-const MEMORY: u64 = 2_000_000_000;
+const MEMORY_LIMIT: u64 = 2_000_000_000;
 
 const ROWS: usize = 5000;
 const COLUMNS: usize = 1_000_000;
 
 /// A sparse file with 20 GB of f32: zeros, and a few other values far apart.
-struct Huge {
+struct HugeFile {
     folder: PathBuf,
 }
 
-impl Huge {
+impl HugeFile {
     /// Returns the rows and columns of the nonzero values. In this order, the values are 1, 2, 3 and so on.
-    fn marks() -> impl Iterator<Item = (usize, usize)> {
+    fn marked_positions() -> impl Iterator<Item = (usize, usize)> {
         (0..ROWS)
             .step_by(97)
             .flat_map(|row| [(row, row * 199), (row, COLUMNS - 1 - row)])
@@ -45,7 +45,7 @@ impl Huge {
         let data = begin.len() as u64;
         file.set_len(data + (ROWS * COLUMNS * 4) as u64)
             .expect("a sparse file");
-        for (number, (row, column)) in (1u16..).zip(Self::marks()) {
+        for (number, (row, column)) in (1u16..).zip(Self::marked_positions()) {
             let at = data + ((row * COLUMNS + column) * 4) as u64;
             file.write_all_at(&f32::from(number).to_le_bytes(), at)
                 .expect("a value");
@@ -64,14 +64,14 @@ impl Huge {
         let command = env!("CARGO_BIN_EXE_wgslice");
         let mut running = Command::new("bash")
             .args(["-c", "ulimit -d \"$1\"; shift; exec \"$@\"", "-"])
-            .arg((MEMORY / 1024).to_string())
+            .arg((MEMORY_LIMIT / 1024).to_string())
             .args([
                 command, "slice", &input, spec, "-o", &output, "--device", device,
             ])
             .stdout(Stdio::inherit())
             .spawn()
             .expect("the command starts");
-        let peak = peak(&mut running);
+        let peak = peak_memory(&mut running);
         assert!(
             running.wait().expect("it ends").success(),
             "{spec} {device}"
@@ -80,19 +80,22 @@ impl Huge {
             "{spec} on {device}: at most {} MB in memory",
             peak / 1_000_000
         );
-        assert!(peak > 0 && peak < MEMORY, "{spec} {device}: {peak} bytes");
-        values(Path::new(&output))
+        assert!(
+            peak > 0 && peak < MEMORY_LIMIT,
+            "{spec} {device}: {peak} bytes"
+        );
+        nonzero_values(Path::new(&output))
     }
 }
 
-impl Drop for Huge {
+impl Drop for HugeFile {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
 /// Waits until a process ends. Returns the peak of its resident memory in bytes, which includes pages of files.
-fn peak(running: &mut Child) -> u64 {
+fn peak_memory(running: &mut Child) -> u64 {
     let path = format!("/proc/{}/status", running.id());
     let mut peak = 0;
     while running.try_wait().expect("its state").is_none() {
@@ -106,7 +109,7 @@ fn peak(running: &mut Child) -> u64 {
 }
 
 /// Returns the nonzero values of an .npy file of f32, each with its position, and the number of all values.
-fn values(path: &Path) -> (Vec<(usize, f32)>, usize) {
+fn nonzero_values(path: &Path) -> (Vec<(usize, f32)>, usize) {
     let file = File::open(path).expect("the output");
     let len = file.metadata().expect("its length").len();
     let data = 128;
@@ -167,7 +170,7 @@ fn twenty_gigabytes_in_two() {
             &["cpu"]
         }
     };
-    let huge = Huge::new();
+    let huge = HugeFile::new();
     // Maps a row or a column of the input to its position in the result. `None` if the slice does not select it.
     type Positions = fn(usize) -> Option<usize>;
     let cases: [(&str, Positions, Positions, usize, usize); 3] = [
@@ -201,7 +204,7 @@ fn twenty_gigabytes_in_two() {
     ];
     for (spec, row_of, column_of, rows, columns) in cases {
         let mut expected: Vec<(usize, f32)> = (1u16..)
-            .zip(Huge::marks())
+            .zip(HugeFile::marked_positions())
             .filter_map(|(number, (row, column))| {
                 let (row, column) = (row_of(row)?, column_of(column)?);
                 Some((row * columns + column, f32::from(number)))

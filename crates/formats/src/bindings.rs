@@ -17,7 +17,7 @@ pub(crate) enum Kind {
 }
 
 /// Returns all buffers that have a binding, sorted by group and then by binding number.
-pub(crate) fn buffers(module: &Module) -> Vec<Buffer> {
+pub(crate) fn declared_buffers(module: &Module) -> Vec<Buffer> {
     let globals = module.global_variables.iter();
     let mut all: Vec<_> = globals
         .filter_map(|(_, global)| {

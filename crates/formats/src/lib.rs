@@ -3,13 +3,14 @@
 //! naga writes the formats, as it does inside wgpu, with the settings of wgpu 30. So a shader can be tried with
 //! compilers other than those of this machine's drivers, and without a device.
 //!
-//! [`Shader::formula`] writes what a function of a shader computes, so that a solver can prove it for all inputs.
+//! [`Shader::formula`] writes a function of a shader as a formula, so that a solver can prove its result for all
+//! inputs.
 
 mod bindings;
 mod formula;
 mod write;
 
-use formula::Machine;
+use formula::FormulaMachine;
 use naga::{
     Module, ShaderStage,
     back::{PipelineConstants, pipeline_constants::process_overrides},
@@ -104,14 +105,14 @@ impl Shader {
     ///
     /// Fails with the reason if naga cannot write the shader in this format.
     pub fn write(&self, format: Format, constants: &[(&str, f64)]) -> Result<Vec<u8>, String> {
-        let entry = (ShaderStage::Compute, ENTRY);
+        let entry = (ShaderStage::Compute, ENTRY_POINT);
         let constants = by_name(constants);
         let (module, info) = process_overrides(&self.module, &self.info, Some(entry), &constants)
             .map_err(|error| error.to_string())?;
-        write::write(format, &module, &info)
+        write::write_format(format, &module, &info)
     }
 
-    /// Writes what a function computes, as a formula in SMT-LIB. An entry point must call the function. `constants` has
+    /// Writes a formula in SMT-LIB for the result of a function. An entry point must call the function. `constants` has
     /// the names and values of overrides, and `fixed` the known values of arguments and uniforms, under their names in
     /// the formula.
     ///
@@ -133,7 +134,7 @@ impl Shader {
         let constants = by_name(constants);
         let (module, info) = process_overrides(&self.module, &self.info, None, &constants)
             .map_err(|error| error.to_string())?;
-        Machine::new(&module, &info, fixed).formula(function)
+        FormulaMachine::new(&module, &info, fixed).formula(function)
     }
 }
 
@@ -145,7 +146,7 @@ fn by_name(constants: &[(&str, f64)]) -> PipelineConstants {
 }
 
 /// The name of the entry point.
-const ENTRY: &str = "main";
+const ENTRY_POINT: &str = "main";
 
 #[cfg(test)]
 mod tests {

@@ -1,8 +1,8 @@
 //! Defines naga's settings for each format, as wgpu 30 chooses them.
 
 use super::{
-    ENTRY, Format,
-    bindings::{Buffer, Kind, buffers, has_immediates},
+    ENTRY_POINT, Format,
+    bindings::{Buffer, Kind, declared_buffers, has_immediates},
 };
 use naga::{
     Module, ShaderStage,
@@ -12,19 +12,23 @@ use naga::{
 };
 
 /// Writes a module, whose overrides must have been replaced by values.
-pub(crate) fn write(format: Format, module: &Module, info: &ModuleInfo) -> Result<Vec<u8>, String> {
+pub(crate) fn write_format(
+    format: Format,
+    module: &Module,
+    info: &ModuleInfo,
+) -> Result<Vec<u8>, String> {
     match format {
-        Format::SpirV13 => spirv(module, info, (1, 3), BoundsCheckPolicy::Restrict),
-        Format::SpirV16 => spirv(module, info, (1, 6), BoundsCheckPolicy::Unchecked),
-        Format::GlslEs31 => glsl(module, info, glsl::Version::new_gles(310)),
-        Format::Glsl45 => glsl(module, info, glsl::Version::Desktop(450)),
-        Format::Hlsl51 => hlsl(module, info, hlsl::ShaderModel::V5_1),
-        Format::Hlsl60 => hlsl(module, info, hlsl::ShaderModel::V6_0),
-        Format::Msl23 => msl(module, info, (2, 3)),
+        Format::SpirV13 => write_spirv(module, info, (1, 3), BoundsCheckPolicy::Restrict),
+        Format::SpirV16 => write_spirv(module, info, (1, 6), BoundsCheckPolicy::Unchecked),
+        Format::GlslEs31 => write_glsl(module, info, glsl::Version::new_gles(310)),
+        Format::Glsl45 => write_glsl(module, info, glsl::Version::Desktop(450)),
+        Format::Hlsl51 => write_hlsl(module, info, hlsl::ShaderModel::V5_1),
+        Format::Hlsl60 => write_hlsl(module, info, hlsl::ShaderModel::V6_0),
+        Format::Msl23 => write_msl(module, info, (2, 3)),
     }
 }
 
-fn spirv(
+fn write_spirv(
     module: &Module,
     info: &ModuleInfo,
     lang_version: (u8, u8),
@@ -49,7 +53,7 @@ fn spirv(
     };
     let pipeline = spv::PipelineOptions {
         shader_stage: ShaderStage::Compute,
-        entry_point: ENTRY.to_owned(),
+        entry_point: ENTRY_POINT.to_owned(),
     };
     let words = spv::write_vec(module, info, &options, Some(&pipeline));
     let words = words.map_err(|error| error.to_string())?;
@@ -57,7 +61,11 @@ fn spirv(
 }
 
 /// Writes GLSL, in which uniform buffers and storage buffers are numbered separately.
-fn glsl(module: &Module, info: &ModuleInfo, version: glsl::Version) -> Result<Vec<u8>, String> {
+fn write_glsl(
+    module: &Module,
+    info: &ModuleInfo,
+    version: glsl::Version,
+) -> Result<Vec<u8>, String> {
     let (mut uniforms, mut storage) = (0..=u8::MAX, 0..=u8::MAX);
     let place = |buffer: Buffer| {
         let slots = match buffer.kind {
@@ -70,12 +78,15 @@ fn glsl(module: &Module, info: &ModuleInfo, version: glsl::Version) -> Result<Ve
         version,
         writer_flags: glsl::WriterFlags::ADJUST_COORDINATE_SPACE
             | glsl::WriterFlags::FORCE_POINT_SIZE,
-        binding_map: buffers(module).into_iter().filter_map(place).collect(),
+        binding_map: declared_buffers(module)
+            .into_iter()
+            .filter_map(place)
+            .collect(),
         zero_initialize_workgroup_memory: true,
     };
     let pipeline = glsl::PipelineOptions {
         shader_stage: ShaderStage::Compute,
-        entry_point: ENTRY.to_owned(),
+        entry_point: ENTRY_POINT.to_owned(),
         multiview: None,
     };
     let mut text = String::new();
@@ -88,7 +99,7 @@ fn glsl(module: &Module, info: &ModuleInfo, version: glsl::Version) -> Result<Ve
 
 /// Writes HLSL, in which uniform buffers, read-only buffers and writable buffers are numbered separately. If there are
 /// immediates, they are in register 0 of space 0, and uniform buffers are in space 1, from register 1 on.
-fn hlsl(
+fn write_hlsl(
     module: &Module,
     info: &ModuleInfo,
     shader_model: hlsl::ShaderModel,
@@ -114,13 +125,13 @@ fn hlsl(
     };
     let options = hlsl::Options {
         shader_model,
-        binding_map: buffers(module).into_iter().map(place).collect(),
+        binding_map: declared_buffers(module).into_iter().map(place).collect(),
         fake_missing_bindings: false,
         immediates_target: immediates.then(hlsl::BindTarget::default),
         ..hlsl::Options::default()
     };
     let pipeline = hlsl::PipelineOptions {
-        entry_point: Some((ShaderStage::Compute, ENTRY.to_owned())),
+        entry_point: Some((ShaderStage::Compute, ENTRY_POINT.to_owned())),
     };
     let mut text = String::new();
     hlsl::Writer::new(&mut text, &options, &pipeline)
@@ -131,7 +142,11 @@ fn hlsl(
 
 /// Writes MSL, in which all buffers are numbered together: first the immediates, then the shader's buffers, and finally
 /// a buffer with the sizes of these buffers.
-fn msl(module: &Module, info: &ModuleInfo, lang_version: (u8, u8)) -> Result<Vec<u8>, String> {
+fn write_msl(
+    module: &Module,
+    info: &ModuleInfo,
+    lang_version: (u8, u8),
+) -> Result<Vec<u8>, String> {
     let mut slots = 0..=u8::MAX;
     let immediates_buffer = has_immediates(module).then(|| slots.next()).flatten();
     let place = |buffer: Buffer| {
@@ -142,7 +157,7 @@ fn msl(module: &Module, info: &ModuleInfo, lang_version: (u8, u8)) -> Result<Vec
         };
         (buffer.binding, target)
     };
-    let resources = buffers(module).into_iter().map(place).collect();
+    let resources = declared_buffers(module).into_iter().map(place).collect();
     let resources = msl::EntryPointResources {
         resources,
         immediates_buffer,
@@ -150,7 +165,7 @@ fn msl(module: &Module, info: &ModuleInfo, lang_version: (u8, u8)) -> Result<Vec
     };
     let options = msl::Options {
         lang_version,
-        per_entry_point_map: [(ENTRY.to_owned(), resources)].into_iter().collect(),
+        per_entry_point_map: [(ENTRY_POINT.to_owned(), resources)].into_iter().collect(),
         fake_missing_bindings: false,
         bounds_check_policies: BoundsCheckPolicies {
             index: BoundsCheckPolicy::Restrict,
@@ -160,7 +175,7 @@ fn msl(module: &Module, info: &ModuleInfo, lang_version: (u8, u8)) -> Result<Vec
         ..msl::Options::default()
     };
     let pipeline = msl::PipelineOptions {
-        entry_point: Some((ShaderStage::Compute, ENTRY.to_owned())),
+        entry_point: Some((ShaderStage::Compute, ENTRY_POINT.to_owned())),
         vertex_pulling_transform: true,
         ..msl::PipelineOptions::default()
     };

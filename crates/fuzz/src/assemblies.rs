@@ -10,7 +10,7 @@ use wgslice::{Error, Plan, Values, ValuesMut, View, options::Pad};
 /// Plans an array that is assembled from other arrays. If they are small, runs the plan and checks that its steps write
 /// every byte of the result.
 pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
-    let Some(plan) = checked(assembly(u)?) else {
+    let Some(plan) = checked(draw_assembly(u)?) else {
         return Ok(());
     };
     check_plan(&plan);
@@ -31,7 +31,7 @@ pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
 }
 
 /// Draws a plan on any shapes.
-fn assembly(u: &mut Unstructured<'_>) -> Result<std::result::Result<Plan, Error>> {
+fn draw_assembly(u: &mut Unstructured<'_>) -> Result<std::result::Result<Plan, Error>> {
     let (shape, dtype) = (sizes(u)?, dtype(u)?);
     let Ok(x) = view(u, &shape)? else {
         return Ok(Err(View::new(&[usize::MAX]).unwrap_err()));

@@ -39,17 +39,17 @@ fn check(case: Case) {
     }
 }
 
-fn encoded(spec: &TfStridedSlice) -> Map<String, Value> {
+fn spec_arguments(spec: &TfStridedSlice) -> Map<String, Value> {
     let value = json!({
         "begin": spec.begin, "end": spec.end, "strides": spec.strides,
         "begin_mask": spec.begin_mask, "end_mask": spec.end_mask,
         "ellipsis_mask": spec.ellipsis_mask, "new_axis_mask": spec.new_axis_mask,
         "shrink_axis_mask": spec.shrink_axis_mask,
     });
-    map(value)
+    into_map(value)
 }
 
-fn map(value: Value) -> Map<String, Value> {
+fn into_map(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(map) => map,
         _ => unreachable!("it is written as an object"),
@@ -58,7 +58,7 @@ fn map(value: Value) -> Map<String, Value> {
 
 fn encoded_steps(steps: &[Step]) -> Value {
     let step = |step: &Step| match step {
-        Step::Slice(spec) => json!({ "strided_slice": encoded(spec) }),
+        Step::Slice(spec) => json!({ "strided_slice": spec_arguments(spec) }),
         Step::Transpose(permutation) => json!({ "transpose": permutation }),
         Step::Broadcast(shape) => json!({ "broadcast_to": shape }),
     };
@@ -67,7 +67,7 @@ fn encoded_steps(steps: &[Step]) -> Value {
 
 /// Draws, in most cases, the shape that `spec` selects from an array of shape `shape`, otherwise another small shape.
 /// Sometimes the first length becomes 1.
-fn sliced(u: &mut Unstructured<'_>, shape: &[usize], spec: &TfStridedSlice) -> Result<Vec<usize>> {
+fn draw_slice_shape(u: &mut Unstructured<'_>, shape: &[usize], spec: &TfStridedSlice) -> Result<Vec<usize>> {
     let view = SliceSpec::try_from(spec).and_then(|spec| spec.view(shape));
     let mut sliced = match view {
         Ok(view) if u.ratio(7, 8)? => view.shape().to_vec(),
@@ -90,19 +90,19 @@ pub fn slice(u: &mut Unstructured<'_>) -> Result<Case> {
             draw::integers(u, shape.len())?,
             draw::integers(u, shape.len())?,
         );
-        let args = map(json!({ "begin": begin, "size": size }));
+        let args = into_map(json!({ "begin": begin, "size": size }));
         return Ok(Case::new(Operation::Slice, [("input", input)], args));
     }
     let spec = draw::slice(u, shape.len())?;
-    let mut args = encoded(&spec);
+    let mut args = spec_arguments(&spec);
     Ok(match u.int_in_range(0..=3)? {
         0 => {
-            let dy = draw::tensor(&sliced(u, &shape, &spec)?);
+            let dy = draw::tensor(&draw_slice_shape(u, &shape, &spec)?);
             args.insert("shape".into(), shape.into());
             Case::new(Operation::StridedSliceGrad, [("dy", dy)], args)
         }
         1 => {
-            let value = draw::tensor(&sliced(u, &shape, &spec)?);
+            let value = draw::tensor(&draw_slice_shape(u, &shape, &spec)?);
             let tensors = [("input", input), ("value", value)];
             Case::new(Operation::StridedSliceUpdate, tensors, args)
         }
@@ -114,7 +114,7 @@ pub fn slice(u: &mut Unstructured<'_>) -> Result<Case> {
 pub fn view(u: &mut Unstructured<'_>) -> Result<Case> {
     let shape = draw::shape(u, 5, MOST_ELEMENTS)?;
     let steps = draw::steps(u, &shape, 4 * MOST_ELEMENTS)?;
-    let args = map(json!({ "steps": encoded_steps(&steps) }));
+    let args = into_map(json!({ "steps": encoded_steps(&steps) }));
     Ok(Case::new(
         Operation::View,
         [("input", draw::tensor(&shape))],
@@ -132,12 +132,12 @@ pub fn indexed(u: &mut Unstructured<'_>) -> Result<Case> {
         }
     }
     Ok(match u.int_in_range(0..=8)? {
-        kind @ 0..=4 => gather(u, kind, &shape, args)?,
-        kind => scatter(u, kind, &shape, args)?,
+        kind @ 0..=4 => draw_gather(u, kind, &shape, args)?,
+        kind => draw_scatter(u, kind, &shape, args)?,
     })
 }
 
-fn gather(
+fn draw_gather(
     u: &mut Unstructured<'_>,
     kind: u8,
     shape: &[usize],
@@ -158,10 +158,10 @@ fn gather(
     }
     let params = draw::tensor(shape);
     if kind == 4 {
-        return crop(u, &from, params, args);
+        return draw_crop(u, &from, params, args);
     }
     let indices = match kind {
-        3 => near(u, &from)?,
+        3 => draw_near_shape(u, &from)?,
         _ => {
             let shared = u.int_in_range(0..=from.len())?;
             let mut shape = from[..shared].to_vec();
@@ -169,7 +169,7 @@ fn gather(
             shape
         }
     };
-    let indices = draw::indices(u, &bounded(indices, 64))?;
+    let indices = draw::indices(u, &bounded_shape(indices, 64))?;
     let operation = match kind {
         0 => {
             args.insert("batch_dims".into(), u.int_in_range(0..=5_u64)?.into());
@@ -190,7 +190,7 @@ fn gather(
     Ok(Case::new(operation, tensors, args))
 }
 
-fn crop(
+fn draw_crop(
     u: &mut Unstructured<'_>,
     from: &[usize],
     params: Tensor,
@@ -237,8 +237,8 @@ fn crop(
         }
         let mut case = Case::new(Operation::Paste, tensors, args);
         let patches = match u.ratio(7, 8)? {
-            true => draw::tensor(&bounded(boxes, 4 * MOST_ELEMENTS)),
-            false => draw::tensor(&near(u, &boxes)?),
+            true => draw::tensor(&bounded_shape(boxes, 4 * MOST_ELEMENTS)),
+            false => draw::tensor(&draw_near_shape(u, &boxes)?),
         };
         case.tensors.insert("patches".into(), patches);
         return Ok(case);
@@ -246,7 +246,7 @@ fn crop(
     Ok(Case::new(Operation::Crop, tensors, args))
 }
 
-fn scatter(
+fn draw_scatter(
     u: &mut Unstructured<'_>,
     kind: u8,
     shape: &[usize],
@@ -254,11 +254,11 @@ fn scatter(
 ) -> Result<Case> {
     let tensor = draw::tensor(shape);
     if kind == 5 {
-        let shape = bounded(near(u, shape)?, 64);
+        let shape = bounded_shape(draw_near_shape(u, shape)?, 64);
         let indices = draw::indices(u, &shape)?;
         let updates = match u.ratio(7, 8)? {
             true => draw::tensor(&shape),
-            false => draw::tensor(&near(u, &shape)?),
+            false => draw::tensor(&draw_near_shape(u, &shape)?),
         };
         args.insert("axis".into(), draw::integer(u)?.into());
         if u.arbitrary()? {
@@ -279,9 +279,9 @@ fn scatter(
     let indices = draw::indices(u, &[&lead[..], &[depth]].concat())?;
     let mut updates = [&lead[..], &shape[depth.min(shape.len())..]].concat();
     if u.ratio(1, 8)? {
-        updates = near(u, &updates)?;
+        updates = draw_near_shape(u, &updates)?;
     }
-    let mut updates = draw::tensor(&bounded(updates, 8 * MOST_ELEMENTS));
+    let mut updates = draw::tensor(&bounded_shape(updates, 8 * MOST_ELEMENTS));
     // The values are small, so that sums of many of them fit the smallest element type.
     updates.data.iter_mut().for_each(|value| *value %= 2);
     let rows = [("indices", indices), ("updates", updates)];
@@ -309,7 +309,7 @@ pub fn changed(u: &mut Unstructured<'_>) -> Result<Case> {
         if u.ratio(1, 4)? {
             let number = u.choose_index(case.tensors.len())?;
             if let Some(tensor) = case.tensors.values_mut().nth(number) {
-                let shape = bounded(near(u, &tensor.shape)?, MOST_IN_CHANGED);
+                let shape = bounded_shape(draw_near_shape(u, &tensor.shape)?, MOST_IN_CHANGED);
                 // Masks stay masks, and most indices stay in range.
                 let old = if tensor.data.is_empty() {
                     &[0][..]
@@ -327,7 +327,7 @@ pub fn changed(u: &mut Unstructured<'_>) -> Result<Case> {
         let mut numbers = Vec::new();
         case.args
             .values_mut()
-            .for_each(|value| integers(value, &mut numbers));
+            .for_each(|value| collect_integers(value, &mut numbers));
         if !numbers.is_empty() {
             let number = u.choose_index(numbers.len())?;
             *numbers.swap_remove(number) = u.int_in_range(-9..=9_i64)?.into();
@@ -341,17 +341,17 @@ pub fn changed(u: &mut Unstructured<'_>) -> Result<Case> {
 }
 
 /// Collects the integers in a value.
-fn integers<'a>(value: &'a mut Value, found: &mut Vec<&'a mut Value>) {
+fn collect_integers<'a>(value: &'a mut Value, found: &mut Vec<&'a mut Value>) {
     match value {
-        Value::Array(values) => values.iter_mut().for_each(|value| integers(value, found)),
-        Value::Object(map) => map.values_mut().for_each(|value| integers(value, found)),
+        Value::Array(values) => values.iter_mut().for_each(|value| collect_integers(value, found)),
+        Value::Object(map) => map.values_mut().for_each(|value| collect_integers(value, found)),
         Value::Number(number) if number.is_i64() => found.push(value),
         _ => {}
     }
 }
 
 /// Returns the shape with some sizes changed, and sometimes with one more dimension.
-fn near(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<Vec<usize>> {
+fn draw_near_shape(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<Vec<usize>> {
     let mut near = shape.to_vec();
     for size in &mut near {
         if u.ratio(1, 4)? {
@@ -366,7 +366,7 @@ fn near(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<Vec<usize>> {
 
 /// Returns the shape with a length of 1 in place of each length that would raise the number of elements above `most`. A
 /// length of 0 counts as 1.
-fn bounded(mut shape: Vec<usize>, most: usize) -> Vec<usize> {
+fn bounded_shape(mut shape: Vec<usize>, most: usize) -> Vec<usize> {
     let mut elements = 1;
     for size in &mut shape {
         if elements * *size > most {

@@ -6,7 +6,7 @@ use wgslice::spec::TfStridedSlice;
 use wgslice_vectors::{Step, Tensor};
 
 /// Integers whose sums or products overflow 64 or 32 bits.
-const ENDS: [i64; 10] = [
+const OVERFLOWING_INTEGERS: [i64; 10] = [
     i64::MIN,
     i64::MIN / 2,
     i32::MIN as i64,
@@ -24,7 +24,7 @@ pub fn integer(u: &mut Unstructured<'_>) -> Result<i64> {
     let small = u.int_in_range(-7..=7)?;
     Ok(match u.int_in_range(0..=9)? {
         0 => u.arbitrary()?,
-        1 | 2 => u.choose(&ENDS)?.saturating_add(small),
+        1 | 2 => u.choose(&OVERFLOWING_INTEGERS)?.saturating_add(small),
         _ => small,
     })
 }
@@ -84,7 +84,7 @@ pub fn integers(u: &mut Unstructured<'_>, rank: usize) -> Result<Vec<i64>> {
     (0..count).map(|_| integer(u)).collect()
 }
 
-fn mask(u: &mut Unstructured<'_>, entries: usize) -> Result<i32> {
+fn draw_mask(u: &mut Unstructured<'_>, entries: usize) -> Result<i32> {
     Ok(match u.int_in_range(0..=5)? {
         0 => u.arbitrary()?,
         1 | 2 => u.int_in_range(0..=(1_i32 << entries.min(20)) - 1)?,
@@ -99,11 +99,11 @@ pub fn slice(u: &mut Unstructured<'_>, rank: usize) -> Result<TfStridedSlice> {
         begin: integers(u, entries)?,
         end: integers(u, entries)?,
         strides: integers(u, entries)?,
-        begin_mask: mask(u, entries)?,
-        end_mask: mask(u, entries)?,
-        ellipsis_mask: mask(u, entries)?,
-        new_axis_mask: mask(u, entries)?,
-        shrink_axis_mask: mask(u, entries)?,
+        begin_mask: draw_mask(u, entries)?,
+        end_mask: draw_mask(u, entries)?,
+        ellipsis_mask: draw_mask(u, entries)?,
+        new_axis_mask: draw_mask(u, entries)?,
+        shrink_axis_mask: draw_mask(u, entries)?,
     })
 }
 

@@ -15,13 +15,13 @@ use wgslice::{
 pub const MOST_RUN_BYTES: usize = 1 << 16;
 
 /// A plan or an error, and the shape of the indices if the plan takes any.
-type Drawn = (std::result::Result<Plan, Error>, Option<Vec<usize>>);
+type DrawnPlan = (std::result::Result<Plan, Error>, Option<Vec<usize>>);
 
 /// Makes a plan, calls its methods, and runs it if its arrays are small.
 pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
     let (plan, indices) = draw(u)?;
     let plan = match (u.int_in_range(0..=3)?, plan) {
-        (0, Ok(plan)) => plan.converted(&conversion(u)?),
+        (0, Ok(plan)) => plan.converted(&draw_conversion(u)?),
         (1, Ok(plan)) => written_to(u, &plan)?,
         (_, plan) => plan,
     };
@@ -126,7 +126,7 @@ fn written_to(u: &mut Unstructured<'_>, plan: &Plan) -> Result<std::result::Resu
 }
 
 /// Draws a list of different dimensions of an array of this rank, in ascending order in most cases.
-fn dims(u: &mut Unstructured<'_>, rank: usize) -> Result<Vec<usize>> {
+fn draw_dims(u: &mut Unstructured<'_>, rank: usize) -> Result<Vec<usize>> {
     let mut dims = Vec::new();
     for d in 0..rank {
         if u.ratio(1, 3)? {
@@ -144,16 +144,16 @@ fn dims(u: &mut Unstructured<'_>, rank: usize) -> Result<Vec<usize>> {
 
 /// Draws an XLA gather or scatter of an operand of this shape, and the shape of its indices. In most cases the dimension
 /// numbers name each dimension of the operand once, as XLA demands.
-fn xla(u: &mut Unstructured<'_>, shape: &[usize], dtype: DType) -> Result<Drawn> {
+fn draw_xla(u: &mut Unstructured<'_>, shape: &[usize], dtype: DType) -> Result<DrawnPlan> {
     let rank = shape.len();
-    let mut indices = beside(u, shape)?;
+    let mut indices = draw_similar_sizes(u, shape)?;
     let lead = indices.len();
-    let (dropped, map) = (dims(u, rank)?, dims(u, rank)?);
-    let mut batching = dims(u, rank)?;
+    let (dropped, map) = (draw_dims(u, rank)?, draw_dims(u, rank)?);
+    let mut batching = draw_dims(u, rank)?;
     if u.ratio(7, 8)? {
         batching.retain(|d| !dropped.contains(d) && !map.contains(d));
     }
-    let mut of_indices = dims(u, lead)?;
+    let mut of_indices = draw_dims(u, lead)?;
     if u.ratio(7, 8)? {
         of_indices = (0..batching.len()).collect();
         for (&d, size) in batching.iter().zip(&mut indices) {
@@ -168,7 +168,7 @@ fn xla(u: &mut Unstructured<'_>, shape: &[usize], dtype: DType) -> Result<Drawn>
     let first = u.int_in_range(0..=lead)?;
     let windows: Vec<_> = match u.ratio(7, 8)? {
         true => (first..first + kept.len()).collect(),
-        false => dims(u, lead + rank)?,
+        false => draw_dims(u, lead + rank)?,
     };
     let mut window = vec![1; rank];
     for &d in &kept {
@@ -177,7 +177,7 @@ fn xla(u: &mut Unstructured<'_>, shape: &[usize], dtype: DType) -> Result<Drawn>
             false => size(u)?.min(shape[d]),
         };
     }
-    let (out_of_range, negative) = policies(u)?;
+    let (out_of_range, negative) = draw_policies(u)?;
     let plan = match u.arbitrary()? {
         true => {
             let dims = GatherDims {
@@ -215,7 +215,7 @@ fn xla(u: &mut Unstructured<'_>, shape: &[usize], dtype: DType) -> Result<Drawn>
     Ok((plan, Some(indices)))
 }
 
-fn conversion(u: &mut Unstructured<'_>) -> Result<Conversion> {
+fn draw_conversion(u: &mut Unstructured<'_>) -> Result<Conversion> {
     let to = *u.choose(&DType::ALL)?;
     Ok(match u.arbitrary()? {
         true => Conversion::to(to),
@@ -237,7 +237,7 @@ pub fn dtype(u: &mut Unstructured<'_>) -> Result<DType> {
     Ok(*u.choose(&widths)?)
 }
 
-fn policies(u: &mut Unstructured<'_>) -> Result<(OutOfRange, NegativeIndex)> {
+fn draw_policies(u: &mut Unstructured<'_>) -> Result<(OutOfRange, NegativeIndex)> {
     let ends = [OutOfRange::Ignore, OutOfRange::Error, OutOfRange::Clamp];
     let signs = [NegativeIndex::Wrap, NegativeIndex::Invalid];
     Ok((*u.choose(&ends)?, *u.choose(&signs)?))
@@ -248,7 +248,7 @@ pub fn number(u: &mut Unstructured<'_>) -> Result<isize> {
 }
 
 /// Draws any sizes. The first ones can equal the array's.
-fn beside(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<Vec<usize>> {
+fn draw_similar_sizes(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<Vec<usize>> {
     let shared = u.int_in_range(0..=shape.len())?;
     let mut lengths = shape[..shared].to_vec();
     if u.ratio(2, 3)? {
@@ -277,24 +277,24 @@ pub fn view(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<std::result::Re
     Ok(view)
 }
 
-fn draw(u: &mut Unstructured<'_>) -> Result<Drawn> {
+fn draw(u: &mut Unstructured<'_>) -> Result<DrawnPlan> {
     let (shape, dtype) = (sizes(u)?, dtype(u)?);
     let spec = |u: &mut Unstructured<'_>| Ok(SliceSpec::try_from(&slice(u, shape.len())?));
-    let (out_of_range, negative) = policies(u)?;
+    let (out_of_range, negative) = draw_policies(u)?;
     Ok(match u.int_in_range(0..=16)? {
         0 => (
             spec(u)?.and_then(|spec| Plan::slice(&shape, &spec, dtype)),
             None,
         ),
         1 => {
-            let value = beside(u, &shape)?;
+            let value = draw_similar_sizes(u, &shape)?;
             (
                 spec(u)?.and_then(|spec| Plan::slice_update(&shape, &spec, &value, dtype)),
                 None,
             )
         }
         2 => {
-            let dy = beside(u, &shape)?;
+            let dy = draw_similar_sizes(u, &shape)?;
             (
                 spec(u)?.and_then(|spec| Plan::slice_grad(&shape, &spec, &dy, dtype)),
                 None,
@@ -316,7 +316,7 @@ fn draw(u: &mut Unstructured<'_>) -> Result<Drawn> {
             )
         }
         5 => {
-            let indices = beside(u, &shape)?;
+            let indices = draw_similar_sizes(u, &shape)?;
             let options = GatherNdOptions {
                 batch_dims: number(u)?,
                 out_of_range,
@@ -327,7 +327,7 @@ fn draw(u: &mut Unstructured<'_>) -> Result<Drawn> {
             (plan, Some(indices))
         }
         6 => {
-            let indices = beside(u, &shape)?;
+            let indices = draw_similar_sizes(u, &shape)?;
             let options = GatherOptions {
                 axis: u.arbitrary::<bool>()?.then_some(number(u)?),
                 batch_dims: number(u)?,
@@ -339,7 +339,7 @@ fn draw(u: &mut Unstructured<'_>) -> Result<Drawn> {
             (plan, Some(indices))
         }
         7 => {
-            let (indices, axis) = (beside(u, &shape)?, number(u)?);
+            let (indices, axis) = (draw_similar_sizes(u, &shape)?, number(u)?);
             let options = GatherElementsOptions {
                 out_of_range,
                 negative,
@@ -375,7 +375,7 @@ fn draw(u: &mut Unstructured<'_>) -> Result<Drawn> {
                             let rest = shape.get(1 + sizes.len()..).unwrap_or_default();
                             [&[count], &sizes[..], rest].concat()
                         }
-                        false => beside(u, &shape)?,
+                        false => draw_similar_sizes(u, &shape)?,
                     };
                     x.and_then(|x| Plan::paste(x, &patches, boxes, &options, dtype))
                 }
@@ -383,7 +383,7 @@ fn draw(u: &mut Unstructured<'_>) -> Result<Drawn> {
             (plan, Some(vec![count, columns]))
         }
         9 => {
-            let (indices, axis) = (beside(u, &shape)?, number(u)?);
+            let (indices, axis) = (draw_similar_sizes(u, &shape)?, number(u)?);
             let options = ScatterOptions {
                 combine: Some(*u.choose(&Combine::ALL)?),
                 out_of_range,
@@ -395,20 +395,20 @@ fn draw(u: &mut Unstructured<'_>) -> Result<Drawn> {
             (plan, Some(indices))
         }
         10 => {
-            let (mask, dest) = (beside(u, &shape)?, view(u, &shape)?);
-            let value = beside(u, &shape)?;
+            let (mask, dest) = (draw_similar_sizes(u, &shape)?, view(u, &shape)?);
+            let value = draw_similar_sizes(u, &shape)?;
             let plan = dest.and_then(|dest| Plan::masked_update(&value, &mask, dest, dtype));
             (plan, Some(mask))
         }
         11 => {
-            let (mask, axis, capacity) = (beside(u, &shape)?, number(u)?, size(u)?);
+            let (mask, axis, capacity) = (draw_similar_sizes(u, &shape)?, number(u)?, size(u)?);
             let capacity = u.arbitrary::<bool>()?.then_some(capacity);
             let x = view(u, &shape)?;
             let plan = x.and_then(|x| Plan::boolean_mask(x, &mask, axis, capacity, dtype));
             (plan, Some(mask))
         }
         12 => {
-            let (condition, axis) = (beside(u, &shape)?, number(u)?);
+            let (condition, axis) = (draw_similar_sizes(u, &shape)?, number(u)?);
             let axis = u.arbitrary::<bool>()?.then_some(axis);
             let capacity = size(u)?;
             let capacity = u.arbitrary::<bool>()?.then_some(capacity);
@@ -417,13 +417,13 @@ fn draw(u: &mut Unstructured<'_>) -> Result<Drawn> {
             (plan, Some(condition))
         }
         13 => {
-            let (mask, y) = (beside(u, &shape)?, view(u, &shape)?);
+            let (mask, y) = (draw_similar_sizes(u, &shape)?, view(u, &shape)?);
             let plan = view(u, &shape)?.and_then(|x| Plan::select(&mask, x, y?, dtype));
             (plan, Some(mask))
         }
-        14 | 15 => xla(u, &shape, dtype)?,
+        14 | 15 => draw_xla(u, &shape, dtype)?,
         _ => {
-            let (indices, updates) = (beside(u, &shape)?, beside(u, &shape)?);
+            let (indices, updates) = (draw_similar_sizes(u, &shape)?, draw_similar_sizes(u, &shape)?);
             let options = ScatterOptions {
                 combine: Some(*u.choose(&Combine::ALL)?),
                 out_of_range,

@@ -24,7 +24,7 @@ const IN_FLIGHT: [(&str, usize); 8] = [
 
 /// Returns the problems of all kernels that failed to compile, and of the library's kernels that spill registers or use
 /// scratch memory.
-pub(crate) fn spills(family: Family, report: &Report) -> Vec<String> {
+pub(crate) fn find_problems(family: Family, report: &Report) -> Vec<String> {
     let peers = cases::peers();
     let of_library = |kernel: &&Compiled| peers.iter().all(|peer| peer.name != kernel.case);
     let spill = |kernel: &Compiled| {
@@ -79,9 +79,9 @@ pub(crate) fn loads_in_flight(family: Family, report: &Report) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::amd::{FAMILIES, Path, Statistics};
+    use crate::amd::{CountedPath, FAMILIES, Statistics};
 
-    fn kernel(case: &str, in_flight: usize, spilled: u64, scratch: u64) -> Compiled {
+    fn test_kernel(case: &str, in_flight: usize, spilled: u64, scratch: u64) -> Compiled {
         Compiled {
             case: case.into(),
             label: "lanes".into(),
@@ -90,9 +90,9 @@ mod tests {
                 scratch_bytes: scratch,
                 ..Statistics::default()
             },
-            path: Path {
+            path: CountedPath {
                 in_flight,
-                ..Path::default()
+                ..CountedPath::default()
             },
         }
     }
@@ -101,10 +101,10 @@ mod tests {
     fn spills_are_problems_of_the_librarys_kernels() {
         let found = |case, spilled, scratch| {
             let report = Report {
-                compiled: vec![kernel(case, 4, spilled, scratch)],
+                compiled: vec![test_kernel(case, 4, spilled, scratch)],
                 ..Report::default()
             };
-            spills(FAMILIES[0], &report)
+            find_problems(FAMILIES[0], &report)
         };
         assert_eq!(found("W6", 0, 0), [""; 0]);
         let one = "navi21: W6, lanes: 1 registers are spilled, 0 bytes of scratch memory used";
@@ -120,7 +120,7 @@ mod tests {
             failed: vec!["W1: no".into()],
             ..Report::default()
         };
-        assert_eq!(spills(FAMILIES[1], &report), ["gfx1100: W1: no"]);
+        assert_eq!(find_problems(FAMILIES[1], &report), ["gfx1100: W1: no"]);
     }
 
     #[test]
@@ -131,13 +131,13 @@ mod tests {
             nothing_compiled(FAMILIES[0], &report).as_deref(),
             Some(problem)
         );
-        report.compiled = vec![kernel("W6", 4, 0, 0)];
+        report.compiled = vec![test_kernel("W6", 4, 0, 0)];
         assert_eq!(nothing_compiled(FAMILIES[0], &report), None);
     }
 
     #[test]
     fn every_case_must_have_its_loads_in_flight() {
-        let enough = IN_FLIGHT.map(|(case, bytes)| kernel(case, bytes, 0, 0));
+        let enough = IN_FLIGHT.map(|(case, bytes)| test_kernel(case, bytes, 0, 0));
         let found = |kernels: &[Compiled]| {
             let report = Report {
                 compiled: kernels.to_vec(),
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(found(&enough), [""; 0]);
         assert_eq!(found(&enough[1..]), ["navi21: W1 has no kernel"]);
         let mut short = enough.to_vec();
-        short.push(kernel("W3", 4, 0, 0));
+        short.push(test_kernel("W3", 4, 0, 0));
         let problem = "navi21: W3, lanes: 4 bytes in flight per lane, but 16 are required";
         assert_eq!(found(&short), [problem]);
     }

@@ -2,7 +2,7 @@
 //! workgroups of a large dispatch, except in a scatter.
 
 use crate::{
-    cases::{Case, Work},
+    cases::{Case, CaseWork},
     device::Device,
 };
 use strict_gpu::{Access, BindingCounts, Counting, DispatchCounts, SECTOR};
@@ -13,16 +13,16 @@ const MOST_WORKGROUPS: u64 = 128;
 
 /// The counts of a kernel.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Counts {
+pub(crate) struct KernelCounts {
     /// The pipeline's label.
     pub(crate) label: String,
     /// Reads of the source.
-    pub(crate) read: Traffic,
+    pub(crate) read: BufferTraffic,
     /// Writes to the result, including atomics.
-    pub(crate) written: Traffic,
+    pub(crate) written: BufferTraffic,
     /// All other accesses, such as those to indices and to the scratch memory of a scatter. Accesses to the report are
     /// left out.
-    pub(crate) other: Traffic,
+    pub(crate) other: BufferTraffic,
     /// The number of invocations of all dispatches of the kernel, including those that were not run.
     pub(crate) invocations: f64,
     /// The average number of operations of a subgroup. Only operations whose results differ within a workgroup count.
@@ -33,7 +33,7 @@ pub(crate) struct Counts {
 
 /// The accesses to some buffers. Each number is the sum over a dispatch, divided by its invocations.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Traffic {
+pub(crate) struct BufferTraffic {
     pub(crate) accesses: f64,
     /// The bytes that all accesses together read or write.
     pub(crate) bytes: f64,
@@ -50,13 +50,13 @@ pub(crate) struct Traffic {
     pub(crate) lines: f64,
 }
 
-impl Counts {
+impl KernelCounts {
     /// Counts each kernel of a case, in the order of their first dispatches. A kernel that runs several times is
     /// counted in its first dispatch, but its number of invocations includes all dispatches.
-    pub(crate) fn of(case: &Case, subgroup: u32) -> Result<Vec<Self>, Error> {
+    pub(crate) fn count_kernels(case: &Case, subgroup: u32) -> Result<Vec<Self>, Error> {
         // All workgroups of a scatter are run, because each of its steps depends on the steps before.
         let most_workgroups = match case.work {
-            Work::Scatter(..) => u64::MAX,
+            CaseWork::Scatter(..) => u64::MAX,
             _ => MOST_WORKGROUPS,
         };
         let device = Device::new(Some(Counting {
@@ -75,7 +75,7 @@ impl Counts {
                 .iter_mut()
                 .find(|kernel| kernel.label == dispatch.pipeline);
             match counted {
-                Some(kernel) => kernel.invocations += invocations(&dispatch),
+                Some(kernel) => kernel.invocations += invocation_count(&dispatch),
                 None => kernels.push(Self::of_dispatch(&dispatch)),
             }
         }
@@ -85,7 +85,7 @@ impl Counts {
     fn of_dispatch(dispatch: &DispatchCounts) -> Self {
         let mut counts = Self {
             label: dispatch.pipeline.clone(),
-            invocations: invocations(dispatch),
+            invocations: invocation_count(dispatch),
             operations: dispatch.operations as f64 / dispatch.subgroups as f64,
             divisions: dispatch.divisions as f64 / dispatch.subgroups as f64,
             ..Self::default()
@@ -104,17 +104,17 @@ impl Counts {
     }
 
     /// Returns the accesses to the source, the writes to the result, and all other accesses.
-    pub(crate) fn traffic(&self) -> [Traffic; 3] {
+    pub(crate) fn buffer_traffic(&self) -> [BufferTraffic; 3] {
         [self.read, self.written, self.other]
     }
 }
 
-fn invocations(dispatch: &DispatchCounts) -> f64 {
+fn invocation_count(dispatch: &DispatchCounts) -> f64 {
     let numbers = dispatch.workgroups.iter().chain(&dispatch.workgroup_size);
     numbers.map(|&number| f64::from(number)).product()
 }
 
-impl Traffic {
+impl BufferTraffic {
     /// Adds the counts of `invocations` invocations. The dispatch has `all` invocations.
     fn add(&mut self, counts: &BindingCounts, invocations: f64, all: f64) {
         for (to, count) in [
@@ -135,12 +135,12 @@ impl Traffic {
 
     /// Returns the number of different sectors, divided by the number of sectors that instructions request. The optimum
     /// is 1. `None` if there are no accesses.
-    pub(crate) fn efficiency(&self) -> Option<f64> {
+    pub(crate) fn sector_efficiency(&self) -> Option<f64> {
         (self.sectors > 0.0).then(|| self.distinct_sectors / self.sectors)
     }
 
     /// Returns the average bytes of an access. `None` if there are no accesses.
-    pub(crate) fn width(&self) -> Option<f64> {
+    pub(crate) fn mean_access_bytes(&self) -> Option<f64> {
         (self.accesses > 0.0).then(|| self.bytes / self.accesses)
     }
 }
@@ -166,7 +166,7 @@ mod tests {
             useful_bytes: 256,
         };
         let sectors = |room| {
-            let counts = Counts::of_dispatch(&DispatchCounts {
+            let counts = KernelCounts::of_dispatch(&DispatchCounts {
                 workgroups: [10, 1, 1],
                 workgroup_size: [64, 1, 1],
                 invocations: 64,

@@ -45,7 +45,7 @@ impl Device {
 }
 
 /// Returns the pipelines that a case requests, without running them.
-pub(crate) fn pipelines(case: &Case) -> Result<Vec<PipelineRequest>, Error> {
+pub(crate) fn requested_pipelines(case: &Case) -> Result<Vec<PipelineRequest>, Error> {
     let device = Device::new(None);
     let mut encoder = device
         .gpu

@@ -14,12 +14,12 @@
 //! No code is compiled for NVIDIA. For the MI300X, only code for a related architecture is compiled. Estimates from
 //! instructions are accurate to a factor of 1.5 on these GPUs.
 
-use crate::{amd::Path, count::Counts};
+use crate::{amd::CountedPath, count::KernelCounts};
 
 /// Bytes of a sector.
-const SECTOR: f64 = 32.0;
+const SECTOR_BYTES: f64 = 32.0;
 
-struct Figures {
+struct GpuFigures {
     /// Bytes that memory transfers in a second.
     bandwidth: f64,
     /// Clocks in a second.
@@ -30,26 +30,26 @@ struct Figures {
     subgroup: f64,
 }
 
-const NAVI21: Figures = Figures {
+const NAVI21: GpuFigures = GpuFigures {
     bandwidth: 512e9,
     clock: 2.25e9,
     units: 160.0,
     subgroup: 64.0,
 };
-const MI300X: Figures = Figures {
+const MI300X: GpuFigures = GpuFigures {
     bandwidth: 5.3e12,
     clock: 2.1e9,
     units: 304.0,
     subgroup: 64.0,
 };
-const H100: Figures = Figures {
+const H100: GpuFigures = GpuFigures {
     bandwidth: 3.35e12,
     clock: 1.7e9,
     units: 132.0 * 4.0,
     subgroup: 32.0,
 };
 
-impl Figures {
+impl GpuFigures {
     const fn bytes_per_clock(&self) -> f64 {
         self.bandwidth / self.clock
     }
@@ -57,7 +57,7 @@ impl Figures {
 
 const H100_LOAD_UNITS: f64 = 132.0;
 const H100_L2_BYTES_PER_CLOCK: f64 = 5.5e12 / 1.7e9;
-const LINE: f64 = 128.0;
+const LINE_BYTES: f64 = 128.0;
 
 /// The vector instructions for each operation that the interpreter counts. A division counts for
 /// `OPERATIONS_PER_DIVISION` operations in addition to itself. Both numbers fit the kernels without loops: see the
@@ -70,7 +70,7 @@ pub(crate) const GPUS: [&str; 3] = ["Navi21", "MI300X", "H100"];
 
 /// The times of a kernel on each GPU, divided by the time of its memory transfers.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Times {
+pub(crate) struct EstimatedTimes {
     /// The time for instructions on each GPU.
     pub(crate) navi21: f64,
     pub(crate) mi300x: f64,
@@ -85,55 +85,60 @@ pub(crate) struct Times {
 /// many rounds loops run, nor what lanes execute outside it, such as the ends of rows. The operations show neither what
 /// the compiler adds nor which lanes wait for others. If the compiler has unrolled a rare part with many stores, the
 /// path goes through it, and the number is too large. So no kernel is underestimated, and all follow the same rule.
-pub(crate) fn vector_instructions(path: &Path, counts: &Counts) -> f64 {
-    let by_operations = operations(counts) * INSTRUCTIONS_PER_OPERATION;
+pub(crate) fn vector_instructions(path: &CountedPath, counts: &KernelCounts) -> f64 {
+    let by_operations = operation_count(counts) * INSTRUCTIONS_PER_OPERATION;
     by_operations.max(path.vector as f64)
 }
 
 /// Returns whether the number of vector instructions is an estimate from operations. The table marks such a number with
 /// "about".
-pub(crate) fn is_about(path: &Path, counts: &Counts) -> bool {
+pub(crate) fn is_about(path: &CountedPath, counts: &KernelCounts) -> bool {
     vector_instructions(path, counts) > path.vector as f64
 }
 
 /// Returns the number of operations, where each division counts as several.
-pub(crate) fn operations(counts: &Counts) -> f64 {
+pub(crate) fn operation_count(counts: &KernelCounts) -> f64 {
     counts.operations + OPERATIONS_PER_DIVISION * counts.divisions
 }
 
 /// Returns the bytes of the sectors that an invocation accesses. A sector that several invocations share is divided
 /// among them.
-pub(crate) fn memory_bytes(counts: &Counts) -> f64 {
-    let sectors = counts.traffic().map(|side| side.distinct_sectors);
-    SECTOR * sectors.iter().sum::<f64>()
+pub(crate) fn memory_bytes(counts: &KernelCounts) -> f64 {
+    let sectors = counts.buffer_traffic().map(|side| side.distinct_sectors);
+    SECTOR_BYTES * sectors.iter().sum::<f64>()
 }
 
 /// Returns whether a kernel accesses enough memory for meaningful ratios to the time of its transfers.
-pub(crate) fn accesses_memory(counts: &Counts) -> bool {
+pub(crate) fn accesses_memory(counts: &KernelCounts) -> bool {
     memory_bytes(counts) >= 1.0
 }
 
 /// Returns the megabytes of the sectors that all invocations of a kernel access.
-pub(crate) fn megabytes(counts: &Counts) -> f64 {
+pub(crate) fn megabytes(counts: &KernelCounts) -> f64 {
     memory_bytes(counts) * counts.invocations / 1e6
 }
 
-impl Times {
+impl EstimatedTimes {
     /// Estimates times from the code for RDNA 2 and for GCN 5, and from the counts for subgroups of 32.
-    pub(crate) fn of(rdna2: &Path, gcn5: &Path, counts: &Counts) -> Self {
+    pub(crate) fn estimate_times(
+        rdna2: &CountedPath,
+        gcn5: &CountedPath,
+        counts: &KernelCounts,
+    ) -> Self {
         let memory = memory_bytes(counts);
-        let over_memory = |gpu: &Figures, instructions: f64| {
+        let over_memory = |gpu: &GpuFigures, instructions: f64| {
             let clocks = gpu.subgroup * memory / gpu.bytes_per_clock();
             instructions / gpu.units / clocks
         };
-        let accesses = |path: &Path| (path.loads.len() + path.stores.len()) as f64;
+        let accesses = |path: &CountedPath| (path.loads.len() + path.stores.len()) as f64;
         let vector = vector_instructions(rdna2, counts);
         let slow = vector * rdna2.multiplications as f64 / (rdna2.vector.max(1)) as f64;
         let one_by_one = (rdna2.scalar + rdna2.branches) as f64 + accesses(rdna2);
-        let sum =
-            |of: fn(&crate::count::Traffic) -> f64| counts.traffic().iter().map(of).sum::<f64>();
-        let lines = sum(|side| side.lines.max(side.bytes / LINE));
-        let by_workgroup = SECTOR * sum(|side| side.by_workgroup);
+        let sum = |of: fn(&crate::count::BufferTraffic) -> f64| {
+            counts.buffer_traffic().iter().map(of).sum::<f64>()
+        };
+        let lines = sum(|side| side.lines.max(side.bytes / LINE_BYTES));
+        let by_workgroup = SECTOR_BYTES * sum(|side| side.by_workgroup);
         let h100_clocks = memory / H100.bytes_per_clock();
         Self {
             navi21: over_memory(&NAVI21, 2.0 * (vector - slow) + 8.0 * slow),
@@ -145,7 +150,7 @@ impl Times {
     }
 
     /// Returns the largest ratio on each GPU, in the order of [`GPUS`]. It is at least 1, the ratio of memory.
-    pub(crate) fn bounds(&self) -> [f64; 3] {
+    pub(crate) fn largest_ratios(&self) -> [f64; 3] {
         [
             self.navi21.max(1.0),
             self.mi300x.max(1.0),
@@ -155,10 +160,10 @@ impl Times {
 
     /// Returns the time in microseconds in which each GPU, in the order of [`GPUS`], runs all invocations of a kernel
     /// with these counts. It is 0 for a kernel with negligible memory accesses, such as one that returns immediately.
-    pub(crate) fn microseconds(&self, counts: &Counts) -> [f64; 3] {
+    pub(crate) fn microseconds(&self, counts: &KernelCounts) -> [f64; 3] {
         let megabytes = megabytes(counts);
         let gpus = [NAVI21, MI300X, H100].map(|gpu| gpu.bandwidth);
-        let bounds = self.bounds();
+        let bounds = self.largest_ratios();
         [0, 1, 2].map(|gpu| match accesses_memory(counts) {
             true => megabytes * bounds[gpu] * 1e12 / gpus[gpu],
             false => 0.0,
@@ -183,11 +188,11 @@ impl Times {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::count::Traffic;
+    use crate::count::BufferTraffic;
 
     /// Returns the counts of an ideal copy, in which each lane copies 16 bytes.
-    fn copy() -> Counts {
-        let side = Traffic {
+    fn ideal_copy() -> KernelCounts {
+        let side = BufferTraffic {
             accesses: 1.0,
             bytes: 16.0,
             useful_bytes: 16.0,
@@ -196,92 +201,95 @@ mod tests {
             distinct_sectors: 0.5,
             lines: 0.125,
         };
-        Counts {
+        KernelCounts {
             read: side,
             written: side,
             operations: 40.0,
             divisions: 2.0,
-            ..Counts::default()
+            ..KernelCounts::default()
         }
     }
 
-    fn path(vector: usize, multiplications: usize) -> Path {
-        Path {
+    fn test_path(vector: usize, multiplications: usize) -> CountedPath {
+        CountedPath {
             vector,
             multiplications,
             scalar: 7,
             branches: 1,
             loads: vec![16],
             stores: vec![16],
-            ..Path::default()
+            ..CountedPath::default()
         }
     }
 
     #[track_caller]
-    fn near(a: f64, b: f64) {
+    fn assert_near(a: f64, b: f64) {
         assert!((a - b).abs() < 1e-9 * b.abs(), "{a} and {b}");
     }
 
     #[test]
     fn times_follow_the_formulas_of_the_legend() {
-        let times = Times::of(&path(60, 12), &path(70, 4), &copy());
+        let times =
+            EstimatedTimes::estimate_times(&test_path(60, 12), &test_path(70, 4), &ideal_copy());
         // 64 lanes of 32 bytes each at 512 / 2.25 bytes a clock take 9 clocks. Of the 60 instructions, 48 take 2 clocks
         // each, and 12 take 8 clocks each.
-        near(times.navi21, (48.0 * 2.0 + 12.0 * 8.0) / 160.0 / 9.0);
-        near(times.mi300x, 72.0 / 304.0 / (64.0 * 32.0 / (5300.0 / 2.1)));
+        assert_near(times.navi21, (48.0 * 2.0 + 12.0 * 8.0) / 160.0 / 9.0);
+        assert_near(times.mi300x, 72.0 / 304.0 / (64.0 * 32.0 / (5300.0 / 2.1)));
         let memory = 32.0 * 32.0 / (3350.0 / 1.7);
-        near(times.h100, (120.0 + 10.0) / 528.0 / memory);
-        near(times.h100_loads, 32.0 * 0.25 / 132.0 / memory);
-        near(times.h100_l2, 3.35 / 5.5);
+        assert_near(times.h100, (120.0 + 10.0) / 528.0 / memory);
+        assert_near(times.h100_loads, 32.0 * 0.25 / 132.0 / memory);
+        assert_near(times.h100_l2, 3.35 / 5.5);
         assert_eq!(times.h100_bound(), ("memory", 1.0));
-        assert_eq!(times.bounds(), [1.0; 3]);
+        assert_eq!(times.largest_ratios(), [1.0; 3]);
     }
 
     #[test]
     fn the_time_of_a_case_is_that_of_all_its_invocations() {
-        let mut counts = copy();
+        let mut counts = ideal_copy();
         counts.invocations = 1e6;
         // 32 MB, in kernels whose bottleneck is memory.
         let [navi21, mi300x, h100] =
-            Times::of(&path(20, 4), &path(30, 4), &counts).microseconds(&counts);
-        near(navi21, 32e12 / 512e9);
-        near(mi300x, 32e12 / 5.3e12);
-        near(h100, 32e12 / 3.35e12);
-        let twice = Times::of(&path(2000, 0), &path(30, 4), &counts);
-        near(twice.microseconds(&counts)[0], navi21 * twice.navi21);
-        let idle = Counts::default();
+            EstimatedTimes::estimate_times(&test_path(20, 4), &test_path(30, 4), &counts)
+                .microseconds(&counts);
+        assert_near(navi21, 32e12 / 512e9);
+        assert_near(mi300x, 32e12 / 5.3e12);
+        assert_near(h100, 32e12 / 3.35e12);
+        let twice = EstimatedTimes::estimate_times(&test_path(2000, 0), &test_path(30, 4), &counts);
+        assert_near(twice.microseconds(&counts)[0], navi21 * twice.navi21);
+        let idle = KernelCounts::default();
         assert_eq!(twice.microseconds(&idle), [0.0; 3]);
     }
 
     #[test]
     fn the_bottleneck_is_the_slowest_unit() {
-        let many = Times::of(&path(2000, 0), &path(30, 4), &copy());
+        let many =
+            EstimatedTimes::estimate_times(&test_path(2000, 0), &test_path(30, 4), &ideal_copy());
         assert_eq!(many.h100_bound(), ("instructions", many.h100));
-        assert_eq!(many.bounds(), [many.navi21, 1.0, many.h100]);
-        let mut apart = copy();
+        assert_eq!(many.largest_ratios(), [many.navi21, 1.0, many.h100]);
+        let mut apart = ideal_copy();
         apart.read.lines = 8.0;
-        let apart = Times::of(&path(20, 4), &path(30, 4), &apart);
+        let apart = EstimatedTimes::estimate_times(&test_path(20, 4), &test_path(30, 4), &apart);
         assert_eq!(apart.h100_bound(), ("loads", apart.h100_loads));
-        let mut often = copy();
+        let mut often = ideal_copy();
         often.read.by_workgroup = 4.0;
-        let often = Times::of(&path(20, 4), &path(30, 4), &often);
+        let often = EstimatedTimes::estimate_times(&test_path(20, 4), &test_path(30, 4), &often);
         assert_eq!(often.h100_bound(), ("L2", often.h100_l2));
     }
 
     #[test]
     fn instructions_are_the_larger_of_the_path_and_of_an_estimate_from_operations() {
         let by_operations = 64.0 * 0.7;
-        let short = path(20, 5);
-        near(vector_instructions(&short, &copy()), by_operations);
-        assert!(is_about(&short, &copy()));
+        let short = test_path(20, 5);
+        assert_near(vector_instructions(&short, &ideal_copy()), by_operations);
+        assert!(is_about(&short, &ideal_copy()));
         // The share of multiplications comes from the counted path.
-        let times = Times::of(&short, &path(30, 4), &copy());
-        near(
+        let times = EstimatedTimes::estimate_times(&short, &test_path(30, 4), &ideal_copy());
+        assert_near(
             times.navi21,
             by_operations * (0.75 * 2.0 + 0.25 * 8.0) / 160.0 / 9.0,
         );
-        let long = path(200, 5);
-        assert_eq!(vector_instructions(&long, &copy()), 200.0);
-        assert!(!is_about(&long, &copy()));
+        let long = test_path(200, 5);
+        assert_eq!(vector_instructions(&long, &ideal_copy()), 200.0);
+        assert!(!is_about(&long, &ideal_copy()));
     }
 }

@@ -1,18 +1,19 @@
 //! Measures the value of each copy kernel: runs its cases in the engine without it, so that other kernels take them.
 //!
-//! The engine does not use the kernels that [`REFUSE`] names in the process's environment (`src/gpu/engine/launch.rs`).
+//! The engine does not use the kernels that [`REFUSE_VARIABLE`] names in the process's environment (`src/gpu/engine/launch.rs`).
 //! So this program starts itself again for each kernel.
 
 use crate::{
-    cases::{self, Case, Work},
-    count::Counts,
-    device, named, origin, reports_of,
+    cases::{self, Case, CaseWork},
+    count::KernelCounts,
+    device, error_of_case, reports_of,
     table::{self, Kernel},
+    table_origin,
 };
 use std::{collections::BTreeMap, env, fs, path::Path, process::Command, thread};
 
 /// The environment variable with the names of the kernels that the engine must not use.
-const REFUSE: &str = "WGSLICE_REFUSE";
+const REFUSE_VARIABLE: &str = "WGSLICE_REFUSE";
 
 /// The subgroup size, in lanes, for which the times are estimated.
 const SUBGROUP: u32 = 32;
@@ -21,22 +22,22 @@ const LEGEND: &str = include_str!("table/leave_one_out.md");
 
 /// How a case is run: the names of its kernels and, unless there is no compiler, the time in microseconds on each GPU.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Run {
+struct CaseRun {
     kernels: Vec<String>,
     times: Option<[f64; 3]>,
 }
 
 /// How each case is run, by the case's name.
-type Runs = BTreeMap<String, Run>;
+type RunsByCase = BTreeMap<String, CaseRun>;
 
 /// Writes the table to a file.
-pub(crate) fn write(file: &str) -> Result<(), String> {
-    let with_all = here("kernels", &[])?;
+pub(crate) fn write_table(file: &str) -> Result<(), String> {
+    let with_all = runs_here("kernels", &[])?;
     let mut rows = String::new();
-    let mut times = Runs::new();
+    let mut times = RunsByCase::new();
     for kernel in copy_kernels(&with_all) {
-        let named = |cells: &str| format!("| {kernel} | {} | {cells} |\n", lines(&kernel));
-        let Some((changed, without)) = without(&kernel, &with_all) else {
+        let named = |cells: &str| format!("| {kernel} | {} | {cells} |\n", line_count(&kernel));
+        let Some((changed, runs_without)) = runs_without(&kernel, &with_all) else {
             rows += &named("all | no other kernel can run its cases | – | – | –");
             continue;
         };
@@ -46,16 +47,16 @@ pub(crate) fn write(file: &str) -> Result<(), String> {
             .cloned()
             .collect();
         if !missing.is_empty() {
-            times.extend(here("times", &missing)?);
+            times.extend(runs_here("times", &missing)?);
         }
         for case in &changed {
-            if let (Some(before), Some(after)) = (times.get(case), without.get(case)) {
-                rows += &named(&row(case, before, after));
+            if let (Some(before), Some(after)) = (times.get(case), runs_without.get(case)) {
+                rows += &named(&table_row(case, before, after));
             }
         }
     }
     let mut text = String::from("# What each copy kernel is worth\n\n");
-    text += &origin(reports_of(&["W1"])?)?.line();
+    text += &table_origin(reports_of(&["W1"])?)?.line();
     text += LEGEND;
     text += &rows;
     fs::write(file, text).map_err(|error| format!("{file}: {error}"))
@@ -64,14 +65,17 @@ pub(crate) fn write(file: &str) -> Result<(), String> {
 /// Returns the cases that run differently without a kernel, in their order, and how they run then. Prints the reason
 /// and returns `None` if this is impossible, because no other kernel takes the cases, or one that does is wrong on
 /// them.
-fn without(kernel: &str, with_all: &Runs) -> Option<(Vec<String>, Runs)> {
+fn runs_without(kernel: &str, with_all: &RunsByCase) -> Option<(Vec<String>, RunsByCase)> {
     let run = || {
-        let otherwise = refusing(kernel, "kernels", &[])?;
-        let mut changed: Vec<String> = cases::library().into_iter().map(|case| case.name).collect();
+        let otherwise = runs_refusing(kernel, "kernels", &[])?;
+        let mut changed: Vec<String> = cases::library_cases()
+            .into_iter()
+            .map(|case| case.name)
+            .collect();
         changed.retain(|case| otherwise.get(case) != with_all.get(case));
         let runs = match changed[..] {
-            [] => Runs::new(),
-            _ => refusing(kernel, "times", &changed)?,
+            [] => RunsByCase::new(),
+            _ => runs_refusing(kernel, "times", &changed)?,
         };
         Ok((changed, runs))
     };
@@ -84,7 +88,7 @@ fn without(kernel: &str, with_all: &Runs) -> Option<(Vec<String>, Runs)> {
 }
 
 /// Formats the cells for a case: its name, its kernels with and without the omitted one, and the ratios of times.
-fn row(case: &str, before: &Run, after: &Run) -> String {
+fn table_row(case: &str, before: &CaseRun, after: &CaseRun) -> String {
     let ratios = match (before.times, after.times) {
         (Some(before), Some(after)) => {
             [0, 1, 2].map(|gpu| format!("{:.2}", after[gpu] / before[gpu]))
@@ -97,12 +101,12 @@ fn row(case: &str, before: &Run, after: &Run) -> String {
 
 /// Returns the names of the kernels of slices, updates, gradients, gathers and crops, in the order in which cases first
 /// have them.
-fn copy_kernels(runs: &Runs) -> Vec<String> {
+fn copy_kernels(runs: &RunsByCase) -> Vec<String> {
     let mut kernels: Vec<String> = Vec::new();
-    for case in cases::library() {
+    for case in cases::library_cases() {
         let run = match case.work {
-            Work::Move(_) | Work::Gather(..) => runs.get(&case.name),
-            Work::Scatter(..) | Work::Peer(..) => None,
+            CaseWork::Move(_) | CaseWork::Gather(..) => runs.get(&case.name),
+            CaseWork::Scatter(..) | CaseWork::Peer(..) => None,
         };
         for kernel in run.iter().flat_map(|run| &run.kernels) {
             if !kernels.contains(kernel) {
@@ -113,26 +117,26 @@ fn copy_kernels(runs: &Runs) -> Vec<String> {
     kernels
 }
 
-/// Disables a kernel in another process. That process prints what [`here`] returns for `what`, `kernels` or `times`,
+/// Disables a kernel in another process. That process prints what [`runs_here`] returns for `what`, `kernels` or `times`,
 /// and for these cases or all.
-fn refusing(kernel: &str, what: &str, cases: &[String]) -> Result<Runs, String> {
+fn runs_refusing(kernel: &str, what: &str, cases: &[String]) -> Result<RunsByCase, String> {
     let program = env::current_exe().map_err(|error| error.to_string())?;
     let output = Command::new(program)
         .arg(what)
         .args(cases)
-        .env(REFUSE, kernel)
+        .env(REFUSE_VARIABLE, kernel)
         .output()
         .map_err(|error| format!("could not start: {error}"))?;
     match output.status.success() {
-        true => read(&String::from_utf8_lossy(&output.stdout)),
+        true => parse_runs(&String::from_utf8_lossy(&output.stdout)),
         false => Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
     }
 }
 
-/// Prints how this process runs these cases, or all. [`read`] parses each line.
-pub(crate) fn print(what: &str, names: &[&str]) -> Result<(), String> {
+/// Prints how this process runs these cases, or all. [`parse_runs`] parses each line.
+pub(crate) fn print_runs(what: &str, names: &[&str]) -> Result<(), String> {
     let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-    for (case, run) in here(what, &names)? {
+    for (case, run) in runs_here(what, &names)? {
         let times = run
             .times
             .map(|times| times.map(|time| time.to_string()).join("\t"));
@@ -145,7 +149,7 @@ pub(crate) fn print(what: &str, names: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
-fn read(text: &str) -> Result<Runs, String> {
+fn parse_runs(text: &str) -> Result<RunsByCase, String> {
     let line = |line: &str| {
         let mut words = line.split('\t');
         let mut word = || words.next().unwrap_or_default().to_owned();
@@ -156,7 +160,7 @@ fn read(text: &str) -> Result<Runs, String> {
             [Some(a), Some(b), Some(c)] => Some([a, b, c]),
             _ => None,
         };
-        (case, Run { kernels, times })
+        (case, CaseRun { kernels, times })
     };
     match text.is_empty() {
         true => Err("no case".into()),
@@ -166,17 +170,18 @@ fn read(text: &str) -> Result<Runs, String> {
 
 /// Returns how this process runs the named cases, or all if no name is given. `kernels` only records the cases and
 /// omits times.
-fn here(what: &str, names: &[String]) -> Result<Runs, String> {
-    let mut cases = cases::library();
+fn runs_here(what: &str, names: &[String]) -> Result<RunsByCase, String> {
+    let mut cases = cases::library_cases();
     cases.retain(|case| names.is_empty() || names.contains(&case.name));
     match what {
-        "times" => times(&cases, names),
-        _ => cases.iter().map(kernels).collect(),
+        "times" => estimate_runs(&cases, names),
+        _ => cases.iter().map(run_case).collect(),
     }
 }
 
-fn kernels(case: &Case) -> Result<(String, Run), String> {
-    let pipelines = device::pipelines(case).map_err(|error| named(case, &error))?;
+fn run_case(case: &Case) -> Result<(String, CaseRun), String> {
+    let pipelines =
+        device::requested_pipelines(case).map_err(|error| error_of_case(case, &error))?;
     let mut kernels: Vec<String> = Vec::new();
     for pipeline in &pipelines {
         let kernel = table::kernel_name(&pipeline.label).to_owned();
@@ -184,21 +189,22 @@ fn kernels(case: &Case) -> Result<(String, Run), String> {
             kernels.push(kernel);
         }
     }
-    let run = Run {
+    let run = CaseRun {
         kernels,
         times: None,
     };
     Ok((case.name.clone(), run))
 }
 
-fn times(cases: &[Case], names: &[String]) -> Result<Runs, String> {
+fn estimate_runs(cases: &[Case], names: &[String]) -> Result<RunsByCase, String> {
     let reports = reports_of(names)?;
-    let runs = |cases: &[Case]| -> Result<Vec<(String, Run)>, String> {
+    let runs = |cases: &[Case]| -> Result<Vec<(String, CaseRun)>, String> {
         let run = |case| {
-            let counts = Counts::of(case, SUBGROUP).map_err(|error| named(case, &error))?;
-            let counted = Kernel::of(case, counts, &[], &reports);
-            let (name, mut run) = kernels(case)?;
-            run.times = table::microseconds(&counted);
+            let counts = KernelCounts::count_kernels(case, SUBGROUP)
+                .map_err(|error| error_of_case(case, &error))?;
+            let counted = Kernel::join_results(case, counts, &[], &reports);
+            let (name, mut run) = run_case(case)?;
+            run.times = table::total_microseconds(&counted);
             Ok((name, run))
         };
         cases.iter().map(run).collect()
@@ -215,7 +221,7 @@ fn times(cases: &[Case], names: &[String]) -> Result<Runs, String> {
 
 /// Returns the number of lines in a kernel's file in `shaders/`. Its imports also serve other kernels, so they do not
 /// count.
-fn lines(kernel: &str) -> String {
+fn line_count(kernel: &str) -> String {
     let shaders = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shaders");
     match fs::read_to_string(shaders.join(kernel).with_extension("wgsl")) {
         Ok(text) => text.lines().count().to_string(),
@@ -229,48 +235,48 @@ mod tests {
 
     #[test]
     fn what_a_process_prints_is_read() {
-        let runs = read("W1\tcoalesced rows\t1.5\t2\t0.25\nsa1\tresolve, sort\t\n").unwrap();
+        let runs = parse_runs("W1\tcoalesced rows\t1.5\t2\t0.25\nsa1\tresolve, sort\t\n").unwrap();
         assert_eq!(
             runs["W1"],
-            Run {
+            CaseRun {
                 kernels: vec!["coalesced rows".into()],
                 times: Some([1.5, 2.0, 0.25]),
             }
         );
         assert_eq!(
             runs["sa1"],
-            Run {
+            CaseRun {
                 kernels: vec!["resolve".into(), "sort".into()],
                 times: None,
             }
         );
-        assert_eq!(read("").unwrap_err(), "no case");
+        assert_eq!(parse_runs("").unwrap_err(), "no case");
     }
 
     #[test]
     fn ratios_are_those_of_times() {
-        let run = |kernel: &str, times| Run {
+        let run = |kernel: &str, times| CaseRun {
             kernels: vec![kernel.into()],
             times,
         };
         let (before, after) = (Some([1.0, 2.0, 4.0]), Some([1.0, 3.0, 2.0]));
-        let text = row(
+        let text = table_row(
             "W6",
             &run("packed rows", before),
             &run("packed bytes", after),
         );
         assert_eq!(text, "W6 | packed bytes | 1.00 | 1.50 | 0.50");
-        let text = row("W6", &run("packed rows", None), &run("packed bytes", None));
+        let text = table_row("W6", &run("packed rows", None), &run("packed bytes", None));
         assert_eq!(text, "W6 | packed bytes | not run | not run | not run");
     }
 
     #[test]
     fn every_kernel_of_a_slice_has_lines() {
-        let case = &cases::library()[0];
-        let (_, run) = kernels(case).unwrap();
+        let case = &cases::library_cases()[0];
+        let (_, run) = run_case(case).unwrap();
         assert!(!run.kernels.is_empty());
         for kernel in run.kernels {
-            assert!(lines(&kernel).parse::<usize>().is_ok(), "{kernel}");
+            assert!(line_count(&kernel).parse::<usize>().is_ok(), "{kernel}");
         }
     }
 }

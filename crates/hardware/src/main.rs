@@ -1,4 +1,4 @@
-//! Examines what the shaders demand of GPUs, without a GPU.
+//! Examines the shaders' memory accesses and machine code without a GPU.
 //!
 //! ```text
 //! wgslice-hardware table [FILE [CASE …]]  writes all results for all cases, or these, as Markdown
@@ -36,7 +36,7 @@ mod vectors;
 
 use amd::{FAMILIES, Family, Report};
 use cases::Case;
-use count::Counts;
+use count::KernelCounts;
 use device::Device;
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -44,10 +44,10 @@ use std::{
     thread,
 };
 use strict_gpu::PipelineRequest;
-use table::{Kernel, Origin};
+use table::{Kernel, TableOrigin};
 
 /// The exit code of a skipped command.
-const SKIPPED: u8 = 77;
+const EXIT_SKIPPED: u8 = 77;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -55,16 +55,16 @@ fn main() -> ExitCode {
     let done = match arguments[..] {
         ["table"] => table("/dev/stdout", &[]),
         ["table", file, ref names @ ..] => table(file, names),
-        ["check", ref names @ ..] => checked(names, "cases"),
-        ["vectors", ref names @ ..] => checked(names, "vectors"),
+        ["check", ref names @ ..] => check_families(names, "cases"),
+        ["vectors", ref names @ ..] => check_families(names, "vectors"),
         ["pipelines"] => count_pipelines(),
-        ["leave-one-out", file] => leave_one_out::write(file),
+        ["leave-one-out", file] => leave_one_out::write_table(file),
         // The program starts itself with these arguments, and environment variables of RADV or of the engine.
         ["compile", "cases", ref names @ ..] => compile_cases(names),
-        [what @ ("kernels" | "times"), ref names @ ..] => leave_one_out::print(what, names),
+        [what @ ("kernels" | "times"), ref names @ ..] => leave_one_out::print_runs(what, names),
         ["compile", "vectors"] => {
             let device = Device::new(None).without_shared_pipelines();
-            vectors::pipelines(&device).and_then(amd::compile_here)
+            vectors::vector_pipelines(&device).and_then(amd::compile_here)
         }
         _ => Err(
             "usage: wgslice-hardware table [FILE [CASE …]] | check [FAMILY …] | vectors [FAMILY …] \
@@ -76,7 +76,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(problem) if problem == amd::NOT_INSTALLED => {
             eprintln!("{problem}");
-            ExitCode::from(SKIPPED)
+            ExitCode::from(EXIT_SKIPPED)
         }
         Err(problem) => {
             eprintln!("{problem}");
@@ -88,9 +88,10 @@ fn main() -> ExitCode {
 fn compile_cases(names: &[&str]) -> Result<(), String> {
     let mut pipelines = Vec::new();
     let chosen = |case: &&Case| names.is_empty() || names.contains(&&*case.name);
-    let all = [cases::library(), cases::peers()].concat();
+    let all = [cases::library_cases(), cases::peers()].concat();
     for case in all.iter().filter(chosen) {
-        let of_case = device::pipelines(case).map_err(|error| named(case, &error))?;
+        let of_case =
+            device::requested_pipelines(case).map_err(|error| error_of_case(case, &error))?;
         pipelines.extend(
             of_case
                 .into_iter()
@@ -110,17 +111,19 @@ fn count_pipelines() -> Result<(), String> {
     let mut add = |pipelines: Vec<PipelineRequest>| {
         let mut keys = HashSet::new();
         for pipeline in pipelines {
-            let key = vectors::key(&pipeline);
+            let key = vectors::pipeline_key(&pipeline);
             keys.insert(key.clone());
             all.insert(key, pipeline.label);
         }
         keys.len()
     };
     let mut of_workloads = Vec::new();
-    for case in cases::library().iter().filter(is_workload) {
-        of_workloads.extend(device::pipelines(case).map_err(|error| named(case, &error))?);
+    for case in cases::library_cases().iter().filter(is_workload) {
+        of_workloads.extend(
+            device::requested_pipelines(case).map_err(|error| error_of_case(case, &error))?,
+        );
     }
-    let of_vectors = vectors::pipelines(&Device::new(None))?
+    let of_vectors = vectors::vector_pipelines(&Device::new(None))?
         .into_iter()
         .map(|(_, pipeline)| pipeline);
     let counts = [add(of_workloads), add(of_vectors.collect())];
@@ -141,13 +144,13 @@ fn count_pipelines() -> Result<(), String> {
     Ok(())
 }
 
-fn named(case: &Case, error: &wgslice::Error) -> String {
+fn error_of_case(case: &Case, error: &wgslice::Error) -> String {
     format!("{}: {error}", case.name)
 }
 
 /// Compiles kernels for the named families, or for all families if `names` is empty. The error lists the problems
 /// found.
-fn checked(names: &[&str], what: &str) -> Result<(), String> {
+fn check_families(names: &[&str], what: &str) -> Result<(), String> {
     for name in names {
         if FAMILIES.iter().all(|family| family.name != *name) {
             let known = FAMILIES.map(|family| family.name).join(", ");
@@ -164,7 +167,7 @@ fn checked(names: &[&str], what: &str) -> Result<(), String> {
                 report.compiled.len()
             );
             problems.extend(check::nothing_compiled(family, &report));
-            problems.extend(check::spills(family, &report));
+            problems.extend(check::find_problems(family, &report));
             if what == "cases" {
                 problems.extend(check::loads_in_flight(family, &report));
             }
@@ -181,18 +184,18 @@ fn table(file: &str, names: &[&str]) -> Result<(), String> {
     let reports = reports_of(names)?;
     let named = |case: &Case| names.is_empty() || names.contains(&case.name.as_str());
     let chosen = |cases: Vec<Case>| cases.into_iter().filter(named).collect::<Vec<_>>();
-    let (library, peers) = (chosen(cases::library()), chosen(cases::peers()));
-    let library = counted(&library, &reports)?;
-    let peers = counted(&peers, &reports)?;
-    let origin = origin(reports.clone())?;
-    let text = table::table(&origin, &library, &peers);
+    let (library, peers) = (chosen(cases::library_cases()), chosen(cases::peers()));
+    let library = count_cases(&library, &reports)?;
+    let peers = count_cases(&peers, &reports)?;
+    let origin = table_origin(reports.clone())?;
+    let text = table::table_text(&origin, &library, &peers);
     std::fs::write(file, text).map_err(|error| format!("{file}: {error}"))
 }
 
-fn origin(reports: Vec<Report>) -> Result<Origin, String> {
-    let versions = ["wgpu", "naga"].map(|name| format!("{name} {}", version(name)));
-    Ok(Origin {
-        date: date()?,
+fn table_origin(reports: Vec<Report>) -> Result<TableOrigin, String> {
+    let versions = ["wgpu", "naga"].map(|name| format!("{name} {}", locked_version(name)));
+    Ok(TableOrigin {
+        date: current_date()?,
         wgpu: versions.join(", "),
         reports,
     })
@@ -219,11 +222,11 @@ fn reports_of<Name: AsRef<str>>(names: &[Name]) -> Result<Vec<Report>, String> {
 }
 
 /// Returns the kernels of these cases. The counts for subgroups of 32 and of 64 are made in parallel.
-fn counted<'a>(cases: &'a [Case], reports: &'a [Report]) -> Result<Vec<Kernel<'a>>, String> {
+fn count_cases<'a>(cases: &'a [Case], reports: &'a [Report]) -> Result<Vec<Kernel<'a>>, String> {
     let of_size = |subgroup| {
-        let each = cases
-            .iter()
-            .map(|case| Counts::of(case, subgroup).map_err(|error| named(case, &error)));
+        let each = cases.iter().map(|case| {
+            KernelCounts::count_kernels(case, subgroup).map_err(|error| error_of_case(case, &error))
+        });
         each.collect::<Result<Vec<_>, _>>()
     };
     let (narrow, wide) = thread::scope(|scope| {
@@ -232,12 +235,13 @@ fn counted<'a>(cases: &'a [Case], reports: &'a [Report]) -> Result<Vec<Kernel<'a
     });
     let wide = wide.map_err(|_| "counting panicked")??;
     let all = cases.iter().zip(narrow?).zip(wide);
-    let kernels = all.flat_map(|((case, narrow), wide)| Kernel::of(case, narrow, &wide, reports));
+    let kernels =
+        all.flat_map(|((case, narrow), wide)| Kernel::join_results(case, narrow, &wide, reports));
     Ok(kernels.collect())
 }
 
 /// Returns the version of a package in `Cargo.lock`.
-fn version(name: &str) -> &'static str {
+fn locked_version(name: &str) -> &'static str {
     const LOCKED: &str = include_str!("../../../Cargo.lock");
     let entry = format!("name = \"{name}\"\nversion = \"");
     let rest = LOCKED.split_once(&entry).map(|(_, rest)| rest);
@@ -245,7 +249,7 @@ fn version(name: &str) -> &'static str {
         .unwrap_or("of an unknown version")
 }
 
-fn date() -> Result<String, String> {
+fn current_date() -> Result<String, String> {
     let output = Command::new("date")
         .arg("+%Y-%m-%d")
         .output()
@@ -258,8 +262,11 @@ mod tests {
     #[test]
     fn versions_come_from_the_lock_file() {
         for name in ["wgpu", "naga"] {
-            assert!(super::version(name).starts_with("30."), "{name}");
+            assert!(super::locked_version(name).starts_with("30."), "{name}");
         }
-        assert_eq!(super::version("no such package"), "of an unknown version");
+        assert_eq!(
+            super::locked_version("no such package"),
+            "of an unknown version"
+        );
     }
 }

@@ -10,7 +10,7 @@ use wgslice_vectors::{Call, parse, run, variants};
 const VECTORS: &str = include_str!("../../../tests/vectors/seed1.jsonl");
 
 /// Returns the properties that identify a pipeline: requests with equal properties share one pipeline in the library.
-pub(crate) fn key(pipeline: &PipelineRequest) -> (String, Vec<(String, u64)>) {
+pub(crate) fn pipeline_key(pipeline: &PipelineRequest) -> (String, Vec<(String, u64)>) {
     let constants = pipeline.constants.iter();
     let constants = constants.map(|(name, value)| (name.clone(), value.to_bits()));
     (pipeline.source.clone(), constants.collect())
@@ -21,7 +21,7 @@ pub(crate) fn key(pipeline: &PipelineRequest) -> (String, Vec<(String, u64)>) {
 /// # Errors
 ///
 /// The error names the line that cannot be read.
-pub(crate) fn pipelines(device: &Device) -> Result<Vec<(String, PipelineRequest)>, String> {
+pub(crate) fn vector_pipelines(device: &Device) -> Result<Vec<(String, PipelineRequest)>, String> {
     let backend = Backend::from(device.gpu.clone());
     let mut seen = HashSet::new();
     let mut pipelines = Vec::new();
@@ -32,7 +32,7 @@ pub(crate) fn pipelines(device: &Device) -> Result<Vec<(String, PipelineRequest)
             // Tests elsewhere check the outcome.
             let _ = run(&call, &backend, &variant);
             for pipeline in device.strict.take_pipelines() {
-                if seen.insert(key(&pipeline)) {
+                if seen.insert(pipeline_key(&pipeline)) {
                     pipelines.push((format!("line {}", case.line), pipeline));
                 }
             }

@@ -103,7 +103,7 @@ impl Described {
     /// [`Error::Invalid`] if the file does not begin with a header, or with one that is too long or has an unknown element
     /// type; [`Error::Io`] if the file cannot be read.
     pub fn read(file: &mut (impl Read + Seek)) -> Result<Self, Error> {
-        text::parse(&text(file)?)
+        text::parse_header(&text(file)?)
     }
 
     /// Returns the bytes before the elements of a file. Their number is a multiple of 64, as in NumPy's files. The version
@@ -113,7 +113,7 @@ impl Described {
     ///
     /// [`Error::Invalid`] if the header is too long for the version.
     pub fn bytes(&self) -> Result<Vec<u8>, Error> {
-        let text = text::write(self);
+        let text = text::write_header(self);
         let latin: Option<Vec<u8>> = text.chars().map(|c| u8::try_from(c).ok()).collect();
         let (version, fixed) = if latin.is_some() { (1, 10) } else { (3, 12) };
         let mut text = latin.unwrap_or_else(|| text.into_bytes());
@@ -152,7 +152,7 @@ impl Header {
             shape,
         } = Described::read(file)?;
         Ok(Self {
-            dtype: element.number().ok_or_else(|| unsupported(&element))?,
+            dtype: element.number().ok_or_else(|| unsupported_type(&element))?,
             byte_order: element.byte_order,
             column_major,
             shape,
@@ -183,7 +183,7 @@ impl Header {
 }
 
 /// Returns the error for a type that is not a type of numbers.
-fn unsupported(element: &Type) -> Error {
+fn unsupported_type(element: &Type) -> Error {
     let remark = element.remark();
     if element.kind == Kind::Void && element.size == 2 {
         return Error::invalid(
@@ -213,19 +213,19 @@ fn text(file: &mut (impl Read + Seek)) -> Result<String, Error> {
         )
     };
     let mut start = [0; 8];
-    fill(file, &mut start, other)?;
+    read_exactly(file, &mut start, other)?;
     if !start.starts_with(MAGIC) {
         return Err(other());
     }
     let len = match [start[6], start[7]] {
         [1, 0] => {
             let mut len = [0; 2];
-            fill(file, &mut len, cut)?;
+            read_exactly(file, &mut len, cut)?;
             u16::from_le_bytes(len).into()
         }
         [2 | 3, 0] => {
             let mut len = [0; 4];
-            fill(file, &mut len, cut)?;
+            read_exactly(file, &mut len, cut)?;
             u32::from_le_bytes(len)
         }
         [major, minor] => {
@@ -248,7 +248,7 @@ fn text(file: &mut (impl Read + Seek)) -> Result<String, Error> {
         )));
     }
     let mut text = vec![0; len as usize];
-    fill(file, &mut text, cut)?;
+    read_exactly(file, &mut text, cut)?;
     match start[6] {
         3 => String::from_utf8(text).map_err(|_| {
             Error::invalid("the header is not UTF-8; save the array again with numpy.save")
@@ -258,7 +258,11 @@ fn text(file: &mut (impl Read + Seek)) -> Result<String, Error> {
 }
 
 /// Fills `bytes` from the file. If the file ends too early, the error is `end()`.
-fn fill(file: &mut impl Read, bytes: &mut [u8], end: impl FnOnce() -> Error) -> Result<(), Error> {
+fn read_exactly(
+    file: &mut impl Read,
+    bytes: &mut [u8],
+    end: impl FnOnce() -> Error,
+) -> Result<(), Error> {
     file.read_exact(bytes).map_err(|error| match error.kind() {
         io::ErrorKind::UnexpectedEof => end(),
         _ => error.into(),

@@ -3,9 +3,9 @@
 //! No crate for Python literals is used: the known crates take exponential time in the depth of brackets, and panic on
 //! some numbers. This parser takes one pass, and supports the nesting of headers.
 
-/// A literal. Dicts are only read by [`Scan::dict`].
+/// A literal. Dicts are only read by [`Scan::parse_dict`].
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Value {
+pub(crate) enum PythonLiteral {
     Text(String),
     Number(usize),
     Truth(bool),
@@ -21,42 +21,42 @@ const MAX_DEPTH: usize = 32;
 pub(crate) struct Malformed(pub(crate) String);
 
 /// Parses a text from beginning to end. `rest` is the part that is not parsed yet.
-pub(crate) struct Scan<'a> {
+pub(crate) struct LiteralParser<'a> {
     rest: &'a str,
 }
 
-impl<'a> Scan<'a> {
+impl<'a> LiteralParser<'a> {
     pub(crate) fn new(text: &'a str) -> Self {
         Self { rest: text }
     }
 
     /// Parses a dict with strings as keys, which must be the whole text.
-    pub(crate) fn dict(&mut self) -> Result<Vec<(String, Value)>, Malformed> {
+    pub(crate) fn parse_dict(&mut self) -> Result<Vec<(String, PythonLiteral)>, Malformed> {
         let mut entries = Vec::new();
-        self.expect('{')?;
+        self.skip_or_fail('{')?;
         while !self.take('}') {
-            let Value::Text(key) = self.value(1)? else {
-                return Err(self.malformed());
+            let PythonLiteral::Text(key) = self.parse_value(1)? else {
+                return Err(self.malformed_here());
             };
-            self.expect(':')?;
-            entries.push((key, self.value(1)?));
+            self.skip_or_fail(':')?;
+            entries.push((key, self.parse_value(1)?));
             if !self.take(',') {
-                self.expect('}')?;
+                self.skip_or_fail('}')?;
                 break;
             }
         }
         self.skip_space();
         match self.rest {
             "" => Ok(entries),
-            _ => Err(self.malformed()),
+            _ => Err(self.malformed_here()),
         }
     }
 
-    pub(crate) fn malformed(&self) -> Malformed {
+    pub(crate) fn malformed_here(&self) -> Malformed {
         const SHOWN: usize = 20;
         Malformed(match self.rest {
             "" => "it ends too early".into(),
-            rest => format!("at '{}'", printable(rest.chars().take(SHOWN))),
+            rest => format!("at '{}'", to_printable(rest.chars().take(SHOWN))),
         })
     }
 
@@ -78,70 +78,70 @@ impl<'a> Scan<'a> {
         rest.is_some()
     }
 
-    fn expect(&mut self, c: char) -> Result<(), Malformed> {
+    fn skip_or_fail(&mut self, c: char) -> Result<(), Malformed> {
         match self.take(c) {
             true => Ok(()),
-            false => Err(self.malformed()),
+            false => Err(self.malformed_here()),
         }
     }
 
-    fn value(&mut self, depth: usize) -> Result<Value, Malformed> {
+    fn parse_value(&mut self, depth: usize) -> Result<PythonLiteral, Malformed> {
         if depth > MAX_DEPTH {
-            return Err(self.malformed());
+            return Err(self.malformed_here());
         }
         self.skip_space();
         for (word, truth) in [("True", true), ("False", false)] {
             if let Some(rest) = self.rest.strip_prefix(word) {
                 self.rest = rest;
-                return Ok(Value::Truth(truth));
+                return Ok(PythonLiteral::Truth(truth));
             }
         }
         match self.rest.chars().next() {
-            Some('(') => self.sequence(')', depth),
-            Some('[') => self.sequence(']', depth),
-            Some('0'..='9') => self.number().map(Value::Number),
-            _ => self.text().map(Value::Text),
+            Some('(') => self.parse_sequence(')', depth),
+            Some('[') => self.parse_sequence(']', depth),
+            Some('0'..='9') => self.parse_number().map(PythonLiteral::Number),
+            _ => self.parse_string().map(PythonLiteral::Text),
         }
     }
 
-    fn sequence(&mut self, close: char, depth: usize) -> Result<Value, Malformed> {
+    fn parse_sequence(&mut self, close: char, depth: usize) -> Result<PythonLiteral, Malformed> {
         self.rest = &self.rest[1..];
         let mut values = Vec::new();
         while !self.take(close) {
-            values.push(self.value(depth + 1)?);
+            values.push(self.parse_value(depth + 1)?);
             if !self.take(',') {
-                self.expect(close)?;
+                self.skip_or_fail(close)?;
                 break;
             }
         }
-        Ok(Value::Sequence(values))
+        Ok(PythonLiteral::Sequence(values))
     }
 
     /// Parses a string in single or double quotes. Python 2 wrote Unicode strings as `u'…'`.
-    fn text(&mut self) -> Result<String, Malformed> {
+    fn parse_string(&mut self) -> Result<String, Malformed> {
         let start = self.rest;
         let quoted = start.strip_prefix(['u', 'U']).unwrap_or(start);
         let Some(quote) = quoted.chars().next().filter(|c| "'\"".contains(*c)) else {
-            return Err(self.malformed());
+            return Err(self.malformed_here());
         };
         let mut text = String::new();
         let mut chars = quoted[1..].chars();
         loop {
             match chars.next() {
                 Some(c) if c == quote => break,
-                Some('\\') => match escaped(&mut chars) {
+                Some('\\') => match parse_escape(&mut chars) {
                     Some(c) => text.push(c),
-                    None => return Err(self.malformed()),
+                    None => return Err(self.malformed_here()),
                 },
                 Some(c) if c != '\n' => text.push(c),
-                _ => return Err(self.malformed()),
+                _ => return Err(self.malformed_here()),
             }
         }
         self.rest = chars.as_str();
         Ok(text)
     }
 
-    fn number(&mut self) -> Result<usize, Malformed> {
+    fn parse_number(&mut self) -> Result<usize, Malformed> {
         let end = self
             .rest
             .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
@@ -155,14 +155,14 @@ impl<'a> Scan<'a> {
         // Python 2 wrote its long integers as `3L`.
         let digits = digits.strip_suffix(['L', 'l']).unwrap_or(digits);
         let number = usize::from_str_radix(&digits.replace('_', ""), radix);
-        let number = number.map_err(|_| self.malformed())?;
+        let number = number.map_err(|_| self.malformed_here())?;
         self.rest = rest;
         Ok(number)
     }
 }
 
 /// Parses the characters after a backslash.
-fn escaped(chars: &mut std::str::Chars<'_>) -> Option<char> {
+fn parse_escape(chars: &mut std::str::Chars<'_>) -> Option<char> {
     let digits = match chars.next()? {
         c @ ('\\' | '\'' | '"') => return Some(c),
         'n' => return Some('\n'),
@@ -179,12 +179,12 @@ fn escaped(chars: &mut std::str::Chars<'_>) -> Option<char> {
 }
 
 /// Replaces the characters of a text that could move a terminal's cursor.
-pub(crate) fn printable(text: impl Iterator<Item = char>) -> String {
+pub(crate) fn to_printable(text: impl Iterator<Item = char>) -> String {
     text.map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
 /// Writes a string literal as Python does.
-pub(crate) fn quoted(text: &str) -> String {
+pub(crate) fn quote_string(text: &str) -> String {
     let quote = if text.contains('\'') && !text.contains('"') {
         '"'
     } else {

@@ -2,7 +2,7 @@
 
 use crate::{
     ByteOrder, Error,
-    literal::{Value, printable, quoted},
+    literal::{PythonLiteral, quote_string, to_printable},
 };
 use std::fmt;
 use wgslice::DType;
@@ -85,21 +85,23 @@ impl Type {
     /// Returns whether the elements are in the file and all have this size. If not, the type is unknown, or contains
     /// Python objects.
     pub fn is_fixed(&self) -> bool {
-        self.unfixed().is_none()
+        self.part_without_fixed_size().is_none()
     }
 
     /// Returns the type within this type that has no fixed size, if any.
-    pub(crate) fn unfixed(&self) -> Option<&Self> {
+    pub(crate) fn part_without_fixed_size(&self) -> Option<&Self> {
         match &self.kind {
             Kind::Object | Kind::Unknown(..) => Some(self),
-            Kind::Fields(fields) => fields.iter().find_map(|field| field.element.unfixed()),
+            Kind::Fields(fields) => fields
+                .iter()
+                .find_map(|field| field.element.part_without_fixed_size()),
             _ => None,
         }
     }
 
     /// Describes the elements and what to do, if wgslice has no such numbers.
     pub fn remark(&self) -> &'static str {
-        match self.unfixed().unwrap_or(self).kind {
+        match self.part_without_fixed_size().unwrap_or(self).kind {
             Kind::Number(_) => "numbers",
             Kind::LongDouble | Kind::LongComplex => "numbers of extended precision",
             Kind::Date(_) | Kind::Time(_) => "dates and times",
@@ -129,12 +131,12 @@ impl Type {
     /// Returns the type as a Python literal. `spell` writes its codes.
     fn literal(&self, spell: fn(&str) -> &str) -> String {
         let Kind::Fields(fields) = &self.kind else {
-            return quoted(spell(&self.code()));
+            return quote_string(spell(&self.type_code()));
         };
         let (mut end, mut entries) = (0, Vec::new());
         let padding = |from: usize, to: usize| {
             let code = format!("|V{}", to.checked_sub(from).filter(|&len| len > 0)?);
-            Some(format!("('', {})", quoted(spell(&code))))
+            Some(format!("('', {})", quote_string(spell(&code))))
         };
         for field in fields {
             entries.extend(padding(end, field.offset));
@@ -146,7 +148,7 @@ impl Type {
     }
 
     /// Returns the type's code, as in `<i4`, unless it has fields.
-    fn code(&self) -> String {
+    fn type_code(&self) -> String {
         let (letter, size) = match &self.kind {
             Kind::Number(dtype) => (
                 match dtype {
@@ -207,11 +209,11 @@ impl fmt::Display for Type {
             Kind::Date(unit) => write_time(f, "datetime64", unit),
             Kind::Time(unit) => write_time(f, "timedelta64", unit),
             Kind::Object => f.write_str("object"),
-            Kind::Bytes | Kind::Text | Kind::Void => f.write_str(&self.code()),
-            Kind::Unknown(code, _) => f.write_str(&printable(code.chars())),
+            Kind::Bytes | Kind::Text | Kind::Void => f.write_str(&self.type_code()),
+            Kind::Unknown(code, _) => f.write_str(&to_printable(code.chars())),
             Kind::Fields(_) => {
                 let fields = self.literal(|code| code.trim_start_matches('|'));
-                f.write_str(&printable(fields.chars()))
+                f.write_str(&to_printable(fields.chars()))
             }
         }
     }
@@ -225,19 +227,19 @@ impl Field {
 
     fn literal(&self, spell: fn(&str) -> &str) -> String {
         let name = match &self.title {
-            Some(title) => format!("({}, {})", quoted(title), quoted(&self.name)),
-            None => quoted(&self.name),
+            Some(title) => format!("({}, {})", quote_string(title), quote_string(&self.name)),
+            None => quote_string(&self.name),
         };
         let element = self.element.literal(spell);
         match &self.shape[..] {
             [] => format!("({name}, {element})"),
-            shape => format!("({name}, {element}, {})", tuple(shape)),
+            shape => format!("({name}, {element}, {})", format_tuple(shape)),
         }
     }
 }
 
 /// Writes a shape as Python does.
-pub(crate) fn tuple(shape: &[usize]) -> String {
+pub(crate) fn format_tuple(shape: &[usize]) -> String {
     match shape {
         [n] => format!("({n},)"),
         _ => {
@@ -248,12 +250,12 @@ pub(crate) fn tuple(shape: &[usize]) -> String {
 }
 
 /// Returns the shape that a literal describes: a tuple, a list or a single number.
-pub(crate) fn shape(value: Value) -> Option<Vec<usize>> {
+pub(crate) fn parse_shape(value: PythonLiteral) -> Option<Vec<usize>> {
     match value {
-        Value::Number(size) => Some(vec![size]),
-        Value::Sequence(sizes) => {
+        PythonLiteral::Number(size) => Some(vec![size]),
+        PythonLiteral::Sequence(sizes) => {
             let size = |value| match value {
-                Value::Number(size) => Some(size),
+                PythonLiteral::Number(size) => Some(size),
                 _ => None,
             };
             sizes.into_iter().map(size).collect()
@@ -263,17 +265,17 @@ pub(crate) fn shape(value: Value) -> Option<Vec<usize>> {
 }
 
 /// Parses the value of `descr`.
-pub(crate) fn read(descr: Value) -> Result<Type, Error> {
+pub(crate) fn parse_type(descr: PythonLiteral) -> Result<Type, Error> {
     match descr {
-        Value::Text(code) => Ok(scalar(&code)),
-        Value::Sequence(fields) => structure(fields),
+        PythonLiteral::Text(code) => Ok(parse_scalar(&code)),
+        PythonLiteral::Sequence(fields) => parse_structure(fields),
         _ => Err(Error::invalid(
             "the header's descr is no element type; save the array again with numpy.save",
         )),
     }
 }
 
-fn structure(entries: Vec<Value>) -> Result<Type, Error> {
+fn parse_structure(entries: Vec<PythonLiteral>) -> Result<Type, Error> {
     let wrong = || {
         Error::invalid(
             "the header's descr has a field that is not (name, type) or (name, type, shape); save \
@@ -283,22 +285,22 @@ fn structure(entries: Vec<Value>) -> Result<Type, Error> {
     let too_large = || Error::invalid("an element of the header's descr is larger than any memory");
     let (mut fields, mut offset) = (Vec::<Field>::new(), 0usize);
     for (at, entry) in entries.into_iter().enumerate() {
-        let Value::Sequence(entry) = entry else {
+        let PythonLiteral::Sequence(entry) = entry else {
             return Err(wrong());
         };
         let mut entry = entry.into_iter();
         let (name, descr, size) = (entry.next(), entry.next(), entry.next());
         let (title, name) = match name {
-            Some(Value::Text(name)) => (None, name),
-            Some(Value::Sequence(names)) => match <[Value; 2]>::try_from(names) {
-                Ok([Value::Text(title), Value::Text(name)]) => (Some(title), name),
+            Some(PythonLiteral::Text(name)) => (None, name),
+            Some(PythonLiteral::Sequence(names)) => match <[PythonLiteral; 2]>::try_from(names) {
+                Ok([PythonLiteral::Text(title), PythonLiteral::Text(name)]) => (Some(title), name),
                 _ => return Err(wrong()),
             },
             _ => return Err(wrong()),
         };
-        let element = read(descr.ok_or_else(wrong)?)?;
+        let element = parse_type(descr.ok_or_else(wrong)?)?;
         let shape = match size {
-            Some(size) => shape(size).ok_or_else(wrong)?,
+            Some(size) => parse_shape(size).ok_or_else(wrong)?,
             None => Vec::new(),
         };
         let count = shape
@@ -320,7 +322,7 @@ fn structure(entries: Vec<Value>) -> Result<Type, Error> {
             name
         };
         if fields.iter().any(|field| field.name == name) {
-            let name = printable(name.chars());
+            let name = to_printable(name.chars());
             return Err(Error::invalid(format!(
                 "the header's descr has two fields named {name:?}; save the array again with \
                  numpy.save"
@@ -338,15 +340,21 @@ fn structure(entries: Vec<Value>) -> Result<Type, Error> {
 }
 
 /// Parses a type without fields: a code such as `<i4`, or a name such as `int32`.
-fn scalar(text: &str) -> Type {
+fn parse_scalar(text: &str) -> Type {
     let (order, code) = match text.chars().next() {
         Some('<') => (ByteOrder::Little, &text[1..]),
         Some('>') => (ByteOrder::Big, &text[1..]),
         Some('=' | '|') => (ByteOrder::NATIVE, &text[1..]),
         _ => (ByteOrder::NATIVE, text),
     };
-    let named = || (code.len() == text.len()).then(|| named(text)).flatten();
-    let found = numbered(code).or_else(|| lettered(code)).or_else(named);
+    let named = || {
+        (code.len() == text.len())
+            .then(|| parse_type_name(text))
+            .flatten()
+    };
+    let found = parse_numbered_code(code)
+        .or_else(|| parse_letter_code(code))
+        .or_else(named);
     let Some((kind, size)) = found else {
         return Type::new(
             Kind::Unknown(text.into(), why_unknown(code)),
@@ -362,7 +370,7 @@ fn scalar(text: &str) -> Type {
 }
 
 /// Parses a letter and a size, as in `i4`, `U7` and `M8[D]`.
-fn numbered(code: &str) -> Option<(Kind, usize)> {
+fn parse_numbered_code(code: &str) -> Option<(Kind, usize)> {
     let mut chars = code.chars();
     let letter = chars.next()?;
     let rest = chars.as_str();
@@ -395,15 +403,20 @@ fn numbered(code: &str) -> Option<(Kind, usize)> {
         ('f', 12 | 16, _) => Kind::LongDouble,
         ('c', 24 | 32, _) => Kind::LongComplex,
         ('S' | 'a', _, _) => Kind::Bytes,
-        ('U', _, _) => return Some((Kind::Text, size.checked_mul(4).filter(|&size| fits(size))?)),
+        ('U', _, _) => {
+            return Some((
+                Kind::Text,
+                size.checked_mul(4).filter(|&size| is_valid_size(size))?,
+            ));
+        }
         ('V', _, _) => Kind::Void,
         ('O', 4 | 8, _) => Kind::Object,
         _ => return None,
     };
-    fits(size).then_some((kind, size))
+    is_valid_size(size).then_some((kind, size))
 }
 
-fn fits(size: usize) -> bool {
+fn is_valid_size(size: usize) -> bool {
     isize::try_from(size).is_ok()
 }
 
@@ -417,7 +430,7 @@ fn time_kind(is_date: bool, unit: &str) -> Option<Kind> {
 }
 
 /// Parses a single letter. Letters such as `l`, whose size depends on the machine, are not supported.
-fn lettered(code: &str) -> Option<(Kind, usize)> {
+fn parse_letter_code(code: &str) -> Option<(Kind, usize)> {
     let dtype = match code {
         "?" => DType::Bool,
         "b" => DType::I8,
@@ -440,7 +453,7 @@ fn lettered(code: &str) -> Option<(Kind, usize)> {
 }
 
 /// Parses a type's name in NumPy.
-fn named(name: &str) -> Option<(Kind, usize)> {
+fn parse_type_name(name: &str) -> Option<(Kind, usize)> {
     let mut numbers = DType::ALL.into_iter().filter(|dtype| *dtype != DType::BF16);
     if let Some(dtype) = numbers.find(|dtype| dtype.name() == name) {
         return Some((Kind::Number(dtype), dtype.size()));

@@ -25,7 +25,7 @@ pub struct Counting {
     pub most_workgroups: u64,
 }
 
-/// The counts of a dispatch. If only a sample of its workgroups runs, they are those of the sample.
+/// The counts of a dispatch. If only a sample of its workgroups runs, they are the counts of the sample.
 #[derive(Clone, Debug, Default)]
 pub struct DispatchCounts {
     /// The pipeline's label.
@@ -79,7 +79,7 @@ pub struct BindingCounts {
 }
 
 #[derive(Debug, Default)]
-struct Tally {
+struct AccessTally {
     room: u64,
     accesses: u64,
     bytes: u64,
@@ -95,14 +95,14 @@ struct Tally {
 
 /// Counts a dispatch while it runs.
 #[derive(Debug)]
-pub(crate) struct Counter {
+pub(crate) struct DispatchCounter {
     pub(crate) subgroup: usize,
     pub(crate) operations: u64,
     pub(crate) divisions: u64,
-    tallies: BTreeMap<(String, Access), Tally>,
+    tallies: BTreeMap<(String, Access), AccessTally>,
 }
 
-impl Counter {
+impl DispatchCounter {
     pub(crate) fn new(counting: Counting) -> Self {
         Self {
             subgroup: counting.subgroup.max(1) as usize,
@@ -113,7 +113,7 @@ impl Counter {
     }
 
     /// Returns the number of subgroups with an active lane.
-    pub(crate) fn active(&self, mask: &[bool]) -> u64 {
+    pub(crate) fn active_subgroups(&self, mask: &[bool]) -> u64 {
         mask.chunks(self.subgroup)
             .filter(|lanes| lanes.contains(&true))
             .count() as u64
@@ -159,8 +159,8 @@ impl Counter {
         }
     }
 
-    pub(crate) fn bindings(self) -> Vec<BindingCounts> {
-        let counts = |((name, access), tally): ((String, Access), Tally)| BindingCounts {
+    pub(crate) fn into_binding_counts(self) -> Vec<BindingCounts> {
+        let counts = |((name, access), tally): ((String, Access), AccessTally)| BindingCounts {
             name,
             access,
             room: tally.room,
@@ -183,7 +183,7 @@ impl Counter {
 
 /// Returns the numbers of all workgroups of a dispatch, if there are at most `most`. Otherwise returns the numbers of a
 /// sample of `most` workgroups, or up to 15 more. The sample is always the same.
-pub(crate) fn sample(workgroups: u64, most: u64) -> Vec<u64> {
+pub(crate) fn sample_workgroups(workgroups: u64, most: u64) -> Vec<u64> {
     const STRETCH: u64 = 16;
     if workgroups <= most {
         return (0..workgroups).collect();
@@ -207,21 +207,21 @@ pub(crate) fn sample(workgroups: u64, most: u64) -> Vec<u64> {
 mod tests {
     use super::*;
 
-    fn counted(bytes: u64, addresses: &[u64]) -> BindingCounts {
-        let mut counter = Counter::new(Counting {
+    fn count_sectors(bytes: u64, addresses: &[u64]) -> BindingCounts {
+        let mut counter = DispatchCounter::new(Counting {
             subgroup: 32,
             most_workgroups: 1,
         });
         let lanes: Vec<_> = addresses.iter().copied().enumerate().collect();
         counter.access(("x", 1 << 20), Access::Read, bytes, &lanes);
         counter.end_workgroup();
-        counter.bindings().remove(0)
+        counter.into_binding_counts().remove(0)
     }
 
     #[test]
     fn neighbours_share_sectors_and_strangers_do_not() {
         let neighbours: Vec<_> = (0..64).map(|lane| 4 * lane).collect();
-        let counts = counted(4, &neighbours);
+        let counts = count_sectors(4, &neighbours);
         assert_eq!(
             (counts.instructions, counts.sectors, counts.lines),
             (2, 8, 2)
@@ -236,7 +236,7 @@ mod tests {
         );
 
         let apart: Vec<_> = (0..64).map(|lane| 128 * lane).collect();
-        let counts = counted(4, &apart);
+        let counts = count_sectors(4, &apart);
         assert_eq!(
             (counts.instructions, counts.sectors, counts.lines),
             (2, 64, 64)
@@ -246,21 +246,21 @@ mod tests {
 
     #[test]
     fn what_crosses_a_sector_asks_for_both() {
-        let counts = counted(16, &[24]);
+        let counts = count_sectors(16, &[24]);
         assert_eq!(
             (counts.sectors, counts.lines, counts.useful_bytes),
             (2, 1, 16)
         );
-        assert_eq!(counted(16, &[120]).lines, 2);
+        assert_eq!(count_sectors(16, &[120]).lines, 2);
         // A sector that two lanes access is requested once.
-        assert_eq!(counted(4, &[0, 0]).sectors, 1);
+        assert_eq!(count_sectors(4, &[0, 0]).sectors, 1);
     }
 
     #[test]
     fn samples_are_of_the_dispatch_and_no_larger_than_a_stretch_more() {
-        assert_eq!(sample(10, 10), (0..10).collect::<Vec<_>>());
+        assert_eq!(sample_workgroups(10, 10), (0..10).collect::<Vec<_>>());
         for workgroups in [11, 100, 1 << 20, u64::from(u32::MAX)] {
-            let chosen = sample(workgroups, 10);
+            let chosen = sample_workgroups(workgroups, 10);
             assert!((10..10 + 16).contains(&chosen.len()), "{}", chosen.len());
             assert!(chosen.iter().all(|&group| group < workgroups));
             assert!(chosen.windows(2).all(|pair| pair[0] < pair[1]));

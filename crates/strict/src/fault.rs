@@ -58,7 +58,7 @@ pub enum Wrong {
 pub enum Depends {
     /// An index, which decides what memory is accessed.
     Index,
-    /// A condition, which decides what the shader does.
+    /// A condition, on which a branch of the shader depends.
     Condition,
     /// All bits of a number that is stored in a buffer.
     Stored,

@@ -26,26 +26,26 @@ pub(crate) struct Invocation {
 }
 
 /// The accesses of one kind to a word with which a later access could race. If they are accesses of several workgroups,
-/// `group` is [`SEVERAL`]. If they are accesses of several invocations of one workgroup, `local` is [`SEVERAL`].
+/// `group` is [`SEVERAL_INVOCATIONS`]. If they are accesses of several invocations of one workgroup, `local` is [`SEVERAL_INVOCATIONS`].
 #[derive(Clone, Copy, Debug, Default)]
-struct Touch {
-    /// The number of the workgroup plus one, [`SEVERAL`], or 0 for no access.
+struct WordAccess {
+    /// The number of the workgroup plus one, [`SEVERAL_INVOCATIONS`], or 0 for no access.
     group: u32,
-    /// The number of the invocation in the workgroup, or [`SEVERAL`].
+    /// The number of the invocation in the workgroup, or [`SEVERAL_INVOCATIONS`].
     local: u32,
     phase: u32,
 }
 
-const SEVERAL: u32 = u32::MAX;
+const SEVERAL_INVOCATIONS: u32 = u32::MAX;
 
-impl Touch {
+impl WordAccess {
     /// Returns whether any of these accesses is not ordered before an access of `by`.
-    fn meets(&self, by: Invocation) -> bool {
+    fn can_race_with(&self, by: Invocation) -> bool {
         let same_group = self.group == by.group + 1;
         self.group != 0 && !(same_group && (self.local == by.local || self.phase < by.phase))
     }
 
-    fn add(&mut self, by: Invocation) {
+    fn add_access(&mut self, by: Invocation) {
         let group = by.group + 1;
         if self.group == 0 || (self.group == group && self.phase < by.phase) {
             *self = Self {
@@ -54,24 +54,24 @@ impl Touch {
                 phase: by.phase,
             };
         } else if self.group != group {
-            self.group = SEVERAL;
+            self.group = SEVERAL_INVOCATIONS;
         } else if self.local != by.local {
-            self.local = SEVERAL;
+            self.local = SEVERAL_INVOCATIONS;
         }
     }
 }
 
 /// The accesses to a word during one dispatch.
 #[derive(Clone, Copy, Debug, Default)]
-struct Touched {
+struct WordAccesses {
     dispatch: u64,
-    read: Touch,
-    write: Touch,
-    atomic: Touch,
+    read: WordAccess,
+    write: WordAccess,
+    atomic: WordAccess,
 }
 
 /// The number of words in a page. Memory for the accesses to a page's words is allocated at once.
-const PAGE: usize = 1024;
+const PAGE_WORDS: usize = 1024;
 
 /// Words, with the bytes that were written and the accesses to each word.
 #[derive(Debug, Default)]
@@ -81,7 +81,7 @@ pub(crate) struct Memory {
     written: Vec<u8>,
     /// The accesses to each word, by pages. A page is empty until the first recorded access to it, so a large buffer
     /// with few accessed words takes little memory.
-    touched: Vec<Vec<Touched>>,
+    touched: Vec<Vec<WordAccesses>>,
 }
 
 impl Memory {
@@ -132,8 +132,8 @@ impl Memory {
 
     /// Reads `bytes` bytes from byte `from` on, which need not be the first of a word.
     pub(crate) fn read(&self, from: u64, bytes: usize) -> Vec<u8> {
-        let first = index(from / WORD);
-        let skipped = index(from % WORD);
+        let first = to_usize(from / WORD);
+        let skipped = to_usize(from % WORD);
         let last = (skipped + bytes).div_ceil(4);
         let words = self.words[first..first + last].iter();
         words
@@ -147,7 +147,7 @@ impl Memory {
     pub(crate) fn write(&mut self, from: u64, bytes: &[u8]) {
         if from.is_multiple_of(WORD) {
             let (words, rest) = bytes.as_chunks::<4>();
-            for (at, &word) in (index(from / WORD)..).zip(words) {
+            for (at, &word) in (to_usize(from / WORD)..).zip(words) {
                 self.set_word(at, u32::from_le_bytes(word), 0);
             }
             let written = (bytes.len() - rest.len()) as u64;
@@ -159,7 +159,7 @@ impl Memory {
 
     fn write_bytes(&mut self, from: u64, bytes: &[u8]) {
         for (at, &byte) in (from..).zip(bytes) {
-            let (word, place) = (index(at / WORD), index(at % WORD));
+            let (word, place) = (to_usize(at / WORD), to_usize(at % WORD));
             let mut all = self.words[word].to_le_bytes();
             all[place] = byte;
             self.words[word] = u32::from_le_bytes(all);
@@ -177,20 +177,20 @@ impl Memory {
         by: Invocation,
     ) -> Option<Access> {
         if self.touched.is_empty() {
-            self.touched = vec![Vec::new(); self.words.len().div_ceil(PAGE)];
+            self.touched = vec![Vec::new(); self.words.len().div_ceil(PAGE_WORDS)];
         }
-        let page = &mut self.touched[at / PAGE];
+        let page = &mut self.touched[at / PAGE_WORDS];
         if page.is_empty() {
-            *page = vec![Touched::default(); PAGE.min(self.words.len())];
+            *page = vec![WordAccesses::default(); PAGE_WORDS.min(self.words.len())];
         }
-        let touched = &mut page[at % PAGE];
+        let touched = &mut page[at % PAGE_WORDS];
         if touched.dispatch != dispatch {
-            *touched = Touched {
+            *touched = WordAccesses {
                 dispatch,
-                ..Touched::default()
+                ..WordAccesses::default()
             };
         }
-        let races = |touch: &Touch, access| touch.meets(by).then_some(access);
+        let races = |touch: &WordAccess, access| touch.can_race_with(by).then_some(access);
         let written = races(&touched.write, Access::Write);
         let met = match access {
             Access::Read => written.or_else(|| races(&touched.atomic, Access::Atomic)),
@@ -200,16 +200,16 @@ impl Memory {
             Access::Atomic => written.or_else(|| races(&touched.read, Access::Read)),
         };
         match access {
-            Access::Read => touched.read.add(by),
-            Access::Write => touched.write.add(by),
-            Access::Atomic => touched.atomic.add(by),
+            Access::Read => touched.read.add_access(by),
+            Access::Write => touched.write.add_access(by),
+            Access::Atomic => touched.atomic.add_access(by),
         }
         met
     }
 }
 
 /// Converts a position in memory to `usize`, which can hold every position in allocated memory.
-pub(crate) fn index(at: u64) -> usize {
+pub(crate) fn to_usize(at: u64) -> usize {
     usize::try_from(at).expect("a place in memory")
 }
 
@@ -217,7 +217,7 @@ pub(crate) fn index(at: u64) -> usize {
 mod tests {
     use super::*;
 
-    fn by(group: u32, local: u32, phase: u32) -> Invocation {
+    fn invocation_at(group: u32, local: u32, phase: u32) -> Invocation {
         Invocation {
             group,
             local,
@@ -226,7 +226,7 @@ mod tests {
     }
 
     /// Returns the kind of the earlier access with which the last of these accesses races.
-    fn met(accesses: &[(Access, Invocation)]) -> Option<Access> {
+    fn racing_access(accesses: &[(Access, Invocation)]) -> Option<Access> {
         let mut memory = Memory::new(4);
         let mut met = None;
         for &(access, by) in accesses {
@@ -239,7 +239,7 @@ mod tests {
     #[test]
     fn accesses_race_unless_they_are_ordered_or_harmless() {
         use Access::{Atomic, Read, Write};
-        let (a, b) = (by(0, 0, 0), by(0, 1, 0));
+        let (a, b) = (invocation_at(0, 0, 0), invocation_at(0, 1, 0));
         for (first, second, race) in [
             (Read, Read, false),
             (Atomic, Atomic, false),
@@ -251,13 +251,19 @@ mod tests {
             (Atomic, Read, true),
             (Read, Atomic, true),
         ] {
-            assert_eq!(met(&[(first, a), (second, b)]), race.then_some(first));
-            // Accesses of one invocation are ordered.
-            assert_eq!(met(&[(first, a), (second, a)]), None);
-            // A barrier orders the invocations of a workgroup, but not workgroups.
-            assert_eq!(met(&[(first, a), (second, by(0, 1, 1))]), None);
             assert_eq!(
-                met(&[(first, a), (second, by(1, 1, 1))]),
+                racing_access(&[(first, a), (second, b)]),
+                race.then_some(first)
+            );
+            // Accesses of one invocation are ordered.
+            assert_eq!(racing_access(&[(first, a), (second, a)]), None);
+            // A barrier orders the invocations of a workgroup, but not workgroups.
+            assert_eq!(
+                racing_access(&[(first, a), (second, invocation_at(0, 1, 1))]),
+                None
+            );
+            assert_eq!(
+                racing_access(&[(first, a), (second, invocation_at(1, 1, 1))]),
                 race.then_some(first)
             );
         }
@@ -266,20 +272,32 @@ mod tests {
     #[test]
     fn one_of_several_readers_does_not_hide_the_others() {
         use Access::{Read, Write};
-        let (a, b) = (by(0, 0, 0), by(0, 1, 0));
-        assert_eq!(met(&[(Read, a), (Read, b), (Write, b)]), Some(Read));
+        let (a, b) = (invocation_at(0, 0, 0), invocation_at(0, 1, 0));
         assert_eq!(
-            met(&[(Read, a), (Read, by(7, 0, 0)), (Write, a)]),
+            racing_access(&[(Read, a), (Read, b), (Write, b)]),
             Some(Read)
         );
-        assert_eq!(met(&[(Read, a), (Read, b), (Write, by(0, 1, 1))]), None);
+        assert_eq!(
+            racing_access(&[(Read, a), (Read, invocation_at(7, 0, 0)), (Write, a)]),
+            Some(Read)
+        );
+        assert_eq!(
+            racing_access(&[(Read, a), (Read, b), (Write, invocation_at(0, 1, 1))]),
+            None
+        );
     }
 
     #[test]
     fn another_dispatch_begins_anew() {
         let mut memory = Memory::new(4);
-        assert_eq!(memory.touch(0, 1, Access::Write, by(0, 0, 0)), None);
-        assert_eq!(memory.touch(0, 2, Access::Write, by(0, 1, 0)), None);
+        assert_eq!(
+            memory.touch(0, 1, Access::Write, invocation_at(0, 0, 0)),
+            None
+        );
+        assert_eq!(
+            memory.touch(0, 2, Access::Write, invocation_at(0, 1, 0)),
+            None
+        );
     }
 
     #[test]

@@ -85,13 +85,13 @@ fn run_on(
     (words, gpu.take_faults())
 }
 
-fn run(body: &str) -> (Vec<u32>, Vec<Fault>) {
+fn run_body(body: &str) -> (Vec<u32>, Vec<Fault>) {
     run_on(Options::default(), 4, &[10, 20, 30, 40], 4, body)
 }
 
 #[track_caller]
-fn right(body: &str, expected: &[u32]) {
-    let (words, faults) = run(body);
+fn check_result(body: &str, expected: &[u32]) {
+    let (words, faults) = run_body(body);
     assert_eq!(
         (words.as_slice(), faults.as_slice()),
         (expected, &[][..]),
@@ -100,53 +100,53 @@ fn right(body: &str, expected: &[u32]) {
 }
 
 #[track_caller]
-fn wrong(body: &str, expected: &Wrong) {
-    let (_, faults) = run(body);
+fn check_fault(body: &str, expected: &Wrong) {
+    let (_, faults) = run_body(body);
     let found: Vec<_> = faults.iter().map(|fault| &fault.wrong).collect();
     assert!(found.contains(&expected), "{body}: {found:?}");
 }
 
 #[test]
 fn programs_compute_what_wgsl_says() {
-    right("dest[lane] = source[3u - lane] * 2u;", &[80, 60, 40, 20]);
-    right(
+    check_result("dest[lane] = source[3u - lane] * 2u;", &[80, 60, 40, 20]);
+    check_result(
         "dest[lane] = select(7u, source[lane] / (lane - lane), lane > 1u) % 11u;",
         &[7, 7, 8, 7],
     );
-    right(
+    check_result(
         "var sum = 0u; for (var i = 0u; i <= lane; i++) { if i == 2u { continue; } sum += source[i]; } dest[lane] = sum;",
         &[10, 30, 30, 70],
     );
-    right(
+    check_result(
         "var i = 0u; loop { if i == lane { break; } i++; } dest[lane] = i;",
         &[0, 1, 2, 3],
     );
-    right(
+    check_result(
         "var x = 0u; switch lane { case 1u, 2u: { x = 5u; } case 3u: { x = 6u; } default: { x = 9u; } } dest[lane] = x;",
         &[9, 5, 5, 6],
     );
-    right(
+    check_result(
         "var x = vec4(1u, 2u, 3u, 4u); x[lane] = 0u; dest[lane] = x.x + x.y * 10u + x.z * 100u + x.w * 1000u;",
         &[4320, 4301, 4021, 321],
     );
-    right(
+    check_result(
         "var x = array<u32, 4>(); x[lane] = lane; increment(&x[lane]); dest[lane] = x[lane];",
         &[1, 2, 3, 4],
     );
-    right("dest[lane] = u32(f32(lane) * -1.5 + 6.0);", &[6, 4, 3, 1]);
-    right(
+    check_result("dest[lane] = u32(f32(lane) * -1.5 + 6.0);", &[6, 4, 3, 1]);
+    check_result(
         "dest[lane] = bitcast<u32>(i32(lane) - 2) >> 28u;",
         &[15, 15, 0, 0],
     );
-    right(
+    check_result(
         "let wide = (u64(source[lane]) << 40u) + u64(lane); dest[lane] = u32(wide >> 40u) + u32(wide);",
         &[10, 21, 32, 43],
     );
-    right(
+    check_result(
         "dest[lane] = arrayLength(&source) + min(lane, 1u);",
         &[4, 5, 5, 5],
     );
-    right(
+    check_result(
         "dest[lane] = u32(any(vec2(lane, 1u) == vec2(0u, 2u))) + dot(vec2(lane), vec2(1u, 2u));",
         &[1, 3, 6, 9],
     );
@@ -155,7 +155,7 @@ fn programs_compute_what_wgsl_says() {
 #[test]
 fn what_is_outside_is_a_fault_unless_it_is_forgiven() {
     let body = "dest[lane + 1u] = lane;";
-    wrong(
+    check_fault(
         body,
         &Wrong::Outside {
             access: Access::Write,
@@ -163,7 +163,7 @@ fn what_is_outside_is_a_fault_unless_it_is_forgiven() {
             room: 16,
         },
     );
-    wrong(
+    check_fault(
         "dest[lane] = source[lane * 2u];",
         &Wrong::Outside {
             access: Access::Read,
@@ -171,7 +171,7 @@ fn what_is_outside_is_a_fault_unless_it_is_forgiven() {
             room: 16,
         },
     );
-    wrong(
+    check_fault(
         "var x = array<u32, 2>(); x[lane] = 1u; dest[lane] = x[0];",
         &Wrong::Outside {
             access: Access::Write,
@@ -194,7 +194,7 @@ fn what_is_outside_is_a_fault_unless_it_is_forgiven() {
     assert_eq!(forgiving(Outside::Drop), (vec![0, 0, 1, 2], vec![]));
     assert_eq!(forgiving(Outside::Clamp), (vec![0, 0, 1, 3], vec![]));
     // The index of an inactive lane is not a fault.
-    right(
+    check_result(
         "if lane == 0u { dest[lane * 100u] = 1u; } else { dest[lane] = 2u; }",
         &[1, 2, 2, 2],
     );
@@ -202,7 +202,7 @@ fn what_is_outside_is_a_fault_unless_it_is_forgiven() {
 
 #[test]
 fn a_fault_names_its_line() {
-    let (_, faults) = run("dest[lane] = 1u;\ndest[lane + 1u] = 2u;");
+    let (_, faults) = run_body("dest[lane] = 1u;\ndest[lane + 1u] = 2u;");
     let [fault, ..] = &faults[..] else {
         panic!("no fault")
     };
@@ -216,58 +216,58 @@ fn a_fault_names_its_line() {
 
 #[test]
 fn what_depends_on_unwritten_memory_is_a_fault() {
-    wrong(
+    check_fault(
         "if dest[lane] == 0u { dest[lane] = 1u; }",
         &Wrong::Unwritten {
             what: Depends::Condition,
         },
     );
-    wrong(
+    check_fault(
         "dest[lane] = source[dest[lane]];",
         &Wrong::Unwritten {
             what: Depends::Index,
         },
     );
-    wrong(
+    check_fault(
         "dest[lane] = dest[lane] + 1u;",
         &Wrong::Unwritten {
             what: Depends::Stored,
         },
     );
-    wrong(
+    check_fault(
         "dest[lane] = shared_words[lane];",
         &Wrong::Unwritten {
             what: Depends::Stored,
         },
     );
-    wrong(
+    check_fault(
         "var x = array<u32, 2>(); x[1] = dest[lane]; let y = x; dest[lane] = y[1];",
         &Wrong::Unwritten {
             what: Depends::Stored,
         },
     );
-    wrong(
+    check_fault(
         "shared_words[lane] = dest[lane]; dest[lane] = shared_words[lane] + 1u;",
         &Wrong::Unwritten {
             what: Depends::Stored,
         },
     );
     // Storing an unwritten number in workgroup memory is not a fault.
-    right(
+    check_result(
         "shared_words[lane] = dest[lane]; dest[lane] = lane;",
         &[0, 1, 2, 3],
     );
     // Writing back an unwritten part of a word unchanged is not a fault. Neither is an unwritten number that `select`
     // does not choose.
-    right(
+    check_result(
         "dest[lane] = (dest[lane] & 0xffff0000u) | lane;",
         &[0, 1, 2, 3],
     );
-    right(
+    check_result(
         "let unknown = dest[lane]; dest[lane] = select(unknown, 3u, lane < 4u);",
         &[3, 3, 3, 3],
     );
-    right(
+    check_result(
         "shared_words[lane] = lane; dest[lane] = shared_words[lane];",
         &[0, 1, 2, 3],
     );
@@ -275,7 +275,7 @@ fn what_depends_on_unwritten_memory_is_a_fault() {
 
 #[test]
 fn races_are_faults_unless_barriers_order_them() {
-    wrong(
+    check_fault(
         "dest[0] = 1u;",
         &Wrong::Race {
             access: Access::Write,
@@ -283,7 +283,7 @@ fn races_are_faults_unless_barriers_order_them() {
             at: 0,
         },
     );
-    wrong(
+    check_fault(
         "dest[lane] = 1u; dest[(lane + 1u) % 4u] = 2u;",
         &Wrong::Race {
             access: Access::Write,
@@ -291,7 +291,7 @@ fn races_are_faults_unless_barriers_order_them() {
             at: 4,
         },
     );
-    wrong(
+    check_fault(
         "shared_words[lane] = lane; dest[lane] = shared_words[lane ^ 1u];",
         &Wrong::Race {
             access: Access::Read,
@@ -299,16 +299,16 @@ fn races_are_faults_unless_barriers_order_them() {
             at: 4,
         },
     );
-    right(
+    check_result(
         "shared_words[lane] = lane; workgroupBarrier(); dest[lane] = shared_words[lane ^ 1u];",
         &[1, 0, 3, 2],
     );
-    right(
+    check_result(
         "dest[lane] = lane; storageBarrier(); let other = dest[lane ^ 1u]; storageBarrier(); dest[lane] = other;",
         &[1, 0, 3, 2],
     );
     // A barrier for buffers does not order accesses to workgroup memory.
-    wrong(
+    check_fault(
         "shared_words[lane] = lane; storageBarrier(); dest[lane] = shared_words[lane ^ 1u];",
         &Wrong::Race {
             access: Access::Read,
@@ -322,15 +322,15 @@ fn races_are_faults_unless_barriers_order_them() {
 fn indices_that_wrap_are_faults_and_signs_are_none() {
     // A `step` of 2^32 - 1 represents -1, as in the strides of reversed rows. The index is 3 - lane, although the
     // product and the sum wrap in `u32`.
-    right(
+    check_result(
         "let step = 0xffffffffu; dest[lane] = source[3u + lane * step];",
         &[40, 30, 20, 10],
     );
-    wrong(
+    check_fault(
         "dest[lane] = source[lane * 0x40000001u * 4u];",
         &Wrong::Wrapped { index: 4 },
     );
-    wrong(
+    check_fault(
         "dest[lane] = source[lane + 0x7fffffffu + 0x7fffffffu + 2u];",
         &Wrong::Wrapped { index: 0 },
     );
@@ -338,7 +338,7 @@ fn indices_that_wrap_are_faults_and_signs_are_none() {
 
 #[test]
 fn loops_end_and_barriers_are_reached_by_all() {
-    wrong(
+    check_fault(
         "var i = 0u; while i < 1u { i *= 2u; } dest[lane] = i;",
         &Wrong::LongLoop { most: 65_535 },
     );
@@ -346,7 +346,7 @@ fn loops_end_and_barriers_are_reached_by_all() {
         arrived: 2,
         invocations: 4,
     };
-    wrong(
+    check_fault(
         "dest[lane] = 1u; if lane > 1u { return; } workgroupBarrier();",
         &barrier,
     );

@@ -8,7 +8,7 @@ const WORDS: u32 = 1024;
 
 /// Runs a shader with this body in `groups` workgroups of 64 invocations, in the order of this seed. The shader may
 /// write to `dest`, a buffer of [`WORDS`] zeros. Returns the words of `dest`.
-fn run(shuffle: Option<u64>, groups: u32, body: &str) -> Vec<u32> {
+fn run_groups(shuffle: Option<u64>, groups: u32, body: &str) -> Vec<u32> {
     let gpu = StrictGpu::new(Options {
         shuffle,
         ..Options::default()
@@ -74,20 +74,20 @@ fn run(shuffle: Option<u64>, groups: u32, body: &str) -> Vec<u32> {
 const SEEDS: std::ops::Range<u64> = 0..8;
 
 /// Returns the results in ascending order and, for all seeds, in random order.
-fn results(groups: u32, body: &str) -> (Vec<u32>, Vec<Vec<u32>>) {
-    let shuffled = SEEDS.map(|seed| run(Some(seed), groups, body));
-    (run(None, groups, body), shuffled.collect())
+fn results_of_orders(groups: u32, body: &str) -> (Vec<u32>, Vec<Vec<u32>>) {
+    let shuffled = SEEDS.map(|seed| run_groups(Some(seed), groups, body));
+    (run_groups(None, groups, body), shuffled.collect())
 }
 
 /// Checks that ascending order hides a bug: it gives the result of the correct shader, and every seed gives another
 /// one.
 #[track_caller]
 fn only_the_shuffle_shows(groups: u32, bug: &str, right: &str) {
-    let (expected, same) = results(groups, right);
+    let (expected, same) = results_of_orders(groups, right);
     for shuffled in &same {
         assert_eq!(shuffled, &expected, "{right}");
     }
-    let (hidden, shown) = results(groups, bug);
+    let (hidden, shown) = results_of_orders(groups, bug);
     assert_eq!(hidden, expected, "{bug}");
     for (seed, shuffled) in SEEDS.zip(&shown) {
         assert_ne!(shuffled, &expected, "{bug}, seed {seed}");
@@ -123,7 +123,7 @@ fn invocations_have_their_own_numbers_and_wait_at_barriers_in_any_order() {
                 workgroupBarrier();
                 let other = local.x + 8u * (local.y + 4u * (1u - local.z));
                 atomicStore(&dest[id], words[other] + 1000u * other);";
-    let (ascending, shuffled) = results(16, body);
+    let (ascending, shuffled) = results_of_orders(16, body);
     for (id, word) in (0..).zip(&ascending) {
         let (lane, group): (u32, u32) = (id % 64, id / 64);
         let other = lane ^ 32;
@@ -139,11 +139,11 @@ fn some_invocations_end_before_others_begin_unless_there_is_a_barrier() {
     // Word 0 counts the invocations that have begun. Word 1 + `id` stores this count when invocation `id` ends.
     let body = "atomicAdd(&dest[0], 1u); atomicStore(&dest[1u + id], atomicLoad(&dest[0]));";
     let seen = |words: &[u32]| words[1..65].iter().copied().collect::<BTreeSet<_>>();
-    let (ascending, shuffled) = results(1, body);
+    let (ascending, shuffled) = results_of_orders(1, body);
     assert_eq!(seen(&ascending), BTreeSet::from([64]));
     let parts: BTreeSet<usize> = shuffled.iter().map(|words| seen(words).len()).collect();
     assert_eq!(parts, BTreeSet::from([1, 2]));
-    let (_, shuffled) = results(1, &format!("{body} storageBarrier();"));
+    let (_, shuffled) = results_of_orders(1, &format!("{body} storageBarrier();"));
     for words in shuffled {
         assert_eq!(seen(&words), BTreeSet::from([64]));
     }
@@ -153,7 +153,7 @@ fn some_invocations_end_before_others_begin_unless_there_is_a_barrier() {
 fn either_side_of_a_branch_may_run_first() {
     let body = "if lane < 32u { atomicStore(&dest[0], 1u); } else { atomicStore(&dest[0], 2u); }
                 storageBarrier();";
-    let (ascending, shuffled) = results(1, body);
+    let (ascending, shuffled) = results_of_orders(1, body);
     assert_eq!(ascending[0], 2);
     let last: BTreeSet<u32> = shuffled.iter().map(|words| words[0]).collect();
     assert_eq!(last, BTreeSet::from([1, 2]));
@@ -162,10 +162,10 @@ fn either_side_of_a_branch_may_run_first() {
 #[test]
 fn an_order_is_repeated_by_its_seed_and_differs_between_dispatches() {
     let body = "atomicStore(&dest[atomicAdd(&dest[1023], 1u)], id + 1u);";
-    assert_eq!(run(Some(5), 4, body), run(Some(5), 4, body));
-    assert_ne!(run(Some(5), 4, body), run(Some(6), 4, body));
+    assert_eq!(run_groups(Some(5), 4, body), run_groups(Some(5), 4, body));
+    assert_ne!(run_groups(Some(5), 4, body), run_groups(Some(6), 4, body));
     // With another number of workgroups, the common workgroups run in another order.
-    let first = |groups| run(Some(5), groups, body)[0];
+    let first = |groups| run_groups(Some(5), groups, body)[0];
     let firsts: BTreeSet<u32> = (1..9).map(|groups| first(groups) % 64).collect();
     assert!(firsts.len() > 1, "{firsts:?}");
 }

@@ -25,7 +25,7 @@ impl Arguments<'_> {
         let integers = value
             .as_array()
             .and_then(|list| list.iter().map(Value::as_i64).collect());
-        integers.ok_or_else(|| self.not(name, value, "a list of 64-bit integers"))
+        integers.ok_or_else(|| self.wrong_type(name, value, "a list of 64-bit integers"))
     }
 
     /// Returns a list of sizes, such as `shape`.
@@ -35,7 +35,7 @@ impl Arguments<'_> {
     /// If the argument is missing, or is not such a list. The error has the line number.
     pub fn sizes(&self, name: &str) -> Result<Vec<usize>, BadLine> {
         let value = self.get(name)?;
-        sizes(value).ok_or_else(|| self.not(name, value, "a list of sizes"))
+        sizes(value).ok_or_else(|| self.wrong_type(name, value, "a list of sizes"))
     }
 
     /// Returns an integer, such as `axis`.
@@ -47,7 +47,7 @@ impl Arguments<'_> {
         let value = self.get(name)?;
         value
             .as_i64()
-            .ok_or_else(|| self.not(name, value, "a 64-bit integer"))
+            .ok_or_else(|| self.wrong_type(name, value, "a 64-bit integer"))
     }
 
     /// Returns an integer that is not negative, such as `batch_dims`.
@@ -58,7 +58,7 @@ impl Arguments<'_> {
     pub fn size(&self, name: &str) -> Result<usize, BadLine> {
         let value = self.integer(name)?;
         usize::try_from(value).map_err(|_| {
-            self.bad(format!(
+            self.bad_line(format!(
                 "argument `{name}` is {value}, but must be 0 or more"
             ))
         })
@@ -74,11 +74,11 @@ impl Arguments<'_> {
             begin: self.integers("begin")?,
             end: self.integers("end")?,
             strides: self.integers("strides")?,
-            begin_mask: self.mask("begin_mask")?,
-            end_mask: self.mask("end_mask")?,
-            ellipsis_mask: self.mask("ellipsis_mask")?,
-            new_axis_mask: self.mask("new_axis_mask")?,
-            shrink_axis_mask: self.mask("shrink_axis_mask")?,
+            begin_mask: self.slice_mask("begin_mask")?,
+            end_mask: self.slice_mask("end_mask")?,
+            ellipsis_mask: self.slice_mask("ellipsis_mask")?,
+            new_axis_mask: self.slice_mask("new_axis_mask")?,
+            shrink_axis_mask: self.slice_mask("shrink_axis_mask")?,
         })
     }
 
@@ -91,7 +91,7 @@ impl Arguments<'_> {
         let Some(value) = self.args.get(name) else {
             return Ok(Vec::new());
         };
-        let wrong = || self.not(name, value, "a list of the steps of a view");
+        let wrong = || self.wrong_type(name, value, "a list of the steps of a view");
         let step = |step: &Value| {
             let step = step.as_object().ok_or_else(wrong)?;
             if let Some(args) = step.get("strided_slice").and_then(Value::as_object) {
@@ -121,22 +121,22 @@ impl Arguments<'_> {
     /// If one of these arguments has another value. The error has the line number.
     pub fn indexing(&self) -> Result<Indexing, BadLine> {
         Ok(Indexing {
-            wrap: self.says("negative", "wrap")?,
-            clamp: self.says("out_of_range", "clamp")?,
+            wrap: self.is_given("negative", "wrap")?,
+            clamp: self.is_given("out_of_range", "clamp")?,
         })
     }
 
     /// Returns whether the optional argument `name` is given. Any value except `word` is an error.
-    pub(crate) fn says(&self, name: &str, word: &str) -> Result<bool, BadLine> {
+    pub(crate) fn is_given(&self, name: &str, word: &str) -> Result<bool, BadLine> {
         match self.args.get(name) {
             None => Ok(false),
             Some(value) if value == word => Ok(true),
-            Some(value) => Err(self.not(name, value, &format!("{word:?}, or left out"))),
+            Some(value) => Err(self.wrong_type(name, value, &format!("{word:?}, or left out"))),
         }
     }
 
     /// Returns the combination in the optional argument `name`. Without it, returns an update.
-    pub(crate) fn combine(&self, name: &str) -> Result<Combine, BadLine> {
+    pub(crate) fn combination(&self, name: &str) -> Result<Combine, BadLine> {
         let all = [
             Combine::Update,
             Combine::Add,
@@ -151,25 +151,26 @@ impl Arguments<'_> {
         let named = all
             .into_iter()
             .find(|combine| *value == combine.to_string());
-        named.ok_or_else(|| self.not(name, value, "add, sub, mul, min or max, or left out"))
+        named.ok_or_else(|| self.wrong_type(name, value, "add, sub, mul, min or max, or left out"))
     }
 
-    fn mask(&self, name: &str) -> Result<i32, BadLine> {
+    fn slice_mask(&self, name: &str) -> Result<i32, BadLine> {
         let bits = self.integer(name)?;
-        i32::try_from(bits).map_err(|_| self.bad(format!("{name} {bits} is not a 32-bit integer")))
+        i32::try_from(bits)
+            .map_err(|_| self.bad_line(format!("{name} {bits} is not a 32-bit integer")))
     }
 
     fn get(&self, name: &str) -> Result<&Value, BadLine> {
         self.args
             .get(name)
-            .ok_or_else(|| self.bad(format!("there is no argument `{name}`")))
+            .ok_or_else(|| self.bad_line(format!("there is no argument `{name}`")))
     }
 
-    fn not(&self, name: &str, value: &Value, wanted: &str) -> BadLine {
-        self.bad(format!("argument `{name}` is {value}, not {wanted}"))
+    fn wrong_type(&self, name: &str, value: &Value, wanted: &str) -> BadLine {
+        self.bad_line(format!("argument `{name}` is {value}, not {wanted}"))
     }
 
-    fn bad(&self, reason: String) -> BadLine {
+    fn bad_line(&self, reason: String) -> BadLine {
         BadLine {
             line: self.line,
             reason,

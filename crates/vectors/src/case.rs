@@ -209,18 +209,24 @@ fn parse_line(text: &str, line: usize) -> Result<Case, String> {
     let op =
         Operation::named(&raw.op).ok_or_else(|| format!("there is no operation `{}`", raw.op))?;
     let expected = match (raw.expected, raw.error) {
-        (Some(expected), false) => Expectation::Success(resolve("expected", expected)?),
+        (Some(expected), false) => Expectation::Success(resolve_tensor("expected", expected)?),
         (None, true) => Expectation::Error {
             kind: raw.error_kind.ok_or("an error needs an `error_kind`")?,
             message: raw.error_message.unwrap_or_default(),
-            zero_fill: raw.zero_fill.map(|t| resolve("zero_fill", t)).transpose()?,
-            ignore: raw.ignore.map(|t| resolve("ignore", t)).transpose()?,
+            zero_fill: raw
+                .zero_fill
+                .map(|t| resolve_tensor("zero_fill", t))
+                .transpose()?,
+            ignore: raw
+                .ignore
+                .map(|t| resolve_tensor("ignore", t))
+                .transpose()?,
         },
         (Some(_), true) => return Err("both `expected` and `error` are given".into()),
         (None, false) => return Err("neither `expected` nor `error` is given".into()),
     };
     let tensors = raw.tensors.into_iter().map(|(name, t)| {
-        let tensor = resolve(&name, t)?;
+        let tensor = resolve_tensor(&name, t)?;
         Ok((name, tensor))
     });
     Ok(Case {
@@ -237,7 +243,7 @@ fn parse_line(text: &str, line: usize) -> Result<Case, String> {
 /// request any amount of memory.
 const MAX_ELEMENTS: usize = 1 << 24;
 
-fn resolve(name: &str, raw: RawTensor) -> Result<Tensor, String> {
+fn resolve_tensor(name: &str, raw: RawTensor) -> Result<Tensor, String> {
     let shape = raw.shape;
     let count = if shape.contains(&0) {
         Some(0)

@@ -4,25 +4,28 @@ use half::{bf16, f16};
 use wgslice::{DType, options::Combine};
 
 /// Returns the floating-point type of this name. `None` for all other names: values are then integers.
-pub(crate) fn float(name: &str) -> Option<DType> {
+pub(crate) fn float_type(name: &str) -> Option<DType> {
     let floats = [DType::F16, DType::BF16, DType::F32, DType::F64];
     floats.into_iter().find(|dtype| dtype.name() == name)
 }
 
 /// Combines `old` with `new`. With `float`, the values are the bits of numbers of that type; otherwise they are
 /// integers. Numbers of 16 bits are added and subtracted as `f32`, and rounded after each row.
-pub(crate) fn combine(combine: Combine, float: Option<DType>, old: i64, new: i64) -> i64 {
+pub(crate) fn combine_values(combine: Combine, float: Option<DType>, old: i64, new: i64) -> i64 {
     let less = match float {
         None => new < old,
-        Some(dtype) => number(dtype, new) < number(dtype, old),
+        Some(dtype) => number_of_bits(dtype, new) < number_of_bits(dtype, old),
     };
     let greater = match float {
         None => new > old,
-        Some(dtype) => number(dtype, new) > number(dtype, old),
+        Some(dtype) => number_of_bits(dtype, new) > number_of_bits(dtype, old),
     };
     let computed = |of_integers: fn(i64, i64) -> i64, of_floats: fn(f64, f64) -> f64| match float {
         None => of_integers(old, new),
-        Some(dtype) => bits(dtype, of_floats(number(dtype, old), number(dtype, new))),
+        Some(dtype) => bits_of_number(
+            dtype,
+            of_floats(number_of_bits(dtype, old), number_of_bits(dtype, new)),
+        ),
     };
     match combine {
         Combine::Update => new,
@@ -36,7 +39,7 @@ pub(crate) fn combine(combine: Combine, float: Option<DType>, old: i64, new: i64
 }
 
 /// Returns the number with these bits. The bits above those of the type are ignored.
-fn number(dtype: DType, bits: i64) -> f64 {
+fn number_of_bits(dtype: DType, bits: i64) -> f64 {
     let [a, b, c, d, ..] = bits.to_le_bytes();
     match dtype {
         DType::F16 => f16::from_le_bytes([a, b]).to_f64(),
@@ -48,7 +51,7 @@ fn number(dtype: DType, bits: i64) -> f64 {
 
 /// Returns the bits of the number nearest to `value`, as a signed integer. `f64` has more than twice as many digits as
 /// `f32`, so a sum of two `f32` that was rounded to `f64` first is rounded to the same `f32`.
-pub(crate) fn bits(dtype: DType, value: f64) -> i64 {
+pub(crate) fn bits_of_number(dtype: DType, value: f64) -> i64 {
     #[expect(clippy::cast_possible_truncation, reason = "rounds to the nearest")]
     let single = value as f32;
     match dtype {

@@ -3,7 +3,7 @@
 use wgslice::DType;
 
 /// One element type for each width: 1, 2, 4, 8 and 16 bytes.
-pub(crate) const WIDTHS: [DType; 5] = [
+pub(crate) const TYPES_BY_WIDTH: [DType; 5] = [
     DType::I8,
     DType::I16,
     DType::I32,
@@ -12,7 +12,7 @@ pub(crate) const WIDTHS: [DType; 5] = [
 ];
 
 /// Returns the bytes of `values` as elements of this type's size, or `None` if a value does not fit in an element.
-pub(crate) fn encode(values: &[i64], dtype: DType) -> Option<Vec<u8>> {
+pub(crate) fn encode_elements(values: &[i64], dtype: DType) -> Option<Vec<u8>> {
     let width = dtype.size();
     let mut bytes = Vec::with_capacity(values.len() * width);
     for &value in values {
@@ -26,7 +26,7 @@ pub(crate) fn encode(values: &[i64], dtype: DType) -> Option<Vec<u8>> {
 }
 
 /// Returns the value of each element in `bytes`, read as a signed integer of this type's size.
-pub(crate) fn decode(bytes: &[u8], dtype: DType) -> Vec<i128> {
+pub(crate) fn decode_elements(bytes: &[u8], dtype: DType) -> Vec<i128> {
     bytes.chunks_exact(dtype.size()).map(decode_one).collect()
 }
 
@@ -50,8 +50,9 @@ mod tests {
             (1 << 31, 8),
             (i64::MIN, 8),
         ] {
-            for dtype in WIDTHS {
-                let back = encode(&[value, 0], dtype).map(|bytes| decode(&bytes, dtype));
+            for dtype in TYPES_BY_WIDTH {
+                let back =
+                    encode_elements(&[value, 0], dtype).map(|bytes| decode_elements(&bytes, dtype));
                 let fits = dtype.size() >= narrowest;
                 assert_eq!(
                     back,

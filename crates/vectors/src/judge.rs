@@ -19,7 +19,7 @@ pub struct Difference {
 }
 
 /// The tags of errors with which TensorFlow reports limits that wgslice does not have.
-const LIFTED: [&str; 3] = [
+const LIFTED_LIMITS: [&str; 3] = [
     "empty_unsupported",
     "index_depth_unsupported",
     "rank_unsupported",
@@ -80,14 +80,14 @@ pub fn judge(
     }
     let bad = found.as_ref().map_or(0, |found| found.bad);
     match &case.expected {
-        Expectation::Error { kind, .. } if LIFTED.contains(&kind.as_str()) => {
-            lifted(case, call, device, variant, found)
+        Expectation::Error { kind, .. } if LIFTED_LIMITS.contains(&kind.as_str()) => {
+            judge_lifted_limit(case, call, device, variant, found)
         }
         expected => as_expected(expected, variant, found),
     }?;
     // A vector only records that tuples are out of range. The reference counts them.
     if bad > 0
-        && let Ok(Answer::Tensor { bad_rows, .. }) = call.answer()
+        && let Ok(Answer::Tensor { bad_rows, .. }) = call.reference_answer()
         && bad != bad_rows
     {
         return Err(format!(
@@ -130,7 +130,7 @@ fn as_expected(
         .is_some_and(|(_, policy)| policy != OutOfRange::Error);
     match (expected, found) {
         (Expectation::Success(tensor), Ok(found)) => {
-            same(tensor, &found)?;
+            check_same(tensor, &found)?;
             match found.bad {
                 0 => Ok(()),
                 bad => Err(format!(
@@ -149,7 +149,7 @@ fn as_expected(
             },
             Ok(found),
         ) if zeros => {
-            same(filled, &found)?;
+            check_same(filled, &found)?;
             match found.bad {
                 0 => Err("no tuple is reported out of range, but some are".into()),
                 _ => Ok(()),
@@ -215,7 +215,7 @@ fn as_expected(
 
 /// Judges a case that is an error only because of a limit of TensorFlow. The reference has no such limit and gives the
 /// expected result. A device other than the CPU can also report its own limit.
-fn lifted(
+fn judge_lifted_limit(
     case: &Case,
     call: &Call<'_>,
     device: &Backend,
@@ -225,15 +225,15 @@ fn lifted(
     if matches!(found, Err(Error::DeviceLimit { .. })) && !device.is_cpu() {
         return Ok(());
     }
-    let answer = call.answer().unwrap_or_else(Answer::Error);
+    let answer = call.reference_answer().unwrap_or_else(Answer::Error);
     as_expected(
-        &oracle::expected(answer, case.op.scatters()),
+        &oracle::into_expectation(answer, case.op.drops_invalid_rows()),
         variant,
         found,
     )
 }
 
-fn same(expected: &Tensor, found: &Outcome) -> Result<(), String> {
+fn check_same(expected: &Tensor, found: &Outcome) -> Result<(), String> {
     if expected.shape != found.shape {
         return Err(other_shape(&expected.shape, &found.shape));
     }
@@ -258,7 +258,7 @@ fn same_values(shape: &[usize], expected: &[i128], found: &[i128]) -> Result<(),
         None => Ok(()),
         Some(at) => {
             let (expected, found) = (expected[at], found[at]);
-            let element = coordinates(at, shape);
+            let element = coordinates_of(at, shape);
             Err(format!(
                 "element {element:?}: expected {expected}, got {found}"
             ))
@@ -266,7 +266,7 @@ fn same_values(shape: &[usize], expected: &[i128], found: &[i128]) -> Result<(),
     }
 }
 
-fn coordinates(mut at: usize, shape: &[usize]) -> Vec<usize> {
+fn coordinates_of(mut at: usize, shape: &[usize]) -> Vec<usize> {
     let mut coordinates = vec![0; shape.len()];
     for (coordinate, &size) in coordinates.iter_mut().zip(shape).rev() {
         *coordinate = at % size.max(1);
@@ -288,7 +288,7 @@ mod tests {
             let Expectation::Error { kind, .. } = &case.expected else {
                 continue;
             };
-            if !LIFTED.contains(&kind.as_str()) {
+            if !LIFTED_LIMITS.contains(&kind.as_str()) {
                 continue;
             }
             let call = Call::of(&case).expect("a call");

@@ -28,7 +28,7 @@ pub enum Answer {
 /// If the case lacks an argument or a tensor, or has an invalid one. The error has the line number.
 pub fn answer(case: &Case) -> Result<Answer, BadLine> {
     let call = Call::of(case)?;
-    Ok(call.answer().unwrap_or_else(Answer::Error))
+    Ok(call.reference_answer().unwrap_or_else(Answer::Error))
 }
 
 /// Returns the reference's answer as the expected result in a vector file.
@@ -37,11 +37,14 @@ pub fn answer(case: &Case) -> Result<Answer, BadLine> {
 ///
 /// If the case lacks an argument or a tensor, or has an invalid one. The error has the line number.
 pub fn expectation(case: &Case) -> Result<Expectation, BadLine> {
-    Ok(expected(answer(case)?, case.op.scatters()))
+    Ok(into_expectation(
+        answer(case)?,
+        case.op.drops_invalid_rows(),
+    ))
 }
 
 /// Returns an answer as an expected result. `scatters` tells whether the operation is a scatter.
-pub(crate) fn expected(answer: Answer, scatters: bool) -> Expectation {
+pub(crate) fn into_expectation(answer: Answer, scatters: bool) -> Expectation {
     match answer {
         Answer::Tensor {
             tensor,
@@ -63,14 +66,14 @@ pub(crate) fn expected(answer: Answer, scatters: bool) -> Expectation {
 }
 
 /// Returns the tensor that the steps of a view select from `source`, by the reference.
-pub(crate) fn viewed(source: &Tensor, steps: &[Step]) -> Result<Tensor, ReferenceError> {
+pub(crate) fn apply_view_steps(source: &Tensor, steps: &[Step]) -> Result<Tensor, ReferenceError> {
     let whole = (source.shape.clone(), source.data.clone());
     let viewed = steps.iter().try_fold(whole, |at, step| step.of_values(at));
     viewed.map(Tensor::from)
 }
 
 /// Returns the answer for a result without out-of-range tuples.
-pub(crate) fn good(tensor: impl Into<Tensor>) -> Answer {
+pub(crate) fn answer_in_range(tensor: impl Into<Tensor>) -> Answer {
     Answer::Tensor {
         tensor: tensor.into(),
         bad_rows: 0,
@@ -83,14 +86,14 @@ impl From<(Vec<usize>, Vec<i64>)> for Tensor {
     }
 }
 
-pub(crate) fn gathered(gathered: Gathered<i64>) -> Answer {
+pub(crate) fn gather_answer(gathered: Gathered<i64>) -> Answer {
     Answer::Tensor {
         bad_rows: gathered.bad_rows.len(),
         tensor: (gathered.shape, gathered.values).into(),
     }
 }
 
-pub(crate) fn scattered(scattered: Scattered<i64>, shape: &[usize]) -> Answer {
+pub(crate) fn scatter_answer(scattered: Scattered<i64>, shape: &[usize]) -> Answer {
     Answer::Tensor {
         bad_rows: scattered.bad_rows.len(),
         tensor: (shape.to_vec(), scattered.values).into(),

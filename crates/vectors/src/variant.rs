@@ -3,7 +3,7 @@
 use crate::reference::Indexing;
 use crate::{
     case::{Case, Expectation, Tensor},
-    elements::{self, WIDTHS},
+    elements::{self, TYPES_BY_WIDTH},
     ops::Call,
     step::Step,
 };
@@ -53,14 +53,14 @@ pub fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
         let mut values = tensors.iter().flat_map(|tensor| &tensor.data);
         values.all(|value| (0..=most).contains(value))
     };
-    let combine = call.combine();
+    let combine = call.combination();
     let computes = combine != Combine::Update;
     let holds = |dtype: &DType| {
-        let fits = |tensor: &&Tensor| elements::encode(&tensor.data, *dtype).is_some();
+        let fits = |tensor: &&Tensor| elements::encode_elements(&tensor.data, *dtype).is_some();
         match dtype {
             // Elements of 16 bytes are computed with as complex numbers, but these values are encoded as integers.
             DType::Complex128 if computes => false,
-            // Products and extremes of 0 and 1 are those of booleans, too.
+            // Products, minima and maxima of 0 and 1 are the same as those of booleans.
             DType::Bool => {
                 matches!(combine, Combine::Mul | Combine::Min | Combine::Max) && within(1)
             }
@@ -68,14 +68,18 @@ pub fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
             _ => tensors.iter().all(fits),
         }
     };
-    let dtypes: Vec<DType> = match call.float() {
+    let dtypes: Vec<DType> = match call.float_type() {
         Some(float) => vec![float],
         None => {
             let others = [DType::Bool, DType::U32];
-            WIDTHS.into_iter().chain(others).filter(holds).collect()
+            TYPES_BY_WIDTH
+                .into_iter()
+                .chain(others)
+                .filter(holds)
+                .collect()
         }
     };
-    let Some((indices, indexing)) = call.tuples() else {
+    let Some((indices, indexing)) = call.tuples_and_indexing() else {
         let variant = |dtype| Variant {
             dtype,
             indices: None,
@@ -89,7 +93,7 @@ pub fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
     };
     let kinds: Vec<_> = [DType::I32, DType::I64, DType::U32]
         .into_iter()
-        .filter(|&kind| native(&indices.data, kind).is_some())
+        .filter(|&kind| native_bytes(&indices.data, kind).is_some())
         .flat_map(|kind| policies.iter().map(move |&policy| (kind, policy)))
         .collect();
     let promises: &[bool] = match call.is_unique() {
@@ -135,7 +139,7 @@ pub fn run(call: &Call<'_>, device: &Backend, variant: &Variant) -> Result<Outco
 ///
 /// The errors of the operation.
 pub fn start(call: &Call<'_>, device: &Backend, variant: &Variant) -> Result<Started, Error> {
-    call.run(&Run { device, variant })
+    call.run(&DeviceRun { device, variant })
 }
 
 impl Started {
@@ -157,22 +161,22 @@ impl Outcome {
     pub fn new(result: &wgslice::Tensor, bytes: &[u8], report: Option<&Report>) -> Self {
         Self {
             shape: result.shape().to_vec(),
-            values: elements::decode(bytes, result.dtype()),
+            values: elements::decode_elements(bytes, result.dtype()),
             bad: report.map_or(0, |report| report.out_of_range),
         }
     }
 }
 
 /// A device, and the variant in which a call runs there.
-pub(crate) struct Run<'a> {
+pub(crate) struct DeviceRun<'a> {
     device: &'a Backend,
     variant: &'a Variant,
 }
 
-impl Run<'_> {
+impl DeviceRun<'_> {
     pub(crate) fn tensor(&self, tensor: &Tensor) -> Result<wgslice::Tensor, Error> {
         let dtype = self.variant.dtype;
-        let bytes = elements::encode(&tensor.data, dtype).unwrap_or_default();
+        let bytes = elements::encode_elements(&tensor.data, dtype).unwrap_or_default();
         wgslice::Tensor::from_bytes(self.device, bytes, dtype, &tensor.shape)
     }
 
@@ -185,20 +189,24 @@ impl Run<'_> {
         wgslice::Tensor::from_bytes(self.device, bytes, dtype, shape)
     }
 
-    pub(crate) fn view(&self, input: &Tensor, steps: &[Step]) -> Result<wgslice::Tensor, Error> {
+    pub(crate) fn upload_view(
+        &self,
+        input: &Tensor,
+        steps: &[Step],
+    ) -> Result<wgslice::Tensor, Error> {
         let whole = self.tensor(input)?;
         steps
             .iter()
             .try_fold(whole, |view, step| step.of_tensor(&view))
     }
 
-    pub(crate) fn indices(&self, tensor: &Tensor) -> Result<wgslice::Tensor, Error> {
+    pub(crate) fn upload_indices(&self, tensor: &Tensor) -> Result<wgslice::Tensor, Error> {
         let kind = self.variant.indices.map_or(DType::I64, |(kind, _)| kind);
-        let bytes = native(&tensor.data, kind).unwrap_or_default();
+        let bytes = native_bytes(&tensor.data, kind).unwrap_or_default();
         wgslice::Tensor::from_bytes(self.device, bytes, kind, &tensor.shape)
     }
 
-    pub(crate) fn policy(&self) -> OutOfRange {
+    pub(crate) fn out_of_range_policy(&self) -> OutOfRange {
         self.variant
             .indices
             .map_or_else(OutOfRange::default, |(_, policy)| policy)
@@ -210,7 +218,7 @@ impl Run<'_> {
         self.variant.unique
     }
 
-    pub(crate) fn negative(&self, indexing: Indexing) -> NegativeIndex {
+    pub(crate) fn negative_policy(&self, indexing: Indexing) -> NegativeIndex {
         match indexing.wrap {
             true => NegativeIndex::Wrap,
             false => NegativeIndex::Invalid,
@@ -219,11 +227,11 @@ impl Run<'_> {
 
     /// Returns the options of a scatter with this combination and the policies of the variant and the case. The order
     /// is the default.
-    pub(crate) fn scatter(&self, combine: Combine, indexing: Indexing) -> ScatterOptions {
+    pub(crate) fn scatter_options(&self, combine: Combine, indexing: Indexing) -> ScatterOptions {
         ScatterOptions {
             combine: Some(combine),
-            out_of_range: self.policy(),
-            negative: self.negative(indexing),
+            out_of_range: self.out_of_range_policy(),
+            negative: self.negative_policy(indexing),
             unique: self.variant.unique,
             ..ScatterOptions::default()
         }
@@ -232,17 +240,19 @@ impl Run<'_> {
 
 /// Returns the bytes of indices, in the machine's byte order because the library reads indices as numbers. `None` if an
 /// index does not fit in the type.
-fn native(indices: &[i64], kind: DType) -> Option<Vec<u8>> {
-    fn all<const N: usize>(bytes: impl Iterator<Item = Option<[u8; N]>>) -> Option<Vec<u8>> {
+fn native_bytes(indices: &[i64], kind: DType) -> Option<Vec<u8>> {
+    fn collect_bytes<const N: usize>(
+        bytes: impl Iterator<Item = Option<[u8; N]>>,
+    ) -> Option<Vec<u8>> {
         bytes
             .collect::<Option<Vec<_>>>()
             .map(|bytes| bytes.concat())
     }
     let indices = indices.iter().copied();
     match kind {
-        DType::I32 => all(indices.map(|i| i32::try_from(i).ok().map(i32::to_ne_bytes))),
-        DType::U32 => all(indices.map(|i| u32::try_from(i).ok().map(u32::to_ne_bytes))),
-        _ => all(indices.map(|i| Some(i.to_ne_bytes()))),
+        DType::I32 => collect_bytes(indices.map(|i| i32::try_from(i).ok().map(i32::to_ne_bytes))),
+        DType::U32 => collect_bytes(indices.map(|i| u32::try_from(i).ok().map(u32::to_ne_bytes))),
+        _ => collect_bytes(indices.map(|i| Some(i.to_ne_bytes()))),
     }
 }
 

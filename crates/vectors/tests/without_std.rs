@@ -10,7 +10,7 @@ use wgslice_vectors::{Call, Case, check_all, parse, random};
 const CASES: usize = 2000;
 const SEED: u64 = 1;
 
-fn check(case: &Case) -> usize {
+fn check_case(case: &Case) -> usize {
     let call = Call::of(case).unwrap_or_else(|bad| panic!("{bad}"));
     let checked = check_all(case, &call, &Backend::cpu());
     checked.unwrap_or_else(|difference| panic!("{difference:?}: {}", case.to_line()));
@@ -39,12 +39,12 @@ fn vectors_and_random_cases() {
         let text = fs::read_to_string(file.path()).unwrap();
         for case in parse(&text) {
             vectors +=
-                check(&case.unwrap_or_else(|bad| panic!("{}: {bad}", file.path().display())));
+                check_case(&case.unwrap_or_else(|bad| panic!("{}: {bad}", file.path().display())));
         }
     }
     assert!(vectors > 1000, "{vectors}");
     for number in 0..CASES {
-        check(&random::answered(random::case(SEED, number)).unwrap());
+        check_case(&random::answered(random::case(SEED, number)).unwrap());
     }
     println!("{vectors} vectors and {CASES} random cases");
 }

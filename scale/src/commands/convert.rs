@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Convert) -> Result<(), Failure> {
                 "an .npy file has no shards, chunks or codec: drop --shard, --chunk and --codec",
             ));
         }
-        return job::show(&npy(args)?, args.json);
+        return job::show(&write_npy(args)?, args.json);
     }
     let form = Form::from(&args.form);
     let how = How {
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &Convert) -> Result<(), Failure> {
 }
 
 /// Writes the `.npy` file. A signal stops this, and leaves no unfinished file.
-fn npy(args: &Convert) -> Result<Summary, Failure> {
+fn write_npy(args: &Convert) -> Result<Summary, Failure> {
     let (input, output) = (args.input.clone(), args.output.clone());
     let (memory, overwrite) = (args.memory, args.overwrite);
     let threads = args.threads.unwrap_or_else(cores);

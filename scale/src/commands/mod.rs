@@ -101,7 +101,7 @@ pub(crate) enum Command {
     #[cfg(feature = "sql")]
     Sql(sql::Sql),
     #[cfg(feature = "cluster")]
-    Scheduler(scheduler::Scheduler),
+    Scheduler(scheduler::SchedulerArgs),
     #[cfg(feature = "cluster")]
     Executor(executor::Executor),
     #[cfg(not(feature = "sql"))]
@@ -162,11 +162,11 @@ pub(crate) fn cores() -> usize {
 /// Starts a runtime for futures, such as those of an engine, with this many threads.
 pub(crate) fn runtime(threads: usize) -> Result<Runtime, Failure> {
     // The size of a thread's stack in bytes. It is large because the engines walk plans, which are trees, by recursion.
-    const STACK: usize = 16 << 20;
+    const STACK_BYTES: usize = 16 << 20;
     let mut builder = Builder::new_multi_thread();
     builder
         .worker_threads(threads.max(1))
-        .thread_stack_size(STACK);
+        .thread_stack_size(STACK_BYTES);
     let runtime = builder.enable_all().build();
     runtime.map_err(|error| Failure::work(format_args!("cannot start threads: {error}")))
 }
@@ -199,16 +199,16 @@ pub(crate) async fn signal() -> &'static str {
     if let Ok(mut terminate) = unix::signal(unix::SignalKind::terminate()) {
         return tokio::select! {
             _ = terminate.recv() => "SIGTERM",
-            () = interrupted() => "SIGINT",
+            () = wait_for_interrupt() => "SIGINT",
         };
     }
     // If SIGTERM cannot be handled, this waits only for Ctrl-C.
-    interrupted().await;
+    wait_for_interrupt().await;
     "SIGINT"
 }
 
 /// Waits for Ctrl-C. Never returns if Ctrl-C cannot be handled.
-async fn interrupted() {
+async fn wait_for_interrupt() {
     if ctrl_c().await.is_err() {
         std::future::pending().await
     }

@@ -16,7 +16,7 @@ use wgslice_scale::engine::scheduler;
 Examples:
   wgslice-scale scheduler
   wgslice-scale scheduler --bind 0.0.0.0:50050 --host scheduler.local")]
-pub(crate) struct Scheduler {
+pub(crate) struct SchedulerArgs {
     /// Listen on this address
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:50050")]
     bind: SocketAddr,
@@ -32,7 +32,7 @@ pub(crate) struct Scheduler {
     attempts: usize,
 }
 
-pub(crate) fn run(args: Scheduler) -> Result<(), Failure> {
+pub(crate) fn run(args: SchedulerArgs) -> Result<(), Failure> {
     let scheduler = scheduler::Scheduler {
         bind: args.bind,
         host: args.host.unwrap_or_else(|| args.bind.ip().to_string()),

@@ -34,19 +34,19 @@ pub(super) fn memory_of(task: Option<usize>) -> usize {
 pub(super) fn rows(plan: &LogicalPlan, memory: usize) -> Result<usize> {
     let mut widest = 1;
     plan.apply_with_subqueries(|step| {
-        widest = widest.max(row(step.schema().fields()));
+        widest = widest.max(row_bytes(step.schema().fields()));
         Ok(TreeNodeRecursion::Continue)
     })?;
     Ok((memory / widest).clamp(1, MOST_ROWS))
 }
 
 /// Estimates the size of a row in bytes. Values of unknown size, such as texts, count as 32 bytes.
-fn row(fields: &Fields) -> usize {
-    let sizes = fields.iter().map(|field| size(field.data_type()));
+fn row_bytes(fields: &Fields) -> usize {
+    let sizes = fields.iter().map(|field| bytes_of_type(field.data_type()));
     sizes.fold(0, usize::saturating_add)
 }
 
-fn size(data_type: &DataType) -> usize {
+fn bytes_of_type(data_type: &DataType) -> usize {
     const UNKNOWN_BYTES: usize = 32;
     // The bytes that Parquet's readers and writers hold for an element of a list in addition to its value: two levels
     // of 2 bytes each, and 4 bytes because Parquet stores small integers as 4 bytes. They hold these bytes for all
@@ -59,10 +59,10 @@ fn size(data_type: &DataType) -> usize {
             } else {
                 PARQUET_BYTES
             };
-            let item = size(item.data_type()) + stored;
+            let item = bytes_of_type(item.data_type()) + stored;
             item.saturating_mul(usize::try_from(*length).unwrap_or(0))
         }
-        DataType::Struct(fields) => row(fields),
+        DataType::Struct(fields) => row_bytes(fields),
         DataType::Boolean => 1,
         other => other.primitive_width().unwrap_or(UNKNOWN_BYTES),
     }

@@ -7,7 +7,7 @@ use datafusion::error::DataFusionError;
 pub fn message(error: &DataFusionError) -> String {
     // Texts with which a sufficient message begins in the debug output of an error. If several are found, the last one
     // in this list is used.
-    const WRAPPED: [&str; 4] = [
+    const WRAPPING_TEXTS: [&str; 4] = [
         "Execution(\"",
         "Plan(\"",
         "ResourcesExhausted(\"",
@@ -17,14 +17,14 @@ pub fn message(error: &DataFusionError) -> String {
         DataFusionError::Execution(text) => text.clone(),
         other => return other.to_string(),
     };
-    let mut wrapped = WRAPPED.iter().rev();
-    let innermost = wrapped.find_map(|begin| quoted(&text, begin));
+    let mut wrapped = WRAPPING_TEXTS.iter().rev();
+    let innermost = wrapped.find_map(|begin| quoted_text(&text, begin));
     innermost.unwrap_or(text)
 }
 
 /// Returns the text from the end of the first `begin` to the closing quote, with its escapes resolved. `begin` ends
 /// with the opening quote. `None` if `begin` or the closing quote is missing.
-fn quoted(text: &str, begin: &str) -> Option<String> {
+fn quoted_text(text: &str, begin: &str) -> Option<String> {
     let (_, rest) = text.split_once(begin)?;
     let mut found = String::new();
     let mut characters = rest.chars();

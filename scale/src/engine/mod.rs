@@ -14,7 +14,7 @@
 //! much of the engines. Futures that plan a query are local, because rustc cannot prove that they are `Send`.
 //!
 //! The plan of a query has no nodes of this crate's own, only calls of its functions, which are sent by name. So
-//! clients, schedulers and executors only need to know the same functions, those of [`functions::all`].
+//! clients, schedulers and executors only need to know the same functions, which [`functions::all`] lists.
 
 mod batches;
 #[cfg(feature = "cluster")]

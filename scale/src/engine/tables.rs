@@ -24,7 +24,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 use std::{collections::HashMap, ops::ControlFlow, slice, sync::Arc};
 
 /// The number of files whose schemas are read in parallel.
-const SCHEMAS: usize = 32;
+const SCHEMAS_IN_PARALLEL: usize = 32;
 
 /// Plans a query, and registers the files that it names as tables.
 ///
@@ -105,7 +105,7 @@ async fn files(state: &SessionState, name: &str) -> Result<Arc<dyn TableProvider
     files.sort_unstable_by(|one, other| one.location.cmp(&other.location));
     let schemas =
         stream::iter(&files).map(|file| format.infer_schema(state, &store, slice::from_ref(file)));
-    let schemas: Vec<_> = schemas.buffered(SCHEMAS).try_collect().await?;
+    let schemas: Vec<_> = schemas.buffered(SCHEMAS_IN_PARALLEL).try_collect().await?;
     // The metadata of columns is kept, because it can contain the shape of tensors. The metadata of whole files is
     // dropped, because pandas writes different metadata to each file.
     let schemas = schemas

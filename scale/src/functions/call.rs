@@ -70,7 +70,7 @@ impl Usage {
 pub(super) struct Call {
     pub(super) tensors: Vec<TensorType>,
     /// The values of the tensors that are given as literal texts.
-    constants: Vec<Option<Constant>>,
+    constants: Vec<Option<ConstantTensor>>,
     texts: Vec<String>,
 }
 
@@ -94,7 +94,7 @@ impl Call {
             .clone()
             .take(usage.tensors)
             .map(|(field, literal)| match text(literal) {
-                Some(text) => Constant::parse(text).map(|it| (it.tensor.clone(), Some(it))),
+                Some(text) => ConstantTensor::parse(text).map(|it| (it.tensor.clone(), Some(it))),
                 None => Ok((TensorType::of(field)?, None)),
             });
         let tensors = tensors.collect::<Result<(_, _)>>();
@@ -239,7 +239,7 @@ pub(super) fn array(value: &ColumnarValue) -> Result<ArrayRef> {
             Ok(Arc::clone(array) as ArrayRef)
         }
         ColumnarValue::Scalar(scalar) => match text(&Some(scalar)) {
-            Some(text) => Constant::parse(text)?.array(),
+            Some(text) => ConstantTensor::parse(text)?.array(),
             None => scalar.to_array(),
         },
     }
@@ -247,14 +247,14 @@ pub(super) fn array(value: &ColumnarValue) -> Result<ArrayRef> {
 
 /// A tensor written as nested lists. Its elements are booleans or `i64`. They are `f64` if any number has a fraction or
 /// an exponent, or is out of the range of `i64`.
-struct Constant {
+struct ConstantTensor {
     tensor: TensorType,
     values: Vec<f64>,
     integers: Vec<i64>,
     truths: Vec<bool>,
 }
 
-impl Constant {
+impl ConstantTensor {
     fn parse(text: &str) -> Result<Self> {
         let Ok(value) = serde_json::from_str::<Value>(text) else {
             return plan_err!(

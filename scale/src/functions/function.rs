@@ -36,8 +36,8 @@ pub(super) trait TensorFunction:
 {
     const USAGE: Usage;
 
-    /// Whether the function accepts every element value, including the unspecified ones in rows with a null argument, so
-    /// that these rows need not be removed first.
+    /// True if the function accepts every element value. The values in rows with a null argument are unspecified, so
+    /// these rows are removed first unless this is true.
     const RUNS_ON_NULL_ROWS: bool = false;
 
     /// Whether the result has the same bytes as the first argument, so that `run` is not called.
@@ -232,7 +232,7 @@ fn evaluate<F: TensorFunction>(
     };
     let whole = columns(&arrays)?;
     let Some(nulls) = nulls.filter(|_| !F::RUNS_ON_NULL_ROWS) else {
-        // No rows need to be removed.
+        // The function accepts every value, so no rows are removed before it runs.
         let nulls =
             NullBuffer::union_many(arrays.iter().zip(&repeats).map(
                 |(array, repeats)| match repeats {
@@ -261,11 +261,11 @@ fn evaluate<F: TensorFunction>(
     };
     let number = |row: usize| nulls.valid_indices().nth(row).unwrap_or(row);
     let bytes = run::<F>(call, result, &batch, |row| name(names, number(row)))?;
-    Column::array(result, rows, spread(&bytes, &nulls, rows), Some(nulls))
+    Column::array(result, rows, spread_rows(&bytes, &nulls, rows), Some(nulls))
 }
 
 /// Returns `rows` rows: the rows of `dense`, in order, at the valid positions, and zeros elsewhere.
-fn spread(dense: &[u8], valid: &NullBuffer, rows: usize) -> Buffer {
+fn spread_rows(dense: &[u8], valid: &NullBuffer, rows: usize) -> Buffer {
     let row = dense.len() / (rows - valid.null_count()).max(1);
     let mut all = MutableBuffer::from_len_zeroed(rows * row);
     for (place, row_bytes) in valid.valid_indices().zip(dense.chunks_exact(row.max(1))) {

@@ -19,7 +19,7 @@ impl TensorFunction for Gather {
 
     fn result(call: &Call) -> Result<TensorType> {
         let options = options(call, Self::KNOWN)?;
-        gathered(call, |params, indices, dtype| {
+        gather_type(call, |params, indices, dtype| {
             Plan::gather(params, indices, options, dtype)
         })
     }
@@ -74,7 +74,7 @@ impl TensorFunction for GatherNd {
 
     fn result(call: &Call) -> Result<TensorType> {
         let given = options(call, Self::KNOWN)?;
-        gathered(call, |params, indices, dtype| {
+        gather_type(call, |params, indices, dtype| {
             Plan::gather_nd(params, indices, nd(given, given.batch_dims), dtype)
         })
     }
@@ -114,7 +114,7 @@ fn nd(given: GatherOptions, batch_dims: isize) -> GatherNdOptions {
 }
 
 /// Returns the type of a gather's result. `plan` plans it for the shapes of params and indices.
-fn gathered(
+fn gather_type(
     call: &Call,
     plan: impl FnOnce(&[usize], &[usize], DType) -> Result<Plan, Error>,
 ) -> Result<TensorType> {
@@ -124,7 +124,8 @@ fn gathered(
     params.with_shape(plan.map_err(refused)?.shape())
 }
 
-/// Resolves a dimension that may count from the end. The result is in range, since planning has checked the call.
+/// Converts a dimension that can count from the end to a number counted from the start. The result is in range, because
+/// planning has checked the call.
 fn from_end(dimension: isize, rank: usize) -> isize {
     if dimension < 0 {
         dimension + rank.cast_signed()
@@ -133,7 +134,7 @@ fn from_end(dimension: isize, rank: usize) -> isize {
     }
 }
 
-/// Parses the options. `known` lists those of the function.
+/// Parses the options. `known` lists the names of the function's options.
 fn options(call: &Call, known: &[&str]) -> Result<GatherOptions> {
     let given = Options::parse(call.text(0), known)?;
     Ok(GatherOptions {

@@ -28,7 +28,7 @@ impl TensorFunction for BooleanMask {
         let (x, mask) = call.two();
         mask.check_mask("mask")?;
         let axis = axis(call)?;
-        let room = Room::of(call, 1, KNOWN)?;
+        let room = MaskCapacity::of(call, 1, KNOWN)?;
         // The library makes the same plan for a batch of one tensor.
         let (axis, capacity) = (axis.cast_signed(), Some(room.capacity));
         let plan = Plan::boolean_mask(x.shape(), mask.shape(), axis, capacity, x.dtype());
@@ -38,7 +38,7 @@ impl TensorFunction for BooleanMask {
     fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Wrong>> {
         let (x, mask) = call.two();
         let axis = axis(call)?;
-        let room = Room::of(call, 1, KNOWN)?;
+        let room = MaskCapacity::of(call, 1, KNOWN)?;
         let elements = mask.elements();
         if elements == 0 {
             // Nothing can be selected, so the result keeps its zeros.
@@ -50,7 +50,7 @@ impl TensorFunction for BooleanMask {
         // true element it is out of range, which makes the gather write zeros.
         let mut positions =
             MutableBuffer::from_len_zeroed(masks * room.capacity * size_of::<u32>());
-        let wrong = find(
+        let wrong = find_positions(
             (&[elements], DType::U32),
             &batch.columns[1].bytes(),
             room,
@@ -112,13 +112,13 @@ impl TensorFunction for Nonzero {
     fn result(call: &Call) -> Result<TensorType> {
         let mask = &call.tensors[0];
         mask.check_mask("mask")?;
-        let room = Room::of(call, 0, &KNOWN[1..])?;
+        let room = MaskCapacity::of(call, 0, &KNOWN[1..])?;
         let found = Plan::nonzero(mask.shape(), Some(room.capacity), DType::I64);
         TensorType::new(DataType::Int64, found.map_err(refused)?.shape())
     }
 
     fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Wrong>> {
-        let room = Room::of(call, 0, &KNOWN[1..])?;
+        let room = MaskCapacity::of(call, 0, &KNOWN[1..])?;
         let masks = batch.repeated_bytes(0);
         let shape = call.tensors[0].shape();
         if shape.contains(&0) {
@@ -126,7 +126,7 @@ impl TensorFunction for Nonzero {
             result.fill(0xff);
             return Ok(None);
         }
-        let wrong = find((shape, DType::I64), &masks, room, result)?;
+        let wrong = find_positions((shape, DType::I64), &masks, room, result)?;
         Ok(wrong.map(|problem| problem.of_masks(batch.columns[0].repeats())))
     }
 }
@@ -208,12 +208,12 @@ impl TensorFunction for TensorSelect {
 
 /// The capacity of a result, and whether more true elements in a mask are an error.
 #[derive(Clone, Copy)]
-struct Room {
+struct MaskCapacity {
     capacity: usize,
     drops_surplus: bool,
 }
 
-impl Room {
+impl MaskCapacity {
     /// Parses the capacity and the options in `known`. Tensor number `mask` is the mask.
     fn of(call: &Call, mask: usize, known: &[&str]) -> Result<Self> {
         let given = Options::parse(call.text(1), known)?;
@@ -240,7 +240,7 @@ impl Room {
 }
 
 /// The first mask of a batch with more true elements than the capacity.
-struct Surplus {
+struct SurplusMask {
     row: usize,
     count: usize,
     capacity: usize,
@@ -248,7 +248,7 @@ struct Surplus {
     masks: [usize; 2],
 }
 
-impl Surplus {
+impl SurplusMask {
     fn of_masks(self, shared: bool) -> Wrong {
         let Self {
             row,
@@ -267,12 +267,12 @@ impl Surplus {
 }
 
 /// Writes the positions of the true elements of several masks of this shape to `places`, as numbers of this type.
-fn find(
+fn find_positions(
     (shape, dtype): (&[usize], DType),
     masks: &[u8],
-    room: Room,
+    room: MaskCapacity,
     places: &mut [u8],
-) -> Result<Option<Surplus>> {
+) -> Result<Option<SurplusMask>> {
     let capacity = room.capacity;
     let nonzero = Plan::nonzero(shape, Some(capacity), dtype).map_err(failed)?;
     let masks = masks.chunks_exact(shape.iter().product());
@@ -288,7 +288,7 @@ fn find(
             first = first.or(Some((row, count)));
         }
     }
-    Ok(first.map(|(row, count)| Surplus {
+    Ok(first.map(|(row, count)| SurplusMask {
         row,
         count,
         capacity,

@@ -91,26 +91,26 @@ use wgslice::{
 /// All functions of this crate.
 pub fn all() -> Vec<Arc<ScalarUDF>> {
     vec![
-        udf(Function::new(StridedSlice)),
-        udf(Function::new(Gather)),
-        udf(Function::new(GatherNd)),
-        udf(Function::new(Crop)),
-        udf(Function::new(ScatterNd)),
-        udf(Function::new(BooleanMask)),
-        udf(Function::new(Nonzero)),
-        udf(Function::new(CountNonzero)),
-        udf(Function::new(TensorSelect)),
-        udf(Function::new(TensorConvert)),
-        udf(Function::new(TensorShape)),
-        udf(Function::new(TensorReshape)),
-        udf(Function::new(TensorFromArrow)),
-        udf(Function::new(TensorToArrow)),
+        make_udf(Function::new(StridedSlice)),
+        make_udf(Function::new(Gather)),
+        make_udf(Function::new(GatherNd)),
+        make_udf(Function::new(Crop)),
+        make_udf(Function::new(ScatterNd)),
+        make_udf(Function::new(BooleanMask)),
+        make_udf(Function::new(Nonzero)),
+        make_udf(Function::new(CountNonzero)),
+        make_udf(Function::new(TensorSelect)),
+        make_udf(Function::new(TensorConvert)),
+        make_udf(Function::new(TensorShape)),
+        make_udf(Function::new(TensorReshape)),
+        make_udf(Function::new(TensorFromArrow)),
+        make_udf(Function::new(TensorToArrow)),
         #[cfg(feature = "cluster")]
-        udf(zarr_shard::ZarrShard::default()),
+        make_udf(zarr_shard::ZarrShard::default()),
     ]
 }
 
-fn udf(function: impl ScalarUDFImpl + 'static) -> Arc<ScalarUDF> {
+fn make_udf(function: impl ScalarUDFImpl + 'static) -> Arc<ScalarUDF> {
     Arc::new(ScalarUDF::new_from_impl(function))
 }
 
@@ -161,7 +161,7 @@ pub(crate) fn names_row_of_batch(problem: &str) -> bool {
 
 /// Returns the policy for the library. With `Error`, the library would fail, so it gets `Ignore`, and the function
 /// makes the error from the library's report.
-fn reported(policy: OutOfRange) -> OutOfRange {
+fn reporting_policy(policy: OutOfRange) -> OutOfRange {
     match policy {
         OutOfRange::Error => OutOfRange::Ignore,
         other => other,

@@ -5,7 +5,7 @@ use super::*;
 use wgslice::Conversion;
 
 /// The types of results, with Arrow's names.
-const TO: [(DType, DataType); 6] = [
+const RESULT_TYPES: [(DType, DataType); 6] = [
     (DType::U8, DataType::UInt8),
     (DType::I8, DataType::Int8),
     (DType::U16, DataType::UInt16),
@@ -29,7 +29,7 @@ impl TensorFunction for TensorConvert {
     fn result(call: &Call) -> Result<TensorType> {
         let x = &call.tensors[0];
         let (_, element) = to(call)?;
-        if !TO.iter().any(|(dtype, _)| *dtype == x.dtype()) {
+        if !RESULT_TYPES.iter().any(|(dtype, _)| *dtype == x.dtype()) {
             return plan_err!(
                 "x is {}, but must be UInt8, Int8, UInt16, Int16, Float16 or Float32: arrow_cast makes one of the other",
                 x.element()
@@ -80,12 +80,12 @@ fn plan(call: &Call, rows: Option<usize>) -> Result<Plan> {
 /// Returns the type of the result, which is text 0.
 fn to(call: &Call) -> Result<(DType, DataType)> {
     let name = call.text(0);
-    let mut known = TO.into_iter();
+    let mut known = RESULT_TYPES.into_iter();
     match known.find(|(dtype, _)| dtype.name() == name || dtype.to_string() == name) {
         Some(found) => Ok(found),
         None => plan_err!(
             "the type is {name:?}, but must be one of {}",
-            TO.map(|(dtype, _)| dtype.name()).join(", ")
+            RESULT_TYPES.map(|(dtype, _)| dtype.name()).join(", ")
         ),
     }
 }

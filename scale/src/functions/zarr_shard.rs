@@ -42,7 +42,7 @@ impl ScalarUDFImpl for ZarrShard {
     }
 
     fn return_type(&self, _: &[DataType]) -> Result<DataType> {
-        Ok(DataType::Struct(fields()))
+        Ok(DataType::Struct(outcome_fields()))
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
@@ -88,7 +88,7 @@ fn failure(error: Error) -> DataFusionError {
     }
 }
 
-fn fields() -> Fields {
+fn outcome_fields() -> Fields {
     let count = |name| Field::new(name, DataType::UInt64, false);
     Fields::from(vec![
         Field::new("computed", DataType::Boolean, false),
@@ -106,7 +106,7 @@ fn column(outcomes: &[Outcome]) -> ArrayRef {
     };
     let computed: Vec<bool> = outcomes.iter().map(|outcome| outcome.computed).collect();
     Arc::new(StructArray::new(
-        fields(),
+        outcome_fields(),
         vec![
             Arc::new(BooleanArray::from(computed)),
             count(|outcome| outcome.chunks_read),

@@ -23,10 +23,10 @@ pub fn run_on<'a>(
     missing: &'a [u64],
     files: usize,
 ) -> BoxFuture<'a, Result<Summary, Error>> {
-    compute(engine, record, prepared, missing, files).boxed()
+    compute_on_cluster(engine, record, prepared, missing, files).boxed()
 }
 
-async fn compute(
+async fn compute_on_cluster(
     engine: &Engine,
     record: Record,
     prepared: &Prepared,
@@ -38,7 +38,7 @@ async fn compute(
     if !missing.is_empty() {
         let folder = record.write_tasks(missing, files)?;
         let answered = query(engine, prepared.order(), &folder).await;
-        outcomes = answered.map_err(|error| explained(&error))?;
+        outcomes = answered.map_err(|error| task_error(&error))?;
         if outcomes.len() != missing.len() {
             return Err(Error::data(format_args!(
                 "the engine has answered for {} of {} tasks: run the command again, which computes the missing ones",
@@ -76,7 +76,7 @@ async fn query(
 }
 
 /// Returns the error of a task, without the text that the engine wraps around it.
-fn explained(error: &DataFusionError) -> Error {
+fn task_error(error: &DataFusionError) -> Error {
     match error.find_root() {
         DataFusionError::Execution(_) => Error::data(message(error)),
         DataFusionError::IoError(error) => {

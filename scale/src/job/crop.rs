@@ -40,7 +40,7 @@ pub(super) struct Boxes {
 }
 
 /// The purpose of lists of boxes, for errors.
-const BOXES: Purpose<&str> = Purpose {
+const BOXES_PURPOSE: Purpose<&str> = Purpose {
     what: "the list of a shard's boxes",
     way_out: "make smaller shards with --shard",
 };
@@ -154,8 +154,8 @@ impl Crop {
             outside: Vec::new(),
             sorted: Vec::new(),
         };
-        reserve(&mut boxes.numbers, count, BOXES)?;
-        reserve(&mut boxes.origins, count, BOXES)?;
+        reserve(&mut boxes.numbers, count, BOXES_PURPOSE)?;
+        reserve(&mut boxes.origins, count, BOXES_PURPOSE)?;
         let chunk_strides = strides(&grid(source.shape(), source.chunk()));
         for number in 0..count {
             let at = coordinates(number, &counts);
@@ -196,7 +196,7 @@ impl Crop {
             let origin: Vec<i64> = origin.collect();
             let met = met(&origin, window, source);
             let grid: Vec<usize> = met.iter().map(Range::len).collect();
-            reserve(&mut boxes.sorted, product(&grid), BOXES)?;
+            reserve(&mut boxes.sorted, product(&grid), BOXES_PURPOSE)?;
             boxes.sorted.extend((0..product(&grid)).map(|chunk| {
                 let at = iter::zip(coordinates(chunk, &grid), &met).zip(&chunk_strides);
                 let chunk = at

@@ -67,7 +67,7 @@ impl<'a> Device<'a> {
         let backend = self.backend(&plan)?;
         let chunk = Tensor::from_bytes(backend, chunk, dtype, shape)?;
         match conversion {
-            Some(conversion) => made(&plan.converted(conversion)?, &chunk),
+            Some(conversion) => run_with_input(&plan.converted(conversion)?, &chunk),
             None => Ok(chunk.slice(spec)?.transpose(order)?.contiguous()?),
         }
     }
@@ -87,7 +87,7 @@ impl<'a> Device<'a> {
         match conversion {
             Some(conversion) => {
                 let view = View::new(selected.shape())?.transpose(order)?;
-                made(
+                run_with_input(
                     &Plan::contiguous(view, dtype)?.converted(conversion)?,
                     &selected,
                 )
@@ -118,7 +118,7 @@ impl<'a> Device<'a> {
 }
 
 /// Runs a plan with one input, and returns its result.
-fn made(plan: &Plan, x: &Tensor) -> Result<Tensor, Error> {
+fn run_with_input(plan: &Plan, x: &Tensor) -> Result<Tensor, Error> {
     Ok(Tensor::run(plan, &[x])?.0.swap_remove(0))
 }
 
@@ -145,11 +145,11 @@ fn gpu() -> Result<&'static Backend, Error> {
 fn gpu() -> Result<&'static Backend, Error> {
     use std::sync::{Mutex, PoisonError};
     static GPU: OnceLock<Backend> = OnceLock::new();
-    static OPENING: Mutex<()> = Mutex::new(());
+    static OPENING_LOCK: Mutex<()> = Mutex::new(());
     if let Some(gpu) = GPU.get() {
         return Ok(gpu);
     }
-    let _alone = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = OPENING_LOCK.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(gpu) = GPU.get() {
         return Ok(gpu);
     }

@@ -57,8 +57,8 @@ impl Explanation {
             Kind::Convert(_) => Vec::new(),
         };
         let is_convert = matches!(prepared.kind, Kind::Convert(_));
-        let sum = |of: fn(&Counts) -> u64| counts.iter().map(|(counts, _)| of(counts)).sum();
-        let bytes = |of: fn(&Counts) -> u64| {
+        let sum = |of: fn(&ReadCounts) -> u64| counts.iter().map(|(counts, _)| of(counts)).sum();
+        let bytes = |of: fn(&ReadCounts) -> u64| {
             if is_convert {
                 return written;
             }
@@ -92,7 +92,7 @@ impl Explanation {
 }
 
 #[derive(Default)]
-struct Counts {
+struct ReadCounts {
     distinct: u64,
     reads: u64,
     most: u64,
@@ -100,12 +100,12 @@ struct Counts {
 
 /// Counts the reads of a slice. A shard reads a chunk if they overlap in every dimension, so the counts of the
 /// dimensions multiply.
-fn of_slice(slice: &Slice, source: &Source, target: &Target) -> Counts {
+fn of_slice(slice: &Slice, source: &Source, target: &Target) -> ReadCounts {
     let place = slice.place();
     if place.iter().any(Range::is_empty) {
-        return Counts::default();
+        return ReadCounts::default();
     }
-    let mut counts = Counts {
+    let mut counts = ReadCounts {
         distinct: 1,
         reads: 1,
         most: 1,
@@ -136,7 +136,7 @@ fn of_slice(slice: &Slice, source: &Source, target: &Target) -> Counts {
 fn of_shards(
     prepared: &Prepared,
     of_shard: impl Fn(&[Range<usize>], &mut dyn FnMut(&[usize])) -> Result<(), Error>,
-) -> Result<Counts, Error> {
+) -> Result<ReadCounts, Error> {
     let grid = prepared.target().grid();
     let mut readers: HashMap<Vec<usize>, u64> = HashMap::new();
     for shard in 0..prepared.shards() {
@@ -145,7 +145,7 @@ fn of_shards(
             *readers.entry(chunk.to_vec()).or_default() += 1;
         })?;
     }
-    Ok(Counts {
+    Ok(ReadCounts {
         distinct: readers.len() as u64,
         reads: readers.values().sum(),
         most: readers.values().copied().max().unwrap_or_default(),

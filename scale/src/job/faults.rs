@@ -24,12 +24,12 @@ use std::{
 /// The environment variable with the folder of faults.
 pub const VARIABLE: &str = "WGSLICE_SCALE_FAULTS";
 
-static FOLDER: LazyLock<Option<PathBuf>> =
+static FAULTS_FOLDER: LazyLock<Option<PathBuf>> =
     LazyLock::new(|| env::var_os(VARIABLE).map(PathBuf::from));
 
 /// Causes the faults that a task meets before it reads. `shard` is the number of the task's shard.
 pub(super) fn before(shard: u64) -> io::Result<()> {
-    let Some(folder) = &*FOLDER else {
+    let Some(folder) = &*FAULTS_FOLDER else {
         return Ok(());
     };
     if let Ok(mut log) = fs::OpenOptions::new()
@@ -52,7 +52,7 @@ pub(super) fn before(shard: u64) -> io::Result<()> {
 
 /// Causes the faults that a task meets after it has written its shard.
 pub(super) fn after() {
-    if let Some(folder) = &*FOLDER {
+    if let Some(folder) = &*FAULTS_FOLDER {
         sleep(folder, "sleep-after");
     }
 }

@@ -208,14 +208,14 @@ impl Gather {
         mut each: impl FnMut(&[usize]),
     ) -> Result<(), Error> {
         let tuples = self.tuples(source, result, shard)?;
-        let chunks = self.chunks(source, result, &tuples);
+        let chunks = self.chunks_to_read(source, result, &tuples);
         chunks.iter().for_each(|at| each(at));
         Ok(())
     }
 
     /// Returns the coordinates of every chunk of `params` that a box of the result needs, in the order in which they
     /// are read.
-    pub(super) fn chunks(
+    pub(super) fn chunks_to_read(
         &self,
         source: &Source,
         result: &[Range<usize>],

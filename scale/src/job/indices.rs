@@ -33,7 +33,7 @@ pub enum Fingerprint {
 }
 
 /// The purpose of reading a box, for errors.
-const BOX: Purpose<&str> = Purpose {
+const BOX_PURPOSE: Purpose<&str> = Purpose {
     what: "a box of the array that one task reads",
     way_out: "make smaller shards with --shard, or write the array anew with smaller chunks",
 };
@@ -84,7 +84,7 @@ impl Input {
             Self::Zarr(source) => read_box(source, &mut source.reader(), ranges),
             Self::Npy(file) => {
                 let shape: Vec<usize> = ranges.iter().map(Range::len).collect();
-                let mut bytes = zeros(product(&shape) * file.dtype().size(), BOX)?;
+                let mut bytes = zeros(product(&shape) * file.dtype().size(), BOX_PURPOSE)?;
                 file.read_box(ranges, &mut bytes, &strides(&shape))?;
                 Ok(bytes)
             }
@@ -100,7 +100,7 @@ pub(super) fn read_box(
 ) -> Result<Vec<u8>, Error> {
     let shape: Vec<usize> = ranges.iter().map(Range::len).collect();
     let unit = source.dtype().size();
-    let mut bytes = zeros(product(&shape) * unit, BOX)?;
+    let mut bytes = zeros(product(&shape) * unit, BOX_PURPOSE)?;
     let (from, to) = (strides(source.chunk()), strides(&shape));
     let dims = (0..shape.len()).zip(source.chunk());
     let segments: Vec<_> = dims
@@ -172,23 +172,23 @@ impl IndexArray {
     pub(super) fn read(&self, ranges: &[Range<usize>]) -> Result<Vec<i64>, Error> {
         let bytes = self.0.read(ranges)?;
         Ok(match self.0.dtype() {
-            DType::I8 => each(&bytes, |b| i8::from_ne_bytes(b).into()),
-            DType::U8 => each(&bytes, |b| u8::from_ne_bytes(b).into()),
-            DType::I16 => each(&bytes, |b| i16::from_ne_bytes(b).into()),
-            DType::U16 => each(&bytes, |b| u16::from_ne_bytes(b).into()),
-            DType::I32 => each(&bytes, |b| i32::from_ne_bytes(b).into()),
-            DType::U32 => each(&bytes, |b| u32::from_ne_bytes(b).into()),
-            DType::I64 => each(&bytes, i64::from_ne_bytes),
+            DType::I8 => map_numbers(&bytes, |b| i8::from_ne_bytes(b).into()),
+            DType::U8 => map_numbers(&bytes, |b| u8::from_ne_bytes(b).into()),
+            DType::I16 => map_numbers(&bytes, |b| i16::from_ne_bytes(b).into()),
+            DType::U16 => map_numbers(&bytes, |b| u16::from_ne_bytes(b).into()),
+            DType::I32 => map_numbers(&bytes, |b| i32::from_ne_bytes(b).into()),
+            DType::U32 => map_numbers(&bytes, |b| u32::from_ne_bytes(b).into()),
+            DType::I64 => map_numbers(&bytes, i64::from_ne_bytes),
             // An index that does not fit an `i64` becomes the largest `i64`. Both are out of range, because no array
             // has that many elements.
-            _ => each(&bytes, |b| {
+            _ => map_numbers(&bytes, |b| {
                 u64::from_ne_bytes(b).try_into().unwrap_or(i64::MAX)
             }),
         })
     }
 }
 
-fn each<const N: usize>(bytes: &[u8], value: impl Fn([u8; N]) -> i64) -> Vec<i64> {
+fn map_numbers<const N: usize>(bytes: &[u8], value: impl Fn([u8; N]) -> i64) -> Vec<i64> {
     bytes
         .as_chunks()
         .0

@@ -9,9 +9,9 @@ use wgslice::DType;
 
 /// The maximum size, in decoded bytes, of a chosen shard, unless a given chunk is larger. It also limits a chosen chunk
 /// if the source has chunks.
-const SHARD: usize = 32 << 20;
+const MAX_SHARD_BYTES: usize = 32 << 20;
 /// The maximum size, in decoded bytes, of a chosen chunk if the source is an `.npy` file, which has no chunks.
-const CHUNK: usize = 1 << 20;
+const MAX_CHUNK_BYTES: usize = 1 << 20;
 
 /// Returns the shape of a result's shards and the shape of its chunks. `element` is the size of an element in bytes.
 /// For each dimension of the result, `chunks` has a size of chunks that suits the source's chunks, or `None` if the
@@ -53,7 +53,7 @@ pub(super) fn choose(
     }
     let mut chunk = match &form.chunk {
         Some(chunk) => chunk.clone(),
-        None => like(shape, element, chunks),
+        None => chunk_shape_like(shape, element, chunks),
     };
     match &form.shard {
         Some(shard) if form.chunk.is_some() => {
@@ -77,19 +77,23 @@ pub(super) fn choose(
             }
             Ok((shard.clone(), chunk))
         }
-        None => Ok((grown(shape, element, &chunk), chunk)),
+        None => Ok((grow_to_shard(shape, element, &chunk), chunk)),
     }
 }
 
 /// Chooses the shape of a chunk. It starts with the shape of the source's chunks or, if the source has none, of the
 /// whole result. Halves the largest dimension repeatedly until the chunk is small enough.
-fn like(shape: &[usize], element: usize, chunks: &[Option<usize>]) -> Vec<usize> {
+fn chunk_shape_like(shape: &[usize], element: usize, chunks: &[Option<usize>]) -> Vec<usize> {
     let sizes = shape.iter().zip(chunks);
     let mut chunk: Vec<usize> = sizes
         .map(|(&size, chunk)| chunk.unwrap_or(size).min(size).max(1))
         .collect();
     let is_like = chunks.iter().all(Option::is_some);
-    let most = if is_like { SHARD } else { CHUNK };
+    let most = if is_like {
+        MAX_SHARD_BYTES
+    } else {
+        MAX_CHUNK_BYTES
+    };
     while product(&chunk) * element > most {
         // If several dimensions are the largest, the last of them is halved.
         let Some(largest) = chunk.iter_mut().max_by_key(|size| **size) else {
@@ -101,9 +105,9 @@ fn like(shape: &[usize], element: usize, chunks: &[Option<usize>]) -> Vec<usize>
 }
 
 /// Chooses the shape of a shard. Doubles the number of chunks in each dimension in turn, up to the result's size, while
-/// the shard has at most [`SHARD`] bytes. Shards are large because a source chunk in several shards is read for each of
+/// the shard has at most [`MAX_SHARD_BYTES`] bytes. Shards are large because a source chunk in several shards is read for each of
 /// them.
-fn grown(shape: &[usize], element: usize, chunk: &[usize]) -> Vec<usize> {
+fn grow_to_shard(shape: &[usize], element: usize, chunk: &[usize]) -> Vec<usize> {
     let mut counts = vec![1; chunk.len()];
     loop {
         let needed = |dim: usize| shape[dim].div_ceil(chunk[dim]);
@@ -120,7 +124,7 @@ fn grown(shape: &[usize], element: usize, chunk: &[usize]) -> Vec<usize> {
         };
         let mut larger = counts.clone();
         larger[next] = (2 * larger[next]).min(needed(next));
-        if product(&shard(&larger)) * element > SHARD {
+        if product(&shard(&larger)) * element > MAX_SHARD_BYTES {
             return shard(&counts);
         }
         counts = larger;

@@ -1,4 +1,4 @@
-//! Limits the memory that the tasks of a process hold together.
+//! Limits the memory that all tasks of a process hold in total.
 
 use crate::zarr::Buffer;
 use std::{
@@ -15,7 +15,7 @@ static MEMORY: Mutex<Memory> = Mutex::new(Memory {
     held: 0,
     idle: VecDeque::new(),
 });
-static FREED: Condvar = Condvar::new();
+static MEMORY_FREED: Condvar = Condvar::new();
 
 struct Memory {
     /// The bytes that are reserved for running tasks. Tasks that fail because their shards exceed any memory can
@@ -54,7 +54,7 @@ pub(super) fn take(bytes: usize, limit: Option<usize>, (buffers, buffer): (usize
     let memory = MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
     let limit = limit.unwrap_or(usize::MAX);
     let full = |memory: &mut Memory| memory.held > 0 && memory.held + bytes as u128 > limit as u128;
-    let memory = FREED.wait_while(memory, full);
+    let memory = MEMORY_FREED.wait_while(memory, full);
     let mut memory = memory.unwrap_or_else(PoisonError::into_inner);
     memory.held += bytes as u128;
     let buffers = [0, 1].map(|number| {
@@ -85,7 +85,7 @@ impl Drop for Share {
         let fit = used.filter(|used| (1..=self.buffer).contains(&used.capacity()));
         memory.idle.extend(fit);
         memory.shrink(MOST_IDLE_BYTES);
-        FREED.notify_all();
+        MEMORY_FREED.notify_all();
     }
 }
 

@@ -315,9 +315,9 @@ impl Job {
     ) -> Result<(Self, Kind, Vec<usize>), Error> {
         let to = Location::new(result)?;
         to.writable()?;
-        let source = apart(source, &to)?;
+        let source = absolute_name(source, &to)?;
         for (input, _) in operation.inputs() {
-            *input = apart(input, &to)?;
+            *input = absolute_name(input, &to)?;
         }
         let result = to.into_name();
         // Slices that only differ in notation, such as spaces, get the same text, so that their jobs are equal.
@@ -380,7 +380,7 @@ fn slice_spec(text: &str) -> Result<SliceSpec, Error> {
 
 /// Returns the name of an array that a job reads, as an absolute path or a URL. Rejects an array inside the result or
 /// around it, because `--overwrite` removes what is at the result's place.
-fn apart(name: &Path, result: &Location) -> Result<PathBuf, Error> {
+fn absolute_name(name: &Path, result: &Location) -> Result<PathBuf, Error> {
     let from = Location::new(name)?;
     let is_overlap = from.overlaps(result);
     let name = from.into_name();
@@ -395,12 +395,12 @@ fn apart(name: &Path, result: &Location) -> Result<PathBuf, Error> {
 }
 
 /// The jobs that this process opened last, each with the text of its order, most recent first.
-static RECENT: Mutex<Recent> = Mutex::new(Recent::new());
-type Recent = VecDeque<(String, Arc<Prepared>)>;
+static RECENT_JOBS: Mutex<RecentJobs> = Mutex::new(RecentJobs::new());
+type RecentJobs = VecDeque<(String, Arc<Prepared>)>;
 
-fn keep(recent: &mut Recent, text: String, prepared: Arc<Prepared>) {
-    const KEPT: usize = 4;
-    recent.truncate(KEPT - 1);
+fn keep_recent(recent: &mut RecentJobs, text: String, prepared: Arc<Prepared>) {
+    const MAX_KEPT_JOBS: usize = 4;
+    recent.truncate(MAX_KEPT_JOBS - 1);
     recent.push_front((text, prepared));
 }
 
@@ -486,14 +486,14 @@ impl Prepared {
     ///
     /// The errors of [`Prepared::new`], or [`Error::Usage`] if the text is not an [`Order`].
     pub fn of(text: &str) -> Result<Arc<Self>, Error> {
-        let mut recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut recent = RECENT_JOBS.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, prepared)) = recent.iter().find(|(known, _)| known == text) {
             return Ok(prepared.clone());
         }
         let order = serde_json::from_str(text)
             .map_err(|error| Error::usage(format_args!("the first argument is no job: {error}")))?;
         let prepared = Arc::new(Self::new(order)?);
-        keep(&mut recent, text.to_owned(), prepared.clone());
+        keep_recent(&mut recent, text.to_owned(), prepared.clone());
         Ok(prepared)
     }
 
@@ -511,8 +511,8 @@ impl Prepared {
             ..self
         });
         let text = serde_json::to_string(&prepared.order).map_err(Error::data)?;
-        let mut recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
-        keep(&mut recent, text, prepared.clone());
+        let mut recent = RECENT_JOBS.lock().unwrap_or_else(PoisonError::into_inner);
+        keep_recent(&mut recent, text, prepared.clone());
         Ok(prepared)
     }
 

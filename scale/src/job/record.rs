@@ -53,34 +53,36 @@ impl Record {
         let place = place(&job.result)?;
         let result = place.name("");
         let found = match Self::found(job, &*place)? {
-            Found::Complete if overwrite => Found::Other("the result of this job".to_owned()),
+            FoundResult::Complete if overwrite => {
+                FoundResult::Other("the result of this job".to_owned())
+            }
             found => found,
         };
         match found {
-            Found::Complete => {
+            FoundResult::Complete => {
                 // The process that finished the job may have ended before it removed these files.
                 remove(&*place, JOB_FOLDER)?;
                 return Ok(State::Complete);
             }
-            Found::Begun(id) => {
+            FoundResult::Begun(id) => {
                 let record = Self { place, id };
                 record.enter()?;
                 return Ok(State::Open(record));
             }
-            Found::Nothing => {}
-            Found::Other(what) if overwrite => {
+            FoundResult::Nothing => {}
+            FoundResult::Other(what) if overwrite => {
                 log::info!("removing {result}, {what}");
                 // The metadata is removed first, so that no reader opens an array that is half removed.
                 for key in ["zarr.json", ".zarray", ""] {
                     remove(&*place, key)?;
                 }
             }
-            Found::Other(what) => {
+            FoundResult::Other(what) => {
                 return Err(Error::usage(format_args!(
                     "{result} is {what}: name another place, or replace it with --overwrite"
                 )));
             }
-            Found::Foreign => {
+            FoundResult::Foreign => {
                 return Err(Error::usage(format_args!(
                     "{result} exists and is no Zarr array: name another place, or remove it first"
                 )));
@@ -101,55 +103,58 @@ impl Record {
     }
 
     /// Examines the path of a job's result. Writes nothing.
-    fn found(job: &Job, place: &dyn Place) -> Result<Found, Error> {
+    fn found(job: &Job, place: &dyn Place) -> Result<FoundResult, Error> {
         if let Some(metadata) = json(place, "zarr.json")? {
             if metadata == job.metadata {
-                return Ok(Found::Complete);
+                return Ok(FoundResult::Complete);
             }
             // A group can contain arrays that do not belong to this job.
             if metadata["node_type"] != "array" {
-                return Ok(Found::Foreign);
+                return Ok(FoundResult::Foreign);
             }
             let made = &metadata["attributes"][PROVENANCE_ATTRIBUTE];
-            return Ok(Found::Other(match made {
+            return Ok(FoundResult::Other(match made {
                 Value::Null => "an array that wgslice has not made".to_owned(),
-                made => format!("the result of another job, {made} with {}", form(&metadata)),
+                made => format!(
+                    "the result of another job, {made} with {}",
+                    describe_form(&metadata)
+                ),
             }));
         }
         if let Some(record) = json(place, JOB_RECORD)? {
             let same = record["job"] == serde_json::to_value(job).map_err(Error::data)?;
             return Ok(match record["id"].as_str() {
-                Some(id) if same => Found::Begun(id.to_owned()),
-                _ => Found::Other(format!(
+                Some(id) if same => FoundResult::Begun(id.to_owned()),
+                _ => FoundResult::Other(format!(
                     "the unfinished result of another job, {} with {}",
                     record["job"]["metadata"]["attributes"][PROVENANCE_ATTRIBUTE],
-                    form(&record["job"]["metadata"])
+                    describe_form(&record["job"]["metadata"])
                 )),
             });
         }
         match place.size(".zarray") {
-            Ok(Some(_)) => return Ok(Found::Other("an array of Zarr V2".to_owned())),
+            Ok(Some(_)) => return Ok(FoundResult::Other("an array of Zarr V2".to_owned())),
             Err(error) if error.kind() != io::ErrorKind::NotADirectory => {
-                return Err(failed("read", place, ".zarray", &error));
+                return Err(io_error("read", place, ".zarray", &error));
             }
             _ => {}
         }
         match place.is_free() {
-            Ok(true) => Ok(Found::Nothing),
-            Ok(false) => Ok(Found::Foreign),
-            Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(Found::Foreign),
-            Err(error) => Err(failed("read", place, "", &error)),
+            Ok(true) => Ok(FoundResult::Nothing),
+            Ok(false) => Ok(FoundResult::Foreign),
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(FoundResult::Foreign),
+            Err(error) => Err(io_error("read", place, "", &error)),
         }
     }
 
     fn enter(&self) -> Result<(), Error> {
         let entered = self.place.enter(&self.id);
-        entered.map_err(|error| failed("make", &*self.place, "", &error))
+        entered.map_err(|error| io_error("make", &*self.place, "", &error))
     }
 
     fn write(&self, key: &str, value: &[u8]) -> Result<(), Error> {
         let written = self.place.write(key, value, &self.id);
-        written.map_err(|error| failed("write", &*self.place, key, &error))
+        written.map_err(|error| io_error("write", &*self.place, key, &error))
     }
 
     /// Writes the numbers of `shards` to up to `files` lists of tasks, in a folder of this process. Returns the
@@ -161,7 +166,7 @@ impl Record {
         for (name, list) in tasks::files(shards, files)? {
             let key = format!("{folder}/{name}");
             let written = self.place.write_note(&key, &list);
-            written.map_err(|error| failed("write", &*self.place, &key, &error))?;
+            written.map_err(|error| io_error("write", &*self.place, &key, &error))?;
         }
         Ok(self.place.name(&format!("{folder}/")))
     }
@@ -198,7 +203,7 @@ impl Record {
             (0..prepared.shards()).map(|shard| target.key(&coordinates(shard as usize, &grid)));
         let keys: Vec<_> = keys.collect();
         let standing = target.place().standing(&keys, &self.id);
-        let standing = standing.map_err(|error| failed("read", &*target.place(), "", &error))?;
+        let standing = standing.map_err(|error| io_error("read", &*target.place(), "", &error))?;
         let shards = (0..).zip(standing);
         Ok(shards
             .filter(|&(_, stands)| !stands)
@@ -218,7 +223,7 @@ impl Record {
     }
 }
 
-enum Found {
+enum FoundResult {
     Nothing,
     Complete,
     /// This job is begun but not finished, and has this id.
@@ -230,7 +235,7 @@ enum Found {
 }
 
 /// Describes the shards, the chunks and the codecs of an array for messages.
-fn form(metadata: &Value) -> String {
+fn describe_form(metadata: &Value) -> String {
     let shard = &metadata["chunk_grid"]["configuration"]["chunk_shape"];
     let codecs = metadata["codecs"].as_array().into_iter().flatten();
     let codecs: Vec<_> = codecs
@@ -250,7 +255,7 @@ fn form(metadata: &Value) -> String {
     format!("shards {shard}, {}", codecs.join(", "))
 }
 
-fn failed(doing: impl Display, place: &dyn Place, key: &str, error: &io::Error) -> Error {
+fn io_error(doing: impl Display, place: &dyn Place, key: &str, error: &io::Error) -> Error {
     Error::io(format_args!("cannot {doing} {}", place.name(key)), error)
 }
 
@@ -261,7 +266,7 @@ fn json(place: &dyn Place, key: &str) -> Result<Option<Value>, Error> {
         Err(Unread::System(error)) if error.kind() == io::ErrorKind::NotADirectory => {
             return Ok(None);
         }
-        Err(Unread::System(error)) => return Err(failed("read", place, key, &error)),
+        Err(Unread::System(error)) => return Err(io_error("read", place, key, &error)),
         Err(Unread::Value(problem)) => return Err(Error::data(problem)),
     };
     let value = serde_json::from_slice(&text);
@@ -276,5 +281,5 @@ fn json(place: &dyn Place, key: &str) -> Result<Option<Value>, Error> {
 /// Removes the value of a key, and the values of all keys in the folder with this name.
 fn remove(place: &dyn Place, key: &str) -> Result<(), Error> {
     let removed = place.remove(key);
-    removed.map_err(|error| failed("remove", place, key, &error))
+    removed.map_err(|error| io_error("remove", place, key, &error))
 }

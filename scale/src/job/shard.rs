@@ -39,7 +39,7 @@ pub struct Worker<'a> {
     /// A reader of each source.
     readers: Vec<Reader<'a>>,
     /// The shards whose chunks the readers have requested, and the data that was computed to find these chunks.
-    planned: Vec<(u64, Found)>,
+    planned: Vec<(u64, ChunkData)>,
 }
 
 impl Drop for Worker<'_> {
@@ -49,7 +49,7 @@ impl Drop for Worker<'_> {
 }
 
 /// The data about a shard's chunks that is kept for reading them. Data that is faster to compute again is not kept.
-enum Found {
+enum ChunkData {
     Nothing,
     Tuples(BoxTuples),
     Boxes(Boxes),
@@ -126,15 +126,15 @@ impl<'a> Worker<'a> {
                         reader.want(shard, needs);
                     }
                 }
-                Found::Nothing
+                ChunkData::Nothing
             }
             Kind::Gather(source, gather) => {
                 let Ok(tuples) = gather.tuples(source, &result, target.shard()) else {
                     return;
                 };
-                let chunks = gather.chunks(source, &result, &tuples);
+                let chunks = gather.chunks_to_read(source, &result, &tuples);
                 self.readers[0].want(shard, Box::new(chunks.into_iter().map(whole)));
-                Found::Tuples(tuples)
+                ChunkData::Tuples(tuples)
             }
             Kind::Crop(source, crop) => {
                 let Ok(boxes) = crop.boxes(source, &result) else {
@@ -142,9 +142,9 @@ impl<'a> Worker<'a> {
                 };
                 let chunks = boxes.chunks(source);
                 self.readers[0].want(shard, Box::new(chunks.into_iter().map(whole)));
-                Found::Boxes(boxes)
+                ChunkData::Boxes(boxes)
             }
-            Kind::Convert(_) => Found::Nothing,
+            Kind::Convert(_) => ChunkData::Nothing,
         };
         self.planned.push((shard, found));
     }
@@ -208,7 +208,7 @@ impl<'a> Worker<'a> {
                 let reader = &mut readers[0];
                 tiles.by_rows(&result, image, |rows, shape| {
                     let own;
-                    let tuples = if let Some(Found::Tuples(tuples)) = found {
+                    let tuples = if let Some(ChunkData::Tuples(tuples)) = found {
                         tuples
                     } else {
                         own = gather.tuples(source, &result, shape)?;
@@ -221,7 +221,7 @@ impl<'a> Worker<'a> {
             }
             Kind::Crop(source, crop) => {
                 let own;
-                let boxes = if let Some(Found::Boxes(boxes)) = found {
+                let boxes = if let Some(ChunkData::Boxes(boxes)) = found {
                     boxes
                 } else {
                     own = crop.boxes(source, &result)?;

@@ -256,7 +256,7 @@ impl Slice {
                 }
             }
             let of = (source, target, &within[..]);
-            let Found {
+            let FoundElements {
                 chunk,
                 segments,
                 shape,
@@ -268,7 +268,7 @@ impl Slice {
             let (dtype, shape) = (source.dtype(), &shape);
             let conversion = self.conversion.as_ref().map(|(conversion, _)| conversion);
             let selected = if is_listed {
-                let items: Vec<IndexItem> = parts.iter().map(|part| entry(part)).collect();
+                let items: Vec<IndexItem> = parts.iter().map(|part| part_entry(part)).collect();
                 let spec = IndexSpec::new(items).outer();
                 device.index(chunk, dtype, shape, (&spec, &self.order), conversion)?
             } else {
@@ -304,9 +304,9 @@ impl Slice {
         (at, users): (&[usize], usize),
         segments: Vec<Segment>,
         is_listed: bool,
-    ) -> Result<Found, Error> {
+    ) -> Result<FoundElements, Error> {
         let shape = source.chunk();
-        let whole = |chunk, segments| Found {
+        let whole = |chunk, segments| FoundElements {
             chunk,
             segments,
             shape: shape.to_vec(),
@@ -328,7 +328,7 @@ impl Slice {
             }
             let segments = slab.within(&segments).collect();
             let shape = slab.shape;
-            return Ok(Found {
+            return Ok(FoundElements {
                 chunk,
                 segments,
                 shape,
@@ -351,7 +351,7 @@ impl Slice {
                 step: segment.step / has.step.cast_signed(),
                 ..*segment
             });
-        Ok(Found {
+        Ok(FoundElements {
             chunk: read.elements,
             segments: moved.collect(),
             shape: positions.iter().map(|has| has.count).collect(),
@@ -387,14 +387,14 @@ fn has_rows(segments: &[Segment]) -> bool {
 }
 
 /// The smallest box of a chunk that is contiguous in row-major order and has all elements of another box of the chunk.
-struct Slab {
+struct ContiguousBox {
     elements: Range<usize>,
     /// Where the slab begins in each dimension.
     origin: Vec<usize>,
     shape: Vec<usize>,
 }
 
-impl Slab {
+impl ContiguousBox {
     /// Returns the segments of a box of the chunk, relative to the slab.
     fn within(&self, segments: &[Segment]) -> impl Iterator<Item = Segment> {
         segments
@@ -407,8 +407,8 @@ impl Slab {
     }
 }
 
-fn slab(segments: &[Segment], chunk: &[usize], strides: &[usize]) -> Slab {
-    let mut slab = Slab {
+fn slab(segments: &[Segment], chunk: &[usize], strides: &[usize]) -> ContiguousBox {
+    let mut slab = ContiguousBox {
         elements: 0..chunk.iter().product(),
         origin: vec![0; chunk.len()],
         shape: chunk.to_vec(),
@@ -430,7 +430,7 @@ fn slab(segments: &[Segment], chunk: &[usize], strides: &[usize]) -> Slab {
 }
 
 /// Elements that were read from a chunk, and where the elements of a box are among them.
-struct Found {
+struct FoundElements {
     chunk: Chunk,
     segments: Vec<Segment>,
     shape: Vec<usize>,
@@ -442,8 +442,8 @@ fn planes(
     reader: &mut Reader<'_>,
     (at, users): (&[usize], usize),
     segments: &[Segment],
-    slab: &Slab,
-) -> Result<Option<Found>, Error> {
+    slab: &ContiguousBox,
+) -> Result<Option<FoundElements>, Error> {
     /// The minimum number of bytes that are skipped.
     const LEAST_GAP: usize = 16 << 10;
     let Some(dim) = segments.iter().position(|segment| segment.count > 1) else {
@@ -460,7 +460,7 @@ fn planes(
     segments[dim].step = step.signum();
     let mut shape = slab.shape.clone();
     shape[dim] = count;
-    Ok(Some(Found {
+    Ok(Some(FoundElements {
         chunk,
         segments,
         shape,
@@ -481,7 +481,7 @@ fn item(segment: &Segment) -> SliceItem {
 }
 
 /// Writes the read of one dimension of a chunk as an entry of an expression.
-fn entry(part: &Part) -> IndexItem {
+fn part_entry(part: &Part) -> IndexItem {
     match &part.listed {
         Some(listed) => {
             let positions = listed.positions.iter().map(|&at| at as i64);

@@ -29,7 +29,7 @@ pub(super) struct Side {
 
 /// The part of one dimension of a box that is in one chunk.
 #[derive(Clone, Copy)]
-struct Piece {
+struct SidePiece {
     /// The contribution of this dimension to the index of the chunk in the shard.
     tile: usize,
     /// The contribution of this dimension to the offset of the piece in the array that is read, in elements from the
@@ -146,7 +146,7 @@ impl<'a> Tiles<'a> {
         let pieces: Vec<_> = pieces.collect();
         let (tile_bytes, unit) = (self.target.chunk_bytes(), self.target.dtype().size());
         walk::product(&pieces, |pieces| {
-            let sum = |part: fn(&Piece) -> usize| pieces.iter().map(part).sum::<usize>();
+            let sum = |part: fn(&SidePiece) -> usize| pieces.iter().map(part).sum::<usize>();
             let tile = &mut self.bytes[sum(|piece| piece.tile) * tile_bytes..][..tile_bytes];
             let read: isize = pieces.iter().map(|piece| piece.from).sum();
             let places = (from.wrapping_add_signed(read), sum(|piece| piece.to));
@@ -177,13 +177,13 @@ fn clear(elements: &mut [u8], fill: &[u8]) {
 impl Side {
     /// Splits this dimension at the borders of chunks of size `chunk`. The indices of neighbouring chunks differ by
     /// `tile`, and neighbouring elements in a chunk are `stride` elements apart.
-    fn pieces(&self, chunk: usize, tile: usize, stride: usize) -> Vec<Piece> {
+    fn pieces(&self, chunk: usize, tile: usize, stride: usize) -> Vec<SidePiece> {
         let mut pieces = Vec::new();
         let mut done = 0;
         while done < self.size {
             let at = self.first + done;
             let size = (chunk - at % chunk).min(self.size - done);
-            pieces.push(Piece {
+            pieces.push(SidePiece {
                 tile: at / chunk * tile,
                 from: self.from.wrapping_mul(done.cast_signed()),
                 to: at % chunk * stride,

@@ -22,7 +22,7 @@ use wgslice_npy::Header;
 
 /// The maximum size of a tile in bytes, unless a chunk is larger. A tile is a box of whole chunks that is joined in
 /// memory before it is written.
-const TILE: usize = 64 << 20;
+const MAX_TILE_BYTES: usize = 64 << 20;
 
 /// Writes an array to an `.npy` file, which appears as a whole or not at all. Until then, its name is the result of
 /// [`partial::beside`]. Each chunk is read once. All threads together hold at most `memory` bytes, or any number if it
@@ -92,7 +92,9 @@ pub fn to_npy(
         )));
     }
     let threads = threads.min(memory / least.max(1)).max(1);
-    let room = (memory / threads - 2 * chunk).min(TILE).max(chunk);
+    let room = (memory / threads - 2 * chunk)
+        .min(MAX_TILE_BYTES)
+        .max(chunk);
     let tile = tile(
         (source.shape(), source.chunk()),
         source.dtype().size(),

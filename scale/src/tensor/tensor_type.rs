@@ -10,8 +10,8 @@ use std::{borrow::Cow, collections::HashMap, sync::Arc};
 use wgslice::DType;
 
 /// The keys in a field's metadata for the name of an extension type, and for the type's parameters.
-const EXTENSION: &str = "ARROW:extension:name";
-const PARAMETERS: &str = "ARROW:extension:metadata";
+const EXTENSION_NAME_KEY: &str = "ARROW:extension:name";
+const EXTENSION_METADATA_KEY: &str = "ARROW:extension:metadata";
 const FIXED_SHAPE_TENSOR: &str = "arrow.fixed_shape_tensor";
 
 /// The maximum number of elements of a tensor, and the maximum size of a dimension, because the lengths of lists are
@@ -79,8 +79,12 @@ impl TensorType {
     /// fit its lists.
     pub fn of(field: &Field) -> Result<Self> {
         let name = field.name();
-        if field.metadata().get(EXTENSION).map(String::as_str) == Some(FIXED_SHAPE_TENSOR) {
-            let parameters = field.metadata().get(PARAMETERS).map_or("", String::as_str);
+        if field.metadata().get(EXTENSION_NAME_KEY).map(String::as_str) == Some(FIXED_SHAPE_TENSOR)
+        {
+            let parameters = field
+                .metadata()
+                .get(EXTENSION_METADATA_KEY)
+                .map_or("", String::as_str);
             return Self::of_extension(name, field.data_type(), parameters);
         }
         let (mut shape, mut element) = (Vec::new(), field.data_type());
@@ -304,8 +308,8 @@ impl TensorType {
         match self.layout {
             Layout::Nested => field,
             Layout::Extension => field.with_metadata(HashMap::from([
-                (EXTENSION.to_owned(), FIXED_SHAPE_TENSOR.to_owned()),
-                (PARAMETERS.to_owned(), self.parameters()),
+                (EXTENSION_NAME_KEY.to_owned(), FIXED_SHAPE_TENSOR.to_owned()),
+                (EXTENSION_METADATA_KEY.to_owned(), self.parameters()),
             ])),
         }
     }

@@ -35,23 +35,23 @@ pub(crate) struct Ahead {
     limit: usize,
     /// The number of threads that share the limits.
     threads: AtomicUsize,
-    requests: Mutex<HashMap<Key, Request>>,
+    requests: Mutex<HashMap<RequestKey, Request>>,
 }
 
 /// The number of the source, the key of the value, and the start of the range, or `None` if the range is counted from
 /// the end.
-type Key = (usize, String, Option<u64>);
+type RequestKey = (usize, String, Option<u64>);
 
 struct Request {
     piece: Piece,
     bytes: usize,
-    /// The number of [`Wanted`] that refer to it.
+    /// The number of [`WantedAnswer`] that refer to it.
     users: usize,
     /// Whether any user has taken it.
     is_counted: bool,
     /// The value's range of bytes in the answer. `None` if it is the whole answer.
     part: Option<Range<usize>>,
-    answer: Arc<Mutex<Answer>>,
+    answer: Arc<Mutex<RequestState>>,
 }
 
 impl Request {
@@ -59,13 +59,13 @@ impl Request {
         // If the lock is taken, another thread is waiting for the answer.
         let answer = self.answer.try_lock();
         answer.is_ok_and(|answer| match &*answer {
-            Answer::Coming(begun) => begun.is_come.load(Ordering::Acquire),
-            Answer::Come(_) | Answer::Failed => true,
+            RequestState::Coming(begun) => begun.is_come.load(Ordering::Acquire),
+            RequestState::Come(_) | RequestState::Failed => true,
         })
     }
 }
 
-enum Answer {
+enum RequestState {
     Coming(Begun),
     Come(Value),
     /// The first user has received the error, and the others request the value again.
@@ -99,7 +99,7 @@ impl Ahead {
         self.threads.fetch_sub(1, Ordering::Relaxed);
     }
 
-    fn requests(&self) -> MutexGuard<'_, HashMap<Key, Request>> {
+    fn requests(&self) -> MutexGuard<'_, HashMap<RequestKey, Request>> {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -128,9 +128,9 @@ pub(super) struct Asked {
 
 /// Groups consecutive values, so that one request is enough for each group. The groups are ordered by their first
 /// value.
-fn groups(values: &[Asked], mut new: Vec<(usize, Key)>) -> Vec<Vec<(usize, Key)>> {
+fn groups(values: &[Asked], mut new: Vec<(usize, RequestKey)>) -> Vec<Vec<(usize, RequestKey)>> {
     new.sort_by(|(_, a), (_, b)| a.cmp(b));
-    let mut groups: Vec<Vec<(usize, Key)>> = Vec::new();
+    let mut groups: Vec<Vec<(usize, RequestKey)>> = Vec::new();
     let mut room = 0;
     for (number, key) in new {
         let length = match values[number].piece.range {
@@ -159,7 +159,7 @@ fn groups(values: &[Asked], mut new: Vec<(usize, Key)>) -> Vec<Vec<(usize, Key)>
 }
 
 /// Returns the piece from the first of several consecutive pieces to the last.
-fn around(first: Piece, last: Piece) -> Piece {
+fn joined_piece(first: Piece, last: Piece) -> Piece {
     let range = match (begin(first), end(last)) {
         (Some(begin), Some(end)) => ByteRange::FromStart(begin, Some(end - begin)),
         _ => first.range,
@@ -182,15 +182,15 @@ fn end(piece: Piece) -> Option<u64> {
 }
 
 /// Keeps the answer to a request until it is dropped.
-struct Wanted<'a> {
+struct WantedAnswer<'a> {
     ahead: &'a Ahead,
-    key: Key,
+    key: RequestKey,
     piece: Piece,
     /// The bytes of the request. 0 if another `Wanted` began it.
     bytes: usize,
 }
 
-impl Drop for Wanted<'_> {
+impl Drop for WantedAnswer<'_> {
     fn drop(&mut self) {
         let mut requests = self.ahead.requests();
         if let Some(request) = requests.get_mut(&self.key) {
@@ -211,9 +211,9 @@ pub(super) struct Line<'a> {
     /// The next chunks to request, each with its task.
     pub(super) next: VecDeque<(u64, Need)>,
     /// The requested values, each with its task and its [`Asked::users`].
-    wanted: Vec<(u64, usize, Wanted<'a>)>,
+    wanted: Vec<(u64, usize, WantedAnswer<'a>)>,
     /// The last chunk that other threads also need. It is kept until it can be in the cache.
-    used: Option<Wanted<'a>>,
+    used: Option<WantedAnswer<'a>>,
 }
 
 impl<'a> Line<'a> {
@@ -273,7 +273,7 @@ impl<'a> Line<'a> {
     pub(super) fn starves(&self) -> bool {
         let requests = self.ahead.requests();
         let has_come =
-            |wanted: &Wanted<'_>| requests.get(&wanted.key).is_some_and(Request::has_come);
+            |wanted: &WantedAnswer<'_>| requests.get(&wanted.key).is_some_and(Request::has_come);
         let mut chunks = self.wanted.iter().filter(|(_, users, _)| *users > 0);
         !chunks.any(|(.., wanted)| has_come(wanted))
     }
@@ -330,14 +330,14 @@ impl<'a> Line<'a> {
                         users: 1,
                         is_counted: false,
                         part: None,
-                        answer: Arc::new(Mutex::new(Answer::Failed)),
+                        answer: Arc::new(Mutex::new(RequestState::Failed)),
                     };
                     requests.insert(key.clone(), request);
                     new.push((count, key.clone()));
                 }
             }
             count += 1;
-            let wanted = Wanted {
+            let wanted = WantedAnswer {
                 ahead,
                 key,
                 piece: value.piece,
@@ -347,11 +347,11 @@ impl<'a> Line<'a> {
         }
         for group in groups(values, new) {
             let [first, last] = [&group[0], &group[group.len() - 1]];
-            let piece = around(values[first.0].piece, values[last.0].piece);
+            let piece = joined_piece(values[first.0].piece, values[last.0].piece);
             let Some(begun) = place.begin(&first.1.1, piece) else {
                 continue;
             };
-            let answer = Arc::new(Mutex::new(Answer::Coming(begun)));
+            let answer = Arc::new(Mutex::new(RequestState::Coming(begun)));
             let mut offset = 0;
             for (number, key) in &group {
                 let end = offset + values[*number].bytes;
@@ -392,17 +392,18 @@ impl<'a> Line<'a> {
             (request.answer.clone(), request.part.clone(), is_first)
         };
         let mut answer = answer.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Answer::Coming(_) = *answer
-            && let Answer::Coming(begun) = std::mem::replace(&mut *answer, Answer::Failed)
+        if let RequestState::Coming(_) = *answer
+            && let RequestState::Coming(begun) =
+                std::mem::replace(&mut *answer, RequestState::Failed)
         {
             match (begun.wait)() {
-                Ok(value) => *answer = Answer::Come(value),
+                Ok(value) => *answer = RequestState::Come(value),
                 // Several values share the request. Reading each separately shows which one failed.
                 Err(_) if part.is_some() => {}
                 Err(error) => return Some(Err(error)),
             }
         }
-        let Answer::Come(value) = &*answer else {
+        let RequestState::Come(value) = &*answer else {
             return None;
         };
         let value = match (value, part) {
@@ -424,6 +425,6 @@ impl<'a> Line<'a> {
     }
 }
 
-fn name(source: usize, key: &str, piece: Piece) -> Key {
+fn name(source: usize, key: &str, piece: Piece) -> RequestKey {
     (source, key.to_owned(), begin(piece))
 }

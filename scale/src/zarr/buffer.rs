@@ -47,7 +47,7 @@ impl Buffer {
         if self.capacity() < capacity {
             // The old memory is freed first.
             self.map = None;
-            self.map = Some(anonymous(capacity, purpose)?);
+            self.map = Some(map_anonymous(capacity, purpose)?);
         }
         self.length = length;
         Ok(())
@@ -61,7 +61,7 @@ impl Buffer {
     pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let end = self.length + bytes.len();
         if end > self.capacity() {
-            let mut larger = anonymous(end.saturating_mul(2), SHARD)?;
+            let mut larger = map_anonymous(end.saturating_mul(2), SHARD)?;
             larger[..self.length].copy_from_slice(self);
             self.map = Some(larger);
         }
@@ -77,7 +77,7 @@ impl Buffer {
     }
 }
 
-fn anonymous(bytes: usize, purpose: Purpose<impl Display>) -> Result<MmapMut, Error> {
+fn map_anonymous(bytes: usize, purpose: Purpose<impl Display>) -> Result<MmapMut, Error> {
     let map = MmapMut::map_anon(bytes.max(1)).map_err(|_| too_large(bytes, &purpose))?;
     // If the system has no huge pages left, it rejects this or uses ordinary pages.
     #[cfg(target_os = "linux")]

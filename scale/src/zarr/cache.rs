@@ -29,12 +29,12 @@ impl AsRef<[u8]> for Chunk {
 pub(crate) struct Cache {
     /// The maximum number of bytes of all kept chunks together.
     limit: usize,
-    kept: Mutex<Kept>,
+    kept: Mutex<KeptChunks>,
     read: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct KeptChunks {
     bytes: usize,
     /// The kept chunks by source number and coordinates, each with the number of shards that may still use it.
     chunks: HashMap<Vec<usize>, (Excerpt, usize)>,
@@ -59,7 +59,7 @@ impl Cache {
         }
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, KeptChunks> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -116,7 +116,7 @@ impl Reading<'_> {
         kept.order.push_back(at.clone());
         // Keys of removed chunks must not accumulate.
         if kept.order.len() > 2 * kept.chunks.len() + 64 {
-            let Kept { chunks, order, .. } = &mut *kept;
+            let KeptChunks { chunks, order, .. } = &mut *kept;
             order.retain(|at| chunks.contains_key(at));
         }
     }
@@ -129,7 +129,7 @@ impl Drop for Reading<'_> {
     }
 }
 
-impl Kept {
+impl KeptChunks {
     fn remove(&mut self, at: &[usize]) {
         if let Some((chunk, _)) = self.chunks.remove(at) {
             self.bytes -= chunk.elements.as_ref().len();

@@ -30,7 +30,8 @@ pub fn stale(array: &Path, written: &Value) -> Vec<String> {
         let key = key.trim_start_matches('/');
         if let Some(found) = json(&*place, "zarr.json") {
             let consolidated = &found["consolidated_metadata"];
-            if !consolidated.is_null() && !describes(&consolidated["metadata"][key], written) {
+            if !consolidated.is_null() && !is_described_by(&consolidated["metadata"][key], written)
+            {
                 warnings.push(format!(
                     "the consolidated metadata of the group {shown} does not describe {key} as it is now: who opens the \
                      group finds no such array, or another one. Write that metadata anew, as zarr-python's \
@@ -55,7 +56,7 @@ pub fn stale(array: &Path, written: &Value) -> Vec<String> {
 }
 
 /// Returns whether an entry of consolidated metadata contains all of an array's metadata.
-fn describes(entry: &Value, metadata: &Value) -> bool {
+fn is_described_by(entry: &Value, metadata: &Value) -> bool {
     let mut fields = metadata.as_object().into_iter().flatten();
     fields.all(|(field, value)| entry[field] == *value)
 }

@@ -13,11 +13,11 @@ struct Float8 {
     /// The number of fraction bits, and the exponent of the value 1.
     fraction: i32,
     bias: i32,
-    special: Special,
+    special: SpecialPatterns,
 }
 
 /// The bit patterns that are not numbers.
-enum Special {
+enum SpecialPatterns {
     /// As in IEEE 754, patterns with the largest exponent are infinities and NaN.
     Ieee,
     /// Patterns with all bits set, ignoring the sign, are NaN.
@@ -27,14 +27,14 @@ enum Special {
 }
 
 #[rustfmt::skip]
-const FLOATS: [Float8; 7] = [
-    Float8 { name: "float8_e3m4", fraction: 4, bias: 3, special: Special::Ieee },
-    Float8 { name: "float8_e4m3", fraction: 3, bias: 7, special: Special::Ieee },
-    Float8 { name: "float8_e4m3b11fnuz", fraction: 3, bias: 11, special: Special::NegativeZero },
-    Float8 { name: "float8_e4m3fn", fraction: 3, bias: 7, special: Special::Last },
-    Float8 { name: "float8_e4m3fnuz", fraction: 3, bias: 8, special: Special::NegativeZero },
-    Float8 { name: "float8_e5m2", fraction: 2, bias: 15, special: Special::Ieee },
-    Float8 { name: "float8_e5m2fnuz", fraction: 2, bias: 16, special: Special::NegativeZero },
+const FLOAT8_FORMATS: [Float8; 7] = [
+    Float8 { name: "float8_e3m4", fraction: 4, bias: 3, special: SpecialPatterns::Ieee },
+    Float8 { name: "float8_e4m3", fraction: 3, bias: 7, special: SpecialPatterns::Ieee },
+    Float8 { name: "float8_e4m3b11fnuz", fraction: 3, bias: 11, special: SpecialPatterns::NegativeZero },
+    Float8 { name: "float8_e4m3fn", fraction: 3, bias: 7, special: SpecialPatterns::Last },
+    Float8 { name: "float8_e4m3fnuz", fraction: 3, bias: 8, special: SpecialPatterns::NegativeZero },
+    Float8 { name: "float8_e5m2", fraction: 2, bias: 15, special: SpecialPatterns::Ieee },
+    Float8 { name: "float8_e5m2fnuz", fraction: 2, bias: 16, special: SpecialPatterns::NegativeZero },
 ];
 
 impl Float8 {
@@ -44,10 +44,10 @@ impl Float8 {
         let (exponent, fraction) = (rest >> self.fraction, rest % (1 << self.fraction));
         let is_greatest = exponent == 0x7f >> self.fraction;
         match self.special {
-            Special::Ieee if is_greatest && fraction == 0 => return sign * f64::INFINITY,
-            Special::Ieee if is_greatest => return f64::NAN,
-            Special::Last if rest == 0x7f => return f64::NAN,
-            Special::NegativeZero if bits == 0x80 => return f64::NAN,
+            SpecialPatterns::Ieee if is_greatest && fraction == 0 => return sign * f64::INFINITY,
+            SpecialPatterns::Ieee if is_greatest => return f64::NAN,
+            SpecialPatterns::Last if rest == 0x7f => return f64::NAN,
+            SpecialPatterns::NegativeZero if bits == 0x80 => return f64::NAN,
             _ => {}
         }
         let one = 1 << self.fraction;
@@ -61,12 +61,12 @@ impl Float8 {
 
 /// Returns whether this is the name of an 8-bit float type, whose bytes are only moved.
 pub(super) fn is_float8(name: &str) -> bool {
-    FLOATS.iter().any(|float| float.name == name)
+    FLOAT8_FORMATS.iter().any(|float| float.name == name)
 }
 
 /// Returns the bits of the 8-bit float with this value, given as in Zarr's JSON. `None` if there are none.
 pub(super) fn float8_bits(name: &str, value: &Value) -> Option<u8> {
-    let float = FLOATS.iter().find(|float| float.name == name)?;
+    let float = FLOAT8_FORMATS.iter().find(|float| float.name == name)?;
     let value = match value {
         Value::String(text) => match &**text {
             "NaN" => f64::NAN,
@@ -145,7 +145,10 @@ mod tests {
             ("float8_e5m2fnuz", &[(0x40, 1.0), (0x7f, 57344.0)]),
         ];
         for (name, values) in cases {
-            let float = FLOATS.iter().find(|float| float.name == name).unwrap();
+            let float = FLOAT8_FORMATS
+                .iter()
+                .find(|float| float.name == name)
+                .unwrap();
             for &(bits, value) in values {
                 assert_eq!(
                     float.value(bits).to_bits(),

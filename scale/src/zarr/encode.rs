@@ -14,7 +14,7 @@ pub(crate) enum Tile {
     Decoded,
     /// These bytes are stored unchanged.
     Stored(Bytes),
-    /// It is not stored, so that all its elements have the fill value.
+    /// The chunk is not stored, so that all its elements have the fill value.
     Missing,
 }
 

@@ -88,7 +88,7 @@ impl Excerpt {
         }
     }
 
-    /// Returns whether this contains all elements of a box of the chunk.
+    /// Returns whether the excerpt contains all elements of a box of the chunk.
     pub(crate) fn has(&self, wanted: &[Positions]) -> bool {
         let Some(positions) = &self.positions else {
             return true;

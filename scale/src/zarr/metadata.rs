@@ -37,7 +37,7 @@ pub(super) fn v3(mut metadata: Value) -> Result<Value, String> {
         fields.retain(|name, value| !value.is_null() || !optional.contains(&&**name));
     }
     let codecs = metadata["codecs"].take();
-    metadata["codecs"] = chain(codecs, &data_type)?;
+    metadata["codecs"] = codec_chain(codecs, &data_type)?;
     Ok(metadata)
 }
 
@@ -100,7 +100,7 @@ pub(super) fn v2(mut metadata: Value, attributes: Option<Value>) -> Result<Value
         }
         json!({"name": format!("{}{name}", numcodecs::PREFIX), "configuration": codec})
     }));
-    converted["codecs"] = chain(Value::from(codecs), &data_type)?;
+    converted["codecs"] = codec_chain(Value::from(codecs), &data_type)?;
     Ok(converted)
 }
 
@@ -163,7 +163,7 @@ fn data_type(metadata: &Value) -> String {
 
 /// Converts the codecs of a chunk to this form: first the codecs that change elements, then the one that converts them
 /// to bytes, and then the codecs that change bytes.
-fn chain(codecs: Value, data_type: &str) -> Result<Value, String> {
+fn codec_chain(codecs: Value, data_type: &str) -> Result<Value, String> {
     let Value::Array(codecs) = codecs else {
         return Err("its codecs are not a list".to_owned());
     };
@@ -188,10 +188,10 @@ fn chain(codecs: Value, data_type: &str) -> Result<Value, String> {
                 } else {
                     "uint64"
                 };
-                *within = chain(within.take(), data_type)?;
+                *within = codec_chain(within.take(), data_type)?;
             }
         }
-        let part = match made(&codec)? {
+        let part = match make_codec(&codec)? {
             Codec::ArrayToArray(_) => 0,
             Codec::ArrayToBytes(_) => 1,
             Codec::BytesToBytes(_) => 2,
@@ -209,7 +209,7 @@ fn chain(codecs: Value, data_type: &str) -> Result<Value, String> {
     Ok([elements, bytes, compressors].concat().into())
 }
 
-fn made(codec: &Value) -> Result<Codec, String> {
+fn make_codec(codec: &Value) -> Result<Codec, String> {
     codecs::register();
     let metadata: MetadataV3 =
         serde_json::from_value(codec.clone()).map_err(|error| format!("{codec}: {error}"))?;
@@ -273,12 +273,12 @@ fn fill_value(value: Value, data_type: &str) -> Value {
 /// Returns the integer that a JSON number represents, if JSON represents it exactly.
 fn integer(number: &Value) -> Option<Value> {
     /// At and above this size, some integers have no 64-bit float.
-    const EXACT: f64 = (1_u64 << 53) as f64;
+    const EXACT_INTEGERS: f64 = (1_u64 << 53) as f64;
     if number.is_i64() || number.is_u64() {
         return Some(number.clone());
     }
     let number = number.as_f64()?;
-    (number.trunc() == number && number.abs() <= EXACT).then(|| json!(number as i64))
+    (number.trunc() == number && number.abs() <= EXACT_INTEGERS).then(|| json!(number as i64))
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use zarrs::metadata_ext::codec::blosc::{
 pub(super) const PREFIX: &str = "numcodecs.";
 
 /// The supported codecs, without the prefix. README.md lists them too.
-const READ: [&str; 18] = [
+const SUPPORTED_CODECS: [&str; 18] = [
     "adler32",
     "bitround",
     "blosc",
@@ -33,7 +33,7 @@ const READ: [&str; 18] = [
 ];
 
 /// The codecs that Zarr V3 does not have under the same name.
-const OWN: [&str; 11] = [
+const CODECS_NOT_IN_V3: [&str; 11] = [
     "adler32",
     "bitround",
     "bz2",
@@ -53,7 +53,7 @@ pub(super) fn unsupported(name: &str) -> String {
     format!(
         "its codec {name} is not supported, but {} are: write the array anew with one of them, for example in Python \
          with zarr.create_array('new.zarr', data=zarr.open_array('old.zarr'))",
-        READ.join(", ")
+        SUPPORTED_CODECS.join(", ")
     )
 }
 
@@ -78,12 +78,12 @@ pub(super) fn codec(codec: Value, size: usize) -> Result<Option<Value>, String> 
         ));
     }
     // Some writers omit the prefix.
-    let name = match OWN.contains(&&*name) {
+    let name = match CODECS_NOT_IN_V3.contains(&&*name) {
         true => format!("{PREFIX}{name}"),
         false => name,
     };
     let Some(id) = name.strip_prefix(PREFIX) else {
-        return Ok(Some(named(&name, configuration)));
+        return Ok(Some(named_codec(&name, configuration)));
     };
     // Some versions of NetCDF write numbers as strings.
     for value in configuration
@@ -97,16 +97,16 @@ pub(super) fn codec(codec: Value, size: usize) -> Result<Option<Value>, String> 
     }
     let level = configuration["level"].as_i64();
     Ok(Some(match id {
-        "gzip" => named("gzip", json!({"level": level.unwrap_or(1)})),
+        "gzip" => named_codec("gzip", json!({"level": level.unwrap_or(1)})),
         "zstd" => {
             let checksum = configuration["checksum"].as_bool().unwrap_or(false);
-            named(
+            named_codec(
                 "zstd",
                 json!({"level": level.unwrap_or(0), "checksum": checksum}),
             )
         }
         // These levels only matter for encoding, and some are not valid in Zarr V3.
-        "zlib" | "bz2" => named(&name, json!({"level": 1})),
+        "zlib" | "bz2" => named_codec(&name, json!({"level": 1})),
         "blosc" => {
             let unread =
                 |error| format!("the configuration of its codec blosc cannot be read: {error}");
@@ -121,7 +121,7 @@ pub(super) fn codec(codec: Value, size: usize) -> Result<Option<Value>, String> 
             let blosc: BloscCodecConfigurationNumcodecs =
                 serde_json::from_value(configuration).map_err(unread)?;
             let blosc = codec_blosc_v2_numcodecs_to_v3(&blosc, Some(DataTypeSize::Fixed(size)));
-            named("blosc", serde_json::to_value(blosc).map_err(unread)?)
+            named_codec("blosc", serde_json::to_value(blosc).map_err(unread)?)
         }
         "crc32c"
             if configuration["location"]
@@ -134,7 +134,7 @@ pub(super) fn codec(codec: Value, size: usize) -> Result<Option<Value>, String> 
         "shuffle" => {
             let found = configuration["elementsize"].as_u64();
             let found = found.filter(|&found| found > 0).unwrap_or(size as u64);
-            named(&name, json!({"elementsize": found}))
+            named_codec(&name, json!({"elementsize": found}))
         }
         // This codec only rounds when it encodes.
         "bitround" => return Ok(None),
@@ -147,11 +147,11 @@ pub(super) fn codec(codec: Value, size: usize) -> Result<Option<Value>, String> 
                 ));
             }
         },
-        _ => named(&name, configuration),
+        _ => named_codec(&name, configuration),
     }))
 }
 
-fn named(name: &str, configuration: Value) -> Value {
+fn named_codec(name: &str, configuration: Value) -> Value {
     match configuration {
         Value::Null => json!({"name": name}),
         configuration => json!({"name": name, "configuration": configuration}),

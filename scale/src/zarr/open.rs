@@ -10,9 +10,9 @@ use zarrs::{
 };
 
 /// The keys of an array's metadata, in Zarr V3 and in Zarr V2.
-const METADATA: [&str; 2] = ["zarr.json", ".zarray"];
+const METADATA_KEYS: [&str; 2] = ["zarr.json", ".zarray"];
 /// The key of an array's attributes in Zarr V2.
-const ATTRIBUTES: &str = ".zattrs";
+const ATTRIBUTES_KEY: &str = ".zattrs";
 
 /// An array, with the properties that `zarrs` does not know.
 pub(super) struct Opened {
@@ -44,10 +44,10 @@ pub(super) fn open(path: &Path) -> Result<Opened, Error> {
         let key = StoreKey::new(key).map_err(|error| problem(&error))?;
         store.get(&key).map_err(unread)
     };
-    store.bring(&METADATA).map_err(unread)?;
+    store.bring(&METADATA_KEYS).map_err(unread)?;
     let mut checksum = 0;
     let mut found = Vec::new();
-    for key in METADATA {
+    for key in METADATA_KEYS {
         let text = read(key)?;
         if let Some(text) = &text {
             checksum = crc32c::crc32c_append(checksum, text);
@@ -59,11 +59,13 @@ pub(super) fn open(path: &Path) -> Result<Opened, Error> {
             .map_err(|error| problem(&format_args!("its {key} is not JSON: {error}")))
     };
     let metadata = match &found[..] {
-        [Some(text), ..] => metadata::v3(json(METADATA[0], text)?),
+        [Some(text), ..] => metadata::v3(json(METADATA_KEYS[0], text)?),
         [_, Some(text)] => {
-            let array = json(METADATA[1], text)?;
-            let attributes = read(ATTRIBUTES)?;
-            let attributes = attributes.map(|text| json(ATTRIBUTES, &text)).transpose()?;
+            let array = json(METADATA_KEYS[1], text)?;
+            let attributes = read(ATTRIBUTES_KEY)?;
+            let attributes = attributes
+                .map(|text| json(ATTRIBUTES_KEY, &text))
+                .transpose()?;
             metadata::v2(array, attributes)
         }
         _ => {

@@ -36,7 +36,7 @@ use zarrs::{
 const DIMENSIONS_V2: &str = "_ARRAY_DIMENSIONS";
 
 /// The prefix of the attributes in which NetCDF records how it has stored an array.
-const NETCDF: &str = "_nczarr_";
+const NETCDF_PREFIX: &str = "_nczarr_";
 
 /// An array in a store, which is read chunk by chunk.
 ///
@@ -203,7 +203,7 @@ impl Source {
     pub fn attributes(&self) -> Map<String, Value> {
         let mut attributes = self.array.attributes().clone();
         attributes.remove(DIMENSIONS_V2);
-        attributes.retain(|name, _| !name.to_ascii_lowercase().starts_with(NETCDF));
+        attributes.retain(|name, _| !name.to_ascii_lowercase().starts_with(NETCDF_PREFIX));
         attributes
     }
 
@@ -321,7 +321,7 @@ impl Source {
 }
 
 /// The maximum number of bytes of shard indexes that a reader keeps.
-const INDEXES: usize = 16 << 20;
+const MAX_INDEX_BYTES: usize = 16 << 20;
 
 /// Reads chunks, and counts them. Keeps the indexes of shards from which it has read.
 pub struct Reader<'a> {
@@ -751,7 +751,7 @@ impl<'a> Reader<'a> {
             let encoded = self.get(&key, at, layout.place)?;
             let index = Index::decode(encoded, sharding, layout);
             let index = index.map_err(|error| self.failed(&key, at, &error))?;
-            if (self.indexes.len() + 1).saturating_mul(layout.bytes) > INDEXES {
+            if (self.indexes.len() + 1).saturating_mul(layout.bytes) > MAX_INDEX_BYTES {
                 self.indexes.clear();
             }
             self.indexes.insert(shard.clone(), index);

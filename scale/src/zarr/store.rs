@@ -29,7 +29,7 @@ pub(crate) type Value = Option<Bytes>;
 
 /// A request in progress.
 pub(crate) struct Begun {
-    /// Whether its answer has arrived.
+    /// True if the answer to the request has arrived.
     pub(crate) is_come: Arc<AtomicBool>,
     /// Waits for its answer.
     pub(crate) wait: Box<dyn FnOnce() -> Result<Value, Unread> + Send>,

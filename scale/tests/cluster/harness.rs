@@ -15,7 +15,7 @@ use std::{
 const COMMAND: &str = env!("CARGO_BIN_EXE_wgslice-scale");
 
 /// Processes must start within this time.
-const START: Duration = Duration::from_secs(60);
+const START_LIMIT: Duration = Duration::from_secs(60);
 
 /// The processes of a cluster. They are killed when this value is dropped.
 pub(crate) struct Cluster {
@@ -84,7 +84,7 @@ impl Cluster {
             logs: logs.clone(),
             _alone: alone,
         };
-        until(START, "the scheduler listens", || {
+        until(START_LIMIT, "the scheduler listens", || {
             TcpStream::connect(&address).is_ok()
         });
         for number in 0..executors {
@@ -108,7 +108,7 @@ impl Cluster {
             let executor = spawn(&[&own[..], arguments].concat(), &log, environment);
             cluster.executors.push(Some(executor));
         }
-        until(START, "the executors are registered", || {
+        until(START_LIMIT, "the executors are registered", || {
             let log = fs::read_to_string(&log).unwrap();
             log.matches("Received register executor request").count() >= executors
         });

@@ -80,7 +80,7 @@ fn checksum(batch: &RecordBatch) -> u32 {
 }
 
 /// Runs a query, checks that its first column has these elements, and returns the result.
-async fn agrees(engine: &Engine, query: &str, expected: &[f32]) -> RecordBatch {
+async fn check_query(engine: &Engine, query: &str, expected: &[f32]) -> RecordBatch {
     let result = run(engine, query)
         .await
         .unwrap_or_else(|error| panic!("{query}: {error}"));
@@ -203,7 +203,7 @@ async fn a_cluster_an_embedded_engine_and_the_reference_agree() {
             "SELECT tensor_to_arrow(strided_slice(strided_slice(y, '1'), '::-1')) AS z FROM \
              (SELECT id, x AS y FROM '{name}') ORDER BY id"
         );
-        let result = agrees(&far, &query, &expected).await;
+        let result = check_query(&far, &query, &expected).await;
         assert_eq!(
             result.schema().field(0).metadata()["ARROW:extension:name"],
             "arrow.fixed_shape_tensor"
@@ -219,14 +219,14 @@ async fn a_cluster_an_embedded_engine_and_the_reference_agree() {
         ] {
             let query =
                 format!("SELECT strided_slice(y, '1, ::-1') AS z FROM {from} ORDER BY t.id");
-            agrees(&far, &query, &expected).await;
+            check_query(&far, &query, &expected).await;
         }
 
         // The cluster loses the metadata of a function's result here.
         let query = format!(
             "SELECT strided_slice(tensor_to_arrow(strided_slice(x, '::-1')), '0, ::-1') AS z FROM '{name}' ORDER BY id"
         );
-        agrees(&far, &query, &expected).await;
+        check_query(&far, &query, &expected).await;
     }
 
     // An index out of range fails the query once, with its row and its tuple.

@@ -14,11 +14,11 @@ use std::{fs::File, path::Path, sync::Arc, time::Instant};
 use tempfile::TempDir;
 use wgslice_scale::engine::Engine;
 
-const TASKS: usize = 1_000_000;
+const TASK_COUNT: usize = 1_000_000;
 
 /// Divides the tasks into this many files, in the format of a job's lists of tasks.
 fn write_tasks(folder: &Path, files: usize) {
-    let each = TASKS / files;
+    let each = TASK_COUNT / files;
     for file in 0..files {
         let shards = (0..each).map(|task| (file + task * files) as i64);
         let shards: ArrayRef = Arc::new(Int64Array::from_iter_values(shards));
@@ -31,7 +31,7 @@ fn write_tasks(folder: &Path, files: usize) {
 }
 
 /// Runs a function that does hardly any work for every task, checks the answers, and returns the time in seconds.
-async fn answer(engine: &Engine, folder: &Path) -> f64 {
+async fn time_query(engine: &Engine, folder: &Path) -> f64 {
     let start = Instant::now();
     let query = format!(
         "SELECT gather('[1, 1, 1]', shard % 3) AS outcome FROM '{}/'",
@@ -39,7 +39,7 @@ async fn answer(engine: &Engine, folder: &Path) -> f64 {
     );
     let result = run(engine, &query).await.unwrap();
     let outcomes = crate::tables::elements::<Int64Type>(result.column(0));
-    assert_eq!(outcomes.len(), TASKS);
+    assert_eq!(outcomes.len(), TASK_COUNT);
     assert!(outcomes.iter().all(|&outcome| outcome == 1));
     start.elapsed().as_secs_f64()
 }
@@ -55,17 +55,17 @@ async fn a_million_tasks_pass_the_scheduler() {
         let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         write_tasks(folder.path(), files);
         let near = Engine::embedded(2).unwrap();
-        let seconds = answer(&near, folder.path()).await;
+        let seconds = time_query(&near, folder.path()).await;
         report("in one process", files, seconds, "");
         let cluster = Cluster::with_executors(&format!("scaling-{files}"), 3, 300, None, &[]);
         let far = Engine::cluster(&cluster.url, files).await.unwrap();
-        let seconds = answer(&far, folder.path()).await;
+        let seconds = time_query(&far, folder.path()).await;
         let peak = cluster.scheduler_peak() >> 20;
         report("cluster of 3 executors", files, seconds, &peak.to_string());
     }
 }
 
 fn report(engine: &str, files: usize, seconds: f64, peak: &str) {
-    let (lists, tasks) = (files as f64 / seconds, TASKS as f64 / seconds);
+    let (lists, tasks) = (files as f64 / seconds, TASK_COUNT as f64 / seconds);
     println!("| {engine} | {files} | {seconds:.1} | {lists:.0} | {tasks:.0} | {peak} |");
 }

@@ -26,7 +26,7 @@ fn shards(result: &Path) -> usize {
 }
 
 /// Begins a job whose tasks sleep for this many milliseconds before they read.
-fn slow(place: &Place, arguments: &[&str], milliseconds: u32) -> Child {
+fn begin_slow_job(place: &Place, arguments: &[&str], milliseconds: u32) -> Child {
     let folder = place.path("faults");
     let _ = fs::create_dir(&folder);
     fs::write(folder.join("sleep"), milliseconds.to_string()).unwrap();
@@ -47,7 +47,7 @@ fn a_job_that_was_killed_goes_on_and_others_do_not_touch_its_result() {
     let source = Known::numbers(&place.key("a.zarr"), &[30, 20], &[5, 5]);
     let (from, to) = (url("a.zarr"), url("b.zarr"));
     let result = place.key("b.zarr");
-    let mut running = slow(&place, &slice("::-1", &from, &to, &[]), 300);
+    let mut running = begin_slow_job(&place, &slice("::-1", &from, &to, &[]), 300);
     until(LIMIT, "shards stand", || {
         result.exists() && shards(&result) >= 4
     });
@@ -116,7 +116,7 @@ fn a_task_of_an_old_job_writes_nothing_into_a_new_one() {
     let place = Place::new();
     Known::numbers(&place.key("a.zarr"), &[30, 20], &[5, 5]);
     let (from, to) = (url("a.zarr"), url("b.zarr"));
-    let mut old = slow(&place, &slice("::-1", &from, &to, &[]), 6000);
+    let mut old = begin_slow_job(&place, &slice("::-1", &from, &to, &[]), 6000);
     let started = place.path("faults/started");
     until(LIMIT, "tasks sleep", || {
         fs::read(&started).unwrap().len() > 2

@@ -322,7 +322,7 @@ fn what_is_not_there_is_an_error_in_time() {
     // No process accepts the connections to one port, and none listens on the other.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let silent = (silent.local_addr().unwrap().port(), silent);
-    for (port, problem) in [(silent.0, "timed out"), (closed(), "refused")] {
+    for (port, problem) in [(silent.0, "timed out"), (closed_port(), "refused")] {
         let from = url("a.zarr");
         for to in [to.clone(), url("b.zarr")] {
             let mut command = place.command(&["slice", &from, ":", "-o", &to]);
@@ -336,7 +336,7 @@ fn what_is_not_there_is_an_error_in_time() {
 }
 
 /// Returns a port on which no process listens.
-fn closed() -> u16 {
+fn closed_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()
 }

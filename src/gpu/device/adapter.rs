@@ -74,10 +74,10 @@ impl AdapterOptions {
     ///
     /// [`Error::NoAdapter`] if `backends` is `None` and `WGPU_BACKEND` is set but names no graphics API.
     pub async fn adapters(&self) -> Result<Vec<FoundAdapter>, Error> {
-        Ok(self.with_environment()?.search().await)
+        Ok(self.with_environment()?.find_adapters().await)
     }
 
-    async fn search(&self) -> Vec<FoundAdapter> {
+    async fn find_adapters(&self) -> Vec<FoundAdapter> {
         match self.backends {
             Some(backends) => self.look_through(backends).await,
             // OpenGL is searched only if the other APIs have no adapter, since it usually lists the same adapters
@@ -110,14 +110,14 @@ impl AdapterOptions {
             .into_iter()
             .map(|adapter| FoundAdapter::new(adapter, self))
             .collect();
-        candidates.sort_by_key(|candidate| candidate.rank(self.power));
+        candidates.sort_by_key(|candidate| candidate.sort_key(self.power));
         candidates
     }
 
     /// Chooses the best adapter that fits these options.
-    pub(in crate::gpu) async fn choose(&self) -> Result<wgpu::Adapter, Error> {
+    pub(in crate::gpu) async fn choose_adapter(&self) -> Result<wgpu::Adapter, Error> {
         let options = self.with_environment()?;
-        let mut candidates = options.search().await;
+        let mut candidates = options.find_adapters().await;
         match candidates.iter().position(|found| found.refused.is_none()) {
             Some(best) => Ok(candidates.swap_remove(best).adapter),
             None => Err(Error::NoAdapter(options.nothing_fits(&candidates))),
@@ -188,7 +188,7 @@ impl FoundAdapter {
     }
 
     /// The sort key of candidates: smaller is better.
-    fn rank(&self, power: Option<PowerPreference>) -> (u8, u8) {
+    fn sort_key(&self, power: Option<PowerPreference>) -> (u8, u8) {
         let low_power = power == Some(PowerPreference::LowPower);
         let info = self.adapter.get_info();
         let kind = match info.device_type {
@@ -209,7 +209,7 @@ impl FoundAdapter {
 
 impl fmt::Display for FoundAdapter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&describe(&self.adapter.get_info()))
+        f.write_str(&describe_adapter(&self.adapter.get_info()))
     }
 }
 
@@ -219,7 +219,7 @@ pub(crate) fn is_software(info: &wgpu::AdapterInfo) -> bool {
 }
 
 /// Formats an adapter as `name (kind, API)`.
-pub(crate) fn describe(info: &wgpu::AdapterInfo) -> String {
+pub(crate) fn describe_adapter(info: &wgpu::AdapterInfo) -> String {
     let kind = match info.device_type {
         DeviceType::DiscreteGpu => "discrete GPU",
         DeviceType::IntegratedGpu => "integrated GPU",

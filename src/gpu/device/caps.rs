@@ -3,15 +3,15 @@
 use crate::Error;
 
 /// The largest vector that a kernel loads or stores, in bytes.
-pub(crate) const VECTOR: usize = 16;
+pub(crate) const VECTOR_BYTES: usize = 16;
 
 /// The maximum workgroup memory of a shader in bytes per invocation: `link.wgsl` has three words for each of four rows.
 /// Workgroups of 256 invocations use 12 KiB; WebGPU guarantees 16 KiB.
 pub(crate) const INVOCATION_MEMORY: u32 = 48;
 
 /// The value of [`Tuning::few_units`]. With a shared pipeline, lavapipe takes twice as long to look up a row of a walk,
-/// but it takes about 20 ms to compile the walk's own pipeline. Hardware runs about this many invocations at the same
-/// time (an H100 270,000), so a longer look-up costs only its latency.
+/// but compiling a pipeline for the walk takes about 20 ms. A GPU runs about this many invocations at the same time (an
+/// H100 270,000), so on a GPU the longer look-up only adds its latency.
 const FEW_UNITS: usize = 1 << 16;
 
 /// The numbers that differ between adapters. They do not affect the choice of a kernel.
@@ -75,11 +75,11 @@ impl Tuning {
 /// tells shaders their sizes in 32 bits and clamps offsets to that. Other APIs allow less than 2 GiB anyway.
 pub(in crate::gpu) fn largest_binding(limits: &wgpu::Limits) -> u64 {
     let most = limits.max_storage_buffer_binding_size;
-    most.min(i32::MAX as u64) / VECTOR as u64 * VECTOR as u64
+    most.min(i32::MAX as u64) / VECTOR_BYTES as u64 * VECTOR_BYTES as u64
 }
 
 /// Fails if `what` needs more than a limit of the device or of the shaders allows.
-pub(in crate::gpu) fn within(
+pub(in crate::gpu) fn check_limit(
     what: &'static str,
     limit: &'static str,
     needed: u64,
@@ -98,7 +98,7 @@ pub(in crate::gpu) fn within(
 
 /// The limits of a dispatch on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Reach {
+pub(crate) struct DispatchLimits {
     /// The largest size of a binding in bytes.
     pub(crate) binding: u64,
     /// Bindings begin at multiples of this many bytes of their buffers. A power of two.
@@ -115,16 +115,16 @@ pub(crate) struct Reach {
 /// The buffers of an argument. It has one part, or several if it is larger than a buffer can be. Each part is a
 /// range of its own buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Parts {
+pub(crate) struct BufferParts {
     /// The start of each part in its buffer, in bytes. The same for all parts.
     pub(crate) offset: u64,
     /// The size in bytes of each part except the last.
     pub(crate) bytes: u64,
 }
 
-impl Parts {
+impl BufferParts {
     /// One part at the beginning of a buffer: no argument reaches 2^62 bytes, where a second part would begin.
-    pub(crate) const ONE: Self = Self {
+    pub(crate) const ONE_PART: Self = Self {
         offset: 0,
         bytes: 1 << 62,
     };
@@ -132,13 +132,13 @@ impl Parts {
     /// Fails if the index tuple in bytes `from..to` of the argument is in two parts.
     pub(crate) fn check_whole(self, from: u64, to: u64) -> Result<(), Error> {
         match to > from && from / self.bytes != (to - 1) / self.bytes {
-            true => within("an index tuple", "max_buffer_size", to, self.bytes),
+            true => check_limit("an index tuple", "max_buffer_size", to, self.bytes),
             false => Ok(()),
         }
     }
 
     /// The ranges of buffers that hold bytes `at..at + bytes` of the argument.
-    pub(in crate::gpu) fn slices(
+    pub(in crate::gpu) fn buffer_slices(
         self,
         buffers: &[wgpu::Buffer],
         mut at: u64,
@@ -159,9 +159,9 @@ impl Parts {
 }
 
 /// The range that a dispatch binds of a move's argument (its source, result or indices). The range is in one part of
-/// the argument: see [`Parts`].
+/// the argument: see [`BufferParts`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Span {
+pub(crate) struct BindingRange {
     /// The number of the part that is bound, and of its buffer; the first is 0.
     pub(crate) part: usize,
     /// The offset of the binding in the part's buffer, in bytes.
@@ -170,17 +170,22 @@ pub(crate) struct Span {
     pub(crate) bytes: u64,
 }
 
-impl Reach {
+impl DispatchLimits {
     /// Rounds an offset in bytes down to a multiple of both the alignment of bindings and the largest vector. The way a
     /// plan is cut depends only on the remainder.
-    pub(in crate::gpu) fn aligned(&self, offset: u64) -> u64 {
+    pub(in crate::gpu) fn align_offset(&self, offset: u64) -> u64 {
         // Both are powers of two.
-        offset & !(self.alignment.max(VECTOR as u64) - 1)
+        offset & !(self.alignment.max(VECTOR_BYTES as u64) - 1)
     }
 
     /// The binding of bytes `from..to` of an argument, and the offset in bytes of byte `from` in the binding. `None`
     /// if the bytes are in several parts, or if the binding would be too large.
-    pub(in crate::gpu) fn span(&self, parts: Parts, from: u64, to: u64) -> Option<(Span, u64)> {
+    pub(in crate::gpu) fn binding_range(
+        &self,
+        parts: BufferParts,
+        from: u64,
+        to: u64,
+    ) -> Option<(BindingRange, u64)> {
         let part = from / parts.bytes;
         // Bindings must not be empty: an empty range binds the word that contains `from`.
         let to = to.max(from + 1);
@@ -190,7 +195,7 @@ impl Reach {
         let within = parts.offset + from % parts.bytes;
         let offset = within - within % self.alignment;
         let bytes = (within - offset + (to - from)).next_multiple_of(4);
-        let span = Span {
+        let span = BindingRange {
             part: usize::try_from(part).ok()?,
             offset,
             bytes,

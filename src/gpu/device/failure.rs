@@ -11,12 +11,12 @@ use wgpu::ErrorFilter;
 impl OpenDevice {
     /// Runs `work`. Error messages use `doing` to describe it. Fails if the device reports an error while `work` runs.
     /// In a browser this never fails, because browsers report errors later.
-    pub(in crate::gpu) fn guarded<R>(
+    pub(in crate::gpu) fn run_guarded<R>(
         &self,
         doing: &'static str,
         work: impl FnOnce() -> R,
     ) -> Result<R, Error> {
-        match scoped(&self.wgpu, work) {
+        match run_in_error_scope(&self.wgpu, work) {
             (outcome, None) => Ok(outcome),
             (_, Some(wgpu::Error::OutOfMemory { .. })) => Err(Error::OutOfDeviceMemory { doing }),
             (_, Some(error)) => Err(device_error(self, doing, error)),
@@ -24,7 +24,7 @@ impl OpenDevice {
     }
 
     /// Creates a buffer. If the host may write it, it is mapped.
-    pub(in crate::gpu) fn buffer(
+    pub(in crate::gpu) fn create_buffer(
         &self,
         doing: &'static str,
         label: &'static str,
@@ -37,11 +37,11 @@ impl OpenDevice {
             usage,
             mapped_at_creation: usage.contains(wgpu::BufferUsages::MAP_WRITE),
         };
-        self.guarded(doing, || self.wgpu.create_buffer(&descriptor))
+        self.run_guarded(doing, || self.wgpu.create_buffer(&descriptor))
     }
 
     /// Waits for all submissions.
-    pub(crate) fn wait(&self) -> Result<(), Error> {
+    pub(crate) fn wait_for_submissions(&self) -> Result<(), Error> {
         self.poll_with(wgpu::PollType::wait_indefinitely())
     }
 
@@ -80,12 +80,12 @@ impl OpenDevice {
     }
 
     /// Runs the callbacks of finished submissions, without waiting.
-    pub(crate) fn poll(&self) -> Result<(), Error> {
+    pub(crate) fn poll_callbacks(&self) -> Result<(), Error> {
         self.poll_with(wgpu::PollType::Poll)
     }
 
     fn poll_with(&self, poll: wgpu::PollType) -> Result<(), Error> {
-        caught(|| self.wgpu.poll(poll))
+        poll_catching_panics(|| self.wgpu.poll(poll))
             .map_err(|error| device_error(self, "waiting for the device", error))
     }
 }
@@ -93,7 +93,7 @@ impl OpenDevice {
 /// Runs `work`. Returns its outcome and the error that the device reports during this, if any. An error about memory
 /// takes precedence, because it leaves invalid objects, which cause the other errors. Browsers report errors later, to
 /// the device's handler of uncaptured errors.
-pub(in crate::gpu) fn scoped<R>(
+pub(in crate::gpu) fn run_in_error_scope<R>(
     device: &wgpu::Device,
     work: impl FnOnce() -> R,
 ) -> (R, Option<wgpu::Error>) {
@@ -118,7 +118,9 @@ pub(in crate::gpu) fn scoped<R>(
 
 /// Polls the device with `poll`. wgpu 30 panics if the driver reports to a poll that the device is lost. This function
 /// returns that panic as an error.
-fn caught(poll: impl FnOnce() -> Result<wgpu::PollStatus, wgpu::PollError>) -> Result<(), Cause> {
+fn poll_catching_panics(
+    poll: impl FnOnce() -> Result<wgpu::PollStatus, wgpu::PollError>,
+) -> Result<(), Cause> {
     match panic::catch_unwind(AssertUnwindSafe(poll)) {
         Ok(polled) => polled.map(drop).map_err(Cause::from),
         Err(payload) => match payload.downcast::<String>() {
@@ -138,7 +140,7 @@ pub(in crate::gpu) fn device_error(
     let source = error.into();
     let message = source.to_string();
     // wgpu reports the loss of a device to a callback, which this poll runs.
-    let _ = caught(|| device.wgpu.poll(wgpu::PollType::Poll));
+    let _ = poll_catching_panics(|| device.wgpu.poll(wgpu::PollType::Poll));
     match device.shared.lost.get() {
         Some(reason) => Error::DeviceLost {
             doing,
@@ -158,7 +160,7 @@ pub(in crate::gpu) fn device_error(
 /// lost devices is not enough: it can be delayed until all submitted work has ended, and this crate sets no callback on
 /// a caller's device.
 fn makes_no_buffer(device: &wgpu::Device) -> bool {
-    let (buffer, error) = scoped(device, || {
+    let (buffer, error) = run_in_error_scope(device, || {
         device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("wgslice probe"),
             size: 4,
@@ -171,7 +173,7 @@ fn makes_no_buffer(device: &wgpu::Device) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::caught;
+    use super::poll_catching_panics;
     use std::panic;
 
     /// wgpu panics when a driver reports a lost device to a poll.
@@ -179,9 +181,9 @@ mod tests {
     fn a_panic_of_a_poll_is_an_error() {
         // wgpu formats its message when it panics.
         let message = String::from("Error in Device::poll: Parent device is lost");
-        let lost = caught(|| panic!("{message}"));
+        let lost = poll_catching_panics(|| panic!("{message}"));
         assert!(lost.unwrap_err().to_string().contains("device is lost"));
-        let other = panic::catch_unwind(|| caught(|| panic!("another {}", "panic")));
+        let other = panic::catch_unwind(|| poll_catching_panics(|| panic!("another {}", "panic")));
         assert!(other.is_err());
     }
 }

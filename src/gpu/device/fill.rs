@@ -14,8 +14,8 @@ const LONG_ROW: usize = 4 << 10;
 /// The size in bytes of the buffer in which all other rows are collected: small enough for a core's second-level cache.
 const BOUNCE_BYTES: usize = 256 << 10;
 
-/// Makes the bytes of a slice's result from byte `at` on, as many as `dest` has, and writes them to `dest`.
-pub(in crate::gpu) fn fill(
+/// Writes the part of a slice's result that begins at byte `at` to `dest`.
+pub(in crate::gpu) fn write_slice(
     what: &Move,
     source: &[u8],
     at: usize,
@@ -34,7 +34,7 @@ pub(in crate::gpu) fn fill(
         let bytes = match long {
             Some(walk) => {
                 let (row, skipped) = (at / row_bytes(walk), at % row_bytes(walk));
-                let [first, _] = walk.row(row);
+                let [first, _] = walk.row_start(row);
                 let bytes = left.min(row_bytes(walk) - skipped);
                 &source[first * walk.unit + skipped..][..bytes]
             }

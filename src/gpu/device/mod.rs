@@ -22,11 +22,11 @@ pub(super) mod slots;
 pub(super) mod transfer;
 mod upload;
 
-pub(super) use failure::scoped;
+pub(super) use failure::run_in_error_scope;
 pub(crate) use transfer::DeviceBytes;
 
-use pool::Pool;
-use readback::Watcher;
+use pool::BufferPool;
+use readback::MappingWatcher;
 use std::sync::{Arc, OnceLock};
 
 /// An open device. Clones refer to the same device.
@@ -44,8 +44,8 @@ pub(crate) struct OpenDevice {
 pub(super) struct Shared {
     pub(super) info: wgpu::AdapterInfo,
     pub(super) limits: wgpu::Limits,
-    pub(super) pool: Arc<Pool>,
-    watcher: Watcher,
+    pub(super) pool: Arc<BufferPool>,
+    watcher: MappingWatcher,
     /// The reason why the device was lost. Empty before a loss, and always for a caller's device.
     pub(super) lost: OnceLock<String>,
 }
@@ -60,7 +60,7 @@ impl OpenDevice {
                 info: device.adapter_info(),
                 limits: device.limits(),
                 pool: Arc::default(),
-                watcher: Watcher::default(),
+                watcher: MappingWatcher::default(),
                 lost: OnceLock::new(),
             }),
         }

@@ -28,10 +28,10 @@ const MOST_KEPT_BUFFERS: usize = 64;
 /// The pool of a device. When a tensor that the crate allocated is dropped, its buffers return to the pool, except
 /// buffers that were exposed to the caller.
 #[derive(Debug, Default)]
-pub(in crate::gpu) struct Pool(Mutex<Shelf>);
+pub(in crate::gpu) struct BufferPool(Mutex<PooledBuffers>);
 
 #[derive(Debug, Default)]
-struct Shelf {
+struct PooledBuffers {
     /// Pooled buffers, oldest first, each with the value of `asked` when it returned.
     idle: VecDeque<(wgpu::Buffer, u64)>,
     /// The number of requests for buffers so far.
@@ -42,7 +42,7 @@ struct Shelf {
     most_lent: u64,
 }
 
-impl Shelf {
+impl PooledBuffers {
     /// The size of all pooled buffers in bytes.
     fn kept(&self) -> u64 {
         self.idle.iter().map(|(buffer, _)| buffer.size()).sum()
@@ -55,10 +55,10 @@ impl Shelf {
     }
 }
 
-impl Pool {
+impl BufferPool {
     /// Takes a buffer of `size` bytes with unspecified contents from the pool. `None` if the pool holds none of this
     /// size.
-    pub(in crate::gpu) fn take(&self, size: u64) -> Option<wgpu::Buffer> {
+    pub(in crate::gpu) fn take_buffer(&self, size: u64) -> Option<wgpu::Buffer> {
         let mut shelf = lock(&self.0);
         shelf.asked += 1;
         let asked = shelf.asked;
@@ -87,14 +87,17 @@ impl Pool {
         }
     }
 
-    /// Lends buffers to a tensor. They return to the pool when the [`Lent`] is dropped, unless they were exposed to the
+    /// Lends buffers to a tensor. They return to the pool when the [`LentBuffers`] is dropped, unless they were exposed to the
     /// caller.
-    pub(in crate::gpu) fn lend(self: &Arc<Self>, buffers: Vec<wgpu::Buffer>) -> Arc<Lent> {
+    pub(in crate::gpu) fn lend_buffers(
+        self: &Arc<Self>,
+        buffers: Vec<wgpu::Buffer>,
+    ) -> Arc<LentBuffers> {
         let mut shelf = lock(&self.0);
         shelf.lent += buffers.iter().map(wgpu::Buffer::size).sum::<u64>();
         shelf.most_lent = shelf.most_lent.max(shelf.lent);
         shelf.keep_bounds();
-        Arc::new(Lent {
+        Arc::new(LentBuffers {
             buffers,
             shown: AtomicBool::new(false),
             pool: Arc::clone(self),
@@ -111,7 +114,7 @@ impl Pool {
     }
 
     /// The number of bytes that tensors hold.
-    pub(super) fn lent(&self) -> u64 {
+    pub(super) fn lent_bytes(&self) -> u64 {
         lock(&self.0).lent
     }
 
@@ -124,23 +127,23 @@ impl Pool {
 
 /// The buffers of a tensor, and the pool that they return to.
 #[derive(Debug)]
-pub(in crate::gpu) struct Lent {
+pub(in crate::gpu) struct LentBuffers {
     /// For use within the crate. After the tensor is dropped, another tensor can overwrite these buffers.
     pub(super) buffers: Vec<wgpu::Buffer>,
     /// Whether the buffers were exposed to the caller, so that they must not be reused.
     shown: AtomicBool,
-    pool: Arc<Pool>,
+    pool: Arc<BufferPool>,
 }
 
-impl Lent {
+impl LentBuffers {
     /// Exposes the buffers to the caller, who can keep clones.
-    pub(in crate::gpu) fn show(&self) -> &[wgpu::Buffer] {
+    pub(in crate::gpu) fn expose_buffers(&self) -> &[wgpu::Buffer] {
         self.shown.store(true, Ordering::Relaxed);
         &self.buffers
     }
 }
 
-impl Drop for Lent {
+impl Drop for LentBuffers {
     fn drop(&mut self) {
         let shown = *self.shown.get_mut();
         let mut shelf = lock(&self.pool.0);

@@ -1,7 +1,7 @@
 //! Reads bytes back from the device.
 
 use super::{OpenDevice, failure::device_error};
-use crate::{Error, lock::lock, moves::Move, pending::POLLING};
+use crate::{Error, lock::lock, moves::Move, pending::POLLING_WAKER};
 use std::{
     future::poll_fn,
     sync::{Arc, Mutex},
@@ -9,7 +9,7 @@ use std::{
 };
 use wgpu::{BufferSlice, BufferUsages};
 
-const DOING: &str = "reading back";
+const DOING_READBACK: &str = "reading back";
 
 /// A submitted copy into a buffer that is mapped when the copy is done.
 #[derive(Debug)]
@@ -33,15 +33,15 @@ impl OpenDevice {
         pieces: impl Iterator<Item = BufferSlice<'a>>,
         words: &mut [u32],
     ) -> Result<(), Error> {
-        let staging = self.staging(size_of_val(words) as u64)?;
+        let staging = self.create_staging_buffer(size_of_val(words) as u64)?;
         let readback = self.read_back(staging, pieces)?;
         readback.copy_to(bytemuck::cast_slice_mut(words)).await
     }
 
     /// Creates a buffer of `size` bytes that the device copies to and the host reads.
-    pub(in crate::gpu) fn staging(&self, size: u64) -> Result<wgpu::Buffer, Error> {
+    pub(in crate::gpu) fn create_staging_buffer(&self, size: u64) -> Result<wgpu::Buffer, Error> {
         let usage = BufferUsages::MAP_READ | BufferUsages::COPY_DST;
-        self.buffer(DOING, "wgslice readback", size, usage)
+        self.create_buffer(DOING_READBACK, "wgslice readback", size, usage)
     }
 
     /// Submits a copy of these ranges of buffers to `staging`, in order and without gaps. `staging` must be unmapped
@@ -52,7 +52,7 @@ impl OpenDevice {
         pieces: impl Iterator<Item = BufferSlice<'a>>,
     ) -> Result<Readback, Error> {
         let mapping = Arc::<Mutex<Mapping>>::default();
-        self.submit(DOING, |encoder| {
+        self.record_and_submit(DOING_READBACK, |encoder| {
             let mut at = 0;
             for piece in pieces {
                 let (buffer, offset, size) = (piece.buffer(), piece.offset(), piece.size());
@@ -77,8 +77,8 @@ impl OpenDevice {
     /// Waits for all submissions like [`OpenDevice::wait`], but without blocking.
     pub(crate) async fn wait_async(&self) -> Result<(), Error> {
         // This copy runs after all earlier submissions, and its buffer is mapped only after that.
-        let word = self.allocate(&[4], 1)?;
-        self.read_words(word.slices(0, 4), &mut [0]).await
+        let word = self.allocate_array(&[4], 1)?;
+        self.read_words(word.buffer_slices(0, 4), &mut [0]).await
     }
 
     /// Calls `poll` until it is ready, and returns its output. Between calls of `poll` it waits for all submissions, so
@@ -87,12 +87,12 @@ impl OpenDevice {
         &self,
         mut poll: impl FnMut(&mut std::task::Context<'_>) -> Poll<Result<T, Error>>,
     ) -> Result<T, Error> {
-        let mut context = std::task::Context::from_waker(POLLING);
+        let mut context = std::task::Context::from_waker(POLLING_WAKER);
         loop {
             if let Poll::Ready(output) = poll(&mut context) {
                 return output;
             }
-            self.wait()?;
+            self.wait_for_submissions()?;
         }
     }
 }
@@ -100,7 +100,7 @@ impl OpenDevice {
 impl Readback {
     /// Waits until the copy is done and fills `bytes` from the beginning of the staging buffer.
     ///
-    /// If the copy is not done and the caller's waker is not [`POLLING`], the [`Watcher`] waits for the device, since a
+    /// If the copy is not done and the caller's waker is not [`POLLING_WAKER`], the [`MappingWatcher`] waits for the device, since a
     /// future must not block. A browser needs no watcher, because it polls the device itself.
     pub(in crate::gpu) async fn copy_to(&self, bytes: &mut [u8]) -> Result<(), Error> {
         let device = &self.device;
@@ -111,7 +111,7 @@ impl Readback {
                 return Poll::Ready(result.clone());
             }
             let waker = context.waker();
-            if std::ptr::eq(waker, POLLING) {
+            if std::ptr::eq(waker, POLLING_WAKER) {
                 return Poll::Pending;
             }
             if !mapping.wakers.iter().any(|other| other.will_wake(waker)) {
@@ -120,17 +120,17 @@ impl Readback {
             if !watched {
                 watched = true;
                 drop(mapping);
-                device.shared.watcher.watch(device, &self.mapping);
+                device.shared.watcher.watch_mapping(device, &self.mapping);
             }
             Poll::Pending
         });
         mapped
             .await
-            .map_err(|error| device_error(device, DOING, error))?;
+            .map_err(|error| device_error(device, DOING_READBACK, error))?;
         let view = self
             .staging
             .get_mapped_range(..)
-            .map_err(|error| device_error(device, DOING, error))?;
+            .map_err(|error| device_error(device, DOING_READBACK, error))?;
         // `run_cpu` copies with several threads: the operating system maps the pages of new memory at their first
         // write, which takes longer than the copy.
         Move::copy(bytes.len())
@@ -148,12 +148,12 @@ impl Readback {
 /// A thread that waits for the device while tasks await mappings. The list has the mappings that were added since the
 /// thread's current wait began. The thread ends when no mapping is left; without a thread the list is `None`.
 #[derive(Debug, Default)]
-pub(in crate::gpu) struct Watcher(Mutex<Option<Vec<Arc<Mutex<Mapping>>>>>);
+pub(in crate::gpu) struct MappingWatcher(Mutex<Option<Vec<Arc<Mutex<Mapping>>>>>);
 
-impl Watcher {
+impl MappingWatcher {
     /// Makes sure that the task that awaits `mapping` is woken when the copy is done or when waiting for the device
     /// fails. The copy must be submitted.
-    fn watch(&self, device: &OpenDevice, mapping: &Arc<Mutex<Mapping>>) {
+    fn watch_mapping(&self, device: &OpenDevice, mapping: &Arc<Mutex<Mapping>>) {
         let mut mappings = lock(&self.0);
         let runs = mappings.is_some();
         mappings.get_or_insert_default().push(Arc::clone(mapping));
@@ -174,7 +174,7 @@ impl Watcher {
 
     fn run(&self, device: &OpenDevice) {
         while let Some(mappings) = self.next() {
-            if device.wait().is_err() {
+            if device.wait_for_submissions().is_err() {
                 for mapping in mappings {
                     let mut mapping = lock(&mapping);
                     mapping.result.get_or_insert(Err(wgpu::BufferAsyncError));

@@ -5,19 +5,19 @@
 //! hold the slots of its uniforms. Once no slot of a strip is held, one write clears the strip, and its slots can be
 //! lent again. So recording creates at most one strip for every 64 slots, and no strip once enough exist.
 
-use super::{failure::scoped, group::bind_group};
+use super::{failure::run_in_error_scope, group::bind_group};
 use crate::lock::lock;
 use std::sync::{Arc, Mutex};
 use wgpu::{BufferSlice, BufferUsages, ComputePass};
 
 /// Slots begin at multiples of this many bytes: the largest alignment of dynamic offsets that a device may require.
-const ALIGNMENT: u32 = 256;
+const SLOT_ALIGNMENT: u32 = 256;
 
 /// The number of slots of a strip. If the device allows only smaller buffers, a strip has fewer slots.
 const STRIP_SLOTS: u32 = 64;
 
 #[derive(Debug)]
-struct Strip {
+struct SlotStrip {
     buffer: wgpu::Buffer,
     group: wgpu::BindGroup,
     /// Whether the buffer exists. If the device was lost or had no memory, it does not, and commands that bind it fail.
@@ -28,42 +28,42 @@ struct Strip {
 /// A slot of a strip. Clones refer to the same slot.
 #[derive(Clone, Debug)]
 pub(in crate::gpu) struct Slot {
-    strip: Arc<Strip>,
+    strip: Arc<SlotStrip>,
     offset: u32,
 }
 
 impl Slot {
     /// The first `bytes` bytes of the slot.
-    pub(in crate::gpu) fn first(&self, bytes: u64) -> BufferSlice<'_> {
+    pub(in crate::gpu) fn first_bytes(&self, bytes: u64) -> BufferSlice<'_> {
         let begin = u64::from(self.offset);
         self.strip.buffer.slice(begin..begin + bytes)
     }
 
     /// Writes the slot's first bytes. The write runs before the next submission.
-    pub(in crate::gpu) fn write(&self, queue: &wgpu::Queue, bytes: &[u8]) {
-        if self.exists() {
+    pub(in crate::gpu) fn write_bytes(&self, queue: &wgpu::Queue, bytes: &[u8]) {
+        if self.has_buffer() {
             queue.write_buffer(&self.strip.buffer, self.offset.into(), bytes);
         }
     }
 
-    /// Returns whether the slot's buffer exists: see [`Strip::exists`].
-    pub(in crate::gpu) fn exists(&self) -> bool {
+    /// Returns whether the slot's buffer exists: see [`Strip::has_buffer`].
+    pub(in crate::gpu) fn has_buffer(&self) -> bool {
         self.strip.exists
     }
 
     /// Binds the slot, which must be [held](hold) until the commands finish.
-    pub(in crate::gpu) fn bind(&self, pass: &mut ComputePass<'_>, group: u32) {
+    pub(in crate::gpu) fn bind_slot(&self, pass: &mut ComputePass<'_>, group: u32) {
         pass.set_bind_group(group, &self.strip.group, &[self.offset]);
     }
 }
 
 /// Holds the slots that a dispatch binds until its commands finish or are dropped. One call holds them all, since each
 /// call costs wgpu an allocation.
-pub(in crate::gpu) fn hold(pass: &mut ComputePass<'_>, slots: [Slot; 2]) {
+pub(in crate::gpu) fn hold_slots(pass: &mut ComputePass<'_>, slots: [Slot; 2]) {
     pass.on_submitted_work_done(move || drop(slots));
 }
 
-impl Strip {
+impl SlotStrip {
     /// Creates a strip of zeros with a bind group of this layout. A slot has `bytes` bytes.
     fn new(device: &wgpu::Device, layout: &wgpu::BindGroupLayout, bytes: u32) -> Self {
         let slot = u64::from(bytes);
@@ -99,12 +99,12 @@ pub(in crate::gpu) struct Slots {
     queue: wgpu::Queue,
     /// The size of a slot in bytes.
     slot: u32,
-    strips: Mutex<Strips>,
+    strips: Mutex<StripList>,
 }
 
 #[derive(Debug, Default)]
-struct Strips {
-    all: Vec<Arc<Strip>>,
+struct StripList {
+    all: Vec<Arc<SlotStrip>>,
     /// The slot to lend next. `None` if a strip must be found or created first.
     next: Option<Slot>,
 }
@@ -115,23 +115,23 @@ impl Slots {
         Self {
             device: device.clone(),
             queue: queue.clone(),
-            slot: bytes.next_multiple_of(ALIGNMENT),
+            slot: bytes.next_multiple_of(SLOT_ALIGNMENT),
             strips: Mutex::default(),
         }
     }
 
     /// Lends a slot. Its bytes will be zero when the next submission runs. `layout` returns the layout of the slot's
     /// bind group.
-    pub(in crate::gpu) fn lend(&self, layout: impl FnOnce() -> wgpu::BindGroupLayout) -> Slot {
+    pub(in crate::gpu) fn lend_slot(&self, layout: impl FnOnce() -> wgpu::BindGroupLayout) -> Slot {
         let mut strips = lock(&self.strips);
-        let Strips { all, next } = &mut *strips;
+        let StripList { all, next } = &mut *strips;
         let slot = next.take().unwrap_or_else(|| Slot {
-            strip: self.strip(all, layout),
+            strip: self.unused_strip(all, layout),
             offset: 0,
         });
         let offset = slot.offset + self.slot;
         let fits = u64::from(offset + self.slot) <= slot.strip.buffer.size();
-        *next = (slot.exists() && fits).then(|| Slot {
+        *next = (slot.has_buffer() && fits).then(|| Slot {
             offset,
             ..slot.clone()
         });
@@ -139,7 +139,7 @@ impl Slots {
     }
 
     /// Frees the strips without a slot in use.
-    pub(in crate::gpu) fn trim(&self) {
+    pub(in crate::gpu) fn free_unused(&self) {
         let mut strips = lock(&self.strips);
         strips.next = None;
         strips.all.retain(|strip| Arc::strong_count(strip) > 1);
@@ -147,11 +147,11 @@ impl Slots {
 
     /// Returns a strip of zeros without a slot in use: one of `all`, which it clears, or a new one, which it adds to
     /// `all`.
-    fn strip(
+    fn unused_strip(
         &self,
-        all: &mut Vec<Arc<Strip>>,
+        all: &mut Vec<Arc<SlotStrip>>,
         layout: impl FnOnce() -> wgpu::BindGroupLayout,
-    ) -> Arc<Strip> {
+    ) -> Arc<SlotStrip> {
         if let Some(strip) = all.iter().find(|strip| Arc::strong_count(strip) == 1) {
             let zeros = vec![0; (STRIP_SLOTS * self.slot) as usize];
             let bytes = usize::try_from(strip.buffer.size()).unwrap_or(zeros.len());
@@ -159,9 +159,9 @@ impl Slots {
                 .write_buffer(&strip.buffer, 0, &zeros[..bytes.min(zeros.len())]);
             return Arc::clone(strip);
         }
-        let make = || Strip::new(&self.device, &layout(), self.slot);
+        let make = || SlotStrip::new(&self.device, &layout(), self.slot);
         // `exists` is false if the strip could not be made.
-        let strip = Arc::new(scoped(&self.device, make).0);
+        let strip = Arc::new(run_in_error_scope(&self.device, make).0);
         if strip.exists {
             all.push(Arc::clone(&strip));
         }
@@ -169,7 +169,7 @@ impl Slots {
     }
 
     #[cfg(test)]
-    pub(in crate::gpu) fn strips(&self) -> usize {
+    pub(in crate::gpu) fn strip_count(&self) -> usize {
         self.strips.lock().unwrap().all.len()
     }
 }

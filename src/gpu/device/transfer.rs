@@ -4,8 +4,8 @@
 use super::{
     OpenDevice,
     adapter::is_software,
-    caps::{Parts, VECTOR},
-    pool::{Lent, Pool},
+    caps::{BufferParts, VECTOR_BYTES},
+    pool::{BufferPool, LentBuffers},
     readback::Readback,
 };
 use crate::Error;
@@ -21,16 +21,16 @@ const PART_ALIGNMENT: u64 = 256;
 const STAGING_BYTES: u64 = 8 << 20;
 
 /// The size of a buffer for `bytes` bytes: padded, so that whole vectors can be bound, and never 0.
-pub(crate) fn padded(bytes: usize) -> u64 {
-    bytes.max(1).next_multiple_of(VECTOR) as u64
+pub(crate) fn padded_size(bytes: usize) -> u64 {
+    bytes.max(1).next_multiple_of(VECTOR_BYTES) as u64
 }
 
 /// A tensor's bytes on the device. Clones share them.
 #[derive(Clone, Debug)]
 pub(crate) struct DeviceBytes {
-    lent: Arc<Lent>,
+    lent: Arc<LentBuffers>,
     /// The location of the tensor in its buffers.
-    pub(in crate::gpu) parts: Parts,
+    pub(in crate::gpu) parts: BufferParts,
     /// The size of the tensor in bytes.
     pub(in crate::gpu) bytes: usize,
 }
@@ -38,11 +38,11 @@ pub(crate) struct DeviceBytes {
 impl DeviceBytes {
     /// The first `bytes` bytes of the caller's buffer, which is never pooled.
     pub(crate) fn of_caller(buffer: wgpu::Buffer, bytes: usize) -> Self {
-        let lent = Arc::<Pool>::default().lend(vec![buffer]);
-        lent.show();
+        let lent = Arc::<BufferPool>::default().lend_buffers(vec![buffer]);
+        lent.expose_buffers();
         Self {
             lent,
-            parts: Parts::ONE,
+            parts: BufferParts::ONE_PART,
             bytes,
         }
     }
@@ -53,8 +53,8 @@ impl DeviceBytes {
     }
 
     /// Exposes the buffers to the caller, who can keep clones. From then on no other tensor reuses them.
-    pub(crate) fn show(&self) -> &[wgpu::Buffer] {
-        self.lent.show()
+    pub(crate) fn expose_buffers(&self) -> &[wgpu::Buffer] {
+        self.lent.expose_buffers()
     }
 
     /// Returns whether no other tensor and no pending report holds the buffers.
@@ -80,13 +80,13 @@ impl DeviceBytes {
 
     /// The ranges of the buffers that hold bytes `at..at + bytes` of the tensor, after `bytes` is rounded up to whole
     /// words.
-    pub(in crate::gpu) fn slices(
+    pub(in crate::gpu) fn buffer_slices(
         &self,
         at: usize,
         bytes: usize,
     ) -> impl Iterator<Item = BufferSlice<'_>> + Clone {
         let bytes = bytes.next_multiple_of(4) as u64;
-        self.parts.slices(self.buffers(), at as u64, bytes)
+        self.parts.buffer_slices(self.buffers(), at as u64, bytes)
     }
 }
 
@@ -128,13 +128,17 @@ fn multiple_of_both(one: u64, other: u64) -> u64 {
 impl OpenDevice {
     /// Allocates the buffers of an array, from the pool if possible. Their contents are unspecified. `element` is the
     /// size of an element in bytes.
-    pub(crate) fn allocate(&self, shape: &[usize], element: usize) -> Result<DeviceBytes, Error> {
+    pub(crate) fn allocate_array(
+        &self,
+        shape: &[usize],
+        element: usize,
+    ) -> Result<DeviceBytes, Error> {
         let bytes = shape.iter().product::<usize>() * element;
         let most = self.shared.limits.max_buffer_size;
         let row = shape.last().map_or(1, |&size| size.max(1)) * element;
-        let parts = match padded(bytes) <= most {
-            true => Parts::ONE,
-            false => Parts {
+        let parts = match padded_size(bytes) <= most {
+            true => BufferParts::ONE_PART,
+            false => BufferParts {
                 offset: 0,
                 bytes: part_bytes(most, row as u64),
             },
@@ -142,8 +146,8 @@ impl OpenDevice {
         self.allocate_parts(parts, bytes)
     }
 
-    fn allocate_parts(&self, parts: Parts, bytes: usize) -> Result<DeviceBytes, Error> {
-        let (mut buffers, mut left) = (Vec::new(), padded(bytes));
+    fn allocate_parts(&self, parts: BufferParts, bytes: usize) -> Result<DeviceBytes, Error> {
+        let (mut buffers, mut left) = (Vec::new(), padded_size(bytes));
         self.check_host_memory("allocating a tensor", left)?;
         while left > 0 {
             let size = parts.bytes.min(left);
@@ -151,7 +155,7 @@ impl OpenDevice {
             left -= size;
         }
         Ok(DeviceBytes {
-            lent: self.shared.pool.lend(buffers),
+            lent: self.shared.pool.lend_buffers(buffers),
             parts,
             bytes,
         })
@@ -163,7 +167,7 @@ impl OpenDevice {
         if more < CHECKED_FROM_BYTES || !is_software(&self.shared.info) {
             return Ok(());
         }
-        let needed = self.shared.pool.lent().saturating_add(more);
+        let needed = self.shared.pool.lent_bytes().saturating_add(more);
         let needed = usize::try_from(needed).unwrap_or(usize::MAX);
         // The system rejects a mapping that exceeds its memory. Mapped pages take no memory until they are written.
         let room = Vec::<u8>::new().try_reserve_exact(needed);
@@ -172,7 +176,7 @@ impl OpenDevice {
 
     /// Returns the tensor to change. If `in_place`, this is `source` itself; otherwise it is a new tensor, and a copy
     /// of `source` to it is recorded.
-    pub(in crate::gpu) fn changeable(
+    pub(in crate::gpu) fn tensor_to_change(
         &self,
         encoder: &mut wgpu::CommandEncoder,
         source: &DeviceBytes,
@@ -194,17 +198,21 @@ impl OpenDevice {
     /// Returns a buffer of `size` bytes from the pool, or a new one.
     fn tensor_buffer(&self, size: u64) -> Result<wgpu::Buffer, Error> {
         let pool = &self.shared.pool;
-        if let Some(buffer) = pool.take(size) {
+        if let Some(buffer) = pool.take_buffer(size) {
             return Ok(buffer);
         }
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
-        let create = || self.buffer("allocating a buffer", "wgslice tensor", size, usage);
+        let create = || self.create_buffer("allocating a buffer", "wgslice tensor", size, usage);
         // wgpu frees dropped buffers when the device is polled.
-        pool.make_room(create, || self.poll())
+        pool.make_room(create, || self.poll_callbacks())
     }
 
     /// Reads all bytes of a tensor, blocking until all earlier submissions are done.
-    pub(crate) fn download(&self, source: &DeviceBytes, into: &mut [u8]) -> Result<(), Error> {
+    pub(crate) fn download_bytes(
+        &self,
+        source: &DeviceBytes,
+        into: &mut [u8],
+    ) -> Result<(), Error> {
         self.check_may_block("the values of a tensor", "Tensor::to_array_async")?;
         let mut downloading = std::pin::pin!(self.download_async(source, into));
         self.wait_until(|context| downloading.as_mut().poll(context))
@@ -227,9 +235,9 @@ impl OpenDevice {
         for (number, piece) in into.chunks_mut(most).enumerate() {
             let staging = match idle.take() {
                 Some(staging) => staging,
-                None => self.staging(longest)?,
+                None => self.create_staging_buffer(longest)?,
             };
-            let copied = source.slices(number * most, piece.len());
+            let copied = source.buffer_slices(number * most, piece.len());
             let readback = self.read_back(staging, copied)?;
             if let Some((before, piece)) = under_way.replace((readback, piece)) {
                 before.copy_to(piece).await?;
@@ -243,12 +251,12 @@ impl OpenDevice {
     }
 
     /// Records commands with `record` and submits them. Error messages call the work `doing`.
-    pub(crate) fn submit<R>(
+    pub(crate) fn record_and_submit<R>(
         &self,
         doing: &'static str,
         record: impl FnOnce(&mut wgpu::CommandEncoder) -> Result<R, Error>,
     ) -> Result<(R, wgpu::SubmissionIndex), Error> {
-        self.guarded(doing, || {
+        self.run_guarded(doing, || {
             let mut encoder = self
                 .wgpu
                 .create_command_encoder(&wgpu::CommandEncoderDescriptor {

@@ -4,12 +4,12 @@
 //! Large tensors are uploaded in pieces. The device copies one piece while the host writes the next. The host waits for
 //! earlier pieces, which bounds the staging memory.
 
-use super::{DeviceBytes, OpenDevice, failure::device_error, fill::fill};
+use super::{DeviceBytes, OpenDevice, failure::device_error, fill::write_slice};
 use crate::{Error, moves::Move};
 use std::{collections::VecDeque, io};
 use wgpu::QueueWriteBufferView;
 
-const DOING: &str = "uploading";
+const DOING_UPLOAD: &str = "uploading";
 
 /// The size of a piece in bytes: large enough to keep the bus busy, and small enough to stay in the CPU's cache until
 /// the device has copied it.
@@ -21,21 +21,21 @@ const MOST_SUBMITTED: usize = 2;
 impl OpenDevice {
     /// Uploads the slice of `source` that `what` describes. The host packs the slice while it copies it to memory that
     /// the device reads.
-    pub(crate) fn upload(&self, what: &Move, source: &[u8]) -> Result<DeviceBytes, Error> {
-        let dest = self.allocate(what.shape(), what.dtype.size())?;
+    pub(crate) fn upload_slice_of(&self, what: &Move, source: &[u8]) -> Result<DeviceBytes, Error> {
+        let dest = self.allocate_array(what.shape(), what.dtype.size())?;
         let bytes = what.result_bytes();
         let mut under_way = VecDeque::new();
         let mut at = 0;
         while at < bytes {
-            let mut view = self.staged(&dest, at, PIECE_BYTES.min(bytes - at))?;
+            let mut view = self.staging_memory(&dest, at, PIECE_BYTES.min(bytes - at))?;
             // A view consists of whole words.
             let piece = view.len().min(bytes - at);
-            fill(what, source, at, view.slice(..piece))?;
-            self.guarded(DOING, || drop(view))?;
+            write_slice(what, source, at, view.slice(..piece))?;
+            self.run_guarded(DOING_UPLOAD, || drop(view))?;
             at += piece;
             // A tensor of a single piece needs no submission here: the next submission copies it.
             if bytes > PIECE_BYTES {
-                under_way.push_back(self.guarded(DOING, || self.queue.submit([]))?);
+                under_way.push_back(self.run_guarded(DOING_UPLOAD, || self.queue.submit([]))?);
             }
             if under_way.len() == MOST_SUBMITTED
                 && let Some(oldest) = under_way.pop_front()
@@ -47,19 +47,19 @@ impl OpenDevice {
     }
 
     /// Returns staging memory for bytes `at..at + bytes` of a tensor, or for as many of them as are in one buffer.
-    fn staged(
+    fn staging_memory(
         &self,
         dest: &DeviceBytes,
         at: usize,
         bytes: usize,
     ) -> Result<QueueWriteBufferView, Error> {
-        let staged = self.guarded(DOING, || {
-            let into = dest.slices(at, bytes).next()?;
+        let staged = self.run_guarded(DOING_UPLOAD, || {
+            let into = dest.buffer_slices(at, bytes).next()?;
             let size = wgpu::BufferSize::new(into.size())?;
             let queue = &self.queue;
             queue.write_buffer_with(into.buffer(), into.offset(), size)
         })?;
-        let lost = || device_error(self, DOING, io::Error::other("no staging memory"));
+        let lost = || device_error(self, DOING_UPLOAD, io::Error::other("no staging memory"));
         staged.ok_or_else(lost)
     }
 }

@@ -1,6 +1,6 @@
 //! The arguments of a plan, and the checks before they are passed to wgpu.
 
-use super::caps::Parts;
+use super::caps::BufferParts;
 use crate::{Error, gpu::DeviceBytes};
 use std::slice;
 use wgpu::{BufferSlice, BufferUsages};
@@ -10,7 +10,7 @@ use wgpu::{BufferSlice, BufferUsages};
 pub(in crate::gpu) struct Argument<'a> {
     pub(in crate::gpu) name: &'static str,
     pub(in crate::gpu) buffers: &'a [wgpu::Buffer],
-    pub(in crate::gpu) parts: Parts,
+    pub(in crate::gpu) parts: BufferParts,
     /// The size in bytes of the range that was passed.
     pub(in crate::gpu) passed: u64,
     /// The number of bytes that the plan needs.
@@ -24,23 +24,27 @@ pub(in crate::gpu) struct Argument<'a> {
 
 impl<'a> Argument<'a> {
     /// An argument without bytes, for moves that read nothing.
-    pub(in crate::gpu) const NONE: Self = Self {
+    pub(in crate::gpu) const EMPTY_ARGUMENT: Self = Self {
         name: "source",
         buffers: &[],
-        parts: Parts::ONE,
+        parts: BufferParts::ONE_PART,
         passed: 0,
         needed: 0,
         callers: false,
         tensor: None,
     };
 
-    pub(in crate::gpu) fn of(name: &'static str, passed: BufferSlice<'a>, needed: usize) -> Self {
+    pub(in crate::gpu) fn passed_buffer(
+        name: &'static str,
+        passed: BufferSlice<'a>,
+        needed: usize,
+    ) -> Self {
         Self {
             name,
             buffers: slice::from_ref(passed.buffer()),
-            parts: Parts {
+            parts: BufferParts {
                 offset: passed.offset(),
-                ..Parts::ONE
+                ..BufferParts::ONE_PART
             },
             passed: passed.size(),
             needed: needed as u64,
@@ -49,16 +53,20 @@ impl<'a> Argument<'a> {
         }
     }
 
-    /// The same as [`Argument::of`] for memory of this crate; its bind groups are not kept.
-    pub(in crate::gpu) fn own(name: &'static str, passed: BufferSlice<'a>, needed: usize) -> Self {
+    /// The same as [`Argument::passed_buffer`] for memory of this crate; its bind groups are not kept.
+    pub(in crate::gpu) fn own_memory(
+        name: &'static str,
+        passed: BufferSlice<'a>,
+        needed: usize,
+    ) -> Self {
         Self {
             callers: false,
-            ..Self::of(name, passed, needed)
+            ..Self::passed_buffer(name, passed, needed)
         }
     }
 
     /// A tensor as an argument.
-    pub(in crate::gpu) fn tensor(name: &'static str, tensor: &'a DeviceBytes) -> Self {
+    pub(in crate::gpu) fn of_tensor(name: &'static str, tensor: &'a DeviceBytes) -> Self {
         let bytes = tensor.bytes as u64;
         Self {
             name,
@@ -72,16 +80,16 @@ impl<'a> Argument<'a> {
     }
 
     /// The ranges of the buffers that hold bytes `at..at + bytes` of the argument.
-    pub(in crate::gpu) fn slices(
+    pub(in crate::gpu) fn buffer_slices(
         &self,
         at: u64,
         bytes: u64,
     ) -> impl Iterator<Item = BufferSlice<'a>> {
-        self.parts.slices(self.buffers, at, bytes)
+        self.parts.buffer_slices(self.buffers, at, bytes)
     }
 
     /// Checks that this argument and `dest` are long enough, and that the last word of each is wholly in its buffer.
-    pub(in crate::gpu) fn check(&self, dest: &Self) -> Result<(), Error> {
+    pub(in crate::gpu) fn check_sizes(&self, dest: &Self) -> Result<(), Error> {
         self.check_words()?;
         dest.check_words()
     }
@@ -104,7 +112,7 @@ impl<'a> Argument<'a> {
                  make the buffer a multiple of 4 bytes long",
                 last.size()
             );
-            return Err(self.problem(problem));
+            return Err(self.argument_error(problem));
         }
         Ok(())
     }
@@ -116,14 +124,14 @@ impl<'a> Argument<'a> {
             return Ok(());
         }
         let problem = format!("has {passed} bytes, but the plan needs {needed}: pass a longer one");
-        Err(self.problem(problem))
+        Err(self.argument_error(problem))
     }
 
     /// Checks the arguments of a gather or scatter: `source`, `dest`, and the index tuples, which are `self`. In
-    /// addition to the checks of [`Argument::check`], the tuples must begin at a multiple of 4 bytes, and all buffers
+    /// addition to the checks of [`Argument::check_sizes`], the tuples must begin at a multiple of 4 bytes, and all buffers
     /// need the usage `STORAGE`.
     pub(in crate::gpu) fn check_tuples(&self, source: &Self, dest: &Self) -> Result<(), Error> {
-        source.check(dest)?;
+        source.check_sizes(dest)?;
         self.check_words()?;
         self.check_word_aligned()?;
         [source, self, dest]
@@ -137,7 +145,7 @@ impl<'a> Argument<'a> {
         if !buffers.any(|buffer| other.buffers.contains(buffer)) {
             return Ok(());
         }
-        Err(self.problem(format!(
+        Err(self.argument_error(format!(
             "is also {}, and wgpu lets no buffer be read and written at once: pass a buffer of its own",
             other.name
         )))
@@ -149,7 +157,7 @@ impl<'a> Argument<'a> {
             return Ok(());
         }
         let problem = "begins in the middle of a word: its offset must be a multiple of 4";
-        Err(self.problem(problem.into()))
+        Err(self.argument_error(problem.into()))
     }
 
     /// Checks that this argument begins at a multiple of `number` bytes. `changed` says in the message what happens to
@@ -159,7 +167,7 @@ impl<'a> Argument<'a> {
         if offset.is_multiple_of(number as u64) {
             return Ok(());
         }
-        Err(self.problem(format!(
+        Err(self.argument_error(format!(
             "begins at byte {offset}: where elements are {changed} it must be a multiple of {number}"
         )))
     }
@@ -170,10 +178,10 @@ impl<'a> Argument<'a> {
             return Ok(());
         }
         let problem = "lacks the usage STORAGE: create it with BufferUsages::STORAGE";
-        Err(self.problem(problem.into()))
+        Err(self.argument_error(problem.into()))
     }
 
-    pub(in crate::gpu) fn problem(&self, problem: String) -> Error {
+    pub(in crate::gpu) fn argument_error(&self, problem: String) -> Error {
         Error::Buffer {
             argument: self.name,
             problem,

@@ -5,7 +5,7 @@
 //! reads there are first copied to scratch memory. A move that also writes these bytes is rejected: the result would
 //! depend on which invocation runs first.
 
-use super::{Engine, argument::Argument, caps::Parts, commands::Commands};
+use super::{Engine, argument::Argument, caps::BufferParts, commands::Commands};
 use crate::{
     Error, Plan,
     moves::{Effect, Move, Scatter},
@@ -21,7 +21,7 @@ const PLACE_ALIGNMENT: u64 = 256;
 
 /// The place in scratch memory from which an argument is read instead.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct CopyPlace {
     memory: wgpu::Buffer,
     offset: u64,
     /// The range of bytes that are read, from the beginning of the argument.
@@ -29,15 +29,15 @@ pub(super) struct Place {
 }
 
 impl Engine {
-    /// Finds out whether source and indices are in the buffer of `dest`, and allocates memory for those that are.
-    /// `None` for an argument that is not copied.
-    pub(super) fn aside(
+    /// Finds out whether the source and the indices are in the buffer of `dest`, and allocates scratch memory for their
+    /// copies. The result has `None` for an argument that is not copied.
+    pub(super) fn places_of_copies(
         &self,
         what: &Move,
         source: &Argument<'_>,
         indices: Option<&Argument<'_>>,
         dest: &Argument<'_>,
-    ) -> Result<[Option<Place>; 2], Error> {
+    ) -> Result<[Option<CopyPlace>; 2], Error> {
         // Only tensors have several buffers or none, and tensors do not share buffers.
         let shares = |argument: &&Argument<'_>| {
             let first = argument.buffers.first();
@@ -48,7 +48,7 @@ impl Engine {
             return Ok([None, None]);
         }
         dest.check_words()?;
-        let of_source = span(what, Side::Source);
+        let of_source = reached_range(what, Side::Source);
         let of_indices = 0..what.walk().map_or(0, |_| what.index_bytes() as u64);
         let mut size = 0;
         let mut place = |argument: Option<&Argument<'_>>, read: Range<u64>| {
@@ -56,16 +56,16 @@ impl Engine {
                 return Ok(None);
             };
             argument.check_words()?;
-            check_apart(argument, &read, dest, &written(what))?;
+            check_apart(argument, &read, dest, &written_range(what))?;
             let offset = size + argument.parts.offset % PLACE_ALIGNMENT;
-            // An argument without bytes needs a place too, within the memory.
+            // An argument without bytes also needs a place within the memory.
             size = (offset + argument.needed.max(1)).next_multiple_of(PLACE_ALIGNMENT);
             Ok::<_, Error>(Some((offset, read)))
         };
         let places = [place(source, of_source)?, place(indices, of_indices)?];
         let doing = "allocating memory for a source in the buffer of dest";
         let memory = self.grown_twofold(&self.scratch.aside, size, doing)?;
-        let of_memory = |(offset, read)| Place {
+        let of_memory = |(offset, read)| CopyPlace {
             memory: memory.clone(),
             offset,
             read,
@@ -75,9 +75,9 @@ impl Engine {
 
     /// Returns the copy of `argument` at a place in scratch memory. Adds the command for it to `copies`: a dispatch
     /// unless `may_copy` allows a buffer copy. Without a place, returns `argument`.
-    pub(super) fn moved<'a>(
+    pub(super) fn copy_argument<'a>(
         &self,
-        place: &'a Option<Place>,
+        place: &'a Option<CopyPlace>,
         argument: Argument<'a>,
         may_copy: bool,
         copies: &mut Vec<Commands<'a>>,
@@ -88,9 +88,9 @@ impl Engine {
         let (read, memory) = (&place.read, &place.memory);
         let moved = Argument {
             buffers: slice::from_ref(memory),
-            parts: Parts {
+            parts: BufferParts {
                 offset: place.offset,
-                ..Parts::ONE
+                ..BufferParts::ONE_PART
             },
             callers: false,
             ..argument
@@ -102,9 +102,9 @@ impl Engine {
                 let end = (argument.parts.offset + read.end).next_multiple_of(4);
                 let bytes = end - first;
                 Argument {
-                    parts: Parts {
+                    parts: BufferParts {
                         offset: first,
-                        ..Parts::ONE
+                        ..BufferParts::ONE_PART
                     },
                     passed: bytes,
                     needed: bytes,
@@ -113,13 +113,13 @@ impl Engine {
             };
             let (from, to) = (words(argument), words(moved));
             let copy = Move::copy(usize::try_from(from.needed).unwrap_or(usize::MAX));
-            copies.push(self.commands(&copy, &[], &[from, to], may_copy)?);
+            copies.push(self.choose_commands(&copy, &[], &[from, to], may_copy)?);
         }
         Ok(moved)
     }
 }
 
-/// Fails if a step reads bytes of an input that another step writes in the same buffer. [`Engine::aside`] checks each
+/// Fails if a step reads bytes of an input that another step writes in the same buffer. [`Engine::places_of_copies`] checks each
 /// step by itself.
 pub(super) fn check_steps(
     plan: &Plan,
@@ -140,14 +140,14 @@ pub(super) fn check_steps(
         let to = plan
             .steps()
             .filter(|(_, step)| step.to == Operand::Output(m));
-        let Some(written) = to.map(|(what, _)| written(what)).fold(None, union) else {
+        let Some(written) = to.map(|(what, _)| written_range(what)).fold(None, union) else {
             continue;
         };
         let sharing = inputs.iter().enumerate();
         for (n, input) in sharing.filter(|(_, input)| shares(input, dest)) {
             let operand = Operand::Input(n);
             let reads = plan.steps().filter_map(|(what, step)| match step {
-                step if step.from == operand => Some(span(what, Side::Source)),
+                step if step.from == operand => Some(reached_range(what, Side::Source)),
                 step if step.by.as_ref() == Some(&operand) => Some(0..what.index_bytes() as u64),
                 _ => None,
             });
@@ -176,12 +176,12 @@ fn check_apart(
         "lies in the buffer of dest, and the bytes that are read, {from:?}, overlap those that are written, {to:?}: \
          record into another buffer, and copy the result back with copy_buffer_to_buffer if it must be in place"
     );
-    Err(argument.problem(problem))
+    Err(argument.argument_error(problem))
 }
 
 /// Describes the cost of a source in the buffer of the destination, for a move that changes its destination in place.
-pub(in crate::gpu) fn cost(what: &Move) -> Option<String> {
-    let bytes = span(what, Side::Source);
+pub(in crate::gpu) fn describe_cost(what: &Move) -> Option<String> {
+    let bytes = reached_range(what, Side::Source);
     let bytes = counted(
         usize::try_from(bytes.end - bytes.start).ok()?,
         "byte",
@@ -192,17 +192,18 @@ pub(in crate::gpu) fn cost(what: &Move) -> Option<String> {
     })
 }
 
-/// The range of bytes from the first to the last that a move can write in its destination.
-fn written(what: &Move) -> Range<u64> {
+/// Returns the range from the first to the last byte that a move can write in its destination.
+fn written_range(what: &Move) -> Range<u64> {
     match what.effect() {
-        Effect::Update => span(what, Side::Dest),
+        Effect::Update => reached_range(what, Side::Dest),
         Effect::Scatter(Scatter { fresh: false, .. }) if what.walk().is_none() => 0..0,
         _ => 0..what.result_bytes() as u64,
     }
 }
 
-/// The range of bytes from the first to the last that a move's walk can reach on one side.
-fn span(what: &Move, side: Side) -> Range<u64> {
+/// Returns the range from the first to the last byte of the source or the destination, whichever `side` is, that a
+/// move's walk can access.
+fn reached_range(what: &Move, side: Side) -> Range<u64> {
     let Some(walk) = what.walk() else {
         return 0..0;
     };

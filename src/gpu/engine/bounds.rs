@@ -1,7 +1,7 @@
 //! The contract of a dispatch, checked for every dispatch before it is recorded, in tests and debug builds.
 //!
 //! Shaders add and multiply modulo 2^32 and compare few of the results with a bound. A contract between host and
-//! shaders keeps the shaders' accesses inside the bindings. This is its only full statement. [`check`] rejects a
+//! shaders keeps the shaders' accesses inside the bindings. This is its only full statement. [`check_cut`] rejects a
 //! dispatch that breaks it.
 //!
 //! 1. **Spans.** A binding begins at a multiple of the device's alignment, is a positive number of words long, and is
@@ -23,17 +23,17 @@
 //!    begin before an argument and end after it.
 //!
 //! The check reads a dispatch as the shaders do, from the words of its uniforms, and uses none of the code that
-//! computed these words. Kernels with a walk differ only in their [`Measure`], in the unit of a segment and in their
+//! computed these words. Kernels with a walk differ only in their [`KernelUnits`], in the unit of a segment and in their
 //! lists. The kernels that search masks have no walk; [`mask_accesses`] lists their accesses.
 
 use super::{
-    caps::{Parts, Reach},
-    dispatch::{Cut, Dispatch, Places},
+    caps::{BufferParts, DispatchLimits},
+    dispatch::{ArgumentPlaces, Cut, Dispatch},
     find::COUNT_BYTES,
     program::{Constant, Kernel, Prelude},
     uniforms::{
-        CoordinateWords, MOST_COORDINATES, MOST_CROPPED_DIMS, MOST_DIMS, MaskDimWords, NONE, RUN,
-        SearchWords, Uniforms, WalkWords,
+        CoordinateWords, MOST_COORDINATES, MOST_CROPPED_DIMS, MOST_DIMS, MaskDimWords, NO_NUMBER,
+        RUN_DIMENSION, SearchWords, Uniforms, WalkWords,
     },
 };
 use crate::moves::{Effect, Move};
@@ -47,24 +47,24 @@ fn require(holds: bool, why: impl FnOnce() -> String) -> Result<(), Refusal> {
     if holds { Ok(()) } else { Err(why()) }
 }
 
-fn signed(word: u32) -> i128 {
+fn signed_word(word: u32) -> i128 {
     word.cast_signed().into()
 }
 
-fn ceil(number: i128, divisor: i128) -> i128 {
+fn divide_up(number: i128, divisor: i128) -> i128 {
     -(-number).div_euclid(divisor)
 }
 
 /// Returns the value of a constant that the kernel reads. Fails if the host does not set it.
-pub(super) fn constant(dispatch: &Dispatch, constant: Constant) -> Result<i128, Refusal> {
-    let value = dispatch.program.constant(constant).map(i128::from);
+pub(super) fn constant_value(dispatch: &Dispatch, constant: Constant) -> Result<i128, Refusal> {
+    let value = dispatch.program.constant_value(constant).map(i128::from);
     value.ok_or_else(|| format!("{} is not set", constant.name()))
 }
 
 /// The units in which a kernel counts.
 #[derive(Clone, Copy, Debug)]
-struct Measure {
-    /// The number of bytes in a distance of 1. `element` is the number of bytes that are moved at a position.
+struct KernelUnits {
+    /// The number of bytes in a distance of 1. `element` is the number of bytes that the kernel moves at each position.
     unit: i128,
     element: i128,
     /// The size in bytes of the aligned blocks in which a kernel loads and stores.
@@ -73,15 +73,15 @@ struct Measure {
     group: i128,
 }
 
-impl Measure {
-    fn of(dispatch: &Dispatch) -> Result<Self, Refusal> {
+impl KernelUnits {
+    fn of_dispatch(dispatch: &Dispatch) -> Result<Self, Refusal> {
         let of = |unit, element, block, group| Self {
             unit,
             element,
             block,
             group,
         };
-        let element = || constant(dispatch, Constant::Element);
+        let element = || constant_value(dispatch, Constant::Element);
         Ok(match (dispatch.program.kernel, dispatch.program.prelude) {
             (Kernel::Copy, Prelude::Unit(unit)) | (Kernel::Combine, Prelude::Words(unit)) => {
                 let unit = unit as i128;
@@ -90,7 +90,7 @@ impl Measure {
             (Kernel::CopyWords, Prelude::None) => of(1, element()?, 4, 4),
             (Kernel::UpdateWords, Prelude::None) => of(1, element()?, 4, 0),
             (Kernel::Convert, Prelude::None) => {
-                let bytes = constant(dispatch, Constant::ToBytes)?;
+                let bytes = constant_value(dispatch, Constant::ToBytes)?;
                 of(bytes, bytes, 4, 0)
             }
             (Kernel::CombineParts, Prelude::None) => of(element()?, element()?, 4, 0),
@@ -101,23 +101,23 @@ impl Measure {
     }
 
     /// The bytes of all units of a range.
-    fn bytes(self, units: Hull) -> Range<i128> {
+    fn bytes(self, units: NumberRange) -> Range<i128> {
         units.low * self.unit..units.high * self.unit + self.element
     }
 }
 
 /// A range of numbers, given by its lowest and its highest number, both included.
 #[derive(Clone, Copy, Debug)]
-struct Hull {
+struct NumberRange {
     low: i128,
     high: i128,
 }
 
-impl Hull {
+impl NumberRange {
     const ZERO: Self = Self { low: 0, high: 0 };
 
     /// The range of `number + digit * stride` for each number of this range and each digit from `first` to `last`.
-    fn along(self, first: i128, last: i128, stride: i128) -> Self {
+    fn extend_along(self, first: i128, last: i128, stride: i128) -> Self {
         let (a, b) = (first * stride, last * stride);
         Self {
             low: self.low + a.min(b),
@@ -126,7 +126,7 @@ impl Hull {
     }
 
     /// Adds a number to the range modulo 2^32, as the shaders do.
-    fn based(self, base: u32) -> Self {
+    fn add_base(self, base: u32) -> Self {
         let low = (i128::from(base) + self.low).rem_euclid(1 << 32);
         Self {
             low,
@@ -140,13 +140,17 @@ impl Hull {
 type Access = (usize, Range<i128>, i128);
 
 /// An access to `count` words, starting with word `first`.
-fn words(binding: usize, first: u32, count: i128) -> Access {
+fn word_access(binding: usize, first: u32, count: i128) -> Access {
     let first = i128::from(first);
     (binding, first * 4..(first + count) * 4, 4)
 }
 
 /// The place and the size in bytes of each argument, indexed by the number of the argument.
-pub(super) fn memory(what: &Move, places: &Places, scratch: u64) -> Vec<(Parts, u64)> {
+pub(super) fn argument_memory(
+    what: &Move,
+    places: &ArgumentPlaces,
+    scratch: u64,
+) -> Vec<(BufferParts, u64)> {
     let indices = match what.effect() {
         Effect::Find(_) => COUNT_BYTES,
         _ => what.index_bytes(),
@@ -159,23 +163,28 @@ pub(super) fn memory(what: &Move, places: &Places, scratch: u64) -> Vec<(Parts, 
     let sizes = [source, dest, indices, scratch, tables as u64];
     let sizes = sizes.into_iter().enumerate();
     sizes
-        .map(|(number, bytes)| (places.of(number), bytes))
+        .map(|(number, bytes)| (places.of_argument(number), bytes))
         .collect()
 }
 
 /// Returns an error if a dispatch of the passes breaks the contract at the top of this file.
-pub(super) fn check(reach: &Reach, what: &Move, places: &Places, cut: &Cut) -> Result<(), Refusal> {
-    let memory = memory(what, places, cut.scratch);
+pub(super) fn check_cut(
+    reach: &DispatchLimits,
+    what: &Move,
+    places: &ArgumentPlaces,
+    cut: &Cut,
+) -> Result<(), Refusal> {
+    let memory = argument_memory(what, places, cut.scratch);
     for dispatch in cut.dispatches() {
-        one(reach, &memory, dispatch)
+        check_dispatch(reach, &memory, dispatch)
             .map_err(|why| format!("{}: {why}\n{dispatch:#?}", dispatch.program))?;
     }
     Ok(())
 }
 
-pub(super) fn one(
-    reach: &Reach,
-    memory: &[(Parts, u64)],
+pub(super) fn check_dispatch(
+    reach: &DispatchLimits,
+    memory: &[(BufferParts, u64)],
     dispatch: &Dispatch,
 ) -> Result<(), Refusal> {
     for bound in &dispatch.bound {
@@ -188,19 +197,19 @@ pub(super) fn one(
             format!("argument {} is bound as {span:?}", bound.argument)
         })?;
     }
-    let groups = groups(reach, dispatch)?;
+    let groups = workgroup_count(reach, dispatch)?;
     let accesses = match &dispatch.uniforms {
         Uniforms::Search(search) => mask_accesses(dispatch, search, groups)?,
         Uniforms::Walk(walk) => {
-            let measure = Measure::of(dispatch)?;
-            grid(dispatch, walk, measure, groups)?;
+            let measure = KernelUnits::of_dispatch(dispatch)?;
+            check_grid(dispatch, walk, measure, groups)?;
             accesses(dispatch, walk, measure)?
         }
     };
     for (binding, moved, block) in accesses {
         let bound = dispatch.bound[binding];
         let span = bound.span;
-        let is_bound = moved.start >= 0 && ceil(moved.end, block) * block <= span.bytes.into();
+        let is_bound = moved.start >= 0 && divide_up(moved.end, block) * block <= span.bytes.into();
         require(is_bound, || format!("bytes {moved:?} outside of {span:?}"))?;
         // The range of the argument's part in bytes, from the beginning of the binding.
         let (parts, bytes) = memory[bound.argument];
@@ -215,7 +224,7 @@ pub(super) fn one(
 }
 
 /// Returns the number of workgroups. Fails if the grid is larger than item 2 of the contract allows.
-fn groups(reach: &Reach, dispatch: &Dispatch) -> Result<i128, Refusal> {
+fn workgroup_count(reach: &DispatchLimits, dispatch: &Dispatch) -> Result<i128, Refusal> {
     let (width, height) = (dispatch.uniforms.groups_x(), dispatch.height);
     require(
         width <= reach.groups && height <= reach.groups && width.max(height) < 1 << 16,
@@ -230,10 +239,10 @@ fn groups(reach: &Reach, dispatch: &Dispatch) -> Result<i128, Refusal> {
 }
 
 /// Checks that the grid has enough workgroups.
-fn grid(
+fn check_grid(
     dispatch: &Dispatch,
     walk: &WalkWords,
-    measure: Measure,
+    measure: KernelUnits,
     groups: i128,
 ) -> Result<(), Refusal> {
     let kernel = dispatch.program.kernel;
@@ -247,20 +256,20 @@ fn grid(
     // The number of units of a row that its segments must hold. A row that can begin anywhere in a word can touch one
     // word more than its bytes fill.
     let units = match kernel {
-        Kernel::UpdateWords => ceil((run - 1) * i128::from(walk.run_to) + element + 3, 4),
-        Kernel::CombineParts => ceil(run * element + 4 - element, 4),
-        Kernel::Convert => ceil(i128::from(walk.to_base) % (4 / element) + run, 4 / element),
+        Kernel::UpdateWords => divide_up((run - 1) * i128::from(walk.run_to) + element + 3, 4),
+        Kernel::CombineParts => divide_up(run * element + 4 - element, 4),
+        Kernel::Convert => divide_up(i128::from(walk.to_base) % (4 / element) + run, 4 / element),
         Kernel::Last | Kernel::Link | Kernel::Order => 0,
-        _ => ceil(run + head, measure.group.max(1)),
+        _ => divide_up(run + head, measure.group.max(1)),
     };
     let segments = i128::from(walk.segments);
-    let units_of_all = ceil(
+    let units_of_all = divide_up(
         i128::from(walk.to_base) % (4 / element).max(1) + rows * run,
         (4 / element).max(1),
     );
     let is_short = match kernel {
-        Kernel::CopyWords => constant(dispatch, Constant::Short)? == 1,
-        Kernel::Convert => constant(dispatch, Constant::Edges)? == 2,
+        Kernel::CopyWords => constant_value(dispatch, Constant::Short)? == 1,
+        Kernel::Convert => constant_value(dispatch, Constant::Edges)? == 2,
         _ => false,
     };
     require(
@@ -268,27 +277,27 @@ fn grid(
         || format!("{segments} segments of {} for {units} units", walk.segment),
     )?;
     let four_rows = match kernel {
-        Kernel::Copy | Kernel::CopyWords => constant(dispatch, Constant::Rows)? == 4,
+        Kernel::Copy | Kernel::CopyWords => constant_value(dispatch, Constant::Rows)? == 4,
         _ => kernel == Kernel::Link,
     };
     let by_slices = matches!(kernel, Kernel::Combine | Kernel::CombineParts)
-        && constant(dispatch, Constant::ByRows)? == 0;
-    // A group of lanes takes one segment of an owner. An owner is a row or an element.
+        && constant_value(dispatch, Constant::ByRows)? == 0;
+    // A group of lanes moves one segment of a row or, in some kernels, of an element.
     let (owners, segments) = match kernel {
-        Kernel::CopyWords if is_short => (ceil(rows * run + head, 4), 1),
+        Kernel::CopyWords if is_short => (divide_up(rows * run + head, 4), 1),
         Kernel::Convert if is_short => (units_of_all, 1),
         // The four rows are neighbours along the innermost dimension.
         Kernel::CopyWords if four_rows => {
             let along = walk.dims[..walk.dims_used as usize].last();
             let size = along.map_or(0, |dim| i128::from(dim.size)).max(1);
-            (rows / size * ceil(size, 4) * 4, segments)
+            (rows / size * divide_up(size, 4) * 4, segments)
         }
         Kernel::Combine if by_slices => (slices, segments),
         Kernel::CombineParts if by_slices => {
             let of_word = 4 / element;
             let elements = (slices - 1) * i128::from(walk.pitch) + run;
             (
-                ceil(i128::from(walk.to_base) % of_word + elements, of_word),
+                divide_up(i128::from(walk.to_base) % of_word + elements, of_word),
                 1,
             )
         }
@@ -296,8 +305,8 @@ fn grid(
     };
     let side = workgroup / lanes;
     let needed = match four_rows {
-        true => ceil(owners, 4 * side) * segments,
-        false => ceil(owners * segments, side),
+        true => divide_up(owners, 4 * side) * segments,
+        false => divide_up(owners * segments, side),
     };
     require(groups >= needed, || {
         format!("{groups} workgroups, {needed} needed")
@@ -314,24 +323,24 @@ fn mask_accesses(
     let begin = i128::from(search.begin);
     let [elements, chunks, rows] = [search.elements, search.chunks, search.rows].map(i128::from);
     let head = begin % 4;
-    let counts = words(1, search.first_chunk, chunks);
-    let result = words(2, search.result, rows * i128::from(search.row_words));
+    let counts = word_access(1, search.first_chunk, chunks);
+    let result = word_access(2, search.result, rows * i128::from(search.row_words));
     let kernel = dispatch.program.kernel;
     match kernel {
         Kernel::MaskScan => {
             require(groups == 1, || format!("{groups} workgroups of a scan"))?;
-            return Ok(vec![words(0, search.number, 8), counts]);
+            return Ok(vec![word_access(0, search.number, 8), counts]);
         }
-        Kernel::MaskRows if constant(dispatch, Constant::Fills)? == 1 => {
-            let needed = ceil(rows, chunk);
+        Kernel::MaskRows if constant_value(dispatch, Constant::Fills)? == 1 => {
+            let needed = divide_up(rows, chunk);
             require(groups >= needed, || format!("{needed} workgroups needed"))?;
-            return Ok(vec![words(0, search.number, 8), result]);
+            return Ok(vec![word_access(0, search.number, 8), result]);
         }
         Kernel::MaskCount | Kernel::MaskRows => {}
         _ => return Err("its numbers are those of a search".into()),
     }
     require(
-        elements > 0 && chunks == ceil(head + elements, chunk),
+        elements > 0 && chunks == divide_up(head + elements, chunk),
         || format!("{elements} elements from byte {begin} on in {chunks} chunks"),
     )?;
     require(groups >= chunks && head + elements < (1 << 31) + 4, || {
@@ -339,7 +348,7 @@ fn mask_accesses(
     })?;
     let mut accesses = vec![(0, begin..begin + elements, 4), counts];
     if kernel == Kernel::MaskRows {
-        let rank = constant(dispatch, Constant::Dims)?;
+        let rank = constant_value(dispatch, Constant::Dims)?;
         require(rank <= MOST_DIMS as i128, || format!("{rank} dimensions"))?;
         let of_row = rank * i128::from(search.index_words);
         let fits = |(column, dim): (u32, &MaskDimWords)| {
@@ -365,30 +374,36 @@ fn mask_accesses(
 fn accesses(
     dispatch: &Dispatch,
     walk: &WalkWords,
-    measure: Measure,
+    measure: KernelUnits,
 ) -> Result<Vec<Access>, Refusal> {
     let mut accesses = list_accesses(dispatch, walk)?;
     let (from, to, reads) = match dispatch.program.kernel {
         Kernel::Order => return Ok(accesses),
         Kernel::Last | Kernel::Link => {
-            // The units of these kernels are slices, whose numbers the shaders compare with the range that is bound.
-            reached(dispatch, walk, &mut accesses)?;
+            // These kernels count slices. The shaders compare the numbers of slices with the bound range.
+            reached_units(dispatch, walk, &mut accesses)?;
             return Ok(accesses);
         }
         kernel @ (Kernel::Combine | Kernel::CombineParts | Kernel::Atomic) => {
-            if kernel == Kernel::Atomic || constant(dispatch, Constant::Unique)? == 1 {
-                reached(dispatch, walk, &mut accesses)?;
+            if kernel == Kernel::Atomic || constant_value(dispatch, Constant::Unique)? == 1 {
+                reached_units(dispatch, walk, &mut accesses)?;
             }
             let of = |count: u32, base| {
-                let rows = Hull::ZERO.along(0, i128::from(count) - 1, walk.pitch.into());
-                rows.along(0, i128::from(walk.run) - 1, 1).based(base)
+                let rows =
+                    NumberRange::ZERO.extend_along(0, i128::from(count) - 1, walk.pitch.into());
+                rows.extend_along(0, i128::from(walk.run) - 1, 1)
+                    .add_base(base)
             };
             let (from, to) = (of(walk.rows, walk.updates), of(walk.slices, walk.to_base));
             (from, to, true)
         }
         _ => {
-            let (from, to, reads) = reached(dispatch, walk, &mut accesses)?;
-            (from.based(walk.from_base), to.based(walk.to_base), reads)
+            let (from, to, reads) = reached_units(dispatch, walk, &mut accesses)?;
+            (
+                from.add_base(walk.from_base),
+                to.add_base(walk.to_base),
+                reads,
+            )
         }
     };
     let (block, group) = (measure.block, measure.group);
@@ -398,15 +413,15 @@ fn accesses(
     })?;
     let mut dest = measure.bytes(to);
     if group > 0 {
-        let begin = signed(walk.to_base) * block + head * measure.element;
+        let begin = signed_word(walk.to_base) * block + head * measure.element;
         dest = begin..begin + i128::from(walk.rows) * i128::from(walk.run) * measure.element;
     }
     accesses.push((2, dest, block));
     let from_measure = match dispatch.program.kernel {
         Kernel::Convert => {
-            let bytes = constant(dispatch, Constant::FromBytes)?;
+            let bytes = constant_value(dispatch, Constant::FromBytes)?;
             accesses.extend(table_access(dispatch, walk, from)?);
-            Measure {
+            KernelUnits {
                 unit: bytes,
                 element: bytes,
                 ..measure
@@ -417,7 +432,8 @@ fn accesses(
     if reads {
         accesses.push((1, from_measure.bytes(from), block));
     }
-    // Shaders load the first unit even where they read nothing. It is in the binding, but perhaps not in the argument.
+    // Shaders load the first unit even for rows without a source. This unit is in the binding, but perhaps not in the
+    // argument.
     let first = i128::from(dispatch.bound[1].span.bytes) >= block;
     require(reads || first, || {
         format!("the first unit of {block} bytes is not bound")
@@ -430,9 +446,9 @@ fn accesses(
 fn table_access(
     dispatch: &Dispatch,
     walk: &WalkWords,
-    from: Hull,
+    from: NumberRange,
 ) -> Result<Option<Access>, Refusal> {
-    if constant(dispatch, Constant::Tables)? == 0 {
+    if constant_value(dispatch, Constant::Tables)? == 0 {
         let stands = dispatch.bound[3] == dispatch.bound[1];
         require(stands, || "the source does not stand for tables".into())?;
         return Ok(None);
@@ -445,7 +461,7 @@ fn table_access(
     })?;
     let last = from.high + i128::from(walk.table_shift);
     require(last < 1 << 32, || format!("element {last} of the source"))?;
-    Ok(Some(words(3, 0, i128::from(walk.tables) * 256)))
+    Ok(Some(word_access(3, 0, i128::from(walk.tables) * 256)))
 }
 
 /// Returns the accesses of a step of a scatter to the lists of `chain.wgsl`.
@@ -455,7 +471,7 @@ fn list_accesses(dispatch: &Dispatch, walk: &WalkWords) -> Result<Vec<Access>, R
     require(i128::from(walk.first_row) + rows < 1 << 32, || {
         format!("{rows} rows after {}", walk.first_row)
     })?;
-    let unique = || constant(dispatch, Constant::Unique);
+    let unique = || constant_value(dispatch, Constant::Unique);
     let binding = match kernel {
         Kernel::Last | Kernel::Link => 1,
         Kernel::Order => 0,
@@ -463,17 +479,17 @@ fn list_accesses(dispatch: &Dispatch, walk: &WalkWords) -> Result<Vec<Access>, R
         _ => return Ok(Vec::new()),
     };
     if kernel == Kernel::Last {
-        let chosen = constant(dispatch, Constant::Chooses)? * rows;
-        return Ok(vec![words(binding, 0, slices + chosen)]);
+        let chosen = constant_value(dispatch, Constant::Chooses)? * rows;
+        return Ok(vec![word_access(binding, 0, slices + chosen)]);
     }
-    let ordered = kernel != Kernel::Link || constant(dispatch, Constant::Ordered)? == 1;
+    let ordered = kernel != Kernel::Link || constant_value(dispatch, Constant::Ordered)? == 1;
     let list = (rows - 1) >> walk.list_shift;
     let chunk = 4 * i128::from(dispatch.program.workgroup);
     let is_listed = match lists {
         0 => {
             let by_rows = match kernel {
                 Kernel::Combine | Kernel::CombineParts => {
-                    constant(dispatch, Constant::ByRows)? == 1
+                    constant_value(dispatch, Constant::ByRows)? == 1
                 }
                 _ => kernel == Kernel::Link,
             };
@@ -485,28 +501,28 @@ fn list_accesses(dispatch: &Dispatch, walk: &WalkWords) -> Result<Vec<Access>, R
     require(is_listed, || {
         format!("list {list} of {lists} for {rows} rows")
     })?;
-    Ok(vec![words(binding, 0, slices * lists + 3 * rows)])
+    Ok(vec![word_access(binding, 0, slices * lists + 3 * rows)])
 }
 
 /// Returns the units of source and destination that the rows of a walk reach, relative to its bases, and whether any
 /// unit is read. Adds the access to the tuples.
-fn reached(
+fn reached_units(
     dispatch: &Dispatch,
     walk: &WalkWords,
     accesses: &mut Vec<Access>,
-) -> Result<(Hull, Hull, bool), Refusal> {
+) -> Result<(NumberRange, NumberRange, bool), Refusal> {
     let dims = &walk.dims[..walk.dims_used as usize];
     let coordinates = &walk.coordinates[..walk.coordinates_used as usize];
     for (of, most, count) in [
         (Constant::Dims, MOST_DIMS, dims.len()),
         (Constant::Coordinates, MOST_COORDINATES, coordinates.len()),
     ] {
-        let known = constant(dispatch, of)?;
+        let known = constant_value(dispatch, of)?;
         require(known == most as i128 || known == count as i128, || {
             format!("{of:?} is {known}, and there are {count}")
         })?;
     }
-    let crops = constant(dispatch, Constant::Crops)? == 1;
+    let crops = constant_value(dispatch, Constant::Crops)? == 1;
     require(!crops || dims.len() <= MOST_CROPPED_DIMS, || {
         format!("a crop of {} dimensions", dims.len())
     })?;
@@ -514,18 +530,18 @@ fn reached(
     require(rows > 0 && rows == walk.rows.into() && walk.run > 0, || {
         format!("{rows} rows of {} in {dims:?}", walk.run)
     })?;
-    let along_run = |coordinate: &CoordinateWords| coordinate.along == RUN;
+    let along_run = |coordinate: &CoordinateWords| coordinate.along == RUN_DIMENSION;
     let last_of_run = i128::from(walk.run) - 1;
     let mut from = match coordinates.iter().any(along_run) {
-        true => Hull::ZERO,
-        false => Hull::ZERO.along(0, last_of_run, signed(walk.run_from)),
+        true => NumberRange::ZERO,
+        false => NumberRange::ZERO.extend_along(0, last_of_run, signed_word(walk.run_from)),
     };
-    let mut to = Hull::ZERO.along(0, last_of_run, signed(walk.run_to));
+    let mut to = NumberRange::ZERO.extend_along(0, last_of_run, signed_word(walk.run_to));
     let mut last_tuple = 0;
     for dim in dims {
         let last = i128::from(dim.size) - 1;
-        from = from.along(0, last, signed(dim.from_stride));
-        to = to.along(0, last, signed(dim.to_stride));
+        from = from.extend_along(0, last, signed_word(dim.from_stride));
+        to = to.extend_along(0, last, signed_word(dim.to_stride));
         last_tuple += last * i128::from(dim.tuple_stride);
     }
     let (mut reads, mut columns) = (true, 0);
@@ -537,24 +553,24 @@ fn reached(
         ]
         .map(i128::from);
         let is_whole = count == size || !along_run(coordinate);
-        let is_counted = size < 1 << 32 || constant(dispatch, Constant::Long)? == 1;
+        let is_counted = size < 1 << 32 || constant_value(dispatch, Constant::Long)? == 1;
         require(first + count <= size && is_whole && is_counted, || {
             format!("{coordinate:?} takes more than it has, a part of a run, or too long numbers")
         })?;
         reads &= count > 0;
-        let side = match constant(dispatch, Constant::Scatters)? {
+        let side = match constant_value(dispatch, Constant::Scatters)? {
             0 => &mut from,
             _ => &mut to,
         };
-        *side = side.along(first, first + count - 1, signed(coordinate.stride));
+        *side = side.extend_along(first, first + count - 1, signed_word(coordinate.stride));
         for column in [coordinate.column, coordinate.flip] {
-            let end = if column == NONE { 0 } else { column + 1 };
+            let end = if column == NO_NUMBER { 0 } else { column + 1 };
             columns = columns.max(end.into());
         }
     }
     if columns > 0 {
         let of_tuple = i128::from(walk.tuple_words);
-        if constant(dispatch, Constant::Masked)? == 1 {
+        if constant_value(dispatch, Constant::Masked)? == 1 {
             let first = i128::from(walk.tuples);
             require(columns == 1 && of_tuple == 1, || {
                 format!("{columns} columns of a mask")
@@ -565,7 +581,7 @@ fn reached(
         require(columns * i128::from(walk.index_words) <= of_tuple, || {
             format!("column {columns} of tuples of {of_tuple} words")
         })?;
-        accesses.push(words(0, walk.tuples, (last_tuple + 1) * of_tuple));
+        accesses.push(word_access(0, walk.tuples, (last_tuple + 1) * of_tuple));
     }
     Ok((from, to, reads))
 }

@@ -1,79 +1,82 @@
 //! Tests that the contract of `bounds` accepts sound dispatches and rejects broken ones.
 
 use super::{
-    bounds::{check, constant, memory, one},
-    dispatch::{Dispatch, Places},
-    kernel_tests::{plans, strict},
+    bounds::{argument_memory, check_cut, check_dispatch, constant_value},
+    dispatch::{ArgumentPlaces, Dispatch},
+    kernel_tests::{make_all_moves, open_strict},
     program::{Constant, Kernel},
-    uniforms::{NONE, SearchWords, Uniforms, WalkWords},
+    uniforms::{NO_NUMBER, SearchWords, Uniforms, WalkWords},
 };
 
 /// Whether a dispatch's kernel reads a word of its uniforms.
-type Reads<W> = fn(&Dispatch, &W) -> bool;
+type ReadsWord<W> = fn(&Dispatch, &W) -> bool;
 
-type Word<W> = fn(&mut W) -> &mut u32;
+type WordOf<W> = fn(&mut W) -> &mut u32;
 
 /// Each fault adds a number to a word of the uniforms, which breaks the dispatch.
-type Faults<W> = [(Reads<W>, Word<W>, u32)];
+type WordFaults<W> = [(ReadsWord<W>, WordOf<W>, u32)];
 
-const POSITIONS: Reads<SearchWords> = |dispatch, _| {
-    dispatch.program.kernel == Kernel::MaskRows && constant(dispatch, Constant::Fills) == Ok(0)
+const READS_POSITIONS: ReadsWord<SearchWords> = |dispatch, _| {
+    dispatch.program.kernel == Kernel::MaskRows
+        && constant_value(dispatch, Constant::Fills) == Ok(0)
 };
-const CHUNKS: Reads<SearchWords> =
-    |dispatch, words| dispatch.program.kernel != Kernel::MaskRows || POSITIONS(dispatch, words);
-const ELEMENTS: Reads<SearchWords> =
-    |dispatch, words| dispatch.program.kernel != Kernel::MaskScan && CHUNKS(dispatch, words);
-const LONG_MASK: Reads<SearchWords> =
-    |dispatch, words| POSITIONS(dispatch, words) && words.dims[1].size > 0;
-const WRITES: Reads<WalkWords> = |dispatch, _| dispatch.bound.len() >= 3;
-const COPIES: Reads<WalkWords> = |dispatch, words| {
+const READS_CHUNKS: ReadsWord<SearchWords> = |dispatch, words| {
+    dispatch.program.kernel != Kernel::MaskRows || READS_POSITIONS(dispatch, words)
+};
+const READS_ELEMENTS: ReadsWord<SearchWords> =
+    |dispatch, words| dispatch.program.kernel != Kernel::MaskScan && READS_CHUNKS(dispatch, words);
+const LONG_MASK: ReadsWord<SearchWords> =
+    |dispatch, words| READS_POSITIONS(dispatch, words) && words.dims[1].size > 0;
+const WRITES_DEST: ReadsWord<WalkWords> = |dispatch, _| dispatch.bound.len() >= 3;
+const COPIES: ReadsWord<WalkWords> = |dispatch, words| {
     use Kernel::{Convert, Copy, CopyWords, UpdateWords};
     let kernel = dispatch.program.kernel;
     // A clear reads nothing.
     let clears = words.coordinates[0].size == 0 && words.coordinates_used > 0;
     matches!(kernel, Convert | Copy | CopyWords | UpdateWords) && !clears
 };
-const LONG: Reads<WalkWords> = |dispatch, words| COPIES(dispatch, words) && words.dims[0].size > 1;
-const INDEXED: Reads<WalkWords> = |dispatch, words| {
-    constant(dispatch, Constant::Coordinates).is_ok_and(|some| some > 0)
-        && words.coordinates[0].column != NONE
+const IS_LONG: ReadsWord<WalkWords> =
+    |dispatch, words| COPIES(dispatch, words) && words.dims[0].size > 1;
+const IS_INDEXED: ReadsWord<WalkWords> = |dispatch, words| {
+    constant_value(dispatch, Constant::Coordinates).is_ok_and(|some| some > 0)
+        && words.coordinates[0].column != NO_NUMBER
 };
 
-const OF_WALKS: &Faults<WalkWords> = &[
+const OF_WALKS: &WordFaults<WalkWords> = &[
     (|_, _| true, |words| &mut words.groups_x, u32::MAX),
     (|_, _| true, |words| &mut words.groups_x, 1 << 17),
     (|_, _| true, |words| &mut words.lanes_log2, 12),
     (|_, _| true, |words| &mut words.rows, 1 << 20),
     (COPIES, |words| &mut words.run, 1 << 20),
     (COPIES, |words| &mut words.from_base, u32::MAX << 20),
-    (WRITES, |words| &mut words.to_base, 1 << 20),
-    (LONG, |words| &mut words.dims[0].size, 1),
-    (LONG, |words| &mut words.dims[0].from_stride, 1 << 20),
-    (INDEXED, |words| &mut words.coordinates[0].count, 1),
-    (INDEXED, |words| &mut words.tuples, 1 << 20),
+    (WRITES_DEST, |words| &mut words.to_base, 1 << 20),
+    (IS_LONG, |words| &mut words.dims[0].size, 1),
+    (IS_LONG, |words| &mut words.dims[0].from_stride, 1 << 20),
+    (IS_INDEXED, |words| &mut words.coordinates[0].count, 1),
+    (IS_INDEXED, |words| &mut words.tuples, 1 << 20),
 ];
 
-const OF_SEARCHES: &Faults<SearchWords> = &[
+const OF_SEARCHES: &WordFaults<SearchWords> = &[
     (|_, _| true, |words| &mut words.groups_x, u32::MAX),
     (|_, _| true, |words| &mut words.groups_x, 1 << 17),
-    (ELEMENTS, |words| &mut words.begin, 1 << 20),
-    (ELEMENTS, |words| &mut words.elements, 1 << 20),
-    (CHUNKS, |words| &mut words.chunks, 1 << 20),
-    (CHUNKS, |words| &mut words.first_chunk, 1 << 20),
-    (POSITIONS, |words| &mut words.rows, 1 << 20),
-    (POSITIONS, |words| &mut words.row_words, 1),
-    (POSITIONS, |words| &mut words.first_row, 1 << 31),
-    (POSITIONS, |words| &mut words.result, 1 << 20),
+    (READS_ELEMENTS, |words| &mut words.begin, 1 << 20),
+    (READS_ELEMENTS, |words| &mut words.elements, 1 << 20),
+    (READS_CHUNKS, |words| &mut words.chunks, 1 << 20),
+    (READS_CHUNKS, |words| &mut words.first_chunk, 1 << 20),
+    (READS_POSITIONS, |words| &mut words.rows, 1 << 20),
+    (READS_POSITIONS, |words| &mut words.row_words, 1),
+    (READS_POSITIONS, |words| &mut words.first_row, 1 << 31),
+    (READS_POSITIONS, |words| &mut words.result, 1 << 20),
     (LONG_MASK, |words| &mut words.dims[1].column, 1),
     (LONG_MASK, |words| &mut words.dims[1].first, 1 << 20),
 ];
 
 /// Returns the dispatch with each fault in a word that its kernel reads, and the numbers of these faults.
-fn broken<W: Copy>(
+fn with_faults<W: Copy>(
     dispatch: &Dispatch,
     words: W,
     kind: fn(W) -> Uniforms,
-    faults: &Faults<W>,
+    faults: &WordFaults<W>,
 ) -> Vec<(usize, Dispatch)> {
     let each = faults.iter().enumerate();
     let applies = each.filter(|(_, (reads, ..))| reads(dispatch, &words));
@@ -91,16 +94,16 @@ fn broken<W: Copy>(
 /// Sound dispatches are accepted, and a dispatch with any fault is rejected.
 #[test]
 fn every_fault_is_refused() {
-    let places = Places::AT_BEGIN;
-    let gpu = strict(wgpu::DeviceType::DiscreteGpu);
+    let places = ArgumentPlaces::AT_BEGIN;
+    let gpu = open_strict(wgpu::DeviceType::DiscreteGpu);
     let reach = &gpu.engine.reach;
     let mut tried = [vec![0; OF_WALKS.len()], vec![0; OF_SEARCHES.len()]];
-    for plan in plans() {
-        let cut = gpu.engine.cut(&plan, &places).unwrap();
-        check(reach, &plan, &places, &cut).unwrap();
-        let memory = memory(&plan, &places, cut.scratch);
+    for plan in make_all_moves() {
+        let cut = gpu.engine.cut_move(&plan, &places).unwrap();
+        check_cut(reach, &plan, &places, &cut).unwrap();
+        let memory = argument_memory(&plan, &places, cut.scratch);
         let refuse = |what: &str, broken: &Dispatch| {
-            let refused = one(reach, &memory, broken).is_err();
+            let refused = check_dispatch(reach, &memory, broken).is_err();
             assert!(refused, "{what}: {plan}\n{broken:#?}");
         };
         for dispatch in cut.dispatches() {
@@ -114,10 +117,13 @@ fn every_fault_is_refused() {
             shifted.bound[0].span.offset += 4;
             refuse("a binding is not aligned", &shifted);
             let (kind, all) = match dispatch.uniforms {
-                Uniforms::Walk(words) => (0, broken(dispatch, words, Uniforms::Walk, OF_WALKS)),
-                Uniforms::Search(words) => {
-                    (1, broken(dispatch, words, Uniforms::Search, OF_SEARCHES))
+                Uniforms::Walk(words) => {
+                    (0, with_faults(dispatch, words, Uniforms::Walk, OF_WALKS))
                 }
+                Uniforms::Search(words) => (
+                    1,
+                    with_faults(dispatch, words, Uniforms::Search, OF_SEARCHES),
+                ),
             };
             for (number, fault) in all {
                 tried[kind][number] += 1;

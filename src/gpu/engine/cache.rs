@@ -1,12 +1,13 @@
-//! Keeps the works and bind groups of plans that were recorded recently.
+//! Keeps the works and bind groups of plans that were recorded recently. A work is the dispatches of a move, with their
+//! pipelines and uniforms.
 //!
 //! A [`Work`] is kept at its first use. A bind group keeps its buffers alive, and wgpu neither reports when the caller
 //! drops a buffer nor has weak references. So groups are kept only for buffers that recur: the first recording of a
 //! work with given buffers stores only a hash, and the second stores the groups. Groups of tensors and of the scratch
-//! memory of scatters are not kept, since they would keep alive memory that is otherwise freed. Each operation on
+//! memory of scatters are not kept, because memory that a kept group refers to cannot be freed. Each operation on
 //! tensors has its own submission anyway, which takes longer than creating a group.
 
-use super::{Engine, argument::Argument, dispatch::Places, work::Work};
+use super::{Engine, argument::Argument, dispatch::ArgumentPlaces, work::Work};
 use crate::{Error, lock::lock, moves::Move, plan::Works};
 use std::{
     collections::{HashMap, hash_map},
@@ -17,16 +18,16 @@ use std::{
 
 /// An entry is kept for at least this many look-ups after its last use. A recording looks up a work and its groups. So
 /// this suffices for a program that records the same thousand operations again and again.
-const IDLE: usize = 4096;
+const MAX_IDLE_LOOKUPS: usize = 4096;
 
 /// The works and bind groups of recent recordings.
 #[derive(Debug, Default)]
-pub(in crate::gpu) struct Cache(Mutex<Recent>);
+pub(in crate::gpu) struct Cache(Mutex<RecentEntries>);
 
 #[derive(Debug)]
 enum Entry {
     Work(Arc<Work>),
-    /// A work was recorded with some buffers once; no groups are kept yet.
+    /// A work was recorded once with some buffers. No groups are kept for them yet.
     Seen,
     Groups {
         work: Arc<Work>,
@@ -54,7 +55,7 @@ impl Engine {
     }
 
     /// Returns the works of a step that were prepared on this engine.
-    pub(in crate::gpu) fn ready<'w>(&self, works: &'w Works, step: usize) -> &'w [Arc<Work>] {
+    pub(in crate::gpu) fn ready_works<'w>(&self, works: &'w Works, step: usize) -> &'w [Arc<Work>] {
         let made = works.made.as_ref();
         let made = made.and_then(|made| made.downcast_ref::<OfSteps>());
         let mine = made.filter(|works| works.cache.as_ptr() == Arc::as_ptr(&self.cache));
@@ -66,22 +67,22 @@ impl Engine {
 impl Cache {
     /// Returns the kept work of a move whose arguments are at `places`, or calls `make` for a new one. A work of very
     /// many dispatches is kept only if `keeps`.
-    pub(super) fn work(
+    pub(super) fn cached_work(
         &self,
         what: &Move,
-        places: Places,
+        places: ArgumentPlaces,
         keeps: bool,
         make: impl FnOnce() -> Result<Work, Error>,
     ) -> Result<Arc<Work>, Error> {
         let hash = BuildHasherDefault::<WordHasher>::default().hash_one((what, places));
-        if let Some(Entry::Work(work)) = lock(&self.0).find(hash)
+        if let Some(Entry::Work(work)) = lock(&self.0).find_entry(hash)
             && work.places == places
             && *work.what == *what
         {
             return Ok(Arc::clone(work));
         }
         let work = Arc::new(make()?);
-        if work.exists() && (keeps || work.is_small()) {
+        if work.has_uniforms() && (keeps || work.is_small()) {
             let entry = Entry::Work(Arc::clone(&work));
             lock(&self.0).young.insert(hash, entry);
         }
@@ -89,13 +90,15 @@ impl Cache {
     }
 
     /// Returns the kept bind groups of a work's dispatches for these arguments, or calls `make` for new ones.
-    pub(super) fn groups(
+    pub(super) fn cached_groups(
         &self,
         work: &Arc<Work>,
         arguments: &[Argument<'_>],
         make: impl FnOnce() -> Result<Arc<[wgpu::BindGroup]>, Error>,
     ) -> Result<Arc<[wgpu::BindGroup]>, Error> {
-        if !work.exists() || !work.is_small() || !arguments.iter().all(|argument| argument.callers)
+        if !work.has_uniforms()
+            || !work.is_small()
+            || !arguments.iter().all(|argument| argument.callers)
         {
             return make();
         }
@@ -110,7 +113,7 @@ impl Cache {
         buffers().for_each(|key| key.hash(&mut hasher));
         let hash = hasher.finish();
         let mut recent = lock(&self.0);
-        let found = recent.find(hash);
+        let found = recent.find_entry(hash);
         if let Some(Entry::Groups {
             work: of,
             buffers: bound,
@@ -139,9 +142,9 @@ impl Cache {
     /// Drops everything except the works of prepared plans.
     pub(super) fn clear(&self) {
         let mut recent = lock(&self.0);
-        let Recent { young, old, .. } = mem::take(&mut *recent);
+        let RecentEntries { young, old, .. } = mem::take(&mut *recent);
         let mut all: Vec<_> = young.into_iter().chain(old).collect();
-        // Groups hold works too, so they are dropped first.
+        // Groups hold references to works, so groups are dropped first.
         all.retain(|(_, entry)| matches!(entry, Entry::Work(_)));
         recent.young = all
             .into_iter()
@@ -152,16 +155,16 @@ impl Cache {
     /// The number of recordings whose groups are kept.
     #[cfg(test)]
     pub(in crate::gpu) fn kept_groups(&self) -> usize {
-        self.count(|entry| matches!(entry, Entry::Groups { .. }))
+        self.count_entries(|entry| matches!(entry, Entry::Groups { .. }))
     }
 
     #[cfg(test)]
     pub(in crate::gpu) fn kept_works(&self) -> usize {
-        self.count(|entry| matches!(entry, Entry::Work(_)))
+        self.count_entries(|entry| matches!(entry, Entry::Work(_)))
     }
 
     #[cfg(test)]
-    fn count(&self, is: impl Fn(&Entry) -> bool) -> usize {
+    fn count_entries(&self, is: impl Fn(&Entry) -> bool) -> usize {
         let recent = lock(&self.0);
         let entries = recent.young.values().chain(recent.old.values());
         entries.filter(|entry| is(entry)).count()
@@ -169,30 +172,31 @@ impl Cache {
 }
 
 impl Entry {
-    /// Returns whether the entry is a work that is held elsewhere too, by a prepared plan or by bind groups.
+    /// Returns whether the entry is a work that a prepared plan or bind groups also hold.
     fn is_held(&self) -> bool {
         matches!(self, Self::Work(work) if Arc::strong_count(work) > 1)
     }
 }
 
 /// Entries by the hashes of their keys, in two generations. An entry that is used moves to the young generation. After
-/// every [`IDLE`] look-ups, the old generation is dropped, except for works that others hold, and the young one becomes the
-/// old one. So an entry is dropped `IDLE` to 2 · `IDLE` look-ups after its last use. If two keys have the same hash, only
-/// the entry that was stored last is kept, so the caller compares the key of an entry that it finds.
+/// every [`MAX_IDLE_LOOKUPS`] look-ups, the old generation is dropped, except for works that others hold, and the young
+/// one becomes the old one. So an entry is dropped after [`MAX_IDLE_LOOKUPS`] to twice as many look-ups without use. If
+/// two keys have the same hash, only the entry that was stored last is kept, so the caller compares the key of an entry
+/// that it finds.
 #[derive(Debug, Default)]
-struct Recent {
-    young: Generation,
-    old: Generation,
+struct RecentEntries {
+    young: EntryGeneration,
+    old: EntryGeneration,
     uses: usize,
 }
 
-type Generation = HashMap<u64, Entry, BuildHasherDefault<WordHasher>>;
+type EntryGeneration = HashMap<u64, Entry, BuildHasherDefault<WordHasher>>;
 
-impl Recent {
+impl RecentEntries {
     /// Returns the entry with this hash, if there is one. This counts as a use of the entry.
-    fn find(&mut self, hash: u64) -> Option<&mut Entry> {
+    fn find_entry(&mut self, hash: u64) -> Option<&mut Entry> {
         self.uses += 1;
-        if self.uses == IDLE {
+        if self.uses == MAX_IDLE_LOOKUPS {
             self.uses = 0;
             let old = mem::replace(&mut self.old, mem::take(&mut self.young));
             let held = old.into_iter().filter(|(_, entry)| entry.is_held());

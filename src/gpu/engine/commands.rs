@@ -3,17 +3,17 @@
 use super::{
     Engine,
     argument::Argument,
-    caps::Parts,
-    copy::{can_copy, clear, copy},
-    dispatch::{Bound, DEST, INDICES, Places, SCRATCH, SOURCE, TABLES},
+    caps::BufferParts,
+    copy::{can_copy, record_clear, record_copies},
+    dispatch::{ArgumentPlaces, BoundRange, DEST, INDICES, SCRATCH, SOURCE, TABLES},
     group::{bind_group, group_layout},
     program::{BUFFERS_GROUP, REPORT_GROUP, UNIFORMS_GROUP},
-    report::Counts,
-    route::{Route, route},
-    rule::Rule,
-    scoped,
-    slots::{Slot, hold},
-    work::{Ready, Work},
+    report::ReportSlots,
+    route::{Route, choose_route},
+    rule::CombineRule,
+    run_in_error_scope,
+    slots::{Slot, hold_slots},
+    work::{ReadyDispatch, Work},
 };
 use crate::{
     Error,
@@ -23,7 +23,7 @@ use crate::{
 use std::sync::Arc;
 use wgpu::{BufferBindingType, CommandEncoder, ComputePass, ComputePassDescriptor};
 
-const RECORDING: &str = "recording";
+const DOING_RECORDING: &str = "recording";
 
 /// The encoder or pass in which commands are recorded.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ pub enum Target<'a, 'p> {
 
 impl Target<'_, '_> {
     /// Holds a slot until the commands finish or are dropped.
-    pub(super) fn hold(&mut self, slot: Slot) {
+    pub(super) fn hold_slot(&mut self, slot: Slot) {
         let hold = move || drop(slot);
         match self {
             Self::Encoder(encoder) => encoder.on_submitted_work_done(hold),
@@ -69,18 +69,18 @@ pub(in crate::gpu) struct Commands<'a> {
     dest: Argument<'a>,
 }
 
-/// How a move is recorded: see `route`.
+/// The commands by which a move is recorded: see `route`.
 #[derive(Debug)]
 enum Recipe {
     Nothing,
     Copies(Walk),
     Clear,
-    Dispatches(Grouped),
+    Dispatches(WorkWithGroups),
 }
 
 /// The passes of a work with the bind groups of its dispatches.
 #[derive(Debug)]
-struct Grouped {
+struct WorkWithGroups {
     work: Arc<Work>,
     groups: Arc<[wgpu::BindGroup]>,
     /// The memory in which steps of a scatter or a search leave results for later steps.
@@ -91,7 +91,7 @@ struct Grouped {
 
 impl Commands<'_> {
     /// Returns the move that the commands' work holds, if they are dispatches.
-    pub(super) fn dispatched(&self) -> Option<Arc<Move>> {
+    pub(super) fn dispatched_move(&self) -> Option<Arc<Move>> {
         match &self.how {
             Recipe::Dispatches(grouped) => Some(Arc::clone(&grouped.work.what)),
             _ => None,
@@ -109,7 +109,7 @@ impl Commands<'_> {
 
 impl Engine {
     /// Returns the commands of a search for the true elements of a mask.
-    pub(super) fn search<'a>(
+    pub(super) fn search_commands<'a>(
         &self,
         what: &Move,
         ready: &[Arc<Work>],
@@ -118,14 +118,19 @@ impl Engine {
         count: Argument<'a>,
     ) -> Result<Commands<'a>, Error> {
         rows.check_tuples(&mask, &count)?;
-        mask.check(&rows)?;
+        mask.check_sizes(&rows)?;
         count.check_word_aligned()?;
         for (one, other) in [(&mask, &rows), (&mask, &count), (&rows, &count)] {
             one.check_apart(other)?;
         }
         Ok(Commands {
             operation: what.name(),
-            how: Recipe::Dispatches(self.grouped(what, ready, &[mask, rows, count], false)?),
+            how: Recipe::Dispatches(self.work_with_groups(
+                what,
+                ready,
+                &[mask, rows, count],
+                false,
+            )?),
             source: mask,
             dest: rows,
         })
@@ -138,14 +143,14 @@ impl Engine {
         source: &Argument<'_>,
         dest: &Argument<'_>,
     ) -> bool {
-        let route = route(what, &self.reach.tuning, can_copy(source, dest));
+        let route = choose_route(what, &self.reach.tuning, can_copy(source, dest));
         what.tuples().is_none() && !matches!(route, Route::Dispatches)
     }
 
     /// Chooses the commands of a move. `arguments` are the source, the result and, if the move has them, the index
     /// tuples. The commands can be buffer copies and clears if `copies`; dispatches come from a work in `ready` if one
     /// fits. All errors of recording occur here, so a failed call leaves the encoder unchanged.
-    pub(in crate::gpu) fn commands<'a>(
+    pub(in crate::gpu) fn choose_commands<'a>(
         &self,
         what: &Move,
         ready: &[Arc<Work>],
@@ -160,7 +165,7 @@ impl Engine {
                     Effect::Scatter(scatter) => {
                         tuples.check_tuples(&source, &dest)?;
                         if scatter.fresh && !moves && bytes > 0 {
-                            return self.commands(
+                            return self.choose_commands(
                                 &Move::zeros(bytes),
                                 &[],
                                 &[source, dest],
@@ -175,18 +180,18 @@ impl Engine {
                     Recipe::Nothing
                 } else {
                     tuples.check_tuples(&source, &dest)?;
-                    if let Some(rule) = Rule::of(what)? {
+                    if let Some(rule) = CombineRule::of_move(what)? {
                         source.check_multiple(rule.number, "combined")?;
                         dest.check_multiple(rule.number, "combined")?;
                     }
-                    Recipe::Dispatches(self.grouped(what, ready, arguments, !copies)?)
+                    Recipe::Dispatches(self.work_with_groups(what, ready, arguments, !copies)?)
                 }
             }
             _ => {
                 let copies = copies && can_copy(&source, &dest);
-                let route = route(what, &self.reach.tuning, copies);
+                let route = choose_route(what, &self.reach.tuning, copies);
                 if !matches!(route, Route::Nothing) {
-                    source.check(&dest)?;
+                    source.check_sizes(&dest)?;
                 }
                 match route {
                     Route::Nothing => Recipe::Nothing,
@@ -195,7 +200,7 @@ impl Engine {
                     Route::Dispatches => {
                         source.check_storage()?;
                         dest.check_storage()?;
-                        Recipe::Dispatches(self.grouped(what, ready, arguments, false)?)
+                        Recipe::Dispatches(self.work_with_groups(what, ready, arguments, false)?)
                     }
                 }
             }
@@ -209,18 +214,20 @@ impl Engine {
     }
 
     /// Records commands. Adds the slots of their reports to `counts`.
-    pub(in crate::gpu) fn put(
+    pub(in crate::gpu) fn record_commands(
         &self,
         target: &mut Target<'_, '_>,
         commands: &Commands<'_>,
-        counts: &mut Counts,
+        counts: &mut ReportSlots,
     ) {
         let Commands { source, dest, .. } = commands;
         match (&commands.how, &mut *target) {
-            (Recipe::Copies(walk), Target::Encoder(encoder)) => copy(encoder, walk, source, dest),
-            (Recipe::Clear, Target::Encoder(encoder)) => clear(encoder, dest),
+            (Recipe::Copies(walk), Target::Encoder(encoder)) => {
+                record_copies(encoder, walk, source, dest);
+            }
+            (Recipe::Clear, Target::Encoder(encoder)) => record_clear(encoder, dest),
             (Recipe::Dispatches(grouped), _) => {
-                self.launch(target, commands.operation, grouped, counts);
+                self.record_passes(target, commands.operation, grouped, counts);
             }
             _ => {}
         }
@@ -230,38 +237,38 @@ impl Engine {
     /// the memory between the steps of a scatter or a search. That memory belongs to the engine and serves every
     /// recording, since wgpu runs submissions in order. If `in_pass`, dispatches clear it, because an open pass takes
     /// no other commands.
-    fn grouped(
+    fn work_with_groups(
         &self,
         what: &Move,
         ready: &[Arc<Work>],
         arguments: &[Argument<'_>],
         in_pass: bool,
-    ) -> Result<Grouped, Error> {
+    ) -> Result<WorkWithGroups, Error> {
         let work = self.work_of(what, ready, arguments)?;
         if work.scratch == 0 {
-            return Ok(Grouped {
-                groups: self.groups(&work, arguments)?,
+            return Ok(WorkWithGroups {
+                groups: self.bind_groups(&work, arguments)?,
                 work,
                 scratch: None,
                 zeros: Vec::new(),
             });
         }
         debug_assert_eq!(arguments.len(), SCRATCH);
-        let scratch = self.scratch(work.scratch)?;
-        let memory = Argument::own("scratch", scratch.slice(..), 0);
-        let groups = self.groups(&work, &[arguments, &[memory]].concat())?;
+        let scratch = self.scratch_buffer(work.scratch)?;
+        let memory = Argument::own_memory("scratch", scratch.slice(..), 0);
+        let groups = self.bind_groups(&work, &[arguments, &[memory]].concat())?;
         let cleared = work.passes.iter().map(|pass| pass.cleared);
         let cleared = cleared.filter(|&bytes| in_pass && bytes > 0);
         let zeros = cleared.map(|bytes| {
-            let part = Argument::own("scratch", scratch.slice(..bytes as u64), bytes);
-            self.grouped(
+            let part = Argument::own_memory("scratch", scratch.slice(..bytes as u64), bytes);
+            self.work_with_groups(
                 &Move::zeros(bytes),
                 &[],
                 &[arguments[SOURCE], part],
                 in_pass,
             )
         });
-        Ok(Grouped {
+        Ok(WorkWithGroups {
             zeros: zeros.collect::<Result<_, _>>()?,
             groups,
             work,
@@ -278,11 +285,13 @@ impl Engine {
         arguments: &[Argument<'_>],
     ) -> Result<Arc<Work>, Error> {
         let parts = |number: usize| {
-            let mut parts = arguments.get(number).map_or(Parts::ONE, |of| of.parts);
-            parts.offset -= self.reach.aligned(parts.offset);
+            let mut parts = arguments
+                .get(number)
+                .map_or(BufferParts::ONE_PART, |of| of.parts);
+            parts.offset -= self.reach.align_offset(parts.offset);
             parts
         };
-        let places = Places {
+        let places = ArgumentPlaces {
             parts: [SOURCE, DEST, INDICES].map(parts),
         };
         let prepared = ready
@@ -290,7 +299,7 @@ impl Engine {
             .find(|work| work.places == places && *work.what == *what);
         match prepared {
             Some(work) => Ok(Arc::clone(work)),
-            None => self.work(what, places, false),
+            None => self.make_work(what, places, false),
         }
     }
 
@@ -298,12 +307,12 @@ impl Engine {
     ///
     /// In the last step of a scatter, no two invocations write the same bytes, unless by atomics whose order makes no
     /// difference. So results depend on scheduling only if the options allow rows to be combined in any order.
-    fn launch(
+    fn record_passes(
         &self,
         target: &mut Target<'_, '_>,
         operation: &str,
-        grouped: &Grouped,
-        counts: &mut Counts,
+        grouped: &WorkWithGroups,
+        counts: &mut ReportSlots,
     ) {
         let (mut groups, mut zeros) = (grouped.groups.iter(), grouped.zeros.iter());
         for pass in &grouped.work.passes {
@@ -313,10 +322,10 @@ impl Engine {
             }
             target.in_pass(operation, |open| {
                 if let Some(zeros) = clears.and_then(|_| zeros.next()) {
-                    self.launch(&mut Target::Pass(open), operation, zeros, counts);
+                    self.record_passes(&mut Target::Pass(open), operation, zeros, counts);
                 }
                 for (ready, group) in pass.dispatches.iter().zip(&mut groups) {
-                    self.dispatch(open, ready, group, counts);
+                    self.record_dispatch(open, ready, group, counts);
                 }
             });
         }
@@ -324,17 +333,17 @@ impl Engine {
 
     /// Returns the bind groups of a work's dispatches for these arguments, in order. Fails if wgpu rejects a buffer
     /// because it is destroyed or belongs to another device.
-    fn groups(
+    fn bind_groups(
         &self,
         work: &Arc<Work>,
         arguments: &[Argument<'_>],
     ) -> Result<Arc<[wgpu::BindGroup]>, Error> {
-        let group = |ready: &Ready| {
-            let bind = |&Bound { argument, span }: &Bound| match &work.tables {
+        let group = |ready: &ReadyDispatch| {
+            let bind = |&BoundRange { argument, span }: &BoundRange| match &work.tables {
                 Some(tables) if argument == TABLES => (tables, 0, span.bytes),
                 _ => {
                     let Argument { buffers, parts, .. } = arguments[argument];
-                    let begin = self.reach.aligned(parts.offset);
+                    let begin = self.reach.align_offset(parts.offset);
                     (&buffers[span.part], begin + span.offset, span.bytes)
                 }
             };
@@ -346,15 +355,15 @@ impl Engine {
         let make = || {
             let made = self
                 .device
-                .guarded(RECORDING, || work.dispatches().map(group).collect());
-            made.map_err(|error| self.refused(arguments, error))
+                .run_guarded(DOING_RECORDING, || work.dispatches().map(group).collect());
+            made.map_err(|error| self.bind_group_error(arguments, error))
         };
-        self.cache.groups(work, arguments, make)
+        self.cache.cached_groups(work, arguments, make)
     }
 
-    /// Returns the error for arguments for which wgpu made no bind groups. If one buffer is the cause, the error names
-    /// it.
-    fn refused(&self, arguments: &[Argument<'_>], error: Error) -> Error {
+    /// Returns the error for arguments that wgpu rejected when it made bind groups. If one buffer is the cause, the
+    /// error names it.
+    fn bind_group_error(&self, arguments: &[Argument<'_>], error: Error) -> Error {
         let Error::Device { .. } = error else {
             return error;
         };
@@ -364,11 +373,12 @@ impl Engine {
             let layout = group_layout(device, None, &[(storage, false)]);
             bind_group(device, None, &layout, [(buffer, 0, 4)]);
         };
-        let is_refused = |buffer: &wgpu::Buffer| scoped(device, || makes(buffer)).1.is_some();
+        let is_refused =
+            |buffer: &wgpu::Buffer| run_in_error_scope(device, || makes(buffer)).1.is_some();
         let to_blame = |argument: &&Argument<'_>| argument.buffers.iter().any(is_refused);
         match arguments.iter().find(to_blame) {
             None => error,
-            Some(argument) => argument.problem(
+            Some(argument) => argument.argument_error(
                 "is destroyed, or belongs to another device: pass a live one of the device of this Gpu"
                     .into(),
             ),
@@ -376,27 +386,27 @@ impl Engine {
     }
 
     /// Records a dispatch. If it writes a report, adds the report's slot to `counts`.
-    fn dispatch(
+    fn record_dispatch(
         &self,
         pass: &mut ComputePass<'_>,
-        Ready {
+        ReadyDispatch {
             dispatch,
             pipeline,
             uniforms,
-        }: &Ready,
+        }: &ReadyDispatch,
         group: &wgpu::BindGroup,
-        counts: &mut Counts,
+        counts: &mut ReportSlots,
     ) {
         pass.set_pipeline(pipeline);
         pass.set_bind_group(BUFFERS_GROUP, group, &[]);
-        uniforms.bind(pass, UNIFORMS_GROUP);
+        uniforms.bind_slot(pass, UNIFORMS_GROUP);
         let layout = || pipeline.get_bind_group_layout(REPORT_GROUP);
-        let report = match dispatch.reports() || dispatch.is_strict() {
-            true => counts.slot(dispatch, || self.pipelines.reports.lend(layout)),
-            false => self.pipelines.unread(layout),
+        let report = match dispatch.is_reporting() || dispatch.is_strict() {
+            true => counts.report_slot(dispatch, || self.pipelines.reports.lend_slot(layout)),
+            false => self.pipelines.unread_slot(layout),
         };
-        report.bind(pass, REPORT_GROUP);
-        hold(pass, [uniforms.clone(), report]);
+        report.bind_slot(pass, REPORT_GROUP);
+        hold_slots(pass, [uniforms.clone(), report]);
         pass.dispatch_workgroups(dispatch.uniforms.groups_x(), dispatch.height, 1);
     }
 }

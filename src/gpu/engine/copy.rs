@@ -38,7 +38,7 @@ pub(super) fn can_copy(source: &Argument<'_>, dest: &Argument<'_>) -> bool {
 
 /// Records the copies of a move that [`is_copied`] accepts: one for each row, or several if a row is in several
 /// buffers.
-pub(super) fn copy(
+pub(super) fn record_copies(
     encoder: &mut CommandEncoder,
     walk: &Walk,
     source: &Argument<'_>,
@@ -47,11 +47,11 @@ pub(super) fn copy(
     let unit = walk.unit;
     let run = walk.contiguous();
     for number in 0..walk.units() / run {
-        let [from, to] = walk.row(number);
+        let [from, to] = walk.row_start(number);
         let [from, mut to, bytes] = [from, to, run].map(|units| (units * unit) as u64);
-        for piece in source.slices(from, bytes) {
+        for piece in source.buffer_slices(from, bytes) {
             let mut at = piece.offset();
-            for into in dest.slices(to, piece.size()) {
+            for into in dest.buffer_slices(to, piece.size()) {
                 let (buffer, offset, bytes) = (into.buffer(), into.offset(), into.size());
                 encoder.copy_buffer_to_buffer(piece.buffer(), at, buffer, offset, bytes);
                 at += bytes;
@@ -62,8 +62,8 @@ pub(super) fn copy(
 }
 
 /// Records commands that fill an argument with zeros. The argument must consist of whole words.
-pub(super) fn clear(encoder: &mut CommandEncoder, dest: &Argument<'_>) {
-    for piece in dest.slices(0, dest.needed) {
+pub(super) fn record_clear(encoder: &mut CommandEncoder, dest: &Argument<'_>) {
+    for piece in dest.buffer_slices(0, dest.needed) {
         encoder.clear_buffer(piece.buffer(), piece.offset(), Some(piece.size()));
     }
 }

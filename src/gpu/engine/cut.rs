@@ -1,40 +1,40 @@
 //! Cuts a walk into dispatches that fit the device's limits.
 //!
-//! A dispatch binds one range of each buffer. Bindings have a largest size and an alignment, a tensor may be split over
-//! several buffers, shaders compute offsets in 32 bits, the number of workgroups is limited, and drivers mistake a
-//! dispatch of several seconds for a hang. One rule serves all of these limits: a walk that exceeds a limit is halved
-//! until it fits. It is halved along a dimension or, since any index can select any position, at the middle of the
-//! window of positions of an indexed dimension. With several windows, several dispatches process the same rows, and
-//! each writes the rows whose source it binds.
+//! A dispatch binds one range of each buffer. Several limits apply: bindings have a maximum size and an alignment, a
+//! tensor can consist of several buffers, shaders compute offsets in 32 bits, the number of workgroups is limited, and
+//! drivers abort a dispatch that takes several seconds. The same rule handles all limits: a walk that exceeds a limit
+//! is halved until it fits. It is halved along a dimension, or at the middle of the positions of an indexed dimension,
+//! because any index can select any position. The positions that a dispatch binds are its window. If there are several
+//! windows, several dispatches process the same rows, and each dispatch writes the rows whose source is in its window.
 
 use super::{
-    caps::{Reach, VECTOR, within},
-    dispatch::{Bound, DEST, Places, SOURCE, WalkDispatch},
-    launch::Site,
-    tuples::{Tuples, set_tuples},
+    caps::{DispatchLimits, VECTOR_BYTES, check_limit},
+    dispatch::{ArgumentPlaces, BoundRange, DEST, SOURCE, WalkDispatch},
+    launch::LaunchSite,
+    tuples::{TupleArgument, set_tuples},
     uniforms::{MOST_COORDINATES, MOST_POSITIONS, MOST_SIGNED, check_positions},
 };
 use crate::{
     DType, Error,
-    layout::middle,
-    ops::convert::Converted,
-    walk::{Begin, Coordinate, Side, Walk},
+    layout::split_position,
+    ops::convert::PlanConversion,
+    walk::{Coordinate, Side, StartIndex, Walk},
 };
 use std::ops::Range;
 
 /// Cuts walks with arguments at `places` for a device with the limits `reach`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cutter<'a> {
-    pub(crate) reach: &'a Reach,
-    pub(crate) places: &'a Places,
-    pub(crate) tuples: Option<Tuples>,
+    pub(crate) reach: &'a DispatchLimits,
+    pub(crate) places: &'a ArgumentPlaces,
+    pub(crate) tuples: Option<TupleArgument>,
     /// The size of the source in bytes. A walk that reads nothing binds at most one vector of it.
     pub(crate) source_bytes: usize,
     /// The conversion of elements and the type of the result. `None` if elements are not converted.
-    pub(crate) conversion: Option<(&'a Converted, DType)>,
+    pub(crate) conversion: Option<(&'a PlanConversion, DType)>,
 }
 
-/// The limit of one dispatch that a walk exceeds.
+/// The limit that a walk exceeds.
 #[derive(Clone, Copy, Debug)]
 enum TooMuch {
     /// The number of bytes to write, of rows, or of dimensions.
@@ -46,15 +46,15 @@ enum TooMuch {
 
 impl Cutter<'_> {
     /// Adds the dispatches of a walk to `out`.
-    pub(crate) fn cut(&self, walk: &Walk, out: &mut Vec<WalkDispatch>) -> Result<(), Error> {
+    pub(crate) fn cut_walk(&self, walk: &Walk, out: &mut Vec<WalkDispatch>) -> Result<(), Error> {
         check_coordinates(walk, self.tuples.is_some_and(|of| of.policy.circular))?;
         if let Some((conversion, to)) = self.conversion {
             conversion.check_on_gpu(to)?;
         }
         self.check_tables()?;
         match self.conversion {
-            Some(_) => self.part(walk, walk.unit, out),
-            None => self.part(&walk.in_bytes(), walk.unit, out),
+            Some(_) => self.cut_part(walk, walk.unit, out),
+            None => self.cut_part(&walk.in_bytes(), walk.unit, out),
         }
     }
 
@@ -64,8 +64,8 @@ impl Cutter<'_> {
         let Some(table) = conversion.and_then(|conversion| conversion.table.as_ref()) else {
             return Ok(());
         };
-        check_positions(table.period(), MOST_SIGNED)?;
-        within(
+        check_positions(table.repeat_period(), MOST_SIGNED)?;
+        check_limit(
             "the tables of a conversion",
             "max_storage_buffer_binding_size",
             size_of_val(&table.entries[..]) as u64,
@@ -75,25 +75,25 @@ impl Cutter<'_> {
 
     /// Adds the dispatches of a walk to `out`. The walk counts bytes, or elements if they are converted. The move
     /// counts units of `unit` bytes.
-    fn part(&self, walk: &Walk, unit: usize, out: &mut Vec<WalkDispatch>) -> Result<(), Error> {
-        let too_much = match self.dispatch(walk, unit) {
+    fn cut_part(&self, walk: &Walk, unit: usize, out: &mut Vec<WalkDispatch>) -> Result<(), Error> {
+        let too_much = match self.make_dispatch(walk, unit) {
             Ok(dispatch) => {
                 out.push(dispatch);
                 return Ok(());
             }
             Err(too_much) => too_much,
         };
-        let Some(halves) = halves(walk, too_much) else {
+        let Some(halves) = split_walk(walk, too_much) else {
             self.check_tuple(walk)?;
             return Err(self.reach.too_small(unit));
         };
         halves
             .iter()
-            .try_for_each(|half| self.part(half, unit, out))
+            .try_for_each(|half| self.cut_part(half, unit, out))
     }
 
     /// The number of bytes in a distance of 1 in the source and in the destination.
-    fn sizes(&self) -> [usize; 2] {
+    fn distance_bytes(&self) -> [usize; 2] {
         match self.conversion {
             Some((conversion, to)) => [conversion.from.size(), to.size()],
             None => [1, 1],
@@ -101,8 +101,8 @@ impl Cutter<'_> {
     }
 
     /// Returns the dispatch of such a walk, or the limit that it exceeds.
-    fn dispatch(&self, walk: &Walk, of_move: usize) -> Result<WalkDispatch, TooMuch> {
-        let [of_source, of_dest] = self.sizes();
+    fn make_dispatch(&self, walk: &Walk, of_move: usize) -> Result<WalkDispatch, TooMuch> {
+        let [of_source, of_dest] = self.distance_bytes();
         if (walk.units() * of_dest) as u64 > self.reach.dispatch {
             return Err(TooMuch::Work);
         }
@@ -110,30 +110,31 @@ impl Cutter<'_> {
         let mut read = walk.span(Side::Source);
         let reads_nothing = read.is_empty();
         if reads_nothing {
-            // Shaders load the first unit instead of a unit outside the binding, and a binding must not be empty.
-            read = 0..(self.source_bytes.min(VECTOR) / of_source).cast_signed();
+            // Even a walk that reads nothing needs a binding, because a binding must not be empty and shaders load its
+            // first unit instead of a unit outside.
+            read = 0..(self.source_bytes.min(VECTOR_BYTES) / of_source).cast_signed();
         }
-        let source = self.bind(SOURCE, &read, of_source, of_move);
+        let source = self.bind_range(SOURCE, &read, of_source, of_move);
         let (source, shift) = source.ok_or(TooMuch::Source)?;
         walk.from += shift;
-        let dest = self.bind(DEST, &walk.span(Side::Dest), of_dest, of_move);
+        let dest = self.bind_range(DEST, &walk.span(Side::Dest), of_dest, of_move);
         let (dest, begin) = dest.ok_or(TooMuch::Dest)?;
         walk.to += begin;
         let of_walk = self.tuples.filter(|_| walk.columns > 0);
-        let site = Site {
+        let site = LaunchSite {
             reach: self.reach,
             source,
             dest,
-            widest: if read.len() < VECTOR && reads_nothing {
+            widest: if read.len() < VECTOR_BYTES && reads_nothing {
                 4
             } else {
-                VECTOR
+                VECTOR_BYTES
             },
             tuples: of_walk,
         };
         let dispatch = match self.conversion {
-            Some((conversion, to)) => site.convert(&walk, conversion, to, shift),
-            None => site.launch(&walk),
+            Some((conversion, to)) => site.launch_convert(&walk, conversion, to, shift),
+            None => site.launch_walk(&walk),
         };
         let mut dispatch = dispatch.ok_or(TooMuch::Work)?;
         if let Some(of) = of_walk {
@@ -148,16 +149,16 @@ impl Cutter<'_> {
     /// Returns the binding of a range of an argument, and the number to add to a position in the argument to get the
     /// position in the binding. The range and this number count elements of `size` bytes. `None` if no single binding
     /// holds the range, or if it has too many units of `unit` bytes.
-    fn bind(
+    fn bind_range(
         &self,
         argument: usize,
         range: &Range<isize>,
         size: usize,
         unit: usize,
-    ) -> Option<(Bound, isize)> {
+    ) -> Option<(BoundRange, isize)> {
         let bytes = |number: isize| (number.cast_unsigned() * size) as u64;
         let (low, high) = (bytes(range.start), bytes(range.end));
-        let (bound, residue) = self.places.bind(self.reach, argument, low, high)?;
+        let (bound, residue) = self.places.bind_range(self.reach, argument, low, high)?;
         let units = (high - low) / unit as u64;
         let begin = (residue / size).cast_signed() - range.start;
         (units <= self.reach.units).then_some((bound, begin))
@@ -170,19 +171,25 @@ impl Cutter<'_> {
         };
         let bytes = (walk.columns * of.index.bytes()) as u64;
         let from = walk.tuple as u64 * bytes;
-        self.places.of(of.argument).check_whole(from, from + bytes)
+        self.places
+            .of_argument(of.argument)
+            .check_whole(from, from + bytes)
     }
 
     /// Returns the binding of a walk's tuples and the word at which they begin in it, or the byte if the tuples are a
     /// mask.
-    pub(super) fn bind_tuples(&self, walk: &Walk, of: Tuples) -> Option<(Bound, usize)> {
+    pub(super) fn bind_tuples(
+        &self,
+        walk: &Walk,
+        of: TupleArgument,
+    ) -> Option<(BoundRange, usize)> {
         let bytes = (walk.columns * of.index.bytes()) as u64;
         let first = walk.tuple as u64;
         let end = first + walk.tuples() as u64;
         let (reach, counted) = (self.reach, of.index.bytes().min(4));
         let tuples = self
             .places
-            .bind(reach, of.argument, first * bytes, end * bytes);
+            .bind_range(reach, of.argument, first * bytes, end * bytes);
         let (bound, begin) = tuples?;
         (bound.span.bytes / counted as u64 <= reach.units).then_some((bound, begin / counted))
     }
@@ -190,7 +197,7 @@ impl Cutter<'_> {
 
 /// Fails if shaders cannot look up the coordinates of a walk.
 pub(super) fn check_coordinates(walk: &Walk, circular: bool) -> Result<(), Error> {
-    within(
+    check_limit(
         "the number of coordinates in an index tuple",
         "a shader's limit",
         walk.coordinates.len() as u64,
@@ -200,9 +207,9 @@ pub(super) fn check_coordinates(walk: &Walk, circular: bool) -> Result<(), Error
         let Coordinate { begin, along, .. } = *coordinate;
         // The extent of a box is a signed 32-bit number, of which circular boxes take remainders. Several dispatches
         // cannot share the positions of a coordinate whose positions are all the same, as in a broadcast.
-        let reach = along.map_or(0, |along| along.reach().unsigned_abs());
+        let reach = along.map_or(0, |along| along.box_reach().unsigned_abs());
         let most = match (begin, along) {
-            (Begin::At(_), _) => MOST_SIGNED,
+            (StartIndex::At(_), _) => MOST_SIGNED,
             (_, Some(_)) if circular => MOST_SIGNED,
             _ if coordinate.stride == 0 => u32::MAX.into(),
             _ => MOST_POSITIONS,
@@ -213,16 +220,16 @@ pub(super) fn check_coordinates(walk: &Walk, circular: bool) -> Result<(), Error
     Ok(())
 }
 
-/// Returns the two halves of the walk, each with less of the quantity that exceeded its limit. `None` if the walk is a
-/// single byte.
-fn halves(walk: &Walk, too_much: TooMuch) -> Option<[Walk; 2]> {
+/// Halves the walk so that each half is smaller in the respect in which the walk exceeded its limit. Returns `None` if
+/// the walk is a single byte.
+fn split_walk(walk: &Walk, too_much: TooMuch) -> Option<[Walk; 2]> {
     let reach = |d: usize| {
         let dim = &walk.dims[d];
         match too_much {
             TooMuch::Source => (dim.size - 1) * dim.from.unsigned_abs(),
             TooMuch::Dest => (dim.size - 1) * dim.to.unsigned_abs(),
             TooMuch::Tuples => (dim.size - 1) * dim.tuple,
-            // Prefer the outermost dimension.
+            // If several dimensions are equally long, the outermost is cut.
             TooMuch::Work => usize::from(dim.size > 1) * (walk.dims.len() - d),
         }
     };
@@ -240,12 +247,12 @@ fn halves(walk: &Walk, too_much: TooMuch) -> Option<[Walk; 2]> {
     let coordinates = if windowed { walk.coordinates.len() } else { 0 };
     let widest = (0..coordinates).max_by_key(|&c| window(c));
     if let Some(c) = widest.filter(|&c| window(c) > reach(farthest)) {
-        let middle = middle(walk.coordinates[c].window.count)?;
+        let middle = split_position(walk.coordinates[c].window.count)?;
         return Some(walk.split_window(c, middle));
     }
     let d = match reach(farthest) {
         0 => (0..walk.dims.len()).find(|&d| walk.dims[d].size > 1)?,
         _ => farthest,
     };
-    Some(walk.split(d, middle(walk.dims[d].size)?))
+    Some(walk.split(d, split_position(walk.dims[d].size)?))
 }

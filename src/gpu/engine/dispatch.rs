@@ -2,12 +2,12 @@
 //! into passes of dispatches.
 
 use super::{
-    caps::{Parts, Reach, Span},
+    caps::{BindingRange, BufferParts, DispatchLimits},
     program::Program,
     uniforms::{Uniforms, WalkWords, flags},
 };
 
-/// The numbers of the arguments that a dispatch can bind, in the order in which a recording passes them.
+/// The numbers of the arguments that a dispatch can bind. Recording passes the arguments in this order.
 pub(crate) const SOURCE: usize = 0;
 pub(crate) const DEST: usize = 1;
 pub(crate) const INDICES: usize = 2;
@@ -22,48 +22,51 @@ pub(super) const MOST_DISPATCHES: u64 = 1 << 18;
 
 /// The locations of a move's arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Places {
+pub(crate) struct ArgumentPlaces {
     /// The locations of source, destination and indices, indexed by the number of the argument. All others begin where
     /// their buffer begins.
-    pub(crate) parts: [Parts; 3],
+    pub(crate) parts: [BufferParts; 3],
 }
 
-impl Places {
+impl ArgumentPlaces {
     /// Each argument begins where its buffer begins.
     pub(crate) const AT_BEGIN: Self = Self {
-        parts: [Parts::ONE; 3],
+        parts: [BufferParts::ONE_PART; 3],
     };
 
-    pub(crate) fn of(&self, argument: usize) -> Parts {
-        self.parts.get(argument).copied().unwrap_or(Parts::ONE)
+    pub(crate) fn of_argument(&self, argument: usize) -> BufferParts {
+        self.parts
+            .get(argument)
+            .copied()
+            .unwrap_or(BufferParts::ONE_PART)
     }
 
     /// The binding of bytes `from..to` of an argument, and the offset of byte `from` in it: see [`Reach::span`].
-    pub(crate) fn bind(
+    pub(crate) fn bind_range(
         &self,
-        reach: &Reach,
+        reach: &DispatchLimits,
         argument: usize,
         from: u64,
         to: u64,
-    ) -> Option<(Bound, usize)> {
-        let (span, begin) = reach.span(self.of(argument), from, to)?;
-        Some((Bound { argument, span }, usize::try_from(begin).ok()?))
+    ) -> Option<(BoundRange, usize)> {
+        let (span, begin) = reach.binding_range(self.of_argument(argument), from, to)?;
+        Some((BoundRange { argument, span }, usize::try_from(begin).ok()?))
     }
 }
 
 /// A range of an argument that a dispatch binds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Bound {
+pub(crate) struct BoundRange {
     pub(crate) argument: usize,
-    pub(crate) span: Span,
+    pub(crate) span: BindingRange,
 }
 
-impl Bound {
+impl BoundRange {
     /// The first `bytes` bytes of an argument that begins where its buffer begins.
     pub(crate) fn first(argument: usize, bytes: u64) -> Self {
-        let span = Span {
+        let span = BindingRange {
             bytes,
-            ..Span::default()
+            ..BindingRange::default()
         };
         Self { argument, span }
     }
@@ -78,7 +81,7 @@ pub(crate) struct Dispatch<U = Uniforms> {
     /// The number of workgroups along y. The uniforms hold the number along x.
     pub(crate) height: u32,
     /// The contents of the bindings in [`BUFFERS_GROUP`](super::program::BUFFERS_GROUP), in order.
-    pub(crate) bound: Vec<Bound>,
+    pub(crate) bound: Vec<BoundRange>,
     /// The number of the first tuple, if the dispatch [reports](Dispatch::reports).
     pub(crate) first_tuple: usize,
 }
@@ -87,14 +90,14 @@ impl<U> Dispatch<U> {
     /// Makes a dispatch of `groups` workgroups that reports nothing. `width` is the uniform for the number of
     /// workgroups along x. `None` if the device does not allow so many.
     pub(super) fn new(
-        reach: &Reach,
+        reach: &DispatchLimits,
         program: Program,
         mut uniforms: U,
         width: fn(&mut U) -> &mut u32,
         groups: usize,
-        bound: Vec<Bound>,
+        bound: Vec<BoundRange>,
     ) -> Option<Self> {
-        let (groups_x, height) = fold(groups, reach.groups)?;
+        let (groups_x, height) = grid_size(groups, reach.groups)?;
         *width(&mut uniforms) = groups_x;
         Some(Self {
             program,
@@ -105,7 +108,7 @@ impl<U> Dispatch<U> {
         })
     }
 
-    fn map<V>(self, to: impl FnOnce(U) -> V) -> Dispatch<V> {
+    fn map_uniforms<V>(self, to: impl FnOnce(U) -> V) -> Dispatch<V> {
         Dispatch {
             program: self.program,
             uniforms: to(self.uniforms),
@@ -118,18 +121,18 @@ impl<U> Dispatch<U> {
 
 impl Dispatch {
     fn has_flag(&self, flag: u32) -> bool {
-        let walk = self.uniforms.walk();
+        let walk = self.uniforms.walk_words();
         walk.is_some_and(|words| words.flags & flag != 0)
     }
 
     /// Returns whether the dispatch counts tuples that are out of range.
-    pub(crate) fn reports(&self) -> bool {
-        self.has_flag(flags::REPORTS)
+    pub(crate) fn is_reporting(&self) -> bool {
+        self.has_flag(flags::FLAG_REPORTS)
     }
 
     /// Returns whether the dispatch changes nothing if the report counts a tuple out of range.
     pub(crate) fn is_strict(&self) -> bool {
-        self.has_flag(flags::STRICT)
+        self.has_flag(flags::FLAG_STRICT)
     }
 }
 
@@ -143,7 +146,7 @@ pub(super) struct Cut {
 
 impl Cut {
     /// Makes a cut of a single pass.
-    pub(super) fn one(pass: Pass<Dispatch>, scratch: u64) -> Self {
+    pub(super) fn single_pass(pass: Pass<Dispatch>, scratch: u64) -> Self {
         Self {
             passes: vec![pass],
             scratch,
@@ -155,7 +158,7 @@ impl Cut {
     }
 }
 
-/// Dispatches in one compute pass.
+/// The dispatches of one compute pass.
 #[derive(Debug)]
 pub(super) struct Pass<D> {
     /// The number of bytes at the beginning of scratch memory that are cleared before the pass.
@@ -165,12 +168,12 @@ pub(super) struct Pass<D> {
 
 impl Pass<Dispatch> {
     /// Makes a pass of dispatches of one kind, before which `cleared` bytes of scratch memory are cleared.
-    pub(super) fn of<U>(
+    pub(super) fn of_dispatches<U>(
         cleared: usize,
         dispatches: Vec<Dispatch<U>>,
         kind: impl Fn(U) -> Uniforms,
     ) -> Self {
-        let dispatches = dispatches.into_iter().map(|of| of.map(&kind));
+        let dispatches = dispatches.into_iter().map(|of| of.map_uniforms(&kind));
         Self {
             cleared,
             dispatches: dispatches.collect(),
@@ -183,11 +186,11 @@ pub(crate) type WalkDispatch = Dispatch<WalkWords>;
 
 impl WalkDispatch {
     pub(super) fn of_walk(
-        reach: &Reach,
+        reach: &DispatchLimits,
         program: Program,
         words: WalkWords,
         groups: usize,
-        bound: Vec<Bound>,
+        bound: Vec<BoundRange>,
     ) -> Option<Self> {
         Self::new(
             reach,
@@ -201,7 +204,7 @@ impl WalkDispatch {
 }
 
 /// Returns the width and height of a grid of at least `groups` workgroups, each at most `limit`.
-pub(super) fn fold(groups: usize, limit: u32) -> Option<(u32, u32)> {
+pub(super) fn grid_size(groups: usize, limit: u32) -> Option<(u32, u32)> {
     let groups = u32::try_from(groups).ok()?;
     let limit = limit.min(0xffff);
     let height = groups.div_ceil(limit.max(1)).max(1);

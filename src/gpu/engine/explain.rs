@@ -2,9 +2,9 @@
 
 use super::{
     Engine,
-    dispatch::{Cut, INDICES, Places},
+    dispatch::{ArgumentPlaces, Cut, INDICES},
     program::{Constant, Kernel, Prelude, Program},
-    route::{Route, route},
+    route::{Route, choose_route},
     uniforms::WalkWords,
 };
 use crate::{
@@ -14,16 +14,16 @@ use crate::{
 
 impl Engine {
     /// Returns the text of [`Gpu::explain`](crate::Gpu::explain) without the description of the move.
-    pub(in crate::gpu) fn how(&self, what: &Move) -> String {
+    pub(in crate::gpu) fn explain_move(&self, what: &Move) -> String {
         let moved = match what.is_identity() {
             true => "; of tensors nothing is moved, since the result is the source",
             false => "",
         };
-        self.recorded(what) + moved
+        self.explain_recorded(what) + moved
     }
 
-    fn recorded(&self, what: &Move) -> String {
-        match route(what, &self.reach.tuning, true) {
+    fn explain_recorded(&self, what: &Move) -> String {
+        match choose_route(what, &self.reach.tuning, true) {
             Route::Nothing => return "nothing is recorded".into(),
             Route::Copies(walk) => {
                 let row = walk.contiguous();
@@ -37,23 +37,23 @@ impl Engine {
             }
             Route::Dispatches => {}
         }
-        let cut = match self.cut(what, &Places::AT_BEGIN) {
+        let cut = match self.cut_move(what, &ArgumentPlaces::AT_BEGIN) {
             Err(error) => return error.to_string(),
             Ok(cut) => cut,
         };
         let described = match what.effect() {
-            Effect::Find(_) => return searched(&cut),
+            Effect::Find(_) => return explain_search(&cut),
             // The last dispatch of a pass applies the rows.
             Effect::Scatter(_) => cut.passes.iter().find_map(|block| block.dispatches.last()),
             _ => cut.dispatches().next(),
         };
-        let walked = described.and_then(|of| Some((of, of.uniforms.walk()?)));
+        let walked = described.and_then(|of| Some((of, of.uniforms.walk_words()?)));
         let Some((described, words)) = walked else {
             return "nothing is recorded".into();
         };
         let kernel = described.program.kernel.name();
         let grid = format!("{} x {} workgroups", words.groups_x, described.height);
-        let tile = tile(&described.program, words);
+        let tile = explain_tile(&described.program, words);
         let Effect::Scatter(_) = what.effect() else {
             let count = counted(cut.dispatches().count(), "dispatch", "dispatches");
             return format!("{count} of the {kernel} kernel, the first {grid}, {tile}");
@@ -68,7 +68,7 @@ impl Engine {
 }
 
 /// Describes the dispatches of a search, which have different kernels.
-fn searched(cut: &Cut) -> String {
+fn explain_search(cut: &Cut) -> String {
     let of = |kernel: Kernel| {
         let count = cut.dispatches().filter(|of| of.program.kernel == kernel);
         format!("{} of the {} kernel", count.count(), kernel.name())
@@ -79,13 +79,13 @@ fn searched(cut: &Cut) -> String {
     format!("{count}, {kernels}; {} bytes between them", cut.scratch)
 }
 
-fn tile(program: &Program, words: &WalkWords) -> String {
+fn explain_tile(program: &Program, words: &WalkWords) -> String {
     let lanes = counted(1_u32 << words.lanes_log2, "lane", "lanes");
     let units = counted(words.segment, "unit", "units");
     let bytes = match (program.kernel, program.prelude) {
         (_, Prelude::Unit(bytes) | Prelude::Words(bytes)) => bytes,
         (Kernel::CopyWords, _) => {
-            let element = program.constant(Constant::Element);
+            let element = program.constant_value(Constant::Element);
             element.map_or(4, |bytes| 4 * bytes as usize)
         }
         _ => 4,

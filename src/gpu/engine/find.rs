@@ -11,26 +11,27 @@
 //! for another.
 
 use super::{
-    caps::{Reach, within},
+    caps::{DispatchLimits, check_limit},
     dispatch::{
-        Bound, Cut, DEST, Dispatch, INDICES, MOST_DISPATCHES, Pass, Places, SCRATCH, SOURCE, fold,
+        ArgumentPlaces, BoundRange, Cut, DEST, Dispatch, INDICES, MOST_DISPATCHES, Pass, SCRATCH,
+        SOURCE, grid_size,
     },
     program::{Constant, Kernel, Prelude, Program},
     uniforms::{
-        MOST_DIMS, MOST_SIGNED, MaskDimWords, SearchWords, Uniforms, check_positions, count,
+        MOST_DIMS, MOST_SIGNED, MaskDimWords, SearchWords, Uniforms, check_positions, count_word,
         high_bits,
     },
 };
-use crate::{Error, layout::middle, moves::Find, shape::unravel};
+use crate::{Error, layout::split_position, moves::Find, shape::coordinates_of};
 use bytemuck::Zeroable;
 use std::ops::Range;
 
 type SearchDispatch = Dispatch<SearchWords>;
 
-/// The size of the buffer to which a search writes the number of true elements. [`COUNT`] is the number of this
+/// The size of the buffer to which a search writes the number of true elements. [`COUNT_ARGUMENT`] is the number of this
 /// argument.
 pub(in crate::gpu) const COUNT_BYTES: usize = 32;
-const COUNT: usize = INDICES;
+const COUNT_ARGUMENT: usize = INDICES;
 
 /// The number of elements of a chunk for each invocation of a workgroup, in four words.
 pub(super) const PER_INVOCATION: usize = 16;
@@ -40,9 +41,9 @@ pub(super) const PER_INVOCATION: usize = 16;
 const MOST_ROUNDS: usize = 1 << 12;
 
 /// Decides the steps of a search in a mask of shape `mask`.
-pub(super) fn find(
-    reach: &Reach,
-    places: &Places,
+pub(super) fn search_cut(
+    reach: &DispatchLimits,
+    places: &ArgumentPlaces,
     mask: &[usize],
     find: Find,
 ) -> Result<Cut, Error> {
@@ -52,13 +53,13 @@ pub(super) fn find(
         mask,
         find,
     };
-    searcher.pass()
+    searcher.search_passes()
 }
 
 /// The data that all dispatches of a search share.
 struct Searcher<'a> {
-    reach: &'a Reach,
-    places: &'a Places,
+    reach: &'a DispatchLimits,
+    places: &'a ArgumentPlaces,
     /// The shape of the mask.
     mask: &'a [usize],
     find: Find,
@@ -71,8 +72,8 @@ struct MaskPart {
 }
 
 impl Searcher<'_> {
-    fn pass(&self) -> Result<Cut, Error> {
-        within(
+    fn search_passes(&self) -> Result<Cut, Error> {
+        check_limit(
             "the number of dimensions of a mask",
             "a shader's limit",
             self.mask.len() as u64,
@@ -85,51 +86,51 @@ impl Searcher<'_> {
         let mut parts: Vec<MaskPart> = Vec::new();
         let mut chunks = 0;
         for begin in (0..elements).step_by(row.max(1)) {
-            for elements in self.cut(SOURCE, begin..begin + row)? {
+            for elements in self.cut_range(SOURCE, begin..begin + row)? {
                 let first = chunks;
-                chunks += self.chunks(&elements);
+                chunks += self.chunk_count(&elements);
                 parts.push(MaskPart {
                     elements,
                     chunks: first..chunks,
                 });
             }
         }
-        let scans = self.cut(SCRATCH, 0..chunks)?;
+        let scans = self.cut_range(SCRATCH, 0..chunks)?;
         let rows = match self.row_bytes() {
             0 => 0,
             _ => self.find.capacity,
         };
-        let rows = self.cut(DEST, 0..rows)?;
+        let rows = self.cut_range(DEST, 0..rows)?;
         let rows: Vec<_> = rows.into_iter().filter(|rows| !rows.is_empty()).collect();
         let needed = (parts.len() as u64 + 1).saturating_mul(rows.len() as u64 + 1);
         let limit = "limit on dispatches";
-        within("a mask of this size", limit, needed, MOST_DISPATCHES)?;
-        let counting = parts.iter().map(|part| self.counting(part));
-        let scanning = scans.iter().map(|chunks| self.scanning(chunks));
-        let filling = rows.iter().map(|rows| self.filling(rows));
+        check_limit("a mask of this size", limit, needed, MOST_DISPATCHES)?;
+        let counting = parts.iter().map(|part| self.counting_dispatch(part));
+        let scanning = scans.iter().map(|chunks| self.scanning_dispatch(chunks));
+        let filling = rows.iter().map(|rows| self.filling_dispatch(rows));
         let pairs = rows
             .iter()
             .flat_map(|rows| parts.iter().map(move |part| (rows, part)));
-        let writing = pairs.map(|(rows, part)| self.writing(rows, part));
+        let writing = pairs.map(|(rows, part)| self.writing_dispatch(rows, part));
         let all = counting.chain(scanning).chain(filling).chain(writing);
         let all = all.collect::<Option<Vec<_>>>();
         let all = all.ok_or_else(|| self.reach.too_small(4))?;
-        let pass = Pass::of(0, all, Uniforms::Search);
-        Ok(Cut::one(pass, chunks.max(1) as u64 * 4))
+        let pass = Pass::of_dispatches(0, all, Uniforms::Search);
+        Ok(Cut::single_pass(pass, chunks.max(1) as u64 * 4))
     }
 
     /// Splits a range of an argument into parts so small that one dispatch can take each.
-    fn cut(&self, argument: usize, range: Range<usize>) -> Result<Vec<Range<usize>>, Error> {
+    fn cut_range(&self, argument: usize, range: Range<usize>) -> Result<Vec<Range<usize>>, Error> {
         let (mut left, mut parts) = (vec![range], Vec::new());
         while let Some(range) = left.pop() {
-            if self.takes(argument, &range) {
+            if self.is_small_enough(argument, &range) {
                 parts.push(range);
                 continue;
             }
-            let Some(half) = middle(range.len()) else {
+            let Some(half) = split_position(range.len()) else {
                 let [from, to] =
                     [range.start, range.end].map(|n| (n * self.size_of(argument)) as u64);
-                self.places.of(argument).check_whole(from, to)?;
+                self.places.of_argument(argument).check_whole(from, to)?;
                 return Err(self.reach.too_small(4));
             };
             let middle = range.start + half;
@@ -138,13 +139,13 @@ impl Searcher<'_> {
         Ok(parts)
     }
 
-    fn workgroup(&self) -> usize {
+    fn workgroup_size(&self) -> usize {
         self.reach.tuning.workgroup as usize
     }
 
     /// The number of elements, or of rows, of a workgroup.
-    fn chunk(&self) -> usize {
-        self.workgroup() * PER_INVOCATION
+    fn chunk_size(&self) -> usize {
+        self.workgroup_size() * PER_INVOCATION
     }
 
     /// The dimension whose positions do not fit a signed 32-bit number, or else the first. No mask has two such
@@ -164,73 +165,75 @@ impl Searcher<'_> {
         match argument {
             SOURCE => 1,
             DEST => self.row_bytes(),
-            COUNT => COUNT_BYTES,
+            COUNT_ARGUMENT => COUNT_BYTES,
             _ => 4,
         }
     }
 
     /// Returns whether a dispatch can take this range of the mask, the chunks or the rows.
-    fn takes(&self, argument: usize, range: &Range<usize>) -> bool {
+    fn is_small_enough(&self, argument: usize, range: &Range<usize>) -> bool {
         let (reach, length) = (self.reach, range.len());
         let bytes = (length * self.size_of(argument)) as u64;
         let writes = |units, groups| {
-            bytes <= reach.dispatch && units <= reach.units && fold(groups, reach.groups).is_some()
+            bytes <= reach.dispatch
+                && units <= reach.units
+                && grid_size(groups, reach.groups).is_some()
         };
         let fits = match argument {
-            SOURCE => writes(bytes, self.chunks(range)),
-            DEST => writes(bytes / 4, length.div_ceil(self.chunk())),
-            _ => length <= MOST_ROUNDS * self.workgroup(),
+            SOURCE => writes(bytes, self.chunk_count(range)),
+            DEST => writes(bytes / 4, length.div_ceil(self.chunk_size())),
+            _ => length <= MOST_ROUNDS * self.workgroup_size(),
         };
-        fits && self.bind(argument, range).is_some()
+        fits && self.bind_range(argument, range).is_some()
     }
 
     /// The number of chunks of these elements. The first element can be anywhere in a word.
-    fn chunks(&self, elements: &Range<usize>) -> usize {
+    fn chunk_count(&self, elements: &Range<usize>) -> usize {
         let begin = self
-            .bind(SOURCE, elements)
+            .bind_range(SOURCE, elements)
             .map_or(0, |(_, begin)| begin % 4);
-        (begin + elements.len()).div_ceil(self.chunk())
+        (begin + elements.len()).div_ceil(self.chunk_size())
     }
 
     /// Returns the binding of a range of an argument, and the byte at which the range begins in it.
-    fn bind(&self, argument: usize, range: &Range<usize>) -> Option<(Bound, usize)> {
+    fn bind_range(&self, argument: usize, range: &Range<usize>) -> Option<(BoundRange, usize)> {
         let bytes = |number: usize| (number * self.size_of(argument)) as u64;
         let (from, to) = (bytes(range.start), bytes(range.end));
-        self.places.bind(self.reach, argument, from, to)
+        self.places.bind_range(self.reach, argument, from, to)
     }
 
     /// Returns the uniforms of a dispatch that takes these elements, and its bindings of the mask and the counts.
-    fn words_of(&self, part: &MaskPart) -> Option<(Bound, Bound, SearchWords)> {
-        let (mask, begin) = self.bind(SOURCE, &part.elements)?;
-        let (counts, first) = self.bind(SCRATCH, &part.chunks)?;
+    fn words_of(&self, part: &MaskPart) -> Option<(BoundRange, BoundRange, SearchWords)> {
+        let (mask, begin) = self.bind_range(SOURCE, &part.elements)?;
+        let (counts, first) = self.bind_range(SCRATCH, &part.chunks)?;
         let words = SearchWords {
-            begin: count(begin),
-            elements: count(part.elements.len()),
-            first_chunk: count(first / 4),
-            chunks: count(part.chunks.len()),
+            begin: count_word(begin),
+            elements: count_word(part.elements.len()),
+            first_chunk: count_word(first / 4),
+            chunks: count_word(part.chunks.len()),
             ..SearchWords::zeroed()
         };
         Some((mask, counts, words))
     }
 
-    fn counting(&self, part: &MaskPart) -> Option<SearchDispatch> {
+    fn counting_dispatch(&self, part: &MaskPart) -> Option<SearchDispatch> {
         let (mask, counts, words) = self.words_of(part)?;
         let bound = vec![mask, counts];
-        self.dispatch(Kernel::MaskCount, &[], words, part.chunks.len(), bound)
+        self.make_dispatch(Kernel::MaskCount, &[], words, part.chunks.len(), bound)
     }
 
-    fn scanning(&self, chunks: &Range<usize>) -> Option<SearchDispatch> {
-        let (number, at) = self.bind(COUNT, &(0..1))?;
-        let (counts, first) = self.bind(SCRATCH, chunks)?;
+    fn scanning_dispatch(&self, chunks: &Range<usize>) -> Option<SearchDispatch> {
+        let (number, at) = self.bind_range(COUNT_ARGUMENT, &(0..1))?;
+        let (counts, first) = self.bind_range(SCRATCH, chunks)?;
         let words = SearchWords {
-            first_chunk: count(first / 4),
-            chunks: count(chunks.len()),
-            number: count(at / 4),
-            capacity: count(self.find.capacity),
+            first_chunk: count_word(first / 4),
+            chunks: count_word(chunks.len()),
+            number: count_word(at / 4),
+            capacity: count_word(self.find.capacity),
             ..SearchWords::zeroed()
         };
         let continues = [(Constant::Continues, u32::from(chunks.start > 0))];
-        self.dispatch(Kernel::MaskScan, &continues, words, 1, vec![number, counts])
+        self.make_dispatch(Kernel::MaskScan, &continues, words, 1, vec![number, counts])
     }
 
     /// Adds the range of rows that a dispatch writes to its uniforms, `words`.
@@ -238,65 +241,69 @@ impl Searcher<'_> {
         &self,
         rows: &Range<usize>,
         words: SearchWords,
-    ) -> Option<(Bound, SearchWords)> {
-        let (bound, begin) = self.bind(DEST, rows)?;
+    ) -> Option<(BoundRange, SearchWords)> {
+        let (bound, begin) = self.bind_range(DEST, rows)?;
         let words = SearchWords {
-            result: count(begin / 4),
-            first_row: count(rows.start),
-            rows: count(rows.len()),
-            row_words: count(self.row_bytes() / 4),
+            result: count_word(begin / 4),
+            first_row: count_word(rows.start),
+            rows: count_word(rows.len()),
+            row_words: count_word(self.row_bytes() / 4),
             index_words: self.find.index.words(),
             ..words
         };
         Some((bound, words))
     }
 
-    fn filling(&self, rows: &Range<usize>) -> Option<SearchDispatch> {
-        let (number, at) = self.bind(COUNT, &(0..1))?;
+    fn filling_dispatch(&self, rows: &Range<usize>) -> Option<SearchDispatch> {
+        let (number, at) = self.bind_range(COUNT_ARGUMENT, &(0..1))?;
         let words = SearchWords {
-            number: count(at / 4),
+            number: count_word(at / 4),
             ..SearchWords::zeroed()
         };
         let (bound, words) = self.words_of_rows(rows, words)?;
-        let groups = rows.len().div_ceil(self.chunk());
+        let groups = rows.len().div_ceil(self.chunk_size());
         let bound = vec![number, number, bound];
-        self.dispatch(Kernel::MaskRows, &self.of_rows(true), words, groups, bound)
+        self.make_dispatch(Kernel::MaskRows, &self.of_rows(true), words, groups, bound)
     }
 
-    fn writing(&self, rows: &Range<usize>, part: &MaskPart) -> Option<SearchDispatch> {
+    fn writing_dispatch(&self, rows: &Range<usize>, part: &MaskPart) -> Option<SearchDispatch> {
         let (mask, counts, words) = self.words_of(part)?;
         let (bound, mut words) = self.words_of_rows(rows, words)?;
-        let first = unravel(part.elements.start, self.mask);
+        let first = coordinates_of(part.elements.start, self.mask);
         for (d, first) in first.into_iter().enumerate() {
             let is_long = d == self.long_dim();
             words.dims[d] = MaskDimWords {
-                size: if is_long { 0 } else { count(self.mask[d]) },
-                first: count(first),
+                size: if is_long { 0 } else { count_word(self.mask[d]) },
+                first: count_word(first),
                 first_high: high_bits(first)?,
-                column: count(d) * words.index_words,
+                column: count_word(d) * words.index_words,
             };
         }
         let bound = vec![mask, counts, bound];
         let groups = part.chunks.len();
-        self.dispatch(Kernel::MaskRows, &self.of_rows(false), words, groups, bound)
+        self.make_dispatch(Kernel::MaskRows, &self.of_rows(false), words, groups, bound)
     }
 
     /// Returns the constants of `mask_rows`.
     fn of_rows(&self, fills: bool) -> [(Constant, u32); 2] {
-        let dims = if fills { 0 } else { count(self.mask.len()) };
+        let dims = if fills {
+            0
+        } else {
+            count_word(self.mask.len())
+        };
         [(Constant::Fills, u32::from(fills)), (Constant::Dims, dims)]
     }
 
-    fn dispatch(
+    fn make_dispatch(
         &self,
         kernel: Kernel,
         constants: &[(Constant, u32)],
         words: SearchWords,
         groups: usize,
-        bound: Vec<Bound>,
+        bound: Vec<BoundRange>,
     ) -> Option<SearchDispatch> {
         let workgroup = self.reach.tuning.workgroup;
-        let program = Program::new(kernel, Prelude::None, workgroup).with(constants);
+        let program = Program::new(kernel, Prelude::None, workgroup).with_constants(constants);
         Dispatch::new(
             self.reach,
             program,

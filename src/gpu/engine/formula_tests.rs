@@ -34,7 +34,7 @@ combine combined COMBINE=3 NUMBERS=1
 combine combined COMBINE=4 NUMBERS=2";
 
 /// Returns the formula of a line, or the reason why it has none.
-fn formula(line: &str) -> Result<String, String> {
+fn formula_of_line(line: &str) -> Result<String, String> {
     let (names, values): (Vec<_>, Vec<_>) = line.split(' ').partition(|word| !word.contains('='));
     let [kernel, function] = names[..] else {
         panic!("{line}");
@@ -48,7 +48,7 @@ fn formula(line: &str) -> Result<String, String> {
         .into_iter()
         .map(|(name, value)| (name, value.into()))
         .collect();
-    let text = Program::new(kernel, Prelude::of(kernel)[0], 64).text(UniformSpace::Uniform);
+    let text = Program::new(kernel, Prelude::all_of(kernel)[0], 64).text(UniformSpace::Uniform);
     Shader::parse(&text)?.formula(function, &constants, &fixed)
 }
 
@@ -57,7 +57,7 @@ fn formula(line: &str) -> Result<String, String> {
 fn formulas_of_the_shaders() {
     let folder = env::var("WGSLICE_FORMULAS").ok();
     for line in FORMULAS.lines() {
-        let text = formula(line).unwrap_or_else(|why| panic!("{line}: {why}"));
+        let text = formula_of_line(line).unwrap_or_else(|why| panic!("{line}: {why}"));
         if let Some(folder) = &folder {
             fs::write(Path::new(folder).join(format!("{line}.smt2")), text).unwrap();
         }

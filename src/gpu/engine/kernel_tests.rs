@@ -1,7 +1,7 @@
 //! Runs every kernel on strict devices, as a GPU and as a software adapter, and compares the results with the CPU's.
 
 use super::{
-    dispatch::Places,
+    dispatch::ArgumentPlaces,
     find::COUNT_BYTES,
     program::{Constant, Kernel},
 };
@@ -20,14 +20,14 @@ pub(super) const DEVICE_TYPES: [wgpu::DeviceType; 2] =
     [wgpu::DeviceType::DiscreteGpu, wgpu::DeviceType::Cpu];
 
 /// Opens a device of this kind that runs shaders in an interpreter, which reports every fault.
-pub(super) fn strict(kind: wgpu::DeviceType) -> Gpu {
+pub(super) fn open_strict(kind: wgpu::DeviceType) -> Gpu {
     let mut options = strict_gpu::Options::default();
     options.info.device_type = kind;
     let adapter = strict_gpu::StrictGpu::new(options).adapter();
     pollster::block_on(Gpu::from_adapter(&adapter)).unwrap()
 }
 
-fn crop(sizes: &[usize]) -> CropOptions {
+fn crop_options(sizes: &[usize]) -> CropOptions {
     CropOptions {
         sizes: sizes.to_vec(),
         ..CropOptions::default()
@@ -35,12 +35,12 @@ fn crop(sizes: &[usize]) -> CropOptions {
 }
 
 /// Boxes in one array of tuples, with start indices in `dims` dimensions.
-fn boxes(count: usize, dims: usize, box_indices: bool, flips: bool) -> Boxes<IndexShape> {
+fn box_shapes(count: usize, dims: usize, box_indices: bool, flips: bool) -> Boxes<IndexShape> {
     let depth = usize::from(box_indices) + dims * (1 + usize::from(flips));
     Boxes::of_tuples(&[count, depth], box_indices, flips)
 }
 
-fn combining(combine: Combine) -> ScatterOptions {
+fn scatter_options(combine: Combine) -> ScatterOptions {
     ScatterOptions {
         combine: Some(combine),
         ..ScatterOptions::default()
@@ -48,7 +48,7 @@ fn combining(combine: Combine) -> ScatterOptions {
 }
 
 /// Slices, updates, gradients, transposes, gathers and crops of elements of this type.
-fn moves(dtype: DType) -> Vec<Move> {
+fn make_moves(dtype: DType) -> Vec<Move> {
     let mut plans: Vec<Result<Plan, Error>> = vec![];
     for (text, shape) in [
         ("1:, 1:", [40, 12]),
@@ -78,9 +78,9 @@ fn moves(dtype: DType) -> Vec<Move> {
         plans.push(Plan::gather_nd(&[40, width], &[8, 1], rows, dtype));
         plans.push(Plan::gather(&[40, width], &[205], columns, dtype));
     }
-    let options = crop(&[4, 4]);
+    let options = crop_options(&[4, 4]);
     for (width, channels) in [(8, 1), (9, 1), (8, 3), (7, 3), (8, 5), (6, 32)] {
-        let boxes = boxes(4, 2, width == 8, true);
+        let boxes = box_shapes(4, 2, width == 8, true);
         let shape = [4, 6, width, channels];
         plans.push(Plan::crop(&shape, boxes, &options, dtype));
     }
@@ -91,7 +91,7 @@ fn moves(dtype: DType) -> Vec<Move> {
 }
 
 /// Scatters of many rows to few slices, of few rows to many slices, and of unique rows.
-fn scatters() -> Vec<Move> {
+fn make_scatters() -> Vec<Move> {
     let mut plans = vec![];
     for dtype in [DType::U8, DType::F32, DType::I32] {
         for combine in [Combine::Add, Combine::Update] {
@@ -100,7 +100,7 @@ fn scatters() -> Vec<Move> {
                 for unique in [false, slices > rows] {
                     let options = ScatterOptions {
                         unique,
-                        ..combining(combine)
+                        ..scatter_options(combine)
                     };
                     let (shape, updates) = ([slices, length], [rows, length]);
                     let plan =
@@ -115,7 +115,7 @@ fn scatters() -> Vec<Move> {
 
 /// Searches in masks of one chunk and of several chunks, with capacity for all positions and for few, and updates by
 /// masks.
-fn masks() -> Vec<Move> {
+fn make_searches() -> Vec<Move> {
     let mut plans = vec![];
     for (shape, capacity) in [
         (&[70, 61][..], None),
@@ -148,7 +148,7 @@ fn masks() -> Vec<Move> {
 }
 
 /// Pastes of few and of many elements, of boxes that can overlap and of boxes that cannot.
-fn pastes() -> Vec<Move> {
+fn make_pastes() -> Vec<Move> {
     let mut plans = vec![];
     for dtype in [DType::U8, DType::F32] {
         for (count, channels, circular) in
@@ -161,7 +161,7 @@ fn pastes() -> Vec<Move> {
                     ..PasteOptions::default()
                 };
                 let count = if unique { 7 } else { count };
-                let boxes = boxes(count, 2, !unique, true);
+                let boxes = box_shapes(count, 2, !unique, true);
                 let x = [7, 8, 9, channels];
                 let patches = [count, 4, 5, channels];
                 let paste = Plan::paste(&x, &patches, boxes, &options, dtype);
@@ -174,10 +174,10 @@ fn pastes() -> Vec<Move> {
 
 /// Slices, transposes, gathers and crops that convert: by one table, by a table for each position of an axis, or
 /// without a table.
-fn conversions() -> Vec<Move> {
+fn make_conversions() -> Vec<Move> {
     let mut plans = vec![];
     for to in [DType::F32, DType::F16, DType::U8] {
-        let bytes = moves(DType::U8)
+        let bytes = make_moves(DType::U8)
             .into_iter()
             .filter(|plan| plan.effect() == Effect::Make);
         for plan in bytes {
@@ -197,26 +197,26 @@ fn conversions() -> Vec<Move> {
         (DType::U16, DType::F16),
         (DType::F16, DType::I16),
     ] {
-        let moved = moves(from).into_iter();
+        let moved = make_moves(from).into_iter();
         plans.extend(moved.filter_map(|plan| plan.converted(&Conversion::to(to)).ok()));
     }
     plans
 }
 
-pub(super) fn plans() -> Vec<Move> {
+pub(super) fn make_all_moves() -> Vec<Move> {
     [
-        conversions(),
-        moves(DType::U8),
-        moves(DType::F32),
-        scatters(),
-        masks(),
-        pastes(),
+        make_conversions(),
+        make_moves(DType::U8),
+        make_moves(DType::F32),
+        make_scatters(),
+        make_searches(),
+        make_pastes(),
     ]
     .concat()
 }
 
 /// Runs a move on a device, or on the CPU, and returns the bytes of the result.
-fn run(gpu: Option<&Gpu>, plan: &Move) -> Vec<u8> {
+fn run_move(gpu: Option<&Gpu>, plan: &Move) -> Vec<u8> {
     // As f32 or f64, these bytes are neither NaN nor subnormal.
     let bytes = |count| (1..114).cycle().take(count).collect::<Vec<u8>>();
     let (mut source, mut dest) = (bytes(plan.source_bytes()), bytes(plan.result_bytes()));
@@ -232,19 +232,23 @@ fn run(gpu: Option<&Gpu>, plan: &Move) -> Vec<u8> {
             return [&dest, bytemuck::cast_slice(&words)].concat();
         };
         let source = gpu
-            .opened()
-            .upload(&Move::copy(source.len()), &source)
+            .open_device()
+            .upload_slice_of(&Move::copy(source.len()), &source)
             .unwrap();
         let is_long = index.bytes() == 8;
         let dtype = if is_long { DType::I64 } else { DType::U32 };
         let search = Plan::nonzero(&plan.source, Some(capacity), dtype).unwrap();
         let search = search.with_count().unwrap();
-        let allocate = |bytes| (gpu.opened().allocate(&[bytes], 1).unwrap(), true);
+        let allocate = |bytes| (gpu.open_device().allocate_array(&[bytes], 1).unwrap(), true);
         let outputs = [dest.len(), COUNT_BYTES].map(allocate);
         let (outputs, report) = gpu.run(&search, &[], &[&source], &outputs, 0).unwrap();
         let mut number = [0; COUNT_BYTES];
-        gpu.opened().download(&outputs[0], &mut dest).unwrap();
-        gpu.opened().download(&outputs[1], &mut number).unwrap();
+        gpu.open_device()
+            .download_bytes(&outputs[0], &mut dest)
+            .unwrap();
+        gpu.open_device()
+            .download_bytes(&outputs[1], &mut number)
+            .unwrap();
         let count = report.wait().unwrap().found.unwrap();
         let words = Found { count, capacity }.words();
         assert_eq!(bytemuck::cast_slice::<u32, u8>(&words), number);
@@ -267,8 +271,8 @@ fn run(gpu: Option<&Gpu>, plan: &Move) -> Vec<u8> {
         return dest;
     };
     let upload = |bytes: &[u8]| {
-        gpu.opened()
-            .upload(&Move::copy(bytes.len()), bytes)
+        gpu.open_device()
+            .upload_slice_of(&Move::copy(bytes.len()), bytes)
             .unwrap()
     };
     let tuples = plan.tuples().map(|_| upload(bytes));
@@ -279,7 +283,9 @@ fn run(gpu: Option<&Gpu>, plan: &Move) -> Vec<u8> {
         .collect();
     let whole = Plan::one(plan.clone());
     let (changed, _) = gpu.run(&whole, &[], &inputs, &[(old, true)], 0).unwrap();
-    gpu.opened().download(&changed[0], &mut dest).unwrap();
+    gpu.open_device()
+        .download_bytes(&changed[0], &mut dest)
+        .unwrap();
     dest
 }
 
@@ -287,15 +293,18 @@ fn run(gpu: Option<&Gpu>, plan: &Move) -> Vec<u8> {
 fn every_kernel_runs_and_agrees_with_the_cpu() {
     // Small moves share pipelines, so both devices also run them with their own pipelines.
     let both = |kind| {
-        let gpus = [strict(kind), strict(kind).without_shared_pipelines()];
+        let gpus = [
+            open_strict(kind),
+            open_strict(kind).without_shared_pipelines(),
+        ];
         gpus.map(|gpu| (kind, gpu))
     };
     for (kind, gpu) in DEVICE_TYPES.into_iter().flat_map(both) {
-        for plan in plans() {
-            let same = run(Some(&gpu), &plan) == run(None, &plan);
-            assert!(same, "{kind:?}: {plan}: {}", gpu.how(&plan));
+        for plan in make_all_moves() {
+            let same = run_move(Some(&gpu), &plan) == run_move(None, &plan);
+            assert!(same, "{kind:?}: {plan}: {}", gpu.explain_move(&plan));
         }
-        let seen = gpu.engine.pipelines.compiled();
+        let seen = gpu.engine.pipelines.compiled_programs();
         for &kernel in Kernel::ALL {
             let runs = seen.iter().any(|program| program.kernel == kernel);
             assert!(runs, "{kernel:?} on {kind:?}");
@@ -306,21 +315,24 @@ fn every_kernel_runs_and_agrees_with_the_cpu() {
 /// A result of one dimension has no neighbouring rows, so many lanes share its row.
 #[test]
 fn a_single_row_keeps_all_lanes_busy() {
-    let gpu = strict(DEVICE_TYPES[0]);
+    let gpu = open_strict(DEVICE_TYPES[0]);
     let spec = "::3".parse().unwrap();
     let slice = Plan::slice(&[999], &spec, DType::U8).unwrap();
-    run(Some(&gpu), &slice.only_move());
-    let compiled = gpu.engine.pipelines.compiled();
+    run_move(Some(&gpu), &slice.only_move());
+    let compiled = gpu.engine.pipelines.compiled_programs();
     let rows = compiled
         .iter()
-        .map(|program| program.constant(Constant::Rows));
+        .map(|program| program.constant_value(Constant::Rows));
     assert_eq!(rows.collect::<Vec<_>>(), [Some(1)]);
 }
 
 /// Returns the names of the kernels of a plan's dispatches.
-fn kernels(gpu: &Gpu, plan: Plan) -> Vec<&'static str> {
+fn kernel_names(gpu: &Gpu, plan: Plan) -> Vec<&'static str> {
     let plan = plan.only_move();
-    let cut = gpu.engine.cut(&plan, &Places::AT_BEGIN).unwrap();
+    let cut = gpu
+        .engine
+        .cut_move(&plan, &ArgumentPlaces::AT_BEGIN)
+        .unwrap();
     let names = cut
         .dispatches()
         .map(|dispatch| dispatch.program.kernel.name());
@@ -330,21 +342,30 @@ fn kernels(gpu: &Gpu, plan: Plan) -> Vec<&'static str> {
 /// One dispatch crops all boxes, whatever their start indices, flips and items are.
 #[test]
 fn a_crop_is_one_dispatch() {
-    let boxes = boxes(256, 2, true, true);
-    let plan = Plan::crop(&[4, 16, 16, 3], boxes, &crop(&[8, 8]), DType::U8).unwrap();
-    assert_eq!(kernels(&strict(DEVICE_TYPES[0]), plan), ["copy_words"]);
+    let boxes = box_shapes(256, 2, true, true);
+    let plan = Plan::crop(&[4, 16, 16, 3], boxes, &crop_options(&[8, 8]), DType::U8).unwrap();
+    assert_eq!(
+        kernel_names(&open_strict(DEVICE_TYPES[0]), plan),
+        ["copy_words"]
+    );
 }
 
 /// Writing a result to a view with gaps takes no more dispatches than writing it to a new array.
 #[test]
 fn a_result_in_a_view_is_one_dispatch() {
-    let gpu = strict(DEVICE_TYPES[0]);
+    let gpu = open_strict(DEVICE_TYPES[0]);
     let dest = View::new(&[40, 9]).unwrap();
     let dest = dest.slice(&"::2, 1:7".parse().unwrap()).unwrap();
     for dtype in [DType::U8, DType::F16, DType::F32] {
         for plan in [
             Plan::gather(&[30, 6], &[20], GatherOptions::default(), dtype).unwrap(),
-            Plan::crop(&[20, 11], boxes(20, 1, false, false), &crop(&[6]), dtype).unwrap(),
+            Plan::crop(
+                &[20, 11],
+                box_shapes(20, 1, false, false),
+                &crop_options(&[6]),
+                dtype,
+            )
+            .unwrap(),
         ] {
             let explained = gpu.explain(&plan.written_to(&dest).unwrap());
             assert!(explained.contains(": 1 dispatch of"), "{explained}");
@@ -355,7 +376,7 @@ fn a_result_in_a_view_is_one_dispatch() {
 /// Channels change places in one dispatch, whether they are neighbours or planes.
 #[test]
 fn channels_in_any_order_are_one_dispatch() {
-    let gpu = strict(DEVICE_TYPES[0]);
+    let gpu = open_strict(DEVICE_TYPES[0]);
     let pixels = View::new(&[5, 7, 4]).unwrap();
     for (permutation, order) in [
         ([0, 1, 2], "..., [2, 1, 0, 3]"),
@@ -378,12 +399,12 @@ fn channels_in_any_order_are_one_dispatch() {
 /// A paste takes one dispatch if no boxes can overlap, and at most three otherwise.
 #[test]
 fn a_paste_takes_few_dispatches() {
-    let gpu = strict(DEVICE_TYPES[0]);
+    let gpu = open_strict(DEVICE_TYPES[0]);
     let of = |size, box_indices, options: PasteOptions| {
-        let boxes = boxes(64, 1, box_indices, false);
+        let boxes = box_shapes(64, 1, box_indices, false);
         let patches = [64, size, 128];
         let plan = Plan::paste(&[64, 4096, 128], &patches, boxes, &options, DType::F16);
-        kernels(&gpu, plan.unwrap())
+        kernel_names(&gpu, plan.unwrap())
     };
     let none = PasteOptions::default;
     let unique = PasteOptions {
@@ -407,13 +428,16 @@ fn a_paste_takes_few_dispatches() {
 
 #[test]
 fn a_million_rows_take_few_dispatches() {
-    let gpu = strict(DEVICE_TYPES[0]);
+    let gpu = open_strict(DEVICE_TYPES[0]);
     let of = |rows, slices, options, dtype| {
         let plan = Plan::tensor_scatter_nd(&[slices], &[rows, 1], &[rows], options, dtype);
-        kernels(&gpu, plan.unwrap())
+        kernel_names(&gpu, plan.unwrap())
     };
     let million = 1 << 20;
-    let (add, update) = (combining(Combine::Add), combining(Combine::Update));
+    let (add, update) = (
+        scatter_options(Combine::Add),
+        scatter_options(Combine::Update),
+    );
     let fast = ScatterOptions {
         any_order: true,
         ..add

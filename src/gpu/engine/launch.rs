@@ -1,4 +1,5 @@
-//! How a kernel runs a walk: which kernel, in what units, and which invocation moves what.
+//! Decides how a walk runs on a GPU: which kernel runs it, which units the kernel moves, and which units each
+//! invocation moves. A run is the units of a row; the dimension of a row is the innermost one.
 //!
 //! | destination, contiguous bytes | kernel | units |
 //! |---|---|---|
@@ -20,48 +21,48 @@
 //!   four units for each lane. Memory transfers sectors of 32 bytes, and a cache line has 128 bytes.
 //! - They are in four rows (`ROWS`) if the lanes of a tile would load less than a sector of one row at a time, and in a
 //!   transpose: there, neighbours in a row are far apart in the source, but neighbours in a column are adjacent. Then
-//!   `lanes` units fill a sector of the result, and all lanes of a workgroup together use all of each sector.
+//!   `lanes` units fill a sector of the result, and the lanes of a workgroup together use every byte of each sector.
 //!
-//! A software adapter pays for every invocation. There, one lane moves a whole tile of up to 512 units in a loop, in
-//! transposes too.
+//! On a software adapter, starting an invocation takes longer than a loop. There, one lane moves a whole tile of up to
+//! 512 units in a loop, even in transposes.
 
 use super::{
-    caps::{Reach, Tuning, VECTOR},
-    dispatch::{Bound, TABLES, WalkDispatch},
+    caps::{DispatchLimits, Tuning, VECTOR_BYTES},
+    dispatch::{BoundRange, TABLES, WalkDispatch},
     program::{Constant, Kernel, Prelude, Program},
-    tuples::{Tuples, is_plain},
+    tuples::{TupleArgument, is_plain},
     uniforms::{
-        CoordinateWords, DimWords, MOST_COORDINATES, MOST_CROPPED_DIMS, MOST_DIMS, NONE, RUN,
-        WalkWords, count, high_bits, wrap,
+        CoordinateWords, DimWords, MOST_COORDINATES, MOST_CROPPED_DIMS, MOST_DIMS, NO_NUMBER,
+        RUN_DIMENSION, WalkWords, count_word, high_bits, wrapped_word,
     },
 };
 use crate::{
     DType,
     number::ON_GPU,
     ops::{
-        convert::{Converted, Table},
+        convert::{PlanConversion, PositionTables},
         index::IndexType,
     },
-    walk::{Along, Begin, Coordinate, Dim, Side, Walk},
+    walk::{BoxExtent, Coordinate, Dim, Side, StartIndex, Walk},
 };
 
 /// The smallest transfer of memory in bytes.
-const SECTOR: usize = 32;
+const SECTOR_BYTES: usize = 32;
 
 /// The largest number of invocations that share a tile.
 const MOST_LANES: usize = 64;
 
 /// About the number of invocations that a large GPU runs at the same time: 132 multiprocessors with 2,048 each.
-const INVOCATIONS: usize = 1 << 18;
+const INVOCATIONS_OF_LARGE_GPU: usize = 1 << 18;
 
 /// The values of `BYTES` in `copy_words.wgsl`.
-const FORWARD: u32 = 1;
-const BACKWARD: u32 = 2;
-const EITHER: u32 = 3;
-const SQUARE: u32 = 4;
+const BYTES_FORWARD: u32 = 1;
+const BYTES_BACKWARD: u32 = 2;
+const BYTES_EITHER: u32 = 3;
+const BYTES_SQUARE: u32 = 4;
 
 /// A value of `EDGES` in `convert.wgsl`.
-const SHORT: u32 = 2;
+const EDGES_SHORT: u32 = 2;
 
 /// The maximum distance in bytes between neighbours of a run in the destination, for elements of less than 4 bytes.
 const MOST_RUN_TO: isize = 16;
@@ -74,8 +75,9 @@ const MOST_CROPPED: usize = 1 << 30;
 /// of each kernel in this way.
 #[cfg(feature = "test-seams")]
 fn is_refused(kernel: Kernel) -> bool {
-    static REFUSED: std::sync::OnceLock<String> = std::sync::OnceLock::new();
-    let refused = REFUSED.get_or_init(|| std::env::var("WGSLICE_REFUSE").unwrap_or_default());
+    static REFUSED_KERNEL: std::sync::OnceLock<String> = std::sync::OnceLock::new();
+    let refused =
+        REFUSED_KERNEL.get_or_init(|| std::env::var("WGSLICE_REFUSE").unwrap_or_default());
     refused.split(',').any(|name| name == kernel.name())
 }
 
@@ -84,9 +86,9 @@ fn is_refused(_: Kernel) -> bool {
     false
 }
 
-/// The way in which the invocations of a kernel share the rows of a walk.
+/// The division of a walk's rows among the invocations of a kernel.
 #[derive(Clone, Copy, Debug)]
-struct Grid {
+struct LaunchGrid {
     /// The number of rows whose units an invocation moves together: 1 or 4.
     rows: u32,
     lanes: usize,
@@ -97,20 +99,20 @@ struct Grid {
 
 /// The bindings and the tuples of a walk, which a launch must know in addition to the walk.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Site<'a> {
-    pub(super) reach: &'a Reach,
-    pub(super) source: Bound,
-    pub(super) dest: Bound,
+pub(super) struct LaunchSite<'a> {
+    pub(super) reach: &'a DispatchLimits,
+    pub(super) source: BoundRange,
+    pub(super) dest: BoundRange,
     /// The widest unit that may be loaded from the source: 4 bytes if only a word of it is bound.
     pub(super) widest: usize,
     /// `None` if the walk has no tuples.
-    pub(super) tuples: Option<Tuples>,
+    pub(super) tuples: Option<TupleArgument>,
 }
 
-impl Site<'_> {
+impl LaunchSite<'_> {
     /// Makes the dispatch of a walk. The walk is in units of one byte, and its bases count from the beginning of the
     /// bindings. `None` if the walk has too many dimensions or rows and must be cut.
-    pub(super) fn launch(&self, walk: &Walk) -> Option<WalkDispatch> {
+    pub(super) fn launch_walk(&self, walk: &Walk) -> Option<WalkDispatch> {
         let mut walk = walk.clone();
         if walk.coordinates.iter().any(|c| c.window.count == 0) {
             // The walk reads nothing, so zeros are as contiguous as the destination.
@@ -124,11 +126,13 @@ impl Site<'_> {
             .into_iter()
             .find(|&unit| unit <= self.widest && walk.can_join(unit));
         let unit = match unit {
-            Some(4) if contiguous == 12 && self.widest == VECTOR && walk.can_join(12) => Some(12),
+            Some(4) if contiguous == 12 && self.widest == VECTOR_BYTES && walk.can_join(12) => {
+                Some(12)
+            }
             unit => unit,
         };
         if let Some(unit) = unit {
-            return self.copy(walk, unit);
+            return self.launch_copy(walk, unit);
         }
         match walk.is_dense() && !is_refused(Kernel::CopyWords) {
             true => self.copy_words(walk),
@@ -136,31 +140,32 @@ impl Site<'_> {
         }
     }
 
-    fn copy(&self, mut walk: Walk, unit: usize) -> Option<WalkDispatch> {
+    fn launch_copy(&self, mut walk: Walk, unit: usize) -> Option<WalkDispatch> {
         walk.join(unit);
-        let mut rows = RunWalk::of(walk);
+        let mut rows = RunWalk::of_walk(walk);
         let (run, loops) = (rows.run.size, self.reach.tuning.loops);
-        // The number of lanes for a row if each takes four units.
+        // The number of lanes for a row if each lane moves four units.
         let of_tile = run.div_ceil(4).next_power_of_two();
-        let near = rows.near(1, SECTOR.div_ceil(unit).cast_signed());
+        let near = rows.near_dimension(1, SECTOR_BYTES.div_ceil(unit).cast_signed());
         if let Some(near) = near {
             rows.bring_last(near);
         }
         let total = rows.walk.units();
         let grid = match near {
-            Some(_) if !loops => self.of_four_rows(total, run, (SECTOR / unit).max(2)),
-            None if of_tile * unit < SECTOR && !(loops && run >= 4) => {
+            Some(_) if !loops => self.of_four_rows(total, run, (SECTOR_BYTES / unit).max(2)),
+            None if of_tile * unit < SECTOR_BYTES && !(loops && run >= 4) => {
                 self.of_four_rows(total, run, MOST_LANES)
             }
-            _ => self.tiles(total, run),
+            _ => self.tile_grid(total, run),
         };
         let constants = [(Constant::Rows, grid.rows)];
-        self.finish(Kernel::Copy, Prelude::Unit(unit), &constants, &rows, grid)
+        self.finish_dispatch(Kernel::Copy, Prelude::Unit(unit), &constants, &rows, grid)
     }
 
     fn copy_words(&self, walk: Walk) -> Option<WalkDispatch> {
         let contiguous = walk.contiguous();
-        // Pixels of up to three bytes are elements. A result of elements of two bytes begins at an even byte.
+        // Pixels of up to three bytes are moved as elements. A result with elements of two bytes begins at an even
+        // byte.
         let element = match contiguous {
             3 => 3,
             2 if walk.to % 2 == 0 => 2,
@@ -186,30 +191,30 @@ impl Site<'_> {
             && innermost.is_some_and(|dim| dim.from == 1 && dim.size >= 3 && dim.tuple == 0)
             && !walk.is_cropped(walk.dims.len() - 1);
         // The number of a row determines its place in the result.
-        let near = rows.near(size, SECTOR.cast_signed());
+        let near = rows.near_dimension(size, SECTOR_BYTES.cast_signed());
         let grid = match is_short {
             true => self.of_lanes((total * run.size + head).div_ceil(4), 1, 1, 1),
             false if is_square || near.is_some_and(|d| d + 1 == walk.dims.len()) => {
                 let quads = innermost.map_or(total, |dim| total / dim.size * dim.size.div_ceil(4));
-                let lanes = match run.from.unsigned_abs() < SECTOR {
+                let lanes = match run.from.unsigned_abs() < SECTOR_BYTES {
                     true => MOST_LANES,
-                    false if is_square => SECTOR / 4,
+                    false if is_square => SECTOR_BYTES / 4,
                     false => 4,
                 };
                 self.of_four_rows(quads * 4, groups, lanes)
             }
-            false => self.tiles(total, groups),
+            false => self.tile_grid(total, groups),
         };
         let order = match rows.source_step() {
             _ if is_short || is_few => 0,
-            _ if is_square => SQUARE,
-            Some(step) if step == size && element < 3 => FORWARD,
-            Some(-1) if element == 1 => BACKWARD,
-            None if element == 1 => EITHER,
+            _ if is_square => BYTES_SQUARE,
+            Some(step) if step == size && element < 3 => BYTES_FORWARD,
+            Some(-1) if element == 1 => BYTES_BACKWARD,
+            None if element == 1 => BYTES_EITHER,
             _ => 0,
         };
         // If all distances are whole words, four bytes that are loaded together are in one word.
-        let is_aligned = order == SQUARE && {
+        let is_aligned = order == BYTES_SQUARE && {
             let last = walk.dims.len() - 1;
             let of_dims = walk.dims[..last].iter().map(|dim| dim.from);
             let strides = of_dims.chain(walk.coordinates.iter().map(|c| c.stride));
@@ -219,12 +224,12 @@ impl Site<'_> {
         let straddles = straddles || order != 0 && !is_aligned;
         let constants = [
             (Constant::Rows, grid.rows),
-            (Constant::Element, count(element)),
+            (Constant::Element, count_word(element)),
             (Constant::Short, u32::from(is_short)),
             (Constant::Straddles, u32::from(straddles)),
             (Constant::Bytes, order),
         ];
-        self.finish(Kernel::CopyWords, Prelude::None, &constants, &rows, grid)
+        self.finish_dispatch(Kernel::CopyWords, Prelude::None, &constants, &rows, grid)
     }
 
     fn update_words(&self, walk: Walk) -> Option<WalkDispatch> {
@@ -234,10 +239,10 @@ impl Site<'_> {
         };
         let mut rows = RunWalk::of_elements(walk, element);
         if rows.cropped.is_none() && rows.run.to > MOST_RUN_TO {
-            // An invocation would also write words between elements, which do not belong to its row. So each element
-            // becomes a row.
+            // Otherwise an invocation would also write the words between its elements, which belong to other rows. So
+            // each element becomes a row.
             rows.walk.dims.push(rows.run);
-            rows.run = Dim::ONE;
+            rows.run = Dim::ONE_POSITION;
         }
         if rows.run.size == 1 {
             rows.run.to = element.cast_signed();
@@ -245,27 +250,27 @@ impl Site<'_> {
         let to = rows.run.to.unsigned_abs();
         // A row can begin anywhere in its first word.
         let words = ((rows.run.size - 1) * to + element + 3).div_ceil(4);
-        let grid = self.tiles(rows.walk.units(), words);
+        let grid = self.tile_grid(rows.walk.units(), words);
         let is_few = is_few(rows.walk.units() * rows.run.size, &self.reach.tuning);
         let known = if to <= 4 { to } else { 0 };
         let forward = !is_few && element == 1 && rows.run.to == 1 && rows.source_step() == Some(1);
         let constants = [
-            (Constant::Element, count(element)),
-            (Constant::RunTo, count(known)),
+            (Constant::Element, count_word(element)),
+            (Constant::RunTo, count_word(known)),
             (
                 Constant::Forward,
                 u32::from(forward && rows.cropped.is_none()),
             ),
         ];
-        self.finish(Kernel::UpdateWords, Prelude::None, &constants, &rows, grid)
+        self.finish_dispatch(Kernel::UpdateWords, Prelude::None, &constants, &rows, grid)
     }
 
     /// Makes the dispatch of a walk in elements, which converts them to the type `to`. The number of an element in the
     /// source plus `shift` is its number in the binding. `None` if the walk must be cut.
-    pub(super) fn convert(
+    pub(super) fn launch_convert(
         &self,
         walk: &Walk,
-        Converted { from, table, .. }: &Converted,
+        PlanConversion { from, table, .. }: &PlanConversion,
         to: DType,
         shift: isize,
     ) -> Option<WalkDispatch> {
@@ -275,10 +280,10 @@ impl Site<'_> {
         if to.size() < 4 && !walk.is_dense() {
             return None;
         }
-        let mut rows = RunWalk::of(walk);
+        let mut rows = RunWalk::of_walk(walk);
         if rows.run.to > 1 {
             rows.walk.dims.push(rows.run);
-            (rows.run, rows.cropped) = (Dim::ONE, None);
+            (rows.run, rows.cropped) = (Dim::ONE_POSITION, None);
         }
         let of_word = 4 / to.size();
         let head = rows
@@ -295,21 +300,22 @@ impl Site<'_> {
         }
         let grid = match is_short {
             true => self.of_lanes((total * run + head).div_ceil(of_word), 1, 1, 1),
-            false if self.reach.tuning.loops => self.tiles(total, words),
-            // The look-up of a row takes about as long as making ten words.
+            false if self.reach.tuning.loops => self.tile_grid(total, words),
+            // Looking up a row takes about as long as converting ten words.
             false => {
-                let of_lane = 4 * (total * words / (4 * INVOCATIONS)).clamp(1, 8);
+                let of_lane = 4 * (total * words / (4 * INVOCATIONS_OF_LARGE_GPU)).clamp(1, 8);
                 let lanes = words.div_ceil(of_lane).next_power_of_two();
                 let lanes = lanes.min(MOST_LANES);
                 self.of_lanes(total, words, lanes, lanes * of_lane)
             }
         };
-        let begins = |table: &Table| (-shift).rem_euclid(table.period().cast_signed());
+        let begins =
+            |table: &PositionTables| (-shift).rem_euclid(table.repeat_period().cast_signed());
         let is_steady = table
             .as_ref()
             .is_none_or(|table| rows.is_steady(table, begins(table)));
         let edges = if is_short {
-            SHORT
+            EDGES_SHORT
         } else {
             u32::from(!is_whole)
         };
@@ -322,18 +328,19 @@ impl Site<'_> {
         };
         let number = |dtype: DType| ON_GPU.iter().position(|&of| of == named(dtype));
         let constants = [
-            (Constant::From, count(number(*from)?)),
-            (Constant::To, count(number(to)?)),
-            (Constant::FromBytes, count(from.size())),
-            (Constant::ToBytes, count(to.size())),
+            (Constant::From, count_word(number(*from)?)),
+            (Constant::To, count_word(number(to)?)),
+            (Constant::FromBytes, count_word(from.size())),
+            (Constant::ToBytes, count_word(to.size())),
             (Constant::Tables, u32::from(table.is_some())),
             (Constant::Steady, u32::from(is_steady)),
             (Constant::Edges, edges),
         ];
-        let mut dispatch = self.finish(Kernel::Convert, Prelude::None, &constants, &rows, grid)?;
-        // Without tables, the source is bound in their place.
+        let mut dispatch =
+            self.finish_dispatch(Kernel::Convert, Prelude::None, &constants, &rows, grid)?;
+        // Without tables, the source is bound instead of them, because a binding cannot be empty.
         dispatch.bound.push(match table {
-            Some(table) => Bound::first(TABLES, 4 * table.entries.len() as u64),
+            Some(table) => BoundRange::first(TABLES, 4 * table.entries.len() as u64),
             None => self.source,
         });
         if let Some(table) = table {
@@ -345,10 +352,10 @@ impl Site<'_> {
     }
 
     /// Tiles of rows of `run` units or groups. An invocation moves four units of a row together.
-    fn tiles(&self, rows: usize, run: usize) -> Grid {
+    fn tile_grid(&self, rows: usize, run: usize) -> LaunchGrid {
         let workgroup = self.reach.tuning.workgroup as usize;
         if self.reach.tuning.loops {
-            // Parts have equal lengths, so that no lane idles.
+            // All parts of a row have equal lengths, so that all lanes have work.
             let longest = (rows * run / (workgroup * 32)).clamp(16, 512);
             let part = run.div_ceil(run.div_ceil(longest));
             return self.of_lanes(rows, run, 1, part.next_multiple_of(4));
@@ -358,9 +365,9 @@ impl Site<'_> {
     }
 
     /// Tiles of `segment` units or groups in rows of `run`. `lanes` invocations move each tile.
-    fn of_lanes(&self, rows: usize, run: usize, lanes: usize, segment: usize) -> Grid {
+    fn of_lanes(&self, rows: usize, run: usize, lanes: usize, segment: usize) -> LaunchGrid {
         let segments = run.div_ceil(segment);
-        Grid {
+        LaunchGrid {
             rows: 1,
             lanes,
             segment,
@@ -370,11 +377,11 @@ impl Site<'_> {
     }
 
     /// Tiles of many rows, with `lanes` units or groups of each. An invocation moves units of four rows together.
-    fn of_four_rows(&self, rows: usize, units: usize, lanes: usize) -> Grid {
+    fn of_four_rows(&self, rows: usize, units: usize, lanes: usize) -> LaunchGrid {
         let workgroup = self.reach.tuning.workgroup as usize;
         let lanes = units.next_power_of_two().min(lanes);
         let segments = units.div_ceil(lanes);
-        Grid {
+        LaunchGrid {
             rows: 4,
             lanes,
             segment: lanes,
@@ -383,25 +390,25 @@ impl Site<'_> {
         }
     }
 
-    fn finish(
+    fn finish_dispatch(
         &self,
         kernel: Kernel,
         prelude: Prelude,
         constants: &[(Constant, u32)],
         rows: &RunWalk,
-        grid: Grid,
+        grid: LaunchGrid,
     ) -> Option<WalkDispatch> {
         let tuning = &self.reach.tuning;
         let units = rows.walk.units() * rows.run.size;
         let program = Program::new(kernel, prelude, tuning.workgroup)
-            .with(constants)
-            .with(&[(Constant::Loops, u32::from(tuning.loops))])
-            .with(&walk_constants(&rows.walk, units, tuning, self.tuples));
+            .with_constants(constants)
+            .with_constants(&[(Constant::Loops, u32::from(tuning.loops))])
+            .with_constants(&walk_constants(&rows.walk, units, tuning, self.tuples));
         let words = WalkWords {
             lanes_log2: grid.lanes.trailing_zeros(),
             segments: u32::try_from(grid.segments).ok()?,
             segment: u32::try_from(grid.segment).ok()?,
-            ..rows.words()?
+            ..rows.walk_words()?
         };
         // A walk without tuples binds its source in their place and reads no tuples.
         let bound = vec![self.source, self.source, self.dest];
@@ -414,20 +421,21 @@ fn is_few(units: usize, tuning: &Tuning) -> bool {
     units < tuning.few_units
 }
 
-/// The constants for the dimensions and coordinates of a walk, in a dispatch of `units` units. With these constants the
-/// loops over dimensions and coordinates unroll, unless the units are few.
+/// Returns the constants for the dimensions and coordinates of a walk, in a dispatch of `units` units. If the dispatch
+/// has many units, the constants are the actual numbers, so that the compiler unrolls the loops over dimensions and
+/// coordinates.
 pub(super) fn walk_constants(
     walk: &Walk,
     units: usize,
     tuning: &Tuning,
-    tuples: Option<Tuples>,
+    tuples: Option<TupleArgument>,
 ) -> [(Constant, u32); 8] {
     let is_few = is_few(units, tuning);
     let is_fixed = |coordinate: &Coordinate| {
         let Coordinate { size, window, .. } = *coordinate;
         let along = coordinate.along.as_ref();
-        matches!(coordinate.begin, Begin::At(begin) if begin.unsigned_abs() < MOST_CROPPED)
-            && along.is_some_and(|along| along.reach().unsigned_abs() < MOST_CROPPED)
+        matches!(coordinate.begin, StartIndex::At(begin) if begin.unsigned_abs() < MOST_CROPPED)
+            && along.is_some_and(|along| along.box_reach().unsigned_abs() < MOST_CROPPED)
             && along.is_some_and(|along| along.flip.is_none())
             && size < MOST_CROPPED
             && window.count == size
@@ -436,8 +444,8 @@ pub(super) fn walk_constants(
     let some = !is_few && !walk.coordinates.is_empty();
     let fixed = some && walk.coordinates.iter().all(is_fixed);
     let known = |number: usize, unrolled: usize, many: usize| match number <= unrolled {
-        true if !is_few => count(number),
-        _ => count(many),
+        true if !is_few => count_word(number),
+        _ => count_word(many),
     };
     let plain = tuples.is_some_and(|of| is_plain(walk, of));
     let masked = tuples.is_some_and(|of| of.index == IndexType::Mask);
@@ -450,7 +458,7 @@ pub(super) fn walk_constants(
         (Constant::Coordinates, coordinates),
         (
             Constant::Crops,
-            u32::from(walk.coordinates.iter().any(Coordinate::crops)),
+            u32::from(walk.coordinates.iter().any(Coordinate::is_crop)),
         ),
         (Constant::Scatters, u32::from(walk.points == Side::Dest)),
         (Constant::Fixed, u32::from(fixed)),
@@ -477,19 +485,22 @@ pub(super) struct RunWalk {
 impl RunWalk {
     /// Removes the innermost dimension from a walk and makes it the run. All of its units must share a tuple and go
     /// forward in the destination; otherwise a row has a single unit.
-    pub(super) fn of(walk: Walk) -> Self {
+    pub(super) fn of_walk(walk: Walk) -> Self {
         let last = walk.dims.len() - 1;
         let cropped = walk.along(last);
         // Shaders compare the units of a cropped run in 32 bits, and with all positions, not with a window.
         let is_near = cropped.is_none_or(|c| {
             let Coordinate { size, window, .. } = walk.coordinates[c];
-            let reach = walk.coordinates[c].along.as_ref().map_or(0, Along::reach);
+            let reach = walk.coordinates[c]
+                .along
+                .as_ref()
+                .map_or(0, BoxExtent::box_reach);
             size < MOST_CROPPED && reach.unsigned_abs() < MOST_CROPPED && window.count == size
         });
         let single = Dim {
             from: 0,
             to: 0,
-            ..Dim::ONE
+            ..Dim::ONE_POSITION
         };
         // If tuples place each unit by itself in the destination, each unit is a row.
         let is_placed = cropped.is_some() && walk.points == Side::Dest;
@@ -513,7 +524,7 @@ impl RunWalk {
         let contiguous = walk.contiguous();
         let bytes = walk.dims.len() - 1;
         if contiguous > element {
-            let mut rows = Self::of(walk);
+            let mut rows = Self::of_walk(walk);
             rows.run = Dim {
                 size: contiguous / element,
                 from: element.cast_signed(),
@@ -525,13 +536,14 @@ impl RunWalk {
         if contiguous > 1 {
             walk.remove(bytes);
             if walk.dims.is_empty() {
-                walk.dims.push(Dim::ONE);
+                walk.dims.push(Dim::ONE_POSITION);
             }
         }
-        Self::of(walk)
+        Self::of_walk(walk)
     }
 
-    /// Changes the unit of the destination to groups of four elements of `element` bytes, which begin at whole words.
+    /// Lets the walk count groups of four elements in the destination. An element has `element` bytes, and groups begin
+    /// at whole words.
     fn begin_groups(&mut self, element: usize) -> Option<()> {
         let begin = |head: usize| self.walk.to - (head * element).cast_signed();
         self.head = (0..4).find(|&head| begin(head).rem_euclid(4) == 0)?;
@@ -540,7 +552,7 @@ impl RunWalk {
     }
 
     /// The distance in the source between neighbours along dimension `d`.
-    fn distance(&self, d: usize) -> isize {
+    fn source_distance(&self, d: usize) -> isize {
         let step = |c: usize| self.walk.coordinates[c].step();
         self.walk.dims[d].from + self.walk.along(d).map_or(0, step)
     }
@@ -551,12 +563,13 @@ impl RunWalk {
         self.cropped.map_or(self.run.from, step).unsigned_abs()
     }
 
-    /// If rows are nearer to each other in the source than the units of a row, as with the channels of a picture, makes
-    /// such rows neighbours.
+    /// If neighbours along another dimension are nearer to each other in the source than the units of a row, as with
+    /// the channels of a picture, makes this dimension the innermost one that numbers rows.
     fn begin_near(&mut self) {
         let most = self.run_distance();
         let is_near = |&d: &usize| {
-            self.walk.dims[d].tuple == 0 && (1..most).contains(&self.distance(d).unsigned_abs())
+            self.walk.dims[d].tuple == 0
+                && (1..most).contains(&self.source_distance(d).unsigned_abs())
         };
         if let Some(d) = (0..self.walk.dims.len()).rev().find(is_near) {
             self.bring_last(d);
@@ -575,9 +588,9 @@ impl RunWalk {
     }
 
     /// Returns whether all elements of a row use the same table. `shift` is added to the number of an element.
-    fn is_steady(&self, table: &Table, shift: isize) -> bool {
+    fn is_steady(&self, table: &PositionTables, shift: isize) -> bool {
         let distance = self.run_distance();
-        if distance.is_multiple_of(table.period()) {
+        if distance.is_multiple_of(table.repeat_period()) {
             return true;
         }
         // Rows begin `begin` elements after a multiple of `apart`. They have one table each if none extends beyond the
@@ -601,7 +614,7 @@ impl RunWalk {
 
     /// The dimension of a transpose: neighbouring rows along it are `distance` units apart in the source, and the units
     /// of a row are at least `sector` units apart. `None` if the walk is not a transpose.
-    fn near(&self, distance: isize, sector: isize) -> Option<usize> {
+    fn near_dimension(&self, distance: isize, sector: isize) -> Option<usize> {
         let walk = &self.walk;
         let is_near = |&d: &usize| {
             let dim = &walk.dims[d];
@@ -626,9 +639,9 @@ impl RunWalk {
     }
 
     /// The uniforms of the walk. `None` if it has too many dimensions or rows.
-    pub(super) fn words(&self) -> Option<WalkWords> {
+    pub(super) fn walk_words(&self) -> Option<WalkWords> {
         let (walk, run) = (&self.walk, &self.run);
-        let most = match walk.coordinates.iter().any(Coordinate::crops) {
+        let most = match walk.coordinates.iter().any(Coordinate::is_crop) {
             true => MOST_CROPPED_DIMS,
             false => MOST_DIMS,
         };
@@ -636,11 +649,11 @@ impl RunWalk {
             return None;
         }
         let mut words = WalkWords {
-            from_base: wrap(walk.from),
-            to_base: wrap(walk.to),
+            from_base: wrapped_word(walk.from),
+            to_base: wrapped_word(walk.to),
             run: u32::try_from(run.size).ok()?,
-            run_from: wrap(run.from),
-            run_to: wrap(run.to),
+            run_from: wrapped_word(run.from),
+            run_to: wrapped_word(run.to),
             rows: u32::try_from(walk.units()).ok()?,
             head: u32::try_from(self.head).ok()?,
             dims_used: u32::try_from(walk.dims.len()).ok()?,
@@ -650,23 +663,23 @@ impl RunWalk {
         for (words, dim) in words.dims.iter_mut().zip(&walk.dims) {
             *words = DimWords {
                 size: u32::try_from(dim.size).ok()?,
-                from_stride: wrap(dim.from),
-                to_stride: wrap(dim.to),
-                tuple_stride: count(dim.tuple),
+                from_stride: wrapped_word(dim.from),
+                to_stride: wrapped_word(dim.to),
+                tuple_stride: count_word(dim.tuple),
             };
         }
         let coordinates = walk.coordinates.iter().enumerate();
         for (words, (c, coordinate)) in words.coordinates.iter_mut().zip(coordinates) {
             let (column, begin) = match coordinate.begin {
-                Begin::Column(column) => (u32::try_from(column).ok()?, 0),
-                Begin::At(begin) => (NONE, wrap(begin)),
+                StartIndex::Column(column) => (u32::try_from(column).ok()?, 0),
+                StartIndex::At(begin) => (NO_NUMBER, wrapped_word(begin)),
             };
             let (size, first) = (coordinate.size, coordinate.window.first);
             *words = CoordinateWords {
-                size: count(size),
+                size: count_word(size),
                 high: high_bits(size)? | high_bits(first)? << 16,
-                stride: wrap(coordinate.stride),
-                first: count(first),
+                stride: wrapped_word(coordinate.stride),
+                first: count_word(first),
                 count: u32::try_from(coordinate.window.count).ok()?,
                 column,
                 begin,
@@ -676,15 +689,15 @@ impl RunWalk {
                 continue;
             };
             words.along = match self.cropped == Some(c) {
-                true => RUN,
+                true => RUN_DIMENSION,
                 false => u32::try_from(along.dim).ok()?,
             };
-            words.step = wrap(along.step);
+            words.step = wrapped_word(along.step);
             words.extent = u32::try_from(along.extent).ok()?;
             words.digit = u32::try_from(along.first).ok()?;
             words.flip = along
                 .flip
-                .map_or(Some(NONE), |flip| u32::try_from(flip).ok())?;
+                .map_or(Some(NO_NUMBER), |flip| u32::try_from(flip).ok())?;
         }
         Some(words)
     }

@@ -1,25 +1,24 @@
-//! Turns walks into recorded commands. The engine builds on `device`. Tensors, textures and streams build on the
-//! engine.
+//! Turns walks into recorded commands. The engine uses `device`. Tensors, textures and streams use the engine.
 //!
 //! | file | decides |
 //! |---|---|
 //! | `cut` | how a walk is cut into dispatches that fit the device's limits |
-//! | `dispatch` | a dispatch, and the ranges of the arguments that it binds ||
-//! | `launch` | which kernel runs a walk, in what units, and which invocation moves what |
+//! | `dispatch` | which ranges of the arguments a dispatch binds |
+//! | `launch` | which kernel runs a walk, in which units, and which units each invocation moves |
 //! | `steps`, `slices`, `rule` | the steps of a scatter; which slice each row goes to; how scatters combine elements |
 //! | `find` | the steps of a search for the true elements of a mask |
 //! | `uniforms` | the numbers that a dispatch reads |
 //! | `program`, `pipeline` | how the WGSL of a pipeline is assembled, and when a pipeline is compiled: once, at its first use |
 //! | `route`, `copy` | which commands are recorded for a move: none, copies, a clear, or dispatches |
-//! | `work` | the kept work of a plan: its dispatches, with their pipelines and uniforms ||
+//! | `work` | which dispatches, pipelines and uniforms are kept for a plan |
 //! | `cache` | how long works and their bind groups are kept |
 //! | `commands` | which commands a move has for its arguments, and how they are recorded |
 //! | `record` | how the steps of a plan are recorded in their order, in as few passes as it allows |
 //! | `explain` | how these commands are described |
 //! | `argument` | whether the buffers that are passed fit a plan |
-//! | `aside` | how sources and index tuples in the buffer of the destination are copied first |
+//! | `aside` | how a source or index tuples in the buffer of the destination are copied to another buffer first |
 //! | `report` | how a gather or scatter reports later how many tuples were out of range |
-//! | `scratch` | the memory between the steps of a scatter, between a texture and a tensor, and for `aside` |
+//! | `scratch` | which buffers hold data between the steps of a scatter, between a texture and a tensor, and for `aside` |
 //! | `bounds` | whether a dispatch stays within its bindings, in tests and debug builds; the contract of a dispatch |
 
 pub(super) mod argument;
@@ -61,12 +60,12 @@ mod uniforms;
 mod variant_tests;
 pub(super) mod work;
 
-use super::device::{OpenDevice, adapter, caps, group, scoped, slots};
+use super::device::{OpenDevice, adapter, caps, group, run_in_error_scope, slots};
 use cache::Cache;
-use caps::{Reach, Tuning, largest_binding};
+use caps::{DispatchLimits, Tuning, largest_binding};
 use pipeline::Pipelines;
 use program::UniformSpace;
-use scratch::Scratch;
+use scratch::ScratchBuffers;
 use std::sync::Arc;
 
 /// The maximum number of bytes of a result that one dispatch writes. Even at 2 GB/s, about a hundredth of a GPU's
@@ -77,10 +76,10 @@ const DISPATCH_BYTES: u64 = 512 << 20;
 #[derive(Clone, Debug)]
 pub(super) struct Engine {
     pub(super) device: OpenDevice,
-    pub(super) reach: Reach,
+    pub(super) reach: DispatchLimits,
     pub(super) pipelines: Arc<Pipelines>,
     pub(super) cache: Arc<Cache>,
-    pub(super) scratch: Arc<Scratch>,
+    pub(super) scratch: Arc<ScratchBuffers>,
 }
 
 impl Engine {
@@ -89,7 +88,7 @@ impl Engine {
         let is_software = adapter::is_software(&device.shared.info);
         let space = UniformSpace::of(is_software, limits);
         Self {
-            reach: Reach {
+            reach: DispatchLimits {
                 binding: largest_binding(limits),
                 alignment: limits.min_storage_buffer_offset_alignment.into(),
                 groups: limits.max_compute_workgroups_per_dimension,
@@ -111,14 +110,14 @@ impl Engine {
     }
 
     /// Drops the kept work of plans, after limits or pipelines have changed.
-    pub(super) fn forget(&mut self) {
+    pub(super) fn drop_kept_work(&mut self) {
         self.cache = Arc::default();
     }
 
     /// Frees all memory that is kept for reuse, except the pipelines.
-    pub(super) fn trim(&self) {
+    pub(super) fn free_unused(&self) {
         self.cache.clear();
-        self.pipelines.trim();
-        self.scratch.trim();
+        self.pipelines.free_unused();
+        self.scratch.free_unused();
     }
 }

@@ -2,7 +2,7 @@
 //! except in browsers, does not check this. Tint, Chromium's compiler, rejects a shader without them.
 
 use super::program::UniformSpace;
-use super::shader_tests::programs;
+use super::shader_tests::all_programs;
 
 /// Returns whether WGSL's grammar allows operators of these [kinds](kind) next to each other without parentheses.
 fn stand_together(one: &str, other: &str) -> bool {
@@ -16,7 +16,7 @@ fn stand_together(one: &str, other: &str) -> bool {
 
 /// The kind of an operator, named by one of its members: `<<` for shifts, `+` for arithmetic and `==` for comparisons.
 /// `None` for other tokens, including operators with one operand, such as the sign of a negative number.
-fn kind(token: &str, ends_operand: bool) -> Option<&'static str> {
+fn operator_kind(token: &str, ends_operand: bool) -> Option<&'static str> {
     Some(match token {
         "&&" => "&&",
         "||" => "||",
@@ -36,7 +36,7 @@ const TAKE_TYPES: [&str; 8] = [
 ];
 
 /// The tokens of a text, without comments and without the parameters of types, such as `<u32>`.
-fn tokens(text: &str) -> Vec<String> {
+fn tokens_of(text: &str) -> Vec<String> {
     let text: String = text
         .lines()
         .map(|line| format!("{}\n", line.split("//").next().unwrap_or_default()))
@@ -69,17 +69,17 @@ fn tokens(text: &str) -> Vec<String> {
 }
 
 /// The pairs of operators in the text that are next to each other but need parentheses.
-fn faults(text: &str) -> Vec<String> {
+fn ambiguous_pairs(text: &str) -> Vec<String> {
     let mut faults = Vec::new();
     // At each depth of brackets, the operators so far in the current expression.
     let mut open: Vec<Vec<&str>> = vec![Vec::new()];
     let mut before = String::new();
     let mut read: Vec<String> = Vec::new();
-    for token in tokens(text) {
+    for token in tokens_of(text) {
         let ends_operand = before.ends_with(|c: char| c.is_alphanumeric() || "_.)]".contains(c))
             && !["return", "if", "else", "while", "case"].contains(&&before[..]);
         read.push(token.clone());
-        if let Some(operator) = kind(&token, ends_operand) {
+        if let Some(operator) = operator_kind(&token, ends_operand) {
             let own = open.last_mut().expect("brackets match");
             if let Some(other) = own.iter().find(|other| !stand_together(operator, other)) {
                 let line = read[read.len().saturating_sub(12)..].join(" ");
@@ -103,8 +103,8 @@ fn faults(text: &str) -> Vec<String> {
 
 #[test]
 fn expressions_have_the_parentheses_that_browsers_demand() {
-    for program in programs() {
-        let found = faults(&program.text(UniformSpace::Uniform));
+    for program in all_programs() {
+        let found = ambiguous_pairs(&program.text(UniformSpace::Uniform));
         assert!(found.is_empty(), "{program}: {found:#?}");
     }
 }
@@ -120,7 +120,12 @@ fn missing_parentheses_are_found() {
         "let a = array<u32, 2>(1u, b + c >> d);",
         "return a[b & c * d];",
     ] {
-        assert_eq!(faults(fault).len(), 1, "{fault}: {:?}", tokens(fault));
+        assert_eq!(
+            ambiguous_pairs(fault).len(),
+            1,
+            "{fault}: {:?}",
+            tokens_of(fault)
+        );
     }
     for right in [
         "let a = b || (c && d); let e = f && g;",
@@ -129,6 +134,10 @@ fn missing_parentheses_are_found() {
         "let a = b & c & d; a[b + 1u] = -c * d; // b & c + d",
         "for (var i = 0u; i < 4u && j > 2u; i += 1u) { a += b | c; }",
     ] {
-        assert!(faults(right).is_empty(), "{right}: {:?}", faults(right));
+        assert!(
+            ambiguous_pairs(right).is_empty(),
+            "{right}: {:?}",
+            ambiguous_pairs(right)
+        );
     }
 }

@@ -10,11 +10,11 @@
 
 use super::{
     OpenDevice,
-    caps::within,
+    caps::check_limit,
     group::group_layout,
     program::{Kernel, Prelude, Program, UNIFORMS_GROUP, UniformSpace},
     report::REPORT_BYTES,
-    scoped,
+    run_in_error_scope,
     slots::{Slot, Slots},
     uniforms::UNIFORM_BYTES,
 };
@@ -28,7 +28,7 @@ use wgpu::BufferBindingType;
 
 /// The number of pipelines in a generation. There are two generations, so a device keeps at most twice as many, in
 /// addition to the pipelines of prepared plans.
-const GENERATION: usize = 64;
+const GENERATION_SIZE: usize = 64;
 
 /// The pipelines of a device, and the slots that they bind.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ pub(crate) struct Pipelines {
     /// The address space from which the shaders read the uniforms.
     pub(in crate::gpu) space: UniformSpace,
     cache: Option<wgpu::PipelineCache>,
-    made: Mutex<Generations>,
+    made: Mutex<PipelineGenerations>,
     /// The parsed sources of programs. Programs with the same source differ only in constants.
     modules: Mutex<HashMap<(Kernel, Prelude, u32), wgpu::ShaderModule>>,
     pub(in crate::gpu) reports: Slots,
@@ -49,13 +49,13 @@ pub(crate) struct Pipelines {
 /// The compiled pipelines in two generations. A pipeline that is used moves to the young generation. When this is full,
 /// the old generation is dropped, and the young one becomes the old one.
 #[derive(Debug, Default)]
-struct Generations {
+struct PipelineGenerations {
     young: HashMap<Program, wgpu::ComputePipeline>,
     old: HashMap<Program, wgpu::ComputePipeline>,
 }
 
-impl Generations {
-    fn find(&mut self, program: &Program) -> Option<wgpu::ComputePipeline> {
+impl PipelineGenerations {
+    fn find_pipeline(&mut self, program: &Program) -> Option<wgpu::ComputePipeline> {
         if let Some(pipeline) = self.young.get(program) {
             return Some(pipeline.clone());
         }
@@ -86,21 +86,21 @@ impl Pipelines {
     }
 
     /// Returns the pipeline of a program, which is compiled at its first use.
-    pub(crate) fn get(&self, program: Program) -> Result<wgpu::ComputePipeline, Error> {
-        if let Some(pipeline) = lock(&self.made).find(&program) {
+    pub(crate) fn get_or_compile(&self, program: Program) -> Result<wgpu::ComputePipeline, Error> {
+        if let Some(pipeline) = lock(&self.made).find_pipeline(&program) {
             return Ok(pipeline);
         }
         // The program is compiled without the lock, so that other threads can record at the same time. If two threads
         // compile the same program, both use the pipeline that was made first.
         let make = || {
-            let module = self.module(&program);
-            let pipeline = self.make(&program, &module);
+            let module = self.parsed_module(&program);
+            let pipeline = self.compile(&program, &module);
             // A lost device reports no error when it makes a pipeline, only when the pipeline is used.
             pipeline.get_bind_group_layout(UNIFORMS_GROUP);
             (module, pipeline)
         };
         let doing = "compiling a shader";
-        let ((module, pipeline), error) = scoped(&self.device.wgpu, make);
+        let ((module, pipeline), error) = run_in_error_scope(&self.device.wgpu, make);
         let Some(error) = error else {
             lock(&self.modules)
                 .entry(program.text_key())
@@ -120,9 +120,9 @@ impl Pipelines {
 
     /// If the young generation is full, drops the old one. Returns whether it did. Holders of pipelines must then
     /// request them again, so that the pipelines in use become young again.
-    pub(in crate::gpu) fn age(&self) -> bool {
+    pub(in crate::gpu) fn drop_old_if_full(&self) -> bool {
         let mut made = lock(&self.made);
-        let full = made.young.len() >= GENERATION;
+        let full = made.young.len() >= GENERATION_SIZE;
         if full {
             made.old = mem::take(&mut made.young);
         }
@@ -131,28 +131,31 @@ impl Pipelines {
 
     /// Returns the slot for dispatches whose report nobody reads. It belongs to its own strip, which is never
     /// cleared. A slot whose buffer could not be created is not kept, so that the next recording tries again.
-    pub(in crate::gpu) fn unread(&self, layout: impl FnOnce() -> wgpu::BindGroupLayout) -> Slot {
+    pub(in crate::gpu) fn unread_slot(
+        &self,
+        layout: impl FnOnce() -> wgpu::BindGroupLayout,
+    ) -> Slot {
         if let Some(slot) = self.unread.get() {
             return slot.clone();
         }
         let OpenDevice { wgpu, queue, .. } = &self.device;
-        let slot = Slots::new(wgpu, queue, REPORT_BYTES).lend(layout);
-        match slot.exists() {
+        let slot = Slots::new(wgpu, queue, REPORT_BYTES).lend_slot(layout);
+        match slot.has_buffer() {
             true => self.unread.get_or_init(|| slot).clone(),
             false => slot,
         }
     }
 
     /// Frees the slots that no report, no kept work and no submitted command holds.
-    pub(in crate::gpu) fn trim(&self) {
-        self.reports.trim();
-        self.uniforms.trim();
+    pub(in crate::gpu) fn free_unused(&self) {
+        self.reports.free_unused();
+        self.uniforms.free_unused();
     }
 
     /// Fails if one of the device's limits is too low for a program. Workgroup memory is not checked:
     /// [`Tuning::of`](crate::gpu::device::caps::Tuning::of) makes workgroups so small that it suffices, if the device has
     /// at least 4 KiB.
-    pub(in crate::gpu) fn allows(&self, program: &Program) -> Result<(), Error> {
+    pub(in crate::gpu) fn check_limits(&self, program: &Program) -> Result<(), Error> {
         let limits = &self.device.shared.limits;
         let in_storage = u32::from(self.space == UniformSpace::Storage);
         let in_uniform = u32::from(self.space == UniformSpace::Uniform);
@@ -160,7 +163,7 @@ impl Pipelines {
         let workgroup = program.workgroup;
         macro_rules! check {
             ($($limit:ident: $needed:expr,)*) => {
-                $(within("a shader", stringify!($limit), ($needed).into(), limits.$limit.into())?;)*
+                $(check_limit("a shader", stringify!($limit), ($needed).into(), limits.$limit.into())?;)*
             };
         }
         check! {
@@ -176,13 +179,13 @@ impl Pipelines {
 
     /// The programs whose pipelines are kept.
     #[cfg(test)]
-    pub(in crate::gpu) fn compiled(&self) -> Vec<Program> {
+    pub(in crate::gpu) fn compiled_programs(&self) -> Vec<Program> {
         let made = self.made.lock().unwrap();
         made.young.keys().chain(made.old.keys()).cloned().collect()
     }
 
     /// Returns the parsed module of a program's source. Parses it if it is new.
-    fn module(&self, program: &Program) -> wgpu::ShaderModule {
+    fn parsed_module(&self, program: &Program) -> wgpu::ShaderModule {
         if let Some(module) = lock(&self.modules).get(&program.text_key()) {
             return module.clone();
         }
@@ -195,7 +198,7 @@ impl Pipelines {
             })
     }
 
-    fn make(&self, program: &Program, module: &wgpu::ShaderModule) -> wgpu::ComputePipeline {
+    fn compile(&self, program: &Program, module: &wgpu::ShaderModule) -> wgpu::ComputePipeline {
         let device = &self.device.wgpu;
         let label = program.to_string();
         let label = Some(label.as_str());

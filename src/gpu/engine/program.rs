@@ -165,7 +165,7 @@ constants! {
 }
 
 /// The modules that kernels import.
-const IMPORTED: [(&str, &str); 8] = [
+const IMPORTED_MODULES: [(&str, &str); 8] = [
     ("grid.wgsl", include_str!("../../../shaders/grid.wgsl")),
     (
         "uniforms.wgsl",
@@ -194,7 +194,7 @@ pub(crate) enum Prelude {
 impl Prelude {
     /// Every prelude that a kernel takes.
     #[cfg(test)]
-    pub(crate) fn of(kernel: Kernel) -> Vec<Self> {
+    pub(crate) fn all_of(kernel: Kernel) -> Vec<Self> {
         match kernel {
             Kernel::Copy => [4, 8, 12, 16].map(Self::Unit).to_vec(),
             Kernel::Combine => [4, 8, 16].map(Self::Words).to_vec(),
@@ -260,13 +260,13 @@ impl Program {
     }
 
     /// Returns the program with additional constants.
-    pub(crate) fn with(mut self, constants: &[(Constant, u32)]) -> Self {
+    pub(crate) fn with_constants(mut self, constants: &[(Constant, u32)]) -> Self {
         self.constants.extend_from_slice(constants);
         self
     }
 
     /// The value of a constant, if the program sets it.
-    pub(crate) fn constant(&self, constant: Constant) -> Option<u32> {
+    pub(crate) fn constant_value(&self, constant: Constant) -> Option<u32> {
         let mut constants = self.constants.iter();
         constants.find(|of| of.0 == constant).map(|of| of.1)
     }
@@ -293,7 +293,7 @@ impl Program {
 fn with_imports(text: &str) -> String {
     let line = |line: &str| {
         let import = line.strip_prefix("#import ");
-        let found = import.and_then(|name| IMPORTED.iter().find(|(file, _)| *file == name));
+        let found = import.and_then(|name| IMPORTED_MODULES.iter().find(|(file, _)| *file == name));
         match found {
             Some((_, text)) => with_imports(text),
             None => format!("{line}\n"),

@@ -7,8 +7,8 @@ use super::{
     commands::{Commands, Target, check_conversion},
     find::COUNT_BYTES,
     program::REPORT_GROUP,
-    report::{self, Counts},
-    scratch::Memory,
+    report::{self, ReportSlots},
+    scratch::ScratchMemory,
     slots::Slot,
     work::Work,
 };
@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// The arguments of a plan.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::gpu) struct Arguments<'r, 'a> {
+pub(in crate::gpu) struct PlanArguments<'r, 'a> {
     /// The element types of the inputs. Empty if they are the same as in the plan.
     pub(in crate::gpu) types: &'r [DType],
     pub(in crate::gpu) inputs: &'r [Argument<'a>],
@@ -30,7 +30,7 @@ pub(in crate::gpu) struct Arguments<'r, 'a> {
 enum OwnMemory {
     Nothing,
     /// Values of the plan.
-    Values(Memory),
+    Values(ScratchMemory),
     /// The slot to which a search writes the number of true elements if the caller has no output for it.
     Count(Slot),
 }
@@ -38,7 +38,7 @@ enum OwnMemory {
 impl OwnMemory {
     fn argument(&self) -> Argument<'_> {
         match self {
-            Self::Nothing => Argument::NONE,
+            Self::Nothing => Argument::EMPTY_ARGUMENT,
             // No later recording uses this memory.
             Self::Values(memory) => Argument {
                 name: "indices",
@@ -46,7 +46,7 @@ impl OwnMemory {
                 ..memory.argument()
             },
             Self::Count(slot) => {
-                Argument::own("count", slot.first(COUNT_BYTES as u64), COUNT_BYTES)
+                Argument::own_memory("count", slot.first_bytes(COUNT_BYTES as u64), COUNT_BYTES)
             }
         }
     }
@@ -54,38 +54,38 @@ impl OwnMemory {
 
 impl Engine {
     /// Records the steps of a plan, in as few passes as their order allows. A failed call leaves the target as it was.
-    pub(in crate::gpu) fn record(
+    pub(in crate::gpu) fn record_plan(
         &self,
         mut target: Target<'_, '_>,
         plan: &Plan,
-        arguments: &Arguments<'_, '_>,
+        arguments: &PlanArguments<'_, '_>,
     ) -> Result<Pending<Report>, Error> {
-        let &Arguments {
+        let &PlanArguments {
             types,
             inputs,
             outputs,
             copied,
         } = arguments;
         let may_copy = matches!(target, Target::Encoder(_));
-        let ready = |step| self.ready(plan.works(), step);
+        let ready = |step| self.ready_works(plan.works(), step);
         if plan.only().is_none() {
             check_steps(plan, inputs, outputs)?;
         }
-        let temps = self.temps(plan)?;
+        let temps = self.allocate_temps(plan)?;
         // Some steps also read values of the plan, or write the number of true elements, in their own memory.
         let mut own = Vec::with_capacity(plan.steps().len());
         for (number, (what, operands)) in plan.steps().enumerate() {
             own.push(match (&operands.by, what.find()) {
                 (Some(Operand::Const(tuples)), _) => {
                     let tuple = what.depth() * what.index_type().bytes();
-                    OwnMemory::Values(self.values(&tuples.bytes()?, tuple)?)
+                    OwnMemory::Values(self.values_memory(&tuples.bytes()?, tuple)?)
                 }
                 (None, Some(_)) => {
                     let argument = |operand: &Operand| match operand {
                         Operand::Temp(n) => temps[*n].argument(),
                         Operand::Output(n) => outputs[*n],
                         Operand::Input(n) => inputs[*n],
-                        Operand::Const(_) => Argument::NONE,
+                        Operand::Const(_) => Argument::EMPTY_ARGUMENT,
                     };
                     let places = [&operands.from, &operands.to].map(argument);
                     OwnMemory::Count(self.count_slot(what, ready(number), &places)?)
@@ -117,7 +117,7 @@ impl Engine {
                 tuples.needed = what.index_bytes() as u64;
             }
             check_conversion(&what, &from, &to)?;
-            let aside = self.aside(&what, &from, by.as_ref(), &to)?;
+            let aside = self.places_of_copies(&what, &from, by.as_ref(), &to)?;
             steps.push((what, operands, from, by, to, aside));
         }
         // A copy between dispatches would split their pass.
@@ -130,14 +130,16 @@ impl Engine {
         for (number, (what, _, from, by, to, [of_source, of_indices])) in steps.iter().enumerate() {
             let mut copies = Vec::new();
             let made = match (what.find(), by) {
-                (Some(_), Some(count)) => self.search(what, ready(number), *from, *to, *count)?,
+                (Some(_), Some(count)) => {
+                    self.search_commands(what, ready(number), *from, *to, *count)?
+                }
                 _ => {
-                    let from = self.moved(of_source, *from, may_copy, &mut copies)?;
-                    let by = by.map(|by| self.moved(of_indices, by, may_copy, &mut copies));
+                    let from = self.copy_argument(of_source, *from, may_copy, &mut copies)?;
+                    let by = by.map(|by| self.copy_argument(of_indices, by, may_copy, &mut copies));
                     let by = by.transpose()?;
                     let arguments = [from, *to, by.unwrap_or(from)];
                     let arguments = &arguments[..2 + usize::from(by.is_some())];
-                    self.commands(what, ready(number), arguments, may_copy)?
+                    self.choose_commands(what, ready(number), arguments, may_copy)?
                 }
             };
             copies.push(made);
@@ -145,13 +147,13 @@ impl Engine {
         }
         let reporting = plan.steps().position(|(_, operands)| operands.reports);
         let counted = reporting.and_then(|number| commands[number].last());
-        let mut counts = Counts::default();
+        let mut counts = ReportSlots::default();
         let all: Vec<&Commands<'_>> = commands.iter().flatten().collect();
         self.put_all(&mut target, &all, counted, &mut counts);
         let tuples = reporting.and_then(|number| {
             let (what, _, _, by, ..) = &steps[number];
             // If no row moves, the commands only write zeros.
-            let dispatched = commands[number].last().and_then(Commands::dispatched);
+            let dispatched = commands[number].last().and_then(Commands::dispatched_move);
             let what = match dispatched.filter(|_| what.walk().is_some()) {
                 Some(what) => what,
                 None => Arc::new(what.clone().into_owned()),
@@ -169,9 +171,9 @@ impl Engine {
         });
         let found = found.next_back();
         if let Some((_, _, Some(slot))) = &found {
-            target.hold(slot.clone());
+            target.hold_slot(slot.clone());
         }
-        report::pending(&self.device, plan, copied, tuples, found)
+        report::pending_report(&self.device, plan, copied, tuples, found)
     }
 
     /// Records commands in their order. Neighbouring commands that are only dispatches share a pass. `counts` gets the
@@ -181,9 +183,9 @@ impl Engine {
         target: &mut Target<'_, '_>,
         commands: &[&Commands<'_>],
         counted: Option<&Commands<'_>>,
-        counts: &mut Counts,
+        counts: &mut ReportSlots,
     ) {
-        let mut others = Counts::default();
+        let mut others = ReportSlots::default();
         let mut put = |target: &mut Target<'_, '_>, commands: &Commands<'_>| {
             let is_counted = counted.is_some_and(|counted| std::ptr::eq(counted, commands));
             let counts = if is_counted {
@@ -191,7 +193,7 @@ impl Engine {
             } else {
                 &mut others
             };
-            self.put(target, commands, counts);
+            self.record_commands(target, commands, counts);
         };
         for some in commands.chunk_by(|one, other| one.are_dispatches() && other.are_dispatches()) {
             match some {
@@ -218,6 +220,6 @@ impl Engine {
         let doing = "allocating the number of true elements";
         let pipeline = pipeline.ok_or(Error::OutOfDeviceMemory { doing })?;
         let layout = || pipeline.get_bind_group_layout(REPORT_GROUP);
-        Ok(self.pipelines.reports.lend(layout))
+        Ok(self.pipelines.reports.lend_slot(layout))
     }
 }

@@ -1,6 +1,6 @@
 //! The report of a gather or a scatter, which is available when the device is done.
 
-use super::{OpenDevice, argument::Argument, caps::Parts, dispatch::Dispatch, slots::Slot};
+use super::{OpenDevice, argument::Argument, caps::BufferParts, dispatch::Dispatch, slots::Slot};
 use crate::{
     Error, Pending, Plan, Report, gpu::DeviceBytes, moves::Move, ops::mask::Found, report::Missing,
 };
@@ -12,14 +12,15 @@ use wgpu::BufferUsages;
 /// first.
 pub(in crate::gpu) const REPORT_BYTES: u32 = 8;
 
-/// The slots in which the dispatches of a recording count invalid tuples, each with the number of its dispatch's first tuple.
+/// The slots in which the dispatches of a recording count invalid tuples. With each slot there is the number of the
+/// first tuple of its dispatch.
 #[derive(Debug, Default)]
-pub(in crate::gpu) struct Counts(Vec<(Slot, usize)>);
+pub(in crate::gpu) struct ReportSlots(Vec<(Slot, usize)>);
 
-impl Counts {
+impl ReportSlots {
     /// Lends a slot for the report of a dispatch. If a single tuple out of range prevents all changes, every dispatch
     /// reads the report, so all share a slot.
-    pub(in crate::gpu) fn slot(
+    pub(in crate::gpu) fn report_slot(
         &mut self,
         dispatch: &Dispatch,
         lend: impl FnOnce() -> Slot,
@@ -38,12 +39,12 @@ impl Counts {
 struct LaterWords {
     device: OpenDevice,
     buffers: Vec<wgpu::Buffer>,
-    parts: Parts,
+    parts: BufferParts,
     _tensor: Option<DeviceBytes>,
 }
 
 impl LaterWords {
-    fn of(device: &OpenDevice, argument: &Argument<'_>) -> Self {
+    fn of_argument(device: &OpenDevice, argument: &Argument<'_>) -> Self {
         Self {
             device: device.clone(),
             buffers: argument.buffers.to_vec(),
@@ -59,47 +60,52 @@ impl LaterWords {
     }
 
     /// Fills `words` from byte `at` of the argument.
-    async fn read(&self, at: u64, words: &mut [u32]) -> Result<(), Error> {
+    async fn read_words(&self, at: u64, words: &mut [u32]) -> Result<(), Error> {
         let bytes = size_of_val(words) as u64;
-        let pieces = self.parts.slices(&self.buffers, at, bytes);
+        let pieces = self.parts.buffer_slices(&self.buffers, at, bytes);
         self.device.read_words(pieces, words).await
     }
 }
 
 /// A recorded step, the slots in which its dispatches count tuples out of range, and its index tuples.
-type CountedStep<'a> = (Arc<Move>, Counts, Argument<'a>);
+type CountedStep<'a> = (Arc<Move>, ReportSlots, Argument<'a>);
 
 /// The capacity of a recorded search, the argument with the number of true elements, and the slot, if that argument is
 /// one.
-type Searched<'a> = (usize, Argument<'a>, Option<Slot>);
+type RecordedSearch<'a> = (usize, Argument<'a>, Option<Slot>);
 
 /// Makes the report of a recorded plan, on its tuples and the number of true elements.
-pub(in crate::gpu) fn pending(
+pub(in crate::gpu) fn pending_report(
     device: &OpenDevice,
     plan: &Plan,
     copied: usize,
     tuples: Option<CountedStep<'_>>,
-    found: Option<Searched<'_>>,
+    found: Option<RecordedSearch<'_>>,
 ) -> Result<Pending<Report>, Error> {
     if tuples.is_none() && found.is_none() {
         let mut report = plan.nothing()?;
         report.copied = copied;
-        return Ok(Pending::done(report));
+        return Ok(Pending::already_known(report));
     }
-    let tuples =
-        tuples.map(|(what, counts, tuples)| (what, counts.0, LaterWords::of(device, &tuples)));
+    let tuples = tuples
+        .map(|(what, counts, tuples)| (what, counts.0, LaterWords::of_argument(device, &tuples)));
     let found = found.map(|(capacity, count, slot)| {
-        let unreadable = count.problem(
+        let unreadable = count.argument_error(
             "lacks the usage COPY_SRC, without which the number is not read back: create it with \
              BufferUsages::COPY_SRC"
                 .into(),
         );
-        (capacity, LaterWords::of(device, &count), slot, unreadable)
+        (
+            capacity,
+            LaterWords::of_argument(device, &count),
+            slot,
+            unreadable,
+        )
     });
     let base = plan.report(None, None);
-    Ok(Pending::later(device, move || async move {
+    Ok(Pending::from_device(device, move || async move {
         let mut report = match tuples {
-            Some((what, counts, tuples)) => read(what, counts, tuples).await?,
+            Some((what, counts, tuples)) => read_reports(what, counts, tuples).await?,
             None => base,
         };
         report.copied = copied;
@@ -108,7 +114,7 @@ pub(in crate::gpu) fn pending(
                 return Err(unreadable);
             }
             let mut words = [0; 2];
-            number.read(16, &mut words).await?;
+            number.read_words(16, &mut words).await?;
             let count = u64::from(words[1]) << 32 | u64::from(words[0]);
             let count = usize::try_from(count).unwrap_or(usize::MAX);
             report.count(Found { count, capacity });
@@ -119,7 +125,7 @@ pub(in crate::gpu) fn pending(
 
 /// Reads back `reports`, in which each slot is paired with the number of its dispatch's first tuple. Then reads the
 /// first invalid tuple, if there is one.
-async fn read(
+async fn read_reports(
     plan: Arc<Move>,
     reports: Vec<(Slot, usize)>,
     tuples: LaterWords,
@@ -129,10 +135,12 @@ async fn read(
     let most = (device.shared.limits.max_buffer_size / u64::from(REPORT_BYTES)).max(1);
     for some in reports.chunks(usize::try_from(most).unwrap_or(usize::MAX)) {
         let mut words = vec![[0u32; 2]; some.len()];
-        let slots = some.iter().map(|(slot, _)| slot.first(REPORT_BYTES.into()));
+        let slots = some
+            .iter()
+            .map(|(slot, _)| slot.first_bytes(REPORT_BYTES.into()));
         device.read_words(slots, words.as_flattened_mut()).await?;
         for ([count, first], (_, first_tuple)) in words.into_iter().zip(some) {
-            missing = missing.and(Missing {
+            missing = missing.combine_with(Missing {
                 count: count as usize,
                 first: (count > 0).then(|| first_tuple.wrapping_add(!first as usize)),
             });
@@ -144,6 +152,6 @@ async fn read(
     let index = plan.index_type();
     let mut words = vec![0u32; plan.depth() * index.words() as usize];
     let at = (tuple * size_of_val(&words[..])) as u64;
-    tuples.read(at, &mut words).await?;
+    tuples.read_words(at, &mut words).await?;
     plan.report(missing, |_| index.read(&words))
 }

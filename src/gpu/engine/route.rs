@@ -17,16 +17,20 @@ pub(in crate::gpu) enum Route<'a> {
     Dispatches,
 }
 
-/// Chooses the commands that are recorded into an encoder for a move without indices or without rows. `copyable` tells
-/// whether the buffers of the arguments allow copies.
-pub(in crate::gpu) fn route<'a>(what: &'a Move, tuning: &Tuning, copyable: bool) -> Route<'a> {
+/// Chooses the commands that are recorded into an encoder for a move without indices or without rows. `copyable` is
+/// true if the buffers of the arguments allow copies.
+pub(in crate::gpu) fn choose_route<'a>(
+    what: &'a Move,
+    tuning: &Tuning,
+    copyable: bool,
+) -> Route<'a> {
     let Some(walk) = what.walk() else {
-        // A gradient or a scatter into zeros that moves nothing leaves only zeros.
+        // If a gradient or a scatter into zeros moves nothing, its result is zero.
         let is_zeros = match what.effect() {
             Effect::Fill => true,
             Effect::Scatter(scatter) => scatter.fresh,
             Effect::Make | Effect::Update => false,
-            // A search has kernels that go through the mask instead of a walk.
+            // A search has no walk. Its kernels read the mask.
             Effect::Find(_) => return Route::Dispatches,
         };
         return match is_zeros && what.result_bytes() > 0 {

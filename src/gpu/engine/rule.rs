@@ -3,12 +3,12 @@
 use crate::{DType, Error, moves::Effect, moves::Move, ops::scatter_nd::Combine};
 
 /// Values of `NUMBERS` in `combine.wgsl`: `SIGNED` for signed numbers, `PARTS` for numbers of less than a word.
-pub(super) const SIGNED: u32 = 1;
-const PARTS: u32 = 4;
+pub(super) const NUMBERS_SIGNED: u32 = 1;
+const NUMBERS_PARTS: u32 = 4;
 
 /// The rule by which the shaders combine an element of a slice with an element of a row.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Rule {
+pub(super) struct CombineRule {
     /// The size in bytes of the numbers that are combined.
     pub(super) number: usize,
     /// The values of the constants `COMBINE` and `NUMBERS` of `atomic.wgsl` and `combine.wgsl`.
@@ -23,10 +23,10 @@ pub(super) struct Rule {
     pub(super) depends_on_order: bool,
 }
 
-impl Rule {
+impl CombineRule {
     /// Returns the rule of a scatter. `None` if it replaces elements, or for other moves. Fails if the shaders do not
     /// support the combination.
-    pub(super) fn of(what: &Move) -> Result<Option<Self>, Error> {
+    pub(super) fn of_move(what: &Move) -> Result<Option<Self>, Error> {
         let Effect::Scatter(scatter) = what.effect() else {
             return Ok(None);
         };
@@ -46,12 +46,14 @@ impl Rule {
             _ => 1,
         };
         let (numbers, parts, can) = match dtype {
-            DType::Bool => (PARTS, of_bools, true),
-            DType::I8 | DType::U8 | DType::I16 | DType::U16 => (PARTS, 0, adds),
-            DType::F16 => (PARTS, 3, adds),
-            DType::BF16 => (PARTS, 4, adds),
+            DType::Bool => (NUMBERS_PARTS, of_bools, true),
+            DType::I8 | DType::U8 | DType::I16 | DType::U16 => (NUMBERS_PARTS, 0, adds),
+            DType::F16 => (NUMBERS_PARTS, 3, adds),
+            DType::BF16 => (NUMBERS_PARTS, 4, adds),
             // Integers are signed only for the combinations where that makes a difference.
-            DType::I32 if matches!(combine, Combine::Min | Combine::Max) => (SIGNED, 0, true),
+            DType::I32 if matches!(combine, Combine::Min | Combine::Max) => {
+                (NUMBERS_SIGNED, 0, true)
+            }
             DType::I32 | DType::U32 => (0, 0, true),
             DType::F32 => (2, 0, true),
             DType::I64 | DType::U64 => (3, 0, is_sum),
@@ -72,7 +74,11 @@ impl Rule {
                 DType::Complex64 => 4,
                 _ => dtype.size(),
             },
-            combine: if numbers == PARTS { 0 } else { of_words },
+            combine: if numbers == NUMBERS_PARTS {
+                0
+            } else {
+                of_words
+            },
             numbers,
             parts,
             is_atomic: matches!(dtype, DType::I32 | DType::U32) && combine != Combine::Mul,

@@ -6,11 +6,11 @@
 use super::{
     Engine,
     argument::Argument,
-    caps::{Parts, within},
+    caps::{BufferParts, check_limit},
 };
 use crate::{
     Error, Plan,
-    gpu::device::transfer::{padded, part_bytes},
+    gpu::device::transfer::{padded_size, part_bytes},
     lock::lock,
     plan::{Operand, Temp},
 };
@@ -22,7 +22,7 @@ use wgpu::{
 
 /// The kept buffers of each kind.
 #[derive(Debug, Default)]
-pub(in crate::gpu) struct Scratch {
+pub(in crate::gpu) struct ScratchBuffers {
     pub(in crate::gpu) steps: IdleBuffers,
     pub(super) aside: IdleBuffers,
     /// Memory between the steps of plans: buffer n is the temporary memory n of any plan.
@@ -34,8 +34,8 @@ pub(in crate::gpu) struct Scratch {
 /// Buffers at least as large as any recording has needed since [`Gpu::trim`](crate::Gpu::trim).
 type IdleBuffers = Mutex<Vec<wgpu::Buffer>>;
 
-impl Scratch {
-    pub(super) fn trim(&self) {
+impl ScratchBuffers {
+    pub(super) fn free_unused(&self) {
         for kept in [&self.steps, &self.aside, &self.temps, &self.texels] {
             lock(kept).clear();
         }
@@ -44,15 +44,15 @@ impl Scratch {
 
 /// Memory for rows of a box of texels, for data between the steps of a plan, or for values that a plan holds.
 #[derive(Debug)]
-pub(in crate::gpu) struct Memory {
+pub(in crate::gpu) struct ScratchMemory {
     /// One buffer, or several if the memory exceeds the device's `max_buffer_size`.
     buffers: Vec<wgpu::Buffer>,
     /// Each part except the last is full of rows.
-    parts: Parts,
+    parts: BufferParts,
     bytes: u64,
 }
 
-impl Memory {
+impl ScratchMemory {
     pub(in crate::gpu) fn argument(&self) -> Argument<'_> {
         Argument {
             name: "scratch",
@@ -70,7 +70,7 @@ impl Engine {
     /// Returns the temporary memories of a plan, each in its own buffers, since a dispatch cannot read and write the
     /// same buffer. Memory that a report reads is new: later recordings can overwrite scratch memory before the report
     /// is read.
-    pub(super) fn temps(&self, plan: &Plan) -> Result<Vec<Memory>, Error> {
+    pub(super) fn allocate_temps(&self, plan: &Plan) -> Result<Vec<ScratchMemory>, Error> {
         let most = self.device.shared.limits.max_buffer_size;
         let doing = "allocating memory between the steps of a plan";
         let mut kept = lock(&self.scratch.temps);
@@ -78,10 +78,10 @@ impl Engine {
         for (temp, Temp { shape, dtype }) in plan.temps().iter().enumerate() {
             let bytes = shape.iter().product::<usize>() * dtype.size();
             let row = shape.last().map_or(1, |&size| size.max(1)) * dtype.size();
-            let size = padded(bytes);
+            let size = padded_size(bytes);
             let parts = match size <= most {
-                true => Parts::ONE,
-                false => Parts {
+                true => BufferParts::ONE_PART,
+                false => BufferParts {
                     offset: 0,
                     bytes: part_bytes(most, row as u64),
                 },
@@ -93,13 +93,13 @@ impl Engine {
             while left > 0 {
                 let part = parts.bytes.min(left);
                 buffers.push(match is_read {
-                    true => self.grown(&mut Vec::new(), 0, part, part, doing)?,
-                    false => self.grown(&mut kept, number, part, part, doing)?,
+                    true => self.kept_or_new_buffer(&mut Vec::new(), 0, part, part, doing)?,
+                    false => self.kept_or_new_buffer(&mut kept, number, part, part, doing)?,
                 });
                 number += usize::from(!is_read);
                 left -= part;
             }
-            memory.push(Memory {
+            memory.push(ScratchMemory {
                 buffers,
                 parts,
                 bytes: bytes as u64,
@@ -110,11 +110,11 @@ impl Engine {
 
     /// Returns new memory that holds the index tuples of a plan, of `tuple` bytes each. It has as many parts as the
     /// device's `max_buffer_size` requires, each with whole tuples.
-    pub(super) fn values(&self, bytes: &[u8], tuple: usize) -> Result<Memory, Error> {
+    pub(super) fn values_memory(&self, bytes: &[u8], tuple: usize) -> Result<ScratchMemory, Error> {
         let most = self.device.shared.limits.max_buffer_size;
-        let parts = match padded(bytes.len()) <= most {
-            true => Parts::ONE,
-            false => Parts {
+        let parts = match padded_size(bytes.len()) <= most {
+            true => BufferParts::ONE_PART,
+            false => BufferParts {
                 offset: 0,
                 bytes: part_bytes(most, tuple.max(1) as u64),
             },
@@ -131,14 +131,14 @@ impl Engine {
         };
         let doing = "allocating the index tuples of a plan";
         let buffers = match bytes.is_empty() {
-            true => vec![self.device.guarded(doing, || make(bytes))?],
+            true => vec![self.device.run_guarded(doing, || make(bytes))?],
             false => {
                 let parts = bytes.chunks(part);
-                let made = parts.map(|part| self.device.guarded(doing, || make(part)));
+                let made = parts.map(|part| self.device.run_guarded(doing, || make(part)));
                 made.collect::<Result<_, Error>>()?
             }
         };
-        Ok(Memory {
+        Ok(ScratchMemory {
             buffers,
             parts,
             bytes: bytes.len() as u64,
@@ -147,7 +147,7 @@ impl Engine {
 
     /// Returns a buffer of at least `needed` bytes for a scatter, a search, or a tensor that is converted before it is
     /// written to texels: the kept buffer, or a new one if the kept buffer is too small.
-    pub(in crate::gpu) fn scratch(&self, needed: u64) -> Result<wgpu::Buffer, Error> {
+    pub(in crate::gpu) fn scratch_buffer(&self, needed: u64) -> Result<wgpu::Buffer, Error> {
         let doing = "allocating memory between steps";
         self.grown_twofold(&self.scratch.steps, needed, doing)
     }
@@ -166,18 +166,22 @@ impl Engine {
         let size = size
             .min(self.device.shared.limits.max_buffer_size)
             .max(needed);
-        self.grown(&mut lock(kept), 0, needed, size, doing)
+        self.kept_or_new_buffer(&mut lock(kept), 0, needed, size, doing)
     }
 
     /// Returns memory for `rows` rows of texels of `pitch` bytes each, padding included: a multiple of 256, as wgpu
     /// requires of rows that are copied from or to textures.
-    pub(in crate::gpu) fn texel_memory(&self, pitch: usize, rows: usize) -> Result<Memory, Error> {
+    pub(in crate::gpu) fn texel_memory(
+        &self,
+        pitch: usize,
+        rows: usize,
+    ) -> Result<ScratchMemory, Error> {
         let (pitch, bytes) = (pitch as u64, pitch as u64 * rows as u64);
         let most = self.device.shared.limits.max_buffer_size;
-        within("a row of texels", "max_buffer_size", pitch, most)?;
+        check_limit("a row of texels", "max_buffer_size", pitch, most)?;
         let parts = match bytes <= most {
-            true => Parts::ONE,
-            false => Parts {
+            true => BufferParts::ONE_PART,
+            false => BufferParts {
                 offset: 0,
                 bytes: most / pitch * pitch,
             },
@@ -185,8 +189,9 @@ impl Engine {
         let count = usize::try_from(bytes.div_ceil(parts.bytes)).unwrap_or(usize::MAX);
         let (mut kept, size) = (lock(&self.scratch.texels), bytes.min(parts.bytes));
         let doing = "allocating memory for texels";
-        let buffers = (0..count).map(|number| self.grown(&mut kept, number, size, size, doing));
-        Ok(Memory {
+        let buffers =
+            (0..count).map(|number| self.kept_or_new_buffer(&mut kept, number, size, size, doing));
+        Ok(ScratchMemory {
             buffers: buffers.collect::<Result<_, _>>()?,
             parts,
             bytes,
@@ -195,7 +200,7 @@ impl Engine {
 
     /// Returns kept buffer `number` if it has at least `needed` bytes, otherwise a new one of `size` bytes, which takes its
     /// place.
-    fn grown(
+    fn kept_or_new_buffer(
         &self,
         kept: &mut Vec<wgpu::Buffer>,
         number: usize,
@@ -208,7 +213,7 @@ impl Engine {
         }
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
         let (label, size) = ("wgslice scratch", size / 4 * 4);
-        let made = self.device.buffer(doing, label, size, usage)?;
+        let made = self.device.create_buffer(doing, label, size, usage)?;
         match kept.get_mut(number) {
             Some(kept) => kept.clone_from(&made),
             None => kept.push(made.clone()),

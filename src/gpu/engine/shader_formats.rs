@@ -1,8 +1,8 @@
 //! Tests that naga can write every shader in every format that wgpu passes to drivers. No adapter is needed.
 //!
-//! Each text is written with the first and the last setting of its constants. With `WGSLICE_SHADERS=FOLDER`, each text
-//! is written with all of its [`settings`], and the files are kept in that folder for other compilers: see
-//! `bash tests/run compilers`.
+//! Each text is written with two settings: the first and the last combination of values of its constants. With
+//! `WGSLICE_SHADERS=FOLDER`, each text is written with all of its [`constant_settings`], and the files are kept in that
+//! folder for other compilers: see `bash tests/run compilers`.
 
 use super::{
     caps::Tuning,
@@ -10,7 +10,7 @@ use super::{
         Constant::{self, *},
         Kernel, Prelude, Program, UniformSpace,
     },
-    shader_tests::{SPACES, overrides, programs},
+    shader_tests::{UNIFORM_SPACES, all_programs, override_constants},
 };
 use shader_formats::{Format, Shader};
 use std::{
@@ -19,34 +19,34 @@ use std::{
 };
 
 /// Override constants and their values.
-type Setting = Vec<(Constant, u32)>;
+type ConstantValues = Vec<(Constant, u32)>;
 
-struct Text {
+struct ShaderText {
     /// The kernel and the prelude. Its constants are not used.
     program: Program,
     space: UniformSpace,
     source: String,
-    settings: Vec<Setting>,
+    settings: Vec<ConstantValues>,
 }
 
-fn texts() -> Vec<Text> {
+fn shader_texts() -> Vec<ShaderText> {
     let of = |program: Program| {
-        SPACES.map(|space| {
+        UNIFORM_SPACES.map(|space| {
             let source = program.text(space);
-            Text {
+            ShaderText {
                 program: program.clone(),
                 space,
-                settings: settings(&program, &source, space),
+                settings: constant_settings(&program, &source, space),
                 source,
             }
         })
     };
-    programs().into_iter().flat_map(of).collect()
+    all_programs().into_iter().flat_map(of).collect()
 }
 
-/// For each tuning, all combinations of the [`sample`] values of the constants that the text declares, except
+/// For each tuning, all combinations of the [`sample_values`] values of the constants that the text declares, except
 /// combinations that the library never uses.
-fn settings(program: &Program, source: &str, space: UniformSpace) -> Vec<Setting> {
+fn constant_settings(program: &Program, source: &str, space: UniformSpace) -> Vec<ConstantValues> {
     let mut all = Vec::new();
     for is_software in [false, true] {
         // Only software adapters read the walk from storage.
@@ -54,11 +54,11 @@ fn settings(program: &Program, source: &str, space: UniformSpace) -> Vec<Setting
             continue;
         }
         let tuning = Tuning::of(is_software, &wgpu::Limits::default());
-        let mut settings = vec![Setting::new()];
-        for constant in overrides(source).1 {
-            if let Some(values) = values(program, constant, &tuning) {
-                let sample = sample(program.kernel, constant, &values);
-                let with = |setting: &Setting| {
+        let mut settings = vec![ConstantValues::new()];
+        for constant in override_constants(source).1 {
+            if let Some(values) = possible_values(program, constant, &tuning) {
+                let sample = sample_values(program.kernel, constant, &values);
+                let with = |setting: &ConstantValues| {
                     let with = |&value: &u32| [&setting[..], &[(constant, value)]].concat();
                     sample.iter().map(with).collect::<Vec<_>>()
                 };
@@ -91,7 +91,11 @@ const OF_WALK: [Constant; 8] = [
 
 /// The values that the library gives a constant of a program's text, or of many some, among them the least and the
 /// greatest. `None` if the library does not set the constant.
-pub(super) fn values(program: &Program, constant: Constant, tuning: &Tuning) -> Option<Vec<u32>> {
+pub(super) fn possible_values(
+    program: &Program,
+    constant: Constant,
+    tuning: &Tuning,
+) -> Option<Vec<u32>> {
     let kernel = program.kernel;
     let copies = matches!(
         kernel,
@@ -140,8 +144,9 @@ pub(super) fn values(program: &Program, constant: Constant, tuning: &Tuning) -> 
     })
 }
 
-/// Those of a constant's values that stand for all of them, as loops over dimensions and coordinates unroll alike.
-fn sample(kernel: Kernel, constant: Constant, values: &[u32]) -> Vec<u32> {
+/// Returns a sample of a constant's values. Other values differ only in how many times loops over dimensions and
+/// coordinates unroll.
+fn sample_values(kernel: Kernel, constant: Constant, values: &[u32]) -> Vec<u32> {
     let (first, last) = (values[0], values[values.len() - 1]);
     let combines = matches!(kernel, Kernel::Combine | Kernel::CombineParts);
     match constant {
@@ -155,7 +160,7 @@ fn sample(kernel: Kernel, constant: Constant, values: &[u32]) -> Vec<u32> {
 }
 
 /// Returns whether the library never has this combination of values.
-fn is_unused(kernel: Kernel, setting: &Setting) -> bool {
+fn is_unused(kernel: Kernel, setting: &ConstantValues) -> bool {
     let is = |constant: Constant, value: u32| setting.contains(&(constant, value));
     let without_tuples =
         is(Coordinates, 0) && [Crops, Scatters, Plain, Long].iter().any(|&of| is(of, 1));
@@ -208,8 +213,8 @@ fn is_unused(kernel: Kernel, setting: &Setting) -> bool {
 }
 
 /// The line of `texts.jsonl` that describes a text to compilers of WGSL.
-fn line(number: usize, text: &Text) -> serde_json::Value {
-    let constants = |setting: &Setting| -> serde_json::Map<_, _> {
+fn text_line(number: usize, text: &ShaderText) -> serde_json::Value {
+    let constants = |setting: &ConstantValues| -> serde_json::Map<_, _> {
         let each = setting.iter().cloned();
         each.map(|(of, value)| (of.name().to_owned(), value.into()))
             .collect()
@@ -224,7 +229,7 @@ fn line(number: usize, text: &Text) -> serde_json::Value {
 }
 
 /// Writes one text in all formats. Returns a message for each format that failed.
-fn write(number: usize, text: &Text, folder: Option<&Path>) -> Vec<String> {
+fn write_text(number: usize, text: &ShaderText, folder: Option<&Path>) -> Vec<String> {
     let shader = Shader::parse(&text.source);
     let shader = shader.unwrap_or_else(|error| panic!("{}: {error}", text.program));
     let mut refused = Vec::new();
@@ -258,14 +263,14 @@ fn write(number: usize, text: &Text, folder: Option<&Path>) -> Vec<String> {
 #[test]
 fn every_shader_is_written_in_every_format() {
     let folder = env::var_os("WGSLICE_SHADERS").map(PathBuf::from);
-    let texts = texts();
+    let texts = shader_texts();
     if let Some(folder) = &folder {
         for format in Format::ALL {
             fs::create_dir_all(folder.join(format.name())).unwrap();
         }
         let lines = texts.iter().enumerate();
         let lines: String = lines
-            .map(|(number, text)| format!("{}\n", line(number, text)))
+            .map(|(number, text)| format!("{}\n", text_line(number, text)))
             .collect();
         fs::write(folder.join("texts.jsonl"), lines).unwrap();
     }
@@ -273,7 +278,7 @@ fn every_shader_is_written_in_every_format() {
     println!("{} texts, {settings} with their constants", texts.len());
     let each = texts.iter().enumerate();
     let refused: Vec<String> = each
-        .flat_map(|(number, text)| write(number, text, folder.as_deref()))
+        .flat_map(|(number, text)| write_text(number, text, folder.as_deref()))
         .collect();
     assert!(refused.is_empty(), "{}", refused.join("\n"));
 }

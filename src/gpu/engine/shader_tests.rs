@@ -1,9 +1,9 @@
-//! Tests of the modules in `shaders/`, which need no adapter: each is valid WGSL after its imports, reads its uniforms where
-//! the host writes them, and binds what the host binds.
+//! Tests of the modules in `shaders/`, which need no adapter: each is valid WGSL after its imports, reads its uniforms
+//! where the host writes them, and have the host's bindings.
 
 use super::{
-    dispatch::{Dispatch, Places},
-    kernel_tests::{DEVICE_TYPES, plans, strict},
+    dispatch::{ArgumentPlaces, Dispatch},
+    kernel_tests::{DEVICE_TYPES, make_all_moves, open_strict},
     program::{
         BUFFERS_GROUP, Constant,
         Kernel::{self, MaskCount, MaskRows, MaskScan},
@@ -11,7 +11,7 @@ use super::{
     },
     uniforms::{
         CoordinateWords, DimWords, MOST_COORDINATES, MOST_CROPPED_DIMS, MOST_DIMS, MaskDimWords,
-        NONE, RUN, SearchWords, WalkWords, flags,
+        NO_NUMBER, RUN_DIMENSION, SearchWords, WalkWords, flags,
     },
 };
 use naga::{
@@ -20,21 +20,21 @@ use naga::{
 };
 use std::collections::BTreeSet;
 
-pub(super) const SPACES: [UniformSpace; 2] = [UniformSpace::Uniform, UniformSpace::Storage];
+pub(super) const UNIFORM_SPACES: [UniformSpace; 2] = [UniformSpace::Uniform, UniformSpace::Storage];
 
 /// One program for each text: every kernel with every prelude that it takes.
-pub(super) fn programs() -> Vec<Program> {
+pub(super) fn all_programs() -> Vec<Program> {
     let of = |&kernel: &Kernel| {
-        let preludes = Prelude::of(kernel).into_iter();
+        let preludes = Prelude::all_of(kernel).into_iter();
         preludes.map(move |prelude| Program::new(kernel, prelude, 64))
     };
     Kernel::ALL.iter().flat_map(of).collect()
 }
 
 /// Every text with its validated module.
-fn modules() -> impl Iterator<Item = (Program, UniformSpace, Module, ModuleInfo)> {
-    programs().into_iter().flat_map(|program| {
-        SPACES.map(|space| {
+fn all_modules() -> impl Iterator<Item = (Program, UniformSpace, Module, ModuleInfo)> {
+    all_programs().into_iter().flat_map(|program| {
+        UNIFORM_SPACES.map(|space| {
             let text = program.text(space);
             let module = naga::front::wgsl::parse_str(&text)
                 .unwrap_or_else(|error| panic!("{program}: {}", error.emit_to_string(&text)));
@@ -47,7 +47,7 @@ fn modules() -> impl Iterator<Item = (Program, UniformSpace, Module, ModuleInfo)
 }
 
 /// The override constants of a text: those with a default value, and those that the host sets.
-pub(super) fn overrides(text: &str) -> (Vec<&str>, Vec<Constant>) {
+pub(super) fn override_constants(text: &str) -> (Vec<&str>, Vec<Constant>) {
     let lines = text
         .lines()
         .filter_map(|line| line.strip_prefix("override "));
@@ -61,9 +61,9 @@ pub(super) fn overrides(text: &str) -> (Vec<&str>, Vec<Constant>) {
 #[test]
 fn host_and_shaders_have_the_same_constants() {
     let mut declared = BTreeSet::new();
-    for program in programs() {
+    for program in all_programs() {
         let text = program.text(UniformSpace::Uniform);
-        let (own, set) = overrides(&text);
+        let (own, set) = override_constants(&text);
         let computed = own.iter().all(|name| ["CHUNK", "MOST"].contains(name));
         assert!(
             computed,
@@ -78,12 +78,15 @@ fn host_and_shaders_have_the_same_constants() {
 /// Each dispatch sets constants that its text has, each once.
 #[test]
 fn programs_set_constants_of_their_texts() {
-    for gpu in DEVICE_TYPES.map(strict) {
-        for plan in plans() {
-            let cut = gpu.engine.cut(&plan, &Places::AT_BEGIN).unwrap();
+    for gpu in DEVICE_TYPES.map(open_strict) {
+        for plan in make_all_moves() {
+            let cut = gpu
+                .engine
+                .cut_move(&plan, &ArgumentPlaces::AT_BEGIN)
+                .unwrap();
             for Dispatch { program, .. } in cut.dispatches() {
                 let text = program.text(UniformSpace::Uniform);
-                let (_, declared) = overrides(&text);
+                let (_, declared) = override_constants(&text);
                 let mut set: Vec<Constant> = program.constants.iter().map(|of| of.0).collect();
                 assert!(set.iter().all(|of| declared.contains(of)), "{program}");
                 set.sort_by_key(|of| of.name());
@@ -96,9 +99,9 @@ fn programs_set_constants_of_their_texts() {
 /// The number of texts is small, since all of them must be read, tested and compiled.
 #[test]
 fn there_are_few_texts() {
-    let texts = programs().into_iter();
+    let texts = all_programs().into_iter();
     let texts: BTreeSet<String> = texts
-        .flat_map(|of| SPACES.map(|space| of.text(space)))
+        .flat_map(|of| UNIFORM_SPACES.map(|space| of.text(space)))
         .collect();
     println!("{} texts of {} kernels", texts.len(), Kernel::ALL.len());
     assert!(texts.len() <= 60, "{} texts", texts.len());
@@ -129,7 +132,7 @@ fn every_module_says_what_it_needs() {
 
 #[test]
 fn every_text_is_valid_and_binds_what_the_host_binds() {
-    for (program, space, module, info) in modules() {
+    for (program, space, module, info) in all_modules() {
         let [main] = &module.entry_points[..] else {
             panic!("{program}: {} entry points", module.entry_points.len());
         };
@@ -171,7 +174,7 @@ fn every_text_is_valid_and_binds_what_the_host_binds() {
 }
 
 /// Returns the names and offsets of the members of the WGSL struct `name`, and the size of the struct in bytes.
-fn layout(module: &Module, name: &str) -> (Vec<(String, usize)>, usize) {
+fn struct_layout(module: &Module, name: &str) -> (Vec<(String, usize)>, usize) {
     let mut types = module.types.iter();
     let found = types.find(|(_, ty)| ty.name.as_deref() == Some(name));
     let (_, ty) = found.unwrap_or_else(|| panic!("no struct {name}"));
@@ -187,9 +190,9 @@ fn layout(module: &Module, name: &str) -> (Vec<(String, usize)>, usize) {
 
 #[test]
 fn uniforms_lie_where_the_host_writes_them() {
-    for (program, _, module, _) in modules() {
-        let check = |name, host| assert_eq!(layout(&module, name), host, "{program}");
-        assert_eq!(number(&module, "NONE"), NONE);
+    for (program, _, module, _) in all_modules() {
+        let check = |name, host| assert_eq!(struct_layout(&module, name), host, "{program}");
+        assert_eq!(constant_value(&module, "NONE"), NO_NUMBER);
         if matches!(program.kernel, MaskCount | MaskScan | MaskRows) {
             check("Search", SearchWords::layout());
             check("MaskDim", MaskDimWords::layout());
@@ -200,27 +203,27 @@ fn uniforms_lie_where_the_host_writes_them() {
         check("Coordinate", CoordinateWords::layout());
         for (name, value) in [
             ("SIGNED_INDICES", flags::SIGNED_INDICES),
-            ("WRAPS", flags::WRAPS),
-            ("CLAMPS", flags::CLAMPS),
-            ("REPORTS", flags::REPORTS),
-            ("KEEPS", flags::KEEPS),
-            ("STRICT", flags::STRICT),
-            ("RUN", RUN),
+            ("WRAPS", flags::FLAG_WRAPS),
+            ("CLAMPS", flags::FLAG_CLAMPS),
+            ("REPORTS", flags::FLAG_REPORTS),
+            ("KEEPS", flags::FLAG_KEEPS),
+            ("STRICT", flags::FLAG_STRICT),
+            ("RUN", RUN_DIMENSION),
         ] {
-            assert_eq!(number(&module, name), value, "{name}");
+            assert_eq!(constant_value(&module, name), value, "{name}");
         }
         for (name, value) in [
             ("MANY_DIMS", MOST_DIMS),
             ("CROPPED_DIMS", MOST_CROPPED_DIMS),
             ("MANY_COORDINATES", MOST_COORDINATES),
         ] {
-            assert_eq!(number(&module, name) as usize, value, "{name}");
+            assert_eq!(constant_value(&module, name) as usize, value, "{name}");
         }
     }
 }
 
 /// The value of a shader's `u32` constant.
-fn number(module: &Module, name: &str) -> u32 {
+fn constant_value(module: &Module, name: &str) -> u32 {
     let mut constants = module.constants.iter();
     let constant = constants.find(|(_, constant)| constant.name.as_deref() == Some(name));
     let (_, constant) = constant.unwrap_or_else(|| panic!("no constant {name}"));

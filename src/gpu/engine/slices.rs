@@ -2,21 +2,22 @@
 
 use super::launch::common_divisor;
 use crate::{
-    layout::middle,
+    layout::split_position,
     walk::{Coordinate, Side, Walk},
 };
 use std::ops::Range;
 
 /// The slices of a destination. Neighbouring slices are `apart` units apart, and the lowest begins at unit `lowest`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Slices {
+pub(super) struct DestSlices {
     pub(super) count: usize,
     pub(super) apart: usize,
     pub(super) lowest: isize,
 }
 
-impl Slices {
-    /// The slices to which the rows of boxes can go, wherever boxes begin in a view of the destination.
+impl DestSlices {
+    /// Returns the slices that the rows of boxes can write to, if boxes can begin anywhere in a view of the
+    /// destination.
     pub(super) fn of_boxes(walk: &Walk) -> Self {
         let items = walk.dims.iter().filter(|dim| dim.tuple > 0);
         let items = items.map(|dim| (dim.size, dim.to));
@@ -48,7 +49,7 @@ pub(super) struct SliceRows {
 impl SliceRows {
     /// Returns the rows of a scatter, which the first `of_rows` dimensions of its walk number. Also returns a walk that
     /// moves each row to the slice that the row's own tuple selects.
-    pub(super) fn of(walk: &Walk, of_rows: usize, slices: Slices) -> (Self, Walk) {
+    pub(super) fn of_scatter(walk: &Walk, of_rows: usize, slices: DestSlices) -> (Self, Walk) {
         let (mut numbers, mut moves) = (walk.clone(), walk.clone());
         let apart = slices.apart.cast_signed();
         numbers.unit = 1;
@@ -73,14 +74,14 @@ impl SliceRows {
         (Self { numbers }, moves)
     }
 
-    pub(super) fn count(&self) -> usize {
+    pub(super) fn row_count(&self) -> usize {
         self.numbers.units()
     }
 
     /// The range of the rows' numbers.
-    pub(super) fn numbers(&self) -> Range<usize> {
+    pub(super) fn row_numbers(&self) -> Range<usize> {
         let first = self.numbers.to.cast_unsigned();
-        first..first + self.count()
+        first..first + self.row_count()
     }
 
     pub(super) fn first_tuple(&self) -> usize {
@@ -88,7 +89,7 @@ impl SliceRows {
     }
 
     /// Returns whether out-of-range tuples of these rows are counted.
-    pub(super) fn counts(&self) -> bool {
+    pub(super) fn are_tuples_counted(&self) -> bool {
         self.numbers.counts
     }
 
@@ -101,22 +102,22 @@ impl SliceRows {
         rows
     }
 
-    /// The dimension along which rows are halved, and the position of the cut.
-    pub(super) fn middle(&self) -> Option<(usize, usize)> {
+    /// Returns the dimension along which rows are halved, and the position at which they are cut.
+    pub(super) fn middle_cut(&self) -> Option<(usize, usize)> {
         let dims = &self.numbers.dims;
         let d = (0..dims.len()).find(|&d| dims[d].size > 1)?;
-        Some((d, middle(dims[d].size)?))
+        Some((d, split_position(dims[d].size)?))
     }
 
     /// Splits the rows into the first `middle` positions of dimension `d` and the others.
-    pub(super) fn split(&self, d: usize, middle: usize) -> [Self; 2] {
+    pub(super) fn split_rows(&self, d: usize, middle: usize) -> [Self; 2] {
         self.numbers
             .split(d, middle)
             .map(|numbers| Self { numbers })
     }
 
     /// The walk by which the kernels find the slices of rows: see `slice_of` in `walk.wgsl`. It counts no tuples.
-    pub(super) fn walk(&self) -> Walk {
+    pub(super) fn lookup_walk(&self) -> Walk {
         let mut walk = self.numbers.clone();
         walk.merge();
         walk.counts = false;

@@ -24,17 +24,17 @@
 
 use super::{
     cut::{Cutter, check_coordinates},
-    dispatch::{Bound, Cut, DEST, Pass, SCRATCH, SOURCE, WalkDispatch},
+    dispatch::{BoundRange, Cut, DEST, Pass, SCRATCH, SOURCE, WalkDispatch},
     launch::{RunWalk, walk_constants},
     program::{Constant, Kernel, Prelude, Program},
-    rule::{Rule, SIGNED},
-    slices::{SliceRows, Slices},
-    tuples::{Tuples, set_tuples},
-    uniforms::{Uniforms, WalkWords, check_positions, count, flags},
+    rule::{CombineRule, NUMBERS_SIGNED},
+    slices::{DestSlices, SliceRows},
+    tuples::{TupleArgument, set_tuples},
+    uniforms::{Uniforms, WalkWords, check_positions, count_word, flags},
 };
 use crate::{
     Error,
-    layout::middle,
+    layout::split_position,
     moves::{Move, Operation, Scatter},
     ops::index::{IndexType, OutOfRange, Policy},
     shape::common_power_of_two,
@@ -42,8 +42,9 @@ use crate::{
 };
 use std::ops::Range;
 
-/// If there are fewer rows than slices / FEW_ROWS, the last steps go through rows instead of slices. Going through
-/// slices costs a number of 4 bytes for each slice, whereas a row that is written alone costs a sector of 32 bytes.
+/// If there are fewer rows than slices / FEW_ROWS, the last steps go through rows instead of slices. A step that goes
+/// through slices reads a number of 4 bytes for each slice. A step that goes through rows writes each row by itself,
+/// which transfers a sector of 32 bytes.
 const FEW_ROWS: usize = 8;
 
 /// The number of bytes of scratch memory that are bound even if none are used.
@@ -56,15 +57,15 @@ const MOST_LISTS: usize = 64;
 /// bytes.
 const MOST_ATOMIC: usize = 16;
 
-/// The way in which rows are combined with their slices.
+/// How rows are combined with their slices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum CombineWay {
     Update,
     Atomic,
     Lists {
         ordered: bool,
     },
-    /// Each row is the only row of its slice.
+    /// The tuples of all rows select different slices, so each slice has at most one row.
     Unique,
 }
 
@@ -75,21 +76,21 @@ struct ScatterSteps {
     cut: Cut,
     /// Dispatches with which the next pass begins.
     first: Vec<WalkDispatch>,
-    /// The use of the numbers at the beginning of scratch memory, and the row from which they count.
-    numbers: Option<(Numbers, usize)>,
+    /// How the numbers at the beginning of scratch memory are used, and the row from which they count.
+    numbers: Option<(ScratchNumbers, usize)>,
 }
 
-/// The use of the numbers at the beginning of scratch memory: `lists` numbers for each slice.
+/// How the numbers at the beginning of scratch memory are used. There are `lists` numbers for each slice.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Numbers {
+struct ScratchNumbers {
     slices: Range<usize>,
     run: Range<usize>,
     lists: usize,
 }
 
-/// A part of a scatter: the rows that go to some slices, and of each row the units `run`.
+/// A part of a scatter: the rows for some slices, and the units `run` of each of these rows.
 #[derive(Clone, Debug)]
-struct Block {
+struct ScatterBlock {
     rows: SliceRows,
     /// Moves each row to the slice that the row's own tuple selects. Its first dimensions are the dimensions of `rows`.
     moves: Walk,
@@ -97,8 +98,8 @@ struct Block {
     run: Range<usize>,
 }
 
-/// The reason why a block has no pass.
-enum NoPass {
+/// The reason why no pass can be made for a block.
+enum PassFailure {
     /// The rows or the slices must be halved first.
     Rows,
     Slices,
@@ -107,7 +108,7 @@ enum NoPass {
 
 /// Decides the steps of a scatter that has rows: a pass for each block, whose last dispatch changes the destination.
 /// The rows of a paste belong to boxes.
-pub(super) fn steps(
+pub(super) fn scatter_cut(
     cutter: Cutter<'_>,
     what: &Move,
     walk: &Walk,
@@ -118,7 +119,7 @@ pub(super) fn steps(
         return Ok(Cut::default());
     };
     // `None` if rows replace slices.
-    let rule = Rule::of(what)?;
+    let rule = CombineRule::of_move(what)?;
     let boxes = what.operation == Operation::Paste;
     check_coordinates(walk, scatter.options.policy.circular)?;
     // The dimensions that number rows.
@@ -128,12 +129,12 @@ pub(super) fn steps(
             let inner = (0..walk.dims.len()).rev().take_while(is_inner);
             walk.dims.len() - inner.count()
         }
-        false => RunWalk::of(walk.clone()).walk.dims.len(),
+        false => RunWalk::of_walk(walk.clone()).walk.dims.len(),
     };
     let pitch: usize = walk.dims[of_rows..].iter().map(|dim| dim.size).product();
     let slices = match boxes {
-        true => Slices::of_boxes(walk),
-        false => Slices {
+        true => DestSlices::of_boxes(walk),
+        false => DestSlices {
             count: scatter.slices,
             apart: pitch,
             lowest: 0,
@@ -142,15 +143,15 @@ pub(super) fn steps(
     let most = u64::from(u32::MAX - 1);
     check_positions(slices.count, most)?;
     let options = scatter.options;
-    // If rows are not whole words, moving a row alone changes words by atomics, whereas a gather makes whole words. So
-    // such rows are moved alone only if they are few.
+    // If rows are not whole words, a kernel that moves a single row changes its first and last word by atomics, and a
+    // gather writes whole words. So such rows are moved by themselves only if they are few.
     let rows = walk.units() / pitch;
     let straight = rule.is_some() || boxes || walk.unit >= 4 || rows * FEW_ROWS < slices.count;
     let way = match rule {
-        _ if options.unique && straight => Way::Unique,
-        None => Way::Update,
-        Some(rule) if rule.is_atomic && pitch <= MOST_ATOMIC => Way::Atomic,
-        Some(rule) => Way::Lists {
+        _ if options.unique && straight => CombineWay::Unique,
+        None => CombineWay::Update,
+        Some(rule) if rule.is_atomic && pitch <= MOST_ATOMIC => CombineWay::Atomic,
+        Some(rule) => CombineWay::Lists {
             ordered: rule.depends_on_order && !options.any_order,
         },
     };
@@ -165,8 +166,8 @@ pub(super) fn steps(
         apart: slices.apart,
         boxes,
     };
-    let (rows, moves) = SliceRows::of(walk, of_rows, slices);
-    let block = Block {
+    let (rows, moves) = SliceRows::of_scatter(walk, of_rows, slices);
+    let block = ScatterBlock {
         rows,
         moves,
         slices: 0..slices.count,
@@ -175,12 +176,12 @@ pub(super) fn steps(
     let mut steps = ScatterSteps::default();
     let is_empty = walk.coordinates.iter().any(|c| c.size == 0);
     if walk.columns > 0 && (scatterer.is_strict() || is_empty) {
-        check_positions(block.rows.count(), most)?;
-        scatterer.checks(&block.of_tuples(), &mut steps.first)?;
+        check_positions(block.rows.row_count(), most)?;
+        scatterer.add_checks(&block.of_tuples(), &mut steps.first)?;
         steps.cut.scratch = LEAST_SCRATCH;
     }
     if is_empty {
-        steps.push(0, Vec::new());
+        steps.push_pass(0, Vec::new());
         return Ok(steps.cut);
     }
     if scatter.fresh && scatterer.is_direct() {
@@ -189,39 +190,39 @@ pub(super) fn steps(
             source_bytes: 4,
             ..cutter
         };
-        cutter.cut(&zeros, &mut steps.first)?;
+        cutter.cut_walk(&zeros, &mut steps.first)?;
     }
     match (way, rule) {
-        (Way::Unique, None) => {
+        (CombineWay::Unique, None) => {
             let mut moves = Vec::new();
-            scatterer.cutter.cut(walk, &mut moves)?;
+            scatterer.cutter.cut_walk(walk, &mut moves)?;
             if scatterer.is_strict() {
-                moves.iter_mut().for_each(forbidding);
+                moves.iter_mut().for_each(forbid_after_report);
             }
-            steps.push(0, moves);
+            steps.push_pass(0, moves);
         }
-        _ => scatterer.blocks(&block, &mut steps)?,
+        _ => scatterer.add_block(&block, &mut steps)?,
     }
     Ok(steps.cut)
 }
 
 /// Makes a dispatch change nothing if an earlier dispatch reports a tuple.
-fn forbidding(dispatch: &mut WalkDispatch) {
-    dispatch.uniforms.flags &= !flags::REPORTS;
-    dispatch.uniforms.flags |= flags::STRICT;
+fn forbid_after_report(dispatch: &mut WalkDispatch) {
+    dispatch.uniforms.flags &= !flags::FLAG_REPORTS;
+    dispatch.uniforms.flags |= flags::FLAG_STRICT;
 }
 
 impl ScatterSteps {
-    fn push(&mut self, cleared: usize, dispatches: Vec<WalkDispatch>) {
+    fn push_pass(&mut self, cleared: usize, dispatches: Vec<WalkDispatch>) {
         let mut all = std::mem::take(&mut self.first);
         all.extend(dispatches);
-        let pass = Pass::of(cleared, all, Uniforms::Walk);
+        let pass = Pass::of_dispatches(cleared, all, Uniforms::Walk);
         self.cut.passes.push(pass);
     }
 
     /// Returns the first of the numbers of these rows minus one. It is 0 if these rows do not follow others with the
     /// same slices and units, so that `numbers` must be cleared.
-    fn first_row(&self, numbers: &Numbers, rows: &Range<usize>) -> usize {
+    fn first_row(&self, numbers: &ScratchNumbers, rows: &Range<usize>) -> usize {
         match &self.numbers {
             Some((same, from)) if same == numbers && rows.end - from < i32::MAX as usize => {
                 rows.start - from
@@ -231,7 +232,7 @@ impl ScatterSteps {
     }
 }
 
-impl Block {
+impl ScatterBlock {
     /// Returns the block with one row for each tuple.
     fn of_tuples(&self) -> Self {
         Self {
@@ -241,19 +242,19 @@ impl Block {
     }
 
     fn halves_of_rows(&self) -> Option<[Self; 2]> {
-        let (d, middle) = self.rows.middle()?;
+        let (d, middle) = self.rows.middle_cut()?;
         let mut halves = [self.clone(), self.clone()];
         let [first, second] = &mut halves;
-        [first.rows, second.rows] = self.rows.split(d, middle);
+        [first.rows, second.rows] = self.rows.split_rows(d, middle);
         [first.moves, second.moves] = self.moves.split(d, middle);
         Some(halves)
     }
 
     /// Splits the block in the middle of the range that `of` returns: its slices or its run.
-    fn halves(&self, of: impl Fn(&mut Self) -> &mut Range<usize>) -> Option<[Self; 2]> {
+    fn split_range(&self, of: impl Fn(&mut Self) -> &mut Range<usize>) -> Option<[Self; 2]> {
         let mut halves = [self.clone(), self.clone()];
         let Range { start, end } = of(&mut halves[0]).clone();
-        let middle = start + middle(end - start)?;
+        let middle = start + split_position(end - start)?;
         of(&mut halves[0]).end = middle;
         of(&mut halves[1]).start = middle;
         Some(halves)
@@ -263,11 +264,11 @@ impl Block {
 /// The data that all blocks of a scatter share.
 struct Scatterer<'a> {
     cutter: Cutter<'a>,
-    tuples: Tuples,
+    tuples: TupleArgument,
     scatter: Scatter,
     /// The rule by which numbers are combined. Not used for updates.
-    rule: Rule,
-    way: Way,
+    rule: CombineRule,
+    way: CombineWay,
     /// The number of bytes of a unit. `pitch` is the number of units of a row.
     unit: usize,
     pitch: usize,
@@ -284,7 +285,7 @@ impl Scatterer<'_> {
 
     /// Returns whether each row goes straight to its slice, without scratch memory.
     fn is_direct(&self) -> bool {
-        matches!(self.way, Way::Atomic | Way::Unique)
+        matches!(self.way, CombineWay::Atomic | CombineWay::Unique)
     }
 
     fn too_small(&self) -> Error {
@@ -293,61 +294,70 @@ impl Scatterer<'_> {
 
     /// Adds the dispatches that only report the tuples out of range. They share a report, so their numbers of rows
     /// count all rows.
-    fn checks(&self, block: &Block, out: &mut Vec<WalkDispatch>) -> Result<(), Error> {
+    fn add_checks(&self, block: &ScatterBlock, out: &mut Vec<WalkDispatch>) -> Result<(), Error> {
         let first = block.rows.first_tuple();
-        let site = self.site(block, first, LEAST_SCRATCH);
+        let site = self.launch_site(block, first, LEAST_SCRATCH);
         if let Some(dispatch) =
             site.and_then(|site| site.of_rows(Kernel::Last, &[(Constant::Chooses, 0)]))
         {
-            out.push(reporting(dispatch, 0));
+            out.push(make_reporting(dispatch, 0));
             return Ok(());
         }
         let halves = block.halves_of_rows().ok_or_else(|| self.too_small())?;
-        halves.iter().try_for_each(|half| self.checks(half, out))
+        halves
+            .iter()
+            .try_for_each(|half| self.add_checks(half, out))
     }
 
     /// Adds the pass of a block or, if the block exceeds the device's limits, the passes of its halves.
-    fn blocks(&self, block: &Block, steps: &mut ScatterSteps) -> Result<(), Error> {
-        let halves = match self.pass(block, steps) {
+    fn add_block(&self, block: &ScatterBlock, steps: &mut ScatterSteps) -> Result<(), Error> {
+        let halves = match self.try_add_pass(block, steps) {
             Ok(()) => return Ok(()),
-            Err(NoPass::Failed(error)) => return Err(error),
-            Err(NoPass::Rows) => block.halves_of_rows(),
-            Err(NoPass::Slices) => block.halves(|block| &mut block.slices),
+            Err(PassFailure::Failed(error)) => return Err(error),
+            Err(PassFailure::Rows) => block.halves_of_rows(),
+            Err(PassFailure::Slices) => block.split_range(|block| &mut block.slices),
         };
-        let halves = halves.or_else(|| block.halves(|block| &mut block.run));
+        let halves = halves.or_else(|| block.split_range(|block| &mut block.run));
         let halves = halves.ok_or_else(|| self.too_small())?;
-        halves.iter().try_for_each(|half| self.blocks(half, steps))
+        halves
+            .iter()
+            .try_for_each(|half| self.add_block(half, steps))
     }
 
     /// Adds the pass of a block.
-    fn pass(&self, block: &Block, steps: &mut ScatterSteps) -> Result<(), NoPass> {
-        let (rows, slices) = (block.rows.numbers(), block.slices.len());
+    fn try_add_pass(
+        &self,
+        block: &ScatterBlock,
+        steps: &mut ScatterSteps,
+    ) -> Result<(), PassFailure> {
+        let (rows, slices) = (block.rows.row_numbers(), block.slices.len());
         let fresh = self.scatter.fresh && rows.start == 0 && !self.is_direct();
-        // A fresh destination is written whole, because all of its slices become zeros.
-        let one_chunk = !fresh && !self.is_direct() && rows.len() <= self.chunk().min(slices);
+        // If the destination starts as zeros, every slice is written.
+        let one_chunk =
+            !fresh && !self.is_direct() && rows.len() <= self.rows_per_workgroup().min(slices);
         let few = self.boxes || !fresh && rows.len() * FEW_ROWS < slices;
         let by_rows = self.is_direct() || one_chunk || few;
         let (lists, list_shift) = match one_chunk {
             true => (0, 31),
-            false => self.lists(rows.len(), slices),
+            false => self.list_count(rows.len(), slices),
         };
         let heads = if self.is_direct() { 0 } else { slices * lists };
         let links = match self.way {
-            Way::Atomic | Way::Unique => 0,
-            Way::Update if !by_rows => 0,
-            Way::Update if !one_chunk => rows.len(),
-            Way::Update | Way::Lists { .. } => 3 * rows.len(),
+            CombineWay::Atomic | CombineWay::Unique => 0,
+            CombineWay::Update if !by_rows => 0,
+            CombineWay::Update if !one_chunk => rows.len(),
+            CombineWay::Update | CombineWay::Lists { .. } => 3 * rows.len(),
         };
         let scratch = (heads + links) as u64 * 4;
         if scratch > self.cutter.reach.binding || scratch / 4 > self.cutter.reach.units {
             let are_rows = links > heads;
             return Err(if are_rows {
-                NoPass::Rows
+                PassFailure::Rows
             } else {
-                NoPass::Slices
+                PassFailure::Slices
             });
         }
-        let numbers = Numbers {
+        let numbers = ScratchNumbers {
             slices: block.slices.clone(),
             run: block.run.clone(),
             lists,
@@ -358,16 +368,17 @@ impl Scatterer<'_> {
         }
         let first_row = steps.first_row(&numbers, &rows);
         let mut site = self
-            .site(block, first_row, scratch.max(LEAST_SCRATCH))
-            .ok_or(NoPass::Rows)?;
+            .launch_site(block, first_row, scratch.max(LEAST_SCRATCH))
+            .ok_or(PassFailure::Rows)?;
         (site.by_rows, site.fresh) = (by_rows, fresh);
-        site.words.slices = count(slices);
-        site.words.lists = count(lists);
+        site.words.slices = count_word(slices);
+        site.words.lists = count_word(lists);
         site.words.list_shift = list_shift;
         let mut dispatches = Vec::new();
-        let of_rows = |kernel, constants: &[_]| site.of_rows(kernel, constants).ok_or(NoPass::Rows);
+        let of_rows =
+            |kernel, constants: &[_]| site.of_rows(kernel, constants).ok_or(PassFailure::Rows);
         match self.way {
-            Way::Update => {
+            CombineWay::Update => {
                 if one_chunk {
                     dispatches.push(of_rows(
                         Kernel::Link,
@@ -380,12 +391,13 @@ impl Scatterer<'_> {
                         dispatches.push(last(1)?);
                     }
                 }
-                site.move_rows(&mut dispatches).map_err(NoPass::Failed)?;
+                site.move_rows(&mut dispatches)
+                    .map_err(PassFailure::Failed)?;
             }
-            Way::Atomic | Way::Unique => dispatches.push(site.combine()?),
-            Way::Lists { ordered } => {
+            CombineWay::Atomic | CombineWay::Unique => dispatches.push(site.combine_dispatch()?),
+            CombineWay::Lists { ordered } => {
                 if rows.len() > self.most_rows() {
-                    return Err(NoPass::Rows);
+                    return Err(PassFailure::Rows);
                 }
                 let in_order = u32::from(ordered || one_chunk);
                 let constants = [(Constant::Ordered, in_order), (Constant::Lasts, 0)];
@@ -393,14 +405,15 @@ impl Scatterer<'_> {
                 if ordered && !one_chunk {
                     dispatches.push(of_rows(Kernel::Order, &[])?);
                 }
-                dispatches.push(site.combine()?);
+                dispatches.push(site.combine_dispatch()?);
             }
         }
         // Several blocks can have the same rows. Only one of them reports the tuples out of range.
-        let is_first = block.slices.start == 0 && block.run.start == 0 && block.rows.counts();
+        let is_first =
+            block.slices.start == 0 && block.run.start == 0 && block.rows.are_tuples_counted();
         if !self.is_strict() && is_first {
             let first_tuple = block.rows.first_tuple().wrapping_sub(first_row);
-            dispatches[0] = reporting(dispatches[0].clone(), first_tuple);
+            dispatches[0] = make_reporting(dispatches[0].clone(), first_tuple);
         }
         let cleared = match first_row {
             0 if heads > 0 => {
@@ -410,29 +423,30 @@ impl Scatterer<'_> {
             _ => 0,
         };
         steps.cut.scratch = steps.cut.scratch.max(scratch);
-        steps.push(cleared, dispatches);
+        steps.push_pass(cleared, dispatches);
         Ok(())
     }
 
     /// The number of lists of each slice, and the logarithm of the number of rows that share a list: see `chain.wgsl`.
-    fn lists(&self, rows: usize, slices: usize) -> (usize, u32) {
-        if self.way != (Way::Lists { ordered: true }) {
+    fn list_count(&self, rows: usize, slices: usize) -> (usize, u32) {
+        if self.way != (CombineWay::Lists { ordered: true }) {
             return (1, 31);
         }
         let most = (rows / slices).clamp(1, MOST_LISTS);
         let of = |shift: u32| ((rows - 1) >> shift) + 1;
-        let shift = (self.chunk().trailing_zeros()..31).find(|&shift| of(shift) <= most);
+        let shift =
+            (self.rows_per_workgroup().trailing_zeros()..31).find(|&shift| of(shift) <= most);
         let shift = shift.unwrap_or(31);
         (of(shift), shift)
     }
 
     /// The number of rows of a workgroup of `link.wgsl`.
-    fn chunk(&self) -> usize {
+    fn rows_per_workgroup(&self) -> usize {
         4 * self.cutter.reach.tuning.workgroup as usize
     }
 
     /// The number of units of a slice that an invocation combines.
-    fn segment(&self) -> usize {
+    fn units_per_invocation(&self) -> usize {
         if self.cutter.reach.tuning.loops { 4 } else { 1 }
     }
 
@@ -444,29 +458,33 @@ impl Scatterer<'_> {
     /// iterations in total.
     fn most_rows(&self) -> usize {
         match self.cutter.reach.tuning.loops {
-            true => (1 << 15) / self.segment(),
+            true => (1 << 15) / self.units_per_invocation(),
             false => 1 << 20,
         }
     }
 
     /// Returns the data that the dispatches of a block share. Its rows have the numbers from `first_row` + 1 on. `None`
     /// if the block has too many rows.
-    fn site<'a>(
+    fn launch_site<'a>(
         &'a self,
-        block: &'a Block,
+        block: &'a ScatterBlock,
         first_row: usize,
         scratch: u64,
     ) -> Option<BlockPass<'a>> {
-        let mut walk = block.rows.walk();
+        let mut walk = block.rows.lookup_walk();
         let (indices, begin) = self.cutter.bind_tuples(&walk, self.tuples)?;
-        // In this walk a row is a unit, even along a box.
-        walk.dims.push(Dim::ONE);
-        let rows = RunWalk::of(walk);
-        let mut words = rows.words()?;
+        // In this walk each row counts as one unit, even if rows belong to boxes.
+        walk.dims.push(Dim::ONE_POSITION);
+        let rows = RunWalk::of_walk(walk);
+        let mut words = rows.walk_words()?;
         set_tuples(&mut words, &rows.walk, self.tuples, begin);
-        words.flags |= if self.is_strict() { flags::STRICT } else { 0 };
+        words.flags |= if self.is_strict() {
+            flags::FLAG_STRICT
+        } else {
+            0
+        };
         words.first_row = u32::try_from(first_row).ok()?;
-        words.first_slice = count(block.slices.start);
+        words.first_slice = count_word(block.slices.start);
         Some(BlockPass {
             scatterer: self,
             block,
@@ -478,7 +496,7 @@ impl Scatterer<'_> {
                 Some(self.tuples),
             ),
             indices,
-            scratch: Bound::first(SCRATCH, scratch),
+            scratch: BoundRange::first(SCRATCH, scratch),
             by_rows: false,
             fresh: false,
         })
@@ -486,21 +504,21 @@ impl Scatterer<'_> {
 }
 
 /// Makes a dispatch report tuples. Its first tuple has the number `first_tuple`.
-fn reporting(mut dispatch: WalkDispatch, first_tuple: usize) -> WalkDispatch {
+fn make_reporting(mut dispatch: WalkDispatch, first_tuple: usize) -> WalkDispatch {
     dispatch.first_tuple = first_tuple;
-    dispatch.uniforms.flags |= flags::REPORTS;
+    dispatch.uniforms.flags |= flags::FLAG_REPORTS;
     dispatch
 }
 
 /// The data that the dispatches of a block share.
 struct BlockPass<'a> {
     scatterer: &'a Scatterer<'a>,
-    block: &'a Block,
+    block: &'a ScatterBlock,
     words: WalkWords,
     /// The constants of kernels that read tuples.
     of_walk: [(Constant, u32); 8],
-    indices: Bound,
-    scratch: Bound,
+    indices: BoundRange,
+    scratch: BoundRange,
     /// Whether the last step goes through rows instead of slices.
     by_rows: bool,
     /// Whether the slices start as zeros.
@@ -508,30 +526,37 @@ struct BlockPass<'a> {
 }
 
 impl BlockPass<'_> {
-    fn program(&self, kernel: Kernel, prelude: Prelude) -> Program {
+    fn make_program(&self, kernel: Kernel, prelude: Prelude) -> Program {
         let workgroup = self.scatterer.cutter.reach.tuning.workgroup;
         let program = Program::new(kernel, prelude, workgroup);
         match kernel {
             Kernel::Order => program,
-            Kernel::Combine | Kernel::CombineParts if self.scatterer.way != Way::Unique => program,
-            _ => program.with(&self.of_walk),
+            Kernel::Combine | Kernel::CombineParts if self.scatterer.way != CombineWay::Unique => {
+                program
+            }
+            _ => program.with_constants(&self.of_walk),
         }
     }
 
     /// Makes the dispatch of a kernel whose invocations take rows and that writes to scratch memory.
     fn of_rows(&self, kernel: Kernel, constants: &[(Constant, u32)]) -> Option<WalkDispatch> {
-        let rows = self.block.rows.count();
+        let rows = self.block.rows.row_count();
         let (together, bound) = match kernel {
-            Kernel::Link => (self.scatterer.chunk(), vec![self.indices, self.scratch]),
-            Kernel::Order => (self.workgroup(), vec![self.scratch]),
-            _ => (self.workgroup(), vec![self.indices, self.scratch]),
+            Kernel::Link => (
+                self.scatterer.rows_per_workgroup(),
+                vec![self.indices, self.scratch],
+            ),
+            Kernel::Order => (self.workgroup_size(), vec![self.scratch]),
+            _ => (self.workgroup_size(), vec![self.indices, self.scratch]),
         };
-        let program = self.program(kernel, Prelude::None).with(constants);
+        let program = self
+            .make_program(kernel, Prelude::None)
+            .with_constants(constants);
         let (reach, groups) = (self.scatterer.cutter.reach, rows.div_ceil(together));
         WalkDispatch::of_walk(reach, program, self.words, groups, bound)
     }
 
-    fn workgroup(&self) -> usize {
+    fn workgroup_size(&self) -> usize {
         self.scatterer.cutter.reach.tuning.workgroup as usize
     }
 
@@ -550,14 +575,14 @@ impl BlockPass<'_> {
                 (walk, slices.len(), apart)
             }
             false => {
-                let rows = self.block.rows.numbers();
+                let rows = self.block.rows.row_numbers();
                 let outer = Dim {
                     to: pitch.cast_signed(),
-                    ..Dim::own(slices.len(), 0)
+                    ..Dim::with_own_tuples(slices.len(), 0)
                 };
                 let inner = Dim {
                     size: pitch,
-                    ..Dim::ONE
+                    ..Dim::ONE_POSITION
                 };
                 let [from, to] = [&rows, slices].map(|all| (all.start * pitch).cast_signed());
                 let mut walk = Walk::strided(unit, from, to, vec![outer, inner]);
@@ -567,7 +592,7 @@ impl BlockPass<'_> {
         };
         walk.coordinates = vec![Coordinate::indexed(positions, distance.cast_signed(), 0)];
         let of_slices = self.words.first_row + 1;
-        let tuples = Tuples {
+        let tuples = TupleArgument {
             argument: SCRATCH,
             index: IndexType::U32,
             policy: Policy::default(),
@@ -578,38 +603,38 @@ impl BlockPass<'_> {
             tuples: Some(tuples),
             ..self.scatterer.cutter
         };
-        cutter.cut(&walk, out)
+        cutter.cut_walk(&walk, out)
     }
 
     /// Makes the dispatch that combines rows with slices.
-    fn combine(&self) -> Result<WalkDispatch, NoPass> {
+    fn combine_dispatch(&self) -> Result<WalkDispatch, PassFailure> {
         let Scatterer { rule, way, .. } = *self.scatterer;
         let (unit, pitch) = (self.scatterer.unit, self.scatterer.pitch);
         let Cutter { reach, places, .. } = self.scatterer.cutter;
-        let Block { slices, run, .. } = self.block;
-        let (rows, number) = (self.block.rows.numbers(), rule.number);
+        let ScatterBlock { slices, run, .. } = self.block;
+        let (rows, number) = (self.block.rows.row_numbers(), rule.number);
         let bind = |argument, of: &Range<usize>| {
             let first = ((of.start * pitch + run.start) * unit) as u64;
             let end = (((of.end - 1) * pitch + run.end) * unit) as u64;
-            let bound = places.bind(reach, argument, first, end);
+            let bound = places.bind_range(reach, argument, first, end);
             bound.filter(|(bound, _)| bound.span.bytes / number as u64 <= reach.units)
         };
-        let (source, from) = bind(SOURCE, &rows).ok_or(NoPass::Rows)?;
-        let (dest, to) = bind(DEST, slices).ok_or(NoPass::Slices)?;
+        let (source, from) = bind(SOURCE, &rows).ok_or(PassFailure::Rows)?;
+        let (dest, to) = bind(DEST, slices).ok_or(PassFailure::Slices)?;
         let (owners, stop) = match self.by_rows {
-            true => (rows.len(), NoPass::Rows),
-            false => (slices.len(), NoPass::Slices),
+            true => (rows.len(), PassFailure::Rows),
+            false => (slices.len(), PassFailure::Slices),
         };
         let bytes = run.len() * unit;
         let is_long = |rows: usize| (rows * bytes) as u64 > reach.dispatch;
         if is_long(rows.len()) {
-            return Err(NoPass::Rows);
+            return Err(PassFailure::Rows);
         }
         if is_long(owners) {
             return Err(stop);
         }
         let wide = match common_power_of_two(16, [bytes, pitch * unit, from, to]) {
-            whole @ 4.. if way != Way::Atomic => whole,
+            whole @ 4.. if way != CombineWay::Atomic => whole,
             _ => number,
         };
         let [units, apart, updates, to_base] =
@@ -617,7 +642,7 @@ impl BlockPass<'_> {
         let of_word = 4 / wide;
         let (segments, segment) = match of_word {
             0 | 1 => {
-                let segment = self.scatterer.segment();
+                let segment = self.scatterer.units_per_invocation();
                 (units.div_ceil(segment), segment)
             }
             // The largest number of words that a slice touches: it can begin anywhere in a word.
@@ -632,34 +657,37 @@ impl BlockPass<'_> {
             _ => owners * segments,
         };
         let words = WalkWords {
-            run: count(units),
-            pitch: count(apart),
-            updates: count(updates),
-            to_base: count(to_base),
-            segments: count(segments),
-            segment: count(segment),
+            run: count_word(units),
+            pitch: count_word(apart),
+            updates: count_word(updates),
+            to_base: count_word(to_base),
+            segments: count_word(segments),
+            segment: count_word(segment),
             ..self.words
         };
         let parts = [
-            (Constant::Element, count(number.min(2))),
+            (Constant::Element, count_word(number.min(2))),
             (Constant::Rule, rule.parts),
             (Constant::ByRows, u32::from(self.by_rows)),
             (Constant::Fresh, u32::from(self.fresh)),
-            (Constant::Unique, u32::from(way == Way::Unique)),
+            (Constant::Unique, u32::from(way == CombineWay::Unique)),
         ];
         let combine = (Constant::Combine, rule.combine);
         let loops = (Constant::Loops, u32::from(reach.tuning.loops));
         let program = match way {
-            Way::Atomic => self
-                .program(Kernel::Atomic, Prelude::Integer(rule.numbers == SIGNED))
-                .with(&[combine]),
+            CombineWay::Atomic => self
+                .make_program(
+                    Kernel::Atomic,
+                    Prelude::Integer(rule.numbers == NUMBERS_SIGNED),
+                )
+                .with_constants(&[combine]),
             _ if wide < 4 => self
-                .program(Kernel::CombineParts, Prelude::None)
-                .with(&parts),
+                .make_program(Kernel::CombineParts, Prelude::None)
+                .with_constants(&parts),
             _ => self
-                .program(Kernel::Combine, Prelude::Words(wide))
-                .with(&[combine, (Constant::Numbers, rule.numbers), loops])
-                .with(&parts),
+                .make_program(Kernel::Combine, Prelude::Words(wide))
+                .with_constants(&[combine, (Constant::Numbers, rule.numbers), loops])
+                .with_constants(&parts),
         };
         let first = match self.scatterer.is_direct() {
             true => self.indices,
@@ -669,7 +697,7 @@ impl BlockPass<'_> {
         if i32::try_from(invocations).is_err() {
             return Err(stop);
         }
-        let groups = invocations.div_ceil(self.workgroup());
+        let groups = invocations.div_ceil(self.workgroup_size());
         let bound = vec![first, source, dest];
         WalkDispatch::of_walk(reach, program, words, groups, bound).ok_or(stop)
     }

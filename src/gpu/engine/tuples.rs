@@ -2,17 +2,17 @@
 
 use super::{
     dispatch::INDICES,
-    uniforms::{WalkWords, count, flags},
+    uniforms::{WalkWords, count_word, flags},
 };
 use crate::{
     moves::{Effect, Move},
     ops::index::{IndexType, Policy},
-    walk::{Begin, Coordinate, Walk},
+    walk::{Coordinate, StartIndex, Walk},
 };
 
 /// The argument with the tuples of a walk, and the meaning of their numbers.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Tuples {
+pub(crate) struct TupleArgument {
     pub(crate) argument: usize,
     pub(crate) index: IndexType,
     pub(crate) policy: Policy,
@@ -22,9 +22,9 @@ pub(crate) struct Tuples {
     pub(crate) first_index: u32,
 }
 
-impl Tuples {
+impl TupleArgument {
     /// The tuples of a move. `None` for moves without tuples.
-    pub(crate) fn of(what: &Move) -> Option<Self> {
+    pub(crate) fn of_move(what: &Move) -> Option<Self> {
         let tuples = what.tuples()?;
         let scatters = matches!(what.effect(), Effect::Scatter(_));
         Some(Self {
@@ -38,10 +38,10 @@ impl Tuples {
 }
 
 /// Returns whether the tuples of a walk are `PLAIN`: see `tuples.wgsl`.
-pub(super) fn is_plain(walk: &Walk, of: Tuples) -> bool {
+pub(super) fn is_plain(walk: &Walk, of: TupleArgument) -> bool {
     let is_plain = |coordinate: &Coordinate| {
         let Coordinate { size, window, .. } = *coordinate;
-        matches!(coordinate.begin, Begin::Column(_))
+        matches!(coordinate.begin, StartIndex::Column(_))
             && coordinate.along.is_none()
             && i32::try_from(size).is_ok()
             && window.count == size
@@ -52,19 +52,19 @@ pub(super) fn is_plain(walk: &Walk, of: Tuples) -> bool {
 
 /// Sets the uniforms about the tuples of `walk`: their location, from word `begin` on, and the meaning of their
 /// numbers.
-pub(super) fn set_tuples(uniforms: &mut WalkWords, walk: &Walk, of: Tuples, begin: usize) {
+pub(super) fn set_tuples(uniforms: &mut WalkWords, walk: &Walk, of: TupleArgument, begin: usize) {
     let words = of.index.words();
-    uniforms.tuples = count(begin);
+    uniforms.tuples = count_word(begin);
     uniforms.index_words = words;
     uniforms.first_index = of.first_index;
-    uniforms.tuple_words = count(walk.columns) * words.max(1);
+    uniforms.tuple_words = count_word(walk.columns) * words.max(1);
     let bits = [
         (of.index != IndexType::U32, flags::SIGNED_INDICES),
-        (of.policy.wraps(), flags::WRAPS),
-        (of.policy.clamps(), flags::CLAMPS),
-        (of.policy.circular, flags::CIRCULAR),
-        (walk.counts, flags::REPORTS),
-        (of.keeps, flags::KEEPS),
+        (of.policy.wraps(), flags::FLAG_WRAPS),
+        (of.policy.clamps(), flags::FLAG_CLAMPS),
+        (of.policy.circular, flags::FLAG_CIRCULAR),
+        (walk.counts, flags::FLAG_REPORTS),
+        (of.keeps, flags::FLAG_KEEPS),
     ];
     uniforms.flags = bits
         .iter()

@@ -1,7 +1,7 @@
 //! The uniforms of a dispatch, as the host writes them: the structs `Walk` of `shaders/uniforms.wgsl` and `Search` of
 //! `shaders/mask.wgsl`, which explain each word. A test compares every name and offset here with the shader's.
 
-use super::caps::within;
+use super::caps::check_limit;
 use crate::Error;
 use bytemuck::{Pod, Zeroable};
 
@@ -14,10 +14,10 @@ pub(crate) const MOST_CROPPED_DIMS: usize = 8;
 pub(crate) const MOST_COORDINATES: usize = 9;
 
 /// Stands for no column or no dimension.
-pub(crate) const NONE: u32 = u32::MAX;
+pub(crate) const NO_NUMBER: u32 = u32::MAX;
 
 /// Stands for the run in place of a dimension.
-pub(crate) const RUN: u32 = u32::MAX - 1;
+pub(crate) const RUN_DIMENSION: u32 = u32::MAX - 1;
 
 /// Declares structs of words, which can end with arrays.
 macro_rules! structs_of_words {
@@ -83,7 +83,7 @@ impl Uniforms {
     }
 
     /// The words of a walk. `None` for a search, which has no walk.
-    pub(super) fn walk(&self) -> Option<&WalkWords> {
+    pub(super) fn walk_words(&self) -> Option<&WalkWords> {
         match self {
             Self::Walk(words) => Some(words),
             Self::Search(_) => None,
@@ -102,9 +102,9 @@ impl Uniforms {
 impl Default for CoordinateWords {
     fn default() -> Self {
         Self {
-            column: NONE,
-            along: NONE,
-            flip: NONE,
+            column: NO_NUMBER,
+            along: NO_NUMBER,
+            flip: NO_NUMBER,
             ..Self::zeroed()
         }
     }
@@ -126,12 +126,12 @@ impl Default for WalkWords {
 /// The bits of [`WalkWords::flags`]. The names are the same in WGSL.
 pub(crate) mod flags {
     pub(crate) const SIGNED_INDICES: u32 = 1;
-    pub(crate) const WRAPS: u32 = 2;
-    pub(crate) const CLAMPS: u32 = 4;
-    pub(crate) const REPORTS: u32 = 8;
-    pub(crate) const KEEPS: u32 = 16;
-    pub(crate) const STRICT: u32 = 32;
-    pub(crate) const CIRCULAR: u32 = 64;
+    pub(crate) const FLAG_WRAPS: u32 = 2;
+    pub(crate) const FLAG_CLAMPS: u32 = 4;
+    pub(crate) const FLAG_REPORTS: u32 = 8;
+    pub(crate) const FLAG_KEEPS: u32 = 16;
+    pub(crate) const FLAG_STRICT: u32 = 32;
+    pub(crate) const FLAG_CIRCULAR: u32 = 64;
 }
 
 /// The maximum size of uniforms in bytes.
@@ -146,7 +146,7 @@ pub(crate) const MOST_SIGNED: u64 = i32::MAX as u64;
 
 /// Fails if there are more positions than `most`, the largest number that shaders can count.
 pub(crate) fn check_positions(positions: usize, most: u64) -> Result<(), Error> {
-    within(
+    check_limit(
         "an indexed dimension, which the CPU path (Backend::cpu) can index",
         "32-bit shader arithmetic",
         positions as u64,
@@ -154,24 +154,24 @@ pub(crate) fn check_positions(positions: usize, most: u64) -> Result<(), Error> 
     )
 }
 
-/// The upper 16 bits of a 48-bit number of positions. `None` if the number has more bits.
+/// Returns the upper 16 bits of a 48-bit number of positions. Returns `None` if the number has more bits.
 pub(crate) fn high_bits(positions: usize) -> Option<u32> {
     u16::try_from(positions as u64 >> 32).ok().map(u32::from)
 }
 
-/// A value modulo 2^32, as the shaders hold it. Negative values and long offsets wrap. That is harmless, because the
-/// shaders only add offsets, and every sum at which they access memory is the offset of a unit within the binding,
-/// which fits in 32 bits.
+/// Returns a value modulo 2^32, as the shaders store it. Negative values and long offsets wrap. That is harmless,
+/// because the shaders only add offsets, and every sum at which they access memory is the offset of a unit within the
+/// binding, which fits in 32 bits.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "the shaders compute modulo 2^32"
 )]
-pub(crate) fn wrap(value: isize) -> u32 {
+pub(crate) fn wrapped_word(value: isize) -> u32 {
     value as u32
 }
 
 /// A number of slices, rows or units, which fits in 32 bits.
-pub(crate) fn count(number: usize) -> u32 {
-    wrap(number.cast_signed())
+pub(crate) fn count_word(number: usize) -> u32 {
+    wrapped_word(number.cast_signed())
 }

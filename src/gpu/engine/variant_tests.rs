@@ -9,8 +9,8 @@ use super::{
         Kernel::{self, Convert, Copy, CopyWords, Last, UpdateWords},
         Prelude, Program, UniformSpace,
     },
-    shader_formats::values,
-    shader_tests::{overrides, programs},
+    shader_formats::possible_values,
+    shader_tests::{all_programs, override_constants},
 };
 use serde_json::{Value, json};
 use std::{
@@ -29,7 +29,7 @@ use wgslice_vectors::{
 
 /// The seed of the random cases. Each kind of device draws them until it has run every variant: at least
 /// [`LEAST_RANDOM`] and at most [`MOST_RANDOM`].
-static SEED: LazyLock<u64> = LazyLock::new(|| {
+static RANDOM_SEED: LazyLock<u64> = LazyLock::new(|| {
     let seed = env::var("WGSLICE_TEST_SEED");
     seed.map_or(1, |seed| seed.parse().expect("a number"))
 });
@@ -45,7 +45,7 @@ struct AdapterKind {
     workgroup: u32,
 }
 
-const fn gpu(name: &'static str, workgroup: u32) -> AdapterKind {
+const fn gpu_kind(name: &'static str, workgroup: u32) -> AdapterKind {
     AdapterKind {
         name,
         device: wgpu::DeviceType::DiscreteGpu,
@@ -54,7 +54,7 @@ const fn gpu(name: &'static str, workgroup: u32) -> AdapterKind {
     }
 }
 
-const fn software(name: &'static str, space: UniformSpace) -> AdapterKind {
+const fn software_kind(name: &'static str, space: UniformSpace) -> AdapterKind {
     AdapterKind {
         name,
         device: wgpu::DeviceType::Cpu,
@@ -63,19 +63,19 @@ const fn software(name: &'static str, space: UniformSpace) -> AdapterKind {
     }
 }
 
-const KINDS: [AdapterKind; 5] = [
-    software("software", UniformSpace::Storage),
-    software(
+const ADAPTER_KINDS: [AdapterKind; 5] = [
+    software_kind("software", UniformSpace::Storage),
+    software_kind(
         "software, uniforms in a uniform buffer",
         UniformSpace::Uniform,
     ),
-    gpu("GPU, workgroups of 64", 64),
-    gpu("GPU, workgroups of 128", 128),
-    gpu("GPU, workgroups of 256", 256),
+    gpu_kind("GPU, workgroups of 64", 64),
+    gpu_kind("GPU, workgroups of 128", 128),
+    gpu_kind("GPU, workgroups of 256", 256),
 ];
 
 /// Cases of variants that random cases seldom reach. The naive reference answers them, and they run in every way.
-fn seldom() -> Vec<Case> {
+fn rare_cases() -> Vec<Case> {
     let data = |shape: &[usize], data: &str| json!({ "shape": shape, "data": data });
     let bits = |count: usize| (0..count).map(|n| n * n % 7 % 2).collect::<Vec<_>>();
     let spec = |mut spec: Value| {
@@ -192,7 +192,7 @@ fn seldom() -> Vec<Case> {
 }
 
 /// Variants that no case can reach, and why. One that a case reaches after all is a failure.
-const UNREACHED: [(Constant, u32, &[Kernel], &str); 1] = [(
+const UNREACHABLE_VARIANTS: [(Constant, u32, &[Kernel], &str); 1] = [(
     Constant::Long,
     1,
     &[Copy, CopyWords, UpdateWords, Convert, Last],
@@ -211,25 +211,30 @@ impl AdapterKind {
     }
 
     /// Each variant that a device of this kind can have.
-    fn variants(&self) -> BTreeMap<Variant, usize> {
+    fn possible_variants(&self) -> BTreeMap<Variant, usize> {
         let of = |(number, program): (usize, Program)| {
-            let declared = overrides(&program.text(self.space)).1;
+            let declared = override_constants(&program.text(self.space)).1;
             let of = declared.into_iter().flat_map(|constant| {
-                let values = values(&program, constant, &self.tuning()).unwrap_or_default();
+                let values =
+                    possible_values(&program, constant, &self.tuning()).unwrap_or_default();
                 values.into_iter().map(move |value| Some((constant, value)))
             });
             let all: Vec<_> = of.chain([None]).map(|of| ((number, of), 0)).collect();
             all
         };
-        programs().into_iter().enumerate().flat_map(of).collect()
+        all_programs()
+            .into_iter()
+            .enumerate()
+            .flat_map(of)
+            .collect()
     }
 
     /// Opens an adapter, and devices on it that differ in the constants that they choose: with pipelines for each walk,
     /// as arrays of many elements have them; with those that arrays of few elements share; and with small bindings
     /// or dispatches, so that walks are cut.
-    fn open(&self) -> (StrictGpu, [Backend; 4]) {
+    fn open_devices(&self) -> (StrictGpu, [Backend; 4]) {
         let mut options = Options {
-            shuffle: Some(*SEED),
+            shuffle: Some(*RANDOM_SEED),
             keeps_pipelines: true,
             ..Options::default()
         };
@@ -266,16 +271,16 @@ impl AdapterKind {
     }
 
     /// How many cases ran each variant, and how many random cases were drawn.
-    fn run(&self, vectors: &[Case]) -> (BTreeMap<Variant, usize>, usize) {
-        let (strict, devices) = self.open();
-        let texts = programs().into_iter().map(|program| Program {
+    fn count_cases(&self, vectors: &[Case]) -> (BTreeMap<Variant, usize>, usize) {
+        let (strict, devices) = self.open_devices();
+        let texts = all_programs().into_iter().map(|program| Program {
             workgroup: self.workgroup,
             ..program
         });
         let texts: HashMap<String, usize> = texts.map(|of| of.text(self.space)).zip(0..).collect();
         // The variants of each pipeline, by its label.
         let mut made: HashMap<String, Vec<Variant>> = HashMap::new();
-        let mut counts = self.variants();
+        let mut counts = self.possible_variants();
         let mut run = |case: &Case, variant: &wgslice_vectors::Variant, chosen: usize| {
             let call = Call::of(case).unwrap();
             let mut device = &devices[chosen];
@@ -312,7 +317,7 @@ impl AdapterKind {
             }
             counts.values().filter(|&&count| count == 0).count()
         };
-        for case in seldom() {
+        for case in rare_cases() {
             for variant in variants(&case, &Call::of(&case).unwrap()) {
                 for device in 0..devices.len() {
                     run(&case, &variant, device);
@@ -321,7 +326,7 @@ impl AdapterKind {
         }
         let mut drawn = |case: &Case, number: usize| {
             let chosen = match number % devices.len() {
-                small @ 2.. if windows(case) > 400 => small - 2,
+                small @ 2.. if dispatch_estimate(case) > 400 => small - 2,
                 chosen => chosen,
             };
             variant(case).map_or(usize::MAX, |variant| run(case, &variant, chosen))
@@ -329,10 +334,14 @@ impl AdapterKind {
         for (number, case) in vectors.iter().enumerate() {
             drawn(case, number);
         }
-        let unreached = self.variants().keys().filter(|&&of| is_exempt(of)).count();
+        let unreached = self
+            .possible_variants()
+            .keys()
+            .filter(|&&of| is_exempt(of))
+            .count();
         let mut random = 0;
         while random < MOST_RANDOM {
-            let case = answered(case(*SEED, random)).unwrap();
+            let case = answered(case(*RANDOM_SEED, random)).unwrap();
             let left = drawn(&case, random);
             random += 1;
             if random >= LEAST_RANDOM && left <= unreached {
@@ -344,7 +353,7 @@ impl AdapterKind {
 }
 
 /// About how many dispatches a case takes where a dispatch binds 1 KiB and writes 16 bytes, of elements of 16 bytes.
-fn windows(case: &Case) -> usize {
+fn dispatch_estimate(case: &Case) -> usize {
     let read: usize = case.tensors.values().map(|tensor| tensor.data.len()).sum();
     let written = match &case.expected {
         Expectation::Success(tensor) => tensor.data.len(),
@@ -354,15 +363,21 @@ fn windows(case: &Case) -> usize {
 }
 
 fn is_exempt((text, of): Variant) -> bool {
-    let kernel = programs()[text].kernel;
-    UNREACHED.iter().any(|&(constant, value, kernels, _)| {
-        of == Some((constant, value)) && kernels.contains(&kernel)
-    })
+    let kernel = all_programs()[text].kernel;
+    UNREACHABLE_VARIANTS
+        .iter()
+        .any(|&(constant, value, kernels, _)| {
+            of == Some((constant, value)) && kernels.contains(&kernel)
+        })
 }
 
 /// Why this number of cases is wrong. `None` if it is right. The variants are `listed`, but of many numbers of dimensions
 /// only some.
-fn fault(listed: &BTreeMap<Variant, usize>, of: Variant, cases: usize) -> Option<&'static str> {
+fn wrong_count(
+    listed: &BTreeMap<Variant, usize>,
+    of: Variant,
+    cases: usize,
+) -> Option<&'static str> {
     let (text, constant) = of;
     let is_between = matches!(constant, Some((Constant::Dims, value)) if value < 30)
         && listed.contains_key(&(text, Some((Constant::Dims, 30))));
@@ -375,7 +390,7 @@ fn fault(listed: &BTreeMap<Variant, usize>, of: Variant, cases: usize) -> Option
     }
 }
 
-fn vectors() -> Vec<Case> {
+fn golden_cases() -> Vec<Case> {
     let files = fs::read_dir("tests/vectors").unwrap();
     let mut files: Vec<_> = files.map(|file| file.unwrap().path()).collect();
     files.sort();
@@ -391,14 +406,14 @@ fn vectors() -> Vec<Case> {
 #[test]
 #[ignore = "a minute: bash tests/run variants"]
 fn every_variant_is_reached() {
-    let vectors = vectors();
+    let vectors = golden_cases();
     let ran: Vec<(BTreeMap<Variant, usize>, usize)> = thread::scope(|scope| {
-        let threads = KINDS
+        let threads = ADAPTER_KINDS
             .each_ref()
-            .map(|kind| scope.spawn(|| kind.run(&vectors)));
+            .map(|kind| scope.spawn(|| kind.count_cases(&vectors)));
         threads.map(|thread| thread.join().unwrap()).into()
     });
-    let programs = programs();
+    let programs = all_programs();
     let name = |(text, of): Variant| {
         let Program {
             kernel, prelude, ..
@@ -412,24 +427,27 @@ fn every_variant_is_reached() {
         "Cases that ran each variant, of {} vectors and",
         vectors.len()
     );
-    for (kind, (_, random)) in KINDS.iter().zip(&ran) {
-        println!("{random:7} random cases of seed {}: {}", *SEED, kind.name);
+    for (kind, (_, random)) in ADAPTER_KINDS.iter().zip(&ran) {
+        println!(
+            "{random:7} random cases of seed {}: {}",
+            *RANDOM_SEED, kind.name
+        );
     }
     let mut faults = Vec::new();
-    let listed = KINDS.each_ref().map(AdapterKind::variants);
+    let listed = ADAPTER_KINDS.each_ref().map(AdapterKind::possible_variants);
     let counts = ran.iter().flat_map(|(counts, _)| counts.keys().copied());
     let all: BTreeSet<Variant> = counts.collect();
     for &of in &all {
         let mut line = String::new();
-        for ((kind, listed), (counts, _)) in KINDS.iter().zip(&listed).zip(&ran) {
+        for ((kind, listed), (counts, _)) in ADAPTER_KINDS.iter().zip(&listed).zip(&ran) {
             let cases = counts.get(&of);
             line += &cases.map_or(format!("{:>7}", "-"), |cases| format!("{cases:7}"));
-            let fault = cases.and_then(|&cases| fault(listed, of, cases));
+            let fault = cases.and_then(|&cases| wrong_count(listed, of, cases));
             faults.extend(fault.map(|fault| format!("{} on {} {fault}", name(of), kind.name)));
         }
         println!("{line}  {}", name(of));
     }
-    for (constant, value, kernels, why) in UNREACHED {
+    for (constant, value, kernels, why) in UNREACHABLE_VARIANTS {
         println!("exempt: {} {value} of {kernels:?}: {why}", constant.name());
     }
     let cases = ran.iter().map(|(_, random)| vectors.len() + random);

@@ -2,14 +2,14 @@
 
 use super::{
     Engine,
-    caps::within,
+    caps::check_limit,
     cut::Cutter,
-    dispatch::{Cut, Dispatch, MOST_DISPATCHES, Pass, Places},
-    find::find,
+    dispatch::{ArgumentPlaces, Cut, Dispatch, MOST_DISPATCHES, Pass},
+    find::search_cut,
     program::UNIFORMS_GROUP,
     slots::Slot,
-    steps::steps,
-    tuples::Tuples,
+    steps::scatter_cut,
+    tuples::TupleArgument,
     uniforms::Uniforms,
 };
 use crate::{
@@ -24,14 +24,15 @@ use wgpu::util::{BufferInitDescriptor, DeviceExt};
 /// the device busy for so long that it hardly matters to compute their commands again.
 const MOST_KEPT_DISPATCHES: usize = 64;
 
-/// The commands that are recorded for a move whose arguments are at `places`.
+/// The passes that are recorded for a move with arguments at `places`.
 #[derive(Debug)]
 pub(in crate::gpu) struct Work {
     pub(super) what: Arc<Move>,
     /// The places of the arguments. Their offsets are reduced by the value of
-    /// [`Reach::aligned`](super::caps::Reach::aligned), which recording adds to the offsets of bindings again.
-    pub(super) places: Places,
-    pub(super) passes: Vec<Pass<Ready>>,
+    /// [`DispatchLimits::align_offset`](super::caps::DispatchLimits::align_offset), which recording adds to the offsets
+    /// of bindings again.
+    pub(super) places: ArgumentPlaces,
+    pub(super) passes: Vec<Pass<ReadyDispatch>>,
     /// The size in bytes of the scratch memory that the passes share.
     pub(super) scratch: u64,
     /// The tables of a move that converts.
@@ -40,7 +41,7 @@ pub(in crate::gpu) struct Work {
 
 /// A dispatch, ready to be recorded.
 #[derive(Debug)]
-pub(super) struct Ready {
+pub(super) struct ReadyDispatch {
     pub(super) dispatch: Dispatch,
     pub(super) pipeline: wgpu::ComputePipeline,
     /// The slot that contains the dispatch's uniforms when the next submission runs.
@@ -48,7 +49,7 @@ pub(super) struct Ready {
 }
 
 impl Work {
-    pub(super) fn dispatches(&self) -> impl Iterator<Item = &Ready> {
+    pub(super) fn dispatches(&self) -> impl Iterator<Item = &ReadyDispatch> {
         self.passes.iter().flat_map(|pass| &pass.dispatches)
     }
 
@@ -56,39 +57,39 @@ impl Work {
         self.dispatches().count() <= MOST_KEPT_DISPATCHES
     }
 
-    /// Returns whether the device could create memory for the uniforms. If not, the next recording tries again.
-    pub(super) fn exists(&self) -> bool {
-        self.dispatches().all(|ready| ready.uniforms.exists())
+    /// Returns whether the device could allocate memory for the uniforms. If not, the next recording tries again.
+    pub(super) fn has_uniforms(&self) -> bool {
+        self.dispatches().all(|ready| ready.uniforms.has_buffer())
     }
 }
 
 impl Engine {
     /// Returns the work of a move that is not empty and whose arguments are at `places`, with reduced offsets: a kept
     /// work or a new one. All its pipelines are compiled. A work of very many dispatches is kept only if `keeps`.
-    pub(in crate::gpu) fn work(
+    pub(in crate::gpu) fn make_work(
         &self,
         what: &Move,
-        places: Places,
+        places: ArgumentPlaces,
         keeps: bool,
     ) -> Result<Arc<Work>, Error> {
         self.cache
-            .work(what, places, keeps, || self.new_work(what, places))
+            .cached_work(what, places, keeps, || self.new_work(what, places))
     }
 
-    fn new_work(&self, what: &Move, places: Places) -> Result<Work, Error> {
-        let cut = self.cut(what, &places)?;
+    fn new_work(&self, what: &Move, places: ArgumentPlaces) -> Result<Work, Error> {
+        let cut = self.cut_move(what, &places)?;
         #[cfg(any(test, debug_assertions))]
         {
-            let checked = super::bounds::check(&self.reach, what, &places, &cut);
+            let checked = super::bounds::check_cut(&self.reach, what, &places, &cut);
             assert!(checked.is_ok(), "{what}: {}", checked.unwrap_err());
         }
         let ready = |dispatch: Dispatch| {
-            self.pipelines.allows(&dispatch.program)?;
-            let pipeline = self.pipelines.get(dispatch.program.clone())?;
+            self.pipelines.check_limits(&dispatch.program)?;
+            let pipeline = self.pipelines.get_or_compile(dispatch.program.clone())?;
             let layout = || pipeline.get_bind_group_layout(UNIFORMS_GROUP);
-            let uniforms = self.pipelines.uniforms.lend(layout);
-            uniforms.write(&self.device.queue, dispatch.uniforms.bytes());
-            Ok(Ready {
+            let uniforms = self.pipelines.uniforms.lend_slot(layout);
+            uniforms.write_bytes(&self.device.queue, dispatch.uniforms.bytes());
+            Ok(ReadyDispatch {
                 dispatch,
                 pipeline,
                 uniforms,
@@ -106,14 +107,14 @@ impl Engine {
             what: Arc::new(what.clone()),
             places,
             scratch: cut.scratch,
-            tables: self.tables(what)?,
+            tables: self.upload_tables(what)?,
         };
-        if self.pipelines.age() {
-            // Kept works would keep old pipelines alive.
+        if self.pipelines.drop_old_if_full() {
+            // Kept works would prevent old pipelines from being freed.
             self.cache.clear();
         }
         let doing = "allocating the numbers of a dispatch";
-        match work.exists() {
+        match work.has_uniforms() {
             true => Ok(work),
             false => {
                 self.device.check_alive(doing)?;
@@ -123,7 +124,7 @@ impl Engine {
     }
 
     /// Uploads the tables of a move that converts by tables.
-    fn tables(&self, what: &Move) -> Result<Option<wgpu::Buffer>, Error> {
+    fn upload_tables(&self, what: &Move) -> Result<Option<wgpu::Buffer>, Error> {
         let conversion = what.conversion.as_ref();
         let Some(table) = conversion.and_then(|conversion| conversion.table.as_ref()) else {
             return Ok(None);
@@ -137,7 +138,7 @@ impl Engine {
             self.device.wgpu.create_buffer_init(&descriptor)
         };
         self.device
-            .guarded("allocating the tables of a conversion", make)
+            .run_guarded("allocating the tables of a conversion", make)
             .map(Some)
     }
 
@@ -153,34 +154,40 @@ impl Engine {
             None => dest.max(source.min(what.moved_bytes().0 as u64)),
         };
         let limit = "limit on dispatches";
-        within("a plan of this size", limit, needed, MOST_DISPATCHES)
+        check_limit("a plan of this size", limit, needed, MOST_DISPATCHES)
     }
 
     /// Fails if the device cannot run a move whose arguments are at `places`.
-    pub(in crate::gpu) fn supports(&self, what: &Move, places: &Places) -> Result<(), Error> {
-        let cut = self.cut(what, places)?;
+    pub(in crate::gpu) fn check_supported(
+        &self,
+        what: &Move,
+        places: &ArgumentPlaces,
+    ) -> Result<(), Error> {
+        let cut = self.cut_move(what, places)?;
         let mut programs = cut.dispatches().map(|dispatch| &dispatch.program);
-        programs.try_for_each(|program| self.pipelines.allows(program))
+        programs.try_for_each(|program| self.pipelines.check_limits(program))
     }
 
     /// Cuts a move that is not empty into passes of dispatches.
-    pub(super) fn cut(&self, what: &Move, places: &Places) -> Result<Cut, Error> {
+    pub(super) fn cut_move(&self, what: &Move, places: &ArgumentPlaces) -> Result<Cut, Error> {
         if let Effect::Find(how) = what.effect() {
-            return find(&self.reach, places, &what.source, how);
+            return search_cut(&self.reach, places, &what.source, how);
         }
         self.check_dispatches(what)?;
         let cutter = Cutter {
             reach: &self.reach,
             places,
-            tuples: Tuples::of(what),
+            tuples: TupleArgument::of_move(what),
             source_bytes: what.source_bytes(),
             conversion: what.conversion.as_ref().map(|of| (of, what.dtype())),
         };
         let zeros = || Walk::zeros(1, what.result_bytes());
         // The writes before the walk, and the writes instead of it.
         let (before, instead) = match (what.walk(), what.effect()) {
-            (Some(walk), Effect::Scatter(scatter)) => return steps(cutter, what, walk, scatter),
-            (Some(walk), Effect::Fill) => match walk.filled(what.result_bytes() / walk.unit) {
+            (Some(walk), Effect::Scatter(scatter)) => {
+                return scatter_cut(cutter, what, walk, scatter);
+            }
+            (Some(walk), Effect::Fill) => match walk.filled_walk(what.result_bytes() / walk.unit) {
                 Some(filled) => (None, Some(filled)),
                 None => (Some(zeros()), None),
             },
@@ -189,8 +196,11 @@ impl Engine {
         };
         let mut dispatches = Vec::with_capacity(1);
         for walk in before.iter().chain(instead.as_ref().or(what.walk())) {
-            cutter.cut(walk, &mut dispatches)?;
+            cutter.cut_walk(walk, &mut dispatches)?;
         }
-        Ok(Cut::one(Pass::of(0, dispatches, Uniforms::Walk), 0))
+        Ok(Cut::single_pass(
+            Pass::of_dispatches(0, dispatches, Uniforms::Walk),
+            0,
+        ))
     }
 }

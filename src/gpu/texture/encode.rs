@@ -1,15 +1,15 @@
 //! Records copies from texels to a tensor and back, through scratch memory with padded rows.
 
-use super::{Texels, rows::Rows};
+use super::{Texels, rows::TexelRows};
 use crate::{
     Conversion, DType, Error, View, error,
     gpu::{
         DeviceBytes, Gpu,
-        device::caps::Parts,
+        device::caps::BufferParts,
         engine::{
             argument::Argument,
             commands::{Commands, Target, check_conversion},
-            report::Counts,
+            report::ReportSlots,
         },
     },
     moves::Move,
@@ -43,7 +43,7 @@ impl Gpu {
         texels: &Texels,
         dest: BufferSlice<'_>,
     ) -> Result<(), Error> {
-        let dest = Argument::of("dest", dest, texels.bytes());
+        let dest = Argument::passed_buffer("dest", dest, texels.tensor_bytes());
         self.record_from_texture(encoder, texels, dest)
     }
 
@@ -76,7 +76,7 @@ impl Gpu {
         source: BufferSlice<'_>,
         texels: &Texels,
     ) -> Result<(), Error> {
-        let source = Argument::of("source", source, texels.bytes());
+        let source = Argument::passed_buffer("source", source, texels.tensor_bytes());
         self.record_to_texture(encoder, source, &View::whole(texels.shape()), texels)
     }
 
@@ -84,22 +84,22 @@ impl Gpu {
     /// Allocates the memory of the rows.
     pub(in crate::gpu) fn texel_plans(&self, texels: &Texels) -> Result<Vec<Move>, Error> {
         let usage = texels.texture.usage();
-        let Some(rows) = Rows::of(texels)? else {
+        let Some(rows) = TexelRows::of_texels(texels)? else {
             return Ok(Vec::new());
         };
-        self.engine.texel_memory(rows.pitch, rows.count())?;
+        self.engine.texel_memory(rows.pitch, rows.row_count())?;
         let mut plans = Vec::new();
         if let Ok(conversion) = texels.conversion_read()
             && usage.contains(TextureUsages::COPY_SRC)
         {
-            plans.extend(rows.reading(conversion)?.0);
+            plans.extend(rows.reading_moves(conversion)?.0);
         }
         if let Ok(conversion) = texels.conversion_written()
             && usage.contains(TextureUsages::COPY_DST)
         {
             let view = View::whole(texels.shape());
-            plans.extend(written(&view, conversion)?);
-            plans.extend(rows.writing(&view)?.0);
+            plans.extend(conversion_before_write(&view, conversion)?);
+            plans.extend(rows.writing_moves(&view)?.0);
         }
         Ok(plans)
     }
@@ -107,11 +107,12 @@ impl Gpu {
     /// Copies texels to a new tensor.
     pub(crate) fn read_texture(&self, texels: &Texels) -> Result<DeviceBytes, Error> {
         let dest = self
-            .opened()
-            .allocate(texels.shape(), texels.dtype().size())?;
-        self.opened().submit("reading a texture", |encoder| {
-            self.record_from_texture(encoder, texels, Argument::tensor("dest", &dest))
-        })?;
+            .open_device()
+            .allocate_array(texels.shape(), texels.dtype().size())?;
+        self.open_device()
+            .record_and_submit("reading a texture", |encoder| {
+                self.record_from_texture(encoder, texels, Argument::of_tensor("dest", &dest))
+            })?;
         Ok(dest)
     }
 
@@ -122,10 +123,10 @@ impl Gpu {
         view: &View,
         texels: &Texels,
     ) -> Result<(), Error> {
-        let source = Argument::tensor("source", source);
+        let source = Argument::of_tensor("source", source);
         let record = |encoder: &mut _| self.record_to_texture(encoder, source, view, texels);
-        self.opened()
-            .submit("writing to a texture", record)
+        self.open_device()
+            .record_and_submit("writing to a texture", record)
             .map(drop)
     }
 
@@ -137,46 +138,47 @@ impl Gpu {
     ) -> Result<(), Error> {
         texels.check_readable(self.adapter_info().backend, "reading it")?;
         let conversion = texels.conversion_read()?;
-        let Some(rows) = Rows::of(texels)? else {
+        let Some(rows) = TexelRows::of_texels(texels)? else {
             return Ok(());
         };
         if conversion.is_none() && rows.is_tensor() && is_direct(&dest, BufferUsages::COPY_DST) {
             dest.check_length()?;
-            read(encoder, copies(texels, &rows, &dest));
+            copy_from_texture(encoder, box_copies(texels, &rows, &dest));
             return Ok(());
         }
-        let memory = self.engine.texel_memory(rows.pitch, rows.count())?;
+        let memory = self.engine.texel_memory(rows.pitch, rows.row_count())?;
         let source = memory.argument();
-        source.check(&dest)?;
-        let (plans, channels) = rows.reading(conversion)?;
+        source.check_sizes(&dest)?;
+        let (plans, channels) = rows.reading_moves(conversion)?;
         let channels = self.channel_indices(channels)?;
-        let moves = self.moves(texels, &plans, &with_channels(source, dest, &channels))?;
-        read(encoder, copies(texels, &rows, &source));
-        self.put(encoder, &moves);
+        let moves =
+            self.choose_commands(texels, &plans, &with_channels(source, dest, &channels))?;
+        copy_from_texture(encoder, box_copies(texels, &rows, &source));
+        self.record_commands(encoder, &moves);
         Ok(())
     }
 
     /// Chooses the commands of all moves before any is recorded, so that a failure leaves the encoder unchanged.
-    fn moves<'a>(
+    fn choose_commands<'a>(
         &self,
         texels: &Texels,
         plans: &[Move],
         arguments: &[Argument<'a>],
     ) -> Result<Vec<Commands<'a>>, Error> {
-        let ready = self.engine.ready(&texels.works, 0);
+        let ready = self.engine.ready_works(&texels.works, 0);
         let decide = |plan: &Move| {
             check_conversion(plan, &arguments[0], &arguments[1])?;
-            self.engine.commands(plan, ready, arguments, true)
+            self.engine.choose_commands(plan, ready, arguments, true)
         };
         plans.iter().map(decide).collect()
     }
 
-    fn put(&self, encoder: &mut CommandEncoder, moves: &[Commands<'_>]) {
+    fn record_commands(&self, encoder: &mut CommandEncoder, moves: &[Commands<'_>]) {
         for commands in moves {
             // All channels exist, so nobody reads the report.
-            let counts = &mut Counts::default();
+            let counts = &mut ReportSlots::default();
             self.engine
-                .put(&mut Target::Encoder(encoder), commands, counts);
+                .record_commands(&mut Target::Encoder(encoder), commands, counts);
         }
     }
 
@@ -185,11 +187,13 @@ impl Gpu {
         let Some(channels) = channels else {
             return Ok(None);
         };
-        let channels: Vec<u32> = channels.iter().map(|&channel| word(channel)).collect();
+        let channels: Vec<u32> = channels.iter().map(|&channel| to_u32(channel)).collect();
         let bytes = bytemuck::cast_slice(&channels);
-        let indices = self.opened().upload(&Move::copy(bytes.len()), bytes)?;
+        let indices = self
+            .open_device()
+            .upload_slice_of(&Move::copy(bytes.len()), bytes)?;
         // The caller may submit the commands after other work, so no tensor may reuse the buffer.
-        indices.show();
+        indices.expose_buffers();
         Ok(Some(indices))
     }
 
@@ -202,46 +206,47 @@ impl Gpu {
         texels: &Texels,
     ) -> Result<(), Error> {
         if view.shape() != texels.shape() {
-            return Err(error::texture::shape(view.shape(), texels.shape()));
+            return Err(error::texture::wrong_shape(view.shape(), texels.shape()));
         }
         texels.check_usage(TextureUsages::COPY_DST, "writing to it")?;
         let conversion = texels.conversion_written()?;
-        let Some(rows) = Rows::of(texels)? else {
+        let Some(rows) = TexelRows::of_texels(texels)? else {
             return Ok(());
         };
         let (mut source, mut view, mut converts) = (source, view, Vec::new());
         let (memory, whole);
-        if let Some(plan) = written(view, conversion)? {
+        if let Some(plan) = conversion_before_write(view, conversion)? {
             let bytes = plan.result_bytes();
-            memory = self.engine.scratch(bytes as u64)?;
-            let stored = Argument::own("scratch", memory.slice(..), bytes);
-            converts = self.moves(texels, &[plan], &[source, stored])?;
+            memory = self.engine.scratch_buffer(bytes as u64)?;
+            let stored = Argument::own_memory("scratch", memory.slice(..), bytes);
+            converts = self.choose_commands(texels, &[plan], &[source, stored])?;
             whole = View::whole(texels.shape());
             (source, view) = (stored, &whole);
         }
         let is_whole = *view == View::whole(view.source_shape());
         if is_whole && rows.is_tensor() && is_direct(&source, BufferUsages::COPY_SRC) {
             source.check_length()?;
-            self.put(encoder, &converts);
-            write(encoder, copies(texels, &rows, &source));
+            self.record_commands(encoder, &converts);
+            copy_to_texture(encoder, box_copies(texels, &rows, &source));
             return Ok(());
         }
         if !rows.is_whole {
             let why = "writing to some of its channels, or to texels with others between them,";
             texels.check_readable(self.adapter_info().backend, why)?;
         }
-        let memory = self.engine.texel_memory(rows.pitch, rows.count())?;
+        let memory = self.engine.texel_memory(rows.pitch, rows.row_count())?;
         let dest = memory.argument();
-        source.check(&dest)?;
-        let (plans, channels) = rows.writing(view)?;
+        source.check_sizes(&dest)?;
+        let (plans, channels) = rows.writing_moves(view)?;
         let channels = self.channel_indices(channels.as_deref())?;
-        let moves = self.moves(texels, &plans, &with_channels(source, dest, &channels))?;
-        self.put(encoder, &converts);
+        let moves =
+            self.choose_commands(texels, &plans, &with_channels(source, dest, &channels))?;
+        self.record_commands(encoder, &converts);
         if !rows.is_whole {
-            read(encoder, copies(texels, &rows, &dest));
+            copy_from_texture(encoder, box_copies(texels, &rows, &dest));
         }
-        self.put(encoder, &moves);
-        write(encoder, copies(texels, &rows, &dest));
+        self.record_commands(encoder, &moves);
+        copy_to_texture(encoder, box_copies(texels, &rows, &dest));
         Ok(())
     }
 }
@@ -253,12 +258,15 @@ fn with_channels<'a>(
     channels: &'a Option<DeviceBytes>,
 ) -> Vec<Argument<'a>> {
     let indices = channels.iter();
-    let indices = indices.map(|of| Argument::tensor("channels", of));
+    let indices = indices.map(|of| Argument::of_tensor("channels", of));
     [source, dest].into_iter().chain(indices).collect()
 }
 
 /// The move that converts a view of a tensor before it is written, if elements change.
-fn written(view: &View, conversion: Option<(DType, &Conversion)>) -> Result<Option<Move>, Error> {
+fn conversion_before_write(
+    view: &View,
+    conversion: Option<(DType, &Conversion)>,
+) -> Result<Option<Move>, Error> {
     let Some((dtype, conversion)) = conversion else {
         return Ok(None);
     };
@@ -278,13 +286,13 @@ fn is_direct(argument: &Argument<'_>, usage: BufferUsages) -> bool {
 /// A copy between a box of a texture and a buffer: the origin in the texture, the place in the buffer, and the size.
 type BoxCopy<'a> = (TexelCopyTextureInfo<'a>, TexelCopyBufferInfo<'a>, Extent3d);
 
-fn read(encoder: &mut CommandEncoder, copies: Vec<BoxCopy<'_>>) {
+fn copy_from_texture(encoder: &mut CommandEncoder, copies: Vec<BoxCopy<'_>>) {
     for (texture, buffer, size) in copies {
         encoder.copy_texture_to_buffer(texture, buffer, size);
     }
 }
 
-fn write(encoder: &mut CommandEncoder, copies: Vec<BoxCopy<'_>>) {
+fn copy_to_texture(encoder: &mut CommandEncoder, copies: Vec<BoxCopy<'_>>) {
     for (texture, buffer, size) in copies {
         encoder.copy_buffer_to_texture(buffer, texture, size);
     }
@@ -292,9 +300,13 @@ fn write(encoder: &mut CommandEncoder, copies: Vec<BoxCopy<'_>>) {
 
 /// The copies between the box and an argument that holds its rows, padding included. Consecutive whole layers in a buffer
 /// are one copy.
-fn copies<'a>(texels: &'a Texels, rows: &Rows, argument: &Argument<'a>) -> Vec<BoxCopy<'a>> {
+fn box_copies<'a>(
+    texels: &'a Texels,
+    rows: &TexelRows,
+    argument: &Argument<'a>,
+) -> Vec<BoxCopy<'a>> {
     let [layers, height, width] = rows.size;
-    let Parts { offset, bytes } = argument.parts;
+    let BufferParts { offset, bytes } = argument.parts;
     // All buffers except the last are full of rows.
     let most = usize::try_from(bytes / rows.pitch as u64).unwrap_or(usize::MAX);
     let mut copies = Vec::new();
@@ -313,9 +325,9 @@ fn copies<'a>(texels: &'a Texels, rows: &Rows, argument: &Argument<'a>) -> Vec<B
                     texture: &texels.texture,
                     mip_level: texels.mip_level,
                     origin: Origin3d {
-                        x: word(rows.origin[2]),
-                        y: word(rows.origin[1] + y),
-                        z: word(rows.origin[0] + layer),
+                        x: to_u32(rows.origin[2]),
+                        y: to_u32(rows.origin[1] + y),
+                        z: to_u32(rows.origin[0] + layer),
                     },
                     aspect: wgpu::TextureAspect::All,
                 },
@@ -323,14 +335,14 @@ fn copies<'a>(texels: &'a Texels, rows: &Rows, argument: &Argument<'a>) -> Vec<B
                     buffer,
                     layout: TexelCopyBufferLayout {
                         offset: offset + ((row - first) * rows.pitch) as u64,
-                        bytes_per_row: Some(word(rows.pitch)),
-                        rows_per_image: Some(word(height)),
+                        bytes_per_row: Some(to_u32(rows.pitch)),
+                        rows_per_image: Some(to_u32(height)),
                     },
                 },
                 Extent3d {
-                    width: word(width),
-                    height: word(high),
-                    depth_or_array_layers: word(depth),
+                    width: to_u32(width),
+                    height: to_u32(high),
+                    depth_or_array_layers: to_u32(depth),
                 },
             ));
             row += depth * high;
@@ -340,6 +352,6 @@ fn copies<'a>(texels: &'a Texels, rows: &Rows, argument: &Argument<'a>) -> Vec<B
 }
 
 /// Converts a position or a size in a texture, or the size of a row in a buffer. wgpu keeps all of them below 2^32.
-fn word(number: usize) -> u32 {
+fn to_u32(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }

@@ -12,7 +12,7 @@ mod rows;
 
 use crate::{Conversion, DType, Error, SliceSpec, View, error, plan::Works};
 use format::channels_of;
-use rows::CHANNELS;
+use rows::CHANNEL_DIMENSION;
 use wgpu::{TextureDimension, TextureFormat, TextureUsages};
 
 /// A selection of a texture's texels: an array of shape `[layers, height, width, channels]`, or a slice or a transpose
@@ -56,7 +56,7 @@ pub struct Texels {
     order: Vec<usize>,
     /// The selection from the array of shape `[layers, height, width, order.len()]`.
     view: View,
-    converts: Option<Converts>,
+    converts: Option<TexelConversion>,
     /// The works that were prepared for the selection.
     works: Works,
 }
@@ -64,7 +64,7 @@ pub struct Texels {
 /// The conversion of elements between texels and a tensor. For reading, its axis is an axis of the array of all
 /// channels of the format.
 #[derive(Clone, Debug)]
-enum Converts {
+enum TexelConversion {
     /// Applies when the selection is read.
     Read(Conversion),
     /// Applies when a tensor of this type is written to the selection.
@@ -97,10 +97,10 @@ impl Texels {
         let (samples, levels) = (texture.sample_count(), texture.mip_level_count());
         let format: TextureFormat = texture.format();
         let Some((stored, channels)) = channels_of(format) else {
-            return Err(error::texture::format(format));
+            return Err(error::texture::unsupported_format(format));
         };
         if samples != 1 {
-            return Err(error::texture::multisampled(samples));
+            return Err(error::texture::multisampled_texture(samples));
         }
         if mip_level >= levels {
             return Err(error::texture::mip_level(mip_level, levels));
@@ -143,7 +143,7 @@ impl Texels {
         for &channel in channels {
             match named.get_mut(channel) {
                 Some(named) if !*named => *named = true,
-                _ => return Err(error::texture::channels(channels, source[3])),
+                _ => return Err(error::texture::wrong_channels(channels, source[3])),
             }
         }
         Ok(Self {
@@ -162,7 +162,7 @@ impl Texels {
     ///
     /// [`Error::Argument`].
     pub fn slice(&self, spec: &SliceSpec) -> Result<Self, Error> {
-        Ok(self.selecting(self.view.slice(spec)?))
+        Ok(self.with_selection(self.view.slice(spec)?))
     }
 
     /// Reorders the dimensions, like [`View::transpose`].
@@ -171,7 +171,7 @@ impl Texels {
     ///
     /// [`Error::Argument`].
     pub fn transpose(&self, permutation: &[usize]) -> Result<Self, Error> {
-        Ok(self.selecting(self.view.transpose(permutation)?))
+        Ok(self.with_selection(self.view.transpose(permutation)?))
     }
 
     /// Returns the same selection with elements that are converted when it is read, without another dispatch. The
@@ -208,8 +208,8 @@ impl Texels {
         // The conversion has an entry for each chosen channel, but needs one for each channel of the format.
         let place = |channel| self.order.iter().position(|&of| of == channel);
         let places: Vec<_> = (0..self.channels).map(|c| place(c).unwrap_or(0)).collect();
-        let conversion = conversion.at_positions(CHANNELS, &places);
-        Ok(self.converting(Converts::Read(conversion)))
+        let conversion = conversion.at_positions(CHANNEL_DIMENSION, &places);
+        Ok(self.with_conversion(TexelConversion::Read(conversion)))
     }
 
     /// Returns the same selection for tensors of type `dtype`, which are converted when they are written, by one more
@@ -227,10 +227,10 @@ impl Texels {
             let argument = "the conversion";
             return Err(error::value::dtype_mismatch(argument, found, needed));
         }
-        Ok(self.converting(Converts::Written(dtype, conversion.clone())))
+        Ok(self.with_conversion(TexelConversion::Written(dtype, conversion.clone())))
     }
 
-    fn converting(&self, converts: Converts) -> Self {
+    fn with_conversion(&self, converts: TexelConversion) -> Self {
         Self {
             converts: Some(converts),
             ..self.clone()
@@ -242,7 +242,7 @@ impl Texels {
         let why = "convert already: convert the texels of the texture, once";
         match self.converts {
             None => Ok(()),
-            Some(_) => Err(error::texture::converts(why)),
+            Some(_) => Err(error::texture::unsupported_conversion(why)),
         }
     }
 
@@ -251,8 +251,8 @@ impl Texels {
         let why = "convert what is written to them, and cannot be read: read texels without the conversion";
         match &self.converts {
             None => Ok(None),
-            Some(Converts::Read(conversion)) => Ok(Some(conversion)),
-            Some(Converts::Written(..)) => Err(error::texture::converts(why)),
+            Some(TexelConversion::Read(conversion)) => Ok(Some(conversion)),
+            Some(TexelConversion::Written(..)) => Err(error::texture::unsupported_conversion(why)),
         }
     }
 
@@ -262,8 +262,8 @@ impl Texels {
                    Texels::converted_from";
         match &self.converts {
             None => Ok(None),
-            Some(Converts::Written(dtype, conversion)) => Ok(Some((*dtype, conversion))),
-            Some(Converts::Read(_)) => Err(error::texture::converts(why)),
+            Some(TexelConversion::Written(dtype, conversion)) => Ok(Some((*dtype, conversion))),
+            Some(TexelConversion::Read(_)) => Err(error::texture::unsupported_conversion(why)),
         }
     }
 
@@ -278,17 +278,17 @@ impl Texels {
     pub fn dtype(&self) -> DType {
         match &self.converts {
             None => self.stored,
-            Some(Converts::Read(conversion)) => conversion.dtype(),
-            Some(Converts::Written(dtype, _)) => *dtype,
+            Some(TexelConversion::Read(conversion)) => conversion.dtype(),
+            Some(TexelConversion::Written(dtype, _)) => *dtype,
         }
     }
 
     /// The size of the tensor in bytes.
-    pub(in crate::gpu) fn bytes(&self) -> usize {
+    pub(in crate::gpu) fn tensor_bytes(&self) -> usize {
         self.view.len() * self.dtype().size()
     }
 
-    fn selecting(&self, view: View) -> Self {
+    fn with_selection(&self, view: View) -> Self {
         Self {
             view,
             ..self.clone()
@@ -330,6 +330,6 @@ impl Texels {
             TextureUsages::COPY_SRC => "COPY_SRC",
             _ => "COPY_DST",
         };
-        Err(error::texture::usage(usage, needed_by))
+        Err(error::texture::missing_usage(usage, needed_by))
     }
 }

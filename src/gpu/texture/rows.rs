@@ -19,11 +19,11 @@ use crate::{
 const ROW_ALIGNMENT: usize = wgpu::COPY_BYTES_PER_ROW_ALIGNMENT as usize;
 
 /// The dimension of the channels in the array of all texels.
-pub(super) const CHANNELS: usize = 3;
+pub(super) const CHANNEL_DIMENSION: usize = 3;
 
 /// The copied box, its rows, and the selection from these rows.
 #[derive(Debug)]
-pub(super) struct Rows {
+pub(super) struct TexelRows {
     /// The first layer, row and column of the box.
     pub(super) origin: [usize; 3],
     /// The number of layers, rows and columns of the box.
@@ -41,9 +41,9 @@ pub(super) struct Rows {
     channels: Vec<usize>,
 }
 
-impl Rows {
+impl TexelRows {
     /// The rows of a selection. `None` if the selection is empty.
-    pub(super) fn of(texels: &Texels) -> Result<Option<Self>, Error> {
+    pub(super) fn of_texels(texels: &Texels) -> Result<Option<Self>, Error> {
         let (view, dtype) = (&texels.view, texels.stored);
         if view.is_empty() {
             return Ok(None);
@@ -51,16 +51,16 @@ impl Rows {
         // `first` has the coordinates of the first element, and `steps` the distance along each dimension of the
         // texture for one step along each dimension of the selection. A stride moves along only one dimension of the
         // texture, so the coordinates of the element whose offset is the stride are this distance.
-        let first = shape::unravel(view.offset, &view.source);
+        let first = shape::coordinates_of(view.offset, &view.source);
         let steps = view.strides.iter().map(|stride| {
-            let distance = shape::unravel(stride.unsigned_abs(), &view.source);
+            let distance = shape::coordinates_of(stride.unsigned_abs(), &view.source);
             let signed = |at: usize| at.cast_signed() * stride.signum();
             distance.into_iter().map(signed).collect()
         });
         let steps: Vec<Vec<isize>> = steps.collect();
 
         let (mut origin, mut size) = ([0; 3], [0; 3]);
-        for axis in 0..CHANNELS {
+        for axis in 0..CHANNEL_DIMENSION {
             let dims = view.shape.iter().zip(&steps);
             let dims = dims
                 .map(|(&size, steps)| Dim::shared(size, steps[axis]))
@@ -73,21 +73,21 @@ impl Rows {
         let pitch = (size[2] * texel).next_multiple_of(ROW_ALIGNMENT);
         let source = [size[0], size[1], pitch / texel, texels.channels];
         shape::elements(&source)?;
-        let strides = shape::strides(&source);
+        let strides = shape::row_major_strides(&source);
         let distance = |steps: &Vec<isize>| {
-            let steps = steps.iter().zip(&strides).take(CHANNELS);
+            let steps = steps.iter().zip(&strides).take(CHANNEL_DIMENSION);
             steps
                 .map(|(step, stride)| step * stride.cast_signed())
                 .sum()
         };
         let at = |axis: usize| (first[axis] - origin[axis]) * strides[axis];
 
-        let dimension = steps.iter().position(|steps| steps[CHANNELS] != 0);
+        let dimension = steps.iter().position(|steps| steps[CHANNEL_DIMENSION] != 0);
         let (step, count) = match dimension {
-            Some(dimension) => (steps[dimension][CHANNELS], view.shape[dimension]),
+            Some(dimension) => (steps[dimension][CHANNEL_DIMENSION], view.shape[dimension]),
             None => (0, 1),
         };
-        let channel = |number| texels.order[along(first[CHANNELS], step, number)];
+        let channel = |number| texels.order[along(first[CHANNEL_DIMENSION], step, number)];
         Ok(Some(Self {
             origin,
             size,
@@ -96,7 +96,7 @@ impl Rows {
             dtype,
             view: View {
                 source: source.to_vec(),
-                offset: (0..CHANNELS).map(at).sum(),
+                offset: (0..CHANNEL_DIMENSION).map(at).sum(),
                 shape: view.shape.clone(),
                 strides: steps.iter().map(distance).collect(),
             },
@@ -106,13 +106,13 @@ impl Rows {
     }
 
     /// The number of rows of all layers.
-    pub(super) fn count(&self) -> usize {
+    pub(super) fn row_count(&self) -> usize {
         self.size[0] * self.size[1]
     }
 
     /// Returns whether the rows and the tensor are the same bytes in the same order.
     pub(super) fn is_tensor(&self) -> bool {
-        match &self.pieces(&View::whole(&self.view.shape))[..] {
+        match &self.split_by_channels(&View::whole(&self.view.shape))[..] {
             [(rows, _)] => rows.is_whole(),
             _ => false,
         }
@@ -120,15 +120,15 @@ impl Rows {
 
     /// Returns the moves that copy the selection from the rows to a tensor: a single move if the selection converts. If
     /// the move is a gather of channels, also returns its indices.
-    pub(super) fn reading(
+    pub(super) fn reading_moves(
         &self,
         conversion: Option<&Conversion>,
     ) -> Result<(Vec<Move>, Option<&[usize]>), Error> {
-        let pieces = self.pieces(&View::whole(&self.view.shape));
+        let pieces = self.split_by_channels(&View::whole(&self.view.shape));
         let (plans, channels) = match (&pieces[..], self.dimension) {
             ([(rows, _)], _) => (vec![Move::of_view(rows.clone(), self.dtype)], None),
             (_, Some(axis)) if conversion.is_some() || self.is_innermost(axis) => {
-                (vec![self.gather(axis)?], Some(&self.channels[..]))
+                (vec![self.gather_channels(axis)?], Some(&self.channels[..]))
             }
             _ => {
                 let plan =
@@ -148,10 +148,10 @@ impl Rows {
     /// selects them in their order, neighbouring elements of the tensor belong to different pieces, and one gather is
     /// faster: on lavapipe, it converts BGRA to RGBA in half the time. If each channel is its own plane, the pieces
     /// take half the time of a gather.
-    fn gather(&self, axis: usize) -> Result<Move, Error> {
+    fn gather_channels(&self, axis: usize) -> Result<Move, Error> {
         let mut params = self.view.clone();
-        (params.shape[axis], params.strides[axis]) = (params.source[CHANNELS], 1);
-        let plan = gathering(params, axis, self.channels.len(), self.dtype)?;
+        (params.shape[axis], params.strides[axis]) = (params.source[CHANNEL_DIMENSION], 1);
+        let plan = gather_plan(params, axis, self.channels.len(), self.dtype)?;
         Ok(plan.into_only().unwrap_or_else(|| Move::copy(0)))
     }
 
@@ -167,14 +167,17 @@ impl Rows {
             let positions = (first..first + self.view.source[axis]).map(|at| at.min(last));
             conversion.at_positions(axis, &positions.collect::<Vec<_>>())
         };
-        (0..CHANNELS).fold(conversion.clone(), of_axis)
+        (0..CHANNEL_DIMENSION).fold(conversion.clone(), of_axis)
     }
 
     /// Returns the moves that copy a view of a tensor to the selected elements of the rows. If the move is a gather of
     /// channels, also returns its indices.
-    pub(super) fn writing(&self, tensor: &View) -> Result<(Vec<Move>, Option<Vec<usize>>), Error> {
-        let pieces = self.pieces(tensor);
-        let all = self.view.source[CHANNELS];
+    pub(super) fn writing_moves(
+        &self,
+        tensor: &View,
+    ) -> Result<(Vec<Move>, Option<Vec<usize>>), Error> {
+        let pieces = self.split_by_channels(tensor);
+        let all = self.view.source[CHANNEL_DIMENSION];
         if let (Some(axis), 2..) = (self.dimension, pieces.len())
             && self.channels.len() == all
         {
@@ -183,7 +186,7 @@ impl Rows {
             dest.strides[axis] = 1;
             let place = |channel| self.channels.iter().position(|&of| of == channel);
             let channels = (0..all).filter_map(place).collect();
-            let plan = gathering(tensor.clone(), axis, all, self.dtype)?.written_to(&dest)?;
+            let plan = gather_plan(tensor.clone(), axis, all, self.dtype)?.written_to(&dest)?;
             return Ok((plan.into_only().into_iter().collect(), Some(channels)));
         }
         let plan = |(rows, part): (View, View)| Move::of_update(&part, rows, self.dtype);
@@ -192,7 +195,7 @@ impl Rows {
 
     /// Splits the selection into parts whose channels a slice selects. Returns a view of the rows for each, with its
     /// part of `tensor`. `tensor` has the shape of the whole selection.
-    fn pieces(&self, tensor: &View) -> Vec<(View, View)> {
+    fn split_by_channels(&self, tensor: &View) -> Vec<(View, View)> {
         let piece = |(begin, count): (usize, usize)| {
             let (mut rows, mut part) = (self.view.clone(), tensor.clone());
             rows.offset += self.channels[begin];
@@ -208,7 +211,7 @@ impl Rows {
             }
             (rows, part)
         };
-        progressions(&self.channels)
+        cut_into_progressions(&self.channels)
             .into_iter()
             .map(piece)
             .collect()
@@ -216,7 +219,7 @@ impl Rows {
 }
 
 /// A gather of `channels` channels along an axis.
-fn gathering(params: View, axis: usize, channels: usize, dtype: DType) -> Result<Plan, Error> {
+fn gather_plan(params: View, axis: usize, channels: usize, dtype: DType) -> Result<Plan, Error> {
     let options = GatherOptions {
         axis: Some(axis.cast_signed()),
         ..GatherOptions::default()
@@ -226,7 +229,7 @@ fn gathering(params: View, axis: usize, channels: usize, dtype: DType) -> Result
 
 /// Cuts numbers into parts, each an arithmetic progression that is as long as possible. Returns the index of each
 /// part's first number and the part's length.
-fn progressions(numbers: &[usize]) -> Vec<(usize, usize)> {
+fn cut_into_progressions(numbers: &[usize]) -> Vec<(usize, usize)> {
     let mut parts = Vec::new();
     let mut begin = 0;
     while begin < numbers.len() {
@@ -243,17 +246,17 @@ fn progressions(numbers: &[usize]) -> Vec<(usize, usize)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Rows, progressions};
+    use super::{TexelRows, cut_into_progressions};
     use crate::{DType, View, moves::Effect};
 
     /// Returns the number of moves that write a selection of these channels, from four, with permuted dimensions.
-    fn writes(channels: &[usize], permutation: &[usize]) -> usize {
+    fn count_writes(channels: &[usize], permutation: &[usize]) -> usize {
         let shape = [1, 3, 64, channels.len()];
         let mut view = View::new(&[1, 3, 64, 4]).unwrap();
         (view.shape[3], view.strides[3]) = (channels.len(), 0);
         let view = view.transpose(permutation).unwrap();
         let tensor = View::whole(&permutation.iter().map(|&d| shape[d]).collect::<Vec<_>>());
-        let rows = Rows {
+        let rows = TexelRows {
             origin: [0; 3],
             size: [1, 3, 64],
             pitch: 256,
@@ -263,7 +266,7 @@ mod tests {
             dimension: permutation.iter().position(|&d| d == 3),
             channels: channels.to_vec(),
         };
-        let (moves, indices) = rows.writing(&tensor).unwrap();
+        let (moves, indices) = rows.writing_moves(&tensor).unwrap();
         assert!(moves.iter().all(|of| of.effect() == Effect::Update));
         assert_eq!(
             indices.is_some(),
@@ -276,19 +279,19 @@ mod tests {
     fn all_channels_are_written_by_one_move() {
         for permutation in [[0, 1, 2, 3], [0, 3, 1, 2], [3, 2, 1, 0]] {
             for channels in [[0, 1, 2, 3], [2, 1, 0, 3], [3, 0, 1, 2], [1, 3, 0, 2]] {
-                assert_eq!(writes(&channels, &permutation), 1, "{channels:?}");
+                assert_eq!(count_writes(&channels, &permutation), 1, "{channels:?}");
             }
-            assert_eq!(writes(&[2, 1, 0], &permutation), 1);
-            assert_eq!(writes(&[2, 0, 3], &permutation), 2);
+            assert_eq!(count_writes(&[2, 1, 0], &permutation), 1);
+            assert_eq!(count_writes(&[2, 0, 3], &permutation), 2);
         }
     }
 
     #[test]
     fn channels_are_cut_where_their_distance_changes() {
-        assert_eq!(progressions(&[0, 1, 2, 3]), [(0, 4)]);
-        assert_eq!(progressions(&[2, 1, 0, 3]), [(0, 3), (3, 1)]);
-        assert_eq!(progressions(&[3, 0, 1, 2]), [(0, 2), (2, 2)]);
-        assert_eq!(progressions(&[1]), [(0, 1)]);
-        assert_eq!(progressions(&[0, 2, 1, 3]), [(0, 2), (2, 2)]);
+        assert_eq!(cut_into_progressions(&[0, 1, 2, 3]), [(0, 4)]);
+        assert_eq!(cut_into_progressions(&[2, 1, 0, 3]), [(0, 3), (3, 1)]);
+        assert_eq!(cut_into_progressions(&[3, 0, 1, 2]), [(0, 2), (2, 2)]);
+        assert_eq!(cut_into_progressions(&[1]), [(0, 1)]);
+        assert_eq!(cut_into_progressions(&[0, 2, 1, 3]), [(0, 2), (2, 2)]);
     }
 }

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use super::{Array, data, read_at};
+use super::{Array, data_folder, read_at};
 
 /// Marsaglia's xorshift generator. Its seed is constant, so every run makes the same damage.
 struct Random(u64);
@@ -17,14 +17,14 @@ impl Random {
     }
 
     fn byte(&mut self) -> u8 {
-        const TELLING: &[u8] = b"\x00\xff0919()[]{}'\",:<>|LTF\x80";
+        const INTERESTING_BYTES: &[u8] = b"\x00\xff0919()[]{}'\",:<>|LTF\x80";
         match self.below(2) {
-            0 => TELLING[self.below(TELLING.len())],
+            0 => INTERESTING_BYTES[self.below(INTERESTING_BYTES.len())],
             _ => u8::try_from(self.below(256)).unwrap(),
         }
     }
 
-    fn damage(&mut self, content: &mut Vec<u8>) {
+    fn damage_content(&mut self, content: &mut Vec<u8>) {
         for _ in 0..=self.below(3) {
             let at = self.below(content.len().max(1));
             let byte = self.byte();
@@ -46,7 +46,7 @@ impl Random {
 #[test]
 fn damaged_files_never_panic() {
     let folder = tempfile::tempdir().unwrap();
-    let mut files: Vec<_> = fs::read_dir(data())
+    let mut files: Vec<_> = fs::read_dir(data_folder())
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.extension().is_some_and(|extension| extension != "py"))
@@ -59,7 +59,7 @@ fn damaged_files_never_panic() {
         let damaged = folder.path().join(path.file_name().unwrap());
         for _ in 0..200 {
             let mut content = original.clone();
-            random.damage(&mut content);
+            random.damage_content(&mut content);
             fs::write(&damaged, &content).unwrap();
             match read_at(&damaged) {
                 Ok(Array {

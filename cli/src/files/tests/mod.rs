@@ -1,4 +1,4 @@
-//! Compares what is read from files with known values, and checks that hostile files cause no panic.
+//! Compares the arrays that are read from files with known values. Checks that hostile files cause no panic.
 
 mod fuzz;
 mod indices;
@@ -12,23 +12,23 @@ use std::path::{Path, PathBuf};
 
 use wgslice::DType;
 
-use super::{Array, read, write};
+use super::{Array, read_array, write_array};
 
-fn data() -> PathBuf {
+fn data_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data")
 }
 
 /// Reads a file made by `tests/data/make.py`.
-fn fixture(source: &str) -> Array {
-    read_at(&data().join(source)).unwrap()
+fn read_fixture(source: &str) -> Array {
+    read_at(&data_folder().join(source)).unwrap()
 }
 
 fn fixture_error(source: &str) -> String {
-    read_at(&data().join(source)).unwrap_err()
+    read_at(&data_folder().join(source)).unwrap_err()
 }
 
 fn read_at(path: &Path) -> Result<Array, String> {
-    read(&path.as_os_str().to_owned().into()).map_err(|error| error.to_string())
+    read_array(&path.as_os_str().to_owned().into()).map_err(|error| error.to_string())
 }
 
 /// Reads `content` from a file called `name`.
@@ -65,7 +65,7 @@ fn unknown_extensions_say_what_is_known() {
             &error,
             &[says, ".npy, .npz, .png, .jpg and .safetensors can be read"],
         );
-        let error = write(&path, DType::U8, &[1], &[1]).unwrap_err();
+        let error = write_array(&path, DType::U8, &[1], &[1]).unwrap_err();
         assert_says(
             &error.to_string(),
             &[says, ".npy, .npz, .png and .safetensors can be written"],
@@ -75,7 +75,7 @@ fn unknown_extensions_say_what_is_known() {
 
 #[test]
 fn extensions_may_be_in_capitals() {
-    let content = fs::read(data().join("rank_0.npy")).unwrap();
+    let content = fs::read(data_folder().join("rank_0.npy")).unwrap();
     assert_eq!(
         read_content("X.NPY", &content).unwrap().bytes(),
         2.5f32.to_ne_bytes()

@@ -3,16 +3,16 @@ use std::fs;
 
 use wgslice::DType;
 
-use super::{assert_says, fixture, fixture_error, read_at, read_content};
+use super::{assert_says, fixture_error, read_at, read_content, read_fixture};
 use crate::files::bytes::{Bytes, MAP_FROM};
-use crate::files::{Array, write};
+use crate::files::{Array, write_array};
 
 fn bytes_of<const N: usize>(values: impl IntoIterator<Item = [u8; N]>) -> Vec<u8> {
     values.into_iter().flatten().collect()
 }
 
 /// Returns an `.npy` file of version 1.0 with this header and data.
-fn file(header: &str, data: &[u8]) -> Vec<u8> {
+fn npy_file(header: &str, data: &[u8]) -> Vec<u8> {
     let mut file = b"\x93NUMPY\x01\x00".to_vec();
     file.extend(u16::try_from(header.len()).unwrap().to_le_bytes());
     file.extend(header.as_bytes());
@@ -20,21 +20,21 @@ fn file(header: &str, data: &[u8]) -> Vec<u8> {
     file
 }
 
-fn plain(descr: &str, shape: &str, data: &[u8]) -> Result<Array, String> {
+fn read_plain(descr: &str, shape: &str, data: &[u8]) -> Result<Array, String> {
     let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n");
-    read_content("x.npy", &file(&header, data))
+    read_content("x.npy", &npy_file(&header, data))
 }
 
 #[test]
 fn versions_orders_and_layouts_give_the_same_values() {
-    let little = fixture("v1_c_little_i4.npy");
+    let little = read_fixture("v1_c_little_i4.npy");
     assert_eq!(
         (little.dtype(), little.shape()),
         (DType::I32, &[2, 3, 4][..])
     );
     assert_eq!(little.bytes(), bytes_of((0..24i32).map(i32::to_ne_bytes)));
 
-    let fortran = fixture("v2_fortran_little_f8.npy");
+    let fortran = read_fixture("v2_fortran_little_f8.npy");
     assert_eq!(
         (fortran.dtype(), fortran.shape()),
         (DType::F64, &[2, 3, 4][..])
@@ -42,11 +42,11 @@ fn versions_orders_and_layouts_give_the_same_values() {
     let expected = bytes_of((0..24).map(|i| f64::from(i).to_ne_bytes()));
     assert_eq!(fortran.bytes(), expected);
 
-    let big = fixture("v3_fortran_big_u2.npy");
+    let big = read_fixture("v3_fortran_big_u2.npy");
     assert_eq!((big.dtype(), big.shape()), (DType::U16, &[2, 3, 4][..]));
     assert_eq!(big.bytes(), bytes_of((0..24u16).map(u16::to_ne_bytes)));
 
-    let complex = fixture("c_big_c8.npy");
+    let complex = read_fixture("c_big_c8.npy");
     assert_eq!(
         (complex.dtype(), complex.shape()),
         (DType::Complex64, &[2, 3, 4][..])
@@ -106,7 +106,7 @@ fn every_element_type_is_read() {
         ("big_c16", DType::Complex128, double_complex),
     ];
     for (name, dtype, bytes) in cases {
-        let array = fixture(&format!("dtype_{name}.npy"));
+        let array = read_fixture(&format!("dtype_{name}.npy"));
         assert_eq!((array.dtype(), array.shape()), (dtype, &[3][..]), "{name}");
         assert_eq!(array.bytes(), bytes, "{name}");
     }
@@ -114,10 +114,10 @@ fn every_element_type_is_read() {
 
 #[test]
 fn scalars_and_empty_arrays() {
-    let scalar = fixture("rank_0.npy");
+    let scalar = read_fixture("rank_0.npy");
     assert_eq!((scalar.dtype(), scalar.shape()), (DType::F32, &[][..]));
     assert_eq!(scalar.bytes(), 2.5f32.to_ne_bytes());
-    let empty = fixture("empty.npy");
+    let empty = read_fixture("empty.npy");
     assert_eq!((empty.dtype(), empty.shape()), (DType::I64, &[3, 0, 2][..]));
     assert!(empty.bytes().is_empty());
 }
@@ -131,7 +131,7 @@ fn types_that_the_library_lacks_are_named() {
         ("no_date", "datetime64[D]"),
         ("no_long_double", "float128"),
     ] {
-        let array = fixture(&format!("{name}.npy"));
+        let array = read_fixture(&format!("{name}.npy"));
         assert_eq!(array.element().name(), says);
         assert!(array.element().bits_of.is_some());
     }
@@ -147,7 +147,7 @@ fn types_that_the_library_lacks_are_named() {
         ("bfloat16", "not a type of .npy"),
         ("l", "another size on other machines"),
     ] {
-        let error = plain(descr, "(1,)", &[0; 16]).unwrap_err();
+        let error = read_plain(descr, "(1,)", &[0; 16]).unwrap_err();
         assert_says(&error, &["dtype", "is not supported", says]);
     }
 }
@@ -162,7 +162,7 @@ fn headers_other_writers_make_are_read() {
         "{'descr': u'uint8', # a comment\n'fortran_order': False, 'shape': (0b1_0,)}",
         "{'descr': '\\x7cu1', 'fortran_order': False, 'shape': (2,)}",
     ] {
-        let array = read_content("x.npy", &file(header, &[5, 6])).unwrap();
+        let array = read_content("x.npy", &npy_file(header, &[5, 6])).unwrap();
         assert_eq!((array.shape(), array.bytes()), (&[2][..], &[5, 6][..]));
     }
 }
@@ -187,7 +187,7 @@ fn damaged_headers_are_refused() {
         &deep,
         &huge,
     ] {
-        let error = read_content("x.npy", &file(header, &[0; 16])).unwrap_err();
+        let error = read_content("x.npy", &npy_file(header, &[0; 16])).unwrap_err();
         assert_says(&error, &["header", "numpy.save"]);
     }
 }
@@ -200,17 +200,20 @@ fn shapes_beyond_memory_are_refused() {
         format!("({largest}, 2)"),
         format!("(0, {largest}, 2)"),
     ] {
-        let error = plain("<i4", &shape, &[]).unwrap_err();
+        let error = read_plain("<i4", &shape, &[]).unwrap_err();
         assert_says(&error, &[&largest.to_string(), "larger than any memory"]);
     }
-    let error = plain("|u1", "(1000000000000,)", &[1, 2]).unwrap_err();
+    let error = read_plain("|u1", "(1000000000000,)", &[1, 2]).unwrap_err();
     assert_says(&error, &["takes 1000000000000 bytes", "ends after 2"]);
 }
 
 #[test]
 fn data_may_be_followed_but_not_cut() {
-    assert_eq!(plain("<i2", "(2,)", &[1, 0, 2, 0, 9]).unwrap().shape(), [2]);
-    let error = plain("<i2", "(2,)", &[1, 0, 2]).unwrap_err();
+    assert_eq!(
+        read_plain("<i2", "(2,)", &[1, 0, 2, 0, 9]).unwrap().shape(),
+        [2]
+    );
+    let error = read_plain("<i2", "(2,)", &[1, 0, 2]).unwrap_err();
     assert_says(&error, &["takes 4 bytes, but the file ends after 3"]);
 }
 
@@ -249,7 +252,7 @@ fn written_files_are_read_back() {
         for shape in [&[][..], &[3], &[2, 0, 5], &[2, 3, 1, 2]] {
             let len = shape.iter().product::<usize>() * dtype.size();
             let bytes: Vec<u8> = (0..=255).cycle().take(len).collect();
-            write(&path, dtype, shape, &bytes).unwrap();
+            write_array(&path, dtype, shape, &bytes).unwrap();
             let array = read_at(&path).unwrap();
             assert_eq!(
                 (array.dtype(), array.shape(), array.bytes()),
@@ -271,9 +274,9 @@ fn written_files_are_what_numpy_writes() {
         "dtype_byte_b1",
         "dtype_little_c16",
     ] {
-        let array = fixture(&format!("{name}.npy"));
-        write(&path, array.dtype(), array.shape(), array.bytes()).unwrap();
-        let numpys = fs::read(super::data().join(format!("{name}.npy"))).unwrap();
+        let array = read_fixture(&format!("{name}.npy"));
+        write_array(&path, array.dtype(), array.shape(), array.bytes()).unwrap();
+        let numpys = fs::read(super::data_folder().join(format!("{name}.npy"))).unwrap();
         assert_eq!(fs::read(&path).unwrap(), numpys, "{name}");
     }
 }
@@ -282,7 +285,7 @@ fn written_files_are_what_numpy_writes() {
 fn what_cannot_be_written_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.npy");
-    let error = write(&path, DType::BF16, &[1], &[0; 2])
+    let error = write_array(&path, DType::BF16, &[1], &[0; 2])
         .unwrap_err()
         .to_string();
     assert_says(
@@ -293,11 +296,11 @@ fn what_cannot_be_written_is_refused() {
             "write to .safetensors",
         ],
     );
-    let error = write(&path, DType::I32, &[2], &[0; 7])
+    let error = write_array(&path, DType::I32, &[2], &[0; 7])
         .unwrap_err()
         .to_string();
     assert_says(&error, &["1 bytes are missing"]);
-    let error = write(&path, DType::U8, &[1; 30_000], &[0])
+    let error = write_array(&path, DType::U8, &[1; 30_000], &[0])
         .unwrap_err()
         .to_string();
     assert_says(&error, &["too many dimensions"]);
@@ -308,10 +311,10 @@ fn what_cannot_be_written_is_refused() {
 fn long_data_is_mapped() {
     let (rows, columns) = (512, MAP_FROM / 1024);
     let values: Vec<u8> = (0..=250).cycle().take(rows * columns * 2).collect();
-    let array = plain("<i2", &format!("({rows}, {columns})"), &values).unwrap();
-    assert!(matches!(*array.bytes, Bytes::Mapped(_)));
+    let array = read_plain("<i2", &format!("({rows}, {columns})"), &values).unwrap();
+    assert!(matches!(*array.bytes, Bytes::MappedBytes(_)));
     assert_eq!(array.bytes(), values);
-    let big = plain(">i2", &format!("({rows}, {columns})"), &values).unwrap();
+    let big = read_plain(">i2", &format!("({rows}, {columns})"), &values).unwrap();
     let swapped: Vec<u8> = values
         .chunks(2)
         .flat_map(|pair| [pair[1], pair[0]])
@@ -339,7 +342,7 @@ fn column_major_follows_its_definition() {
         });
         let header = format!("{{'descr':'<u4','fortran_order':True,'shape':({text})}}");
         let numbers = bytes_of((0..u32::try_from(count).unwrap()).map(u32::to_le_bytes));
-        let array = read_content("x.npy", &file(&header, &numbers)).unwrap();
+        let array = read_content("x.npy", &npy_file(&header, &numbers)).unwrap();
         let mut expected = Vec::new();
         for mut flat in 0..count {
             let mut position = vec![0; shape.len()];

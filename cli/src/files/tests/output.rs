@@ -3,16 +3,17 @@ use std::path::Path;
 
 use wgslice::DType;
 
-use super::{assert_says, data, read_at};
+use super::{assert_says, data_folder, read_at};
 use crate::files::bytes::{Bytes, MAP_FROM};
-use crate::files::{Document, Manner, Writer, write};
+use crate::files::{Document, WriteOptions, Writer, write_array};
 
 #[test]
 fn a_failed_write_leaves_everything_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.npy");
     fs::write(&path, "before").unwrap();
-    let mut writer = Writer::create(&path, Manner::default(), DType::U8.into(), &[20]).unwrap();
+    let mut writer =
+        Writer::create(&path, WriteOptions::default(), DType::U8.into(), &[20]).unwrap();
     writer.write(b"half of it").unwrap();
     let error = writer.finish().unwrap_err().to_string();
     assert_says(&error, &["cannot write", "x.npy", "10 bytes are missing"]);
@@ -24,11 +25,13 @@ fn a_failed_write_leaves_everything_as_it_was() {
 fn a_folder_that_takes_no_file_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("none/x.npy");
-    let error = write(&path, DType::U8, &[1], &[1]).unwrap_err().to_string();
+    let error = write_array(&path, DType::U8, &[1], &[1])
+        .unwrap_err()
+        .to_string();
     assert_says(&error, &["cannot write", "none/x.npy", "choose a folder"]);
     let taken = folder.path().join("folder.npy");
     fs::create_dir(&taken).unwrap();
-    let error = write(&taken, DType::U8, &[1], &[1])
+    let error = write_array(&taken, DType::U8, &[1], &[1])
         .unwrap_err()
         .to_string();
     assert_says(&error, &["cannot write", "folder.npy"]);
@@ -50,7 +53,7 @@ fn the_target_of_a_link_is_replaced() {
     for (name, target) in [("old", "old"), ("twice", "old"), ("new", "new")] {
         let link = at(&format!("{name}.npy"));
         let value = name.as_bytes()[0];
-        write(&link, DType::U8, &[1], &[value]).unwrap();
+        write_array(&link, DType::U8, &[1], &[value]).unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink(), "{name}");
         let target = at(&format!("data/{target}.npy"));
         assert!(fs::symlink_metadata(&target).unwrap().is_file(), "{name}");
@@ -60,7 +63,7 @@ fn the_target_of_a_link_is_replaced() {
 
     symlink("b.npy", at("a.npy")).unwrap();
     symlink("a.npy", at("b.npy")).unwrap();
-    let error = write(&at("a.npy"), DType::U8, &[1], &[1]).unwrap_err();
+    let error = write_array(&at("a.npy"), DType::U8, &[1], &[1]).unwrap_err();
     assert_says(&error.to_string(), &["cannot write", "a.npy", "circle"]);
     assert!(fs::symlink_metadata(at("a.npy")).unwrap().is_symlink());
 }
@@ -88,7 +91,9 @@ fn what_is_no_file_is_refused_and_kept() {
             )
         };
         let before = kind();
-        let error = write(&path, DType::U8, &[1], &[1]).unwrap_err().to_string();
+        let error = write_array(&path, DType::U8, &[1], &[1])
+            .unwrap_err()
+            .to_string();
         let why = if name == "folder" {
             "it is a folder"
         } else {
@@ -107,7 +112,7 @@ fn permissions_are_those_of_any_new_file() {
     let folder = tempfile::tempdir().unwrap();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
     let (ours, plain) = (folder.path().join("x.npy"), folder.path().join("plain"));
-    write(&ours, DType::U8, &[1], &[1]).unwrap();
+    write_array(&ours, DType::U8, &[1], &[1]).unwrap();
     fs::write(&plain, "").unwrap();
     assert_eq!(mode(&ours), mode(&plain));
 }
@@ -119,7 +124,7 @@ fn a_file_that_is_replaced_keeps_its_mode_and_owner() {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
-    let array = |path: &Path| write(path, DType::U8, &[1, 1], &[1]).unwrap();
+    let array = |path: &Path| write_array(path, DType::U8, &[1, 1], &[1]).unwrap();
     let text = |path: &Path| Document::create(path).unwrap().finish("text").unwrap();
     symlink("target.npy", at("link.npy")).unwrap();
     for mode in [0o600, 0o640, 0o666, 0o700] {
@@ -153,10 +158,10 @@ fn a_mapped_file_may_be_written_over() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.npy");
     let old: Vec<u8> = (0..=250).cycle().take(MAP_FROM).collect();
-    write(&path, DType::U8, &[MAP_FROM], &old).unwrap();
+    write_array(&path, DType::U8, &[MAP_FROM], &old).unwrap();
     let array = read_at(&path).unwrap();
-    assert!(matches!(*array.bytes, Bytes::Mapped(_)));
-    write(&path, DType::U8, &[2], &array.bytes()[5..7]).unwrap();
+    assert!(matches!(*array.bytes, Bytes::MappedBytes(_)));
+    write_array(&path, DType::U8, &[2], &array.bytes()[5..7]).unwrap();
     assert_eq!(array.bytes(), old);
     assert_eq!(read_at(&path).unwrap().bytes(), [5, 6]);
 }
@@ -167,7 +172,7 @@ fn more_bytes_than_the_shape_says_are_refused() {
     for name in ["x.npy", "x.png"] {
         let path = folder.path().join(name);
         let mut writer =
-            Writer::create(&path, Manner::default(), DType::U8.into(), &[2, 3]).unwrap();
+            Writer::create(&path, WriteOptions::default(), DType::U8.into(), &[2, 3]).unwrap();
         writer.write(&[1; 4]).unwrap();
         let error = writer.write(&[1; 3]).unwrap_err().to_string();
         assert_says(&error, &["cannot write", name, "more bytes"]);
@@ -181,11 +186,11 @@ fn a_bare_name_is_written_here() {
     // The writer is dropped unfinished, so that the test leaves the working directory as it was.
     let writer = Writer::create(
         Path::new("never.npy"),
-        Manner::default(),
+        WriteOptions::default(),
         DType::U8.into(),
         &[1],
     )
     .unwrap();
     drop(writer);
-    assert!(data().is_dir() && !Path::new("never.npy").exists());
+    assert!(data_folder().is_dir() && !Path::new("never.npy").exists());
 }

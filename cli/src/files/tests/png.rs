@@ -2,16 +2,16 @@ use std::fs;
 
 use wgslice::DType;
 
-use super::{assert_says, data, fixture, read_at, read_content};
-use crate::files::write;
+use super::{assert_says, data_folder, read_at, read_content, read_fixture};
+use crate::files::write_array;
 
 /// Returns the pixels of the colour image that `make.py` writes: 2 × 3 pixels of 3 channels. Their values rise by 14.
-fn rgb() -> Vec<u8> {
+fn rgb_pixels() -> Vec<u8> {
     (0..18).map(|i| i * 14).collect()
 }
 
-fn channels(keep: usize) -> Vec<u8> {
-    rgb()
+fn kept_channels(keep: usize) -> Vec<u8> {
+    rgb_pixels()
         .chunks(3)
         .flat_map(|pixel| pixel[..keep].to_vec())
         .collect()
@@ -19,7 +19,7 @@ fn channels(keep: usize) -> Vec<u8> {
 
 #[test]
 fn colour_types_become_channels() {
-    let rgba: Vec<u8> = rgb()
+    let rgba: Vec<u8> = rgb_pixels()
         .chunks(3)
         .flat_map(|pixel| [pixel[0], pixel[1], pixel[2], pixel[0] + 1])
         .collect();
@@ -29,21 +29,21 @@ fn colour_types_become_channels() {
         .iter()
         .flat_map(|&[r, g, b]| [r, g, b, if g == 255 { 0 } else { 255 }])
         .collect();
-    let grey_transparent: Vec<u8> = channels(1)
+    let grey_transparent: Vec<u8> = kept_channels(1)
         .iter()
         .flat_map(|&grey| [grey, if grey == 42 { 0 } else { 255 }])
         .collect();
     for (name, count, pixels) in [
-        ("grey", 1, channels(1)),
+        ("grey", 1, kept_channels(1)),
         ("grey_transparent", 2, grey_transparent),
-        ("grey_alpha", 2, channels(2)),
-        ("rgb", 3, rgb()),
+        ("grey_alpha", 2, kept_channels(2)),
+        ("rgb", 3, rgb_pixels()),
         ("rgba", 4, rgba),
         ("grey_1", 1, vec![0, 255, 0, 255, 255, 0]),
         ("palette", 3, palette),
         ("palette_alpha", 4, palette_alpha),
     ] {
-        let array = fixture(&format!("{name}.png"));
+        let array = read_fixture(&format!("{name}.png"));
         assert_eq!(
             (array.dtype(), array.shape()),
             (DType::U8, &[2, 3, count][..]),
@@ -55,9 +55,9 @@ fn colour_types_become_channels() {
 
 #[test]
 fn sixteen_bits_become_native() {
-    let array = fixture("grey_16.png");
+    let array = read_fixture("grey_16.png");
     assert_eq!((array.dtype(), array.shape()), (DType::U16, &[2, 3, 1][..]));
-    let expected: Vec<u8> = channels(1)
+    let expected: Vec<u8> = kept_channels(1)
         .iter()
         .flat_map(|&v| (u16::from(v) * 257 + 1).to_ne_bytes())
         .collect();
@@ -78,7 +78,7 @@ fn written_images_are_read_back() {
         ] {
             let len = shape.iter().product::<usize>() * dtype.size();
             let bytes: Vec<u8> = (0..=250).cycle().take(len).collect();
-            write(&path, dtype, shape, &bytes).unwrap();
+            write_array(&path, dtype, shape, &bytes).unwrap();
             let array = read_at(&path).unwrap();
             assert_eq!(
                 (array.dtype(), array.shape(), array.bytes()),
@@ -94,7 +94,7 @@ fn what_is_no_image_is_not_written() {
     let path = folder.path().join("x.png");
     for dtype in DType::ALL {
         if !matches!(dtype, DType::U8 | DType::U16) {
-            let error = write(&path, dtype, &[1, 1], &vec![0; dtype.size()]).unwrap_err();
+            let error = write_array(&path, dtype, &[1, 1], &vec![0; dtype.size()]).unwrap_err();
             assert_says(
                 &error.to_string(),
                 &["uint8 or uint16, not", dtype.name(), ".npy"],
@@ -103,16 +103,19 @@ fn what_is_no_image_is_not_written() {
     }
     for shape in [&[][..], &[4], &[1, 1, 5], &[1, 1, 0], &[1, 1, 1, 1]] {
         let bytes = vec![0; shape.iter().product()];
-        let error = write(&path, DType::U8, shape, &bytes)
+        let error = write_array(&path, DType::U8, shape, &bytes)
             .unwrap_err()
             .to_string();
         assert_says(
             &error,
-            &[&format!("not {}", crate::units::shape(shape)), ".npy"],
+            &[
+                &format!("not {}", crate::units::format_shape(shape)),
+                ".npy",
+            ],
         );
     }
     for shape in [[0, 3], [3, 0], [0, 1 << 31]] {
-        let error = write(&path, DType::U8, &shape, &[])
+        let error = write_array(&path, DType::U8, &shape, &[])
             .unwrap_err()
             .to_string();
         assert_says(&error, &["height and width", "2147483647", ".npy"]);
@@ -123,7 +126,7 @@ fn what_is_no_image_is_not_written() {
 #[test]
 fn every_cut_of_an_image_is_noticed() {
     for name in ["rgb.png", "palette_alpha.png", "grey_16.png"] {
-        let content = fs::read(data().join(name)).unwrap();
+        let content = fs::read(data_folder().join(name)).unwrap();
         for len in 0..content.len() {
             let error = read_content("x.png", &content[..len]);
             assert!(error.is_err(), "{name} cut to {len}");

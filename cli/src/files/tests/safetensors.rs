@@ -1,9 +1,9 @@
 use wgslice::DType;
 
-use super::{assert_says, fixture, fixture_error, read_content};
+use super::{assert_says, fixture_error, read_content, read_fixture};
 use crate::files::bytes::{Bytes, MAP_FROM};
 
-fn file(header: &str, data: &[u8]) -> Vec<u8> {
+fn safetensors_file(header: &str, data: &[u8]) -> Vec<u8> {
     let mut file = u64::try_from(header.len()).unwrap().to_le_bytes().to_vec();
     file.extend(header.as_bytes());
     file.extend(data);
@@ -12,20 +12,20 @@ fn file(header: &str, data: &[u8]) -> Vec<u8> {
 
 #[test]
 fn tensors_are_read_by_name() {
-    let weight = fixture("several.safetensors#weight");
+    let weight = read_fixture("several.safetensors#weight");
     assert_eq!((weight.dtype(), weight.shape()), (DType::F32, &[2, 3][..]));
     let expected: Vec<u8> = (0..6u8).flat_map(|i| f32::from(i).to_ne_bytes()).collect();
     assert_eq!(weight.bytes(), expected);
 
-    let half = fixture("several.safetensors#half#1");
+    let half = read_fixture("several.safetensors#half#1");
     assert_eq!((half.dtype(), half.shape()), (DType::BF16, &[2][..]));
     let expected = [0x3f80u16, 0xc000].map(u16::to_ne_bytes).concat();
     assert_eq!(half.bytes(), expected);
 
-    let mask = fixture("several.safetensors#mask");
+    let mask = read_fixture("several.safetensors#mask");
     assert_eq!((mask.dtype(), mask.bytes()), (DType::Bool, &[1, 0][..]));
 
-    let complex = fixture("complex.safetensors#z");
+    let complex = read_fixture("complex.safetensors#z");
     assert_eq!(complex.dtype(), DType::Complex64);
     assert_eq!(complex.bytes(), [1f32, 2.0].map(f32::to_ne_bytes).concat());
 }
@@ -51,14 +51,15 @@ fn every_element_type_has_its_name() {
         let size = dtype.size();
         let header =
             format!(r#"{{"t":{{"dtype":"{name}","shape":[],"data_offsets":[0,{size}]}}}}"#);
-        let array = read_content("x.safetensors", &file(&header, &vec![0; size])).unwrap();
+        let array =
+            read_content("x.safetensors", &safetensors_file(&header, &vec![0; size])).unwrap();
         assert_eq!((array.dtype(), array.shape()), (dtype, &[][..]));
     }
 }
 
 #[test]
 fn a_sole_tensor_needs_no_name() {
-    let only = fixture("one.safetensors");
+    let only = read_fixture("one.safetensors");
     assert_eq!((only.dtype(), only.shape()), (DType::U64, &[2][..]));
     assert_eq!(only.bytes(), [7u64, 8].map(u64::to_ne_bytes).concat());
 }
@@ -78,20 +79,20 @@ fn missing_names_list_those_there() {
     );
     let error = fixture_error("many.safetensors#x");
     assert_says(&error, &[r#""t00", "t01""#, r#""t09" and 3 more"#]);
-    let none = read_content("x.safetensors", &file("{}", &[])).unwrap_err();
+    let none = read_content("x.safetensors", &safetensors_file("{}", &[])).unwrap_err();
     assert_says(&none, &["the file holds no tensor"]);
 }
 
 #[test]
 fn types_that_the_library_lacks_are_moved_as_bits_or_refused() {
-    let float8 = fixture("several.safetensors#float8");
+    let float8 = read_fixture("several.safetensors#float8");
     assert_eq!(
         (float8.dtype(), float8.element().name()),
         (DType::I8, "F8_E4M3")
     );
     assert_eq!(float8.bytes(), [0x38, 0x40, 0x44]);
     let header = r#"{"t":{"dtype":"F4","shape":[2],"data_offsets":[0,1]}}"#;
-    let error = read_content("x.safetensors", &file(header, &[0])).unwrap_err();
+    let error = read_content("x.safetensors", &safetensors_file(header, &[0])).unwrap_err();
     assert_says(&error, &["dtype \"F4\" is not supported", "as U8"]);
 }
 
@@ -105,9 +106,9 @@ fn long_tensors_are_mapped_from_where_they_lie() {
     let data: Vec<u8> = (0..=250).cycle().take(end).collect();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.safetensors");
-    std::fs::write(&path, file(&header, &data)).unwrap();
-    let array = crate::files::read(&format!("{}#b", path.display()).as_str().into()).unwrap();
-    assert!(matches!(*array.bytes, Bytes::Mapped(_)));
+    std::fs::write(&path, safetensors_file(&header, &data)).unwrap();
+    let array = crate::files::read_array(&format!("{}#b", path.display()).as_str().into()).unwrap();
+    assert!(matches!(*array.bytes, Bytes::MappedBytes(_)));
     assert_eq!(array.bytes(), &data[3..]);
 }
 
@@ -147,7 +148,11 @@ fn damaged_files_are_refused() {
         (&format!("{{{}}}", wrapping.join(",")), &[]),
     ] {
         let name = if header.contains("\"0\"") { "#0" } else { "" };
-        let error = read_content(&format!("x.safetensors{name}"), &file(header, data)).unwrap_err();
+        let error = read_content(
+            &format!("x.safetensors{name}"),
+            &safetensors_file(header, data),
+        )
+        .unwrap_err();
         assert_says(&error, &["cannot read"]);
         assert!(
             error.contains("damaged") || error.contains("cut short"),
@@ -173,7 +178,7 @@ fn a_damaged_tensor_does_not_hide_the_others() {
         tensor("backwards", "1", 12, 11),
         tensor("cut", "4", 10, 14),
     ];
-    let content = file(&format!("{{{}}}", tensors.join(",")), &[7; 11]);
+    let content = safetensors_file(&format!("{{{}}}", tensors.join(",")), &[7; 11]);
     assert_eq!(
         read_content("x.safetensors#good", &content)
             .unwrap()
@@ -207,7 +212,8 @@ fn a_name_that_stands_twice_is_refused() {
                 tensor(0),
                 tensor(1)
             );
-            let error = read_content("x.safetensors", &file(&header, &[1, 2])).unwrap_err();
+            let error =
+                read_content("x.safetensors", &safetensors_file(&header, &[1, 2])).unwrap_err();
             let name = &name[..name.len().min(100)];
             assert_says(
                 &error,

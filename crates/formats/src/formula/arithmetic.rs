@@ -1,17 +1,17 @@
 //! Computes the results of operators and built-in functions, as WGSL defines them.
 
-use super::machine::{Machine, Unsupported};
+use super::machine::{FormulaMachine, UnsupportedReason};
 use super::terms::Term;
 use naga::{BinaryOperator as Operator, MathFunction, ScalarKind};
 
-impl Machine<'_> {
-    pub(super) fn binary(
+impl FormulaMachine<'_> {
+    pub(super) fn apply_binary(
         &mut self,
         op: Operator,
         kind: ScalarKind,
         a: Term,
         b: Term,
-    ) -> Result<Term, Unsupported> {
+    ) -> Result<Term, UnsupportedReason> {
         let signed = kind == ScalarKind::Sint;
         if kind == ScalarKind::Float {
             return self.of_floats(op, a, b);
@@ -42,15 +42,15 @@ impl Machine<'_> {
             Operator::And => self.pool.of_words("bvand", &[a, b]),
             Operator::InclusiveOr => self.pool.of_words("bvor", &[a, b]),
             Operator::ExclusiveOr => self.pool.of_words("bvxor", &[a, b]),
-            Operator::Divide if !signed => self.quotient(a, b),
+            Operator::Divide if !signed => self.make_quotient(a, b),
             Operator::Modulo if !signed => {
-                let quotient = self.quotient(a, b);
+                let quotient = self.make_quotient(a, b);
                 let whole = self.pool.of_words("bvmul", &[quotient, b]);
                 self.pool.of_words("bvsub", &[a, whole])
             }
             // Shift counts are modulo 32.
             Operator::ShiftLeft | Operator::ShiftRight => {
-                let most = self.pool.word(31);
+                let most = self.pool.word_term(31);
                 let count = self.pool.of_words("bvand", &[b, most]);
                 let function = match (op, signed) {
                     (Operator::ShiftLeft, _) => "bvshl",
@@ -59,61 +59,61 @@ impl Machine<'_> {
                 };
                 self.pool.of_words(function, &[a, count])
             }
-            Operator::Equal => self.pool.compare("=", [a, b]),
+            Operator::Equal => self.pool.compare_words("=", [a, b]),
             Operator::NotEqual => {
-                let same = self.pool.compare("=", [a, b]);
+                let same = self.pool.compare_words("=", [a, b]);
                 self.pool.not(same)
             }
-            Operator::Less => self.pool.compare(less, [a, b]),
-            Operator::LessEqual => self.pool.compare(or_equal, [a, b]),
-            Operator::Greater => self.pool.compare(less, [b, a]),
-            Operator::GreaterEqual => self.pool.compare(or_equal, [b, a]),
+            Operator::Less => self.pool.compare_words(less, [a, b]),
+            Operator::LessEqual => self.pool.compare_words(or_equal, [a, b]),
+            Operator::Greater => self.pool.compare_words(less, [b, a]),
+            Operator::GreaterEqual => self.pool.compare_words(or_equal, [b, a]),
             _ => return Err(format!("{op:?} of {kind:?}")),
         })
     }
 
     /// Returns the quotient of two numbers. Unless the divisor is known and not 0, the quotient is an uninterpreted
     /// function: `tests/python/lemmas/integers.py` proves lemmas about quotients of integers.
-    fn quotient(&mut self, a: Term, b: Term) -> Term {
+    fn make_quotient(&mut self, a: Term, b: Term) -> Term {
         match self.pool.known_word(b) {
             Some(1..) => self.pool.of_words("bvudiv", &[a, b]),
-            _ => self.pool.memory("quotient", vec![a, b]),
+            _ => self.pool.function_term("quotient", vec![a, b]),
         }
     }
 
     /// Applies an operator to floats, each of which is a word with the float's bits.
-    fn of_floats(&mut self, op: Operator, a: Term, b: Term) -> Result<Term, Unsupported> {
+    fn of_floats(&mut self, op: Operator, a: Term, b: Term) -> Result<Term, UnsupportedReason> {
         let function = match op {
             Operator::Add => "f32.add",
             Operator::Subtract => "f32.sub",
             Operator::Multiply => "f32.mul",
             _ => return Err(format!("{op:?} of floats")),
         };
-        Ok(self.pool.memory(function, vec![a, b]))
+        Ok(self.pool.function_term(function, vec![a, b]))
     }
 
-    pub(super) fn math(
+    pub(super) fn apply_math(
         &mut self,
         fun: MathFunction,
         kind: ScalarKind,
         terms: &[Term],
-    ) -> Result<Term, Unsupported> {
+    ) -> Result<Term, UnsupportedReason> {
         let less = match kind {
             ScalarKind::Sint => "bvslt",
             ScalarKind::Uint => "bvult",
             _ => return Err(format!("{fun:?} of {kind:?}")),
         };
         Ok(match (fun, terms) {
-            (MathFunction::Min, &[a, b]) => self.least(less, a, b),
-            (MathFunction::Max, &[a, b]) => self.greatest(less, a, b),
+            (MathFunction::Min, &[a, b]) => self.make_minimum(less, a, b),
+            (MathFunction::Max, &[a, b]) => self.make_maximum(less, a, b),
             (MathFunction::Clamp, &[a, low, high]) => {
-                let raised = self.greatest(less, a, low);
-                self.least(less, raised, high)
+                let raised = self.make_maximum(less, a, low);
+                self.make_minimum(less, raised, high)
             }
             (MathFunction::Abs, &[a]) if kind == ScalarKind::Uint => a,
             (MathFunction::Abs, &[a]) => {
-                let zero = self.pool.word(0);
-                let negative = self.pool.compare(less, [a, zero]);
+                let zero = self.pool.word_term(0);
+                let negative = self.pool.compare_words(less, [a, zero]);
                 let negated = self.pool.of_words("bvneg", &[a]);
                 self.pool.select(negative, negated, a)
             }
@@ -121,33 +121,33 @@ impl Machine<'_> {
         })
     }
 
-    fn least(&mut self, less: &str, a: Term, b: Term) -> Term {
-        let smaller = self.pool.compare(less, [b, a]);
+    fn make_minimum(&mut self, less: &str, a: Term, b: Term) -> Term {
+        let smaller = self.pool.compare_words(less, [b, a]);
         self.pool.select(smaller, b, a)
     }
 
-    fn greatest(&mut self, less: &str, a: Term, b: Term) -> Term {
-        let larger = self.pool.compare(less, [a, b]);
+    fn make_maximum(&mut self, less: &str, a: Term, b: Term) -> Term {
+        let larger = self.pool.compare_words(less, [a, b]);
         self.pool.select(larger, b, a)
     }
 
     /// Converts a scalar by value or, with `bits`, keeps its bits.
-    pub(super) fn converted(
+    pub(super) fn convert_scalar(
         &mut self,
         from: ScalarKind,
         to: ScalarKind,
         bits: bool,
         term: Term,
-    ) -> Result<Term, Unsupported> {
+    ) -> Result<Term, UnsupportedReason> {
         use ScalarKind::{Bool, Float, Sint, Uint};
         Ok(match (from, to) {
             (Uint | Sint, Uint | Sint) => term,
             (Uint | Sint | Float, Uint | Sint | Float) if bits => term,
             (Bool, Uint | Sint) => {
-                let [one, zero] = [1, 0].map(|value| self.pool.word(value));
+                let [one, zero] = [1, 0].map(|value| self.pool.word_term(value));
                 self.pool.select(term, one, zero)
             }
-            (Uint, Float) => self.pool.memory("f32.of", vec![term]),
+            (Uint, Float) => self.pool.function_term("f32.of", vec![term]),
             (from, to) if from == to => term,
             _ => return Err(format!("a conversion from {from:?} to {to:?}")),
         })

@@ -1,80 +1,82 @@
 //! Evaluates expressions to terms.
 
-use super::machine::{Frame, Machine, Place, Root, State, Unsupported, Value};
+use super::machine::{
+    BranchState, CallFrame, FormulaMachine, Place, UnsupportedReason, Value, VariableRoot,
+};
 use super::terms::Term;
 use naga::{
     AddressSpace, Expression, Handle, Literal, RelationalFunction, ScalarKind, Type, TypeInner,
     UnaryOperator,
 };
 
-impl<'a> Machine<'a> {
+impl<'a> FormulaMachine<'a> {
     /// Returns the value of an expression. If the expression was emitted before, this is the stored value.
-    pub(super) fn value(
+    pub(super) fn evaluate_once(
         &mut self,
-        frame: &mut Frame<'a>,
+        frame: &mut CallFrame<'a>,
         handle: Handle<Expression>,
-        state: &State,
-    ) -> Result<Value, Unsupported> {
+        state: &BranchState,
+    ) -> Result<Value, UnsupportedReason> {
         match frame.values.get(&handle) {
             Some(value) => Ok(value.clone()),
             None => self.evaluate(frame, handle, state),
         }
     }
 
-    pub(super) fn term(
+    pub(super) fn evaluate_scalar(
         &mut self,
-        frame: &mut Frame<'a>,
+        frame: &mut CallFrame<'a>,
         handle: Handle<Expression>,
-        state: &State,
-    ) -> Result<Term, Unsupported> {
-        match self.value(frame, handle, state)? {
+        state: &BranchState,
+    ) -> Result<Term, UnsupportedReason> {
+        match self.evaluate_once(frame, handle, state)? {
             Value::Term(term) => Ok(term),
             other => Err(format!("{other:?} as a scalar")),
         }
     }
 
-    pub(super) fn place(
+    pub(super) fn evaluate_pointer(
         &mut self,
-        frame: &mut Frame<'a>,
+        frame: &mut CallFrame<'a>,
         handle: Handle<Expression>,
-        state: &State,
-    ) -> Result<Place, Unsupported> {
-        match self.value(frame, handle, state)? {
+        state: &BranchState,
+    ) -> Result<Place, UnsupportedReason> {
+        match self.evaluate_once(frame, handle, state)? {
             Value::Pointer(place) => Ok(place),
             other => Err(format!("{other:?} as a pointer")),
         }
     }
 
-    fn kind(&self, frame: &Frame<'a>, handle: Handle<Expression>) -> ScalarKind {
+    fn kind(&self, frame: &CallFrame<'a>, handle: Handle<Expression>) -> ScalarKind {
         let inner = frame.info[handle].ty.inner_with(&self.module.types);
         inner.scalar_kind().unwrap_or(ScalarKind::Uint)
     }
 
-    fn literal(&mut self, literal: Literal) -> Result<Term, Unsupported> {
+    fn literal_term(&mut self, literal: Literal) -> Result<Term, UnsupportedReason> {
         Ok(match literal {
-            Literal::U32(value) => self.pool.word(value),
-            Literal::I32(value) => self.pool.word(value.cast_unsigned()),
-            Literal::F32(value) => self.pool.word(value.to_bits()),
-            Literal::Bool(value) => self.pool.truth(value),
+            Literal::U32(value) => self.pool.word_term(value),
+            Literal::I32(value) => self.pool.word_term(value.cast_unsigned()),
+            Literal::F32(value) => self.pool.word_term(value.to_bits()),
+            Literal::Bool(value) => self.pool.truth_term(value),
             other => return Err(format!("the literal {other:?}")),
         })
     }
 
     /// Returns the value of an expression outside of functions.
-    fn constant(&mut self, handle: Handle<Expression>) -> Result<Value, Unsupported> {
+    fn constant_value(&mut self, handle: Handle<Expression>) -> Result<Value, UnsupportedReason> {
         let module = self.module;
         Ok(match &module.global_expressions[handle] {
-            Expression::Literal(literal) => Value::Term(self.literal(*literal)?),
+            Expression::Literal(literal) => Value::Term(self.literal_term(*literal)?),
             Expression::Constant(constant) => {
-                return self.constant(module.constants[*constant].init);
+                return self.constant_value(module.constants[*constant].init);
             }
-            Expression::ZeroValue(ty) => self.zeros(*ty)?,
+            Expression::ZeroValue(ty) => self.zero_value(*ty)?,
             Expression::Compose { components, .. } => {
-                let parts = components.iter().map(|&part| self.constant(part));
+                let parts = components.iter().map(|&part| self.constant_value(part));
                 Value::Parts(flat(parts.collect::<Result<_, _>>()?))
             }
             Expression::Splat { size, value } => {
-                Value::Parts(vec![self.constant(*value)?; *size as usize])
+                Value::Parts(vec![self.constant_value(*value)?; *size as usize])
             }
             other => return Err(format!("the constant {other:?}")),
         })
@@ -82,21 +84,21 @@ impl<'a> Machine<'a> {
 
     pub(super) fn evaluate(
         &mut self,
-        frame: &mut Frame<'a>,
+        frame: &mut CallFrame<'a>,
         handle: Handle<Expression>,
-        state: &State,
-    ) -> Result<Value, Unsupported> {
+        state: &BranchState,
+    ) -> Result<Value, UnsupportedReason> {
         let function = frame.function;
         Ok(match &function.expressions[handle] {
-            Expression::Literal(literal) => Value::Term(self.literal(*literal)?),
+            Expression::Literal(literal) => Value::Term(self.literal_term(*literal)?),
             Expression::Constant(constant) => {
-                return self.constant(self.module.constants[*constant].init);
+                return self.constant_value(self.module.constants[*constant].init);
             }
-            Expression::ZeroValue(ty) => self.zeros(*ty)?,
+            Expression::ZeroValue(ty) => self.zero_value(*ty)?,
             Expression::Compose { ty, components } => {
                 let parts = components
                     .iter()
-                    .map(|&part| self.value(frame, part, state));
+                    .map(|&part| self.evaluate_once(frame, part, state));
                 let parts: Vec<_> = parts.collect::<Result<_, _>>()?;
                 match self.module.types[*ty].inner {
                     TypeInner::Vector { .. } => Value::Parts(flat(parts)),
@@ -104,55 +106,60 @@ impl<'a> Machine<'a> {
                 }
             }
             Expression::Splat { size, value } => {
-                Value::Parts(vec![self.value(frame, *value, state)?; *size as usize])
+                Value::Parts(vec![
+                    self.evaluate_once(frame, *value, state)?;
+                    *size as usize
+                ])
             }
             Expression::Swizzle {
                 size,
                 vector,
                 pattern,
             } => {
-                let vector = self.value(frame, *vector, state)?;
+                let vector = self.evaluate_once(frame, *vector, state)?;
                 let pattern = &pattern[..*size as usize];
-                let parts = pattern.iter().map(|&at| part(&vector, at as usize));
+                let parts = pattern
+                    .iter()
+                    .map(|&at| part_of_value(&vector, at as usize));
                 Value::Parts(parts.collect::<Result<_, _>>()?)
             }
             Expression::Access { base, index } => {
-                let index = self.term(frame, *index, state)?;
-                return self.element(frame, *base, index, state);
+                let index = self.evaluate_scalar(frame, *index, state)?;
+                return self.element_of(frame, *base, index, state);
             }
             Expression::AccessIndex { base, index } => {
-                let index = self.pool.word(*index);
-                return self.element(frame, *base, index, state);
+                let index = self.pool.word_term(*index);
+                return self.element_of(frame, *base, index, state);
             }
             Expression::FunctionArgument(number) => frame.arguments[*number as usize].clone(),
             Expression::GlobalVariable(variable) => {
                 let global = &self.module.global_variables[*variable];
                 let root = match global.space {
-                    AddressSpace::Uniform => Root::Known(*variable),
-                    _ => Root::Buffer(global.name.clone().unwrap_or_default(), global.ty),
+                    AddressSpace::Uniform => VariableRoot::Known(*variable),
+                    _ => VariableRoot::Buffer(global.name.clone().unwrap_or_default(), global.ty),
                 };
-                Value::Pointer(Place::of(root))
+                Value::Pointer(Place::whole_variable(root))
             }
-            Expression::LocalVariable(variable) => {
-                Value::Pointer(Place::of(Root::Local(frame.locals[variable])))
-            }
+            Expression::LocalVariable(variable) => Value::Pointer(Place::whole_variable(
+                VariableRoot::Local(frame.locals[variable]),
+            )),
             Expression::Load { pointer } => {
-                let place = self.place(frame, *pointer, state)?;
+                let place = self.evaluate_pointer(frame, *pointer, state)?;
                 return self.load(&place, state);
             }
             Expression::Unary { op, expr } => {
                 let kind = self.kind(frame, *expr);
-                let value = self.value(frame, *expr, state)?;
-                return self.each(&[value], |machine, terms| {
-                    machine.unary(*op, kind, terms[0])
+                let value = self.evaluate_once(frame, *expr, state)?;
+                return self.map_components(&[value], |machine, terms| {
+                    machine.apply_unary(*op, kind, terms[0])
                 });
             }
             Expression::Binary { op, left, right } => {
                 let kind = self.kind(frame, *left);
-                let both = [*left, *right].map(|side| self.value(frame, side, state));
+                let both = [*left, *right].map(|side| self.evaluate_once(frame, side, state));
                 let [left, right] = both;
-                return self.each(&[left?, right?], |machine, terms| {
-                    machine.binary(*op, kind, terms[0], terms[1])
+                return self.map_components(&[left?, right?], |machine, terms| {
+                    machine.apply_binary(*op, kind, terms[0], terms[1])
                 });
             }
             Expression::Select {
@@ -160,18 +167,19 @@ impl<'a> Machine<'a> {
                 accept,
                 reject,
             } => {
-                let all = [*condition, *accept, *reject].map(|part| self.value(frame, part, state));
+                let all = [*condition, *accept, *reject]
+                    .map(|part| self.evaluate_once(frame, part, state));
                 let [condition, yes, no] = all;
-                return self.each(&[condition?, yes?, no?], |machine, terms| {
+                return self.map_components(&[condition?, yes?, no?], |machine, terms| {
                     Ok(machine.pool.select(terms[0], terms[1], terms[2]))
                 });
             }
             Expression::Relational { fun, argument } => {
-                let terms = match self.value(frame, *argument, state)? {
+                let terms = match self.evaluate_once(frame, *argument, state)? {
                     Value::Parts(parts) => parts,
                     other => vec![other],
                 };
-                let mut all = self.pool.truth(*fun == RelationalFunction::All);
+                let mut all = self.pool.truth_term(*fun == RelationalFunction::All);
                 for part in terms {
                     let Value::Term(term) = part else {
                         return Err(format!("{part:?} in {fun:?}"));
@@ -193,9 +201,11 @@ impl<'a> Machine<'a> {
             } => {
                 let kind = self.kind(frame, *arg);
                 let arguments = [Some(*arg), *arg1, *arg2].into_iter().flatten();
-                let values = arguments.map(|argument| self.value(frame, argument, state));
+                let values = arguments.map(|argument| self.evaluate_once(frame, argument, state));
                 let values: Vec<_> = values.collect::<Result<_, _>>()?;
-                return self.each(&values, |machine, terms| machine.math(*fun, kind, terms));
+                return self.map_components(&values, |machine, terms| {
+                    machine.apply_math(*fun, kind, terms)
+                });
             }
             Expression::As {
                 expr,
@@ -204,102 +214,111 @@ impl<'a> Machine<'a> {
             } => {
                 let from = self.kind(frame, *expr);
                 let (to, bits) = (*kind, convert.is_none());
-                let value = self.value(frame, *expr, state)?;
-                return self.each(&[value], |machine, terms| {
-                    machine.converted(from, to, bits, terms[0])
+                let value = self.evaluate_once(frame, *expr, state)?;
+                return self.map_components(&[value], |machine, terms| {
+                    machine.convert_scalar(from, to, bits, terms[0])
                 });
             }
             Expression::ArrayLength(pointer) => {
-                let place = self.place(frame, *pointer, state)?;
-                let Root::Buffer(name, _) = place.root else {
+                let place = self.evaluate_pointer(frame, *pointer, state)?;
+                let VariableRoot::Buffer(name, _) = place.root else {
                     return Err("the length of a variable".to_owned());
                 };
-                Value::Term(self.pool.memory(&format!("{name}.length"), Vec::new()))
+                Value::Term(
+                    self.pool
+                        .function_term(&format!("{name}.length"), Vec::new()),
+                )
             }
             other => return Err(format!("the expression {other:?}")),
         })
     }
 
     /// Returns an element of a value, or the place of an element.
-    fn element(
+    fn element_of(
         &mut self,
-        frame: &mut Frame<'a>,
+        frame: &mut CallFrame<'a>,
         base: Handle<Expression>,
         index: Term,
-        state: &State,
-    ) -> Result<Value, Unsupported> {
-        Ok(match self.value(frame, base, state)? {
+        state: &BranchState,
+    ) -> Result<Value, UnsupportedReason> {
+        Ok(match self.evaluate_once(frame, base, state)? {
             Value::Pointer(mut place) => {
                 place.path.push(index);
                 Value::Pointer(place)
             }
-            value => self.at(&value, index)?,
+            value => self.element_at(&value, index)?,
         })
     }
 
     /// Returns element `index` of a value. A known index after the last element is an error. An unknown index that is
     /// too large selects the last element, but no shader here uses such an index.
-    fn at(&mut self, value: &Value, index: Term) -> Result<Value, Unsupported> {
+    fn element_at(&mut self, value: &Value, index: Term) -> Result<Value, UnsupportedReason> {
         let Value::Parts(parts) = value else {
             return Err(format!("an element of {value:?}"));
         };
         if let Some(known) = self.pool.known_word(index) {
-            return part(value, known as usize);
+            return part_of_value(value, known as usize);
         }
         let mut all = parts.iter().enumerate().rev();
         let (_, last) = all.next().ok_or("an empty array")?;
         let mut found = last.clone();
         for (number, part) in all {
-            let number = self.pool.word(u32::try_from(number).unwrap_or_default());
-            let here = self.pool.compare("=", [index, number]);
-            found = self.either(here, part.clone(), found)?;
+            let number = self
+                .pool
+                .word_term(u32::try_from(number).unwrap_or_default());
+            let here = self.pool.compare_words("=", [index, number]);
+            found = self.select_value(here, part.clone(), found)?;
         }
         Ok(found)
     }
 
-    pub(super) fn load(&mut self, place: &Place, state: &State) -> Result<Value, Unsupported> {
+    pub(super) fn load(
+        &mut self,
+        place: &Place,
+        state: &BranchState,
+    ) -> Result<Value, UnsupportedReason> {
         let (root, path) = match &place.root {
-            Root::Local(number) => (state.locals[*number].clone(), &place.path[..]),
-            Root::Known(variable) => (self.uniforms(*variable)?, &place.path[..]),
-            Root::Buffer(name, ty) => {
+            VariableRoot::Local(number) => (state.locals[*number].clone(), &place.path[..]),
+            VariableRoot::Known(variable) => (self.uniform_value(*variable)?, &place.path[..]),
+            VariableRoot::Buffer(name, ty) => {
                 let TypeInner::Array { base, .. } = self.module.types[*ty].inner else {
                     return Err(format!("the buffer {name}"));
                 };
                 let (&index, path) = place.path.split_first().ok_or("a whole buffer")?;
-                (self.memory(name, base, index)?, path)
+                (self.buffer_element(name, base, index)?, path)
             }
         };
         let mut value = root;
         for &index in path {
-            value = self.at(&value, index)?;
+            value = self.element_at(&value, index)?;
         }
         Ok(value)
     }
 
     /// Returns element `index` of a buffer.
-    fn memory(
+    fn buffer_element(
         &mut self,
         name: &str,
         element: Handle<Type>,
         index: Term,
-    ) -> Result<Value, Unsupported> {
-        let Some(parts) = self.parts(element)? else {
-            return Ok(Value::Term(self.pool.memory(name, vec![index])));
+    ) -> Result<Value, UnsupportedReason> {
+        let Some(parts) = self.parts_of_type(element)? else {
+            return Ok(Value::Term(self.pool.function_term(name, vec![index])));
         };
         let parts = parts.into_iter().map(|(part, _)| {
             let name = format!("{name}.{part}");
-            Value::Term(self.pool.memory(&name, vec![index]))
+            Value::Term(self.pool.function_term(&name, vec![index]))
         });
         Ok(Value::Parts(parts.collect()))
     }
 
     /// Returns the value `old`, where `new` replaces the part at the end of the path.
-    pub(super) fn stored(
+    pub(super) fn with_stored_part(
         &mut self,
         old: Value,
         path: &[Term],
         new: Value,
-    ) -> Result<Value, Unsupported> {
+    ) -> Result<Value, UnsupportedReason> {
         let Some((&index, rest)) = path.split_first() else {
             return Ok(new);
         };
@@ -307,23 +326,23 @@ impl<'a> Machine<'a> {
             return Err(format!("a store to a part of {old:?}"));
         };
         for (number, part) in (0..).zip(&mut parts) {
-            let word = self.pool.word(number);
-            let here = self.pool.compare("=", [index, word]);
+            let word = self.pool.word_term(number);
+            let here = self.pool.compare_words("=", [index, word]);
             if self.pool.known_truth(here) == Some(false) {
                 continue;
             }
-            let changed = self.stored(part.clone(), rest, new.clone())?;
-            *part = self.either(here, changed, part.clone())?;
+            let changed = self.with_stored_part(part.clone(), rest, new.clone())?;
+            *part = self.select_value(here, changed, part.clone())?;
         }
         Ok(Value::Parts(parts))
     }
 
     /// Applies a function to scalars, or to each component of vectors.
-    fn each(
+    fn map_components(
         &mut self,
         values: &[Value],
-        apply: impl Fn(&mut Self, &[Term]) -> Result<Term, Unsupported>,
-    ) -> Result<Value, Unsupported> {
+        apply: impl Fn(&mut Self, &[Term]) -> Result<Term, UnsupportedReason>,
+    ) -> Result<Value, UnsupportedReason> {
         let count = values.iter().find_map(|value| match value {
             Value::Parts(parts) => Some(parts.len()),
             _ => None,
@@ -349,12 +368,12 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn unary(
+    fn apply_unary(
         &mut self,
         op: UnaryOperator,
         kind: ScalarKind,
         term: Term,
-    ) -> Result<Term, Unsupported> {
+    ) -> Result<Term, UnsupportedReason> {
         Ok(match (op, kind) {
             (UnaryOperator::LogicalNot, _) => self.pool.not(term),
             (UnaryOperator::BitwiseNot, _) => self.pool.of_words("bvnot", &[term]),
@@ -365,7 +384,7 @@ impl<'a> Machine<'a> {
 }
 
 /// Returns part `number` of a value: a component, a member or an element.
-fn part(value: &Value, number: usize) -> Result<Value, Unsupported> {
+fn part_of_value(value: &Value, number: usize) -> Result<Value, UnsupportedReason> {
     match value {
         Value::Parts(parts) => parts.get(number).cloned(),
         _ => None,

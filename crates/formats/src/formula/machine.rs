@@ -4,7 +4,7 @@
 //! function has no formula if unknown values decide whether a loop runs another round, or if the function uses
 //! something unsupported.
 
-use super::terms::{Pool, Sort, Term};
+use super::terms::{Sort, Term, TermPool};
 use naga::{
     ArraySize, Expression, Function, Handle, Module, ScalarKind, Type, TypeInner,
     valid::{FunctionInfo, ModuleInfo},
@@ -12,7 +12,7 @@ use naga::{
 use std::collections::HashMap;
 
 /// Why a function has no formula.
-pub(super) type Unsupported = String;
+pub(super) type UnsupportedReason = String;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value {
@@ -25,12 +25,12 @@ pub(super) enum Value {
 /// A variable, and the path to a part of it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Place {
-    pub(super) root: Root,
+    pub(super) root: VariableRoot,
     pub(super) path: Vec<Term>,
 }
 
 impl Place {
-    pub(super) fn of(root: Root) -> Self {
+    pub(super) fn whole_variable(root: VariableRoot) -> Self {
         Self {
             root,
             path: Vec::new(),
@@ -39,7 +39,7 @@ impl Place {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Root {
+pub(super) enum VariableRoot {
     Local(usize),
     /// A uniform variable.
     Known(Handle<naga::GlobalVariable>),
@@ -49,7 +49,7 @@ pub(super) enum Root {
 
 /// The state that may differ between the two sides of a branch.
 #[derive(Clone, Debug)]
-pub(super) struct State {
+pub(super) struct BranchState {
     pub(super) locals: Vec<Value>,
     /// The result. `None` if no statement has returned a value so far.
     pub(super) result: Option<Value>,
@@ -61,8 +61,8 @@ pub(super) struct State {
     pub(super) continued: Term,
 }
 
-pub(crate) struct Machine<'a> {
-    pub(super) pool: Pool,
+pub(crate) struct FormulaMachine<'a> {
+    pub(super) pool: TermPool,
     pub(super) module: &'a Module,
     info: &'a ModuleInfo,
     /// The known values of arguments and uniforms, by their names in the formula.
@@ -71,7 +71,7 @@ pub(crate) struct Machine<'a> {
 }
 
 /// A function that is being run.
-pub(super) struct Frame<'a> {
+pub(super) struct CallFrame<'a> {
     pub(super) function: &'a Function,
     pub(super) info: &'a FunctionInfo,
     pub(super) arguments: Vec<Value>,
@@ -86,11 +86,11 @@ pub(super) enum PartType {
     Scalar(ScalarKind),
 }
 
-impl<'a> Machine<'a> {
+impl<'a> FormulaMachine<'a> {
     pub(crate) fn new(module: &'a Module, info: &'a ModuleInfo, fixed: &[(&str, u32)]) -> Self {
         let fixed = fixed.iter().map(|&(name, value)| (name.to_owned(), value));
         Self {
-            pool: Pool::default(),
+            pool: TermPool::default(),
             module,
             info,
             fixed: fixed.collect(),
@@ -100,15 +100,15 @@ impl<'a> Machine<'a> {
 
     /// Returns the formula of a function. Its arguments are inputs. Its outputs are the result and the final values of
     /// the variables that pointer arguments point at.
-    pub(crate) fn formula(&mut self, name: &str) -> Result<String, Unsupported> {
+    pub(crate) fn formula(&mut self, name: &str) -> Result<String, UnsupportedReason> {
         let (handle, function) = self
             .module
             .functions
             .iter()
             .find(|(_, function)| function.name.as_deref() == Some(name))
             .ok_or_else(|| format!("no function {name}"))?;
-        let no = self.pool.truth(false);
-        let mut state = State {
+        let no = self.pool.truth_term(false);
+        let mut state = BranchState {
             locals: Vec::new(),
             result: None,
             returned: no,
@@ -121,47 +121,47 @@ impl<'a> Machine<'a> {
             let name = argument.name.clone().unwrap_or_default();
             let inner = &self.module.types[argument.ty].inner;
             if let TypeInner::Pointer { base, .. } = *inner {
-                let value = self.inputs(base, &format!("in.{name}"))?;
+                let value = self.input_value(base, &format!("in.{name}"))?;
                 state.locals.push(value);
-                let place = Place::of(Root::Local(state.locals.len() - 1));
+                let place = Place::whole_variable(VariableRoot::Local(state.locals.len() - 1));
                 after.push((format!("out.{name}"), base, place.clone()));
                 arguments.push(Value::Pointer(place));
             } else {
-                arguments.push(self.inputs(argument.ty, &format!("in.{name}"))?);
+                arguments.push(self.input_value(argument.ty, &format!("in.{name}"))?);
             }
         }
-        let result = self.call(handle, arguments, &mut state)?;
+        let result = self.call_function(handle, arguments, &mut state)?;
         let mut outputs = Vec::new();
         if let (Some(value), Some(result)) = (result, &function.result) {
-            self.outputs(result.ty, "out", &value, &mut outputs)?;
+            self.list_outputs(result.ty, "out", &value, &mut outputs)?;
         }
         for (name, ty, place) in after {
             let value = self.load(&place, &state)?;
-            self.outputs(ty, &name, &value, &mut outputs)?;
+            self.list_outputs(ty, &name, &value, &mut outputs)?;
         }
         Ok(self.pool.formula(&outputs))
     }
 
     /// Returns the value of a uniform variable, whose members are inputs unless they are known.
-    pub(super) fn uniforms(
+    pub(super) fn uniform_value(
         &mut self,
         variable: Handle<naga::GlobalVariable>,
-    ) -> Result<Value, Unsupported> {
+    ) -> Result<Value, UnsupportedReason> {
         if let Some(value) = self.globals.get(&variable) {
             return Ok(value.clone());
         }
         let global = &self.module.global_variables[variable];
         let name = global.name.as_deref().unwrap_or_default();
-        let value = self.inputs(global.ty, name)?;
+        let value = self.input_value(global.ty, name)?;
         self.globals.insert(variable, value.clone());
         Ok(value)
     }
 
     /// Returns the names and types of the parts of a type. `None` for a scalar.
-    pub(super) fn parts(
+    pub(super) fn parts_of_type(
         &self,
         ty: Handle<Type>,
-    ) -> Result<Option<Vec<(String, PartType)>>, Unsupported> {
+    ) -> Result<Option<Vec<(String, PartType)>>, UnsupportedReason> {
         Ok(match &self.module.types[ty].inner {
             TypeInner::Scalar(_) | TypeInner::Atomic(_) => None,
             TypeInner::Vector { size, scalar } => {
@@ -195,48 +195,48 @@ impl<'a> Machine<'a> {
     }
 
     /// Returns a value whose scalars are inputs, unless they have a known value.
-    fn inputs(&mut self, ty: Handle<Type>, name: &str) -> Result<Value, Unsupported> {
-        let Some(parts) = self.parts(ty)? else {
+    fn input_value(&mut self, ty: Handle<Type>, name: &str) -> Result<Value, UnsupportedReason> {
+        let Some(parts) = self.parts_of_type(ty)? else {
             let kind = self.module.types[ty].inner.scalar_kind();
-            return Ok(self.input(kind.unwrap_or(ScalarKind::Uint), name));
+            return Ok(self.input_term(kind.unwrap_or(ScalarKind::Uint), name));
         };
         let mut values = Vec::new();
         for (part, ty) in parts {
             let name = format!("{name}.{part}");
             values.push(match ty {
-                PartType::Type(ty) => self.inputs(ty, &name)?,
-                PartType::Scalar(kind) => self.input(kind, &name),
+                PartType::Type(ty) => self.input_value(ty, &name)?,
+                PartType::Scalar(kind) => self.input_term(kind, &name),
             });
         }
         Ok(Value::Parts(values))
     }
 
-    fn input(&mut self, kind: ScalarKind, name: &str) -> Value {
+    fn input_term(&mut self, kind: ScalarKind, name: &str) -> Value {
         let sort = match kind {
             ScalarKind::Bool => Sort::Bool,
             _ => Sort::Word,
         };
         Value::Term(match self.fixed.get(name) {
-            Some(&value) => self.pool.word(value),
+            Some(&value) => self.pool.word_term(value),
             None => self.pool.input(name, sort),
         })
     }
 
-    fn outputs(
+    fn list_outputs(
         &self,
         ty: Handle<Type>,
         name: &str,
         value: &Value,
         out: &mut Vec<(String, Term)>,
-    ) -> Result<(), Unsupported> {
+    ) -> Result<(), UnsupportedReason> {
         match value {
             Value::Term(term) => out.push((name.to_owned(), *term)),
             Value::Parts(values) => {
-                let parts = self.parts(ty)?.unwrap_or_default();
+                let parts = self.parts_of_type(ty)?.unwrap_or_default();
                 for ((part, ty), value) in parts.into_iter().zip(values) {
                     let name = format!("{name}.{part}");
                     match (ty, value) {
-                        (PartType::Type(ty), value) => self.outputs(ty, &name, value, out)?,
+                        (PartType::Type(ty), value) => self.list_outputs(ty, &name, value, out)?,
                         (PartType::Scalar(_), Value::Term(term)) => out.push((name, *term)),
                         (PartType::Scalar(_), value) => return Err(format!("{value:?}")),
                     }
@@ -247,21 +247,21 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    pub(super) fn call(
+    pub(super) fn call_function(
         &mut self,
         handle: Handle<Function>,
         arguments: Vec<Value>,
-        state: &mut State,
-    ) -> Result<Option<Value>, Unsupported> {
+        state: &mut BranchState,
+    ) -> Result<Option<Value>, UnsupportedReason> {
         let function = &self.module.functions[handle];
-        let mut frame = Frame {
+        let mut frame = CallFrame {
             function,
             info: &self.info[handle],
             arguments,
             values: HashMap::new(),
             locals: HashMap::new(),
         };
-        let no = self.pool.truth(false);
+        let no = self.pool.truth_term(false);
         let before = (
             state.result.take(),
             state.returned,
@@ -271,36 +271,36 @@ impl<'a> Machine<'a> {
         (state.returned, state.broken, state.continued) = (no, no, no);
         for (handle, variable) in function.local_variables.iter() {
             let value = match variable.init {
-                Some(init) => self.value(&mut frame, init, state)?,
-                None => self.zeros(variable.ty)?,
+                Some(init) => self.evaluate_once(&mut frame, init, state)?,
+                None => self.zero_value(variable.ty)?,
             };
             frame.locals.insert(handle, state.locals.len());
             state.locals.push(value);
         }
         let named = |why| format!("{}: {why}", function.name.as_deref().unwrap_or_default());
-        self.block(&mut frame, &function.body, state)
+        self.run_block(&mut frame, &function.body, state)
             .map_err(named)?;
         let result = state.result.take();
         (state.result, state.returned, state.broken, state.continued) = before;
         Ok(result)
     }
 
-    pub(super) fn zeros(&mut self, ty: Handle<Type>) -> Result<Value, Unsupported> {
-        let Some(parts) = self.parts(ty)? else {
+    pub(super) fn zero_value(&mut self, ty: Handle<Type>) -> Result<Value, UnsupportedReason> {
+        let Some(parts) = self.parts_of_type(ty)? else {
             let kind = self.module.types[ty].inner.scalar_kind();
-            return Ok(self.zero(kind.unwrap_or(ScalarKind::Uint)));
+            return Ok(self.zero_term(kind.unwrap_or(ScalarKind::Uint)));
         };
         let zeros = parts.into_iter().map(|(_, part)| match part {
-            PartType::Type(ty) => self.zeros(ty),
-            PartType::Scalar(kind) => Ok(self.zero(kind)),
+            PartType::Type(ty) => self.zero_value(ty),
+            PartType::Scalar(kind) => Ok(self.zero_term(kind)),
         });
         zeros.collect::<Result<_, _>>().map(Value::Parts)
     }
 
-    fn zero(&mut self, kind: ScalarKind) -> Value {
+    fn zero_term(&mut self, kind: ScalarKind) -> Value {
         Value::Term(match kind {
-            ScalarKind::Bool => self.pool.truth(false),
-            _ => self.pool.word(0),
+            ScalarKind::Bool => self.pool.truth_term(false),
+            _ => self.pool.word_term(0),
         })
     }
 }

@@ -12,4 +12,4 @@ mod machine;
 mod statement;
 mod terms;
 
-pub(crate) use machine::Machine;
+pub(crate) use machine::FormulaMachine;

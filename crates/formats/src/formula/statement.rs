@@ -1,7 +1,7 @@
 //! Runs statements: branches on both sides, loops round by round.
 
 use super::{
-    machine::{Frame, Machine, Root, State, Unsupported, Value},
+    machine::{BranchState, CallFrame, FormulaMachine, UnsupportedReason, Value, VariableRoot},
     terms::Term,
 };
 use naga::{Block, Expression, Handle, Statement};
@@ -9,17 +9,17 @@ use naga::{Block, Expression, Handle, Statement};
 /// The maximum number of rounds to which a loop is unrolled.
 const MOST_ROUNDS: usize = 32;
 
-impl<'a> Machine<'a> {
+impl<'a> FormulaMachine<'a> {
     /// Runs the statements of a block in order. A statement has an effect only if no statement before it has left the
     /// block.
-    pub(super) fn block(
+    pub(super) fn run_block(
         &mut self,
-        frame: &mut Frame<'a>,
+        frame: &mut CallFrame<'a>,
         block: &'a [Statement],
-        state: &mut State,
-    ) -> Result<(), Unsupported> {
+        state: &mut BranchState,
+    ) -> Result<(), UnsupportedReason> {
         for (number, statement) in block.iter().enumerate() {
-            self.statement(frame, statement, state)?;
+            self.run_statement(frame, statement, state)?;
             let gone = self.pool.or(state.returned, state.broken);
             let gone = self.pool.or(gone, state.continued);
             match self.pool.known_truth(gone) {
@@ -27,10 +27,10 @@ impl<'a> Machine<'a> {
                 Some(true) => return Ok(()),
                 None => {
                     let mut rest = state.clone();
-                    let no = self.pool.truth(false);
+                    let no = self.pool.truth_term(false);
                     (rest.returned, rest.broken, rest.continued) = (no, no, no);
-                    self.block(frame, &block[number + 1..], &mut rest)?;
-                    *state = self.merged(gone, state.clone(), rest)?;
+                    self.run_block(frame, &block[number + 1..], &mut rest)?;
+                    *state = self.merge_states(gone, state.clone(), rest)?;
                     return Ok(());
                 }
             }
@@ -38,15 +38,20 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    fn merged(&mut self, condition: Term, yes: State, no: State) -> Result<State, Unsupported> {
+    fn merge_states(
+        &mut self,
+        condition: Term,
+        yes: BranchState,
+        no: BranchState,
+    ) -> Result<BranchState, UnsupportedReason> {
         let locals = yes.locals.into_iter().zip(no.locals);
-        let locals = locals.map(|(yes, no)| self.either(condition, yes, no));
+        let locals = locals.map(|(yes, no)| self.select_value(condition, yes, no));
         let locals = locals.collect::<Result<_, _>>()?;
         let result = match (yes.result, no.result) {
-            (Some(yes), Some(no)) => Some(self.either(condition, yes, no)?),
+            (Some(yes), Some(no)) => Some(self.select_value(condition, yes, no)?),
             (yes, no) => yes.or(no),
         };
-        Ok(State {
+        Ok(BranchState {
             locals,
             result,
             returned: self.pool.select(condition, yes.returned, no.returned),
@@ -55,19 +60,19 @@ impl<'a> Machine<'a> {
         })
     }
 
-    pub(super) fn either(
+    pub(super) fn select_value(
         &mut self,
         condition: Term,
         yes: Value,
         no: Value,
-    ) -> Result<Value, Unsupported> {
+    ) -> Result<Value, UnsupportedReason> {
         Ok(match (yes, no) {
             (Value::Term(yes), Value::Term(no)) => {
                 Value::Term(self.pool.select(condition, yes, no))
             }
             (Value::Parts(yes), Value::Parts(no)) => {
                 let parts = yes.into_iter().zip(no);
-                let parts = parts.map(|(yes, no)| self.either(condition, yes, no));
+                let parts = parts.map(|(yes, no)| self.select_value(condition, yes, no));
                 Value::Parts(parts.collect::<Result<_, _>>()?)
             }
             (yes, no) if yes == no => yes,
@@ -75,12 +80,12 @@ impl<'a> Machine<'a> {
         })
     }
 
-    fn statement(
+    fn run_statement(
         &mut self,
-        frame: &mut Frame<'a>,
+        frame: &mut CallFrame<'a>,
         statement: &'a Statement,
-        state: &mut State,
-    ) -> Result<(), Unsupported> {
+        state: &mut BranchState,
+    ) -> Result<(), UnsupportedReason> {
         match statement {
             Statement::Emit(range) => {
                 for handle in range.clone() {
@@ -89,25 +94,25 @@ impl<'a> Machine<'a> {
                 }
                 Ok(())
             }
-            Statement::Block(block) => self.block(frame, block, state),
+            Statement::Block(block) => self.run_block(frame, block, state),
             Statement::If {
                 condition,
                 accept,
                 reject,
             } => {
-                let condition = self.term(frame, *condition, state)?;
+                let condition = self.evaluate_scalar(frame, *condition, state)?;
                 match self.pool.known_truth(condition) {
-                    Some(true) => self.block(frame, accept, state),
-                    Some(false) => self.block(frame, reject, state),
+                    Some(true) => self.run_block(frame, accept, state),
+                    Some(false) => self.run_block(frame, reject, state),
                     None => {
                         let mut other = state.clone();
-                        self.block(frame, accept, state)?;
-                        self.block(frame, reject, &mut other)?;
+                        self.run_block(frame, accept, state)?;
+                        self.run_block(frame, reject, &mut other)?;
                         // If only one side calls a function, that function's variables are not used after the branch.
                         let most = state.locals.len().min(other.locals.len());
                         state.locals.truncate(most);
                         other.locals.truncate(most);
-                        *state = self.merged(condition, state.clone(), other)?;
+                        *state = self.merge_states(condition, state.clone(), other)?;
                         Ok(())
                     }
                 }
@@ -116,30 +121,30 @@ impl<'a> Machine<'a> {
                 body,
                 continuing,
                 break_if,
-            } => self.rounds(frame, (body, continuing, *break_if), state),
+            } => self.run_loop(frame, (body, continuing, *break_if), state),
             Statement::Break => {
-                state.broken = self.pool.truth(true);
+                state.broken = self.pool.truth_term(true);
                 Ok(())
             }
             Statement::Continue => {
-                state.continued = self.pool.truth(true);
+                state.continued = self.pool.truth_term(true);
                 Ok(())
             }
             Statement::Return { value } => {
                 if let Some(value) = value {
-                    state.result = Some(self.value(frame, *value, state)?);
+                    state.result = Some(self.evaluate_once(frame, *value, state)?);
                 }
-                state.returned = self.pool.truth(true);
+                state.returned = self.pool.truth_term(true);
                 Ok(())
             }
             Statement::Store { pointer, value } => {
-                let value = self.value(frame, *value, state)?;
-                let place = self.place(frame, *pointer, state)?;
-                let Root::Local(number) = place.root else {
+                let value = self.evaluate_once(frame, *value, state)?;
+                let place = self.evaluate_pointer(frame, *pointer, state)?;
+                let VariableRoot::Local(number) = place.root else {
                     return Err("a store to a buffer".to_owned());
                 };
                 let old = state.locals[number].clone();
-                state.locals[number] = self.stored(old, &place.path, value)?;
+                state.locals[number] = self.with_stored_part(old, &place.path, value)?;
                 Ok(())
             }
             Statement::Call {
@@ -149,9 +154,9 @@ impl<'a> Machine<'a> {
             } => {
                 let arguments = arguments
                     .iter()
-                    .map(|&argument| self.value(frame, argument, state));
+                    .map(|&argument| self.evaluate_once(frame, argument, state));
                 let arguments = arguments.collect::<Result<_, _>>()?;
-                let value = self.call(*function, arguments, state)?;
+                let value = self.call_function(*function, arguments, state)?;
                 if let (Some(handle), Some(value)) = (result, value) {
                     frame.values.insert(*handle, value);
                 }
@@ -161,15 +166,15 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn rounds(
+    fn run_loop(
         &mut self,
-        frame: &mut Frame<'a>,
+        frame: &mut CallFrame<'a>,
         (body, continuing, break_if): (&'a Block, &'a Block, Option<Handle<Expression>>),
-        state: &mut State,
-    ) -> Result<(), Unsupported> {
-        let no = self.pool.truth(false);
+        state: &mut BranchState,
+    ) -> Result<(), UnsupportedReason> {
+        let no = self.pool.truth_term(false);
         for _ in 0..MOST_ROUNDS {
-            self.block(frame, body, state)?;
+            self.run_block(frame, body, state)?;
             let gone = self.pool.or(state.broken, state.returned);
             match self.pool.known_truth(gone) {
                 Some(true) => {
@@ -180,9 +185,9 @@ impl<'a> Machine<'a> {
                 None => return Err("a loop whose end is not known".to_owned()),
             }
             state.continued = no;
-            self.block(frame, continuing, state)?;
+            self.run_block(frame, continuing, state)?;
             if let Some(condition) = break_if {
-                let condition = self.term(frame, condition, state)?;
+                let condition = self.evaluate_scalar(frame, condition, state)?;
                 match self.pool.known_truth(condition) {
                     Some(true) => return Ok(()),
                     Some(false) => {}

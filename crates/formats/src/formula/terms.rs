@@ -6,7 +6,7 @@ use std::{
     fmt::Write,
 };
 
-/// A term of a [`Pool`].
+/// A term of a [`TermPool`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Term(usize);
 
@@ -31,12 +31,12 @@ enum Node {
     Bool(bool),
     /// A named constant, which can have any value of its sort.
     Input(String),
-    /// A function of SMT-LIB, or a function declared with [`Pool::memory`].
+    /// A function of SMT-LIB, or a function declared with [`TermPool::function_term`].
     Apply(String, Vec<Term>),
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Pool {
+pub(super) struct TermPool {
     nodes: Vec<(Node, Option<Sort>)>,
     known: HashMap<Node, Term>,
     /// The name and the number of arguments of each uninterpreted function. Such a function takes words and returns a
@@ -44,8 +44,8 @@ pub(super) struct Pool {
     memory: BTreeSet<(String, usize)>,
 }
 
-impl Pool {
-    fn keep(&mut self, node: Node, sort: Sort) -> Term {
+impl TermPool {
+    fn add_node(&mut self, node: Node, sort: Sort) -> Term {
         if let Some(&term) = self.known.get(&node) {
             return term;
         }
@@ -55,22 +55,22 @@ impl Pool {
         term
     }
 
-    pub(super) fn word(&mut self, value: u32) -> Term {
-        self.keep(Node::Word(value), Sort::Word)
+    pub(super) fn word_term(&mut self, value: u32) -> Term {
+        self.add_node(Node::Word(value), Sort::Word)
     }
 
-    pub(super) fn truth(&mut self, value: bool) -> Term {
-        self.keep(Node::Bool(value), Sort::Bool)
+    pub(super) fn truth_term(&mut self, value: bool) -> Term {
+        self.add_node(Node::Bool(value), Sort::Bool)
     }
 
     pub(super) fn input(&mut self, name: &str, sort: Sort) -> Term {
-        self.keep(Node::Input(name.to_owned()), sort)
+        self.add_node(Node::Input(name.to_owned()), sort)
     }
 
     /// Returns a word of memory, or the value of another uninterpreted function.
-    pub(super) fn memory(&mut self, name: &str, arguments: Vec<Term>) -> Term {
+    pub(super) fn function_term(&mut self, name: &str, arguments: Vec<Term>) -> Term {
         self.memory.insert((name.to_owned(), arguments.len()));
-        self.keep(Node::Apply(name.to_owned(), arguments), Sort::Word)
+        self.add_node(Node::Apply(name.to_owned(), arguments), Sort::Word)
     }
 
     pub(super) fn known_word(&self, term: Term) -> Option<u32> {
@@ -115,13 +115,13 @@ impl Pool {
             })
         });
         match folded {
-            Some(value) => self.word(value),
+            Some(value) => self.word_term(value),
             // The product of two unknown words is a function that a proof can either define as the product or leave
             // uninterpreted.
             None if function == "bvmul" && !arguments.iter().any(|&term| self.is_known(term)) => {
-                self.memory("product", arguments.to_vec())
+                self.function_term("product", arguments.to_vec())
             }
-            None => self.keep(
+            None => self.add_node(
                 Node::Apply(function.to_owned(), arguments.to_vec()),
                 Sort::Word,
             ),
@@ -129,7 +129,7 @@ impl Pool {
     }
 
     /// Compares words.
-    pub(super) fn compare(&mut self, function: &str, [a, b]: [Term; 2]) -> Term {
+    pub(super) fn compare_words(&mut self, function: &str, [a, b]: [Term; 2]) -> Term {
         let folded = match (self.known_word(a), self.known_word(b)) {
             (Some(a), Some(b)) => match function {
                 "=" => Some(a == b),
@@ -142,15 +142,15 @@ impl Pool {
             _ => None,
         };
         match folded {
-            Some(value) => self.truth(value),
-            None => self.keep(Node::Apply(function.to_owned(), vec![a, b]), Sort::Bool),
+            Some(value) => self.truth_term(value),
+            None => self.add_node(Node::Apply(function.to_owned(), vec![a, b]), Sort::Bool),
         }
     }
 
     pub(super) fn not(&mut self, term: Term) -> Term {
         match self.known_truth(term) {
-            Some(value) => self.truth(!value),
-            None => self.keep(Node::Apply("not".to_owned(), vec![term]), Sort::Bool),
+            Some(value) => self.truth_term(!value),
+            None => self.add_node(Node::Apply("not".to_owned(), vec![term]), Sort::Bool),
         }
     }
 
@@ -158,7 +158,7 @@ impl Pool {
         match (self.known_truth(a), self.known_truth(b)) {
             (Some(false), _) | (_, Some(true)) => a,
             (_, Some(false)) | (Some(true), _) => b,
-            _ => self.keep(Node::Apply("and".to_owned(), vec![a, b]), Sort::Bool),
+            _ => self.add_node(Node::Apply("and".to_owned(), vec![a, b]), Sort::Bool),
         }
     }
 
@@ -175,7 +175,7 @@ impl Pool {
             None if yes == no => yes,
             None => {
                 let sort = self.sort(yes);
-                self.keep(
+                self.add_node(
                     Node::Apply("ite".to_owned(), vec![condition, yes, no]),
                     sort,
                 )

@@ -19,7 +19,7 @@ use std::collections::HashMap;
 
 /// The instructions and accesses on the counted path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Path {
+pub(crate) struct CountedPath {
     /// Vector instructions, which each lane executes.
     pub(crate) vector: usize,
     /// The vector instructions that multiply whole words. They run at a quarter of the rate of other vector
@@ -60,7 +60,7 @@ enum Kind {
     /// Jumps to instruction number `to`, or continues with the next.
     Branch {
         to: usize,
-        on: On,
+        on: BranchCondition,
     },
     /// A scalar instruction that swaps active and inactive lanes.
     Invert,
@@ -73,7 +73,7 @@ enum Kind {
 
 /// The condition for taking a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum On {
+enum BranchCondition {
     Always,
     /// If no lane is active.
     NoLane,
@@ -83,7 +83,7 @@ enum On {
 
 /// A position on a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Location {
+struct PathPosition {
     /// The number of the instruction.
     at: usize,
     /// Whether the lane is active.
@@ -92,27 +92,27 @@ struct Location {
 
 /// The accesses that a wait for loads counts as in flight: before RDNA, stores too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Counter {
+pub(crate) enum LoadCounter {
     Loads,
     LoadsAndStores,
 }
 
-impl Path {
+impl CountedPath {
     /// Finds the counted path through the machine code in `text`.
     ///
     /// # Errors
     ///
     /// The error names an unknown instruction.
-    pub(crate) fn of(text: &str, counter: Counter) -> Result<Self, String> {
+    pub(crate) fn from_text(text: &str, counter: LoadCounter) -> Result<Self, String> {
         let code = parse(text)?;
-        let (taken, loops) = (counted(&code), loops(&code));
+        let (taken, loops) = (counted_path(&code), is_in_loop(&code));
         let mut path = Self {
             loops: taken.iter().any(|place| loops[place.at]),
             ..Self::default()
         };
         // The bytes of each access in flight, oldest first. A store counts as 0 bytes.
         let mut pending = Vec::new();
-        for &Location { at, on } in &taken {
+        for &PathPosition { at, on } in &taken {
             match code[at] {
                 Kind::Load(_) | Kind::Store(_) | Kind::Atomic | Kind::Shared if !on => {}
                 Kind::Vector => path.vector += 1,
@@ -129,7 +129,7 @@ impl Path {
                 }
                 Kind::Store(bytes) => {
                     path.stores.push(bytes);
-                    if counter == Counter::LoadsAndStores {
+                    if counter == LoadCounter::LoadsAndStores {
                         pending.push(0);
                     }
                 }
@@ -161,19 +161,22 @@ fn parse(text: &str) -> Result<Vec<Kind>, String> {
             None => lines.push(line),
         }
     }
-    lines.iter().map(|line| kind(line, &labels)).collect()
+    lines
+        .iter()
+        .map(|line| kind_of_line(line, &labels))
+        .collect()
 }
 
-fn kind(line: &str, labels: &HashMap<&str, usize>) -> Result<Kind, String> {
+fn kind_of_line(line: &str, labels: &HashMap<&str, usize>) -> Result<Kind, String> {
     let unknown = || format!("cannot count the instruction {line:?}");
     let (name, operands) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-    if let Some((unit, access)) = memory(name) {
+    if let Some((unit, access)) = memory_access(name) {
         return match (unit, access) {
             ("ds", _) => Ok(Kind::Shared),
             (_, access) if access.starts_with("atomic") => Ok(Kind::Atomic),
             (_, access) => {
                 let (verb, width) = access.split_once('_').ok_or_else(unknown)?;
-                let bytes = bytes(width).ok_or_else(unknown)?;
+                let bytes = bytes_of_width(width).ok_or_else(unknown)?;
                 match verb {
                     "load" => Ok(Kind::Load(bytes)),
                     "store" => Ok(Kind::Store(bytes)),
@@ -185,13 +188,13 @@ fn kind(line: &str, labels: &HashMap<&str, usize>) -> Result<Kind, String> {
     if name == "s_branch" || name.starts_with("s_cbranch") {
         let to = *labels.get(operands.trim()).ok_or_else(unknown)?;
         let on = match name {
-            "s_branch" => On::Always,
-            "s_cbranch_execz" => On::NoLane,
-            _ => On::Condition,
+            "s_branch" => BranchCondition::Always,
+            "s_cbranch_execz" => BranchCondition::NoLane,
+            _ => BranchCondition::Condition,
         };
         return Ok(Kind::Branch { to, on });
     }
-    if let Some(mask) = mask(name, operands) {
+    if let Some(mask) = mask_change(name, operands) {
         return Ok(mask);
     }
     Ok(match name {
@@ -230,7 +233,7 @@ fn kind(line: &str, labels: &HashMap<&str, usize>) -> Result<Kind, String> {
 }
 
 /// Returns the unit and the access of a memory instruction. `None` for cache instructions and for others.
-fn memory(name: &str) -> Option<(&str, &str)> {
+fn memory_access(name: &str) -> Option<(&str, &str)> {
     let (unit, access) = name.split_once('_')?;
     let caches = access.starts_with("gl") || access.starts_with("wb");
     (["buffer", "global", "flat", "scratch", "ds"].contains(&unit) && !caches)
@@ -239,7 +242,7 @@ fn memory(name: &str) -> Option<(&str, &str)> {
 
 /// Returns how an instruction changes the mask of lanes. `None` if it does not change the mask, or if it only removes
 /// lanes.
-fn mask(name: &str, operands: &str) -> Option<Kind> {
+fn mask_change(name: &str, operands: &str) -> Option<Kind> {
     let mut operands = operands.split(',').map(|operand| operand.trim());
     let is_mask = |operand: &str| matches!(operand, "exec" | "exec_lo");
     if !is_mask(operands.next()?) {
@@ -256,7 +259,7 @@ fn mask(name: &str, operands: &str) -> Option<Kind> {
 }
 
 /// Returns the bytes of an access from the end of its name: `dwordx4` before RDNA 3, `b128` since then.
-fn bytes(width: &str) -> Option<usize> {
+fn bytes_of_width(width: &str) -> Option<usize> {
     // `d16`, and any part after the width, tell which half of the register is used.
     let width = width.split('_').find(|part| *part != "d16")?;
     match width {
@@ -272,11 +275,11 @@ fn bytes(width: &str) -> Option<usize> {
 
 /// The value of a path: bytes stored, bytes loaded, and the negated number of instructions. They are compared in this
 /// order, and the larger value is better.
-type Worth = [isize; 3];
+type PathValue = [isize; 3];
 
 /// Returns the counted path.
-fn counted(code: &[Kind]) -> Vec<Location> {
-    let loops = loops(code);
+fn counted_path(code: &[Kind]) -> Vec<PathPosition> {
+    let loops = is_in_loop(code);
     let outside = |of: fn(&Kind) -> bool| {
         let mut outside = code
             .iter()
@@ -287,7 +290,7 @@ fn counted(code: &[Kind]) -> Vec<Location> {
     let stores = outside(|kind| matches!(kind, Kind::Store(_)));
     let loads = outside(|kind| matches!(kind, Kind::Load(_)));
     let any_store = code.iter().any(|kind| matches!(kind, Kind::Store(_)));
-    let worth = |Location { at, on }: Location| -> Worth {
+    let worth = |PathPosition { at, on }: PathPosition| -> PathValue {
         let (stored, loaded) = match code[at] {
             _ if !on => (0, 0),
             Kind::Store(bytes) if !(stores && loops[at]) => (bytes, 0),
@@ -303,48 +306,48 @@ fn counted(code: &[Kind]) -> Vec<Location> {
     let mut next = vec![[None; 2]; code.len()];
     for at in (0..code.len()).rev() {
         for on in [false, true] {
-            let place = Location { at, on };
-            let rest = |place: &Location| best[place.at][usize::from(place.on)];
-            let ways = ways(code, place).into_iter().flatten();
+            let place = PathPosition { at, on };
+            let rest = |place: &PathPosition| best[place.at][usize::from(place.on)];
+            let ways = next_positions(code, place).into_iter().flatten();
             let onward = ways.max_by_key(rest);
             let (here, rest) = (worth(place), onward.as_ref().map_or([0; 3], rest));
             best[at][usize::from(on)] = [0, 1, 2].map(|i| here[i] + rest[i]);
             next[at][usize::from(on)] = onward.filter(|onward| onward.at < code.len());
         }
     }
-    let start = (!code.is_empty()).then_some(Location { at: 0, on: true });
-    let onward = |place: &Location| next[place.at][usize::from(place.on)];
+    let start = (!code.is_empty()).then_some(PathPosition { at: 0, on: true });
+    let onward = |place: &PathPosition| next[place.at][usize::from(place.on)];
     std::iter::successors(start, onward).collect()
 }
 
 /// Returns the positions that can follow `place`.
-fn ways(code: &[Kind], place: Location) -> [Option<Location>; 2] {
-    let Location { at, on } = place;
-    let step = Location { at: at + 1, on };
+fn next_positions(code: &[Kind], place: PathPosition) -> [Option<PathPosition>; 2] {
+    let PathPosition { at, on } = place;
+    let step = PathPosition { at: at + 1, on };
     match code[at] {
         Kind::End => [None, None],
         // A branch back to the beginning of a loop is not taken, since its body counts once.
         Kind::Branch { to, .. } if to <= at => [Some(step), None],
         Kind::Branch { to, on: when } => {
             // A branch on `NoLane` is taken if no lane is active, so a lane that takes it is not active.
-            let jump = Location {
+            let jump = PathPosition {
                 at: to,
-                on: on && when != On::NoLane,
+                on: on && when != BranchCondition::NoLane,
             };
             match when {
-                On::Always => [Some(jump), None],
-                On::NoLane if !on => [Some(jump), None],
-                On::NoLane | On::Condition => [Some(step), Some(jump)],
+                BranchCondition::Always => [Some(jump), None],
+                BranchCondition::NoLane if !on => [Some(jump), None],
+                BranchCondition::NoLane | BranchCondition::Condition => [Some(step), Some(jump)],
             }
         }
-        Kind::Invert => [Some(Location { on: !on, ..step }), None],
-        Kind::Restore => [Some(Location { on: true, ..step }), None],
+        Kind::Invert => [Some(PathPosition { on: !on, ..step }), None],
+        Kind::Restore => [Some(PathPosition { on: true, ..step }), None],
         _ => [Some(step), None],
     }
 }
 
 /// Returns, for each instruction, whether it is in a loop: between a backward branch and its target.
-fn loops(code: &[Kind]) -> Vec<bool> {
+fn is_in_loop(code: &[Kind]) -> Vec<bool> {
     let mut loops = vec![false; code.len()];
     for (from, kind) in code.iter().enumerate() {
         if let Kind::Branch { to, .. } = *kind

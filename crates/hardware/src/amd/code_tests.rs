@@ -2,13 +2,13 @@
 
 use super::*;
 
-fn path(text: &str) -> Path {
-    Path::of(text, Counter::Loads).unwrap()
+fn parse_path(text: &str) -> CountedPath {
+    CountedPath::from_text(text, LoadCounter::Loads).unwrap()
 }
 
 #[test]
 fn every_kind_of_instruction_is_counted() {
-    let path = path(
+    let path = parse_path(
         "
 BB0:
 	s_load_dwordx4 s[4:7], s[2:3], null      ; f4080101 fa000000
@@ -29,7 +29,7 @@ BB1:
     );
     assert_eq!(
         path,
-        Path {
+        CountedPath {
             vector: 3,
             multiplications: 1,
             scalar: 1,
@@ -50,14 +50,14 @@ BB1:
 fn loads_are_in_flight_until_one_waits_for_them() {
     let load = "buffer_load_dwordx4 v[4:7], v1, s[4:7], 0 offen\n";
     let together = format!("{load}{load}s_waitcnt vmcnt(0)\n{load}s_endpgm");
-    assert_eq!(path(&together).in_flight, 32);
+    assert_eq!(parse_path(&together).in_flight, 32);
     let apart = format!("{load}s_waitcnt vmcnt(0) lgkmcnt(0)\n{load}s_endpgm");
-    assert_eq!(path(&apart).in_flight, 16);
+    assert_eq!(parse_path(&apart).in_flight, 16);
     // This wait lets one load stay in flight.
     let partly = format!("{load}{load}s_waitcnt vmcnt(1)\n{load}{load}s_endpgm");
-    assert_eq!(path(&partly).in_flight, 48);
+    assert_eq!(parse_path(&partly).in_flight, 48);
     let others = format!("{load}s_waitcnt lgkmcnt(0)\ns_waitcnt_vscnt null, 0x0\n{load}s_endpgm");
-    assert_eq!(path(&others).in_flight, 32);
+    assert_eq!(parse_path(&others).in_flight, 32);
 }
 
 /// Before RDNA, stores also count as in flight. If a store follows a load, a wait until one access is in flight
@@ -67,14 +67,14 @@ fn stores_count_as_in_flight_if_the_family_counts_them() {
     let load = "buffer_load_dwordx4 v[4:7], v1, s[4:7], 0 offen\n";
     let store = "buffer_store_dword v4, v1, s[4:7], 0 offen\n";
     let text = format!("{load}{store}s_waitcnt vmcnt(1)\n{load}s_endpgm");
-    let in_flight = |counter| Path::of(&text, counter).unwrap().in_flight;
-    assert_eq!(in_flight(Counter::LoadsAndStores), 16);
-    assert_eq!(in_flight(Counter::Loads), 32);
+    let in_flight = |counter| CountedPath::from_text(&text, counter).unwrap().in_flight;
+    assert_eq!(in_flight(LoadCounter::LoadsAndStores), 16);
+    assert_eq!(in_flight(LoadCounter::Loads), 32);
 }
 
 #[test]
 fn code_without_loads_and_stores_is_jumped_over() {
-    let path = path(
+    let path = parse_path(
         "
 	v_mov_b32 v0, 0
 	s_cbranch_execz BB2
@@ -94,7 +94,7 @@ BB2:
 
 #[test]
 fn an_if_around_a_store_is_taken() {
-    let path = path(
+    let path = parse_path(
         "
 	s_cbranch_execz BB2
 	v_mov_b32 v0, 1
@@ -107,7 +107,7 @@ BB2:
 
 #[test]
 fn an_if_around_a_load_is_taken() {
-    let path = path(
+    let path = parse_path(
         "
 	s_cbranch_execz BB2
 	buffer_load_dword v0, v1, s[4:7], 0 offen
@@ -134,8 +134,8 @@ BB2:
 	s_endpgm"
         )
     };
-    assert_eq!(path(&text("")).stores, [1]);
-    let path = path(&text("buffer_store_dword v0, v1, s[4:7], 0 offen"));
+    assert_eq!(parse_path(&text("")).stores, [1]);
+    let path = parse_path(&text("buffer_store_dword v0, v1, s[4:7], 0 offen"));
     assert_eq!(
         (&path.stores[..], path.vector, path.loops),
         (&[4][..], 0, false)
@@ -156,7 +156,7 @@ fn of_two_ways_to_store_the_same_the_shorter_is_taken() {
             way(first),
             way(second)
         );
-        assert_eq!(path(&text).vector, 3, "{first} and {second}");
+        assert_eq!(parse_path(&text).vector, 3, "{first} and {second}");
     }
 }
 
@@ -175,7 +175,7 @@ fn a_lane_is_on_one_side_of_an_else_only() {
             "s_and_not1_b32 exec_lo, s0, exec_lo",
             "s_xor_b64 exec, s[0:1], exec",
         ] {
-            let path = path(&format!(
+            let path = parse_path(&format!(
                 "s_and_saveexec_b64 s[0:1], vcc\ns_cbranch_execz BB2\n{}BB2:\n{invert}\n\
                  s_cbranch_execz BB4\n{}BB4:\ns_mov_b64 exec, s[0:1]\n\
                  v_mov_b32 v9, 0\nbuffer_store_dword v9, v1, s[4:7], 0 offen\ns_endpgm",
@@ -189,7 +189,7 @@ fn a_lane_is_on_one_side_of_an_else_only() {
 
 #[test]
 fn without_stores_atomics_count() {
-    let path = path(
+    let path = parse_path(
         "
 	s_cbranch_execz BB2
 	global_atomic_add v0, v1, off
@@ -202,7 +202,7 @@ BB2:
 #[test]
 fn the_body_of_a_loop_counts_once() {
     for end in ["s_branch BB1", "s_cbranch_scc1 BB1"] {
-        let path = path(&format!(
+        let path = parse_path(&format!(
             "
 	v_mov_b32 v0, 0
 BB1:
@@ -226,7 +226,7 @@ fn an_unknown_instruction_is_an_error() {
         "s_branch BB7",
         "s_waitcnt vmcnt(x)",
     ] {
-        let error = Path::of(line, Counter::Loads).unwrap_err();
+        let error = CountedPath::from_text(line, LoadCounter::Loads).unwrap_err();
         assert!(error.contains(line), "{error}");
     }
 }

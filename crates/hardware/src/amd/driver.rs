@@ -84,7 +84,7 @@ impl Driver {
     }
 
     fn compile_in(&self, kernel: &PipelineRequest, layout: &PipelineLayout) -> Result<(), String> {
-        let (module, info) = parsed(&kernel.source)?;
+        let (module, info) = parse_and_validate(&kernel.source)?;
         let shader = hal::ShaderInput::Naga(hal::NagaShader {
             module: Cow::Owned(module),
             info,
@@ -134,7 +134,7 @@ impl Driver {
 }
 
 /// Parses and validates the shader, as wgpu does before it passes the shader to a backend.
-fn parsed(source: &str) -> Result<(naga::Module, naga::valid::ModuleInfo), String> {
+fn parse_and_validate(source: &str) -> Result<(naga::Module, naga::valid::ModuleInfo), String> {
     use naga::valid::{Capabilities, ValidationFlags, Validator};
     let module = naga::front::wgsl::parse_str(source);
     let module = module.map_err(|error| error.emit_to_string(source))?;

@@ -8,14 +8,14 @@ mod code;
 mod driver;
 mod report;
 
-pub(crate) use code::Path;
+pub(crate) use code::CountedPath;
 #[cfg(test)]
 pub(crate) use report::Statistics;
 pub(crate) use report::{Compiled, Report};
 
-use code::Counter;
+use code::LoadCounter;
 use driver::Driver;
-use report::Mark;
+use report::MarkLine;
 use std::{
     env,
     io::BufReader,
@@ -31,7 +31,7 @@ pub(crate) struct Family {
     pub(crate) name: &'static str,
     /// The family's architecture.
     pub(crate) what: &'static str,
-    counter: Counter,
+    counter: LoadCounter,
 }
 
 /// RDNA 2, RDNA 3, and GCN 5, from which CDNA derives.
@@ -39,22 +39,22 @@ pub(crate) const FAMILIES: [Family; 3] = [
     Family {
         name: "navi21",
         what: "RDNA 2",
-        counter: Counter::Loads,
+        counter: LoadCounter::Loads,
     },
     Family {
         name: "gfx1100",
         what: "RDNA 3",
-        counter: Counter::Loads,
+        counter: LoadCounter::Loads,
     },
     Family {
         name: "vega10",
         what: "GCN 5",
-        counter: Counter::LoadsAndStores,
+        counter: LoadCounter::LoadsAndStores,
     },
 ];
 
 /// Returns the path of the manifest with which the Vulkan loader finds RADV. `None` if RADV is not installed.
-fn installed() -> Option<PathBuf> {
+fn installed_manifest() -> Option<PathBuf> {
     let folders = ["/etc", "/usr/local/share", "/usr/share"];
     let files = folders.iter().filter_map(|folder| {
         let files = std::fs::read_dir(format!("{folder}/vulkan/icd.d")).ok()?;
@@ -77,7 +77,7 @@ pub(crate) const NOT_INSTALLED: &str =
 ///
 /// Fails with the reason why there is no report.
 pub(crate) fn compile(family: Family, kernels: &str, names: &[&str]) -> Result<Report, String> {
-    let driver = installed().ok_or(NOT_INSTALLED)?;
+    let driver = installed_manifest().ok_or(NOT_INSTALLED)?;
     let program = env::current_exe().map_err(|error| error.to_string())?;
     let mut child = Command::new(program)
         .args(["compile", kernels])
@@ -110,14 +110,14 @@ pub(crate) fn compile_here(
     kernels: impl IntoIterator<Item = (String, PipelineRequest)>,
 ) -> Result<(), String> {
     let driver = Driver::open()?;
-    Mark::Driver(driver.version.clone()).write();
+    MarkLine::Driver(driver.version.clone()).write();
     for (case, kernel) in kernels {
         let label = kernel.label.clone();
-        Mark::Kernel { case, label }.write();
+        MarkLine::Kernel { case, label }.write();
         if let Err(problem) = driver.compile(&kernel) {
-            Mark::Refused(problem).write();
+            MarkLine::Refused(problem).write();
         }
     }
-    Mark::End.write();
+    MarkLine::End.write();
     Ok(())
 }

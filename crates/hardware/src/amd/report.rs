@@ -1,7 +1,7 @@
 //! Reads RADV's report on each pipeline. RADV writes it to standard error (`RADV_DEBUG=shaders,shaderstats`), between
 //! lines by which this program separates pipelines.
 
-use super::code::{Counter, Path};
+use super::code::{CountedPath, LoadCounter};
 use std::{collections::BTreeMap, io::BufRead};
 
 /// The prefix of this program's lines.
@@ -9,7 +9,7 @@ const MARK: &str = "wgslice-hardware:";
 
 /// A line that this program writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Mark {
+pub(super) enum MarkLine {
     /// The driver's name and version.
     Driver(String),
     /// The start of a kernel's report, with the kernel's case and label.
@@ -20,7 +20,7 @@ pub(super) enum Mark {
     End,
 }
 
-impl Mark {
+impl MarkLine {
     pub(super) fn write(&self) {
         let text = |text: &str| text.replace(['\t', '\n'], " ");
         eprintln!(
@@ -56,7 +56,7 @@ pub(crate) struct Compiled {
     pub(crate) case: String,
     pub(crate) label: String,
     pub(crate) statistics: Statistics,
-    pub(crate) path: Path,
+    pub(crate) path: CountedPath,
 }
 
 /// The driver's statistics on the code that it compiled.
@@ -86,17 +86,17 @@ pub(crate) struct Report {
 
 /// The part of a kernel's report that has been read.
 #[derive(Debug, Default)]
-struct Reading {
+struct PartialReport {
     case: String,
     label: String,
     code: String,
     statistics: BTreeMap<String, u64>,
     refused: Option<String>,
-    part: Part,
+    part: ReportPart,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-enum Part {
+enum ReportPart {
     #[default]
     Other,
     Code,
@@ -105,21 +105,23 @@ enum Part {
 
 impl Report {
     /// Reads the output of a run of the compiler.
-    pub(super) fn read(lines: impl BufRead, counter: Counter) -> Result<Self, String> {
+    pub(super) fn read(lines: impl BufRead, counter: LoadCounter) -> Result<Self, String> {
         let mut report = Self::default();
-        let mut reading: Option<Reading> = None;
+        let mut reading: Option<PartialReport> = None;
         let mut ended = false;
         for line in lines.split(b'\n') {
             let line = line.map_err(|error| error.to_string())?;
             let line = String::from_utf8_lossy(&line);
-            match (Mark::read(&line), &mut reading) {
-                (Some(Mark::Driver(version)), _) => report.driver = version,
-                (Some(Mark::Refused(problem)), Some(reading)) => reading.refused = Some(problem),
-                (Some(Mark::Kernel { case, label }), _) => {
-                    let next = Reading {
+            match (MarkLine::read(&line), &mut reading) {
+                (Some(MarkLine::Driver(version)), _) => report.driver = version,
+                (Some(MarkLine::Refused(problem)), Some(reading)) => {
+                    reading.refused = Some(problem);
+                }
+                (Some(MarkLine::Kernel { case, label }), _) => {
+                    let next = PartialReport {
                         case,
                         label,
-                        ..Reading::default()
+                        ..PartialReport::default()
                     };
                     report.add(reading.replace(next), counter);
                 }
@@ -137,38 +139,38 @@ impl Report {
         }
     }
 
-    fn add(&mut self, reading: Option<Reading>, counter: Counter) {
+    fn add(&mut self, reading: Option<PartialReport>, counter: LoadCounter) {
         let Some(reading) = reading else { return };
         let name = format!("{}: {}", reading.case, reading.label);
-        match reading.compiled(counter) {
+        match reading.into_compiled(counter) {
             Ok(compiled) => self.compiled.push(compiled),
             Err(problem) => self.failed.push(format!("{name}: {problem}")),
         }
     }
 }
 
-impl Reading {
+impl PartialReport {
     fn line(&mut self, line: &str) {
         match (self.part, line.trim()) {
-            (_, "disasm:") => self.part = Part::Code,
-            (_, "*** SHADER STATS ***") => self.part = Part::Statistics,
-            (_, "") => self.part = Part::Other,
-            (Part::Code, _) => {
+            (_, "disasm:") => self.part = ReportPart::Code,
+            (_, "*** SHADER STATS ***") => self.part = ReportPart::Statistics,
+            (_, "") => self.part = ReportPart::Other,
+            (ReportPart::Code, _) => {
                 self.code += line;
                 self.code.push('\n');
             }
-            (Part::Statistics, line) => {
+            (ReportPart::Statistics, line) => {
                 if let Some((name, value)) = line.split_once(": ")
                     && let Ok(value) = value.parse()
                 {
                     self.statistics.insert(name.to_owned(), value);
                 }
             }
-            (Part::Other, _) => {}
+            (ReportPart::Other, _) => {}
         }
     }
 
-    fn compiled(self, counter: Counter) -> Result<Compiled, String> {
+    fn into_compiled(self, counter: LoadCounter) -> Result<Compiled, String> {
         if let Some(problem) = self.refused {
             return Err(problem);
         }
@@ -189,7 +191,7 @@ impl Reading {
             inverse_throughput: value("Inverse Throughput")?,
         };
         Ok(Compiled {
-            path: Path::of(&self.code, counter)?,
+            path: CountedPath::from_text(&self.code, counter)?,
             case: self.case,
             label: self.label,
             statistics,
@@ -233,7 +235,7 @@ Inverse Throughput: 179
             "{PRINTED}wgslice-hardware:kernel\tW2\tpacked bytes\nwgslice-hardware:refused\tno\n\
              wgslice-hardware:kernel\tW3\tother\nwgslice-hardware:end\n"
         );
-        let report = Report::read(text.as_bytes(), Counter::Loads).unwrap();
+        let report = Report::read(text.as_bytes(), LoadCounter::Loads).unwrap();
         assert_eq!(report.driver, "RADV NAVI21");
         assert_eq!(
             report.failed,
@@ -264,7 +266,7 @@ Inverse Throughput: 179
     #[test]
     fn a_missing_number_is_named() {
         let text = PRINTED.replace("Latency: 2639\n", "") + "wgslice-hardware:end\n";
-        let report = Report::read(text.as_bytes(), Counter::Loads).unwrap();
+        let report = Report::read(text.as_bytes(), LoadCounter::Loads).unwrap();
         assert_eq!(
             report.failed,
             ["W1: lanes: the driver did not say its \"Latency\""]
@@ -273,7 +275,7 @@ Inverse Throughput: 179
 
     #[test]
     fn a_compiler_that_stops_is_an_error() {
-        let stopped = Report::read(PRINTED.as_bytes(), Counter::Loads);
+        let stopped = Report::read(PRINTED.as_bytes(), LoadCounter::Loads);
         assert_eq!(stopped.unwrap_err(), "the compiler stopped in between");
     }
 }

@@ -16,15 +16,15 @@ use wgslice::{Error, Gpu, Plan};
 pub(crate) struct Case {
     pub(crate) name: String,
     pub(crate) what: String,
-    pub(crate) work: Work,
+    pub(crate) work: CaseWork,
 }
 
 /// The work that a case records.
 #[derive(Clone, Debug)]
-pub(crate) enum Work {
+pub(crate) enum CaseWork {
     Move(Plan),
-    Gather(Plan, Indices),
-    Scatter(Plan, Indices),
+    Gather(Plan, HashedIndices),
+    Scatter(Plan, HashedIndices),
     /// A kernel modelled on a peer's.
     Peer(Peer, Box<Launch>),
 }
@@ -32,7 +32,7 @@ pub(crate) enum Work {
 /// Index tuples. Coordinate `i`, counted over all tuples, is a hash of `i` modulo the size of its dimension, as in the
 /// benchmark.
 #[derive(Clone, Debug)]
-pub(crate) struct Indices {
+pub(crate) struct HashedIndices {
     pub(crate) rows: usize,
     /// The size of the dimension that each coordinate of a tuple indexes.
     pub(crate) sizes: Vec<usize>,
@@ -42,19 +42,19 @@ pub(crate) struct Indices {
 }
 
 /// Returns all cases that the library runs.
-pub(crate) fn library() -> Vec<Case> {
-    let mut cases = workloads::cases();
-    cases.extend(shapes::cases());
+pub(crate) fn library_cases() -> Vec<Case> {
+    let mut cases = workloads::workload_cases();
+    cases.extend(shapes::shape_cases());
     cases
 }
 
 /// Returns the cases of peers: their kernels for the workloads that they can run.
 pub(crate) fn peers() -> Vec<Case> {
-    workloads::peers()
+    workloads::peer_cases()
 }
 
 impl Case {
-    fn new(name: &str, what: &str, work: Work) -> Self {
+    fn new(name: &str, what: &str, work: CaseWork) -> Self {
         Self {
             name: name.to_owned(),
             what: what.to_owned(),
@@ -68,7 +68,7 @@ impl Case {
         gpu: &Gpu,
         encoder: &mut wgpu::CommandEncoder,
     ) -> Result<(), Error> {
-        let mut encode = |plan: &Plan, indices: Option<&Indices>| {
+        let mut encode = |plan: &Plan, indices: Option<&HashedIndices>| {
             let source = buffer(gpu, plan.inputs()[0].bytes());
             let dest = buffer(gpu, plan.outputs()[0].bytes());
             let tuples = indices.map(|indices| indices.upload(gpu));
@@ -78,11 +78,11 @@ impl Case {
             gpu.encode(encoder, plan, &inputs, &outputs).map(drop)
         };
         match &self.work {
-            Work::Move(plan) => encode(plan, None)?,
-            Work::Gather(plan, indices) | Work::Scatter(plan, indices) => {
+            CaseWork::Move(plan) => encode(plan, None)?,
+            CaseWork::Gather(plan, indices) | CaseWork::Scatter(plan, indices) => {
                 encode(plan, Some(indices))?;
             }
-            Work::Peer(peer, launch) => launch.record(&peer.to_string(), gpu, encoder),
+            CaseWork::Peer(peer, launch) => launch.record(&peer.to_string(), gpu, encoder),
         }
         Ok(())
     }
@@ -97,15 +97,15 @@ fn buffer(gpu: &Gpu, bytes: usize) -> wgpu::Buffer {
     })
 }
 
-impl Indices {
+impl HashedIndices {
     /// Returns all coordinates, tuple by tuple.
-    fn numbers(&self) -> impl Iterator<Item = u64> {
+    fn coordinates(&self) -> impl Iterator<Item = u64> {
         let count = self.rows * self.sizes.len();
         let sizes = self.sizes.iter().cycle();
         let number = |i| match self.is_unique {
             // The factor is odd, so that numbers below a power of two stay different.
             true => i as u64 * 0x9e37_79b1,
-            false => u64::from(hash(i)),
+            false => u64::from(hash_number(i)),
         };
         let numbers = (0..count).zip(sizes);
         numbers.map(move |(i, &size)| number(i) % size as u64)
@@ -114,7 +114,7 @@ impl Indices {
     fn upload(&self, gpu: &Gpu) -> wgpu::Buffer {
         let width = if self.is_64_bit { 8 } else { 4 };
         let mut bytes = Vec::new();
-        for number in self.numbers() {
+        for number in self.coordinates() {
             bytes.extend_from_slice(&number.to_le_bytes()[..width]);
         }
         let buffer = buffer(gpu, bytes.len());
@@ -124,7 +124,7 @@ impl Indices {
 }
 
 /// Returns the benchmark's hash of `i` modulo 2^32.
-fn hash(i: usize) -> u32 {
+fn hash_number(i: usize) -> u32 {
     let mut hash = u32::try_from(i & u32::MAX as usize).unwrap_or(u32::MAX);
     hash ^= hash >> 16;
     hash = hash.wrapping_mul(0x7feb_352d);
@@ -140,15 +140,15 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_plans_are_not_empty() {
-        let cases: Vec<Case> = library().into_iter().chain(peers()).collect();
+        let cases: Vec<Case> = library_cases().into_iter().chain(peers()).collect();
         let names: BTreeSet<&str> = cases.iter().map(|case| &*case.name).collect();
         assert_eq!(names.len(), cases.len());
         for case in &cases {
             match &case.work {
-                Work::Move(plan) | Work::Gather(plan, _) | Work::Scatter(plan, _) => {
+                CaseWork::Move(plan) | CaseWork::Gather(plan, _) | CaseWork::Scatter(plan, _) => {
                     assert!(plan.outputs()[0].bytes() > 0, "{}", case.name);
                 }
-                Work::Peer(..) => {}
+                CaseWork::Peer(..) => {}
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Cases that the benchmark lacks: other element and index types, offsets, steps, row lengths and operations.
 
-use super::{Case, Indices, Work};
+use super::{Case, CaseWork, HashedIndices};
 use wgslice::{
     Conversion,
     DType::{self, Complex128, F16, F32, F64, I32, I64, U8},
@@ -10,26 +10,26 @@ use wgslice::{
     },
 };
 
-pub(super) fn cases() -> Vec<Case> {
-    let mut cases = slices();
-    cases.extend(transposes());
-    cases.extend(gathers());
-    cases.extend(updates());
-    cases.extend(scatters());
-    cases.extend(crops());
+pub(super) fn shape_cases() -> Vec<Case> {
+    let mut cases = slice_cases();
+    cases.extend(transpose_cases());
+    cases.extend(gather_cases());
+    cases.extend(update_cases());
+    cases.extend(scatter_cases());
+    cases.extend(crop_cases());
     cases
 }
 
-fn spec(text: &str) -> SliceSpec {
+fn parse_spec(text: &str) -> SliceSpec {
     text.parse().expect("a slice")
 }
 
-fn slices() -> Vec<Case> {
+fn slice_cases() -> Vec<Case> {
     let image: &[usize] = &[64, 512, 512, 3];
     let square: &[usize] = &[4096, 4096];
     let slice = |name, what, dtype, shape: &[usize], text| {
-        let plan = Plan::slice(shape, &spec(text), dtype).expect("a slice");
-        Case::new(name, what, Work::Move(plan))
+        let plan = Plan::slice(shape, &parse_spec(text), dtype).expect("a slice");
+        Case::new(name, what, CaseWork::Move(plan))
     };
     vec![
         slice(
@@ -90,11 +90,11 @@ fn slices() -> Vec<Case> {
 }
 
 /// Returns transposes of elements other than f32, and of sizes that are not multiples of a tile's.
-fn transposes() -> Vec<Case> {
+fn transpose_cases() -> Vec<Case> {
     let permuted = |name, what, dtype, shape: &[usize], axes: &[usize]| {
         let view = View::new(shape).and_then(|view| view.transpose(axes));
         let plan = Plan::contiguous(view.expect("a transpose"), dtype).unwrap();
-        Case::new(name, what, Work::Move(plan))
+        Case::new(name, what, CaseWork::Move(plan))
     };
     let transpose = |name, what, dtype, shape| permuted(name, what, dtype, shape, &[1, 0]);
     vec![
@@ -125,18 +125,22 @@ fn transposes() -> Vec<Case> {
     ]
 }
 
-fn gathers() -> Vec<Case> {
+fn gather_cases() -> Vec<Case> {
     let gather = |name: &str, what: &str, dtype, shape: &[usize], rows, is_64_bit| {
         let index = if is_64_bit { I64 } else { I32 };
         let tuples = (&[rows, 1], index);
         let plan = Plan::gather_nd(shape, tuples, GatherNdOptions::default(), dtype);
-        let indices = Indices {
+        let indices = HashedIndices {
             rows,
             sizes: vec![shape[0]],
             is_64_bit,
             is_unique: false,
         };
-        Case::new(name, what, Work::Gather(plan.expect("a gather"), indices))
+        Case::new(
+            name,
+            what,
+            CaseWork::Gather(plan.expect("a gather"), indices),
+        )
     };
     let mut cases = Vec::new();
     for bytes in [4, 12, 64, 100, 512, 4096] {
@@ -190,13 +194,13 @@ fn gathers() -> Vec<Case> {
         ..GatherNdOptions::default()
     };
     let plan = Plan::gather_nd(&[64, 1024, 64], &[64, 512, 1], options, F32).expect("a gather");
-    let indices = |rows, size| Indices {
+    let indices = |rows, size| HashedIndices {
         rows,
         sizes: vec![size],
         is_64_bit: false,
         is_unique: false,
     };
-    let work = Work::Gather(plan, indices(64 * 512, 1024));
+    let work = CaseWork::Gather(plan, indices(64 * 512, 1024));
     cases.push(Case::new(
         "gbatch",
         "gather of rows of 256 bytes, batch_dims 1",
@@ -207,13 +211,13 @@ fn gathers() -> Vec<Case> {
         ..GatherOptions::default()
     };
     let plan = Plan::gather(&[4096, 4096], &[2048], options, F32).expect("a gather");
-    let work = Work::Gather(plan, indices(2048, 4096));
+    let work = CaseWork::Gather(plan, indices(2048, 4096));
     cases.push(Case::new("gaxis1", "gather of f32 columns, axis 1", work));
     cases
 }
 
 /// Returns the update and the gradient of each of five slices.
-fn updates() -> Vec<Case> {
+fn update_cases() -> Vec<Case> {
     let shape = [4096, 4096];
     let both = [
         ("crop", "of an f32 crop", F32, "1:4095, 32:4000"),
@@ -223,19 +227,19 @@ fn updates() -> Vec<Case> {
         ("u82", "of u8 [::2, ::2]", U8, "::2, ::2"),
     ];
     let case = |(name, what, dtype, text): (_, _, DType, _)| {
-        let spec = spec(text);
+        let spec = parse_spec(text);
         let slice = Plan::slice(&shape, &spec, dtype).expect("a slice");
         let update = Plan::slice_update(&shape, &spec, slice.shape(), dtype);
         let gradient = Plan::slice_grad(&shape, &spec, slice.shape(), dtype);
         [("upd", "update", update), ("grad", "gradient", gradient)].map(|(short, long, plan)| {
-            let work = Work::Move(plan.expect("the shape of the slice"));
+            let work = CaseWork::Move(plan.expect("the shape of the slice"));
             Case::new(&format!("{short}{name}"), &format!("{long} {what}"), work)
         })
     };
     both.into_iter().flat_map(case).collect()
 }
 
-fn scatters() -> Vec<Case> {
+fn scatter_cases() -> Vec<Case> {
     let scatter = |name: &str, what: &str, combine, dtype, rows, run, slices| {
         let is_unique = name.starts_with("uniq");
         let options = ScatterOptions {
@@ -246,13 +250,17 @@ fn scatters() -> Vec<Case> {
         };
         let plan =
             Plan::tensor_scatter_nd(&[slices, run], &[rows, 1], &[rows, run], options, dtype);
-        let indices = Indices {
+        let indices = HashedIndices {
             rows,
             sizes: vec![slices],
             is_64_bit: false,
             is_unique,
         };
-        Case::new(name, what, Work::Scatter(plan.expect("a scatter"), indices))
+        Case::new(
+            name,
+            what,
+            CaseWork::Scatter(plan.expect("a scatter"), indices),
+        )
     };
     let (update, add, m) = (Combine::Update, Combine::Add, 1 << 20);
     // There are fewer rows if they are long, so that the interpreter runs them in a minute.
@@ -368,7 +376,7 @@ fn scatters() -> Vec<Case> {
 }
 
 /// Returns the crops of W15 with rows of an odd number of bytes, pixels of one byte, and pixels of 12 bytes.
-fn crops() -> Vec<Case> {
+fn crop_cases() -> Vec<Case> {
     let crop = |name: &str, what: &str, dtype, shape: &[usize], size: usize| {
         let options = CropOptions {
             sizes: vec![size; 2],
@@ -376,14 +384,14 @@ fn crops() -> Vec<Case> {
         };
         let boxes = Boxes::of_tuples(&[shape[0], 4], false, true);
         let begins = shape[1..3].iter().map(|dim| dim - size + 1);
-        let indices = Indices {
+        let indices = HashedIndices {
             rows: shape[0],
             sizes: begins.chain([2, 2]).collect(),
             is_64_bit: false,
             is_unique: false,
         };
         let plan = Plan::crop(shape, boxes, &options, dtype).expect("a crop");
-        Case::new(name, what, Work::Gather(plan, indices))
+        Case::new(name, what, CaseWork::Gather(plan, indices))
     };
     vec![
         crop(
@@ -407,12 +415,12 @@ fn crops() -> Vec<Case> {
             &[64, 256, 256, 3],
             224,
         ),
-        normalised(),
+        normalised_case(),
     ]
 }
 
 /// Returns pictures for a network: cropped at random, flipped, channels first and normalised, in one dispatch.
-fn normalised() -> Case {
+fn normalised_case() -> Case {
     let options = CropOptions {
         sizes: vec![3, 224, 224],
         ..CropOptions::default()
@@ -422,13 +430,13 @@ fn normalised() -> Case {
     let crop = view.and_then(|view| Plan::crop(view, boxes, &options, U8));
     let table = Conversion::table(U8, F32, -1, 3, |c, x| (x / 255.0 - 0.45) / (c + 1) as f32);
     let plan = crop.and_then(|crop| crop.converted(&table?));
-    let indices = Indices {
+    let indices = HashedIndices {
         rows: 64,
         sizes: vec![1, 33, 33, 1, 1, 2],
         is_64_bit: false,
         is_unique: false,
     };
-    let work = Work::Gather(plan.expect("a crop that converts"), indices);
+    let work = CaseWork::Gather(plan.expect("a crop that converts"), indices);
     Case::new(
         "W15norm",
         "random crop and flip to normalised CHW f32",

@@ -1,8 +1,8 @@
 //! The benchmark's workloads, and the subset for which peers have a kernel.
 
 use super::{
-    Case, Indices, Peer, Work,
-    peers::{Bounds, gather, slice},
+    Case, CaseWork, HashedIndices, Peer,
+    peers::{Bounds, gather_launch, slice_launch},
 };
 use serde::Deserialize;
 use wgslice::{
@@ -48,36 +48,36 @@ enum Operation {
     },
 }
 
-fn workloads() -> Vec<Workload> {
+fn parse_workloads() -> Vec<Workload> {
     let file: File = serde_json::from_str(WORKLOADS).expect("the benchmark's own file");
     file.workloads
 }
 
 /// Returns each workload as the library runs it.
-pub(super) fn cases() -> Vec<Case> {
-    let case = |workload: Workload| Case::new(&workload.id, &workload.what, workload.work());
-    workloads().into_iter().map(case).collect()
+pub(super) fn workload_cases() -> Vec<Case> {
+    let case = |workload: Workload| Case::new(&workload.id, &workload.what, workload.case_work());
+    parse_workloads().into_iter().map(case).collect()
 }
 
 /// Returns the workloads of f32, except W11, as run by each peer that has a kernel for them.
-pub(super) fn peers() -> Vec<Case> {
+pub(super) fn peer_cases() -> Vec<Case> {
     let mut cases = Vec::new();
-    for workload in workloads() {
+    for workload in parse_workloads() {
         // Peers' kernels are modelled for f32 only, and W11 measures the time of a dispatch.
         if workload.dtype != "f32" || workload.id == "W11" {
             continue;
         }
         for peer in Peer::ALL {
             let launch = match &workload.operation {
-                Operation::Slice { slices } => slice(peer, &workload.shape, slices),
-                &Operation::GatherNd { indices } => gather(peer, &workload.shape, indices),
+                Operation::Slice { slices } => slice_launch(peer, &workload.shape, slices),
+                &Operation::GatherNd { indices } => gather_launch(peer, &workload.shape, indices),
                 Operation::Transpose { .. } | Operation::Crop { .. } | Operation::Update { .. } => {
                     None
                 }
             };
             if let Some(launch) = launch {
                 let name = format!("{} {peer}", workload.id);
-                let work = Work::Peer(peer, Box::new(launch));
+                let work = CaseWork::Peer(peer, Box::new(launch));
                 cases.push(Case::new(&name, &workload.what, work));
             }
         }
@@ -85,7 +85,7 @@ pub(super) fn peers() -> Vec<Case> {
     cases
 }
 
-fn spec(slices: &[Bounds]) -> SliceSpec {
+fn make_spec(slices: &[Bounds]) -> SliceSpec {
     let part = |part: &Option<i64>| part.map_or_else(String::new, |p| p.to_string());
     let dim = |dim: &Bounds| dim.each_ref().map(part).join(":");
     let spec = slices.iter().map(dim).collect::<Vec<_>>().join(", ");
@@ -93,7 +93,7 @@ fn spec(slices: &[Bounds]) -> SliceSpec {
 }
 
 impl Workload {
-    fn work(&self) -> Work {
+    fn case_work(&self) -> CaseWork {
         let dtype = match self.dtype.as_str() {
             "u8" => DType::U8,
             "f16" => DType::F16,
@@ -102,9 +102,9 @@ impl Workload {
             other => panic!("{}: no type {other}", self.id),
         };
         let plan = match &self.operation {
-            Operation::Slice { slices } => Plan::slice(&self.shape, &spec(slices), dtype),
+            Operation::Slice { slices } => Plan::slice(&self.shape, &make_spec(slices), dtype),
             Operation::Update { slices } => {
-                let spec = spec(slices);
+                let spec = make_spec(slices);
                 let value = spec.view(&self.shape).expect("a slice");
                 Plan::slice_update(&self.shape, &spec, value.shape(), dtype)
             }
@@ -117,30 +117,30 @@ impl Workload {
                 let boxes = Boxes::of_tuples(&[count, 2 * size.len()], false, true);
                 let begins = size.iter().zip(&self.shape[1..]);
                 let begins = begins.map(|(size, dim)| dim - size + 1);
-                let indices = Indices {
+                let indices = HashedIndices {
                     rows: count,
                     sizes: begins.chain(size.iter().map(|_| 2)).collect(),
                     is_64_bit: false,
                     is_unique: false,
                 };
                 let plan = Plan::crop(&self.shape, boxes, &options, dtype);
-                return Work::Gather(plan.expect("a crop"), indices);
+                return CaseWork::Gather(plan.expect("a crop"), indices);
             }
             Operation::GatherNd { indices } => {
                 let plan = Plan::gather_nd(&self.shape, indices, GatherNdOptions::default(), dtype);
-                let indices = Indices {
+                let indices = HashedIndices {
                     rows: indices[0],
                     sizes: self.shape[..indices[1]].to_vec(),
                     is_64_bit: false,
                     is_unique: false,
                 };
-                return Work::Gather(plan.expect("a gather"), indices);
+                return CaseWork::Gather(plan.expect("a gather"), indices);
             }
             Operation::Transpose { axes } => {
                 let view = View::new(&self.shape).and_then(|view| view.transpose(axes));
                 view.and_then(|view| Plan::contiguous(view, dtype))
             }
         };
-        Work::Move(plan.expect("a plan"))
+        CaseWork::Move(plan.expect("a plan"))
     }
 }

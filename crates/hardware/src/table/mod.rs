@@ -5,8 +5,8 @@ mod peers;
 use crate::{
     amd::{Compiled, FAMILIES, Report},
     cases::Case,
-    count::{Counts, Traffic},
-    estimate::{self, Times},
+    count::{BufferTraffic, KernelCounts},
+    estimate::{self, EstimatedTimes},
 };
 use std::collections::BTreeMap;
 
@@ -16,23 +16,23 @@ pub(crate) struct Kernel<'a> {
     case: &'a Case,
     /// Whether this is the first kernel of its case.
     first: bool,
-    counts: Counts,
+    counts: KernelCounts,
     /// The counts for subgroups of 64.
-    wide: Counts,
+    wide: KernelCounts,
     /// The code for each family, in the order of [`FAMILIES`]; empty without a compiler.
     compiled: Vec<&'a Compiled>,
 }
 
 /// The origin of a table's figures.
 #[derive(Debug)]
-pub(crate) struct Origin {
+pub(crate) struct TableOrigin {
     /// The date, in the form `2026-11-22`.
     pub(crate) date: String,
     pub(crate) wgpu: String,
     pub(crate) reports: Vec<Report>,
 }
 
-impl Origin {
+impl TableOrigin {
     /// Returns the line that names the date, the versions and the compiler, and introduces the command.
     pub(crate) fn line(&self) -> String {
         let compiler = match &self.reports[..] {
@@ -48,15 +48,15 @@ impl Origin {
 
 impl<'a> Kernel<'a> {
     /// Joins the counts and the compiled code of each kernel of a case.
-    pub(crate) fn of(
+    pub(crate) fn join_results(
         case: &'a Case,
-        counts: Vec<Counts>,
-        wide: &[Counts],
+        counts: Vec<KernelCounts>,
+        wide: &[KernelCounts],
         reports: &'a [Report],
     ) -> Vec<Self> {
         let mut kernels: Vec<Self> = Vec::new();
         for counts in counts {
-            let named = |other: &&Counts| other.label == counts.label;
+            let named = |other: &&KernelCounts| other.label == counts.label;
             let compiled = |report: &'a Report| {
                 let mut kernels = report.compiled.iter();
                 kernels.find(|kernel| kernel.case == case.name && kernel.label == counts.label)
@@ -76,16 +76,20 @@ impl<'a> Kernel<'a> {
         kernel_name(&self.counts.label)
     }
 
-    fn times(&self) -> Option<Times> {
+    fn estimated_times(&self) -> Option<EstimatedTimes> {
         let [rdna2, _, gcn5] = self.compiled[..] else {
             return None;
         };
-        Some(Times::of(&rdna2.path, &gcn5.path, &self.counts))
+        Some(EstimatedTimes::estimate_times(
+            &rdna2.path,
+            &gcn5.path,
+            &self.counts,
+        ))
     }
 
     /// Formats the number of vector instructions of a lane on RDNA 2, and the number for 16 bytes of the result. The
     /// second is a dash if the kernel does not write the result.
-    fn vector(&self, rdna2: &Compiled) -> [String; 2] {
+    fn vector_cells(&self, rdna2: &Compiled) -> [String; 2] {
         let vector = estimate::vector_instructions(&rdna2.path, &self.counts);
         let is_about = estimate::is_about(&rdna2.path, &self.counts);
         let about = if is_about { "about " } else { "" };
@@ -96,7 +100,7 @@ impl<'a> Kernel<'a> {
     }
 
     /// Returns the first cells of a row: the case, its description and the kernel.
-    fn names(&self) -> String {
+    fn name_cells(&self) -> String {
         let what = if self.first { &*self.case.what } else { "" };
         format!("| {} | {what} | {} |", self.case.name, self.kernel_name())
     }
@@ -116,7 +120,7 @@ const TIMES: &str = include_str!("times.md");
 
 const NOT_RUN: &str = "not run";
 
-fn number(value: f64) -> String {
+fn format_number(value: f64) -> String {
     match value {
         10.0.. => format!("{value:.0}"),
         _ => format!("{value:.1}"),
@@ -124,12 +128,15 @@ fn number(value: f64) -> String {
 }
 
 fn or_dash(value: Option<f64>) -> String {
-    value.map_or_else(|| "–".into(), number)
+    value.map_or_else(|| "–".into(), format_number)
 }
 
 /// Formats the efficiency in percent for subgroups of 32 and of 64, as one number if they agree.
-fn percents(narrow: &Traffic, wide: &Traffic) -> String {
-    let percent = |side: &Traffic| side.efficiency().map(|part| format!("{:.0}", 100.0 * part));
+fn format_percents(narrow: &BufferTraffic, wide: &BufferTraffic) -> String {
+    let percent = |side: &BufferTraffic| {
+        side.sector_efficiency()
+            .map(|part| format!("{:.0}", 100.0 * part))
+    };
     match (percent(narrow), percent(wide)) {
         (Some(narrow), Some(wide)) if narrow != wide => format!("{narrow}, {wide}"),
         (Some(both), _) => both,
@@ -138,7 +145,7 @@ fn percents(narrow: &Traffic, wide: &Traffic) -> String {
 }
 
 /// Formats the number of accesses of each width in bytes, the widest first: `4 x 16, 1 x 4`.
-fn widths(bytes: &[usize]) -> String {
+fn format_widths(bytes: &[usize]) -> String {
     let mut counts = BTreeMap::new();
     for &bytes in bytes {
         *counts.entry(bytes).or_insert(0) += 1;
@@ -155,42 +162,42 @@ fn widths(bytes: &[usize]) -> String {
     }
 }
 
-fn row(kernel: &Kernel<'_>, cells: &[String]) -> String {
-    format!("{} {} |\n", kernel.names(), cells.join(" | "))
+fn format_row(kernel: &Kernel<'_>, cells: &[String]) -> String {
+    format!("{} {} |\n", kernel.name_cells(), cells.join(" | "))
 }
 
-fn counted(kernel: &Kernel<'_>) -> String {
+fn counted_row(kernel: &Kernel<'_>) -> String {
     let Kernel { counts, wide, .. } = kernel;
-    row(
+    format_row(
         kernel,
         &[
-            percents(&counts.read, &wide.read),
-            percents(&counts.written, &wide.written),
-            percents(&counts.other, &wide.other),
-            or_dash(counts.read.width()),
-            or_dash(counts.written.width()),
-            number(counts.operations),
-            number(counts.divisions),
+            format_percents(&counts.read, &wide.read),
+            format_percents(&counts.written, &wide.written),
+            format_percents(&counts.other, &wide.other),
+            or_dash(counts.read.mean_access_bytes()),
+            or_dash(counts.written.mean_access_bytes()),
+            format_number(counts.operations),
+            format_number(counts.divisions),
         ],
     )
 }
 
-fn compiled(kernel: &Kernel<'_>) -> String {
+fn compiled_row(kernel: &Kernel<'_>) -> String {
     let [rdna2, rdna3, gcn5] = kernel.compiled[..] else {
-        return row(kernel, &vec![NOT_RUN.to_owned(); 9]);
+        return format_row(kernel, &vec![NOT_RUN.to_owned(); 9]);
     };
     let Compiled {
         path, statistics, ..
     } = rdna2;
-    let [vector, for_16_bytes] = kernel.vector(rdna2);
+    let [vector, for_16_bytes] = kernel.vector_cells(rdna2);
     let registers = match statistics.spilled_registers {
         0 => statistics.vector_registers.to_string(),
         spilled => format!("{} ({spilled} spilled)", statistics.vector_registers),
     };
-    row(
+    format_row(
         kernel,
         &[
-            widths(&path.loads),
+            format_widths(&path.loads),
             path.in_flight.to_string(),
             rdna3.path.in_flight.to_string(),
             gcn5.path.in_flight.to_string(),
@@ -203,13 +210,13 @@ fn compiled(kernel: &Kernel<'_>) -> String {
     )
 }
 
-fn estimated(kernel: &Kernel<'_>) -> String {
-    let Some(times) = kernel.times() else {
-        return row(kernel, &vec![NOT_RUN.to_owned(); 6]);
+fn estimated_row(kernel: &Kernel<'_>) -> String {
+    let Some(times) = kernel.estimated_times() else {
+        return format_row(kernel, &vec![NOT_RUN.to_owned(); 6]);
     };
     // A kernel that returns immediately accesses no memory to compare with.
     if !estimate::accesses_memory(&kernel.counts) {
-        return row(kernel, &vec!["–".to_owned(); 6]);
+        return format_row(kernel, &vec!["–".to_owned(); 6]);
     }
     let (unit, _) = times.h100_bound();
     let times = [
@@ -221,7 +228,7 @@ fn estimated(kernel: &Kernel<'_>) -> String {
     ];
     let mut cells: Vec<_> = times.iter().map(|time| format!("{time:.2}")).collect();
     cells.push(unit.into());
-    row(kernel, &cells)
+    format_row(kernel, &cells)
 }
 
 /// Returns the kernels of each case. The kernels of a case must be consecutive.
@@ -230,17 +237,17 @@ fn by_case<'a, 'k>(kernels: &'a [Kernel<'k>]) -> impl Iterator<Item = &'a [Kerne
 }
 
 /// Returns the total time in microseconds that each GPU takes for these kernels. `None` if they were not compiled.
-pub(crate) fn microseconds(kernels: &[Kernel<'_>]) -> Option<[f64; 3]> {
+pub(crate) fn total_microseconds(kernels: &[Kernel<'_>]) -> Option<[f64; 3]> {
     let mut sum = [0.0; 3];
     for kernel in kernels {
-        let of_kernel = kernel.times()?.microseconds(&kernel.counts);
+        let of_kernel = kernel.estimated_times()?.microseconds(&kernel.counts);
         sum = [0, 1, 2].map(|gpu| sum[gpu] + of_kernel[gpu]);
     }
     Some(sum)
 }
 
 /// Formats a number with three significant digits, or with all digits before the decimal point.
-fn digits(value: f64) -> String {
+fn format_digits(value: f64) -> String {
     match value {
         100.0.. => format!("{value:.0}"),
         10.0.. => format!("{value:.1}"),
@@ -249,13 +256,13 @@ fn digits(value: f64) -> String {
     }
 }
 
-fn time(kernels: &[Kernel<'_>]) -> String {
+fn time_line(kernels: &[Kernel<'_>]) -> String {
     let case = kernels[0].case;
     let megabytes = kernels
         .iter()
         .map(|kernel| estimate::megabytes(&kernel.counts));
-    let mut cells = vec![kernels.len().to_string(), digits(megabytes.sum())];
-    match microseconds(kernels) {
+    let mut cells = vec![kernels.len().to_string(), format_digits(megabytes.sum())];
+    match total_microseconds(kernels) {
         Some(times) => {
             let busy = kernels
                 .iter()
@@ -265,8 +272,8 @@ fn time(kernels: &[Kernel<'_>]) -> String {
                 let of_each = estimate::vector_instructions(&rdna2.path, &kernel.counts);
                 Some(of_each * kernel.counts.invocations / 1e6)
             });
-            cells.push(digits(instructions.sum()));
-            cells.extend(times.map(digits));
+            cells.push(format_digits(instructions.sum()));
+            cells.extend(times.map(format_digits));
         }
         None => cells.extend(vec![NOT_RUN.to_owned(); 4]),
     }
@@ -279,31 +286,35 @@ fn time(kernels: &[Kernel<'_>]) -> String {
 }
 
 /// Returns the text of the whole file.
-pub(crate) fn table(origin: &Origin, library: &[Kernel<'_>], peers: &[Kernel<'_>]) -> String {
+pub(crate) fn table_text(
+    origin: &TableOrigin,
+    library: &[Kernel<'_>],
+    peers: &[Kernel<'_>],
+) -> String {
     let mut text = String::from("# What the shaders ask of GPUs, without one\n\n");
     text += &origin.line();
     text += LEGEND;
     for (head, line) in [
-        (COUNTED, counted as fn(&Kernel<'_>) -> String),
-        (COMPILED, compiled),
-        (ESTIMATED, estimated),
+        (COUNTED, counted_row as fn(&Kernel<'_>) -> String),
+        (COMPILED, compiled_row),
+        (ESTIMATED, estimated_row),
     ] {
         text += head;
         text.extend(library.iter().map(line));
     }
-    text += &fitted(library);
+    text += &fit_description(library);
     text += TIMES;
-    text.extend(by_case(library).map(time));
-    text + &peers::tables(library, peers)
+    text.extend(by_case(library).map(time_line));
+    text + &peers::peer_tables(library, peers)
 }
 
 /// Describes how well operations predict instructions in the kernels without loops, for which both are known.
-fn fitted(library: &[Kernel<'_>]) -> String {
+fn fit_description(library: &[Kernel<'_>]) -> String {
     let without_loops = |kernel: &Kernel<'_>| {
         let [rdna2, ..] = kernel.compiled[..] else {
             return None;
         };
-        let of_each = rdna2.path.vector as f64 / estimate::operations(&kernel.counts);
+        let of_each = rdna2.path.vector as f64 / estimate::operation_count(&kernel.counts);
         (!rdna2.path.loops).then_some(of_each)
     };
     let mut ratios: Vec<f64> = library.iter().filter_map(without_loops).collect();
@@ -328,20 +339,20 @@ mod tests {
 
     #[test]
     fn widths_are_counted_the_widest_first() {
-        assert_eq!(widths(&[4, 16, 16, 4, 16]), "3 x 16, 2 x 4");
-        assert_eq!(widths(&[]), "–");
+        assert_eq!(format_widths(&[4, 16, 16, 4, 16]), "3 x 16, 2 x 4");
+        assert_eq!(format_widths(&[]), "–");
     }
 
     #[test]
     fn percentages_of_both_subgroup_sizes_are_shown_if_they_differ() {
-        let side = |sectors| Traffic {
+        let side = |sectors| BufferTraffic {
             sectors,
             distinct_sectors: 1.0,
-            ..Traffic::default()
+            ..BufferTraffic::default()
         };
-        assert_eq!(percents(&side(2.0), &side(2.0)), "50");
-        assert_eq!(percents(&side(2.0), &side(4.0)), "50, 25");
-        assert_eq!(percents(&side(0.0), &side(0.0)), "–");
+        assert_eq!(format_percents(&side(2.0), &side(2.0)), "50");
+        assert_eq!(format_percents(&side(2.0), &side(4.0)), "50, 25");
+        assert_eq!(format_percents(&side(0.0), &side(0.0)), "–");
     }
 
     #[test]
@@ -360,18 +371,18 @@ mod tests {
 
     #[test]
     fn a_table_without_a_compiler_has_counts_and_says_not_run_elsewhere() {
-        let library = crate::cases::library();
-        let counts = Counts {
+        let library = crate::cases::library_cases();
+        let counts = KernelCounts {
             label: "wgslice strided_slice: coalesced rows (16-byte units, ROWS 1)".into(),
-            ..Counts::default()
+            ..KernelCounts::default()
         };
-        let kernels = Kernel::of(&library[0], vec![counts], &[], &[]);
-        let origin = Origin {
+        let kernels = Kernel::join_results(&library[0], vec![counts], &[], &[]);
+        let origin = TableOrigin {
             date: "2026-11-22".into(),
             wgpu: "wgpu 30".into(),
             reports: Vec::new(),
         };
-        let table = table(&origin, &kernels, &[]);
+        let table = table_text(&origin, &kernels, &[]);
         assert!(table.contains("RADV is not installed"));
         assert!(table.contains("| W1 | 4-D crop | coalesced rows | not run | not run |"));
         assert!(

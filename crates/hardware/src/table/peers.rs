@@ -1,8 +1,8 @@
-//! The tables of peers: kernels modelled on those of other projects, compared with wgslice's.
+//! The tables of peers: kernels modelled on the kernels of other projects, compared with wgslice's.
 
-use super::{Kernel, NOT_RUN, number, or_dash, percents};
+use super::{Kernel, NOT_RUN, format_number, format_percents, or_dash};
 use crate::{
-    cases::{Peer, Work},
+    cases::{CaseWork, Peer},
     estimate::{self, GPUS},
 };
 use std::fmt::Write as _;
@@ -11,7 +11,7 @@ const PEERS: &str = include_str!("peers.md");
 const COMPARED: &str = include_str!("compared.md");
 
 /// Returns the table of peers' kernels, and the table that compares their times with the library's.
-pub(super) fn tables(library: &[Kernel<'_>], peers: &[Kernel<'_>]) -> String {
+pub(super) fn peer_tables(library: &[Kernel<'_>], peers: &[Kernel<'_>]) -> String {
     let mut text = PEERS.to_owned();
     let mut last = "";
     for peer in peers {
@@ -23,31 +23,31 @@ pub(super) fn tables(library: &[Kernel<'_>], peers: &[Kernel<'_>]) -> String {
         }
         text += &peer_row(peer);
     }
-    text + &compared(library, peers)
+    text + &comparison_table(library, peers)
 }
 
 fn peer_row(kernel: &Kernel<'_>) -> String {
     let Kernel { counts, wide, .. } = kernel;
     let name = kernel.case.name.split(' ').next().unwrap_or_default();
     let whose = match kernel.case.work {
-        Work::Peer(peer, _) => peer.to_string(),
+        CaseWork::Peer(peer, _) => peer.to_string(),
         _ => format!("wgslice, {}", kernel.kernel_name()),
     };
     let mut cells = vec![
-        percents(&counts.read, &wide.read),
-        percents(&counts.other, &wide.other),
-        or_dash(counts.read.width()),
-        or_dash(counts.written.width()),
+        format_percents(&counts.read, &wide.read),
+        format_percents(&counts.other, &wide.other),
+        or_dash(counts.read.mean_access_bytes()),
+        or_dash(counts.written.mean_access_bytes()),
     ];
-    match (kernel.times(), &kernel.compiled[..]) {
+    match (kernel.estimated_times(), &kernel.compiled[..]) {
         (Some(times), [rdna2, ..]) => {
-            let [vector, for_16_bytes] = kernel.vector(rdna2);
+            let [vector, for_16_bytes] = kernel.vector_cells(rdna2);
             let (unit, bound) = times.h100_bound();
             cells.extend([
                 rdna2.path.in_flight.to_string(),
                 vector,
                 for_16_bytes,
-                number(counts.divisions),
+                format_number(counts.divisions),
                 format!("{:.2}", times.navi21),
                 format!("{:.2}", times.mi300x),
                 format!("{bound:.2}"),
@@ -56,7 +56,7 @@ fn peer_row(kernel: &Kernel<'_>) -> String {
         }
         _ => {
             cells.extend(vec![NOT_RUN.to_owned(); 3]);
-            cells.push(number(counts.divisions));
+            cells.push(format_number(counts.divisions));
             cells.extend(vec![NOT_RUN.to_owned(); 4]);
         }
     }
@@ -72,10 +72,15 @@ fn peer_row(kernel: &Kernel<'_>) -> String {
 /// transfers a byte. `None` if the kernel was not compiled.
 fn times_of_byte(kernel: &Kernel<'_>) -> Option<[f64; 3]> {
     let bytes = estimate::memory_bytes(&kernel.counts) / kernel.counts.written.useful_bytes;
-    Some(kernel.times()?.bounds().map(|bound| bound * bytes))
+    Some(
+        kernel
+            .estimated_times()?
+            .largest_ratios()
+            .map(|bound| bound * bytes),
+    )
 }
 
-fn compared(library: &[Kernel<'_>], peers: &[Kernel<'_>]) -> String {
+fn comparison_table(library: &[Kernel<'_>], peers: &[Kernel<'_>]) -> String {
     let mut text = COMPARED.to_owned();
     for peer in Peer::ALL {
         let _ = write!(text, " {peer}: {} |", GPUS.join(" | "));

@@ -1,6 +1,6 @@
 //! Bind groups and their layouts.
 
-use super::{Shared, buffer::StrictBuffer};
+use super::{SharedState, buffer::StrictBuffer};
 use std::collections::BTreeMap;
 use wgpu::{
     BindingResource, BindingType, BufferBindingType, BufferUsages,
@@ -22,7 +22,7 @@ impl StrictGroupLayout {
                 has_dynamic_offset,
                 ..
             } => (entry.binding, (ty, has_dynamic_offset)),
-            other => super::missing(&format!("binding of {other:?}")),
+            other => super::panic_for_missing(&format!("binding of {other:?}")),
         };
         Self(descriptor.entries.iter().map(entry).collect())
     }
@@ -67,7 +67,7 @@ pub(super) struct StrictGroup(pub(super) BTreeMap<u32, Binding>);
 impl BindGroupInterface for StrictGroup {}
 
 impl StrictGroup {
-    pub(super) fn new(shared: &Shared, descriptor: &wgpu::BindGroupDescriptor<'_>) -> Self {
+    pub(super) fn new(shared: &SharedState, descriptor: &wgpu::BindGroupDescriptor<'_>) -> Self {
         let layout: &StrictGroupLayout = descriptor
             .layout
             .as_custom()
@@ -75,10 +75,10 @@ impl StrictGroup {
         let mut bindings = BTreeMap::new();
         for entry in descriptor.entries {
             let BindingResource::Buffer(bound) = &entry.resource else {
-                super::missing("binding but of a buffer");
+                super::panic_for_missing("binding but of a buffer");
             };
             let Some(&(ty, has_dynamic_offset)) = layout.0.get(&entry.binding) else {
-                shared.invalid(format!("the layout has no binding {}", entry.binding));
+                shared.report_invalid(format!("the layout has no binding {}", entry.binding));
                 continue;
             };
             let buffer: &StrictBuffer = bound.buffer.as_custom().expect("a buffer of this device");
@@ -111,7 +111,7 @@ impl StrictGroup {
                 () => String::new(),
             };
             if !problem.is_empty() {
-                shared.invalid(format!("binding {}: {problem}", entry.binding));
+                shared.report_invalid(format!("binding {}: {problem}", entry.binding));
             }
             let binding = Binding {
                 buffer: buffer.clone(),
@@ -122,7 +122,7 @@ impl StrictGroup {
             bindings.insert(entry.binding, binding);
         }
         if bindings.len() != layout.0.len() {
-            shared.invalid(format!(
+            shared.report_invalid(format!(
                 "{} bindings where the layout has {}",
                 bindings.len(),
                 layout.0.len()

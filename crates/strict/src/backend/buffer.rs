@@ -1,6 +1,6 @@
 //! Buffers and their mapping.
 
-use super::{Shared, locked};
+use super::{SharedState, locked};
 use crate::memory::Memory;
 use std::{
     ops::Range,
@@ -19,13 +19,13 @@ use wgpu::{
 pub(super) struct StrictBuffer {
     pub(super) memory: Arc<Mutex<Memory>>,
     pub(super) usage: wgpu::BufferUsages,
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     /// Whether the buffer was last mapped for writing, which includes mapping at creation.
     writes: Arc<Mutex<bool>>,
 }
 
 impl StrictBuffer {
-    pub(super) fn new(shared: &Arc<Shared>, descriptor: &wgpu::BufferDescriptor<'_>) -> Self {
+    pub(super) fn new(shared: &Arc<SharedState>, descriptor: &wgpu::BufferDescriptor<'_>) -> Self {
         Self {
             memory: Arc::new(Mutex::new(Memory::new(descriptor.size))),
             usage: descriptor.usage,
@@ -35,7 +35,7 @@ impl StrictBuffer {
     }
 
     /// Returns this crate's buffer inside a buffer of wgpu.
-    pub(super) fn of(buffer: &DispatchBuffer) -> &Self {
+    pub(super) fn from_dispatch(buffer: &DispatchBuffer) -> &Self {
         buffer.as_custom().expect("a buffer of this device")
     }
 }
@@ -52,7 +52,7 @@ impl BufferInterface for StrictBuffer {
         range: Range<BufferAddress>,
     ) -> Result<DispatchBufferMappedRange, MapRangeError> {
         let length = usize::try_from(range.end - range.start).expect("a range in memory");
-        Ok(DispatchBufferMappedRange::custom(Mapped {
+        Ok(DispatchBufferMappedRange::custom(MappedRange {
             bytes: locked(&self.memory).read(range.start, length),
             from: range.start,
             memory: locked(&self.writes).then(|| Arc::clone(&self.memory)),
@@ -66,7 +66,7 @@ impl BufferInterface for StrictBuffer {
 
 /// A mapped range of a buffer, as a copy of its bytes.
 #[derive(Debug)]
-struct Mapped {
+struct MappedRange {
     bytes: Vec<u8>,
     from: BufferAddress,
     /// The memory of the buffer, to which the bytes are copied back on drop. `None` if the buffer is mapped for
@@ -74,7 +74,7 @@ struct Mapped {
     memory: Option<Arc<Mutex<Memory>>>,
 }
 
-impl BufferMappedRangeInterface for Mapped {
+impl BufferMappedRangeInterface for MappedRange {
     fn len(&self) -> usize {
         self.bytes.len()
     }
@@ -88,7 +88,7 @@ impl BufferMappedRangeInterface for Mapped {
     }
 }
 
-impl Drop for Mapped {
+impl Drop for MappedRange {
     fn drop(&mut self) {
         if let Some(memory) = &self.memory {
             locked(memory).write(self.from, &self.bytes);
@@ -98,9 +98,9 @@ impl Drop for Mapped {
 
 /// Bytes that a program fills before the queue writes them to a buffer.
 #[derive(Debug)]
-pub(super) struct Staged(pub(super) Vec<u8>);
+pub(super) struct StagedBytes(pub(super) Vec<u8>);
 
-impl QueueWriteBufferInterface for Staged {
+impl QueueWriteBufferInterface for StagedBytes {
     fn len(&self) -> usize {
         self.0.len()
     }

@@ -1,10 +1,10 @@
 //! Recorded commands, which run when they are submitted.
 
 use super::{
-    Shared,
+    SharedState,
     bind::{Binding, StrictGroup},
     buffer::StrictBuffer,
-    missing,
+    panic_for_missing,
     pipeline::StrictPipeline,
 };
 use crate::machine::Program;
@@ -49,18 +49,18 @@ pub(super) struct Dispatch {
     pub(super) workgroups: [u32; 3],
 }
 
-type Commands = Arc<Mutex<Vec<Command>>>;
+type CommandList = Arc<Mutex<Vec<Command>>>;
 
 /// A command encoder, which appends to its list of commands.
 #[derive(Debug)]
 pub(super) struct StrictEncoder {
-    pub(super) shared: Arc<Shared>,
-    pub(super) commands: Commands,
+    pub(super) shared: Arc<SharedState>,
+    pub(super) commands: CommandList,
 }
 
 /// The commands of a finished encoder. Submitting them empties the list.
 #[derive(Debug)]
-pub(super) struct StrictCommands(pub(super) Commands);
+pub(super) struct StrictCommands(pub(super) CommandList);
 
 impl CommandBufferInterface for StrictCommands {}
 
@@ -73,7 +73,7 @@ impl StrictEncoder {
     fn is_of_words(&self, what: &str, numbers: &[u64]) -> bool {
         let odd = numbers.iter().find(|number| !number.is_multiple_of(4));
         if let Some(odd) = odd {
-            self.shared.invalid(format!(
+            self.shared.report_invalid(format!(
                 "a {what} begins and ends at multiples of 4 bytes, which {odd} is not"
             ));
         }
@@ -91,8 +91,8 @@ impl CommandEncoderInterface for StrictEncoder {
         copy_size: Option<BufferAddress>,
     ) {
         let (from, to) = (
-            StrictBuffer::of(source).clone(),
-            StrictBuffer::of(destination).clone(),
+            StrictBuffer::from_dispatch(source).clone(),
+            StrictBuffer::from_dispatch(destination).clone(),
         );
         let rest = super::locked(&from.memory).bytes() - source_offset;
         let bytes = copy_size.unwrap_or(rest);
@@ -114,14 +114,14 @@ impl CommandEncoderInterface for StrictEncoder {
         offset: BufferAddress,
         size: Option<BufferAddress>,
     ) {
-        let buffer = StrictBuffer::of(buffer).clone();
+        let buffer = StrictBuffer::from_dispatch(buffer).clone();
         let room = super::locked(&buffer.memory).bytes();
         let bytes = size.unwrap_or(room.saturating_sub(offset));
         if !self.is_of_words("clear", &[offset, bytes]) {
             return;
         }
         if offset.checked_add(bytes).is_none_or(|end| end > room) {
-            self.shared.invalid(format!(
+            self.shared.report_invalid(format!(
                 "a clear of {bytes} bytes at {offset}, beyond the {room} of the buffer"
             ));
             return;
@@ -137,7 +137,7 @@ impl CommandEncoderInterface for StrictEncoder {
         &self,
         descriptor: &wgpu::ComputePassDescriptor<'_>,
     ) -> DispatchComputePass {
-        self.shared.labelled("pass", descriptor.label);
+        self.shared.record_label("pass", descriptor.label);
         DispatchComputePass::custom(StrictPass {
             shared: Arc::clone(&self.shared),
             commands: Arc::clone(&self.commands),
@@ -161,7 +161,7 @@ impl CommandEncoderInterface for StrictEncoder {
         _destination: wgpu::TexelCopyTextureInfo<'_>,
         _copy_size: wgpu::Extent3d,
     ) {
-        missing("textures")
+        panic_for_missing("textures")
     }
 
     fn copy_texture_to_buffer(
@@ -170,7 +170,7 @@ impl CommandEncoderInterface for StrictEncoder {
         _destination: wgpu::TexelCopyBufferInfo<'_>,
         _copy_size: wgpu::Extent3d,
     ) {
-        missing("textures")
+        panic_for_missing("textures")
     }
 
     fn copy_texture_to_texture(
@@ -179,22 +179,22 @@ impl CommandEncoderInterface for StrictEncoder {
         _destination: wgpu::TexelCopyTextureInfo<'_>,
         _copy_size: wgpu::Extent3d,
     ) {
-        missing("textures")
+        panic_for_missing("textures")
     }
 
     fn begin_render_pass(
         &self,
         _descriptor: &wgpu::RenderPassDescriptor<'_>,
     ) -> DispatchRenderPass {
-        missing("render passes")
+        panic_for_missing("render passes")
     }
 
     fn clear_texture(&self, _texture: &DispatchTexture, _range: &wgpu::ImageSubresourceRange) {
-        missing("textures")
+        panic_for_missing("textures")
     }
 
     fn write_timestamp(&self, _query_set: &DispatchQuerySet, _query_index: u32) {
-        missing("queries")
+        panic_for_missing("queries")
     }
 
     fn resolve_query_set(
@@ -205,7 +205,7 @@ impl CommandEncoderInterface for StrictEncoder {
         _destination: &DispatchBuffer,
         _destination_offset: BufferAddress,
     ) {
-        missing("queries")
+        panic_for_missing("queries")
     }
 
     fn mark_acceleration_structures_built<'a>(
@@ -213,7 +213,7 @@ impl CommandEncoderInterface for StrictEncoder {
         _blas: &mut dyn Iterator<Item = &'a wgpu::Blas>,
         _tlas: &mut dyn Iterator<Item = &'a wgpu::Tlas>,
     ) {
-        missing("ray tracing")
+        panic_for_missing("ray tracing")
     }
 
     fn build_acceleration_structures<'a>(
@@ -221,7 +221,7 @@ impl CommandEncoderInterface for StrictEncoder {
         _blas: &mut dyn Iterator<Item = &'a wgpu::BlasBuildEntry<'a>>,
         _tlas: &mut dyn Iterator<Item = &'a wgpu::Tlas>,
     ) {
-        missing("ray tracing")
+        panic_for_missing("ray tracing")
     }
 
     fn transition_resources<'a>(
@@ -236,8 +236,8 @@ impl CommandEncoderInterface for StrictEncoder {
 /// appended to the encoder's list of commands.
 #[derive(Debug)]
 struct StrictPass {
-    shared: Arc<Shared>,
-    commands: Commands,
+    shared: Arc<SharedState>,
+    commands: CommandList,
     program: Option<Arc<Program>>,
     groups: BTreeMap<u32, BTreeMap<u32, Binding>>,
     immediates: Vec<u8>,
@@ -267,12 +267,13 @@ impl ComputePassInterface for StrictPass {
             .filter(|binding| binding.has_dynamic_offset)
         {
             let Some(&offset) = offsets.next() else {
-                self.shared.invalid("a dynamic offset is missing".into());
+                self.shared
+                    .report_invalid("a dynamic offset is missing".into());
                 return;
             };
             binding.offset += u64::from(offset);
             if binding.offset + binding.bytes > super::locked(&binding.buffer.memory).bytes() {
-                self.shared.invalid(format!(
+                self.shared.report_invalid(format!(
                     "the dynamic offset {offset} leads beyond the buffer"
                 ));
                 return;
@@ -284,7 +285,8 @@ impl ComputePassInterface for StrictPass {
     fn set_immediates(&mut self, offset: u32, data: &[u8]) {
         let end = offset as usize + data.len();
         if end > self.shared.limits.max_immediate_size as usize {
-            self.shared.invalid(format!("{end} bytes of immediates"));
+            self.shared
+                .report_invalid(format!("{end} bytes of immediates"));
             return;
         }
         self.immediates.resize(self.immediates.len().max(end), 0);
@@ -294,20 +296,21 @@ impl ComputePassInterface for StrictPass {
     fn dispatch_workgroups(&mut self, x: u32, y: u32, z: u32) {
         let most = self.shared.limits.max_compute_workgroups_per_dimension;
         if [x, y, z].iter().any(|&count| count > most) {
-            self.shared.invalid(format!(
+            self.shared.report_invalid(format!(
                 "({x}, {y}, {z}) workgroups, more than {most} in a dimension"
             ));
             return;
         }
         let Some(program) = self.program.clone() else {
-            self.shared.invalid("a dispatch without a pipeline".into());
+            self.shared
+                .report_invalid("a dispatch without a pipeline".into());
             return;
         };
         let size = program.entry_point().workgroup_size;
         let invocations: u32 = size.iter().product();
         if invocations > self.shared.limits.max_compute_invocations_per_workgroup {
             self.shared
-                .invalid(format!("{invocations} invocations in a workgroup"));
+                .report_invalid(format!("{invocations} invocations in a workgroup"));
             return;
         }
         let groups = self.groups.iter();
@@ -329,7 +332,7 @@ impl ComputePassInterface for StrictPass {
     fn pop_debug_group(&mut self) {}
 
     fn write_timestamp(&mut self, _query_set: &DispatchQuerySet, _query_index: u32) {
-        missing("queries")
+        panic_for_missing("queries")
     }
 
     fn begin_pipeline_statistics_query(
@@ -337,15 +340,15 @@ impl ComputePassInterface for StrictPass {
         _query_set: &DispatchQuerySet,
         _query_index: u32,
     ) {
-        missing("queries")
+        panic_for_missing("queries")
     }
 
     fn end_pipeline_statistics_query(&mut self) {
-        missing("queries")
+        panic_for_missing("queries")
     }
 
     fn dispatch_workgroups_indirect(&mut self, _buffer: &DispatchBuffer, _offset: BufferAddress) {
-        missing("indirect dispatches")
+        panic_for_missing("indirect dispatches")
     }
 
     fn transition_resources<'a>(

@@ -1,11 +1,11 @@
 //! Creates resources, and routes errors to their scopes.
 
 use super::{
-    Scope, Shared, StrictGpu,
+    ErrorScope, SharedState, StrictGpu,
     bind::{StrictGroup, StrictGroupLayout, StrictPipelineLayout},
     buffer::StrictBuffer,
     commands::StrictEncoder,
-    locked, missing,
+    locked, panic_for_missing,
     pipeline::{StrictPipeline, StrictShader},
     queue::StrictQueue,
 };
@@ -21,19 +21,19 @@ use wgpu::custom::{
 
 /// The adapter. Its features and limits are the device's.
 #[derive(Debug)]
-pub(super) struct StrictAdapter(pub(super) Arc<Shared>);
+pub(super) struct StrictAdapter(pub(super) Arc<SharedState>);
 
 impl AdapterInterface for StrictAdapter {
     fn request_device(
         &self,
         descriptor: &wgpu::DeviceDescriptor<'_>,
     ) -> Pin<Box<dyn RequestDeviceFuture>> {
-        let Shared { options, log, .. } = &*self.0;
+        let SharedState { options, log, .. } = &*self.0;
         let (features, limits) = (
             descriptor.required_features,
             descriptor.required_limits.clone(),
         );
-        let shared = Arc::new(Shared::new(
+        let shared = Arc::new(SharedState::new(
             Arc::clone(options),
             Arc::clone(log),
             features,
@@ -69,7 +69,7 @@ impl AdapterInterface for StrictAdapter {
         &self,
         _format: wgpu::TextureFormat,
     ) -> wgpu::TextureFormatFeatures {
-        missing("textures")
+        panic_for_missing("textures")
     }
 
     fn get_presentation_timestamp(&self) -> wgpu::PresentationTimestamp {
@@ -83,7 +83,7 @@ impl AdapterInterface for StrictAdapter {
 
 /// The device.
 #[derive(Debug)]
-pub(super) struct StrictDevice(pub(super) Arc<Shared>);
+pub(super) struct StrictDevice(pub(super) Arc<SharedState>);
 
 impl DeviceInterface for StrictDevice {
     fn features(&self) -> wgpu::Features {
@@ -103,7 +103,7 @@ impl DeviceInterface for StrictDevice {
         descriptor: wgpu::ShaderModuleDescriptor<'_>,
         _checks: wgpu::ShaderRuntimeChecks,
     ) -> DispatchShaderModule {
-        self.0.labelled("shader", descriptor.label);
+        self.0.record_label("shader", descriptor.label);
         DispatchShaderModule::custom(StrictShader::new(&self.0, descriptor))
     }
 
@@ -111,12 +111,12 @@ impl DeviceInterface for StrictDevice {
         &self,
         descriptor: &wgpu::BindGroupLayoutDescriptor<'_>,
     ) -> DispatchBindGroupLayout {
-        self.0.labelled("layout", descriptor.label);
+        self.0.record_label("layout", descriptor.label);
         DispatchBindGroupLayout::custom(StrictGroupLayout::new(descriptor))
     }
 
     fn create_bind_group(&self, descriptor: &wgpu::BindGroupDescriptor<'_>) -> DispatchBindGroup {
-        self.0.labelled("group", descriptor.label);
+        self.0.record_label("group", descriptor.label);
         DispatchBindGroup::custom(StrictGroup::new(&self.0, descriptor))
     }
 
@@ -124,7 +124,7 @@ impl DeviceInterface for StrictDevice {
         &self,
         descriptor: &wgpu::PipelineLayoutDescriptor<'_>,
     ) -> DispatchPipelineLayout {
-        self.0.labelled("layout", descriptor.label);
+        self.0.record_label("layout", descriptor.label);
         DispatchPipelineLayout::custom(StrictPipelineLayout::new(descriptor))
     }
 
@@ -132,15 +132,15 @@ impl DeviceInterface for StrictDevice {
         &self,
         descriptor: &wgpu::ComputePipelineDescriptor<'_>,
     ) -> DispatchComputePipeline {
-        self.0.labelled("pipeline", descriptor.label);
+        self.0.record_label("pipeline", descriptor.label);
         DispatchComputePipeline::custom(StrictPipeline::new(&self.0, descriptor))
     }
 
     fn create_buffer(&self, descriptor: &wgpu::BufferDescriptor<'_>) -> DispatchBuffer {
-        self.0.labelled("buffer", descriptor.label);
+        self.0.record_label("buffer", descriptor.label);
         let most = self.0.limits.max_buffer_size;
         if descriptor.size > most {
-            self.0.invalid(format!(
+            self.0.report_invalid(format!(
                 "a buffer of {} bytes, more than {most}",
                 descriptor.size
             ));
@@ -152,7 +152,7 @@ impl DeviceInterface for StrictDevice {
         &self,
         descriptor: &wgpu::CommandEncoderDescriptor<'_>,
     ) -> DispatchCommandEncoder {
-        self.0.labelled("encoder", descriptor.label);
+        self.0.record_label("encoder", descriptor.label);
         DispatchCommandEncoder::custom(StrictEncoder {
             shared: Arc::clone(&self.0),
             commands: Arc::default(),
@@ -168,7 +168,7 @@ impl DeviceInterface for StrictDevice {
     fn push_error_scope(&self, filter: wgpu::ErrorFilter) -> u32 {
         let mut scopes = locked(&self.0.scopes);
         let mine = scopes.entry(std::thread::current().id()).or_default();
-        mine.push(Scope {
+        mine.push(ErrorScope {
             filter,
             error: None,
         });
@@ -215,32 +215,32 @@ impl DeviceInterface for StrictDevice {
         &self,
         _descriptor: &wgpu::ShaderModuleDescriptorPassthrough<'_>,
     ) -> DispatchShaderModule {
-        missing("shaders but in WGSL")
+        panic_for_missing("shaders but in WGSL")
     }
 
     fn create_render_pipeline(
         &self,
         _descriptor: &wgpu::RenderPipelineDescriptor<'_>,
     ) -> DispatchRenderPipeline {
-        missing("render pipelines")
+        panic_for_missing("render pipelines")
     }
 
     fn create_mesh_pipeline(
         &self,
         _descriptor: &wgpu::MeshPipelineDescriptor<'_>,
     ) -> DispatchRenderPipeline {
-        missing("render pipelines")
+        panic_for_missing("render pipelines")
     }
 
     unsafe fn create_pipeline_cache(
         &self,
         _descriptor: &wgpu::PipelineCacheDescriptor<'_>,
     ) -> DispatchPipelineCache {
-        missing("pipeline caches")
+        panic_for_missing("pipeline caches")
     }
 
     fn create_texture(&self, _descriptor: &wgpu::TextureDescriptor<'_>) -> DispatchTexture {
-        missing("textures")
+        panic_for_missing("textures")
     }
 
     fn create_external_texture(
@@ -248,7 +248,7 @@ impl DeviceInterface for StrictDevice {
         _descriptor: &wgpu::ExternalTextureDescriptor<'_>,
         _planes: &[&wgpu::TextureView],
     ) -> DispatchExternalTexture {
-        missing("textures")
+        panic_for_missing("textures")
     }
 
     fn create_blas(
@@ -256,26 +256,26 @@ impl DeviceInterface for StrictDevice {
         _descriptor: &wgpu::CreateBlasDescriptor<'_>,
         _sizes: wgpu::BlasGeometrySizeDescriptors,
     ) -> (Option<u64>, DispatchBlas) {
-        missing("ray tracing")
+        panic_for_missing("ray tracing")
     }
 
     fn create_tlas(&self, _descriptor: &wgpu::CreateTlasDescriptor<'_>) -> DispatchTlas {
-        missing("ray tracing")
+        panic_for_missing("ray tracing")
     }
 
     fn create_sampler(&self, _descriptor: &wgpu::SamplerDescriptor<'_>) -> DispatchSampler {
-        missing("samplers")
+        panic_for_missing("samplers")
     }
 
     fn create_query_set(&self, _descriptor: &wgpu::QuerySetDescriptor<'_>) -> DispatchQuerySet {
-        missing("queries")
+        panic_for_missing("queries")
     }
 
     fn create_render_bundle_encoder(
         &self,
         _descriptor: &wgpu::RenderBundleEncoderDescriptor<'_>,
     ) -> DispatchRenderBundleEncoder {
-        missing("render bundles")
+        panic_for_missing("render bundles")
     }
 
     unsafe fn start_graphics_debugger_capture(&self) {}

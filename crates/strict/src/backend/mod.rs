@@ -33,14 +33,14 @@ use std::{
 /// A device that runs shaders in an interpreter. Cloning is cheap, and clones are the same device.
 #[derive(Clone, Debug)]
 pub struct StrictGpu {
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
 }
 
 impl StrictGpu {
     /// Makes a device with these options.
     pub fn new(options: Options) -> Self {
         let (features, limits) = (options.features, options.limits.clone());
-        let shared = Shared::new(Arc::new(options), Arc::default(), features, limits);
+        let shared = SharedState::new(Arc::new(options), Arc::default(), features, limits);
         Self {
             shared: Arc::new(shared),
         }
@@ -90,7 +90,7 @@ impl StrictGpu {
 
 /// The faults and counts of an adapter's devices, and what was created on them.
 #[derive(Debug, Default)]
-struct Log {
+struct DeviceLog {
     faults: Mutex<Vec<Fault>>,
     counts: Mutex<Vec<DispatchCounts>>,
     pipelines: Mutex<Vec<PipelineRequest>>,
@@ -100,29 +100,30 @@ struct Log {
 }
 
 /// The state that the device, its queue, its buffers and its encoders share.
-struct Shared {
+struct SharedState {
     options: Arc<Options>,
-    log: Arc<Log>,
+    log: Arc<DeviceLog>,
     features: wgpu::Features,
     limits: wgpu::Limits,
-    /// Locked during a submission or a write to a buffer, so that those of different threads do not overlap.
+    /// Locked during a submission or a write to a buffer, so that submissions and writes of different threads do not
+    /// overlap.
     timeline: Mutex<()>,
     /// The callbacks that the next poll calls.
     due: Mutex<Vec<Box<dyn FnOnce() + Send>>>,
     /// The error scopes of each thread, the innermost last.
-    scopes: Mutex<HashMap<ThreadId, Vec<Scope>>>,
+    scopes: Mutex<HashMap<ThreadId, Vec<ErrorScope>>>,
     handler: Mutex<Option<Arc<dyn wgpu::UncapturedErrorHandler>>>,
 }
 
-struct Scope {
+struct ErrorScope {
     filter: wgpu::ErrorFilter,
     error: Option<wgpu::Error>,
 }
 
-impl Shared {
+impl SharedState {
     fn new(
         options: Arc<Options>,
-        log: Arc<Log>,
+        log: Arc<DeviceLog>,
         features: wgpu::Features,
         limits: wgpu::Limits,
     ) -> Self {
@@ -139,13 +140,13 @@ impl Shared {
     }
 
     /// Records the label of a resource that is being created. `what` is the word for its kind.
-    fn labelled(&self, what: &str, label: Option<&str>) {
+    fn record_label(&self, what: &str, label: Option<&str>) {
         let label = label.map_or_else(|| what.to_owned(), |label| format!("{what} {label}"));
         locked(&self.log.labels).insert(label);
     }
 
     /// Panics with the faults if there are any and [`Options::panics`] is on. Otherwise stores them.
-    fn found(&self, faults: Vec<Fault>) {
+    fn report_faults(&self, faults: Vec<Fault>) {
         if self.options.panics && !faults.is_empty() {
             let mut all: Vec<_> = faults.iter().map(Fault::to_string).collect();
             let order = self.options.shuffle;
@@ -157,7 +158,7 @@ impl Shared {
 
     /// Reports a validation error to the thread's innermost scope for such errors. Without such a scope, the handler of
     /// uncaptured errors gets the error. Panics if there is no handler either.
-    fn invalid(&self, description: String) {
+    fn report_invalid(&self, description: String) {
         let error = wgpu::Error::Validation {
             source: description.clone().into(),
             description,
@@ -181,7 +182,7 @@ impl Shared {
     }
 }
 
-impl fmt::Debug for Shared {
+impl fmt::Debug for SharedState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Shared")
             .field("options", &self.options)
@@ -195,6 +196,6 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Panics with the name of a feature that a program uses and this device lacks.
-fn missing(what: &str) -> ! {
+fn panic_for_missing(what: &str) -> ! {
     panic!("strict-gpu has no {what}")
 }

@@ -2,7 +2,7 @@
 //! values.
 
 use super::{
-    PipelineRequest, Shared,
+    PipelineRequest, SharedState,
     bind::{StrictGroupLayout, StrictPipelineLayout},
     locked,
 };
@@ -24,40 +24,40 @@ use wgpu::{
 
 /// A parsed and validated shader, or the message that says why the shader is not valid.
 #[derive(Clone, Debug)]
-pub(super) struct StrictShader(Arc<Result<Parsed, String>>);
+pub(super) struct StrictShader(Arc<Result<ParsedShader, String>>);
 
 #[derive(Debug)]
-struct Parsed {
+struct ParsedShader {
     module: Module,
     info: ModuleInfo,
     source: String,
 }
 
 impl StrictShader {
-    pub(super) fn new(shared: &Shared, descriptor: wgpu::ShaderModuleDescriptor<'_>) -> Self {
+    pub(super) fn new(shared: &SharedState, descriptor: wgpu::ShaderModuleDescriptor<'_>) -> Self {
         let wgpu::ShaderSource::Wgsl(source) = descriptor.source else {
-            super::missing("shaders but in WGSL");
+            super::panic_for_missing("shaders but in WGSL");
         };
         let source = match &shared.options.rewrite {
             Some(rewrite) => rewrite.apply(&source),
             None => source.into_owned(),
         };
-        let parsed = parsed(source);
+        let parsed = parse_shader(source);
         if let Err(problem) = &parsed {
-            shared.invalid(problem.clone());
+            shared.report_invalid(problem.clone());
         }
         Self(Arc::new(parsed))
     }
 }
 
-fn parsed(source: String) -> Result<Parsed, String> {
+fn parse_shader(source: String) -> Result<ParsedShader, String> {
     let module =
         naga::front::wgsl::parse_str(&source).map_err(|error| error.emit_to_string(&source))?;
     let mut validator = Validator::new(ValidationFlags::all(), Capabilities::all());
     let info = validator
         .validate(&module)
         .map_err(|error| error.emit_to_string(&source))?;
-    Ok(Parsed {
+    Ok(ParsedShader {
         module,
         info,
         source,
@@ -81,12 +81,15 @@ pub(super) struct StrictPipeline(
 );
 
 impl StrictPipeline {
-    pub(super) fn new(shared: &Shared, descriptor: &wgpu::ComputePipelineDescriptor<'_>) -> Self {
+    pub(super) fn new(
+        shared: &SharedState,
+        descriptor: &wgpu::ComputePipelineDescriptor<'_>,
+    ) -> Self {
         let label = descriptor.label.unwrap_or("a pipeline without a label");
         let layout = descriptor.layout.and_then(|layout| layout.as_custom());
         let groups = layout.map(|layout: &StrictPipelineLayout| layout.groups.clone());
         let most = shared.limits.max_compute_workgroup_storage_size;
-        let program = program(descriptor, label).and_then(|program| {
+        let program = make_program(descriptor, label).and_then(|program| {
             let bytes = program.workgroup_bytes();
             match bytes <= u64::from(most) {
                 true => Ok(program),
@@ -103,7 +106,7 @@ impl StrictPipeline {
                 Some(Arc::new(program))
             }
             Err(problem) => {
-                shared.invalid(format!("{label}: {problem}"));
+                shared.report_invalid(format!("{label}: {problem}"));
                 None
             }
         };
@@ -111,7 +114,7 @@ impl StrictPipeline {
     }
 }
 
-fn program(
+fn make_program(
     descriptor: &wgpu::ComputePipelineDescriptor<'_>,
     label: &str,
 ) -> Result<Program, String> {
@@ -119,7 +122,7 @@ fn program(
         .module
         .as_custom()
         .expect("a shader of this device");
-    let Parsed {
+    let ParsedShader {
         module,
         info,
         source,

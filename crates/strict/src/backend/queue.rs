@@ -1,16 +1,16 @@
 //! Runs recorded commands as soon as they are submitted, before `submit` returns.
 
 use super::{
-    Shared,
-    buffer::{Staged, StrictBuffer},
+    SharedState,
+    buffer::{StagedBytes, StrictBuffer},
     commands::{Command, Dispatch, StrictCommands},
-    locked, missing,
+    locked, panic_for_missing,
 };
 use crate::{
     DispatchCounts,
-    counts::sample,
-    machine::{Bound, Machine, Random},
-    memory::{Memory, WORD, index},
+    counts::sample_workgroups,
+    machine::{BoundMemory, Machine, Random},
+    memory::{Memory, WORD, to_usize},
 };
 use naga::{AddressSpace, StorageAccess};
 use std::sync::{Arc, MutexGuard, atomic::Ordering};
@@ -24,18 +24,18 @@ use wgpu::{
 
 /// The queue.
 #[derive(Debug)]
-pub(super) struct StrictQueue(pub(super) Arc<Shared>);
+pub(super) struct StrictQueue(pub(super) Arc<SharedState>);
 
 impl QueueInterface for StrictQueue {
     fn write_buffer(&self, buffer: &DispatchBuffer, offset: BufferAddress, data: &[u8]) {
         let _timeline = locked(&self.0.timeline);
-        locked(&StrictBuffer::of(buffer).memory).write(offset, data);
+        locked(&StrictBuffer::from_dispatch(buffer).memory).write(offset, data);
     }
 
     fn create_staging_buffer(&self, size: BufferSize) -> Option<DispatchQueueWriteBuffer> {
-        Some(DispatchQueueWriteBuffer::custom(Staged(vec![
+        Some(DispatchQueueWriteBuffer::custom(StagedBytes(vec![
             0;
-            index(
+            to_usize(
                 size.get()
             )
         ])))
@@ -47,12 +47,12 @@ impl QueueInterface for StrictQueue {
         offset: BufferAddress,
         size: BufferSize,
     ) -> Option<()> {
-        let room = locked(&StrictBuffer::of(buffer).memory).bytes();
+        let room = locked(&StrictBuffer::from_dispatch(buffer).memory).bytes();
         let fits = offset
             .checked_add(size.get())
             .is_some_and(|end| end <= room);
         if !fits {
-            self.0.invalid(format!(
+            self.0.report_invalid(format!(
                 "a write of {size} bytes at {offset}, beyond the {room} of the buffer"
             ));
         }
@@ -66,8 +66,8 @@ impl QueueInterface for StrictQueue {
         staging: &DispatchQueueWriteBuffer,
     ) {
         let _timeline = locked(&self.0.timeline);
-        let staged: &Staged = staging.as_custom().expect("bytes of this device");
-        locked(&StrictBuffer::of(buffer).memory).write(offset, &staged.0);
+        let staged: &StagedBytes = staging.as_custom().expect("bytes of this device");
+        locked(&StrictBuffer::from_dispatch(buffer).memory).write(offset, &staged.0);
     }
 
     fn submit(&self, command_buffers: &mut dyn Iterator<Item = DispatchCommandBuffer>) -> u64 {
@@ -97,15 +97,15 @@ impl QueueInterface for StrictQueue {
         _data_layout: wgpu::TexelCopyBufferLayout,
         _size: wgpu::Extent3d,
     ) {
-        missing("textures")
+        panic_for_missing("textures")
     }
 
     fn compact_blas(&self, _blas: &DispatchBlas) -> (Option<u64>, DispatchBlas) {
-        missing("ray tracing")
+        panic_for_missing("ray tracing")
     }
 
     fn present(&self, _detail: &DispatchSurfaceOutputDetail) {
-        missing("surfaces")
+        panic_for_missing("surfaces")
     }
 }
 
@@ -122,13 +122,13 @@ impl StrictQueue {
                 // Bytes that are unwritten in the source become unwritten in the destination.
                 let words: Vec<_> = {
                     let memory = locked(&from.memory);
-                    let at = index(from_offset / WORD);
-                    (at..at + index(bytes / WORD))
+                    let at = to_usize(from_offset / WORD);
+                    (at..at + to_usize(bytes / WORD))
                         .map(|at| (memory.word(at), memory.unknown(at)))
                         .collect()
                 };
                 let mut memory = locked(&to.memory);
-                for (at, (word, unknown)) in (index(to_offset / WORD)..).zip(words) {
+                for (at, (word, unknown)) in (to_usize(to_offset / WORD)..).zip(words) {
                     memory.set_word(at, word, unknown);
                 }
             }
@@ -138,14 +138,14 @@ impl StrictQueue {
                 bytes,
             } => {
                 let mut memory = locked(&buffer.memory);
-                let at = index(offset / WORD);
-                (at..at + index(bytes / WORD)).for_each(|at| memory.set_word(at, 0, 0));
+                let at = to_usize(offset / WORD);
+                (at..at + to_usize(bytes / WORD)).for_each(|at| memory.set_word(at, 0, 0));
             }
-            Command::Dispatch(dispatch) => self.dispatch(&dispatch),
+            Command::Dispatch(dispatch) => self.run_dispatch(&dispatch),
         }
     }
 
-    fn dispatch(&self, dispatch: &Dispatch) {
+    fn run_dispatch(&self, dispatch: &Dispatch) {
         let Dispatch {
             program,
             bindings,
@@ -160,7 +160,7 @@ impl StrictQueue {
                 continue;
             };
             let Some(found) = bindings.get(&(binding.group, binding.binding)) else {
-                self.0.invalid(format!(
+                self.0.report_invalid(format!(
                     "{}: nothing is bound to {binding:?}",
                     program.label
                 ));
@@ -172,7 +172,7 @@ impl StrictQueue {
                 buffers.len() - 1
             });
             let writable = matches!(variable.space, AddressSpace::Storage { access } if access.contains(StorageAccess::STORE));
-            bound[handle.index()] = Some(Bound {
+            bound[handle.index()] = Some(BoundMemory {
                 memory,
                 offset: found.offset,
                 bytes: found.bytes,
@@ -187,7 +187,7 @@ impl StrictQueue {
                 .count()
                 > 1
             {
-                self.0.invalid(format!(
+                self.0.report_invalid(format!(
                     "{}: a buffer that is written is bound twice",
                     program.label
                 ));
@@ -199,7 +199,7 @@ impl StrictQueue {
         for (handle, variable) in program.module.global_variables.iter() {
             if variable.space == AddressSpace::Immediate {
                 let bytes = pushed.bytes();
-                bound[handle.index()] = Some(Bound {
+                bound[handle.index()] = Some(BoundMemory {
                     memory: buffers.len(),
                     offset: 0,
                     bytes,
@@ -216,7 +216,7 @@ impl StrictQueue {
             let sizes = bound.iter().flatten().map(|place| place.bytes);
             let numbers = workgroups.iter().copied().map(u64::from).chain(sizes);
             let bytes = numbers.flat_map(u64::to_le_bytes);
-            Random::of(seed, bytes.chain(immediates.iter().copied()))
+            Random::from_seed_and_bytes(seed, bytes.chain(immediates.iter().copied()))
         });
         let number = self.0.log.dispatches.fetch_add(1, Ordering::Relaxed) + 1;
         let (faults, counts) = {
@@ -230,7 +230,7 @@ impl StrictQueue {
             let most = options
                 .counting
                 .map_or(u64::MAX, |counting| counting.most_workgroups);
-            let mut chosen = sample(width * height * depth, most);
+            let mut chosen = sample_workgroups(width * height * depth, most);
             if let Some(mut random) = random.clone() {
                 random.shuffle(&mut chosen);
             }
@@ -260,14 +260,14 @@ impl StrictQueue {
                     subgroups: run * invocations.div_ceil(counter.subgroup as u64),
                     operations: counter.operations,
                     divisions: counter.divisions,
-                    bindings: counter.bindings(),
+                    bindings: counter.into_binding_counts(),
                 }
             });
             (machine.faults, counts)
         };
-        self.0.labelled("dispatch", Some(&program.label));
+        self.0.record_label("dispatch", Some(&program.label));
         locked(&self.0.log.counts).extend(counts);
-        self.0.found(faults);
+        self.0.report_faults(faults);
     }
 }
 

@@ -92,7 +92,7 @@ mod tests {
         @compute @workgroup_size(64)
         fn start(@builtin(global_invocation_id) id: vec3<u32>) { x[id.x] = y[N]; }";
 
-    fn make(gpu: &StrictGpu, layout: Option<&wgpu::PipelineLayout>) {
+    fn make_pipeline(gpu: &StrictGpu, layout: Option<&wgpu::PipelineLayout>) {
         let device = gpu.device();
         let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
             label: None,
@@ -112,7 +112,7 @@ mod tests {
         drop(pipeline);
     }
 
-    fn keeping() -> StrictGpu {
+    fn keeping_gpu() -> StrictGpu {
         StrictGpu::new(Options {
             keeps_pipelines: true,
             ..Options::default()
@@ -121,8 +121,8 @@ mod tests {
 
     #[test]
     fn pipelines_are_told_of_once_and_only_where_asked() {
-        let gpu = keeping();
-        make(&gpu, None);
+        let gpu = keeping_gpu();
+        make_pipeline(&gpu, None);
         let [request] = &gpu.take_pipelines()[..] else {
             panic!("one was made");
         };
@@ -136,14 +136,14 @@ mod tests {
         assert!(gpu.take_pipelines().is_empty());
 
         let forgetful = StrictGpu::new(Options::default());
-        make(&forgetful, None);
+        make_pipeline(&forgetful, None);
         assert!(forgetful.take_pipelines().is_empty());
     }
 
     #[test]
     fn layouts_are_those_that_were_given_or_that_the_shader_implies() {
-        let gpu = keeping();
-        make(&gpu, None);
+        let gpu = keeping_gpu();
+        make_pipeline(&gpu, None);
         let implied = gpu.take_pipelines().remove(0);
         let buffers = |request: &super::PipelineRequest| {
             let of_group = |group: &Vec<wgpu::BindGroupLayoutEntry>| {
@@ -194,7 +194,7 @@ mod tests {
             bind_group_layouts: &[Some(&groups[0]), Some(&groups[1])],
             immediate_size: 16,
         });
-        make(&gpu, Some(&layout));
+        make_pipeline(&gpu, Some(&layout));
         let given = gpu.take_pipelines().remove(0);
         assert_eq!(buffers(&given), expected(true));
         assert_eq!(given.immediate_size, 16);

@@ -1,13 +1,13 @@
 //! Loads and stores, and the checks for their faults.
 
 use super::{
-    Frame, Machine, Mask, READ, named,
-    pointer::components,
-    value::{Data, Location, Pointer, Stray, from_bits, to_bits},
+    CallFrame, Machine, Mask, READ, name_of,
+    pointer::component_count,
+    value::{Data, Location, Pointer, StrayIndex, from_bits, to_bits},
 };
 use crate::{
     Access, Depends, Outside, Wrong,
-    memory::{WORD, index},
+    memory::{WORD, to_usize},
 };
 use naga::{
     AddressSpace, ArraySize, Expression, GlobalVariable, Handle, Module, Scalar, TypeInner,
@@ -15,14 +15,14 @@ use naga::{
 
 /// The location of a global variable's words: in a binding, or in workgroup memory.
 #[derive(Clone, Copy)]
-enum Home {
-    Bound(super::Bound),
+enum WordLocation {
+    Bound(super::BoundMemory),
     Shared,
 }
 
 /// Appends to `out` the scalars in a value of a type, each with its offset in bytes. The value begins at byte `at`.
-fn scalars(module: &Module, inner: &TypeInner, at: u32, out: &mut Vec<(u32, Scalar)>) {
-    let of = |ty, at, out: &mut _| scalars(module, &module.types[ty].inner, at, out);
+fn list_scalars(module: &Module, inner: &TypeInner, at: u32, out: &mut Vec<(u32, Scalar)>) {
+    let of = |ty, at, out: &mut _| list_scalars(module, &module.types[ty].inner, at, out);
     match *inner {
         TypeInner::Scalar(scalar) | TypeInner::Atomic(scalar) => out.push((at, scalar)),
         TypeInner::Vector { size, scalar } => {
@@ -45,24 +45,24 @@ fn scalars(module: &Module, inner: &TypeInner, at: u32, out: &mut Vec<(u32, Scal
 }
 
 impl<'a> Machine<'a> {
-    fn home(&self, variable: Handle<GlobalVariable>) -> Home {
+    fn location_of(&self, variable: Handle<GlobalVariable>) -> WordLocation {
         match self.bound[variable.index()] {
-            Some(bound) => Home::Bound(bound),
-            None => Home::Shared,
+            Some(bound) => WordLocation::Bound(bound),
+            None => WordLocation::Shared,
         }
     }
 
     /// Returns the size in bytes of a variable's binding or workgroup memory.
-    pub(super) fn room(&self, variable: Handle<GlobalVariable>) -> u64 {
-        match self.home(variable) {
-            Home::Bound(bound) => bound.bytes,
-            Home::Shared => self.shared[&variable].bytes(),
+    pub(super) fn variable_bytes(&self, variable: Handle<GlobalVariable>) -> u64 {
+        match self.location_of(variable) {
+            WordLocation::Bound(bound) => bound.bytes,
+            WordLocation::Shared => self.shared[&variable].bytes(),
         }
     }
 
-    pub(super) fn load(
+    pub(super) fn load_value(
         &mut self,
-        frame: &Frame<'a>,
+        frame: &CallFrame<'a>,
         handle: Handle<Expression>,
         from: &Pointer,
         inner: &TypeInner,
@@ -71,9 +71,9 @@ impl<'a> Machine<'a> {
         let lanes = self.lanes;
         match from.place {
             Location::Local(slot) => {
-                let count = components(&self.program.module, inner);
-                if from.at.uniform && Stray::of(from.at.words[0]).is_none() {
-                    let first = index(from.at.words[0].cast_unsigned());
+                let count = component_count(&self.program.module, inner);
+                if from.at.uniform && StrayIndex::from_code(from.at.words[0]).is_none() {
+                    let first = to_usize(from.at.words[0].cast_unsigned());
                     return self.stack[slot].part(first, count, lanes);
                 }
                 let mut words = vec![0; count * lanes];
@@ -94,7 +94,7 @@ impl<'a> Machine<'a> {
             }
             Location::Global(variable) => {
                 let mut parts = Vec::new();
-                scalars(&self.program.module, inner, 0, &mut parts);
+                list_scalars(&self.program.module, inner, 0, &mut parts);
                 let access = match inner {
                     TypeInner::Atomic(_) => Access::Atomic,
                     _ => READ,
@@ -104,7 +104,8 @@ impl<'a> Machine<'a> {
                     true => mask.iter().position(|&on| on).into_iter().collect(),
                     false => (0..lanes).filter(|&lane| mask[lane]).collect(),
                 };
-                let places = self.places(frame, handle, (variable, from), &parts, &all, access);
+                let places =
+                    self.active_lane_places(frame, handle, (variable, from), &parts, &all, access);
                 let width = if from.at.uniform { 1 } else { lanes };
                 let mut words = vec![0; parts.len() * width];
                 let mut unknown = Vec::new();
@@ -112,7 +113,7 @@ impl<'a> Machine<'a> {
                     for (n, &(offset, scalar)) in parts.iter().enumerate() {
                         let at = at + u64::from(offset);
                         self.touch(frame, handle, (variable, at, access), scalar, lane);
-                        let (bits, unknown_bits) = self.bits(variable, at, scalar);
+                        let (bits, unknown_bits) = self.bits_in_memory(variable, at, scalar);
                         words[n * width + lane % width] = from_bits(bits, scalar);
                         if unknown_bits != 0 {
                             unknown.resize(parts.len() * width, 0);
@@ -130,9 +131,9 @@ impl<'a> Machine<'a> {
         }
     }
 
-    pub(super) fn store(
+    pub(super) fn store_value(
         &mut self,
-        frame: &Frame<'a>,
+        frame: &CallFrame<'a>,
         handle: Handle<Expression>,
         to: &Pointer,
         inner: &TypeInner,
@@ -142,8 +143,11 @@ impl<'a> Machine<'a> {
         let lanes = self.lanes;
         match to.place {
             Location::Local(slot) => {
-                if to.at.uniform && Stray::of(to.at.words[0]).is_none() && !mask.contains(&false) {
-                    let first = index(to.at.words[0].cast_unsigned());
+                if to.at.uniform
+                    && StrayIndex::from_code(to.at.words[0]).is_none()
+                    && !mask.contains(&false)
+                {
+                    let first = to_usize(to.at.words[0].cast_unsigned());
                     self.stack[slot].set_all(first, value, lanes);
                     return;
                 }
@@ -154,7 +158,7 @@ impl<'a> Machine<'a> {
                         let unknown = value.unknown_at(n, lane, lanes);
                         self.stack[slot].set(
                             (first + n) * lanes + lane,
-                            value.at(n, lane, lanes),
+                            value.word_at(n, lane, lanes),
                             unknown,
                         );
                     }
@@ -162,17 +166,17 @@ impl<'a> Machine<'a> {
             }
             Location::Global(variable) => {
                 let mut parts = Vec::new();
-                scalars(&self.program.module, inner, 0, &mut parts);
+                list_scalars(&self.program.module, inner, 0, &mut parts);
                 let access = match inner {
                     TypeInner::Atomic(_) => Access::Atomic,
                     _ => Access::Write,
                 };
                 let active: Vec<_> = (0..lanes).filter(|&lane| mask[lane]).collect();
                 for (lane, at) in
-                    self.places(frame, handle, (variable, to), &parts, &active, access)
+                    self.active_lane_places(frame, handle, (variable, to), &parts, &active, access)
                 {
                     for (n, &(offset, scalar)) in parts.iter().enumerate() {
-                        let bits = to_bits(value.at(n, lane, lanes), scalar);
+                        let bits = to_bits(value.word_at(n, lane, lanes), scalar);
                         let unknown =
                             to_bits(value.unknown_at(n, lane, lanes).cast_signed(), scalar);
                         if unknown == to_bits(-1, scalar) {
@@ -191,9 +195,9 @@ impl<'a> Machine<'a> {
     /// Counts these accesses if the variable is a storage buffer. The access of any other active lane is a fault with
     /// [`Outside::Fault`].
     #[allow(clippy::too_many_arguments, reason = "an access is all of that")]
-    pub(super) fn places(
+    pub(super) fn active_lane_places(
         &mut self,
-        frame: &Frame<'a>,
+        frame: &CallFrame<'a>,
         handle: Handle<Expression>,
         (variable, pointer): (Handle<GlobalVariable>, &Pointer),
         parts: &[(u32, Scalar)],
@@ -202,8 +206,8 @@ impl<'a> Machine<'a> {
     ) -> Vec<(usize, u64)> {
         let program = self.program;
         let global = &program.module.global_variables[variable];
-        let name = named(global);
-        let room = self.room(variable);
+        let name = name_of(global);
+        let room = self.variable_bytes(variable);
         let bytes = parts
             .iter()
             .map(|&(offset, scalar)| u64::from(offset) + u64::from(scalar.width))
@@ -211,9 +215,11 @@ impl<'a> Machine<'a> {
         let bytes = bytes.unwrap_or(0);
         let mut places = Vec::with_capacity(active.len());
         for &lane in active {
-            let at = pointer.at.at(0, lane, self.lanes);
-            match Stray::of(at) {
-                Some(stray) => self.astray(frame, handle, (stray, name, room), access, lane),
+            let at = pointer.at.word_at(0, lane, self.lanes);
+            match StrayIndex::from_code(at) {
+                Some(stray) => {
+                    self.record_stray_index(frame, handle, (stray, name, room), access, lane);
+                }
                 None if at.cast_unsigned() + bytes <= room => {
                     places.push((lane, at.cast_unsigned()));
                 }
@@ -229,8 +235,10 @@ impl<'a> Machine<'a> {
             }
         }
         let is_storage = matches!(global.space, AddressSpace::Storage { .. });
-        let home = self.home(variable);
-        if let (Some(counter), true, Home::Bound(bound)) = (&mut self.counter, is_storage, home) {
+        let home = self.location_of(variable);
+        if let (Some(counter), true, WordLocation::Bound(bound)) =
+            (&mut self.counter, is_storage, home)
+        {
             // A read that all lanes share counts as a read of one lane, because `active` is then a single lane.
             let lanes: Vec<_> = places
                 .iter()
@@ -242,13 +250,13 @@ impl<'a> Machine<'a> {
     }
 
     /// Returns the bits of a scalar in memory, and a mask of the unwritten ones.
-    pub(super) fn bits(
+    pub(super) fn bits_in_memory(
         &mut self,
         variable: Handle<GlobalVariable>,
         at: u64,
         scalar: Scalar,
     ) -> (u64, u64) {
-        let (memory, at) = self.memory(variable, at);
+        let (memory, at) = self.memory_of(variable, at);
         let both = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
         match scalar.width {
             8 => {
@@ -266,7 +274,7 @@ impl<'a> Machine<'a> {
         (bits, unknown): (u64, u64),
         scalar: Scalar,
     ) {
-        let (memory, at) = self.memory(variable, at);
+        let (memory, at) = self.memory_of(variable, at);
         let half = |bits: u64, shift: u32| {
             u32::try_from(bits >> shift & u64::from(u32::MAX)).expect("32 bits")
         };
@@ -281,14 +289,14 @@ impl<'a> Machine<'a> {
     /// unwritten, so storing it in a buffer later is a fault.
     fn stored_unknown(
         &mut self,
-        frame: &Frame<'a>,
+        frame: &CallFrame<'a>,
         handle: Handle<Expression>,
         variable: Handle<GlobalVariable>,
         lane: usize,
     ) {
-        let is_bound = matches!(self.home(variable), Home::Bound(_));
+        let is_bound = matches!(self.location_of(variable), WordLocation::Bound(_));
         if is_bound && self.options.counting.is_none() && self.options.outside == Outside::Fault {
-            let name = named(&self.program.module.global_variables[variable]);
+            let name = name_of(&self.program.module.global_variables[variable]);
             let what = Depends::Stored;
             self.fault_of(
                 lane,
@@ -300,22 +308,22 @@ impl<'a> Machine<'a> {
     }
 
     /// Returns the memory of a variable, and the number in that memory of the word at byte `at` of the variable.
-    fn memory(
+    fn memory_of(
         &mut self,
         variable: Handle<GlobalVariable>,
         at: u64,
     ) -> (&mut crate::memory::Memory, usize) {
-        match self.home(variable) {
-            Home::Bound(bound) => (
+        match self.location_of(variable) {
+            WordLocation::Bound(bound) => (
                 &mut *self.memories[bound.memory],
-                index((bound.offset + at) / WORD),
+                to_usize((bound.offset + at) / WORD),
             ),
-            Home::Shared => {
+            WordLocation::Shared => {
                 let memory = self
                     .shared
                     .get_mut(&variable)
                     .expect("memory of the workgroup");
-                (memory, index(at / WORD))
+                (memory, to_usize(at / WORD))
             }
         }
     }
@@ -324,7 +332,7 @@ impl<'a> Machine<'a> {
     /// counting.
     pub(super) fn touch(
         &mut self,
-        frame: &Frame<'a>,
+        frame: &CallFrame<'a>,
         handle: Handle<Expression>,
         (variable, at, access): (Handle<GlobalVariable>, u64, Access),
         scalar: Scalar,
@@ -334,18 +342,18 @@ impl<'a> Machine<'a> {
             return;
         }
         for at in (at..at + u64::from(scalar.width)).step_by(4) {
-            let (by, number) = match self.home(variable) {
+            let (by, number) = match self.location_of(variable) {
                 // The dispatch does not write to a read-only binding, so no access to it races.
-                Home::Bound(bound) if !bound.writable => continue,
-                Home::Bound(_) => (self.invocation(lane, false), self.number),
-                Home::Shared => (self.invocation(lane, true), 1),
+                WordLocation::Bound(bound) if !bound.writable => continue,
+                WordLocation::Bound(_) => (self.invocation_of_lane(lane, false), self.number),
+                WordLocation::Shared => (self.invocation_of_lane(lane, true), 1),
             };
             let races = self.options.outside == Outside::Fault;
-            let (memory, word) = self.memory(variable, at);
+            let (memory, word) = self.memory_of(variable, at);
             if let Some(with) = memory.touch(word, number, access, by)
                 && races
             {
-                let name = named(&self.program.module.global_variables[variable]);
+                let name = name_of(&self.program.module.global_variables[variable]);
                 self.fault_of(
                     lane,
                     Wrong::Race { access, with, at },

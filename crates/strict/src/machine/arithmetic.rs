@@ -1,13 +1,13 @@
 //! The results of operators and built-in functions on scalars, as WGSL defines them.
 
-use super::value::{integer, low};
+use super::value::{integer_of_bits, low_word};
 use naga::{BinaryOperator as Op, MathFunction as Math, Scalar, ScalarKind as Kind, UnaryOperator};
 
-type Unary = fn(i64) -> i64;
-type Binary = fn(i64, i64) -> i64;
+type UnaryFunction = fn(i64) -> i64;
+type BinaryFunction = fn(i64, i64) -> i64;
 
-fn float(word: i64) -> f32 {
-    f32::from_bits(low(word))
+fn word_as_float(word: i64) -> f32 {
+    f32::from_bits(low_word(word))
 }
 
 fn of_float(x: f32) -> i64 {
@@ -18,8 +18,8 @@ fn of_bool(x: bool) -> i64 {
     i64::from(x)
 }
 
-fn signed(word: i64) -> i32 {
-    low(word).cast_signed()
+fn word_as_signed(word: i64) -> i32 {
+    low_word(word).cast_signed()
 }
 
 /// Returns whether the type is a 32-bit integer.
@@ -33,19 +33,19 @@ fn is_short(scalar: Scalar) -> bool {
     )
 }
 
-pub(super) fn unary(op: UnaryOperator, scalar: Scalar) -> Unary {
+pub(super) fn unary_function(op: UnaryOperator, scalar: Scalar) -> UnaryFunction {
     match (op, scalar.kind) {
-        (UnaryOperator::Negate, Kind::Float) => |x| of_float(-float(x)),
+        (UnaryOperator::Negate, Kind::Float) => |x| of_float(-word_as_float(x)),
         (UnaryOperator::Negate, _) => i64::wrapping_neg,
         (UnaryOperator::LogicalNot, _) => |x| 1 - x,
-        (UnaryOperator::BitwiseNot, _) if is_short(scalar) => |x| integer(!low(x)),
+        (UnaryOperator::BitwiseNot, _) if is_short(scalar) => |x| integer_of_bits(!low_word(x)),
         (UnaryOperator::BitwiseNot, _) => |x| !x,
     }
 }
 
 /// Returns the function that computes a binary operator on operands of a type. For a shift, `scalar` is the type of the
 /// left operand.
-pub(super) fn binary(op: Op, scalar: Scalar) -> Binary {
+pub(super) fn binary_function(op: Op, scalar: Scalar) -> BinaryFunction {
     match (scalar.kind, scalar.width) {
         (Kind::Float, _) => of_floats(op),
         (Kind::Bool, _) => of_bools(op),
@@ -69,41 +69,41 @@ pub(super) fn unknown(
         Op::And | Op::LogicalAnd => either & (known_a | unknown_a) & (known_b | unknown_b),
         Op::InclusiveOr | Op::LogicalOr => either & (!known_a | unknown_a) & (!known_b | unknown_b),
         Op::ExclusiveOr => either,
-        Op::ShiftLeft if unknown_b == 0 => unknown_a << shift(scalar, b),
+        Op::ShiftLeft if unknown_b == 0 => unknown_a << shift_count(scalar, b),
         // The sign bit is copied to the bits that become free. If the sign bit is unknown, so are these bits.
         Op::ShiftRight if unknown_b == 0 && scalar.kind == Kind::Sint => {
             let above = 64 - 8 * u32::from(scalar.width);
             let extended = (unknown_a << above).cast_signed() >> above;
-            (extended >> shift(scalar, b)).cast_unsigned()
+            (extended >> shift_count(scalar, b)).cast_unsigned()
         }
-        Op::ShiftRight if unknown_b == 0 => unknown_a >> shift(scalar, b),
+        Op::ShiftRight if unknown_b == 0 => unknown_a >> shift_count(scalar, b),
         _ => super::value::all_if_any(either),
     }
 }
 
 /// Returns the number of bits of a shift. WGSL takes the count modulo the number of bits of the shifted type.
-fn shift(scalar: Scalar, count: i64) -> u32 {
-    low(count) & (8 * u32::from(scalar.width) - 1)
+fn shift_count(scalar: Scalar, count: i64) -> u32 {
+    low_word(count) & (8 * u32::from(scalar.width) - 1)
 }
 
-fn of_floats(op: Op) -> Binary {
+fn of_floats(op: Op) -> BinaryFunction {
     match op {
-        Op::Add => |a, b| of_float(float(a) + float(b)),
-        Op::Subtract => |a, b| of_float(float(a) - float(b)),
-        Op::Multiply => |a, b| of_float(float(a) * float(b)),
-        Op::Divide => |a, b| of_float(float(a) / float(b)),
-        Op::Modulo => |a, b| of_float(float(a) % float(b)),
-        Op::Equal => |a, b| of_bool(float(a) == float(b)),
-        Op::NotEqual => |a, b| of_bool(float(a) != float(b)),
-        Op::Less => |a, b| of_bool(float(a) < float(b)),
-        Op::LessEqual => |a, b| of_bool(float(a) <= float(b)),
-        Op::Greater => |a, b| of_bool(float(a) > float(b)),
-        Op::GreaterEqual => |a, b| of_bool(float(a) >= float(b)),
+        Op::Add => |a, b| of_float(word_as_float(a) + word_as_float(b)),
+        Op::Subtract => |a, b| of_float(word_as_float(a) - word_as_float(b)),
+        Op::Multiply => |a, b| of_float(word_as_float(a) * word_as_float(b)),
+        Op::Divide => |a, b| of_float(word_as_float(a) / word_as_float(b)),
+        Op::Modulo => |a, b| of_float(word_as_float(a) % word_as_float(b)),
+        Op::Equal => |a, b| of_bool(word_as_float(a) == word_as_float(b)),
+        Op::NotEqual => |a, b| of_bool(word_as_float(a) != word_as_float(b)),
+        Op::Less => |a, b| of_bool(word_as_float(a) < word_as_float(b)),
+        Op::LessEqual => |a, b| of_bool(word_as_float(a) <= word_as_float(b)),
+        Op::Greater => |a, b| of_bool(word_as_float(a) > word_as_float(b)),
+        Op::GreaterEqual => |a, b| of_bool(word_as_float(a) >= word_as_float(b)),
         _ => unreachable!("naga accepts no {op:?} of floats"),
     }
 }
 
-fn of_bools(op: Op) -> Binary {
+fn of_bools(op: Op) -> BinaryFunction {
     match op {
         Op::And | Op::LogicalAnd => |a, b| a & b,
         Op::InclusiveOr | Op::LogicalOr => |a, b| a | b,
@@ -113,67 +113,86 @@ fn of_bools(op: Op) -> Binary {
     }
 }
 
-fn of_short(op: Op, is_signed: bool) -> Binary {
+fn of_short(op: Op, is_signed: bool) -> BinaryFunction {
     match (op, is_signed) {
         // The first four operators are computed in 64 bits, so that a result outside of the type's range is noticed.
         (Op::Add, _) => i64::wrapping_add,
         (Op::Subtract, _) => i64::wrapping_sub,
         (Op::Multiply, _) => i64::wrapping_mul,
-        (Op::ShiftLeft, _) => |a, b| a.wrapping_shl(low(b) & 31),
-        (Op::Divide, false) => |a, b| integer(low(a).checked_div(low(b)).unwrap_or(low(a))),
-        (Op::Modulo, false) => |a, b| integer(low(a).checked_rem(low(b)).unwrap_or(0)),
-        (Op::Divide, true) => {
-            |a, b| i64::from(signed(a).checked_div(signed(b)).unwrap_or(signed(a)))
+        (Op::ShiftLeft, _) => |a, b| a.wrapping_shl(low_word(b) & 31),
+        (Op::Divide, false) => {
+            |a, b| integer_of_bits(low_word(a).checked_div(low_word(b)).unwrap_or(low_word(a)))
         }
-        (Op::Modulo, true) => |a, b| i64::from(signed(a).checked_rem(signed(b)).unwrap_or(0)),
-        (Op::ShiftRight, false) => |a, b| integer(low(a) >> (low(b) & 31)),
-        (Op::ShiftRight, true) => |a, b| i64::from(signed(a) >> (low(b) & 31)),
-        (Op::And, _) => |a, b| integer(low(a) & low(b)),
-        (Op::InclusiveOr, _) => |a, b| integer(low(a) | low(b)),
-        (Op::ExclusiveOr, _) => |a, b| integer(low(a) ^ low(b)),
-        (Op::Equal, _) => |a, b| of_bool(low(a) == low(b)),
-        (Op::NotEqual, _) => |a, b| of_bool(low(a) != low(b)),
-        (Op::Less, false) => |a, b| of_bool(low(a) < low(b)),
-        (Op::LessEqual, false) => |a, b| of_bool(low(a) <= low(b)),
-        (Op::Greater, false) => |a, b| of_bool(low(a) > low(b)),
-        (Op::GreaterEqual, false) => |a, b| of_bool(low(a) >= low(b)),
-        (Op::Less, true) => |a, b| of_bool(signed(a) < signed(b)),
-        (Op::LessEqual, true) => |a, b| of_bool(signed(a) <= signed(b)),
-        (Op::Greater, true) => |a, b| of_bool(signed(a) > signed(b)),
-        (Op::GreaterEqual, true) => |a, b| of_bool(signed(a) >= signed(b)),
+        (Op::Modulo, false) => {
+            |a, b| integer_of_bits(low_word(a).checked_rem(low_word(b)).unwrap_or(0))
+        }
+        (Op::Divide, true) => |a, b| {
+            i64::from(
+                word_as_signed(a)
+                    .checked_div(word_as_signed(b))
+                    .unwrap_or(word_as_signed(a)),
+            )
+        },
+        (Op::Modulo, true) => |a, b| {
+            i64::from(
+                word_as_signed(a)
+                    .checked_rem(word_as_signed(b))
+                    .unwrap_or(0),
+            )
+        },
+        (Op::ShiftRight, false) => |a, b| integer_of_bits(low_word(a) >> (low_word(b) & 31)),
+        (Op::ShiftRight, true) => |a, b| i64::from(word_as_signed(a) >> (low_word(b) & 31)),
+        (Op::And, _) => |a, b| integer_of_bits(low_word(a) & low_word(b)),
+        (Op::InclusiveOr, _) => |a, b| integer_of_bits(low_word(a) | low_word(b)),
+        (Op::ExclusiveOr, _) => |a, b| integer_of_bits(low_word(a) ^ low_word(b)),
+        (Op::Equal, _) => |a, b| of_bool(low_word(a) == low_word(b)),
+        (Op::NotEqual, _) => |a, b| of_bool(low_word(a) != low_word(b)),
+        (Op::Less, false) => |a, b| of_bool(low_word(a) < low_word(b)),
+        (Op::LessEqual, false) => |a, b| of_bool(low_word(a) <= low_word(b)),
+        (Op::Greater, false) => |a, b| of_bool(low_word(a) > low_word(b)),
+        (Op::GreaterEqual, false) => |a, b| of_bool(low_word(a) >= low_word(b)),
+        (Op::Less, true) => |a, b| of_bool(word_as_signed(a) < word_as_signed(b)),
+        (Op::LessEqual, true) => |a, b| of_bool(word_as_signed(a) <= word_as_signed(b)),
+        (Op::Greater, true) => |a, b| of_bool(word_as_signed(a) > word_as_signed(b)),
+        (Op::GreaterEqual, true) => |a, b| of_bool(word_as_signed(a) >= word_as_signed(b)),
         (Op::LogicalAnd | Op::LogicalOr, _) => unreachable!("naga accepts no {op:?} of integers"),
     }
 }
 
-fn of_long(op: Op, is_signed: bool) -> Binary {
-    fn bits(word: i64) -> u64 {
+fn of_long(op: Op, is_signed: bool) -> BinaryFunction {
+    fn bits_of_word(word: i64) -> u64 {
         word.cast_unsigned()
     }
     match (op, is_signed) {
         (Op::Add, _) => i64::wrapping_add,
         (Op::Subtract, _) => i64::wrapping_sub,
         (Op::Multiply, _) => i64::wrapping_mul,
-        (Op::ShiftLeft, _) => |a, b| a.wrapping_shl(low(b) & 63),
+        (Op::ShiftLeft, _) => |a, b| a.wrapping_shl(low_word(b) & 63),
         (Op::Divide, false) => |a, b| {
-            bits(a)
-                .checked_div(bits(b))
-                .unwrap_or(bits(a))
+            bits_of_word(a)
+                .checked_div(bits_of_word(b))
+                .unwrap_or(bits_of_word(a))
                 .cast_signed()
         },
-        (Op::Modulo, false) => |a, b| bits(a).checked_rem(bits(b)).unwrap_or(0).cast_signed(),
+        (Op::Modulo, false) => |a, b| {
+            bits_of_word(a)
+                .checked_rem(bits_of_word(b))
+                .unwrap_or(0)
+                .cast_signed()
+        },
         (Op::Divide, true) => |a, b| a.checked_div(b).unwrap_or(a),
         (Op::Modulo, true) => |a, b| a.checked_rem(b).unwrap_or(0),
-        (Op::ShiftRight, false) => |a, b| (bits(a) >> (low(b) & 63)).cast_signed(),
-        (Op::ShiftRight, true) => |a, b| a >> (low(b) & 63),
+        (Op::ShiftRight, false) => |a, b| (bits_of_word(a) >> (low_word(b) & 63)).cast_signed(),
+        (Op::ShiftRight, true) => |a, b| a >> (low_word(b) & 63),
         (Op::And, _) => |a, b| a & b,
         (Op::InclusiveOr, _) => |a, b| a | b,
         (Op::ExclusiveOr, _) => |a, b| a ^ b,
         (Op::Equal, _) => |a, b| of_bool(a == b),
         (Op::NotEqual, _) => |a, b| of_bool(a != b),
-        (Op::Less, false) => |a, b| of_bool(bits(a) < bits(b)),
-        (Op::LessEqual, false) => |a, b| of_bool(bits(a) <= bits(b)),
-        (Op::Greater, false) => |a, b| of_bool(bits(a) > bits(b)),
-        (Op::GreaterEqual, false) => |a, b| of_bool(bits(a) >= bits(b)),
+        (Op::Less, false) => |a, b| of_bool(bits_of_word(a) < bits_of_word(b)),
+        (Op::LessEqual, false) => |a, b| of_bool(bits_of_word(a) <= bits_of_word(b)),
+        (Op::Greater, false) => |a, b| of_bool(bits_of_word(a) > bits_of_word(b)),
+        (Op::GreaterEqual, false) => |a, b| of_bool(bits_of_word(a) >= bits_of_word(b)),
         (Op::Less, true) => |a, b| of_bool(a < b),
         (Op::LessEqual, true) => |a, b| of_bool(a <= b),
         (Op::Greater, true) => |a, b| of_bool(a > b),
@@ -184,49 +203,75 @@ fn of_long(op: Op, is_signed: bool) -> Binary {
 
 /// Returns a built-in function with up to three arguments that works on each component separately. It ignores arguments
 /// that it does not need. `None` if the interpreter does not have the function.
-pub(super) fn math(fun: Math, scalar: Scalar) -> Option<fn(i64, i64, i64) -> i64> {
+pub(super) fn math_function(fun: Math, scalar: Scalar) -> Option<fn(i64, i64, i64) -> i64> {
     let is_float = scalar.kind == Kind::Float;
     Some(match (fun, scalar.kind) {
-        (Math::Min, Kind::Float) => |a, b, _| of_float(float(a).min(float(b))),
-        (Math::Max, Kind::Float) => |a, b, _| of_float(float(a).max(float(b))),
-        (Math::Clamp, Kind::Float) => |a, b, c| of_float(float(a).max(float(b)).min(float(c))),
-        (Math::Abs, Kind::Float) => |a, _, _| of_float(float(a).abs()),
-        (Math::Floor, _) if is_float => |a, _, _| of_float(float(a).floor()),
-        (Math::Ceil, _) if is_float => |a, _, _| of_float(float(a).ceil()),
-        (Math::Trunc, _) if is_float => |a, _, _| of_float(float(a).trunc()),
-        (Math::Fract, _) if is_float => |a, _, _| of_float(float(a) - float(a).floor()),
-        (Math::Round, _) if is_float => |a, _, _| of_float(float(a).round_ties_even()),
-        (Math::Sqrt, _) if is_float => |a, _, _| of_float(float(a).sqrt()),
-        (Math::Fma, _) if is_float => |a, b, c| of_float(float(a).mul_add(float(b), float(c))),
+        (Math::Min, Kind::Float) => |a, b, _| of_float(word_as_float(a).min(word_as_float(b))),
+        (Math::Max, Kind::Float) => |a, b, _| of_float(word_as_float(a).max(word_as_float(b))),
+        (Math::Clamp, Kind::Float) => {
+            |a, b, c| of_float(word_as_float(a).max(word_as_float(b)).min(word_as_float(c)))
+        }
+        (Math::Abs, Kind::Float) => |a, _, _| of_float(word_as_float(a).abs()),
+        (Math::Floor, _) if is_float => |a, _, _| of_float(word_as_float(a).floor()),
+        (Math::Ceil, _) if is_float => |a, _, _| of_float(word_as_float(a).ceil()),
+        (Math::Trunc, _) if is_float => |a, _, _| of_float(word_as_float(a).trunc()),
+        (Math::Fract, _) if is_float => {
+            |a, _, _| of_float(word_as_float(a) - word_as_float(a).floor())
+        }
+        (Math::Round, _) if is_float => |a, _, _| of_float(word_as_float(a).round_ties_even()),
+        (Math::Sqrt, _) if is_float => |a, _, _| of_float(word_as_float(a).sqrt()),
+        (Math::Fma, _) if is_float => {
+            |a, b, c| of_float(word_as_float(a).mul_add(word_as_float(b), word_as_float(c)))
+        }
         _ if is_float || !is_short(scalar) => return None,
-        (Math::Min, Kind::Sint) => |a, b, _| if signed(b) < signed(a) { b } else { a },
-        (Math::Max, Kind::Sint) => |a, b, _| if signed(b) > signed(a) { b } else { a },
-        (Math::Min, _) => |a, b, _| if low(b) < low(a) { b } else { a },
-        (Math::Max, _) => |a, b, _| if low(b) > low(a) { b } else { a },
-        (Math::Clamp, Kind::Sint) => |a, b, c| i64::from(signed(a).max(signed(b)).min(signed(c))),
-        (Math::Clamp, _) => |a, b, c| integer(low(a).max(low(b)).min(low(c))),
-        (Math::Abs, Kind::Sint) => |a, _, _| i64::from(signed(a).wrapping_abs()),
+        (Math::Min, Kind::Sint) => |a, b, _| {
+            if word_as_signed(b) < word_as_signed(a) {
+                b
+            } else {
+                a
+            }
+        },
+        (Math::Max, Kind::Sint) => |a, b, _| {
+            if word_as_signed(b) > word_as_signed(a) {
+                b
+            } else {
+                a
+            }
+        },
+        (Math::Min, _) => |a, b, _| if low_word(b) < low_word(a) { b } else { a },
+        (Math::Max, _) => |a, b, _| if low_word(b) > low_word(a) { b } else { a },
+        (Math::Clamp, Kind::Sint) => |a, b, c| {
+            i64::from(
+                word_as_signed(a)
+                    .max(word_as_signed(b))
+                    .min(word_as_signed(c)),
+            )
+        },
+        (Math::Clamp, _) => {
+            |a, b, c| integer_of_bits(low_word(a).max(low_word(b)).min(low_word(c)))
+        }
+        (Math::Abs, Kind::Sint) => |a, _, _| i64::from(word_as_signed(a).wrapping_abs()),
         (Math::Abs, _) => |a, _, _| a,
-        (Math::CountTrailingZeros, _) => |a, _, _| i64::from(low(a).trailing_zeros()),
-        (Math::CountLeadingZeros, _) => |a, _, _| i64::from(low(a).leading_zeros()),
-        (Math::CountOneBits, _) => |a, _, _| i64::from(low(a).count_ones()),
-        (Math::ReverseBits, _) => |a, _, _| integer(low(a).reverse_bits()),
+        (Math::CountTrailingZeros, _) => |a, _, _| i64::from(low_word(a).trailing_zeros()),
+        (Math::CountLeadingZeros, _) => |a, _, _| i64::from(low_word(a).leading_zeros()),
+        (Math::CountOneBits, _) => |a, _, _| i64::from(low_word(a).count_ones()),
+        (Math::ReverseBits, _) => |a, _, _| integer_of_bits(low_word(a).reverse_bits()),
         (Math::FirstTrailingBit, _) => |a, _, _| {
-            if low(a) == 0 {
+            if low_word(a) == 0 {
                 -1
             } else {
-                i64::from(low(a).trailing_zeros())
+                i64::from(low_word(a).trailing_zeros())
             }
         },
         (Math::FirstLeadingBit, Kind::Uint) => {
-            |a, _, _| i64::from(31 - low(a).leading_zeros().cast_signed())
+            |a, _, _| i64::from(31 - low_word(a).leading_zeros().cast_signed())
         }
         (Math::ExtractBits, Kind::Uint) => |a, b, c| {
-            let offset = low(b).min(32);
-            let count = low(c).min(32 - offset);
+            let offset = low_word(b).min(32);
+            let count = low_word(c).min(32 - offset);
             match count {
                 0 => 0,
-                _ => integer((low(a) >> offset) & (u32::MAX >> (32 - count))),
+                _ => integer_of_bits((low_word(a) >> offset) & (u32::MAX >> (32 - count))),
             }
         },
         _ => return None,
@@ -234,7 +279,7 @@ pub(super) fn math(fun: Math, scalar: Scalar) -> Option<fn(i64, i64, i64) -> i64
 }
 
 /// Converts the value of a scalar to another type.
-pub(super) fn converted(word: i64, from: Scalar, to: Scalar) -> i64 {
+pub(super) fn convert_scalar(word: i64, from: Scalar, to: Scalar) -> i64 {
     #[allow(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -242,27 +287,27 @@ pub(super) fn converted(word: i64, from: Scalar, to: Scalar) -> i64 {
         reason = "these are WGSL's conversions: floats saturate, integers keep their low bits"
     )]
     match (from.kind, to.kind) {
-        (Kind::Float, Kind::Bool) => of_bool(float(word) != 0.0),
+        (Kind::Float, Kind::Bool) => of_bool(word_as_float(word) != 0.0),
         (_, Kind::Bool) => of_bool(match from.width {
             8 => word != 0,
-            _ => low(word) != 0,
+            _ => low_word(word) != 0,
         }),
         (Kind::Float, Kind::Float) | (Kind::Bool, Kind::Sint | Kind::Uint) => word,
-        (Kind::Float, Kind::Sint) if to.width == 4 => i64::from(float(word) as i32),
-        (Kind::Float, Kind::Uint) if to.width == 4 => integer(float(word) as u32),
-        (Kind::Float, Kind::Sint) => float(word) as i64,
-        (Kind::Float, _) => (float(word) as u64).cast_signed(),
+        (Kind::Float, Kind::Sint) if to.width == 4 => i64::from(word_as_float(word) as i32),
+        (Kind::Float, Kind::Uint) if to.width == 4 => integer_of_bits(word_as_float(word) as u32),
+        (Kind::Float, Kind::Sint) => word_as_float(word) as i64,
+        (Kind::Float, _) => (word_as_float(word) as u64).cast_signed(),
         (Kind::Bool, _) => of_float(word as f32),
-        (Kind::Sint, Kind::Float) if from.width == 4 => of_float(signed(word) as f32),
-        (Kind::Uint, Kind::Float) if from.width == 4 => of_float(low(word) as f32),
+        (Kind::Sint, Kind::Float) if from.width == 4 => of_float(word_as_signed(word) as f32),
+        (Kind::Uint, Kind::Float) if from.width == 4 => of_float(low_word(word) as f32),
         (Kind::Sint, Kind::Float) => of_float(word as f32),
         (_, Kind::Float) => of_float(word.cast_unsigned() as f32),
         // Only the low bits of the number matter. In 64 bits, it can be outside the range of its type, because a
         // program can rely on wrapping here.
         _ => match (from.width, to.width) {
-            (4, 8) if from.kind == Kind::Sint => i64::from(signed(word)),
-            (4, 8) => i64::from(low(word)),
-            (8, 4) => integer(low(word)),
+            (4, 8) if from.kind == Kind::Sint => i64::from(word_as_signed(word)),
+            (4, 8) => i64::from(low_word(word)),
+            (8, 4) => integer_of_bits(low_word(word)),
             _ => word,
         },
     }
@@ -283,7 +328,7 @@ mod tests {
         assert_eq!(after(Op::ShiftRight, Scalar::U64, 0xff << 40, 40), 0xff);
         // If the sign is unknown, so are the bits that the shift fills with it.
         let sign = after(Op::ShiftRight, Scalar::I32, 1 << 31, 4);
-        assert_eq!(low(sign.cast_signed()), 0xf800_0000);
+        assert_eq!(low_word(sign.cast_signed()), 0xf800_0000);
         assert_eq!(after(Op::ShiftRight, Scalar::I32, 1 << 30, 4), 1 << 26);
     }
 }

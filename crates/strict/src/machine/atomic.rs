@@ -1,8 +1,8 @@
 //! Atomic operations.
 
 use super::{
-    Frame, Machine, Mask,
-    arithmetic::{binary, math, unknown},
+    CallFrame, Machine, Mask,
+    arithmetic::{binary_function, math_function, unknown},
     value::{Data, Location, Value, all_if_any, from_bits, to_bits},
 };
 use crate::Access;
@@ -17,18 +17,23 @@ type AtomicParts<'a> = (
 );
 
 impl<'a> Machine<'a> {
-    pub(super) fn atomic(&mut self, frame: &mut Frame<'a>, parts: AtomicParts<'a>, mask: &Mask) {
+    pub(super) fn run_atomic(
+        &mut self,
+        frame: &mut CallFrame<'a>,
+        parts: AtomicParts<'a>,
+        mask: &Mask,
+    ) {
         let (handle, fun, value, result) = parts;
         let lanes = self.lanes;
-        let pointer = self.pointer(frame, handle, mask);
-        let TypeInner::Atomic(scalar) = *self.pointee(frame, handle) else {
+        let pointer = self.pointer_of(frame, handle, mask);
+        let TypeInner::Atomic(scalar) = *self.pointee_type(frame, handle) else {
             unreachable!("naga wants an atomic")
         };
-        let value = self.data(frame, value, mask);
+        let value = self.data_of(frame, value, mask);
         let compare = match fun {
             AtomicFunction::Exchange {
                 compare: Some(compare),
-            } => Some(self.data(frame, *compare, mask)),
+            } => Some(self.data_of(frame, *compare, mask)),
             _ => None,
         };
         let Location::Global(variable) = pointer.place else {
@@ -36,7 +41,7 @@ impl<'a> Machine<'a> {
         };
         let active: Vec<_> = (0..lanes).filter(|&lane| mask[lane]).collect();
         let all = [(0, scalar)];
-        let places = self.places(
+        let places = self.active_lane_places(
             frame,
             handle,
             (variable, &pointer),
@@ -49,14 +54,19 @@ impl<'a> Machine<'a> {
         let mut unknown = vec![0; lanes];
         for (lane, at) in places {
             self.touch(frame, handle, (variable, at, Access::Atomic), scalar, lane);
-            let (bits, unknown_bits) = self.bits(variable, at, scalar);
+            let (bits, unknown_bits) = self.bits_in_memory(variable, at, scalar);
             let old = from_bits(bits, scalar);
-            let operand = (value.at(0, lane, lanes), value.unknown_at(0, lane, lanes));
-            let expected = compare.as_ref().map(|compare| compare.at(0, lane, lanes));
+            let operand = (
+                value.word_at(0, lane, lanes),
+                value.unknown_at(0, lane, lanes),
+            );
+            let expected = compare
+                .as_ref()
+                .map(|compare| compare.word_at(0, lane, lanes));
             let matches =
                 expected.is_none_or(|expected| to_bits(expected, scalar) == to_bits(old, scalar));
             let (new, new_unknown) = match matches {
-                true => updated(fun, scalar, (old, unknown_bits), operand),
+                true => updated_value(fun, scalar, (old, unknown_bits), operand),
                 false => (old, unknown_bits),
             };
             (before[lane], exchanged[lane]) = (old, i64::from(matches));
@@ -79,7 +89,7 @@ impl<'a> Machine<'a> {
 }
 
 /// Returns the value that an atomic operation stores, and a mask of its bits that depend on unwritten memory.
-fn updated(
+fn updated_value(
     fun: &AtomicFunction,
     scalar: Scalar,
     (old, unknown_old): (i64, u64),
@@ -87,10 +97,10 @@ fn updated(
 ) -> (i64, u64) {
     let by = |op| {
         let unknown = unknown(op, scalar, (old, unknown_old), (operand, unknown_operand));
-        (binary(op, scalar)(old, operand), unknown)
+        (binary_function(op, scalar)(old, operand), unknown)
     };
     let extreme = |fun| {
-        let new = math(fun, scalar).map_or(old, |f| f(old, operand, 0));
+        let new = math_function(fun, scalar).map_or(old, |f| f(old, operand, 0));
         (new, all_if_any(unknown_old | unknown_operand))
     };
     match fun {

@@ -1,10 +1,10 @@
 //! Computes the values of expressions, for all lanes at once.
 
 use super::{
-    Frame, Machine, Mask,
-    arithmetic::{binary, converted, math, unary, unknown},
+    CallFrame, Machine, Mask,
+    arithmetic::{binary_function, convert_scalar, math_function, unary_function, unknown},
     pointer_to,
-    value::{Data, Location, Pointer, Value, all_if_any, from_bits, low, to_bits},
+    value::{Data, Location, Pointer, Value, all_if_any, from_bits, low_word, to_bits},
 };
 use crate::{Depends, Outside, Wrong};
 use naga::{
@@ -15,9 +15,9 @@ use std::rc::Rc;
 
 impl<'a> Machine<'a> {
     /// Returns the value of an expression that was emitted before, or that needs no emitting.
-    pub(super) fn value(
+    pub(super) fn value_of(
         &mut self,
-        frame: &mut Frame<'a>,
+        frame: &mut CallFrame<'a>,
         handle: Handle<Expression>,
         mask: &Mask,
     ) -> Value {
@@ -32,63 +32,75 @@ impl<'a> Machine<'a> {
         }
     }
 
-    pub(super) fn data(
+    pub(super) fn data_of(
         &mut self,
-        frame: &mut Frame<'a>,
+        frame: &mut CallFrame<'a>,
         handle: Handle<Expression>,
         mask: &Mask,
     ) -> Data {
-        match self.value(frame, handle, mask) {
+        match self.value_of(frame, handle, mask) {
             Value::Data(data) => data,
             Value::Pointer(_) => unreachable!("naga takes no pointer for a value"),
         }
     }
 
-    pub(super) fn pointer(
+    pub(super) fn pointer_of(
         &mut self,
-        frame: &mut Frame<'a>,
+        frame: &mut CallFrame<'a>,
         handle: Handle<Expression>,
         mask: &Mask,
     ) -> Pointer {
-        match self.value(frame, handle, mask) {
+        match self.value_of(frame, handle, mask) {
             Value::Pointer(pointer) => pointer,
             Value::Data(_) => unreachable!("naga takes no value for a pointer"),
         }
     }
 
     /// Returns the type of an expression.
-    pub(super) fn inner(&self, frame: &Frame<'a>, handle: Handle<Expression>) -> &'a TypeInner {
+    pub(super) fn type_of(
+        &self,
+        frame: &CallFrame<'a>,
+        handle: Handle<Expression>,
+    ) -> &'a TypeInner {
         let program = self.program;
         frame.info[handle].ty.inner_with(&program.module.types)
     }
 
-    pub(super) fn scalar(&self, frame: &Frame<'a>, handle: Handle<Expression>) -> Scalar {
-        self.inner(frame, handle)
+    pub(super) fn scalar_type_of(
+        &self,
+        frame: &CallFrame<'a>,
+        handle: Handle<Expression>,
+    ) -> Scalar {
+        self.type_of(frame, handle)
             .scalar()
             .expect("naga computes with scalars and vectors")
     }
 
     /// Returns the value of a constant expression outside of functions.
-    pub(super) fn constant(&self, handle: Handle<Expression>) -> Data {
+    pub(super) fn constant_value(&self, handle: Handle<Expression>) -> Data {
         let module = &self.program.module;
         match &module.global_expressions[handle] {
             Expression::Literal(literal) => of_literal(*literal),
-            Expression::Constant(constant) => self.constant(module.constants[*constant].init),
+            Expression::Constant(constant) => self.constant_value(module.constants[*constant].init),
             Expression::ZeroValue(ty) => Data::uniform(vec![0; self.components(*ty)]),
             Expression::Compose { components, .. } => {
-                let parts: Vec<_> = components.iter().map(|&part| self.constant(part)).collect();
+                let parts: Vec<_> = components
+                    .iter()
+                    .map(|&part| self.constant_value(part))
+                    .collect();
                 Data::concat(&parts, self.lanes)
             }
-            Expression::Splat { size, value } => {
-                Data::concat(&vec![self.constant(*value); *size as usize], self.lanes)
-            }
+            Expression::Splat { size, value } => Data::concat(
+                &vec![self.constant_value(*value); *size as usize],
+                self.lanes,
+            ),
             other => unreachable!("naga evaluates {other:?} itself"),
         }
     }
 
     pub(super) fn evaluate(
         &mut self,
-        frame: &mut Frame<'a>,
+        frame: &mut CallFrame<'a>,
         handle: Handle<Expression>,
         mask: &Mask,
     ) -> Value {
@@ -97,18 +109,18 @@ impl<'a> Machine<'a> {
         Value::Data(match &function.expressions[handle] {
             Expression::Literal(literal) => of_literal(*literal),
             Expression::Constant(constant) => {
-                self.constant(self.program.module.constants[*constant].init)
+                self.constant_value(self.program.module.constants[*constant].init)
             }
             Expression::ZeroValue(ty) => Data::uniform(vec![0; self.components(*ty)]),
             Expression::Compose { components, .. } => {
                 let parts: Vec<_> = components
                     .iter()
-                    .map(|&part| self.data(frame, part, mask))
+                    .map(|&part| self.data_of(frame, part, mask))
                     .collect();
                 Data::concat(&parts, lanes)
             }
             Expression::Splat { size, value } => {
-                let value = self.data(frame, *value, mask);
+                let value = self.data_of(frame, *value, mask);
                 Data::concat(&vec![value; *size as usize], lanes)
             }
             Expression::Swizzle {
@@ -116,7 +128,7 @@ impl<'a> Machine<'a> {
                 vector,
                 pattern,
             } => {
-                let vector = self.data(frame, *vector, mask);
+                let vector = self.data_of(frame, *vector, mask);
                 let pattern = pattern[..*size as usize].iter();
                 let parts: Vec<_> = pattern
                     .map(|&component| vector.part(component as usize, 1, lanes))
@@ -124,13 +136,13 @@ impl<'a> Machine<'a> {
                 Data::concat(&parts, lanes)
             }
             Expression::Access { base, index } => {
-                let index = self.data(frame, *index, mask);
-                self.depends(frame, handle, &index, Depends::Index, mask);
-                return self.element(frame, handle, *base, &index, mask);
+                let index = self.data_of(frame, *index, mask);
+                self.check_is_written(frame, handle, &index, Depends::Index, mask);
+                return self.element_of(frame, handle, *base, &index, mask);
             }
             Expression::AccessIndex { base, index } => {
                 let index = Data::uniform(vec![i64::from(*index)]);
-                return self.element(frame, handle, *base, &index, mask);
+                return self.element_of(frame, handle, *base, &index, mask);
             }
             Expression::FunctionArgument(n) => return frame.arguments[*n as usize].clone(),
             Expression::GlobalVariable(variable) => {
@@ -143,22 +155,22 @@ impl<'a> Machine<'a> {
                 return pointer_to(Location::Local(frame.locals + local.index()));
             }
             Expression::Load { pointer } => {
-                let from = self.pointer(frame, *pointer, mask);
-                let inner = self.pointee(frame, *pointer);
-                self.load(frame, *pointer, &from, &inner, mask)
+                let from = self.pointer_of(frame, *pointer, mask);
+                let inner = self.pointee_type(frame, *pointer);
+                self.load_value(frame, *pointer, &from, &inner, mask)
             }
             Expression::Unary { op, expr } => {
-                let f = unary(*op, self.scalar(frame, *expr));
-                self.data(frame, *expr, mask).map(f)
+                let f = unary_function(*op, self.scalar_type_of(frame, *expr));
+                self.data_of(frame, *expr, mask).map(f)
             }
             Expression::Binary { op, left, right } => {
-                let scalar = self.scalar(frame, *left);
-                let f = binary(*op, scalar);
+                let scalar = self.scalar_type_of(frame, *left);
+                let f = binary_function(*op, scalar);
                 let (a, b) = (
-                    self.data(frame, *left, mask),
-                    self.data(frame, *right, mask),
+                    self.data_of(frame, *left, mask),
+                    self.data_of(frame, *right, mask),
                 );
-                let (a, b) = self.alike(a, b);
+                let (a, b) = self.with_same_components(a, b);
                 a.zip_by(&b, lanes, f, |a, b| unknown(*op, scalar, a, b))
             }
             Expression::Select {
@@ -166,15 +178,15 @@ impl<'a> Machine<'a> {
                 accept,
                 reject,
             } => {
-                let condition = self.data(frame, *condition, mask);
+                let condition = self.data_of(frame, *condition, mask);
                 let (yes, no) = (
-                    self.data(frame, *accept, mask),
-                    self.data(frame, *reject, mask),
+                    self.data_of(frame, *accept, mask),
+                    self.data_of(frame, *reject, mask),
                 );
-                self.selected(&condition, &yes, &no)
+                self.select_components(&condition, &yes, &no)
             }
             Expression::Relational { fun, argument } => {
-                let argument = self.data(frame, *argument, mask);
+                let argument = self.data_of(frame, *argument, mask);
                 let all = match fun {
                     RelationalFunction::All => true,
                     RelationalFunction::Any => false,
@@ -193,20 +205,20 @@ impl<'a> Machine<'a> {
                 arg2,
                 ..
             } => {
-                let scalar = self.scalar(frame, *arg);
-                let first = self.data(frame, *arg, mask);
+                let scalar = self.scalar_type_of(frame, *arg);
+                let first = self.data_of(frame, *arg, mask);
                 if *fun == MathFunction::Dot {
-                    let second = self.data(frame, arg1.expect("two vectors"), mask);
-                    return Value::Data(self.dot(scalar, &first, &second));
+                    let second = self.data_of(frame, arg1.expect("two vectors"), mask);
+                    return Value::Data(self.dot_product(scalar, &first, &second));
                 }
-                let f = math(*fun, scalar).expect("supported functions");
+                let f = math_function(*fun, scalar).expect("supported functions");
                 let mut other = |arg: Option<Handle<Expression>>| match arg {
-                    Some(arg) => self.data(frame, arg, mask),
+                    Some(arg) => self.data_of(frame, arg, mask),
                     None => Data::uniform(vec![0; first.components(lanes)]),
                 };
                 let (second, third) = (other(*arg1), other(*arg2));
-                let (first, second) = self.alike(first, second);
-                let (_, third) = self.alike(first.clone(), third);
+                let (first, second) = self.with_same_components(first, second);
+                let (_, third) = self.with_same_components(first.clone(), third);
                 self.of_three(f, [&first, &second, &third])
             }
             Expression::As {
@@ -214,15 +226,15 @@ impl<'a> Machine<'a> {
                 kind,
                 convert,
             } => {
-                let from = self.scalar(frame, *expr);
-                let data = self.data(frame, *expr, mask);
+                let from = self.scalar_type_of(frame, *expr);
+                let data = self.data_of(frame, *expr, mask);
                 match convert {
                     Some(width) => {
                         let to = Scalar {
                             kind: *kind,
                             width: *width,
                         };
-                        data.map(|word| converted(word, from, to))
+                        data.map(|word| convert_scalar(word, from, to))
                     }
                     // A bitcast keeps the bits. Between integers it also keeps the 64-bit number that tells whether a
                     // computation wrapped.
@@ -241,7 +253,7 @@ impl<'a> Machine<'a> {
                 }
             }
             Expression::ArrayLength(pointer) => {
-                let pointer = self.pointer(frame, *pointer, mask);
+                let pointer = self.pointer_of(frame, *pointer, mask);
                 Data::uniform(vec![self.array_length(&pointer)])
             }
             other => unreachable!("a shader with {other:?} is not supported"),
@@ -250,7 +262,7 @@ impl<'a> Machine<'a> {
 
     /// Gives two operands the same number of components. If only one is a scalar, it is repeated for each component of
     /// the other.
-    fn alike(&self, a: Data, b: Data) -> (Data, Data) {
+    fn with_same_components(&self, a: Data, b: Data) -> (Data, Data) {
         let lanes = self.lanes;
         match (a.components(lanes), b.components(lanes)) {
             (n, m) if n == m => (a, b),
@@ -264,7 +276,7 @@ impl<'a> Machine<'a> {
         let uniform = all.iter().all(|data| data.uniform);
         let width = if uniform { 1 } else { lanes };
         let count = all[0].components(lanes) * width;
-        let at = |data: &Data, n: usize| data.at(n / width, n % width, lanes);
+        let at = |data: &Data, n: usize| data.word_at(n / width, n % width, lanes);
         let words = (0..count).map(|n| f(at(all[0], n), at(all[1], n), at(all[2], n)));
         let result = Data::new(words.collect::<Rc<_>>(), uniform);
         if all.iter().all(|data| data.unknown.is_none()) {
@@ -277,7 +289,7 @@ impl<'a> Machine<'a> {
         result.with_unknown(unknown.collect())
     }
 
-    fn selected(&self, condition: &Data, yes: &Data, no: &Data) -> Data {
+    fn select_components(&self, condition: &Data, yes: &Data, no: &Data) -> Data {
         let lanes = self.lanes;
         let components = yes.components(lanes);
         let uniform = condition.uniform && yes.uniform && no.uniform;
@@ -289,11 +301,11 @@ impl<'a> Machine<'a> {
                 n / width
             }
         };
-        let chosen = |n: usize| match condition.at(of(n), n % width, lanes) {
+        let chosen = |n: usize| match condition.word_at(of(n), n % width, lanes) {
             1 => yes,
             _ => no,
         };
-        let words = (0..components * width).map(|n| chosen(n).at(n / width, n % width, lanes));
+        let words = (0..components * width).map(|n| chosen(n).word_at(n / width, n % width, lanes));
         let result = Data::new(words.collect::<Rc<_>>(), uniform);
         if [condition, yes, no]
             .iter()
@@ -308,9 +320,13 @@ impl<'a> Machine<'a> {
         result.with_unknown(unknown.collect())
     }
 
-    fn dot(&self, scalar: Scalar, a: &Data, b: &Data) -> Data {
-        let products = a.zip(b, self.lanes, binary(BinaryOperator::Multiply, scalar));
-        let add = binary(BinaryOperator::Add, scalar);
+    fn dot_product(&self, scalar: Scalar, a: &Data, b: &Data) -> Data {
+        let products = a.zip(
+            b,
+            self.lanes,
+            binary_function(BinaryOperator::Multiply, scalar),
+        );
+        let add = binary_function(BinaryOperator::Add, scalar);
         let first = products.part(0, 1, self.lanes);
         (1..products.components(self.lanes)).fold(first, |sum, component| {
             sum.zip(&products.part(component, 1, self.lanes), self.lanes, add)
@@ -319,9 +335,9 @@ impl<'a> Machine<'a> {
 
     /// Records a fault if a value depends on unwritten memory. Does nothing without [`Outside::Fault`]. Does nothing
     /// while counting either, because workgroups outside the sample write nothing.
-    pub(super) fn depends(
+    pub(super) fn check_is_written(
         &mut self,
-        frame: &Frame<'a>,
+        frame: &CallFrame<'a>,
         handle: Handle<Expression>,
         data: &Data,
         what: Depends,
@@ -347,7 +363,7 @@ impl<'a> Machine<'a> {
     /// Counts the operations of an expression that was emitted, unless its value is uniform.
     pub(super) fn count(
         &mut self,
-        frame: &Frame<'a>,
+        frame: &CallFrame<'a>,
         handle: Handle<Expression>,
         value: &Value,
         mask: &Mask,
@@ -384,13 +400,13 @@ impl<'a> Machine<'a> {
         let Some(counter) = &mut self.counter else {
             return;
         };
-        let operations = counter.active(mask) * data.components(self.lanes) as u64;
+        let operations = counter.active_subgroups(mask) * data.components(self.lanes) as u64;
         counter.operations += operations;
         counter.divisions += if divides { operations } else { 0 };
     }
 
     /// Returns whether an expression is the integer constant 1. An override can be such a constant.
-    fn is_constant_one(&self, frame: &Frame<'a>, handle: Handle<Expression>) -> bool {
+    fn is_constant_one(&self, frame: &CallFrame<'a>, handle: Handle<Expression>) -> bool {
         let module = &self.program.module;
         let expression = match frame.function.expressions[handle] {
             Expression::Constant(constant) => {
@@ -420,5 +436,5 @@ fn of_literal(literal: Literal) -> Data {
 /// Returns the index that a shader sees, and whether the 64-bit number from which it comes is outside the range of
 /// `u32`.
 pub(super) fn index_of(word: i64) -> (u32, bool) {
-    (low(word), i64::from(low(word)) != word)
+    (low_word(word), i64::from(low_word(word)) != word)
 }

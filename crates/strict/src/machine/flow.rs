@@ -2,22 +2,22 @@
 //! whether it is active.
 
 use super::{
-    Frame, Machine, Mask,
+    CallFrame, Machine, Mask,
     order::Random,
-    value::{Data, Value, low},
-    variable::Variable,
+    value::{Data, Value, low_word},
+    variable::PrivateVariable,
 };
 use crate::{Depends, Wrong};
 use naga::{Expression, Function, Handle, Range, Statement, SwitchValue, valid::FunctionInfo};
 
 /// The lanes that left a loop or a switch by `break`, and those that left a round of a loop by `continue`.
-struct Left {
+struct LeftLanes {
     broken: Vec<bool>,
     continued: Vec<bool>,
 }
 
-impl Left {
-    fn none(lanes: usize) -> Self {
+impl LeftLanes {
+    fn no_lanes(lanes: usize) -> Self {
         Self {
             broken: vec![false; lanes],
             continued: vec![false; lanes],
@@ -25,18 +25,18 @@ impl Left {
     }
 }
 
-fn any(mask: &[bool]) -> bool {
+fn is_any_set(mask: &[bool]) -> bool {
     mask.contains(&true)
 }
 
-fn join(mask: &mut [bool], others: &[bool]) {
+fn add_lanes(mask: &mut [bool], others: &[bool]) {
     for (lane, &other) in mask.iter_mut().zip(others) {
         *lane |= other;
     }
 }
 
 impl<'a> Machine<'a> {
-    pub(super) fn call(
+    pub(super) fn call_function(
         &mut self,
         function: &'a Function,
         info: &'a FunctionInfo,
@@ -44,7 +44,7 @@ impl<'a> Machine<'a> {
         mask: &Mask,
     ) -> Option<Data> {
         let locals = self.stack.len();
-        let mut frame = Frame {
+        let mut frame = CallFrame {
             function,
             info,
             values: vec![None; function.expressions.len()],
@@ -54,71 +54,73 @@ impl<'a> Machine<'a> {
         };
         for (_, local) in function.local_variables.iter() {
             let zeros = Data::uniform(vec![0; self.components(local.ty)]);
-            self.stack.push(Variable::new(&zeros, self.lanes));
+            self.stack.push(PrivateVariable::new(&zeros, self.lanes));
         }
         for (handle, local) in function.local_variables.iter() {
             if let Some(init) = local.init {
-                let data = self.data(&mut frame, init, mask);
-                self.stack[locals + handle.index()] = Variable::new(&data, self.lanes);
+                let data = self.data_of(&mut frame, init, mask);
+                self.stack[locals + handle.index()] = PrivateVariable::new(&data, self.lanes);
             }
         }
         let mut active = mask.clone();
-        self.block(&mut frame, &function.body, &mut active, None);
+        self.run_block(&mut frame, &function.body, &mut active, None);
         self.stack.truncate(locals);
         frame.result
     }
 
     /// Runs a block. Afterwards, `mask` has the lanes that continue with the code after the block.
-    fn block(
+    fn run_block(
         &mut self,
-        frame: &mut Frame<'a>,
+        frame: &mut CallFrame<'a>,
         block: &'a naga::Block,
         mask: &mut Mask,
-        mut left: Option<&mut Left>,
+        mut left: Option<&mut LeftLanes>,
     ) {
         for statement in block {
-            if !any(mask) {
+            if !is_any_set(mask) {
                 return;
             }
             match statement {
-                Statement::Emit(range) => self.emit(frame, range.clone(), mask),
-                Statement::Block(inner) => self.block(frame, inner, mask, left.as_deref_mut()),
+                Statement::Emit(range) => self.emit_expressions(frame, range.clone(), mask),
+                Statement::Block(inner) => self.run_block(frame, inner, mask, left.as_deref_mut()),
                 Statement::If {
                     condition,
                     accept,
                     reject,
                 } => {
-                    let condition = self.decision(frame, *condition, mask);
+                    let condition = self.branch_value(frame, *condition, mask);
                     let side = |wanted: i64| -> Mask {
                         let lanes = mask.iter().enumerate();
                         lanes
-                            .map(|(lane, &on)| on && condition.at(0, lane, self.lanes) == wanted)
+                            .map(|(lane, &on)| {
+                                on && condition.word_at(0, lane, self.lanes) == wanted
+                            })
                             .collect()
                     };
                     let (mut yes, mut no) = (side(1), side(0));
                     let mut sides = [(accept, &mut yes), (reject, &mut no)];
-                    if self.random.as_mut().is_some_and(Random::coin) {
+                    if self.random.as_mut().is_some_and(Random::random_bool) {
                         sides.reverse();
                     }
                     for (side, mask) in sides {
-                        self.block(frame, side, mask, left.as_deref_mut());
+                        self.run_block(frame, side, mask, left.as_deref_mut());
                     }
-                    join(&mut yes, &no);
+                    add_lanes(&mut yes, &no);
                     *mask = yes;
                 }
                 Statement::Switch { selector, cases } => {
-                    let selector = self.decision(frame, *selector, mask);
-                    self.switch(frame, &selector, cases, mask, left.as_deref_mut());
+                    let selector = self.branch_value(frame, *selector, mask);
+                    self.run_switch(frame, &selector, cases, mask, left.as_deref_mut());
                 }
                 Statement::Loop {
                     body,
                     continuing,
                     break_if,
                 } => {
-                    self.rounds(frame, (body, continuing, *break_if), mask);
+                    self.run_loop(frame, (body, continuing, *break_if), mask);
                 }
                 Statement::Break => {
-                    join(
+                    add_lanes(
                         &mut left
                             .as_deref_mut()
                             .expect("naga puts `break` into loops")
@@ -128,7 +130,7 @@ impl<'a> Machine<'a> {
                     mask.fill(false);
                 }
                 Statement::Continue => {
-                    join(
+                    add_lanes(
                         &mut left
                             .as_deref_mut()
                             .expect("naga puts `continue` into loops")
@@ -139,18 +141,18 @@ impl<'a> Machine<'a> {
                 }
                 Statement::Return { value } => {
                     if let Some(value) = value {
-                        let value = self.data(frame, *value, mask);
-                        self.give(frame, &value, mask);
+                        let value = self.data_of(frame, *value, mask);
+                        self.set_result(frame, &value, mask);
                     }
                     mask.fill(false);
                 }
-                Statement::ControlBarrier(barrier) => self.barrier(*barrier, mask),
+                Statement::ControlBarrier(barrier) => self.run_barrier(*barrier, mask),
                 Statement::MemoryBarrier(_) => {}
                 Statement::Store { pointer, value } => {
-                    let to = self.pointer(frame, *pointer, mask);
-                    let value = self.data(frame, *value, mask);
-                    let inner = self.pointee(frame, *pointer);
-                    self.store(frame, *pointer, &to, &inner, &value, mask);
+                    let to = self.pointer_of(frame, *pointer, mask);
+                    let value = self.data_of(frame, *value, mask);
+                    let inner = self.pointee_type(frame, *pointer);
+                    self.store_value(frame, *pointer, &to, &inner, &value, mask);
                 }
                 Statement::Atomic {
                     pointer,
@@ -158,15 +160,15 @@ impl<'a> Machine<'a> {
                     value,
                     result,
                 } => {
-                    self.atomic(frame, (*pointer, fun, *value, *result), mask);
+                    self.run_atomic(frame, (*pointer, fun, *value, *result), mask);
                 }
                 Statement::WorkGroupUniformLoad { pointer, result } => {
-                    self.barrier(naga::Barrier::WORK_GROUP, mask);
-                    let from = self.pointer(frame, *pointer, mask);
-                    let inner = self.pointee(frame, *pointer);
-                    let value = self.load(frame, *pointer, &from, &inner, mask);
+                    self.run_barrier(naga::Barrier::WORK_GROUP, mask);
+                    let from = self.pointer_of(frame, *pointer, mask);
+                    let inner = self.pointee_type(frame, *pointer);
+                    let value = self.load_value(frame, *pointer, &from, &inner, mask);
                     frame.values[result.index()] = Some(Value::Data(value));
-                    self.barrier(naga::Barrier::WORK_GROUP, mask);
+                    self.run_barrier(naga::Barrier::WORK_GROUP, mask);
                 }
                 Statement::Call {
                     function,
@@ -175,14 +177,14 @@ impl<'a> Machine<'a> {
                 } => {
                     let values = arguments
                         .iter()
-                        .map(|&argument| self.value(frame, argument, mask))
+                        .map(|&argument| self.value_of(frame, argument, mask))
                         .collect();
                     let program = self.program;
                     let (callee, info) = (
                         &program.module.functions[*function],
                         &program.info[*function],
                     );
-                    let value = self.call(callee, info, values, mask);
+                    let value = self.call_function(callee, info, values, mask);
                     if let Some(result) = result {
                         frame.values[result.index()] = value.map(Value::Data);
                     }
@@ -192,7 +194,12 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn emit(&mut self, frame: &mut Frame<'a>, range: Range<Expression>, mask: &Mask) {
+    fn emit_expressions(
+        &mut self,
+        frame: &mut CallFrame<'a>,
+        range: Range<Expression>,
+        mask: &Mask,
+    ) {
         for handle in range {
             let value = self.evaluate(frame, handle, mask);
             self.count(frame, handle, &value, mask);
@@ -202,14 +209,19 @@ impl<'a> Machine<'a> {
 
     /// Returns the value of an expression that decides a branch. Records a fault if the value depends on unwritten
     /// memory.
-    fn decision(&mut self, frame: &mut Frame<'a>, handle: Handle<Expression>, mask: &Mask) -> Data {
-        let data = self.data(frame, handle, mask);
-        self.depends(frame, handle, &data, Depends::Condition, mask);
+    fn branch_value(
+        &mut self,
+        frame: &mut CallFrame<'a>,
+        handle: Handle<Expression>,
+        mask: &Mask,
+    ) -> Data {
+        let data = self.data_of(frame, handle, mask);
+        self.check_is_written(frame, handle, &data, Depends::Condition, mask);
         data
     }
 
     /// Makes a value the result of the function in the active lanes.
-    fn give(&self, frame: &mut Frame<'a>, value: &Data, mask: &Mask) {
+    fn set_result(&self, frame: &mut CallFrame<'a>, value: &Data, mask: &Mask) {
         let lanes = self.lanes;
         let before = frame.result.take();
         frame.result = Some(match before {
@@ -217,32 +229,32 @@ impl<'a> Machine<'a> {
             // they return.
             None => value.clone(),
             Some(before) => {
-                let mut all = Variable::new(&before, lanes);
+                let mut all = PrivateVariable::new(&before, lanes);
                 for n in (0..all.words.len()).filter(|n| mask[n % lanes]) {
                     let (component, lane) = (n / lanes, n % lanes);
                     let unknown = value.unknown_at(component, lane, lanes);
-                    all.set(n, value.at(component, lane, lanes), unknown);
+                    all.set(n, value.word_at(component, lane, lanes), unknown);
                 }
                 all.part(0, value.components(lanes), lanes)
             }
         });
     }
 
-    fn switch(
+    fn run_switch(
         &mut self,
-        frame: &mut Frame<'a>,
+        frame: &mut CallFrame<'a>,
         selector: &Data,
         cases: &'a [naga::SwitchCase],
         mask: &mut Mask,
-        left: Option<&mut Left>,
+        left: Option<&mut LeftLanes>,
     ) {
         let lanes = self.lanes;
         let mut rest = mask.clone();
-        let mut out = Left::none(lanes);
+        let mut out = LeftLanes::no_lanes(lanes);
         let mut falling = vec![false; lanes];
         // The default takes the lanes that no other case takes, even if it precedes other cases.
         let taken = |value: SwitchValue, lane: usize| {
-            let number = low(selector.at(0, lane, lanes));
+            let number = low_word(selector.word_at(0, lane, lanes));
             match value {
                 SwitchValue::I32(n) => n.cast_unsigned() == number,
                 SwitchValue::U32(n) => n == number,
@@ -260,26 +272,26 @@ impl<'a> Machine<'a> {
                     (active[lane], rest[lane]) = (true, false);
                 }
             }
-            self.block(frame, &case.body, &mut active, Some(&mut out));
+            self.run_block(frame, &case.body, &mut active, Some(&mut out));
             falling = match case.fall_through {
                 true => active,
                 false => {
-                    join(&mut out.broken, &active);
+                    add_lanes(&mut out.broken, &active);
                     vec![false; lanes]
                 }
             };
         }
-        join(&mut out.broken, &falling);
-        join(&mut out.broken, &rest);
+        add_lanes(&mut out.broken, &falling);
+        add_lanes(&mut out.broken, &rest);
         if let Some(left) = left {
-            join(&mut left.continued, &out.continued);
+            add_lanes(&mut left.continued, &out.continued);
         }
         *mask = out.broken;
     }
 
-    fn rounds(
+    fn run_loop(
         &mut self,
-        frame: &mut Frame<'a>,
+        frame: &mut CallFrame<'a>,
         (body, continuing, break_if): (
             &'a naga::Block,
             &'a naga::Block,
@@ -292,26 +304,26 @@ impl<'a> Machine<'a> {
         let most = self.options.most_rounds;
         for round in 0_u64.. {
             if round > most.into() {
-                self.fault(Wrong::LongLoop { most }, "", &active, None);
+                self.record_fault(Wrong::LongLoop { most }, "", &active, None);
                 // The shader has not ended the loop, so the interpreter ends it.
                 break;
             }
-            let mut left = Left::none(self.lanes);
-            self.block(frame, body, &mut active, Some(&mut left));
-            join(&mut active, &left.continued);
-            join(&mut behind, &left.broken);
-            if !any(&active) {
+            let mut left = LeftLanes::no_lanes(self.lanes);
+            self.run_block(frame, body, &mut active, Some(&mut left));
+            add_lanes(&mut active, &left.continued);
+            add_lanes(&mut behind, &left.broken);
+            if !is_any_set(&active) {
                 break;
             }
-            self.block(frame, continuing, &mut active, None);
+            self.run_block(frame, continuing, &mut active, None);
             if let Some(condition) = break_if {
-                let condition = self.decision(frame, condition, &active);
+                let condition = self.branch_value(frame, condition, &active);
                 for lane in 0..self.lanes {
-                    if active[lane] && condition.at(0, lane, self.lanes) == 1 {
+                    if active[lane] && condition.word_at(0, lane, self.lanes) == 1 {
                         (active[lane], behind[lane]) = (false, true);
                     }
                 }
-                if !any(&active) {
+                if !is_any_set(&active) {
                     break;
                 }
             }
@@ -319,11 +331,11 @@ impl<'a> Machine<'a> {
         *mask = behind;
     }
 
-    fn barrier(&mut self, barrier: naga::Barrier, mask: &Mask) {
+    fn run_barrier(&mut self, barrier: naga::Barrier, mask: &Mask) {
         let arrived = mask.iter().filter(|&&on| on).count();
         if arrived < self.lanes {
             let invocations = self.lanes;
-            self.fault(
+            self.record_fault(
                 Wrong::DivergentBarrier {
                     arrived,
                     invocations,

@@ -34,7 +34,7 @@ pub(crate) use support::check as check_supported;
 
 use crate::{
     Access, Fault, Options, Wrong,
-    counts::Counter,
+    counts::DispatchCounter,
     memory::{Invocation, Memory},
 };
 use naga::{
@@ -45,7 +45,7 @@ use naga::{
 };
 use std::collections::HashMap;
 use value::{Data, Location, Pointer, Value};
-use variable::Variable;
+use variable::PrivateVariable;
 
 /// A module with all its overrides replaced by values.
 #[derive(Debug)]
@@ -79,7 +79,7 @@ impl Program {
 
 /// The part of a memory to which a global variable is bound. Offset and size are in bytes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Bound {
+pub(crate) struct BoundMemory {
     /// The index of the memory in [`Machine::memories`].
     pub(crate) memory: usize,
     pub(crate) offset: u64,
@@ -96,8 +96,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) memories: Vec<&'a mut Memory>,
     /// The part of a memory to which each global variable is bound, by the variable's number. `None` for private
     /// variables, and for those in workgroup memory.
-    pub(crate) bound: Vec<Option<Bound>>,
-    pub(crate) counter: Option<Counter>,
+    pub(crate) bound: Vec<Option<BoundMemory>>,
+    pub(crate) counter: Option<DispatchCounter>,
     pub(crate) faults: Vec<Fault>,
     /// A number that identifies the dispatch, so that memories can distinguish the accesses of different dispatches.
     pub(crate) number: u64,
@@ -113,13 +113,13 @@ pub(crate) struct Machine<'a> {
     storage_phase: u32,
     workgroup_phase: u32,
     /// The private variables, then the local variables of all functions whose calls have not returned.
-    stack: Vec<Variable>,
+    stack: Vec<PrivateVariable>,
     private: HashMap<Handle<GlobalVariable>, usize>,
     shared: HashMap<Handle<GlobalVariable>, Memory>,
 }
 
 /// The state of a call of a function.
-struct Frame<'a> {
+struct CallFrame<'a> {
     function: &'a Function,
     info: &'a FunctionInfo,
     values: Vec<Option<Value>>,
@@ -136,7 +136,7 @@ impl<'a> Machine<'a> {
         program: &'a Program,
         options: &'a Options,
         memories: Vec<&'a mut Memory>,
-        bound: Vec<Option<Bound>>,
+        bound: Vec<Option<BoundMemory>>,
         (number, groups): (u64, [u32; 3]),
     ) -> Self {
         let invocations = program.entry_point().workgroup_size.iter().product::<u32>();
@@ -146,7 +146,7 @@ impl<'a> Machine<'a> {
             options,
             memories,
             bound,
-            counter: options.counting.map(Counter::new),
+            counter: options.counting.map(DispatchCounter::new),
             faults: Vec::new(),
             number,
             groups,
@@ -191,21 +191,22 @@ impl<'a> Machine<'a> {
                 AddressSpace::Private => {
                     self.private.insert(handle, self.stack.len());
                     let data = match variable.init {
-                        Some(init) => self.constant(init),
+                        Some(init) => self.constant_value(init),
                         None => Data::uniform(vec![0; self.components(variable.ty)]),
                     };
-                    self.stack.push(Variable::new(&data, self.lanes));
+                    self.stack.push(PrivateVariable::new(&data, self.lanes));
                 }
                 _ => {}
             }
         }
         let arguments = entry.function.arguments.iter();
-        let arguments = arguments
-            .map(|argument| Value::Data(self.input(argument.ty, argument.binding.as_ref())));
+        let arguments = arguments.map(|argument| {
+            Value::Data(self.entry_argument(argument.ty, argument.binding.as_ref()))
+        });
         let arguments: Vec<_> = arguments.collect();
         let info = program.info.get_entry_point(program.entry);
-        for part in self.parts() {
-            self.call(&entry.function, info, arguments.clone(), &part);
+        for part in self.split_into_parts() {
+            self.call_function(&entry.function, info, arguments.clone(), &part);
         }
         if let Some(counter) = &mut self.counter {
             counter.end_workgroup();
@@ -214,11 +215,11 @@ impl<'a> Machine<'a> {
 
     /// Returns the parts of the workgroup that run in sequence, as masks: all lanes together or, for every second
     /// workgroup in random order, two parts. Barriers need all lanes together.
-    fn parts(&mut self) -> Vec<Mask> {
+    fn split_into_parts(&mut self) -> Vec<Mask> {
         let lanes = self.lanes;
         let module = &self.program.module;
         let mut random = self.random.as_mut();
-        let random = random.take_if(|random| random.coin() && !order::has_barriers(module));
+        let random = random.take_if(|random| random.random_bool() && !order::has_barriers(module));
         let cut = random.map_or(0, |random| random.below(lanes));
         let masks =
             [0..cut, cut..lanes].map(|part| (0..lanes).map(|n| part.contains(&n)).collect());
@@ -229,13 +230,13 @@ impl<'a> Machine<'a> {
     }
 
     /// Returns the value of an argument of the entry point, or of a member of such an argument.
-    fn input(&self, ty: Handle<naga::Type>, binding: Option<&naga::Binding>) -> Data {
+    fn entry_argument(&self, ty: Handle<naga::Type>, binding: Option<&naga::Binding>) -> Data {
         match (binding, &self.program.module.types[ty].inner) {
             (Some(naga::Binding::BuiltIn(built_in)), _) => self.built_in(*built_in),
             (_, TypeInner::Struct { members, .. }) => {
                 let parts: Vec<_> = members
                     .iter()
-                    .map(|member| self.input(member.ty, member.binding.as_ref()))
+                    .map(|member| self.entry_argument(member.ty, member.binding.as_ref()))
                     .collect();
                 Data::concat(&parts, self.lanes)
             }
@@ -272,7 +273,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Records a fault, attributed to the first active lane.
-    fn fault(
+    fn record_fault(
         &mut self,
         wrong: Wrong,
         variable: &str,
@@ -323,7 +324,7 @@ impl<'a> Machine<'a> {
 
     /// Returns the invocation of a lane. Its phase is the number of barriers passed: those for workgroup memory if
     /// `shared` is true, otherwise those for buffers.
-    fn invocation(&self, lane: usize, shared: bool) -> Invocation {
+    fn invocation_of_lane(&self, lane: usize, shared: bool) -> Invocation {
         let [x, y, z] = self.group;
         let group = (z * self.groups[1] + y) * self.groups[0] + x;
         let local = self.invocations[lane];
@@ -341,12 +342,12 @@ impl<'a> Machine<'a> {
 
     /// Returns the number of scalars in a value of a type.
     fn components(&self, ty: Handle<naga::Type>) -> usize {
-        pointer::components(&self.program.module, &self.program.module.types[ty].inner)
+        pointer::component_count(&self.program.module, &self.program.module.types[ty].inner)
     }
 }
 
 /// Returns a variable's name for messages.
-fn named(variable: &GlobalVariable) -> &str {
+fn name_of(variable: &GlobalVariable) -> &str {
     variable.name.as_deref().unwrap_or("unnamed")
 }
 

@@ -8,7 +8,7 @@ pub(crate) struct Random(u64);
 
 impl Random {
     /// Returns the generator for this seed and these bytes.
-    pub(crate) fn of(seed: u64, bytes: impl IntoIterator<Item = u8>) -> Self {
+    pub(crate) fn from_seed_and_bytes(seed: u64, bytes: impl IntoIterator<Item = u8>) -> Self {
         let mut random = Self(seed);
         for byte in bytes {
             random.0 = random.next() ^ u64::from(byte);
@@ -36,7 +36,7 @@ impl Random {
         usize::try_from(scaled).expect("less than the limit")
     }
 
-    pub(super) fn coin(&mut self) -> bool {
+    pub(super) fn random_bool(&mut self) -> bool {
         self.next() & 1 == 1
     }
 
@@ -53,18 +53,18 @@ pub(super) fn has_barriers(module: &Module) -> bool {
     let functions = module.functions.iter().map(|(_, function)| function);
     entries
         .chain(functions)
-        .any(|function| waits(&function.body))
+        .any(|function| has_barrier(&function.body))
 }
 
-fn waits(block: &Block) -> bool {
+fn has_barrier(block: &Block) -> bool {
     block.iter().any(|statement| match statement {
         Statement::ControlBarrier(_) | Statement::WorkGroupUniformLoad { .. } => true,
-        Statement::Block(inner) => waits(inner),
-        Statement::If { accept, reject, .. } => waits(accept) || waits(reject),
-        Statement::Switch { cases, .. } => cases.iter().any(|case| waits(&case.body)),
+        Statement::Block(inner) => has_barrier(inner),
+        Statement::If { accept, reject, .. } => has_barrier(accept) || has_barrier(reject),
+        Statement::Switch { cases, .. } => cases.iter().any(|case| has_barrier(&case.body)),
         Statement::Loop {
             body, continuing, ..
-        } => waits(body) || waits(continuing),
+        } => has_barrier(body) || has_barrier(continuing),
         _ => false,
     })
 }
@@ -77,7 +77,7 @@ mod tests {
     fn a_shuffle_is_a_permutation_that_only_the_seed_and_the_bytes_decide() {
         let shuffled = |seed, bytes: &[u8]| {
             let mut all: Vec<usize> = (0..100).collect();
-            Random::of(seed, bytes.iter().copied()).shuffle(&mut all);
+            Random::from_seed_and_bytes(seed, bytes.iter().copied()).shuffle(&mut all);
             all
         };
         let once = shuffled(1, &[2]);

@@ -1,17 +1,17 @@
 //! Pointers: elements of vectors, arrays and structures, in memory or in values.
 
 use super::{
-    Frame, Machine, Mask, READ,
+    CallFrame, Machine, Mask, READ,
     expression::index_of,
-    value::{Data, Location, Pointer, Stray, Value},
+    value::{Data, Location, Pointer, StrayIndex, Value},
 };
-use crate::{Access, Outside, Wrong, memory::index};
+use crate::{Access, Outside, Wrong, memory::to_usize};
 use naga::{ArraySize, Expression, Handle, Module, TypeInner};
 use std::borrow::Cow;
 
 /// Returns the number of scalars in a value of a type.
-pub(super) fn components(module: &Module, inner: &TypeInner) -> usize {
-    let of = |ty| components(module, &module.types[ty].inner);
+pub(super) fn component_count(module: &Module, inner: &TypeInner) -> usize {
+    let of = |ty| component_count(module, &module.types[ty].inner);
     match *inner {
         TypeInner::Vector { size, .. } => size as usize,
         TypeInner::Array {
@@ -26,13 +26,13 @@ pub(super) fn components(module: &Module, inner: &TypeInner) -> usize {
 
 impl<'a> Machine<'a> {
     /// Returns the type that a pointer points to.
-    pub(super) fn pointee(
+    pub(super) fn pointee_type(
         &self,
-        frame: &Frame<'a>,
+        frame: &CallFrame<'a>,
         pointer: Handle<Expression>,
     ) -> Cow<'a, TypeInner> {
         let program = self.program;
-        match *self.inner(frame, pointer) {
+        match *self.type_of(frame, pointer) {
             TypeInner::Pointer { base, .. } => Cow::Borrowed(&program.module.types[base].inner),
             TypeInner::ValuePointer {
                 size: Some(size),
@@ -47,21 +47,21 @@ impl<'a> Machine<'a> {
     }
 
     /// Returns an element of a vector, array or structure, or a pointer to the element if `base` is a pointer.
-    pub(super) fn element(
+    pub(super) fn element_of(
         &mut self,
-        frame: &mut Frame<'a>,
+        frame: &mut CallFrame<'a>,
         handle: Handle<Expression>,
         base: Handle<Expression>,
         index: &Data,
         mask: &Mask,
     ) -> Value {
-        match self.value(frame, base, mask) {
+        match self.value_of(frame, base, mask) {
             Value::Pointer(pointer) => {
-                let inner = self.pointee(frame, base);
+                let inner = self.pointee_type(frame, base);
                 Value::Pointer(self.pointer_to_element(&pointer, &inner, index))
             }
             Value::Data(data) => {
-                let inner = self.inner(frame, base);
+                let inner = self.type_of(frame, base);
                 Value::Data(self.part(frame, handle, (&data, inner), index, mask))
             }
         }
@@ -86,7 +86,7 @@ impl<'a> Machine<'a> {
             }
             TypeInner::Struct { ref members, .. } => {
                 let member = index.words[0].cast_unsigned();
-                let before = &members[..crate::memory::index(member)];
+                let before = &members[..to_usize(member)];
                 let at = match is_local {
                     true => before
                         .iter()
@@ -94,7 +94,7 @@ impl<'a> Machine<'a> {
                         .sum(),
                     false => u64::from(members[before.len()].offset),
                 };
-                let at = pointer.at.map(|from| match Stray::of(from) {
+                let at = pointer.at.map(|from| match StrayIndex::from_code(from) {
                     None => from + at.cast_signed(),
                     Some(_) => from,
                 });
@@ -109,7 +109,8 @@ impl<'a> Machine<'a> {
         let last = match (count, pointer.place) {
             (Some(count), _) => count - 1,
             (None, Location::Global(variable)) if clamps => {
-                let room = self.room(variable) - u64::try_from(pointer.at.words[0]).unwrap_or(0);
+                let room =
+                    self.variable_bytes(variable) - u64::try_from(pointer.at.words[0]).unwrap_or(0);
                 u32::try_from((room / stride).saturating_sub(1)).unwrap_or(u32::MAX)
             }
             _ => u32::MAX,
@@ -118,9 +119,9 @@ impl<'a> Machine<'a> {
         let at = pointer.at.zip(index, self.lanes, |from, word| {
             let (index, wrapped) = index_of(word);
             match () {
-                () if Stray::of(from).is_some() => from,
-                () if wrapped && finds_wraps => Stray::Wrapped(index).code(),
-                () if index > last && !clamps => Stray::Outside(index).code(),
+                () if StrayIndex::from_code(from).is_some() => from,
+                () if wrapped && finds_wraps => StrayIndex::Wrapped(index).code(),
+                () if index > last && !clamps => StrayIndex::Outside(index).code(),
                 () => from + (u64::from(index.min(last)) * stride).cast_signed(),
             }
         });
@@ -133,7 +134,7 @@ impl<'a> Machine<'a> {
     /// Returns an element of a value that is not in memory.
     fn part(
         &mut self,
-        frame: &Frame<'a>,
+        frame: &CallFrame<'a>,
         handle: Handle<Expression>,
         (data, inner): (&Data, &TypeInner),
         index: &Data,
@@ -141,7 +142,7 @@ impl<'a> Machine<'a> {
     ) -> Data {
         let lanes = self.lanes;
         if let TypeInner::Struct { members, .. } = inner {
-            let member = crate::memory::index(index.words[0].cast_unsigned());
+            let member = to_usize(index.words[0].cast_unsigned());
             let first = members[..member]
                 .iter()
                 .map(|member| self.components(member.ty))
@@ -153,14 +154,14 @@ impl<'a> Machine<'a> {
             _ => 1,
         };
         let count = data.components(lanes) / each;
-        if index.uniform && crate::memory::index(index_of(index.words[0]).0.into()) < count {
-            let first = crate::memory::index(index_of(index.words[0]).0.into());
+        if index.uniform && to_usize(index_of(index.words[0]).0.into()) < count {
+            let first = to_usize(index_of(index.words[0]).0.into());
             return data.part(first * each, each, lanes);
         }
         let mut words = vec![0; each * lanes];
         let mut unknown = vec![0; each * lanes];
         for lane in 0..lanes {
-            let (at, _) = index_of(index.at(0, lane, lanes));
+            let (at, _) = index_of(index.word_at(0, lane, lanes));
             let mut at = at as usize;
             if at >= count {
                 if mask[lane] && self.options.outside == Outside::Fault {
@@ -174,7 +175,7 @@ impl<'a> Machine<'a> {
                 at = count - 1;
             }
             for n in 0..each {
-                words[n * lanes + lane] = data.at(at * each + n, lane, lanes);
+                words[n * lanes + lane] = data.word_at(at * each + n, lane, lanes);
                 unknown[n * lanes + lane] = data.unknown_at(at * each + n, lane, lanes);
             }
         }
@@ -196,35 +197,35 @@ impl<'a> Machine<'a> {
         let TypeInner::Array { stride, .. } = *ty else {
             unreachable!("naga sizes arrays")
         };
-        let length = (self.room(variable) - before) / u64::from(stride);
+        let length = (self.variable_bytes(variable) - before) / u64::from(stride);
         length.cast_signed()
     }
 
-    /// Returns the component of a lane's own variable at which an access begins. `None` if the pointer is a [`Stray`],
+    /// Returns the component of a lane's own variable at which an access begins. `None` if the pointer is a [`StrayIndex`],
     /// which is a fault with [`Outside::Fault`].
     pub(super) fn local_place(
         &mut self,
-        frame: &Frame<'a>,
+        frame: &CallFrame<'a>,
         handle: Handle<Expression>,
         (slot, pointer, lane): (usize, &Pointer, usize),
         access: Access,
     ) -> Option<usize> {
-        let at = pointer.at.at(0, lane, self.lanes);
+        let at = pointer.at.word_at(0, lane, self.lanes);
         let room = (self.stack[slot].words.len() / self.lanes) as u64;
-        match Stray::of(at) {
-            None => Some(index(at.cast_unsigned())),
+        match StrayIndex::from_code(at) {
+            None => Some(to_usize(at.cast_unsigned())),
             Some(stray) => {
-                self.astray(frame, handle, (stray, "", room), access, lane);
+                self.record_stray_index(frame, handle, (stray, "", room), access, lane);
                 None
             }
         }
     }
 
-    pub(super) fn astray(
+    pub(super) fn record_stray_index(
         &mut self,
-        frame: &Frame<'a>,
+        frame: &CallFrame<'a>,
         handle: Handle<Expression>,
-        (stray, name, room): (Stray, &str, u64),
+        (stray, name, room): (StrayIndex, &str, u64),
         access: Access,
         lane: usize,
     ) {
@@ -232,12 +233,12 @@ impl<'a> Machine<'a> {
             return;
         }
         let wrong = match stray {
-            Stray::Outside(index) => Wrong::Outside {
+            StrayIndex::Outside(index) => Wrong::Outside {
                 access,
                 at: index.into(),
                 room,
             },
-            Stray::Wrapped(index) => Wrong::Wrapped { index },
+            StrayIndex::Wrapped(index) => Wrong::Wrapped { index },
         };
         self.fault_of(lane, wrong, name, Some((frame.function, handle)));
     }

@@ -1,14 +1,14 @@
 //! Which shaders the interpreter can run: compute shaders on buffers, with 32-bit numbers, 64-bit integers, and no
 //! subgroups, textures, matrices or ray tracing.
 
-use super::arithmetic::math;
+use super::arithmetic::math_function;
 use naga::{
     BuiltIn, EntryPoint, Expression, Function, MathFunction, Module, RelationalFunction, Scalar,
     ScalarKind, Statement, TypeInner,
     valid::{FunctionInfo, ModuleInfo},
 };
 
-/// Checks that the interpreter can run entry point number `entry` of a module. The error names what it lacks.
+/// Checks that the interpreter can run entry point number `entry` of a module. The error names the missing feature.
 pub(crate) fn check(module: &Module, info: &ModuleInfo, entry: usize) -> Result<(), String> {
     for (_, ty) in module.types.iter() {
         let known = match ty.inner {
@@ -96,7 +96,7 @@ fn of_function(module: &Module, function: &Function, info: &FunctionInfo) -> Res
             } => true,
             Expression::Math { fun, arg, .. } => {
                 let scalar = info[*arg].ty.inner_with(&module.types).scalar();
-                scalar.is_some_and(|scalar| math(*fun, scalar).is_some())
+                scalar.is_some_and(|scalar| math_function(*fun, scalar).is_some())
             }
             _ => false,
         };

@@ -62,33 +62,33 @@ impl Data {
     }
 
     /// Returns the number of words of a component: one for each lane, or 1 if the value is uniform.
-    pub(super) fn width(&self, lanes: usize) -> usize {
+    pub(super) fn words_per_component(&self, lanes: usize) -> usize {
         if self.uniform { 1 } else { lanes }
     }
 
     pub(super) fn components(&self, lanes: usize) -> usize {
-        self.words.len() / self.width(lanes)
+        self.words.len() / self.words_per_component(lanes)
     }
 
-    fn place(&self, component: usize, lane: usize, lanes: usize) -> usize {
+    fn word_position(&self, component: usize, lane: usize, lanes: usize) -> usize {
         match self.uniform {
             true => component,
             false => component * lanes + lane,
         }
     }
 
-    pub(super) fn at(&self, component: usize, lane: usize, lanes: usize) -> i64 {
-        self.words[self.place(component, lane, lanes)]
+    pub(super) fn word_at(&self, component: usize, lane: usize, lanes: usize) -> i64 {
+        self.words[self.word_position(component, lane, lanes)]
     }
 
     pub(super) fn unknown_at(&self, component: usize, lane: usize, lanes: usize) -> u64 {
-        let place = self.place(component, lane, lanes);
+        let place = self.word_position(component, lane, lanes);
         self.unknown.as_ref().map_or(0, |unknown| unknown[place])
     }
 
     /// Returns `count` components from component `first` on.
     pub(super) fn part(&self, first: usize, count: usize, lanes: usize) -> Self {
-        let width = self.width(lanes);
+        let width = self.words_per_component(lanes);
         let places = first * width..(first + count) * width;
         if places == (0..self.words.len()) {
             return self.clone();
@@ -165,10 +165,15 @@ impl Data {
         if self.unknown.is_none() && other.unknown.is_none() {
             return zipped;
         }
-        let width = zipped.width(lanes);
+        let width = zipped.words_per_component(lanes);
         let bits = (0..zipped.words.len()).map(|n| {
             let (c, lane) = (n / width, n % width);
-            let of = |data: &Self| (data.at(c, lane, lanes), data.unknown_at(c, lane, lanes));
+            let of = |data: &Self| {
+                (
+                    data.word_at(c, lane, lanes),
+                    data.unknown_at(c, lane, lanes),
+                )
+            };
             unknown(of(self), of(other))
         });
         let bits = bits.collect();
@@ -208,7 +213,7 @@ pub(super) fn all_if_any(unknown: u64) -> u64 {
 pub(super) struct Pointer {
     pub(super) place: Location,
     /// The offset: for a global variable in bytes from its beginning, for a local variable in components from its
-    /// beginning. A negative number is the code of a [`Stray`].
+    /// beginning. A negative number is the code of a [`StrayIndex`].
     pub(super) at: Data,
 }
 
@@ -222,14 +227,14 @@ pub(super) enum Location {
 /// An index that points to no element. The field holds the low 32 bits of the index. A fault occurs only when the
 /// element is read or written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stray {
+pub(super) enum StrayIndex {
     /// The index is beyond a vector or an array of fixed size.
     Outside(u32),
     /// The index is negative, or its computation wrapped.
     Wrapped(u32),
 }
 
-impl Stray {
+impl StrayIndex {
     const WRAPPED: i64 = i64::MIN / 2;
 
     /// Returns the negative number that represents this index instead of an offset.
@@ -240,22 +245,22 @@ impl Stray {
         }
     }
 
-    pub(super) fn of(at: i64) -> Option<Self> {
+    pub(super) fn from_code(at: i64) -> Option<Self> {
         match at {
             0.. => None,
-            Self::WRAPPED..0 => Some(Self::Wrapped(low(at - Self::WRAPPED))),
-            _ => Some(Self::Outside(low(at.wrapping_sub(i64::MIN)))),
+            Self::WRAPPED..0 => Some(Self::Wrapped(low_word(at - Self::WRAPPED))),
+            _ => Some(Self::Outside(low_word(at.wrapping_sub(i64::MIN)))),
         }
     }
 }
 
-/// Returns the low 32 bits of a word, which are what a shader sees of a 32-bit number.
+/// Returns the low 32 bits of a word, which are the bits of a 32-bit number in a shader.
 #[allow(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "the low bits are what is asked for"
 )]
-pub(super) fn low(word: i64) -> u32 {
+pub(super) fn low_word(word: i64) -> u32 {
     word as u32
 }
 
@@ -266,13 +271,13 @@ pub(super) fn from_bits(bits: u64, scalar: Scalar) -> i64 {
         Scalar {
             kind: ScalarKind::Sint | ScalarKind::Uint,
             width: 4,
-        } => integer(low(bits)),
+        } => integer_of_bits(low_word(bits)),
         _ => bits,
     }
 }
 
 /// Returns the `i64` of a 32-bit integer, from its bits. It is negative if the highest bit is set.
-pub(super) fn integer(bits: u32) -> i64 {
+pub(super) fn integer_of_bits(bits: u32) -> i64 {
     i64::from(bits.cast_signed())
 }
 
@@ -280,6 +285,6 @@ pub(super) fn integer(bits: u32) -> i64 {
 pub(super) fn to_bits(word: i64, scalar: Scalar) -> u64 {
     match scalar.width {
         8 => word.cast_unsigned(),
-        _ => u64::from(low(word)),
+        _ => u64::from(low_word(word)),
     }
 }

@@ -5,7 +5,7 @@ use std::iter::repeat_n;
 
 /// A variable of which each invocation has its own copy.
 #[derive(Debug)]
-pub(super) struct Variable {
+pub(super) struct PrivateVariable {
     /// A word for each component and lane, in the order of [`Data`]: all lanes of component 0, then all lanes of
     /// component 1, and the further components.
     pub(super) words: Vec<i64>,
@@ -13,7 +13,7 @@ pub(super) struct Variable {
     pub(super) unknown: Vec<u64>,
 }
 
-impl Variable {
+impl PrivateVariable {
     pub(super) fn new(data: &Data, lanes: usize) -> Self {
         let mut words = Vec::with_capacity(data.components(lanes) * lanes);
         match data.uniform {

@@ -15,28 +15,28 @@ pub struct ArrayIndex<'a> {
 }
 
 impl<'a> Op<'a> for ArrayIndex<'a> {
-    fn of(case: &'a Case) -> Result<Self, BadLine> {
+    fn from_case(case: &'a Case) -> Result<Self, BadLine> {
         let list = case.args.get("index").and_then(Value::as_array);
-        let entries = list.and_then(|list| list.iter().map(entry).collect());
+        let entries = list.and_then(|list| list.iter().map(parse_entry).collect());
         Ok(Self {
-            params: Params::of(case)?,
+            params: Params::from_case(case)?,
             entries: entries.ok_or_else(|| case.bad("`index` is not a list of entries"))?,
             outer: case.args.contains_key("outer"),
         })
     }
 
-    fn answer(&self) -> Result<Answer, ReferenceError> {
-        let params = self.params.materialised()?;
+    fn reference_answer(&self) -> Result<Answer, ReferenceError> {
+        let params = self.params.reference_array()?;
         let (values, shape) = (&params.data, &params.shape);
-        reference::array_index(values, shape, &self.entries, self.outer).map(good)
+        reference::array_index(values, shape, &self.entries, self.outer).map(answer_in_range)
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
-        Ok(self.params.on(run)?.index(&self.spec()?)?.into())
+    fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
+        Ok(self.params.on(run)?.index(&self.index_spec()?)?.into())
     }
 
-    fn random(operation: Operation, rng: &mut Rng) -> Case {
-        let source = shape(rng, 4, 1);
+    fn random_case(operation: Operation, rng: &mut Rng) -> Case {
+        let source = draw_shape(rng, 4, 1);
         let mut args = Map::new();
         let sizes = random_view(rng, &source, &mut args);
         let outer = rng.u8(..3) == 0;
@@ -73,7 +73,7 @@ impl<'a> Op<'a> for ArrayIndex<'a> {
                     if rng.u8(..30) == 0 {
                         shape[0] += 1;
                     }
-                    entries.push(nested(&shape, &mut || rng.bool().into()));
+                    entries.push(nested_list(&shape, &mut || rng.bool().into()));
                     axis += rank;
                 }
                 5..8 => {
@@ -93,7 +93,7 @@ impl<'a> Op<'a> for ArrayIndex<'a> {
                         1 => vec![common[0], 1],
                         _ => vec![common[1]],
                     };
-                    entries.push(nested(&shape, &mut || position(rng).into()));
+                    entries.push(nested_list(&shape, &mut || position(rng).into()));
                     axis += 1;
                 }
             }
@@ -105,13 +105,13 @@ impl<'a> Op<'a> for ArrayIndex<'a> {
         if outer {
             args.insert("outer".into(), "yes".into());
         }
-        Case::new(operation, [("params", tensor(rng, &source))], args)
+        Case::new(operation, [("params", draw_tensor(rng, &source))], args)
     }
 }
 
 impl ArrayIndex<'_> {
-    fn spec(&self) -> Result<IndexSpec, Error> {
-        let items: Vec<_> = self.entries.iter().map(item).collect();
+    fn index_spec(&self) -> Result<IndexSpec, Error> {
+        let items: Vec<_> = self.entries.iter().map(index_item).collect();
         let spec = IndexSpec::new(items);
         let text = spec.to_string();
         let read: IndexSpec = text.parse()?;
@@ -133,19 +133,19 @@ pub struct IndexUpdate<'a> {
 }
 
 impl<'a> Op<'a> for IndexUpdate<'a> {
-    const WEIGHT: usize = 2;
+    const RANDOM_WEIGHT: usize = 2;
 
-    fn of(case: &'a Case) -> Result<Self, BadLine> {
+    fn from_case(case: &'a Case) -> Result<Self, BadLine> {
         Ok(Self {
-            index: ArrayIndex::of(case)?,
+            index: ArrayIndex::from_case(case)?,
             value: case.tensor("value")?,
-            combine: case.arguments().combine("combine")?,
+            combine: case.arguments().combination("combine")?,
         })
     }
 
-    fn answer(&self) -> Result<Answer, ReferenceError> {
+    fn reference_answer(&self) -> Result<Answer, ReferenceError> {
         let (index, value) = (&self.index, self.value);
-        let params = index.params.materialised()?;
+        let params = index.params.reference_array()?;
         let changed = reference::index_update(
             &params.data,
             &params.shape,
@@ -153,22 +153,22 @@ impl<'a> Op<'a> for IndexUpdate<'a> {
             index.outer,
             &value.data,
             &value.shape,
-            |old, new| *old = combine(self.combine, None, *old, *new),
+            |old, new| *old = combine_values(self.combine, None, *old, *new),
         )?;
-        Ok(good((params.shape, changed)))
+        Ok(answer_in_range((params.shape, changed)))
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
+    fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
         let (mut x, value) = (self.index.params.on(run)?, run.tensor(self.value)?);
-        x.index_update(&self.index.spec()?, &value, self.combine)?;
+        x.index_update(&self.index.index_spec()?, &value, self.combine)?;
         Ok(x.into())
     }
 
-    fn random(operation: Operation, rng: &mut Rng) -> Case {
-        let mut case = ArrayIndex::random(operation, rng);
+    fn random_case(operation: Operation, rng: &mut Rng) -> Case {
+        let mut case = ArrayIndex::random_case(operation, rng);
         let selected = {
-            let index = ArrayIndex::of(&case).expect("a case of an index");
-            match index.answer() {
+            let index = ArrayIndex::from_case(&case).expect("a case of an index");
+            match index.reference_answer() {
                 Ok(Answer::Tensor { tensor, .. }) => tensor.shape,
                 _ => Vec::new(),
             }
@@ -182,9 +182,9 @@ impl<'a> Op<'a> for IndexUpdate<'a> {
         match rng.u8(..8) {
             0 => shape = shape.split_off(rng.usize(..=shape.len())),
             1 => shape.insert(0, 1),
-            _ => disturb(rng, &mut shape),
+            _ => disturb_shape(rng, &mut shape),
         }
-        let mut value = tensor(rng, &shape);
+        let mut value = draw_tensor(rng, &shape);
         let combine = ["update", "add", "sub", "mul", "min", "max"][rng.usize(..6)];
         // The values are small, so that the result of a few updates fits the smallest element type.
         let most = if combine == "mul" { 2 } else { 8 };
@@ -196,19 +196,19 @@ impl<'a> Op<'a> for IndexUpdate<'a> {
         case
     }
 
-    fn combine(&self) -> Combine {
+    fn combination(&self) -> Combine {
         self.combine
     }
 }
 
-fn nested(shape: &[usize], value: &mut impl FnMut() -> Value) -> Value {
+fn nested_list(shape: &[usize], value: &mut impl FnMut() -> Value) -> Value {
     match shape.split_first() {
         None => value(),
-        Some((&size, inner)) => (0..size).map(|_| nested(inner, value)).collect(),
+        Some((&size, inner)) => (0..size).map(|_| nested_list(inner, value)).collect(),
     }
 }
 
-fn entry(value: &Value) -> Option<Entry> {
+fn parse_entry(value: &Value) -> Option<Entry> {
     Some(match value {
         Value::Null => Entry::NewAxis,
         Value::Number(number) => Entry::Index(number.as_i64()?),
@@ -246,7 +246,7 @@ fn entry(value: &Value) -> Option<Entry> {
     })
 }
 
-fn item(entry: &Entry) -> IndexItem {
+fn index_item(entry: &Entry) -> IndexItem {
     match entry {
         Entry::Index(index) => IndexItem::Slice((*index).into()),
         Entry::Range(begin, end, stride) => IndexItem::Slice(SliceItem::Range {

@@ -14,7 +14,7 @@ pub struct Concat<'a> {
 }
 
 impl<'a> Op<'a> for Concat<'a> {
-    fn of(case: &'a Case) -> Result<Self, BadLine> {
+    fn from_case(case: &'a Case) -> Result<Self, BadLine> {
         let names = (0..case.tensors.len()).map(|number| format!("x{number}"));
         let arrays = names.map(|name| case.tensor(&name));
         Ok(Self {
@@ -25,22 +25,24 @@ impl<'a> Op<'a> for Concat<'a> {
         })
     }
 
-    fn answer(&self) -> Result<Answer, ReferenceError> {
+    fn reference_answer(&self) -> Result<Answer, ReferenceError> {
         let (first, rest) = self.arrays.split_first().unzip();
-        let first = first.map(|first| viewed(first, &self.view)).transpose()?;
+        let first = first
+            .map(|first| apply_view_steps(first, &self.view))
+            .transpose()?;
         let all = first.iter().chain(rest.into_iter().flatten().copied());
         let all: Vec<_> = all.map(|x| (&x.shape[..], &x.data[..])).collect();
         let joined = match self.stacks {
             true => reference::stack(&all, self.axis),
             false => reference::concat(&all, self.axis),
         };
-        joined.map(good)
+        joined.map(answer_in_range)
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
+    fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
         let of = |(number, tensor): (usize, &&Tensor)| match number {
-            0 => run.view(tensor, &self.view),
-            _ => run.view(tensor, &[]),
+            0 => run.upload_view(tensor, &self.view),
+            _ => run.upload_view(tensor, &[]),
         };
         let views: Vec<wgslice::Tensor> = self
             .arrays
@@ -57,21 +59,21 @@ impl<'a> Op<'a> for Concat<'a> {
         Ok(joined?.into())
     }
 
-    fn random(operation: Operation, rng: &mut Rng) -> Case {
+    fn random_case(operation: Operation, rng: &mut Rng) -> Case {
         let stacks = operation == Operation::Stack;
-        let source = shape(rng, 4, 1);
+        let source = draw_shape(rng, 4, 1);
         let mut args = Map::new();
         let first = random_view(rng, &source, &mut args);
         let rank = first.len() + usize::from(stacks);
         let axis = rng.usize(..rank);
-        let mut tensors = vec![tensor(rng, &source)];
+        let mut tensors = vec![draw_tensor(rng, &source)];
         for _ in 1..rng.usize(1..5) {
             let mut sizes = first.clone();
             if !stacks {
                 sizes[axis] = rng.usize(..8);
             }
-            disturb(rng, &mut sizes);
-            tensors.push(tensor(rng, &sizes));
+            disturb_shape(rng, &mut sizes);
+            tensors.push(draw_tensor(rng, &sizes));
         }
         let from_end = if rng.bool() { rank as i64 } else { 0 };
         let beyond = if rng.u8(..40) == 0 { 9 } else { 0 };

@@ -11,17 +11,17 @@ use wgslice::{Conversion, Plan, View};
 /// name in the argument `of`.
 #[derive(Clone, Debug)]
 pub struct Convert<'a> {
-    of: Of<'a>,
+    of: ConvertedOperation<'a>,
     from: DType,
     to: DType,
     /// The axis of the source, the scale and the bias, both as bits of `float32`.
     scaled: Option<(i64, Vec<i64>, Vec<i64>)>,
-    /// Whether the rules are those of NumPy's `astype`.
+    /// True if the conversion follows the rules of NumPy's `astype`.
     cast: bool,
 }
 
 #[derive(Clone, Debug)]
-enum Of<'a> {
+enum ConvertedOperation<'a> {
     View(super::View<'a>),
     Gather(Gather<'a>),
     GatherNd(GatherNd<'a>),
@@ -30,7 +30,7 @@ enum Of<'a> {
 }
 
 /// The types that can be converted. Shaders convert the first seven to each other.
-const TYPES: [DType; 13] = [
+const CONVERTIBLE_TYPES: [DType; 13] = [
     DType::U8,
     DType::I8,
     DType::U16,
@@ -46,7 +46,7 @@ const TYPES: [DType; 13] = [
     DType::F64,
 ];
 
-fn numbers(dtype: DType) -> reference::Numbers {
+fn reference_numbers(dtype: DType) -> reference::Numbers {
     use reference::Numbers;
     match dtype {
         DType::U8 => Numbers::Unsigned(8),
@@ -65,8 +65,8 @@ fn numbers(dtype: DType) -> reference::Numbers {
     }
 }
 
-impl<'a> Of<'a> {
-    fn gathering(&self) -> Option<&Gathering<'a>> {
+impl<'a> ConvertedOperation<'a> {
+    fn as_gather(&self) -> Option<&Gathering<'a>> {
         match self {
             Self::View(_) => None,
             Self::Gather(gather) => Some(&gather.from),
@@ -77,8 +77,8 @@ impl<'a> Of<'a> {
     }
 
     /// Returns the source, and the steps of its view.
-    fn source(&self) -> (&'a Tensor, &[Step]) {
-        match (self, self.gathering()) {
+    fn source_and_steps(&self) -> (&'a Tensor, &[Step]) {
+        match (self, self.as_gather()) {
             (Self::View(view), _) => (view.input, &view.steps),
             (_, Some(from)) => (from.params.tensor, &from.params.view),
             (_, None) => unreachable!("all others gather"),
@@ -86,7 +86,7 @@ impl<'a> Of<'a> {
     }
 
     /// Returns the same operation on another source.
-    fn on<'b>(&'b self, source: &'b Tensor) -> Of<'b> {
+    fn on<'b>(&'b self, source: &'b Tensor) -> ConvertedOperation<'b> {
         let from = |from: &'b Gathering<'a>| Gathering {
             params: Params {
                 tensor: source,
@@ -96,23 +96,23 @@ impl<'a> Of<'a> {
             indexing: from.indexing,
         };
         match self {
-            Self::View(view) => Of::View(super::View {
+            Self::View(view) => ConvertedOperation::View(super::View {
                 input: source,
                 steps: view.steps.clone(),
             }),
-            Self::Gather(of) => Of::Gather(Gather {
+            Self::Gather(of) => ConvertedOperation::Gather(Gather {
                 from: from(&of.from),
                 ..*of
             }),
-            Self::GatherNd(of) => Of::GatherNd(GatherNd {
+            Self::GatherNd(of) => ConvertedOperation::GatherNd(GatherNd {
                 from: from(&of.from),
                 ..*of
             }),
-            Self::GatherElements(of) => Of::GatherElements(GatherElements {
+            Self::GatherElements(of) => ConvertedOperation::GatherElements(GatherElements {
                 from: from(&of.from),
                 ..*of
             }),
-            Self::Crop(of) => Of::Crop(Crop {
+            Self::Crop(of) => ConvertedOperation::Crop(Crop {
                 from: from(&of.from),
                 sizes: of.sizes.clone(),
                 strides: of.strides.clone(),
@@ -121,49 +121,49 @@ impl<'a> Of<'a> {
         }
     }
 
-    fn answer(&self) -> Result<Answer, ReferenceError> {
+    fn reference_answer(&self) -> Result<Answer, ReferenceError> {
         match self {
-            Self::View(of) => of.answer(),
-            Self::Gather(of) => of.answer(),
-            Self::GatherNd(of) => of.answer(),
-            Self::GatherElements(of) => of.answer(),
-            Self::Crop(of) => of.answer(),
+            Self::View(of) => of.reference_answer(),
+            Self::Gather(of) => of.reference_answer(),
+            Self::GatherNd(of) => of.reference_answer(),
+            Self::GatherElements(of) => of.reference_answer(),
+            Self::Crop(of) => of.reference_answer(),
         }
     }
 
-    fn plan(&self, run: &Run<'_>, dtype: DType) -> Result<Plan, Error> {
-        let (source, steps) = self.source();
+    fn plan(&self, run: &DeviceRun<'_>, dtype: DType) -> Result<Plan, Error> {
+        let (source, steps) = self.source_and_steps();
         let whole = View::new(&source.shape)?;
         let x = steps
             .iter()
             .try_fold(whole, |view, step| step.of_view(&view))?;
-        let Some(from) = self.gathering() else {
+        let Some(from) = self.as_gather() else {
             return Plan::contiguous(x, dtype);
         };
-        let (indices, policies) = (&from.indices.shape, from.policies(run));
+        let (indices, policies) = (&from.indices.shape, from.case_policies(run));
         match self {
             Self::Crop(of) => {
                 let boxes = of.boxes.of(of.sizes.len(), DType::I32);
-                Plan::crop(x, boxes, &of.options(run.policy()), dtype)
+                Plan::crop(x, boxes, &of.options(run.out_of_range_policy()), dtype)
             }
             Self::GatherNd(of) => Plan::gather_nd(x, indices, of.options(policies), dtype),
             Self::GatherElements(of) => {
                 Plan::gather_elements(x, indices, narrow(of.axis), policies, dtype)
             }
-            Self::Gather(of) => Plan::gather(x, indices, of.options(policies), dtype),
+            Self::Gather(of) => Plan::gather(x, indices, of.gather_options(policies), dtype),
             _ => Plan::contiguous(x, dtype),
         }
     }
 }
 
 impl<'a> Op<'a> for Convert<'a> {
-    const WEIGHT: usize = 4;
+    const RANDOM_WEIGHT: usize = 4;
 
-    fn of(case: &'a Case) -> Result<Self, BadLine> {
+    fn from_case(case: &'a Case) -> Result<Self, BadLine> {
         let args = case.arguments();
         let dtype = |name: &str| {
             let named = |dtype: &&DType| args.args.get(name) == Some(&dtype.name().into());
-            let found = TYPES.iter().find(named);
+            let found = CONVERTIBLE_TYPES.iter().find(named);
             found
                 .copied()
                 .ok_or_else(|| case.bad(format!("argument `{name}` is no type that is converted")))
@@ -178,11 +178,13 @@ impl<'a> Op<'a> for Convert<'a> {
         };
         Ok(Self {
             of: match args.args.get("of").and_then(Value::as_str) {
-                Some("view") => Of::View(super::View::of(case)?),
-                Some("gather") => Of::Gather(Gather::of(case)?),
-                Some("gather_nd") => Of::GatherNd(GatherNd::of(case)?),
-                Some("gather_elements") => Of::GatherElements(GatherElements::of(case)?),
-                Some("crop") => Of::Crop(Crop::of(case)?),
+                Some("view") => ConvertedOperation::View(super::View::from_case(case)?),
+                Some("gather") => ConvertedOperation::Gather(Gather::from_case(case)?),
+                Some("gather_nd") => ConvertedOperation::GatherNd(GatherNd::from_case(case)?),
+                Some("gather_elements") => {
+                    ConvertedOperation::GatherElements(GatherElements::from_case(case)?)
+                }
+                Some("crop") => ConvertedOperation::Crop(Crop::from_case(case)?),
                 _ => return Err(case.bad("argument `of` is no operation that converts")),
             },
             from: dtype("from")?,
@@ -192,16 +194,16 @@ impl<'a> Op<'a> for Convert<'a> {
         })
     }
 
-    fn answer(&self) -> Result<Answer, ReferenceError> {
-        let unconverted = self.of.answer()?;
+    fn reference_answer(&self) -> Result<Answer, ReferenceError> {
+        let unconverted = self.of.reference_answer()?;
         if let Answer::Error(_) = unconverted {
             return Ok(unconverted);
         }
-        let (source, _) = self.of.source();
+        let (source, _) = self.of.source_and_steps();
         let scaled = self.scaled.as_ref();
         let conversion = reference::Conversion {
-            from: numbers(self.from),
-            to: numbers(self.to),
+            from: reference_numbers(self.from),
+            to: reference_numbers(self.to),
             scaled: scaled.map(|(axis, scale, bias)| (*axis, &scale[..], &bias[..])),
             cast: self.cast,
         };
@@ -209,10 +211,10 @@ impl<'a> Op<'a> for Convert<'a> {
             shape: source.shape.clone(),
             data: reference::convert(&source.data, &source.shape, conversion)?,
         };
-        self.of.on(&converted).answer()
+        self.of.on(&converted).reference_answer()
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
+    fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
         let conversion = match &self.scaled {
             None if self.cast => Conversion::astype(self.to),
             None => Conversion::to(self.to),
@@ -227,9 +229,12 @@ impl<'a> Op<'a> for Convert<'a> {
             }
         };
         let plan = self.of.plan(run, self.from)?.converted(&conversion)?;
-        let indices = self.of.gathering().map(|from| run.indices(from.indices));
+        let indices = self
+            .of
+            .as_gather()
+            .map(|from| run.upload_indices(from.indices));
         let indices = indices.transpose()?;
-        let source = run.tensor(self.of.source().0)?;
+        let source = run.tensor(self.of.source_and_steps().0)?;
         let inputs: Vec<_> = [Some(&source), indices.as_ref()]
             .into_iter()
             .flatten()
@@ -242,7 +247,7 @@ impl<'a> Op<'a> for Convert<'a> {
         })
     }
 
-    fn random(operation: Operation, rng: &mut Rng) -> Case {
+    fn random_case(operation: Operation, rng: &mut Rng) -> Case {
         let of = [
             Operation::View,
             Operation::Gather,
@@ -251,10 +256,14 @@ impl<'a> Op<'a> for Convert<'a> {
             Operation::Crop,
             Operation::Crop,
         ][rng.usize(..6)];
-        let mut case = of.random(rng);
+        let mut case = of.random_case(rng);
         case.op = operation;
         // Most sources have 8 bits, because these use tables. Half of the pairs are types that shaders convert.
-        let types = if rng.bool() { &TYPES[..7] } else { &TYPES[..] };
+        let types = if rng.bool() {
+            &CONVERTIBLE_TYPES[..7]
+        } else {
+            &CONVERTIBLE_TYPES[..]
+        };
         let from = match rng.bool() {
             true if types.len() > 7 => [DType::Bool, DType::U8, DType::I8][rng.usize(..3)],
             true => types[rng.usize(..2)],
@@ -320,7 +329,7 @@ impl<'a> Op<'a> for Convert<'a> {
             let (scale, bias) = (list(), list());
             let rank = shape.len() as i64;
             let axis = axis as i64 - if rng.bool() { rank } else { 0 };
-            let axis = rarely(rng, axis, rank);
+            let axis = draw_rarely(rng, axis, rank);
             case.args.insert("axis_of_scale".into(), axis.into());
             case.args.insert("scale".into(), scale.into());
             case.args.insert("bias".into(), bias.into());
@@ -328,11 +337,11 @@ impl<'a> Op<'a> for Convert<'a> {
         case
     }
 
-    fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
-        self.of.gathering()?.tuples()
+    fn tuples_and_indexing(&self) -> Option<(&'a Tensor, Indexing)> {
+        self.of.as_gather()?.tuples_and_indexing()
     }
 
-    fn float(&self) -> Option<DType> {
+    fn float_type(&self) -> Option<DType> {
         Some(self.from)
     }
 }

@@ -100,21 +100,21 @@ impl Crop<'_> {
     }
 
     /// Returns the start indices on a device, and the box indices and the flips if there are any.
-    fn on(&self, run: &Run<'_>) -> Result<Arrays, Error> {
+    fn on(&self, run: &DeviceRun<'_>) -> Result<BoxTensors, Error> {
         let [items, begins, flips] = self.parts();
-        let items = (self.boxes.box_indices).then(|| run.indices(&items));
+        let items = (self.boxes.box_indices).then(|| run.upload_indices(&items));
         let bytes = flips.data.iter().map(|&flip| u8::from(flip != 0)).collect();
         let flips = (self.boxes.flips).then(|| run.bytes(bytes, DType::Bool, &flips.shape));
         Ok((
-            run.indices(&begins)?,
+            run.upload_indices(&begins)?,
             items.transpose()?,
             flips.transpose()?,
         ))
     }
 
     /// Returns the options, with the policy of the variant. Strides of 1 can be omitted.
-    fn options_of(&self, run: &Run<'_>) -> CropOptions {
-        let mut options = self.options(run.policy());
+    fn options_of(&self, run: &DeviceRun<'_>) -> CropOptions {
+        let mut options = self.options(run.out_of_range_policy());
         if options.strides.iter().all(|&stride| stride == 1) {
             options.strides.clear();
         }
@@ -122,14 +122,14 @@ impl Crop<'_> {
     }
 }
 
-type Arrays = (
+type BoxTensors = (
     wgslice::Tensor,
     Option<wgslice::Tensor>,
     Option<wgslice::Tensor>,
 );
 
 /// Returns the boxes for these start indices and, if there are any, box indices and flips.
-fn boxes((begins, items, flips): &Arrays) -> Boxes<&wgslice::Tensor> {
+fn make_boxes((begins, items, flips): &BoxTensors) -> Boxes<&wgslice::Tensor> {
     let boxes = Boxes::new(begins);
     let boxes = match items {
         Some(items) => boxes.of_items(items),
@@ -142,16 +142,16 @@ fn boxes((begins, items, flips): &Arrays) -> Boxes<&wgslice::Tensor> {
 }
 
 impl<'a> Op<'a> for Crop<'a> {
-    const WEIGHT: usize = 2;
+    const RANDOM_WEIGHT: usize = 2;
 
-    fn of(case: &'a Case) -> Result<Self, BadLine> {
+    fn from_case(case: &'a Case) -> Result<Self, BadLine> {
         let args = case.arguments();
-        let (from, sizes) = (Gathering::of(case)?, args.sizes("sizes")?);
+        let (from, sizes) = (Gathering::from_case(case)?, args.sizes("sizes")?);
         let indices = from.indices;
         let boxes = BoxTuples {
             count: indices.shape.first().copied().unwrap_or(0),
-            box_indices: args.says("box_indices", "yes")?,
-            flips: args.says("flips", "yes")?,
+            box_indices: args.is_given("box_indices", "yes")?,
+            flips: args.is_given("flips", "yes")?,
         };
         let depth = usize::from(boxes.box_indices) + sizes.len() * (1 + usize::from(boxes.flips));
         if indices.shape[..] != [boxes.count, depth] {
@@ -165,18 +165,19 @@ impl<'a> Op<'a> for Crop<'a> {
         })
     }
 
-    fn answer(&self) -> Result<Answer, ReferenceError> {
-        self.from.answer(|x, _, _| self.cropped(&x.data, &x.shape))
+    fn reference_answer(&self) -> Result<Answer, ReferenceError> {
+        self.from
+            .reference_answer(|x, _, _| self.cropped(&x.data, &x.shape))
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
+    fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
         let x = self.from.params.on(run)?;
         let arrays = self.on(run)?;
-        let (tensor, report) = x.crop(boxes(&arrays), &self.options_of(run))?;
+        let (tensor, report) = x.crop(make_boxes(&arrays), &self.options_of(run))?;
         Ok(Started::new(tensor, report))
     }
 
-    fn random(operation: Operation, rng: &mut Rng) -> Case {
+    fn random_case(operation: Operation, rng: &mut Rng) -> Case {
         let (source, x, mut args) = random_params(rng);
         // A shader has room for four dimensions in addition to the items' dimension. A pair of uncropped dimensions
         // takes the room of one.
@@ -205,7 +206,7 @@ impl<'a> Op<'a> for Crop<'a> {
         let rest: usize = x[1 + dims..].iter().product();
         // Halves sizes until the result is small enough. If the uncropped dimensions alone are too large, the loop ends
         // when no size is above 1.
-        while count * rest * sizes.iter().product::<usize>() > 2 * MOST
+        while count * rest * sizes.iter().product::<usize>() > 2 * MAX_ELEMENTS
             && sizes.iter().any(|&size| size > 1)
         {
             let at = rng.usize(..dims);
@@ -262,14 +263,14 @@ impl<'a> Op<'a> for Crop<'a> {
         }
         args.insert("sizes".into(), sizes.into());
         args.insert("strides".into(), strides.into());
-        policy(rng, &mut args);
+        draw_policy(rng, &mut args);
         args.remove("negative");
-        let tensors = [("params", tensor(rng, &source)), ("indices", indices)];
+        let tensors = [("params", draw_tensor(rng, &source)), ("indices", indices)];
         Case::new(operation, tensors, args)
     }
 
-    fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
-        self.from.tuples()
+    fn tuples_and_indexing(&self) -> Option<(&'a Tensor, Indexing)> {
+        self.from.tuples_and_indexing()
     }
 }
 
@@ -285,7 +286,7 @@ pub struct Paste<'a> {
 }
 
 impl Paste<'_> {
-    /// Returns the options, given those of the crop.
+    /// Returns the options of the paste. `options` are the options of the crop.
     pub fn options(&self, crop: CropOptions, unique: bool) -> PasteOptions {
         PasteOptions {
             strides: crop.strides,
@@ -318,7 +319,7 @@ impl Paste<'_> {
             data: (0..values.len() as i64).collect(),
             shape: tensor.shape.clone(),
         };
-        let selected = viewed(&selected, view)?;
+        let selected = apply_view_steps(&selected, view)?;
         let at = |&place: &i64| usize::try_from(place).unwrap_or_default();
         let places: Vec<usize> = selected.data.iter().map(at).collect();
         let before: Vec<T> = places.iter().map(|&place| values[place].clone()).collect();
@@ -347,11 +348,11 @@ impl Paste<'_> {
 }
 
 impl<'a> Op<'a> for Paste<'a> {
-    const SCATTERS: bool = true;
-    const WEIGHT: usize = 3;
+    const DROPS_INVALID_ROWS: bool = true;
+    const RANDOM_WEIGHT: usize = 3;
 
-    fn of(case: &'a Case) -> Result<Self, BadLine> {
-        let (mut crop, patches) = (Crop::of(case)?, case.tensor("patches")?);
+    fn from_case(case: &'a Case) -> Result<Self, BadLine> {
+        let (mut crop, patches) = (Crop::from_case(case)?, case.tensor("patches")?);
         // The patches determine the sizes of boxes.
         if let Some(sizes) = patches.shape.get(1..=crop.sizes.len()) {
             crop.sizes = sizes.to_vec();
@@ -359,29 +360,29 @@ impl<'a> Op<'a> for Paste<'a> {
         Ok(Self {
             crop,
             patches,
-            circular: case.arguments().says("circular", "yes")?,
+            circular: case.arguments().is_given("circular", "yes")?,
         })
     }
 
-    fn answer(&self) -> Result<Answer, ReferenceError> {
+    fn reference_answer(&self) -> Result<Answer, ReferenceError> {
         let tensor = self.crop.from.params.tensor;
         let pasted = self.pasted(&tensor.data, &self.patches.data)?;
-        Ok(scattered(pasted, &tensor.shape))
+        Ok(scatter_answer(pasted, &tensor.shape))
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
+    fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
         let Params { tensor, view } = &self.crop.from.params;
         let options = self.options(self.crop.options_of(run), run.is_unique());
         let (mut tensor, patches) = (run.tensor(tensor)?, run.tensor(self.patches)?);
         let report = if view.is_empty() {
             let arrays = self.crop.on(run)?;
-            tensor.paste(&patches, boxes(&arrays), &options)?
+            tensor.paste(&patches, make_boxes(&arrays), &options)?
         } else {
             let whole = View::new(tensor.shape())?;
             let dest = view
                 .iter()
                 .try_fold(whole, |view, step| step.of_view(&view))?;
-            let tuples = run.indices(self.crop.from.indices)?;
+            let tuples = run.upload_indices(self.crop.from.indices)?;
             let boxes = self.crop.boxes.of(self.crop.sizes.len(), tuples.dtype());
             let plan = Plan::paste(dest, patches.shape(), boxes, &options, tensor.dtype())?;
             wgslice::Tensor::run_into(&plan, &[&patches, &tuples], &mut [&mut tensor])?
@@ -389,22 +390,23 @@ impl<'a> Op<'a> for Paste<'a> {
         Ok(Started::new(tensor, report))
     }
 
-    fn random(operation: Operation, rng: &mut Rng) -> Case {
-        let mut case = Crop::random(operation, rng);
-        let crop = Crop::of(&case).expect("a random crop is one");
-        let x = crop.from.params.materialised().expect("its view is one");
+    fn random_case(operation: Operation, rng: &mut Rng) -> Case {
+        let mut case = Crop::random_case(operation, rng);
+        let crop = Crop::from_case(&case).expect("a random crop is one");
+        let x = crop.from.params.reference_array().expect("its view is one");
         let (count, dims) = (crop.boxes.count, crop.sizes.len());
         let mut shape = [&[count], &crop.sizes[..], &x.shape[1 + dims..]].concat();
-        disturb(rng, &mut shape);
-        case.tensors.insert("patches".into(), tensor(rng, &shape));
+        disturb_shape(rng, &mut shape);
+        case.tensors
+            .insert("patches".into(), draw_tensor(rng, &shape));
         if rng.u8(..4) == 0 {
             case.args.insert("circular".into(), "yes".into());
         }
         case
     }
 
-    fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
-        self.crop.tuples()
+    fn tuples_and_indexing(&self) -> Option<(&'a Tensor, Indexing)> {
+        self.crop.tuples_and_indexing()
     }
 
     /// Returns whether no element of a box is overwritten by a later box. Elements outside of their items do not count.
@@ -415,7 +417,7 @@ impl<'a> Op<'a> for Paste<'a> {
             return false;
         };
         let stayed = pasted.values.iter().filter(|&&number| number > 0).count();
-        let inside = self.crop.from.params.materialised().and_then(|x| {
+        let inside = self.crop.from.params.reference_array().and_then(|x| {
             self.crop.with_boxes(|boxes| {
                 let circular = self.circular;
                 let boxes = reference::Boxes { circular, ..boxes };

@@ -13,47 +13,51 @@ pub struct Gathering<'a> {
     pub indexing: Indexing,
 }
 
-type Reported = Result<(wgslice::Tensor, Pending<Report>), Error>;
+type TensorWithReport = Result<(wgslice::Tensor, Pending<Report>), Error>;
 
 impl<'a> Gathering<'a> {
-    pub(super) fn of(case: &'a Case) -> Result<Self, BadLine> {
+    pub(super) fn from_case(case: &'a Case) -> Result<Self, BadLine> {
         Ok(Self {
-            params: Params::of(case)?,
+            params: Params::from_case(case)?,
             indices: case.tensor("indices")?,
             indexing: case.arguments().indexing()?,
         })
     }
 
     /// Returns the answer of `gather`, which gets the params, the indices and how to interpret them.
-    pub(super) fn answer(
+    pub(super) fn reference_answer(
         &self,
         gather: impl FnOnce(&Tensor, &Tensor, Indexing) -> Result<Gathered<i64>, ReferenceError>,
     ) -> Result<Answer, ReferenceError> {
-        let params = self.params.materialised()?;
-        gather(&params, self.indices, self.indexing).map(gathered)
+        let params = self.params.reference_array()?;
+        gather(&params, self.indices, self.indexing).map(gather_answer)
     }
 
     /// Runs `gather` on a device, with the params, the indices, and the policies of the variant and the case.
     pub(super) fn run(
         &self,
-        run: &Run<'_>,
-        gather: impl FnOnce(&wgslice::Tensor, &wgslice::Tensor, GatherElementsOptions) -> Reported,
+        run: &DeviceRun<'_>,
+        gather: impl FnOnce(
+            &wgslice::Tensor,
+            &wgslice::Tensor,
+            GatherElementsOptions,
+        ) -> TensorWithReport,
     ) -> Result<Started, Error> {
-        let policies = self.policies(run);
-        let (params, indices) = (self.params.on(run)?, run.indices(self.indices)?);
+        let policies = self.case_policies(run);
+        let (params, indices) = (self.params.on(run)?, run.upload_indices(self.indices)?);
         let (tensor, report) = gather(&params, &indices, policies)?;
         Ok(Started::new(tensor, report))
     }
 
     /// Returns the policies of the variant and the case.
-    pub(super) fn policies(&self, run: &Run<'_>) -> GatherElementsOptions {
+    pub(super) fn case_policies(&self, run: &DeviceRun<'_>) -> GatherElementsOptions {
         GatherElementsOptions {
-            out_of_range: run.policy(),
-            negative: run.negative(self.indexing),
+            out_of_range: run.out_of_range_policy(),
+            negative: run.negative_policy(self.indexing),
         }
     }
 
-    pub(super) fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
+    pub(super) fn tuples_and_indexing(&self) -> Option<(&'a Tensor, Indexing)> {
         Some((self.indices, self.indexing))
     }
 }
@@ -61,7 +65,7 @@ impl<'a> Gathering<'a> {
 /// Draws the shape of a tensor. In a third of the calls, also draws steps that make a view of it, as an argument.
 /// Returns the tensor's shape, the shape of the params, and the arguments.
 pub(super) fn random_params(rng: &mut Rng) -> (Vec<usize>, Vec<usize>, Map<String, Value>) {
-    let source = shape(rng, 5, 1);
+    let source = draw_shape(rng, 5, 1);
     let mut args = Map::new();
     let params = random_view(rng, &source, &mut args);
     (source, params, args)
@@ -81,7 +85,7 @@ pub struct Gather<'a> {
 
 impl Gather<'_> {
     /// Returns the options, with these policies.
-    pub(super) fn options(&self, policies: GatherElementsOptions) -> GatherOptions {
+    pub(super) fn gather_options(&self, policies: GatherElementsOptions) -> GatherOptions {
         GatherOptions {
             axis: Some(narrow(self.axis)),
             batch_dims: narrow(self.batch_dims),
@@ -92,16 +96,16 @@ impl Gather<'_> {
 }
 
 impl<'a> Op<'a> for Gather<'a> {
-    fn of(case: &'a Case) -> Result<Self, BadLine> {
+    fn from_case(case: &'a Case) -> Result<Self, BadLine> {
         Ok(Self {
-            from: Gathering::of(case)?,
+            from: Gathering::from_case(case)?,
             axis: case.arguments().integer("axis")?,
             batch_dims: case.arguments().integer("batch_dims")?,
         })
     }
 
-    fn answer(&self) -> Result<Answer, ReferenceError> {
-        self.from.answer(|params, indices, indexing| {
+    fn reference_answer(&self) -> Result<Answer, ReferenceError> {
+        self.from.reference_answer(|params, indices, indexing| {
             reference::gather(
                 &params.data,
                 &params.shape,
@@ -114,18 +118,18 @@ impl<'a> Op<'a> for Gather<'a> {
         })
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
+    fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
         self.from.run(run, |params, indices, policies| {
-            params.gather(indices, self.options(policies))
+            params.gather(indices, self.gather_options(policies))
         })
     }
 
-    fn random(operation: Operation, rng: &mut Rng) -> Case {
+    fn random_case(operation: Operation, rng: &mut Rng) -> Case {
         let (source, params, mut args) = random_params(rng);
         let axis = rng.usize(..params.len());
         let batch_dims = if rng.bool() { 0 } else { rng.usize(..=axis) };
         let mut indices = params[..batch_dims].to_vec();
-        indices.extend(few(rng, 2));
+        indices.extend(draw_few_dims(rng, 2));
         let rank = |rng: &mut Rng, at: usize, rank: usize| match rng.u8(..4) {
             0 if at < rank => at as i64 - rank as i64,
             _ => at as i64,
@@ -135,15 +139,15 @@ impl<'a> Op<'a> for Gather<'a> {
             "batch_dims".into(),
             rank(rng, batch_dims, indices.len()).into(),
         );
-        policy(rng, &mut args);
-        let mut tuples = tuples(rng, &indices, &params[axis..=axis]);
+        draw_policy(rng, &mut args);
+        let mut tuples = draw_tuples(rng, &indices, &params[axis..=axis]);
         tuples.shape = indices;
-        let tensors = [("params", tensor(rng, &source)), ("indices", tuples)];
+        let tensors = [("params", draw_tensor(rng, &source)), ("indices", tuples)];
         Case::new(operation, tensors, args)
     }
 
-    fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
-        self.from.tuples()
+    fn tuples_and_indexing(&self) -> Option<(&'a Tensor, Indexing)> {
+        self.from.tuples_and_indexing()
     }
 }
 
@@ -168,17 +172,17 @@ impl GatherNd<'_> {
 }
 
 impl<'a> Op<'a> for GatherNd<'a> {
-    const WEIGHT: usize = 2;
+    const RANDOM_WEIGHT: usize = 2;
 
-    fn of(case: &'a Case) -> Result<Self, BadLine> {
+    fn from_case(case: &'a Case) -> Result<Self, BadLine> {
         Ok(Self {
-            from: Gathering::of(case)?,
+            from: Gathering::from_case(case)?,
             batch_dims: case.arguments().size("batch_dims")?,
         })
     }
 
-    fn answer(&self) -> Result<Answer, ReferenceError> {
-        self.from.answer(|params, indices, indexing| {
+    fn reference_answer(&self) -> Result<Answer, ReferenceError> {
+        self.from.reference_answer(|params, indices, indexing| {
             reference::gather_nd(
                 &params.data,
                 &params.shape,
@@ -190,13 +194,13 @@ impl<'a> Op<'a> for GatherNd<'a> {
         })
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
+    fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
         self.from.run(run, |params, indices, policies| {
             params.gather_nd(indices, self.options(policies))
         })
     }
 
-    fn random(operation: Operation, rng: &mut Rng) -> Case {
+    fn random_case(operation: Operation, rng: &mut Rng) -> Case {
         let (source, params, mut args) = random_params(rng);
         let batch_dims = match params.len() {
             2.. if rng.u8(..3) == 0 => rng.usize(..params.len()),
@@ -204,16 +208,16 @@ impl<'a> Op<'a> for GatherNd<'a> {
         };
         let depth = rng.usize(..=params.len() - batch_dims);
         let mut lead = params[..batch_dims].to_vec();
-        lead.extend(few(rng, 3));
-        let indices = tuples(rng, &lead, &params[batch_dims..batch_dims + depth]);
+        lead.extend(draw_few_dims(rng, 3));
+        let indices = draw_tuples(rng, &lead, &params[batch_dims..batch_dims + depth]);
         args.insert("batch_dims".into(), batch_dims.into());
-        policy(rng, &mut args);
-        let tensors = [("params", tensor(rng, &source)), ("indices", indices)];
+        draw_policy(rng, &mut args);
+        let tensors = [("params", draw_tensor(rng, &source)), ("indices", indices)];
         Case::new(operation, tensors, args)
     }
 
-    fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
-        self.from.tuples()
+    fn tuples_and_indexing(&self) -> Option<(&'a Tensor, Indexing)> {
+        self.from.tuples_and_indexing()
     }
 }
 
@@ -226,14 +230,14 @@ pub struct BatchGather<'a> {
 }
 
 impl<'a> Op<'a> for BatchGather<'a> {
-    fn of(case: &'a Case) -> Result<Self, BadLine> {
+    fn from_case(case: &'a Case) -> Result<Self, BadLine> {
         Ok(Self {
-            from: Gathering::of(case)?,
+            from: Gathering::from_case(case)?,
         })
     }
 
-    fn answer(&self) -> Result<Answer, ReferenceError> {
-        self.from.answer(|params, indices, indexing| {
+    fn reference_answer(&self) -> Result<Answer, ReferenceError> {
+        self.from.reference_answer(|params, indices, indexing| {
             reference::batch_gather(
                 &params.data,
                 &params.shape,
@@ -244,7 +248,7 @@ impl<'a> Op<'a> for BatchGather<'a> {
         })
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
+    fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
         let batch_dims = narrow(self.from.indices.shape.len() as i64 - 1);
         self.from.run(run, |params, indices, policies| {
             let options = GatherOptions {
@@ -257,21 +261,21 @@ impl<'a> Op<'a> for BatchGather<'a> {
         })
     }
 
-    fn random(operation: Operation, rng: &mut Rng) -> Case {
-        let params = shape(rng, 4, 1);
+    fn random_case(operation: Operation, rng: &mut Rng) -> Case {
+        let params = draw_shape(rng, 4, 1);
         let batch_dims = rng.usize(..params.len());
         let mut indices = params[..batch_dims].to_vec();
         indices.push(rng.usize(..6));
         let mut args = Map::new();
-        policy(rng, &mut args);
-        let mut tuples = tuples(rng, &indices, &params[batch_dims..=batch_dims]);
+        draw_policy(rng, &mut args);
+        let mut tuples = draw_tuples(rng, &indices, &params[batch_dims..=batch_dims]);
         tuples.shape = indices;
-        let tensors = [("params", tensor(rng, &params)), ("indices", tuples)];
+        let tensors = [("params", draw_tensor(rng, &params)), ("indices", tuples)];
         Case::new(operation, tensors, args)
     }
 
-    fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
-        self.from.tuples()
+    fn tuples_and_indexing(&self) -> Option<(&'a Tensor, Indexing)> {
+        self.from.tuples_and_indexing()
     }
 }
 
@@ -286,15 +290,15 @@ pub struct GatherElements<'a> {
 }
 
 impl<'a> Op<'a> for GatherElements<'a> {
-    fn of(case: &'a Case) -> Result<Self, BadLine> {
+    fn from_case(case: &'a Case) -> Result<Self, BadLine> {
         Ok(Self {
-            from: Gathering::of(case)?,
+            from: Gathering::from_case(case)?,
             axis: case.arguments().integer("axis")?,
         })
     }
 
-    fn answer(&self) -> Result<Answer, ReferenceError> {
-        self.from.answer(|params, indices, indexing| {
+    fn reference_answer(&self) -> Result<Answer, ReferenceError> {
+        self.from.reference_answer(|params, indices, indexing| {
             reference::gather_elements(
                 &params.data,
                 &params.shape,
@@ -306,13 +310,13 @@ impl<'a> Op<'a> for GatherElements<'a> {
         })
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
+    fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
         self.from.run(run, |params, indices, policies| {
             params.gather_elements(indices, narrow(self.axis), policies)
         })
     }
 
-    fn random(operation: Operation, rng: &mut Rng) -> Case {
+    fn random_case(operation: Operation, rng: &mut Rng) -> Case {
         let (source, params, mut args) = random_params(rng);
         let axis = rng.usize(..params.len());
         let mut sizes = params.clone();
@@ -322,18 +326,18 @@ impl<'a> Op<'a> for GatherElements<'a> {
             }
         }
         sizes[axis] = rng.usize(..6);
-        let mut indices = tuples(rng, &sizes, &params[axis..=axis]);
-        disturb(rng, &mut sizes);
+        let mut indices = draw_tuples(rng, &sizes, &params[axis..=axis]);
+        disturb_shape(rng, &mut sizes);
         indices.data.resize(sizes.iter().product(), 0);
         indices.shape = sizes;
         let from_end = if rng.bool() { params.len() as i64 } else { 0 };
         args.insert("axis".into(), (axis as i64 - from_end).into());
-        policy(rng, &mut args);
-        let tensors = [("params", tensor(rng, &source)), ("indices", indices)];
+        draw_policy(rng, &mut args);
+        let tensors = [("params", draw_tensor(rng, &source)), ("indices", indices)];
         Case::new(operation, tensors, args)
     }
 
-    fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
-        self.from.tuples()
+    fn tuples_and_indexing(&self) -> Option<(&'a Tensor, Indexing)> {
+        self.from.tuples_and_indexing()
     }
 }

@@ -18,18 +18,18 @@ pub struct Masked<'a> {
 }
 
 impl Masked<'_> {
-    fn trues(&self) -> Vec<bool> {
+    fn mask_values(&self) -> Vec<bool> {
         self.mask.data.iter().map(|&value| value != 0).collect()
     }
 
-    fn params(&self) -> Result<Tensor, ReferenceError> {
+    fn reference_params(&self) -> Result<Tensor, ReferenceError> {
         let nothing = Tensor::from((vec![0], vec![]));
         let params = self.params.as_ref();
-        params.map_or(Ok(nothing), Params::materialised)
+        params.map_or(Ok(nothing), Params::reference_array)
     }
 
     /// Returns the mask on a device. It has type bool if all elements are 0 or 1.
-    fn on(&self, run: &Run<'_>) -> Result<wgslice::Tensor, Error> {
+    fn on(&self, run: &DeviceRun<'_>) -> Result<wgslice::Tensor, Error> {
         let byte = |&value: &i64| u8::try_from(value).unwrap_or(1);
         let bytes: Vec<u8> = self.mask.data.iter().map(byte).collect();
         let dtype = match bytes.iter().all(|&byte| byte < 2) {
@@ -41,14 +41,14 @@ impl Masked<'_> {
 }
 
 impl<'a> Op<'a> for Masked<'a> {
-    fn of(case: &'a Case) -> Result<Self, BadLine> {
+    fn from_case(case: &'a Case) -> Result<Self, BadLine> {
         let arguments = case.arguments();
         let named = |name: &str| case.args.contains_key(name);
         Ok(Self {
             operation: case.op,
             mask: case.tensor("mask")?,
             params: (case.op != Operation::Nonzero)
-                .then(|| Params::of(case))
+                .then(|| Params::from_case(case))
                 .transpose()?,
             other: case.tensors.get("other"),
             axis: named("axis")
@@ -60,8 +60,8 @@ impl<'a> Op<'a> for Masked<'a> {
         })
     }
 
-    fn answer(&self) -> Result<Answer, ReferenceError> {
-        let (trues, params) = (self.trues(), self.params()?);
+    fn reference_answer(&self) -> Result<Answer, ReferenceError> {
+        let (trues, params) = (self.mask_values(), self.reference_params()?);
         let mask = (&trues[..], &self.mask.shape[..]);
         let Tensor { shape, data } = &params;
         let other = self.other.unwrap_or(&params);
@@ -85,12 +85,16 @@ impl<'a> Op<'a> for Masked<'a> {
                 reference::select(mask, other, (data, shape))
             }
         }
-        .map(good)
+        .map(answer_in_range)
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
+    fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
         let mask = self.on(run)?;
-        let count = self.trues().iter().filter(|&&is_true| is_true).count();
+        let count = self
+            .mask_values()
+            .iter()
+            .filter(|&&is_true| is_true)
+            .count();
         let capacity = Some(self.capacity.unwrap_or(count));
         let Some(params) = &self.params else {
             return Ok(mask.nonzero(capacity)?.0.into());
@@ -121,8 +125,8 @@ impl<'a> Op<'a> for Masked<'a> {
         Ok(result.into())
     }
 
-    fn random(operation: Operation, rng: &mut Rng) -> Case {
-        let mut source = shape(rng, 4, usize::from(operation != Operation::Nonzero));
+    fn random_case(operation: Operation, rng: &mut Rng) -> Case {
+        let mut source = draw_shape(rng, 4, usize::from(operation != Operation::Nonzero));
         let mut capacity = 200;
         match rng.u8(..8) {
             // As many dimensions as a search may have.
@@ -140,7 +144,7 @@ impl<'a> Op<'a> for Masked<'a> {
             source
         } else {
             let params = random_view(rng, &source, &mut args);
-            tensors.push(("params", tensor(rng, &source)));
+            tensors.push(("params", draw_tensor(rng, &source)));
             let rank = params.len();
             match operation {
                 Operation::BooleanMask | Operation::MaskedScatter => {
@@ -150,15 +154,15 @@ impl<'a> Op<'a> for Masked<'a> {
                     };
                     let end = rng.usize(axis + 1..=rank);
                     let mut sizes = params[axis..end].to_vec();
-                    disturb(rng, &mut sizes);
+                    disturb_shape(rng, &mut sizes);
                     if operation == Operation::BooleanMask {
                         args.insert("axis".into(), axis.into());
                     } else {
                         let rows = rng.usize(..=sizes.iter().product::<usize>().min(40));
                         let mut values = vec![rows];
                         values.extend(&params[end..]);
-                        disturb(rng, &mut values);
-                        tensors.push(("other", tensor(rng, &values)));
+                        disturb_shape(rng, &mut values);
+                        tensors.push(("other", draw_tensor(rng, &values)));
                     }
                     sizes
                 }
@@ -169,12 +173,12 @@ impl<'a> Op<'a> for Masked<'a> {
                         size = params.iter().product();
                     } else {
                         let from_end = if rng.bool() { rank as i64 } else { 0 };
-                        let axis = rarely(rng, axis as i64 - from_end, 9);
+                        let axis = draw_rarely(rng, axis as i64 - from_end, 9);
                         args.insert("axis".into(), axis.into());
                     }
                     let shorter = rng.usize(..=size);
                     let mut sizes = vec![if rng.bool() { size } else { shorter }];
-                    disturb(rng, &mut sizes);
+                    disturb_shape(rng, &mut sizes);
                     sizes
                 }
                 _ => {
@@ -184,17 +188,17 @@ impl<'a> Op<'a> for Masked<'a> {
                             *size = 1;
                         }
                         sizes.drain(..rng.usize(..=rank) * usize::from(rng.bool()));
-                        disturb(rng, &mut sizes);
+                        disturb_shape(rng, &mut sizes);
                         sizes
                     };
                     let (mask, other) = (broadcast(), broadcast());
-                    tensors.push(("other", tensor(rng, &other)));
+                    tensors.push(("other", draw_tensor(rng, &other)));
                     mask
                 }
             }
         };
         let often = rng.usize(..5);
-        let mut mask = tensor(rng, &of_mask);
+        let mut mask = draw_tensor(rng, &of_mask);
         let top = if rng.bool() { 1 } else { 77 };
         for value in &mut mask.data {
             *value = match often {

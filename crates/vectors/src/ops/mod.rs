@@ -60,18 +60,19 @@ pub use xla::{XlaGather, XlaScatter};
 
 use crate::{
     case::{BadLine, Case, Tensor},
-    combine::{combine, float},
-    oracle::{Answer, gathered, good, scattered, viewed},
+    combine::{combine_values, float_type},
+    oracle::{Answer, answer_in_range, apply_view_steps, gather_answer, scatter_answer},
     random::{
         Rng,
         draw::{
-            MOST, disturb, few, forward, integer, policy, rarely, shape, sometimes_floats,
-            sometimes_unsigned, spec, spread, steps, tensor, tuples, viewed_shape,
+            MAX_ELEMENTS, disturb_shape, draw_few_dims, draw_integer, draw_policy, draw_rarely,
+            draw_shape, draw_spec, draw_tensor, draw_tuples, draw_view_steps, make_tuples_differ,
+            shape_of_slice, sometimes_floats, sometimes_unsigned, viewed_shape,
         },
     },
     reference::{self, Gathered, Indexing, ReferenceError, Scattered},
     step::{Step, spec_of},
-    variant::{Run, Started},
+    variant::{DeviceRun, Started},
 };
 use gather::random_params;
 use params::random_view;
@@ -91,25 +92,25 @@ fn narrow(number: i64) -> isize {
 pub(crate) trait Op<'a>: Sized {
     /// Whether the row of an out-of-range index tuple is dropped, as in a scatter, rather than filled with zeros, as in
     /// a gather.
-    const SCATTERS: bool = false;
+    const DROPS_INVALID_ROWS: bool = false;
 
     /// The operation's relative frequency among random cases. Operations with more ways to fail have a higher one.
-    const WEIGHT: usize = 1;
+    const RANDOM_WEIGHT: usize = 1;
 
     /// Reads the arguments from a case of this operation.
-    fn of(case: &'a Case) -> Result<Self, BadLine>;
+    fn from_case(case: &'a Case) -> Result<Self, BadLine>;
 
     /// Returns the answer of the naive reference.
-    fn answer(&self) -> Result<Answer, ReferenceError>;
+    fn reference_answer(&self) -> Result<Answer, ReferenceError>;
 
     /// Starts the operation on a device. The report of a gather or a scatter may still be pending.
-    fn run(&self, run: &Run<'_>) -> Result<Started, Error>;
+    fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error>;
 
     /// Draws a random case. Its arguments are valid in most cases, and an error in some.
-    fn random(operation: Operation, rng: &mut Rng) -> Case;
+    fn random_case(operation: Operation, rng: &mut Rng) -> Case;
 
     /// Returns the index tuples of a gather, a crop or a scatter, and their policies. `None` for other operations.
-    fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
+    fn tuples_and_indexing(&self) -> Option<(&'a Tensor, Indexing)> {
         None
     }
 
@@ -119,12 +120,12 @@ pub(crate) trait Op<'a>: Sized {
     }
 
     /// Returns how the operation combines values. The element type must support the computation.
-    fn combine(&self) -> Combine {
+    fn combination(&self) -> Combine {
         Combine::Update
     }
 
     /// Returns the floating-point type of the values, whose bits the case holds. `None` if they are integers.
-    fn float(&self) -> Option<DType> {
+    fn float_type(&self) -> Option<DType> {
         None
     }
 }
@@ -151,23 +152,23 @@ macro_rules! operations {
 
             /// Returns whether the row of an out-of-range index tuple is dropped, as in a scatter, rather than filled
             /// with zeros, as in a gather.
-            pub(crate) fn scatters(self) -> bool {
+            pub(crate) fn drops_invalid_rows(self) -> bool {
                 match self {
-                    $(Self::$operation => $op::SCATTERS),*
+                    $(Self::$operation => $op::DROPS_INVALID_ROWS),*
                 }
             }
 
             /// Returns the operation's relative frequency among random cases.
-            pub(crate) fn weight(self) -> usize {
+            pub(crate) fn random_weight(self) -> usize {
                 match self {
-                    $(Self::$operation => $op::WEIGHT),*
+                    $(Self::$operation => $op::RANDOM_WEIGHT),*
                 }
             }
 
             /// Draws a random case. Its arguments are valid in most cases, and an error in some.
-            pub(crate) fn random(self, rng: &mut Rng) -> Case {
+            pub(crate) fn random_case(self, rng: &mut Rng) -> Case {
                 match self {
-                    $(Self::$operation => $op::random(self, rng)),*
+                    $(Self::$operation => $op::random_case(self, rng)),*
                 }
             }
         }
@@ -187,17 +188,17 @@ macro_rules! operations {
             /// If the case lacks an argument or a tensor, or has an invalid one. The error has the line number.
             pub fn of(case: &'a Case) -> Result<Self, BadLine> {
                 Ok(match case.op {
-                    $(Operation::$operation => Self::$operation($op::of(case)?)),*
+                    $(Operation::$operation => Self::$operation($op::from_case(case)?)),*
                 })
             }
 
-            pub(crate) fn answer(&self) -> Result<Answer, ReferenceError> {
+            pub(crate) fn reference_answer(&self) -> Result<Answer, ReferenceError> {
                 match self {
-                    $(Self::$operation(op) => op.answer()),*
+                    $(Self::$operation(op) => op.reference_answer()),*
                 }
             }
 
-            pub(crate) fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
+            pub(crate) fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
                 match self {
                     $(Self::$operation(op) => op.run(run)),*
                 }
@@ -205,9 +206,9 @@ macro_rules! operations {
 
             /// Returns the index tuples of a gather, a crop or a scatter, and their policies. `None` for other
             /// operations.
-            pub fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
+            pub fn tuples_and_indexing(&self) -> Option<(&'a Tensor, Indexing)> {
                 match self {
-                    $(Self::$operation(op) => op.tuples()),*
+                    $(Self::$operation(op) => op.tuples_and_indexing()),*
                 }
             }
 
@@ -219,16 +220,16 @@ macro_rules! operations {
             }
 
             /// Returns how the operation combines values. The element type must support the computation.
-            pub(crate) fn combine(&self) -> Combine {
+            pub(crate) fn combination(&self) -> Combine {
                 match self {
-                    $(Self::$operation(op) => op.combine()),*
+                    $(Self::$operation(op) => op.combination()),*
                 }
             }
 
             /// Returns the floating-point type of the values. `None` if they are integers.
-            pub(crate) fn float(&self) -> Option<DType> {
+            pub(crate) fn float_type(&self) -> Option<DType> {
                 match self {
-                    $(Self::$operation(op) => op.float()),*
+                    $(Self::$operation(op) => op.float_type()),*
                 }
             }
         }

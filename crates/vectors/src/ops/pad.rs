@@ -15,7 +15,7 @@ pub struct Pad<'a> {
     pub constant: &'a Tensor,
 }
 
-const MODES: [(&str, PadMode); 5] = [
+const PAD_MODES: [(&str, PadMode); 5] = [
     ("constant", PadMode::Constant),
     ("edge", PadMode::Edge),
     ("reflect", PadMode::Reflect),
@@ -24,7 +24,7 @@ const MODES: [(&str, PadMode); 5] = [
 ];
 
 impl Pad<'_> {
-    fn pairs(&self) -> Vec<[usize; 2]> {
+    fn padding_pairs(&self) -> Vec<[usize; 2]> {
         self.paddings
             .chunks(2)
             .map(|pair| [pair[0], pair[1]])
@@ -33,26 +33,27 @@ impl Pad<'_> {
 }
 
 impl<'a> Op<'a> for Pad<'a> {
-    fn of(case: &'a Case) -> Result<Self, BadLine> {
+    fn from_case(case: &'a Case) -> Result<Self, BadLine> {
         let arguments = case.arguments();
         let mode = case.args.get("mode").and_then(|mode| mode.as_str());
-        let found = MODES.iter().find(|(name, _)| Some(*name) == mode);
+        let found = PAD_MODES.iter().find(|(name, _)| Some(*name) == mode);
         Ok(Self {
-            params: Params::of(case)?,
+            params: Params::from_case(case)?,
             paddings: arguments.sizes("paddings")?,
             mode: found.map_or(PadMode::Constant, |(_, mode)| *mode),
             constant: case.tensor("constant")?,
         })
     }
 
-    fn answer(&self) -> Result<Answer, ReferenceError> {
-        let params = self.params.materialised()?;
+    fn reference_answer(&self) -> Result<Answer, ReferenceError> {
+        let params = self.params.reference_array()?;
         let constant = self.constant.data.first().copied().unwrap_or_default();
         let (values, shape) = (&params.data, &params.shape);
-        reference::pad(values, shape, &self.pairs(), self.mode, &constant).map(good)
+        reference::pad(values, shape, &self.padding_pairs(), self.mode, &constant)
+            .map(answer_in_range)
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
+    fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
         let constant = run.tensor(self.constant)?;
         let mode = match self.mode {
             PadMode::Constant => options::Pad::Constant(&constant),
@@ -61,14 +62,18 @@ impl<'a> Op<'a> for Pad<'a> {
             PadMode::Symmetric => options::Pad::Symmetric,
             PadMode::Wrap => options::Pad::Wrap,
         };
-        Ok(self.params.on(run)?.pad(&self.pairs(), mode)?.into())
+        Ok(self
+            .params
+            .on(run)?
+            .pad(&self.padding_pairs(), mode)?
+            .into())
     }
 
-    fn random(operation: Operation, rng: &mut Rng) -> Case {
-        let source = shape(rng, 4, 1);
+    fn random_case(operation: Operation, rng: &mut Rng) -> Case {
+        let source = draw_shape(rng, 4, 1);
         let mut args = Map::new();
         let params = random_view(rng, &source, &mut args);
-        let mode = MODES[rng.usize(..MODES.len())].0;
+        let mode = PAD_MODES[rng.usize(..PAD_MODES.len())].0;
         let mut paddings = Vec::new();
         for &size in &params {
             for _ in 0..2 {
@@ -87,8 +92,8 @@ impl<'a> Op<'a> for Pad<'a> {
         args.insert("mode".into(), mode.into());
         args.insert("paddings".into(), json!(paddings));
         let tensors = [
-            ("params", tensor(rng, &source)),
-            ("constant", tensor(rng, &[])),
+            ("params", draw_tensor(rng, &source)),
+            ("constant", draw_tensor(rng, &[])),
         ];
         Case::new(operation, tensors, args)
     }

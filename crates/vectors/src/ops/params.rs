@@ -12,19 +12,19 @@ pub struct Params<'a> {
 }
 
 impl<'a> Params<'a> {
-    pub(super) fn of(case: &'a Case) -> Result<Self, BadLine> {
+    pub(super) fn from_case(case: &'a Case) -> Result<Self, BadLine> {
         Ok(Self {
             tensor: case.tensor("params")?,
             view: case.arguments().steps("view")?,
         })
     }
 
-    pub(super) fn materialised(&self) -> Result<Tensor, ReferenceError> {
-        viewed(self.tensor, &self.view)
+    pub(super) fn reference_array(&self) -> Result<Tensor, ReferenceError> {
+        apply_view_steps(self.tensor, &self.view)
     }
 
-    pub(super) fn on(&self, run: &Run<'_>) -> Result<wgslice::Tensor, Error> {
-        run.view(self.tensor, &self.view)
+    pub(super) fn on(&self, run: &DeviceRun<'_>) -> Result<wgslice::Tensor, Error> {
+        run.upload_view(self.tensor, &self.view)
     }
 }
 
@@ -38,7 +38,7 @@ pub(super) fn random_view(
     if rng.u8(..3) > 0 {
         return source.to_vec();
     }
-    let steps = steps(rng, source);
+    let steps = draw_view_steps(rng, source);
     match viewed_shape(source, &steps) {
         // A gather needs at least one dimension. Steps that make a scalar are left out, and so are steps that fail.
         Some(shape) if !shape.is_empty() => {

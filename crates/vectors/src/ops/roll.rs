@@ -12,21 +12,21 @@ pub struct Roll<'a> {
 }
 
 impl<'a> Op<'a> for Roll<'a> {
-    fn of(case: &'a Case) -> Result<Self, BadLine> {
+    fn from_case(case: &'a Case) -> Result<Self, BadLine> {
         Ok(Self {
-            params: Params::of(case)?,
+            params: Params::from_case(case)?,
             shifts: case.arguments().integers("shifts")?,
             axes: case.arguments().integers("axes")?,
         })
     }
 
-    fn answer(&self) -> Result<Answer, ReferenceError> {
-        let params = self.params.materialised()?;
+    fn reference_answer(&self) -> Result<Answer, ReferenceError> {
+        let params = self.params.reference_array()?;
         let rolled = reference::roll(&params.data, &params.shape, &self.shifts, &self.axes)?;
-        Ok(good((params.shape, rolled)))
+        Ok(answer_in_range((params.shape, rolled)))
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
+    fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
         let axes = self
             .axes
             .iter()
@@ -35,8 +35,8 @@ impl<'a> Op<'a> for Roll<'a> {
         Ok(self.params.on(run)?.roll(&self.shifts, &axes)?.into())
     }
 
-    fn random(operation: Operation, rng: &mut Rng) -> Case {
-        let source = shape(rng, 4, 1);
+    fn random_case(operation: Operation, rng: &mut Rng) -> Case {
+        let source = draw_shape(rng, 4, 1);
         let mut args = Map::new();
         let rank = random_view(rng, &source, &mut args).len() as i64;
         let beyond = i64::from(rng.u8(..30) == 0);
@@ -56,6 +56,6 @@ impl<'a> Op<'a> for Roll<'a> {
         }
         args.insert("shifts".into(), json!(shifts));
         args.insert("axes".into(), json!(axes));
-        Case::new(operation, [("params", tensor(rng, &source))], args)
+        Case::new(operation, [("params", draw_tensor(rng, &source))], args)
     }
 }

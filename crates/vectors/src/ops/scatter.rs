@@ -17,35 +17,37 @@ pub struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    pub(super) fn of(case: &'a Case) -> Result<Self, BadLine> {
+    pub(super) fn from_case(case: &'a Case) -> Result<Self, BadLine> {
         Ok(Self {
             indices: case.tensor("indices")?,
             updates: case.tensor("updates")?,
             indexing: case.arguments().indexing()?,
-            float: float(&case.dtype),
+            float: float_type(&case.dtype),
         })
     }
 
-    pub(super) fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
+    pub(super) fn tuples_and_indexing(&self) -> Option<(&'a Tensor, Indexing)> {
         Some((self.indices, self.indexing))
     }
 
     /// Returns the indices and the updates on a device.
-    pub(super) fn on(&self, run: &Run<'_>) -> Result<[wgslice::Tensor; 2], Error> {
-        Ok([run.indices(self.indices)?, run.tensor(self.updates)?])
+    pub(super) fn on(&self, run: &DeviceRun<'_>) -> Result<[wgslice::Tensor; 2], Error> {
+        Ok([run.upload_indices(self.indices)?, run.tensor(self.updates)?])
     }
 
     /// Returns whether no two rows go to the same slice of an array of this shape.
     pub(super) fn are_unique(&self, shape: &[usize]) -> bool {
         let depth = self.indices.shape.last();
         let sizes = depth.and_then(|&depth| shape.get(..depth));
-        sizes.is_some_and(|sizes| differ(&self.indices.data, sizes, self.indexing, |_| ()))
+        sizes.is_some_and(|sizes| {
+            are_targets_unique(&self.indices.data, sizes, self.indexing, |_| ())
+        })
     }
 }
 
 /// Returns whether the tuples that are in range differ or, more exactly, whether the results of `row` on the numbers of
 /// their rows differ. `sizes` are the sizes of the dimensions that the tuples index.
-pub(super) fn differ<R: Hash + Eq>(
+pub(super) fn are_targets_unique<R: Hash + Eq>(
     tuples: &[i64],
     sizes: &[usize],
     indexing: Indexing,
@@ -80,40 +82,40 @@ pub(super) fn random_rows(
             shape[0] = 0;
         }
         let mut updates = shape.to_vec();
-        disturb(rng, &mut updates);
-        return (tuples(rng, &[], &[]), tensor(rng, &updates));
+        disturb_shape(rng, &mut updates);
+        return (draw_tuples(rng, &[], &[]), draw_tensor(rng, &updates));
     }
     // Some cases have more rows of one element than a workgroup of 64 invocations links (256). In half of these there
     // are so many slices that few have rows.
     let (depth, lead) = match rng.u8(..8) {
         0 if rng.bool() => {
             shape.fill(1);
-            shape[0] = rng.usize(2200..MOST);
+            shape[0] = rng.usize(2200..MAX_ELEMENTS);
             (shape.len(), vec![rng.usize(257..275)])
         }
         0 => (shape.len(), vec![rng.usize(257..700)]),
         1..4 => (1 + rng.usize(..shape.len()), vec![rng.usize(..40)]),
-        _ => (1 + rng.usize(..shape.len()), few(rng, 3)),
+        _ => (1 + rng.usize(..shape.len()), draw_few_dims(rng, 3)),
     };
     let mut updates = [&lead, &shape[depth..]].concat();
-    if updates.iter().product::<usize>() > MOST {
+    if updates.iter().product::<usize>() > MAX_ELEMENTS {
         updates = [&lead[..0], &shape[depth..]].concat();
         updates.insert(0, 1);
-        let indices = tuples(rng, &[1], &shape[..depth]);
-        return (indices, tensor(rng, &updates));
+        let indices = draw_tuples(rng, &[1], &shape[..depth]);
+        return (indices, draw_tensor(rng, &updates));
     }
     // In half of the cases, valid tuples use only the first 4 positions of each dimension, so that many are equal.
     let mut places = shape[..depth].to_vec();
     if rng.bool() {
         places.iter_mut().for_each(|size| *size = (*size).min(4));
     }
-    let mut indices = tuples(rng, &lead, &places);
+    let mut indices = draw_tuples(rng, &lead, &places);
     if rng.u8(..3) == 0 {
-        spread(rng, &mut indices.data, &places);
+        make_tuples_differ(rng, &mut indices.data, &places);
     }
-    disturb(rng, &mut updates);
-    policy(rng, args);
-    let mut updates = tensor(rng, &updates);
+    disturb_shape(rng, &mut updates);
+    draw_policy(rng, args);
+    let mut updates = draw_tensor(rng, &updates);
     // The values are small, so that the sum of a few updates fits the smallest element type.
     updates.data.iter_mut().for_each(|value| *value %= 8);
     (indices, updates)
@@ -129,16 +131,16 @@ pub struct ScatterNd<'a> {
 }
 
 impl<'a> Op<'a> for ScatterNd<'a> {
-    const SCATTERS: bool = true;
+    const DROPS_INVALID_ROWS: bool = true;
 
-    fn of(case: &'a Case) -> Result<Self, BadLine> {
+    fn from_case(case: &'a Case) -> Result<Self, BadLine> {
         Ok(Self {
-            rows: Rows::of(case)?,
+            rows: Rows::from_case(case)?,
             shape: case.arguments().sizes("shape")?,
         })
     }
 
-    fn answer(&self) -> Result<Answer, ReferenceError> {
+    fn reference_answer(&self) -> Result<Answer, ReferenceError> {
         let Rows {
             indices,
             updates,
@@ -152,20 +154,20 @@ impl<'a> Op<'a> for ScatterNd<'a> {
             &updates.shape,
             &self.shape,
             indexing,
-            |sum, value| *sum = combine(Combine::Add, float, *sum, *value),
+            |sum, value| *sum = combine_values(Combine::Add, float, *sum, *value),
         )?;
-        Ok(scattered(scattered_rows, &self.shape))
+        Ok(scatter_answer(scattered_rows, &self.shape))
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
-        let options = run.scatter(Combine::Add, self.rows.indexing);
+    fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
+        let options = run.scatter_options(Combine::Add, self.rows.indexing);
         let [indices, updates] = self.rows.on(run)?;
         let (sums, report) = wgslice::Tensor::scatter_nd(&self.shape, &indices, &updates, options)?;
         Ok(Started::new(sums, report))
     }
 
-    fn random(operation: Operation, rng: &mut Rng) -> Case {
-        let mut shape = shape(rng, 4, 1);
+    fn random_case(operation: Operation, rng: &mut Rng) -> Case {
+        let mut shape = draw_shape(rng, 4, 1);
         let mut args = Map::new();
         let (indices, updates) = random_rows(rng, &mut shape, &mut args);
         args.insert("shape".into(), shape.into());
@@ -173,19 +175,19 @@ impl<'a> Op<'a> for ScatterNd<'a> {
         sometimes_floats(rng, Case::new(operation, tensors, args))
     }
 
-    fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
-        self.rows.tuples()
+    fn tuples_and_indexing(&self) -> Option<(&'a Tensor, Indexing)> {
+        self.rows.tuples_and_indexing()
     }
 
     fn is_unique(&self) -> bool {
         self.rows.are_unique(&self.shape)
     }
 
-    fn combine(&self) -> Combine {
+    fn combination(&self) -> Combine {
         Combine::Add
     }
 
-    fn float(&self) -> Option<DType> {
+    fn float_type(&self) -> Option<DType> {
         self.rows.float
     }
 }
@@ -202,12 +204,12 @@ pub struct TensorScatterNd<'a> {
 }
 
 impl<'a> Op<'a> for TensorScatterNd<'a> {
-    const SCATTERS: bool = true;
+    const DROPS_INVALID_ROWS: bool = true;
 
-    fn of(case: &'a Case) -> Result<Self, BadLine> {
+    fn from_case(case: &'a Case) -> Result<Self, BadLine> {
         Ok(Self {
             tensor: case.tensor("tensor")?,
-            rows: Rows::of(case)?,
+            rows: Rows::from_case(case)?,
             combine: match case.op {
                 Operation::TensorScatterNdAdd => Combine::Add,
                 Operation::TensorScatterNdSub => Combine::Sub,
@@ -218,7 +220,7 @@ impl<'a> Op<'a> for TensorScatterNd<'a> {
         })
     }
 
-    fn answer(&self) -> Result<Answer, ReferenceError> {
+    fn reference_answer(&self) -> Result<Answer, ReferenceError> {
         let (tensor, indices, updates) = (self.tensor, self.rows.indices, self.rows.updates);
         let scattered_rows = reference::tensor_scatter_nd(
             &tensor.data,
@@ -228,24 +230,24 @@ impl<'a> Op<'a> for TensorScatterNd<'a> {
             &updates.data,
             &updates.shape,
             self.rows.indexing,
-            |old, new| *old = combine(self.combine, self.rows.float, *old, *new),
+            |old, new| *old = combine_values(self.combine, self.rows.float, *old, *new),
         )?;
-        Ok(scattered(scattered_rows, &tensor.shape))
+        Ok(scatter_answer(scattered_rows, &tensor.shape))
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
-        let options = run.scatter(self.combine, self.rows.indexing);
+    fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
+        let options = run.scatter_options(self.combine, self.rows.indexing);
         let mut tensor = run.tensor(self.tensor)?;
         let [indices, updates] = self.rows.on(run)?;
         let report = tensor.tensor_scatter_nd(&indices, &updates, options)?;
         Ok(Started::new(tensor, report))
     }
 
-    fn random(operation: Operation, rng: &mut Rng) -> Case {
-        let mut shape = shape(rng, 4, 1);
+    fn random_case(operation: Operation, rng: &mut Rng) -> Case {
+        let mut shape = draw_shape(rng, 4, 1);
         let mut args = Map::new();
         let (indices, updates) = random_rows(rng, &mut shape, &mut args);
-        let tensor = tensor(rng, &shape);
+        let tensor = draw_tensor(rng, &shape);
         let tensors = [
             ("tensor", tensor),
             ("indices", indices),
@@ -255,19 +257,19 @@ impl<'a> Op<'a> for TensorScatterNd<'a> {
         sometimes_floats(rng, case)
     }
 
-    fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
-        self.rows.tuples()
+    fn tuples_and_indexing(&self) -> Option<(&'a Tensor, Indexing)> {
+        self.rows.tuples_and_indexing()
     }
 
     fn is_unique(&self) -> bool {
         self.rows.are_unique(&self.tensor.shape)
     }
 
-    fn combine(&self) -> Combine {
+    fn combination(&self) -> Combine {
         self.combine
     }
 
-    fn float(&self) -> Option<DType> {
+    fn float_type(&self) -> Option<DType> {
         self.rows.float
     }
 }
@@ -287,18 +289,18 @@ pub struct ScatterElements<'a> {
 }
 
 impl<'a> Op<'a> for ScatterElements<'a> {
-    const SCATTERS: bool = true;
+    const DROPS_INVALID_ROWS: bool = true;
 
-    fn of(case: &'a Case) -> Result<Self, BadLine> {
+    fn from_case(case: &'a Case) -> Result<Self, BadLine> {
         Ok(Self {
             tensor: case.tensor("tensor")?,
-            rows: Rows::of(case)?,
+            rows: Rows::from_case(case)?,
             axis: case.arguments().integer("axis")?,
-            combine: case.arguments().combine("combine")?,
+            combine: case.arguments().combination("combine")?,
         })
     }
 
-    fn answer(&self) -> Result<Answer, ReferenceError> {
+    fn reference_answer(&self) -> Result<Answer, ReferenceError> {
         let (tensor, indices, updates) = (self.tensor, self.rows.indices, self.rows.updates);
         let scattered_elements = reference::scatter_elements(
             &tensor.data,
@@ -309,21 +311,21 @@ impl<'a> Op<'a> for ScatterElements<'a> {
             &updates.shape,
             self.axis,
             self.rows.indexing,
-            |old, new| *old = combine(self.combine, None, *old, *new),
+            |old, new| *old = combine_values(self.combine, None, *old, *new),
         )?;
-        Ok(scattered(scattered_elements, &tensor.shape))
+        Ok(scatter_answer(scattered_elements, &tensor.shape))
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
-        let options = run.scatter(self.combine, self.rows.indexing);
+    fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
+        let options = run.scatter_options(self.combine, self.rows.indexing);
         let mut tensor = run.tensor(self.tensor)?;
         let [indices, updates] = self.rows.on(run)?;
         let report = tensor.scatter_elements(&indices, &updates, narrow(self.axis), options)?;
         Ok(Started::new(tensor, report))
     }
 
-    fn random(operation: Operation, rng: &mut Rng) -> Case {
-        let shape = shape(rng, 5, 1);
+    fn random_case(operation: Operation, rng: &mut Rng) -> Case {
+        let shape = draw_shape(rng, 5, 1);
         let axis = rng.usize(..shape.len());
         let mut sizes = shape.clone();
         for size in &mut sizes {
@@ -332,7 +334,7 @@ impl<'a> Op<'a> for ScatterElements<'a> {
             }
         }
         sizes[axis] = rng.usize(..6);
-        let mut indices = tuples(rng, &sizes, &shape[axis..=axis]);
+        let mut indices = draw_tuples(rng, &sizes, &shape[axis..=axis]);
         if rng.u8(..3) == 0 && sizes[axis] <= shape[axis] {
             // The indices along a line differ.
             let inner: usize = sizes[axis + 1..].iter().product();
@@ -341,11 +343,11 @@ impl<'a> Op<'a> for ScatterElements<'a> {
                 *index = ((first + n / inner % sizes[axis]) % shape[axis]) as i64;
             }
         }
-        disturb(rng, &mut sizes);
+        disturb_shape(rng, &mut sizes);
         indices.data.resize(sizes.iter().product(), 0);
         let mut updates_shape = sizes.clone();
-        disturb(rng, &mut updates_shape);
-        let mut updates = tensor(rng, &updates_shape);
+        disturb_shape(rng, &mut updates_shape);
+        let mut updates = draw_tensor(rng, &updates_shape);
         let combine = match rng.u8(..12) {
             0..4 => "add",
             4 => "sub",
@@ -364,8 +366,8 @@ impl<'a> Op<'a> for ScatterElements<'a> {
         if combine != "update" {
             args.insert("combine".into(), combine.into());
         }
-        policy(rng, &mut args);
-        let tensor = tensor(rng, &shape);
+        draw_policy(rng, &mut args);
+        let tensor = draw_tensor(rng, &shape);
         let tensors = [
             ("tensor", tensor),
             ("indices", indices),
@@ -374,8 +376,8 @@ impl<'a> Op<'a> for ScatterElements<'a> {
         sometimes_unsigned(rng, Case::new(operation, tensors, args))
     }
 
-    fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
-        self.rows.tuples()
+    fn tuples_and_indexing(&self) -> Option<(&'a Tensor, Indexing)> {
+        self.rows.tuples_and_indexing()
     }
 
     fn is_unique(&self) -> bool {
@@ -390,10 +392,10 @@ impl<'a> Op<'a> for ScatterElements<'a> {
         // Elements of different lines along the axis go to different places.
         let inner: usize = sizes[axis + 1..].iter().product();
         let line = |row: usize| (row / (along * inner), row % inner);
-        differ(&self.rows.indices.data, &[size], self.rows.indexing, line)
+        are_targets_unique(&self.rows.indices.data, &[size], self.rows.indexing, line)
     }
 
-    fn combine(&self) -> Combine {
+    fn combination(&self) -> Combine {
         self.combine
     }
 }

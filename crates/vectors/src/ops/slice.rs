@@ -12,7 +12,7 @@ pub struct Slice<'a> {
 }
 
 impl<'a> Op<'a> for Slice<'a> {
-    fn of(case: &'a Case) -> Result<Self, BadLine> {
+    fn from_case(case: &'a Case) -> Result<Self, BadLine> {
         Ok(Self {
             input: case.tensor("input")?,
             begin: case.arguments().integers("begin")?,
@@ -20,32 +20,32 @@ impl<'a> Op<'a> for Slice<'a> {
         })
     }
 
-    fn answer(&self) -> Result<Answer, ReferenceError> {
+    fn reference_answer(&self) -> Result<Answer, ReferenceError> {
         let Tensor { shape, data } = self.input;
-        reference::slice(data, shape, &self.begin, &self.size).map(good)
+        reference::slice(data, shape, &self.begin, &self.size).map(answer_in_range)
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
+    fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
         let block = SliceSpec::block(&self.input.shape, &self.begin, &self.size)?;
         Ok(run.tensor(self.input)?.slice(&block)?.into())
     }
 
-    fn random(operation: Operation, rng: &mut Rng) -> Case {
-        let shape = shape(rng, 6, 0);
+    fn random_case(operation: Operation, rng: &mut Rng) -> Case {
+        let shape = draw_shape(rng, 6, 0);
         let (mut begin, mut size) = (Vec::new(), Vec::new());
         for &dim in &shape {
-            let first = integer(rng, 0, dim);
+            let first = draw_integer(rng, 0, dim);
             let left = dim.saturating_sub(usize::try_from(first).unwrap_or(0));
-            begin.push(rarely(rng, first, -1));
-            let taken = integer(rng, 0, left);
+            begin.push(draw_rarely(rng, first, -1));
+            let taken = draw_integer(rng, 0, left);
             size.push(match rng.u8(..10) {
                 0..3 => -1,
-                _ => rarely(rng, taken, left as i64 + 1),
+                _ => draw_rarely(rng, taken, left as i64 + 1),
             });
         }
         let mut args = Map::new();
         args.insert("begin".into(), begin.into());
         args.insert("size".into(), size.into());
-        Case::new(operation, [("input", tensor(rng, &shape))], args)
+        Case::new(operation, [("input", draw_tensor(rng, &shape))], args)
     }
 }

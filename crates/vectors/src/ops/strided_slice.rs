@@ -10,30 +10,30 @@ pub struct StridedSlice<'a> {
 }
 
 impl<'a> Op<'a> for StridedSlice<'a> {
-    const WEIGHT: usize = 2;
+    const RANDOM_WEIGHT: usize = 2;
 
-    fn of(case: &'a Case) -> Result<Self, BadLine> {
+    fn from_case(case: &'a Case) -> Result<Self, BadLine> {
         Ok(Self {
             input: case.tensor("input")?,
             spec: case.arguments().strided_slice()?,
         })
     }
 
-    fn answer(&self) -> Result<Answer, ReferenceError> {
+    fn reference_answer(&self) -> Result<Answer, ReferenceError> {
         let Tensor { shape, data } = self.input;
-        reference::strided_slice(data, shape, &spec_of(&self.spec)).map(good)
+        reference::strided_slice(data, shape, &spec_of(&self.spec)).map(answer_in_range)
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
+    fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
         let sliced = run
             .tensor(self.input)?
             .slice(&SliceSpec::try_from(&self.spec)?)?;
         Ok(sliced.into())
     }
 
-    fn random(operation: Operation, rng: &mut Rng) -> Case {
-        let shape = shape(rng, 8, 0);
-        let args = spec(rng, &shape);
-        Case::new(operation, [("input", tensor(rng, &shape))], args)
+    fn random_case(operation: Operation, rng: &mut Rng) -> Case {
+        let shape = draw_shape(rng, 8, 0);
+        let args = draw_spec(rng, &shape);
+        Case::new(operation, [("input", draw_tensor(rng, &shape))], args)
     }
 }

@@ -12,7 +12,7 @@ pub struct StridedSliceGrad<'a> {
 }
 
 impl<'a> Op<'a> for StridedSliceGrad<'a> {
-    fn of(case: &'a Case) -> Result<Self, BadLine> {
+    fn from_case(case: &'a Case) -> Result<Self, BadLine> {
         Ok(Self {
             shape: case.arguments().sizes("shape")?,
             spec: case.arguments().strided_slice()?,
@@ -20,25 +20,25 @@ impl<'a> Op<'a> for StridedSliceGrad<'a> {
         })
     }
 
-    fn answer(&self) -> Result<Answer, ReferenceError> {
+    fn reference_answer(&self) -> Result<Answer, ReferenceError> {
         let (dy, shape) = (self.dy, &self.shape);
         let data = reference::strided_slice_grad(shape, &spec_of(&self.spec), &dy.data, &dy.shape)?;
-        Ok(good((shape.clone(), data)))
+        Ok(answer_in_range((shape.clone(), data)))
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
+    fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
         let dy = run.tensor(self.dy)?;
         let spec = SliceSpec::try_from(&self.spec)?;
         let grad = wgslice::Tensor::slice_grad(&self.shape, &spec, &dy)?;
         Ok(grad.into())
     }
 
-    fn random(operation: Operation, rng: &mut Rng) -> Case {
-        let shape = shape(rng, 8, 0);
-        let mut args = spec(rng, &shape);
-        let mut dy = forward(&shape, &args);
-        disturb(rng, &mut dy);
+    fn random_case(operation: Operation, rng: &mut Rng) -> Case {
+        let shape = draw_shape(rng, 8, 0);
+        let mut args = draw_spec(rng, &shape);
+        let mut dy = shape_of_slice(&shape, &args);
+        disturb_shape(rng, &mut dy);
         args.insert("shape".into(), shape.into());
-        Case::new(operation, [("dy", tensor(rng, &dy))], args)
+        Case::new(operation, [("dy", draw_tensor(rng, &dy))], args)
     }
 }

@@ -12,7 +12,7 @@ pub struct StridedSliceUpdate<'a> {
 }
 
 impl<'a> Op<'a> for StridedSliceUpdate<'a> {
-    fn of(case: &'a Case) -> Result<Self, BadLine> {
+    fn from_case(case: &'a Case) -> Result<Self, BadLine> {
         Ok(Self {
             input: case.tensor("input")?,
             spec: case.arguments().strided_slice()?,
@@ -20,7 +20,7 @@ impl<'a> Op<'a> for StridedSliceUpdate<'a> {
         })
     }
 
-    fn answer(&self) -> Result<Answer, ReferenceError> {
+    fn reference_answer(&self) -> Result<Answer, ReferenceError> {
         let (input, value) = (self.input, self.value);
         let data = reference::strided_slice_update(
             &input.data,
@@ -29,19 +29,19 @@ impl<'a> Op<'a> for StridedSliceUpdate<'a> {
             &value.data,
             &value.shape,
         )?;
-        Ok(good((input.shape.clone(), data)))
+        Ok(answer_in_range((input.shape.clone(), data)))
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
+    fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
         let (mut input, value) = (run.tensor(self.input)?, run.tensor(self.value)?);
         input.slice_update(&SliceSpec::try_from(&self.spec)?, &value)?;
         Ok(input.into())
     }
 
-    fn random(operation: Operation, rng: &mut Rng) -> Case {
-        let shape = shape(rng, 8, 0);
-        let args = spec(rng, &shape);
-        let mut value = forward(&shape, &args);
+    fn random_case(operation: Operation, rng: &mut Rng) -> Case {
+        let shape = draw_shape(rng, 8, 0);
+        let args = draw_spec(rng, &shape);
+        let mut value = shape_of_slice(&shape, &args);
         for size in &mut value {
             if rng.u8(..6) == 0 {
                 *size = 1;
@@ -50,11 +50,11 @@ impl<'a> Op<'a> for StridedSliceUpdate<'a> {
         match rng.u8(..6) {
             0 => value = value.split_off(rng.usize(..=value.len())),
             1 => value.insert(0, 1),
-            _ => disturb(rng, &mut value),
+            _ => disturb_shape(rng, &mut value),
         }
         let tensors = [
-            ("input", tensor(rng, &shape)),
-            ("value", tensor(rng, &value)),
+            ("input", draw_tensor(rng, &shape)),
+            ("value", draw_tensor(rng, &value)),
         ];
         Case::new(operation, tensors, args)
     }

@@ -12,10 +12,10 @@ pub struct Tile<'a> {
 }
 
 impl<'a> Op<'a> for Tile<'a> {
-    fn of(case: &'a Case) -> Result<Self, BadLine> {
+    fn from_case(case: &'a Case) -> Result<Self, BadLine> {
         let repeats = case.op == Operation::Repeat;
         Ok(Self {
-            params: Params::of(case)?,
+            params: Params::from_case(case)?,
             multiples: case.arguments().sizes("multiples")?,
             axis: repeats
                 .then(|| case.arguments().integer("axis"))
@@ -23,17 +23,17 @@ impl<'a> Op<'a> for Tile<'a> {
         })
     }
 
-    fn answer(&self) -> Result<Answer, ReferenceError> {
-        let params = self.params.materialised()?;
+    fn reference_answer(&self) -> Result<Answer, ReferenceError> {
+        let params = self.params.reference_array()?;
         let (values, shape) = (&params.data, &params.shape);
         let tiled = match self.axis {
             Some(axis) => reference::repeat(values, shape, self.multiples[0], axis),
             None => reference::tile(values, shape, &self.multiples),
         };
-        tiled.map(good)
+        tiled.map(answer_in_range)
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
+    fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
         let params = self.params.on(run)?;
         let tiled = match self.axis {
             Some(axis) => params.repeat(
@@ -45,8 +45,8 @@ impl<'a> Op<'a> for Tile<'a> {
         Ok(tiled?.into())
     }
 
-    fn random(operation: Operation, rng: &mut Rng) -> Case {
-        let source = shape(rng, 4, 1);
+    fn random_case(operation: Operation, rng: &mut Rng) -> Case {
+        let source = draw_shape(rng, 4, 1);
         let mut args = Map::new();
         let params = random_view(rng, &source, &mut args);
         let rank = params.len() as i64;
@@ -63,6 +63,6 @@ impl<'a> Op<'a> for Tile<'a> {
             multiples.push(1);
         }
         args.insert("multiples".into(), json!(multiples));
-        Case::new(operation, [("params", tensor(rng, &source))], args)
+        Case::new(operation, [("params", draw_tensor(rng, &source))], args)
     }
 }

@@ -10,25 +10,28 @@ pub struct View<'a> {
 }
 
 impl<'a> Op<'a> for View<'a> {
-    fn of(case: &'a Case) -> Result<Self, BadLine> {
+    fn from_case(case: &'a Case) -> Result<Self, BadLine> {
         Ok(Self {
             input: case.tensor("input")?,
             steps: case.arguments().steps("steps")?,
         })
     }
 
-    fn answer(&self) -> Result<Answer, ReferenceError> {
-        viewed(self.input, &self.steps).map(good)
+    fn reference_answer(&self) -> Result<Answer, ReferenceError> {
+        apply_view_steps(self.input, &self.steps).map(answer_in_range)
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
-        Ok(run.view(self.input, &self.steps)?.contiguous()?.into())
+    fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
+        Ok(run
+            .upload_view(self.input, &self.steps)?
+            .contiguous()?
+            .into())
     }
 
-    fn random(operation: Operation, rng: &mut Rng) -> Case {
-        let shape = shape(rng, 5, 0);
+    fn random_case(operation: Operation, rng: &mut Rng) -> Case {
+        let shape = draw_shape(rng, 5, 0);
         let mut args = Map::new();
-        args.insert("steps".into(), steps(rng, &shape).into());
-        Case::new(operation, [("input", tensor(rng, &shape))], args)
+        args.insert("steps".into(), draw_view_steps(rng, &shape).into());
+        Case::new(operation, [("input", draw_tensor(rng, &shape))], args)
     }
 }

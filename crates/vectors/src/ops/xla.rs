@@ -5,7 +5,7 @@ use crate::reference::XlaDims;
 use wgslice::options::{GatherDims, ScatterDims, XlaScatterOptions};
 
 /// The names of the lists of a gather and of a scatter, in the order of [`Numbers`].
-const NAMES: [[&str; 5]; 2] = [
+const ARGUMENT_NAMES: [[&str; 5]; 2] = [
     [
         "offset_dims",
         "collapsed_slice_dims",
@@ -31,7 +31,7 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    fn of(case: &Case, names: [&str; 5]) -> Result<Self, BadLine> {
+    fn from_case(case: &Case, names: [&str; 5]) -> Result<Self, BadLine> {
         let args = case.arguments();
         let lists = names.map(|name| args.sizes(name));
         let [window, dropped, batching, of_indices, map] = lists;
@@ -106,39 +106,46 @@ impl XlaGather<'_> {
 }
 
 impl<'a> Op<'a> for XlaGather<'a> {
-    const WEIGHT: usize = 2;
+    const RANDOM_WEIGHT: usize = 2;
 
-    fn of(case: &'a Case) -> Result<Self, BadLine> {
+    fn from_case(case: &'a Case) -> Result<Self, BadLine> {
         Ok(Self {
-            from: Gathering::of(case)?,
-            numbers: Numbers::of(case, NAMES[0])?,
+            from: Gathering::from_case(case)?,
+            numbers: Numbers::from_case(case, ARGUMENT_NAMES[0])?,
             slice_sizes: case.arguments().sizes("slice_sizes")?,
         })
     }
 
-    fn answer(&self) -> Result<Answer, ReferenceError> {
+    fn reference_answer(&self) -> Result<Answer, ReferenceError> {
         self.from
-            .answer(|operand, _, _| self.gathered(&operand.data, &operand.shape))
+            .reference_answer(|operand, _, _| self.gathered(&operand.data, &operand.shape))
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
-        let (operand, indices) = (self.from.params.on(run)?, run.indices(self.from.indices)?);
-        let (tensor, report) = operand.xla_gather(&indices, &self.dims(), run.policy())?;
+    fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
+        let (operand, indices) = (
+            self.from.params.on(run)?,
+            run.upload_indices(self.from.indices)?,
+        );
+        let (tensor, report) =
+            operand.xla_gather(&indices, &self.dims(), run.out_of_range_policy())?;
         Ok(Started::new(tensor, report))
     }
 
-    fn random(operation: Operation, rng: &mut Rng) -> Case {
+    fn random_case(operation: Operation, rng: &mut Rng) -> Case {
         let (source, operand, mut args) = random_params(rng);
-        let drawn = Drawn::of(rng, &operand);
-        drawn.insert(NAMES[0], &mut args);
+        let drawn = DrawnXla::draw_for(rng, &operand);
+        drawn.insert(ARGUMENT_NAMES[0], &mut args);
         args.insert("slice_sizes".into(), drawn.sizes.into());
-        clamps(rng, &mut args);
-        let tensors = [("params", tensor(rng, &source)), ("indices", drawn.indices)];
+        insert_clamp(rng, &mut args);
+        let tensors = [
+            ("params", draw_tensor(rng, &source)),
+            ("indices", drawn.indices),
+        ];
         Case::new(operation, tensors, args)
     }
 
-    fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
-        self.from.tuples()
+    fn tuples_and_indexing(&self) -> Option<(&'a Tensor, Indexing)> {
+        self.from.tuples_and_indexing()
     }
 }
 
@@ -196,30 +203,30 @@ impl XlaScatter<'_> {
 }
 
 impl<'a> Op<'a> for XlaScatter<'a> {
-    const SCATTERS: bool = true;
-    const WEIGHT: usize = 3;
+    const DROPS_INVALID_ROWS: bool = true;
+    const RANDOM_WEIGHT: usize = 3;
 
-    fn of(case: &'a Case) -> Result<Self, BadLine> {
+    fn from_case(case: &'a Case) -> Result<Self, BadLine> {
         Ok(Self {
             tensor: case.tensor("tensor")?,
-            rows: Rows::of(case)?,
-            numbers: Numbers::of(case, NAMES[1])?,
-            combine: case.arguments().combine("combine")?,
+            rows: Rows::from_case(case)?,
+            numbers: Numbers::from_case(case, ARGUMENT_NAMES[1])?,
+            combine: case.arguments().combination("combine")?,
         })
     }
 
-    fn answer(&self) -> Result<Answer, ReferenceError> {
+    fn reference_answer(&self) -> Result<Answer, ReferenceError> {
         let updates = &self.rows.updates.data;
         let changed = self.scattered(&self.tensor.data, updates, |old, new| {
-            *old = combine(self.combine, self.rows.float, *old, *new);
+            *old = combine_values(self.combine, self.rows.float, *old, *new);
         })?;
-        Ok(scattered(changed, &self.tensor.shape))
+        Ok(scatter_answer(changed, &self.tensor.shape))
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
+    fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
         let options = XlaScatterOptions {
             combine: Some(self.combine),
-            out_of_range: run.policy(),
+            out_of_range: run.out_of_range_policy(),
             any_order: false,
             unique: run.is_unique(),
         };
@@ -229,12 +236,12 @@ impl<'a> Op<'a> for XlaScatter<'a> {
         Ok(Started::new(tensor, report))
     }
 
-    fn random(operation: Operation, rng: &mut Rng) -> Case {
-        let operand = shape(rng, 4, 1);
-        let drawn = Drawn::of(rng, &operand);
+    fn random_case(operation: Operation, rng: &mut Rng) -> Case {
+        let operand = draw_shape(rng, 4, 1);
+        let drawn = DrawnXla::draw_for(rng, &operand);
         let mut args = Map::new();
-        drawn.insert(NAMES[1], &mut args);
-        clamps(rng, &mut args);
+        drawn.insert(ARGUMENT_NAMES[1], &mut args);
+        insert_clamp(rng, &mut args);
         let combine = match rng.u8(..12) {
             0..3 => "add",
             3 => "sub",
@@ -247,13 +254,13 @@ impl<'a> Op<'a> for XlaScatter<'a> {
             args.insert("combine".into(), combine.into());
         }
         let mut result = drawn.result;
-        disturb(rng, &mut result);
-        let mut updates = tensor(rng, &result);
+        disturb_shape(rng, &mut result);
+        let mut updates = draw_tensor(rng, &result);
         // The values are small, so that the result of a few updates fits the smallest element type.
         let most = if combine == "mul" { 2 } else { 8 };
         updates.data.iter_mut().for_each(|value| *value %= most);
         let tensors = [
-            ("tensor", tensor(rng, &operand)),
+            ("tensor", draw_tensor(rng, &operand)),
             ("indices", drawn.indices),
             ("updates", updates),
         ];
@@ -264,8 +271,8 @@ impl<'a> Op<'a> for XlaScatter<'a> {
         }
     }
 
-    fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
-        self.rows.tuples()
+    fn tuples_and_indexing(&self) -> Option<(&'a Tensor, Indexing)> {
+        self.rows.tuples_and_indexing()
     }
 
     /// Returns whether no element is changed twice.
@@ -276,16 +283,16 @@ impl<'a> Op<'a> for XlaScatter<'a> {
         changed.is_ok_and(|changed| changed.values.iter().all(|&count| count <= 1))
     }
 
-    fn combine(&self) -> Combine {
+    fn combination(&self) -> Combine {
         self.combine
     }
 
-    fn float(&self) -> Option<DType> {
+    fn float_type(&self) -> Option<DType> {
         self.rows.float
     }
 }
 
-fn clamps(rng: &mut Rng, args: &mut Map<String, Value>) {
+fn insert_clamp(rng: &mut Rng, args: &mut Map<String, Value>) {
     args.remove("negative");
     if rng.bool() {
         args.insert("out_of_range".into(), "clamp".into());
@@ -294,17 +301,17 @@ fn clamps(rng: &mut Rng, args: &mut Map<String, Value>) {
 
 /// The drawn dimension numbers, window sizes and index tuples for an operand, and the shape of the result or the
 /// updates.
-struct Drawn {
+struct DrawnXla {
     numbers: Numbers,
     sizes: Vec<usize>,
     indices: Tensor,
     result: Vec<usize>,
 }
 
-impl Drawn {
-    fn of(rng: &mut Rng, operand: &[usize]) -> Self {
+impl DrawnXla {
+    fn draw_for(rng: &mut Rng, operand: &[usize]) -> Self {
         let rank = operand.len();
-        let mut lead = few(rng, 2);
+        let mut lead = draw_few_dims(rng, 2);
         let (mut dropped, mut batching, mut map) = (Vec::new(), Vec::new(), Vec::new());
         let mut sizes = Vec::new();
         let mut kept = Vec::new();
@@ -343,7 +350,7 @@ impl Drawn {
                 .map(|&d| sizes[d])
                 .chain(lead.iter().copied())
                 .product::<usize>()
-                <= 2 * MOST
+                <= 2 * MAX_ELEMENTS
         };
         while !few_elements(&sizes, &lead) {
             let at = kept.iter().copied().max_by_key(|&d| sizes[d]);
@@ -384,7 +391,7 @@ impl Drawn {
                 shape: lead.clone(),
                 data,
             },
-            false => moved(&data, &lead, map.len(), index_vector_dim),
+            false => move_tuple_axis(&data, &lead, map.len(), index_vector_dim),
         };
         // Inserts the window dimensions into the result.
         let mut result = lead.clone();
@@ -431,7 +438,7 @@ impl Drawn {
 
 /// Makes a tensor from tuples of `depth` integers, which are consecutive in `data`. In the tensor, each tuple is along
 /// dimension `at`.
-fn moved(data: &[i64], lead: &[usize], depth: usize, at: usize) -> Tensor {
+fn move_tuple_axis(data: &[i64], lead: &[usize], depth: usize, at: usize) -> Tensor {
     let mut shape = lead.to_vec();
     shape.insert(at, depth);
     let inner: usize = lead[at..].iter().product();

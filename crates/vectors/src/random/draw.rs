@@ -12,17 +12,17 @@ use super::Rng;
 use crate::{
     arguments::Arguments,
     case::{Case, Tensor},
-    combine::bits,
+    combine::bits_of_number,
     oracle,
 };
 use serde_json::{Map, Value, json};
 use wgslice::DType;
 
 /// The maximum number of elements of a drawn shape. A size of 0 counts as 1.
-pub(crate) const MOST: usize = 3000;
+pub(crate) const MAX_ELEMENTS: usize = 3000;
 
 /// Draws begin, end, strides and masks for a shape.
-pub(crate) fn spec(rng: &mut Rng, shape: &[usize]) -> Map<String, Value> {
+pub(crate) fn draw_spec(rng: &mut Rng, shape: &[usize]) -> Map<String, Value> {
     // There are rarely more entries than dimensions.
     let most = shape.len() + usize::from(rng.u8(..3) == 0) * 2;
     // In a third of the specs, every dimension has an entry. In half of these, the last dimension has a small step,
@@ -38,7 +38,7 @@ pub(crate) fn spec(rng: &mut Rng, shape: &[usize]) -> Map<String, Value> {
         let mut bound = || match rng.u8(..60) {
             0 => i64::MIN,
             1 => i64::MAX,
-            _ => integer(rng, 0, 2 * size + 4) - size as i64 - 2,
+            _ => draw_integer(rng, 0, 2 * size + 4) - size as i64 - 2,
         };
         begin.push(bound());
         end.push(bound());
@@ -83,7 +83,7 @@ pub(crate) fn spec(rng: &mut Rng, shape: &[usize]) -> Map<String, Value> {
 }
 
 /// Draws index tuples that point into dimensions of these sizes: one tuple for each position of the shape `lead`.
-pub(crate) fn tuples(rng: &mut Rng, lead: &[usize], sizes: &[usize]) -> Tensor {
+pub(crate) fn draw_tuples(rng: &mut Rng, lead: &[usize], sizes: &[usize]) -> Tensor {
     let shape = [lead, &[sizes.len()]].concat();
     let bad = rng.u8(..2) == 0;
     let rows: usize = lead.iter().product();
@@ -106,7 +106,7 @@ pub(crate) fn tuples(rng: &mut Rng, lead: &[usize], sizes: &[usize]) -> Tensor {
 
 /// Makes tuples point at different positions in random order, if there are enough. `sizes` are the sizes of the indexed
 /// dimensions.
-pub(crate) fn spread(rng: &mut Rng, tuples: &mut [i64], sizes: &[usize]) {
+pub(crate) fn make_tuples_differ(rng: &mut Rng, tuples: &mut [i64], sizes: &[usize]) {
     let depth = sizes.len().max(1);
     let mut places: Vec<usize> = (0..sizes.iter().product()).collect();
     if tuples.len() / depth > places.len() {
@@ -122,7 +122,7 @@ pub(crate) fn spread(rng: &mut Rng, tuples: &mut [i64], sizes: &[usize]) {
 }
 
 /// Sometimes inserts policies for indices that differ from TensorFlow's.
-pub(crate) fn policy(rng: &mut Rng, args: &mut Map<String, Value>) {
+pub(crate) fn draw_policy(rng: &mut Rng, args: &mut Map<String, Value>) {
     if rng.u8(..3) == 0 {
         args.insert("negative".into(), "wrap".into());
     }
@@ -131,7 +131,7 @@ pub(crate) fn policy(rng: &mut Rng, args: &mut Map<String, Value>) {
     }
 }
 
-pub(crate) fn tensor(rng: &mut Rng, shape: &[usize]) -> Tensor {
+pub(crate) fn draw_tensor(rng: &mut Rng, shape: &[usize]) -> Tensor {
     let value = |_| match rng.i64(-127..127) {
         0 => 127,
         value => value,
@@ -152,7 +152,7 @@ pub(crate) fn sometimes_unsigned(rng: &mut Rng, mut case: Case) -> Case {
         .tensors
         .iter_mut()
         .filter(|(name, _)| *name != "indices");
-    for value in values.flat_map(|(_, tensor)| &mut tensor.data) {
+    for value in values.flat_map(|(_, draw_tensor)| &mut draw_tensor.data) {
         *value = change(*value);
     }
     case
@@ -174,19 +174,19 @@ pub(crate) fn sometimes_floats(rng: &mut Rng, mut case: Case) -> Case {
         .filter(|(name, _)| *name != "indices");
     // The sum of two subnormal f16 is a normal f32, in which devices do not differ.
     let is_small = dtype == DType::F16 && rng.bool();
-    for value in values.flat_map(|(_, tensor)| &mut tensor.data) {
+    for value in values.flat_map(|(_, draw_tensor)| &mut draw_tensor.data) {
         let mut scale = f64::from(1 << value.rem_euclid(8)) / 3.0;
         if is_small {
             scale /= f64::from(1 << 22);
         }
-        *value = bits(dtype, *value as f64 * scale);
+        *value = bits_of_number(dtype, *value as f64 * scale);
     }
     case
 }
 
 /// Draws a shape of `least` to `most` dimensions. The product of its sizes other than 0 is limited to `MOST`, because
 /// other tensors of the case may lack the empty dimensions.
-pub(crate) fn shape(rng: &mut Rng, most: usize, least: usize) -> Vec<usize> {
+pub(crate) fn draw_shape(rng: &mut Rng, most: usize, least: usize) -> Vec<usize> {
     let rank = rng.usize(least..=most);
     let size = |_| match rng.u8(..24) {
         0 => 0,
@@ -204,7 +204,7 @@ pub(crate) fn shape(rng: &mut Rng, most: usize, least: usize) -> Vec<usize> {
             _ => {}
         }
     }
-    while shape.iter().map(|&size| size.max(1)).product::<usize>() > MOST {
+    while shape.iter().map(|&size| size.max(1)).product::<usize>() > MAX_ELEMENTS {
         let at = rng.usize(..rank);
         shape[at] = shape[at].div_ceil(2);
     }
@@ -212,12 +212,12 @@ pub(crate) fn shape(rng: &mut Rng, most: usize, least: usize) -> Vec<usize> {
 }
 
 /// Draws up to `most` dimensions, each with a size from 0 to 5.
-pub(crate) fn few(rng: &mut Rng, most: usize) -> Vec<usize> {
+pub(crate) fn draw_few_dims(rng: &mut Rng, most: usize) -> Vec<usize> {
     (0..rng.usize(..=most)).map(|_| rng.usize(..6)).collect()
 }
 
 /// Changes a shape in 3 of 40 calls. Most cases with a changed shape are invalid.
-pub(crate) fn disturb(rng: &mut Rng, shape: &mut Vec<usize>) {
+pub(crate) fn disturb_shape(rng: &mut Rng, shape: &mut Vec<usize>) {
     match rng.u8(..40) {
         0 => shape.push(1),
         1 => drop(shape.pop()),
@@ -227,11 +227,11 @@ pub(crate) fn disturb(rng: &mut Rng, shape: &mut Vec<usize>) {
 }
 
 /// Draws an integer of `low..=high`.
-pub(crate) fn integer(rng: &mut Rng, low: usize, high: usize) -> i64 {
+pub(crate) fn draw_integer(rng: &mut Rng, low: usize, high: usize) -> i64 {
     rng.usize(low..=high) as i64
 }
 
-pub(crate) fn rarely(rng: &mut Rng, mostly: i64, rarely: i64) -> i64 {
+pub(crate) fn draw_rarely(rng: &mut Rng, mostly: i64, rarely: i64) -> i64 {
     match rng.u8(..40) {
         0 => rarely,
         _ => mostly,
@@ -239,7 +239,7 @@ pub(crate) fn rarely(rng: &mut Rng, mostly: i64, rarely: i64) -> i64 {
 }
 
 /// Draws one to three steps of a view: slices, transposes and broadcasts.
-pub(crate) fn steps(rng: &mut Rng, source: &[usize]) -> Vec<Value> {
+pub(crate) fn draw_view_steps(rng: &mut Rng, source: &[usize]) -> Vec<Value> {
     let mut steps = Vec::new();
     let mut shape = source.to_vec();
     for _ in 0..rng.usize(1..=3) {
@@ -256,12 +256,12 @@ pub(crate) fn steps(rng: &mut Rng, source: &[usize]) -> Vec<Value> {
                         *size = rng.usize(..4);
                     }
                 }
-                if to.iter().product::<usize>() * 3 < MOST && rng.bool() {
+                if to.iter().product::<usize>() * 3 < MAX_ELEMENTS && rng.bool() {
                     to.insert(0, rng.usize(1..4));
                 }
                 json!({ "broadcast_to": to })
             }
-            _ => json!({ "strided_slice": spec(rng, &shape) }),
+            _ => json!({ "strided_slice": draw_spec(rng, &shape) }),
         };
         steps.push(step);
         match viewed_shape(source, &steps) {
@@ -284,12 +284,12 @@ pub(crate) fn viewed_shape(source: &[usize], steps: &[Value]) -> Option<Vec<usiz
         shape: source.to_vec(),
         data: vec![0; source.iter().product()],
     };
-    let viewed = oracle::viewed(&source, &args.steps("steps").ok()?);
+    let viewed = oracle::apply_view_steps(&source, &args.steps("steps").ok()?);
     viewed.ok().map(|viewed| viewed.shape)
 }
 
 /// Returns the shape of a slice, or the shape of a scalar if the slice fails.
-pub(crate) fn forward(shape: &[usize], args: &Map<String, Value>) -> Vec<usize> {
+pub(crate) fn shape_of_slice(shape: &[usize], args: &Map<String, Value>) -> Vec<usize> {
     let step = json!({ "strided_slice": args });
     viewed_shape(shape, &[step]).unwrap_or_default()
 }

@@ -19,14 +19,14 @@ use std::iter::repeat_n;
 /// Returns case `number` of a seed's sequence. It does not depend on the cases before it.
 pub fn case(seed: u64, number: usize) -> Case {
     let mut rng = rng(seed, number);
-    let each = |&operation: &Operation| repeat_n(operation, operation.weight());
+    let each = |&operation: &Operation| repeat_n(operation, operation.random_weight());
     let operations: Vec<_> = Operation::ALL.iter().flat_map(each).collect();
-    made(operations[rng.usize(..operations.len())], &mut rng, number)
+    make_case(operations[rng.usize(..operations.len())], &mut rng, number)
 }
 
 /// Returns case `number` of a seed's sequence for this operation.
 pub fn case_of(operation: Operation, seed: u64, number: usize) -> Case {
-    made(operation, &mut rng(seed, number), number)
+    make_case(operation, &mut rng(seed, number), number)
 }
 
 /// Returns the generator for case `number`. The number is added to a random number made from the seed, so that
@@ -36,8 +36,8 @@ fn rng(seed: u64, number: usize) -> Rng {
     Rng::with_seed(rng.u64().wrapping_add(number as u64))
 }
 
-fn made(operation: Operation, rng: &mut Rng, number: usize) -> Case {
-    let mut case = operation.random(rng);
+fn make_case(operation: Operation, rng: &mut Rng, number: usize) -> Case {
+    let mut case = operation.random_case(rng);
     case.line = number;
     case
 }
@@ -63,7 +63,7 @@ pub fn variant(case: &Case) -> Option<Variant> {
     if rng.bool() && variants.iter().any(is_small) {
         variants.retain(is_small);
     }
-    rng.choice(variants)
+    rng.choose(variants)
 }
 
 #[cfg(test)]
@@ -94,9 +94,12 @@ mod tests {
     fn shapes_are_small_without_their_empty_dimensions() {
         let mut rng = Rng::with_seed(3);
         for _ in 0..10_000 {
-            let mut shape = draw::shape(&mut rng, 8, 0);
+            let mut shape = draw::draw_shape(&mut rng, 8, 0);
             shape.retain(|&size| size > 0);
-            assert!(shape.iter().product::<usize>() <= draw::MOST, "{shape:?}");
+            assert!(
+                shape.iter().product::<usize>() <= draw::MAX_ELEMENTS,
+                "{shape:?}"
+            );
         }
     }
 

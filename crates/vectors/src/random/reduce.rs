@@ -1,13 +1,13 @@
 //! Reduces a failing case by small changes, while it still fails.
 //!
 //! A candidate differs from the case in one respect, such as a size (everywhere or in one place), an entry of a list,
-//! an index, a bit of a mask or an optional argument. The caller's function tells whether a candidate still fails. A
+//! an index, a bit of a mask or an optional argument. The caller's function returns whether a candidate still fails. A
 //! candidate that is not a valid case of the operation should count as passing. None of the candidates of the final
 //! case fails, unless the limit on candidates is reached first.
 
 use crate::{
     case::{Case, Tensor},
-    combine::float,
+    combine::float_type,
 };
 use serde_json::{Map, Value};
 
@@ -16,7 +16,7 @@ pub fn reduce(case: &Case, most: usize, fails: impl Fn(&Case) -> bool) -> Case {
     let mut smallest = case.clone();
     let mut tries = 0;
     loop {
-        let smaller = candidates(&smallest).find(|candidate| {
+        let smaller = smaller_cases(&smallest).find(|candidate| {
             tries += 1;
             tries <= most && fails(candidate)
         });
@@ -28,12 +28,12 @@ pub fn reduce(case: &Case, most: usize, fails: impl Fn(&Case) -> bool) -> Case {
 }
 
 /// Returns the cases that are one change smaller: first in arguments, then in ranks, sizes and values.
-fn candidates(case: &Case) -> impl Iterator<Item = Case> {
+fn smaller_cases(case: &Case) -> impl Iterator<Item = Case> {
     let of_args = shorter_args(&case.args).into_iter().map(|args| Case {
         args,
         ..case.clone()
     });
-    let of_tensors = sizes(case).into_iter().flat_map(|(size, smaller)| {
+    let of_tensors = smaller_sizes(case).into_iter().flat_map(|(size, smaller)| {
         // Dimensions of equal size may have to stay equal, so they first change together, and then one at a time.
         let everywhere = resized_everywhere(case, size, smaller);
         [everywhere]
@@ -46,7 +46,7 @@ fn candidates(case: &Case) -> impl Iterator<Item = Case> {
 }
 
 /// Returns pairs of a size that occurs in a tensor and a smaller size to replace it. The largest sizes come first.
-fn sizes(case: &Case) -> Vec<(usize, usize)> {
+fn smaller_sizes(case: &Case) -> Vec<(usize, usize)> {
     let mut sizes: Vec<usize> = case
         .tensors
         .values()
@@ -67,7 +67,7 @@ fn resized_everywhere(case: &Case, size: usize, to: usize) -> Case {
     let mut smaller = case.clone();
     for tensor in smaller.tensors.values_mut() {
         let shape = tensor.shape.iter().map(|&s| if s == size { to } else { s });
-        *tensor = cropped(tensor, &shape.collect::<Vec<_>>());
+        *tensor = crop_tensor(tensor, &shape.collect::<Vec<_>>());
     }
     if let Some(Value::Array(shape)) = smaller.args.get_mut("shape") {
         let same = shape.iter_mut().filter(|s| s.as_u64() == Some(size as u64));
@@ -88,7 +88,7 @@ fn resized_once(case: &Case, size: usize, to: usize) -> impl Iterator<Item = Cas
         if let Some(tensor) = smaller.tensors.get_mut(name) {
             let mut shape = tensor.shape.clone();
             shape[at] = to;
-            *tensor = cropped(tensor, &shape);
+            *tensor = crop_tensor(tensor, &shape);
         }
         smaller
     })
@@ -96,7 +96,7 @@ fn resized_once(case: &Case, size: usize, to: usize) -> impl Iterator<Item = Cas
 
 /// Returns the first `shape` positions of a tensor along each dimension. The shape has the tensor's rank and no larger
 /// size.
-fn cropped(tensor: &Tensor, shape: &[usize]) -> Tensor {
+fn crop_tensor(tensor: &Tensor, shape: &[usize]) -> Tensor {
     let mut data = Vec::new();
     let mut at = vec![0; shape.len()];
     for _ in 0..shape.iter().product::<usize>() {
@@ -137,7 +137,7 @@ fn simpler_values(case: &Case) -> impl Iterator<Item = Case> {
     case.tensors.iter().flat_map(move |(name, tensor)| {
         let counted: Vec<i64> = (1..).take(tensor.data.len()).collect();
         let counts = (name != "indices"
-            && float(&case.dtype).is_none()
+            && float_type(&case.dtype).is_none()
             && tensor.data.len() < 128
             && tensor.data != counted)
             .then(|| with_data(case, name, counted));
@@ -208,7 +208,7 @@ fn shorter_args(args: &Map<String, Value>) -> Vec<Map<String, Value>> {
             }
             Value::Array(list) if name != "shape" => {
                 for (at, value) in list.iter().enumerate() {
-                    for to in nearer(value.as_i64().unwrap_or(0), name) {
+                    for to in simpler_integers(value.as_i64().unwrap_or(0), name) {
                         let mut list = list.clone();
                         list[at] = to.into();
                         out.push(with(name, list.into()));
@@ -218,7 +218,7 @@ fn shorter_args(args: &Map<String, Value>) -> Vec<Map<String, Value>> {
             Value::Number(number) => {
                 let number = number.as_i64().unwrap_or(0);
                 out.extend(
-                    nearer(number, name)
+                    simpler_integers(number, name)
                         .into_iter()
                         .map(|to| with(name, to.into())),
                 );
@@ -232,7 +232,7 @@ fn shorter_args(args: &Map<String, Value>) -> Vec<Map<String, Value>> {
 /// Returns simpler integers than `value`. For a mask, there is one without each of its set bits. For other integers,
 /// these are 0 (1 for strides), half of `value` and the next integer towards 0, if they are nearer to 0. A stride of 0
 /// becomes 1.
-fn nearer(value: i64, name: &str) -> Vec<i64> {
+fn simpler_integers(value: i64, name: &str) -> Vec<i64> {
     if name.ends_with("_mask") {
         // A mask is a signed 32-bit integer. A value that does not fit becomes 0.
         let Ok(mask) = i32::try_from(value) else {

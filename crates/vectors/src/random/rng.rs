@@ -39,7 +39,7 @@ impl Rng {
     }
 
     /// Returns one of `items`, or `None` if there are none.
-    pub(crate) fn choice<T>(&mut self, mut items: Vec<T>) -> Option<T> {
+    pub(crate) fn choose<T>(&mut self, mut items: Vec<T>) -> Option<T> {
         (!items.is_empty()).then(|| items.swap_remove(self.usize(..items.len())))
     }
 

@@ -1,6 +1,8 @@
 //! `array_index`: NumPy's `x[…]` with arrays, and its outer form.
 
-use super::{ReferenceError, at, check_length, coordinates, fail, room, show};
+use super::{
+    ReferenceError, all_coordinates, check_length, fail_with, format_shape, value_at, vec_for_shape,
+};
 
 /// One entry of the brackets.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +22,7 @@ pub enum Entry {
 }
 
 /// How positions along a dimension of the array are found.
-enum Read {
+enum PositionSource {
     /// Looked up in a list, by the coordinate in this dimension of the result.
     List(usize, Vec<usize>),
     /// A single position.
@@ -30,7 +32,7 @@ enum Read {
 }
 
 /// A dimension of the result.
-enum Made {
+enum ResultDimension {
     /// A dimension of an entry's own, with this number of positions.
     Own(usize),
     /// Marks the place of the arrays' dimensions, if they replace the first array.
@@ -60,7 +62,7 @@ pub fn array_index<T: Clone>(
     outer: bool,
 ) -> Result<(Vec<usize>, Vec<T>), ReferenceError> {
     check_length("values", values.len(), shape)?;
-    let entries = full(entries, shape, outer)?;
+    let entries = expand_ellipsis(entries, shape, outer)?;
     let is_array = |entry: &Entry| matches!(entry, Entry::Positions(..) | Entry::Mask(..));
     let together = entries.iter().any(is_array) && !outer;
     check_slices(&entries, shape, together)?;
@@ -68,54 +70,54 @@ pub fn array_index<T: Clone>(
     let mut arrays: Vec<(Vec<i64>, Vec<usize>)> = Vec::new();
     // The indices of the entries that are arrays.
     let mut numbers: Vec<usize> = Vec::new();
-    let mut meet = |number: usize, made: &mut Vec<Made>| {
+    let mut meet = |number: usize, made: &mut Vec<ResultDimension>| {
         if numbers.is_empty() {
-            made.push(Made::Arrays);
+            made.push(ResultDimension::Arrays);
         }
         numbers.push(number);
     };
     for (number, entry) in entries.iter().enumerate() {
         let size = shape.get(reads.len()).copied().unwrap_or(0);
         match entry {
-            Entry::NewAxis => made.push(Made::Own(1)),
+            Entry::NewAxis => made.push(ResultDimension::Own(1)),
             Entry::Ellipsis => {}
             Entry::Range(begin, end, stride) => {
-                let list = positions(size, *begin, *end, *stride);
+                let list = slice_positions(size, *begin, *end, *stride);
                 let dim = made.len();
-                made.push(Made::Own(list.len()));
-                reads.push(Read::List(dim, list));
+                made.push(ResultDimension::Own(list.len()));
+                reads.push(PositionSource::List(dim, list));
             }
             Entry::Index(index) => {
-                let position = inside(*index, size)?;
+                let position = position_in_range(*index, size)?;
                 if together {
                     meet(number, &mut made);
                     arrays.push((vec![*index], Vec::new()));
-                    reads.push(Read::Array(arrays.len() - 1));
+                    reads.push(PositionSource::Array(arrays.len() - 1));
                 } else {
-                    reads.push(Read::Single(position));
+                    reads.push(PositionSource::Single(position));
                 }
             }
             Entry::Positions(list, sizes) if together => {
                 meet(number, &mut made);
                 arrays.push((list.clone(), sizes.clone()));
-                reads.push(Read::Array(arrays.len() - 1));
+                reads.push(PositionSource::Array(arrays.len() - 1));
             }
             Entry::Positions(list, _) => {
                 let dim = made.len();
-                made.push(Made::Own(list.len()));
-                reads.push(Read::List(dim, Vec::new()));
+                made.push(ResultDimension::Own(list.len()));
+                reads.push(PositionSource::List(dim, Vec::new()));
                 arrays.push((list.clone(), vec![reads.len() - 1, size]));
             }
             Entry::Mask(mask, sizes) => {
                 let found = shape.iter().skip(reads.len()).take(sizes.len());
                 if !found.eq(sizes) {
-                    let sizes = show(sizes);
-                    return fail(
+                    let sizes = format_shape(sizes);
+                    return fail_with(
                         "mask_shape",
                         format!("the mask of shape {sizes} does not fit"),
                     );
                 }
-                let ones: Vec<Vec<usize>> = coordinates(sizes)
+                let ones: Vec<Vec<usize>> = all_coordinates(sizes)
                     .zip(mask)
                     .filter_map(|(place, &truth)| truth.then_some(place))
                     .collect();
@@ -124,15 +126,18 @@ pub fn array_index<T: Clone>(
                     for axis in 0..sizes.len() {
                         let list = ones.iter().map(|place| place[axis] as i64).collect();
                         arrays.push((list, vec![ones.len()]));
-                        reads.push(Read::Array(arrays.len() - 1));
+                        reads.push(PositionSource::Array(arrays.len() - 1));
                     }
                     if sizes.is_empty() {
                         arrays.push((vec![0; ones.len()], vec![ones.len()]));
                     }
                 } else {
                     let dim = made.len();
-                    made.push(Made::Own(ones.len()));
-                    reads.push(Read::List(dim, ones.iter().map(|place| place[0]).collect()));
+                    made.push(ResultDimension::Own(ones.len()));
+                    reads.push(PositionSource::List(
+                        dim,
+                        ones.iter().map(|place| place[0]).collect(),
+                    ));
                 }
             }
         }
@@ -140,33 +145,37 @@ pub fn array_index<T: Clone>(
     if !together {
         // In an outer expression, lists are looked up last.
         for (list, place) in arrays.drain(..) {
-            let found = list.iter().map(|&position| inside(position, place[1]));
+            let found = list
+                .iter()
+                .map(|&position| position_in_range(position, place[1]));
             let found: Vec<usize> = found.collect::<Result<_, _>>()?;
-            if let Read::List(_, empty) = &mut reads[place[0]] {
+            if let PositionSource::List(_, empty) = &mut reads[place[0]] {
                 *empty = found;
             }
         }
     }
     let mut common: Vec<usize> = Vec::new();
     for (_, sizes) in &arrays {
-        common = broadcast(&common, sizes)?;
+        common = broadcast_shapes(&common, sizes)?;
     }
     let adjacent = numbers.windows(2).all(|pair| pair[1] == pair[0] + 1);
     // The places in the result of the arrays' dimensions, and of those in `made`.
-    let first = made.iter().position(|made| matches!(made, Made::Arrays));
+    let first = made
+        .iter()
+        .position(|made| matches!(made, ResultDimension::Arrays));
     let first = first.filter(|_| adjacent).unwrap_or(0);
     let own: Vec<(usize, usize)> = made
         .iter()
         .enumerate()
         .filter_map(|(dim, made)| match made {
-            Made::Own(size) => Some((dim, *size)),
-            Made::Arrays => None,
+            ResultDimension::Own(size) => Some((dim, *size)),
+            ResultDimension::Arrays => None,
         })
         .collect();
     let mut sizes: Vec<usize> = own.iter().map(|&(_, size)| size).collect();
     sizes.splice(first..first, common.iter().copied());
-    let mut result = room(&sizes)?;
-    for element in coordinates(&sizes) {
+    let mut result = vec_for_shape(&sizes)?;
+    for element in all_coordinates(&sizes) {
         let digits = &element[first..first + common.len()];
         let digit_of = |dim: usize| {
             let number = own.iter().position(|&(found, _)| found == dim);
@@ -177,9 +186,9 @@ pub fn array_index<T: Clone>(
         let mut place = Vec::new();
         for (axis, read) in reads.iter().enumerate() {
             place.push(match read {
-                Read::Single(position) => *position,
-                Read::List(dim, list) => list[digit_of(*dim)],
-                Read::Array(number) => {
+                PositionSource::Single(position) => *position,
+                PositionSource::List(dim, list) => list[digit_of(*dim)],
+                PositionSource::Array(number) => {
                     let (list, sizes) = &arrays[*number];
                     let own = &digits[common.len() - sizes.len()..];
                     let own: Vec<usize> = own
@@ -187,18 +196,18 @@ pub fn array_index<T: Clone>(
                         .zip(sizes)
                         .map(|(&digit, &size)| if size == 1 { 0 } else { digit })
                         .collect();
-                    inside(*at(list, sizes, &own), shape[axis])?
+                    position_in_range(*value_at(list, sizes, &own), shape[axis])?
                 }
             });
         }
-        result.push(at(values, shape, &place).clone());
+        result.push(value_at(values, shape, &place).clone());
     }
     // Positions are also checked if the result has no elements, unless the arrays themselves select nothing.
     if result.is_empty() && !common.contains(&0) {
         for (axis, read) in reads.iter().enumerate() {
-            if let Read::Array(number) = read {
+            if let PositionSource::Array(number) = read {
                 let mut list = arrays[*number].0.iter();
-                list.try_for_each(|&position| inside(position, shape[axis]).map(drop))?;
+                list.try_for_each(|&position| position_in_range(position, shape[axis]).map(drop))?;
             }
         }
     }
@@ -206,12 +215,16 @@ pub fn array_index<T: Clone>(
 }
 
 /// Returns the entries with a whole range for each dimension that an ellipsis covers or that has no entry.
-fn full(entries: &[Entry], shape: &[usize], outer: bool) -> Result<Vec<Entry>, ReferenceError> {
+fn expand_ellipsis(
+    entries: &[Entry],
+    shape: &[usize],
+    outer: bool,
+) -> Result<Vec<Entry>, ReferenceError> {
     for entry in entries {
         if let (Entry::Positions(_, sizes) | Entry::Mask(_, sizes), true) = (entry, outer)
             && sizes.len() != 1
         {
-            return fail(
+            return fail_with(
                 "outer_rank",
                 "an array of an outer expression has one dimension",
             );
@@ -219,7 +232,7 @@ fn full(entries: &[Entry], shape: &[usize], outer: bool) -> Result<Vec<Entry>, R
     }
     let ellipses = entries.iter().filter(|entry| **entry == Entry::Ellipsis);
     if ellipses.count() > 1 {
-        return fail(
+        return fail_with(
             "multiple_ellipses",
             "Multiple ellipses in slice spec not allowed",
         );
@@ -238,7 +251,7 @@ fn full(entries: &[Entry], shape: &[usize], outer: bool) -> Result<Vec<Entry>, R
         } else {
             "too_many_specs"
         };
-        return fail(kind, "too many indices for array");
+        return fail_with(kind, "too many indices for array");
     };
     let whole = std::iter::repeat_n(Entry::Range(None, None, 1), left);
     let at = entries.iter().position(|entry| *entry == Entry::Ellipsis);
@@ -260,9 +273,9 @@ fn check_slices(entries: &[Entry], shape: &[usize], together: bool) -> Result<()
     let mut axis = 0;
     for entry in entries {
         match entry {
-            Entry::Range(_, _, 0) => return fail("stride_zero", "slice step cannot be zero"),
-            Entry::Index(index) if !together && inside(*index, shape[axis]).is_err() => {
-                return fail(
+            Entry::Range(_, _, 0) => return fail_with("stride_zero", "slice step cannot be zero"),
+            Entry::Index(index) if !together && position_in_range(*index, shape[axis]).is_err() => {
+                return fail_with(
                     "shrink_out_of_range",
                     format!("index {index} is out of bounds"),
                 );
@@ -278,17 +291,17 @@ fn check_slices(entries: &[Entry], shape: &[usize], together: bool) -> Result<()
     Ok(())
 }
 
-fn inside(position: i64, size: usize) -> Result<usize, ReferenceError> {
+fn position_in_range(position: i64, size: usize) -> Result<usize, ReferenceError> {
     let size = size as i128;
     let from_begin = i128::from(position) + if position < 0 { size } else { 0 };
     match usize::try_from(from_begin) {
         Ok(found) if from_begin < size => Ok(found),
-        _ => fail("position", format!("index {position} is out of bounds")),
+        _ => fail_with("position", format!("index {position} is out of bounds")),
     }
 }
 
 /// Returns the positions in Python's `range(*slice(begin, end, stride).indices(size))`.
-fn positions(size: usize, begin: Option<i64>, end: Option<i64>, stride: i64) -> Vec<usize> {
+fn slice_positions(size: usize, begin: Option<i64>, end: Option<i64>, stride: i64) -> Vec<usize> {
     let size = size as i128;
     let (low, high) = if stride > 0 {
         (0, size)
@@ -312,7 +325,7 @@ fn positions(size: usize, begin: Option<i64>, end: Option<i64>, stride: i64) -> 
     list
 }
 
-fn broadcast(a: &[usize], b: &[usize]) -> Result<Vec<usize>, ReferenceError> {
+fn broadcast_shapes(a: &[usize], b: &[usize]) -> Result<Vec<usize>, ReferenceError> {
     let (longer, shorter) = if a.len() < b.len() { (b, a) } else { (a, b) };
     let mut joined = longer.to_vec();
     let skipped = longer.len() - shorter.len();
@@ -322,9 +335,9 @@ fn broadcast(a: &[usize], b: &[usize]) -> Result<Vec<usize>, ReferenceError> {
             (_, 1) => {}
             (size, other) if size == other => {}
             _ => {
-                return fail(
+                return fail_with(
                     "array_shapes",
-                    format!("{} and {} do not fit", show(a), show(b)),
+                    format!("{} and {} do not fit", format_shape(a), format_shape(b)),
                 );
             }
         }

@@ -1,6 +1,8 @@
 //! `broadcast_to`: repeats an array along axes of size 1 and along new axes, by NumPy's rules.
 
-use super::{ReferenceError, at, check_length, coordinates, fail, room, show};
+use super::{
+    ReferenceError, all_coordinates, check_length, fail_with, format_shape, value_at, vec_for_shape,
+};
 
 /// Returns the values of an array of `shape`, broadcast to `new_shape`.
 ///
@@ -28,16 +30,16 @@ pub fn broadcast_to<T: Clone>(
     new_shape: &[usize],
 ) -> Result<Vec<T>, ReferenceError> {
     check_length("values", values.len(), shape)?;
-    if !broadcasts(shape, new_shape) {
-        let (from, to) = (show(shape), show(new_shape));
-        return fail(
+    if !can_broadcast(shape, new_shape) {
+        let (from, to) = (format_shape(shape), format_shape(new_shape));
+        return fail_with(
             "broadcast",
             format!("Cannot broadcast input shape {from} into final shape {to}"),
         );
     }
-    let mut result = room(new_shape)?;
+    let mut result = vec_for_shape(new_shape)?;
     let front = new_shape.len() - shape.len();
-    for element in coordinates(new_shape) {
+    for element in all_coordinates(new_shape) {
         let source: Vec<usize> = (0..shape.len())
             .map(|axis| {
                 if shape[axis] == 1 {
@@ -47,13 +49,13 @@ pub fn broadcast_to<T: Clone>(
                 }
             })
             .collect();
-        result.push(at(values, shape, &source).clone());
+        result.push(value_at(values, shape, &source).clone());
     }
     Ok(result)
 }
 
 /// Returns whether an array of `shape` can be broadcast to `new_shape`.
-pub(super) fn broadcasts(shape: &[usize], new_shape: &[usize]) -> bool {
+pub(super) fn can_broadcast(shape: &[usize], new_shape: &[usize]) -> bool {
     let aligned = shape.iter().rev().zip(new_shape.iter().rev());
     shape.len() <= new_shape.len()
         && aligned

@@ -1,6 +1,8 @@
 //! `concat` and `stack`: join arrays along an axis.
 
-use super::{Indexing, ReferenceError, at, check_length, coordinates, fail, room};
+use super::{
+    Indexing, ReferenceError, all_coordinates, check_length, fail_with, value_at, vec_for_shape,
+};
 
 /// Returns the shape and the values of arrays that are concatenated along `axis`. Each array is a shape and its values.
 ///
@@ -24,16 +26,16 @@ pub fn concat<T: Clone>(
     for (shape, _) in arrays {
         let differs = |d: usize| d != axis && shape[d] != first[d];
         if shape.len() != first.len() || (0..first.len()).any(differs) {
-            return fail("array_shape", "arrays differ in more than the axis");
+            return fail_with("array_shape", "arrays differ in more than the axis");
         }
     }
     let mut shape = first.to_vec();
     shape[axis] = arrays.iter().map(|(shape, _)| shape[axis]).sum();
-    let mut values = room(&shape)?;
-    for mut element in coordinates(&shape) {
+    let mut values = vec_for_shape(&shape)?;
+    for mut element in all_coordinates(&shape) {
         for (shape, data) in arrays {
             if element[axis] < shape[axis] {
-                values.push(at(data, shape, &element).clone());
+                values.push(value_at(data, shape, &element).clone());
                 break;
             }
             element[axis] -= shape[axis];
@@ -54,14 +56,14 @@ pub fn stack<T: Clone>(
     let first = first_of(arrays)?;
     let axis = axis_of(axis, first.len() + 1)?;
     if arrays.iter().any(|(shape, _)| *shape != first) {
-        return fail("array_shape", "arrays differ in shape");
+        return fail_with("array_shape", "arrays differ in shape");
     }
     let mut shape = first.to_vec();
     shape.insert(axis, arrays.len());
-    let mut values = room(&shape)?;
-    for mut element in coordinates(&shape) {
+    let mut values = vec_for_shape(&shape)?;
+    for mut element in all_coordinates(&shape) {
         let number = element.remove(axis);
-        values.push(at(arrays[number].1, first, &element).clone());
+        values.push(value_at(arrays[number].1, first, &element).clone());
     }
     Ok((shape, values))
 }
@@ -71,7 +73,7 @@ fn first_of<'a, T>(arrays: &[(&'a [usize], &[T])]) -> Result<&'a [usize], Refere
         check_length("an array", data.len(), shape)?;
     }
     match arrays {
-        [] => fail("no_arrays", "there are no arrays"),
+        [] => fail_with("no_arrays", "there are no arrays"),
         [(shape, _), ..] => Ok(shape),
     }
 }
@@ -82,8 +84,8 @@ pub(super) fn axis_of(axis: i64, rank: usize) -> Result<usize, ReferenceError> {
         wrap: true,
         clamp: false,
     };
-    match from_end.resolve(axis, rank) {
+    match from_end.resolve_index(axis, rank) {
         Some(axis) => Ok(axis),
-        None => fail("axis", format!("axis {axis} of {rank} dimensions")),
+        None => fail_with("axis", format!("axis {axis} of {rank} dimensions")),
     }
 }

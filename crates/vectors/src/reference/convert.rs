@@ -7,7 +7,7 @@
     reason = "numbers are rounded, and bits taken apart"
 )]
 
-use super::{ReferenceError, check_length, coordinates, fail};
+use super::{ReferenceError, all_coordinates, check_length, fail_with};
 use std::cmp::Ordering;
 
 /// A type of numbers, with its number of bits.
@@ -24,7 +24,7 @@ pub enum Numbers {
 }
 
 impl Numbers {
-    fn width(self) -> u32 {
+    fn bit_width(self) -> u32 {
         match self {
             Self::Truths => 8,
             Self::Unsigned(bits) | Self::Signed(bits) => bits,
@@ -49,7 +49,7 @@ pub struct Conversion<'a> {
 
 /// How a number is converted to a type that does not have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rule {
+enum ConversionRule {
     Nearest,
     /// Truncated and saturated, for floats.
     Cut,
@@ -59,7 +59,7 @@ enum Rule {
 
 /// The exact value of an element: `sign · size · 2^exponent`.
 #[derive(Clone, Copy, Debug)]
-enum Value {
+enum ExactValue {
     Nan {
         negative: bool,
     },
@@ -94,12 +94,12 @@ pub fn convert(
     if let Some((axis, scale, bias)) = scaled {
         let rank = shape.len() as i64;
         if axis < -rank || axis >= rank {
-            return fail("axis", format!("axis {axis} of {rank} dimensions"));
+            return fail_with("axis", format!("axis {axis} of {rank} dimensions"));
         }
         let d = axis.rem_euclid(rank) as usize;
         for list in [scale, bias] {
             if list.len() != 1 && (list.len() != shape[d] || list.is_empty()) {
-                return fail("convert_positions", "there is no entry for each position");
+                return fail_with("convert_positions", "there is no entry for each position");
             }
         }
         along = Some((d, scale, bias));
@@ -108,7 +108,7 @@ pub fn convert(
     if from == to && scaled.is_none() {
         return Ok(values.to_vec());
     }
-    let each = coordinates(shape).zip(values).map(|(place, &element)| {
+    let each = all_coordinates(shape).zip(values).map(|(place, &element)| {
         let mut value = value_of(from, element);
         if let Some((d, scale, bias)) = along {
             let at = |list: &[i64]| {
@@ -122,8 +122,8 @@ pub fn convert(
             // The product and the sum are each rounded: to f32 if f32 holds every value of the type exactly, otherwise
             // to f64.
             let number = float_of(value);
-            let is_wide =
-                from.width() > 32 || matches!(from, Numbers::Signed(32) | Numbers::Unsigned(32));
+            let is_wide = from.bit_width() > 32
+                || matches!(from, Numbers::Signed(32) | Numbers::Unsigned(32));
             let number = match is_wide {
                 true => number * at(scale) + at(bias),
                 false => {
@@ -134,9 +134,9 @@ pub fn convert(
             value = value_of(Numbers::Float(11, 52), number.to_bits() as i64);
         }
         let rule = match from {
-            _ if !cast => Rule::Nearest,
-            Numbers::Float(..) => Rule::Cut,
-            _ => Rule::Wrap,
+            _ if !cast => ConversionRule::Nearest,
+            Numbers::Float(..) => ConversionRule::Cut,
+            _ => ConversionRule::Wrap,
         };
         element_of(to, value, rule)
     });
@@ -144,10 +144,10 @@ pub fn convert(
 }
 
 /// Returns the number that an element represents.
-fn value_of(numbers: Numbers, element: i64) -> Value {
-    let width = numbers.width();
+fn value_of(numbers: Numbers, element: i64) -> ExactValue {
+    let width = numbers.bit_width();
     let bits = element as u64 & (u64::MAX >> (64 - width));
-    let finite = |negative, size, exponent| Value::Finite {
+    let finite = |negative, size, exponent| ExactValue::Finite {
         negative,
         size,
         exponent,
@@ -165,8 +165,8 @@ fn value_of(numbers: Numbers, element: i64) -> Value {
                     let (size, exponent) = size_of((exponents, mantissas), size);
                     finite(negative, size, exponent)
                 }
-                Ordering::Equal => Value::Infinite { negative },
-                Ordering::Greater => Value::Nan { negative },
+                Ordering::Equal => ExactValue::Infinite { negative },
+                Ordering::Greater => ExactValue::Nan { negative },
             }
         }
     }
@@ -188,12 +188,12 @@ fn size_of((exponents, mantissas): (u32, u32), bits: u64) -> (u128, i32) {
 }
 
 /// Returns the nearest `f64`.
-fn float_of(value: Value) -> f64 {
-    f64::from_bits(element_of(Numbers::Float(11, 52), value, Rule::Nearest) as u64)
+fn float_of(value: ExactValue) -> f64 {
+    f64::from_bits(element_of(Numbers::Float(11, 52), value, ConversionRule::Nearest) as u64)
 }
 
 /// Compares `a.0 · 2^a.1` with `b.0 · 2^b.1`. Neither has more than 70 bits.
-fn compared(a: (u128, i32), b: (u128, i32)) -> Ordering {
+fn compare_values(a: (u128, i32), b: (u128, i32)) -> Ordering {
     let top = |(size, exponent): (u128, i32)| match size {
         0 => i32::MIN,
         _ => 128 - size.leading_zeros() as i32 + exponent,
@@ -209,11 +209,11 @@ fn compared(a: (u128, i32), b: (u128, i32)) -> Ordering {
 
 /// Returns the index of the number nearest to `value` in an ascending sequence with indices up to `last`. In a tie, the
 /// even index wins.
-fn nearest(last: u128, value: (u128, i32), number: impl Fn(u128) -> (u128, i32)) -> u128 {
+fn index_of_nearest(last: u128, value: (u128, i32), number: impl Fn(u128) -> (u128, i32)) -> u128 {
     let (mut low, mut high) = (0, last + 1);
     while high - low > 1 {
         let middle = (low + high) / 2;
-        match compared(number(middle), value) {
+        match compare_values(number(middle), value) {
             Ordering::Greater => high = middle,
             _ => low = middle,
         }
@@ -224,7 +224,7 @@ fn nearest(last: u128, value: (u128, i32), number: impl Fn(u128) -> (u128, i32))
     let (a, b) = (number(low), number(low + 1));
     let least = a.1.min(b.1);
     let middle = (a.0 << (a.1 - least)) + (b.0 << (b.1 - least));
-    match compared(value, (middle, least - 1)) {
+    match compare_values(value, (middle, least - 1)) {
         Ordering::Greater => low + 1,
         Ordering::Equal => low + low % 2,
         Ordering::Less => low,
@@ -232,17 +232,17 @@ fn nearest(last: u128, value: (u128, i32), number: impl Fn(u128) -> (u128, i32))
 }
 
 /// Returns the element for a number. If the type has only integers, NaN becomes 0.
-fn element_of(numbers: Numbers, value: Value, rule: Rule) -> i64 {
-    let width = numbers.width();
+fn element_of(numbers: Numbers, value: ExactValue, rule: ConversionRule) -> i64 {
+    let width = numbers.bit_width();
     let negative = match value {
-        Value::Nan { negative } | Value::Infinite { negative } | Value::Finite { negative, .. } => {
-            negative
-        }
+        ExactValue::Nan { negative }
+        | ExactValue::Infinite { negative }
+        | ExactValue::Finite { negative, .. } => negative,
     };
     // Every number except 0 is true.
-    let is_zero = matches!(value, Value::Finite { size: 0, .. });
+    let is_zero = matches!(value, ExactValue::Finite { size: 0, .. });
     let bits = match numbers {
-        Numbers::Truths if rule != Rule::Nearest => u64::from(!is_zero),
+        Numbers::Truths if rule != ConversionRule::Nearest => u64::from(!is_zero),
         Numbers::Truths | Numbers::Unsigned(_) | Numbers::Signed(_) => {
             let most: u128 = match (numbers, negative) {
                 (Numbers::Truths, false) => 1,
@@ -252,14 +252,18 @@ fn element_of(numbers: Numbers, value: Value, rule: Rule) -> i64 {
                 _ => 0,
             };
             let size = match value {
-                Value::Nan { .. } => 0,
-                Value::Infinite { .. } => most,
+                ExactValue::Nan { .. } => 0,
+                ExactValue::Infinite { .. } => most,
                 // The low bits of an integer form the element.
-                Value::Finite { size, .. } if rule == Rule::Wrap => size,
-                Value::Finite { size, exponent, .. } if rule == Rule::Cut && exponent < 0 => {
+                ExactValue::Finite { size, .. } if rule == ConversionRule::Wrap => size,
+                ExactValue::Finite { size, exponent, .. }
+                    if rule == ConversionRule::Cut && exponent < 0 =>
+                {
                     (size >> exponent.unsigned_abs().min(127)).min(most)
                 }
-                Value::Finite { size, exponent, .. } => nearest(most, (size, exponent), |n| (n, 0)),
+                ExactValue::Finite { size, exponent, .. } => {
+                    index_of_nearest(most, (size, exponent), |n| (n, 0))
+                }
             };
             if negative {
                 (size as u64).wrapping_neg()
@@ -270,11 +274,11 @@ fn element_of(numbers: Numbers, value: Value, rule: Rule) -> i64 {
         Numbers::Float(exponents, mantissas) => {
             let infinity = ((1_u64 << exponents) - 1) << mantissas;
             let size = match value {
-                Value::Nan { .. } => infinity + (1 << (mantissas - 1)),
-                Value::Infinite { .. } => infinity,
-                Value::Finite { size, exponent, .. } => {
+                ExactValue::Nan { .. } => infinity + (1 << (mantissas - 1)),
+                ExactValue::Infinite { .. } => infinity,
+                ExactValue::Finite { size, exponent, .. } => {
                     let number = |n: u128| size_of((exponents, mantissas), n as u64);
-                    nearest(infinity.into(), (size, exponent), number) as u64
+                    index_of_nearest(infinity.into(), (size, exponent), number) as u64
                 }
             };
             size | u64::from(negative) << (width - 1)

@@ -1,7 +1,9 @@
 //! `crop`: cuts boxes out of the items of an array. `paste`: writes boxes into them.
 
-use super::{Gathered, ReferenceError, Scattered, at, at_mut, check_length, coordinates, fail};
-use super::{room, show};
+use super::{
+    Gathered, ReferenceError, Scattered, all_coordinates, at_mut, check_length, fail_with, value_at,
+};
+use super::{format_shape, vec_for_shape};
 
 /// The boxes that [`crop`] cuts from an array, or that [`paste`] writes into one.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,7 +32,7 @@ pub struct Boxes<'a> {
 
 impl Boxes<'_> {
     /// Checks the boxes for an array of this shape.
-    fn check(&self, values_shape: &[usize]) -> Result<(), ReferenceError> {
+    fn check_boxes(&self, values_shape: &[usize]) -> Result<(), ReferenceError> {
         let Self { count, sizes, .. } = *self;
         let dims = sizes.len();
         check_length("begins", self.begins.len(), &[count, dims])?;
@@ -39,24 +41,24 @@ impl Boxes<'_> {
         let flips = self.flips.map_or(count * dims, <[_]>::len);
         check_length("flips", flips, &[count, dims])?;
         if values_shape.len() <= dims {
-            return fail("crop_rank", "there is no dimension for each size");
+            return fail_with("crop_rank", "there is no dimension for each size");
         }
         if self.strides.len() != dims {
-            return fail("crop_strides", "there is no stride for each size");
+            return fail_with("crop_strides", "there is no stride for each size");
         }
         let items = values_shape[0];
         if self.box_indices.is_none() && count != items {
-            return fail("crop_items", format!("{count} boxes of {items} items"));
+            return fail_with("crop_items", format!("{count} boxes of {items} items"));
         }
         for d in 0..dims {
             let (size, stride) = (sizes[d] as i128, i128::from(self.strides[d]));
             if stride == 0 {
-                return fail("stride_zero", format!("stride {d} is 0"));
+                return fail_with("stride_zero", format!("stride {d} is 0"));
             }
             let long = size > 0 && (size - 1) * stride.abs() >= values_shape[1 + d] as i128;
             if long && (self.clamp || self.circular) {
-                let shape = show(values_shape);
-                return fail(
+                let shape = format_shape(values_shape);
+                return fail_with(
                     "crop_box_size",
                     format!("the boxes do not fit into {shape}"),
                 );
@@ -67,7 +69,7 @@ impl Boxes<'_> {
 
     /// Returns the position in an array of this shape of an element of the boxes. The element's first coordinate is the
     /// number of its box, and the others are its position in the box. `None` if the position is outside.
-    fn place(&self, element: &[usize], values_shape: &[usize]) -> Option<Vec<usize>> {
+    fn place_of_element(&self, element: &[usize], values_shape: &[usize]) -> Option<Vec<usize>> {
         let (n, dims) = (element[0], self.sizes.len());
         let items = values_shape[0] as i128;
         let mut item = self
@@ -105,7 +107,7 @@ impl Boxes<'_> {
     }
 
     /// Returns the shape of all boxes together, for an array of this shape.
-    fn shape(&self, values_shape: &[usize]) -> Vec<usize> {
+    fn result_shape(&self, values_shape: &[usize]) -> Vec<usize> {
         let kept = &values_shape[1 + self.sizes.len()..];
         [&[self.count], self.sizes, kept].concat()
     }
@@ -138,13 +140,13 @@ pub fn crop<T: Clone + Default>(
     boxes: Boxes<'_>,
 ) -> Result<Gathered<T>, ReferenceError> {
     check_length("values", values.len(), values_shape)?;
-    boxes.check(values_shape)?;
-    let shape = boxes.shape(values_shape);
-    let mut result = room(&shape)?;
+    boxes.check_boxes(values_shape)?;
+    let shape = boxes.result_shape(values_shape);
+    let mut result = vec_for_shape(&shape)?;
     let mut bad_rows = Vec::new();
-    for element in coordinates(&shape) {
-        match boxes.place(&element, values_shape) {
-            Some(place) => result.push(at(values, values_shape, &place).clone()),
+    for element in all_coordinates(&shape) {
+        match boxes.place_of_element(&element, values_shape) {
+            Some(place) => result.push(value_at(values, values_shape, &place).clone()),
             None => {
                 if bad_rows.last() != Some(&element[0]) {
                     bad_rows.push(element[0]);
@@ -192,21 +194,21 @@ pub fn paste<T: Clone>(
     boxes: Boxes<'_>,
 ) -> Result<Scattered<T>, ReferenceError> {
     check_length("values", values.len(), values_shape)?;
-    boxes.check(values_shape)?;
-    let shape = boxes.shape(values_shape);
+    boxes.check_boxes(values_shape)?;
+    let shape = boxes.result_shape(values_shape);
     if patches_shape != shape {
-        return fail(
+        return fail_with(
             "crop_shape",
-            format!("the boxes have shape {}", show(&shape)),
+            format!("the boxes have shape {}", format_shape(&shape)),
         );
     }
     check_length("patches", patches.len(), &shape)?;
     let mut result = values.to_vec();
     let mut bad_rows = Vec::new();
-    for element in coordinates(&shape) {
-        match boxes.place(&element, values_shape) {
+    for element in all_coordinates(&shape) {
+        match boxes.place_of_element(&element, values_shape) {
             Some(place) => {
-                let patch = at(patches, &shape, &element).clone();
+                let patch = value_at(patches, &shape, &element).clone();
                 *at_mut(&mut result, values_shape, &place) = patch;
             }
             None if bad_rows.last() != Some(&element[0]) => bad_rows.push(element[0]),

@@ -2,8 +2,8 @@
 //! batch.
 
 use super::{
-    Gathered, Indexing, ReferenceError, at, check_length, coordinates, fail,
-    gather_nd::check_batch_shape, room,
+    Gathered, Indexing, ReferenceError, all_coordinates, check_length, fail_with,
+    gather_nd::check_batch_shape, value_at, vec_for_shape,
 };
 
 /// Returns the slices of `params` at the positions in `indices` along `axis`, for arrays of any rank in row-major
@@ -51,19 +51,19 @@ pub fn gather<T: Clone + Default>(
 
     let inner = &indices_shape[batch_dims..];
     let shape = [&params_shape[..axis], inner, &params_shape[axis + 1..]].concat();
-    let mut values = room(&shape)?;
+    let mut values = vec_for_shape(&shape)?;
     let positions: Vec<Option<usize>> = indices
         .iter()
-        .map(|&index| indexing.resolve(index, params_shape[axis]))
+        .map(|&index| indexing.resolve_index(index, params_shape[axis]))
         .collect();
-    for element in coordinates(&shape) {
+    for element in all_coordinates(&shape) {
         let (before, rest) = element.split_at(axis);
         let (within, after) = rest.split_at(inner.len());
         let index = [&before[..batch_dims], within].concat();
-        values.push(match *at(&positions, indices_shape, &index) {
+        values.push(match *value_at(&positions, indices_shape, &index) {
             Some(position) => {
                 let source = [before, &[position], after].concat();
-                at(params, params_shape, &source).clone()
+                value_at(params, params_shape, &source).clone()
             }
             None => T::default(),
         });
@@ -103,7 +103,7 @@ pub fn batch_gather<T: Clone + Default>(
     indexing: Indexing,
 ) -> Result<Gathered<T>, ReferenceError> {
     if params_shape.is_empty() {
-        return fail("params_rank", "params must be at least 1 dimensional");
+        return fail_with("params_rank", "params must be at least 1 dimensional");
     }
     // For scalar indices this is -1, which `gather` rejects as `batch_dims`.
     let axis = i64::try_from(indices_shape.len()).expect("a rank fits 64 bits") - 1;
@@ -120,15 +120,15 @@ pub fn batch_gather<T: Clone + Default>(
 
 pub(super) fn resolve_axis(axis: i64, rank: usize) -> Result<usize, ReferenceError> {
     if rank == 0 {
-        return fail("params_rank", "params must be at least 1 dimensional");
+        return fail_with("params_rank", "params must be at least 1 dimensional");
     }
-    let Some(position) = resolve(axis, rank) else {
+    let Some(position) = resolve_position(axis, rank) else {
         // The smallest rank with this axis, which TensorFlow's message names.
         let least = match axis {
             ..0 => i128::from(axis).abs(),
             _ => i128::from(axis) + 1,
         };
-        return fail(
+        return fail_with(
             "axis",
             format!("Shape must be at least rank {least} but is rank {rank}"),
         );
@@ -145,11 +145,11 @@ fn resolve_batch(
     // All axes of indices may be batch dimensions. So `indices_rank` itself, which is one more than the last axis, is
     // a valid `batch_dims`.
     let batch = match batch_dims {
-        ..0 => resolve(batch_dims, indices_rank),
-        _ => resolve(batch_dims, indices_rank + 1),
+        ..0 => resolve_position(batch_dims, indices_rank),
+        _ => resolve_position(batch_dims, indices_rank + 1),
     };
     let Some(batch) = batch else {
-        return fail(
+        return fail_with(
             "batch_dims",
             format!(
                 "Expected batch_dims in the range [{}{indices_rank}, {indices_rank}], but got \
@@ -159,13 +159,13 @@ fn resolve_batch(
         );
     };
     if batch >= params_rank {
-        return fail(
+        return fail_with(
             "batch_dims",
             format!("batch_dims ({batch}) must be less than rank(params) ({params_rank})."),
         );
     }
     if batch > axis {
-        return fail(
+        return fail_with(
             "batch_dims",
             format!("batch_dims ({batch}) must be less than or equal to axis ({axis})."),
         );
@@ -175,10 +175,10 @@ fn resolve_batch(
 
 /// Returns the position that `number` means among `count` positions. A negative number counts from the end. `None` if
 /// there is no such position.
-fn resolve(number: i64, count: usize) -> Option<usize> {
+fn resolve_position(number: i64, count: usize) -> Option<usize> {
     let wrap = Indexing {
         wrap: true,
         clamp: false,
     };
-    wrap.resolve(number, count)
+    wrap.resolve_index(number, count)
 }

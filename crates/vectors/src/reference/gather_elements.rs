@@ -1,8 +1,8 @@
 //! `gather_elements`: selects an element along one axis for each index.
 
 use super::{
-    Gathered, Indexing, ReferenceError, at, check_length, coordinates, fail, gather::resolve_axis,
-    room,
+    Gathered, Indexing, ReferenceError, all_coordinates, check_length, fail_with,
+    gather::resolve_axis, value_at, vec_for_shape,
 };
 
 /// Returns the elements of `params` at the positions in `indices` along `axis`, for arrays of the same rank in
@@ -37,14 +37,14 @@ pub fn gather_elements<T: Clone + Default>(
     check_length("params", params.len(), params_shape)?;
     check_length("indices", indices.len(), indices_shape)?;
     let axis = check_elements_shape(params_shape, indices_shape, axis)?;
-    let mut values = room(indices_shape)?;
+    let mut values = vec_for_shape(indices_shape)?;
     let mut bad_rows = Vec::new();
-    for (row, mut element) in coordinates(indices_shape).enumerate() {
-        let index = *at(indices, indices_shape, &element);
-        match indexing.resolve(index, params_shape[axis]) {
+    for (row, mut element) in all_coordinates(indices_shape).enumerate() {
+        let index = *value_at(indices, indices_shape, &element);
+        match indexing.resolve_index(index, params_shape[axis]) {
             Some(position) => {
                 element[axis] = position;
-                values.push(at(params, params_shape, &element).clone());
+                values.push(value_at(params, params_shape, &element).clone());
             }
             None => {
                 bad_rows.push(row);
@@ -68,12 +68,12 @@ pub(super) fn check_elements_shape(
 ) -> Result<usize, ReferenceError> {
     let axis = resolve_axis(axis, shape.len())?;
     if indices_shape.len() != shape.len() {
-        return fail("elements_shape", "indices must have the rank of the array");
+        return fail_with("elements_shape", "indices must have the rank of the array");
     }
     for (d, (size, most)) in indices_shape.iter().zip(shape).enumerate() {
         if d != axis && size > most {
             let message = format!("indices are longer along axis {d}");
-            return fail("elements_shape", message);
+            return fail_with("elements_shape", message);
         }
     }
     Ok(axis)

@@ -3,7 +3,10 @@
 //! Rows that point outside do not end the operation. Their slices are filled with the default of the element type, and
 //! the rows are listed. So a caller can follow either policy: fail if the list is not empty, or keep the defaults.
 
-use super::{Indexing, ReferenceError, at, check_length, coordinates, fail, room, show};
+use super::{
+    Indexing, ReferenceError, all_coordinates, check_length, fail_with, format_shape, value_at,
+    vec_for_shape,
+};
 
 /// The result of [`gather_nd`] or of another gather.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,15 +91,15 @@ pub fn gather_nd<T: Clone + Default>(
     check_length("indices", indices.len(), indices_shape)?;
     check_batch(params_shape, indices_shape, batch_dims)?;
     if params_shape.is_empty() {
-        return fail("params_rank", "params must be at least a vector");
+        return fail_with("params_rank", "params must be at least a vector");
     }
     let Some((&depth, lead)) = indices_shape.split_last() else {
-        return fail("indices_rank", "indices must be at least a vector");
+        return fail_with("indices_rank", "indices must be at least a vector");
     };
     let rank = params_shape.len();
     if depth > rank - batch_dims {
         let depth = depth.saturating_add(batch_dims);
-        return fail(
+        return fail_with(
             "index_depth",
             format!(
                 "index innermost dimension length must be <= params rank; saw: {depth} vs. {rank}"
@@ -105,8 +108,8 @@ pub fn gather_nd<T: Clone + Default>(
     }
     // Rows without indices (depth 0) are also rejected, although each would only copy the empty params.
     if params.is_empty() && !lead.contains(&0) {
-        let shape = show(params_shape);
-        return fail(
+        let shape = format_shape(params_shape);
+        return fail_with(
             "empty_params",
             format!("Requested more than 0 entries, but params is empty. Params shape: {shape}"),
         );
@@ -115,16 +118,16 @@ pub fn gather_nd<T: Clone + Default>(
     let indexed = &params_shape[batch_dims..batch_dims + depth];
     let slice = &params_shape[batch_dims + depth..];
     let shape = [lead, slice].concat();
-    let mut values = room(&shape)?;
+    let mut values = vec_for_shape(&shape)?;
     let mut bad_rows = Vec::new();
-    for (number, row) in coordinates(lead).enumerate() {
+    for (number, row) in all_coordinates(lead).enumerate() {
         let index = indexing.resolve_row(indices, indices_shape, &row, indexed);
         if index.is_none() {
             bad_rows.push(number);
         }
-        for rest in coordinates(slice) {
+        for rest in all_coordinates(slice) {
             values.push(match &index {
-                Some(index) => at(
+                Some(index) => value_at(
                     params,
                     params_shape,
                     &[&row[..batch_dims], index, &rest].concat(),
@@ -154,7 +157,7 @@ pub(super) fn check_batch(
     for (name, shape) in [("indices", indices_shape), ("params", params_shape)] {
         let rank = shape.len();
         if batch_dims >= rank {
-            return fail(
+            return fail_with(
                 "batch_dims",
                 format!(
                     "Argument `batch_dims` = {batch_dims} must be less than rank(`{name}`) = {rank}"
@@ -174,7 +177,7 @@ pub(super) fn check_batch_shape(
     for dim in 0..batch_dims {
         let (params, indices) = (params_shape[dim], indices_shape[dim]);
         if params != indices {
-            return fail(
+            return fail_with(
                 "batch_shape",
                 format!(
                     "params.shape[{dim}]: {params} should be equal to indices.shape[{dim}]: {indices}"

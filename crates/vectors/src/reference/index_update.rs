@@ -2,8 +2,8 @@
 
 use super::{
     Entry, ReferenceError, array_index,
-    broadcast_to::{broadcast_to, broadcasts},
-    check_length, fail, show,
+    broadcast_to::{broadcast_to, can_broadcast},
+    check_length, fail_with, format_shape,
 };
 use std::iter;
 
@@ -40,9 +40,9 @@ pub fn index_update<T: Clone>(
     let surplus = value_shape.len().saturating_sub(selected.len());
     let ones = value_shape.iter().take_while(|&&size| size == 1).count();
     let aligned = &value_shape[surplus.min(ones)..];
-    if !broadcasts(aligned, &selected) {
-        let (from, to) = (show(value_shape), show(&selected));
-        return fail(
+    if !can_broadcast(aligned, &selected) {
+        let (from, to) = (format_shape(value_shape), format_shape(&selected));
+        return fail_with(
             "broadcast",
             format!("value of shape {from} does not broadcast to {to}"),
         );

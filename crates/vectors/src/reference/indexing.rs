@@ -1,6 +1,6 @@
 //! The meaning of an index outside its dimension.
 
-use super::at;
+use super::value_at;
 
 /// What an index outside its dimension means in a gather or a scatter.
 ///
@@ -25,7 +25,7 @@ pub struct Indexing {
 
 impl Indexing {
     /// Returns the position of `index` in a dimension of `size`, or `None` if the index is bad.
-    pub(super) fn resolve(self, index: i64, size: usize) -> Option<usize> {
+    pub(super) fn resolve_index(self, index: i64, size: usize) -> Option<usize> {
         // An i128 holds the sum of any index and any size.
         let (mut index, size) = (i128::from(index), size as i128);
         if self.wrap && index < 0 {
@@ -50,8 +50,8 @@ impl Indexing {
         dims.iter()
             .enumerate()
             .map(|(k, &size)| {
-                let index = *at(indices, indices_shape, &[row, &[k]].concat());
-                self.resolve(index, size)
+                let index = *value_at(indices, indices_shape, &[row, &[k]].concat());
+                self.resolve_index(index, size)
             })
             .collect()
     }
@@ -65,7 +65,7 @@ mod tests {
     fn an_index_is_wrapped_once_and_then_clamped() {
         let resolve = |index, size| {
             [(false, false), (true, false), (false, true), (true, true)]
-                .map(|(wrap, clamp)| Indexing { wrap, clamp }.resolve(index, size))
+                .map(|(wrap, clamp)| Indexing { wrap, clamp }.resolve_index(index, size))
         };
         let all = |position| [Some(position); 4];
         assert_eq!(resolve(0, 5), all(0));

@@ -1,7 +1,8 @@
 //! Selection by mask: `nonzero`, `boolean_mask`, `compress`, `select` and `masked_scatter`.
 
 use super::{
-    ReferenceError, at, broadcast_to, check_length, concat::axis_of, coordinates, fail, room, zeros,
+    ReferenceError, all_coordinates, broadcast_to, check_length, concat::axis_of, fail_with,
+    value_at, vec_for_shape, zeros_of_shape,
 };
 
 /// Returns the positions of the true elements of a mask, in row-major order: `capacity` rows, each with a number for
@@ -23,11 +24,11 @@ pub fn nonzero(
     shape: &[usize],
     capacity: Option<usize>,
 ) -> Result<(Vec<usize>, Vec<i64>), ReferenceError> {
-    let found = positions(mask, shape)?;
+    let found = true_positions(mask, shape)?;
     let rows = capacity.unwrap_or(found.len());
     let of_result = vec![rows, shape.len()];
-    let mut result = room(&of_result)?;
-    for row in coordinates(&of_result) {
+    let mut result = vec_for_shape(&of_result)?;
+    for row in all_coordinates(&of_result) {
         let position = found.get(row[0]);
         // No array has 2^63 positions.
         result.push(position.map_or(-1, |position| i64::try_from(position[row[1]]).unwrap_or(-1)));
@@ -35,10 +36,10 @@ pub fn nonzero(
     Ok((of_result, result))
 }
 
-fn positions(mask: &[bool], shape: &[usize]) -> Result<Vec<Vec<usize>>, ReferenceError> {
+fn true_positions(mask: &[bool], shape: &[usize]) -> Result<Vec<Vec<usize>>, ReferenceError> {
     check_length("mask", mask.len(), shape)?;
-    let is_true = |position: &Vec<usize>| *at(mask, shape, position);
-    Ok(coordinates(shape).filter(is_true).collect())
+    let is_true = |position: &Vec<usize>| *value_at(mask, shape, position);
+    Ok(all_coordinates(shape).filter(is_true).collect())
 }
 
 /// Returns the shape and the values of the slices of an array that a mask selects, in row-major order. The mask has the
@@ -56,26 +57,26 @@ pub fn boolean_mask<T: Clone + Default>(
     capacity: Option<usize>,
 ) -> Result<(Vec<usize>, Vec<T>), ReferenceError> {
     check_length("values", values.len(), shape)?;
-    let found = positions(mask.0, mask.1)?;
+    let found = true_positions(mask.0, mask.1)?;
     let rank = mask.1.len();
     if rank == 0 {
-        return fail("mask_scalar", "mask cannot be scalar.");
+        return fail_with("mask_scalar", "mask cannot be scalar.");
     }
     if axis >= shape.len() {
-        return fail("axis", "the array has no such dimension");
+        return fail_with("axis", "the array has no such dimension");
     }
     let of_mask: Vec<_> = shape.iter().skip(axis).take(rank).collect();
     if of_mask != mask.1.iter().collect::<Vec<_>>() {
-        return fail("mask_shape", "the mask has another shape than the array");
+        return fail_with("mask_shape", "the mask has another shape than the array");
     }
     let mut selected = shape.to_vec();
     selected.splice(axis..axis + rank, [capacity.unwrap_or(found.len())]);
-    let mut result = room(&selected)?;
-    for mut element in coordinates(&selected) {
+    let mut result = vec_for_shape(&selected)?;
+    for mut element in all_coordinates(&selected) {
         let value = match found.get(element[axis]) {
             Some(position) => {
                 element.splice(axis..=axis, position.iter().copied());
-                at(values, shape, &element).clone()
+                value_at(values, shape, &element).clone()
             }
             None => T::default(),
         };
@@ -99,7 +100,7 @@ pub fn compress<T: Clone + Default>(
 ) -> Result<(Vec<usize>, Vec<T>), ReferenceError> {
     check_length("values", values.len(), shape)?;
     if condition.1.len() != 1 {
-        return fail("condition", "the condition is no vector");
+        return fail_with("condition", "the condition is no vector");
     }
     let flat = [values.len()];
     let (shape, axis) = match axis {
@@ -107,7 +108,7 @@ pub fn compress<T: Clone + Default>(
         None => (&flat[..], 0),
     };
     if condition.0.len() > shape[axis] {
-        return fail("condition", "the condition is too long");
+        return fail_with("condition", "the condition is too long");
     }
     let mut longer = condition.0.to_vec();
     longer.resize(shape[axis], false);
@@ -136,7 +137,7 @@ pub fn select<T: Clone>(
     let mask = broadcast_to(mask.0, mask.1, &common)?;
     let x = broadcast_to(x.0, x.1, &common)?;
     let y = broadcast_to(y.0, y.1, &common)?;
-    let mut chosen = room(&common)?;
+    let mut chosen = vec_for_shape(&common)?;
     for ((is_true, x), y) in mask.into_iter().zip(x).zip(y) {
         chosen.push(if is_true { x } else { y });
     }
@@ -156,7 +157,7 @@ pub fn masked_scatter<T: Clone + Default>(
     updates: (&[T], &[usize]),
 ) -> Result<Vec<T>, ReferenceError> {
     // The index in the array of each selected element.
-    let mut numbers = zeros::<usize>(shape)?;
+    let mut numbers = zeros_of_shape::<usize>(shape)?;
     numbers
         .iter_mut()
         .enumerate()
@@ -165,7 +166,7 @@ pub fn masked_scatter<T: Clone + Default>(
     check_length("values", values.len(), shape)?;
     check_length("updates", updates.0.len(), updates.1)?;
     if updates.1.is_empty() || updates.1[1..] != selected[1..] {
-        return fail("mask_values", "updates do not have the shape of slices");
+        return fail_with("mask_values", "updates do not have the shape of slices");
     }
     let mut result = values.to_vec();
     for (number, update) in numbers.into_iter().zip(updates.0) {

@@ -136,7 +136,7 @@ impl fmt::Display for ReferenceError {
 
 impl error::Error for ReferenceError {}
 
-fn fail<T>(kind: &'static str, message: impl Into<String>) -> Result<T, ReferenceError> {
+fn fail_with<T>(kind: &'static str, message: impl Into<String>) -> Result<T, ReferenceError> {
     Err(ReferenceError {
         kind,
         message: message.into(),
@@ -144,7 +144,7 @@ fn fail<T>(kind: &'static str, message: impl Into<String>) -> Result<T, Referenc
 }
 
 /// Formats a shape as in TensorFlow's messages: `[3,4]`.
-fn show(shape: &[usize]) -> String {
+fn format_shape(shape: &[usize]) -> String {
     let sizes: Vec<String> = shape.iter().map(ToString::to_string).collect();
     format!("[{}]", sizes.join(","))
 }
@@ -164,11 +164,11 @@ fn element_count(shape: &[usize]) -> Option<usize> {
 ///
 /// If there is too little memory, returns the error `too_large` instead of aborting, because even a short shape can
 /// request any amount.
-fn room<T>(shape: &[usize]) -> Result<Vec<T>, ReferenceError> {
+fn vec_for_shape<T>(shape: &[usize]) -> Result<Vec<T>, ReferenceError> {
     let mut values = Vec::new();
     if element_count(shape).is_none_or(|count| values.try_reserve_exact(count).is_err()) {
-        let shape = show(shape);
-        return fail(
+        let shape = format_shape(shape);
+        return fail_with(
             "too_large",
             format!("no room for a result of shape {shape}"),
         );
@@ -177,8 +177,8 @@ fn room<T>(shape: &[usize]) -> Result<Vec<T>, ReferenceError> {
 }
 
 /// Returns the values of an array of `shape` whose elements are all `T::default()`, or the error `too_large`.
-fn zeros<T: Clone + Default>(shape: &[usize]) -> Result<Vec<T>, ReferenceError> {
-    let mut values = room(shape)?;
+fn zeros_of_shape<T: Clone + Default>(shape: &[usize]) -> Result<Vec<T>, ReferenceError> {
+    let mut values = vec_for_shape(shape)?;
     values.resize(element_count(shape).unwrap_or(0), T::default());
     Ok(values)
 }
@@ -187,15 +187,15 @@ fn check_length(name: &str, length: usize, shape: &[usize]) -> Result<(), Refere
     if element_count(shape) == Some(length) {
         return Ok(());
     }
-    let shape = show(shape);
-    fail(
+    let shape = format_shape(shape);
+    fail_with(
         "data_length",
         format!("{name} has {length} values, which do not fill its shape {shape}"),
     )
 }
 
 /// Returns the coordinates of every element of `shape`, in row-major order.
-fn coordinates(shape: &[usize]) -> impl Iterator<Item = Vec<usize>> {
+fn all_coordinates(shape: &[usize]) -> impl Iterator<Item = Vec<usize>> {
     let first = (!shape.contains(&0)).then(|| vec![0; shape.len()]);
     iter::successors(first, |last| {
         let mut next = last.clone();
@@ -211,15 +211,15 @@ fn coordinates(shape: &[usize]) -> impl Iterator<Item = Vec<usize>> {
 }
 
 /// Returns the value at `coordinates` of a row-major array of `shape`.
-fn at<'a, T>(values: &'a [T], shape: &[usize], coordinates: &[usize]) -> &'a T {
-    &values[place(shape, coordinates)]
+fn value_at<'a, T>(values: &'a [T], shape: &[usize], coordinates: &[usize]) -> &'a T {
+    &values[row_major_position(shape, coordinates)]
 }
 
 /// Returns the value at `coordinates` of a row-major array of `shape`, for writing.
 fn at_mut<'a, T>(values: &'a mut [T], shape: &[usize], coordinates: &[usize]) -> &'a mut T {
-    &mut values[place(shape, coordinates)]
+    &mut values[row_major_position(shape, coordinates)]
 }
 
-fn place(shape: &[usize], coordinates: &[usize]) -> usize {
+fn row_major_position(shape: &[usize], coordinates: &[usize]) -> usize {
     iter::zip(shape, coordinates).fold(0, |sum, (size, c)| sum * size + c)
 }

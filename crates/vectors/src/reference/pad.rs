@@ -1,6 +1,8 @@
 //! `pad`: adds positions around an array.
 
-use super::{ReferenceError, at, check_length, coordinates, fail, room, show};
+use super::{
+    ReferenceError, all_coordinates, check_length, fail_with, format_shape, value_at, vec_for_shape,
+};
 
 /// The values that `pad` adds: see `wgslice::options::Pad`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,9 +39,9 @@ pub fn pad<T: Clone>(
 ) -> Result<(Vec<usize>, Vec<T>), ReferenceError> {
     check_length("values", values.len(), shape)?;
     if paddings.len() != shape.len() {
-        return fail(
+        return fail_with(
             "entries",
-            format!("{} paddings of {}", paddings.len(), show(shape)),
+            format!("{} paddings of {}", paddings.len(), format_shape(shape)),
         );
     }
     let mut padded = Vec::new();
@@ -52,15 +54,15 @@ pub fn pad<T: Clone>(
             PadMode::Symmetric | PadMode::Wrap => longest <= size,
         };
         if !allowed {
-            return fail(
+            return fail_with(
                 "padding",
                 format!("{size} positions are padded by {longest}"),
             );
         }
         padded.push(before + size + after);
     }
-    let mut result = room(&padded)?;
-    for element in coordinates(&padded) {
+    let mut result = vec_for_shape(&padded)?;
+    for element in all_coordinates(&padded) {
         let mut place = Vec::new();
         for ((&at, &size), &[before, _]) in element.iter().zip(shape).zip(paddings) {
             let (at, size) = (at as i64 - before as i64, size as i64);
@@ -80,7 +82,7 @@ pub fn pad<T: Clone>(
         let place: Option<Vec<usize>> = place.into_iter().map(position).collect();
         result.push(
             place
-                .map_or(constant, |place| at(values, shape, &place))
+                .map_or(constant, |place| value_at(values, shape, &place))
                 .clone(),
         );
     }

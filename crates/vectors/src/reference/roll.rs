@@ -1,6 +1,9 @@
 //! `roll`: moves elements along axes, and around the ends.
 
-use super::{ReferenceError, at, check_length, concat::axis_of, coordinates, fail, room};
+use super::{
+    ReferenceError, all_coordinates, check_length, concat::axis_of, fail_with, value_at,
+    vec_for_shape,
+};
 
 /// Returns the values of an array whose elements are moved by `shifts[i]` positions along each `axes[i]`.
 ///
@@ -22,21 +25,21 @@ pub fn roll<T: Clone>(
 ) -> Result<Vec<T>, ReferenceError> {
     check_length("values", values.len(), shape)?;
     if shape.is_empty() {
-        return fail("axis", "a scalar has no axis");
+        return fail_with("axis", "a scalar has no axis");
     }
     if shifts.len() != axes.len() {
-        return fail("shifts", "shift and axis must have the same size");
+        return fail_with("shifts", "shift and axis must have the same size");
     }
     let axes = axes.iter().map(|&axis| axis_of(axis, shape.len()));
     let axes: Vec<usize> = axes.collect::<Result<_, _>>()?;
-    let mut rolled = room(shape)?;
-    for mut element in coordinates(shape) {
+    let mut rolled = vec_for_shape(shape)?;
+    for mut element in all_coordinates(shape) {
         for (&axis, &shift) in axes.iter().zip(shifts) {
             let from = element[axis] as i128 - i128::from(shift);
             let from = from.rem_euclid(shape[axis] as i128);
             element[axis] = usize::try_from(from).expect("a position is less than its size");
         }
-        rolled.push(at(values, shape, &element).clone());
+        rolled.push(value_at(values, shape, &element).clone());
     }
     Ok(rolled)
 }

@@ -1,8 +1,8 @@
 //! `scatter_elements`: combines an update for each index into an element along one axis.
 
 use super::{
-    Indexing, ReferenceError, Scattered, at, at_mut, check_length, coordinates, fail,
-    gather_elements::check_elements_shape,
+    Indexing, ReferenceError, Scattered, all_coordinates, at_mut, check_length, fail_with,
+    gather_elements::check_elements_shape, value_at,
 };
 
 /// Returns a copy of `tensor` into which `updates` are combined, each into the element at the position along `axis`
@@ -49,21 +49,21 @@ pub fn scatter_elements<T: Clone>(
     check_length("indices", indices.len(), indices_shape)?;
     check_length("updates", updates.len(), updates_shape)?;
     if shape.is_empty() {
-        return fail("axis", "a scalar has no axis");
+        return fail_with("axis", "a scalar has no axis");
     }
     let axis = check_elements_shape(shape, indices_shape, axis)?;
     if tensor.is_empty() && !indices.is_empty() {
-        return fail("empty_output", "there is no element to scatter into");
+        return fail_with("empty_output", "there is no element to scatter into");
     }
     if updates_shape != indices_shape {
-        return fail("updates_shape", "there must be an update for each index");
+        return fail_with("updates_shape", "there must be an update for each index");
     }
     let mut values = tensor.to_vec();
     let mut bad_rows = Vec::new();
-    for (row, mut element) in coordinates(indices_shape).enumerate() {
-        let update = at(updates, indices_shape, &element);
-        let index = *at(indices, indices_shape, &element);
-        match indexing.resolve(index, shape[axis]) {
+    for (row, mut element) in all_coordinates(indices_shape).enumerate() {
+        let update = value_at(updates, indices_shape, &element);
+        let index = *value_at(indices, indices_shape, &element);
+        match indexing.resolve_index(index, shape[axis]) {
             Some(position) => {
                 element[axis] = position;
                 combine(at_mut(&mut values, shape, &element), update);

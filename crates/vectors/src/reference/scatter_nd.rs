@@ -3,8 +3,10 @@
 //! Rows that point outside do not end the operation. Their updates are dropped and the rows are listed. So a caller
 //! can follow either policy: fail if the list is not empty, or go on without these rows.
 
-use super::{Indexing, ReferenceError, at, at_mut, check_length, coordinates, element_count};
-use super::{fail, show, zeros};
+use super::{
+    Indexing, ReferenceError, all_coordinates, at_mut, check_length, element_count, value_at,
+};
+use super::{fail_with, format_shape, zeros_of_shape};
 
 /// The result of a scatter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,13 +60,13 @@ pub fn scatter_nd<T: Clone + Default>(
     check_shapes(indices_shape, depth, updates_shape, shape)?;
     check_counts(counts, element_count(shape).unwrap_or(usize::MAX))?;
     check_vector(indices_shape, updates_shape, shape)?;
-    let rows = Rows {
+    let rows = ScatterRows {
         indices,
         indices_shape,
         updates,
         updates_shape,
     };
-    Ok(rows.apply(zeros(shape)?, shape, indexing, combine))
+    Ok(rows.apply_rows(zeros_of_shape(shape)?, shape, indexing, combine))
 }
 
 /// Returns a copy of `tensor` with the slices of `updates` combined into it at the positions in `indices`.
@@ -110,13 +112,13 @@ pub fn tensor_scatter_nd<T: Clone>(
     check_counts((indices.len(), updates.len()), tensor.len())?;
     check_shapes(indices_shape, depth, updates_shape, shape)?;
     check_vector(indices_shape, updates_shape, shape)?;
-    let rows = Rows {
+    let rows = ScatterRows {
         indices,
         indices_shape,
         updates,
         updates_shape,
     };
-    Ok(rows.apply(tensor.to_vec(), shape, indexing, combine))
+    Ok(rows.apply_rows(tensor.to_vec(), shape, indexing, combine))
 }
 
 /// Checks that indices and updates, each given by its number of values and its shape, fill their shapes and have at
@@ -129,10 +131,10 @@ fn check_ranks(
     check_length("updates", updates, updates_shape)?;
     let rank = |name| format!("{name} shape must have rank at least one. Found:[]");
     let Some(&depth) = indices_shape.last() else {
-        return fail("updates_rank", rank("Indices"));
+        return fail_with("updates_rank", rank("Indices"));
     };
     if updates_shape.is_empty() {
-        return fail("updates_rank", rank("Updates"));
+        return fail_with("updates_rank", rank("Updates"));
     }
     Ok(depth)
 }
@@ -143,7 +145,7 @@ fn check_counts((indices, updates): (usize, usize), output: usize) -> Result<(),
     if (indices == 0 && updates == 0) || (indices > 0 && updates > 0 && output > 0) {
         return Ok(());
     }
-    fail(
+    fail_with(
         "empty_output",
         "Indices and updates specified for empty output shape",
     )
@@ -159,10 +161,10 @@ fn check_shapes(
 ) -> Result<(), ReferenceError> {
     let lead = &indices_shape[..indices_shape.len() - 1];
     let (outer, rank, updates_rank) = (lead.len(), shape.len(), updates_shape.len());
-    let updates = show(updates_shape);
+    let updates = format_shape(updates_shape);
     if !updates_shape.starts_with(lead) {
-        let indices = show(indices_shape);
-        return fail(
+        let indices = format_shape(indices_shape);
+        return fail_with(
             "updates_shape",
             format!(
                 "Dimensions [0,{outer}) of indices[shape={indices}] must match dimensions \
@@ -172,8 +174,8 @@ fn check_shapes(
     }
     let slice = shape.get(depth..);
     if slice != Some(&updates_shape[outer..]) {
-        let shape = show(shape);
-        return fail(
+        let shape = format_shape(shape);
+        return fail_with(
             "updates_shape",
             format!(
                 "Dimensions [{depth},{rank}) of input[shape={shape}] must match dimensions \
@@ -199,28 +201,28 @@ fn check_vector(
     if updates_shape == slices {
         return Ok(());
     }
-    fail(
+    fail_with(
         "updates_shape",
         format!(
             "Dimensions [0,1) of indices[shape={}] = {count} must match dimensions [0,1) of \
              updates[shape={}] = {}",
-            show(indices_shape),
-            show(updates_shape),
+            format_shape(indices_shape),
+            format_shape(updates_shape),
             updates_shape[0]
         ),
     )
 }
 
 /// Rows of indices and their slices of updates, whose shapes the functions above have checked.
-struct Rows<'a, T> {
+struct ScatterRows<'a, T> {
     indices: &'a [i64],
     indices_shape: &'a [usize],
     updates: &'a [T],
     updates_shape: &'a [usize],
 }
 
-impl<T> Rows<'_, T> {
-    fn apply(
+impl<T> ScatterRows<'_, T> {
+    fn apply_rows(
         &self,
         mut values: Vec<T>,
         shape: &[usize],
@@ -235,18 +237,18 @@ impl<T> Rows<'_, T> {
         }
         let (lead, depth) = self.indices_shape.split_at(self.indices_shape.len() - 1);
         let (indexed, slice) = shape.split_at(depth[0]);
-        for (number, row) in coordinates(lead).enumerate() {
+        for (number, row) in all_coordinates(lead).enumerate() {
             let index = indexing.resolve_row(self.indices, self.indices_shape, &row, indexed);
             let Some(index) = index else {
                 bad_rows.push(number);
                 continue;
             };
-            for rest in coordinates(slice) {
+            for rest in all_coordinates(slice) {
                 let from = [&row[..], &rest].concat();
                 let to = [&index[..], &rest].concat();
                 combine(
                     at_mut(&mut values, shape, &to),
-                    at(self.updates, self.updates_shape, &from),
+                    value_at(self.updates, self.updates_shape, &from),
                 );
             }
         }

@@ -1,6 +1,6 @@
 //! `slice`: a block given by its first position and its size.
 
-use super::{ReferenceError, at, check_length, coordinates, fail};
+use super::{ReferenceError, all_coordinates, check_length, fail_with, value_at};
 
 /// Returns the shape and the values of the block of `size` that begins at position `begin`, for an `input` of any rank
 /// in row-major order.
@@ -34,7 +34,7 @@ pub fn slice<T: Clone>(
     let rank = shape.len();
     if begin.len() != rank || size.len() != rank {
         let (begin, size) = (begin.len(), size.len());
-        return fail(
+        return fail_with(
             "slice_vectors",
             format!(
                 "Expected begin and size arguments to be 1-D tensors of size {rank}, but got \
@@ -44,14 +44,14 @@ pub fn slice<T: Clone>(
     }
     let mut result = Vec::with_capacity(rank);
     for dim in 0..rank {
-        result.push(select(dim, shape[dim], begin[dim], size[dim])?);
+        result.push(checked_size(dim, shape[dim], begin[dim], size[dim])?);
     }
-    let values = coordinates(&result)
+    let values = all_coordinates(&result)
         .map(|element| {
             let source: Vec<usize> = (0..rank)
-                .map(|dim| element[dim] + index(begin[dim].into()))
+                .map(|dim| element[dim] + to_usize(begin[dim].into()))
                 .collect();
-            at(input, shape, &source).clone()
+            value_at(input, shape, &source).clone()
         })
         .collect();
     Ok((result, values))
@@ -59,12 +59,12 @@ pub fn slice<T: Clone>(
 
 /// Checks `begin` and `size` of a block for dimension `dim`, which has `count` positions. Returns the number of
 /// positions in the block.
-fn select(dim: usize, count: usize, begin: i64, size: i64) -> Result<usize, ReferenceError> {
+fn checked_size(dim: usize, count: usize, begin: i64, size: i64) -> Result<usize, ReferenceError> {
     // An i128 holds every sum and difference of two of these.
     let (count, begin, size) = (count as i128, i128::from(begin), i128::from(size));
     let size = if size == -1 { count - begin } else { size };
     if count == 0 && (begin != 0 || size != 0) {
-        return fail(
+        return fail_with(
             "slice_begin",
             format!(
                 "Expected begin[{dim}] == 0 (got {begin}) and size[{dim}] == 0 (got {size}) when \
@@ -73,21 +73,21 @@ fn select(dim: usize, count: usize, begin: i64, size: i64) -> Result<usize, Refe
         );
     }
     if !(0..=count).contains(&begin) {
-        return fail(
+        return fail_with(
             "slice_begin",
             format!("Expected begin[{dim}] in [0, {count}], but got {begin}"),
         );
     }
     let rest = count - begin;
     if !(0..=rest).contains(&size) {
-        return fail(
+        return fail_with(
             "slice_size",
             format!("Expected size[{dim}] in [0, {rest}], but got {size}"),
         );
     }
-    Ok(index(size))
+    Ok(to_usize(size))
 }
 
-fn index(value: i128) -> usize {
+fn to_usize(value: i128) -> usize {
     usize::try_from(value).expect("a position or a count in a dimension is at most its size")
 }

@@ -1,12 +1,12 @@
 //! `strided_slice`: the elements that a spec selects, and their shape.
 //!
-//! There are three steps, each a function: [`assign`] assigns the specs to the dimensions of the input, [`select`]
-//! turns the spec of one dimension into a range of positions, and [`Selection::sources`] lists the elements by their
+//! There are three steps, each a function: [`assign_entries`] assigns the specs to the dimensions of the input, [`select_positions`]
+//! turns the spec of one dimension into a range of positions, and [`Selection::source_coordinates`] lists the elements by their
 //! coordinates. The first broken rule is reported, in this order: vectors, ellipses, specs of a scalar or too many
 //! specs, and then for each input dimension a stride of 0, a single index with a negative stride, and a single index
 //! out of range.
 
-use super::{ReferenceError, at, check_length, coordinates, fail};
+use super::{ReferenceError, all_coordinates, check_length, fail_with, value_at};
 
 /// A slice specification: three vectors of one length, and five masks whose bit `i` applies to entry `i`.
 ///
@@ -73,8 +73,8 @@ pub fn strided_slice<T: Clone>(
     check_length("input", input.len(), shape)?;
     let selection = Selection::new(shape, spec)?;
     let values = selection
-        .sources()
-        .map(|source| at(input, shape, &source).clone())
+        .source_coordinates()
+        .map(|source| value_at(input, shape, &source).clone())
         .collect();
     Ok((selection.shape, values))
 }
@@ -83,23 +83,23 @@ pub fn strided_slice<T: Clone>(
 pub(super) struct Selection {
     /// The shape of the result.
     pub(super) shape: Vec<usize>,
-    axes: Vec<Axis>,
-    ranges: Vec<Range>,
+    axes: Vec<ResultAxis>,
+    ranges: Vec<PythonRange>,
 }
 
 impl Selection {
     /// Returns the elements that `spec` selects from an array of `shape`.
     pub(super) fn new(shape: &[usize], spec: &Spec<'_>) -> Result<Self, ReferenceError> {
-        let (items, axes) = assign(spec, shape.len())?;
+        let (items, axes) = assign_entries(spec, shape.len())?;
         let mut ranges = Vec::with_capacity(shape.len());
         for (dim, item) in items.iter().enumerate() {
-            ranges.push(select(item, dim, shape[dim])?);
+            ranges.push(select_positions(item, dim, shape[dim])?);
         }
         let shape = axes
             .iter()
             .map(|axis| match axis {
-                Axis::New => 1,
-                Axis::Of(dim) => ranges[*dim].len(),
+                ResultAxis::New => 1,
+                ResultAxis::Of(dim) => ranges[*dim].len(),
             })
             .collect();
         Ok(Self {
@@ -110,17 +110,17 @@ impl Selection {
     }
 
     /// Lists the selected elements in the order of the result, each by its coordinates in the array.
-    pub(super) fn sources(&self) -> impl Iterator<Item = Vec<usize>> {
+    pub(super) fn source_coordinates(&self) -> impl Iterator<Item = Vec<usize>> {
         // An empty result needs no positions. There can be too many for memory, because an array with a dimension of
         // size 0 can have any other sizes.
         let empty = self.shape.contains(&0);
         let listed = self.ranges.iter().filter(|_| !empty);
-        let positions: Vec<Vec<usize>> = listed.map(Range::positions).collect();
-        coordinates(&self.shape).map(move |element| {
+        let positions: Vec<Vec<usize>> = listed.map(PythonRange::positions).collect();
+        all_coordinates(&self.shape).map(move |element| {
             // A shrunk dimension has a single position and no axis in the result.
             let mut source: Vec<usize> = positions.iter().map(|list| list[0]).collect();
             for (axis, &c) in self.axes.iter().zip(&element) {
-                if let Axis::Of(dim) = axis {
+                if let ResultAxis::Of(dim) = axis {
                     source[*dim] = positions[*dim][c];
                 }
             }
@@ -130,8 +130,8 @@ impl Selection {
 }
 
 /// The spec of one input dimension. A masked bound is `None`, as in Python's `slice`.
-enum Item {
-    Range {
+enum DimensionSpec {
+    PythonRange {
         begin: Option<i64>,
         end: Option<i64>,
         stride: i64,
@@ -142,21 +142,24 @@ enum Item {
     },
 }
 
-const WHOLE: Item = Item::Range {
+const WHOLE_DIMENSION: DimensionSpec = DimensionSpec::PythonRange {
     begin: None,
     end: None,
     stride: 1,
 };
 
 /// The origin of an axis of the result: a new axis, or the dimension of the input with this number.
-enum Axis {
+enum ResultAxis {
     New,
     Of(usize),
 }
 
 /// Assigns the entries of `spec` to the `rank` dimensions of the input. Returns an item for each of these dimensions,
 /// and the axes of the result.
-fn assign(spec: &Spec<'_>, rank: usize) -> Result<(Vec<Item>, Vec<Axis>), ReferenceError> {
+fn assign_entries(
+    spec: &Spec<'_>,
+    rank: usize,
+) -> Result<(Vec<DimensionSpec>, Vec<ResultAxis>), ReferenceError> {
     let Spec {
         begin,
         end,
@@ -166,7 +169,7 @@ fn assign(spec: &Spec<'_>, rank: usize) -> Result<(Vec<Item>, Vec<Axis>), Refere
     let count = begin.len();
     if end.len() != count || strides.len() != count || count >= 32 {
         let (end, strides) = (end.len(), strides.len());
-        return fail(
+        return fail_with(
             "spec_vectors",
             format!(
                 "Expected begin, end, and strides to be 1D equal size tensors, but got shapes \
@@ -175,7 +178,7 @@ fn assign(spec: &Spec<'_>, rank: usize) -> Result<(Vec<Item>, Vec<Axis>), Refere
         );
     }
     if spec.ellipsis_mask.count_ones() > 1 {
-        return fail(
+        return fail_with(
             "multiple_ellipses",
             "Multiple ellipses in slice spec not allowed",
         );
@@ -191,29 +194,29 @@ fn assign(spec: &Spec<'_>, rank: usize) -> Result<(Vec<Item>, Vec<Axis>), Refere
                 .filter(|&j| !bit(spec.new_axis_mask, j))
                 .count();
             for dim in items.len()..rank.saturating_sub(behind) {
-                items.push(WHOLE);
-                axes.push(Axis::Of(dim));
+                items.push(WHOLE_DIMENSION);
+                axes.push(ResultAxis::Of(dim));
             }
         } else if bit(spec.new_axis_mask, i) {
-            axes.push(Axis::New);
+            axes.push(ResultAxis::New);
         } else if items.len() < rank {
             if bit(spec.shrink_axis_mask, i) {
-                items.push(Item::Index {
+                items.push(DimensionSpec::Index {
                     index: begin[i],
                     stride: strides[i],
                 });
             } else {
-                axes.push(Axis::Of(items.len()));
-                items.push(Item::Range {
+                axes.push(ResultAxis::Of(items.len()));
+                items.push(DimensionSpec::PythonRange {
                     begin: (!bit(spec.begin_mask, i)).then_some(begin[i]),
                     end: (!bit(spec.end_mask, i)).then_some(end[i]),
                     stride: strides[i],
                 });
             }
         } else if rank == 0 {
-            return fail("scalar_input", "Attempting to slice scalar input.");
+            return fail_with("scalar_input", "Attempting to slice scalar input.");
         } else {
-            return fail(
+            return fail_with(
                 "too_many_specs",
                 format!("Index out of range using input dim {rank}; input has only {rank} dims"),
             );
@@ -221,14 +224,18 @@ fn assign(spec: &Spec<'_>, rank: usize) -> Result<(Vec<Item>, Vec<Axis>), Refere
     }
     // Without an ellipsis, the remaining dimensions are whole. With one, no dimension remains here.
     for dim in items.len()..rank {
-        items.push(WHOLE);
-        axes.push(Axis::Of(dim));
+        items.push(WHOLE_DIMENSION);
+        axes.push(ResultAxis::Of(dim));
     }
     Ok((items, axes))
 }
 
 /// Returns the positions that `item` selects in dimension `dim`, which has `size` positions.
-fn select(item: &Item, dim: usize, size: usize) -> Result<Range, ReferenceError> {
+fn select_positions(
+    item: &DimensionSpec,
+    dim: usize,
+    size: usize,
+) -> Result<PythonRange, ReferenceError> {
     // An i128 holds every sum and difference of an i64 and a size.
     let size = size as i128;
     let wrap = |v: i64| {
@@ -238,34 +245,34 @@ fn select(item: &Item, dim: usize, size: usize) -> Result<Range, ReferenceError>
             i128::from(v)
         }
     };
-    let (Item::Range { stride, .. } | Item::Index { stride, .. }) = *item;
+    let (DimensionSpec::PythonRange { stride, .. } | DimensionSpec::Index { stride, .. }) = *item;
     if stride == 0 {
-        return fail("stride_zero", format!("strides[{dim}] must be non-zero"));
+        return fail_with("stride_zero", format!("strides[{dim}] must be non-zero"));
     }
     match *item {
-        Item::Index { stride: ..0, .. } => fail(
+        DimensionSpec::Index { stride: ..0, .. } => fail_with(
             "shrink_stride",
             "only stride 1 allowed on non-range indexing.",
         ),
-        Item::Index { index, .. } => {
+        DimensionSpec::Index { index, .. } => {
             let index = wrap(index);
             if !(0..size).contains(&index) {
-                return fail(
+                return fail_with(
                     "shrink_out_of_range",
                     format!("slice index {index} of dimension {dim} out of bounds."),
                 );
             }
-            Ok(Range {
+            Ok(PythonRange {
                 begin: index,
                 end: index + 1,
                 step: 1,
             })
         }
-        Item::Range { begin, end, stride } => {
+        DimensionSpec::PythonRange { begin, end, stride } => {
             let step = i128::from(stride);
             let (first, last) = if step > 0 { (0, size) } else { (size - 1, -1) };
             let bound = |v: i64| wrap(v).clamp(first.min(last), first.max(last));
-            Ok(Range {
+            Ok(PythonRange {
                 begin: begin.map_or(first, bound),
                 end: end.map_or(last, bound),
                 step,
@@ -275,13 +282,13 @@ fn select(item: &Item, dim: usize, size: usize) -> Result<Range, ReferenceError>
 }
 
 /// Python's `range(begin, end, step)`, already clamped to a dimension.
-struct Range {
+struct PythonRange {
     begin: i128,
     end: i128,
     step: i128,
 }
 
-impl Range {
+impl PythonRange {
     fn len(&self) -> usize {
         let distance = if self.step > 0 {
             self.end - self.begin
@@ -289,7 +296,7 @@ impl Range {
             self.begin - self.end
         };
         let step = self.step.abs();
-        position((distance.max(0) + step - 1) / step)
+        to_usize((distance.max(0) + step - 1) / step)
     }
 
     fn positions(&self) -> Vec<usize> {
@@ -300,20 +307,20 @@ impl Range {
         } else {
             i > self.end
         } {
-            list.push(position(i));
+            list.push(to_usize(i));
             i += self.step;
         }
         list
     }
 }
 
-fn position(value: i128) -> usize {
+fn to_usize(value: i128) -> usize {
     usize::try_from(value).expect("a position or a count in a dimension is at most its size")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Item, select};
+    use super::{DimensionSpec, select_positions};
 
     #[test]
     fn the_length_of_a_range_is_the_number_of_its_positions() {
@@ -325,7 +332,12 @@ mod tests {
         for size in 0..6 {
             for (begin, end) in bounds().flat_map(|b| bounds().map(move |e| (b, e))) {
                 for stride in [i64::MIN, -7, -3, -2, -1, 1, 2, 3, 7, i64::MAX] {
-                    let range = select(&Item::Range { begin, end, stride }, 0, size).unwrap();
+                    let range = select_positions(
+                        &DimensionSpec::PythonRange { begin, end, stride },
+                        0,
+                        size,
+                    )
+                    .unwrap();
                     assert_eq!(
                         range.len(),
                         range.positions().len(),

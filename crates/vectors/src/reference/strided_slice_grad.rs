@@ -1,7 +1,8 @@
 //! `strided_slice_grad`: writes the values of a slice to the positions from which a slice would take them.
 
 use super::{
-    ReferenceError, Spec, at_mut, check_length, fail, show, strided_slice::Selection, zeros,
+    ReferenceError, Spec, at_mut, check_length, fail_with, format_shape, strided_slice::Selection,
+    zeros_of_shape,
 };
 use std::iter;
 
@@ -34,14 +35,14 @@ pub fn strided_slice_grad<T: Clone + Default>(
     check_length("dy", dy.len(), dy_shape)?;
     let selection = Selection::new(shape, spec)?;
     if dy_shape != selection.shape {
-        let (found, due) = (show(dy_shape), show(&selection.shape));
-        return fail(
+        let (found, due) = (format_shape(dy_shape), format_shape(&selection.shape));
+        return fail_with(
             "dy_shape",
             format!("shape of dy was {found} instead of {due}"),
         );
     }
-    let mut values = zeros(shape)?;
-    for (source, value) in iter::zip(selection.sources(), dy) {
+    let mut values = zeros_of_shape(shape)?;
+    for (source, value) in iter::zip(selection.source_coordinates(), dy) {
         *at_mut(&mut values, shape, &source) = value.clone();
     }
     Ok(values)

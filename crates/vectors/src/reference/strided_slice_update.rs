@@ -2,8 +2,8 @@
 
 use super::{
     ReferenceError, Spec, at_mut,
-    broadcast_to::{broadcast_to, broadcasts},
-    check_length, fail, show,
+    broadcast_to::{broadcast_to, can_broadcast},
+    check_length, fail_with, format_shape,
     strided_slice::Selection,
 };
 use std::iter;
@@ -49,15 +49,15 @@ pub fn strided_slice_update<T: Clone>(
     let surplus = value_shape.len().saturating_sub(selection.shape.len());
     let ones = value_shape.iter().take_while(|&&size| size == 1).count();
     let aligned = &value_shape[surplus.min(ones)..];
-    if !broadcasts(aligned, &selection.shape) {
-        let (from, to) = (show(value_shape), show(&selection.shape));
-        return fail(
+    if !can_broadcast(aligned, &selection.shape) {
+        let (from, to) = (format_shape(value_shape), format_shape(&selection.shape));
+        return fail_with(
             "broadcast",
             format!("Cannot broadcast input shape {from} into final shape {to}"),
         );
     }
     let new = broadcast_to(value, aligned, &selection.shape)?;
-    for (source, value) in iter::zip(selection.sources(), new) {
+    for (source, value) in iter::zip(selection.source_coordinates(), new) {
         *at_mut(&mut values, shape, &source) = value;
     }
     Ok(values)

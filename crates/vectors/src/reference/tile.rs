@@ -1,6 +1,9 @@
 //! `tile` and `repeat`: copy an array, or each of its positions.
 
-use super::{ReferenceError, at, check_length, concat::axis_of, coordinates, fail, room};
+use super::{
+    ReferenceError, all_coordinates, check_length, concat::axis_of, fail_with, value_at,
+    vec_for_shape,
+};
 
 /// Returns the shape and the values of `multiples[d]` copies of an array along each dimension d.
 ///
@@ -21,21 +24,21 @@ pub fn tile<T: Clone>(
 ) -> Result<(Vec<usize>, Vec<T>), ReferenceError> {
     check_length("values", values.len(), shape)?;
     if multiples.len() != shape.len() {
-        return fail("entries", "there must be a multiple for each dimension");
+        return fail_with("entries", "there must be a multiple for each dimension");
     }
     let tiled: Vec<usize> = shape
         .iter()
         .zip(multiples)
         .map(|(size, n)| size * n)
         .collect();
-    let mut result = room(&tiled)?;
-    for element in coordinates(&tiled) {
+    let mut result = vec_for_shape(&tiled)?;
+    for element in all_coordinates(&tiled) {
         let place: Vec<usize> = element
             .iter()
             .zip(shape)
-            .map(|(at, size)| at % size)
+            .map(|(value_at, size)| value_at % size)
             .collect();
-        result.push(at(values, shape, &place).clone());
+        result.push(value_at(values, shape, &place).clone());
     }
     Ok((tiled, result))
 }
@@ -56,10 +59,10 @@ pub fn repeat<T: Clone>(
     let axis = axis_of(axis, shape.len())?;
     let mut longer = shape.to_vec();
     longer[axis] *= times;
-    let mut result = room(&longer)?;
-    for mut element in coordinates(&longer) {
+    let mut result = vec_for_shape(&longer)?;
+    for mut element in all_coordinates(&longer) {
         element[axis] /= times;
-        result.push(at(values, shape, &element).clone());
+        result.push(value_at(values, shape, &element).clone());
     }
     Ok((longer, result))
 }

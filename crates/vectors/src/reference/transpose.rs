@@ -1,6 +1,6 @@
 //! `transpose`: reorders axes.
 
-use super::{ReferenceError, at, check_length, coordinates, fail, show};
+use super::{ReferenceError, all_coordinates, check_length, fail_with, format_shape, value_at};
 
 /// Returns the shape and the values of an array whose axis `i` is axis `perm[i]` of the input.
 ///
@@ -28,20 +28,20 @@ pub fn transpose<T: Clone>(
     check_length("values", values.len(), shape)?;
     let rank = shape.len();
     if perm.len() != rank || (0..rank).any(|axis| !perm.contains(&axis)) {
-        let perm = show(perm);
-        return fail(
+        let perm = format_shape(perm);
+        return fail_with(
             "permutation",
             format!("perm {perm} does not name each of {rank} axes once"),
         );
     }
     let result: Vec<usize> = perm.iter().map(|&axis| shape[axis]).collect();
-    let moved = coordinates(&result)
+    let moved = all_coordinates(&result)
         .map(|element| {
             let mut source = vec![0; rank];
             for (&axis, c) in perm.iter().zip(element) {
                 source[axis] = c;
             }
-            at(values, shape, &source).clone()
+            value_at(values, shape, &source).clone()
         })
         .collect();
     Ok((result, moved))

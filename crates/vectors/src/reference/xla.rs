@@ -3,8 +3,10 @@
 //! Comments give the specification's numbers of the constraints that the functions check. As in XLA, and unlike in
 //! StableHLO's interpreter, a scatter drops a whole window if any of its elements is outside.
 
-use super::{Gathered, ReferenceError, Scattered, at, at_mut, check_length, coordinates, fail};
-use super::{show, zeros};
+use super::{
+    Gathered, ReferenceError, Scattered, all_coordinates, at_mut, check_length, fail_with, value_at,
+};
+use super::{format_shape, zeros_of_shape};
 use std::collections::BTreeSet;
 
 /// The dimension numbers of both operations. Each field has the gather's name and then the scatter's.
@@ -31,7 +33,7 @@ fn is_unique(dims: &[&[usize]]) -> bool {
 
 impl Dims<'_> {
     /// Checks the constraints that do not involve slice sizes or updates.
-    fn check(&self, operand: &[usize], indices: &[usize]) -> Result<(), ReferenceError> {
+    fn check_dims(&self, operand: &[usize], indices: &[usize]) -> Result<(), ReferenceError> {
         let (rank, of_indices, ivd) = (operand.len(), indices.len(), self.index_vector_dim);
         let below = |dims: &[usize], rank: usize| dims.iter().all(|&d| d < rank);
         let depth = if ivd < of_indices {
@@ -59,8 +61,8 @@ impl Dims<'_> {
         {
             return Ok(());
         }
-        let (operand, indices) = (show(operand), show(indices));
-        fail(
+        let (operand, indices) = (format_shape(operand), format_shape(indices));
+        fail_with(
             "dimension_numbers",
             format!("{self:?} of {operand} by {indices}"),
         )
@@ -79,7 +81,7 @@ impl Dims<'_> {
     }
 
     /// Returns the sizes in `batch` at the batch dimensions, and those in `window` at the window dimensions.
-    fn combine(&self, batch: &[usize], window: &[usize]) -> Vec<usize> {
+    fn join_sizes(&self, batch: &[usize], window: &[usize]) -> Vec<usize> {
         let rank = batch.len() + window.len();
         let mut shape = vec![0; rank];
         for (&d, &size) in self.batch_dims(rank).iter().zip(batch) {
@@ -93,7 +95,7 @@ impl Dims<'_> {
 
     /// Returns the numbers in `window` for the operand's dimensions, except for `dropped` and `batching`, which get
     /// `other`.
-    fn full(&self, rank: usize, window: &[usize], other: usize) -> Vec<usize> {
+    fn full_window(&self, rank: usize, window: &[usize], other: usize) -> Vec<usize> {
         let mut window = window.iter();
         let number = |d| match self.dropped.contains(&d) || self.batching.contains(&d) {
             true => other,
@@ -104,7 +106,7 @@ impl Dims<'_> {
 
     /// Returns, for an element of the result or the updates, the number of its tuple and the corresponding element of
     /// the operand. The element is `None` if its window is not inside.
-    fn place(
+    fn place_of_element(
         &self,
         element: &[usize],
         operand: &[usize],
@@ -122,10 +124,10 @@ impl Dims<'_> {
             if self.index_vector_dim < indices_shape.len() {
                 coordinates.insert(self.index_vector_dim, d_start);
             }
-            i128::from(*at(indices, indices_shape, &coordinates))
+            i128::from(*value_at(indices, indices_shape, &coordinates))
         };
         let offset_index: Vec<usize> = self.window.iter().map(|&d| element[d]).collect();
-        let full_offset_index = self.full(operand.len(), &offset_index, 0);
+        let full_offset_index = self.full_window(operand.len(), &offset_index, 0);
         let mut place = Some(Vec::new());
         for d_operand in 0..operand.len() {
             let last = operand[d_operand] as i128 - sizes[d_operand] as i128;
@@ -172,33 +174,39 @@ pub fn xla_gather<T: Clone + Default>(
 ) -> Result<Gathered<T>, ReferenceError> {
     check_length("operand", operand.len(), shape)?;
     check_length("start_indices", indices.len(), indices_shape)?;
-    dims.check(shape, indices_shape)?;
+    dims.check_dims(shape, indices_shape)?;
     let at_most_one = |d: &usize| slice_sizes[*d] <= 1;
     let fits = slice_sizes.len() == shape.len() // C20
         && slice_sizes.iter().zip(shape).all(|(size, all)| size <= all) // C21
         && dims.dropped.iter().all(at_most_one) // C9
         && dims.batching.iter().all(at_most_one); // C12
-    let wrong = || format!("slice_sizes {} of {}", show(slice_sizes), show(shape));
+    let wrong = || {
+        format!(
+            "slice_sizes {} of {}",
+            format_shape(slice_sizes),
+            format_shape(shape)
+        )
+    };
     if !fits {
-        return fail("dimension_numbers", wrong());
+        return fail_with("dimension_numbers", wrong());
     }
     let is_kept = |&d: &usize| !dims.dropped.contains(&d) && !dims.batching.contains(&d);
     let offset_sizes: Vec<usize> = (0..shape.len())
         .filter(is_kept)
         .map(|d| slice_sizes[d])
         .collect();
-    let result = dims.combine(&dims.batch_sizes(indices_shape), &offset_sizes);
+    let result = dims.join_sizes(&dims.batch_sizes(indices_shape), &offset_sizes);
     if slice_sizes.contains(&0) && !result.contains(&0) {
-        return fail("dimension_numbers", wrong());
+        return fail_with("dimension_numbers", wrong());
     }
-    let mut values = zeros::<T>(&result)?;
+    let mut values = zeros_of_shape::<T>(&result)?;
     let mut bad_rows = BTreeSet::new();
-    for element in coordinates(&result) {
+    for element in all_coordinates(&result) {
         let indices = (indices, indices_shape);
-        let (tuple, place) = dims.place(&element, shape, indices, slice_sizes, clamp);
+        let (tuple, place) = dims.place_of_element(&element, shape, indices, slice_sizes, clamp);
         match place {
             Some(place) => {
-                *at_mut(&mut values, &result, &element) = at(operand, shape, &place).clone();
+                *at_mut(&mut values, &result, &element) = value_at(operand, shape, &place).clone();
             }
             None => drop(bad_rows.insert(tuple)),
         }
@@ -234,7 +242,7 @@ pub fn xla_scatter<T: Clone>(
     check_length("operand", operand.len(), shape)?;
     check_length("scatter_indices", indices.len(), indices_shape)?;
     check_length("updates", updates.len(), updates_shape)?;
-    dims.check(shape, indices_shape)?;
+    dims.check_dims(shape, indices_shape)?;
     let batch = dims.batch_sizes(indices_shape);
     let window: Option<Vec<usize>> = dims
         .window
@@ -242,28 +250,34 @@ pub fn xla_scatter<T: Clone>(
         .map(|&d| updates_shape.get(d).copied())
         .collect();
     let window = window.unwrap_or_default();
-    let wrong = || format!("updates {} of {}", show(updates_shape), show(shape));
-    if window.len() != dims.window.len() || dims.combine(&batch, &window) != updates_shape {
-        return fail("dimension_numbers", wrong());
+    let wrong = || {
+        format!(
+            "updates {} of {}",
+            format_shape(updates_shape),
+            format_shape(shape)
+        )
+    };
+    if window.len() != dims.window.len() || dims.join_sizes(&batch, &window) != updates_shape {
+        return fail_with("dimension_numbers", wrong());
     }
-    let sizes = dims.full(shape.len(), &window, 1);
+    let sizes = dims.full_window(shape.len(), &window, 1);
     let exceeds = |d: &usize| sizes[*d] > shape[*d];
     let of_windows = |d: &usize| !dims.dropped.contains(d) && !dims.batching.contains(d);
     if (0..shape.len()).filter(of_windows).any(|d| exceeds(&d)) {
-        return fail("dimension_numbers", wrong());
+        return fail_with("dimension_numbers", wrong());
     }
     if operand.is_empty() && !updates.is_empty() {
-        return fail("empty_output", wrong());
+        return fail_with("empty_output", wrong());
     }
     let mut values = operand.to_vec();
     let mut bad_rows = BTreeSet::new();
-    for element in coordinates(updates_shape) {
+    for element in all_coordinates(updates_shape) {
         let indices = (indices, indices_shape);
-        let (tuple, place) = dims.place(&element, shape, indices, &sizes, clamp);
+        let (tuple, place) = dims.place_of_element(&element, shape, indices, &sizes, clamp);
         match place {
             Some(place) => combine(
                 at_mut(&mut values, shape, &place),
-                at(updates, updates_shape, &element),
+                value_at(updates, updates_shape, &element),
             ),
             None => drop(bad_rows.insert(tuple)),
         }

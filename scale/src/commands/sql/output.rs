@@ -49,10 +49,10 @@ const LEAST_ROW_GROUP: usize = 1 << 20;
 const PART_OF_MEMORY: usize = 4;
 
 /// The maximum number of rows in a row group, whatever their size. This is Parquet's usual number.
-const ROWS: usize = 1 << 20;
+const MAX_GROUP_ROWS: usize = 1 << 20;
 
 pub(super) struct Output {
-    to: Unfinished,
+    to: UnfinishedFile,
     writer: SerializedFileWriter<File>,
     encoders: ArrowRowGroupWriterFactory,
     schema: SchemaRef,
@@ -64,7 +64,7 @@ impl Output {
         if path.file_name().is_none() || path.is_dir() {
             return Err(unwritten(&"it is a folder, but must be a file"));
         }
-        let (to, file) = Unfinished::create(path).map_err(|error| unwritten(&error))?;
+        let (to, file) = UnfinishedFile::create(path).map_err(|error| unwritten(&error))?;
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::default()))
             .build();
@@ -100,7 +100,7 @@ impl Output {
             encoders,
             schema,
         } = self;
-        let of = Arc::new(Shared {
+        let of = Arc::new(SharedOutput {
             path: to.path.clone(),
             writer: Mutex::new(writer),
             encoders,
@@ -128,7 +128,7 @@ impl Output {
 }
 
 /// The state that all partitions share.
-struct Shared {
+struct SharedOutput {
     path: PathBuf,
     writer: Mutex<SerializedFileWriter<File>>,
     encoders: ArrowRowGroupWriterFactory,
@@ -137,7 +137,7 @@ struct Shared {
     group: usize,
 }
 
-impl Shared {
+impl SharedOutput {
     fn unwritten(&self, error: &dyn Display) -> Failure {
         Failure::work(cannot_write(&self.path, error))
     }
@@ -174,7 +174,7 @@ impl Shared {
 
 /// Encodes and writes the rows of a partition. Returns their number.
 async fn write_partition(
-    of: Arc<Shared>,
+    of: Arc<SharedOutput>,
     mut batches: SendableRecordBatchStream,
 ) -> Result<usize, Failure> {
     let unwritten = |error: &dyn Display| of.unwritten(error);
@@ -199,7 +199,7 @@ async fn write_partition(
         let bytes = group
             .iter()
             .map(ArrowColumnWriter::get_estimated_total_bytes);
-        if rows >= ROWS || bytes.sum::<usize>() >= of.group {
+        if rows >= MAX_GROUP_ROWS || bytes.sum::<usize>() >= of.group {
             let complete = std::mem::take(&mut group);
             of.add(complete).map_err(|error| unwritten(&error))?;
             rows = 0;
@@ -214,22 +214,22 @@ async fn write_partition(
 /// A file that gets its name when it is complete. Until then it has no name, so that nothing is left of it however this
 /// process ends. If the system has no such files, it has a temporary name next to its place, and dropping this value
 /// removes it, unless the process is killed.
-struct Unfinished {
+struct UnfinishedFile {
     path: PathBuf,
-    beside: Option<Beside>,
+    beside: Option<RemovedOnDrop>,
 }
 
 /// A file that is removed when this value is dropped, unless it has been renamed.
-struct Beside(PathBuf);
+struct RemovedOnDrop(PathBuf);
 
-impl Drop for Beside {
+impl Drop for RemovedOnDrop {
     fn drop(&mut self) {
         // If the file has its final name, there is nothing to remove.
         let _ = fs::remove_file(&self.0);
     }
 }
 
-impl Unfinished {
+impl UnfinishedFile {
     fn create(path: &Path) -> io::Result<(Self, File)> {
         let path = path.to_owned();
         if let Some(file) = unnamed::create(&path) {
@@ -237,18 +237,18 @@ impl Unfinished {
         }
         let beside = partial::beside(&path);
         let file = File::create_new(&beside)?;
-        let beside = Some(Beside(beside));
+        let beside = Some(RemovedOnDrop(beside));
         Ok((Self { path, beside }, file))
     }
 
     /// Gives the file its name. An existing file of this name is replaced.
     fn finish(&self, file: &File) -> io::Result<()> {
         match &self.beside {
-            Some(Beside(beside)) => fs::rename(beside, &self.path),
+            Some(RemovedOnDrop(beside)) => fs::rename(beside, &self.path),
             None => match unnamed::link_as(file, &self.path) {
                 // Linking does not replace a file, but renaming does.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    let beside = Beside(partial::beside(&self.path));
+                    let beside = RemovedOnDrop(partial::beside(&self.path));
                     unnamed::link_as(file, &beside.0)?;
                     fs::rename(&beside.0, &self.path)
                 }

@@ -24,21 +24,23 @@ use std::{
 use wgslice_scale::tensor::TensorType;
 
 /// The maximum number of rows in a table.
-const ROWS: usize = 20;
+const MAX_TABLE_ROWS: usize = 20;
 
 /// The width of a terminal in characters if the environment variable `COLUMNS` does not give one.
-const WIDTH: usize = 100;
+const DEFAULT_WIDTH: usize = 100;
 
 /// Prints the first rows.
 pub(super) async fn print_first(result: DataFrame) -> Result<(), Failure> {
     let fields = result.schema().as_arrow().fields().clone();
-    let result = result.limit(0, Some(ROWS + 1)).map_err(Failure::usage)?;
+    let result = result
+        .limit(0, Some(MAX_TABLE_ROWS + 1))
+        .map_err(Failure::usage)?;
     let batches = result.collect().await.map_err(failed)?;
     let columns = env::var("COLUMNS")
         .ok()
         .and_then(|columns| columns.parse().ok());
-    let columns: usize = columns.unwrap_or(WIDTH);
-    let mut left = ROWS;
+    let columns: usize = columns.unwrap_or(DEFAULT_WIDTH);
+    let mut left = MAX_TABLE_ROWS;
     let mut shown = vec![Vec::new(); fields.len()];
     for batch in &batches {
         let batch = batch.slice(0, batch.num_rows().min(left));
@@ -59,14 +61,14 @@ pub(super) async fn print_first(result: DataFrame) -> Result<(), Failure> {
     let table = fields.iter().zip(shown).map(|(field, texts)| {
         let texts = texts
             .iter()
-            .map(|text| text.as_ref().map(|text| cut(text, width)));
+            .map(|text| text.as_ref().map(|text| shorten(text, width)));
         let texts: ArrayRef = Arc::new(texts.collect::<StringArray>());
-        (cut(field.name(), width), texts, true)
+        (shorten(field.name(), width), texts, true)
     });
     let table = RecordBatch::try_from_iter_with_nullable(table).map_err(Failure::work)?;
     super::print(pretty_format_batches(&[table]).map_err(Failure::work)?)?;
     let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
-    if rows > ROWS {
+    if rows > MAX_TABLE_ROWS {
         super::print("and more rows: -o OUT.parquet writes all")?;
     }
     Ok(())
@@ -75,7 +77,7 @@ pub(super) async fn print_first(result: DataFrame) -> Result<(), Failure> {
 /// Returns the width in characters to which columns are truncated, at least 6. Room that narrower columns do not need
 /// goes to the others.
 fn fair_width(mut longest: Vec<usize>, room: usize) -> usize {
-    const LEAST: usize = 6;
+    const MIN_COLUMN_WIDTH: usize = 6;
     longest.sort_unstable();
     let (mut room, mut columns) = (room, longest.len());
     for length in longest {
@@ -85,7 +87,9 @@ fn fair_width(mut longest: Vec<usize>, room: usize) -> usize {
         room -= length;
         columns -= 1;
     }
-    room.checked_div(columns).unwrap_or(usize::MAX).max(LEAST)
+    room.checked_div(columns)
+        .unwrap_or(usize::MAX)
+        .max(MIN_COLUMN_WIDTH)
 }
 
 /// Returns the texts of a column. The text of a tensor has at most `width` elements, which always fill `width`
@@ -119,7 +123,7 @@ fn of_tensor(tensor: &TensorType, column: &ArrayRef, width: usize) -> Result<Str
     Ok(text)
 }
 
-fn cut(text: &str, width: usize) -> String {
+fn shorten(text: &str, width: usize) -> String {
     match text.chars().count() > width {
         true => text.chars().take(width - 1).chain(['…']).collect(),
         false => text.to_owned(),

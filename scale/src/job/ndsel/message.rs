@@ -119,12 +119,12 @@ fn list<T>(
     }
 }
 
-fn integers(message: &Message, name: &str) -> Result<Option<Vec<i64>>, Error> {
+fn optional_integers(message: &Message, name: &str) -> Result<Option<Vec<i64>>, Error> {
     list(message, name, Value::as_i64, "64-bit integers")
 }
 
-fn required(message: &Message, name: &str) -> Result<Vec<i64>, Error> {
-    match integers(message, name)? {
+fn required_integers(message: &Message, name: &str) -> Result<Vec<i64>, Error> {
+    match optional_integers(message, name)? {
         Some(list) => Ok(list),
         None => refused("invalid_json", format_args!("{name} is missing")),
     }
@@ -151,7 +151,7 @@ fn integer(message: &Message, name: &str, otherwise: i64) -> Result<i64, Error> 
     }
 }
 
-fn narrow(number: i128, what: &str) -> Result<i64, Error> {
+fn to_i64(number: i128, what: &str) -> Result<i64, Error> {
     match number.try_into() {
         Ok(number) => Ok(number),
         Err(_) => refused(
@@ -208,7 +208,7 @@ impl Bound {
 
 impl Ndsel {
     fn point(message: &Message) -> Result<Self, Error> {
-        let coords = required(message, "coords")?;
+        let coords = required_integers(message, "coords")?;
         Ok(Self {
             begin: Vec::new(),
             end: Vec::new(),
@@ -242,9 +242,12 @@ impl Ndsel {
     }
 
     fn slice(message: &Message) -> Result<Self, Error> {
-        let (start, stop) = (required(message, "start")?, required(message, "stop")?);
+        let (start, stop) = (
+            required_integers(message, "start")?,
+            required_integers(message, "stop")?,
+        );
         let rank = start.len();
-        let step = integers(message, "step")?.unwrap_or_else(|| vec![1; rank]);
+        let step = optional_integers(message, "step")?.unwrap_or_else(|| vec![1; rank]);
         let labels = labels(message, "labels")?.unwrap_or_else(|| vec![String::new(); rank]);
         check_rank("stop", stop.len(), rank)?;
         check_rank("step", step.len(), rank)?;
@@ -268,9 +271,9 @@ impl Ndsel {
             }
             let first = from / by;
             let count = (length + by.abs() - 1) / by.abs();
-            begin.push(Bound::at(narrow(first, "the first number")?));
-            end.push(Bound::at(narrow(first + count, "the end")?));
-            let offset = narrow(from % by, "the offset")?;
+            begin.push(Bound::at(to_i64(first, "the first number")?));
+            end.push(Bound::at(to_i64(first + count, "the end")?));
+            let offset = to_i64(from % by, "the offset")?;
             let stride = step;
             rules.push(Rule::Along {
                 offset,
@@ -331,12 +334,12 @@ impl Ndsel {
         let end = if let Some((_, end)) = end {
             end
         } else if let Some((_, last)) = last {
-            sums(&last, |_| Number::At(1))?
+            add_to_bounds(&last, |_| Number::At(1))?
         } else if let Some((_, shape)) = shape {
             if shape.iter().any(|size| size.number == Number::Below) {
                 return refused("invalid_json", "a size is no -inf");
             }
-            sums(&shape, |dim| begin[dim].number)?
+            add_to_bounds(&shape, |dim| begin[dim].number)?
         } else {
             let number = Number::Above;
             vec![
@@ -387,11 +390,11 @@ impl Ndsel {
 }
 
 /// Adds a number to each bound. If either of the two is infinite, so is the sum.
-fn sums(bounds: &[Bound], other: impl Fn(usize) -> Number) -> Result<Vec<Bound>, Error> {
+fn add_to_bounds(bounds: &[Bound], other: impl Fn(usize) -> Number) -> Result<Vec<Bound>, Error> {
     let sum = |(dim, bound): (usize, &Bound)| {
         let number = match (bound.number, other(dim)) {
             (Number::At(a), Number::At(b)) => {
-                Number::At(narrow(i128::from(a) + i128::from(b), "an end")?)
+                Number::At(to_i64(i128::from(a) + i128::from(b), "an end")?)
             }
             (Number::Above, _) | (_, Number::Above) => Number::Above,
             _ => Number::Below,

@@ -26,7 +26,7 @@ impl Ndsel {
                 ))),
             };
             let (item, dim) = match rule {
-                Rule::At(offset) => (single(check((*offset).into())?), None),
+                Rule::At(offset) => (single_position(check((*offset).into())?), None),
                 &Rule::Along {
                     offset,
                     stride,
@@ -35,13 +35,13 @@ impl Ndsel {
                     let numbers = self.numbers(dim, offset, stride, size)?;
                     let at = |number: i128| i128::from(offset) + i128::from(stride) * number;
                     let item = match numbers {
-                        [first, end] if first == end => range(0, 0, 1),
+                        [first, end] if first == end => position_range(0, 0, 1),
                         [first, end] if stride == 0 && end - first > 1 => {
-                            return Err(repeated(dim));
+                            return Err(repeated_dimension(dim));
                         }
                         [first, end] => {
                             let first = check(at(first))?;
-                            range(first, check(at(end - 1))? + stride.signum(), stride)
+                            position_range(first, check(at(end - 1))? + stride.signum(), stride)
                         }
                     };
                     (item, Some(dim))
@@ -66,8 +66,8 @@ impl Ndsel {
                         )?);
                     }
                     match (dim, &found[..]) {
-                        (None, &[position]) => (single(position), None),
-                        _ => (positions(found), dim),
+                        (None, &[position]) => (single_position(position), None),
+                        _ => (listed_positions(found), dim),
                     }
                 }
             };
@@ -82,8 +82,8 @@ impl Ndsel {
                     items.push(IndexItem::Slice(SliceItem::NewAxis));
                     made.push(dim);
                 }
-                0 => return Err(repeated(dim)),
-                _ => return Err(together(dim)),
+                0 => return Err(repeated_dimension(dim)),
+                _ => return Err(joint_dimension(dim)),
             }
         }
         let order = (0..rank).filter_map(|dim| made.iter().position(|&of| of == dim));
@@ -137,7 +137,7 @@ impl Ndsel {
     /// Returns the numbers of an index array, and the dimension along which they differ. `None` if all are equal.
     fn listed(&self, list: &Value) -> Result<(Vec<i64>, Option<usize>), Error> {
         let (mut sizes, mut values) = (Vec::new(), Vec::new());
-        if !flatten(list, 0, &mut sizes, &mut values) {
+        if !flatten_lists(list, 0, &mut sizes, &mut values) {
             return refused("invalid_json", "index_array is no array of 64-bit integers");
         }
         // An empty list has no elements from which to find the dimension.
@@ -149,7 +149,7 @@ impl Ndsel {
         let dim = long.next();
         if let Some(dim) = dim {
             if long.next().is_some() {
-                return Err(together(dim));
+                return Err(joint_dimension(dim));
             }
             let count = self.count(dim).unwrap_or(sizes[dim] as i128);
             if count != sizes[dim] as i128 {
@@ -165,32 +165,32 @@ impl Ndsel {
     }
 }
 
-fn repeated(dim: usize) -> Error {
+fn repeated_dimension(dim: usize) -> Error {
     Error::usage(format_args!(
         "NDSel: dimension {dim} has the same positions of the array everywhere, and selections here repeat none"
     ))
 }
 
-fn together(dim: usize) -> Error {
+fn joint_dimension(dim: usize) -> Error {
     Error::usage(format_args!(
         "NDSel: several dimensions of the array go along dimension {dim}: points, which gather-nd selects, with the \
          coordinates in an .npy file and --out-of-range error"
     ))
 }
 
-fn single(position: i64) -> IndexItem {
+fn single_position(position: i64) -> IndexItem {
     IndexItem::Slice(SliceItem::Index {
         index: position,
         stride: 1,
     })
 }
 
-fn positions(values: Vec<i64>) -> IndexItem {
+fn listed_positions(values: Vec<i64>) -> IndexItem {
     let shape = vec![values.len()];
     IndexItem::Positions { values, shape }
 }
 
-fn range(begin: i64, end: i64, stride: i64) -> IndexItem {
+fn position_range(begin: i64, end: i64, stride: i64) -> IndexItem {
     let stride = if stride == 0 { 1 } else { stride };
     IndexItem::Slice(SliceItem::Range {
         begin: Some(begin),
@@ -202,7 +202,12 @@ fn range(begin: i64, end: i64, stride: i64) -> IndexItem {
 
 /// Appends the integers of nested lists, and finds the sizes of the lists. Returns whether all lists at the same depth
 /// have the same size, and contain nothing else.
-fn flatten(value: &Value, depth: usize, sizes: &mut Vec<usize>, values: &mut Vec<i64>) -> bool {
+fn flatten_lists(
+    value: &Value,
+    depth: usize,
+    sizes: &mut Vec<usize>,
+    values: &mut Vec<i64>,
+) -> bool {
     let Some(items) = value.as_array() else {
         values.extend(value.as_i64());
         return value.is_i64() && depth == sizes.len();
@@ -213,5 +218,5 @@ fn flatten(value: &Value, depth: usize, sizes: &mut Vec<usize>, values: &mut Vec
     sizes.get(depth) == Some(&items.len())
         && items
             .iter()
-            .all(|item| flatten(item, depth + 1, sizes, values))
+            .all(|item| flatten_lists(item, depth + 1, sizes, values))
 }

@@ -200,16 +200,16 @@ fn sums(stored: &[u8], from: DType, to: DType) -> Vec<u8> {
             // NumPy adds in the type of the result.
             if to == D::F32 {
                 let differences = differences.map(|difference| difference as f32);
-                running(differences).flat_map(f32::to_ne_bytes).collect()
+                add_up(differences).flat_map(f32::to_ne_bytes).collect()
             } else {
-                running(differences).flat_map(f64::to_ne_bytes).collect()
+                add_up(differences).flat_map(f64::to_ne_bytes).collect()
             }
         }
     }
 }
 
 /// Returns the running sums. They start with the first element instead of 0, because it can be -0.
-fn running<T: Copy + Add<Output = T>>(
+fn add_up<T: Copy + Add<Output = T>>(
     differences: impl Iterator<Item = T>,
 ) -> impl Iterator<Item = T> {
     let mut sum = None;

@@ -73,36 +73,36 @@ impl BytesToBytesCodecTraits for Lz4 {
         _: &CodecOptions,
     ) -> Result<ArrayBytesRaw<'a>, CodecError> {
         let Some((length, block)) = encoded.split_first_chunk() else {
-            return Err(damaged("its length is missing"));
+            return Err(damaged_block("its length is missing"));
         };
         let length = u64::from(u32::from_le_bytes(*length));
         // A wrong length could reserve too much memory.
         if decoded.size().is_some_and(|size| size < length) {
-            return Err(damaged("it is longer than its chunk"));
+            return Err(damaged_block("it is longer than its chunk"));
         }
-        let length = usize::try_from(length).map_err(|_| damaged("it is too long"))?;
+        let length = usize::try_from(length).map_err(|_| damaged_block("it is too long"))?;
         Ok(decode(block, length)?.into())
     }
 }
 
-fn damaged(problem: &str) -> CodecError {
+fn damaged_block(problem: &str) -> CodecError {
     CodecError::Other(format!("LZ4 cannot decode it: {problem}"))
 }
 
 /// Decodes an LZ4 block with `length` decoded bytes.
 fn decode(mut block: &[u8], length: usize) -> Result<Vec<u8>, CodecError> {
-    let cut_short = || damaged("it is cut short");
+    let cut_short = || damaged_block("it is cut short");
     let mut decoded = Vec::new();
     decoded
         .try_reserve_exact(length)
-        .map_err(|_| damaged("there is not enough memory"))?;
+        .map_err(|_| damaged_block("there is not enough memory"))?;
     // A sequence consists of a token, literals, and a copy of earlier decoded bytes. The last sequence has no copy.
     loop {
         let (token, rest) = block.split_first().ok_or_else(cut_short)?;
         block = rest;
         let literals = count(token >> 4, &mut block).ok_or_else(cut_short)?;
         if literals > length - decoded.len() {
-            return Err(damaged("it has more bytes than it says"));
+            return Err(damaged_block("it has more bytes than it says"));
         }
         let (bytes, rest) = block.split_at_checked(literals).ok_or_else(cut_short)?;
         decoded.extend_from_slice(bytes);
@@ -115,7 +115,7 @@ fn decode(mut block: &[u8], length: usize) -> Result<Vec<u8>, CodecError> {
         let offset = usize::from(u16::from_le_bytes(*offset));
         let copied = count(token & 15, &mut block).ok_or_else(cut_short)? + 4;
         if offset == 0 || offset > decoded.len() || copied > length - decoded.len() {
-            return Err(damaged("it refers to bytes that are not there"));
+            return Err(damaged_block("it refers to bytes that are not there"));
         }
         // A copy can overlap the bytes that it writes, which then repeat.
         let mut left = copied;
@@ -127,7 +127,7 @@ fn decode(mut block: &[u8], length: usize) -> Result<Vec<u8>, CodecError> {
         }
     }
     if decoded.len() != length {
-        return Err(damaged("it has fewer bytes than it says"));
+        return Err(damaged_block("it has fewer bytes than it says"));
     }
     Ok(decoded)
 }

@@ -29,10 +29,10 @@ use zarrs::{
     plugin::PluginCreateError,
 };
 
-type Create = fn(&MetadataV3) -> Result<Codec, PluginCreateError>;
+type CreateCodec = fn(&MetadataV3) -> Result<Codec, PluginCreateError>;
 
 /// The codecs, by their names in metadata.
-const CODECS: [(&str, Create); 5] = [
+const CODECS_BY_NAME: [(&str, CreateCodec); 5] = [
     ("numcodecs.delta", |metadata| {
         let codec = delta::Delta::new(metadata)?;
         Ok(Codec::ArrayToArray(Arc::new(codec)))
@@ -57,7 +57,7 @@ const CODECS: [(&str, Create); 5] = [
 /// Registers the codecs with `zarrs`.
 pub(super) fn register() {
     static REGISTERED: LazyLock<()> = LazyLock::new(|| {
-        for (name, create) in CODECS {
+        for (name, create) in CODECS_BY_NAME {
             register_codec_v3(CodecRuntimePluginV3::new(
                 move |found| found == name,
                 create,

@@ -35,19 +35,19 @@ use tokio::runtime::{Builder, Runtime};
 use url::{Position, Url};
 
 /// The maximum number of threads for requests. They wait for the network and decrypt answers.
-const THREADS: usize = 4;
+const REQUEST_THREADS: usize = 4;
 
-static RUNTIME: LazyLock<io::Result<Runtime>> = LazyLock::new(|| {
-    let cores = thread::available_parallelism().map_or(THREADS, NonZero::get);
+static REQUEST_RUNTIME: LazyLock<io::Result<Runtime>> = LazyLock::new(|| {
+    let cores = thread::available_parallelism().map_or(REQUEST_THREADS, NonZero::get);
     Builder::new_multi_thread()
-        .worker_threads(cores.min(THREADS))
+        .worker_threads(cores.min(REQUEST_THREADS))
         .thread_name("objects")
         .enable_all()
         .build()
 });
 
 fn runtime() -> io::Result<&'static Runtime> {
-    let started = RUNTIME.as_ref();
+    let started = REQUEST_RUNTIME.as_ref();
     started.map_err(|error| io::Error::new(error.kind(), format!("cannot start threads: {error}")))
 }
 
@@ -89,7 +89,7 @@ pub(super) fn wait<T: Send + 'static>(
 
 /// Sets how many times requests are tried, and for how long. A request fails within seconds if it finds no server, and
 /// after about a minute if it gets no answer. In addition, failed tasks are tried again.
-fn retries() -> RetryConfig {
+fn retry_config() -> RetryConfig {
     RetryConfig {
         backoff: BackoffConfig {
             init_backoff: Duration::from_millis(100),
@@ -104,29 +104,32 @@ fn retries() -> RetryConfig {
 /// Returns the object store of a URL for requests on any threads, and the path in it.
 #[cfg(feature = "sql")]
 pub(crate) fn connect(url: &Url) -> Result<(Arc<dyn ObjectStore>, Path), Error> {
-    static KNOWN: Known = Mutex::new(None);
+    static KNOWN: KnownStores = Mutex::new(None);
     let connector = || Ok(SpawnedReqwestConnector::new(runtime()?.handle().clone()));
     known(url, &KNOWN, connector)
 }
 
 /// Returns the object store of a URL for requests of [`start`], and the path in it.
 pub(super) fn connect_here(url: &Url) -> Result<(Arc<dyn ObjectStore>, Path), Error> {
-    static KNOWN: Known = Mutex::new(None);
+    static KNOWN: KnownStores = Mutex::new(None);
     known(url, &KNOWN, || Ok(ReqwestConnector::default()))
 }
 
 /// The connected stores, by their URLs.
-type Known = Mutex<Option<HashMap<String, Arc<dyn ObjectStore>>>>;
+type KnownStores = Mutex<Option<HashMap<String, Arc<dyn ObjectStore>>>>;
 
 /// Returns the object store of a URL, and the path in it. The store's settings come from environment variables with the
 /// names that `object_store` gives them: `AWS_…`, `GOOGLE_…` and `AZURE_…`.
 fn known<C: HttpConnector>(
     url: &Url,
-    known: &Known,
+    known: &KnownStores,
     connector: impl FnOnce() -> io::Result<C>,
 ) -> Result<(Arc<dyn ObjectStore>, Path), Error> {
     let unfit = |problem: &dyn error::Error| {
-        Error::usage(format_args!("cannot open {url}: {}", message(problem)))
+        Error::usage(format_args!(
+            "cannot open {url}: {}",
+            error_message(problem)
+        ))
     };
     let (scheme, path) = ObjectStoreScheme::parse(url).map_err(|error| unfit(&error))?;
     // Arrays in the same bucket share connections.
@@ -141,19 +144,19 @@ fn known<C: HttpConnector>(
     let store: object_store::Result<Arc<dyn ObjectStore>> = match scheme {
         ObjectStoreScheme::AmazonS3 => AmazonS3Builder::from_env()
             .with_url(url.as_str())
-            .with_retry(retries())
+            .with_retry(retry_config())
             .with_http_connector(connector)
             .build()
             .map(|store| Arc::new(store) as _),
         ObjectStoreScheme::GoogleCloudStorage => GoogleCloudStorageBuilder::from_env()
             .with_url(url.as_str())
-            .with_retry(retries())
+            .with_retry(retry_config())
             .with_http_connector(connector)
             .build()
             .map(|store| Arc::new(store) as _),
         ObjectStoreScheme::MicrosoftAzure => MicrosoftAzureBuilder::from_env()
             .with_url(url.as_str())
-            .with_retry(retries())
+            .with_retry(retry_config())
             .with_http_connector(connector)
             .build()
             .map(|store| Arc::new(store) as _),
@@ -162,7 +165,7 @@ fn known<C: HttpConnector>(
             // Without this option, the client rejects URLs that begin with `http://`, whose connections are not
             // encrypted.
             .with_client_options(ClientOptions::new().with_allow_http(url.scheme() == "http"))
-            .with_retry(retries())
+            .with_retry(retry_config())
             .with_http_connector(connector)
             .build()
             .map(|store| Arc::new(store) as _),
@@ -187,7 +190,7 @@ pub(super) fn failure(error: &object_store::Error) -> io::Error {
         E::NotSupported { .. } | E::NotImplemented { .. } => io::ErrorKind::Unsupported,
         _ => io::ErrorKind::Other,
     };
-    io::Error::new(kind, message(error))
+    io::Error::new(kind, error_message(error))
 }
 
 /// Returns whether a request failed for lack of an answer, so that another request would have to wait as long.
@@ -199,7 +202,7 @@ pub(super) fn is_unanswered(error: &object_store::Error) -> bool {
 
 /// Returns the error and its innermost cause on one line. For example, the error alone does not tell whether a
 /// connection was refused.
-fn message(error: &dyn error::Error) -> String {
+fn error_message(error: &dyn error::Error) -> String {
     /// The maximum number of characters in a message. A server's answer can be a whole web page.
     const MESSAGE_LENGTH: usize = 600;
     let mut text = error.to_string();

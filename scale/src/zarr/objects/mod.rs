@@ -20,7 +20,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 use object_store::{
     Error as StoreError, GetRange, ObjectStore, ObjectStoreExt, PutMode, path::Path,
 };
-use requests::{Answer, head, prefix_of};
+use requests::{ReadAnswer, head, prefix_of};
 use std::{collections::HashSet, io, pin::pin};
 use zarrs::storage::{
     Bytes,
@@ -39,7 +39,7 @@ fn is_empty(range: ByteRange) -> bool {
 }
 
 /// Returns the range for a request. `None` if it is the whole object.
-fn wanted(range: ByteRange) -> Option<GetRange> {
+fn request_range(range: ByteRange) -> Option<GetRange> {
     match range {
         ByteRange::FromStart(0, None) => None,
         ByteRange::FromStart(start, None) => Some(GetRange::Offset(start)),
@@ -53,9 +53,14 @@ fn wanted(range: ByteRange) -> Option<GetRange> {
 impl Objects {
     /// Returns the bytes of a piece from the answer to its request. The answer's header `Content-Range` or
     /// `Content-Length` also has the size of the whole object, so that comparing it needs no other request.
-    fn answered(&self, key: &str, piece: Piece, answer: Answer) -> Result<Option<Bytes>, Unread> {
+    fn answered(
+        &self,
+        key: &str,
+        piece: Piece,
+        answer: ReadAnswer,
+    ) -> Result<Option<Bytes>, Unread> {
         let range = piece.range;
-        let is_part = wanted(range).is_some();
+        let is_part = request_range(range).is_some();
         match (answer?, range) {
             (Ok((bytes, size)), _) => {
                 let found = piece.within(size)?;
@@ -108,14 +113,14 @@ impl Place for Objects {
             piece.within(size)?;
             return Ok(Some(Bytes::new()));
         }
-        self.answered(key, piece, self.get(key, wanted(piece.range)))
+        self.answered(key, piece, self.get(key, request_range(piece.range)))
     }
 
     fn begin(&self, key: &str, piece: Piece) -> Option<Begun> {
         if is_empty(piece.range) {
             return None;
         }
-        let started = self.start(key, wanted(piece.range)).ok()?;
+        let started = self.start(key, request_range(piece.range)).ok()?;
         let (objects, key) = (self.clone(), key.to_owned());
         Some(Begun {
             is_come: started.is_come.clone(),

@@ -11,27 +11,27 @@ pub(super) const LONG_ANSWER: u64 = 256 << 10;
 /// The maximum number of bytes of free memory that are kept for later answers.
 const MOST_SPARE: usize = 64 << 20;
 
-const ANSWER: Purpose<&str> = Purpose {
+const ANSWER_PURPOSE: Purpose<&str> = Purpose {
     what: "an answer of a store",
     way_out: "make smaller chunks",
 };
 
-static FREE: Mutex<Vec<Buffer>> = Mutex::new(Vec::new());
+static FREE_BUFFERS: Mutex<Vec<Buffer>> = Mutex::new(Vec::new());
 
 fn free() -> MutexGuard<'static, Vec<Buffer>> {
-    FREE.lock().unwrap_or_else(PoisonError::into_inner)
+    FREE_BUFFERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A received answer. Dropping it frees its memory for other answers.
-struct Received(Buffer);
+struct ReceivedAnswer(Buffer);
 
-impl AsRef<[u8]> for Received {
+impl AsRef<[u8]> for ReceivedAnswer {
     fn as_ref(&self) -> &[u8] {
         &self.0
     }
 }
 
-impl Drop for Received {
+impl Drop for ReceivedAnswer {
     fn drop(&mut self) {
         let mut free = free();
         free.push(std::mem::take(&mut self.0));
@@ -44,15 +44,15 @@ impl Drop for Received {
 }
 
 /// Returns memory for `bytes` bytes: free memory of at most twice this size, or new memory.
-fn memory(bytes: usize) -> Result<Received, Error> {
+fn answer_memory(bytes: usize) -> Result<ReceivedAnswer, Error> {
     let fits = |buffer: &Buffer| (bytes..=bytes.saturating_mul(2)).contains(&buffer.capacity());
     let mut buffer = {
         let mut free = free();
         let number = free.iter().rposition(fits);
         number.map_or_else(Buffer::default, |number| free.remove(number))
     };
-    buffer.reset(0, bytes, ANSWER)?;
-    Ok(Received(buffer))
+    buffer.reset(0, bytes, ANSWER_PURPOSE)?;
+    Ok(ReceivedAnswer(buffer))
 }
 
 /// Receives an answer of `bytes` bytes that arrives in several parts.
@@ -64,7 +64,7 @@ pub(super) async fn receive(
         store: "answers",
         source: Box::new(error),
     };
-    let mut received = memory(bytes).map_err(failed)?;
+    let mut received = answer_memory(bytes).map_err(failed)?;
     while let Some(part) = parts.next().await {
         received.0.append(&part?).map_err(failed)?;
     }
@@ -99,7 +99,9 @@ mod tests {
         // An answer that is longer than announced is complete.
         assert_eq!(answer(&[&[1; 900], &[2; 900]], 900).len(), 1800);
         // Five buffers exceed the limit for free memory, so the one that was freed first is released.
-        let many: Vec<_> = (0..5).map(|_| memory(MOST_SPARE / 4).unwrap()).collect();
+        let many: Vec<_> = (0..5)
+            .map(|_| answer_memory(MOST_SPARE / 4).unwrap())
+            .collect();
         drop(many);
         let kept: usize = free().iter().map(Buffer::capacity).sum();
         assert!(

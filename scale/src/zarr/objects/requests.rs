@@ -26,10 +26,10 @@ pub(crate) struct Objects {
 }
 
 /// The bytes that were read, and the size of the whole object in bytes.
-pub(super) type Answer = io::Result<object_store::Result<(Bytes, u64)>>;
+pub(super) type ReadAnswer = io::Result<object_store::Result<(Bytes, u64)>>;
 
 /// The metadata key of an object for the id of its job.
-const MARK: Attribute = Attribute::Metadata(Cow::Borrowed("wgslice"));
+const JOB_MARK: Attribute = Attribute::Metadata(Cow::Borrowed("wgslice"));
 
 /// The properties of an object that are known without reading its bytes.
 pub(super) struct Head {
@@ -49,7 +49,7 @@ pub(super) async fn head(
     match store.get_opts(path, options).await {
         Ok(found) => Ok(Some(Head {
             size: found.meta.size,
-            job: found.attributes.get(&MARK).map(|job| job.to_string()),
+            job: found.attributes.get(&JOB_MARK).map(|job| job.to_string()),
             version: UpdateVersion {
                 e_tag: found.meta.e_tag,
                 version: found.meta.version,
@@ -83,7 +83,7 @@ impl Objects {
 
     /// Reads a range of an object, or all of it. Returns the bytes that were read, and the size of the whole object in
     /// bytes.
-    pub(super) fn get(&self, key: &str, range: Option<GetRange>) -> Answer {
+    pub(super) fn get(&self, key: &str, range: Option<GetRange>) -> ReadAnswer {
         self.start(key, range)?.wait()
     }
 
@@ -121,7 +121,7 @@ impl Objects {
         let payload = PutPayload::from(Bytes::copy_from_slice(value));
         let mut options = PutOptions::from(mode);
         if let Some(job) = job {
-            options.attributes = Attributes::from_iter([(MARK, job.to_owned())]);
+            options.attributes = Attributes::from_iter([(JOB_MARK, job.to_owned())]);
         }
         wait(async move { store.put_opts(&path, payload, options).await.map(drop) })
     }

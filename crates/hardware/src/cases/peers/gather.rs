@@ -1,11 +1,18 @@
-//! Writes kernels for gathers by index tuples, modelled on those of peers.
+//! Writes kernels for gathers by index tuples, modelled on the kernels of peers, which are other projects.
 
-use super::{Launch, Peer, assembled, numbers, onnx_runtime_coordinate, strides, tfjs_coordinate};
-use crate::cases::Indices;
+use super::{
+    Launch, Peer, assemble_shader, onnx_runtime_coordinate, row_major_strides, tfjs_coordinate,
+    to_four_numbers,
+};
+use crate::cases::HashedIndices;
 use std::fmt::Write as _;
 
 /// Returns a gather by `rows` index tuples with `depth` indices each. `None` if the peer has no kernel for this depth.
-pub(crate) fn gather(peer: Peer, shape: &[usize], [rows, depth]: [usize; 2]) -> Option<Launch> {
+pub(crate) fn gather_launch(
+    peer: Peer,
+    shape: &[usize],
+    [rows, depth]: [usize; 2],
+) -> Option<Launch> {
     let inner = &shape[depth..];
     let run: usize = inner.iter().product();
     let mut body = String::new();
@@ -70,23 +77,23 @@ pub(crate) fn gather(peer: Peer, shape: &[usize], [rows, depth]: [usize; 2]) -> 
         }
     }
     let invocations = rows * run;
-    let rows_of = strides(&shape[..depth]);
+    let rows_of = row_major_strides(&shape[..depth]);
     Some(Launch {
-        source: assembled(peer, "f32", indices, &body),
-        workgroup: peer.workgroup(),
+        source: assemble_shader(peer, "f32", indices, &body),
+        workgroup: peer.workgroup_size(),
         invocations,
         uniforms: vec![
-            numbers(&[invocations, depth]),
-            numbers(&out),
-            numbers(&strides(&out)),
-            numbers(shape),
-            numbers(&strides(shape)),
+            to_four_numbers(&[invocations, depth]),
+            to_four_numbers(&out),
+            to_four_numbers(&row_major_strides(&out)),
+            to_four_numbers(shape),
+            to_four_numbers(&row_major_strides(shape)),
             [0; 4],
-            numbers(&rows_of),
+            to_four_numbers(&rows_of),
         ],
         input_bytes: shape.iter().product::<usize>() * 4,
         output_bytes: invocations * 4,
-        indices: Some(Indices {
+        indices: Some(HashedIndices {
             rows,
             sizes: shape[..depth].to_vec(),
             is_64_bit: false,

@@ -12,10 +12,10 @@
 mod gather;
 mod slice;
 
-pub(super) use gather::gather;
-pub(super) use slice::slice;
+pub(super) use gather::gather_launch;
+pub(super) use slice::slice_launch;
 
-use super::{Indices, buffer};
+use super::{HashedIndices, buffer};
 use std::fmt;
 use wgpu::util::DeviceExt as _;
 use wgslice::Gpu;
@@ -31,7 +31,7 @@ pub(crate) enum Peer {
 impl Peer {
     pub(crate) const ALL: [Self; 3] = [Self::OnnxRuntime, Self::Tfjs, Self::Burn];
 
-    fn workgroup(self) -> usize {
+    fn workgroup_size(self) -> usize {
         match self {
             Self::OnnxRuntime | Self::Tfjs => 64,
             Self::Burn => 256,
@@ -58,16 +58,16 @@ pub(crate) struct Launch {
     source: String,
     workgroup: usize,
     invocations: usize,
-    /// The members of `Uniforms` in [`HEAD`], in their order.
+    /// The members of `Uniforms` in [`SHADER_HEAD`], in their order.
     uniforms: Vec<[u32; 4]>,
     input_bytes: usize,
     output_bytes: usize,
-    indices: Option<Indices>,
+    indices: Option<HashedIndices>,
 }
 
 /// The declarations at the beginning of all kernels. `head.x` is the number of invocations. The other parts of `head`
 /// depend on the kernel.
-const HEAD: &str = "\
+const SHADER_HEAD: &str = "\
 struct Uniforms {
     head: vec4<u32>,
     out_shape: vec4<u32>,
@@ -95,12 +95,12 @@ fn main(
     }
 ";
 
-fn strides(shape: &[usize]) -> Vec<usize> {
+fn row_major_strides(shape: &[usize]) -> Vec<usize> {
     let after = |dim: usize| shape[dim + 1..].iter().product();
     (0..shape.len()).map(after).collect()
 }
 
-fn four(values: impl IntoIterator<Item = i64>) -> [u32; 4] {
+fn to_four_words(values: impl IntoIterator<Item = i64>) -> [u32; 4] {
     let mut four = [1; 4];
     for (to, value) in four.iter_mut().zip(values) {
         // Negative values are stored in two's complement.
@@ -109,17 +109,17 @@ fn four(values: impl IntoIterator<Item = i64>) -> [u32; 4] {
     four
 }
 
-fn numbers(values: &[usize]) -> [u32; 4] {
-    four(
+fn to_four_numbers(values: &[usize]) -> [u32; 4] {
+    to_four_words(
         values
             .iter()
             .map(|&value| i64::try_from(value).unwrap_or_default()),
     )
 }
 
-fn assembled(peer: Peer, element: &str, more: &str, body: &str) -> String {
-    let head = HEAD.replace("ELEMENT", element);
-    let main = MAIN.replace("WORKGROUP", &peer.workgroup().to_string());
+fn assemble_shader(peer: Peer, element: &str, more: &str, body: &str) -> String {
+    let head = SHADER_HEAD.replace("ELEMENT", element);
+    let main = MAIN.replace("WORKGROUP", &peer.workgroup_size().to_string());
     [&head, more, &main, body, "}\n"].concat()
 }
 
@@ -196,7 +196,7 @@ impl Launch {
             layout: &pipeline.get_bind_group_layout(0),
             entries: &entries,
         });
-        let [width, height] = self.grid();
+        let [width, height] = self.grid_size();
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
         pass.set_pipeline(&pipeline);
         pass.set_bind_group(0, &group, &[]);
@@ -204,7 +204,7 @@ impl Launch {
     }
 
     /// Returns the grid: one row of workgroups or, if a row cannot hold them all, an almost square one.
-    fn grid(&self) -> [u32; 2] {
+    fn grid_size(&self) -> [u32; 2] {
         const MOST: u32 = 65_535;
         let groups = self.invocations.div_ceil(self.workgroup);
         let groups = u32::try_from(groups).unwrap_or(u32::MAX);
@@ -235,7 +235,7 @@ mod tests {
 
     /// Runs a kernel on an array of the numbers from 0 and returns the bytes of its result. The device panics at
     /// out-of-bounds accesses.
-    fn run(launch: &Launch, shape: &[usize], count: usize) -> Vec<u8> {
+    fn run_kernel(launch: &Launch, shape: &[usize], count: usize) -> Vec<u8> {
         let device = Device::new(None);
         let backend = Backend::from(device.gpu.clone());
         let input = numbers_from_0(&backend, shape);
@@ -282,8 +282,8 @@ mod tests {
             let expected = numbers_from_0(&Backend::cpu(), shape).slice(&spec).unwrap();
             let count = expected.shape().iter().product();
             for peer in Peer::ALL {
-                let launch = slice(peer, shape, slices).unwrap();
-                let got = run(&launch, shape, count);
+                let launch = slice_launch(peer, shape, slices).unwrap();
+                let got = run_kernel(&launch, shape, count);
                 assert_eq!(got, *expected.bytes().unwrap(), "{peer}, {text}");
             }
         }
@@ -299,11 +299,11 @@ mod tests {
         ];
         for (shape, indices) in cases {
             for peer in Peer::ALL {
-                let Some(launch) = gather(peer, shape, indices) else {
+                let Some(launch) = gather_launch(peer, shape, indices) else {
                     assert_eq!((peer, indices[1]), (Peer::Burn, 2));
                     continue;
                 };
-                let tuples = launch.indices.as_ref().unwrap().numbers();
+                let tuples = launch.indices.as_ref().unwrap().coordinates();
                 let tuples: Vec<i64> = tuples.map(u64::cast_signed).collect();
                 let cpu = Backend::cpu();
                 let tuples = cpu.upload((&tuples, &indices)).unwrap();
@@ -313,7 +313,7 @@ mod tests {
                     .unwrap();
                 assert_eq!(expected.dtype(), DType::F32);
                 let count = expected.shape().iter().product();
-                let got = run(&launch, shape, count);
+                let got = run_kernel(&launch, shape, count);
                 assert_eq!(
                     got,
                     *expected.bytes().unwrap(),

@@ -1,17 +1,17 @@
-//! Writes kernels for slices, modelled on those of peers.
+//! Writes kernels for slices, modelled on the kernels of peers, which are other projects.
 
 use super::{
-    Bounds, Launch, Peer, assembled, four, numbers, onnx_runtime_coordinate, strides,
-    tfjs_coordinate,
+    Bounds, Launch, Peer, assemble_shader, onnx_runtime_coordinate, row_major_strides,
+    tfjs_coordinate, to_four_numbers, to_four_words,
 };
 
 /// Returns a slice. `slices` has Python's start, stop and step for each dimension.
-pub(crate) fn slice(peer: Peer, shape: &[usize], slices: &[Bounds]) -> Option<Launch> {
+pub(crate) fn slice_launch(peer: Peer, shape: &[usize], slices: &[Bounds]) -> Option<Launch> {
     let rank = shape.len();
     let dims: Vec<_> = shape
         .iter()
         .zip(slices)
-        .map(|(&size, dim)| resolved(size, dim))
+        .map(|(&size, dim)| resolve_bounds(size, dim))
         .collect();
     let mut out: Vec<usize> = dims.iter().map(|dim| dim.count).collect();
     let mut input = shape.to_vec();
@@ -49,7 +49,7 @@ pub(crate) fn slice(peer: Peer, shape: &[usize], slices: &[Bounds]) -> Option<La
             for dim in (0..rank).rev() {
                 all += &onnx_runtime_source(dim);
             }
-            all + &format!("    dest[id] = source[{}];\n", sum("s", rank))
+            all + &format!("    dest[id] = source[{}];\n", sum_expression("s", rank))
         }
         Peer::Tfjs => format!(
             "    var rest = i32(id);\n{body}    dest[id] = source[u32({})];\n",
@@ -77,17 +77,17 @@ pub(crate) fn slice(peer: Peer, shape: &[usize], slices: &[Bounds]) -> Option<La
     let invocations: usize = out.iter().product();
     let element_bytes = if fours { 16 } else { 4 };
     Some(Launch {
-        source: assembled(peer, element, "", &begin),
-        workgroup: peer.workgroup(),
+        source: assemble_shader(peer, element, "", &begin),
+        workgroup: peer.workgroup_size(),
         invocations,
         uniforms: vec![
-            four([i64::try_from(invocations).unwrap_or_default(), signs]),
-            numbers(&out),
-            numbers(&strides(&out)),
-            numbers(&input),
-            numbers(&strides(&input)),
-            four(starts.iter().copied()),
-            four(steps),
+            to_four_words([i64::try_from(invocations).unwrap_or_default(), signs]),
+            to_four_numbers(&out),
+            to_four_numbers(&row_major_strides(&out)),
+            to_four_numbers(&input),
+            to_four_numbers(&row_major_strides(&input)),
+            to_four_words(starts.iter().copied()),
+            to_four_words(steps),
         ],
         input_bytes: input.iter().product::<usize>() * element_bytes,
         output_bytes: invocations * element_bytes,
@@ -116,7 +116,7 @@ fn burn_coordinate(dim: usize) -> String {
     )
 }
 
-fn sum(name: &str, rank: usize) -> String {
+fn sum_expression(name: &str, rank: usize) -> String {
     let term = |dim| format!("{name}{dim} * u.in_strides[{dim}]");
     (0..rank).map(term).collect::<Vec<_>>().join(" + ")
 }
@@ -132,7 +132,7 @@ struct Dim {
 
 /// Finds the positions that Python's start, stop and step select. Unlike Python, this function does not clamp them, so
 /// they must be within the dimension.
-fn resolved(size: usize, &[start, stop, step]: &Bounds) -> Dim {
+fn resolve_bounds(size: usize, &[start, stop, step]: &Bounds) -> Dim {
     let (size, step) = (i64::try_from(size).unwrap_or_default(), step.unwrap_or(1));
     let (first, end) = if step > 0 { (0, size) } else { (size - 1, -1) };
     let from_end = |at: i64| if at < 0 { at + size } else { at };
