@@ -171,7 +171,10 @@ fn the_command_crops_and_warns_of_boxes_outside() {
         .unwrap();
     let errors = String::from_utf8(said.stderr).unwrap();
     assert_eq!(said.status.code(), Some(0), "{errors}");
-    assert!(errors.contains("1 boxes extend beyond the array"), "{errors}");
+    assert!(
+        errors.contains("1 boxes extend beyond the array"),
+        "{errors}"
+    );
     let bytes = [6_u32, 7, 8, 9, 10, 11, 0, 0]
         .map(u32::to_ne_bytes)
         .concat();

@@ -326,7 +326,9 @@ pub(crate) fn make(
     }
     if summary.out_of_range > 0 {
         let became = match job.operation {
-            Operation::Crop { .. } => "boxes extend beyond the array, and their elements there became zeros",
+            Operation::Crop { .. } => {
+                "boxes extend beyond the array, and their elements there became zeros"
+            }
             _ => "index tuples are out of range and became zeros",
         };
         warn(&format_args!("{} {became}", summary.out_of_range));

@@ -54,7 +54,7 @@ impl TensorFunction for Crop {
         let columns = 1 + options.sizes.len();
         let boxes = Boxes::of_tuples(&[batch.rows * own, columns], true, false);
         let reported = CropOptions {
-            out_of_range: reported(options.out_of_range),
+            out_of_range: reporting_policy(options.out_of_range),
             ..options.clone()
         };
         let view = batch.view(0).map_err(failed)?;

@@ -35,7 +35,7 @@ impl TensorFunction for Gather {
         let options = GatherOptions {
             axis: Some(axis + 1),
             batch_dims: if shared { 0 } else { batch_dims + 1 },
-            out_of_range: reported(given.out_of_range),
+            out_of_range: reporting_policy(given.out_of_range),
             negative: given.negative,
         };
         let shape = match shared {
@@ -83,7 +83,7 @@ impl TensorFunction for GatherNd {
         let given = options(call, Self::KNOWN)?;
         let params = &call.tensors[0];
         let options = GatherNdOptions {
-            out_of_range: reported(given.out_of_range),
+            out_of_range: reporting_policy(given.out_of_range),
             ..nd(given, given.batch_dims + 1)
         };
         let view = batch.view(0).map_err(failed)?;

@@ -44,7 +44,7 @@ impl TensorFunction for ScatterNd {
             &[&[batch.rows], lead, &[depth + 1]].concat(),
             &batch.shape(1),
             ScatterOptions {
-                out_of_range: reported(options.out_of_range),
+                out_of_range: reporting_policy(options.out_of_range),
                 ..options
             },
             updates.dtype(),
