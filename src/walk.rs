@@ -28,9 +28,9 @@
 //! | [`Walk::span`] | returns the range of units that the walk can reach on one side | |
 //!
 //! The operations make a walk of elements, and [`Walk::reduce`] gives it few dimensions and large units: a typical
-//! slice of rank 4 or 5 keeps one or two dimensions. No method changes the pairs of bytes, and only `turn` changes
-//! their order. The destination of a slice, a gradient and most updates is a slice of a row-major array. So all
-//! positions of its inner dimensions are within one step of the next outer dimension: a turned walk writes in ascending
+//! slice of rank 4 or 5 keeps one or two dimensions. No method changes the pairs of bytes, and only `make_ascending`
+//! changes their order. The destination of a slice, a gradient and most updates is a slice of a row-major array. So all
+//! positions of its inner dimensions are within one step of the next outer dimension: an ascending walk writes in ascending
 //! order ([`Walk::is_ascending`]), and its two halves write to disjoint parts of the destination. A view with any strides
 //! can also be a destination, and the rows of such a view can be interleaved.
 
