@@ -303,7 +303,7 @@ impl Move {
     /// If the move is a transposed slice: the number of pieces that the CPU copies one by one, in tiles of many short axes.
     /// It is 0 if the CPU transposes squares of pieces. `None` for other moves, and for pieces so near to each other that
     /// they take no longer than a copy.
-    #[cfg(feature = "gpu")]
+    #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
     pub(crate) fn transposed(&self) -> Option<usize> {
         match self.choose_loops() {
             MoveLoops::Slice(walk) => slice::LoopNest::of_walk(walk).transposed(walk.bytes()),

@@ -189,7 +189,7 @@ impl<'a> LoopNest<'a> {
 
     /// If a slice of `bytes` bytes is transposed and its pieces are not near each other: the number of pieces that are
     /// copied one by one. It is 0 if squares of pieces are transposed. `None` for other slices.
-    #[cfg(feature = "gpu")]
+    #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
     pub(super) fn transposed(&self, bytes: usize) -> Option<usize> {
         let is_far = matches!(Kernel::of(self.piece, self.row), Kernel::Copy { .. });
         match self.short_axes(bytes) {
