@@ -203,9 +203,11 @@ pub(super) mod tests {
         assert_eq!(moved(rows.unwrap()), 500.0 * (30.0 + 1.0));
         let columns = View::new(&[500, 1]).unwrap().broadcast_to(&[500, 30]);
         assert_eq!(moved(columns.unwrap()), 500.0 * (30.0 + 1.0));
-        let repeat = Plan::repeat(&[500], 2, 0, DType::U8).unwrap().only_move();
-        assert_eq!(repeat.moved(), 1500.0);
-        assert_eq!(repeat.starts(), 500.0 / 64.0);
+        let repeat = Plan::repeat(&[500], 2, 0, DType::U8).unwrap();
+        let moves: Vec<&Move> = repeat.steps().map(|(what, _)| what).collect();
+        assert_eq!(moves.len(), 1);
+        assert_eq!(moves[0].moved(), 1500.0);
+        assert_eq!(moves[0].starts(), 500.0 / 64.0);
     }
 
     #[test]

@@ -16,7 +16,7 @@ const COPIED_BYTES: usize = 16 << 20;
 const FAR_BYTES: usize = 64 << 20;
 
 impl CostModel {
-    /// Measures this machine's CPU and an open device, in about 0.8 s and with 250 MB of memory. [`CostModel::opening`]
+    /// Measures this machine's CPU and an open device, in about a second and with 250 MB of memory. [`CostModel::opening`]
     /// is not measured, but copied from [`CostModel::of`].
     ///
     /// # Errors
@@ -57,7 +57,7 @@ impl CostModel {
         })
     }
 
-    /// Measures this machine's CPU, in about 0.3 s and with 250 MB of memory. The rates of a device are taken from
+    /// Measures this machine's CPU, in about 0.4 s and with 250 MB of memory. The rates of a device are taken from
     /// [`CostModel::HARDWARE`].
     ///
     /// # Errors
