@@ -67,7 +67,11 @@ fn encoded_steps(steps: &[Step]) -> Value {
 
 /// Draws, in most cases, the shape that `spec` selects from an array of shape `shape`, otherwise another small shape.
 /// Sometimes the first length becomes 1.
-fn draw_slice_shape(u: &mut Unstructured<'_>, shape: &[usize], spec: &TfStridedSlice) -> Result<Vec<usize>> {
+fn draw_slice_shape(
+    u: &mut Unstructured<'_>,
+    shape: &[usize],
+    spec: &TfStridedSlice,
+) -> Result<Vec<usize>> {
     let view = SliceSpec::try_from(spec).and_then(|spec| spec.view(shape));
     let mut sliced = match view {
         Ok(view) if u.ratio(7, 8)? => view.shape().to_vec(),
@@ -343,8 +347,12 @@ pub fn changed(u: &mut Unstructured<'_>) -> Result<Case> {
 /// Collects the integers in a value.
 fn collect_integers<'a>(value: &'a mut Value, found: &mut Vec<&'a mut Value>) {
     match value {
-        Value::Array(values) => values.iter_mut().for_each(|value| collect_integers(value, found)),
-        Value::Object(map) => map.values_mut().for_each(|value| collect_integers(value, found)),
+        Value::Array(values) => values
+            .iter_mut()
+            .for_each(|value| collect_integers(value, found)),
+        Value::Object(map) => map
+            .values_mut()
+            .for_each(|value| collect_integers(value, found)),
         Value::Number(number) if number.is_i64() => found.push(value),
         _ => {}
     }

@@ -423,7 +423,10 @@ fn draw(u: &mut Unstructured<'_>) -> Result<DrawnPlan> {
         }
         14 | 15 => draw_xla(u, &shape, dtype)?,
         _ => {
-            let (indices, updates) = (draw_similar_sizes(u, &shape)?, draw_similar_sizes(u, &shape)?);
+            let (indices, updates) = (
+                draw_similar_sizes(u, &shape)?,
+                draw_similar_sizes(u, &shape)?,
+            );
             let options = ScatterOptions {
                 combine: Some(*u.choose(&Combine::ALL)?),
                 out_of_range,

@@ -18,7 +18,7 @@ pub fn read(bytes: &[u8], extension: &str) {
     let name = format!("wgslice-fuzz-{}.{extension}", std::process::id());
     let path = FOLDER.join(name);
     fs::write(&path, bytes).expect("the file is written");
-    let outcome = files::read(&path.clone().into_os_string().into());
+    let outcome = files::read_array(&path.clone().into_os_string().into());
     // The file is removed immediately, because the process can end at any time.
     let _ = fs::remove_file(&path);
     match outcome {
