@@ -122,7 +122,7 @@ pub(super) fn crop_job<'a>(
             false => Ok((crops, report)),
         }
     });
-    let job = job.with_indices(begins, "boxes extend beyond the array and are zeros there");
+    let job = job.with_indices(begins, "boxes extend outside and are zeros there");
     let job = job.of_items(described.box_indices.as_ref());
     let job = match job::source_name(input) {
         Some(name) => job.with_argument_name("the array", name),
@@ -292,10 +292,7 @@ pub(super) fn paste_job<'a>(
             false => Ok((x, report)),
         }
     });
-    let job = job.with_indices(
-        begins,
-        "boxes extend beyond the array and were not written there",
-    );
+    let job = job.with_indices(begins, "boxes extend outside and were not written there");
     let job = job.of_items(described.box_indices.as_ref());
     let job = job.with_argument_name(
         "box_indices with the item of each box",

@@ -103,7 +103,7 @@ fn crop_takes_boxes_of_items() {
         &[&crop[..], &["--flips", &flips]].concat(),
         |ran, out| {
             assert_eq!(out, (vec![3, 2], vec![4, 5, 2, 1, 7, 0]));
-            let warning = "1 of 3 boxes extend beyond the array and are zeros there";
+            let warning = "1 of 3 boxes extend outside and are zeros there";
             assert!(ran.stderr.contains(warning), "{ran:?}");
             assert_eq!(ran.json()["out_of_range"]["first"]["index"], json!([1, 3]));
         },
@@ -334,7 +334,7 @@ fn paste_writes_boxes_into_items() {
     ];
     on_every_device(&folder, &paste, |ran, out| {
         assert_eq!(out, (vec![2, 4], vec![0, 40, 30, 3, 10, 20, 6, 50]));
-        let warning = "1 of 3 boxes extend beyond the array and were not written there";
+        let warning = "1 of 3 boxes extend outside and were not written there";
         assert!(ran.stderr.contains(warning), "{ran:?}");
     });
     let circular = [&paste[..], &["--circular"]].concat();

@@ -296,7 +296,7 @@ fn a_patch_is_pasted_at_a_place() {
         assert_eq!(read_i32(&output), (vec![3, 4], expected), "{device}");
         let ran = at("2,3", &[]).ok();
         assert!(
-            ran.stderr.contains("the box extends beyond the array and is not written there, which begins at [2, 3] of in.npy (3 × 4)"),
+            ran.stderr.contains("the box extends outside and is not written there, which begins at [2, 3] of in.npy (3 × 4)"),
             "{ran:?}"
         );
         assert_eq!(read_i32(&output).1[11], 70, "{device}");
