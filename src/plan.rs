@@ -100,7 +100,7 @@ pub(crate) struct Steps {
 pub(crate) enum Shortcut {
     Outer(Arc<Outer>),
     /// Writes the elements of a view of the input to slices.
-    Write(Arc<(View, SelectedSlices)>),
+    Write(Box<View>, Arc<SelectedSlices>),
     Weave(Weave),
     /// Selects pieces of this many bytes by a mask.
     Keep(usize),
@@ -864,8 +864,7 @@ impl Plan {
                 Shortcut::Outer(outer) => {
                     outer.run(self.dtype(), inputs[0].bytes, dest, threads);
                 }
-                Shortcut::Write(write) => {
-                    let (value, slices) = &**write;
+                Shortcut::Write(value, slices) => {
                     slices.write(value, self.dtype(), inputs[0].bytes, dest.all())?;
                 }
                 Shortcut::Weave(weave) => {
@@ -969,7 +968,7 @@ impl Plan {
         };
         let bytes = self.result_bytes();
         let how = match shortcut.as_ref()? {
-            Shortcut::Outer(_) | Shortcut::Write(_) => " by all lists at once".into(),
+            Shortcut::Outer(_) | Shortcut::Write(..) => " by all lists at once".into(),
             Shortcut::Weave(weave) => weave.explain(bytes, threads),
             Shortcut::Keep(piece) => cpu::keep::explain(bytes, *piece, threads),
         };

@@ -30,7 +30,7 @@ use core::{fmt::Debug, ops::Add};
 
 /// The size in bytes of the longest slices that the CPU writes one by one. Scatters write longer ones as fast, with
 /// several threads.
-const LONGEST: usize = 64;
+const LONGEST_BYTES: usize = 64;
 
 impl Plan {
     /// Plans NumPy's `x[…] = value` in place, or another combination of the value with the selected elements, such as
@@ -112,10 +112,13 @@ impl Plan {
                 return Err(error::value::steps("an update", "scatter"));
             };
             let index = slices.index;
-            if combine == Combine::Update && slice * dtype.size() <= LONGEST {
-                let tuples = HeldTuples::Slices(Arc::new(slices.clone()));
+            // A single list is as long as its numbers.
+            let several = slices.dims.iter().filter(|dim| dim.len() > 1).count() > 1;
+            if combine == Combine::Update && several && slice * dtype.size() <= LONGEST_BYTES {
+                let slices = Arc::new(slices);
+                let tuples = HeldTuples::Slices(slices.clone());
                 plan.push_tuples(scatter, (index, tuples), updates, Operand::Output(0))?;
-                plan = plan.with_shortcut(Some(Shortcut::Write(Arc::new((from, slices)))));
+                plan = plan.with_shortcut(Some(Shortcut::Write(Box::new(from), slices)));
             } else {
                 let tuples = HeldTuples::Bytes(slices.numbers()?);
                 plan.push_tuples(scatter, (index, tuples), updates, Operand::Output(0))?;
