@@ -31,17 +31,19 @@ const PREFETCH_BYTES: usize = 4 << 10;
 /// The size in bytes of the largest group that is never divided between threads. Larger groups may be divided, so that
 /// even a few of them keep all threads busy.
 const MAX_UNDIVIDED_BYTES: usize = 4096;
-/// Groups of pieces of less than a cache line that are far apart are copied in the order of their places, so that groups
-/// whose pieces share cache lines follow each other: at most this many groups at once, at least `ORDERED_FROM`, and not of
-/// fewer than `FEW_PIECES`. `NEAR` is the longest range of places in bytes that are read together, and `SLAB` the largest
-/// number of bytes that are read at all of its places.
-const ORDERED: usize = 1 << 16;
-const ORDERED_FROM: usize = 256;
-const FEW_PIECES: usize = 16;
-const NEAR: usize = 4 * LINE;
-const SLAB: usize = 256 << 10;
-/// A range of places is read together if at least one of this many is wanted.
-const WANTED: usize = 8;
+/// Groups whose pieces are shorter than a cache line and far apart are copied in the order of their places, so that
+/// groups whose pieces share cache lines follow each other. At most this many groups are ordered at a time.
+const MAX_ORDERED_GROUPS: usize = 1 << 16;
+/// The smallest number of groups, and of pieces in a group, for which the order of places is used.
+const MIN_ORDERED_GROUPS: usize = 256;
+const MIN_ORDERED_PIECES: usize = 16;
+/// The size in bytes of the longest range of places whose groups are read together.
+const NEAR_BYTES: usize = 4 * LINE;
+/// The largest number of bytes that the groups at all places of such a range have.
+const SLAB_BYTES: usize = 256 << 10;
+/// A range is read together if the tuples select at least one of so many of its places. Otherwise each group is copied
+/// by itself.
+const PLACES_PER_GROUP: usize = 8;
 /// The places of at most this many groups are in an array on the stack.
 const FEW_PLACES: usize = 32;
 
@@ -182,7 +184,7 @@ impl<'a> GroupShape<'a> {
         let counted = group + usize::from(skip > 0);
         let is_ordered = skip == 0 && self.is_ordered(dest.len());
         let of_block = match is_ordered {
-            true => ORDERED,
+            true => MAX_ORDERED_GROUPS,
             false if dest.bytes_per_write() == usize::MAX => BLOCK_GROUPS,
             false => (dest.bytes_per_write() / self.bytes).clamp(1, BLOCK_GROUPS),
         };
@@ -223,9 +225,10 @@ impl<'a> GroupShape<'a> {
             return false;
         };
         slice.is_scattered()
-            && bytes / self.bytes >= ORDERED_FROM
+            && bytes / self.bytes >= MIN_ORDERED_GROUPS
             && bytes.is_multiple_of(self.bytes)
-            && (FEW_PIECES * slice.unit..=SLAB / WANTED).contains(&self.bytes)
+            && (MIN_ORDERED_PIECES * slice.unit..=SLAB_BYTES / PLACES_PER_GROUP)
+                .contains(&self.bytes)
     }
 
     /// Writes whole groups in the order of their places. The pieces at all places of a range are transposed together, if
@@ -234,14 +237,15 @@ impl<'a> GroupShape<'a> {
         let unit = slice.unit;
         let mut order: Vec<(usize, usize)> = places.iter().copied().zip(0..).collect();
         order.sort_unstable();
-        let longest = NEAR.min(SLAB / self.bytes * unit);
+        let longest = NEAR_BYTES.min(SLAB_BYTES / self.bytes * unit);
         let (mut slab, mut rest) = (vec![0; longest / unit * self.bytes], &order[..]);
         while let Some(&(first, _)) = rest.first() {
             let is_near = |(place, _): &&(usize, usize)| place - first < longest;
             let near;
             (near, rest) = rest.split_at(rest.iter().take_while(is_near).count());
             let size = (near[near.len() - 1].0 - first) / unit + 1;
-            let is_dense = first != NOWHERE && near.len() > 1 && near.len() * WANTED >= size;
+            let is_dense =
+                first != NOWHERE && near.len() > 1 && near.len() * PLACES_PER_GROUP >= size;
             if is_dense {
                 let across = (size > 1).then(|| Dim::shared(size, 1));
                 let dims: Vec<Dim> = across
