@@ -877,7 +877,7 @@ impl Plan {
                     let count = cpu::keep::run(piece, x, mask, dest, threads);
                     let words = Found { count, capacity };
                     if let Some(output) = outputs.get_mut(1) {
-                        mem::take(output).copy_from(bytemuck::cast_slice(&words.words()));
+                        mem::take(output).copy_from(bytemuck::cast_slice(&words.words()), threads);
                     }
                     found = Some(words);
                 }
@@ -955,7 +955,7 @@ impl Plan {
                 (&operands.by, found, what.find())
             {
                 let count = mem::take(&mut outputs[*n]);
-                count.copy_from(bytemuck::cast_slice(&found.words()));
+                count.copy_from(bytemuck::cast_slice(&found.words()), threads);
             }
         }
         Ok(self.report(of_tuples, found))

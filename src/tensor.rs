@@ -292,7 +292,7 @@ impl Tensor {
                 gpu.open_device().download_bytes(source, dest.all())
             }
             _ => {
-                dest.copy_from(&self.bytes()?);
+                dest.copy_from(&self.bytes()?, self.backend.threads);
                 Ok(())
             }
         }

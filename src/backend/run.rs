@@ -194,9 +194,7 @@ impl Backend {
         mut result: Dest<'_>,
     ) -> Result<Report, Error> {
         if let Some(changed) = arguments.changed {
-            let bytes = result.all();
-            bytes.copy_from_slice(changed.bytes);
-            result = bytes.into();
+            result = result.filled_from(changed.bytes, self.threads).into();
         }
         let mut others = match plan.only() {
             Some(_) => Vec::new(),

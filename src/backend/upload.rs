@@ -28,7 +28,7 @@ impl Backend {
         let storage = match &self.device {
             Device::Cpu => {
                 let copy = |dest: Dest<'_>| {
-                    dest.copy_from(bytes);
+                    dest.copy_from(bytes, self.threads);
                     Ok(())
                 };
                 self.host_storage(bytes.len(), copy)?.0
@@ -99,7 +99,7 @@ impl Backend {
         let storage = match &self.device {
             Device::Cpu => {
                 self.host_storage(bytes.len(), |dest| {
-                    dest.copy_from(bytes);
+                    dest.copy_from(bytes, self.threads);
                     Ok(())
                 })?
                 .0

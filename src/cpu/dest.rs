@@ -5,7 +5,10 @@
 //! result over them. So a thread sets [`ZEROED_BLOCK_BYTES`] bytes of new memory to zero just before it writes them.
 //! Long pieces are copied to new memory without zeros before.
 
-use super::memory::{NewMemory, in_new_memory};
+use super::{
+    memory::{NewMemory, in_new_memory},
+    threads::{self, Threads},
+};
 use crate::prelude::*;
 use crate::{Error, element::zeroed};
 #[cfg(any(test, feature = "test-seams"))]
@@ -89,8 +92,24 @@ impl<'a> Dest<'a> {
     }
 
     /// Copies `bytes` to this memory, which has the same length.
-    pub(crate) fn copy_from(mut self, bytes: &[u8]) {
-        self.copy_to_front(bytes);
+    pub(crate) fn copy_from(self, bytes: &[u8], threads: Threads) {
+        let threads = threads.worth(bytes.len(), 0);
+        threads::write_dest_in_parts(self, 1, threads, &|first, mut part| {
+            part.copy_to_front(&bytes[first..][..part.len()]);
+        });
+    }
+
+    /// Does the work of [`Self::copy_from`] and returns the bytes.
+    pub(crate) fn filled_from(self, bytes: &[u8], threads: Threads) -> &'a mut [u8] {
+        match self {
+            Self::Old(all) => {
+                Dest::Old(all).copy_from(bytes, threads);
+                all
+            }
+            Self::New(memory) => {
+                memory.filled(|memory| Dest::New(memory).copy_from(bytes, threads))
+            }
+        }
     }
 
     /// Copies `from` to the first bytes. Afterwards `self` is the rest of the memory.
@@ -151,7 +170,6 @@ fn take_front<'a>(bytes: &mut &'a mut [u8], count: usize) -> &'a mut [u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu::threads;
 
     /// Threads write each byte of new memory once, whatever the grain.
     #[test]

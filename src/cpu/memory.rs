@@ -120,11 +120,32 @@ impl<'a> NewMemory<'a> {
         self.copied += from.len();
     }
 
-    pub(super) fn fill_with_zeros(mut self) -> &'a mut [u8] {
+    pub(super) fn fill_with_zeros(self) -> &'a mut [u8] {
+        self.filled(|memory| {
+            memory.bytes.fill(MaybeUninit::new(0));
+            memory
+                .with_values
+                .fetch_add(memory.len(), Ordering::Relaxed);
+        })
+    }
+
+    /// Calls `fill`, which gives each byte a value. Returns the bytes.
+    pub(super) fn filled(mut self, fill: impl FnOnce(NewMemory<'_>)) -> &'a mut [u8] {
         let bytes = mem::take(&mut self.bytes);
-        bytes.fill(MaybeUninit::new(0));
+        let with_values = AtomicUsize::new(0);
+        fill(NewMemory {
+            bytes,
+            copied: 0,
+            with_values: &with_values,
+        });
+        assert_eq!(
+            with_values.into_inner(),
+            bytes.len(),
+            "each byte of a result is written"
+        );
         self.copied += bytes.len();
-        // SAFETY: `fill` has given each byte a value.
+        // SAFETY: bytes that get values are taken out of `NewMemory`, so each is counted once. The count is that of all
+        // bytes, so all have values.
         #[expect(unsafe_code, reason = "`assume_init_mut` of slices needs Rust 1.93")]
         unsafe {
             &mut *(core::ptr::from_mut(bytes) as *mut [u8])

@@ -402,6 +402,43 @@ fn transpose_squares<const N: usize, const M: usize, const WIDTH: usize>(
     }
 }
 
+/// Transposes rows of the source without buffers, and writes the next `bytes` bytes of each lane. The first row begins at byte
+/// `at` of the source, and rows are `pitch` bytes apart. `bytes` is a multiple of a vector's size, and the number of lanes
+/// one of `M`.
+#[inline(always)]
+pub(super) fn transpose_in_registers<const N: usize, const M: usize>(
+    shuffles: Shuffles,
+    (source, at, pitch): (&[u8], usize, isize),
+    bytes: usize,
+    lanes: &mut [&mut [u8]],
+) {
+    shuffles.vectorize(
+        #[inline(always)]
+        || {
+            let lanes = lanes.as_chunks_mut::<M>().0.iter_mut();
+            for (mut at, lanes) in (at..).step_by(VECTOR).zip(lanes) {
+                let mut columns = lanes.each_mut().map(|lane| {
+                    let column = lane.split_off_mut(..bytes);
+                    let column = column.expect("a lane has room").as_chunks_mut().0;
+                    &mut column[..bytes / VECTOR]
+                });
+                for row in 0..bytes / VECTOR {
+                    let mut square = [u8x16::splat(shuffles, 0); M];
+                    for vector in &mut square {
+                        *vector = u8x16::from_slice(shuffles, &source[at..][..VECTOR]);
+                        at = at.wrapping_add_signed(pitch);
+                    }
+                    let square = transposed::<N, M>(square);
+                    for (vector, column) in square.into_iter().zip(&mut columns) {
+                        let to: &mut [u8; VECTOR] = &mut column[row];
+                        vector.store_slice(to);
+                    }
+                }
+            }
+        },
+    );
+}
+
 /// Transposes `M` vectors of `M` pieces of `N` bytes.
 #[inline(always)]
 fn transposed<const N: usize, const M: usize>(

@@ -123,6 +123,14 @@ impl<'a> Tiles<'a> {
         }
     }
 
+    /// Returns whether the lines of the result stay in the first-level cache until they are whole. They do not if they
+    /// bypass the caches, or if the 16 lanes of a square of bytes have the same place in the cache, where 8 or 12 lines
+    /// have room.
+    fn stays_cached(&self) -> bool {
+        let collide = self.piece == 1 && self.lane_bytes().is_multiple_of(2 << 10);
+        self.result_bytes() < STREAMED && !collide
+    }
+
     /// Returns the size of the whole result in bytes.
     pub(super) fn result_bytes(&self) -> usize {
         let planes: usize = self.outer.iter().map(|dim| dim.size).product();
@@ -263,12 +271,15 @@ impl<'a> Tiles<'a> {
         }
         let kernel = Kernel::of(self.piece, self.row);
         let is_far = matches!(kernel, Kernel::Copy { .. });
+        let cached = self.stays_cached();
         match (self.piece, (*SHUFFLES).filter(|_| is_far)) {
-            (1, Some(it)) => self.for_each_tile(source, band, squares::<1, 16, 64, 256>(it)),
-            (2, Some(it)) => self.for_each_tile(source, band, squares::<2, 8, 32, 128>(it)),
-            (4, Some(it)) => self.for_each_tile(source, band, squares::<4, 4, 16, 64>(it)),
-            (8, Some(it)) => self.for_each_tile(source, band, squares::<8, 2, 8, 32>(it)),
-            (16, Some(it)) => self.for_each_tile(source, band, squares::<16, 1, 4, 16>(it)),
+            (1, Some(it)) => {
+                self.for_each_tile(source, band, squares::<1, 16, 64, 256>(it, cached))
+            }
+            (2, Some(it)) => self.for_each_tile(source, band, squares::<2, 8, 32, 128>(it, cached)),
+            (4, Some(it)) => self.for_each_tile(source, band, squares::<4, 4, 16, 64>(it, cached)),
+            (8, Some(it)) => self.for_each_tile(source, band, squares::<8, 2, 8, 32>(it, cached)),
+            (16, Some(it)) => self.for_each_tile(source, band, squares::<16, 1, 4, 16>(it, cached)),
             (piece, _) if is_far && self.goes_across() => {
                 self.for_each_tile(source, band, |tile, _| with_copy_kernel(piece, tile));
             }

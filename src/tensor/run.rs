@@ -226,7 +226,7 @@ impl Tensor {
         } else if self.backend.is_cpu() {
             let bytes = self.storage.host_bytes();
             let copy = |dest: Dest<'_>| {
-                dest.copy_from(bytes);
+                dest.copy_from(bytes, self.backend.threads);
                 Ok(())
             };
             self.storage = self.backend.host_storage(bytes.len(), copy)?.0;

@@ -2,7 +2,7 @@
 //! for assembled arrays.
 
 use crate::common::{Mixed, best};
-use std::{error::Error, hint::black_box};
+use std::{error::Error, hint::black_box, time::Instant};
 use wgslice::{
     Backend, DType, Plan, Values, View,
     cost::CostModel,
@@ -10,9 +10,11 @@ use wgslice::{
 };
 
 pub(crate) fn estimate() -> Result<(), Box<dyn Error>> {
+    let begin = Instant::now();
     let costs = CostModel::measure_cpu()?;
+    let took = begin.elapsed();
     println!("-- estimates and medians of 9 calls, from host values to a new result, all threads");
-    println!("measured rates of the CPU, typical rates of a device: {costs}");
+    println!("rates of the CPU, measured in {took:.1?}, and typical rates of a device: {costs}");
     let f32 = DType::F32;
     let sliced = |shape: &[usize], spec: &str, dtype| -> Result<Plan, wgslice::Error> {
         Plan::slice(shape, &spec.parse()?, dtype)
@@ -149,7 +151,7 @@ pub(crate) fn estimate() -> Result<(), Box<dyn Error>> {
         worst = worst.max(ratio.max(1.0 / ratio));
         outside += u32::from(!(1.0 / 1.5..=1.5).contains(&ratio));
         println!(
-            "{name:24} {:8.3} ms, estimated {:8.3} ms, {ratio:4.2} times the estimate",
+            "{name:24} {:10.5} ms, estimated {:10.5} ms, {ratio:4.2} times the estimate",
             took * 1e3,
             estimated * 1e3
         );

@@ -40,6 +40,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let which = arguments.next().unwrap_or("all".into());
     let threads = arguments.next().map_or(Ok(1), |threads| threads.parse())?;
+    let names = [
+        "all", "loader", "small", "large", "crop", "paste", "sum", "assemble", "select", "estimate",
+    ];
+    if !names.contains(&&*which) {
+        return Err(format!("'{which}' is not one of {}", names.join(", ")).into());
+    }
+    if which == "estimate" && cfg!(not(feature = "gpu")) {
+        return Err("'estimate' needs cargo's option --features gpu".into());
+    }
     let wanted = |name: &str| which == "all" || which == name;
     if wanted("loader") {
         loader::loader()?;
