@@ -90,13 +90,25 @@ impl<'a> Tiles<'a> {
         (row.size * piece >= VECTOR && is_short).then_some(tiles)
     }
 
-    /// Returns whether squares of pieces of 1 or 2 bytes are transposed in registers, 8 or 16 pieces at a time, and
-    /// each side of a square fills a cache line. `short_axes.rs` moves such pieces one by one, which takes 4 times as
-    /// long for 64 planes of 64 × 64 bytes. For longer pieces it is faster: an array of 24^5 f32 takes half as long.
-    pub(super) fn has_small_pieces(self) -> bool {
-        matches!(self.piece, 1 | 2)
+    /// Returns whether squares are faster than the tiles of `short_axes.rs`, which move pieces one by one: if they fill
+    /// registers and lines stay cached. 32^4 f32 take half as long, and 16^3 bytes an eighth. In results beyond the
+    /// second-level cache squares of 8 pieces take up to 1.35 times as long (Intel Xeon of model 167). Squares of 1 or 2
+    /// bytes whose sides fill a cache line are faster in any result: 64 planes of 64 × 64 bytes take a quarter of the time.
+    pub(super) fn are_better_than_short_axes(self) -> bool {
+        const SECOND_LEVEL_CACHE: usize = 1 << 20;
+        let sides = [self.near.size, self.row.size];
+        let shortest = if self.result_bytes() <= SECOND_LEVEL_CACHE {
+            8
+        } else {
+            12
+        };
+        let all_sides = |is: &dyn Fn(usize) -> bool| sides.into_iter().all(is);
+        let fill_lines = self.piece <= 2 && all_sides(&|size| size * self.piece >= LINE);
+        let fill_registers =
+            || all_sides(&|size| size >= shortest && (size * self.piece).is_multiple_of(VECTOR));
+        matches!(self.piece, 1 | 2 | 4 | 8 | 16)
             && self.near.stride == self.piece.cast_signed()
-            && self.near.size.min(self.row.size) * self.piece >= LINE
+            && (fill_lines || fill_registers() && self.stays_cached() && SHUFFLES.is_some())
     }
 
     /// Returns whether pieces are moved in the order of the source, one piece to each lane, if they are not transposed
@@ -274,7 +286,7 @@ impl<'a> Tiles<'a> {
         let cached = self.stays_cached();
         match (self.piece, (*SHUFFLES).filter(|_| is_far)) {
             (1, Some(it)) => {
-                self.for_each_tile(source, band, squares::<1, 16, 64, 256>(it, cached))
+                self.for_each_tile(source, band, squares::<1, 16, 64, 256>(it, cached));
             }
             (2, Some(it)) => self.for_each_tile(source, band, squares::<2, 8, 32, 128>(it, cached)),
             (4, Some(it)) => self.for_each_tile(source, band, squares::<4, 4, 16, 64>(it, cached)),
