@@ -168,8 +168,8 @@ impl<'a> LoopNest<'a> {
         }
     }
 
-    /// Returns whether every piece is a unit of less than a cache line, in another line than the pieces next to it in the
-    /// result.
+    /// Returns whether every piece is a single unit, in another cache line of the source than the pieces next to it in
+    /// the result.
     pub(super) fn is_scattered(&self) -> bool {
         let near = self.row.stride.unsigned_abs();
         self.piece == self.unit && self.row.size > 1 && near >= LINE
@@ -187,8 +187,8 @@ impl<'a> LoopNest<'a> {
         }
     }
 
-    /// If a slice of `bytes` bytes is transposed and its pieces are not near each other: the number of pieces that are
-    /// copied one by one. It is 0 if squares of pieces are transposed. `None` for other slices.
+    /// For a transposed slice of `bytes` bytes, returns the number of pieces that are copied one by one, or 0 if
+    /// squares of pieces are transposed. Returns `None` for other slices, and for pieces that are near each other.
     #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
     pub(super) fn transposed(&self, bytes: usize) -> Option<usize> {
         let is_far = matches!(Kernel::of(self.piece, self.row), Kernel::Copy { .. });
@@ -297,9 +297,9 @@ impl<'a> LoopNest<'a> {
         });
     }
 
-    /// Writes a part of a group, a block or a row. `axes` are the axes of what is written: those of the group, the block and
-    /// the row, or the last one or two. The first piece is at byte `at` of the source. `dest` begins at byte `skip` of
-    /// the result of all pieces.
+    /// Writes a part of a group, a block or a row. `axes` has the axes of the group, the block and the row, or only
+    /// the last one or two of them. The first piece is at byte `at` of the source. `dest` begins at byte `skip` of the
+    /// result of all pieces.
     fn write_range(&self, axes: &[Axis], source: &[u8], at: usize, skip: usize, dest: &mut [u8]) {
         let Some((&Axis { stride, .. }, inner)) = axes.split_first() else {
             return dest.copy_from_slice(&source[at + skip..][..dest.len()]);

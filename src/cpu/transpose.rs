@@ -90,10 +90,11 @@ impl<'a> Tiles<'a> {
         (row.size * piece >= VECTOR && is_short).then_some(tiles)
     }
 
-    /// Returns whether squares are faster than the tiles of `short_axes.rs`, which move pieces one by one: if they fill
-    /// registers and lines stay cached. 32^4 f32 take half as long, and 16^3 bytes an eighth. In results beyond the
-    /// second-level cache squares of 8 pieces take up to 1.35 times as long (Intel Xeon of model 167). Squares of 1 or 2
-    /// bytes whose sides fill a cache line are faster in any result: 64 planes of 64 × 64 bytes take a quarter of the time.
+    /// Returns whether squares are faster than the tiles of `short_axes.rs`, which move pieces one by one. They are
+    /// faster if they fill registers and the lines of the result stay cached: 32^4 f32 take half as long, and 16^3
+    /// bytes an eighth. In results larger than the second-level cache, squares with sides of 8 pieces take up to 1.35
+    /// times as long (Intel Xeon of model 167). Squares of pieces of 1 or 2 bytes are faster in any result if their
+    /// sides fill a cache line: 64 planes of 64 × 64 bytes take a quarter of the time.
     pub(super) fn are_better_than_short_axes(self) -> bool {
         const SECOND_LEVEL_CACHE: usize = 1 << 20;
         let sides = [self.near.size, self.row.size];
@@ -135,9 +136,9 @@ impl<'a> Tiles<'a> {
         }
     }
 
-    /// Returns whether the lines of the result stay in the first-level cache until they are whole. They do not if they
-    /// bypass the caches, or if the 16 lanes of a square of bytes have the same place in the cache, where 8 or 12 lines
-    /// have room.
+    /// Returns whether the lines of the result stay in the first-level cache until they are complete. They do not if
+    /// they bypass the caches, or if the 16 lanes of a square of bytes compete for the same 8 or 12 places in the
+    /// cache.
     fn stays_cached(&self) -> bool {
         let collide = self.piece == 1 && self.lane_bytes().is_multiple_of(2 << 10);
         self.result_bytes() < STREAMED && !collide
@@ -299,7 +300,7 @@ impl<'a> Tiles<'a> {
         }
     }
 
-    /// Moves the rows of a tile by `kernel`, one lane after another.
+    /// Moves the rows of a tile by `kernel`, lane by lane.
     fn move_rows(&self, kernel: Kernel, tile: Tile<'_, '_>) {
         let some = match kernel {
             Kernel::Copy { .. } | Kernel::EverySecond { .. } => self.tile_row_bytes() / self.piece,
