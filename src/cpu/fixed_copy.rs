@@ -1,4 +1,4 @@
-//! How one piece is copied, by its size.
+//! Chooses how one piece is copied, depending on its size.
 //!
 //! A piece is bytes that are contiguous in the source and in the result. A call of `memcpy` takes as long as copying
 //! about 100 bytes. Pieces of up to 128 bytes are therefore copied by code compiled for their size, or for a range of

@@ -88,7 +88,7 @@ fn copy_kept_pieces(piece: usize, source: &[u8], mask: &[u8], dest: &mut [u8]) -
 struct MaskedPieces<'a> {
     source: &'a [u8],
     mask: &'a [u8],
-    /// The first `found` pieces of it are written.
+    /// The first `found` pieces are already written.
     dest: &'a mut [u8],
     found: &'a mut usize,
 }
@@ -106,7 +106,7 @@ impl CopyTask for MaskedPieces<'_> {
             .chunks(MASK_BLOCK)
             .zip(source.chunks(MASK_BLOCK * bytes));
         for (block, source) in blocks {
-            // Most blocks of a sparse mask are empty, and most of a dense one full.
+            // Most blocks of a sparse mask are empty, and most blocks of a dense mask are full.
             if *block == [0; MASK_BLOCK] {
                 continue;
             }
@@ -145,7 +145,7 @@ impl CopyTask for MaskedPieces<'_> {
 mod tests {
     use super::*;
 
-    /// Pieces of every size, with masks of every length and density, and with too little and too much room.
+    /// Pieces of every size, masks of every length and density, and results with too little and too much room.
     #[test]
     fn kept_pieces_are_those_where_the_mask_is_true() {
         let mut random = 1u32;

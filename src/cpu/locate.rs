@@ -82,8 +82,8 @@ pub(super) struct Locator<'a, I> {
     numbering: &'a [Dim],
     /// True if several groups have the same tuple.
     shares_tuples: bool,
-    /// The coordinates of dimensions in which a tuple selects one position (`plain`), and those of dimensions along
-    /// which a box extends (`cropped`). Some of the latter are dimensions of a group (`within`).
+    /// A tuple selects one position in the dimensions of `plain`. A box extends along the dimensions of `cropped`, and
+    /// `within` has those coordinates of `cropped` that extend along a dimension of a group.
     plain: &'a [Coordinate],
     cropped: &'a [Coordinate],
     within: &'a [Coordinate],
@@ -423,8 +423,7 @@ impl<'a, I: Index> Locator<'a, I> {
         true
     }
 
-    /// Adds a place of group `n`, unless the group is outside the clipped box. `place` and `clips` are those of the
-    /// box.
+    /// Adds a place of group `n`, unless the group is outside the clipped box. `place` and `clips` belong to the box.
     fn add_place(&self, mut place: usize, clips: &[Clip], n: usize, found: &mut Located) {
         let (outer, within) = clips.split_at(self.cropped.len() - self.within.len());
         for (coordinate, clip) in self.cropped.iter().zip(outer) {

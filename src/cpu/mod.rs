@@ -138,7 +138,7 @@ pub(crate) fn copy(
     threads: Threads,
 ) {
     if dest.len() > 0 {
-        // The loops do not look at the order of the result.
+        // `LoopNest` writes the result in order and does not read `Dim::to`, which is 0 here.
         let mut walk = Walk::strided(dtype.size(), first.cast_signed(), 0, dims);
         walk.merge();
         slice::LoopNest::of_walk(&walk).run(source, 0, dest, threads);
@@ -224,7 +224,8 @@ impl Move {
             make::run(walk, self.policy(), source, indices, dest, threads)
         };
         match self.choose_loops() {
-            // Another type of indices has been refused.
+            // Not reached: integers are no mask, which was checked above, and `Plan::run_steps` runs searches of masks
+            // itself.
             MoveLoops::Mask(_) | MoveLoops::Find => {}
             MoveLoops::None => {
                 let dest = dest.all();

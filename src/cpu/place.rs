@@ -1,7 +1,7 @@
-//! Writes pieces at a distance from each other: those of an update, of a gradient, and of a box of a crop or a paste.
-//! In gradients and crops the bytes between the pieces become zero. The pieces are written in ascending order of
-//! destinations. So the same loop can write the zeros, and two threads can write the two halves of the pieces to
-//! disjoint parts of the destination.
+//! Writes pieces with gaps between them: the pieces of an update, of a gradient, or of a box of a crop or a paste. In
+//! gradients and crops the gaps become zero. The pieces are written in ascending order of destinations. So the same
+//! loop can write the zeros, and two threads can write the two halves of the pieces to disjoint parts of the
+//! destination.
 
 use super::{
     fixed_copy::{CopyKernel, CopyTask, FIXED_MAX, with_copy_kernel},

@@ -1,5 +1,5 @@
-//! Parts of slices and gathers: the box of the source that a box of the result needs, and the plan that makes one from
-//! the other.
+//! Parts of slices and gathers: the box of the source that a box of the result needs, and the plan that computes the
+//! box of the result from it.
 
 mod gather;
 mod source_box;
