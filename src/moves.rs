@@ -1,9 +1,9 @@
 //! A move: the work of one step of a plan, independent of any device and of the memory of its arrays.
 //!
 //! The CPU and the GPU run the same move. Its [`Walk`] pairs units of the source with units of the destination. Its
-//! [`Effect`] determines the elements of the destination that the walk leaves out. `ops/` makes moves. All code that
-//! runs, cuts or describes moves reads the walk and the effect. A device keeps the work that it computed for a move, so
-//! that equal moves are cut once, even in different plans.
+//! [`Effect`] determines the values of the elements of the destination that the walk leaves out. `ops/` makes moves.
+//! All code that runs, cuts or describes moves reads the walk and the effect. A device keeps the work that it computed
+//! for a move, so equal moves are cut once, even in different plans.
 
 use crate::prelude::*;
 use crate::{

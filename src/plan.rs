@@ -165,8 +165,8 @@ pub(crate) enum Operand {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum HeldTuples {
     Bytes(Arc<[u8]>),
-    /// The numbers of slices. Only GPUs need them, and there can be one for each element, so each recording computes
-    /// them.
+    /// The numbers of slices. Only GPUs need them, and there can be one for each element. So the plan does not keep
+    /// them, and each recording computes them.
     Slices(Arc<SelectedSlices>),
 }
 
@@ -759,8 +759,8 @@ impl Plan {
 
     /// Runs the plan on the CPU. `inputs` and `outputs` are in the order of [`Plan::inputs`] and [`Plan::outputs`].
     ///
-    /// For small arrays, keep the plan and the memory of the result: planning a slice of a few hundred bytes and allocating
-    /// its result take several times as long as moving it.
+    /// For small arrays, keep the plan and the memory of the result: planning a slice of a few hundred bytes and
+    /// allocating its result take several times as long as moving it.
     ///
     /// ```
     /// use wgslice::{options::GatherOptions, slice, DType, Plan};

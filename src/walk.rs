@@ -1,7 +1,7 @@
 //! A walk pairs bytes of the source with bytes of the destination. Every device moves elements by walks.
 //!
-//! Nested dimensions number the units that are moved, in row-major order; a digit is the position of a unit along one
-//! dimension. Coordinates are numbers that a dispatch or a loop reads from index tuples:
+//! Nested dimensions number the units that are moved, in row-major order. A digit is the position of a unit along one
+//! dimension. Coordinates are integers that a dispatch or a loop reads from index tuples:
 //!
 //! ```text
 //! tuple's number = tuple + Σ digit · dim.tuple
@@ -134,7 +134,7 @@ pub(crate) enum Side {
     Dest,
 }
 
-/// A dimension of an array that index tuples select positions in.
+/// A dimension of the array that index tuples point into. The tuples select positions along it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Coordinate {
     /// The number of positions.
@@ -142,15 +142,15 @@ pub(crate) struct Coordinate {
     /// The distance between neighbouring positions, in units.
     pub(crate) stride: isize,
     pub(crate) begin: StartIndex,
-    /// The extent of boxes along the dimension, in a crop.
+    /// The extent of boxes along the dimension, if the walk has boxes.
     pub(crate) along: Option<BoxExtent>,
-    /// The positions that the walk covers; it ignores elements at other positions. These are all positions, unless a
-    /// device cannot bind them all in one dispatch.
+    /// The positions that the walk covers. It ignores elements at other positions. The window has all positions unless
+    /// a device cannot bind them all in one dispatch.
     pub(crate) window: PositionWindow,
 }
 
 impl Coordinate {
-    /// A dimension of `size` positions with the position in column `column` of the tuples.
+    /// Makes the coordinate of a dimension of `size` positions. Column `column` of the tuples has the position.
     pub(crate) fn indexed(size: usize, stride: isize, column: usize) -> Self {
         Self {
             size,
@@ -205,7 +205,8 @@ pub(crate) enum StartIndex {
 /// The extent of boxes along a coordinate's dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct BoxExtent {
-    /// The dimension of the walk along which boxes extend. Its own distance on the coordinates' side is 0.
+    /// The dimension of the walk along which boxes extend. Its distance is 0 on the side that the tuples index,
+    /// because the coordinate moves the position there.
     pub(crate) dim: usize,
     /// The distance between neighbours in a box, in positions of the coordinate.
     pub(crate) step: isize,
@@ -213,7 +214,7 @@ pub(crate) struct BoxExtent {
     /// unless the dimension was cut.
     pub(crate) extent: usize,
     pub(crate) first: usize,
-    /// The column of the tuple with the flip of a box. The box is reversed if the integer there is not 0.
+    /// The column of the tuple that reverses a box if its integer is not 0.
     pub(crate) flip: Option<usize>,
 }
 
@@ -359,7 +360,7 @@ impl Walk {
             let mut parts = Vec::new();
             let (mut left, mut apart, mut done) = (dim.size, dim.to, 1);
             for &(size, stride, to) in &array {
-                // The walk's dimension goes along this dimension of the array, for as many positions as fit.
+                // The positions of `dim` that are along this dimension of the array become one part.
                 let end = stride * size.cast_signed();
                 if left > 1 && apart >= stride && apart < end {
                     let count = left.min((end / apart).unsigned_abs());
@@ -564,8 +565,8 @@ impl Walk {
         }
     }
 
-    /// The first unit of row `number` of [contiguous](Self::contiguous) units, in source and destination. Not for walks
-    /// with tuples.
+    /// The first unit of row `number` of [contiguous](Self::contiguous) units, in source and destination. The walk
+    /// must not have tuples.
     #[cfg(feature = "gpu")]
     pub(crate) fn row_start(&self, mut number: usize) -> [usize; 2] {
         let mut first = [self.from, self.to];
@@ -740,8 +741,8 @@ impl Walk {
     /// Returns a walk that also writes zeros to the units that `self` leaves out of a destination of `units` units.
     /// Its dimensions cover the whole destination, and a unit has a source if `self` writes it.
     ///
-    /// Returns `None` if `self` has tuples or no such walk exists. Also returns `None` if `self` leaves gaps between
-    /// single units, because clearing the destination first then moves fewer bytes.
+    /// Returns `None` if `self` has tuples, or if no such walk exists. Also returns `None` if `self` leaves gaps
+    /// between single units, because fewer bytes are moved if the destination is cleared first.
     #[cfg(any(feature = "gpu", test))]
     pub(crate) fn filled_walk(&self, units: usize) -> Option<Self> {
         let mut walk = self.clone();
@@ -988,7 +989,7 @@ mod tests {
         }
     }
 
-    /// Boxes in two dimensions, one with a step and flips, some of which extend beyond the array.
+    /// Boxes in two dimensions, one of them with a step and flips. Some boxes extend beyond the array.
     #[test]
     fn crops_keep_their_bytes() {
         for inner in [1usize, 4] {

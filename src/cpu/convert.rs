@@ -40,8 +40,8 @@ const SHORT_SIDE: usize = 16;
 /// If the tables repeat after at most this many elements, [`table_converter`] converts all elements with the same
 /// table as one line.
 const MAX_TABLE_CYCLE: usize = 16;
-/// The maximum number of elements that [`table_converter`] converts before it continues with the next elements, so that
-/// they stay in the cache.
+/// The maximum number of elements that [`table_converter`] converts before it continues with the next elements. They
+/// stay in the cache.
 const CACHED_ELEMENTS: usize = 4096;
 
 /// The number of elements that are converted at a time through an array of a wider type, the stage.

@@ -1,4 +1,4 @@
-//! Copies the pieces of an array at which a mask is true to consecutive bytes of the result. A search for the true
+//! Copies the pieces of an array where a mask is true to consecutive bytes of the result. A search for the true
 //! elements and a gather by their positions have the same result, but need two passes and memory for the positions.
 
 use super::{
@@ -12,7 +12,7 @@ use crate::prelude::*;
 
 /// The size in bytes of the longest pieces that are copied in this way. A piece is copied even if its mask element is
 /// false, and the next piece then overwrites it, because a branch for each element would often be mispredicted. Longer
-/// pieces are found by a search and moved by a gather, which read no piece in vain.
+/// pieces are found by a search and moved by a gather, which reads only the selected pieces.
 pub(crate) const LONGEST: usize = 32;
 
 /// The number of mask elements that are tested at a time.
@@ -30,8 +30,8 @@ fn thread_count(bytes: usize, piece: usize, threads: Threads) -> usize {
     threads.worth(bytes, bytes / piece.max(1))
 }
 
-/// Copies each piece of `source` whose byte of the mask is not 0 to `dest`, until `dest` is full, and sets the rest of
-/// `dest` to zero. A piece has `piece` bytes. Returns how many bytes of the mask are not 0.
+/// Copies the pieces of `source` that the mask selects to `dest`, until `dest` is full, and sets the rest of `dest` to
+/// zero. A piece has `piece` bytes. Returns how many bytes of the mask are not 0.
 pub(crate) fn run(
     piece: usize,
     source: &[u8],

@@ -51,7 +51,7 @@ pub(super) struct Located {
 }
 
 impl Located {
-    /// Returns the number of the last clips in the list, if a group has clips for this number of dimensions.
+    /// Returns the number of the last clips in the list. There is one clip for each of `dims` dimensions.
     fn last_clip(&self, dims: usize) -> usize {
         let clips = self.clips.len().checked_div(dims);
         clips.map_or(0, |count| count - 1)
@@ -75,8 +75,8 @@ pub(super) struct Locator<'a, I> {
     indices: &'a [I],
     /// The byte at which every group would begin if all positions were 0.
     base: usize,
-    /// The dimensions that number groups, `numbering`, as the innermost and the others. In a gather, each position of
-    /// the innermost has its own tuple.
+    /// The dimensions that number groups (`numbering`), split into the innermost dimension (`inner`) and the others
+    /// (`outer`). In a gather, each position of `inner` has its own tuple.
     inner: Dim,
     outer: &'a [Dim],
     numbering: &'a [Dim],
@@ -347,8 +347,8 @@ impl<'a, I: Index> Locator<'a, I> {
         }
     }
 
-    /// Returns the place of the box that the integers of a tuple, `numbers`, describe, if the whole box is inside the
-    /// array and is neither flipped nor moved by the policy. Otherwise returns `None`; the box can still be inside.
+    /// Returns the place of a box if the whole box is inside the array and is neither flipped nor moved by the policy.
+    /// Otherwise returns `None`, even for some boxes that are inside. `numbers` has the integers of the box's tuple.
     #[inline(always)]
     fn place_if_inside(&self, numbers: &[I]) -> Option<usize> {
         let mut place = self.base;
@@ -373,7 +373,7 @@ impl<'a, I: Index> Locator<'a, I> {
         Some(place)
     }
 
-    /// Adds the places of the box that the integers of a tuple, `numbers`, describe. A circular box can have several.
+    /// Adds the places of a box. A circular box can have several. `numbers` has the integers of the box's tuple.
     /// Returns whether the whole box is inside.
     fn add_box(&self, numbers: &[I], boxed: &mut LocatedBox) -> bool {
         let (mut place, clamps) = (self.base, self.policy.clamps());
@@ -391,8 +391,8 @@ impl<'a, I: Index> Locator<'a, I> {
         self.add_box_parts(numbers, place, boxed)
     }
 
-    /// Adds the parts of a box. `trail` has the clips of the cropped dimensions that are already known, and this
-    /// function goes on with the next dimension.
+    /// Adds the parts of a box, one cropped dimension after another: `trail` has the clips of the dimensions before
+    /// the next one. Returns whether the whole box is inside.
     fn add_box_parts(&self, numbers: &[I], place: usize, boxed: &mut LocatedBox) -> bool {
         let coordinate = self.cropped.get(boxed.trail.len());
         let Some((coordinate, extends)) = coordinate.and_then(|c| Some((c, c.along?))) else {

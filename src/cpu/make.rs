@@ -21,14 +21,13 @@ use crate::{
 };
 
 /// The number of groups in a block. At the end of a block the processor waits for all reads that it has started. A
-/// block has far more groups than the processor can have unfinished reads, so that the wait is a small part of the
-/// time.
+/// block has far more groups than the processor can have unfinished reads, so this wait is a small part of the time.
 const BLOCK_GROUPS: usize = 1024;
 /// While the loop copies a group, it prefetches the group that comes [`PREFETCH_GROUPS`] groups later. If these groups
 /// have more than [`PREFETCH_BYTES`] bytes in all, it prefetches an earlier group.
 const PREFETCH_GROUPS: usize = 16;
 const PREFETCH_BYTES: usize = 4 << 10;
-/// The size in bytes of the largest group that is never divided between threads. Larger groups may be divided, so that
+/// The size in bytes of the largest group that is never divided between threads. Larger groups can be divided, so that
 /// even a few of them keep all threads busy.
 const MAX_UNDIVIDED_BYTES: usize = 4096;
 /// If the pieces of a group are shorter than a cache line and far apart, the groups are copied in the order of their
@@ -47,8 +46,8 @@ const PLACES_PER_GROUP: usize = 8;
 /// The places of at most this many groups are in an array on the stack.
 const FEW_PLACES: usize = 32;
 
-/// Writes the result of a gather or a crop to `dest`, with zeros for positions out of range. Returns how many tuples are out
-/// of range, and the first of them.
+/// Writes the result of a gather or a crop to `dest`, with zeros for positions out of range. Returns how many tuples
+/// are out of range, and the first of them.
 pub(super) fn run<I: Index>(
     walk: &Walk,
     policy: Policy,

@@ -13,8 +13,9 @@ use core::{
 /// The size of a cache line in bytes, on x86-64 and most ARM64 processors.
 pub(super) const LINE: usize = 64;
 
-/// The size in bytes of the smallest result that is worth streaming: more than the last-level cache that most
-/// processors have for a core. After such a result is written, at most its end is in a cache.
+/// The size in bytes of the smallest result for which stores that bypass the caches save time: more than the
+/// last-level cache that most processors have for a core. After such a result is written, at most its end is in a
+/// cache.
 pub(super) const STREAMED: usize = 32 << 20;
 
 /// Tells the processor that byte `at` of `bytes`, or a byte beyond them, will soon be read or written. Does nothing on

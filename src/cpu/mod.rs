@@ -17,7 +17,7 @@
 //! | part | the bytes of a large result that a thread writes before it takes the next part |
 //! | dense | a dense walk writes a contiguous range of bytes |
 //!
-//! | file | decides |
+//! | file | topic |
 //! |---|---|
 //! | `slice` | the loops of a slice |
 //! | `transpose` | the tiles of a transposed slice, and which tiles a thread writes |
@@ -28,7 +28,7 @@
 //! | `weave` | how arrays are interleaved, as in a stack of planes |
 //! | `outer` | outer index expressions, and gathers of short groups that share their tuples |
 //! | `paste` | which thread writes which boxes of a paste |
-//! | `place` | writes at a distance, as in updates, gradients and crops, and the zeros between them |
+//! | `place` | writes with gaps, as in updates, gradients and crops, and the zeros in the gaps |
 //! | `keep` | which pieces a mask keeps |
 //! | `mask` | where a mask is true, and how elements are written there |
 //! | `scatter` | which thread combines which rows of a scatter |
@@ -42,7 +42,7 @@
 //! | `strided_store` | vectorized loops that write units at a small distance |
 //! | `memory` | prefetches, large pages, and stores that bypass the caches: all unsafe code |
 //! | `threads` | how many threads write a result, and which part each writes |
-//! | `indices` | which integer types index tuples may have |
+//! | `indices` | which integer types index tuples can have |
 
 mod combine;
 mod convert;
@@ -224,8 +224,7 @@ impl Move {
             make::run(walk, self.policy(), source, indices, dest, threads)
         };
         match self.choose_loops() {
-            // Not reached: integers are no mask, which was checked above, and `Plan::run_steps` runs searches of masks
-            // itself.
+            // Not reached: `index_type_of` rejects integers as a mask, and `Plan::run_steps` runs searches of masks.
             MoveLoops::Mask(_) | MoveLoops::Find => {}
             MoveLoops::None => {
                 let dest = dest.all();

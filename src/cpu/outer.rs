@@ -37,9 +37,9 @@ impl Chosen {
     }
 }
 
-/// Copies the elements of `source` at all combinations of positions of the view to `dest`. For some dimensions,
-/// `lists` has the chosen positions, all of them in range. Other dimensions have all their positions. An element has
-/// `unit` bytes.
+/// Copies the elements of `source` at all combinations of the chosen positions of the view to `dest`. `lists` has the
+/// chosen positions of some dimensions, all of them in range. All positions of the other dimensions are chosen. An
+/// element has `unit` bytes.
 pub(crate) fn run(
     (view, unit): (&View, usize),
     lists: &[(usize, Vec<i64>)],
@@ -110,8 +110,8 @@ pub(super) fn copy(
     });
 }
 
-/// The bytes to prefetch while a row is copied: those of the source that the next row reads, in ascending order, in
-/// equal steps for each piece. The processor cannot predict the order of a list.
+/// The bytes to prefetch while a row is copied, because the processor cannot predict the order of a list. They are the
+/// bytes that the next row reads, in ascending order: `step` bytes further for each piece.
 #[derive(Clone, Copy)]
 struct Ahead {
     first: usize,
@@ -239,8 +239,8 @@ pub(crate) fn write(
     with_copy_kernel(bytes, writes);
 }
 
-/// The smallest number of rows for which sorting the places of a row saves more time than it takes. Rows of 2,048 f32
-/// in ascending order are stored in 0.7 of the time.
+/// The smallest number of rows for which sorting the places of a row saves more time than it takes. In ascending
+/// order, rows of 2,048 f32 are stored in 0.7 times the time.
 const SORTED_ROWS: usize = 16;
 
 /// The pieces that [`write`] writes.

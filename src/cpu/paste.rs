@@ -44,7 +44,7 @@ pub(super) fn run<I: Index>(
         true => (1, threads),
         false => (many, Threads::at_most(1)),
     };
-    // The boxes of an item are written by one thread, in their order.
+    // One thread writes all boxes of an item, in their order.
     let share = items.div_ceil(many).max(1) * apart;
     let low = low.min(dest.len());
     let (mut found, mut missing) = (Located::default(), Missing::default());
@@ -182,8 +182,8 @@ impl<B: Iterator<Item = (usize, usize)>> CopyTask for PastedPieces<'_, B> {
     }
 }
 
-/// Sorts a walk so that destinations ascend. Returns the walk from unit 0 to unit 0, the unit of the box where it
-/// began, and the distance in x from the walk's place to its lowest unit.
+/// Sorts a walk so that destinations ascend, and sets its `from` and `to` to 0. Returns the walk and these two
+/// numbers: the unit of the box where the walk began, and the distance in x from the box's place to its lowest unit.
 fn ascending_walk(mut walk: Walk) -> (Walk, isize, isize) {
     walk.dims.sort_by_key(|dim| Reverse(dim.to.unsigned_abs()));
     walk.make_ascending();

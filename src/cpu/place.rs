@@ -19,8 +19,8 @@ use core::cmp::Reverse;
 /// cache and are enough for an efficient `memset`.
 const ZEROED_BYTES: usize = 4 << 10;
 
-/// The size in bytes of the buffer where units become contiguous before a strided store: small enough to stay in the
-/// first-level cache.
+/// The size in bytes of the buffer that makes units contiguous before a strided store. It stays in the first-level
+/// cache.
 const STAGE_BYTES: usize = 1 << 10;
 
 pub(super) fn explain(walk: &Walk, bytes: usize, most: Threads) -> String {

@@ -7,6 +7,7 @@
 //! | lane | the contiguous part of the result for one position of the near axes that are not in a run |
 //! | tile | the next run of each lane: a few cache lines in each direction |
 //! | band | the same range of runs in several lanes, which one thread writes |
+//! | plane | a contiguous part of the result with the lanes of one or more tiles; each lane is a slice of the plane |
 //!
 //! A single short axis does not fill a cache line of the source or of the result. So a tile combines axes: enough
 //! innermost axes of the result to fill a run, and enough near axes to fill some cache lines of the source. A table
@@ -35,14 +36,14 @@ const LONG_ROW: usize = 4 * LINE;
 const PAGE: usize = 4 << 10;
 /// The same size for a small result, because larger tables take more time than they save.
 const NEAR: usize = 4 * LINE;
-/// A result below this size in bytes is small.
+/// The size in bytes below which a result is small.
 const SMALL_RESULT: usize = 512 << 10;
 /// The number of pieces of a run that are copied from one lane of a group before the next lane. If strides are powers
 /// of 2, the cache lines of these pieces compete for only 8 or 12 places in the first-level cache.
 const SOME: usize = 8;
 /// The maximum number of lanes of a tile. Each lane is a stream of writes.
 const LANES: usize = 1 << 10;
-/// The maximum number of slices of a plane. Each slice is a lane.
+/// The maximum number of slices of a plane.
 const SLICES: usize = 1 << 12;
 
 /// A transposed slice of many short axes. Distances are in bytes of the source.
@@ -53,14 +54,15 @@ pub(super) struct ShortAxes {
     /// The lanes of a tile, in the order of the source: the distance of each lane from lane 0, and its number in the
     /// order of the result.
     lanes: Vec<(isize, usize)>,
-    /// The distance of each band of a plane from the first band, and for each slice of a plane the number of its band.
+    /// `bands` has the distance of each band of a plane from the first band. `band_of_slice` has the number of the
+    /// band that each slice of a plane belongs to.
     bands: Vec<usize>,
     band_of_slice: Vec<usize>,
-    /// The dimensions outside of planes, and the dimensions of a lane outside of runs.
+    /// The dimensions outside of planes (`planes`), and the dimensions of a lane outside of runs (`between`).
     planes: Vec<Dim>,
     between: Vec<Dim>,
-    /// The distances between the parts of the source that a run reads: those at all positions of the run's axes that
-    /// are not near.
+    /// A run reads one part of the source at each position of its axes that are not near. These are the distances of
+    /// the parts from the first part.
     parts: Vec<usize>,
 }
 
@@ -102,7 +104,7 @@ impl ShortAxes {
         if run < LINE {
             return None;
         }
-        // The axes with a stride other than 0, nearest in the source first. A near axis is in the tile as a whole.
+        // The axes with a stride other than 0, nearest in the source first. A tile has all positions of its near axes.
         let mut order: Vec<usize> = (0..axes.len()).filter(|&n| axes[n].from != 0).collect();
         order.sort_by_key(|&n| axes[n].from.unsigned_abs());
         let sizes = axes.iter().map(|axis| axis.size);
@@ -124,8 +126,7 @@ impl ShortAxes {
         if near.is_empty() {
             return None;
         }
-        // A plane has all positions of the axes from the first to the last axis of lanes. It has the lanes of one or
-        // more tiles.
+        // A plane has all positions of the axes from the first to the last axis of lanes.
         let (from, to) = loop {
             let of_lanes = || near.iter().copied().filter(|&n| n < first);
             let (from, to) = match (of_lanes().min(), of_lanes().max()) {

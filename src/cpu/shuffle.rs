@@ -322,7 +322,7 @@ fn indices<const LOADS: usize, const STORES: usize>(
     let mut indices = [[[NO_BYTE; VECTOR]; LOADS]; STORES];
     let row_bytes = inner.size * piece;
     for row in 0..many {
-        // Rows that descend in the source fill the vectors from the end.
+        // If the rows have descending addresses in the source, they fill the vectors from the end.
         let to = match outer.stride < 0 {
             true => STORES * VECTOR - (row + 1) * row_bytes,
             false => row * row_bytes,

@@ -209,7 +209,7 @@ impl<'a> LoopNest<'a> {
         }
     }
 
-    /// Returns how many pieces of `bytes` bytes of the result are copied one by one: 0 if shuffles move them.
+    /// Returns how many of the pieces in `bytes` bytes of the result are copied one by one: 0 if shuffles move them.
     pub(super) fn single_copies(&self, bytes: usize) -> usize {
         match self.kernel {
             Kernel::Shuffle(_) | Kernel::EverySecond { .. } => 0,
@@ -217,8 +217,8 @@ impl<'a> LoopNest<'a> {
         }
     }
 
-    /// Writes `dest`, the part of the result that begins at byte `first`. The first piece of the result is at byte `at` of
-    /// the source.
+    /// Writes `dest`, the part of the result that begins at byte `first`. The first piece of the result is at byte
+    /// `at` of the source.
     pub(super) fn write_part(&self, source: &[u8], at: usize, first: usize, dest: &mut [u8]) {
         if let Some(tiles) = &self.tiles {
             return tiles.write_part(source, at, first, dest, self.lane_loop());

@@ -1,8 +1,8 @@
 //! Transposes squares of small pieces in registers.
 //!
 //! A square is a block of pieces: one cache line of each lane (see the table in `transpose.rs`), and one or more cache
-//! lines of each source row. With pieces of 4 bytes these are 16 source rows and 16 or 64 lanes. Each cache line of
-//! the source is read once, and each line of the result is written as a whole, however far apart the lines are. In
+//! lines of each source row. With pieces of 4 bytes, a square has 16 source rows and 16 or 64 lanes. Each cache line
+//! of the source is read once, and each line of the result is written as a whole, however far apart the lines are. In
 //! between, the square is in the first-level cache.
 //!
 //! Registers hold a smaller square: `M` vectors of `M` pieces. A zip interleaves the pieces of two vectors. A round
@@ -19,9 +19,9 @@
 //!
 //! For a large result, a square goes through two buffers. Its rows are copied to the first buffer and transposed into
 //! the second. From there each cache line of the result is written as a whole and can bypass the caches. For other
-//! results, squares are transposed without buffers: [`LINES`] squares along the lanes, then the same number for the
-//! next lanes. That takes 0.35 to 1 times as long as with buffers (Intel Xeon of model 167). With only one square
-//! along the lanes, 512 × 512 f64 take 1.2 times as long as with buffers.
+//! results, squares are transposed without buffers: [`LINES`] squares along a group of lanes, then the same number for
+//! the next group. Without buffers, slices take 0.35 to 1 times as long (Intel Xeon of model 167). With only one
+//! square along the lanes, 512 × 512 f64 take 1.2 times as long as with buffers.
 
 use super::{
     fixed_copy::{CopyKernel, CopyTask},
@@ -184,14 +184,14 @@ impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, 
         }
     }
 
-    /// Moves the pieces of a tile into its lanes. If this function is inlined, a transpose of 64 × 64 f32 takes 1.03 times as
-    /// long.
+    /// Moves the pieces of a tile into its lanes. If this function is inlined, a transpose of 64 × 64 f32 takes 1.03
+    /// times as long.
     #[inline(never)]
     fn move_in_buffers<'d>(&mut self, tile: Tile<'_, 'd>, lines: &mut Lines<'d>) {
         let Tile { source, count, .. } = tile;
         let (near, row) = (tile.near, tile.row);
-        // If the bytes to write in the first lane do not begin at a cache line, the first square has fewer source rows, so
-        // that the next one begins at a cache line.
+        // If the bytes to write in the first lane do not begin at a cache line, the first square has fewer source
+        // rows, so that the next one begins at a cache line.
         let ahead = tile.lanes[0].as_ptr().addr().wrapping_neg() % LINE / N;
         let ahead = if ahead == 0 { R } else { ahead };
         let size = C.min(tile.lanes.len());
@@ -230,13 +230,13 @@ impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, 
     }
 }
 
-/// The number of cache lines of each lane that are written without buffers before the next lanes. With 8, arrays with
-/// rows a power of 2 apart take up to 1.3 times as long, because the lines that are read compete for the same places
-/// in the first-level cache.
+/// The number of cache lines that are written to each lane of a group before the next group, without buffers. With 8,
+/// arrays with rows a power of 2 apart take up to 1.3 times as long, because the lines that are read compete for the
+/// same places in the first-level cache.
 const LINES: usize = 4;
 
-/// The number of squares along the lanes that go through buffers before the squares of the next lanes. They write 1
-/// KiB of each lane, and do not read too many pages of the source.
+/// The number of cache lines that are written to each lane of a group before the next group, through buffers: 1 KiB.
+/// With more lines, too many pages of the source would be read for a group.
 const TALL: usize = 16;
 
 #[cfg(test)]
@@ -244,8 +244,8 @@ mod tests {
     use super::*;
     use crate::cpu::shuffle::SHUFFLES;
 
-    /// Moves a tile of pieces of `N` bytes from every third column, or every column, into lanes that begin anywhere in a
-    /// cache line.
+    /// Moves a tile of pieces of `N` bytes into lanes that begin anywhere in a cache line. The pieces are from every
+    /// column or from every third column.
     fn check<const N: usize, const M: usize, const R: usize, const C: usize>() {
         let Some(shuffles) = *SHUFFLES else { return };
         let source: Vec<u8> = (0..=250).cycle().take(120 * 3 * 150 * N).collect();

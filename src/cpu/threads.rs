@@ -5,8 +5,8 @@
 //! not wait for others to start, and a thread on a core that is busy with other programs takes fewer parts.
 //!
 //! Without the feature `rayon`, the other threads are started for each result. With it, they belong to the pool that
-//! the calling thread is in, or else to the global pool. Without the feature `std` the calling thread writes all results
-//! alone. Only `available_threads` and `run_on_threads` depend on these features.
+//! the calling thread is in, or else to the global pool. Without the feature `std`, the calling thread writes all
+//! results alone. Only `available_threads` and `run_on_threads` depend on these features.
 
 use super::Dest;
 #[cfg(feature = "std")]
@@ -72,7 +72,8 @@ impl Threads {
         let worth = work / MIN_NS_PER_THREAD;
         #[cfg(any(test, feature = "test-seams"))]
         let worth = if self.for_any_work { bytes } else { worth };
-        // `available_threads` is called only if its answer matters, because rayon would start its global pool to answer.
+        // `available_threads` is called only if its answer matters, because rayon would start its global pool to
+        // answer.
         match (worth, self.bound) {
             (0 | 1, _) | (_, Some(NonZero::<usize>::MIN)) => 1,
             (worth, most) => worth.min(available_threads(most)),
@@ -166,8 +167,8 @@ pub(super) fn write_dest_in_parts(
     share(parts, threads, |(number, part)| write(number * size, part));
 }
 
-/// Writes `dest` as [`write_dest_in_parts`] does. `write` returns the tuples out of range that it found; the result
-/// counts all of them and has the first.
+/// Writes `dest` as [`write_dest_in_parts`] does. `write` returns the out-of-range tuples of its part. The result
+/// counts the tuples of all parts and has the first.
 pub(super) fn write_counting_missing(
     dest: Dest<'_>,
     grain: usize,

@@ -70,9 +70,9 @@ struct LaneBand<'d> {
 
 impl<'a> Tiles<'a> {
     /// Returns the tiles of a slice with pieces of `piece` bytes. The pieces of a row are along `row`. There is a row
-    /// at each position of `dims`, in units of `unit` bytes. Returns `None` if tiles do not help. This is the case if
-    /// the pieces of a row are nearer to each other in the source than those of any other dimension with a stride other
-    /// than 0, if pieces are long, or if a row is shorter than a vector.
+    /// at each position of `dims`, in units of `unit` bytes. Returns `None` if tiles do not help: if no other
+    /// dimension has a shorter distance in the source than `row`, not counting distance 0, if pieces are long, or if a
+    /// row is shorter than a vector.
     pub(super) fn of(unit: usize, piece: usize, dims: &'a [Dim], row: Axis) -> Option<Self> {
         let distance = |dim: &Dim| dim.from.unsigned_abs().saturating_mul(unit);
         let is_near = |dim: &Dim| (1..row.stride.unsigned_abs()).contains(&distance(dim));
@@ -112,8 +112,8 @@ impl<'a> Tiles<'a> {
             && (fill_lines || fill_registers() && self.stays_cached() && SHUFFLES.is_some())
     }
 
-    /// Returns whether pieces are moved in the order of the source, one piece to each lane, if they are not transposed
-    /// in registers.
+    /// Returns whether pieces that are not transposed in registers are moved in the order of the source, one piece to
+    /// each lane.
     fn goes_across(&self) -> bool {
         self.piece <= MAX_ACROSS_BYTES && self.near.size <= FEW_LANES
     }

@@ -1,4 +1,4 @@
-//! The works that a GPU prepared for a plan.
+//! The works that a GPU prepared for a plan. A work has the dispatches of a move, which are computed in advance.
 
 #[cfg(feature = "gpu")]
 use alloc::sync::Arc;
@@ -13,7 +13,7 @@ use core::{
 /// them are equal.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Works {
-    /// Plans do not depend on `gpu`, so they do not know the type of the works.
+    /// Works have a type of `gpu`. It is erased because plans do not depend on `gpu`.
     #[cfg(feature = "gpu")]
     pub(crate) made: Option<Arc<dyn Any + Send + Sync>>,
 }

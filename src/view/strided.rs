@@ -160,8 +160,8 @@ impl View {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`Reshape` if the shape has another number of elements, `ReshapeStrides` if the elements must be
-    /// copied for it); [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`] (`Reshape` if the shape has another number of elements, `ReshapeStrides` if the elements
+    /// must be copied for it); [`Error::ShapeTooLarge`].
     pub fn reshape(&self, shape: &[usize]) -> Result<Self, Error> {
         let count = shape::elements(shape)?;
         if count != self.len() {
