@@ -330,7 +330,7 @@ impl Move {
     }
 }
 
-/// Methods by which operations make plans.
+/// Methods that operations use to make plans.
 impl Steps {
     /// Begins a plan without steps that makes or changes one array.
     pub(crate) fn new(operation: Operation, inputs: Vec<ArraySpec>, output: ArraySpec) -> Self {
@@ -484,7 +484,7 @@ impl Plan {
         }
     }
 
-    /// Returns the step of a plan that was made of one step.
+    /// Returns the step of a plan that was made from a single move.
     pub(crate) fn only(&self) -> Option<&Move> {
         match &self.form {
             Form::One { what, .. } => Some(what),

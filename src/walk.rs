@@ -499,8 +499,8 @@ impl Walk {
         self.dims.remove(d)
     }
 
-    /// Reverses dimensions that run backwards in the destination, except dimensions with their own tuples and those of
-    /// boxes.
+    /// Reverses dimensions that run backwards in the destination, except dimensions with their own tuples and
+    /// dimensions of boxes.
     pub(crate) fn make_ascending(&mut self) {
         for d in 0..self.dims.len() {
             let dim = self.dims[d];

@@ -152,7 +152,7 @@ impl<T> Arithmetic for T where
 {
 }
 
-/// Combines numbers of type `T`, whose bytes in memory need no conversion.
+/// Combines numbers of type `T` without converting their bytes.
 fn combine_plain<const N: usize, T: Arithmetic + Pod>(combine: Combine, share: ThreadShare<'_>) {
     combine_numbers::<N, T>(combine, share, cast, cast);
 }

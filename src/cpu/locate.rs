@@ -1,4 +1,4 @@
-//! Reads index tuples, and finds the place of each group of a walk in the array that the tuples point into. The place
+//! Reads index tuples and finds the place of each group of a walk in the array that the tuples point into. The place
 //! of a group is the byte of this array at which the group begins. No other file reads tuples, except `mask.rs`.
 //!
 //! A group has all units of the inner dimensions of a walk. The outer dimensions number the groups.
@@ -22,8 +22,7 @@ use crate::{
 /// The place of a group without any unit inside the array. No group begins at this byte, because no array is this long.
 pub(super) const NOWHERE: usize = usize::MAX;
 
-/// The largest number of tuples whose places are kept in memory if several groups share each tuple. These places need
-/// 512 KiB.
+/// The largest number of places that are kept in memory if several groups share each tuple. These places need 512 KiB.
 const MAX_KEPT_TUPLES: usize = 1 << 16;
 
 /// The approximate time in nanoseconds to find the place of a box.

@@ -1,4 +1,4 @@
-//! Finds where a mask is true, and writes elements there. A byte of a mask is true unless it is 0.
+//! Finds where a mask is true and writes elements there. A byte of a mask is true unless it is 0.
 
 use super::{
     odometer::Odometer,

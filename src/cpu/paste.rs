@@ -17,7 +17,7 @@ use crate::{
 };
 use core::{cmp::Reverse, mem};
 
-/// The number of boxes whose places are computed before the boxes are written. These places are still in a cache then.
+/// The number of boxes that are located before they are written. Their places are then still in a cache.
 const BOXES_AT_ONCE: usize = 1024;
 
 /// Writes the boxes of a paste to `dest`. Returns how many boxes extend beyond x or name an item that does not exist,
@@ -163,8 +163,8 @@ impl<'a, I: Index> PasteBoxes<'a, I> {
     }
 }
 
-/// Boxes that are contiguous in the source and in x. Each is described by the unit of the source and the byte of `dest`
-/// where it begins.
+/// Boxes that are contiguous in the source and in x. A box is given by the unit of the source and the byte of `dest`
+/// at which it begins.
 struct PastedPieces<'a, B> {
     unit: usize,
     source: &'a [u8],

@@ -35,7 +35,7 @@ pub(super) fn explain(walk: &Walk, bytes: usize, most: Threads) -> String {
     expect(clippy::large_enum_variant, reason = "a value serves a whole walk")
 )]
 enum StoreLoop<'a> {
-    /// The pieces of a row are all the same piece of the source, and are contiguous in the destination.
+    /// The pieces of a row are all the same piece of the source and are contiguous in the destination.
     Repeat,
     /// The pieces of several rows are contiguous in the destination, so the loops of a slice move them.
     Contiguous(LoopNest<'a>),
@@ -238,7 +238,7 @@ fn for_each_position(
         Some((outer, inner)) => {
             for _ in 0..outer.size {
                 for_each_position(inner, from, to, each);
-                // After the last position, the sums may be outside the arrays or wrap. They are then not used.
+                // After the last position, the sums can be outside the arrays or wrap. They are then not used.
                 from = from.wrapping_add_signed(outer.from);
                 to = to.wrapping_add_signed(outer.to);
             }

@@ -169,7 +169,7 @@ impl Shuffle {
         })
     }
 
-    /// Moves rows whose pieces have the size and the distances that the kernel was made for.
+    /// Moves rows. The pieces must have the size and the distances that the constructor was called with.
     pub(super) fn run(&self, rows: PieceRows<'_>) {
         let down = if self.along_block {
             rows.pitch

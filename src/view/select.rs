@@ -90,8 +90,8 @@ impl Dimensions for Vec<Dim> {
 }
 
 impl SliceSpec {
-    /// Narrows dimensions to the slice. `offset` is the position of the first element before. Returns the position of
-    /// the first element of the slice.
+    /// Narrows dimensions to the slice. `offset` is the position of the first element before the slice is applied.
+    /// Returns the position of the first element of the slice.
     pub(crate) fn narrow(
         &self,
         dims: &mut impl Dimensions,
