@@ -419,7 +419,7 @@ impl Steps {
 }
 
 impl Plan {
-    /// Makes a plan of one step. Its source is all of its memory, in row-major order.
+    /// Makes a plan of one step. Its source is a whole array in row-major order.
     pub(crate) fn one(what: Move) -> Self {
         let layout = None;
         Self {

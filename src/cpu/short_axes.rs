@@ -68,7 +68,7 @@ pub(super) struct ShortAxes {
 
 /// The same range of runs in several lanes.
 struct RunBand<'d> {
-    /// The byte of the source where the first of these lanes begins, even if the band begins further along the lane.
+    /// The byte of the source where the first lane begins. The band can begin further along the lane.
     at: usize,
     /// The number, within each lane, of the band's first run.
     first: usize,

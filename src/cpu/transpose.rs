@@ -46,9 +46,9 @@ pub(super) struct Tiles<'a> {
 /// before the next bytes are read. They stay in the first-level cache until every lane has its pieces.
 const SPREAD_BYTES: usize = 8 << 10;
 
-/// The largest number of lanes for which pieces are moved in the order of the source, which writes one piece to each
-/// lane before the next. With 32 lanes and pieces of 96 and 200 bytes, this order took 14 and 18 % longer than moving
-/// rows (AMD EPYC of family 25).
+/// If there are at most this many lanes, pieces are moved in the order of the source: one piece to each lane, then the
+/// next piece to each lane. With 32 lanes and pieces of 96 and 200 bytes, this order took 14 and 18 % longer than
+/// moving rows (AMD EPYC of family 25).
 const FEW_LANES: usize = 16;
 
 /// Pieces of at least this many bytes need no tiles. A tile keeps cache lines in the cache until all of their pieces
@@ -60,7 +60,7 @@ const MAX_ACROSS_BYTES: usize = 8 * LINE;
 
 /// The same range of pieces in several lanes. The lanes follow each other along the near axis.
 struct LaneBand<'d> {
-    /// The byte of the source where the first of these lanes begins, even if the band begins further along the lane.
+    /// The byte of the source where the first lane begins. The band can begin further along the lane.
     at: usize,
     /// The number, within each lane, of the band's first piece.
     first: usize,
