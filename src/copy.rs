@@ -9,7 +9,7 @@ use crate::{
 
 /// Copies the elements that `view` selects from `source` to `dest`, in row-major order, on the CPU: "make this
 /// contiguous" in one call. `source` and `dest` are slices of Rust types, or bytes of any type
-/// ([`Values::from_bytes`]). The call makes no plan, and is as fast as [`Plan::run_cpu`](crate::Plan::run_cpu) with the
+/// ([`Values::from_bytes`]). The call makes no plan and is as fast as [`Plan::run_cpu`](crate::Plan::run_cpu) with the
 /// plan of [`Plan::contiguous`](crate::Plan::contiguous).
 ///
 /// ```
@@ -25,8 +25,8 @@ use crate::{
 ///
 /// # Errors
 ///
-/// [`Error::Length`] unless `source` has the size of the view's source and `dest` the size of the view;
-/// [`Error::Argument`] (`DtypeMismatch`) if they have different types.
+/// [`Error::Length`] unless `source` has the size of the view's source and `dest` has the size of the view;
+/// [`Error::Argument`] (`DtypeMismatch`) if `source` and `dest` have different types.
 #[doc(alias = "ascontiguousarray")]
 pub fn copy<'s, 'd>(
     source: impl Into<Values<'s>>,

@@ -1,9 +1,9 @@
 //! A move: the work of one step of a plan, independent of any device and of the memory of its arrays.
 //!
 //! The CPU and the GPU run the same move. Its [`Walk`] pairs units of the source with units of the destination. Its
-//! [`Effect`] determines the elements of the destination that the walk leaves out. `ops/` makes moves. All code that
-//! runs, cuts or describes moves reads the walk and the effect. A device keeps the work that it computed for a move, so
-//! that equal moves are cut once, even in different plans.
+//! [`Effect`] determines the values of the elements of the destination that the walk leaves out. `ops/` makes moves.
+//! All code that runs, cuts or describes moves reads the walk and the effect. A device keeps the work that it computed
+//! for a move, so equal moves are cut once, even in different plans.
 
 use crate::prelude::*;
 use crate::{
@@ -49,13 +49,13 @@ pub(crate) struct Find {
 pub(crate) struct Scatter {
     /// The number of slices that fill the destination, each as long as a row. 0 for boxes, which can be anywhere in it.
     pub(crate) slices: usize,
-    /// Whether rows are combined with zeros rather than with the destination's old content.
+    /// True if rows are combined with zeros, false if they are combined with the destination's old content.
     pub(crate) fresh: bool,
     pub(crate) dtype: DType,
     pub(crate) options: CombineOptions,
 }
 
-/// The options of a scatter, with its operation's defaults.
+/// The options of a scatter. Options that the caller left out have the operation's defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct CombineOptions {
     pub(crate) combine: Combine,
@@ -125,8 +125,8 @@ pub(crate) struct Move {
     pub(crate) effect: Effect,
     /// `None` for moves without indices.
     pub(crate) indices: Option<IndexTensor>,
-    /// The conversion of elements. The walk then counts elements, on each side with that side's type. `None` if
-    /// elements are not converted.
+    /// The conversion of elements. `None` if elements are not converted. If they are, distances of the walk count
+    /// elements of the source on one side and elements of the result on the other.
     pub(crate) conversion: Option<PlanConversion>,
 }
 
@@ -219,8 +219,8 @@ impl Move {
         self.contiguous() == Some(0) && self.result_bytes() == self.source_bytes()
     }
 
-    /// If the result of a slice is one contiguous part of the source, the byte of the source where this part begins.
-    /// Otherwise, and for all other operations, `None`.
+    /// If the result of a slice is one contiguous part of the source, returns the byte of the source where this part
+    /// begins. Otherwise, and for all other operations, returns `None`.
     pub(crate) fn contiguous(&self) -> Option<usize> {
         match &self.walk {
             _ if !self.is_slice() => None,
@@ -272,8 +272,8 @@ impl Move {
         }
     }
 
-    /// Returns the type of index tensors of this element type, or of a mask in a masked update. The error calls them
-    /// `argument`.
+    /// Returns the type of index tensors of this element type, or of a mask in a masked update. `argument` is the name
+    /// of the indices in the error message.
     pub(crate) fn index_type_of(
         &self,
         found: DType,

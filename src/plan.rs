@@ -85,8 +85,8 @@ pub(crate) struct Steps {
     inputs: Vec<ArraySpec>,
     /// The outputs, at least one.
     outputs: Vec<ArraySpec>,
-    /// Whether the first output already has values, which stay where the plan does not write. Every element of other
-    /// outputs is written.
+    /// True if the plan changes the first output in place and keeps the elements that it does not write. Every element
+    /// of other outputs is written.
     in_place: bool,
     /// Memory between steps.
     temps: Vec<Temp>,
@@ -165,8 +165,8 @@ pub(crate) enum Operand {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum HeldTuples {
     Bytes(Arc<[u8]>),
-    /// The numbers of slices. Only GPUs need them, and there can be one for each element, so each recording computes
-    /// them.
+    /// The numbers of slices. Only GPUs need them, and there can be one for each element. So the plan does not keep
+    /// them, and each recording computes them.
     Slices(Arc<SelectedSlices>),
 }
 
@@ -182,13 +182,13 @@ impl HeldTuples {
 /// The arrays of a step.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Operands {
-    /// The source. Never an output, since a dispatch must not read what it writes.
+    /// The source. Never an output, because a dispatch must not read memory that it writes.
     pub(crate) from: Operand,
     /// The index tuples or the mask. For a search, the output for the number of true elements, if the caller wants it.
     pub(crate) by: Option<Operand>,
     /// The destination: an output or temporary memory.
     pub(crate) to: Operand,
-    /// Whether the step reports its tuples. At most one step of a plan does.
+    /// True if the step reports its tuples that are out of range. At most one step of a plan does.
     pub(crate) reports: bool,
 }
 
@@ -247,7 +247,7 @@ impl IntoView for &View {
 }
 
 impl ArraySpec {
-    /// An array of elements, of which the plan reads this view.
+    /// An array of elements. The plan reads this view of it.
     pub(crate) fn new(name: &'static str, view: &View, dtype: DType) -> Self {
         Self {
             layout: layout(view),
@@ -269,7 +269,7 @@ impl ArraySpec {
         Self::whole(name, shape, DType::U8, Kind::Mask)
     }
 
-    /// Index tuples, of which the plan reads this view.
+    /// Index tuples. The plan reads this view of them.
     pub(crate) fn indices(name: &'static str, view: &View, dtype: DType) -> Self {
         Self {
             kind: Kind::Indices,
@@ -282,7 +282,7 @@ impl ArraySpec {
         Self::whole("dest", shape, dtype, Kind::Elements)
     }
 
-    /// Returns whether the plan reads a tensor of this layout in place.
+    /// Returns whether the plan reads a tensor of this layout without a copy.
     pub(crate) fn reads(&self, layout: &View) -> bool {
         match &self.layout {
             Some(view) => **view == *layout,
@@ -330,7 +330,7 @@ impl Move {
     }
 }
 
-/// Methods by which operations make plans.
+/// Methods that operations use to make plans.
 impl Steps {
     /// Begins a plan without steps that makes or changes one array.
     pub(crate) fn new(operation: Operation, inputs: Vec<ArraySpec>, output: ArraySpec) -> Self {
@@ -419,7 +419,7 @@ impl Steps {
 }
 
 impl Plan {
-    /// Makes a plan of one step. Its source is all of its memory, in row-major order.
+    /// Makes a plan of one step. Its source is a whole array in row-major order.
     pub(crate) fn one(what: Move) -> Self {
         let layout = None;
         Self {
@@ -484,7 +484,7 @@ impl Plan {
         }
     }
 
-    /// Returns the step of a plan that was made of one step.
+    /// Returns the step of a plan that was made from a single move.
     pub(crate) fn only(&self) -> Option<&Move> {
         match &self.form {
             Form::One { what, .. } => Some(what),
@@ -524,7 +524,8 @@ impl Plan {
                     operation: plan.operation,
                     ..what.clone()
                 };
-                // If the step has another name than the plan, the error is made again with the plan's name.
+                // If the step has another name than the plan, the change is tried again with the plan's name, for the
+                // error message.
                 *what = change(what).or_else(|_| change(&named()))?;
                 plan.outputs[0] = ArraySpec::result(&what.shape, what.dtype);
                 plan.in_place = what.is_in_place();
@@ -653,8 +654,7 @@ impl Plan {
                         Kind::Indices => {
                             input.check_dtype(index)?;
                             input.dtype = index;
-                            // The memory into which a first step copies the tuples in row-major order, if there is such
-                            // a step.
+                            // The memory to which a first step, if there is one, copies the tuples in row-major order.
                             let mut ordered = None;
                             for (what, operands) in &mut steps.steps {
                                 if operands.from == Operand::Input(number) {
@@ -681,8 +681,8 @@ impl Plan {
         Ok(self)
     }
 
-    /// Adds an output to a plan that searches a mask: the number of true elements, as 8 values of u32, which stay on
-    /// the device. The [report](Report::found) has this number with or without the output.
+    /// Adds an output to a plan that searches a mask: the number of true elements, as 8 values of u32. The output
+    /// stays on the device. The [report](Report::found) has this number with or without the output.
     ///
     /// Values 0 to 2 are the numbers of workgroups for an indirect dispatch with one invocation for each row, in
     /// workgroups of 64, at most 65,535 along the first dimension. Value 3 is the number of rows that were kept. Values
@@ -719,8 +719,8 @@ impl Plan {
         Err(error::mask::no_count(name))
     }
 
-    /// Returns this plan for inputs of these types. If a step puts index tuples in order and their type differs from
-    /// the plan's, returns a changed copy.
+    /// Returns this plan for inputs of these types. Returns a changed copy if a step copies index tuples to row-major
+    /// order and the type of these tuples differs from the plan's.
     pub(crate) fn with_types(
         &self,
         types: impl Fn(usize) -> Option<DType>,
@@ -742,8 +742,8 @@ impl Plan {
         Ok(Cow::Borrowed(self))
     }
 
-    /// Returns the move of a step for tuples of this element type. `None` stands for any type, for steps without the
-    /// caller's tuples.
+    /// Returns the move of a step for tuples of this element type. `tuples` is `None` for steps without the caller's
+    /// tuples.
     #[cfg(feature = "gpu")]
     pub(crate) fn move_for_tuples(
         what: &Move,
@@ -759,8 +759,8 @@ impl Plan {
 
     /// Runs the plan on the CPU. `inputs` and `outputs` are in the order of [`Plan::inputs`] and [`Plan::outputs`].
     ///
-    /// For small arrays, keep the plan and the memory of the result: planning a slice of a few hundred bytes and allocating
-    /// its result take several times as long as moving it.
+    /// For small arrays, keep the plan and the memory of the result: planning a slice of a few hundred bytes and
+    /// allocating its result take several times as long as moving it.
     ///
     /// ```
     /// use wgslice::{options::GatherOptions, slice, DType, Plan};
@@ -884,7 +884,8 @@ impl Plan {
             }
             return Ok(self.report(None, found));
         }
-        // If only one step writes an output, it can write to new memory that is not initialized.
+        // An output that only one step writes can be new memory, which is not initialized. Other outputs are
+        // initialized first.
         let mut temps = Vec::with_capacity(steps.temps.len());
         for temp in &steps.temps {
             temps.push(zeroed::<u8>(temp.bytes())?);
@@ -961,7 +962,7 @@ impl Plan {
         Ok(self.report(of_tuples, found))
     }
 
-    /// Describes in one line the loop that the CPU runs instead of the steps. `None` without such a loop.
+    /// Describes in one line the loop that the CPU runs instead of the steps. Returns `None` if there is no such loop.
     pub(crate) fn explain_shortcut(&self, threads: Threads) -> Option<String> {
         let Form::Many(Steps { shortcut, .. }) = &self.form else {
             return None;

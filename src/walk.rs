@@ -1,8 +1,7 @@
-//! The walk: pairs of bytes, each with a byte of the source and a byte of the destination. Every device moves elements
-//! by it.
+//! A walk pairs bytes of the source with bytes of the destination. Every device moves elements by walks.
 //!
-//! Nested dimensions number the units that are moved, in row-major order; a digit is the position of a unit along one
-//! dimension. Coordinates are numbers that a dispatch or a loop reads from index tuples:
+//! Nested dimensions number the units that are moved, in row-major order. A digit is the position of a unit along one
+//! dimension. Coordinates are integers that a dispatch or a loop reads from index tuples:
 //!
 //! ```text
 //! tuple's number = tuple + Σ digit · dim.tuple
@@ -29,9 +28,11 @@
 //!
 //! The operations make a walk of elements, and [`Walk::reduce`] gives it few dimensions and large units: a typical
 //! slice of rank 4 or 5 keeps one or two dimensions. No method changes the pairs of bytes, and only `make_ascending`
-//! changes their order. The destination of a slice, a gradient and most updates is a slice of a row-major array. So all
-//! positions of its inner dimensions are within one step of the next outer dimension: an ascending walk writes in ascending
-//! order ([`Walk::is_ascending`]), and its two halves write to disjoint parts of the destination. A view with any strides
+//! changes their order.
+//!
+//! The destination of a slice, a gradient and most updates is a slice of a row-major array. So all positions of its
+//! inner dimensions are within one step of the next outer dimension. An ascending walk then writes in ascending order
+//! ([`Walk::is_ascending`]), and its two halves write to disjoint parts of the destination. A view with any strides
 //! can also be a destination, and the rows of such a view can be interleaved.
 
 use crate::prelude::*;
@@ -133,7 +134,7 @@ pub(crate) enum Side {
     Dest,
 }
 
-/// A dimension of an array that index tuples select positions in.
+/// A dimension of the array that index tuples point into. The tuples select positions along it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Coordinate {
     /// The number of positions.
@@ -141,15 +142,15 @@ pub(crate) struct Coordinate {
     /// The distance between neighbouring positions, in units.
     pub(crate) stride: isize,
     pub(crate) begin: StartIndex,
-    /// The extent of boxes along the dimension, in a crop.
+    /// The extent of boxes along the dimension, if the walk has boxes.
     pub(crate) along: Option<BoxExtent>,
-    /// The positions that the walk covers; it ignores elements at other positions. These are all positions, unless a
-    /// device cannot bind them all in one dispatch.
+    /// The positions that the walk covers. It ignores elements at other positions. The window has all positions unless
+    /// a device cannot bind them all in one dispatch.
     pub(crate) window: PositionWindow,
 }
 
 impl Coordinate {
-    /// A dimension of `size` positions with the position in column `column` of the tuples.
+    /// Makes the coordinate of a dimension of `size` positions. Column `column` of the tuples has the position.
     pub(crate) fn indexed(size: usize, stride: isize, column: usize) -> Self {
         Self {
             size,
@@ -166,7 +167,7 @@ impl Coordinate {
 
 #[cfg(feature = "gpu")]
 impl Coordinate {
-    /// Returns whether its positions are not simply the numbers in tuples: it has boxes or a fixed beginning.
+    /// Returns whether positions differ from the integers of tuples: the coordinate has boxes or a fixed start.
     pub(crate) fn is_crop(&self) -> bool {
         self.along.is_some() || matches!(self.begin, StartIndex::At(_))
     }
@@ -188,12 +189,12 @@ impl fmt::Display for Coordinate {
     }
 }
 
-/// The beginning of a coordinate's positions.
+/// Where the positions of a coordinate start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum StartIndex {
-    /// The number in this column of the tuple.
+    /// At the integer in this column of the tuple.
     Column(usize),
-    /// This position.
+    /// At this position.
     #[cfg_attr(
         not(any(feature = "gpu", test)),
         expect(dead_code, reason = "only GPUs run filled walks")
@@ -204,7 +205,8 @@ pub(crate) enum StartIndex {
 /// The extent of boxes along a coordinate's dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct BoxExtent {
-    /// The dimension of the walk along which boxes extend. Its own distance on the coordinates' side is 0.
+    /// The dimension of the walk along which boxes extend. Its distance is 0 on the side that the tuples index,
+    /// because the coordinate moves the position there.
     pub(crate) dim: usize,
     /// The distance between neighbours in a box, in positions of the coordinate.
     pub(crate) step: isize,
@@ -212,7 +214,7 @@ pub(crate) struct BoxExtent {
     /// unless the dimension was cut.
     pub(crate) extent: usize,
     pub(crate) first: usize,
-    /// The column of the tuple with the flip of a box: if its number is not 0, the box is reversed.
+    /// The column of the tuple that reverses a box if its integer is not 0.
     pub(crate) flip: Option<usize>,
 }
 
@@ -239,7 +241,7 @@ pub(crate) struct PositionWindow {
 pub(crate) struct Walk {
     /// The size of a unit in bytes: a power of two up to 16, or 12.
     pub(crate) unit: usize,
-    /// The unit of the source if all digits and positions are 0. `to` is the unit of the destination.
+    /// The unit of the source (`from`) and of the destination (`to`) if all digits and positions are 0.
     pub(crate) from: isize,
     pub(crate) to: isize,
     /// The dimensions, outermost first. Never empty.
@@ -250,7 +252,8 @@ pub(crate) struct Walk {
     /// The number of integers in a tuple. `tuple` is the number of the first tuple.
     pub(crate) columns: usize,
     pub(crate) tuple: usize,
-    /// Whether this walk counts its out-of-range tuples. True if it has the first unit of each tuple.
+    /// True if this walk counts its out-of-range tuples. A part of a split walk counts them if it has their first
+    /// units.
     pub(crate) counts: bool,
 }
 
@@ -337,8 +340,8 @@ impl Walk {
         self.widen_units(most);
     }
 
-    /// For a walk that fills a row-major array, returns the walk that writes to `dest` instead, a view of the array's
-    /// shape. An element has `element` bytes.
+    /// For a walk that fills a row-major array, returns the walk that writes the same elements to the view `dest`,
+    /// which has the array's shape. An element has `element` bytes.
     pub(crate) fn placed(&self, dest: &View, element: usize) -> Self {
         let mut walk = self.in_units_of(1);
         let element = element.cast_signed();
@@ -357,7 +360,7 @@ impl Walk {
             let mut parts = Vec::new();
             let (mut left, mut apart, mut done) = (dim.size, dim.to, 1);
             for &(size, stride, to) in &array {
-                // The walk goes along this dimension of the array, for as many positions as fit.
+                // The positions of `dim` that are along this dimension of the array become one part.
                 let end = stride * size.cast_signed();
                 if left > 1 && apart >= stride && apart < end {
                     let count = left.min((end / apart).unsigned_abs());
@@ -388,8 +391,8 @@ impl Walk {
         walk
     }
 
-    /// Splits the walk in two stages. The first fills a row-major array, and the second moves the array's units to the
-    /// destination of this walk.
+    /// Splits the walk into two stages. The first fills a row-major array, and the second moves the array's units to
+    /// the destination of this walk.
     pub(crate) fn split_stages(&self) -> [Self; 2] {
         let mut filling = self.clone();
         filling.to = 0;
@@ -481,13 +484,14 @@ impl Walk {
         })
     }
 
-    /// Returns the part of the destination that the walk fills. `None` if the walk leaves gaps.
+    /// Returns the part of the destination that the walk fills. Returns `None` if the walk leaves gaps.
     pub(crate) fn part_of<'a>(&self, dest: &'a mut [u8]) -> Option<&'a mut [u8]> {
         let begin = self.to.cast_unsigned() * self.unit;
         self.is_dense().then(|| &mut dest[begin..][..self.bytes()])
     }
 
-    /// Removes dimension `d` from the list. The caller must give a coordinate that extends along it another dimension.
+    /// Removes dimension `d`. If a coordinate extends along it, the caller must give this coordinate another
+    /// dimension.
     pub(crate) fn remove(&mut self, d: usize) -> Dim {
         for along in self.coordinates.iter_mut().filter_map(|c| c.along.as_mut()) {
             along.dim -= usize::from(along.dim > d);
@@ -495,7 +499,8 @@ impl Walk {
         self.dims.remove(d)
     }
 
-    /// Reverses dimensions that run backwards in the destination, except those of tuples and boxes.
+    /// Reverses dimensions that run backwards in the destination, except dimensions with their own tuples and
+    /// dimensions of boxes.
     pub(crate) fn make_ascending(&mut self) {
         for d in 0..self.dims.len() {
             let dim = self.dims[d];
@@ -560,8 +565,8 @@ impl Walk {
         }
     }
 
-    /// The first unit of row `number` of [contiguous](Self::contiguous) units, in source and destination. Not for walks
-    /// with tuples.
+    /// The first unit of row `number` of [contiguous](Self::contiguous) units, in source and destination. The walk
+    /// must not have tuples.
     #[cfg(feature = "gpu")]
     pub(crate) fn row_start(&self, mut number: usize) -> [usize; 2] {
         let mut first = [self.from, self.to];
@@ -573,7 +578,7 @@ impl Walk {
         first.map(isize::cast_unsigned)
     }
 
-    /// Calls `each` with all distances except distances within the contiguous units.
+    /// Calls `each` with all distances of the walk, except those within the contiguous units.
     fn each_distance(&self, mut each: impl FnMut(usize)) {
         let mut each = |distance: isize| each(distance.unsigned_abs());
         for dim in self.outer().iter().filter(|dim| dim.size > 1) {
@@ -701,7 +706,7 @@ impl Walk {
             part.from += dim.from * first.cast_signed();
             part.to += dim.to * first.cast_signed();
             part.tuple += first * dim.tuple;
-            // If both parts share their tuples, the second does not have their first units.
+            // If both parts share their tuples, only the first part has the first units of these tuples.
             part.counts &= first == 0 || dim.tuple > 0;
             for along in part.coordinates.iter_mut().filter_map(|c| c.along.as_mut()) {
                 along.first += if along.dim == d { first } else { 0 };
@@ -733,10 +738,11 @@ impl Walk {
         ]
     }
 
-    /// Returns a walk that also writes zeros to the units of the destination that `self` leaves out, of `units` in
-    /// total. Its dimensions cover all of the destination, and a unit has a source if `self` covers its position.
-    /// `None` if `self` has tuples, or if it leaves gaps between single units: clearing the destination first then
-    /// moves fewer bytes.
+    /// Returns a walk that also writes zeros to the units that `self` leaves out of a destination of `units` units.
+    /// Its dimensions cover the whole destination, and a unit has a source if `self` writes it.
+    ///
+    /// Returns `None` if `self` has tuples, or if no such walk exists. Also returns `None` if `self` leaves gaps
+    /// between single units, because fewer bytes are moved if the destination is cleared first.
     #[cfg(any(feature = "gpu", test))]
     pub(crate) fn filled_walk(&self, units: usize) -> Option<Self> {
         let mut walk = self.clone();
@@ -796,7 +802,7 @@ impl Walk {
     }
 }
 
-/// Prints the beginning of the walk, its dimensions, and the coordinates.
+/// Prints where the walk starts, its dimensions and its coordinates.
 impl fmt::Display for Walk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let dims = join_with_commas(&self.dims);
@@ -819,7 +825,7 @@ mod tests {
     use crate::{SliceSpec, shape::coordinates_of};
 
     /// Returns the pairs of source and destination bytes, in the order of the walk. The source is `None` if its
-    /// position is outside a coordinate. Bytes of a scatter that are outside are left out.
+    /// position is outside a coordinate. A scatter has no pair for such a position.
     fn byte_pairs(walk: &Walk, tuples: &[isize]) -> Vec<(Option<isize>, isize)> {
         let sizes: Vec<_> = walk.dims.iter().map(|dim| dim.size).collect();
         let mut all = Vec::new();
@@ -983,7 +989,7 @@ mod tests {
         }
     }
 
-    /// Boxes in two dimensions, one with a step and flips, some of which extend beyond the array.
+    /// Boxes in two dimensions, one of them with a step and flips. Some boxes extend beyond the array.
     #[test]
     fn crops_keep_their_bytes() {
         for inner in [1usize, 4] {

@@ -1,4 +1,4 @@
-//! How elements are combined: one loop for each [`Combine`] and element type.
+//! Combines elements, by one loop for each [`Combine`] and element type.
 //!
 //! Integers wrap. Floating-point results are rounded after every row, to the nearest value and, in a tie, to the even
 //! one. 16-bit floats are computed as `f32` and rounded back, as in TensorFlow's CPU kernels. Minimum and maximum copy
@@ -19,7 +19,7 @@ use core::{
     ops::{Add, Mul, Sub},
 };
 
-/// While the CPU combines a row, the loop prefetches the slice of the row that comes this many rows later, but at most
+/// While the loop combines a row, it prefetches the slice of the row that comes this many rows later, but at most
 /// [`PREFETCH_BYTES`] bytes of it.
 const PREFETCH_ROWS: usize = 8;
 const PREFETCH_BYTES: usize = 512;
@@ -75,7 +75,7 @@ impl ThreadShare<'_> {
     fn combine_elements<const N: usize>(self, combine: impl Fn([u8; N], [u8; N]) -> [u8; N]) {
         let (updates, bytes) = (self.updates, self.slice);
         if bytes == N {
-            // Without a loop over elements.
+            // A row with one element needs no loop over elements.
             let (updates, _) = updates.as_chunks::<N>();
             return self.for_each_row(|slice, row| {
                 let (slice, _) = slice.as_chunks_mut::<N>();
@@ -152,7 +152,7 @@ impl<T> Arithmetic for T where
 {
 }
 
-/// Combines numbers of type `T`, whose bytes in memory need no conversion.
+/// Combines numbers of type `T` without converting their bytes.
 fn combine_plain<const N: usize, T: Arithmetic + Pod>(combine: Combine, share: ThreadShare<'_>) {
     combine_numbers::<N, T>(combine, share, cast, cast);
 }

@@ -37,11 +37,11 @@ const MAX_BLOCK_ELEMENTS: usize = 1 << 18;
 /// If the shorter dimension of a block has fewer positions than this, lines extend along the longer dimension.
 const SHORT_SIDE: usize = 16;
 
-/// The maximum number of elements after which the tables repeat, for which [`table_converter`] converts all elements
-/// with the same table as one line.
+/// If the tables repeat after at most this many elements, [`table_converter`] converts all elements with the same
+/// table as one line.
 const MAX_TABLE_CYCLE: usize = 16;
-/// The maximum number of elements that [`table_converter`] converts before it continues with the next elements, so that
-/// they stay in the cache.
+/// The maximum number of elements that [`table_converter`] converts before it continues with the next elements. They
+/// stay in the cache.
 const CACHED_ELEMENTS: usize = 4096;
 
 /// The number of elements that are converted at a time through an array of a wider type, the stage.
@@ -61,7 +61,7 @@ pub(super) fn run<I: Index>(
     let outer = walk.dims.len() - nest.dims;
     let locator = Locator::new(walk, plan.policy(), indices, outer);
     let threads = threads.worth(dest.len(), walk.units());
-    // A thread's part of the result may begin within a block, if blocks have one dimension.
+    // If blocks have one dimension, a thread's part of the result can begin within a block.
     let [rows, _] = nest.axes;
     let grain = if rows.size > 1 { nest.block } else { 1 };
     threads::write_counting_missing(dest, grain * nest.bytes, threads, |first, dest| {
@@ -398,7 +398,7 @@ struct BlockAxis {
     size: usize,
     /// The distance between neighbours in the source.
     step: isize,
-    /// The positions from `low` to `high`, without `high`, have a source. The result is zero at the others.
+    /// The positions `low..high` have a source. The result is zero at the other positions.
     low: usize,
     high: usize,
 }
@@ -489,7 +489,7 @@ impl<'a> ConvertLoops<'a> {
         missing
     }
 
-    /// Returns the dimensions of a block if the elements within `clips` have a source.
+    /// Returns the dimensions of a block in which only the elements within `clips` have a source.
     fn clipped_axes(&self, clips: &[Clip]) -> [BlockAxis; 2] {
         let mut axes = self.axes;
         let cropped = self.walk.coordinates.iter().rev().zip(clips.iter().rev());
@@ -501,8 +501,8 @@ impl<'a> ConvertLoops<'a> {
         axes
     }
 
-    /// Writes the elements of a block from number `begin` on, and zeros where they have no source. The first element of
-    /// the block with a source is element `from` of the source.
+    /// Writes the elements of a block, starting with element `begin`. Elements without a source become zero. The first
+    /// element of the block with a source is element `from` of the source.
     fn write_block(
         &self,
         from: usize,

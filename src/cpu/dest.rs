@@ -1,9 +1,9 @@
-//! The memory of a result: memory whose bytes have values, or new memory whose bytes have none yet.
+//! The memory of a result: initialized memory, or new memory that is not initialized yet.
 //!
-//! The loops of this folder write to `&mut [u8]`, and in Rust such a slice cannot refer to bytes without values. If a
-//! thread set all of a large new result to zero first, the zeros would have left the cache before the thread writes the
-//! result over them. So a thread sets [`ZEROED_BLOCK_BYTES`] bytes of new memory to zero just before it writes them.
-//! Long pieces are copied to new memory without zeros before.
+//! The loops of this folder write to `&mut [u8]`, and in Rust such a slice cannot refer to uninitialized bytes. If a
+//! thread set all of a large new result to zero first, the zeros would leave the cache before the thread overwrites
+//! them. So a thread sets [`ZEROED_BLOCK_BYTES`] bytes of new memory to zero just before it writes them. Only long
+//! pieces are copied to new memory without zeroing it.
 
 use super::{
     memory::{NewMemory, in_new_memory},
@@ -15,17 +15,18 @@ use crate::{Error, element::zeroed};
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::{iter, ops::Range};
 
-/// The sizes in bytes of results that get new memory without values. Smaller results take no longer if they are set to
-/// zero first. Larger results are zero already, because the system provides their memory: glibc does not keep blocks of
-/// 32 MiB or more.
+/// The sizes in bytes of results that get uninitialized memory. Smaller results take no longer if they are set to zero
+/// first. Larger results are zero already, because the system provides their memory: glibc does not keep blocks of 32
+/// MiB or more.
 const WITHOUT_VALUES: Range<usize> = (1 << 10) + 1..32 << 20;
 
 /// The number of bytes that are set to zero at a time. They fit the first-level cache of most processors, which has 32
-/// KiB or more. Results of 64 KiB take 2.5 µs in blocks of 8 or 16 KiB, 3.9 in blocks of 4 KiB, and 3.4 in blocks of 32
-/// KiB (Intel Xeon of model 207; 4.0 if all becomes zeros first, 2.0 in memory that has values).
+/// KiB or more. Results of 64 KiB take 2.5 µs in blocks of 8 or 16 KiB, 3.9 in blocks of 4 KiB, and 3.4 in blocks of
+/// 32 KiB (Intel Xeon of model 207). They take 4.0 µs if all bytes are set to zero first, and 2.0 in initialized
+/// memory.
 const ZEROED_BLOCK_BYTES: usize = 16 << 10;
 
-/// True if even a small result gets memory without values, which is set to zero in the smallest blocks. Tests set it.
+/// True if even a small result gets uninitialized memory, which is set to zero in the smallest blocks. Tests set it.
 #[cfg(any(test, feature = "test-seams"))]
 pub(crate) static FOR_ANY_RESULT: AtomicBool = AtomicBool::new(false);
 
@@ -57,9 +58,9 @@ pub(crate) fn fill_values<T: bytemuck::Pod, R>(
 /// The memory of a result.
 #[derive(Debug)]
 pub enum Dest<'a> {
-    /// Memory with values.
+    /// Initialized memory.
     Old(&'a mut [u8]),
-    /// Memory without values.
+    /// Memory that is not initialized yet.
     New(NewMemory<'a>),
 }
 
@@ -134,8 +135,8 @@ impl<'a> Dest<'a> {
         iter::from_fn(move || (self.len() > 0).then(|| self.take_front_part(size.min(self.len()))))
     }
 
-    /// Returns how many bytes a loop should write at a time, so that the zeros that new memory gets first are still in
-    /// the cache.
+    /// Returns how many bytes a loop should write at a time. For new memory, the number is small enough that the bytes
+    /// are still in the cache after they were set to zero.
     pub(super) fn bytes_per_write(&self) -> usize {
         match self {
             Self::Old(_) => usize::MAX,
@@ -144,7 +145,7 @@ impl<'a> Dest<'a> {
         }
     }
 
-    /// Calls `write` with the position and the bytes of each block. Memory with values is one block. In new memory,
+    /// Calls `write` with the position and the bytes of each block. Initialized memory is one block. In new memory,
     /// blocks begin at multiples of `grain` bytes.
     pub(super) fn for_each_block(self, grain: usize, write: &mut dyn FnMut(usize, &mut [u8])) {
         let size = self.bytes_per_write();
@@ -171,7 +172,7 @@ fn take_front<'a>(bytes: &mut &'a mut [u8], count: usize) -> &'a mut [u8] {
 mod tests {
     use super::*;
 
-    /// Threads write each byte of new memory once, whatever the grain.
+    /// Threads write each byte of new memory once, at any grain.
     #[test]
     fn blocks_make_up_the_whole() {
         for (bytes, grain) in [

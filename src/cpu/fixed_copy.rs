@@ -1,9 +1,9 @@
-//! How one piece is copied, by its size.
+//! Chooses how one piece is copied, depending on its size.
 //!
 //! A piece is bytes that are contiguous in the source and in the result. A call of `memcpy` takes as long as copying
 //! about 100 bytes. Pieces of up to 128 bytes are therefore copied by code compiled for their size, or for a range of
-//! 16 sizes. A piece of up to 16 bytes is moved as a whole. A piece of 17 to 128 bytes is moved in 16-byte moves, the
-//! last of which may overlap the one before.
+//! 16 sizes. A piece of up to 16 bytes is moved as a whole. A piece of 17 to 128 bytes is moved in 16-byte moves. The
+//! last move can overlap the one before.
 
 /// Copies pieces of one size.
 pub(super) trait CopyKernel: Copy + Sync {
@@ -32,8 +32,8 @@ impl<const N: usize> CopyKernel for FixedCopy<N> {
     }
 }
 
-/// Copies pieces of `HEAD + 1` to `HEAD + 16` bytes in two parts that may overlap: the first `HEAD` bytes and the last 16
-/// bytes. The field is the number of bytes beyond `HEAD + 1`.
+/// Copies pieces of `HEAD + 1` to `HEAD + 16` bytes in two parts that can overlap: the first `HEAD` bytes and the last
+/// 16 bytes. The field is the number of bytes beyond `HEAD + 1`.
 #[derive(Clone, Copy)]
 struct OverlappingCopy<const HEAD: usize>(usize);
 

@@ -38,7 +38,7 @@ impl Indices<'_> {
         }
     }
 
-    /// The element type. That of a mask is `u8`.
+    /// The element type. It is `u8` for a mask.
     pub(crate) fn dtype(&self) -> DType {
         match self {
             Self::I32(_) => DType::I32,

@@ -1,4 +1,4 @@
-//! Copies the pieces of an array at which a mask is true to consecutive bytes of the result. A search for the true
+//! Copies the pieces of an array where a mask is true to consecutive bytes of the result. A search for the true
 //! elements and a gather by their positions have the same result, but need two passes and memory for the positions.
 
 use super::{
@@ -12,7 +12,7 @@ use crate::prelude::*;
 
 /// The size in bytes of the longest pieces that are copied in this way. A piece is copied even if its mask element is
 /// false, and the next piece then overwrites it, because a branch for each element would often be mispredicted. Longer
-/// pieces are found by a search and moved by a gather, which read no piece in vain.
+/// pieces are found by a search and moved by a gather, which reads only the selected pieces.
 pub(crate) const LONGEST: usize = 32;
 
 /// The number of mask elements that are tested at a time.
@@ -30,8 +30,8 @@ fn thread_count(bytes: usize, piece: usize, threads: Threads) -> usize {
     threads.worth(bytes, bytes / piece.max(1))
 }
 
-/// Copies each piece of `source` whose byte of the mask is not 0 to `dest`, until `dest` is full, and sets the rest of
-/// `dest` to zero. A piece has `piece` bytes. Returns how many bytes of the mask are not 0.
+/// Copies the pieces of `source` that the mask selects to `dest`, until `dest` is full, and sets the rest of `dest` to
+/// zero. A piece has `piece` bytes. Returns how many bytes of the mask are not 0.
 pub(crate) fn run(
     piece: usize,
     source: &[u8],
@@ -88,7 +88,7 @@ fn copy_kept_pieces(piece: usize, source: &[u8], mask: &[u8], dest: &mut [u8]) -
 struct MaskedPieces<'a> {
     source: &'a [u8],
     mask: &'a [u8],
-    /// The first `found` pieces of it are written.
+    /// The first `found` pieces are already written.
     dest: &'a mut [u8],
     found: &'a mut usize,
 }
@@ -106,7 +106,7 @@ impl CopyTask for MaskedPieces<'_> {
             .chunks(MASK_BLOCK)
             .zip(source.chunks(MASK_BLOCK * bytes));
         for (block, source) in blocks {
-            // Most blocks of a sparse mask are empty, and most of a dense one full.
+            // Most blocks of a sparse mask are empty, and most blocks of a dense mask are full.
             if *block == [0; MASK_BLOCK] {
                 continue;
             }
@@ -145,7 +145,7 @@ impl CopyTask for MaskedPieces<'_> {
 mod tests {
     use super::*;
 
-    /// Pieces of every size, with masks of every length and density, and with too little and too much room.
+    /// Pieces of every size, masks of every length and density, and results with too little and too much room.
     #[test]
     fn kept_pieces_are_those_where_the_mask_is_true() {
         let mut random = 1u32;

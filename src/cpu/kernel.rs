@@ -137,7 +137,7 @@ mod tests {
         Axis { size, stride }
     }
 
-    /// Long rows of every size, distance and direction, wherever they begin or end in the source.
+    /// Long rows of every size, distance and direction, anywhere in the source.
     #[test]
     fn near_pieces_go_where_copies_go() {
         let (source, mut moved) = (test_source(), 0);

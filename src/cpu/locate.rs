@@ -1,4 +1,4 @@
-//! Reads index tuples, and finds the place of each group of a walk in the array that the tuples point into. The place
+//! Reads index tuples and finds the place of each group of a walk in the array that the tuples point into. The place
 //! of a group is the byte of this array at which the group begins. No other file reads tuples, except `mask.rs`.
 //!
 //! A group has all units of the inner dimensions of a walk. The outer dimensions number the groups.
@@ -22,8 +22,7 @@ use crate::{
 /// The place of a group without any unit inside the array. No group begins at this byte, because no array is this long.
 pub(super) const NOWHERE: usize = usize::MAX;
 
-/// The largest number of tuples whose places are kept in memory if several groups share each tuple. These places need
-/// 512 KiB.
+/// The largest number of places that are kept in memory if several groups share each tuple. These places need 512 KiB.
 const MAX_KEPT_TUPLES: usize = 1 << 16;
 
 /// The approximate time in nanoseconds to find the place of a box.
@@ -51,7 +50,7 @@ pub(super) struct Located {
 }
 
 impl Located {
-    /// Returns the number of the last clips in the list, if a group has clips for this number of dimensions.
+    /// Returns the number of the last clips in the list. There is one clip for each of `dims` dimensions.
     fn last_clip(&self, dims: usize) -> usize {
         let clips = self.clips.len().checked_div(dims);
         clips.map_or(0, |count| count - 1)
@@ -75,15 +74,15 @@ pub(super) struct Locator<'a, I> {
     indices: &'a [I],
     /// The byte at which every group would begin if all positions were 0.
     base: usize,
-    /// The dimensions that number groups, `numbering`, as the innermost and the others. In a gather, each position of
-    /// the innermost has its own tuple.
+    /// The dimensions that number groups (`numbering`), split into the innermost dimension (`inner`) and the others
+    /// (`outer`). In a gather, each position of `inner` has its own tuple.
     inner: Dim,
     outer: &'a [Dim],
     numbering: &'a [Dim],
     /// True if several groups have the same tuple.
     shares_tuples: bool,
-    /// The coordinates of dimensions in which a tuple selects one position (`plain`), and those of dimensions along
-    /// which a box extends (`cropped`). Some of the latter are dimensions of a group (`within`).
+    /// A tuple selects one position in the dimensions of `plain`. A box extends along the dimensions of `cropped`, and
+    /// `within` has those coordinates of `cropped` that extend along a dimension of a group.
     plain: &'a [Coordinate],
     cropped: &'a [Coordinate],
     within: &'a [Coordinate],
@@ -347,8 +346,8 @@ impl<'a, I: Index> Locator<'a, I> {
         }
     }
 
-    /// Returns the place of the box that the integers of a tuple, `numbers`, describe, if the whole box is inside the
-    /// array and is neither flipped nor moved by the policy. Otherwise returns `None`; the box can still be inside.
+    /// Returns the place of a box if the whole box is inside the array and is neither flipped nor moved by the policy.
+    /// Otherwise returns `None`, even for some boxes that are inside. `numbers` has the integers of the box's tuple.
     #[inline(always)]
     fn place_if_inside(&self, numbers: &[I]) -> Option<usize> {
         let mut place = self.base;
@@ -373,7 +372,7 @@ impl<'a, I: Index> Locator<'a, I> {
         Some(place)
     }
 
-    /// Adds the places of the box that the integers of a tuple, `numbers`, describe. A circular box can have several.
+    /// Adds the places of a box. A circular box can have several. `numbers` has the integers of the box's tuple.
     /// Returns whether the whole box is inside.
     fn add_box(&self, numbers: &[I], boxed: &mut LocatedBox) -> bool {
         let (mut place, clamps) = (self.base, self.policy.clamps());
@@ -391,8 +390,8 @@ impl<'a, I: Index> Locator<'a, I> {
         self.add_box_parts(numbers, place, boxed)
     }
 
-    /// Adds the parts of a box. `trail` has the clips of the cropped dimensions that are already known, and this
-    /// function goes on with the next dimension.
+    /// Adds the parts of a box, one cropped dimension after another: `trail` has the clips of the dimensions before
+    /// the next one. Returns whether the whole box is inside.
     fn add_box_parts(&self, numbers: &[I], place: usize, boxed: &mut LocatedBox) -> bool {
         let coordinate = self.cropped.get(boxed.trail.len());
         let Some((coordinate, extends)) = coordinate.and_then(|c| Some((c, c.along?))) else {
@@ -423,8 +422,7 @@ impl<'a, I: Index> Locator<'a, I> {
         true
     }
 
-    /// Adds a place of group `n`, unless the group is outside the clipped box. `place` and `clips` are those of the
-    /// box.
+    /// Adds a place of group `n`, unless the group is outside the clipped box. `place` and `clips` belong to the box.
     fn add_place(&self, mut place: usize, clips: &[Clip], n: usize, found: &mut Located) {
         let (outer, within) = clips.split_at(self.cropped.len() - self.within.len());
         for (coordinate, clip) in self.cropped.iter().zip(outer) {

@@ -21,34 +21,33 @@ use crate::{
 };
 
 /// The number of groups in a block. At the end of a block the processor waits for all reads that it has started. A
-/// block has far more groups than the processor can have unfinished reads, so that the wait is a small part of the
-/// time.
+/// block has far more groups than the processor can have unfinished reads, so this wait is a small part of the time.
 const BLOCK_GROUPS: usize = 1024;
 /// While the loop copies a group, it prefetches the group that comes [`PREFETCH_GROUPS`] groups later. If these groups
 /// have more than [`PREFETCH_BYTES`] bytes in all, it prefetches an earlier group.
 const PREFETCH_GROUPS: usize = 16;
 const PREFETCH_BYTES: usize = 4 << 10;
-/// The size in bytes of the largest group that is never divided between threads. Larger groups may be divided, so that
+/// The size in bytes of the largest group that is never divided between threads. Larger groups can be divided, so that
 /// even a few of them keep all threads busy.
 const MAX_UNDIVIDED_BYTES: usize = 4096;
-/// Groups whose pieces are shorter than a cache line and far apart are copied in the order of their places, so that
-/// groups whose pieces share cache lines follow each other. At most this many groups are ordered at a time.
+/// If the pieces of a group are shorter than a cache line and far apart, the groups are copied in the order of their
+/// places. Groups that share cache lines then follow each other. At most this many groups are ordered at a time.
 const MAX_ORDERED_GROUPS: usize = 1 << 16;
 /// The smallest number of groups, and of pieces in a group, for which the order of places is used.
 const MIN_ORDERED_GROUPS: usize = 256;
 const MIN_ORDERED_PIECES: usize = 16;
-/// The size in bytes of the longest range of places whose groups are read together.
+/// The maximum size in bytes of a range of places that is read together.
 const NEAR_BYTES: usize = 4 * LINE;
-/// The largest number of bytes that the groups at all places of such a range have.
+/// The maximum number of bytes of the groups at all places of such a range.
 const SLAB_BYTES: usize = 256 << 10;
-/// A range is read together if the tuples select at least one of so many of its places. Otherwise each group is copied
-/// by itself.
+/// A range is read together if the tuples select at least one in this many of its places. Otherwise each group is
+/// copied by itself.
 const PLACES_PER_GROUP: usize = 8;
 /// The places of at most this many groups are in an array on the stack.
 const FEW_PLACES: usize = 32;
 
-/// Writes the result of a gather or a crop to `dest`, with zeros for positions out of range. Returns how many tuples are out
-/// of range, and the first of them.
+/// Writes the result of a gather or a crop to `dest`, with zeros for positions out of range. Returns how many tuples
+/// are out of range, and the first of them.
 pub(super) fn run<I: Index>(
     walk: &Walk,
     policy: Policy,
@@ -151,8 +150,8 @@ impl<'a> GroupShape<'a> {
         }
     }
 
-    /// How many threads write a result of `bytes` bytes. Groups are scattered in the source, so each takes about 2
-    /// nanoseconds more than contiguous bytes of its size.
+    /// Returns how many threads write a result of `bytes` bytes. Groups are scattered in the source, so each group
+    /// takes about 2 nanoseconds more than contiguous bytes of its size.
     fn thread_count(&self, bytes: usize, threads: Threads) -> usize {
         match &self.mover {
             GroupLoop::Copy => threads.worth_of(bytes, || 2 * (bytes / self.bytes)),
@@ -231,8 +230,8 @@ impl<'a> GroupShape<'a> {
                 .contains(&self.bytes)
     }
 
-    /// Writes whole groups in the order of their places. The pieces at all places of a range are transposed together, if
-    /// many of them are wanted, and the wanted groups are then contiguous.
+    /// Writes whole groups in the order of their places. If the tuples select many places of a range, the pieces at
+    /// all places of the range are transposed together, which makes each group contiguous.
     fn in_order(&self, slice: &LoopNest<'_>, source: &[u8], places: &[usize], dest: &mut [u8]) {
         let unit = slice.unit;
         let mut order: Vec<(usize, usize)> = places.iter().copied().zip(0..).collect();
@@ -269,7 +268,7 @@ impl<'a> GroupShape<'a> {
         }
     }
 
-    /// Writes the groups at `places` to `dest` as far as it reaches, the first from its byte `skip` on.
+    /// Writes the groups at `places` until `dest` is full. The first group is written from its byte `skip` on.
     fn copy_groups(&self, source: &[u8], places: &[usize], mut skip: usize, dest: &mut Dest<'_>) {
         let bytes = (places.len() * self.bytes - skip).min(dest.len());
         let mut dest = dest.take_front_part(bytes);
@@ -286,7 +285,7 @@ impl<'a> GroupShape<'a> {
             return with_copy_kernel(self.bytes, groups);
         }
         if slice.is_some() {
-            // The loops of a slice write to memory with values.
+            // The loops of a slice write to initialized memory.
             dest = dest.all().into();
         }
         let mut ahead = groups_ahead(places, self.bytes);

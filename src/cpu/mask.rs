@@ -1,4 +1,4 @@
-//! Masks: where they are true, and elements that are written there. A byte of a mask is true unless it is 0.
+//! Finds where a mask is true and writes elements there. A byte of a mask is true unless it is 0.
 
 use super::{
     odometer::Odometer,
@@ -8,9 +8,10 @@ use super::{
 use crate::prelude::*;
 use crate::walk::{Dim, Walk};
 
-/// The number of true elements, in sums of bytes: counted one by one, a compiler would widen each to 64 bits.
+/// Returns the number of true elements. The sum of each block is a byte, because compilers would widen every element
+/// of a single sum to 64 bits.
 pub(crate) fn count(mask: &[u8]) -> usize {
-    /// Several vectors, and so few that their sum fits a byte.
+    /// The size of a block: several vectors, but few enough for the sum of a block to fit a byte.
     const BLOCK: usize = 192;
     let ones = |block: &[u8]| {
         let ones = block.iter().map(|&byte| u8::from(byte != 0));
@@ -19,12 +20,13 @@ pub(crate) fn count(mask: &[u8]) -> usize {
     mask.chunks(BLOCK).map(ones).sum()
 }
 
-/// Writes the positions of the true elements of a mask of shape `sizes` to `rows`, in row-major order, as numbers of
-/// `bytes` bytes, 4 or 8, for each dimension. Positions that have no room are left out, and rows after the last are -1.
+/// Writes the positions of the true elements of a mask of shape `sizes` to `rows`, in row-major order. A row has one
+/// number of `bytes` bytes, 4 or 8, for each dimension. Positions that do not fit `rows` are dropped, and unused rows
+/// are filled with -1. Returns the number of true elements.
 pub(crate) fn find(mask: &[u8], sizes: &[usize], rows: &mut [u8], bytes: usize) -> usize {
     match bytes {
         8 => find_as::<8>(mask, sizes, rows, |n| (n as u64).to_ne_bytes()),
-        // The plan has checked that positions fit.
+        // The plan has checked that positions fit 4 bytes.
         _ => find_as::<4>(mask, sizes, rows, |n| {
             u32::try_from(n).unwrap_or(u32::MAX).to_ne_bytes()
         }),
@@ -38,7 +40,7 @@ fn find_as<const N: usize>(
     number: impl Fn(usize) -> [u8; N],
 ) -> usize {
     let (rows, _) = rows.as_chunks_mut::<N>();
-    // Compiled for each of these numbers of columns, which makes the loop twice as fast.
+    // With a constant number of columns, the compiler makes the loop twice as fast.
     match sizes.len() {
         1 => find_in(1, mask, sizes, rows, number),
         2 => find_in(2, mask, sizes, rows, number),
@@ -69,7 +71,8 @@ fn find_in<const N: usize>(
                 continue;
             }
             for (position, &byte) in (first..).zip(block) {
-                // The row of an element that is not true is written over, or is the first surplus one.
+                // A row is written even if its element is false. The next row then overwrites it, or it is the first
+                // unused row.
                 let Some(row) = rows.get_mut(next * columns..(next + 1) * columns) else {
                     return next + count(&mask[line_number * inner + position..]);
                 };
@@ -90,7 +93,8 @@ fn find_in<const N: usize>(
     next
 }
 
-/// Writes the units of a walk from `source` to `dest` whose byte of the mask, the walk's tuple, is not 0.
+/// Copies the units of a walk from `source` to `dest` where the mask is true. The walk's index tuples are bytes of the
+/// mask.
 pub(super) fn update(walk: &Walk, source: &[u8], mask: &[u8], dest: &mut [u8], threads: Threads) {
     match walk.unit {
         2 => update_as::<2>(walk, source, mask, dest, threads),
@@ -113,7 +117,8 @@ fn update_as<const N: usize>(
         return;
     };
     let lines = outer.iter().map(|dim| dim.size).product();
-    // Writes `count` lines from number `first` on to `dest`, of which line 0 of the walk would begin at unit `to`.
+    // Writes `count` lines, starting with line `first`. Line 0 would begin at unit `to` of `dest`. `to` wraps if it is
+    // negative.
     let write = |first: usize, count: usize, dest: &mut [u8], to: usize| {
         let (dest, _) = dest.as_chunks_mut::<N>();
         let froms = Odometer::at(outer, |dim| dim.from, first);
@@ -139,8 +144,8 @@ fn update_as<const N: usize>(
     }
 }
 
-/// Writes a line: the units along `inner`, from unit `from` of the source to unit `to` of `dest`. `mask` begins with the
-/// byte of the first.
+/// Writes a line: the units along `inner`, from unit `from` of the source to unit `to` of `dest`. The first byte of
+/// `mask` belongs to the first unit.
 #[inline(always)]
 fn line<const N: usize>(
     inner: Dim,
@@ -157,7 +162,7 @@ fn line<const N: usize>(
         (1, 1, 1) => {
             let units = dest[to..to + size].iter_mut().zip(&source[from..]);
             for ((dest, source), &byte) in units.zip(mask) {
-                // A choice of values, which processors make for many units at once.
+                // Not a branch, so that the compiler can use vector instructions.
                 *dest = if byte == 0 { *dest } else { *source };
             }
         }

@@ -13,12 +13,13 @@ use core::{
 /// The size of a cache line in bytes, on x86-64 and most ARM64 processors.
 pub(super) const LINE: usize = 64;
 
-/// The size in bytes of the smallest result that is worth streaming: more than the last-level cache that most
-/// processors have for a core. After such a result is written, at most its end is in a cache.
+/// The size in bytes of the smallest result for which stores that bypass the caches save time: more than the
+/// last-level cache that most processors have for a core. After such a result is written, at most its end is in a
+/// cache.
 pub(super) const STREAMED: usize = 32 << 20;
 
-/// Tells the processor that byte `at` of `bytes`, or a byte beyond them, will soon be read or written. Does nothing on other
-/// processors than x86-64.
+/// Tells the processor that byte `at` of `bytes`, or a byte beyond them, will soon be read or written. Does nothing on
+/// processors other than x86-64.
 #[inline(always)]
 pub(super) fn prefetch(bytes: &[u8], at: usize) {
     instructions::prefetch(bytes, at);
@@ -78,14 +79,14 @@ mod system {
     pub(super) fn advise_huge_pages<T>(_: &mut [T]) {}
 }
 
-/// New memory for a result, whose bytes have no values yet. [`in_new_memory`] makes it.
+/// New memory for a result. Its bytes are not initialized. [`in_new_memory`] allocates it.
 #[derive(Debug)]
 pub struct NewMemory<'a> {
-    /// The bytes without values.
+    /// The bytes that are not initialized yet.
     bytes: &'a mut [MaybeUninit<u8>],
-    /// The number of bytes before `bytes` that got values, but are not counted in `with_values` yet.
+    /// The number of initialized bytes before `bytes` that are not counted in `with_values` yet.
     copied: usize,
-    /// The number of bytes of the whole result that have values.
+    /// The number of initialized bytes of the whole result.
     with_values: &'a AtomicUsize,
 }
 
@@ -94,7 +95,7 @@ impl<'a> NewMemory<'a> {
         self.bytes.len()
     }
 
-    /// Takes the first `count` bytes out.
+    /// Splits off the first `count` bytes and returns them.
     pub(super) fn take_front_part(&mut self, count: usize) -> Self {
         let (bytes, rest) = mem::take(&mut self.bytes).split_at_mut(count);
         self.bytes = rest;
@@ -105,11 +106,11 @@ impl<'a> NewMemory<'a> {
         }
     }
 
-    /// Copies `from` to its first bytes, and takes these out.
+    /// Copies `from` to the first bytes and removes these bytes from `self`.
     #[inline(always)]
     pub(super) fn copy_to_front(&mut self, from: &[u8]) {
         let (bytes, rest) = mem::take(&mut self.bytes).split_at_mut(from.len());
-        // SAFETY: bytes with values are also bytes that need no values, and nobody writes to these.
+        // SAFETY: initialized bytes are valid as `MaybeUninit` bytes, and nothing writes to them here.
         #[expect(
             unsafe_code,
             reason = "`write_copy_of_slice` needs Rust 1.93, and without optimization a loop takes 2.6 times as long"
@@ -129,7 +130,7 @@ impl<'a> NewMemory<'a> {
         })
     }
 
-    /// Calls `fill`, which gives each byte a value. Returns the bytes.
+    /// Calls `fill`, which must initialize each byte, and returns the bytes.
     pub(super) fn filled(mut self, fill: impl FnOnce(NewMemory<'_>)) -> &'a mut [u8] {
         let bytes = mem::take(&mut self.bytes);
         let with_values = AtomicUsize::new(0);
@@ -144,8 +145,8 @@ impl<'a> NewMemory<'a> {
             "each byte of a result is written"
         );
         self.copied += bytes.len();
-        // SAFETY: bytes that get values are taken out of `NewMemory`, so each is counted once. The count is that of all
-        // bytes, so all have values.
+        // SAFETY: initialized bytes are removed from `NewMemory`, so each is counted once. The count equals the number
+        // of all bytes, so all are initialized.
         #[expect(unsafe_code, reason = "`assume_init_mut` of slices needs Rust 1.93")]
         unsafe {
             &mut *(core::ptr::from_mut(bytes) as *mut [u8])
@@ -171,7 +172,7 @@ pub(super) fn in_new_memory<T: bytemuck::Pod, R>(
     reserved.map_err(|_| Error::OutOfHostMemory { bytes })?;
     let memory = &mut values.spare_capacity_mut()[..len];
     map_in_large_pages(memory);
-    // SAFETY: the memory of values that need not be valid is bytes that need not be valid.
+    // SAFETY: memory for values that need not be initialized is also memory for bytes that need not be initialized.
     #[expect(unsafe_code, reason = "bytemuck does not cast memory without values")]
     let memory = unsafe { slice::from_raw_parts_mut(memory.as_mut_ptr().cast(), bytes) };
     let with_values = AtomicUsize::new(0);
@@ -182,8 +183,8 @@ pub(super) fn in_new_memory<T: bytemuck::Pod, R>(
     })?;
     let filled = with_values.into_inner();
     assert_eq!(filled, bytes, "each byte of a result is written");
-    // SAFETY: bytes that get values are taken out of `NewMemory`, so each is counted once. The count is that of all bytes, so
-    // all have values, and any bytes are a value of a `Pod` type.
+    // SAFETY: initialized bytes are removed from `NewMemory`, so each is counted once. The count equals the number of
+    // all bytes, so all are initialized, and any bytes are a valid value of a `Pod` type.
     #[expect(
         unsafe_code,
         reason = "zeroing a whole result first takes up to half of the time"
@@ -197,7 +198,7 @@ pub(super) fn in_new_memory<T: bytemuck::Pod, R>(
 /// Writes cache lines of memory that is borrowed for `'d`. Only [`streaming`] creates it.
 pub(super) struct Lines<'d> {
     streams: bool,
-    /// A line that was written must not be seen before the fence, so it stays borrowed.
+    /// Keeps written lines borrowed, because nothing may read them before the fence.
     written: PhantomData<&'d mut [u8]>,
 }
 
@@ -222,15 +223,15 @@ impl<'d> Lines<'d> {
     #[inline(always)]
     pub(super) fn write(&mut self, to: &'d mut [u8; LINE], from: &[u8; LINE]) {
         match self.streams && to.as_ptr().addr().is_multiple_of(LINE) {
-            // The line stays borrowed for `'d`, which is longer than the call of `write` in `streaming`, so that nobody
-            // accesses it before the fence there.
+            // The line stays borrowed for `'d`, which outlives the call of `write` in `streaming`, so nothing can
+            // access the line before the fence there.
             true => instructions::stream(to, from),
             false => *to = *from,
         }
     }
 }
 
-/// Every x86-64 processor has SSE2, which these instructions belong to.
+/// These instructions belong to SSE2, which every x86-64 processor has.
 #[cfg(target_arch = "x86_64")]
 mod instructions {
     use super::LINE;
@@ -245,8 +246,8 @@ mod instructions {
         }
     }
 
-    /// Writes a line that begins at a multiple of its size. Only [`fence`] makes it visible: until then nothing else may
-    /// access the line.
+    /// Writes a line whose address is a multiple of its size. Nothing else may access the line before the next
+    /// [`fence`], which makes it visible.
     #[inline(always)]
     pub(super) fn stream(to: &mut [u8; LINE], from: &[u8; LINE]) {
         assert!(to.as_ptr().addr().is_multiple_of(LINE));
@@ -286,7 +287,7 @@ mod instructions {
 mod tests {
     use super::*;
 
-    /// Lines at any address are written whole, streamed or not, and nothing beside them.
+    /// Lines at any address are written whole, streamed or not. The bytes around them do not change.
     #[test]
     fn only_the_lines_are_written() {
         let line: [u8; LINE] = core::array::from_fn(|at| u8::try_from(at).unwrap() + 1);
@@ -310,7 +311,7 @@ mod tests {
         }
     }
 
-    /// Advice leaves all bytes as they are, and those around them, wherever the memory begins.
+    /// Asking for large pages changes no byte of the memory or around it, at any address.
     #[test]
     fn pages_keep_their_bytes() {
         for (skip, length) in [

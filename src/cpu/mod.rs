@@ -2,7 +2,7 @@
 //!
 //! A backend without a GPU runs all plans here. A backend with a GPU can run a plan on host values here, if the CPU is
 //! estimated to be faster or if the GPU reports an error. Slices, gathers, crops and gradients write every byte of the
-//! result, so that the result need not be zero beforehand.
+//! result, so a new result need not be set to zero first.
 //!
 //! These words are used in the whole folder:
 //!
@@ -17,7 +17,7 @@
 //! | part | the bytes of a large result that a thread writes before it takes the next part |
 //! | dense | a dense walk writes a contiguous range of bytes |
 //!
-//! | file | decides |
+//! | file | topic |
 //! |---|---|
 //! | `slice` | the loops of a slice |
 //! | `transpose` | the tiles of a transposed slice, and which tiles a thread writes |
@@ -28,7 +28,7 @@
 //! | `weave` | how arrays are interleaved, as in a stack of planes |
 //! | `outer` | outer index expressions, and gathers of short groups that share their tuples |
 //! | `paste` | which thread writes which boxes of a paste |
-//! | `place` | writes at a distance, as in updates, gradients and crops, and the zeros between them |
+//! | `place` | writes with gaps, as in updates, gradients and crops, and the zeros in the gaps |
 //! | `keep` | which pieces a mask keeps |
 //! | `mask` | where a mask is true, and how elements are written there |
 //! | `scatter` | which thread combines which rows of a scatter |
@@ -42,7 +42,7 @@
 //! | `strided_store` | vectorized loops that write units at a small distance |
 //! | `memory` | prefetches, large pages, and stores that bypass the caches: all unsafe code |
 //! | `threads` | how many threads write a result, and which part each writes |
-//! | `indices` | which integer types index tuples may have |
+//! | `indices` | which integer types index tuples can have |
 
 mod combine;
 mod convert;
@@ -96,7 +96,7 @@ use crate::{
 
 /// The loops that run a move.
 enum MoveLoops<'a> {
-    /// No loops, because no element has a source. A result becomes zero.
+    /// No loops, because no element has a source. A new result is filled with zeros.
     None,
     /// Loops that find where a mask is true.
     Find,
@@ -104,7 +104,7 @@ enum MoveLoops<'a> {
     Mask(&'a Walk),
     Convert(&'a Walk, &'a PlanConversion),
     Slice(&'a Walk),
-    /// Writes at a distance, which keep the bytes between them.
+    /// Writes pieces with gaps between them and keeps the bytes in the gaps.
     StridedWrites(&'a Walk),
     Fill(&'a Walk),
     Gather(&'a Walk),
@@ -129,7 +129,7 @@ impl View {
     }
 }
 
-/// Does the work of [`View::copy`] for the elements at all positions of `dims` from element `first` on.
+/// Copies as [`View::copy`] does: the elements at all positions of `dims`, starting at element `first`.
 pub(crate) fn copy(
     (dims, first): (Vec<Dim>, usize),
     dtype: DType,
@@ -138,7 +138,7 @@ pub(crate) fn copy(
     threads: Threads,
 ) {
     if dest.len() > 0 {
-        // The loops do not look at the order of the result.
+        // `LoopNest` writes the result in order and does not read `Dim::to`, which is 0 here.
         let mut walk = Walk::strided(dtype.size(), first.cast_signed(), 0, dims);
         walk.merge();
         slice::LoopNest::of_walk(&walk).run(source, 0, dest, threads);
@@ -148,7 +148,7 @@ pub(crate) fn copy(
 impl Move {
     /// Writes `dest`, the part of a slice's result that begins at byte `first`, on the CPU.
     ///
-    /// `first` and the length of `dest` in bytes are multiples of the plan's unit, and the part lies within the result.
+    /// `first` and the length of `dest` in bytes are multiples of the plan's unit. The part must be within the result.
     #[cfg(any(feature = "gpu", test))]
     pub(crate) fn run_part(
         &self,
@@ -224,7 +224,7 @@ impl Move {
             make::run(walk, self.policy(), source, indices, dest, threads)
         };
         match self.choose_loops() {
-            // Another type of indices has been refused.
+            // Not reached: `index_type_of` rejects integers as a mask, and `Plan::run_steps` runs searches of masks.
             MoveLoops::Mask(_) | MoveLoops::Find => {}
             MoveLoops::None => {
                 let dest = dest.all();
@@ -300,9 +300,9 @@ impl Move {
         }
     }
 
-    /// If the move is a transposed slice: the number of pieces that the CPU copies one by one, in tiles of many short axes.
-    /// It is 0 if the CPU transposes squares of pieces. `None` for other moves, and for pieces so near to each other that
-    /// they take no longer than a copy.
+    /// For a transposed slice, returns the number of pieces that the CPU copies one by one in tiles of many short
+    /// axes, or 0 if it transposes squares of pieces. Returns `None` for other moves, and for pieces so close together
+    /// that moving them takes no longer than a copy.
     #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
     pub(crate) fn transposed(&self) -> Option<usize> {
         match self.choose_loops() {
@@ -354,7 +354,7 @@ mod tests {
     use super::{Indices, Threads, fill_values};
     use crate::{DType, Plan, View, moves::Move, options::GatherOptions};
 
-    /// Many columns of a matrix, wanted or not, near each other or not, within the matrix or not.
+    /// Gathers columns of a matrix: all or some, adjacent or far apart, within the matrix or outside it.
     #[test]
     fn columns_go_where_their_indices_say() {
         for (rows, columns, step) in [(5, 70, 1), (40, 70, 3), (130, 9000, 7), (3, 9000, 2087)] {
@@ -395,7 +395,8 @@ mod tests {
         }
     }
 
-    /// New memory gets long rows as they are, also where threads begin within a row, and zeros where there are none.
+    /// Long rows are copied to new memory, even if the part of a thread begins within a row. Rows without a source are
+    /// zero.
     #[test]
     fn long_rows_go_to_new_memory() {
         let source: Vec<u8> = (0..=250).cycle().take(3 * 5 * 9000).collect();
@@ -450,7 +451,7 @@ mod tests {
         }
     }
 
-    /// Parts of many lengths make up the same result as a single run, also if the slice is transposed.
+    /// A slice in parts of many lengths has the same result as a single run, even if the slice is transposed.
     #[test]
     fn parts_make_the_whole() {
         for (shape, spec, order, dtypes) in [
@@ -466,7 +467,7 @@ mod tests {
             (&[5, 7, 3], "1:, 2:, 1:", &[0, 1, 2], &[DType::Complex128]),
             (&[5, 19, 3], "...", &[0, 2, 1], &SIZES),
             (&[4, 9, 3, 20], "...", &[3, 1, 2, 0], &SIZES),
-            // Several short rows of pixels at once.
+            // A tile has several short rows of pixels.
             (&[9, 40, 3], ":, 3:37, :", &[2, 0, 1], &SIZES),
             (&[3, 70, 30, 4], ":, 1:, ::-1, :3", &[3, 0, 1, 2], &SIZES),
             // 3 lanes are few and 17 are many: `transpose.rs` moves pieces differently above `FEW_LANES`, 16.

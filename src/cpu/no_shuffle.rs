@@ -1,5 +1,5 @@
-//! Replaces `shuffle` without the standard library: no slice then uses byte shuffles. Only the standard library can
-//! detect at run time which instructions a processor has.
+//! Replaces `shuffle` without the standard library. No slice then uses byte shuffles, because only the standard
+//! library can detect at run time which instructions a processor has.
 
 use super::{
     memory::LINE,

@@ -4,8 +4,8 @@ use crate::prelude::*;
 use crate::{layout::along, walk::Dim};
 
 /// Iterates over a sum at all positions of nested dimensions, in row-major order: the sum of each digit times the
-/// dimension's stride. As in an odometer, the innermost digit advances and carries into the next, so that no position
-/// needs a division. After the last position the iteration starts again at the first: it does not end.
+/// dimension's stride. As in an odometer, the innermost digit advances and carries into the next, so no position needs
+/// a division. The iteration does not end: after the last position it starts again at the first.
 pub(super) struct Odometer<'a, F> {
     dims: &'a [Dim],
     /// The stride of a dimension: its distance in the source, in the destination, or between tuples.

@@ -1,6 +1,6 @@
-//! Copies pieces whose places are sums: a distance for each dimension, which depends only on the position along this
-//! dimension. Outer index expressions are such copies, and gathers along the last axis, where all rows share the tuples.
-//! Updates by index expressions write to such places.
+//! Copies pieces to or from places that are sums. Each dimension adds a distance that depends only on the position
+//! along this dimension. Outer index expressions copy from such places, and so do gathers along the last axis, where
+//! all rows share the index tuples. Updates by index expressions write to such places.
 
 use super::{
     Dest, Threads,
@@ -37,8 +37,9 @@ impl Chosen {
     }
 }
 
-/// Writes the elements of `source` at all combinations of positions of the view to `dest`. `lists` has the dimensions
-/// whose positions are chosen, with the positions, all of them in range. An element has `unit` bytes.
+/// Copies the elements of `source` at all combinations of the chosen positions of the view to `dest`. `lists` has the
+/// chosen positions of some dimensions, all of them in range. All positions of the other dimensions are chosen. An
+/// element has `unit` bytes.
 pub(crate) fn run(
     (view, unit): (&View, usize),
     lists: &[(usize, Vec<i64>)],
@@ -79,8 +80,8 @@ pub(crate) fn run(
     copy((view.offset * unit, bytes), &dims, source, dest, threads);
 }
 
-/// Writes `dest`, whose dimensions are `dims`, at least one. Pieces have `bytes` bytes, and byte `base` is the place of
-/// the piece to whose place no dimension adds anything.
+/// Writes `dest`, which has the dimensions `dims`, at least one. Pieces have `bytes` bytes. The place of a piece is
+/// `base` plus a distance from each dimension.
 pub(super) fn copy(
     (base, bytes): (usize, usize),
     dims: &[Chosen],
@@ -109,8 +110,8 @@ pub(super) fn copy(
     });
 }
 
-/// The reads that the processor is told to make while a row is copied: the bytes of the source that the next row takes, in their
-/// order, as many for each piece. The order of a list it cannot foresee.
+/// The bytes to prefetch while a row is copied, because the processor cannot predict the order of a list. They are the
+/// bytes that the next row reads, in ascending order: `step` bytes further for each piece.
 #[derive(Clone, Copy)]
 struct Ahead {
     first: usize,
@@ -118,7 +119,7 @@ struct Ahead {
 }
 
 impl Ahead {
-    /// `None` if the places of a row are more than a cache line apart.
+    /// Returns `None` if the places of a row are on average more than a cache line apart.
     fn of(list: &[usize]) -> Option<Self> {
         let distances = || list.iter().map(|distance| distance.cast_signed());
         let (first, last) = (distances().min()?, distances().max()?);
@@ -128,7 +129,7 @@ impl Ahead {
     }
 }
 
-/// The pieces of the result from number `first` on.
+/// The pieces of the result, starting with number `first`.
 struct Pieces<'a> {
     source: &'a [u8],
     base: usize,
@@ -192,9 +193,9 @@ impl CopyTask for Pieces<'_> {
     }
 }
 
-/// Writes pieces of `bytes` bytes, which follow each other in `values` at distances of `step` bytes, to `dest`. Their
-/// places are `base` and one distance in bytes of each dimension; the last dimension varies fastest. If pieces have the
-/// same place, the last one stays.
+/// Writes pieces of `bytes` bytes to `dest`. In `values`, they begin `step` bytes apart. The place of a piece is
+/// `base` plus one distance in bytes from each dimension; the last dimension varies fastest. If several pieces have
+/// the same place, the last one stays.
 pub(crate) fn write(
     (mut base, bytes): (usize, usize),
     mut dims: &[Vec<usize>],
@@ -217,7 +218,7 @@ pub(crate) fn write(
         .map(|(n, &distance)| (distance, n * step))
         .collect();
     if rows >= SORTED_ROWS {
-        // Pieces with the same place keep their order.
+        // The sort is stable: pieces with the same place keep their order.
         row.sort_by_key(|(distance, _)| distance.cast_signed());
     }
     let rows = (0..rows).map(|mut number| {
@@ -238,15 +239,16 @@ pub(crate) fn write(
     with_copy_kernel(bytes, writes);
 }
 
-/// From so many rows on, sorting the places of a row costs less than it saves: rows of 2,048 f32 are stored in ascending
-/// order in 0.7 of the time.
+/// The smallest number of rows for which sorting the places of a row saves more time than it takes. In ascending
+/// order, rows of 2,048 f32 are stored in 0.7 times the time.
 const SORTED_ROWS: usize = 16;
 
 /// The pieces that [`write`] writes.
 struct Writes<'a, R> {
     /// The places of the rows.
     rows: R,
-    /// For each piece of a row, the distances of its place from the row's and of its value from the row's first.
+    /// For each piece of a row, the distance of its place from the row's place, and the distance of its value from the
+    /// row's first value.
     row: &'a [(usize, usize)],
     values: &'a [u8],
     step: usize,

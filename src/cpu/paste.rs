@@ -17,7 +17,7 @@ use crate::{
 };
 use core::{cmp::Reverse, mem};
 
-/// The number of boxes whose places are computed before the boxes are written. These places are still in a cache then.
+/// The number of boxes that are located before they are written. Their places are then still in a cache.
 const BOXES_AT_ONCE: usize = 1024;
 
 /// Writes the boxes of a paste to `dest`. Returns how many boxes extend beyond x or name an item that does not exist,
@@ -44,7 +44,7 @@ pub(super) fn run<I: Index>(
         true => (1, threads),
         false => (many, Threads::at_most(1)),
     };
-    // The boxes of an item are written by one thread, in their order.
+    // One thread writes all boxes of an item, in their order.
     let share = items.div_ceil(many).max(1) * apart;
     let low = low.min(dest.len());
     let (mut found, mut missing) = (Located::default(), Missing::default());
@@ -163,8 +163,8 @@ impl<'a, I: Index> PasteBoxes<'a, I> {
     }
 }
 
-/// Boxes that are contiguous in the source and in x. Each is described by the unit of the source and the byte of `dest`
-/// where it begins.
+/// Boxes that are contiguous in the source and in x. A box is given by the unit of the source and the byte of `dest`
+/// at which it begins.
 struct PastedPieces<'a, B> {
     unit: usize,
     source: &'a [u8],
@@ -182,8 +182,8 @@ impl<B: Iterator<Item = (usize, usize)>> CopyTask for PastedPieces<'_, B> {
     }
 }
 
-/// Sorts a walk so that destinations ascend. Returns the walk from unit 0 to unit 0, the unit of the box where it
-/// began, and the distance in x from the walk's place to its lowest unit.
+/// Sorts a walk so that destinations ascend, and sets its `from` and `to` to 0. Returns the walk and these two
+/// numbers: the unit of the box where the walk began, and the distance in x from the box's place to its lowest unit.
 fn ascending_walk(mut walk: Walk) -> (Walk, isize, isize) {
     walk.dims.sort_by_key(|dim| Reverse(dim.to.unsigned_abs()));
     walk.make_ascending();

@@ -1,7 +1,7 @@
-//! Writes pieces at a distance from each other: those of an update, of a gradient, and of a box of a crop or a paste.
-//! In gradients and crops the bytes between the pieces become zero. The pieces are written in ascending order of
-//! destinations. So the same loop can write the zeros, and two threads can write the two halves of the pieces to
-//! disjoint parts of the destination.
+//! Writes pieces with gaps between them: the pieces of an update, of a gradient, or of a box of a crop or a paste. In
+//! gradients and crops the gaps become zero. The pieces are written in ascending order of destinations. So the same
+//! loop can write the zeros, and two threads can write the two halves of the pieces to disjoint parts of the
+//! destination.
 
 use super::{
     fixed_copy::{CopyKernel, CopyTask, FIXED_MAX, with_copy_kernel},
@@ -19,8 +19,8 @@ use core::cmp::Reverse;
 /// cache and are enough for an efficient `memset`.
 const ZEROED_BYTES: usize = 4 << 10;
 
-/// The size in bytes of the buffer where units become contiguous before a strided store: small enough to stay in the
-/// first-level cache.
+/// The size in bytes of the buffer that makes units contiguous before a strided store. It stays in the first-level
+/// cache.
 const STAGE_BYTES: usize = 1 << 10;
 
 pub(super) fn explain(walk: &Walk, bytes: usize, most: Threads) -> String {
@@ -35,7 +35,7 @@ pub(super) fn explain(walk: &Walk, bytes: usize, most: Threads) -> String {
     expect(clippy::large_enum_variant, reason = "a value serves a whole walk")
 )]
 enum StoreLoop<'a> {
-    /// The pieces of a row are all the same piece of the source, and are contiguous in the destination.
+    /// The pieces of a row are all the same piece of the source and are contiguous in the destination.
     Repeat,
     /// The pieces of several rows are contiguous in the destination, so the loops of a slice move them.
     Contiguous(LoopNest<'a>),
@@ -238,7 +238,7 @@ fn for_each_position(
         Some((outer, inner)) => {
             for _ in 0..outer.size {
                 for_each_position(inner, from, to, each);
-                // After the last position, the sums may be outside the arrays or wrap. They are then not used.
+                // After the last position, the sums can be outside the arrays or wrap. They are then not used.
                 from = from.wrapping_add_signed(outer.from);
                 to = to.wrapping_add_signed(outer.to);
             }

@@ -114,8 +114,8 @@ impl CopyTask for PieceRows<'_> {
     }
 }
 
-/// Returns the innermost dimension in bytes, and the other dimensions as they are. Without dimensions, returns
-/// [`Axis::ONE`] and no others.
+/// Returns the innermost dimension in bytes and the other dimensions unchanged. If there are no dimensions, returns
+/// [`Axis::ONE`] instead.
 pub(super) fn split_innermost(unit: usize, dims: &[Dim]) -> (Axis, &[Dim]) {
     match dims.split_last() {
         Some((last, outer)) => (Axis::of(unit, last), outer),
@@ -123,8 +123,8 @@ pub(super) fn split_innermost(unit: usize, dims: &[Dim]) -> (Axis, &[Dim]) {
     }
 }
 
-/// Splits `dest`, which begins at byte `skip` of a sequence of pieces of `size` bytes, into the rest of the first
-/// piece, whole pieces, and the beginning of the last piece. Each of the three may be empty.
+/// Splits `dest` into the rest of the first piece, whole pieces, and the beginning of the last piece. Each of the
+/// three can be empty. `dest` begins at byte `skip` of a sequence of pieces of `size` bytes.
 pub(super) fn split_pieces(size: usize, skip: usize, dest: &mut [u8]) -> [&mut [u8]; 3] {
     let head = (skip.next_multiple_of(size) - skip).min(dest.len());
     let (head, rest) = dest.split_at_mut(head);

@@ -1,10 +1,10 @@
 //! Runs scatters. Each row of the updates has an index tuple, which selects a slice of the destination. The row is
 //! combined with the elements of this slice, in ascending order of rows.
 //!
-//! The place of a row is the byte of the destination where its slice begins. The places of all rows are computed first,
-//! so that nothing is changed if the policy makes an out-of-range tuple an error. Then each thread takes a part of the
-//! destination, goes through all rows, and combines those whose slice is in this part. So the rows of a slice are
-//! combined in order, however many threads there are.
+//! The place of a row is the byte of the destination where its slice begins. The places of all rows are computed
+//! first, so nothing is changed if the policy makes an out-of-range tuple an error. Then each thread takes a part of
+//! the destination, goes through all rows, and combines the rows with a slice in this part. So the rows of a slice are
+//! combined in order on any number of threads.
 
 use super::{
     combine::{self, ThreadShare},
@@ -25,8 +25,8 @@ use crate::{
     walk::{Dim, Walk},
 };
 
-/// Combines the rows of `updates` into `dest`, except those whose tuple is out of range. Returns how many tuples are
-/// out of range, and the first of them. If there are any and the policy makes them an error, `dest` is not changed.
+/// Combines the rows of `updates` into `dest`, except rows with a tuple out of range. Returns how many tuples are out
+/// of range, and the first of them. If there are any and the policy makes them an error, `dest` is not changed.
 pub(super) fn run<I: Index>(
     walk: &Walk,
     effect: Scatter,
@@ -97,8 +97,8 @@ impl<'a> ScatterRows<'a> {
         let (run, numbering) = walk.split_run();
         let windows = numbering.iter().rev().take_while(|dim| dim.tuple == 0);
         let (numbering, windows) = numbering.split_at(numbering.len() - windows.count());
-        // The slices are scattered in the destination, so each row takes about 4 nanoseconds more than if the slices were
-        // contiguous.
+        // The slices are scattered in the destination, so each row takes about 4 nanoseconds more than if the slices
+        // were contiguous.
         let split = Self {
             row: run.size,
             numbering,

@@ -1,16 +1,18 @@
-//! Transposed slices of many short axes, such as those of tensor networks, which have 20 axes of size 2.
+//! Runs transposed slices of many short axes. Tensor networks have such arrays, with 20 axes of size 2 for example.
 //!
 //! | name | meaning |
 //! |---|---|
 //! | run | pieces that are contiguous in the result: those at all positions of its innermost axes |
-//! | lane | the contiguous part of the result for one position of the axes along which the source is near |
+//! | near axes | the axes along which pieces are nearest to each other in the source |
+//! | lane | the contiguous part of the result for one position of the near axes that are not in a run |
 //! | tile | the next run of each lane: a few cache lines in each direction |
 //! | band | the same range of runs in several lanes, which one thread writes |
+//! | plane | a contiguous part of the result with the lanes of one or more tiles; each lane is a slice of the plane |
 //!
-//! A short axis alone fills no cache line, neither of the source nor of the result. So a tile has as many of the innermost
-//! axes of the result as fill a run, and as many of those along which pieces are nearest to each other in the source as
-//! fill some lines there. A table has the distance of each piece of a run from the first, so that it does not matter how
-//! many axes there are.
+//! A single short axis does not fill a cache line of the source or of the result. So a tile combines axes: enough
+//! innermost axes of the result to fill a run, and enough near axes to fill some cache lines of the source. A table
+//! lists the distance of each piece of a run from the first piece, so the loop over a run is the same for any number
+//! of axes.
 
 use super::{
     fixed_copy::{CopyKernel, CopyTask, with_copy_kernel},
@@ -23,55 +25,57 @@ use crate::prelude::*;
 use crate::{text::counted, walk::Dim};
 use core::{fmt, mem};
 
-/// The size in bytes that a run has at least, if its axes are small enough.
+/// The minimum size of a run in bytes, unless the next axis would make it longer than [`LONG_RUN`].
 const RUN: usize = 8 * LINE;
-/// The largest number of bytes of a run, which lies in the nearest cache.
+/// The maximum size of a run in bytes. A run stays in the first-level cache.
 const LONG_RUN: usize = 16 << 10;
 /// A row of at least this many bytes needs no tiles of several axes.
 const LONG_ROW: usize = 4 * LINE;
-/// The size in bytes of the part of the source that a tile reads, if there are axes for it: of a page, which then has to be
-/// found only once.
+/// The size in bytes of the part of the source that a tile reads if enough axes are near: one page, because the
+/// processor then translates its address only once.
 const PAGE: usize = 4 << 10;
-/// The same of a small result, for which longer tables are not worth making.
+/// The same size for a small result, because larger tables take more time than they save.
 const NEAR: usize = 4 * LINE;
-/// The size in bytes of such a result.
+/// The size in bytes below which a result is small.
 const SMALL_RESULT: usize = 512 << 10;
-/// The number of pieces of a run that are read at once from each lane of a group. If strides are powers of 2, the lines that
-/// they lie in have only 8 or 12 places in the nearest cache.
+/// The number of pieces of a run that are copied from one lane of a group before the next lane. If strides are powers
+/// of 2, the cache lines of these pieces compete for only 8 or 12 places in the first-level cache.
 const SOME: usize = 8;
-/// The largest number of lanes of a tile, each of which is a stream of writes.
+/// The maximum number of lanes of a tile. Each lane is a stream of writes.
 const LANES: usize = 1 << 10;
-/// The largest number of slices of a plane, each of which is a lane.
+/// The maximum number of slices of a plane.
 const SLICES: usize = 1 << 12;
 
 /// A transposed slice of many short axes. Distances are in bytes of the source.
 pub(super) struct ShortAxes {
     piece: usize,
-    /// The distance of each piece of a run from the first.
+    /// The distance of each piece of a run from the first piece.
     run: Vec<usize>,
-    /// The lanes of a tile, nearest in the source first: the distance of each from the first of the result, and its number
-    /// there.
+    /// The lanes of a tile, in the order of the source: the distance of each lane from lane 0, and its number in the
+    /// order of the result.
     lanes: Vec<(isize, usize)>,
-    /// The distances between the bands of a plane, and which band each of its slices is a lane of.
+    /// `bands` has the distance of each band of a plane from the first band. `band_of_slice` has the number of the
+    /// band that each slice of a plane belongs to.
     bands: Vec<usize>,
     band_of_slice: Vec<usize>,
-    /// The dimensions outside of planes, and those of a lane outside of runs.
+    /// The dimensions outside of planes (`planes`), and the dimensions of a lane outside of runs (`between`).
     planes: Vec<Dim>,
     between: Vec<Dim>,
-    /// The distances of the parts of the source that are near to a lane.
+    /// A run reads one part of the source at each position of its axes that are not near. These are the distances of
+    /// the parts from the first part.
     parts: Vec<usize>,
 }
 
 /// The same range of runs in several lanes.
 struct RunBand<'d> {
-    /// The byte of the source where the first of these lanes begins, even if the band begins further along the lane.
+    /// The byte of the source where the first lane begins. The band can begin further along the lane.
     at: usize,
     /// The number, within each lane, of the band's first run.
     first: usize,
     lanes: Vec<&'d mut [u8]>,
 }
 
-/// The distances at all positions of some axes, in row-major order.
+/// Returns the distances at all positions of some axes, in row-major order.
 fn distances(axes: &[Dim]) -> Vec<usize> {
     let count = axes.iter().map(|axis| axis.size).product();
     Odometer::at(axes, |axis| axis.from, 0)
@@ -80,9 +84,9 @@ fn distances(axes: &[Dim]) -> Vec<usize> {
 }
 
 impl ShortAxes {
-    /// The tiles of a slice whose pieces have `piece` bytes. A row of pieces lies along `row`. There is a row at each position
-    /// of `dims`, in units of `unit` bytes. `None` if rows are long, if the result is too small for a run, or if no
-    /// pieces share a cache line of the source.
+    /// Returns the tiles of a slice with pieces of `piece` bytes. The pieces of a row are along `row`. There is a row
+    /// at each position of `dims`, in units of `unit` bytes. Returns `None` if rows are long, if a run would be
+    /// shorter than a cache line, or if no pieces share a cache line of the source.
     pub(super) fn of(unit: usize, piece: usize, dims: &[Dim], row: Axis) -> Option<Self> {
         if dims.len() < 2 || piece >= LINE || row.size * piece >= LONG_ROW {
             return None;
@@ -100,7 +104,7 @@ impl ShortAxes {
         if run < LINE {
             return None;
         }
-        // The axes along which the source is near, nearest first, each of which the tile has whole.
+        // The axes with a stride other than 0, nearest in the source first. A tile has all positions of its near axes.
         let mut order: Vec<usize> = (0..axes.len()).filter(|&n| axes[n].from != 0).collect();
         order.sort_by_key(|&n| axes[n].from.unsigned_abs());
         let sizes = axes.iter().map(|axis| axis.size);
@@ -122,7 +126,7 @@ impl ShortAxes {
         if near.is_empty() {
             return None;
         }
-        // A plane has the lanes of some tiles: all positions from the first axis of lanes to the last.
+        // A plane has all positions of the axes from the first to the last axis of lanes.
         let (from, to) = loop {
             let of_lanes = || near.iter().copied().filter(|&n| n < first);
             let (from, to) = match (of_lanes().min(), of_lanes().max()) {
@@ -140,7 +144,8 @@ impl ShortAxes {
             let chosen = (from..to).filter(|n| is_lane(n) == of_lanes);
             chosen.map(|n| axes[n]).collect()
         };
-        // Which band a slice belongs to: as the distance in a row of bands, along which lanes are no distance apart.
+        // The strides that give the number of a slice's band. Along the axes of lanes they are 0, because the band is
+        // the same.
         let mut apart = 1;
         let mut numbers: Vec<Dim> = (from..to)
             .rev()
@@ -176,24 +181,24 @@ impl ShortAxes {
         self.run.len() * self.piece
     }
 
-    /// The lanes that share lines of the source.
+    /// Returns the groups of lanes that share cache lines of the source.
     fn groups(&self) -> impl Iterator<Item = &[(isize, usize)]> {
         let line = LINE.cast_signed();
         self.lanes
             .chunk_by(move |(a, _), (b, _)| a.div_euclid(line) == b.div_euclid(line))
     }
 
-    /// The number of runs of a lane.
+    /// Returns the number of runs of a lane.
     fn runs(&self) -> usize {
         self.between.iter().map(|dim| dim.size).product()
     }
 
-    /// The size of a plane in bytes.
+    /// Returns the size of a plane in bytes.
     fn plane(&self) -> usize {
         self.band_of_slice.len() * self.runs() * self.run_bytes()
     }
 
-    /// The size of the whole result in bytes.
+    /// Returns the size of the whole result in bytes.
     pub(super) fn bytes(&self) -> usize {
         let planes = self.planes.iter().map(|dim| dim.size);
         planes.product::<usize>() * self.plane()
@@ -217,7 +222,8 @@ impl ShortAxes {
         }
     }
 
-    /// The bands of the planes from number `first` on that `dest` has, each of at most `runs` runs of each lane.
+    /// Returns the bands of the planes in `dest`, which begins with plane `first`. A band has at most `runs` runs of
+    /// each lane.
     fn bands<'d>(
         &self,
         at: usize,
@@ -290,7 +296,7 @@ impl CopyTask for RunTiles<'_, '_> {
             while !lanes[0].is_empty() {
                 let tile = at.wrapping_add(places.next().unwrap_or_default());
                 for group in axes.groups() {
-                    // The lines of the next group.
+                    // Prefetches the lines of the next group.
                     let (nearest, _) = group[0];
                     let ahead = tile.wrapping_add_signed(nearest + LINE.cast_signed());
                     for part in &axes.parts {
@@ -329,7 +335,7 @@ impl CopyTask for RunTiles<'_, '_> {
 mod tests {
     use super::*;
 
-    /// Numbers that look random.
+    /// A generator of pseudo-random numbers.
     struct Random(u64);
 
     impl Random {
@@ -342,7 +348,7 @@ mod tests {
         }
     }
 
-    /// Every permutation of short axes, also reversed, repeated and far apart ones, on 1 to 3 threads.
+    /// Transposes random short axes on 1 to 3 threads. Some of them are reversed, repeated or far apart.
     #[test]
     fn pieces_go_where_the_axes_say() {
         let (mut random, mut tried, mut with_lanes) = (Random(5), 0, 0);
@@ -398,7 +404,7 @@ mod tests {
         assert!(with_lanes > 200, "{with_lanes}");
     }
 
-    /// A result that goes around the caches.
+    /// A result that is large enough to bypass the caches.
     #[test]
     fn runs_are_streamed() {
         let axes: Vec<Dim> = (0..22).map(|n| Dim::shared(2, 8 << n)).collect();

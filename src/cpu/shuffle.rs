@@ -1,17 +1,18 @@
-//! Rows of small pieces that the processor's byte shuffles move 16 bytes at a time.
+//! Moves rows of small pieces with the processor's byte shuffles, 16 bytes at a time.
 //!
-//! A byte shuffle moves any bytes of a vector of 16 to any places of another, and makes zeros elsewhere. So where 16 bytes
-//! of the result come from up to four vectors of the source, they are the union of as many shuffles:
+//! A byte shuffle copies any bytes of a 16-byte vector to any positions of another vector and sets the other positions
+//! to zero. If 16 bytes of the result come from up to four vectors of the source, each of these vectors is shuffled,
+//! and OR combines the shuffled vectors:
 //!
 //! ```text
 //! source   r0 g0 b0 r1 g1 b1 r2 …        every third byte
 //! result   r0 r1 r2 r3 r4 r5 …           shuffle(bytes 0 to 15) | shuffle(bytes 16 to 31) | shuffle(bytes 32 to 47)
 //! ```
 //!
-//! Compilers do not find these instructions in a loop, and x86-64 processors need not have them. So [`fearless_simd`] finds
-//! out when the program runs. Without them, and without the standard library, pieces are copied one by one.
+//! Compilers do not turn loops into these instructions, and not every x86-64 processor has them. [`fearless_simd`]
+//! detects them at run time. Without them, or without the standard library, pieces are copied one by one.
 //!
-//! All code that names vector instructions is in this file: `no_shuffle` takes its place without the standard library.
+//! Without the standard library, `no_shuffle` replaces this file.
 
 use super::{
     fixed_copy::with_copy_kernel,
@@ -24,14 +25,14 @@ use std::{array, sync::LazyLock};
 
 pub(super) const VECTOR: usize = 16;
 
-/// The size in bytes of the longest row that is fetched before it is written downwards. Processors follow the writes of
-/// longer rows by themselves.
+/// The size in bytes of the longest row that is prefetched before it is written in descending order. In longer rows,
+/// the processor itself prefetches the lines that are written next.
 const FETCHED_ROW: usize = 4 << 10;
 
-/// The most vectors of the source that a vector of the result comes from.
+/// The largest number of source vectors that the bytes of one vector of the result can come from.
 const MOST_VECTORS: usize = 4;
 
-/// SSSE3's instructions, which all processors with SSE 4.2 have.
+/// Byte shuffles are SSSE3 instructions. All processors with SSE 4.2 have them.
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 mod instructions {
     pub(in super::super) type Shuffles = fearless_simd::Sse4_2;
@@ -50,7 +51,7 @@ mod instructions {
     pub(super) const FIND: fn(super::Level) -> Option<Shuffles> = super::Level::as_wasm_simd128;
 }
 
-/// None: copies of single pieces are faster than shuffles without instructions.
+/// No shuffles: without vector instructions, shuffles are slower than copies of single pieces.
 #[cfg(not(any(
     target_arch = "x86",
     target_arch = "x86_64",
@@ -64,7 +65,7 @@ mod instructions {
 
 /// The byte shuffles of this processor, if it has them.
 pub(super) static SHUFFLES: LazyLock<Option<Shuffles>> = LazyLock::new(|| {
-    // Tests also run as on processors without them.
+    // With this variable, tests run as on a processor without byte shuffles.
     #[cfg(any(test, feature = "test-seams"))]
     if std::env::var("WGSLICE_TEST_SHUFFLES").is_ok_and(|value| value == "none") {
         return None;
@@ -72,16 +73,18 @@ pub(super) static SHUFFLES: LazyLock<Option<Shuffles>> = LazyLock::new(|| {
     (instructions::FIND)(Level::new())
 });
 
-/// For each byte of a vector of the result, the number of the byte of a vector of the source that goes there, or
-/// [`NO_BYTE`] if none does.
+/// The indices of a byte shuffle: for each byte of the result, the index of the source byte that is copied there, or
+/// [`NO_BYTE`].
 type ByteNumbers = [u8; VECTOR];
 
-/// A shuffle makes a zero for this number.
+/// For this index, a shuffle writes a zero.
 const NO_BYTE: u8 = 0xff;
 
-/// Pieces that shuffles move: those that are a few bytes apart, upwards or downwards, along long rows or in short rows along
-/// a block; and blocks of rows whose 2 to 4 pieces are in as many planes, where neighbouring rows are neighbours in each
-/// plane: planes that become the channels of pixels.
+/// A loop that moves pieces by byte shuffles. The pieces are of one of two kinds:
+///
+/// - Pieces a few bytes apart, in either direction, along long rows or in the short rows of a block.
+/// - Planes that become the channels of pixels. A row has 2 to 4 pieces, one from each plane. Neighbouring rows of a
+/// block are neighbours in each plane.
 #[derive(Clone, Copy)]
 pub(super) struct Shuffle {
     shuffles: Shuffles,
@@ -89,21 +92,23 @@ pub(super) struct Shuffle {
     pub(super) stride: isize,
     /// The number of planes. 1 for pieces that are a few bytes apart.
     pub(super) planes: usize,
-    /// Whether vectors go along blocks, with several rows each, rather than along rows.
+    /// True if a vector of the result has several rows of a block, false if it has pieces of one long row.
     along_block: bool,
-    /// The number of rows, or of pieces of a long row, that a vector of the result, or one for each plane, has room for.
+    /// The number of rows, or of pieces of a long row, that fit a vector of the result. For planes, the number of rows
+    /// that fit as many vectors as there are planes.
     many: usize,
-    /// The number of vectors of the source that these come from.
+    /// The number of source vectors that these rows or pieces come from.
     loads: usize,
-    /// From the lowest row's first piece, or the lowest piece of a long row, to the lowest byte.
+    /// The distance in bytes from the first piece of a short row down to its lowest byte: 0 unless its pieces descend.
     below: usize,
-    /// For each vector of the source, which of its bytes goes to each byte of a vector of the result. Planes have a table for
-    /// each vector of the result, which is made when rows are moved.
+    /// For each vector of the source, the shuffle indices that copy its bytes to a vector of the result. Unused for
+    /// planes: each vector of their result has other indices, which `rows` computes.
     indices: [ByteNumbers; MOST_VECTORS],
 }
 
 impl Shuffle {
-    /// For any number of rows of pieces of `piece` bytes that are along `row`. `None` if shuffles cannot move them.
+    /// Returns the loop for rows of pieces of `piece` bytes along `row`. Returns `None` if shuffles cannot move them
+    /// or are slower than copies.
     #[inline]
     pub(super) fn of_row(piece: usize, row: Axis) -> Option<Self> {
         // Copies of 8 bytes are faster for a few pieces.
@@ -111,8 +116,8 @@ impl Shuffle {
         (piece <= VECTOR / 2 && !few).then(|| Self::near(piece, Axis::ONE, row))?
     }
 
-    /// For any number of blocks of short rows: the pieces of a row are along `row`, the rows of a block along `block`. `None`
-    /// if shuffles cannot move them.
+    /// Returns the loop for blocks of short rows. The pieces of a row are along `row`, and the rows of a block are
+    /// along `block`. Returns `None` if shuffles cannot move them.
     #[inline]
     pub(super) fn of_block(piece: usize, row: Axis, block: Axis) -> Option<Self> {
         let is_woven = (2..=MOST_VECTORS).contains(&row.size)
@@ -164,7 +169,7 @@ impl Shuffle {
         })
     }
 
-    /// Moves rows whose pieces have the size and the distances that the kernel was made for.
+    /// Moves rows. The pieces must have the size and the distances that the constructor was called with.
     pub(super) fn run(&self, rows: PieceRows<'_>) {
         let down = if self.along_block {
             rows.pitch
@@ -192,7 +197,8 @@ impl Shuffle {
         );
     }
 
-    /// Makes `STORES` vectors of the result at once, 1 or as many as there are planes, from `LOADS` of the source.
+    /// Moves rows. Each step computes `STORES` vectors of the result from `LOADS` vectors of the source. `STORES` is
+    /// the number of planes.
     #[inline(always)]
     fn rows<const LOADS: usize, const STORES: usize, const DOWN: bool>(&self, rows: PieceRows<'_>) {
         let Self {
@@ -228,17 +234,18 @@ impl Shuffle {
             _ => STORES * VECTOR,
         };
         let step = many * pitch.unsigned_abs();
-        // Whether every vector of the source, or of the planes, is used once.
+        // True if each vector of the source, or of the planes, is used exactly once.
         let tiles = STORES > 1 || filled == VECTOR && step == LOADS * VECTOR;
-        // Vectors are read in ascending order, because processors prefetch memory in this order. Those that would reach beyond the
-        // source are left.
+        // Vectors are read in ascending order, because processors prefetch memory in this order. A vector that would
+        // extend beyond the source is not read: the last pieces are copied one by one.
         rows.each(
             bytes,
             #[inline(always)]
             |at, mut dest| {
                 let mut from = at - below;
                 if DOWN {
-                    // A short row is written downwards, but fetched upwards, as the rows follow each other.
+                    // A short row is written in descending order but prefetched in ascending order, because the next
+                    // row is above it.
                     if dest.len() <= FETCHED_ROW {
                         for line in (0..dest.len()).step_by(LINE) {
                             memory::prefetch(dest, line);
@@ -278,7 +285,7 @@ impl Shuffle {
                     && let Some(vectors) = vectors.as_chunks().0.first_chunk()
                 {
                     union(simd, vectors, &indices[0]).store_slice(to);
-                    // The vector has zeros before its whole rows, which the next one overwrites.
+                    // The vector begins with zeros if its rows do not fill it. The next vector overwrites them.
                     let end = rest.len() + VECTOR - filled;
                     dest = &mut dest[..end];
                     from += step;
@@ -302,8 +309,9 @@ impl Shuffle {
     }
 }
 
-/// Where the bytes of `STORES` vectors of the result are in `LOADS` vectors of the source, which has `many` rows along
-/// `outer` of pieces along `inner`. Its lowest row begins `below` bytes after the first byte of these vectors.
+/// Returns the shuffle indices for each of `STORES` vectors of the result and each of `LOADS` vectors of the source.
+/// The source vectors have `many` rows along `outer`, and the pieces of a row are along `inner`. The lowest row begins
+/// `below` bytes after the first byte of the source vectors.
 fn indices<const LOADS: usize, const STORES: usize>(
     piece: usize,
     inner: Axis,
@@ -314,7 +322,7 @@ fn indices<const LOADS: usize, const STORES: usize>(
     let mut indices = [[[NO_BYTE; VECTOR]; LOADS]; STORES];
     let row_bytes = inner.size * piece;
     for row in 0..many {
-        // Rows that run downwards fill vectors from their end.
+        // If the rows have descending addresses in the source, they fill the vectors from the end.
         let to = match outer.stride < 0 {
             true => STORES * VECTOR - (row + 1) * row_bytes,
             false => row * row_bytes,
@@ -331,7 +339,8 @@ fn indices<const LOADS: usize, const STORES: usize>(
     indices
 }
 
-/// Makes `STORES` vectors at a time from the vectors in `near` or, if there are several, from one of each plane.
+/// Writes `STORES` vectors at a time. If `STORES` is 1, they come from the vectors in `near`. Otherwise they come from
+/// one vector of each plane.
 #[inline(always)]
 fn fill<'d, const LOADS: usize, const STORES: usize>(
     simd: Shuffles,
@@ -353,7 +362,7 @@ fn fill<'d, const LOADS: usize, const STORES: usize>(
     }
 }
 
-/// The bytes that `indices` take from each of the vectors.
+/// Shuffles each vector by its indices and combines the results by OR.
 #[inline(always)]
 fn union<const N: usize>(
     simd: Shuffles,
@@ -367,7 +376,8 @@ fn union<const N: usize>(
     all
 }
 
-/// Transposes rows of pieces of `N` bytes into columns, as `square` says. There are multiples of `M` of both.
+/// Transposes rows of pieces of `N` bytes into columns, by the zips that `square.rs` explains. The numbers of rows and
+/// of columns are multiples of `M`.
 #[inline(always)]
 pub(super) fn transpose<const N: usize, const M: usize, const WIDTH: usize>(
     shuffles: Shuffles,
@@ -402,9 +412,9 @@ fn transpose_squares<const N: usize, const M: usize, const WIDTH: usize>(
     }
 }
 
-/// Transposes rows of the source without buffers, and writes the next `bytes` bytes of each lane. The first row begins at byte
-/// `at` of the source, and rows are `pitch` bytes apart. `bytes` is a multiple of a vector's size, and the number of lanes
-/// one of `M`.
+/// Transposes rows of the source without buffers and writes the next `bytes` bytes of each lane. The first row begins
+/// at byte `at` of the source, and rows are `pitch` bytes apart. `bytes` is a multiple of a vector's size, and the
+/// number of lanes is a multiple of `M`.
 #[inline(always)]
 pub(super) fn transpose_in_registers<const N: usize, const M: usize>(
     shuffles: Shuffles,
@@ -453,7 +463,7 @@ fn transposed<const N: usize, const M: usize>(
     square
 }
 
-/// Takes pieces of `N` bytes from two vectors in turn.
+/// Interleaves the pieces of two vectors. A piece has `N` bytes.
 #[inline(always)]
 fn zip<const N: usize>(a: u8x16<Shuffles>, b: u8x16<Shuffles>) -> [u8x16<Shuffles>; 2] {
     macro_rules! zip {
@@ -470,9 +480,11 @@ fn zip<const N: usize>(a: u8x16<Shuffles>, b: u8x16<Shuffles>) -> [u8x16<Shuffle
     }
 }
 
-/// Copies the pieces of `N` bytes whose byte of the mask is not 0, while `dest` has room for a vector. Returns how many
-/// bytes of the mask were looked at, and how many pieces were kept. A vector has the pieces that a few bits of the mask
-/// choose, by one of `CHOICES` shuffles, and zeros after them, which the next vector overwrites.
+/// Copies each piece of `N` bytes if its byte of the mask is not 0, as long as `dest` has room for a vector. Returns
+/// the number of bytes of the mask that were read and the number of pieces that were copied.
+///
+/// A few bits of the mask choose one of `CHOICES` shuffles, which moves the chosen pieces to the front of a vector.
+/// The next vector overwrites the zeros after them.
 pub(super) fn keep<const N: usize, const CHOICES: usize>(
     shuffles: Shuffles,
     source: &[u8],
@@ -506,7 +518,7 @@ fn keep_vectors<const N: usize, const CHOICES: usize>(
             };
             let bits = (ones >> (group * many)) % CHOICES as u64;
             let chosen = usize::try_from(bits).expect("a few bits");
-            // Several groups of single bytes are in one vector.
+            // A vector of single bytes has several groups.
             let (first, skip) = (group * many * N / VECTOR, group * many * N % VECTOR);
             let from = u8x16::from_slice(simd, &source[first * VECTOR..][..VECTOR]);
             let choice =
@@ -519,7 +531,7 @@ fn keep_vectors<const N: usize, const CHOICES: usize>(
     [looked, kept]
 }
 
-/// For each choice of pieces of `N` bytes, where the bytes of a vector come from.
+/// Returns the shuffle indices for each choice of pieces of `N` bytes.
 const fn choices<const N: usize, const CHOICES: usize>() -> [ByteNumbers; CHOICES] {
     let mut choices = [[NO_BYTE; VECTOR]; CHOICES];
     let mut chosen = 0;
@@ -537,7 +549,7 @@ const fn choices<const N: usize, const CHOICES: usize>() -> [ByteNumbers; CHOICE
     choices
 }
 
-/// The number of a byte in a vector.
+/// Returns the index of a byte in a vector as a `u8`.
 #[expect(clippy::cast_possible_truncation, reason = "vectors have 16 bytes")]
 const fn index(byte: usize) -> u8 {
     byte as u8

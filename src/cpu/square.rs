@@ -1,13 +1,14 @@
 //! Transposes squares of small pieces in registers.
 //!
-//! A square is as many source rows as fill a cache line of each lane, and as many lanes as a cache line of a source row has
-//! pieces for: 16 by 16 pieces of 4 bytes. So each line of the source is read once, and each line of the result is written
-//! at once, however far apart they are. In between, the square is in the first-level cache.
+//! A square is a block of pieces: one cache line of each lane (see the table in `transpose.rs`), and one or more cache
+//! lines of each source row. With pieces of 4 bytes, a square has 16 source rows and 16 or 64 lanes. Each cache line
+//! of the source is read once, and each line of the result is written as a whole, however far apart the lines are. In
+//! between, the square is in the first-level cache.
 //!
-//! Registers hold a smaller square of `M` vectors of `M` pieces. Zipping takes pieces from two vectors in turn. Write the
-//! place of a piece as the bits of its row followed by those of its column. Zipping vectors of the first half of the rows
-//! with those of the second half moves the first bit to the end, so that as many zips as a row's number has bits transpose
-//! the square:
+//! Registers hold a smaller square: `M` vectors of `M` pieces. A zip interleaves the pieces of two vectors. A round
+//! zips each vector of the first half of the rows with its counterpart in the second half, and log2(`M`) rounds
+//! transpose the square. To see why, write the position of a piece as the bits of its row number followed by the bits
+//! of its column number: each round moves the first bit to the end.
 //!
 //! ```text
 //! a0 a1 a2 a3       a0 c0 a1 c1       a0 b0 c0 d0
@@ -16,10 +17,11 @@
 //! d0 d1 d2 d3       b2 d2 b3 d3       a3 b3 c3 d3
 //! ```
 //!
-//! A square of a large result goes through two buffers: its rows are copied to the first, and its columns from the second,
-//! so that each line of the result is written at once and can bypass the caches. Squares of other results go without
-//! buffers, [`LINES`] of them below each other before the next beside them. That takes 0.35 to 1 times as long (Intel Xeon
-//! of model 167). With only one square at a time, 512 × 512 f64 take 1.2 times as long as with buffers.
+//! For a large result, a square goes through two buffers. Its rows are copied to the first buffer and transposed into
+//! the second. From there each cache line of the result is written as a whole and can bypass the caches. For other
+//! results, squares are transposed without buffers: [`LINES`] squares along a group of lanes, then the same number for
+//! the next group. Without buffers, slices take 0.35 to 1 times as long (Intel Xeon of model 167). With only one
+//! square along the lanes, 512 × 512 f64 take 1.2 times as long as with buffers.
 
 use super::{
     fixed_copy::{CopyKernel, CopyTask},
@@ -30,22 +32,21 @@ use super::{
 };
 use core::mem;
 
-/// Pieces of several lanes: for each lane, `count` pieces of each of `rows` rows along `row`. The pieces of the first lane begin
-/// at byte `at` of the source. The pieces of the other lanes follow along `near`.
+/// Pieces of several lanes that are moved together: for each lane, `count` pieces of each of `rows` rows along `row`.
+/// The pieces of the first lane begin at byte `at` of the source. The pieces of the other lanes follow along `near`.
 pub(super) struct Tile<'a, 'd> {
     pub(super) near: Axis,
     pub(super) row: Axis,
     pub(super) source: &'a [u8],
     pub(super) at: usize,
     pub(super) count: usize,
-    /// 1, or the number of whole rows that together reach over few bytes of the source.
+    /// The number of rows. It is above 1 only if byte shuffles move the rows and the rows are short.
     pub(super) rows: usize,
-    /// The rest of each lane. It becomes shorter as pieces are written.
+    /// The part of each lane that is not written yet.
     pub(super) lanes: &'a mut [&'d mut [u8]],
 }
 
-/// Moves pieces across the lanes, in the order in which they are along the near axis, so that the source is read as one
-/// stream.
+/// Copies the pieces in the order of the near axis, one to each lane, so the source is read as one stream.
 impl CopyTask for Tile<'_, '_> {
     fn run(self, kernel: impl CopyKernel) {
         let mut at = self.at;
@@ -63,8 +64,9 @@ impl CopyTask for Tile<'_, '_> {
     }
 }
 
-/// What moves tiles of pieces of `N` bytes. `M` of them fill a vector, `R` a cache line, and `C` the part of a source row
-/// that is read at once. If the lines of the result stay `cached`, squares go without buffers.
+/// Returns a function that moves tiles of pieces of `N` bytes. `M` pieces fill a vector, `R` pieces fill a cache line,
+/// and `C` pieces fill the `WIDTH` bytes of a source row that are read together. `cached` means that the lines of the
+/// result stay in the cache, so squares need no buffers.
 pub(super) fn squares<'d, const N: usize, const M: usize, const R: usize, const C: usize>(
     shuffles: Shuffles,
     cached: bool,
@@ -81,7 +83,7 @@ pub(super) fn squares<'d, const N: usize, const M: usize, const R: usize, const 
     }
 }
 
-/// Parts of source rows, and then a line of each lane. Both begin at a cache line.
+/// The two buffers: parts of source rows, and a line of each lane. Both are aligned to a cache line.
 #[repr(C, align(64))]
 struct Squares<const N: usize, const M: usize, const R: usize, const C: usize> {
     rows: [[u8; WIDTH]; R],
@@ -89,12 +91,12 @@ struct Squares<const N: usize, const M: usize, const R: usize, const C: usize> {
     shuffles: Shuffles,
 }
 
-/// The size in bytes of the part of a source row that is read at once.
+/// The size in bytes of the part of a source row that is read before the next row.
 const WIDTH: usize = 4 * LINE;
 
 impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, M, R, C> {
-    /// Reads a row of pieces for each of `rows`. The first one begins at byte `at` of the source. `kernel` moves rows
-    /// along `near` whose pieces are not contiguous.
+    /// Copies a part of a source row into each of `rows`. The first part begins at byte `at` of the source, and source
+    /// rows are `pitch` bytes apart. `kernel` copies the pieces along `near` if they are not contiguous.
     #[inline(always)]
     fn read(
         kernel: Kernel,
@@ -108,11 +110,11 @@ impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, 
         let together = near.stride == N.cast_signed();
         let below = along(0, pitch, R);
         let reach = near.size * near.stride.unsigned_abs();
-        // Pieces may overlap, so that they are nearer to each other than they are long.
+        // The distance between pieces. It is less than `N` if they overlap.
         let apart = near.stride.unsigned_abs();
         let low = if near.stride < 0 { reach - apart } else { 0 };
         for row in rows {
-            // The row of the next square.
+            // Prefetches this row of the next square.
             let next = at.wrapping_add(below).wrapping_sub(low);
             for line in (0..reach.min(2 * WIDTH)).step_by(LINE) {
                 memory::prefetch(source, next.wrapping_add(line));
@@ -182,14 +184,14 @@ impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, 
         }
     }
 
-    /// Moves the pieces of a tile into its lanes. If this function is inlined, a transpose of 64 × 64 f32 takes 1.03 times as
-    /// long.
+    /// Moves the pieces of a tile into its lanes. If this function is inlined, a transpose of 64 × 64 f32 takes 1.03
+    /// times as long.
     #[inline(never)]
     fn move_in_buffers<'d>(&mut self, tile: Tile<'_, 'd>, lines: &mut Lines<'d>) {
         let Tile { source, count, .. } = tile;
         let (near, row) = (tile.near, tile.row);
-        // If the bytes to write in the first lane do not begin at a cache line, the first square has fewer source rows, so
-        // that the next one begins at a cache line.
+        // If the bytes to write in the first lane do not begin at a cache line, the first square has fewer source
+        // rows, so that the next one begins at a cache line.
         let ahead = tile.lanes[0].as_ptr().addr().wrapping_neg() % LINE / N;
         let ahead = if ahead == 0 { R } else { ahead };
         let size = C.min(tile.lanes.len());
@@ -228,12 +230,13 @@ impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, 
     }
 }
 
-/// The number of lines of each lane that are written at once without buffers. With 8, arrays whose rows are a power of 2 apart
-/// take up to 1.3 times as long, because the lines that are read collide in the first-level cache.
+/// The number of cache lines that are written to each lane of a group before the next group, without buffers. With 8,
+/// arrays with rows a power of 2 apart take up to 1.3 times as long, because the lines that are read compete for the
+/// same places in the first-level cache.
 const LINES: usize = 4;
 
-/// The number of squares below each other that are moved before those beside them: so that 1 KiB of each lane is written at
-/// once, and not too many pages of the source are read.
+/// The number of cache lines that are written to each lane of a group before the next group, through buffers: 1 KiB.
+/// With more lines, too many pages of the source would be read for a group.
 const TALL: usize = 16;
 
 #[cfg(test)]
@@ -241,8 +244,8 @@ mod tests {
     use super::*;
     use crate::cpu::shuffle::SHUFFLES;
 
-    /// Moves a tile of pieces of `N` bytes from every third column, or every column, into lanes that begin anywhere in a
-    /// cache line.
+    /// Moves a tile of pieces of `N` bytes into lanes that begin anywhere in a cache line. The pieces are from every
+    /// column or from every third column.
     fn check<const N: usize, const M: usize, const R: usize, const C: usize>() {
         let Some(shuffles) = *SHUFFLES else { return };
         let source: Vec<u8> = (0..=250).cycle().take(120 * 3 * 150 * N).collect();

@@ -1,11 +1,10 @@
 //! Loops that store contiguous units a small, fixed step apart.
 //!
-//! A unit and the gap after it form one word or one array, whose size is a compile-time constant. The loop that stores
-//! the units also keeps the bytes of the gaps or sets them to zero. The compiler turns the loops over words into vector
-//! operations.
+//! A unit and the gap after it form one word or one array of a constant size. The loop that stores the units also
+//! keeps the bytes of the gaps or sets them to zero. The compiler turns the loops over words into vector operations.
 
-/// Returns whether there is a loop for rows of `count` units of `unit` bytes, which begin `pitch` bytes apart in the
-/// destination.
+/// Returns whether there is a loop for rows of `count` units of `unit` bytes. The units begin `pitch` bytes apart in
+/// the destination.
 pub(super) fn is_supported(unit: usize, count: usize, pitch: usize) -> bool {
     let small = [2, 3, 4].map(|step| step * unit).contains(&pitch);
     count >= LONG_ROW && [1, 2, 4, 8].contains(&unit) && small
@@ -14,8 +13,9 @@ pub(super) fn is_supported(unit: usize, count: usize, pitch: usize) -> bool {
 /// The smallest number of units in a row for which a vector loop gains more than its setup and its remainder cost.
 const LONG_ROW: usize = 16;
 
-/// Writes `units`, contiguous units of `unit` bytes, to `dest`, where they begin `pitch` bytes apart: the first at the
-/// beginning of `dest`, the last at its end. With `ZEROS` the bytes between units become zero, otherwise they are kept.
+/// Writes `units`, contiguous units of `unit` bytes, to `dest`. There they begin `pitch` bytes apart: the first unit
+/// is at the beginning of `dest`, and the last unit is at its end. With `ZEROS` the bytes between units become zero,
+/// otherwise they are kept.
 pub(super) fn store_units<const ZEROS: bool>(
     unit: usize,
     pitch: usize,

@@ -1,12 +1,12 @@
-//! How many threads write a result, and which part each writes.
+//! Chooses how many threads write a result, and which part each thread writes.
 //!
 //! Starting a thread takes tens of microseconds. The calling thread therefore writes small results alone. Larger
 //! results are cut into parts, and each thread takes the next part when it has finished one. So the calling thread does
 //! not wait for others to start, and a thread on a core that is busy with other programs takes fewer parts.
 //!
 //! Without the feature `rayon`, the other threads are started for each result. With it, they belong to the pool that
-//! the calling thread is in, or else to the global pool. Without the feature `std` the calling thread writes all results
-//! alone. Only `available_threads` and `run_on_threads` depend on these features.
+//! the calling thread is in, or else to the global pool. Without the feature `std`, the calling thread writes all
+//! results alone. Only `available_threads` and `run_on_threads` depend on these features.
 
 use super::Dest;
 #[cfg(feature = "std")]
@@ -25,11 +25,12 @@ use std::sync::Mutex;
 const MIN_NS_PER_THREAD: usize = 60_000;
 /// The number of bytes that a core writes to its cache per nanosecond, roughly.
 const BYTES_PER_NS: usize = 32;
-/// The largest size of a part in bytes, before the size is rounded up to whole pieces. With larger parts, threads would
-/// wait longer for the last thread to finish. Smaller parts would make sequential accesses too short for the processor
-/// to prefetch, and two threads would more often be the first to write to the same page of 2 MiB of a new result, which
-/// the system then clears for both: with parts of 1 MiB, new results of 17 to 113 MB took 14 % longer, and results in
-/// reused memory took the same time (medians of 12 workloads, 2 cores of an AMD EPYC of family 25, model 17).
+/// The largest size of a part in bytes, before the size is rounded up to whole pieces. With larger parts, threads
+/// would wait longer for the last thread to finish. Smaller parts would make sequential accesses too short for the
+/// processor to prefetch. Two threads would also more often be the first to write to the same page of 2 MiB of a new
+/// result, which the system then clears for both. With parts of 1 MiB, new results of 17 to 113 MB took 14 % longer,
+/// and results in reused memory took the same time (medians of 12 workloads, 2 cores of an AMD EPYC of family 25,
+/// model 17).
 const MAX_PART_BYTES: usize = 4 << 20;
 /// A result is cut into at least this many parts per thread, unless its pieces are too large, so that a slow thread can
 /// take fewer parts than the others.
@@ -56,21 +57,23 @@ impl Threads {
         }
     }
 
-    /// Does the work of [`Self::worth`] if the number of pieces, at most two for each byte, takes some time to compute.
+    /// Returns the same number as [`Self::worth`]. Does not compute the number of pieces for a small result, because
+    /// it takes some time. There are at most two pieces for each byte.
     pub(super) fn worth_of(self, bytes: usize, pieces: impl FnOnce() -> usize) -> usize {
         let is_small = bytes + bytes / BYTES_PER_NS < MIN_NS_PER_THREAD;
         self.worth(bytes, if is_small { 0 } else { pieces() })
     }
 
-    /// How many threads write a result of `bytes` bytes: one for every [`MIN_NS_PER_THREAD`] nanoseconds of work, at least 1 and
-    /// at most the bound. `pieces` is the number of pieces that are copied one by one, each of which takes about a
-    /// nanosecond in addition to the time for its bytes.
+    /// Returns how many threads write a result of `bytes` bytes: one for every [`MIN_NS_PER_THREAD`] nanoseconds of
+    /// work, at least 1 and at most the bound. `pieces` is the number of pieces that are copied one by one. Each piece
+    /// takes about a nanosecond in addition to the time for its bytes.
     pub(super) fn worth(self, bytes: usize, pieces: usize) -> usize {
         let work = (bytes / BYTES_PER_NS).saturating_add(pieces);
         let worth = work / MIN_NS_PER_THREAD;
         #[cfg(any(test, feature = "test-seams"))]
         let worth = if self.for_any_work { bytes } else { worth };
-        // `available_threads` is called only if its answer matters, because rayon would start its global pool to answer.
+        // `available_threads` is called only if its answer matters, because rayon would start its global pool to
+        // answer.
         match (worth, self.bound) {
             (0 | 1, _) | (_, Some(NonZero::<usize>::MIN)) => 1,
             (worth, most) => worth.min(available_threads(most)),
@@ -164,8 +167,8 @@ pub(super) fn write_dest_in_parts(
     share(parts, threads, |(number, part)| write(number * size, part));
 }
 
-/// Writes `dest` as [`write_dest_in_parts`] does. `write` returns the tuples out of range that it found; the result
-/// counts all of them and has the first.
+/// Writes `dest` as [`write_dest_in_parts`] does. `write` returns the out-of-range tuples of its part. The result
+/// counts the tuples of all parts and has the first.
 pub(super) fn write_counting_missing(
     dest: Dest<'_>,
     grain: usize,
@@ -245,7 +248,7 @@ mod tests {
         pub(super) static MOST_THREADS: Cell<usize> = const { Cell::new(1) };
     }
 
-    /// Calls `test` where operations may use 3 threads, however many the machine has.
+    /// Calls `test` where operations can use 3 threads, even if the machine has fewer cores.
     fn with_3_threads(test: impl FnOnce() + Send) {
         #[cfg(feature = "rayon")]
         pool().install(test);

@@ -46,9 +46,9 @@ pub(super) struct Tiles<'a> {
 /// before the next bytes are read. They stay in the first-level cache until every lane has its pieces.
 const SPREAD_BYTES: usize = 8 << 10;
 
-/// The largest number of lanes for which pieces are moved in the order of the source, which writes one piece to each
-/// lane before the next. With 32 lanes and pieces of 96 and 200 bytes, this order took 14 and 18 % longer than moving
-/// rows (AMD EPYC of family 25).
+/// If there are at most this many lanes, pieces are moved in the order of the source: one piece to each lane, then the
+/// next piece to each lane. With 32 lanes and pieces of 96 and 200 bytes, this order took 14 and 18 % longer than
+/// moving rows (AMD EPYC of family 25).
 const FEW_LANES: usize = 16;
 
 /// Pieces of at least this many bytes need no tiles. A tile keeps cache lines in the cache until all of their pieces
@@ -60,7 +60,7 @@ const MAX_ACROSS_BYTES: usize = 8 * LINE;
 
 /// The same range of pieces in several lanes. The lanes follow each other along the near axis.
 struct LaneBand<'d> {
-    /// The byte of the source where the first of these lanes begins, even if the band begins further along the lane.
+    /// The byte of the source where the first lane begins. The band can begin further along the lane.
     at: usize,
     /// The number, within each lane, of the band's first piece.
     first: usize,
@@ -70,9 +70,9 @@ struct LaneBand<'d> {
 
 impl<'a> Tiles<'a> {
     /// Returns the tiles of a slice with pieces of `piece` bytes. The pieces of a row are along `row`. There is a row
-    /// at each position of `dims`, in units of `unit` bytes. Returns `None` if tiles do not help. This is the case if
-    /// the pieces of a row are nearer to each other in the source than those of any other dimension with a stride other
-    /// than 0, if pieces are long, or if a row is shorter than a vector.
+    /// at each position of `dims`, in units of `unit` bytes. Returns `None` if tiles do not help: if no other
+    /// dimension has a shorter distance in the source than `row`, not counting distance 0, if pieces are long, or if a
+    /// row is shorter than a vector.
     pub(super) fn of(unit: usize, piece: usize, dims: &'a [Dim], row: Axis) -> Option<Self> {
         let distance = |dim: &Dim| dim.from.unsigned_abs().saturating_mul(unit);
         let is_near = |dim: &Dim| (1..row.stride.unsigned_abs()).contains(&distance(dim));
@@ -90,10 +90,11 @@ impl<'a> Tiles<'a> {
         (row.size * piece >= VECTOR && is_short).then_some(tiles)
     }
 
-    /// Returns whether squares are faster than the tiles of `short_axes.rs`, which move pieces one by one: if they fill
-    /// registers and lines stay cached. 32^4 f32 take half as long, and 16^3 bytes an eighth. In results beyond the
-    /// second-level cache squares of 8 pieces take up to 1.35 times as long (Intel Xeon of model 167). Squares of 1 or 2
-    /// bytes whose sides fill a cache line are faster in any result: 64 planes of 64 × 64 bytes take a quarter of the time.
+    /// Returns whether squares are faster than the tiles of `short_axes.rs`, which move pieces one by one. They are
+    /// faster if they fill registers and the lines of the result stay cached: 32^4 f32 take half as long, and 16^3
+    /// bytes an eighth. In results larger than the second-level cache, squares with sides of 8 pieces take up to 1.35
+    /// times as long (Intel Xeon of model 167). Squares of pieces of 1 or 2 bytes are faster in any result if their
+    /// sides fill a cache line: 64 planes of 64 × 64 bytes take a quarter of the time.
     pub(super) fn are_better_than_short_axes(self) -> bool {
         const SECOND_LEVEL_CACHE: usize = 1 << 20;
         let sides = [self.near.size, self.row.size];
@@ -111,8 +112,8 @@ impl<'a> Tiles<'a> {
             && (fill_lines || fill_registers() && self.stays_cached() && SHUFFLES.is_some())
     }
 
-    /// Returns whether pieces are moved in the order of the source, one piece to each lane, if they are not transposed
-    /// in registers.
+    /// Returns whether pieces that are not transposed in registers are moved in the order of the source, one piece to
+    /// each lane.
     fn goes_across(&self) -> bool {
         self.piece <= MAX_ACROSS_BYTES && self.near.size <= FEW_LANES
     }
@@ -135,9 +136,9 @@ impl<'a> Tiles<'a> {
         }
     }
 
-    /// Returns whether the lines of the result stay in the first-level cache until they are whole. They do not if they
-    /// bypass the caches, or if the 16 lanes of a square of bytes have the same place in the cache, where 8 or 12 lines
-    /// have room.
+    /// Returns whether the lines of the result stay in the first-level cache until they are complete. They do not if
+    /// they bypass the caches, or if the 16 lanes of a square of bytes compete for the same 8 or 12 places in the
+    /// cache.
     fn stays_cached(&self) -> bool {
         let collide = self.piece == 1 && self.lane_bytes().is_multiple_of(2 << 10);
         self.result_bytes() < STREAMED && !collide
@@ -299,7 +300,7 @@ impl<'a> Tiles<'a> {
         }
     }
 
-    /// Moves the rows of a tile by `kernel`, one lane after another.
+    /// Moves the rows of a tile by `kernel`, lane by lane.
     fn move_rows(&self, kernel: Kernel, tile: Tile<'_, '_>) {
         let some = match kernel {
             Kernel::Copy { .. } | Kernel::EverySecond { .. } => self.tile_row_bytes() / self.piece,

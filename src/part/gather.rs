@@ -19,8 +19,7 @@ impl Move {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] if the ranges are not in the result;
-    /// [`Error::Argument`] for a plan that is not a gather, such as a crop.
+    /// [`Error::Argument`] if the ranges are not in the result, or for a plan that is not a gather, such as a crop.
     pub(crate) fn part_of_indices(
         &self,
         result: &[Range<usize>],

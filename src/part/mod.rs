@@ -1,5 +1,5 @@
-//! Parts of slices and gathers: the box of the source that a box of the result needs, and the plan that makes one from
-//! the other.
+//! Parts of slices and gathers: finds the box of the source that a box of the result needs, and makes the plan between
+//! the two boxes.
 
 mod gather;
 mod source_box;

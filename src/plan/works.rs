@@ -1,4 +1,4 @@
-//! The works that a GPU prepared for a plan.
+//! The works that a GPU prepared for a plan. A work has the dispatches of a move, which are computed in advance.
 
 #[cfg(feature = "gpu")]
 use alloc::sync::Arc;
@@ -13,7 +13,7 @@ use core::{
 /// them are equal.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Works {
-    /// The works have a type of `gpu`, which plans do not know.
+    /// Works have a type of `gpu`. It is erased because plans do not depend on `gpu`.
     #[cfg(feature = "gpu")]
     pub(crate) made: Option<Arc<dyn Any + Send + Sync>>,
 }
@@ -30,6 +30,6 @@ impl Hash for Works {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
-// The works never change after they were made.
+// Nothing changes the works after they are made, so a panic cannot leave them half changed.
 impl UnwindSafe for Works {}
 impl RefUnwindSafe for Works {}

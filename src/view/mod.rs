@@ -15,7 +15,7 @@
 //! Nothing overflows: a stride is kept only where it connects two existing elements, and the distance between existing
 //! elements is less than the size of the source.
 
-// rustdoc lists methods in this order: constructors first.
+// rustdoc lists methods in the order of the modules. `whole` has the constructors, which come first.
 mod whole;
 
 mod select;

@@ -12,7 +12,7 @@ impl View {
     ///
     /// # Errors
     ///
-    /// The [`Error::Argument`] that TensorFlow raises first for an array of the view's shape.
+    /// [`Error::Argument`] for the fault that TensorFlow reports first, for an array of the view's shape.
     #[doc(alias("strided_slice", "flip", "reverse", "narrow"))]
     pub fn slice(&self, spec: &SliceSpec) -> Result<Self, Error> {
         let mut view = self.clone();
@@ -90,8 +90,8 @@ impl Dimensions for Vec<Dim> {
 }
 
 impl SliceSpec {
-    /// Narrows dimensions to the slice. Returns the position of the first element, given the position of the element
-    /// that was the first.
+    /// Narrows dimensions to the slice. `offset` is the position of the first element before the slice is applied.
+    /// Returns the position of the first element of the slice.
     pub(crate) fn narrow(
         &self,
         dims: &mut impl Dimensions,
@@ -141,7 +141,7 @@ impl SliceSpec {
     ///
     /// # Errors
     ///
-    /// The [`Error::Argument`] that TensorFlow raises first; [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`] for the fault that TensorFlow reports first; [`Error::ShapeTooLarge`].
     pub fn view(&self, shape: &[usize]) -> Result<View, Error> {
         let mut view = View::new(shape)?;
         view.narrow(self)?;

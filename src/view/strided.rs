@@ -33,8 +33,8 @@ impl View {
     /// | NumPy's `as_strided` | `shape` | `strides / itemsize` | of the first element in the base | `base.size` |
     /// | PyTorch | `size()` | `stride()` | `storage_offset()` | `untyped_storage().nbytes() / itemsize` |
     ///
-    /// The view's source is the memory, as an array of one dimension. A plan that is made from the view takes all of
-    /// it.
+    /// The view's source is the memory, as an array of one dimension. A plan that is made from the view takes the
+    /// whole memory.
     ///
     /// ```
     /// use wgslice::{DType, Plan, View};
@@ -160,8 +160,8 @@ impl View {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`Reshape` if the shape has another number of elements, `ReshapeStrides` if the elements must be
-    /// copied for it); [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`] (`Reshape` if the shape has another number of elements, `ReshapeStrides` if the elements
+    /// must be copied for it); [`Error::ShapeTooLarge`].
     pub fn reshape(&self, shape: &[usize]) -> Result<Self, Error> {
         let count = shape::elements(shape)?;
         if count != self.len() {
@@ -235,7 +235,7 @@ impl View {
         if (0..dims.len()).all(|d| dims[d].1 > reach[d + 1]) {
             return Repeats::Never;
         }
-        // There are more elements than places.
+        // The view has more elements than places.
         if self.len() > reach[0] + 1 {
             return Repeats::Somewhere;
         }
@@ -248,9 +248,10 @@ impl View {
     }
 }
 
-/// Returns whether `distance` and some steps of the dimensions sum up to 0, so that two positions are the same element.
-/// Each dimension can take up to its number of positions minus one steps in either direction. The first dimension that
-/// takes steps goes forward. `is_first` is true if none has so far. `None` after the last try.
+/// Returns whether `distance` and some steps of the dimensions sum up to 0, so that two positions are the same
+/// element. Each dimension can take up to its number of positions minus one steps in either direction. The first
+/// dimension that takes steps goes forward. `is_first` is true if none has so far. Returns `None` if there are no
+/// tries left.
 fn sums_to_zero(
     dims: &[(usize, usize)],
     reach: &[usize],

@@ -15,7 +15,7 @@ impl View {
         Ok(Self::whole(shape))
     }
 
-    /// The view of a whole array whose shape has passed [`shape::elements`], so that no stride overflows.
+    /// Returns the view of a whole array. The shape must have passed [`shape::elements`], so that no stride overflows.
     pub(crate) fn whole(shape: &[usize]) -> Self {
         let mut next = 1;
         let stride = |&size: &usize| {
@@ -35,7 +35,7 @@ impl View {
         view
     }
 
-    /// The view of a whole array of one dimension. `[elements]` must have passed [`shape::elements`].
+    /// Returns the view of a whole array of one dimension. `[elements]` must have passed [`shape::elements`].
     #[cfg(feature = "gpu")]
     pub(crate) fn flat(elements: usize) -> Self {
         Self {
