@@ -58,8 +58,8 @@ pub(crate) fn bits_of(dtype: DType, value: f32) -> u32 {
     }
 }
 
-/// Returns the nearest integer, in a tie the even one. This is `f32::round_ties_even`, which needs the standard
-/// library. The sum with 2^23 has no bits for a fraction.
+/// Returns the nearest integer, in a tie the even one, as `f32::round_ties_even` does, which needs the standard
+/// library. Adding 2^23 rounds to an integer, because the sum has no bits for a fraction.
 #[inline(always)]
 fn round_ties_even(value: f32) -> f32 {
     const FIRST_WHOLE: f32 = 8_388_608.0;

@@ -272,7 +272,7 @@ mod tests {
     use crate::Error;
     use std::{panic, thread};
 
-    /// If the thread that makes a value panics, every waiting thread panics too, and none waits forever.
+    /// If the thread that makes a value panics, every waiting thread panics too instead of waiting forever.
     #[test]
     fn a_panic_reaches_all_who_wait() {
         let work = || -> Result<u8, Error> {

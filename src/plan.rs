@@ -247,7 +247,7 @@ impl IntoView for &View {
 }
 
 impl ArraySpec {
-    /// An array of elements, of which the plan reads this view.
+    /// An array of elements. The plan reads this view of it.
     pub(crate) fn new(name: &'static str, view: &View, dtype: DType) -> Self {
         Self {
             layout: layout(view),
@@ -269,7 +269,7 @@ impl ArraySpec {
         Self::whole(name, shape, DType::U8, Kind::Mask)
     }
 
-    /// Index tuples, of which the plan reads this view.
+    /// Index tuples. The plan reads this view of them.
     pub(crate) fn indices(name: &'static str, view: &View, dtype: DType) -> Self {
         Self {
             kind: Kind::Indices,
@@ -524,7 +524,8 @@ impl Plan {
                     operation: plan.operation,
                     ..what.clone()
                 };
-                // If the step has another name than the plan, the error is made again with the plan's name.
+                // The error of a step with another name than the plan would show the step's name, so the change is
+                // tried again under the plan's name.
                 *what = change(what).or_else(|_| change(&named()))?;
                 plan.outputs[0] = ArraySpec::result(&what.shape, what.dtype);
                 plan.in_place = what.is_in_place();
@@ -891,7 +892,8 @@ impl Plan {
         }
         let (mut of_tuples, mut found) = (None, None);
         for (number, (what, operands)) in steps.steps.iter().enumerate() {
-            // While the step reads other memory, the memory that it writes is moved out of its list.
+            // The step borrows the list to read other memory, so the memory that it writes is taken out of the list for
+            // that time.
             let mut temp = Vec::new();
             let mut old: &mut [u8] = &mut [];
             let dest = match operands.to {

@@ -40,7 +40,7 @@ pub(crate) fn may_fall_back(global: &Global, error: &Error) -> Result<bool, Fail
     Ok(error.is_device_error() && device_choice(global, DeviceChoice::Auto)? == DeviceChoice::Auto)
 }
 
-/// Opens the backend for a command without a plan. A plan would help to choose the device.
+/// Opens the backend for a command without a plan, so the choice of the device cannot depend on the work.
 pub(crate) fn open_backend(global: &Global) -> Result<Backend, Failure> {
     open_by(global, auto)
 }

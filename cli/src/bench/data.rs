@@ -176,7 +176,7 @@ impl AsRef<[u8]> for TensorBytes {
     fn as_ref(&self) -> &[u8] {
         match self.0.bytes() {
             Ok(Cow::Borrowed(bytes)) => bytes,
-            // On the CPU, a tensor lends its bytes. Empty bytes fail the check.
+            // Only a tensor on the CPU has bytes to lend. For other tensors, empty bytes make the check fail.
             _ => &[],
         }
     }
@@ -257,7 +257,7 @@ impl<'a> WorkloadData<'a> {
         }?)
     }
 
-    /// Does the work of [`Data::host_to_host`]. `T` is an unsigned integer with the size of an element.
+    /// Does the work of [`Self::host_to_host`]. `T` is an unsigned integer with the size of an element.
     fn run_typed<T: Element + Pod>(&self, backend: &Backend) -> Result<Output, Error> {
         let input: &[T] = bytemuck::cast_slice(self.input.as_ref());
         let x = (input, &*self.work.shape);

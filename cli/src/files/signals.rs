@@ -18,9 +18,9 @@ pub(super) fn watch(end: impl FnOnce(i32, Option<&str>) + Send + 'static) {
         iterator::Signals,
     };
     const BAD_INPUT: i32 = 2;
-    // SAFETY: no memory is passed, and nothing else of this program handles the signal, except for the standard
-    // library, which names a thread whose stack is full. If its handler were called before the handler below, it would
-    // restore the default, and so end the program.
+    // SAFETY: the call passes no memory. The only other handler of this signal in the program is the standard
+    // library's, which reports a stack overflow. If that handler were called before the handler below, it would restore
+    // the default and so end the program.
     unsafe { libc::signal(SIGBUS, libc::SIG_DFL) };
     let ends = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
     let watched = ends.into_iter().filter(|&signal| !is_ignored(signal));
