@@ -18,7 +18,7 @@ pub enum Wrong {
         room: u64,
     },
     /// A use of a value that depends on unwritten memory. Loading a word with some unwritten bytes and writing these
-    /// bytes back unchanged is not a fault, because there is no other way to write the word's other bytes.
+    /// bytes back unchanged is not a fault, because a shader has no other way to write the rest of the word.
     Unwritten {
         /// What depends on unwritten memory.
         what: Depends,

@@ -70,7 +70,7 @@ struct WordAccesses {
     atomic: WordAccess,
 }
 
-/// The number of words in a page. Memory for the accesses to a page's words is allocated at once.
+/// The number of words in a page. Memory for the accesses to a page's words is allocated together, at the first access.
 const PAGE_WORDS: usize = 1024;
 
 /// Words, with the bytes that were written and the accesses to each word.
@@ -130,7 +130,7 @@ impl Memory {
         self.written[at] = (0..).zip(known).map(|(byte, known)| known << byte).sum();
     }
 
-    /// Reads `bytes` bytes from byte `from` on, which need not be the first of a word.
+    /// Reads `bytes` bytes from byte `from` on. This byte can be anywhere in a word.
     pub(crate) fn read(&self, from: u64, bytes: usize) -> Vec<u8> {
         let first = to_usize(from / WORD);
         let skipped = to_usize(from % WORD);
@@ -143,7 +143,7 @@ impl Memory {
             .collect()
     }
 
-    /// Writes bytes from byte `from` on, which need not be the first of a word.
+    /// Writes bytes from byte `from` on. This byte can be anywhere in a word.
     pub(crate) fn write(&mut self, from: u64, bytes: &[u8]) {
         if from.is_multiple_of(WORD) {
             let (words, rest) = bytes.as_chunks::<4>();

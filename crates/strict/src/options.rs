@@ -57,13 +57,13 @@ pub struct Options {
     ///
     /// [`StrictGpu::take_faults`]: crate::StrictGpu::take_faults
     pub panics: bool,
-    /// The seed for running invocations in random order. `None` means ascending order, in which an atomic store leaves
-    /// the last invocation's value, and the first invocation starts a list. A shader whose result depends on the order
-    /// can then be correct by chance. A GPU guarantees no order except for barriers, so tests should run with seeds.
+    /// The seed for running invocations in random order. `None` means ascending order. In this order the last
+    /// invocation's atomic store always remains, for example, so a shader whose result depends on the order can be
+    /// correct by chance. A GPU guarantees no order except for barriers, so tests should run with seeds.
     ///
     /// With a seed, the workgroups of a dispatch run in random order, and so do the invocations of a workgroup between
-    /// barriers. If a shader has no barriers, every second workgroup runs in two parts, one after the other. The side
-    /// of a branch that runs first is random, too.
+    /// barriers. If a shader has no barriers, every second workgroup runs in two parts, in sequence. The side of a
+    /// branch that runs first is also random.
     ///
     /// Repeating a dispatch repeats its order. The order depends only on the seed, the number of workgroups, the sizes
     /// of the bindings and the content of the immediates, so different dispatches have different orders. With

@@ -1,5 +1,5 @@
-//! Runs small shaders on a strict device. It must compute the results of the correct ones, and report the faults of the
-//! others.
+//! Runs small shaders on a strict device. The device must compute the right results of correct shaders and report the
+//! faults of the others.
 
 use strict_gpu::{Access, Counting, Depends, Fault, Options, Outside, StrictGpu, Wrong};
 use wgpu::util::DeviceExt;

@@ -83,8 +83,8 @@ impl On {
     }
 }
 
-/// The default number of tasks for a step on a cluster. It is large enough for some tens of cores, and small enough for
-/// shuffles, whose number of blocks is its square.
+/// The default number of tasks for a step on a cluster. It is large enough for some tens of cores. It is small enough
+/// for shuffles, because the number of a shuffle's blocks is its square.
 #[cfg(feature = "cluster")]
 pub(crate) const PARTITIONS: usize = 64;
 

@@ -36,8 +36,8 @@ pub(super) trait TensorFunction:
 {
     const USAGE: Usage;
 
-    /// True if the function accepts every element value. The values in rows with a null argument are unspecified, so
-    /// these rows are removed first unless this is true.
+    /// True if the function accepts every element value. Otherwise rows with a null argument are removed first, because
+    /// the values in them are unspecified.
     const RUNS_ON_NULL_ROWS: bool = false;
 
     /// Whether the result has the same bytes as the first argument, so that `run` is not called.

@@ -1,4 +1,4 @@
-//! Concatenates arrays along a dimension. Each array is a slice that makes a box of the result.
+//! Concatenates arrays along a dimension. Each array is copied as a slice that fills a box of the result.
 
 use super::{expression::Expression, prepared::Kind, slice::Slice};
 use crate::zarr::{Error, Source};

@@ -40,8 +40,8 @@ pub(super) struct BoxTuples {
     /// A pair for each tuple that is in range, in ascending order: the number of the tuple's chunk in the grid of the
     /// located dimensions, and the tuple's number.
     sorted: Vec<(usize, usize)>,
-    /// For each tuple, its position in each located dimension. Those in named dimensions are meaningless if the tuple
-    /// is out of range.
+    /// For each tuple, its position in each located dimension. The positions in named dimensions are meaningless if the
+    /// tuple is out of range.
     positions: Vec<usize>,
     /// The numbers of the tuples that are out of range.
     invalid: Vec<usize>,

@@ -25,7 +25,7 @@ pub enum Operation {
     Index {
         /// A slice whose entries can be lists, as in `[0, 5], ::2`, or a message of [`Ndsel`](super::Ndsel).
         spec: String,
-        /// Whether all combinations are meant even if NumPy would pair the arrays.
+        /// Whether all combinations are selected even if NumPy would pair the arrays.
         #[serde(default)]
         outer: bool,
         /// As in a slice.
@@ -72,8 +72,8 @@ pub enum Operation {
         begins_fingerprint: Fingerprint,
         /// The size of a box in each of these dimensions. In the others, a box has all positions.
         sizes: Vec<usize>,
-        /// The treatment of boxes that extend beyond the source. [`OutOfRange::Zero`] only makes their elements outside
-        /// zeros, and [`OutOfRange::Clamp`] shifts them inside.
+        /// The treatment of boxes that extend beyond the source. [`OutOfRange::Zero`] sets only the elements outside to
+        /// zero, and [`OutOfRange::Clamp`] shifts the boxes inside.
         out_of_range: OutOfRange,
         /// As in a slice. Zeros for elements outside the source are not converted.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -31,7 +31,7 @@ pub(crate) type Value = Option<Bytes>;
 pub(crate) struct Begun {
     /// True if the answer to the request has arrived.
     pub(crate) is_come: Arc<AtomicBool>,
-    /// Waits for its answer.
+    /// Waits for the answer.
     pub(crate) wait: Box<dyn FnOnce() -> Result<Value, Unread> + Send>,
 }
 

@@ -17,7 +17,7 @@ pub struct PipelineRequest {
     pub source: String,
     /// The name of the entry point.
     pub entry_point: String,
-    /// The names of those overrides of the shader to which the request gives a value, each with its value.
+    /// The overrides of the shader to which the request gives a value: their names and values.
     pub constants: Vec<(String, f64)>,
     /// The entries of the layout of each bind group. Without a pipeline layout, wgpu derives them from the shader.
     pub groups: Vec<Vec<BindGroupLayoutEntry>>,

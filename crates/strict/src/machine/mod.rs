@@ -2,8 +2,8 @@
 //! take one step of the program together. The two sides of a branch run in sequence, each with the lanes of the other
 //! side masked out. A loop runs until its last lane has left.
 //!
-//! Lane `n` is invocation `n` of the workgroup, unless [`Options::shuffle`] is set. Then lanes are invocations in
-//! another order, so that a step, which goes through the lanes in ascending order, goes through the invocations in that
+//! Lane `n` is invocation `n` of the workgroup, unless [`Options::shuffle`] is set. Then the lanes have the invocations
+//! in another order. A step goes through the lanes in ascending order, and so through the invocations in that other
 //! order.
 //!
 //! | file | decides |

@@ -179,8 +179,8 @@ impl<'a> Op<'a> for Crop<'a> {
 
     fn random_case(operation: Operation, rng: &mut Rng) -> Case {
         let (source, x, mut args) = random_params(rng);
-        // A shader has room for four dimensions in addition to the items' dimension. A pair of uncropped dimensions
-        // takes the room of one.
+        // A shader supports four dimensions in addition to the items' dimension. A pair of uncropped dimensions counts
+        // as one.
         let inner = x.len() - 1;
         let most = if inner > 4 {
             8_usize.saturating_sub(inner)

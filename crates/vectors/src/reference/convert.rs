@@ -284,6 +284,6 @@ fn element_of(numbers: Numbers, value: ExactValue, rule: ConversionRule) -> i64 
             size | u64::from(negative) << (width - 1)
         }
     };
-    // As a signed integer of the element's size.
+    // Extends the sign, because the result is a signed integer of the element's size.
     (bits as i64) << (64 - width) >> (64 - width)
 }

@@ -91,8 +91,7 @@ use std::{error, fmt, iter};
 /// | `slice_size` | a block ends inside its dimension |
 /// | `permutation` | every axis occurs once |
 /// | `axis` | `axis` is a dimension of the array |
-/// | `no_arrays`, `array_shape` | there is an array; all have the shape of the first, except along the axis of `concat`
-/// |
+/// | `no_arrays`, `array_shape` | there is an array; all shapes are equal, except along the axis of `concat` |
 /// | `entries` | paddings and multiples have an entry for each dimension |
 /// | `padding` | no end is padded by more than the mode can mirror or repeat |
 /// | `shifts` | there is a shift for each axis |

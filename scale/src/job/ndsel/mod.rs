@@ -9,7 +9,8 @@
 //! | `index_array` | `offset + stride · index_array[numbers]` |
 //!
 //! The dimensions of the box are those of the result. So `{"kind": "slice", "start": [5], "stop": [10], "step": [2]}`
-//! is the box from 2 to before 5, and the rule `1 + 2 · number`. Positions are counted from 0: -1 is not the last one.
+//! becomes a box with the coordinates 2, 3 and 4, and the rule `1 + 2 · number`. Positions are counted from 0: -1 is
+//! not the last one.
 //!
 //! `message` parses and prints messages; `select` computes what a message selects from an array.
 

@@ -1,5 +1,5 @@
 //! Memory for long answers, which is reused for later answers. New memory costs time, because the system clears and
-//! maps each of its pages. That took a third of the processor time of some slices (benches/results.md).
+//! maps each of its pages. This took a third of the processor time of some slices (benches/results.md).
 
 use crate::zarr::{Buffer, Error, allocate::Purpose};
 use futures::{Stream, StreamExt};
