@@ -330,7 +330,7 @@ impl Move {
     }
 }
 
-/// Methods by which operations make plans.
+/// Methods for building plans.
 impl Steps {
     /// Begins a plan without steps that makes or changes one array.
     pub(crate) fn new(operation: Operation, inputs: Vec<ArraySpec>, output: ArraySpec) -> Self {
@@ -484,7 +484,7 @@ impl Plan {
         }
     }
 
-    /// Returns the step of a plan that was made of one step.
+    /// Returns the only step of a plan with one step.
     pub(crate) fn only(&self) -> Option<&Move> {
         match &self.form {
             Form::One { what, .. } => Some(what),
@@ -842,7 +842,7 @@ impl Plan {
         }
     }
 
-    /// Runs the steps on the CPU. The inputs and outputs must be those of the plan.
+    /// Runs the steps on the CPU. The inputs and outputs must match the plan's.
     pub(crate) fn run_steps(
         &self,
         inputs: &[Values<'_>],

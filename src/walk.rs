@@ -495,7 +495,7 @@ impl Walk {
         self.dims.remove(d)
     }
 
-    /// Reverses dimensions that run backwards in the destination, except those of tuples and boxes.
+    /// Reverses dimensions that run backwards in the destination, except dimensions of tuples and boxes.
     pub(crate) fn make_ascending(&mut self) {
         for d in 0..self.dims.len() {
             let dim = self.dims[d];

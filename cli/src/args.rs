@@ -177,7 +177,7 @@ pub(crate) enum Api {
     Gl,
 }
 
-// The output of a command that makes an array. This is no doc comment, because clap would show it as the command's
+// The output of a command that makes an array. This is not a doc comment, because clap would show it as the command's
 // description.
 #[derive(Clone, Debug, Default, ArgGroup)]
 #[command(next_help_heading = "Output")]

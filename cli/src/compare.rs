@@ -153,7 +153,7 @@ struct ElementPair {
     bytes: [Vec<u8>; 2],
 }
 
-/// What was found about pairs with different bits.
+/// The findings about pairs with different bits.
 #[derive(Debug, Default)]
 struct Differences {
     /// The number of pairs that are not equal.

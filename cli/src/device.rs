@@ -25,7 +25,7 @@ pub(crate) fn device_choice(
     }
 }
 
-/// Returns the option with which the user named an adapter or a graphics API, if any.
+/// Returns the option that names an adapter or a graphics API, if the user gave one.
 pub(crate) fn adapter_option(global: &Global) -> Option<&'static str> {
     match (&global.adapter, global.backend) {
         (Some(_), _) => Some("--adapter"),

@@ -1,5 +1,5 @@
-//! concat and stack join arrays along one axis, and split divides an array. The semantics are those of
-//! TensorFlow 2.21's `tf.concat`, `tf.stack` and `tf.split`.
+//! concat and stack join arrays along one axis, and split divides an array. The semantics are the same as in TensorFlow
+//! 2.21's `tf.concat`, `tf.stack` and `tf.split`.
 //!
 //! ```text
 //! concat of [a, n], [a, m] along axis 1: [a, n + m]

@@ -217,7 +217,7 @@ impl<'s, I: Element, S> InputList<'s, Values<'s>> for (HostBoxes<'_, I>, S) {
 }
 
 impl Boxes<IndexShape> {
-    /// The number of dimensions in which the boxes have begins. Fails if the shape of the begins does not fit any
+    /// The number of dimensions for which the begins have numbers. Fails if the shape of the begins fits no such
     /// number.
     pub(super) fn begin_dims(&self) -> Result<usize, Error> {
         let of_dim = 1 + usize::from(self.told.flips);

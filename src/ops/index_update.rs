@@ -28,8 +28,8 @@ use alloc::sync::Arc;
 use bytemuck::Pod;
 use core::{fmt::Debug, ops::Add};
 
-/// The size in bytes of the longest slices that the CPU writes one by one. Scatters write longer ones as fast, with
-/// several threads.
+/// The size in bytes of the longest slices that this module writes on the CPU. For longer slices a scatter is as fast,
+/// and it uses several threads.
 const LONGEST_BYTES: usize = 64;
 
 impl Plan {

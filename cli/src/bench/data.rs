@@ -123,7 +123,7 @@ fn allocate<T>(vector: &mut Vec<T>, count: usize) -> Result<(), Problem> {
     })
 }
 
-/// Returns bytes of 0xa5, by which the check recognizes bytes that a run did not write.
+/// Returns bytes of 0xa5. They show the check which bytes a run did not write.
 pub(crate) fn garbage_bytes(bytes: usize) -> Result<Vec<u8>, Problem> {
     let mut garbage = Vec::new();
     allocate(&mut garbage, bytes)?;
@@ -339,7 +339,7 @@ mod tests {
     use super::*;
     use crate::bench::workload;
 
-    /// The checksums in the built-in set, which NumPy computed, match the loops, and the CPU's results are
+    /// The loops' results match the checksums in the built-in set, which NumPy computed. The CPU's results are
     /// bit-identical to the loops' results.
     #[test]
     fn loops_give_what_numpy_and_the_library_give() {

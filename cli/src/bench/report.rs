@@ -21,7 +21,7 @@ pub(crate) const COLUMNS: usize = 79;
 #[derive(Serialize)]
 pub(crate) struct Report {
     pub(crate) version: &'static str,
-    /// The day on which the run began, in UTC.
+    /// The day when the run began, in UTC.
     pub(crate) date: String,
     /// The machine, in one line.
     pub(crate) machine: String,

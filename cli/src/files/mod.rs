@@ -211,7 +211,7 @@ pub(crate) struct Listing {
     /// The size of the file in bytes.
     pub(crate) bytes: u64,
     pub(crate) arrays: Vec<Entry>,
-    /// What is wrong with the file, if its arrays can be listed nevertheless.
+    /// The fault of a damaged file whose arrays can still be listed.
     pub(crate) damaged: Option<String>,
 }
 
@@ -358,7 +358,7 @@ pub(crate) struct WriteOptions<'a> {
     pub(crate) format: Option<Format>,
     /// Whether an existing file is kept. Then writing over it is an error.
     pub(crate) keep: bool,
-    /// The origin of the array, or of the array from which it is made.
+    /// The origin of the array, or of the input that the array is made from.
     pub(crate) origin: Option<&'a Origin>,
     /// Whether the elements arrive in Fortran order, which only NumPy's formats can hold.
     pub(crate) column_major: bool,

@@ -1,4 +1,4 @@
-//! Writes output files, which appear as a whole or not at all.
+//! Writes output files. A file appears as a whole or not at all.
 //!
 //! Output goes to an unnamed file, which gets its name when it is complete. So a command that fails or is killed leaves
 //! nothing behind. If the system or the file system has no unnamed files, output goes to a temporary file `.wgslice-…`
@@ -116,7 +116,8 @@ impl IncompleteFile {
     }
 }
 
-/// Opens a file without a name, for [`link`]. Returns `None` if there are no such files here.
+/// Opens a file without a name, for [`link`]. Returns `None` if the system or the folder's file system has no unnamed
+/// files.
 #[cfg(target_os = "linux")]
 fn nameless(folder: &Path, mode: u32) -> io::Result<Option<File>> {
     use rustix::{fs, io::Errno};

@@ -6,7 +6,7 @@ use std::{fmt, sync::Arc};
 /// The treatment of accesses outside of a binding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Outside {
-    /// The access is a fault. Faults of all other kinds are reported, too.
+    /// The access is a fault. Faults of all other kinds are also reported.
     #[default]
     Fault,
     /// The index is clamped to the last element, as by naga on Metal, by naga on Vulkan without robustBufferAccess2,

@@ -1,7 +1,7 @@
 //! Reads and writes vector files. Each line of a file holds a call and its expected result.
 //!
-//! A line is a JSON object; `tests/vectors/README.md` describes its keys. A line that cannot be read is an error, which
-//! names the line number. Unknown keys are ignored, so that files may have additional ones.
+//! A line is a JSON object; `tests/vectors/README.md` describes its keys. A line that cannot be read is an error; the
+//! error gives the line number. Unknown keys are ignored, so that files may have additional ones.
 
 use crate::{arguments::Arguments, ops::Operation};
 use serde::{Deserialize, Serialize};
@@ -61,7 +61,7 @@ pub struct Case {
 pub struct BadLine {
     /// The line number in the file, from 1. For a random case, its number in the seed's sequence, from 0.
     pub line: usize,
-    /// What is wrong with the line.
+    /// The fault of the line.
     pub reason: String,
 }
 

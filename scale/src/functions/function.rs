@@ -43,8 +43,7 @@ pub(super) trait TensorFunction:
     /// Whether the result has the same bytes as the first argument, so that `run` is not called.
     const KEEPS_BYTES: bool = false;
 
-    /// Changes the type with which an argument is read, for a function that interprets a column differently than its
-    /// field says.
+    /// Changes the type of an argument, for a function that interprets a column differently than its field says.
     fn retype_arguments(_: &mut Call) -> Result<()> {
         Ok(())
     }

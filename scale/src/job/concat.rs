@@ -8,7 +8,7 @@ use wgslice::{
     spec::{IndexSpec, SliceItem},
 };
 
-/// Returns the slices from which the shards are made, and the shape of the result. `axis` is as in NumPy, and is a new
+/// Returns the slices that make up the result, and the shape of the result. `axis` is as in NumPy, and is a new
 /// dimension if `is_new`. There must be at least one source.
 ///
 /// # Errors

@@ -41,7 +41,7 @@ impl Memory {
 #[derive(Debug)]
 pub(super) struct Share {
     bytes: usize,
-    /// The maximum capacity, in bytes, with which a buffer is kept for later tasks.
+    /// The maximum capacity, in bytes, of a buffer that is kept for later tasks.
     buffer: usize,
     pub(super) buffers: [Buffer; 2],
 }

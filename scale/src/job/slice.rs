@@ -124,7 +124,7 @@ impl Slice {
     }
 
     /// Returns the box of a chunk with all elements that other shards need from it. For the arguments, see
-    /// [`Slice::readers`]; `segments` are those of the shard itself.
+    /// [`Slice::readers`]; `segments` are the segments of the shard itself.
     fn others(
         &self,
         segments: &[Segment],

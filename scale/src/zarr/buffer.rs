@@ -1,4 +1,4 @@
-//! Buffers in which shards are made.
+//! The buffers for making shards.
 
 use super::{
     Error,

@@ -1,5 +1,5 @@
-//! Describes the pipelines that a program requested, so that they can be created again elsewhere, for example with a
-//! compiler whose output is examined.
+//! Describes the pipelines that a program requested, so they can be created again elsewhere, for example to examine the
+//! output of a compiler.
 
 use super::{
     bind::{StrictGroupLayout, StrictPipelineLayout},

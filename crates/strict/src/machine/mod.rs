@@ -162,7 +162,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Runs a workgroup. `random` decides the order of its invocations, which is ascending without it.
+    /// Runs a workgroup. `random` decides the order of its invocations; `None` means ascending order.
     pub(crate) fn run(&mut self, group: [u32; 3], random: Option<Random>) {
         let program = self.program;
         let (module, entry) = (&program.module, program.entry_point());

@@ -30,8 +30,7 @@ pub(super) enum Value {
 pub(super) struct Data {
     pub(super) words: Rc<[i64]>,
     pub(super) uniform: bool,
-    /// For each word, a mask of the bits that depend on unwritten memory. `None` if no word has such bits, which is
-    /// the usual case.
+    /// For each word, a mask of the bits that depend on unwritten memory. `None` if no word has such bits, as usual.
     pub(super) unknown: Option<Rc<Vec<u64>>>,
 }
 

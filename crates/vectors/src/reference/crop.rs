@@ -115,9 +115,9 @@ impl Boxes<'_> {
 
 /// Cuts boxes out of the items of an array. The first dimension of `values` counts the items.
 ///
-/// The result has a dimension of boxes, then those of `sizes`, then the dimensions of `values` that are not cropped. An
-/// element outside of its item is `T::default()`, and so are all elements of a box whose item does not exist.
-/// [`Gathered::bad_rows`] has the numbers of the boxes with such elements.
+/// The result has a dimension of boxes, then the dimensions of `sizes`, then the dimensions of `values` that are not
+/// cropped. An element outside of its item is `T::default()`, and so are all elements of a box whose item does not
+/// exist. [`Gathered::bad_rows`] has the numbers of the boxes with such elements.
 ///
 /// ```
 /// use wgslice_vectors::reference::{Boxes, crop};

@@ -1,8 +1,8 @@
-//! Writes the result of a query to a Parquet file, which appears whole or not at all.
+//! Writes the result of a query to a Parquet file. The file appears as a whole or not at all.
 //!
 //! The partitions of a result are computed and encoded in parallel: each makes its own row groups in memory, and adds
-//! them to the one file when they are complete. An ordered result has a single partition, whose row groups are added in
-//! that order.
+//! them to the one file when they are complete. An ordered result has a single partition, and its row groups are added
+//! in that order.
 
 use super::failed;
 use crate::failure::Failure;
@@ -133,7 +133,7 @@ struct SharedOutput {
     writer: Mutex<SerializedFileWriter<File>>,
     encoders: ArrowRowGroupWriterFactory,
     schema: SchemaRef,
-    /// The size in bytes from which a row group is complete.
+    /// The minimum size in bytes of a complete row group.
     group: usize,
 }
 

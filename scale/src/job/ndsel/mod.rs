@@ -8,7 +8,7 @@
 //! | `input_dimension` | `offset + stride · number[input_dimension]` |
 //! | `index_array` | `offset + stride · index_array[numbers]` |
 //!
-//! The dimensions of the box are those of the result. So `{"kind": "slice", "start": [5], "stop": [10], "step": [2]}`
+//! The box has the same dimensions as the result. So `{"kind": "slice", "start": [5], "stop": [10], "step": [2]}`
 //! becomes a box with the coordinates 2, 3 and 4, and the rule `1 + 2 · number`. Positions are counted from 0: -1 is
 //! not the last one.
 //!

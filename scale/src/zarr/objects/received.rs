@@ -6,7 +6,7 @@ use futures::{Stream, StreamExt};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use zarrs::storage::Bytes;
 
-/// The size in bytes from which an answer uses this memory. Shorter answers get their own.
+/// The minimum size in bytes of an answer that uses this memory. Shorter answers get their own memory.
 pub(super) const LONG_ANSWER: u64 = 256 << 10;
 /// The maximum number of bytes of free memory that are kept for later answers.
 const MOST_SPARE: usize = 64 << 20;
