@@ -111,8 +111,7 @@ type Borrowed<'a, T> = (&'a [T], &'a [usize]);
 type RowMajor<'a, T> = (Cow<'a, [T]>, Cow<'a, [usize]>);
 
 impl<'a, T: Element> ArrayRef<'a, T> {
-    /// Returns the values and their shape if the kind of the array shows that it is in row-major order, without a check
-    /// of strides.
+    /// Returns the values and their shape, if the array is known to be in row-major order without a look at its strides.
     pub(crate) fn in_order(
         &self,
         argument: &'static str,

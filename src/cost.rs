@@ -12,7 +12,7 @@
 //! | get memory for a result of 32 MiB or more | bytes of the result / `new_memory` | the same |
 //!
 //! `count` counts these bytes and rows in a plan, and `measure` measures the rates of a machine. The estimate assumes
-//! that these times do not overlap. It is coarse, but if the times on the CPU and on the device are close, either
+//! that nothing overlaps. The estimate is coarse, but where the times on the CPU and on the device are close, either
 //! choice is good.
 
 mod count;
@@ -284,7 +284,7 @@ mod tests {
             let plan = Plan::contiguous(view, DType::F32).unwrap();
             let moved = 2.0 * plan.result_bytes() as f64;
             let Estimate { cpu, device } = ROUND.estimate(&plan);
-            // The terms of the transfers and of the rows are left out.
+            // Without the transfers and the rows.
             let rows = plan.only_move().starts() * 1e-9;
             let transferred = moved / 2.0 / 2e9 + moved / 2.0 / 0.5e9;
             let cpu = cpu - rows - 1e-6;
@@ -300,11 +300,11 @@ mod tests {
             );
         };
         close(seconds(&[1000, 1000], &[1, 0]), [2.0, 0.2]);
-        // Rows of 512 bytes are reordered.
+        // The order of rows of 512 bytes changes.
         close(seconds(&[50, 70, 128], &[1, 0, 2]), [1.0, 0.1]);
         // The pieces of pixels are near each other.
         close(seconds(&[100, 1000, 2], &[2, 0, 1]), [1.0, 0.1]);
-        // Each piece of 4 bytes takes 2 ns and moves 8 bytes.
+        // Each piece of 4 bytes takes 2 ns, and 8 bytes are moved for it.
         let reversed: Vec<usize> = (0..18).rev().collect();
         close(seconds(&[2; 18], &reversed), [2.0 + 2.0 / 8.0, 0.2]);
     }

@@ -84,7 +84,7 @@ pub(crate) fn zeroed<T: bytemuck::Pod>(len: usize) -> Result<Vec<T>, Error> {
             values
         })
     } else {
-        // A program that lacks memory for so small a vector also fails at every other list.
+        // A program without so little memory fails wherever it makes a list.
         let mut values = Vec::with_capacity(len);
         values.resize(len, T::zeroed());
         Ok(values)

@@ -47,8 +47,7 @@ pub(crate) struct Find {
 /// The parameters of a scatter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Scatter {
-    /// The number of slices that fill the destination, each as long as a row. 0 for boxes, which can begin anywhere in
-    /// the destination.
+    /// The number of slices that fill the destination, each as long as a row. 0 for boxes, which can be anywhere in it.
     pub(crate) slices: usize,
     /// Whether rows are combined with zeros rather than with the destination's old content.
     pub(crate) fresh: bool,

@@ -247,7 +247,7 @@ impl IntoView for &View {
 }
 
 impl ArraySpec {
-    /// An array of elements. The plan reads this view of it.
+    /// An array of elements, of which the plan reads this view.
     pub(crate) fn new(name: &'static str, view: &View, dtype: DType) -> Self {
         Self {
             layout: layout(view),
@@ -269,7 +269,7 @@ impl ArraySpec {
         Self::whole(name, shape, DType::U8, Kind::Mask)
     }
 
-    /// Index tuples. The plan reads this view of them.
+    /// Index tuples, of which the plan reads this view.
     pub(crate) fn indices(name: &'static str, view: &View, dtype: DType) -> Self {
         Self {
             kind: Kind::Indices,
@@ -330,7 +330,7 @@ impl Move {
     }
 }
 
-/// Methods for building plans.
+/// Methods by which operations make plans.
 impl Steps {
     /// Begins a plan without steps that makes or changes one array.
     pub(crate) fn new(operation: Operation, inputs: Vec<ArraySpec>, output: ArraySpec) -> Self {
@@ -484,7 +484,7 @@ impl Plan {
         }
     }
 
-    /// Returns the only step of a plan with one step.
+    /// Returns the step of a plan that was made of one step.
     pub(crate) fn only(&self) -> Option<&Move> {
         match &self.form {
             Form::One { what, .. } => Some(what),
@@ -524,8 +524,7 @@ impl Plan {
                     operation: plan.operation,
                     ..what.clone()
                 };
-                // The error of a step with another name than the plan would show the step's name, so the change is
-                // tried again under the plan's name.
+                // If the step has another name than the plan, the error is made again with the plan's name.
                 *what = change(what).or_else(|_| change(&named()))?;
                 plan.outputs[0] = ArraySpec::result(&what.shape, what.dtype);
                 plan.in_place = what.is_in_place();
@@ -842,7 +841,7 @@ impl Plan {
         }
     }
 
-    /// Runs the steps on the CPU. The inputs and outputs must match the plan's.
+    /// Runs the steps on the CPU. The inputs and outputs must be those of the plan.
     pub(crate) fn run_steps(
         &self,
         inputs: &[Values<'_>],
@@ -892,8 +891,7 @@ impl Plan {
         }
         let (mut of_tuples, mut found) = (None, None);
         for (number, (what, operands)) in steps.steps.iter().enumerate() {
-            // The step borrows the list to read other memory, so the memory that it writes is taken out of the list for
-            // that time.
+            // While the step reads other memory, the memory that it writes is moved out of its list.
             let mut temp = Vec::new();
             let mut old: &mut [u8] = &mut [];
             let dest = match operands.to {

@@ -124,9 +124,9 @@ impl Tensor {
     /// `dest` gets no new memory, and on a GPU it keeps its [buffers](Self::buffers). On a GPU the call submits the
     /// work and does not wait for it.
     ///
-    /// No other tensor changes. `dest` gets new memory if it is a view, such as a slice; if it shares its memory with
-    /// another tensor; if it is on a GPU and holds the indices that a report still has to read; or if it is on the CPU
-    /// and holds bytes given to [`Tensor::from_bytes`]. So `dest` can be a clone of this tensor.
+    /// No other tensor changes. `dest` gets new memory if it is a view, such as a slice, if it shares its memory with
+    /// another tensor, if it is on a GPU and a report that is not yet read needs it as its indices, or if it is on the
+    /// CPU and holds bytes given to [`Tensor::from_bytes`]. So `dest` can be a clone of this tensor.
     ///
     /// ```
     /// use wgslice::{slice, Backend};

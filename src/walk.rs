@@ -15,8 +15,8 @@
 //! In a scatter, tuples index the destination, and coordinates add to `to`.
 //!
 //! A unit is 1 to 16 contiguous bytes. All distances are in units. For example, `::2` of an array of shape `[4, 6]` of
-//! f32 selects two rows of 24 bytes. In units of 8 bytes these are two dimensions, `2*6>3` and `3*1>1` (size, distance
-//! in the source, distance in the destination).
+//! f32 takes two rows of 24 bytes, which are two dimensions in units of 8 bytes: `2*6>3` and `3*1>1` (size, distance in
+//! the source, distance in the destination).
 //!
 //! | method | effect | example |
 //! |---|---|---|
@@ -133,7 +133,7 @@ pub(crate) enum Side {
     Dest,
 }
 
-/// A dimension of an array in which index tuples select positions.
+/// A dimension of an array that index tuples select positions in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Coordinate {
     /// The number of positions.
@@ -388,8 +388,8 @@ impl Walk {
         walk
     }
 
-    /// Returns a walk of two stages in place of this walk: the first fills a row-major array, and the second moves the
-    /// array's units to this walk's destination.
+    /// Splits the walk in two stages. The first fills a row-major array, and the second moves the array's units to the
+    /// destination of this walk.
     pub(crate) fn split_stages(&self) -> [Self; 2] {
         let mut filling = self.clone();
         filling.to = 0;
@@ -495,7 +495,7 @@ impl Walk {
         self.dims.remove(d)
     }
 
-    /// Reverses dimensions that run backwards in the destination, except dimensions of tuples and boxes.
+    /// Reverses dimensions that run backwards in the destination, except those of tuples and boxes.
     pub(crate) fn make_ascending(&mut self) {
         for d in 0..self.dims.len() {
             let dim = self.dims[d];
@@ -573,7 +573,7 @@ impl Walk {
         first.map(isize::cast_unsigned)
     }
 
-    /// Calls `each` with every distance, except distances within the contiguous units.
+    /// Calls `each` with all distances except distances within the contiguous units.
     fn each_distance(&self, mut each: impl FnMut(usize)) {
         let mut each = |distance: isize| each(distance.unsigned_abs());
         for dim in self.outer().iter().filter(|dim| dim.size > 1) {

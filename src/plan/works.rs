@@ -13,7 +13,7 @@ use core::{
 /// them are equal.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Works {
-    /// The type of the works is private to `gpu`, so a plan holds them as `Any`.
+    /// The works have a type of `gpu`, which plans do not know.
     #[cfg(feature = "gpu")]
     pub(crate) made: Option<Arc<dyn Any + Send + Sync>>,
 }

@@ -235,7 +235,7 @@ impl View {
         if (0..dims.len()).all(|d| dims[d].1 > reach[d + 1]) {
             return Repeats::Never;
         }
-        // The view has more elements than it has positions in memory, so two elements share a position.
+        // There are more elements than places.
         if self.len() > reach[0] + 1 {
             return Repeats::Somewhere;
         }
@@ -282,8 +282,8 @@ fn sums_to_zero(
 mod tests {
     use super::*;
 
-    /// For every small view of three dimensions, the search finds a repeated element exactly if two elements are at the
-    /// same position in memory.
+    /// For every small view of three dimensions, the search finds a repeated element exactly if two positions have the
+    /// same place.
     #[test]
     fn repeats_are_found() {
         let mut counts = [0; 2];
