@@ -46,7 +46,7 @@ pub struct Backend {
     /// If `Some`, the CPU does operations on host values that fail with an error of the device, and the last such error is
     /// kept.
     fallback: Option<KeptValue<Error>>,
-    /// Whether the report returns the error for out-of-range tuples, instead of the call. If `false`, the call waits
+    /// True if the report returns the error for out-of-range tuples, instead of the call. If `false`, the call waits
     /// for the device before it returns. This applies to tensors on a GPU under `OutOfRange::Error`.
     #[cfg(feature = "gpu")]
     pub(crate) late_errors: bool,

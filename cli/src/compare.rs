@@ -200,7 +200,7 @@ impl Differences {
 struct Compared<'a> {
     args: &'a Compare,
     equal: bool,
-    /// Whether the elements were compared.
+    /// True if the elements were compared.
     comparable: bool,
     shapes: [&'a [usize]; 2],
     elements: [Element; 2],

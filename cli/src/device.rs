@@ -160,7 +160,7 @@ mod with_gpu {
         Failure::device(format_args!("no adapter for {api}{named}{others}"))
     }
 
-    /// Lists the adapters of this machine, best first. Each entry contains whether the adapter fits `options`.
+    /// Lists the adapters of this machine, best first. Each entry shows whether the adapter fits `options`.
     fn list_adapters(options: &AdapterOptions) -> Result<Vec<FoundAdapter>, Failure> {
         pollster::block_on(options.adapters()).map_err(Failure::device)
     }

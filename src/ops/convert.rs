@@ -94,7 +94,7 @@ pub(crate) struct PositionTables {
 /// A factor and a term for each position of an axis of the source, as bits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct PositionScales {
-    /// The same as in a [`PositionTables`].
+    /// The distance in elements, as in [`PositionTables`].
     pub(crate) inner: usize,
     pub(crate) positions: usize,
     pub(crate) entries: Arc<[[u32; 2]]>,

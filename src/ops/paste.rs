@@ -39,7 +39,7 @@ pub struct PasteOptions {
     /// | [`OutOfRange::Clamp`] | the box is shifted inside, as in `lax.dynamic_update_slice` | the nearest item is used |
     /// | [`OutOfRange::Error`] | nothing is written | nothing is written |
     pub out_of_range: OutOfRange,
-    /// Whether positions wrap around: a box that extends beyond the end of a dimension continues at its beginning, as
+    /// True if positions wrap around: a box that extends beyond the end of a dimension continues at its beginning, as
     /// in a ring buffer. Then no start index is out of range. Boxes must not be longer than the dimension.
     pub circular: bool,
     /// The caller's promise that no two boxes overlap. A GPU then takes one dispatch. Without box indices it does so

@@ -53,7 +53,7 @@ pub struct ScatterOptions {
     pub out_of_range: OutOfRange,
     /// The meaning of a negative index. In ONNX it counts from the end, which is [`NegativeIndex::Wrap`].
     pub negative: NegativeIndex,
-    /// Whether several rows can be combined with one slice in any order, so that results can differ from run to run. A
+    /// True if several rows can be combined with one slice in any order, so that results can differ from run to run. A
     /// GPU then does not sort the rows of each slice. Otherwise rows are combined in order, as in TensorFlow's CPU
     /// kernels: results are bit-identical on every device and in every run, except for subnormal numbers, infinities
     /// and NaNs.

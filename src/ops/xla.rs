@@ -173,7 +173,7 @@ struct DimensionNumbers<'a> {
     names: [&'static str; 5],
     /// The dimensions of the result or of the updates that are dimensions of windows.
     windows: &'a [usize],
-    /// The dimensions of the operand that result or updates lack.
+    /// The dimensions of the operand that the result or the updates lack.
     dropped: &'a [usize],
     batching: &'a [usize],
     of_indices: &'a [usize],

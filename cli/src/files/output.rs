@@ -297,7 +297,7 @@ pub(super) struct Unfinished {
     path: PathBuf,
     /// The metadata of the file that is replaced, if there is one.
     replaced: Option<Metadata>,
-    /// Whether a file that exists at the end is kept.
+    /// True if a file that exists at the end is kept.
     keep: bool,
     /// The file whose content the output includes, which must be unchanged at the end. The inner option is `None` if
     /// there must still be no file.

@@ -39,7 +39,7 @@ const MAX_HEADER: u32 = 1 << 16;
 pub struct Described {
     /// The type of the elements.
     pub element: Type,
-    /// Whether the elements are in Fortran order: the first dimension is contiguous.
+    /// True if the elements are in Fortran order: the first dimension is contiguous.
     pub column_major: bool,
     /// The shape of the array.
     pub shape: Vec<usize>,
@@ -52,7 +52,7 @@ pub struct Header {
     pub dtype: DType,
     /// The byte order of the elements. [`ByteOrder::NATIVE`] for elements of one byte.
     pub byte_order: ByteOrder,
-    /// Whether the elements are in Fortran order: the first dimension is contiguous.
+    /// True if the elements are in Fortran order: the first dimension is contiguous.
     pub column_major: bool,
     /// The shape of the array.
     pub shape: Vec<usize>,

@@ -52,7 +52,7 @@ pub struct Options {
     /// The maximum number of rounds of a loop. More rounds are a fault. The default is the number of rounds after which
     /// Mesa's lavapipe leaves a loop.
     pub most_rounds: u32,
-    /// Whether a dispatch with faults panics, within `Queue::submit`. If false, [`StrictGpu::take_faults`] returns the
+    /// True if a dispatch with faults panics, within `Queue::submit`. If false, [`StrictGpu::take_faults`] returns the
     /// faults.
     ///
     /// [`StrictGpu::take_faults`]: crate::StrictGpu::take_faults
@@ -74,7 +74,7 @@ pub struct Options {
     pub counting: Option<Counting>,
     /// The change to the WGSL of each shader, if any.
     pub rewrite: Option<Rewrite>,
-    /// Whether requests for pipelines are kept for [`StrictGpu::take_pipelines`].
+    /// True if requests for pipelines are kept for [`StrictGpu::take_pipelines`].
     ///
     /// [`StrictGpu::take_pipelines`]: crate::StrictGpu::take_pipelines
     pub keeps_pipelines: bool,

@@ -21,7 +21,7 @@ pub struct Variant {
     /// The index type and the policy for out-of-range tuples, in a gather, a crop or a scatter. `None` for other
     /// operations.
     pub indices: Option<(DType, OutOfRange)>,
-    /// Whether the caller promises that no two rows of a scatter go to the same slice.
+    /// True if the caller promises that no two rows of a scatter go to the same slice.
     pub unique: bool,
 }
 

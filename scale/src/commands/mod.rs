@@ -84,7 +84,7 @@ impl On {
 }
 
 /// The default number of tasks for a step on a cluster. It is large enough for some tens of cores. It is small enough
-/// for shuffles, because the number of a shuffle's blocks is its square.
+/// for shuffles, which have the square of this number of blocks.
 #[cfg(feature = "cluster")]
 pub(crate) const PARTITIONS: usize = 64;
 

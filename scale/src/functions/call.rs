@@ -24,7 +24,7 @@ pub(super) struct Usage {
     pub(super) tensors: usize,
     /// The number of texts that can follow the tensors.
     pub(super) texts: RangeInclusive<usize>,
-    /// Whether another argument, of any type, can follow the texts and name the row in errors.
+    /// True if another argument, of any type, can follow the texts and name the row in errors.
     pub(super) names_rows: bool,
 }
 

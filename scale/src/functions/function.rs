@@ -40,7 +40,7 @@ pub(super) trait TensorFunction:
     /// the values in them are unspecified.
     const RUNS_ON_NULL_ROWS: bool = false;
 
-    /// Whether the result has the same bytes as the first argument, so that `run` is not called.
+    /// True if the result has the same bytes as the first argument, so that `run` is not called.
     const KEEPS_BYTES: bool = false;
 
     /// Changes the type of an argument, for a function that interprets a column differently than its field says.

@@ -25,7 +25,7 @@ pub enum Operation {
     Index {
         /// A slice whose entries can be lists, as in `[0, 5], ::2`, or a message of [`Ndsel`](super::Ndsel).
         spec: String,
-        /// Whether all combinations are selected even if NumPy would pair the arrays.
+        /// True if all combinations are selected even if NumPy would pair the arrays.
         #[serde(default)]
         outer: bool,
         /// As in a slice.
@@ -47,7 +47,7 @@ pub enum Operation {
         batch_dims: isize,
         /// The treatment of indices that are out of range.
         out_of_range: OutOfRange,
-        /// Whether negative indices count from the end.
+        /// True if negative indices count from the end.
         wrap: bool,
     },
     /// Gathers the slices of the source that index tuples select.
@@ -60,7 +60,7 @@ pub enum Operation {
         batch_dims: usize,
         /// The treatment of tuples that are out of range.
         out_of_range: OutOfRange,
-        /// Whether negative indices count from the end.
+        /// True if negative indices count from the end.
         wrap: bool,
     },
     /// Crops boxes of one shape.
@@ -85,7 +85,7 @@ pub enum Operation {
         others: Vec<(PathBuf, Fingerprint)>,
         /// The dimension of the result along which they are joined. A negative one counts from the end.
         axis: isize,
-        /// Whether this dimension is new and has a position for each array.
+        /// True if this dimension is new and has a position for each array.
         is_new: bool,
     },
     /// Converts a whole `.npy` file.

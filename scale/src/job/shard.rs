@@ -9,7 +9,7 @@ use crate::zarr::{Error, Need, Needs, Reader, coordinates, strides};
 /// The outcome of a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// Whether the task computed the shard. `false` if the shard existed already.
+    /// True if the task computed the shard. `false` if the shard existed already.
     pub computed: bool,
     /// The number of chunks that were read.
     pub chunks_read: u64,

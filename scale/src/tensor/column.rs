@@ -20,7 +20,7 @@ pub struct Column {
     tensor: TensorType,
     /// The elements of all rows, in row-major order.
     values: ArrayRef,
-    /// Whether the column has a single row that is used for every row.
+    /// True if the column has a single row that is used for every row.
     repeats: bool,
 }
 

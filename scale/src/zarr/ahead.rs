@@ -47,7 +47,7 @@ struct Request {
     bytes: usize,
     /// The number of [`WantedAnswer`]s that refer to this request.
     users: usize,
-    /// Whether any user has taken the answer.
+    /// True if any user has taken the answer.
     is_counted: bool,
     /// The value's range of bytes in the answer. `None` if it is the whole answer.
     part: Option<Range<usize>>,

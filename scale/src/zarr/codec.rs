@@ -72,7 +72,7 @@ pub(super) struct Sharding {
     pub(super) chunks: CodecChain,
     /// The codecs of the index.
     pub(super) index: CodecChain,
-    /// Whether the index is at the end of a shard, instead of at its beginning.
+    /// True if the index is at the end of a shard, instead of at its beginning.
     pub(super) is_at_end: bool,
 }
 

@@ -23,7 +23,7 @@ pub struct PipelineRequest {
     pub groups: Vec<Vec<BindGroupLayoutEntry>>,
     /// The size of the immediates in bytes, from the pipeline layout. 0 without a pipeline layout.
     pub immediate_size: u32,
-    /// Whether workgroup variables are initialized to zeros.
+    /// True if workgroup variables are initialized to zeros.
     pub zero_initialize_workgroup_memory: bool,
 }
 

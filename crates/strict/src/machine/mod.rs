@@ -84,7 +84,7 @@ pub(crate) struct BoundMemory {
     pub(crate) memory: usize,
     pub(crate) offset: u64,
     pub(crate) bytes: u64,
-    /// Whether the variable is storage that the shader declares as `read_write`.
+    /// True if the variable is storage that the shader declares as `read_write`.
     pub(crate) writable: bool,
 }
 

@@ -10,9 +10,9 @@ use wgslice::{
 pub struct BoxTuples {
     /// The number of boxes.
     pub count: usize,
-    /// Whether a tuple begins with a box index.
+    /// True if a tuple begins with a box index.
     pub box_indices: bool,
-    /// Whether a tuple ends with flips.
+    /// True if a tuple ends with flips.
     pub flips: bool,
 }
 
@@ -281,7 +281,7 @@ pub struct Paste<'a> {
     pub crop: Crop<'a>,
     /// The boxes.
     pub patches: &'a Tensor,
-    /// Whether positions are taken modulo the sizes of the pasted dimensions.
+    /// True if positions are taken modulo the sizes of the pasted dimensions.
     pub circular: bool,
 }
 

@@ -9,7 +9,7 @@ pub struct Gathering<'a> {
     pub params: Params<'a>,
     /// The indices, or index tuples in the last dimension.
     pub indices: &'a Tensor,
-    /// Whether negative indices count from the end, and whether out-of-range ones are clamped.
+    /// The meaning of negative and out-of-range indices.
     pub indexing: Indexing,
 }
 

@@ -89,7 +89,7 @@ fn narrow(number: i64) -> isize {
 
 /// An operation with its arguments.
 pub(crate) trait Op<'a>: Sized {
-    /// Whether the row of an out-of-range index tuple is dropped, as in a scatter, rather than filled with zeros, as in
+    /// True if the row of an out-of-range index tuple is dropped, as in a scatter, rather than filled with zeros, as in
     /// a gather.
     const DROPS_INVALID_ROWS: bool = false;
 

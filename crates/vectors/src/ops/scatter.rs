@@ -10,7 +10,7 @@ pub struct Rows<'a> {
     pub indices: &'a Tensor,
     /// The rows, one for each tuple.
     pub updates: &'a Tensor,
-    /// Whether negative indices count from the end, and whether out-of-range ones are clamped.
+    /// The meaning of negative and out-of-range indices.
     pub indexing: Indexing,
     /// The floating-point type of the values, whose bits the tensors hold. `None` if they are integers.
     pub float: Option<DType>,

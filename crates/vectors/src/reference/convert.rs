@@ -43,7 +43,7 @@ pub struct Conversion<'a> {
     /// The axis, and the scale and the bias along it as bits of `float32`: one for each position, or one for all.
     /// `None` if numbers are not scaled.
     pub scaled: Option<(i64, &'a [i64], &'a [i64])>,
-    /// Whether fractions are truncated and integers wrap, as in NumPy's `astype`.
+    /// True if fractions are truncated and integers wrap, as in NumPy's `astype`.
     pub cast: bool,
 }
 

@@ -12,8 +12,8 @@ pub struct Boxes<'a> {
     pub begins: &'a [i64],
     /// The number of the item for each box. With `None`, box n belongs to item n.
     pub box_indices: Option<&'a [i64]>,
-    /// For each box and each of `sizes`, whether the box is reversed along that dimension, box after box. `None` if no
-    /// box is reversed.
+    /// For each box, in order, and each of `sizes`: true if the box is reversed along that dimension. `None` if no box
+    /// is reversed.
     pub flips: Option<&'a [bool]>,
     /// The number of boxes.
     pub count: usize,
@@ -22,10 +22,10 @@ pub struct Boxes<'a> {
     /// The distance in positions between neighbouring elements of a box, for each cropped dimension. Not 0. If it is
     /// negative, a box extends from its start towards lower positions.
     pub strides: &'a [i64],
-    /// Whether a box that extends beyond its item is shifted inside, and an out-of-range box index selects the nearest
+    /// True if a box that extends beyond its item is shifted inside, and an out-of-range box index selects the nearest
     /// item.
     pub clamp: bool,
-    /// Whether every position of a cropped dimension is taken modulo the size of the dimension, so that a box continues
+    /// True if every position of a cropped dimension is taken modulo the size of the dimension, so that a box continues
     /// at the other end. `clamp` then only applies to box indices.
     pub circular: bool,
 }

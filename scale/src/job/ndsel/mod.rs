@@ -42,7 +42,7 @@ pub struct Ndsel {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Bound {
     number: Number,
-    /// Whether the array's bounds can shrink the interval.
+    /// True if the array's bounds can shrink the interval.
     implicit: bool,
 }
 
