@@ -90,7 +90,7 @@ pub(crate) fn f16_of_f32(single: f32) -> u16 {
     let half = match rest {
         // The result is n · 2^-24 for n up to 1024, zero and subnormal values included, and its bits are n. Values of
         // `f32` from 0.5 to 1 are 2^-24 apart too, so adding 0.5 rounds to a multiple of 2^-24, and the bits of the sum
-        // exceed those of 0.5 by n.
+        // are the bits of 0.5 plus n.
         0..0x3880_0000 => (f32::from_bits(rest) + 0.5).to_bits() - 0.5f32.to_bits(),
         // The value is rounded up if the 13 dropped bits are worth more than half of the last bit kept, or exactly half
         // and the last bit kept is 1.

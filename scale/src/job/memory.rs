@@ -7,8 +7,8 @@ use std::{
     sync::{Condvar, Mutex, PoisonError},
 };
 
-/// The maximum number of bytes in buffers that are kept for later tasks. They are kept because new memory takes longer
-/// to get than to fill: the system clears every page.
+/// The maximum number of bytes in buffers that are kept for later tasks. They are kept because allocating new memory
+/// takes longer than filling it: the system clears every page.
 const MOST_IDLE_BYTES: usize = 512 << 20;
 
 static MEMORY: Mutex<Memory> = Mutex::new(Memory {

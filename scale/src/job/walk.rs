@@ -48,7 +48,7 @@ impl AxisWalk {
         (place.start + last) / shard - (place.start + first) / shard + 1
     }
 
-    /// Returns the first and the last position of the walk, which has `length` positions, in the chunk of `segment`.
+    /// Returns the first and the last position of the walk in the chunk of `segment`. The walk has `length` positions.
     /// For the other arguments, see [`AxisWalk::readers`].
     fn met(&self, segment: &Segment, start: usize, chunk: usize, length: usize) -> (usize, usize) {
         let (low, high) = (segment.begin, chunk - 1 - segment.begin);
@@ -64,7 +64,7 @@ impl AxisWalk {
         (first, last)
     }
 
-    /// Returns the positions in the chunk of `segment` that the walk, which has `length` positions, reads. With
+    /// Returns the positions in the chunk of `segment` that the walk reads. The walk has `length` positions. With
     /// `without`, returns only those before or after the segment, unless the walk has some on both sides. For the other
     /// arguments, see [`AxisWalk::readers`]. Not for walks along a list.
     pub(super) fn positions(

@@ -19,8 +19,8 @@ pub struct Boxes<'a> {
     pub count: usize,
     /// The size of all boxes in each cropped dimension, from dimension 1 of the array on.
     pub sizes: &'a [usize],
-    /// The distance in positions between neighbouring elements of a box, for each cropped dimension. Not 0. If it is
-    /// negative, a box extends from its start towards lower positions.
+    /// The distance in positions between neighbouring elements of a box, for each cropped dimension. It must not be 0.
+    /// If it is negative, a box extends from its start towards lower positions.
     pub strides: &'a [i64],
     /// True if a box that extends beyond its item is shifted inside, and an out-of-range box index selects the nearest
     /// item.
