@@ -43,8 +43,8 @@ use crate::cost::{CostModel, Estimate};
 pub struct Backend {
     pub(crate) device: Device,
     reason: Arc<str>,
-    /// If `Some`, the CPU does operations on host values that fail with an error of the device, and the last such error is
-    /// kept.
+    /// If `Some`, the CPU does operations on host values that fail with an error of the device, and the last such error
+    /// is kept.
     fallback: Option<KeptValue<Error>>,
     /// True if the report returns the error for out-of-range tuples, instead of the call. If `false`, the call waits
     /// for the device before it returns. This applies to tensors on a GPU under `OutOfRange::Error`.
@@ -74,8 +74,8 @@ impl Backend {
     /// operation. Such errors include a lost device, too little device memory, a limit that is too low, and an element
     /// type that the shaders cannot combine. The fallback covers [`Backend::stream`] and all calls that take and return
     /// host values, such as [`Backend::slice`], [`Backend::gather_nd`] and [`Backend::scatter_nd`]. Tensors stay on
-    /// their device: an operation on a tensor that fails there is an error. [`Backend::last_fallback`] tells whether the
-    /// CPU did an operation, and why.
+    /// their device: an operation on a tensor that fails there is an error. [`Backend::last_fallback`] tells whether
+    /// the CPU did an operation, and why.
     ///
     /// ```
     /// # #[cfg(feature = "gpu")] {

@@ -470,7 +470,8 @@ impl Job<'_> {
         })
     }
 
-    /// Runs the operation and writes the result's elements to the output. Returns the shape of the result, and the report.
+    /// Runs the operation and writes the result's elements to the output. Returns the shape of the result, and the
+    /// report.
     fn run_and_write(
         &self,
         read: ReadInputs,

@@ -5,7 +5,8 @@
 //! broadcast to the selection, unless it has the selection's shape. An expression without arrays replaces a slice by a
 //! single move.
 //!
-//! If a value replaces short slices, the CPU computes the place of each slice as it writes, and only GPUs need the numbers.
+//! If a value replaces short slices, the CPU computes the place of each slice as it writes, and only GPUs need the
+//! numbers.
 
 use super::{
     array_index::{ArraySelector, SelectedElements},
@@ -143,8 +144,8 @@ pub(crate) struct SelectedSlices {
 }
 
 impl SelectedElements {
-    /// Returns the longest slices that the selection consists of, in an array of `elements` elements. The selection must
-    /// not be empty.
+    /// Returns the longest slices that the selection consists of, in an array of `elements` elements. The selection
+    /// must not be empty.
     fn slices(&self, elements: usize) -> SelectedSlices {
         let (mut run, mut parts) = (1, &self.parts[..]);
         while let [before @ .., ArraySelector::Dim(size, stride)] = parts
@@ -293,8 +294,8 @@ host_methods! {
 }
 
 tensor_methods! {
-    /// Writes a value to the elements of this tensor that an expression selects, or combines it with them, in place: NumPy's
-    /// `x[…] = value` and `add.at`. See [`Plan::index_update`].
+    /// Writes a value to the elements of this tensor that an expression selects, or combines it with them, in place:
+    /// NumPy's `x[…] = value` and `add.at`. See [`Plan::index_update`].
     ///
     /// Only this tensor changes: memory shared with another tensor, such as a clone or a slice, is copied first. On a
     /// GPU the call submits the work and does not wait for it.

@@ -673,8 +673,8 @@ tensor_methods! {
     fn boolean_mask(self x, rows mask, by axis: isize, by capacity: Option<usize>)
         -> reported = |dtype| Plan::boolean_mask(x.layout(), mask.shape(), axis, capacity, dtype), [x, mask];
 
-    /// Writes the elements of `value` into this tensor where a mask is true, in place: NumPy's `x[mask] = value` for one
-    /// value. `value` and the mask are broadcast to the shape of this tensor.
+    /// Writes the elements of `value` into this tensor where a mask is true, in place: NumPy's `x[mask] = value` for
+    /// one value. `value` and the mask are broadcast to the shape of this tensor.
     ///
     /// ```
     /// use wgslice::Backend;

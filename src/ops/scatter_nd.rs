@@ -47,9 +47,9 @@ pub struct ScatterOptions {
     /// | `tensor_scatter_nd` | [`Combine::Update`] | `tf.tensor_scatter_nd_update`, ONNX's `ScatterND` |
     /// | `scatter_elements` | [`Combine::Update`] | ONNX's `ScatterElements`, PyTorch's `scatter_` |
     pub combine: Option<Combine>,
-    /// The treatment of a row whose tuple is out of range. [`OutOfRange::Ignore`] drops the row, as TensorFlow does under
-    /// `bad_indices_policy="IGNORE"`. Under [`OutOfRange::Error`] one out-of-range tuple leaves the whole destination
-    /// unchanged.
+    /// The treatment of a row whose tuple is out of range. [`OutOfRange::Ignore`] drops the row, as TensorFlow does
+    /// under `bad_indices_policy="IGNORE"`. Under [`OutOfRange::Error`] one out-of-range tuple leaves the whole
+    /// destination unchanged.
     pub out_of_range: OutOfRange,
     /// The meaning of a negative index. In ONNX it counts from the end, which is [`NegativeIndex::Wrap`].
     pub negative: NegativeIndex,

@@ -83,7 +83,8 @@ pub struct XlaScatterOptions {
     pub out_of_range: OutOfRange,
     /// The same as [`ScatterOptions::any_order`].
     pub any_order: bool,
-    /// The same as [`ScatterOptions::unique`]: no two windows have an element in common. XLA calls this `unique_indices`.
+    /// The same as [`ScatterOptions::unique`]: no two windows have an element in common. XLA calls this
+    /// `unique_indices`.
     pub unique: bool,
 }
 
@@ -204,8 +205,8 @@ impl DimensionNumbers<'_> {
         Some((order, batching))
     }
 
-    /// Checks the numbers for an operand and for indices whose tuples come last. Returns the dimensions of the result of a
-    /// gather, or of the updates of a scatter.
+    /// Checks the numbers for an operand and for indices whose tuples come last. Returns the dimensions of the result
+    /// of a gather, or of the updates of a scatter.
     fn axes(&self, operand: &[usize], indices: &[usize]) -> Result<Vec<ResultDim>, Error> {
         let rank = indices.len();
         if self.index_vector_dim > rank {
@@ -513,7 +514,8 @@ impl Plan {
     }
 }
 
-/// Checks the shape of updates that have these dimensions. Returns the sizes of windows in the dimensions of the operand.
+/// Checks the shape of updates that have these dimensions. Returns the sizes of windows in the dimensions of the
+/// operand.
 fn windows_of(
     axes: &[ResultDim],
     operand: &[usize],

@@ -41,8 +41,8 @@ pub(super) fn watch(end: impl FnOnce(i32, Option<&str>) + Send + 'static) {
 /// Returns whether the command inherited from its caller that this signal is ignored.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
-    // SAFETY: a `sigaction` has integers and pointers only, for which zeros are valid. Since the new action is null, the
-    // call changes nothing and writes the present action to `action`, which lives until after the call.
+    // SAFETY: a `sigaction` has integers and pointers only, for which zeros are valid. Since the new action is null,
+    // the call changes nothing and writes the present action to `action`, which lives until after the call.
     let (outcome, action) = unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         let outcome = libc::sigaction(signal, std::ptr::null(), &raw mut action);

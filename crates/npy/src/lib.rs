@@ -106,8 +106,8 @@ impl Described {
         text::parse_header(&text(file)?)
     }
 
-    /// Returns the bytes before the elements of a file. Their number is a multiple of 64, as in NumPy's files. The version
-    /// of the format is 1.0 or, for names that are not in Latin-1, 3.0.
+    /// Returns the bytes before the elements of a file. Their number is a multiple of 64, as in NumPy's files. The
+    /// version of the format is 1.0 or, for names that are not in Latin-1, 3.0.
     ///
     /// # Errors
     ///

@@ -13,8 +13,8 @@ use std::{collections::BTreeMap, error, fmt};
 pub struct Tensor {
     /// The size of each dimension.
     pub shape: Vec<usize>,
-    /// The values. Their number is the product of the sizes. In a case of floating-point elements they are the elements'
-    /// bits, each as a signed integer of the element's size.
+    /// The values. Their number is the product of the sizes. In a case of floating-point elements they are the
+    /// elements' bits, each as a signed integer of the element's size.
     pub data: Vec<i64>,
 }
 
@@ -45,8 +45,8 @@ pub struct Case {
     pub line: usize,
     /// The operation that the case calls.
     pub op: Operation,
-    /// TensorFlow's name of the element type. If it is a floating-point type, the case runs in that type. Otherwise each
-    /// variant names its own type.
+    /// TensorFlow's name of the element type. If it is a floating-point type, the case runs in that type. Otherwise
+    /// each variant names its own type.
     pub dtype: String,
     /// The expected outcome of the call.
     pub expected: Expectation,

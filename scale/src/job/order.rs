@@ -202,8 +202,8 @@ pub struct How {
     pub ahead: usize,
 }
 
-/// The data that a task receives in addition to the number of its shard. The first argument of the function `zarr_shard` is an order as
-/// JSON.
+/// The data that a task receives in addition to the number of its shard. The first argument of the function
+/// `zarr_shard` is an order as JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Order {
     /// Distinguishes this job from all other jobs with the same result path. Empty if the job has not begun.
