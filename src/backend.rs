@@ -43,17 +43,17 @@ use crate::cost::{CostModel, Estimate};
 pub struct Backend {
     pub(crate) device: Device,
     reason: Arc<str>,
-    /// If `Some`, the CPU does operations on host values that fail with an error of the device, and the last such error is
-    /// kept.
+    /// If `Some`, the CPU does operations on host values that fail with an error of the device, and the last such error
+    /// is kept.
     fallback: Option<KeptValue<Error>>,
-    /// Whether the report returns the error for out-of-range tuples, instead of the call. If `false`, the call waits
+    /// True if the report returns the error for out-of-range tuples, instead of the call. If `false`, the call waits
     /// for the device before it returns. This applies to tensors on a GPU under `OutOfRange::Error`.
     #[cfg(feature = "gpu")]
     pub(crate) late_errors: bool,
-    /// If `Some`, an operation on host values runs on the CPU if these costs say that the CPU is faster.
+    /// If `Some`, an operation on host values runs on the CPU if these costs estimate that the CPU is faster.
     #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
     costs: Option<CostModel>,
-    /// How many threads an operation on the CPU may use.
+    /// The maximum number of threads for an operation on the CPU.
     pub(crate) threads: Threads,
     /// Reuses the memory of dropped tensors on the CPU.
     pub(crate) host_pool: HostPool,
@@ -74,8 +74,8 @@ impl Backend {
     /// operation. Such errors include a lost device, too little device memory, a limit that is too low, and an element
     /// type that the shaders cannot combine. The fallback covers [`Backend::stream`] and all calls that take and return
     /// host values, such as [`Backend::slice`], [`Backend::gather_nd`] and [`Backend::scatter_nd`]. Tensors stay on
-    /// their device: an operation on a tensor that fails there is an error. [`Backend::last_fallback`] tells whether the
-    /// CPU did an operation, and why.
+    /// their device: an operation on a tensor that fails there is an error. [`Backend::last_fallback`] tells whether
+    /// the CPU did an operation, and why.
     ///
     /// ```
     /// # #[cfg(feature = "gpu")] {
@@ -246,9 +246,9 @@ impl Backend {
 
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 impl Backend {
-    /// Returns the same backend with costs, by which it chooses the device for operations on host values. An operation
-    /// runs on the CPU if the costs say that the CPU is faster. This covers [`Backend::stream`] and all calls that take
-    /// and return host values. Tensors stay on their device, and operations on them run there.
+    /// Returns the same backend with costs: an operation on host values runs on the CPU if the costs estimate that the
+    /// CPU is faster. This covers [`Backend::stream`] and all calls that take and return host values. Tensors stay on
+    /// their device, and operations on them run there.
     ///
     /// A GPU backend made by [`Backend::auto`] has the typical costs of its kind of device.
     ///

@@ -13,8 +13,8 @@ impl Plan {
     /// of bytes read and written.
     ///
     /// A dimension is written as `size*from>to`: the number of its positions, and the distances between neighbours in
-    /// the source and in the destination. A dimension that index tuples select positions of is written as
-    /// `size*distance`, followed in a crop by the step of the boxes. Distances are in units.
+    /// the source and in the destination. A dimension in which index tuples select positions is written as
+    /// `size*distance`; in a crop, the step of the boxes follows. Distances are in units.
     ///
     /// ```
     /// use wgslice::{slice, DType, Plan};

@@ -14,20 +14,21 @@
 // | `array` | values in host memory with their shape, as arguments and as results |
 // | `backend`, `tensor` | run plans on host values and on tensors; `host_pool` reuses host memory for results |
 // | `spec`, `ndarray` | the notations for slices, which are all read into a `SliceSpec`; conversions of ndarray's arrays |
-// | `view`, `layout` | a selection of elements as offset, shape and strides; positions along a dimension |
+// | `view`, `layout` | a selection of elements as offset, shape and strides; helpers for positions along a dimension |
 // | `walk` | which unit of the source goes to which unit of the destination, in few dimensions and large units ||
 // | `plan` | an operation on known shapes, independent of a device: steps that read and write inputs, outputs and temporary memory |
 // | `moves` | the work of one step ||
 // | `part` | the box of the source that a box of a result needs, and the plan that makes one from the other |
-// | `ops` | one file for each operation, with all of its calls; the module `options` |
+// | `ops` | one file for each operation, with its methods of `Plan`, `Backend` and `Tensor`; the module `options` |
 // | `copy` | makes a view contiguous in one call |
-// | `report`, `pending` | the indices that were out of range; a value, such as a report, that a device delivers later |
+// | `report`, `pending` | the out-of-range indices of a call; a value, such as a report, that a device delivers later |
 // | `cpu`, `gpu` | run plans on the CPU and on a GPU |
 // | `stream`, `cost` | run slices piece by piece in bounded memory; estimate which device is faster for host values |
-// | `dtype`, `element`, `combine`, `number`, `wide`, `shape` | element types, how scatters combine elements, conversions of numbers to and from `f32` and between all types, shapes |
+// | `dtype`, `element`, `shape` | element types, shapes |
+// | `combine`, `number`, `wide` | how scatters combine elements; conversions to and from `f32`; conversions between all types |
 // | `error`, `explain`, `text` | errors, descriptions of plans, and the formatting that both use |
 // | `lock` | values that threads share behind a lock |
-// | `prelude` | the names that only the prelude of the standard library has, from `alloc` |
+// | `prelude` | names of `std`'s prelude that `core`'s prelude lacks, imported from `alloc` |
 // | `guide` | documentation for users of other APIs |
 
 // rustdoc lists the methods of a type in the order of the modules, so those with constructors come first.

@@ -25,7 +25,7 @@ pub(crate) struct KeptValue<T> {
 
 #[cfg(feature = "std")]
 impl<T> KeptValue<T> {
-    /// Keeps `value` and drops the value that was kept before.
+    /// Keeps `value` and drops the previous one.
     pub(crate) fn put(&self, value: T) {
         *lock(&self.value) = Some(value);
     }

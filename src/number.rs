@@ -58,8 +58,8 @@ pub(crate) fn bits_of(dtype: DType, value: f32) -> u32 {
     }
 }
 
-/// Returns the nearest integer, in a tie the even one. This is `f32::round_ties_even`, which needs the standard
-/// library. The sum with 2^23 has no bits for a fraction.
+/// Returns the nearest integer, in a tie the even one, as `f32::round_ties_even` does, which needs the standard
+/// library. Adding 2^23 rounds to an integer, because the sum has no bits for a fraction.
 #[inline(always)]
 fn round_ties_even(value: f32) -> f32 {
     const FIRST_WHOLE: f32 = 8_388_608.0;
@@ -90,7 +90,7 @@ pub(crate) fn f16_of_f32(single: f32) -> u16 {
     let half = match rest {
         // The result is n · 2^-24 for n up to 1024, zero and subnormal values included, and its bits are n. Values of
         // `f32` from 0.5 to 1 are 2^-24 apart too, so adding 0.5 rounds to a multiple of 2^-24, and the bits of the sum
-        // exceed those of 0.5 by n.
+        // are the bits of 0.5 plus n.
         0..0x3880_0000 => (f32::from_bits(rest) + 0.5).to_bits() - 0.5f32.to_bits(),
         // The value is rounded up if the 13 dropped bits are worth more than half of the last bit kept, or exactly half
         // and the last bit kept is 1.

@@ -149,8 +149,8 @@ impl<T: Clone> Pending<T> {
     /// [`OutOfRange::Error`](crate::options::OutOfRange::Error) if a tuple was out of range.
     pub fn poll(&self) -> Result<Option<T>, Error> {
         let now = || self.advance(&mut Context::from_waker(POLLING_WAKER));
-        // The first `now` submits the copy that reads the value back. `OpenDevice::poll` runs the callback of a copy that is
-        // done.
+        // The first `now` submits the copy that reads the value back. `OpenDevice::poll` runs the callback of a copy
+        // that is done.
         #[cfg(feature = "gpu")]
         if let Source::Made {
             device: Some(device),
@@ -272,7 +272,7 @@ mod tests {
     use crate::Error;
     use std::{panic, thread};
 
-    /// If the thread that makes a value panics, every waiting thread panics too, and none waits forever.
+    /// If the thread that makes a value panics, every waiting thread panics too instead of waiting forever.
     #[test]
     fn a_panic_reaches_all_who_wait() {
         let work = || -> Result<u8, Error> {

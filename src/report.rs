@@ -31,8 +31,8 @@ impl Missing {
     }
 }
 
-/// How many index tuples of a gather, a crop, a paste or a scatter were out of range, and which was the first. The tuples
-/// of a crop and a paste are boxes.
+/// How many index tuples of a gather, a crop, a paste or a scatter were out of range, and which was the first. The
+/// tuples of a crop and a paste are boxes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
@@ -47,11 +47,11 @@ pub struct Report {
     /// The shape that the tuples index: the shape of `params`, of the array that is cropped, or of the array that is
     /// scattered into. Empty for an operation without tuples.
     pub shape: Vec<usize>,
-    /// The number of true elements of a mask, for a plan that searches one, even if it is above the capacity. `None` for
-    /// other plans.
+    /// The number of true elements of a mask, for a plan that searches one, even if it is above the capacity. `None`
+    /// for other plans.
     pub found: Option<usize>,
-    /// The number of bytes that were copied first because an array that was changed in place shared its memory with another
-    /// tensor.
+    /// The number of bytes that were copied first because an array that was changed in place shared its memory with
+    /// another tensor.
     pub copied: usize,
     /// Determines the text of the error.
     operation: Operation,

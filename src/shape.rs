@@ -89,7 +89,7 @@ pub(crate) fn coordinates_of(mut index: usize, shape: &[usize]) -> Vec<usize> {
     coordinates
 }
 
-/// Returns the largest of `limit`, `limit / 2`, … 1 that divides all of `values`.
+/// Returns the largest of `limit`, `limit / 2`, …, 1 that divides all of `values`.
 ///
 /// `limit` is a power of two. Every number divides 0, so values of 0 have no effect.
 pub(crate) fn common_power_of_two(limit: usize, values: impl IntoIterator<Item = usize>) -> usize {

@@ -190,8 +190,8 @@ floats! {
     f64: |bits: u64| bits & 1 << 63 | 0x7ff8 << 48;
 }
 
-/// Returns the nearest integer, in a tie the even one. This is `f64::round_ties_even`, which needs the standard
-/// library. The sum with 2^52 has no bits for a fraction.
+/// Returns the nearest integer, in a tie the even one, as `f64::round_ties_even` does, which needs the standard
+/// library. Adding 2^52 rounds to an integer, because the sum has no bits for a fraction.
 #[inline(always)]
 pub(crate) fn round_ties_even(x: f64) -> f64 {
     const FIRST_WHOLE: f64 = (1_u64 << 52) as f64;

@@ -82,7 +82,7 @@ impl Args {
         let mut definition = Self::command_definition();
         let lines = inputs::split_by_input(&definition, env::args_os().collect());
         let parse = |line: Vec<OsString>| {
-            // A clone of the definition would take a quarter of the time of a start.
+            // Cloning the definition would take a quarter of the command's start-up time.
             let matches = definition.try_get_matches_from_mut(line)?;
             // `ArgMatches` panics in debug builds when it is asked for an undefined argument, so the definition is
             // asked instead.
@@ -177,7 +177,7 @@ pub(crate) enum Api {
     Gl,
 }
 
-// The output of a command that makes an array. This is no doc comment, because clap would show it as the command's
+// The output of a command that makes an array. This is not a doc comment, because clap would show it as the command's
 // description.
 #[derive(Clone, Debug, Default, ArgGroup)]
 #[command(next_help_heading = "Output")]

@@ -153,7 +153,7 @@ struct ElementPair {
     bytes: [Vec<u8>; 2],
 }
 
-/// What was found about pairs with different bits.
+/// The findings about pairs with different bits.
 #[derive(Debug, Default)]
 struct Differences {
     /// The number of pairs that are not equal.
@@ -200,7 +200,7 @@ impl Differences {
 struct Compared<'a> {
     args: &'a Compare,
     equal: bool,
-    /// Whether the elements were compared.
+    /// True if the elements were compared.
     comparable: bool,
     shapes: [&'a [usize]; 2],
     elements: [Element; 2],

@@ -25,7 +25,7 @@ pub(crate) fn device_choice(
     }
 }
 
-/// Returns the option with which the user named an adapter or a graphics API, if any.
+/// Returns the option that names an adapter or a graphics API, if the user gave one.
 pub(crate) fn adapter_option(global: &Global) -> Option<&'static str> {
     match (&global.adapter, global.backend) {
         (Some(_), _) => Some("--adapter"),
@@ -40,7 +40,7 @@ pub(crate) fn may_fall_back(global: &Global, error: &Error) -> Result<bool, Fail
     Ok(error.is_device_error() && device_choice(global, DeviceChoice::Auto)? == DeviceChoice::Auto)
 }
 
-/// Opens the backend for a command without a plan. A plan would help to choose the device.
+/// Opens the backend for a command without a plan, so the choice of the device cannot depend on the work.
 pub(crate) fn open_backend(global: &Global) -> Result<Backend, Failure> {
     open_by(global, auto)
 }
@@ -160,7 +160,7 @@ mod with_gpu {
         Failure::device(format_args!("no adapter for {api}{named}{others}"))
     }
 
-    /// Lists the adapters of this machine, best first. Each entry contains whether the adapter fits `options`.
+    /// Lists the adapters of this machine, best first. Each entry shows whether the adapter fits `options`.
     fn list_adapters(options: &AdapterOptions) -> Result<Vec<FoundAdapter>, Failure> {
         pollster::block_on(options.adapters()).map_err(Failure::device)
     }

@@ -33,15 +33,15 @@ pub(crate) struct Job<'a> {
     items: Option<&'a Source>,
     /// The mask, and whether the plan takes it before or after the values.
     mask: Option<(Array, MaskPosition)>,
-    /// Whether the result omits the plan's first dimension, which has size 1.
+    /// True if the result omits the plan's first dimension, which has size 1.
     only: bool,
     /// The text of the warning about out-of-range tuples. Empty if there are no indices.
     bad: &'static str,
-    /// Whether the operation combines elements. Otherwise it only moves them.
+    /// True if the operation combines elements. Otherwise it only moves them.
     combines: bool,
-    /// Whether the operation converts elements.
+    /// True if the operation converts elements.
     converts: bool,
-    /// Whether the values must have an element type of pictures.
+    /// True if the values must have an element type of pictures.
     pictures: bool,
     /// The element type of the result, if it differs from the values' type.
     result: Option<DType>,
@@ -470,7 +470,8 @@ impl Job<'_> {
         })
     }
 
-    /// Runs the operation and writes the result's elements to the output. Returns the shape of the result, and the report.
+    /// Runs the operation and writes the result's elements to the output. Returns the shape of the result, and the
+    /// report.
     fn run_and_write(
         &self,
         read: ReadInputs,

@@ -22,7 +22,7 @@ pub(crate) fn parse_expression<T: FromStr<Err = Error>>(
     })
 }
 
-/// Reads a file, or parses values on the command line. Keeps the order in which a file stores its elements.
+/// Reads a file, or parses values on the command line. Keeps the file's order of elements.
 pub(crate) fn read_in_stored_order(source: &Source) -> Result<Array, Failure> {
     match Literal::parse(source.text()) {
         Some(literal) if !source.path().exists() => literal.array(literal.dtype()),

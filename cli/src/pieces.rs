@@ -15,8 +15,8 @@ pub(crate) struct SlicedArray<'a> {
     shape: Vec<usize>,
 }
 
-/// An array of elements that the library has. An element of another size is divided into parts along one more
-/// dimension.
+/// An array of elements of sizes that the library supports. Elements of other sizes are divided into parts along one
+/// more dimension.
 #[derive(Debug)]
 pub(crate) struct ElementParts {
     pub(crate) dtype: DType,

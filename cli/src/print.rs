@@ -13,10 +13,10 @@ use std::{
     },
 };
 
-/// Whether only errors and the requested output are printed.
+/// True if only errors and the requested output are printed.
 static IS_QUIET: AtomicBool = AtomicBool::new(false);
 
-/// Whether reasons and the times of stages are printed.
+/// True if reasons and the times of stages are printed.
 static IS_VERBOSE: AtomicBool = AtomicBool::new(false);
 
 /// Sets the user's choice: `--quiet` and `--verbose`.

@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-/// Whether new bars are suppressed, because one bar covers all work.
+/// True if new bars are suppressed, because one bar covers all work.
 static IS_HUSHED: AtomicBool = AtomicBool::new(false);
 
 /// Suppresses new bars. Bars that are already shown stay.

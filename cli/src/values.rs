@@ -12,7 +12,7 @@ use serde_json::Value;
 use std::{iter, ops::Range};
 use wgslice::DType;
 
-/// Of a larger array, only the first and last elements along each dimension are shown.
+/// The largest number of elements that are all shown. Larger arrays show only the first and last along each dimension.
 const MOST_SHOWN: usize = 1000;
 /// The number of elements that are shown at each end of a long dimension.
 const EDGE_ELEMENTS: usize = 3;
@@ -197,9 +197,9 @@ fn decoder(name: &str) -> fn(u8) -> f64 {
             0x7f => f64::NAN,
             _ => decode_f8(byte, 3, 7),
         },
-        // It is the upper half of an f16.
+        // The byte has the format of the upper half of an f16.
         "F8_E5M2" => |byte| f16::from_bits(u16::from(byte) << 8).to_f64(),
-        // It is only an exponent, without a zero and a sign.
+        // This format has only an exponent, and neither a sign nor a zero.
         "F8_E8M0" => |byte| match byte {
             0xff => f64::NAN,
             _ => 2f64.powi(i32::from(byte) - 127),

@@ -1,6 +1,6 @@
 //! Slices arrays and tables larger than one machine, with TensorFlow's semantics.
 //!
-//! Two kinds of data exceed one machine, and each half of this crate handles one of them:
+//! Two kinds of data can exceed the memory of one machine. Each half of this crate handles one of them:
 //!
 //! - **One array** in a Zarr store. A job makes a result store from a source store, shard by shard: one task reads the
 //!   chunks that its shard needs, slices or gathers their elements, and writes the shard under its key in one step. No

@@ -1,5 +1,5 @@
 //! Names files that are not complete yet. Such a file is written under a temporary name in the same folder and then
-//! renamed, so that it appears as a whole or not at all.
+//! renamed. So it appears as a whole or not at all.
 
 use std::{
     ffi::OsString,

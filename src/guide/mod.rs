@@ -31,7 +31,7 @@
 //! | a normalised batch of images, by a loop or a pass for each step | `examples/image_batch.rs` |
 //! | a shader that crops, mirrors and normalises each image of a batch | `examples/normalised_crops.rs` |
 //! | two shaders for a paged cache of keys and values | `examples/kv_cache.rs` |
-//! | a shader or a loop that parts the planes of a video frame in NV12 | `examples/nv12_planes.rs` |
+//! | a shader or a loop that separates the planes of an NV12 video frame | `examples/nv12_planes.rs` |
 //!
 //! Coming from TensorFlow, NumPy, PyTorch …? Find the matching call here. Every example is tested: the pages run on
 //! `Backend::cpu()`, and any other backend gives the same bits.

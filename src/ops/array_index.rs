@@ -1,13 +1,13 @@
 //! NumPy's index expressions with arrays, such as `x[[0, 2], :, [[1], [3]]]`, and outer expressions, as with
 //! `numpy.ix_` and Zarr's `oindex`.
 //!
-//! The slices among the entries make a view, in which a dimension that an array indexes stays whole. Arrays that are
-//! broadcast against each other become one gather from this view: they are its index tuples, and the dimensions of the
-//! tuples are where NumPy puts them. An outer expression is a gather along each indexed dimension, first along the
-//! dimension that keeps the smallest share, so that the product of its arrays is never in memory. On the CPU,
-//! `cpu/outer.rs` does all gathers of an outer expression in one pass.
+//! The slice entries make a view; a dimension that an array indexes stays whole in it. If the arrays are broadcast
+//! against each other, they become the index tuples of one gather from this view, and the result has their dimensions
+//! where NumPy puts them. An outer expression is a gather along each indexed dimension. The first gather goes along the
+//! dimension that keeps the smallest share, so the product of the arrays is never in memory. On the CPU, `cpu/outer.rs`
+//! does all gathers of an outer expression in one pass.
 //!
-//! This module checks positions and converts negative ones, so for the gathers all positions are in range.
+//! This module checks positions and converts negative ones, so the gathers get only positions in range.
 
 use super::{
     gather::GatherOptions,
@@ -30,8 +30,8 @@ use alloc::sync::Arc;
 
 /// An array, or a single position next to arrays.
 struct ArrayEntry {
-    /// The number of the entry in the expression. `dim` is the dimension that it indexes, of x and of the view; a mask
-    /// without dimensions indexes none.
+    /// The number of the entry in the expression. `dim` is the dimension that the entry indexes, in x and in the view;
+    /// a mask without dimensions indexes none.
     item: usize,
     dim: Option<[usize; 2]>,
     positions: Vec<i64>,
@@ -207,8 +207,8 @@ impl View {
         let ellipsis = self.shape.len() - taken;
         let (mut dim, mut at) = (0, 0);
         let mut entries: Vec<ArrayEntry> = Vec::new();
-        // `first` is the place of the first array, `left` is whether another entry followed the arrays, and `apart` is
-        // whether an array followed that entry.
+        // `first` is the place of the first array. `left` is true once another entry has followed an array, and `apart`
+        // once an array has followed that entry.
         let (mut first, mut left, mut apart) = (None, false, false);
         for (item, entry) in spec.items().iter().enumerate() {
             let before = at - entries.iter().filter(|entry| entry.dim.is_some()).count();

@@ -9,7 +9,7 @@ use crate::{Error, View, error, plan::Steps};
 /// The largest number of pieces of a padded or rolled array: 3^10, for 10 dimensions that are padded at both ends.
 const MOST_PIECES: usize = 59_049;
 
-/// Positions of a dimension of a source, `step` apart from `first` on, which go to `count` neighbouring positions of a
+/// `count` positions of a dimension of a source, `step` apart from `first` on. They go to neighbouring positions of a
 /// dimension of the result. A step of 0 repeats a position.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PositionRun {

@@ -1,5 +1,5 @@
-//! concat and stack join arrays along one axis, and split divides an array. The semantics are those of
-//! TensorFlow 2.21's `tf.concat`, `tf.stack` and `tf.split`.
+//! concat and stack join arrays along one axis, and split divides an array. The semantics are the same as in TensorFlow
+//! 2.21's `tf.concat`, `tf.stack` and `tf.split`.
 //!
 //! ```text
 //! concat of [a, n], [a, m] along axis 1: [a, n + m]
@@ -230,8 +230,8 @@ fn input_specs(arrays: &[View], dtype: DType) -> Vec<ArraySpec> {
     arrays.iter().map(input).collect()
 }
 
-/// The loop that the CPU runs instead of the steps if arrays of one shape alternate in the result, each with the
-/// elements of its dimensions from `axis` on.
+/// The loop that the CPU runs instead of the steps if arrays of one shape alternate in the result. A piece of an array
+/// is then the elements of its dimensions from `axis` on.
 fn weave_shortcut(arrays: &[View], axis: usize, dtype: DType) -> Option<Shortcut> {
     let first = &arrays[0].shape;
     let alike = |array: &View| array.shape == *first && array.is_all();

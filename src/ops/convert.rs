@@ -94,7 +94,7 @@ pub(crate) struct PositionTables {
 /// A factor and a term for each position of an axis of the source, as bits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct PositionScales {
-    /// The same as in a [`PositionTables`].
+    /// The distance in elements, as in [`PositionTables`].
     pub(crate) inner: usize,
     pub(crate) positions: usize,
     pub(crate) entries: Arc<[[u32; 2]]>,
@@ -264,9 +264,9 @@ impl Conversion {
         self.to
     }
 
-    /// Returns this conversion for an array with elements of type `from`. If they have 8 bits, it becomes a table, so
-    /// that its function is not called again. Its axis then counts from the first. Fails if the shaders do not support
-    /// the conversion.
+    /// Returns this conversion for an array with elements of type `from`. For elements of 8 bits the result is a table,
+    /// so its function is not called again, and its axis is not negative. Fails if the shaders do not support the
+    /// conversion.
     #[cfg(feature = "gpu")]
     pub(crate) fn looked_up(&self, array: &View, from: DType) -> Result<Self, Error> {
         let converted = Move::of_view(array.clone(), from)
@@ -433,8 +433,8 @@ impl Move {
                 });
             }
         }
-        // A single entry serves all positions, wherever they are. If the source has no elements, any entry does: a crop
-        // then only writes zeros.
+        // A single entry serves all positions. If the source has no elements, no entry is used: a crop then only writes
+        // zeros.
         let is_one = |positions: usize| positions == 1 || self.source.contains(&0);
         if let Some(table) = table.as_mut().filter(|table| is_one(table.positions)) {
             (table.inner, table.positions) = (1, 1);

@@ -76,7 +76,7 @@ impl CropOptions {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Boxes<A, F = A> {
-    /// The begins. Depending on `told`, the rows also have the box index before and the flips after them.
+    /// The begins. If `told` says so, each row also has the box index before its begins and the flips after them.
     begins: A,
     told: TupleColumns,
     box_indices: Option<A>,
@@ -153,7 +153,8 @@ impl<A, F> Boxes<A, F> {
 }
 
 impl Boxes<&Tensor> {
-    /// Returns the shapes and types. Fails unless the tensors are on the device of `x` and the flips are a mask.
+    /// Returns the shapes and types of the arrays. Fails unless the tensors are on the device of `x` and the flips are
+    /// a mask.
     pub(super) fn shapes_and_types(self, x: &Tensor) -> Result<Boxes<IndexShape>, Error> {
         let array = |name, tensor: &Tensor| {
             x.check_same_device(name, tensor)?;
@@ -216,7 +217,7 @@ impl<'s, I: Element, S> InputList<'s, Values<'s>> for (HostBoxes<'_, I>, S) {
 }
 
 impl Boxes<IndexShape> {
-    /// The number of dimensions in which the boxes have begins. Fails if the shape of the begins does not fit any
+    /// The number of dimensions for which the begins have numbers. Fails if the shape of the begins fits no such
     /// number.
     pub(super) fn begin_dims(&self) -> Result<usize, Error> {
         let of_dim = 1 + usize::from(self.told.flips);
@@ -284,7 +285,7 @@ impl Boxes<IndexShape> {
         let (depth, bytes) = (tuples.depth(), dtype.size());
         let begins = View::new(&self.begins.shape)?;
         let joined = View::new(&[count, depth])?;
-        // The tuples as bytes. A flip is one byte of its integer; the other bytes are zeros.
+        // The tuples as bytes. A flip goes to one byte of its integer; the other bytes are zeros.
         let of_tuples = View::new(&[count, depth, bytes])?;
         let mut inputs = vec![
             plan.inputs()[0].clone(),
@@ -308,7 +309,7 @@ impl Boxes<IndexShape> {
         }
         let temp = steps.temp(&[count, depth], dtype);
         if flips.is_some() && count > 0 && dims > 0 {
-            // This gradient without elements writes only zeros.
+            // The gradient of an empty slice writes zeros to the whole destination.
             let [from, to] = [begins.len(), joined.len()].map(|integers| [integers * bytes]);
             let zeros = Move::of_grad(&to, DType::U8, &from, None);
             steps.push(zeros, Operand::Input(1), None, temp.clone());

@@ -27,8 +27,8 @@ pub struct GatherOptions {
     /// The indexed dimension of `params`. A negative number counts from the end. `None` is the number in
     /// `batch_dims`, as in `tf.gather`; if that number is negative, it counts from the end of `params`.
     pub axis: Option<isize>,
-    /// The number of leading dimensions that `params` and `indices` share, one to one. The rank of `indices` is added to a
-    /// negative number.
+    /// The number of leading dimensions that `params` and `indices` share, one to one. The rank of `indices` is added
+    /// to a negative number.
     pub batch_dims: isize,
     /// The treatment of out-of-range indices.
     pub out_of_range: OutOfRange,

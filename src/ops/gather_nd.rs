@@ -126,8 +126,8 @@ tensor_methods! {
         -> reported = |dtype| Plan::gather_nd(params.layout(), indices, options, dtype), [params, indices];
 }
 
-/// Checks the shape rules, in TensorFlow's order. Returns the number of batch dimensions, the length of a tuple, and the
-/// dimensions of `indices` that number the tuples.
+/// Checks the shape rules, in TensorFlow's order. Returns the number of batch dimensions, the length of a tuple, and
+/// the dimensions of `indices` that number the tuples.
 fn check_shapes<'a>(
     params: &[usize],
     indices: &'a [usize],

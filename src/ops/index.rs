@@ -121,7 +121,7 @@ impl IndexTuples for &Tensor {
 pub(crate) struct Policy {
     pub(crate) out_of_range: OutOfRange,
     pub(crate) negative: NegativeIndex,
-    /// Whether the positions of boxes are modulo the size of their dimension.
+    /// True if the positions of boxes are modulo the size of their dimension.
     pub(crate) circular: bool,
 }
 

@@ -1,11 +1,12 @@
 //! `index_update`: NumPy's `x[…] = value` with arrays, NumPy's `add.at`, and JAX's `x.at[…]`.
 //!
-//! A plan knows all positions of its expression. So it divides x into slices that are as long as possible, such that
-//! the expression selects whole slices, and numbers them. The update is a scatter of rows by these numbers. The value
-//! is first broadcast to the selection, unless it has the selection's shape. An expression without arrays replaces a
-//! slice by a single move.
+//! A plan knows all positions of its expression. It divides x into slices, as long as possible, of which the expression
+//! selects whole ones, and numbers the slices. The update is a scatter of rows by these numbers. The value is first
+//! broadcast to the selection, unless it has the selection's shape. An expression without arrays replaces a slice by a
+//! single move.
 //!
-//! If a value replaces short slices, the CPU computes the place of each slice as it writes, and only GPUs need the numbers.
+//! If a value replaces short slices, the CPU computes the place of each slice as it writes, and only GPUs need the
+//! numbers.
 
 use super::{
     array_index::{ArraySelector, SelectedElements},
@@ -28,8 +29,8 @@ use alloc::sync::Arc;
 use bytemuck::Pod;
 use core::{fmt::Debug, ops::Add};
 
-/// The size in bytes of the longest slices that the CPU writes one by one. Scatters write longer ones as fast, with
-/// several threads.
+/// The size in bytes of the longest slices that this module writes on the CPU. For longer slices a scatter is as fast,
+/// and it uses several threads.
 const LONGEST_BYTES: usize = 64;
 
 impl Plan {
@@ -112,7 +113,8 @@ impl Plan {
                 return Err(error::value::steps("an update", "scatter"));
             };
             let index = slices.index;
-            // A single list is as long as its numbers.
+            // If only one dimension has several positions, its list is as long as the list of numbers, so writing by
+            // lists would save no memory.
             let several = slices.dims.iter().filter(|dim| dim.len() > 1).count() > 1;
             if combine == Combine::Update && several && slice * dtype.size() <= LONGEST_BYTES {
                 let slices = Arc::new(slices);
@@ -128,22 +130,22 @@ impl Plan {
     }
 }
 
-/// The slices of one length of which a selection consists.
+/// A selection as slices of one length.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct SelectedSlices {
-    /// In elements.
+    /// The length of a slice in elements.
     length: usize,
-    /// The type of their numbers: of 32 bits if all slices of the array can be numbered so.
+    /// The integer type of slice numbers: 32 bits if these are enough for all slices of the array.
     index: DType,
-    /// The number of the slice to whose number no dimension adds anything.
+    /// The number of a slice is `first` plus one entry of each list in `dims`.
     first: i64,
-    /// For each dimension of the selection, outermost first, what each of its positions adds to the number of a slice.
+    /// For each dimension of the selection, outermost first, the number that each of its positions adds.
     dims: Vec<Vec<i64>>,
 }
 
 impl SelectedElements {
-    /// Returns the longest slices that the selection consists of, in an array of `elements` elements. The selection must
-    /// not be empty.
+    /// Returns the longest slices that the selection consists of, in an array of `elements` elements. The selection
+    /// must not be empty.
     fn slices(&self, elements: usize) -> SelectedSlices {
         let (mut run, mut parts) = (1, &self.parts[..]);
         while let [before @ .., ArraySelector::Dim(size, stride)] = parts
@@ -184,13 +186,13 @@ impl SelectedElements {
 }
 
 impl SelectedSlices {
-    /// How many there are.
+    /// The number of slices.
     fn count(&self) -> usize {
         let sizes = self.dims.iter().map(Vec::len);
         sizes.fold(1, usize::saturating_mul)
     }
 
-    /// Their numbers in row-major order of the selection.
+    /// The numbers of the slices, in row-major order of the selection.
     pub(crate) fn numbers(&self) -> Result<Arc<[u8]>, Error> {
         match self.index {
             DType::I32 => self.bytes::<i32>(),
@@ -240,8 +242,8 @@ impl SelectedSlices {
         let number = |number: i64| N::try_from(number).expect("no more than there are slices");
         let mut numbers = zeroed::<N>(self.count())?;
         numbers[0] = number(self.first);
-        // The numbers of the inner dimensions are repeated for each position of the next outer dimension. The first position
-        // comes last, because the others are made from the numbers that it replaces.
+        // The numbers of the inner dimensions are repeated for each position of the next outer dimension. The first
+        // position comes last: it overwrites the numbers from which the other positions are made.
         let mut count = 1;
         for dim in self.dims.iter().rev() {
             for (at, &more) in dim.iter().enumerate().rev() {
@@ -292,8 +294,8 @@ host_methods! {
 }
 
 tensor_methods! {
-    /// Writes a value to the elements of this tensor that an expression selects, or combines it with them, in place: NumPy's
-    /// `x[…] = value` and `add.at`. See [`Plan::index_update`].
+    /// Writes a value to the elements of this tensor that an expression selects, or combines it with them, in place:
+    /// NumPy's `x[…] = value` and `add.at`. See [`Plan::index_update`].
     ///
     /// Only this tensor changes: memory shared with another tensor, such as a clone or a slice, is copied first. On a
     /// GPU the call submits the work and does not wait for it.

@@ -1,4 +1,4 @@
-//! Gathers: walks whose starting points index tuples select.
+//! Gathers as walks: index tuples select the starting points.
 //!
 //! The dimensions of the result number the units. Each dimension has a distance in the source. Its positions either
 //! have their own tuples or share the same tuples:
@@ -9,8 +9,8 @@
 //! | added by the index tensor, or `axis` of `gather_elements` | 0 | own |
 //! | of params, not indexed | the distance of the dimension in params | shared |
 //!
-//! The tuples are in row-major order. Params can be any view: flips, steps, transposes and broadcasts are distances
-//! too.
+//! The tuples are in row-major order. Params can be any view, because flips, steps, transposes and broadcasts only
+//! change distances.
 //!
 //! Several units can have the same tuple. If it is out of range, it counts once.
 

@@ -86,7 +86,7 @@ impl Move {
     fn of_find(mask: &[usize], capacity: Option<usize>, index: DType) -> Result<Self, Error> {
         let elements = shape::elements(mask)?;
         let kind = IndexType::of(index, "positions")?;
-        // The type must also tell -1 from every position.
+        // -1 must differ from every position in this type.
         let most = match kind {
             IndexType::I32 => i32::MAX as usize,
             IndexType::U32 => u32::MAX as usize,
@@ -673,8 +673,8 @@ tensor_methods! {
     fn boolean_mask(self x, rows mask, by axis: isize, by capacity: Option<usize>)
         -> reported = |dtype| Plan::boolean_mask(x.layout(), mask.shape(), axis, capacity, dtype), [x, mask];
 
-    /// Writes the elements of `value` into this tensor where a mask is true, in place: NumPy's `x[mask] = value` for one
-    /// value. `value` and the mask are broadcast to the shape of this tensor.
+    /// Writes the elements of `value` into this tensor where a mask is true, in place: NumPy's `x[mask] = value` for
+    /// one value. `value` and the mask are broadcast to the shape of this tensor.
     ///
     /// ```
     /// use wgslice::Backend;

@@ -32,8 +32,8 @@ pub enum Pad<T> {
     /// The nearest element of the array.
     Edge,
     /// The array, mirrored at its first and its last element. Each end can grow by one position less than the
-    /// dimension has, as in TensorFlow. A dimension without positions can be padded by 0, as in NumPy; TensorFlow rejects
-    /// that.
+    /// dimension has, as in TensorFlow. A dimension without positions can be padded by 0, as in NumPy; TensorFlow
+    /// rejects that.
     Reflect,
     /// The array, mirrored before its first and after its last element. Each end can grow by at most as many positions
     /// as the dimension has, as in TensorFlow.

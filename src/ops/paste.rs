@@ -28,8 +28,8 @@ use crate::{
 /// The shape of the patches determines the sizes of boxes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PasteOptions {
-    /// The distance between neighbouring elements of a box in each dimension that begins have a column for. A negative
-    /// distance runs towards the beginning of the dimension, and 0 is an error. Empty if all distances are 1.
+    /// The distance between neighbouring elements of a box in each dimension for which the begins have a column. A
+    /// negative distance runs towards the beginning of the dimension, and 0 is an error. Empty if all distances are 1.
     pub strides: Vec<isize>,
     /// The treatment of boxes that extend beyond their item, and of box indices that are out of range.
     ///
@@ -39,8 +39,8 @@ pub struct PasteOptions {
     /// | [`OutOfRange::Clamp`] | the box is shifted inside, as in `lax.dynamic_update_slice` | the nearest item is used |
     /// | [`OutOfRange::Error`] | nothing is written | nothing is written |
     pub out_of_range: OutOfRange,
-    /// Whether each position is modulo the size of its dimension, so that a box continues at the beginning after the
-    /// end, as in a ring buffer. Then no start index is out of range. Boxes must not be longer than the dimension.
+    /// True if positions wrap around: a box that extends beyond the end of a dimension continues at its beginning, as
+    /// in a ring buffer. Then no start index is out of range. Boxes must not be longer than the dimension.
     pub circular: bool,
     /// The caller's promise that no two boxes overlap. A GPU then takes one dispatch. Without box indices it does so
     /// anyway, since each box has its own item.

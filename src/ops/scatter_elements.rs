@@ -24,8 +24,8 @@ use crate::{
 };
 
 impl Plan {
-    /// Plans scattering single elements of `updates` into an array of this shape along `axis`, in place. A negative `axis`
-    /// counts from the end. The inputs are the updates and the indices, which have the same shape.
+    /// Plans scattering single elements of `updates` into an array of this shape along `axis`, in place. A negative
+    /// `axis` counts from the end. The inputs are the updates and the indices, which have the same shape.
     ///
     /// ```
     /// use wgslice::{DType, Plan};

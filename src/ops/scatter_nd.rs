@@ -47,13 +47,13 @@ pub struct ScatterOptions {
     /// | `tensor_scatter_nd` | [`Combine::Update`] | `tf.tensor_scatter_nd_update`, ONNX's `ScatterND` |
     /// | `scatter_elements` | [`Combine::Update`] | ONNX's `ScatterElements`, PyTorch's `scatter_` |
     pub combine: Option<Combine>,
-    /// The treatment of a row whose tuple is out of range. [`OutOfRange::Ignore`] drops the row, as TensorFlow does under
-    /// `bad_indices_policy="IGNORE"`. Under [`OutOfRange::Error`] one out-of-range tuple leaves the whole destination
-    /// unchanged.
+    /// The treatment of a row whose tuple is out of range. [`OutOfRange::Ignore`] drops the row, as TensorFlow does
+    /// under `bad_indices_policy="IGNORE"`. Under [`OutOfRange::Error`] one out-of-range tuple leaves the whole
+    /// destination unchanged.
     pub out_of_range: OutOfRange,
     /// The meaning of a negative index. In ONNX it counts from the end, which is [`NegativeIndex::Wrap`].
     pub negative: NegativeIndex,
-    /// Whether several rows can be combined with one slice in any order, so that results can differ from run to run. A
+    /// True if several rows can be combined with one slice in any order, so that results can differ from run to run. A
     /// GPU then does not sort the rows of each slice. Otherwise rows are combined in order, as in TensorFlow's CPU
     /// kernels: results are bit-identical on every device and in every run, except for subnormal numbers, infinities
     /// and NaNs.

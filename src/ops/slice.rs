@@ -53,7 +53,7 @@ fn checked_end(dimension: usize, count: usize, begin: i64, size: i64) -> Result<
     let rest = elements.saturating_sub(begin);
     let begins = (0..=elements).contains(&begin);
     let ends = size == ALL_REMAINING || (0..=rest).contains(&size);
-    // In a dimension without elements, TensorFlow reports a wrong size as a wrong beginning.
+    // In a dimension without elements, TensorFlow reports a wrong `size` as a wrong `begin`.
     if !begins || !ends && count == 0 {
         return Err(error::spec::slice_begin(dimension, begin, count));
     }

@@ -117,8 +117,8 @@ tensor_methods! {
         -> changed = |dtype| Plan::slice_update(x.shape(), spec, value.layout(), dtype), [value];
 }
 
-/// Returns the view of a value after broadcasting it to `slice`, the shape of the slice. Leading dimensions of size 1 that
-/// the slice does not have are dropped first.
+/// Returns the view of a value after broadcasting it to `slice`, the shape of the slice. Leading dimensions of size 1
+/// that the slice does not have are dropped first.
 pub(super) fn broadcast_to_slice(value: &View, slice: &[usize]) -> Result<View, Error> {
     let mut view = value.clone();
     while view.shape.len() > slice.len() && view.shape[0] == 1 {

@@ -36,7 +36,7 @@ impl Plan {
         if found != rank {
             return Err(error::assembly::wrong_entry_count("multiples", found, rank));
         }
-        // The copies along a dimension are another dimension outside of it, with stride 0.
+        // For the copies along a dimension, the view has one more dimension before it, with stride 0.
         let mut walked = x.clone();
         for (d, &multiple) in multiples.iter().enumerate() {
             walked.shape.insert(2 * d, multiple);

@@ -12,9 +12,9 @@ impl Plan {
     /// result. On a GPU this takes no more dispatches than the plan itself. On the CPU a gather or a crop takes a
     /// second pass over its result, unless `dest` is contiguous.
     ///
-    /// The plan then changes its destination [in place](Plan::is_in_place): pass the whole array that `dest` is a view of.
-    /// A plan of several steps can be changed like this if one step writes its result, such as [`Plan::boolean_mask`] and
-    /// [`Plan::index`].
+    /// The plan then changes its destination [in place](Plan::is_in_place): pass the whole array that `dest` is a view
+    /// of. A plan of several steps can be changed like this if one step writes its result, such as
+    /// [`Plan::boolean_mask`] and [`Plan::index`].
     ///
     /// ```
     /// use wgslice::{options::GatherOptions, slice, DType, Plan, View};

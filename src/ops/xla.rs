@@ -6,11 +6,11 @@
 //! result        batch dimensions, which number the windows, and window dimensions, in any order
 //! ```
 //!
-//! A [`Walk`] describes all of this. A dimension of the result that numbers windows has its own tuples. If it is a
-//! batching dimension, it also goes along a dimension of the operand. A dimension within windows goes along the operand
-//! and shares its tuples. A window inside the operand begins at one of `size - window + 1` positions, which are the
-//! positions of a coordinate. So a window is in range, clamped or dropped as a whole, as in XLA. The same holds for a
-//! scatter, with the destination instead of the source.
+//! A [`Walk`] describes both operations. In it, a dimension of the result that numbers windows has its own tuples. If
+//! it is a batching dimension, it also goes along a dimension of the operand. A dimension within windows goes along the
+//! operand, and its positions share a tuple. A coordinate has `size - window + 1` positions: those at which a window
+//! inside the operand can begin. So a window is in range, clamped or dropped as a whole, as in XLA. The same holds for
+//! a scatter, with the destination instead of the source.
 //!
 //! Moves take tuples along the last dimension of the indices. If `index_vector_dim` is another dimension, a first step
 //! moves the tuples there.
@@ -38,7 +38,8 @@ pub struct GatherDims {
     /// The dimensions of the result that are dimensions of windows, in ascending order: one for each operand dimension
     /// that is neither collapsed nor a batching dimension.
     pub offset_dims: Vec<usize>,
-    /// The dimensions of the operand in which windows have one position, and which the result lacks, in ascending order.
+    /// The dimensions of the operand that the result lacks, because windows have one position in them, in ascending
+    /// order.
     pub collapsed_slice_dims: Vec<usize>,
     /// The batching dimensions of the operand, in ascending order. Entry `i` corresponds to entry `i` of
     /// `start_indices_batching_dims`.
@@ -59,7 +60,8 @@ pub struct ScatterDims {
     /// The dimensions of the updates that are dimensions of windows, in ascending order: one for each operand dimension
     /// that is neither inserted nor a batching dimension.
     pub update_window_dims: Vec<usize>,
-    /// The dimensions of the operand in which windows have one position, and which the updates lack, in ascending order.
+    /// The dimensions of the operand that the updates lack, because windows have one position in them, in ascending
+    /// order.
     pub inserted_window_dims: Vec<usize>,
     /// The batching dimensions of the operand, in ascending order. Entry `i` corresponds to entry `i` of
     /// `scatter_indices_batching_dims`.
@@ -81,7 +83,8 @@ pub struct XlaScatterOptions {
     pub out_of_range: OutOfRange,
     /// The same as [`ScatterOptions::any_order`].
     pub any_order: bool,
-    /// The same as [`ScatterOptions::unique`]: no two windows have an element in common. XLA calls this `unique_indices`.
+    /// The same as [`ScatterOptions::unique`]: no two windows have an element in common. XLA calls this
+    /// `unique_indices`.
     pub unique: bool,
 }
 
@@ -171,7 +174,7 @@ struct DimensionNumbers<'a> {
     names: [&'static str; 5],
     /// The dimensions of the result or of the updates that are dimensions of windows.
     windows: &'a [usize],
-    /// The dimensions of the operand that result or updates lack.
+    /// The dimensions of the operand that the result or the updates lack.
     dropped: &'a [usize],
     batching: &'a [usize],
     of_indices: &'a [usize],
@@ -202,8 +205,8 @@ impl DimensionNumbers<'_> {
         Some((order, batching))
     }
 
-    /// Checks the numbers for an operand and for indices whose tuples come last. Returns the dimensions of the result of a
-    /// gather, or of the updates of a scatter.
+    /// Checks the numbers for an operand and for indices whose tuples come last. Returns the dimensions of the result
+    /// of a gather, or of the updates of a scatter.
     fn axes(&self, operand: &[usize], indices: &[usize]) -> Result<Vec<ResultDim>, Error> {
         let rank = indices.len();
         if self.index_vector_dim > rank {
@@ -511,7 +514,8 @@ impl Plan {
     }
 }
 
-/// Checks the shape of updates that have these dimensions. Returns the sizes of windows in the dimensions of the operand.
+/// Checks the shape of updates that have these dimensions. Returns the sizes of windows in the dimensions of the
+/// operand.
 fn windows_of(
     axes: &[ResultDim],
     operand: &[usize],
@@ -540,9 +544,9 @@ fn windows_of(
     Err(dimension_numbers("the shape of updates", updates, &rule))
 }
 
-/// Returns the walk of a scatter that is not empty, and the number of elements in a row. A row is the innermost
-/// dimensions that neither number tuples nor have variable beginnings, or one element. The distances between rows are
-/// multiples of this number.
+/// Returns the walk of a scatter that is not empty, and the number of elements in a row. A row has the innermost
+/// dimensions that neither number tuples nor have variable beginnings; without such dimensions it is one element. The
+/// distances between rows are multiples of this number.
 fn scatter_walk(
     axes: &[ResultDim],
     strides: &[isize],

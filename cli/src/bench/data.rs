@@ -123,7 +123,7 @@ fn allocate<T>(vector: &mut Vec<T>, count: usize) -> Result<(), Problem> {
     })
 }
 
-/// Returns bytes of 0xa5, by which the check recognizes bytes that a run did not write.
+/// Returns bytes of 0xa5. They show the check which bytes a run did not write.
 pub(crate) fn garbage_bytes(bytes: usize) -> Result<Vec<u8>, Problem> {
     let mut garbage = Vec::new();
     allocate(&mut garbage, bytes)?;
@@ -176,7 +176,7 @@ impl AsRef<[u8]> for TensorBytes {
     fn as_ref(&self) -> &[u8] {
         match self.0.bytes() {
             Ok(Cow::Borrowed(bytes)) => bytes,
-            // On the CPU, a tensor lends its bytes. Empty bytes fail the check.
+            // Only a tensor on the CPU has bytes to lend. For other tensors, empty bytes make the check fail.
             _ => &[],
         }
     }
@@ -257,7 +257,7 @@ impl<'a> WorkloadData<'a> {
         }?)
     }
 
-    /// Does the work of [`Data::host_to_host`]. `T` is an unsigned integer with the size of an element.
+    /// Does the work of [`Self::host_to_host`]. `T` is an unsigned integer with the size of an element.
     fn run_typed<T: Element + Pod>(&self, backend: &Backend) -> Result<Output, Error> {
         let input: &[T] = bytemuck::cast_slice(self.input.as_ref());
         let x = (input, &*self.work.shape);
@@ -339,7 +339,7 @@ mod tests {
     use super::*;
     use crate::bench::workload;
 
-    /// The checksums in the built-in set, which NumPy computed, match the loops, and the CPU's results are
+    /// The loops' results match the checksums in the built-in set, which NumPy computed. The CPU's results are
     /// bit-identical to the loops' results.
     #[test]
     fn loops_give_what_numpy_and_the_library_give() {

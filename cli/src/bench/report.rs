@@ -21,7 +21,7 @@ pub(crate) const COLUMNS: usize = 79;
 #[derive(Serialize)]
 pub(crate) struct Report {
     pub(crate) version: &'static str,
-    /// The day on which the run began, in UTC.
+    /// The day when the run began, in UTC.
     pub(crate) date: String,
     /// The machine, in one line.
     pub(crate) machine: String,
@@ -65,7 +65,7 @@ pub(crate) struct Row {
     #[serde(skip)]
     pub(crate) label: String,
     pub(crate) error: Option<String>,
-    /// Whether the result was wrong. If not, `error` ended the measurement.
+    /// True if the result was wrong. If not, `error` ended the measurement.
     pub(crate) wrong: bool,
     /// The rate in bytes read plus bytes written, with data in the device's memory.
     pub(crate) gb_per_second: Option<f64>,

@@ -64,7 +64,7 @@ pub(crate) fn no_output() -> Output {
 #[derive(Clone, Debug)]
 pub(crate) struct Problem {
     pub(crate) text: String,
-    /// Whether the result was wrong. If not, an error ended the measurement.
+    /// True if the result was wrong. If not, an error ended the measurement.
     pub(crate) is_wrong: bool,
 }
 

@@ -14,7 +14,7 @@ pub(crate) struct FileError {
 }
 
 impl FileError {
-    /// Returns whether the reader of standard output has gone.
+    /// Returns whether the program that read standard output has stopped reading.
     pub(crate) fn is_reader_gone(&self) -> bool {
         matches!(&self.problem, Problem::Io(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }

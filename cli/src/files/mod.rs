@@ -60,7 +60,7 @@ pub(crate) struct Array {
 /// How elements are stored in a file.
 #[derive(Clone, Debug)]
 pub(crate) struct StoredLayout {
-    /// Whether the first dimension is contiguous, instead of the last.
+    /// True if the first dimension is contiguous, instead of the last.
     pub(crate) column_major: bool,
     /// The type, with its byte order.
     element: Type,
@@ -211,7 +211,7 @@ pub(crate) struct Listing {
     /// The size of the file in bytes.
     pub(crate) bytes: u64,
     pub(crate) arrays: Vec<Entry>,
-    /// What is wrong with the file, if its arrays can be listed nevertheless.
+    /// The fault of a damaged file whose arrays can still be listed.
     pub(crate) damaged: Option<String>,
 }
 
@@ -227,9 +227,9 @@ pub(crate) struct Entry {
     pub(crate) shape: Option<Vec<usize>>,
     /// The size of the elements, in bytes.
     pub(crate) bytes: u64,
-    /// Whether the first dimension is contiguous in the file.
+    /// True if the first dimension is contiguous in the file.
     pub(crate) column_major: bool,
-    /// Whether numbers are stored with the highest byte first. False if elements are single bytes.
+    /// True if numbers are stored with the highest byte first. False if elements are single bytes.
     pub(crate) big_endian: bool,
     /// Why the elements cannot be read. `None` if the array is not damaged.
     pub(crate) damaged: Option<String>,
@@ -356,11 +356,11 @@ enum WrittenFormat {
 pub(crate) struct WriteOptions<'a> {
     /// The format. `None` chooses it by the path's extension.
     pub(crate) format: Option<Format>,
-    /// Whether an existing file is kept. Then writing over it is an error.
+    /// True if an existing file is kept. Then writing over it is an error.
     pub(crate) keep: bool,
-    /// The origin of the array, or of the array from which it is made.
+    /// The origin of the array, or of the input that the array is made from.
     pub(crate) origin: Option<&'a Origin>,
-    /// Whether the elements arrive in Fortran order, which only NumPy's formats can hold.
+    /// True if the elements arrive in Fortran order, which only NumPy's formats can hold.
     pub(crate) column_major: bool,
 }
 

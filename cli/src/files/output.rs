@@ -1,9 +1,9 @@
-//! Writes output files, which appear as a whole or not at all.
+//! Writes output files. A file appears as a whole or not at all.
 //!
-//! Output is written to a file without a name, which is named when it is complete. So a command that fails or is killed
-//! leaves nothing behind. If the system or the file system has no unnamed files, a temporary file `.wgslice-…` next to
-//! the output's path is used, which is removed after an error. The handler for signals also removes it when the command
-//! is interrupted: it has a list of these files.
+//! Output goes to an unnamed file, which gets its name when it is complete. So a command that fails or is killed leaves
+//! nothing behind. If the system or the file system has no unnamed files, output goes to a temporary file `.wgslice-…`
+//! next to the output's path. An error removes this file. So does the signal handler when the command is interrupted,
+//! because it has a list of these files.
 //!
 //! If the path is a symbolic link, its target is replaced. Only regular files that this user may write to are replaced.
 //! The new file has the mode of the old one and, if the system permits, its owner and group.
@@ -116,7 +116,8 @@ impl IncompleteFile {
     }
 }
 
-/// Opens a file without a name, for [`link`]. Returns `None` if there are no such files here.
+/// Opens a file without a name, for [`link`]. Returns `None` if the system or the folder's file system has no unnamed
+/// files.
 #[cfg(target_os = "linux")]
 fn nameless(folder: &Path, mode: u32) -> io::Result<Option<File>> {
     use rustix::{fs, io::Errno};
@@ -255,8 +256,8 @@ impl Output {
         Ok(Self::Stdout)
     }
 
-    /// Lets `finish` fail if the file at the path changes or appears meanwhile: an addition to a file must not undo
-    /// another program's addition.
+    /// Makes `finish` fail if the file at the path changes or appears before the output is complete, because an
+    /// addition to a file must not undo another program's addition.
     pub(super) fn adds_to(mut self, present: Option<Metadata>) -> Self {
         if let Self::File(file) = &mut self {
             file.adds_to = Some(present);
@@ -296,7 +297,7 @@ pub(super) struct Unfinished {
     path: PathBuf,
     /// The metadata of the file that is replaced, if there is one.
     replaced: Option<Metadata>,
-    /// Whether a file that exists at the end is kept.
+    /// True if a file that exists at the end is kept.
     keep: bool,
     /// The file whose content the output includes, which must be unchanged at the end. The inner option is `None` if
     /// there must still be no file.
@@ -328,7 +329,7 @@ impl Unfinished {
         let replaced = existing_metadata(&path)?;
         let folder = folder_of(&path);
         let incomplete = IncompleteFile::create(folder, replaced.as_ref()).map_err(|error| {
-            // Nobody knows the path of the temporary file, so the message omits it.
+            // The user did not choose the path of the temporary file, so the message omits it.
             let error = error.to_string();
             let why = error.split(" at path ").next().unwrap_or_default();
             let folder = folder.display();

@@ -1,7 +1,7 @@
 //! Reads and writes PNG images as arrays of height × width × channels, of uint8 or uint16.
 //!
 //! Palettes are read as their colours, and grey images of fewer than 8 bits as images of 8 bits. A transparent colour
-//! (tRNS) becomes an alpha channel. Of an animation, the still image is read.
+//! (tRNS) becomes an alpha channel. For an animation, only its still image is read.
 
 use std::borrow::Cow;
 use std::fs::File;

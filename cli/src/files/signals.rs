@@ -18,9 +18,9 @@ pub(super) fn watch(end: impl FnOnce(i32, Option<&str>) + Send + 'static) {
         iterator::Signals,
     };
     const BAD_INPUT: i32 = 2;
-    // SAFETY: no memory is passed, and nothing else of this program handles the signal, except for the standard
-    // library, which names a thread whose stack is full. If its handler were called before the handler below, it would
-    // restore the default, and so end the program.
+    // SAFETY: the call passes no memory. The only other handler of this signal in the program is the standard
+    // library's, which reports a stack overflow. If that handler were called before the handler below, it would restore
+    // the default and so end the program.
     unsafe { libc::signal(SIGBUS, libc::SIG_DFL) };
     let ends = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
     let watched = ends.into_iter().filter(|&signal| !is_ignored(signal));
@@ -41,8 +41,8 @@ pub(super) fn watch(end: impl FnOnce(i32, Option<&str>) + Send + 'static) {
 /// Returns whether the command inherited from its caller that this signal is ignored.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
-    // SAFETY: a `sigaction` has integers and pointers only, for which zeros are valid. Since the new action is null, the
-    // call changes nothing and writes the present action to `action`, which lives until after the call.
+    // SAFETY: a `sigaction` has integers and pointers only, for which zeros are valid. Since the new action is null,
+    // the call changes nothing and writes the present action to `action`, which lives until after the call.
     let (outcome, action) = unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         let outcome = libc::sigaction(signal, std::ptr::null(), &raw mut action);

@@ -134,7 +134,8 @@ impl As {
         self.wanted_after_hidden_dims(0)
     }
 
-    /// Does the same as [`Self::wanted_conversion`], for an array with `before` leading dimensions that the user does not see.
+    /// Does the same as [`Self::wanted_conversion`], for an array with `before` leading dimensions that the user does
+    /// not see.
     pub(super) fn wanted_after_hidden_dims(&self, before: isize) -> Option<WantedConversion<'_>> {
         let normalized = self.scaling.normalize.map(|_| DType::F32);
         Some(WantedConversion {

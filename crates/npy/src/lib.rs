@@ -39,7 +39,7 @@ const MAX_HEADER: u32 = 1 << 16;
 pub struct Described {
     /// The type of the elements.
     pub element: Type,
-    /// Whether the elements are in Fortran order: the first dimension is contiguous.
+    /// True if the elements are in Fortran order: the first dimension is contiguous.
     pub column_major: bool,
     /// The shape of the array.
     pub shape: Vec<usize>,
@@ -52,7 +52,7 @@ pub struct Header {
     pub dtype: DType,
     /// The byte order of the elements. [`ByteOrder::NATIVE`] for elements of one byte.
     pub byte_order: ByteOrder,
-    /// Whether the elements are in Fortran order: the first dimension is contiguous.
+    /// True if the elements are in Fortran order: the first dimension is contiguous.
     pub column_major: bool,
     /// The shape of the array.
     pub shape: Vec<usize>,
@@ -106,8 +106,8 @@ impl Described {
         text::parse_header(&text(file)?)
     }
 
-    /// Returns the bytes before the elements of a file. Their number is a multiple of 64, as in NumPy's files. The version
-    /// of the format is 1.0 or, for names that are not in Latin-1, 3.0.
+    /// Returns the bytes before the elements of a file. Their number is a multiple of 64, as in NumPy's files. The
+    /// version of the format is 1.0 or, for names that are not in Latin-1, 3.0.
     ///
     /// # Errors
     ///

@@ -16,7 +16,7 @@ pub(crate) enum PythonLiteral {
 /// The maximum nesting of brackets. Each level of a structured type takes two.
 const MAX_DEPTH: usize = 32;
 
-/// What was expected or found, and the text at that position.
+/// The problem: what was expected or found, and the text at that position.
 #[derive(Debug)]
 pub(crate) struct Malformed(pub(crate) String);
 

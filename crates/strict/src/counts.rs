@@ -41,8 +41,8 @@ pub struct DispatchCounts {
     /// The number of subgroups of these workgroups.
     pub subgroups: u64,
     /// The number of scalar operations. An operation counts once for each subgroup with an invocation that executes
-    /// it. Operations whose result is known to be the same in a whole workgroup do not count, because GPUs can execute
-    /// them once.
+    /// it. An operation does not count if its result is known to be the same in a whole workgroup, because GPUs can
+    /// execute it once.
     pub operations: u64,
     /// The number of integer divisions and remainders among these operations.
     pub divisions: u64,
@@ -119,7 +119,7 @@ impl DispatchCounter {
             .count() as u64
     }
 
-    /// Counts an access by some lanes to a variable whose binding has `room` bytes. `lanes` has pairs of a lane and its
+    /// Counts an access by some lanes to a variable with a binding of `room` bytes. `lanes` has pairs of a lane and its
     /// address, in the order of the lanes. Each lane accesses `bytes` bytes at its address.
     pub(crate) fn access(
         &mut self,

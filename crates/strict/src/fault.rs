@@ -18,7 +18,7 @@ pub enum Wrong {
         room: u64,
     },
     /// A use of a value that depends on unwritten memory. Loading a word with some unwritten bytes and writing these
-    /// bytes back unchanged is not a fault, because there is no other way to write the word's other bytes.
+    /// bytes back unchanged is not a fault, because a shader has no other way to write the rest of the word.
     Unwritten {
         /// What depends on unwritten memory.
         what: Depends,
@@ -56,9 +56,9 @@ pub enum Wrong {
 /// What depends on unwritten memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depends {
-    /// An index, which decides what memory is accessed.
+    /// An index: it decides what memory is accessed.
     Index,
-    /// A condition, on which a branch of the shader depends.
+    /// A condition: a branch of the shader depends on it.
     Condition,
     /// All bits of a number that is stored in a buffer.
     Stored,
@@ -67,12 +67,12 @@ pub enum Depends {
 /// A fault and where it happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// What is wrong.
+    /// The kind of the fault.
     pub wrong: Wrong,
     /// The pipeline's label.
     pub pipeline: String,
-    /// The name of the variable whose access is the fault, if it is in a buffer, in the immediates or in workgroup
-    /// memory. Empty for all other faults.
+    /// The name of the accessed variable if it is in a buffer, in the immediates or in workgroup memory. Empty for all
+    /// other faults.
     pub variable: String,
     /// The position of the workgroup in the dispatch along x, y and z.
     pub workgroup: [u32; 3],

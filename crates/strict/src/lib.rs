@@ -1,9 +1,9 @@
 //! A [`wgpu::Device`] that runs compute shaders in an interpreter, without a GPU, and reports every fault. It is for
-//! tests of programs that use wgpu, whose code and shaders run unchanged.
+//! tests of programs that use wgpu. Their code and shaders run unchanged.
 //!
 //! Drivers hide faults. Some drop an access outside of a binding, others clamp its index. Unwritten memory holds zeros
-//! or old bytes. Most races do no harm on the machine at hand. So a test on one driver cannot tell whether a shader is
-//! correct on all drivers. This device reports, with the line of WGSL where there is one:
+//! or old bytes. Most races are harmless on the machine that runs the test. So a test on one driver cannot show that a
+//! shader is correct on all drivers. This device reports, with the line of WGSL where there is one:
 //!
 //! - an access outside of a binding, or outside of a vector or an array of fixed size;
 //! - an index, a condition or a number stored in a buffer that depends on unwritten memory of a buffer or a workgroup;
@@ -69,15 +69,15 @@
 //!
 //! # How it works
 //!
-//! wgpu accepts custom implementations of a device (`wgpu::custom`). The one here parses WGSL with naga, as wgpu does,
+//! wgpu accepts custom implementations of a device (`wgpu::custom`). This one parses WGSL with naga, as wgpu does,
 //! replaces overrides by their values, and interprets naga's intermediate representation. All invocations of a
-//! workgroup run in step. Work runs within `Queue::submit`, one workgroup after the other. `Device::poll` calls the
+//! workgroup run in lockstep. Work runs within `Queue::submit`, one workgroup at a time. `Device::poll` calls the
 //! callbacks of finished work.
 //!
 //! It supports buffers, bind groups, immediates and compute passes, 32-bit numbers and 64-bit integers. It has no
-//! textures, subgroups, queries or rendering: a shader that uses any of these is a validation error. So is a binding,
-//! a workgroup or workgroup memory that exceeds the limits of the device. Most other checks of wgpu are missing, so
-//! tests should also run on a real adapter. An unsupported call panics, and names what is missing.
+//! textures, subgroups, queries or rendering: a shader that uses any of these causes a validation error. So does a
+//! binding, a workgroup or workgroup memory that exceeds the limits of the device. Most other checks of wgpu are
+//! missing, so tests should also run on a real adapter. An unsupported call panics, and names what is missing.
 
 mod backend;
 mod counts;

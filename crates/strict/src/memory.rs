@@ -1,5 +1,5 @@
-//! The memory of buffers and workgroups: its content, which of its bytes were written, and the accesses to each word
-//! during a dispatch.
+//! The memory of buffers and workgroups: its content, its unwritten bytes, and the accesses to each word during a
+//! dispatch.
 
 /// The size in bytes of a word, the unit in which accesses are recorded.
 pub(crate) const WORD: u64 = 4;
@@ -25,8 +25,9 @@ pub(crate) struct Invocation {
     pub(crate) phase: u32,
 }
 
-/// The accesses of one kind to a word with which a later access could race. If they are accesses of several workgroups,
-/// `group` is [`SEVERAL_INVOCATIONS`]. If they are accesses of several invocations of one workgroup, `local` is [`SEVERAL_INVOCATIONS`].
+/// The accesses of one kind to a word that a later access could race with. If they are accesses of several workgroups,
+/// `group` is [`SEVERAL_INVOCATIONS`]. If they are accesses of several invocations of one workgroup, `local` is
+/// [`SEVERAL_INVOCATIONS`].
 #[derive(Clone, Copy, Debug, Default)]
 struct WordAccess {
     /// The number of the workgroup plus one, [`SEVERAL_INVOCATIONS`], or 0 for no access.
@@ -70,7 +71,7 @@ struct WordAccesses {
     atomic: WordAccess,
 }
 
-/// The number of words in a page. Memory for the accesses to a page's words is allocated at once.
+/// The number of words in a page. Memory for the accesses to a page's words is allocated together, at the first access.
 const PAGE_WORDS: usize = 1024;
 
 /// Words, with the bytes that were written and the accesses to each word.
@@ -130,7 +131,7 @@ impl Memory {
         self.written[at] = (0..).zip(known).map(|(byte, known)| known << byte).sum();
     }
 
-    /// Reads `bytes` bytes from byte `from` on, which need not be the first of a word.
+    /// Reads `bytes` bytes from byte `from` on. This byte can be anywhere in a word.
     pub(crate) fn read(&self, from: u64, bytes: usize) -> Vec<u8> {
         let first = to_usize(from / WORD);
         let skipped = to_usize(from % WORD);
@@ -143,7 +144,7 @@ impl Memory {
             .collect()
     }
 
-    /// Writes bytes from byte `from` on, which need not be the first of a word.
+    /// Writes bytes from byte `from` on. This byte can be anywhere in a word.
     pub(crate) fn write(&mut self, from: u64, bytes: &[u8]) {
         if from.is_multiple_of(WORD) {
             let (words, rest) = bytes.as_chunks::<4>();
@@ -225,7 +226,7 @@ mod tests {
         }
     }
 
-    /// Returns the kind of the earlier access with which the last of these accesses races.
+    /// Returns the kind of the earlier access that races with the last of these accesses.
     fn racing_access(accesses: &[(Access, Invocation)]) -> Option<Access> {
         let mut memory = Memory::new(4);
         let mut met = None;

@@ -6,7 +6,7 @@ use std::{fmt, sync::Arc};
 /// The treatment of accesses outside of a binding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Outside {
-    /// The access is a fault. Faults of all other kinds are reported, too.
+    /// The access is a fault. Faults of all other kinds are also reported.
     #[default]
     Fault,
     /// The index is clamped to the last element, as by naga on Metal, by naga on Vulkan without robustBufferAccess2,
@@ -52,18 +52,18 @@ pub struct Options {
     /// The maximum number of rounds of a loop. More rounds are a fault. The default is the number of rounds after which
     /// Mesa's lavapipe leaves a loop.
     pub most_rounds: u32,
-    /// Whether a dispatch with faults panics, within `Queue::submit`. If false, [`StrictGpu::take_faults`] returns the
+    /// True if a dispatch with faults panics, within `Queue::submit`. If false, [`StrictGpu::take_faults`] returns the
     /// faults.
     ///
     /// [`StrictGpu::take_faults`]: crate::StrictGpu::take_faults
     pub panics: bool,
-    /// The seed for running invocations in random order. `None` means ascending order, in which an atomic store leaves
-    /// the last invocation's value, and the first invocation starts a list. A shader whose result depends on the order
-    /// can then be correct by chance. A GPU guarantees no order except for barriers, so tests should run with seeds.
+    /// The seed for running invocations in random order. `None` means ascending order. In this order the last
+    /// invocation's atomic store always remains, for example, so a shader whose result depends on the order can be
+    /// correct by chance. A GPU guarantees no order except for barriers, so tests should run with seeds.
     ///
     /// With a seed, the workgroups of a dispatch run in random order, and so do the invocations of a workgroup between
-    /// barriers. If a shader has no barriers, every second workgroup runs in two parts, one after the other. The side
-    /// of a branch that runs first is random, too.
+    /// barriers. If a shader has no barriers, every second workgroup runs in two parts, in sequence. The side of a
+    /// branch that runs first is also random.
     ///
     /// Repeating a dispatch repeats its order. The order depends only on the seed, the number of workgroups, the sizes
     /// of the bindings and the content of the immediates, so different dispatches have different orders. With
@@ -74,7 +74,7 @@ pub struct Options {
     pub counting: Option<Counting>,
     /// The change to the WGSL of each shader, if any.
     pub rewrite: Option<Rewrite>,
-    /// Whether requests for pipelines are kept for [`StrictGpu::take_pipelines`].
+    /// True if requests for pipelines are kept for [`StrictGpu::take_pipelines`].
     ///
     /// [`StrictGpu::take_pipelines`]: crate::StrictGpu::take_pipelines
     pub keeps_pipelines: bool,

@@ -1,5 +1,5 @@
-//! Runs small shaders on a strict device. It must compute the results of the correct ones, and report the faults of the
-//! others.
+//! Runs small shaders on a strict device. The device must compute the right results of correct shaders and report the
+//! faults of the others.
 
 use strict_gpu::{Access, Counting, Depends, Fault, Options, Outside, StrictGpu, Wrong};
 use wgpu::util::DeviceExt;
@@ -380,8 +380,8 @@ fn what_cannot_be_run_is_a_validation_error() {
     );
 }
 
-/// Only the workgroup memory that the entry point uses counts towards `max_compute_workgroup_storage_size`. wgpu does not
-/// check this limit, but browsers do.
+/// Only the workgroup memory that the entry point uses counts towards `max_compute_workgroup_storage_size`. wgpu does
+/// not check this limit, but browsers do.
 #[test]
 fn too_much_workgroup_memory() {
     let needs = |bytes: u32| {

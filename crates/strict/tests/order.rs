@@ -1,4 +1,5 @@
-//! Shaders whose result depends on the order of invocations, or must not, run in ascending and in random order.
+//! Runs shaders in ascending and in random order. The result of some shaders depends on the order of invocations; the
+//! result of the others must not.
 
 use std::collections::BTreeSet;
 use strict_gpu::{Options, StrictGpu};
@@ -80,7 +81,7 @@ fn results_of_orders(groups: u32, body: &str) -> (Vec<u32>, Vec<Vec<u32>>) {
 }
 
 /// Checks that ascending order hides a bug: it gives the result of the correct shader, and every seed gives another
-/// one.
+/// result.
 #[track_caller]
 fn only_the_shuffle_shows(groups: u32, bug: &str, right: &str) {
     let (expected, same) = results_of_orders(groups, right);
@@ -109,7 +110,7 @@ fn a_store_in_place_of_a_maximum_is_right_in_ascending_order_only() {
 
 #[test]
 fn a_list_that_must_be_sorted_is_sorted_by_chance_in_ascending_order() {
-    // Each invocation takes the next free place, as if it had counted the smaller keys.
+    // Each invocation takes the next free position, as if it had counted the smaller keys.
     let right = "atomicAdd(&dest[1023], 1u); atomicStore(&dest[id], id);";
     let bug = "atomicStore(&dest[atomicAdd(&dest[1023], 1u)], id);";
     only_the_shuffle_shows(1, bug, right);

@@ -1,7 +1,7 @@
 //! Reads and writes vector files. Each line of a file holds a call and its expected result.
 //!
-//! A line is a JSON object; `tests/vectors/README.md` describes its keys. A line that cannot be read is an error, which
-//! names the line number. Unknown keys are ignored, so that files may have additional ones.
+//! A line is a JSON object; `tests/vectors/README.md` describes its keys. A line that cannot be read is an error; the
+//! error gives the line number. Unknown keys are ignored, so that files may have additional ones.
 
 use crate::{arguments::Arguments, ops::Operation};
 use serde::{Deserialize, Serialize};
@@ -13,8 +13,8 @@ use std::{collections::BTreeMap, error, fmt};
 pub struct Tensor {
     /// The size of each dimension.
     pub shape: Vec<usize>,
-    /// The values. Their number is the product of the sizes. In a case of floating-point elements they are the elements'
-    /// bits, each as a signed integer of the element's size.
+    /// The values. Their number is the product of the sizes. In a case of floating-point elements they are the
+    /// elements' bits, each as a signed integer of the element's size.
     pub data: Vec<i64>,
 }
 
@@ -45,8 +45,8 @@ pub struct Case {
     pub line: usize,
     /// The operation that the case calls.
     pub op: Operation,
-    /// TensorFlow's name of the element type. If it is a floating-point type, the case runs in that type. Otherwise each
-    /// variant names its own type.
+    /// TensorFlow's name of the element type. If it is a floating-point type, the case runs in that type. Otherwise
+    /// each variant names its own type.
     pub dtype: String,
     /// The expected outcome of the call.
     pub expected: Expectation,
@@ -61,7 +61,7 @@ pub struct Case {
 pub struct BadLine {
     /// The line number in the file, from 1. For a random case, its number in the seed's sequence, from 0.
     pub line: usize,
-    /// What is wrong with the line.
+    /// The fault of the line.
     pub reason: String,
 }
 

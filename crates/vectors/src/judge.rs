@@ -123,8 +123,8 @@ fn as_expected(
     variant: &Variant,
     found: Result<Outcome, Error>,
 ) -> Result<(), String> {
-    // True where an out-of-range tuple does not make the call an error. This includes clamping, because an index into
-    // an empty dimension cannot be clamped and stays out of range.
+    // True if the call succeeds even if a tuple is out of range. This includes clamping, because an index into an empty
+    // dimension cannot be clamped and stays out of range.
     let zeros = variant
         .indices
         .is_some_and(|(_, policy)| policy != OutOfRange::Error);

@@ -60,6 +60,7 @@ pub use ops::*;
 pub use oracle::{Answer, answer, expectation};
 pub use step::{Step, spec_of};
 pub use variant::{Outcome, Started, Variant, run, start, variants};
-// The library's own unit tests are another crate than the library whose devices run cases.
+// When cargo builds the library's own unit tests, it compiles the library twice. The tests need the copy that runs the
+// cases here.
 #[doc(hidden)]
 pub use wgslice;

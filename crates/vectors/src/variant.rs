@@ -21,7 +21,7 @@ pub struct Variant {
     /// The index type and the policy for out-of-range tuples, in a gather, a crop or a scatter. `None` for other
     /// operations.
     pub indices: Option<(DType, OutOfRange)>,
-    /// Whether the caller promises that no two rows of a scatter go to the same slice.
+    /// True if the caller promises that no two rows of a scatter go to the same slice.
     pub unique: bool,
 }
 
@@ -58,7 +58,8 @@ pub fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
     let holds = |dtype: &DType| {
         let fits = |tensor: &&Tensor| elements::encode_elements(&tensor.data, *dtype).is_some();
         match dtype {
-            // Elements of 16 bytes are computed with as complex numbers, but these values are encoded as integers.
+            // The library computes with elements of 16 bytes as complex numbers, but the values of cases are encoded as
+            // integers.
             DType::Complex128 if computes => false,
             // Products, minima and maxima of 0 and 1 are the same as those of booleans.
             DType::Bool => {

@@ -83,8 +83,8 @@ impl On {
     }
 }
 
-/// The default number of tasks for a step on a cluster. It is large enough for some tens of cores, and small enough for
-/// shuffles, whose number of blocks is its square.
+/// The default number of tasks for a step on a cluster. It is large enough for some tens of cores. It is small enough
+/// for shuffles, which have the square of this number of blocks.
 #[cfg(feature = "cluster")]
 pub(crate) const PARTITIONS: usize = 64;
 
@@ -159,9 +159,10 @@ pub(crate) fn cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Starts a runtime for futures, such as those of an engine, with this many threads.
+/// Starts a runtime for futures, such as an engine's futures, with this many threads.
 pub(crate) fn runtime(threads: usize) -> Result<Runtime, Failure> {
-    // The size of a thread's stack in bytes. It is large because the engines walk plans, which are trees, by recursion.
+    // The size of a thread's stack in bytes. It is large because the engines walk plans by recursion, and plans are
+    // trees.
     const STACK_BYTES: usize = 16 << 20;
     let mut builder = Builder::new_multi_thread();
     builder

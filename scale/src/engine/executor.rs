@@ -56,7 +56,7 @@ impl Executor {
                 (folder, None)
             }
             None => {
-                // No other user can have made this folder before, and none can read it.
+                // The folder is new, and no other user can read it.
                 let folder = Builder::new().prefix("wgslice-executor-").tempdir()?;
                 (folder.path().to_owned(), Some(folder))
             }

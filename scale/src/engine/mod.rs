@@ -10,8 +10,9 @@
 //! | `rows` | names rows in errors |
 //! | [`scheduler`], [`executor`] | the processes of a cluster |
 //!
-//! Public functions return boxed futures: every crate that awaits an `async fn` compiles its code again, and with it
-//! much of the engines. Futures that plan a query are local, because rustc cannot prove that they are `Send`.
+//! Public functions return boxed futures, because every crate that awaits an `async fn` compiles the function's code
+//! again, and with it much of the engines. Futures that plan a query are local, because rustc cannot prove that they
+//! are `Send`.
 //!
 //! The plan of a query has no nodes of this crate's own, only calls of its functions, which are sent by name. So
 //! clients, schedulers and executors only need to know the same functions, which [`functions::all`] lists.
@@ -158,9 +159,10 @@ impl Engine {
         Ok(DataFrame::new(state, plan))
     }
 
-    /// Waits until a cluster has had no executor, or no answering scheduler, for the time `patience`. Returns an error
-    /// that describes which. Waits forever if the engine is in this process. Ballista itself notices only the loss of
-    /// the last executor, and only during a query. If there never was an executor, it lets the query wait forever.
+    /// Waits until a cluster has had no executor, or its scheduler has not answered, for the time `patience`. Returns
+    /// an error that describes which. Waits forever if the engine is in this process. Ballista itself notices only the
+    /// loss of the last executor, and only during a query. If there never was an executor, it lets the query wait
+    /// forever.
     pub fn lost(
         &self,
         #[cfg_attr(not(feature = "cluster"), expect(unused_variables))] patience: Duration,

@@ -1,7 +1,7 @@
 //! Names rows in errors by their file and their row number in it.
 //!
-//! A function gets batches of rows and does not know which files they come from. But its last argument can name the
-//! rows.
+//! A function gets batches of rows and does not know which files they come from. Its last argument can therefore name
+//! the rows.
 
 use crate::functions;
 use datafusion::{

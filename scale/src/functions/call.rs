@@ -24,7 +24,7 @@ pub(super) struct Usage {
     pub(super) tensors: usize,
     /// The number of texts that can follow the tensors.
     pub(super) texts: RangeInclusive<usize>,
-    /// Whether another argument, of any type, can follow the texts and name the row in errors.
+    /// True if another argument, of any type, can follow the texts and name the row in errors.
     pub(super) names_rows: bool,
 }
 
@@ -45,8 +45,8 @@ impl Usage {
         }
     }
 
-    /// The usage of a function whose arguments are two tensors, one of which holds indices or a mask, and then `texts`
-    /// texts. An argument of any type can follow and name the row in errors.
+    /// The usage of a function with two tensors and then `texts` texts as arguments. One of the tensors holds indices
+    /// or a mask. An argument of any type can follow and name the row in errors.
     pub(super) const fn of_indices(
         name: &'static str,
         example: &'static str,

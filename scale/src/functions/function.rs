@@ -36,15 +36,14 @@ pub(super) trait TensorFunction:
 {
     const USAGE: Usage;
 
-    /// True if the function accepts every element value. The values in rows with a null argument are unspecified, so
-    /// these rows are removed first unless this is true.
+    /// True if the function accepts every element value. Otherwise rows with a null argument are removed first, because
+    /// the values in them are unspecified.
     const RUNS_ON_NULL_ROWS: bool = false;
 
-    /// Whether the result has the same bytes as the first argument, so that `run` is not called.
+    /// True if the result has the same bytes as the first argument, so that `run` is not called.
     const KEEPS_BYTES: bool = false;
 
-    /// Changes the type with which an argument is read, for a function that interprets a column differently than its
-    /// field says.
+    /// Changes the type of an argument, for a function that interprets a column differently than its field says.
     fn retype_arguments(_: &mut Call) -> Result<()> {
         Ok(())
     }

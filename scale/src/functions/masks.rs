@@ -46,8 +46,8 @@ impl TensorFunction for BooleanMask {
         }
         let shared = batch.columns[1].repeats();
         let masks = if shared { 1 } else { batch.rows };
-        // A number for each place of the result: the position along the mask's dimensions, flattened. After the last
-        // true element it is out of range, which makes the gather write zeros.
+        // For each row of the result, the position in the flattened dimensions of the mask. After the last true element
+        // the positions are out of range, so the gather writes zeros.
         let mut positions =
             MutableBuffer::from_len_zeroed(masks * room.capacity * size_of::<u32>());
         let wrong = find_positions(

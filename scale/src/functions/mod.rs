@@ -21,9 +21,9 @@
 //! | `zarr_shard(job, shard)` | with the feature `cluster`: computes a shard of a job on arrays in stores; the commands for these use it |
 //!
 //! Slices, shapes and options are literals, so that the type of the result is known when the query is planned. Other
-//! arguments are columns, or literals of nested lists as in `'[[0, 1], [2, 3]]'` and `'[true, false]'`. A row of the result comes from the
-//! same row of the arguments. One plan of the library computes all rows of a batch. If a tensor among the arguments is
-//! null, the result is null.
+//! arguments are columns, or literals of nested lists as in `'[[0, 1], [2, 3]]'` and `'[true, false]'`. A row of the
+//! result comes from the same row of the arguments. One plan of the library computes all rows of a batch. If a tensor
+//! among the arguments is null, the result is null.
 //!
 //! Options are one literal text, as in `'axis=1, out_of_range=clamp'`:
 //!

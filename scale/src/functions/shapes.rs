@@ -5,8 +5,8 @@
 //! - `tensor_from_arrow(x, parameters)`: the tensors of an `arrow.fixed_shape_tensor`, with these parameters instead of
 //!   its metadata.
 //! - `tensor_to_arrow(x)`: the same tensors as Arrow's extension type `arrow.fixed_shape_tensor`, without a copy. The
-//!   shape is then in the field's metadata, which does not reach other functions on a cluster: this function is for the
-//!   last step of a query.
+//!   shape is then in the field's metadata. On a cluster, this metadata does not reach other functions, so use this
+//!   function only in the last step of a query.
 
 use super::*;
 

@@ -11,7 +11,7 @@ use futures::{FutureExt, StreamExt, future::BoxFuture};
 use url::Url;
 
 /// Computes the missing shards on an engine, and finishes the result. `missing` is from [`Record::missing`]. `files` is
-/// the maximum number of task lists to write. About four for each task that runs at a time are best.
+/// the maximum number of task lists to write; the best is about four for each task that runs at a time.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Concatenates arrays along a dimension. Each array is a slice that makes a box of the result.
+//! Concatenates arrays along a dimension. Each array is copied as a slice that fills a box of the result.
 
 use super::{expression::Expression, prepared::Kind, slice::Slice};
 use crate::zarr::{Error, Source};
@@ -8,7 +8,7 @@ use wgslice::{
     spec::{IndexSpec, SliceItem},
 };
 
-/// Returns the slices from which the shards are made, and the shape of the result. `axis` is as in NumPy, and is a new
+/// Returns the slices that make up the result, and the shape of the result. `axis` is as in NumPy, and is a new
 /// dimension if `is_new`. There must be at least one source.
 ///
 /// # Errors

@@ -131,8 +131,8 @@ impl Crop {
         let chunks = sizes.iter().zip(source.chunk());
         let chunks = chunks.map(|(&size, &chunk)| size.div_ceil(chunk) + 1);
         let pairs = chunks.fold(1, usize::saturating_mul).saturating_mul(2);
-        // The other words for a box: its start as read, its origin, its coordinates, three words each for the `Vec` of
-        // the origin and the `Vec` of the coordinates, and its number if it extends beyond the source.
+        // A box also needs these words: its start as read, its origin and its coordinates; three for each `Vec` of the
+        // last two; and its number if it extends beyond the source.
         let words = pairs.saturating_add(2 * sizes.len() + counted.len() + 7);
         let boxes = product(counted);
         boxes
@@ -190,7 +190,7 @@ impl Crop {
                 }
                 _ => {}
             }
-            // If the sum does not fit an `i64`, it becomes the largest `i64`, which is outside as well.
+            // If the sum does not fit an `i64`, it becomes the largest `i64`, which is also outside.
             let origin = iter::zip(begin, window)
                 .map(|(begin, window)| begin.saturating_add(window.start as i64));
             let origin: Vec<i64> = origin.collect();
@@ -265,7 +265,8 @@ impl Crop {
                 let inside = inside(origin, &window[dim], source.shape()[dim]);
                 inside.start.max(at[dim] * size)..inside.end.min((at[dim] + 1) * size)
             };
-            // The part of the chunk that is available. If elements are converted, only those that the boxes need are.
+            // The part of the chunk that `elements` holds: all of it or, if elements are converted, only what the boxes
+            // need.
             let mut part: Vec<Range<usize>> = iter::zip(&at, source.chunk())
                 .map(|(at, size)| at * size..(at + 1) * size)
                 .collect();

@@ -12,9 +12,9 @@ use wgslice::{
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DeviceChoice {
-    /// A hardware GPU if there is one and it is estimated to be faster than the CPU for the first chunk that a job
-    /// processes in this process, including the time to open it; otherwise the CPU. The job keeps this choice for all
-    /// its later chunks in this process. Without the feature `gpu`, the CPU.
+    /// A hardware GPU if there is one and it is estimated to process the job's first chunk in this process faster than
+    /// the CPU, including the time to open the GPU; otherwise the CPU. The job keeps this choice for all its later
+    /// chunks in this process. Without the feature `gpu`, the CPU.
     #[default]
     Auto,
     /// The CPU.

@@ -21,8 +21,8 @@ pub struct Explanation {
     pub max_reads: u64,
     /// The bytes of these chunks, each counted once. For a conversion, the bytes of the result's elements.
     pub bytes_demanded: u64,
-    /// The bytes of these chunks, each counted as many times as it is read, as in `reads`. For a conversion, the bytes of the
-    /// result's elements.
+    /// The bytes of these chunks, each counted as many times as it is read, as in `reads`. For a conversion, the bytes
+    /// of the result's elements.
     pub bytes_planned: u64,
     /// The bytes of the result's elements, before compression.
     pub bytes_written: u64,

@@ -34,14 +34,14 @@ pub(super) struct Gather {
     kept: Vec<(usize, usize)>,
 }
 
-/// The tuples of a box of the result. The located dimensions of `params` are those in which a tuple has a position: the
-/// batch dimensions and the indexed ones.
+/// The tuples of a box of the result. A tuple has a position in each located dimension of `params`: in the batch
+/// dimensions and in the indexed ones.
 pub(super) struct BoxTuples {
     /// A pair for each tuple that is in range, in ascending order: the number of the tuple's chunk in the grid of the
     /// located dimensions, and the tuple's number.
     sorted: Vec<(usize, usize)>,
-    /// For each tuple, its position in each located dimension. Those in named dimensions are meaningless if the tuple
-    /// is out of range.
+    /// For each tuple, its position in each located dimension. The positions in named dimensions are meaningless if the
+    /// tuple is out of range.
     positions: Vec<usize>,
     /// The numbers of the tuples that are out of range.
     invalid: Vec<usize>,
@@ -56,8 +56,8 @@ const TUPLES: Purpose<&str> = Purpose {
 };
 
 impl Gather {
-    /// Makes a gather along dimension `axis` of `params`. `params` has `rank` dimensions, of which the first `batch`
-    /// are batch dimensions.
+    /// Makes a gather along dimension `axis` of `params`. `params` has `rank` dimensions; the first `batch` of them are
+    /// batch dimensions.
     pub(super) fn along(
         plan: Plan,
         indices: IndexArray,
@@ -79,8 +79,8 @@ impl Gather {
         }
     }
 
-    /// Makes a gather of the slices that tuples name in `params`. `params` has `rank` dimensions, of which the first
-    /// `batch` are batch dimensions.
+    /// Makes a gather of the slices that tuples name in `params`. `params` has `rank` dimensions; the first `batch` of
+    /// them are batch dimensions.
     pub(super) fn nd(plan: Plan, indices: IndexArray, batch: usize, rank: usize) -> Self {
         let shape = indices.shape();
         let (tuples, depth) = (shape.len() - 1, shape[shape.len() - 1]);

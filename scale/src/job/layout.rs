@@ -105,8 +105,8 @@ fn chunk_shape_like(shape: &[usize], element: usize, chunks: &[Option<usize>]) -
 }
 
 /// Chooses the shape of a shard. Doubles the number of chunks in each dimension in turn, up to the result's size, while
-/// the shard has at most [`MAX_SHARD_BYTES`] bytes. Shards are large because a source chunk in several shards is read for each of
-/// them.
+/// the shard has at most [`MAX_SHARD_BYTES`] bytes. Shards are large because a source chunk in several shards is read
+/// for each of them.
 fn grow_to_shard(shape: &[usize], element: usize, chunk: &[usize]) -> Vec<usize> {
     let mut counts = vec![1; chunk.len()];
     loop {

@@ -7,8 +7,8 @@ use std::{
     sync::{Condvar, Mutex, PoisonError},
 };
 
-/// The maximum number of bytes in buffers that are kept for later tasks. They are kept because requesting new memory
-/// from the system, which clears every page, takes longer than filling it.
+/// The maximum number of bytes in buffers that are kept for later tasks. They are kept because allocating new memory
+/// takes longer than filling it: the system clears every page.
 const MOST_IDLE_BYTES: usize = 512 << 20;
 
 static MEMORY: Mutex<Memory> = Mutex::new(Memory {
@@ -18,8 +18,8 @@ static MEMORY: Mutex<Memory> = Mutex::new(Memory {
 static MEMORY_FREED: Condvar = Condvar::new();
 
 struct Memory {
-    /// The bytes that are reserved for running tasks. Tasks that fail because their shards exceed any memory can
-    /// together reserve more than a `usize` holds.
+    /// The bytes that are reserved for running tasks. It is a `u128` because tasks that fail, with shards larger than
+    /// any memory, can together reserve more than a `usize` holds.
     held: u128,
     /// The buffers that finished tasks have left for later ones, oldest first.
     idle: VecDeque<Buffer>,
@@ -41,7 +41,7 @@ impl Memory {
 #[derive(Debug)]
 pub(super) struct Share {
     bytes: usize,
-    /// The maximum capacity, in bytes, with which a buffer is kept for later tasks.
+    /// The maximum capacity, in bytes, of a buffer that is kept for later tasks.
     buffer: usize,
     pub(super) buffers: [Buffer; 2],
 }

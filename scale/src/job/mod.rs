@@ -17,7 +17,7 @@
 //! | `memory` | the memory that the tasks of a process hold together |
 //! | `faults` | injected faults, for tests |
 //! | `layout` | the default shapes of a result's shards and chunks |
-//! | `record` | the files beside an unfinished result |
+//! | `record` | the files next to an unfinished result |
 //! | `explain` | the reads and writes of a job, before it runs |
 //! | `run` | running a whole job on threads of this process |
 //! | `cluster`, `tasks` | running a whole job on a cluster; the lists of tasks that its executors read |
@@ -65,7 +65,7 @@ pub use shard::{Outcome, Worker, compute};
 pub use to_npy::to_npy;
 
 /// Divides shards into `parts` lists, or into fewer if there are fewer shards, but at least one. Neighbouring shards
-/// are in one list, so that the cache still has the chunks that a task shares with the previous one.
+/// are in one list, because the cache then still has the chunks that a task shares with the previous task.
 fn lists(shards: &[u64], parts: usize) -> impl Iterator<Item = &[u64]> {
     let parts = parts.clamp(1, shards.len().max(1));
     let end = move |part: usize| part * shards.len() / parts;

@@ -25,7 +25,7 @@ pub enum Operation {
     Index {
         /// A slice whose entries can be lists, as in `[0, 5], ::2`, or a message of [`Ndsel`](super::Ndsel).
         spec: String,
-        /// Whether all combinations are meant even if NumPy would pair the arrays.
+        /// True if all combinations are selected even if NumPy would pair the arrays.
         #[serde(default)]
         outer: bool,
         /// As in a slice.
@@ -47,7 +47,7 @@ pub enum Operation {
         batch_dims: isize,
         /// The treatment of indices that are out of range.
         out_of_range: OutOfRange,
-        /// Whether negative indices count from the end.
+        /// True if negative indices count from the end.
         wrap: bool,
     },
     /// Gathers the slices of the source that index tuples select.
@@ -60,7 +60,7 @@ pub enum Operation {
         batch_dims: usize,
         /// The treatment of tuples that are out of range.
         out_of_range: OutOfRange,
-        /// Whether negative indices count from the end.
+        /// True if negative indices count from the end.
         wrap: bool,
     },
     /// Crops boxes of one shape.
@@ -72,8 +72,8 @@ pub enum Operation {
         begins_fingerprint: Fingerprint,
         /// The size of a box in each of these dimensions. In the others, a box has all positions.
         sizes: Vec<usize>,
-        /// The treatment of boxes that extend beyond the source. [`OutOfRange::Zero`] only makes their elements outside
-        /// zeros, and [`OutOfRange::Clamp`] shifts them inside.
+        /// The treatment of boxes that extend beyond the source. [`OutOfRange::Zero`] sets only the elements outside to
+        /// zero, and [`OutOfRange::Clamp`] shifts the boxes inside.
         out_of_range: OutOfRange,
         /// As in a slice. Zeros for elements outside the source are not converted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -85,7 +85,7 @@ pub enum Operation {
         others: Vec<(PathBuf, Fingerprint)>,
         /// The dimension of the result along which they are joined. A negative one counts from the end.
         axis: isize,
-        /// Whether this dimension is new and has a position for each array.
+        /// True if this dimension is new and has a position for each array.
         is_new: bool,
     },
     /// Converts a whole `.npy` file.
@@ -202,8 +202,8 @@ pub struct How {
     pub ahead: usize,
 }
 
-/// The data that a task receives in addition to the number of its shard. The first argument of the function `zarr_shard` is an order as
-/// JSON.
+/// The data that a task receives in addition to the number of its shard. The first argument of the function
+/// `zarr_shard` is an order as JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Order {
     /// Distinguishes this job from all other jobs with the same result path. Empty if the job has not begun.

@@ -202,7 +202,7 @@ impl Kind {
     }
 
     /// Returns the name of each dimension of the result, taken from the dimension of the source that it follows. A
-    /// dimension that comes from indices gets the name of the indexed dimension, if each is the only one.
+    /// dimension that comes from indices gets the name of the indexed dimension, if there is only one of each.
     fn dimension_names(&self, rank: usize) -> Vec<Option<String>> {
         let mut names = vec![None; rank];
         match self {
@@ -261,8 +261,8 @@ impl Kind {
                 }
                 // A chunk of the result has at most as many elements as a chunk of the source. The kept dimensions have
                 // the source's chunk sizes. The number of tuples in a chunk is the number of positions of a source
-                // chunk in the indexed dimensions, at most 65,536. The last tuple dimension takes all of them and the
-                // others get size 1, because neighbouring tuples follow each other along the last one.
+                // chunk in the indexed dimensions, at most 65,536. The last tuple dimension takes all of these and the
+                // others get size 1, because neighbouring tuples follow each other along the last dimension.
                 if let Some((&last, others)) = gather.tuple_dims().split_last() {
                     let named = &source.chunk()[gather.named()];
                     chunks[last] = Some(product(named).clamp(1, 1 << 16));
@@ -320,7 +320,7 @@ impl Job {
             *input = absolute_name(input, &to)?;
         }
         let result = to.into_name();
-        // Slices that only differ in notation, such as spaces, get the same text, so that their jobs are equal.
+        // Slices that differ only in notation, such as spaces, get the same text, because their jobs must be equal.
         match &mut operation {
             Operation::Slice { spec, .. } => *spec = slice_spec(spec)?.to_string(),
             Operation::Index { spec, outer, .. } => {
@@ -445,7 +445,7 @@ impl Prepared {
         Self::opened(order, kind, &shape)
     }
 
-    /// Makes the job that [`Job::new`] makes, and opens its arrays. Its tasks cannot write until the job has begun.
+    /// Makes a job like [`Job::new`], and opens its arrays. Its tasks cannot write until the job has begun.
     ///
     /// # Errors
     ///

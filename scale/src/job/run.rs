@@ -30,8 +30,8 @@ pub struct Summary {
     pub bytes_read: u64,
     /// The bytes of the shards that were computed, as they are stored.
     pub bytes_written: u64,
-    /// The number of index tuples out of range, or of boxes that extend beyond the source, that gave zeros in the
-    /// computed shards.
+    /// The number of index tuples out of range, or of boxes that extend beyond the source, for which the computed
+    /// shards have zeros.
     pub out_of_range: u64,
     /// The time of the run in seconds.
     pub seconds: f64,
@@ -69,7 +69,7 @@ impl fmt::Display for Summary {
 
 /// Computes the missing shards on up to `threads` threads, and finishes the result. `missing` is from
 /// [`Record::missing`], and `prepared` from [`Prepared::begun`]. The shards are divided into `parts` lists of
-/// neighbours. About four for each thread are best, so that no thread waits long for the last one.
+/// neighbours. The best number is about four for each thread: then no thread waits long for the last list.
 ///
 /// # Errors
 ///
@@ -89,7 +89,7 @@ pub fn run(
     let work = |thread: usize| {
         let mut outcomes = Vec::new();
         let mut worker = Worker::new(prepared);
-        // The first list belongs to its thread, so that no other thread takes it.
+        // The first list is reserved for this thread; no other thread takes it.
         let others = iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
         let numbers = iter::once(thread).chain(others);
         let lists = numbers.map_while(|number| lists.get(number));

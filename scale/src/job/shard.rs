@@ -9,7 +9,7 @@ use crate::zarr::{Error, Need, Needs, Reader, coordinates, strides};
 /// The outcome of a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// Whether the task computed the shard. `false` if the shard existed already.
+    /// True if the task computed the shard. `false` if the shard existed already.
     pub computed: bool,
     /// The number of chunks that were read.
     pub chunks_read: u64,
@@ -69,13 +69,13 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Computes a shard, and writes it in one step, unless the job has written it already. Then begins to read from
-    /// remote stores what `next` needs, the shard that will be computed after it.
+    /// Computes a shard, and writes it in one step, unless the job has written it already. Then begins to read the
+    /// chunks of `next`, the shard that will be computed after it, if they are in remote stores.
     ///
     /// # Errors
     ///
     /// [`Error::Usage`] if there is no such shard; [`Error::Data`] if a chunk or an index cannot be used; [`Error::Io`]
-    /// after as many attempts as the order says.
+    /// after the number of attempts in the order.
     pub fn compute(&mut self, shard: u64, next: Option<u64>) -> Result<Outcome, Error> {
         let prepared = self.prepared;
         if shard >= prepared.shards() {
@@ -103,7 +103,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Tells the readers which chunks a shard needs, if they read remote stores.
+    /// Passes the chunks that a shard needs to the readers, if these read remote stores.
     fn plan(&mut self, shard: u64) {
         let prepared = self.prepared;
         let is_planned = self.planned.iter().any(|(planned, _)| *planned == shard);

@@ -23,15 +23,15 @@ pub(super) struct Slice {
     walks: Vec<AxisWalk>,
     /// The box of the result that the slice fills.
     place: Vec<Range<usize>>,
-    /// The dimensions of the source in the result's order. The ones that the result lacks come first.
+    /// The dimensions of the source in the result's order. Dimensions that the result lacks come first.
     order: Vec<usize>,
     /// The conversion of each element, and the type of the result.
     conversion: Option<(Conversion, DType)>,
 }
 
-/// The reads in the source for a box of the result.
+/// The parts of the source that are read for a box of the result.
 struct Met {
-    /// The reads in each chunk that the box overlaps, for each dimension.
+    /// For each dimension, the part of each chunk that the box overlaps.
     parts: Vec<Vec<Part>>,
     /// The numbers of [`AxisWalk::readers_of_list`] in each dimension.
     listed: Vec<HashMap<usize, usize>>,
@@ -95,7 +95,8 @@ impl Slice {
         Some(overlap)
     }
 
-    /// Returns whether the result has the source's dimensions in another order, ignoring those with one position.
+    /// Returns whether the result has the source's dimensions in another order. Dimensions with one position do not
+    /// count.
     fn is_turned(&self) -> bool {
         let dims = self.walks.iter().filter_map(|walk| walk.dim);
         !dims.filter(|&dim| self.place[dim].len() > 1).is_sorted()
@@ -123,7 +124,7 @@ impl Slice {
     }
 
     /// Returns the box of a chunk with all elements that other shards need from it. For the arguments, see
-    /// [`Slice::readers`]; `segments` are those of the shard itself.
+    /// [`Slice::readers`]; `segments` are the segments of the shard itself.
     fn others(
         &self,
         segments: &[Segment],
@@ -290,7 +291,7 @@ impl Slice {
                 tiles.copy((&bytes, from), &self.sides(runs, &apart, origin))
             })
         };
-        // A chunk that another thread is reading comes after the next chunk, so that this thread need not wait.
+        // If another thread is reading a chunk, the next chunk comes before it, so this thread need not wait.
         let is_being_read = |parts: &[&Part]| source.is_being_read(cache, &place(parts));
         walk::product_of_free(&lists, is_being_read, each)?;
         Ok(copied)

@@ -41,7 +41,7 @@ struct SidePiece {
 }
 
 impl<'a> Tiles<'a> {
-    /// Begins a shard in `bytes`. `result` is its box of the result, whose elements are arbitrary until they are
+    /// Begins a shard in `bytes`. `result` is the shard's box of the result. Its elements are arbitrary until they are
     /// written. Elements beyond the array's end have the fill value. Chunks beyond the end are not stored, and no
     /// memory is touched for them.
     ///

@@ -31,8 +31,8 @@ const MAX_TILE_BYTES: usize = 64 << 20;
 /// # Errors
 ///
 /// [`Error::Usage`] if `output` is a URL, is not a file, has the name of an array, is in the source, or exists and is
-/// not to be overwritten, if the source cannot be opened, if an `.npy` file cannot store the array, or if `memory` cannot
-/// hold a chunk three times; the errors of reading chunks; [`Error::Io`].
+/// not to be overwritten, if the source cannot be opened, if an `.npy` file cannot store the array, or if `memory`
+/// cannot hold a chunk three times; the errors of reading chunks; [`Error::Io`].
 pub fn to_npy(
     source: &Path,
     output: &Path,

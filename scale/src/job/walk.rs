@@ -48,7 +48,7 @@ impl AxisWalk {
         (place.start + last) / shard - (place.start + first) / shard + 1
     }
 
-    /// Returns the first and the last position of the walk, which has `length` positions, in the chunk of `segment`.
+    /// Returns the first and the last position of the walk in the chunk of `segment`. The walk has `length` positions.
     /// For the other arguments, see [`AxisWalk::readers`].
     fn met(&self, segment: &Segment, start: usize, chunk: usize, length: usize) -> (usize, usize) {
         let (low, high) = (segment.begin, chunk - 1 - segment.begin);
@@ -64,7 +64,7 @@ impl AxisWalk {
         (first, last)
     }
 
-    /// Returns the positions in the chunk of `segment` that the walk, which has `length` positions, reads. With
+    /// Returns the positions in the chunk of `segment` that the walk reads. The walk has `length` positions. With
     /// `without`, returns only those before or after the segment, unless the walk has some on both sides. For the other
     /// arguments, see [`AxisWalk::readers`]. Not for walks along a list.
     pub(super) fn positions(
@@ -347,8 +347,8 @@ pub(super) fn product<T: Copy>(
 mod tests {
     use super::*;
 
-    /// The part that is kept for other shards contains what they need of a chunk. It omits what only this shard needs,
-    /// if that is at an end.
+    /// The part that is kept for other shards contains all positions of a chunk that they need. It omits positions that
+    /// only this shard needs, if these are at an end.
     #[test]
     fn other_shards_have_the_positions_that_they_need() {
         let mut left = 0;
@@ -416,7 +416,8 @@ mod tests {
         })
     }
 
-    /// Each choice is called exactly once, whichever are taken. A missed chunk would leave arbitrary elements.
+    /// `each` gets every choice exactly once, whichever choices are taken. A missed chunk would leave arbitrary
+    /// elements.
     #[test]
     fn no_choice_is_left_out() {
         let lists = [vec![0, 1, 2], vec![0, 1]];

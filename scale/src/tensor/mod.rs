@@ -1,10 +1,9 @@
 //! Columns of tensors: their types and their values.
 //!
-//! A column of tensors is a nested `FixedSizeList` of numbers: `FixedSizeList<FixedSizeList<f32, 3>, 2>` has a tensor of
-//! shape [2, 3] in each row. The shape is part of the Arrow type, so that every engine keeps it, and all values are in
-//! one buffer in row-major order, so that nothing is copied to read them. Only booleans are copied, because Arrow stores
-//! them as bits, and the library takes bytes. Tensors with permuted dimensions are copied, too: a transposed view of them
-//! is read into row-major order.
+//! A column of tensors is a nested `FixedSizeList` of numbers: `FixedSizeList<FixedSizeList<f32, 3>, 2>` has a tensor
+//! of shape [2, 3] in each row. The shape is part of the Arrow type, so every engine keeps it. All values are in one
+//! buffer in row-major order, so reading them copies nothing, with two exceptions. Booleans are copied, because Arrow
+//! stores them as bits, and the library takes bytes. Tensors with permuted dimensions are copied into row-major order.
 //!
 //! | column | tensors |
 //! |---|---|

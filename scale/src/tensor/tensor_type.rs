@@ -211,7 +211,7 @@ impl TensorType {
         }
     }
 
-    /// Rejects elements that cannot be a mask's. `argument` is their name in the error.
+    /// Rejects elements of a type that a mask cannot have. `argument` is their name in the error.
     ///
     /// # Errors
     ///

@@ -45,9 +45,9 @@ type RequestKey = (usize, String, Option<u64>);
 struct Request {
     piece: Piece,
     bytes: usize,
-    /// The number of [`WantedAnswer`] that refer to it.
+    /// The number of [`WantedAnswer`]s that refer to this request.
     users: usize,
-    /// Whether any user has taken it.
+    /// True if any user has taken the answer.
     is_counted: bool,
     /// The value's range of bytes in the answer. `None` if it is the whole answer.
     part: Option<Range<usize>>,
@@ -94,7 +94,7 @@ impl Ahead {
         self.threads.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts one thread less.
+    /// Removes one thread from the count.
     pub(crate) fn exit(&self) {
         self.threads.fetch_sub(1, Ordering::Relaxed);
     }
@@ -186,7 +186,7 @@ struct WantedAnswer<'a> {
     ahead: &'a Ahead,
     key: RequestKey,
     piece: Piece,
-    /// The bytes of the request. 0 if another `Wanted` began it.
+    /// The bytes of the request. 0 if another `WantedAnswer` began it.
     bytes: usize,
 }
 
@@ -232,7 +232,7 @@ impl<'a> Line<'a> {
         self.tasks.push_back((task, needs));
     }
 
-    /// Returns the next chunk that was not looked at, and its task.
+    /// Takes the next chunk that is not in `next` yet. Returns the chunk and its task.
     pub(super) fn look(&mut self) -> Option<(u64, Need)> {
         /// The maximum number of chunks that are looked at before they are requested, so that the indexes of their
         /// shards have arrived by then.
@@ -295,8 +295,8 @@ impl<'a> Line<'a> {
         own.fold(0, usize::saturating_add)
     }
 
-    /// Begins requests for values, or shares requests that have begun. Returns for how many of them, from the first on,
-    /// there was room.
+    /// Begins requests for values, or shares requests that have begun. Returns the number of values, from the first on,
+    /// that fit into the limits.
     pub(super) fn begin(
         &mut self,
         (source, place): (usize, &dyn Place),

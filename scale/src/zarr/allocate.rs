@@ -1,5 +1,5 @@
-//! Allocates memory whose size comes from users or stores. If this machine lacks the memory, the result is an error,
-//! where Rust's own allocations would end the process.
+//! Allocates memory whose size comes from users or stores. If this machine lacks the memory, the result is an error.
+//! Rust's own allocations would end the process instead.
 
 use super::Error;
 use std::fmt::Display;

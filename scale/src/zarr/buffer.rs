@@ -1,4 +1,4 @@
-//! Buffers in which shards are made.
+//! The buffers for making shards.
 
 use super::{
     Error,
@@ -26,7 +26,7 @@ pub(crate) struct Buffer {
 }
 
 impl Buffer {
-    /// Returns the number of bytes for which there is memory.
+    /// Returns the number of bytes that fit into the memory.
     pub(crate) fn capacity(&self) -> usize {
         self.map.as_ref().map_or(0, |map| map.len())
     }

@@ -1,4 +1,4 @@
-//! Chooses the codecs of the chunks of a new store, and compares those of two stores.
+//! Chooses the codecs of the chunks of a new store, and compares the codecs of two stores.
 
 use super::numcodecs::PREFIX;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ pub enum Codec {
     Gzip,
     /// Zstandard at level 3.
     Zstd,
-    /// Blosc with LZ4 at level 5. Bytes are shuffled if elements have more than one.
+    /// Blosc with LZ4 at level 5. Bytes are shuffled if elements have more than one byte.
     Blosc,
 }
 
@@ -72,7 +72,7 @@ pub(super) struct Sharding {
     pub(super) chunks: CodecChain,
     /// The codecs of the index.
     pub(super) index: CodecChain,
-    /// Whether the index is at the end of a shard, instead of at its beginning.
+    /// True if the index is at the end of a shard, instead of at its beginning.
     pub(super) is_at_end: bool,
 }
 

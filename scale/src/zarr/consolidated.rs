@@ -1,5 +1,5 @@
 //! Finds groups whose consolidated metadata is out of date. Consolidated metadata is a group's copy of the metadata of
-//! all arrays below it, which readers of the group trust.
+//! all arrays below it. Readers of the group trust this copy.
 //!
 //! Like `zarr-python`, a job reads and writes only the array's own metadata.
 

@@ -1,6 +1,6 @@
 //! Element types.
 //!
-//! wgslice has no element types for 8-bit floats. Their bytes are moved, but cannot be computed with.
+//! wgslice has no element types for 8-bit floats. Jobs can move their bytes, but cannot compute with them.
 
 use super::Error;
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! Reads the index of a shard, which records where its chunks are stored.
 //!
-//! `zarrs` also has such a type, but treats the index entry of an omitted chunk as a place.
+//! `zarrs` also has such a type, but treats the index entry of an omitted chunk as the position of a chunk.
 
 use super::{Piece, codec::Sharding, source::chunk_shape};
 use std::{borrow::Cow, fmt::Display};

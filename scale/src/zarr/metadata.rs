@@ -48,7 +48,7 @@ pub(super) fn v2(mut metadata: Value, attributes: Option<Value>) -> Result<Value
     }
     let mut take = |field: &str| metadata.get_mut(field).map(Value::take).unwrap_or_default();
     let (fill, filters, compressor) = (take("fill_value"), take("filters"), take("compressor"));
-    // `fill_value` converts the value below. `zarrs` gets 0 instead, because it warns about null.
+    // The function `fill_value` converts the real value below. `zarrs` gets 0 instead, because it warns about null.
     metadata["fill_value"] = json!(0);
     // A later check of the name shows whether this is an element type. TensorStore writes its own names for types that
     // NumPy lacks, always in little-endian order.

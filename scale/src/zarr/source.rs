@@ -335,8 +335,8 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Adds these chunks, which will be read for a task, after the chunks of earlier tasks. Begins to read the indexes
-    /// of their shards.
+    /// Adds the chunks that a task will read, after the chunks of earlier tasks. Begins to read the indexes of their
+    /// shards.
     pub(crate) fn want(&mut self, task: u64, needs: Needs<'a>) {
         if let Some(line) = &mut self.line {
             line.add(task, needs);
@@ -392,8 +392,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Waits for the indexes of the next chunks' shards. They arrive together, so the others are available soon after
-    /// the first one.
+    /// Waits for the indexes of the next chunks' shards. They arrive at about the same time, so all are available soon
+    /// after the first one.
     fn wait_for_indexes(&mut self) {
         let next = self.line.iter().flat_map(|line| &line.next);
         let next: Vec<Vec<usize>> = next.map(|(_, need)| need.at.clone()).collect();

@@ -31,7 +31,7 @@ pub(crate) type Value = Option<Bytes>;
 pub(crate) struct Begun {
     /// True if the answer to the request has arrived.
     pub(crate) is_come: Arc<AtomicBool>,
-    /// Waits for its answer.
+    /// Waits for the answer.
     pub(crate) wait: Box<dyn FnOnce() -> Result<Value, Unread> + Send>,
 }
 
@@ -80,8 +80,8 @@ pub(crate) trait Place: Debug + Send + Sync {
     /// Returns the length of a value in bytes. `None` if there is no such value.
     fn size(&self, key: &str) -> io::Result<Option<u64>>;
 
-    /// Returns whether there are no values except in the [`JOB_FOLDER`]. If a file is in the place of the store, the
-    /// error has the kind [`io::ErrorKind::NotADirectory`].
+    /// Returns whether there are no values except in the [`JOB_FOLDER`]. If a file is at the store's path, the error
+    /// has the kind [`io::ErrorKind::NotADirectory`].
     fn is_free(&self) -> io::Result<bool>;
 
     /// Makes the folders that a job needs in order to write, if any.
@@ -266,7 +266,7 @@ impl Store {
         })
     }
 
-    /// [`Place::read`].
+    /// Reads a piece of a value with [`Place::read`], and counts its bytes.
     pub(crate) fn read(&self, key: &StoreKey, piece: Piece) -> Result<Value, StorageError> {
         if piece == Piece::ALL {
             let here = self.here.lock().unwrap_or_else(PoisonError::into_inner);
@@ -280,7 +280,7 @@ impl Store {
         Ok(bytes)
     }
 
-    /// [`Place::read_to`].
+    /// Reads parts of a piece of a value with [`Place::read_to`], and counts their bytes.
     pub(crate) fn read_to(
         &self,
         key: &StoreKey,

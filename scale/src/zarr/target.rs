@@ -82,9 +82,9 @@ pub struct Target {
     pub(super) codecs: Arc<CodecChain>,
     /// A description of how the codecs encode a chunk. `None` if it cannot be compared with that of another array.
     stored: Option<Vec<Value>>,
-    /// Whether a shard has several chunks and an index of them. If not, it is one chunk.
+    /// True if a shard has several chunks and an index of them. If not, it is one chunk.
     pub(super) is_sharded: bool,
-    /// Whether the elements of a chunk are stored as in memory, without compression.
+    /// True if the elements of a chunk are stored as in memory, without compression.
     pub(super) is_plain: bool,
 }
 

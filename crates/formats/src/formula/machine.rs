@@ -53,11 +53,11 @@ pub(super) struct BranchState {
     pub(super) locals: Vec<Value>,
     /// The result. `None` if no statement has returned a value so far.
     pub(super) result: Option<Value>,
-    /// Whether the function has returned.
+    /// True if the function has returned.
     pub(super) returned: Term,
-    /// Whether the function has left the current loop.
+    /// True if the function has left the current loop.
     pub(super) broken: Term,
-    /// Whether the function has continued the current loop.
+    /// True if the function has continued the current loop.
     pub(super) continued: Term,
 }
 

@@ -20,7 +20,7 @@ pub(super) struct StrictBuffer {
     pub(super) memory: Arc<Mutex<Memory>>,
     pub(super) usage: wgpu::BufferUsages,
     shared: Arc<SharedState>,
-    /// Whether the buffer was last mapped for writing, which includes mapping at creation.
+    /// True if the buffer was last mapped for writing, which includes mapping at creation.
     writes: Arc<Mutex<bool>>,
 }
 

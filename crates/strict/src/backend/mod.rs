@@ -56,8 +56,8 @@ impl StrictGpu {
         wgpu::Queue::from_custom(StrictQueue(Arc::clone(&self.shared)))
     }
 
-    /// Returns an adapter whose devices have the features and limits that they are requested with. The methods
-    /// `take_faults`, `take_counts`, `take_pipelines` and `take_labels` also cover these devices.
+    /// Returns an adapter. Its devices have the features and limits that a program requests. The methods `take_faults`,
+    /// `take_counts`, `take_pipelines` and `take_labels` also cover these devices.
     pub fn adapter(&self) -> wgpu::Adapter {
         wgpu::Adapter::from_custom(StrictAdapter(Arc::clone(&self.shared)))
     }
@@ -88,7 +88,7 @@ impl StrictGpu {
     }
 }
 
-/// The faults and counts of an adapter's devices, and what was created on them.
+/// The faults and counts of an adapter's devices, and the resources that were created on them.
 #[derive(Debug, Default)]
 struct DeviceLog {
     faults: Mutex<Vec<Fault>>,

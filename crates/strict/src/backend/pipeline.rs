@@ -22,7 +22,7 @@ use wgpu::{
     },
 };
 
-/// A parsed and validated shader, or the message that says why the shader is not valid.
+/// A parsed and validated shader, or the reason why it is not valid.
 #[derive(Clone, Debug)]
 pub(super) struct StrictShader(Arc<Result<ParsedShader, String>>);
 

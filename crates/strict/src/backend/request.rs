@@ -1,5 +1,5 @@
-//! Describes the pipelines that a program requested, so that they can be created again elsewhere, for example with a
-//! compiler whose output is examined.
+//! Describes the pipelines that a program requested, so they can be created again elsewhere, for example to examine the
+//! output of a compiler.
 
 use super::{
     bind::{StrictGroupLayout, StrictPipelineLayout},
@@ -17,13 +17,13 @@ pub struct PipelineRequest {
     pub source: String,
     /// The name of the entry point.
     pub entry_point: String,
-    /// The names of those overrides of the shader to which the request gives a value, each with its value.
+    /// The overrides of the shader to which the request gives a value: their names and values.
     pub constants: Vec<(String, f64)>,
     /// The entries of the layout of each bind group. Without a pipeline layout, wgpu derives them from the shader.
     pub groups: Vec<Vec<BindGroupLayoutEntry>>,
     /// The size of the immediates in bytes, from the pipeline layout. 0 without a pipeline layout.
     pub immediate_size: u32,
-    /// Whether workgroup variables are initialized to zeros.
+    /// True if workgroup variables are initialized to zeros.
     pub zero_initialize_workgroup_memory: bool,
 }
 

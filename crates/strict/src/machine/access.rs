@@ -191,8 +191,8 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Returns the active lanes whose access lies within the variable, each with the byte at which its access begins.
-    /// Counts these accesses if the variable is a storage buffer. The access of any other active lane is a fault with
+    /// Returns the active lanes with an access inside the variable, each with the first byte of its access. Counts
+    /// these accesses if the variable is a storage buffer. The access of any other active lane is a fault with
     /// [`Outside::Fault`].
     #[allow(clippy::too_many_arguments, reason = "an access is all of that")]
     pub(super) fn active_lane_places(

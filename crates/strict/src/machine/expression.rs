@@ -14,7 +14,7 @@ use naga::{
 use std::rc::Rc;
 
 impl<'a> Machine<'a> {
-    /// Returns the value of an expression that was emitted before, or that needs no emitting.
+    /// Returns the value of an expression that was emitted earlier or need not be emitted.
     pub(super) fn value_of(
         &mut self,
         frame: &mut CallFrame<'a>,
@@ -433,8 +433,7 @@ fn of_literal(literal: Literal) -> Data {
     }])
 }
 
-/// Returns the index that a shader sees, and whether the 64-bit number from which it comes is outside the range of
-/// `u32`.
+/// Returns the index that a shader sees, and whether the index as a 64-bit number is outside the range of `u32`.
 pub(super) fn index_of(word: i64) -> (u32, bool) {
     (low_word(word), i64::from(low_word(word)) != word)
 }

@@ -225,8 +225,7 @@ impl<'a> Machine<'a> {
         let lanes = self.lanes;
         let before = frame.result.take();
         frame.result = Some(match before {
-            // No lane has returned before. The inactive lanes get this value too, but those of the call replace it when
-            // they return.
+            // No lane has returned before, so all lanes get this value. Lanes that return later replace it.
             None => value.clone(),
             Some(before) => {
                 let mut all = PrivateVariable::new(&before, lanes);

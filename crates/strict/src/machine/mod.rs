@@ -2,8 +2,8 @@
 //! take one step of the program together. The two sides of a branch run in sequence, each with the lanes of the other
 //! side masked out. A loop runs until its last lane has left.
 //!
-//! Lane `n` is invocation `n` of the workgroup, unless [`Options::shuffle`] is set. Then lanes are invocations in
-//! another order, so that a step, which goes through the lanes in ascending order, goes through the invocations in that
+//! Lane `n` is invocation `n` of the workgroup, unless [`Options::shuffle`] is set. Then the lanes have the invocations
+//! in another order. A step goes through the lanes in ascending order, and so through the invocations in that other
 //! order.
 //!
 //! | file | decides |
@@ -84,7 +84,7 @@ pub(crate) struct BoundMemory {
     pub(crate) memory: usize,
     pub(crate) offset: u64,
     pub(crate) bytes: u64,
-    /// Whether the variable is storage that the shader declares as `read_write`.
+    /// True if the variable is storage that the shader declares as `read_write`.
     pub(crate) writable: bool,
 }
 
@@ -162,7 +162,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Runs a workgroup. `random` decides the order of its invocations, which is ascending without it.
+    /// Runs a workgroup. `random` decides the order of its invocations; `None` means ascending order.
     pub(crate) fn run(&mut self, group: [u32; 3], random: Option<Random>) {
         let program = self.program;
         let (module, entry) = (&program.module, program.entry_point());

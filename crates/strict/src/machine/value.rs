@@ -30,8 +30,7 @@ pub(super) enum Value {
 pub(super) struct Data {
     pub(super) words: Rc<[i64]>,
     pub(super) uniform: bool,
-    /// For each word, a mask of the bits that depend on unwritten memory. `None` if no word has such bits, which is
-    /// the usual case.
+    /// For each word, a mask of the bits that depend on unwritten memory. `None` if no word has such bits, as usual.
     pub(super) unknown: Option<Rc<Vec<u64>>>,
 }
 
@@ -202,7 +201,7 @@ impl Data {
     }
 }
 
-/// Returns the unknown bits of a result whose every bit depends on all bits of a scalar. `unknown` are the scalar's
+/// Returns the unknown bits of a result if each of its bits depends on all bits of a scalar. `unknown` has the scalar's
 /// unknown bits.
 pub(super) fn all_if_any(unknown: u64) -> u64 {
     if unknown == 0 { 0 } else { u64::MAX }
@@ -219,7 +218,7 @@ pub(super) struct Pointer {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Location {
-    /// A variable of which each invocation has its own copy, by its index on the stack.
+    /// A variable with a separate copy for each invocation, by its index on the stack.
     Local(usize),
     Global(Handle<GlobalVariable>),
 }

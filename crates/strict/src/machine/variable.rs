@@ -1,13 +1,13 @@
-//! Variables of which each invocation has its own copy: local variables of functions, and private variables.
+//! Variables with a separate copy for each invocation: local variables of functions, and private variables.
 
 use super::value::Data;
 use std::iter::repeat_n;
 
-/// A variable of which each invocation has its own copy.
+/// A variable with a separate copy for each invocation.
 #[derive(Debug)]
 pub(super) struct PrivateVariable {
     /// A word for each component and lane, in the order of [`Data`]: all lanes of component 0, then all lanes of
-    /// component 1, and the further components.
+    /// component 1, and so on.
     pub(super) words: Vec<i64>,
     /// For each word, a mask of the bits that depend on unwritten memory. Empty if no word has ever had such bits.
     pub(super) unknown: Vec<u64>,

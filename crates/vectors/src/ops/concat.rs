@@ -9,7 +9,7 @@ pub struct Concat<'a> {
     pub view: Vec<Step>,
     /// The axis.
     pub axis: i64,
-    /// Whether the arrays are stacked.
+    /// True if the arrays are stacked.
     pub stacks: bool,
 }
 

@@ -10,9 +10,9 @@ use wgslice::{
 pub struct BoxTuples {
     /// The number of boxes.
     pub count: usize,
-    /// Whether a tuple begins with a box index.
+    /// True if a tuple begins with a box index.
     pub box_indices: bool,
-    /// Whether a tuple ends with flips.
+    /// True if a tuple ends with flips.
     pub flips: bool,
 }
 
@@ -179,8 +179,8 @@ impl<'a> Op<'a> for Crop<'a> {
 
     fn random_case(operation: Operation, rng: &mut Rng) -> Case {
         let (source, x, mut args) = random_params(rng);
-        // A shader has room for four dimensions in addition to the items' dimension. A pair of uncropped dimensions
-        // takes the room of one.
+        // A shader supports four dimensions in addition to the items' dimension. A pair of uncropped dimensions counts
+        // as one.
         let inner = x.len() - 1;
         let most = if inner > 4 {
             8_usize.saturating_sub(inner)
@@ -281,7 +281,7 @@ pub struct Paste<'a> {
     pub crop: Crop<'a>,
     /// The boxes.
     pub patches: &'a Tensor,
-    /// Whether positions are taken modulo the sizes of the pasted dimensions.
+    /// True if positions are taken modulo the sizes of the pasted dimensions.
     pub circular: bool,
 }
 

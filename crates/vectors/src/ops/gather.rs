@@ -9,7 +9,7 @@ pub struct Gathering<'a> {
     pub params: Params<'a>,
     /// The indices, or index tuples in the last dimension.
     pub indices: &'a Tensor,
-    /// Whether negative indices count from the end, and whether out-of-range ones are clamped.
+    /// The meaning of negative and out-of-range indices.
     pub indexing: Indexing,
 }
 
@@ -24,7 +24,7 @@ impl<'a> Gathering<'a> {
         })
     }
 
-    /// Returns the answer of `gather`, which gets the params, the indices and how to interpret them.
+    /// Returns the answer of `gather`. It gets the params, the indices and their interpretation.
     pub(super) fn reference_answer(
         &self,
         gather: impl FnOnce(&Tensor, &Tensor, Indexing) -> Result<Gathered<i64>, ReferenceError>,

@@ -10,8 +10,7 @@
 //! | gathers, `array_index`, `index_update`, `crop`, `paste`, `pad`, `roll`, `tile`, `repeat`, all operations on masks
 //! except `nonzero`; the first array of `concat` and `stack` | `view` | the params are the tensor `params` after these
 //! steps |
-//! | `nonzero`, `boolean_mask`, `compress` | `capacity` | the number of rows of the result; unused ones are -1 or zeros
-//! |
+//! | `nonzero`, `boolean_mask`, `compress` | `capacity` | the number of rows of the result; unused rows are -1 or 0 |
 //! | `crop`, `paste` | `box_indices: "yes"`, `flips: "yes"` | each tuple in `indices` has a box index, or has flips |
 //! | `paste` | `circular: "yes"` | positions are taken modulo the sizes of dimensions |
 //! | `convert` | `of: "crop"`, `from`, `to`, and optionally `axis_of_scale`, `scale`, `bias` | the operation whose
@@ -90,7 +89,7 @@ fn narrow(number: i64) -> isize {
 
 /// An operation with its arguments.
 pub(crate) trait Op<'a>: Sized {
-    /// Whether the row of an out-of-range index tuple is dropped, as in a scatter, rather than filled with zeros, as in
+    /// True if the row of an out-of-range index tuple is dropped, as in a scatter, rather than filled with zeros, as in
     /// a gather.
     const DROPS_INVALID_ROWS: bool = false;
 

@@ -28,7 +28,7 @@ impl<'a> Params<'a> {
     }
 }
 
-/// In a third of the calls, draws steps that make a view of a source of this shape, and inserts them into `args`.
+/// In a third of the calls, draws the steps of a view of a source with this shape, and inserts them into `args`.
 /// Returns the shape of the params.
 pub(super) fn random_view(
     rng: &mut Rng,

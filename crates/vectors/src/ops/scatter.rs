@@ -10,7 +10,7 @@ pub struct Rows<'a> {
     pub indices: &'a Tensor,
     /// The rows, one for each tuple.
     pub updates: &'a Tensor,
-    /// Whether negative indices count from the end, and whether out-of-range ones are clamped.
+    /// The meaning of negative and out-of-range indices.
     pub indexing: Indexing,
     /// The floating-point type of the values, whose bits the tensors hold. `None` if they are integers.
     pub float: Option<DType>,
@@ -45,8 +45,8 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Returns whether the tuples that are in range differ or, more exactly, whether the results of `row` on the numbers of
-/// their rows differ. `sizes` are the sizes of the dimensions that the tuples index.
+/// Returns whether no two tuples that are in range have the same target. The target of a tuple is the result of `row`
+/// on the number of its row. `sizes` are the sizes of the dimensions that the tuples index.
 pub(super) fn are_targets_unique<R: Hash + Eq>(
     tuples: &[i64],
     sizes: &[usize],
@@ -85,8 +85,8 @@ pub(super) fn random_rows(
         disturb_shape(rng, &mut updates);
         return (draw_tuples(rng, &[], &[]), draw_tensor(rng, &updates));
     }
-    // Some cases have more rows of one element than a workgroup of 64 invocations links (256). In half of these there
-    // are so many slices that few have rows.
+    // Some cases have rows of one element, and more of them than the 256 that a workgroup of 64 invocations links. In
+    // half of these cases there are so many slices that few have rows.
     let (depth, lead) = match rng.u8(..8) {
         0 if rng.bool() => {
             shape.fill(1);

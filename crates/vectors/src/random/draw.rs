@@ -141,7 +141,7 @@ pub(crate) fn draw_tensor(rng: &mut Rng, shape: &[usize]) -> Tensor {
     Tensor { shape, data }
 }
 
-/// Makes the values of a fifth of the combining cases 0 and 1, as booleans are, and those of another fifth positive.
+/// In a fifth of the combining cases, makes all values 0 or 1, like booleans. In another fifth, makes them positive.
 pub(crate) fn sometimes_unsigned(rng: &mut Rng, mut case: Case) -> Case {
     let change: fn(i64) -> i64 = match rng.u8(..5) {
         0 => |value| value & 1,
@@ -172,7 +172,7 @@ pub(crate) fn sometimes_floats(rng: &mut Rng, mut case: Case) -> Case {
         .tensors
         .iter_mut()
         .filter(|(name, _)| *name != "indices");
-    // The sum of two subnormal f16 is a normal f32, in which devices do not differ.
+    // Devices do not differ here, because the sum of two subnormal f16 is a normal f32.
     let is_small = dtype == DType::F16 && rng.bool();
     for value in values.flat_map(|(_, draw_tensor)| &mut draw_tensor.data) {
         let mut scale = f64::from(1 << value.rem_euclid(8)) / 3.0;

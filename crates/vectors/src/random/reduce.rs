@@ -131,8 +131,8 @@ fn dropped_dimensions(case: &Case) -> impl Iterator<Item = Case> {
     })
 }
 
-/// Returns cases with one index nearer to 0, or with the values 1, 2, 3, … in one tensor. Floating-point numbers stay as
-/// they are, because those integers are the bits of subnormal numbers.
+/// Returns cases with one index nearer to 0, or with the values 1, 2, 3, … in one tensor. Floating-point numbers stay
+/// as they are, because those integers are the bits of subnormal numbers.
 fn simpler_values(case: &Case) -> impl Iterator<Item = Case> {
     case.tensors.iter().flat_map(move |(name, tensor)| {
         let counted: Vec<i64> = (1..).take(tensor.data.len()).collect();

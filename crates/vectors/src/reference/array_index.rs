@@ -39,8 +39,8 @@ enum ResultDimension {
     Arrays,
 }
 
-/// Returns the shape and the values of `x[…]`. If it is `outer`, each array is applied separately, so that all
-/// combinations are selected.
+/// Returns the shape and the values of `x[…]`. If it is `outer`, each array is applied separately, so all combinations
+/// are selected.
 ///
 /// ```
 /// use wgslice_vectors::reference::{Entry, array_index};

@@ -43,7 +43,7 @@ pub struct Conversion<'a> {
     /// The axis, and the scale and the bias along it as bits of `float32`: one for each position, or one for all.
     /// `None` if numbers are not scaled.
     pub scaled: Option<(i64, &'a [i64], &'a [i64])>,
-    /// Whether fractions are truncated and integers wrap, as in NumPy's `astype`.
+    /// True if fractions are truncated and integers wrap, as in NumPy's `astype`.
     pub cast: bool,
 }
 
@@ -284,6 +284,6 @@ fn element_of(numbers: Numbers, value: ExactValue, rule: ConversionRule) -> i64 
             size | u64::from(negative) << (width - 1)
         }
     };
-    // As a signed integer of the element's size.
+    // Extends the sign, because the result is a signed integer of the element's size.
     (bits as i64) << (64 - width) >> (64 - width)
 }

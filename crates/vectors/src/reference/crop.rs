@@ -12,20 +12,20 @@ pub struct Boxes<'a> {
     pub begins: &'a [i64],
     /// The number of the item for each box. With `None`, box n belongs to item n.
     pub box_indices: Option<&'a [i64]>,
-    /// For each box and each of `sizes`, whether the box is reversed along that dimension, box after box. `None` if no
-    /// box is reversed.
+    /// For each box, in order, and each of `sizes`: true if the box is reversed along that dimension. `None` if no box
+    /// is reversed.
     pub flips: Option<&'a [bool]>,
     /// The number of boxes.
     pub count: usize,
     /// The size of all boxes in each cropped dimension, from dimension 1 of the array on.
     pub sizes: &'a [usize],
-    /// The distance in positions between neighbouring elements of a box, for each cropped dimension. Not 0. If it is
-    /// negative, a box extends from its start towards lower positions.
+    /// The distance in positions between neighbouring elements of a box, for each cropped dimension. It must not be 0.
+    /// If it is negative, a box extends from its start towards lower positions.
     pub strides: &'a [i64],
-    /// Whether a box that extends beyond its item is shifted inside, and an out-of-range box index selects the nearest
+    /// True if a box that extends beyond its item is shifted inside, and an out-of-range box index selects the nearest
     /// item.
     pub clamp: bool,
-    /// Whether every position of a cropped dimension is taken modulo the size of the dimension, so that a box continues
+    /// True if every position of a cropped dimension is taken modulo the size of the dimension, so that a box continues
     /// at the other end. `clamp` then only applies to box indices.
     pub circular: bool,
 }
@@ -115,9 +115,9 @@ impl Boxes<'_> {
 
 /// Cuts boxes out of the items of an array. The first dimension of `values` counts the items.
 ///
-/// The result has a dimension of boxes, then those of `sizes`, then the dimensions of `values` that are not cropped. An
-/// element outside of its item is `T::default()`, and so are all elements of a box whose item does not exist.
-/// [`Gathered::bad_rows`] has the numbers of the boxes with such elements.
+/// The result has a dimension of boxes, then the dimensions of `sizes`, then the dimensions of `values` that are not
+/// cropped. An element outside of its item is `T::default()`, and so are all elements of a box whose item does not
+/// exist. [`Gathered::bad_rows`] has the numbers of the boxes with such elements.
 ///
 /// ```
 /// use wgslice_vectors::reference::{Boxes, crop};

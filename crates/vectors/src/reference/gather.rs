@@ -11,11 +11,11 @@ use super::{
 ///
 /// The result has the shape of `params` with `axis` replaced by the axes of `indices` after the first `batch_dims`. The
 /// first `batch_dims` axes are shared: each index refers to its own batch of `params`. A negative `axis` counts from
-/// the end of the axes of `params`, a negative `batch_dims` from the end of those of `indices`. `indexing` decides
+/// the end of the axes of `params`, a negative `batch_dims` from the end of the axes of `indices`. `indexing` decides
 /// which indices are bad. By default, these are the negative indices and those past the end.
 ///
 /// [`Gathered::bad_rows`] has the row-major numbers of the bad indices, whose slices in the result are
-/// `T::default()`. If the result has no elements, no index counts as bad, as in TensorFlow, which then reads none.
+/// `T::default()`. If the result has no elements, no index counts as bad, because TensorFlow then reads no index.
 ///
 /// ```
 /// use wgslice_vectors::reference::{Indexing, gather};
@@ -123,7 +123,7 @@ pub(super) fn resolve_axis(axis: i64, rank: usize) -> Result<usize, ReferenceErr
         return fail_with("params_rank", "params must be at least 1 dimensional");
     }
     let Some(position) = resolve_position(axis, rank) else {
-        // The smallest rank with this axis, which TensorFlow's message names.
+        // The smallest rank with this axis: TensorFlow's message gives it.
         let least = match axis {
             ..0 => i128::from(axis).abs(),
             _ => i128::from(axis) + 1,

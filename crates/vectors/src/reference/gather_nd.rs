@@ -17,8 +17,8 @@ pub struct Gathered<T> {
     pub values: Vec<T>,
     /// The numbers of the rows that point outside of params, ascending. Every element of the slices of these rows is
     /// `T::default()`. Rows are numbered row-major through `indices.shape[..-1]`, batch dimensions included. In `crop`
-    /// a row is a box, of which only the elements outside are `T::default()`. In the other gathers a row is a single
-    /// index, numbered through `indices.shape`.
+    /// a row is a box, and only its elements outside are `T::default()`. In the other gathers a row is a single index,
+    /// numbered through `indices.shape`.
     pub bad_rows: Vec<usize>,
 }
 

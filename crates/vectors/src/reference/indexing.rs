@@ -15,10 +15,10 @@ use super::value_at;
 /// | 5 | bad | bad | 4 | 4 |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Indexing {
-    /// Whether a negative index counts from the end, as in NumPy and ONNX. The size of the dimension is then added to
+    /// True if a negative index counts from the end, as in NumPy and ONNX. The size of the dimension is then added to
     /// it once.
     pub wrap: bool,
-    /// Whether an index that is still outside selects the nearest position. A dimension of size 0 has no position, so
+    /// True if an index that is still outside selects the nearest position. A dimension of size 0 has no position, so
     /// its indices stay bad.
     pub clamp: bool,
 }

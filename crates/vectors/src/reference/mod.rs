@@ -4,8 +4,8 @@
 //! and looks each value up by its coordinates. It uses no memory strides, no merged axes and no code of `wgslice`,
 //! so that it does not share mistakes with the fast paths.
 //!
-//! The semantics are those of TensorFlow 2.21's CPU kernels, checked against vectors that TensorFlow produced.
-//! Technical limits of TensorFlow (rank 8 for slices, index depth 7 for gathers and scatters) do not apply here.
+//! The semantics are the same as in TensorFlow 2.21's CPU kernels. Vectors from TensorFlow check them. Technical limits
+//! of TensorFlow (rank 8 for slices, index depth 7 for gathers and scatters) do not apply here.
 //!
 //! Elements may have any type that can be cloned, such as strings:
 //!
@@ -91,8 +91,7 @@ use std::{error, fmt, iter};
 /// | `slice_size` | a block ends inside its dimension |
 /// | `permutation` | every axis occurs once |
 /// | `axis` | `axis` is a dimension of the array |
-/// | `no_arrays`, `array_shape` | there is an array; all have the shape of the first, except along the axis of `concat`
-/// |
+/// | `no_arrays`, `array_shape` | there is an array; all shapes are equal, except along the axis of `concat` |
 /// | `entries` | paddings and multiples have an entry for each dimension |
 /// | `padding` | no end is padded by more than the mode can mirror or repeat |
 /// | `shifts` | there is a shift for each axis |
@@ -104,7 +103,7 @@ use std::{error, fmt, iter};
 /// | `params_rank`, `indices_rank` | both have at least one dimension |
 /// | `index_depth` | a row of indices has no more integers than params has dimensions after the batch |
 /// | `elements_shape` | indices have the rank of the array, and are no longer than it except along the axis |
-/// | `mask_scalar`, `mask_shape` | a mask has dimensions, those of the array from the axis on |
+/// | `mask_scalar`, `mask_shape` | a mask has dimensions, and they equal the array's dimensions from the axis on |
 /// | `condition` | the condition of `compress` has one dimension, and is not longer than the axis |
 /// | `mask_values` | each value for a selected slice has the slice's shape |
 /// | `crop_rank` | there is a dimension of items, and one for each size of a box |
@@ -124,7 +123,7 @@ use std::{error, fmt, iter};
 pub struct ReferenceError {
     /// The tag of the broken rule.
     pub kind: &'static str,
-    /// What is wrong: the broken rule, the offending values, or both.
+    /// The problem: the broken rule, the offending values, or both.
     pub message: String,
 }
 

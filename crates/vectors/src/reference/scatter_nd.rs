@@ -13,8 +13,8 @@ use super::{fail_with, format_shape, zeros_of_shape};
 pub struct Scattered<T> {
     /// The elements after all updates, row-major.
     pub values: Vec<T>,
-    /// The numbers of the rows that point outside, ascending. Their updates are dropped. Rows are numbered row-major
-    /// through `indices.shape[..-1]`, or through `indices.shape` in `scatter_elements`.
+    /// The numbers of the rows that point outside, in ascending order. The updates of these rows are dropped. Rows are
+    /// numbered row-major through `indices.shape[..-1]`, or through `indices.shape` in `scatter_elements`.
     pub bad_rows: Vec<usize>,
 }
 

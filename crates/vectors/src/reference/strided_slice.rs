@@ -1,10 +1,10 @@
 //! `strided_slice`: the elements that a spec selects, and their shape.
 //!
-//! There are three steps, each a function: [`assign_entries`] assigns the specs to the dimensions of the input, [`select_positions`]
-//! turns the spec of one dimension into a range of positions, and [`Selection::source_coordinates`] lists the elements by their
-//! coordinates. The first broken rule is reported, in this order: vectors, ellipses, specs of a scalar or too many
-//! specs, and then for each input dimension a stride of 0, a single index with a negative stride, and a single index
-//! out of range.
+//! There are three steps, each a function: [`assign_entries`] assigns the specs to the dimensions of the input,
+//! [`select_positions`] turns the spec of one dimension into a range of positions, and
+//! [`Selection::source_coordinates`] lists the elements by their coordinates. The first broken rule is reported, in
+//! this order: vectors, ellipses, specs of a scalar or too many specs, and then for each input dimension a stride of 0,
+//! a single index with a negative stride, and a single index out of range.
 
 use super::{ReferenceError, all_coordinates, check_length, fail_with, value_at};
 

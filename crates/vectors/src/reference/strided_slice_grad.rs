@@ -1,4 +1,4 @@
-//! `strided_slice_grad`: writes the values of a slice to the positions from which a slice would take them.
+//! `strided_slice_grad`: writes values to the positions that a slice would read them from.
 
 use super::{
     ReferenceError, Spec, at_mut, check_length, fail_with, format_shape, strided_slice::Selection,

@@ -157,7 +157,7 @@ impl Dims<'_> {
     }
 }
 
-/// StableHLO's `gather`. Without `clamp`, a window that is not inside is filled with zeros, like in JAX's mode `fill`
+/// StableHLO's `gather`. Without `clamp`, a window that is not inside is filled with zeros, as in JAX's mode `fill`
 /// with this value, and its tuple is bad.
 ///
 /// # Errors

@@ -1,8 +1,8 @@
-//! Writes the result of a query to a Parquet file, which appears whole or not at all.
+//! Writes the result of a query to a Parquet file. The file appears as a whole or not at all.
 //!
 //! The partitions of a result are computed and encoded in parallel: each makes its own row groups in memory, and adds
-//! them to the one file when they are complete. An ordered result has a single partition, whose row groups are added in
-//! that order.
+//! them to the one file when they are complete. An ordered result has a single partition, and its row groups are added
+//! in that order.
 
 use super::failed;
 use crate::failure::Failure;
@@ -35,7 +35,7 @@ use tokio::task::JoinSet;
 use wgslice_scale::partial;
 
 /// The estimated size in bytes of an encoded row group. A partition keeps a row group in memory until it has this size,
-/// and then writes it. A reader may hold as many bytes, for all columns together.
+/// and then writes it. A reader can need as much memory, for all columns together.
 const ROW_GROUP: usize = 64 << 20;
 
 /// The bytes of the row groups that all partitions together keep, unless `--memory` allows less: with many partitions,
@@ -133,7 +133,7 @@ struct SharedOutput {
     writer: Mutex<SerializedFileWriter<File>>,
     encoders: ArrowRowGroupWriterFactory,
     schema: SchemaRef,
-    /// The size in bytes from which a row group is complete.
+    /// The minimum size in bytes of a complete row group.
     group: usize,
 }
 
@@ -211,9 +211,9 @@ async fn write_partition(
     Ok(all)
 }
 
-/// A file that gets its name when it is complete. Until then it has no name, so that nothing is left of it however this
-/// process ends. If the system has no such files, it has a temporary name next to its place, and dropping this value
-/// removes it, unless the process is killed.
+/// A file that gets its name when it is complete. Until then it has no name, so nothing is left of it, however this
+/// process ends. If the system has no unnamed files, the file has a temporary name in the folder of its final path.
+/// Dropping this value removes it then, but if the process is killed, the file stays.
 struct UnfinishedFile {
     path: PathBuf,
     beside: Option<RemovedOnDrop>,

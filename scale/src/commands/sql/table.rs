@@ -74,8 +74,8 @@ pub(super) async fn print_first(result: DataFrame) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the width in characters to which columns are truncated, at least 6. Room that narrower columns do not need
-/// goes to the others.
+/// Returns the width in characters to which columns are truncated, at least 6. Wide columns share the width that
+/// narrower columns do not need.
 fn fair_width(mut longest: Vec<usize>, room: usize) -> usize {
     const MIN_COLUMN_WIDTH: usize = 6;
     longest.sort_unstable();

@@ -8,8 +8,9 @@
 //! | `input_dimension` | `offset + stride · number[input_dimension]` |
 //! | `index_array` | `offset + stride · index_array[numbers]` |
 //!
-//! The dimensions of the box are those of the result. So `{"kind": "slice", "start": [5], "stop": [10], "step": [2]}`
-//! is the box from 2 to before 5, and the rule `1 + 2 · number`. Positions are counted from 0: -1 is not the last one.
+//! The box has the same dimensions as the result. So `{"kind": "slice", "start": [5], "stop": [10], "step": [2]}`
+//! becomes a box with the coordinates 2, 3 and 4, and the rule `1 + 2 · number`. Positions are counted from 0: -1 is
+//! not the last one.
 //!
 //! `message` parses and prints messages; `select` computes what a message selects from an array.
 
@@ -41,7 +42,7 @@ pub struct Ndsel {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Bound {
     number: Number,
-    /// Whether the array's bounds can shrink the interval.
+    /// True if the array's bounds can shrink the interval.
     implicit: bool,
 }
 

@@ -160,7 +160,7 @@ impl Ndsel {
                 return refused("rank_mismatch", detail);
             }
         }
-        // With one number along its only dimension, the array is along it.
+        // An array with a single number along its only dimension belongs to that dimension.
         Ok((values, dim.or((sizes.len() == 1).then_some(0))))
     }
 }

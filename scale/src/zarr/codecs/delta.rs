@@ -138,7 +138,7 @@ impl ArrayToArrayCodecTraits for Delta {
         Ok(self.stored_type.clone())
     }
 
-    /// No chunk is omitted because all its differences have a certain value.
+    /// Returns an arbitrary value, because no chunk is omitted for differences that all have a certain value.
     fn encoded_fill_value(&self, _: &DataType, _: &FillValue) -> Result<FillValue, CodecError> {
         Ok(FillValue::new(vec![0; self.stored.size()]))
     }
@@ -220,7 +220,7 @@ fn add_up<T: Copy + Add<Output = T>>(
     })
 }
 
-/// Returns the bytes of an element. There are as many as its type has.
+/// Returns the bytes of an element. The slice must have the size of the element's type.
 fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
     bytes.try_into().unwrap_or([0; N])
 }

@@ -54,7 +54,7 @@ fn runtime() -> io::Result<&'static Runtime> {
 /// Requests in progress.
 pub(super) struct StartedRequests<T> {
     receiver: mpsc::Receiver<object_store::Result<T>>,
-    /// Whether their result has arrived.
+    /// True if their result has arrived.
     pub(super) is_come: Arc<AtomicBool>,
 }
 

@@ -1,12 +1,12 @@
 //! Memory for long answers, which is reused for later answers. New memory costs time, because the system clears and
-//! maps each of its pages. That took a third of the processor time of some slices (benches/results.md).
+//! maps each of its pages. This took a third of the processor time of some slices (benches/results.md).
 
 use crate::zarr::{Buffer, Error, allocate::Purpose};
 use futures::{Stream, StreamExt};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use zarrs::storage::Bytes;
 
-/// The size in bytes from which an answer uses this memory. Shorter answers get their own.
+/// The minimum size in bytes of an answer that uses this memory. Shorter answers get their own memory.
 pub(super) const LONG_ANSWER: u64 = 256 << 10;
 /// The maximum number of bytes of free memory that are kept for later answers.
 const MOST_SPARE: usize = 64 << 20;

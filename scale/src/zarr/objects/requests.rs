@@ -15,7 +15,7 @@ use zarrs::storage::Bytes;
 
 /// A prefix of keys in an object store.
 ///
-/// An object of a job is marked with the job's id, so that no other job takes the object for its own. A job puts an
+/// An object of a job is marked with the job's id, so no other job mistakes the object for its own. A job puts an
 /// object only if none exists, or if it replaces another job's object that has not changed since the job saw it. So a
 /// slow task whose job has ended cannot replace an object of the next job.
 #[derive(Clone, Debug)]
