@@ -81,7 +81,7 @@ const REPLACED_WORDS: [(&str, &str); 42] = [
     ("multiples has", "N,... has"),
     ("paddings has", "N,N:M,... has"),
     (
-        "`index` takes them (Backend::index)",
+        "`index` takes them: Backend::index",
         "`wgslice index` takes them",
     ),
     ("strides[", "the stride of dimension "),

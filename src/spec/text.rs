@@ -218,7 +218,7 @@ impl Parser<'_> {
         }
         let start = self.at();
         self.parse_list(MOST_NESTED_LISTS)?;
-        let what = "a slice has no lists of positions; `index` takes them (Backend::index)";
+        let what = "a slice has no lists of positions (`index` takes them: Backend::index)";
         Err((start, what.into()))
     }
 

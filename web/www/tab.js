@@ -33,7 +33,7 @@ const inWordsOfThePage = (message, params) => message
     (_, name) => `shaders cannot combine uint8 by “${COMBINES[name] ?? name}”:`)
   .replace(/OutOfRange::(\w+)/g, (name, option) => CHOICES[option] ?? name)
   .replace(/strides\[(\d+)\] is 0/, 'the stride of dimension $1 is 0')
-  .replace('`index` takes them (Backend::index)', '`wgslice index` takes them')
+  .replace('`index` takes them: Backend::index', '`wgslice index` takes them')
   .replace(/run it on the CPU \(Backend::cpu\).*$/, 'choose the CPU as the device')
   .replace(/\bparams\b/g, params);
 
