@@ -147,7 +147,7 @@ impl Shuffle {
         let span = reach(inner, inner.size)
             .saturating_add(reach(outer, many))
             .saturating_add(piece);
-        if outer.size * row_bytes < 2 * VECTOR || span > MOST_VECTORS * VECTOR {
+        if outer.size * row_bytes < VECTOR || span > MOST_VECTORS * VECTOR {
             return None;
         }
         let below = match inner.stride < 0 {
