@@ -199,6 +199,36 @@ mod tests {
         }
     }
 
+    /// Threads copy an array to a result, and its bytes can then be changed.
+    #[test]
+    fn copies_initialize_the_whole_result() {
+        for bytes in [1, ZEROED_BLOCK_BYTES, 3 * ZEROED_BLOCK_BYTES + 5] {
+            let from: Vec<u8> = (0..=250).cycle().take(bytes).collect();
+            let mut threads = Threads::at_most(3);
+            threads.for_any_work = true;
+            let fill = |dest: Dest<'_>| {
+                let all = dest.filled_from(&from, threads);
+                assert_eq!(all, from);
+                all[0] = 77;
+                Ok(())
+            };
+            let (values, ()) = fill_values::<u8, ()>(Vec::new(), bytes, fill).unwrap();
+            assert_eq!((values[0], &values[1..]), (77, &from[1..]));
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "each byte of a result is written")]
+    fn a_result_is_not_filled_before_each_byte_is() {
+        let fill = |dest: Dest<'_>| {
+            if let Dest::New(memory) = dest {
+                memory.filled(|mut memory| memory.copy_to_front(&[1; 10]));
+            }
+            Ok(())
+        };
+        drop(fill_values::<u32, ()>(Vec::new(), ZEROED_BLOCK_BYTES, fill));
+    }
+
     #[test]
     #[should_panic(expected = "each byte of a result is written")]
     fn a_part_without_values_is_never_a_result() {

@@ -122,35 +122,43 @@ impl<'a> NewMemory<'a> {
     }
 
     pub(super) fn fill_with_zeros(self) -> &'a mut [u8] {
-        self.filled(|memory| {
-            memory.bytes.fill(MaybeUninit::new(0));
-            memory
-                .with_values
-                .fetch_add(memory.len(), Ordering::Relaxed);
-        })
+        self.bytes.fill(MaybeUninit::new(0));
+        // SAFETY: `fill` has initialized each byte.
+        #[expect(unsafe_code, reason = "see the function")]
+        unsafe {
+            self.assume_filled()
+        }
     }
 
     /// Calls `fill`, which must initialize each byte, and returns the bytes.
-    pub(super) fn filled(mut self, fill: impl FnOnce(NewMemory<'_>)) -> &'a mut [u8] {
-        let bytes = mem::take(&mut self.bytes);
+    pub(super) fn filled(self, fill: impl FnOnce(NewMemory<'_>)) -> &'a mut [u8] {
         let with_values = AtomicUsize::new(0);
         fill(NewMemory {
-            bytes,
+            bytes: &mut *self.bytes,
             copied: 0,
             with_values: &with_values,
         });
-        assert_eq!(
-            with_values.into_inner(),
-            bytes.len(),
-            "each byte of a result is written"
-        );
-        self.copied += bytes.len();
+        let filled = with_values.into_inner();
+        assert_eq!(filled, self.len(), "each byte of a result is written");
         // SAFETY: initialized bytes are removed from `NewMemory`, so each is counted once. The count equals the number
         // of all bytes, so all are initialized.
-        #[expect(unsafe_code, reason = "`assume_init_mut` of slices needs Rust 1.93")]
+        #[expect(unsafe_code, reason = "see the function")]
         unsafe {
-            &mut *(core::ptr::from_mut(bytes) as *mut [u8])
+            self.assume_filled()
         }
+    }
+
+    /// Returns the bytes.
+    ///
+    /// # Safety
+    ///
+    /// Each byte is initialized.
+    #[expect(unsafe_code, reason = "`assume_init_mut` of slices needs Rust 1.93")]
+    unsafe fn assume_filled(mut self) -> &'a mut [u8] {
+        let bytes = mem::take(&mut self.bytes);
+        self.copied += bytes.len();
+        // SAFETY: the caller has initialized each byte.
+        unsafe { &mut *(core::ptr::from_mut(bytes) as *mut [u8]) }
     }
 }
 
