@@ -1,14 +1,14 @@
-// Copies elements of 1 to 3 bytes into a destination whose other bytes keep their values. Distances are in bytes. An
-// invocation makes four words of one row of the destination, `lanes` apart; a tile is `segment` words. Two rows can
-// share a word, so a word that is not written whole is changed by atomics.
-// Needs: nothing.
+// Copies elements of 1 to 3 bytes to a destination and keeps the other bytes of the destination. Distances are in bytes.
+// An invocation makes four words of one row of the destination, `lanes` apart; a tile is `segment` words. Two rows can
+// share a word: if an invocation does not write a whole word, it uses atomics.
+// Needs: no other names.
 #import walk.wgsl
 
 // The size of an element in bytes.
 override ELEMENT: u32 = 1u;
-// The value of `run_to` if it is less than 5, so that the compiler knows it; otherwise 0.
+// The value of `run_to` as a constant for the compiler if it is less than 5, otherwise 0.
 override RUN_TO: u32 = 0u;
-// Whether rows are bytes without gaps on both sides, so that the words of a row are loaded as words.
+// True if rows are bytes without gaps on both sides. Then the words of a row are loaded as words.
 override FORWARD: bool = false;
 // The maximum number of elements of a row that have bytes in the same word.
 override MOST: u32 = (ELEMENT + 2u) / select(RUN_TO, 5u, RUN_TO == 0u) + 1u;
@@ -24,9 +24,9 @@ fn fetch(at: u32) -> u32 {
     return word;
 }
 
-// Makes four words of a row, which are multiples of four bytes apart in the row.
+// Makes four words of a row. Their distances in the row are multiples of four bytes.
 fn make_four(row: Row, words: vec4<u32>) {
-    // The number of each word's first byte in the row. It is negative if the row begins after it.
+    // The number of each word's first byte in the row. It is negative if the word begins before the row.
     let t = vec4<i32>(words * 4u - row.to);
     var bits = vec4(0u);
     var mask = vec4(0u);
@@ -76,7 +76,7 @@ fn make_four(row: Row, words: vec4<u32>) {
     store(words.w, bits.w, mask.w);
 }
 
-// The bits of elements that begin `place` bits after the beginning of their words.
+// Returns the bits of elements that begin `place` bits after the beginning of their words.
 fn placed(elements: vec4<u32>, place: vec4<i32>) -> vec4<u32> {
     let after = elements << vec4<u32>(place);
     if ELEMENT == 1u { return after; }
