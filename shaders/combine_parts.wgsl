@@ -45,8 +45,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     for (var at = max(begin, word * per_word); at < end;) {
         let slice = (at - walk.to_base) / walk.pitch;
         let j = at - walk.to_base - slice * walk.pitch;
-        // The number of elements of the word, starting at `at`, that belong to the slice. It is 0 if this dispatch does not
-        // change the rest of the slice.
+        // The number of elements of the word, starting at `at`, that belong to the slice. It is 0 if this dispatch does
+        // not change the rest of the slice.
         let count = min(end - at, max(walk.run, j) - j);
         let place = at - word * per_word;
         at += max(count, 1u);
@@ -56,8 +56,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         if !FRESH && number == 0u { continue; }
         let shift = place * ELEMENT * 8u;
         let kept = (NONE >> (32u - count * ELEMENT * 8u)) << shift;
-        // Other bits are masked, because their memory might never have been written, and because the sum of f16 and bf16
-        // numbers branches on all bits of a word.
+        // Other bits are masked, because their memory might never have been written, and because the sum of f16 and
+        // bf16 numbers branches on all bits of a word.
         var result = 0u;
         if !FRESH { result = atomicLoad(&dest[word]) & kept; }
         // The link to the next row is loaded before this row is combined, so that the load and the arithmetic overlap.

@@ -1,10 +1,11 @@
 // Converts elements of 1, 2 or 4 bytes to elements of 1, 2 or 4 bytes and writes them to a contiguous result. An
 // invocation makes whole words of the result. Distances are in elements of either side, and results begin at a word.
 //
-// `lanes` neighbouring invocations take neighbouring words of a row; a tile is `segment` words of the row. An invocation
-// makes four words at a time, `lanes` apart. It loads everything that these words need before it stores any of them. A
-// row owns the words that contain only elements of this row. If rows begin or end within words (EDGES), one invocation
-// of each row also makes the word in which the row ends, and for the first row the word in which the row begins.
+// `lanes` neighbouring invocations take neighbouring words of a row; a tile is `segment` words of the row. An
+// invocation makes four words at a time, `lanes` apart. It loads everything that these words need before it stores any
+// of them. A row owns the words that contain only elements of this row. If rows begin or end within words (EDGES), one
+// invocation of each row also makes the word in which the row ends, and for the first row the word in which the row
+// begins.
 //
 // Elements of 8 bits are converted by lookup tables, one for each position along an axis of the source. The number of
 // an element in the source determines its table: the `tables` tables repeat, each for `table_inner` elements.
@@ -139,8 +140,8 @@ fn make_four(at: Row, words: vec4<u32>, inside: vec4<bool>, table: u32) {
     if written.w { dest[words.w] = made.w; }
 }
 
-// Makes a word with elements that can belong to different rows or be outside the result. If `speaks`, reports the rows
-// with a first element in this word.
+// Makes a word with elements that can belong to different rows or be outside the result. If `speaks`, reports each row
+// that has its first element in this word.
 fn make_edge(word: u32, speaks: bool) {
     let element = NONE >> (32u - 8u * TO_BYTES);
     var made = 0u;

@@ -76,8 +76,8 @@ fn store_some(group: u32, elements: vec4<u32>, written: vec4<bool>) {
     }
 }
 
-// Makes a group with elements that can belong to different rows or be outside the result. Reports the rows with a first
-// element in this group.
+// Makes a group with elements that can belong to different rows or be outside the result. Reports each row that has its
+// first element in this group.
 fn make_short(group: u32) {
     // For an element before the result, the subtraction wraps to a large number.
     let elements = group * 4u - walk.head + ZERO_TO_THREE;
@@ -207,8 +207,9 @@ fn make_four(
     }
     let groups = numbers + begin;
     let j = groups * 4u - first;
-    // True if the row has all elements of the group, and in a crop all of them have a source. `j` wraps to a large number
-    // if the group begins before the row. The crop's positions are in order: if the first and the last are inside, all are.
+    // True if the row has all elements of the group, and in a crop all of them have a source. `j` wraps to a large
+    // number if the group begins before the row. The crop's positions are in order: if the first and the last are
+    // inside, all are.
     var whole = exists & (j < vec4(walk.run - 3u));
     if CROPS { whole &= are_inside(row, j) & are_inside(row, j + 3u); }
     let found = whole & vec4(row.state == FOUND);

@@ -13,8 +13,8 @@ override CONTINUES: bool = false;
 const ROWS: u32 = 64u;
 const WIDTH: u32 = 65535u;
 
-// The words from `search.number` on: the three arguments of an indirect dispatch, the number of rows, the number of true
-// elements in two words, and two zeros.
+// The words from `search.number` on: the three arguments of an indirect dispatch, the number of rows, the number of
+// true elements in two words, and two zeros.
 @group(0) @binding(0) var<storage, read_write> number: array<u32>;
 @group(0) @binding(1) var<storage, read_write> counts: array<u32>;
 

@@ -1,6 +1,7 @@
 // Index tuples: the numbers of a tuple, the positions that they select in the dimensions of an array, and out-of-range
 // checks.
-// Defines: Number, plain_number_at, number_at, begin_of, is_flipped, reach_of, size_of, is_below, plus, remainder, report_row.
+// Defines: Number, plain_number_at, number_at, begin_of, is_flipped, reach_of, size_of, is_below, plus, remainder,
+// report_row.
 // Needs: no other names.
 #import uniforms.wgsl
 

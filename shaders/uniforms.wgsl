@@ -81,11 +81,11 @@ struct Walk {
     // The distance between rows in the updates and between slices, and the start of the first row in the updates.
     pitch: u32,
     updates: u32,
-    // The number in a tuple that means position 0. It is 0 except for the tuples that `last.wgsl` writes, which are numbers
-    // of rows.
+    // The number in a tuple that means position 0. It is 0 except for the tuples that `last.wgsl` writes, which are
+    // numbers of rows.
     first_index: u32,
-    // In `convert.wgsl`: the number of neighbouring source elements that share a table, the number of tables, and an offset
-    // that is added to the number of an element before the table is computed.
+    // In `convert.wgsl`: the number of neighbouring source elements that share a table, the number of tables, and an
+    // offset that is added to the number of an element before the table is computed.
     table_inner: u32,
     tables: u32,
     table_shift: u32,

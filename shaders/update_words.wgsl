@@ -1,6 +1,6 @@
-// Copies elements of 1 to 3 bytes to a destination and keeps the other bytes of the destination. Distances are in bytes.
-// An invocation makes four words of one row of the destination, `lanes` apart; a tile is `segment` words. Two rows can
-// share a word: if an invocation does not write a whole word, it uses atomics.
+// Copies elements of 1 to 3 bytes to a destination and keeps the other bytes of the destination. Distances are in
+// bytes. An invocation makes four words of one row of the destination, `lanes` apart; a tile is `segment` words. Two
+// rows can share a word: if an invocation does not write a whole word, it uses atomics.
 // Needs: no other names.
 #import walk.wgsl
 

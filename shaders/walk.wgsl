@@ -14,7 +14,8 @@
 //
 // Distances are in units of the kernel: bytes in kernels for elements of 1 to 3 bytes. Sums wrap modulo 2^32, and
 // negative distances are in two's complement.
-// Defines: Row, locate, locate_along, has_source, lies_inside, are_inside, may_report, report_four, slice_of. Needs: no other names.
+// Defines: Row, locate, locate_along, has_source, lies_inside, are_inside, may_report, report_four, slice_of. Needs: no
+// other names.
 #import tuples.wgsl
 
 // True if index tuples select places in the destination.
@@ -139,8 +140,8 @@ fn extend(c: u32, tuple: u32, digits: ptr<function, array<u32, CROPPED_DIMS>>, r
         add(c, begin, row);
         return;
     }
-    // The run itself is cropped: each of its units is checked as a 32-bit number. The host allows this only if sizes and
-    // extents are less than 2^30. So if the start is farther away than 2^30, it can be replaced by 2^31.
+    // The run itself is cropped: each of its units is checked as a 32-bit number. The host allows this only if sizes
+    // and extents are less than 2^30. So if the start is farther away than 2^30, it can be replaced by 2^31.
     let near = (begin.high == 0u && begin.low < 0x40000000u) || (begin.high == NONE && begin.low >= 0xc0000000u);
     (*row).place = select(HIGH, begin.low, FIXED || near);
     (*row).place_step = step;
