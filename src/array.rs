@@ -15,7 +15,7 @@ pub struct Array<T> {
 }
 
 impl<T: Element> Array<T> {
-    /// Makes an array of `shape` from the bytes that `run` writes. Returns the array and what `run` returned.
+    /// Makes an array of shape `shape` from the bytes that `run` writes. Returns the array and the result of `run`.
     pub(crate) fn collect<R>(
         shape: &[usize],
         run: impl FnOnce(Dest<'_>) -> Result<R, Error>,
@@ -111,7 +111,7 @@ type Borrowed<'a, T> = (&'a [T], &'a [usize]);
 type RowMajor<'a, T> = (Cow<'a, [T]>, Cow<'a, [usize]>);
 
 impl<'a, T: Element> ArrayRef<'a, T> {
-    /// Returns the values and their shape, if the array is known to be in row-major order without a look at its strides.
+    /// Returns the values and their shape if the array is known to be in row-major order without checking its strides.
     pub(crate) fn in_order(
         &self,
         argument: &'static str,
@@ -127,7 +127,7 @@ impl<'a, T: Element> ArrayRef<'a, T> {
     }
 
     /// Returns the memory of the values, and the array as a view of this memory. If there are gaps between the values,
-    /// copies them and returns the memory of the copy. An [`Error::Length`] names `argument`.
+    /// copies them and returns the memory of the copy. `argument` is the name in an [`Error::Length`].
     pub(crate) fn memory(self, argument: &'static str) -> Result<(Cow<'a, [T]>, View), Error> {
         match self.0 {
             ArrayLayout::RowMajor { values, shape } => {
@@ -155,7 +155,7 @@ impl<'a, T: Element> ArrayRef<'a, T> {
         Ok((memory, view))
     }
 
-    /// Returns the values in row-major order, and the shape. Copies the values unless they already are in this order,
+    /// Returns the values in row-major order, and the shape. Copies the values unless they are already in this order,
     /// without gaps or repetitions.
     pub(crate) fn row_major(
         self,
