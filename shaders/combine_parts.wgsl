@@ -24,7 +24,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let id = workgroup_number(group, walk.groups_x) * WORKGROUP + local;
     let per_word_log2 = select(1u, 2u, ELEMENT == 1u);
     let per_word = 1u << per_word_log2;
-    // The elements of the destination that this invocation or its neighbours change, from `begin` to `end`.
+    // The range of elements of the destination that this invocation or its neighbours change.
     var begin = walk.to_base;
     var end = begin + (walk.slices - 1u) * walk.pitch + walk.run;
     var number_of_row = 0u;

@@ -18,7 +18,7 @@ override ROWS: u32 = 1u;
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let lanes = 1u << walk.lanes_log2;
     let lane = local & (lanes - 1u);
-    // `side` is the number of rows for which a workgroup has lanes; `of_side` is the row of this lane among them.
+    // The number of rows for which a workgroup has lanes, and the row of this lane among them.
     let side = WORKGROUP >> walk.lanes_log2;
     let of_side = local >> walk.lanes_log2;
     let number = workgroup_number(group, walk.groups_x);

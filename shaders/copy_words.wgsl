@@ -198,7 +198,7 @@ fn make_square(row: Row, number: u32, group: u32, exists: vec4<bool>) {
 fn make_four(
     row: Row, rows: vec4<u32>, bases: vec4<u32>, numbers: vec4<u32>, exists: vec4<bool>, edges: vec2<u32>,
 ) -> vec2<u32> {
-    // `first`: each row's first element, counted from the beginning of group 0. `begin`: the first group of each row.
+    // Each row's first element, counted from the beginning of group 0, and the first group that the row owns.
     var first = vec4(rows.x * walk.run + walk.head);
     var begin = vec4(select((first.x + 3u) >> 2u, 0u, rows.x == 0u));
     if ROWS > 1u {

@@ -137,7 +137,7 @@ fn measure_rates(
     };
     let bytes = rate(&reverse_rows(SQUARE)?)?;
     let transposed = rate(&transpose(SQUARE)?)?;
-    // Returns the remaining time of a plan, without moving bytes, divided by the number of parts.
+    // Returns the time of a plan without the time of a tiny slice and of moving bytes, divided by the number of parts.
     let rest = |plan: &Plan, indices: &[i32], rate: f64, parts: usize| -> Result<f64, Error> {
         let seconds = time(plan, indices)? - least - moved(plan) / rate;
         Ok(seconds.max(0.0) / parts as f64)

@@ -118,7 +118,7 @@ pub(super) fn scatter_cut(
         // A scatter without tuples has no rows.
         return Ok(Cut::default());
     };
-    // `rule` is `None` if rows replace slices.
+    // `None` if rows replace slices.
     let rule = CombineRule::of_move(what)?;
     let boxes = what.operation == Operation::Paste;
     check_coordinates(walk, scatter.options.policy.circular)?;

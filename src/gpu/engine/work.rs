@@ -182,7 +182,7 @@ impl Engine {
             conversion: what.conversion.as_ref().map(|of| (of, what.dtype())),
         };
         let zeros = || Walk::zeros(1, what.result_bytes());
-        // `before` is written before the walk, and `instead` in place of a walk.
+        // A walk that runs before the move's walk, and a walk that replaces the move's walk.
         let (before, instead) = match (what.walk(), what.effect()) {
             (Some(walk), Effect::Scatter(scatter)) => {
                 return scatter_cut(cutter, what, walk, scatter);
