@@ -11,7 +11,7 @@
 //   slice. If `walk.lists` is 1, the two links of a row are neighbours: both are then in one memory sector. Otherwise
 //   all links to the next row of a list come before all links to the next row of a slice.
 //
-// Row numbers start at `first_row` + 1, because earlier dispatches use the lower numbers.
+// Row numbers start at `first_row` + 1. Lower numbers are from earlier dispatches and mean that there is no row.
 // Defines: slice_at, led_by, first_after, next_of, unit_of, link_of, to_next. Needs: word_at, which reads a word of
 // `lists`.
 #import walk.wgsl

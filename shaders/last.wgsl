@@ -5,7 +5,7 @@
 //
 // If there are few rows, a second dispatch (CHOOSES) writes one more list after these numbers. The list has a slice for
 // each row: the row's own slice if the row is the slice's last, otherwise NONE. The last step uses this list as index
-// tuples and writes only these rows. It does no work for slices without rows.
+// tuples and writes only these rows. Slices without rows then cost only their numbers.
 //
 // Without slices, this kernel only reports the tuples that are out of range.
 // Needs: no other names.

@@ -104,17 +104,17 @@ impl Tensor {
         }
     }
 
-    /// The size of each dimension, the outermost first. Empty for a scalar.
+    /// Returns the size of each dimension, the outermost first. The shape of a scalar is empty.
     pub fn shape(&self) -> &[usize] {
         self.layout.shape()
     }
 
-    /// The element type.
+    /// Returns the element type.
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
-    /// The backend of the tensor.
+    /// Returns the backend on which the tensor is stored.
     pub fn backend(&self) -> &Backend {
         &self.backend
     }

@@ -15,7 +15,7 @@ pub struct ParseError {
 }
 
 impl ParseError {
-    /// The position of the error in the text, counted in characters from 0.
+    /// Returns the position of the error in the text, counted in characters from 0.
     pub fn position(&self) -> usize {
         self.position
     }

@@ -139,7 +139,7 @@ fn repeated_recording_creates_no_objects() {
     }
 }
 
-/// Scratch memory for texels grows to the largest box, is kept, and is freed by `trim`.
+/// Scratch memory for texels grows to the size of the largest box. It is kept until `trim` frees it.
 #[test]
 fn memory_for_texels_is_kept() {
     let gpu = open_noop(8);

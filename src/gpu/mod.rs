@@ -133,7 +133,7 @@ impl Gpu {
         &self.engine.device
     }
 
-    /// The `wgpu` device.
+    /// Returns the `wgpu` device.
     ///
     /// Call [`wgpu::Device::destroy`] only while no other thread uploads values or records commands for the device. In
     /// wgpu 30, a write to a buffer and the poll that frees a destroyed device's buffers take two locks in opposite
@@ -142,7 +142,7 @@ impl Gpu {
         &self.open_device().wgpu
     }
 
-    /// The device's queue.
+    /// Returns the device's queue.
     pub fn queue(&self) -> &wgpu::Queue {
         &self.open_device().queue
     }

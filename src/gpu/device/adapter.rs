@@ -186,7 +186,7 @@ impl FoundAdapter {
         is_software(&self.adapter.get_info())
     }
 
-    /// The sort key of candidates: smaller is better.
+    /// Returns the sort key of a candidate: smaller is better.
     fn sort_key(&self, power: Option<PowerPreference>) -> (u8, u8) {
         let low_power = power == Some(PowerPreference::LowPower);
         let info = self.adapter.get_info();

@@ -52,7 +52,7 @@ impl Slot {
         self.strip.exists
     }
 
-    /// Binds the slot, which must be [held](hold) until the commands finish.
+    /// Binds the slot, which must be [held](hold_slots) until the commands finish.
     pub(in crate::gpu) fn bind_slot(&self, pass: &mut ComputePass<'_>, group: u32) {
         pass.set_bind_group(group, &self.strip.group, &[self.offset]);
     }

@@ -597,8 +597,8 @@ impl RunWalk {
         if distance.is_multiple_of(table.repeat_period()) {
             return true;
         }
-        // Rows begin `begin` elements after a multiple of `apart`. Each row uses one table if no row extends beyond the
-        // next multiple.
+        // Modulo the greatest common divisor of all distances between rows and of the table's inner size, all rows start
+        // at the same element. Each row uses one table if no row extends beyond the next multiple of this divisor.
         let walk = &self.walk;
         let of_coordinates = walk.coordinates.iter().enumerate();
         let of_coordinates = of_coordinates.filter(|&(c, _)| self.cropped != Some(c));

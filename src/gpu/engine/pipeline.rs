@@ -118,8 +118,8 @@ impl Pipelines {
         })
     }
 
-    /// If the young generation is full, drops the old one. Returns whether it did. In this case, holders of pipelines
-    /// must request them again, which moves the pipelines in use to the young generation.
+    /// Drops the old generation if the young generation is full, and returns whether it did. If so, holders of
+    /// pipelines must request them again, which moves the pipelines in use to the young generation.
     pub(in crate::gpu) fn drop_old_if_full(&self) -> bool {
         let mut made = lock(&self.made);
         let full = made.young.len() >= GENERATION_SIZE;

@@ -215,7 +215,7 @@ impl Engine {
         ready: &[Arc<Work>],
         arguments: &[Argument<'_>],
     ) -> Result<Slot, Error> {
-        // This work is kept for the search itself, because slots begin at a multiple of every alignment.
+        // The same work is then used for the search itself, because slots begin at a multiple of every alignment.
         let work = self.work_of(what, ready, arguments)?;
         let pipeline = work.dispatches().next().map(|ready| &ready.pipeline);
         let doing = "allocating the number of true elements";

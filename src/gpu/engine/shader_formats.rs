@@ -121,8 +121,8 @@ pub(super) fn possible_values(
         // Only gradients have boxes with start indices that are not in tuples, and their results are dense.
         Fixed => binary(matches!(kernel, Kernel::Copy | Kernel::CopyWords)),
         Plain => binary(true),
-        // Slices are counted with 32 bits. Only empty slices, whose tuples are checked but not used, can have larger
-        // numbers.
+        // Slices are counted with 32 bits. There can be more slices only if they are empty, and then their tuples are
+        // only checked.
         Long => binary(moves || kernel == Kernel::Last),
         Masked => binary(copies),
         Loops if moves || kernel == Kernel::Combine => vec![tuning.loops.into()],

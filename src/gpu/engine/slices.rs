@@ -47,8 +47,8 @@ pub(super) struct SliceRows {
 }
 
 impl SliceRows {
-    /// Returns the rows of a scatter; the first `of_rows` dimensions of its walk number them. Also returns a walk that
-    /// moves each row to the slice that its own tuple selects.
+    /// Returns the rows of a scatter. `of_rows` is the number of its walk's outer dimensions that number the rows. Also
+    /// returns a walk that moves each row to the slice that the row's own tuple selects.
     pub(super) fn of_scatter(walk: &Walk, of_rows: usize, slices: DestSlices) -> (Self, Walk) {
         let (mut numbers, mut moves) = (walk.clone(), walk.clone());
         let apart = slices.apart.cast_signed();

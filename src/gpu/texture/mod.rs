@@ -267,7 +267,7 @@ impl Texels {
         }
     }
 
-    /// The shape of the selection, and of the tensor that is copied to or from it.
+    /// Returns the shape of the selection, which is also the shape of the tensor that is copied to or from it.
     pub fn shape(&self) -> &[usize] {
         self.view.shape()
     }
@@ -283,7 +283,7 @@ impl Texels {
         }
     }
 
-    /// The size of the tensor in bytes.
+    /// Returns the size of the tensor in bytes.
     pub(in crate::gpu) fn tensor_bytes(&self) -> usize {
         self.view.len() * self.dtype().size()
     }

@@ -105,7 +105,7 @@ impl TexelRows {
         }))
     }
 
-    /// The number of rows of all layers.
+    /// Returns the number of rows of all layers.
     pub(super) fn row_count(&self) -> usize {
         self.size[0] * self.size[1]
     }
@@ -218,7 +218,7 @@ impl TexelRows {
     }
 }
 
-/// A gather of `channels` channels along an axis.
+/// Returns a gather of `channels` channels along an axis.
 fn gather_plan(params: View, axis: usize, channels: usize, dtype: DType) -> Result<Plan, Error> {
     let options = GatherOptions {
         axis: Some(axis.cast_signed()),
