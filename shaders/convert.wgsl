@@ -4,8 +4,8 @@
 // `lanes` neighbouring invocations take neighbouring words of a row; a tile is `segment` words of the row. An
 // invocation makes four words at a time, `lanes` apart. It loads everything that these words need before it stores any
 // of them. A row owns the words that contain only elements of this row. If rows begin or end within words (EDGES), one
-// invocation of each row also makes the word in which the row ends, and for the first row the word in which the row
-// begins.
+// invocation of each row also makes the word in which the row ends. For the first row, it also makes the word in which
+// the row begins.
 //
 // Elements of 8 bits are converted by lookup tables, one for each position along an axis of the source. The number of
 // an element in the source determines its table: the `tables` tables repeat, each for `table_inner` elements.

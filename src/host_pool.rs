@@ -1,6 +1,6 @@
 //! Keeps the memory of the last dropped large result for the next large result.
 //!
-//! The operating system zeroes each new page and maps it at its first use, so writing a large result takes several
+//! The operating system zeroes each new page and maps it at its first use. So writing a large result takes several
 //! times as long in new memory as in memory that was written before. A CPU backend therefore keeps one buffer. The
 //! buffer is not zeroed, since the next result overwrites all of its bytes. Without the standard library no buffer is
 //! kept.

@@ -19,7 +19,7 @@ const FEW_UNITS: usize = 1 << 16;
 pub(crate) struct Tuning {
     /// The number of invocations in a workgroup: a power of two, at least 64.
     pub(crate) workgroup: u32,
-    /// Whether one invocation moves a whole tile in a loop, because starting invocations costs more than loops.
+    /// True if one invocation moves a whole tile in a loop, because starting invocations costs more than loops.
     pub(crate) loops: bool,
     /// Dispatches of fewer units than this share pipelines, which read the numbers of the walk at run time. Other
     /// dispatches use pipelines that are compiled for these numbers.

@@ -34,7 +34,7 @@ use std::sync::{Arc, OnceLock};
 pub(crate) struct OpenDevice {
     pub(super) wgpu: wgpu::Device,
     pub(super) queue: wgpu::Queue,
-    /// Whether a call can block until the device is done. False in a browser.
+    /// True if a call can block until the device is done. False in a browser.
     pub(crate) may_block: bool,
     pub(super) shared: Arc<Shared>,
 }

@@ -6,7 +6,7 @@
 //!
 //! The pool is bounded. It holds at most 64 buffers. Tensors and pooled buffers together hold no more bytes than the
 //! peak of tensors alone since the pool was last emptied (briefly more while a tensor is allocated). A buffer that the
-//! next 32 requests do not reuse is freed. A buffer that was exposed to the caller is not pooled, since the caller may
+//! next 32 requests do not reuse is freed. A buffer that was exposed to the caller is not pooled, since the caller can
 //! hold a clone of it. If the device runs out of memory, the pool is emptied.
 
 use crate::{Error, lock::lock};
@@ -130,7 +130,7 @@ impl BufferPool {
 pub(in crate::gpu) struct LentBuffers {
     /// Only for use within the crate: after the tensor is dropped, another tensor can overwrite these buffers.
     pub(super) buffers: Vec<wgpu::Buffer>,
-    /// Whether the buffers were exposed to the caller. Exposed buffers must not be reused.
+    /// True if the buffers were exposed to the caller. Exposed buffers must not be reused.
     shown: AtomicBool,
     pool: Arc<BufferPool>,
 }

@@ -21,7 +21,7 @@ const STRIP_SLOTS: u32 = 64;
 struct SlotStrip {
     buffer: wgpu::Buffer,
     group: wgpu::BindGroup,
-    /// Whether the buffer was created. If the device was lost or out of memory, commands that bind the buffer fail, and
+    /// True if the buffer was created. If the device was lost or out of memory, commands that bind the buffer fail, and
     /// the strip is not kept.
     exists: bool,
 }

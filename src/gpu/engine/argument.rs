@@ -15,7 +15,7 @@ pub(in crate::gpu) struct Argument<'a> {
     pub(in crate::gpu) passed: u64,
     /// The number of bytes that the plan needs.
     pub(in crate::gpu) needed: u64,
-    /// Whether bind groups of the buffers can be kept: see [`Cache`](super::cache::Cache). False for the buffers of
+    /// True if bind groups of the buffers can be kept: see [`Cache`](super::cache::Cache). False for the buffers of
     /// tensors, for the scratch memory of scatters, and for buffers that no later recording uses.
     pub(in crate::gpu) callers: bool,
     /// The tensor that owns the buffers, if one does.

@@ -1,7 +1,7 @@
 //! Cuts a walk into dispatches that fit the device's limits.
 //!
-//! A dispatch binds one range of each buffer. Several limits apply: bindings have a maximum size and an alignment, a
-//! tensor can consist of several buffers, shaders compute offsets in 32 bits, the number of workgroups is limited, and
+//! A dispatch binds one range of each buffer. Several limits apply. Bindings have a maximum size and an alignment. A
+//! tensor can consist of several buffers. Shaders compute offsets in 32 bits. The number of workgroups is limited, and
 //! drivers abort a dispatch that takes several seconds. One rule handles all limits: a walk that exceeds a limit is
 //! halved until it fits. It is halved along a dimension or, because any index can select any position, in the middle of
 //! the positions of an indexed dimension. The positions that a dispatch binds are its window. If there are several

@@ -13,7 +13,7 @@
 //! # Lanes and tiles
 //!
 //! The numbers for GPUs are estimates, not measurements. By bandwidth times latency, each multiprocessor must have 15
-//! to 30 KiB in flight at all times (4.8 TB/s and 0.7 µs on a GPU with 132 multiprocessors), and an invocation loads
+//! to 30 KiB in flight at all times (4.8 TB/s and 0.7 µs on a GPU with 132 multiprocessors). An invocation loads
 //! nothing while it computes. So each invocation loads four units or four groups of elements before it stores the
 //! first:
 //!

@@ -274,7 +274,7 @@ struct Scatterer<'a> {
     pitch: usize,
     /// The distance between neighbouring slices, in units.
     apart: usize,
-    /// Whether rows belong to boxes. Boxes can be in views of source and destination.
+    /// True if rows belong to boxes. Boxes can be in views of source and destination.
     boxes: bool,
 }
 
@@ -520,9 +520,9 @@ struct BlockPass<'a> {
     of_walk: [(Constant, u32); 8],
     indices: BoundRange,
     scratch: BoundRange,
-    /// Whether the last step goes through rows instead of slices.
+    /// True if the last step goes through rows instead of slices.
     by_rows: bool,
-    /// Whether the slices start as zeros.
+    /// True if the slices start as zeros.
     fresh: bool,
 }
 

@@ -16,7 +16,7 @@ pub(crate) struct TupleArgument {
     pub(crate) argument: usize,
     pub(crate) index: IndexType,
     pub(crate) policy: Policy,
-    /// Whether units without a source keep their values instead of becoming zeros.
+    /// True if units without a source keep their values instead of becoming zeros.
     pub(crate) keeps: bool,
     /// The number that means position 0, in numbers of one word.
     pub(crate) first_index: u32,

@@ -25,13 +25,12 @@ impl Gpu {
     ///
     /// The commands copy the smallest box around the selection to scratch memory, in the padded rows that wgpu
     /// requires. Usually one dispatch then moves the selection to `dest`. The scratch memory is kept for later
-    /// recordings, until [`Gpu::trim`]. If the selection is a whole box in its own order and its rows need no padding,
-    /// the box is copied directly to `dest`, provided that `dest` has the usage `COPY_DST` and begins at a multiple of
-    /// 16 bytes.
+    /// recordings, until [`Gpu::trim`]. The box is copied directly to `dest` if the selection is a whole box in its own
+    /// order, its rows need no padding, and `dest` has the usage `COPY_DST` and begins at a multiple of 16 bytes.
     ///
     /// The texture must belong to this device and have the usage `COPY_SRC`. `dest` must meet the requirements of
-    /// [`Gpu::encode`]. No pass of the encoder may be open. The texels are read when the command runs, in the order of
-    /// submissions. [`Texels`] has an example.
+    /// [`Gpu::encode`]. The encoder must not have an open pass. The texels are read when the command runs, in the order
+    /// of submissions. [`Texels`] has an example.
     ///
     /// # Errors
     ///

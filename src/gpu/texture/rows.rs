@@ -30,7 +30,7 @@ pub(super) struct TexelRows {
     pub(super) size: [usize; 3],
     /// The distance in bytes from the start of a row to the start of the next.
     pub(super) pitch: usize,
-    /// Whether the selection contains every element of the box.
+    /// True if the selection contains every element of the box.
     pub(super) is_whole: bool,
     dtype: DType,
     /// The selection as a view of the rows, with the format's channel 0 in place of each selected channel.
