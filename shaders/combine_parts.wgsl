@@ -11,7 +11,7 @@
 
 // Returns `bytes` bytes, starting at `byte`, in the lowest bytes of a word. The higher bytes have no meaning.
 fn load(byte: u32, bytes: u32) -> u32 {
-    // Two shifts replace a shift by 32, which would be a shift by 0.
+    // WGSL would take a shift by 32 as a shift by 0, so there are two shifts.
     let high = source[(byte + bytes - 1u) >> 2u] << 1u;
     return (source[byte >> 2u] >> (byte << 3u)) | (high << ~(byte << 3u));
 }

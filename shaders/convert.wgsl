@@ -118,14 +118,14 @@ fn make_four(at: Row, words: vec4<u32>, inside: vec4<bool>, table: u32) {
         var chosen = vec4(table);
         if !STEADY { chosen = vec4(table_of(place.x), table_of(place.y), table_of(place.z), table_of(place.w)); }
         let fetched = vec4(fetch(place.x), fetch(place.y), fetch(place.z), fetch(place.w));
-        // The memory of elements that were not found might never have been written.
+        // Elements that were not found are loaded from memory that might never have been written. Zeros replace them.
         let bits = select(vec4(0u), fetched, found);
         let values = vec4(
             converted(bits.x, chosen.x), converted(bits.y, chosen.y), converted(bits.z, chosen.z), converted(bits.w, chosen.w),
         );
         made |= select(vec4(0u), values, found) << vec4(8u * TO_BYTES * k);
     }
-    // Nearly all invocations take this branch.
+    // The common case: the invocation stores all four words.
     if !LOOPS && all(inside) && at.state != ELSEWHERE {
         dest[words.x] = made.x;
         dest[words.y] = made.y;

@@ -32,7 +32,7 @@ const SQUARE: u32 = 4u;
 // Loads the word at byte `at`. The caller uses at most the first `last` + 1 bytes.
 fn fetch_word(at: u32, last: u32) -> u32 {
     var word = source[at >> 2u] >> (at << 3u);
-    // `at` << 3 is the shift modulo 32. Two shifts replace a shift by 32, which would be a shift by 0.
+    // WGSL takes shift amounts modulo 32. It would take a shift by 32 as a shift by 0, so there are two shifts.
     if STRADDLES { word |= (source[(at + last) >> 2u] << 1u) << ~(at << 3u); }
     return word;
 }
@@ -145,7 +145,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
         }
         for (var group = edges.x; group < edges.y; group += lanes) { make_edge(group); }
     } else {
-        // Here four neighbouring rows are a quad.
+        // A quad is four neighbouring rows.
         let block = number / walk.segments;
         let quad = block * side + of_side;
         let along = walk.dims[dims() - 1u];
@@ -218,7 +218,7 @@ fn make_four(
     let b = four_of(row, at.y, found.y);
     let c = four_of(row, at.z, found.z);
     let d = four_of(row, at.w, found.w);
-    // Nearly all invocations take this branch.
+    // The common case: the invocation stores all four groups.
     if !LOOPS && all(found) {
         store(groups.x, a);
         store(groups.y, b);

@@ -9,7 +9,7 @@
 
 // A dimension of the mask.
 struct MaskDim {
-    // The number of positions. 0 for the dimension in which all elements of the dispatch are in one row.
+    // The number of positions, or 0 if all elements of the dispatch are in one row of this dimension.
     size: u32,
     // The position of the first element of the dispatch, in two words.
     first: u32,

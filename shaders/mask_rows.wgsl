@@ -63,7 +63,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let before = sum_before(countOneBits(found), local);
     if chunk >= search.chunks { return; }
     let begin = begins[search.first_chunk + chunk];
-    // The capacity of a result is below 2^31 rows.
+    // A chunk that begins at row 2^31 or later exceeds every capacity.
     if begin >= HIGH { return; }
     var row = begin + before - search.first_row;
     for (; found != 0u; found &= found - 1u) {

@@ -93,7 +93,7 @@ struct Walk {
     coordinates: array<Coordinate, 9>,
 }
 
-// The numbers of tuples are signed.
+// The numbers in tuples are signed.
 const SIGNED_INDICES: u32 = 1u;
 // WRAPS: negative numbers count from the end. CLAMPS: out-of-range numbers move to the nearest end, and boxes are
 // shifted inside.

@@ -19,7 +19,7 @@ override MOST: u32 = (ELEMENT + 2u) / select(RUN_TO, 5u, RUN_TO == 0u) + 1u;
 // Loads the element at byte `at`; the bytes above it have no meaning.
 fn fetch(at: u32) -> u32 {
     var word = source[at >> 2u] >> (at << 3u);
-    // `at` << 3 is the shift modulo 32. Two shifts replace a shift by 32, which would be a shift by 0.
+    // WGSL takes shift amounts modulo 32. It would take a shift by 32 as a shift by 0, so there are two shifts.
     if ELEMENT > 1u { word |= (source[(at + ELEMENT - 1u) >> 2u] << 1u) << ~(at << 3u); }
     return word;
 }
@@ -38,7 +38,7 @@ fn make_four(row: Row, words: vec4<u32>) {
         let high = select(vec4(0u), row.base + vec4<u32>(clamp(t + 3, vec4(0), vec4(last))), vec4(is_found)) >> vec4(2u);
         let shift = (row.base + u32(t.x)) << 3u;
         bits = vec4(source[low.x], source[low.y], source[low.z], source[low.w]) >> vec4(shift);
-        // `shift` is modulo 32. Two shifts replace a shift by 32, which would be a shift by 0.
+        // WGSL takes shift amounts modulo 32. It would take a shift by 32 as a shift by 0, so there are two shifts.
         bits |= (vec4(source[high.x], source[high.y], source[high.z], source[high.w]) << vec4(1u)) << vec4(~shift);
         let before = vec4<u32>(max(-t, vec4(0)));
         let after = vec4<u32>(max(t + 3 - last, vec4(0)));

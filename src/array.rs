@@ -140,7 +140,7 @@ impl<'a, T: Element> ArrayRef<'a, T> {
     }
 
     /// Returns the memory of the values, and the slice of the array as a view of this memory. If there are gaps between
-    /// the values, copies the values that the slice selects and returns the memory of the copy.
+    /// the values, copies the selected values and returns the memory of the copy.
     pub(crate) fn sliced(
         self,
         argument: &'static str,

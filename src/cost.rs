@@ -206,8 +206,8 @@ impl CostModel {
     }
 }
 
-/// Prints `the CPU moves 25.0 GB/s, transposes 20.0 GB/s and takes 3.0 ns for a row, and new memory comes at 4.4 GB/s; the
-/// device …`.
+/// Prints `the CPU moves 25.0 GB/s, transposes 20.0 GB/s and takes 3.0 ns for a row, and new memory comes at 4.4 GB/s;
+/// the device …`.
 impl fmt::Display for CostModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rate = |bytes: f64| bytes / 1e9;

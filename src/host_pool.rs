@@ -24,7 +24,8 @@ impl HostPool {
     /// Makes `len` bytes that `fill` writes. Returns them and the result of `fill`. Fails if the memory cannot be
     /// allocated.
     ///
-    /// Reuses the kept buffer if `len` is at least [`KEPT_FROM`] and between half of the buffer's capacity and all of it.
+    /// Reuses the kept buffer if `len` is at least [`KEPT_FROM`] and between half of the buffer's capacity and all of
+    /// it.
     pub(crate) fn collect<R>(
         &self,
         len: usize,
@@ -49,8 +50,8 @@ impl HostPool {
     }
 }
 
-/// Memory taken from a pool. When memory of at least [`KEPT_FROM`] bytes is dropped, it replaces the buffer that the pool
-/// keeps.
+/// Memory taken from a pool. When memory of at least [`KEPT_FROM`] bytes is dropped, it replaces the buffer that the
+/// pool keeps.
 #[derive(Debug)]
 pub(crate) struct PooledBytes {
     bytes: Vec<u8>,

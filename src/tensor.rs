@@ -1,4 +1,4 @@
-//! [`Tensor`]: values on a backend's device.
+//! [`Tensor`]: an array on a backend's device.
 
 // rustdoc lists methods in the order of these modules: constructors, then views.
 #[cfg(feature = "gpu")]

@@ -6,8 +6,8 @@ use crate::{
 };
 use std::{iter, time::Instant};
 
-/// The size in bytes of the arrays that the measurements transfer, and of the table for [`Throughput::row`]: larger than
-/// the private caches of a core.
+/// The size in bytes of the arrays that the measurements transfer, and of the table for [`Throughput::row`]: larger
+/// than the private caches of a core.
 const COPIED_BYTES: usize = 16 << 20;
 
 /// The size in bytes of the arrays that the measurements slice and transpose, of the result in new memory, and of the

@@ -1,4 +1,4 @@
-//! The part of messages about axes that describes the array.
+//! The part of an error message about axes that describes the array.
 
 use crate::text::counted;
 use core::fmt;

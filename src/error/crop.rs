@@ -1,4 +1,4 @@
-//! Errors of crops and pastes. A dimension is a dimension of `x`; positions along the first are items.
+//! Errors of crops and pastes. A dimension is a dimension of `x`. The positions along the first dimension are items.
 
 use super::{Error, argument};
 use crate::text::{Shape, counted};

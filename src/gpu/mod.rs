@@ -175,11 +175,13 @@ impl Gpu {
     /// Frees all memory that is kept for reuse. Call this when large tensors or buffers are no longer needed. It frees:
     ///
     /// - Buffers of dropped tensors, which new tensors of the same size reuse. These buffers and live tensors together
-    ///   hold no more bytes than the peak of tensors since the pool was last emptied, by this call or because the
-    ///   device ran out of memory. A buffer is also freed when 32 requests for buffers in a row did not reuse it.
+    ///   hold no more bytes than the peak of tensors since the pool was last emptied. This call empties the pool, and
+    ///   so does running out of device memory. A buffer is also freed when 32 requests for buffers in a row did not
+    ///   reuse it.
     /// - The scratch memory of scatters, of searches in masks, and of copies from and to textures.
     /// - Bind groups of buffers that were recorded repeatedly. These bind groups keep the buffers alive.
-    /// - Slots of reports (16 KiB for every 64) and uniforms (64 KiB for every 64) that no report and no submitted command holds.
+    /// - Slots of reports (16 KiB for every 64) and uniforms (64 KiB for every 64), unless a report or a submitted
+    ///   command holds them.
     /// - On the host, the dispatches of plans that were recorded recently.
     ///
     /// Compiled pipelines stay, since compiling them again takes longer than most work. Ordinary programs use tens of
@@ -197,7 +199,7 @@ impl PartialEq for Gpu {
     }
 }
 
-/// The adapter's name, kind and API.
+/// Prints the adapter's name, kind and API.
 impl std::fmt::Display for Gpu {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&adapter::describe_adapter(&self.open_device().shared.info))

@@ -27,7 +27,8 @@ impl Tensor {
         Ok(self.of_layout(self.layout.slice(spec)?))
     }
 
-    /// Reorders the dimensions: dimension `d` of the result is dimension `permutation[d]` of this tensor. Nothing is copied.
+    /// Reorders the dimensions: dimension `d` of the result is dimension `permutation[d]` of this tensor. Nothing is
+    /// copied.
     ///
     /// ```
     /// use wgslice::Backend;

@@ -74,7 +74,7 @@ impl OpenDevice {
         })
     }
 
-    /// Waits for all submissions like [`OpenDevice::wait`], but without blocking.
+    /// Waits for all submissions like [`OpenDevice::wait_for_submissions`], but without blocking.
     pub(crate) async fn wait_async(&self) -> Result<(), Error> {
         // This copy runs after all earlier submissions, and its buffer is mapped only after that.
         let word = self.allocate_array(&[4], 1)?;

@@ -129,8 +129,8 @@ impl<'a> Argument<'a> {
     }
 
     /// Checks the arguments of a gather or scatter: `source`, `dest`, and the index tuples, which are `self`. In
-    /// addition to the checks of [`Argument::check_sizes`], the tuples must begin at a multiple of 4 bytes, and all buffers
-    /// need the usage `STORAGE`.
+    /// addition to the checks of [`Argument::check_sizes`], the tuples must begin at a multiple of 4 bytes, and all
+    /// buffers need the usage `STORAGE`.
     pub(in crate::gpu) fn check_tuples(&self, source: &Self, dest: &Self) -> Result<(), Error> {
         source.check_sizes(dest)?;
         self.check_words()?;

@@ -1,4 +1,4 @@
-//! Tests that the contract of `bounds` accepts sound dispatches and rejects broken ones.
+//! Tests that the contract of `bounds` accepts valid dispatches and rejects invalid ones.
 
 use super::{
     bounds::{argument_memory, check_cut, check_dispatch, constant_value},

@@ -37,7 +37,7 @@ pub(crate) struct Cutter<'a> {
 /// The limit that a walk exceeds.
 #[derive(Clone, Copy, Debug)]
 enum TooMuch {
-    /// The number of bytes to write, of rows, or of dimensions.
+    /// Too many bytes to write, rows or dimensions.
     Work,
     Source,
     Dest,
@@ -100,7 +100,7 @@ impl Cutter<'_> {
         }
     }
 
-    /// Returns the dispatch of such a walk, or the limit that it exceeds.
+    /// Returns the dispatch of a walk, or the limit that the walk exceeds.
     fn make_dispatch(&self, walk: &Walk, of_move: usize) -> Result<WalkDispatch, TooMuch> {
         let [of_source, of_dest] = self.distance_bytes();
         if (walk.units() * of_dest) as u64 > self.reach.dispatch {

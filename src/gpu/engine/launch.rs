@@ -99,7 +99,7 @@ struct LaunchGrid {
     groups: usize,
 }
 
-/// The bindings and the tuples of a walk, which a launch must know in addition to the walk.
+/// The bindings and the tuples of a walk. A launch needs them in addition to the walk.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LaunchSite<'a> {
     pub(super) reach: &'a DispatchLimits,
@@ -192,7 +192,7 @@ impl LaunchSite<'_> {
             && rows.cropped.is_none()
             && innermost.is_some_and(|dim| dim.from == 1 && dim.size >= 3 && dim.tuple == 0)
             && !walk.is_cropped(walk.dims.len() - 1);
-        // The number of a row determines its place in the result.
+        // The number of a row determines its place in the result, so the dimensions cannot be reordered here.
         let near = rows.near_dimension(size, SECTOR_BYTES.cast_signed());
         let grid = match is_short {
             true => self.of_lanes((total * run.size + head).div_ceil(4), 1, 1, 1),
@@ -597,8 +597,9 @@ impl RunWalk {
         if distance.is_multiple_of(table.repeat_period()) {
             return true;
         }
-        // Modulo the greatest common divisor of all distances between rows and of the table's inner size, all rows start
-        // at the same element. Each row uses one table if no row extends beyond the next multiple of this divisor.
+        // Modulo the greatest common divisor of all distances between rows and of the table's inner size, all rows
+        // start at the same element. Each row uses one table if no row extends beyond the next multiple of this
+        // divisor.
         let walk = &self.walk;
         let of_coordinates = walk.coordinates.iter().enumerate();
         let of_coordinates = of_coordinates.filter(|&(c, _)| self.cropped != Some(c));

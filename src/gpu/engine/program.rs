@@ -16,7 +16,7 @@ pub(crate) const REPORT_GROUP: u32 = 1;
 /// The number of the bind group of the uniforms.
 pub(crate) const UNIFORMS_GROUP: u32 = 2;
 
-/// Where the shaders of a device read their uniforms from.
+/// The address space from which the shaders of a device read their uniforms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum UniformSpace {
     Uniform,
@@ -291,7 +291,7 @@ impl Program {
     }
 }
 
-/// Returns a module's text with the texts of the modules that it imports.
+/// Returns a module's text, with each import replaced by the text of the imported module.
 fn with_imports(text: &str) -> String {
     let line = |line: &str| {
         let import = line.strip_prefix("#import ");

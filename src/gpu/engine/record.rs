@@ -29,7 +29,7 @@ pub(in crate::gpu) struct PlanArguments<'r, 'a> {
 /// The memory that a step reads or writes in addition to inputs, outputs and temps.
 enum OwnMemory {
     Nothing,
-    /// Values of the plan.
+    /// Values that the plan holds.
     Values(ScratchMemory),
     /// The slot to which a search writes the number of true elements, if the caller has no output for this number.
     Count(Slot),
@@ -39,7 +39,7 @@ impl OwnMemory {
     fn argument(&self) -> Argument<'_> {
         match self {
             Self::Nothing => Argument::EMPTY_ARGUMENT,
-            // No later recording uses this memory.
+            // No later recording uses this memory, so its bind groups are not kept.
             Self::Values(memory) => Argument {
                 name: "indices",
                 callers: false,

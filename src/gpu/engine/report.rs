@@ -123,8 +123,8 @@ pub(in crate::gpu) fn pending_report(
     }))
 }
 
-/// Reads back `reports`, in which each slot is paired with the number of its dispatch's first tuple. Then reads the
-/// first invalid tuple, if there is one.
+/// Reads back `reports`: slots, each with the number of the first tuple of its dispatch. Then reads the first invalid
+/// tuple, if there is one.
 async fn read_reports(
     plan: Arc<Move>,
     reports: Vec<(Slot, usize)>,

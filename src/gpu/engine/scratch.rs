@@ -31,7 +31,7 @@ pub(in crate::gpu) struct ScratchBuffers {
     pub(in crate::gpu) texels: IdleBuffers,
 }
 
-/// Buffers at least as large as any recording has needed since [`Gpu::trim`](crate::Gpu::trim).
+/// Buffers that are at least as large as any recording has needed since [`Gpu::trim`](crate::Gpu::trim).
 type IdleBuffers = Mutex<Vec<wgpu::Buffer>>;
 
 impl ScratchBuffers {

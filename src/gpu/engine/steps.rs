@@ -57,7 +57,7 @@ const MOST_LISTS: usize = 64;
 /// kernels move 16 bytes.
 const MOST_ATOMIC: usize = 16;
 
-/// How rows are combined with their slices.
+/// The way in which rows are combined with their slices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CombineWay {
     Update,

@@ -74,8 +74,8 @@ const ADAPTER_KINDS: [AdapterKind; 5] = [
     gpu_kind("GPU, workgroups of 256", 256),
 ];
 
-/// Returns cases of variants that random cases seldom run. A naive reference computes the expected results, and each
-/// case runs on all devices.
+/// Returns cases of variants that random cases seldom run. The comment on a case names the constant with the rare
+/// value. A naive reference computes the expected results, and each case runs on all devices.
 fn rare_cases() -> Vec<Case> {
     let data = |shape: &[usize], data: &str| json!({ "shape": shape, "data": data });
     let bits = |count: usize| (0..count).map(|n| n * n % 7 % 2).collect::<Vec<_>>();

@@ -57,7 +57,8 @@ impl Work {
         self.dispatches().count() <= MOST_KEPT_DISPATCHES
     }
 
-    /// Returns whether the device could allocate memory for the uniforms. If not, the next recording tries again.
+    /// Returns whether the device could allocate memory for the uniforms. If it could not, the next recording tries
+    /// again.
     pub(super) fn has_uniforms(&self) -> bool {
         self.dispatches().all(|ready| ready.uniforms.has_buffer())
     }

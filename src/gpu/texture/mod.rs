@@ -272,9 +272,9 @@ impl Texels {
         self.view.shape()
     }
 
-    /// The element type of the tensor: the type of a [conversion](Self::converted), or else unsigned integers for
-    /// `Unorm` and `Uint`, signed integers for `Snorm` and `Sint`, and floats for `Float`, with as many bits as a
-    /// channel of the format.
+    /// Returns the element type of the tensor. This is the type of a [conversion](Self::converted), if there is one.
+    /// Otherwise it is an unsigned integer for `Unorm` and `Uint`, a signed integer for `Snorm` and `Sint`, and a float
+    /// for `Float`, with as many bits as a channel of the format.
     pub fn dtype(&self) -> DType {
         match &self.converts {
             None => self.stored,

@@ -181,7 +181,7 @@ impl TexelRows {
         if let (Some(axis), 2..) = (self.dimension, pieces.len())
             && self.channels.len() == all
         {
-            // Each channel of the format gets one channel of the tensor.
+            // One channel of the tensor is written to each channel of the format.
             let mut dest = self.view.clone();
             dest.strides[axis] = 1;
             let place = |channel| self.channels.iter().position(|&of| of == channel);
@@ -193,8 +193,8 @@ impl TexelRows {
         Ok((pieces.into_iter().map(plan).collect(), None))
     }
 
-    /// Splits the selection into parts whose channels a slice selects. Returns a view of the rows for each, with its
-    /// part of `tensor`. `tensor` has the shape of the whole selection.
+    /// Splits the selection into parts, each with channels that a slice can select. Returns a view of the rows for each
+    /// part, with its part of `tensor`. `tensor` has the shape of the whole selection.
     fn split_by_channels(&self, tensor: &View) -> Vec<(View, View)> {
         let piece = |(begin, count): (usize, usize)| {
             let (mut rows, mut part) = (self.view.clone(), tensor.clone());
@@ -249,7 +249,7 @@ mod tests {
     use super::{TexelRows, cut_into_progressions};
     use crate::{DType, View, moves::Effect};
 
-    /// Returns the number of moves that write a selection of these channels, from four, with permuted dimensions.
+    /// Returns the number of moves that write these of four channels, with permuted dimensions.
     fn count_writes(channels: &[usize], permutation: &[usize]) -> usize {
         let shape = [1, 3, 64, channels.len()];
         let mut view = View::new(&[1, 3, 64, 4]).unwrap();
