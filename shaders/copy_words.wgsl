@@ -17,9 +17,9 @@ override SHORT: bool = false;
 // True if an element, or four bytes that are loaded together, can extend over two words.
 override STRADDLES: bool = ELEMENT == 3u;
 // The order in which a word of the result has its bytes in the source; 0 for any order. If it is not 0, invocations
-// load words instead of elements. FORWARD: the same order, without gaps. BACKWARD: the reverse order. EITHER: one of
-// these two orders, which depends on the index tuple. SQUARE: the bytes are in four words, and the other bytes of these
-// words belong to the next three rows. ROWS is then 4, and each row begins with a group.
+// load words instead of elements. FORWARD: the same order, without gaps. BACKWARD: the reverse order. EITHER: the index
+// tuple decides between these two orders. SQUARE: the bytes are in four words, and the other bytes of these words
+// belong to the next three rows. ROWS is then 4, and each row begins with a group.
 override BYTES: u32 = 0u;
 const FORWARD: u32 = 1u;
 const BACKWARD: u32 = 2u;

@@ -4,7 +4,7 @@ use crate::prelude::*;
 use crate::{Backend, Element, Error, SliceSpec, View, cpu::Dest, shape::check_elements};
 use alloc::borrow::Cow;
 
-/// Values in host memory, in the row-major order of a shape.
+/// An array in host memory: a shape, and values in row-major order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Array<T> {

@@ -49,8 +49,8 @@ impl Piece {
             return 0;
         };
         let (unit, element, run) = (walk.unit, self.plan.dtype.size(), walk.run());
-        // Returns the size of all pages that contiguous bytes touch at most: in this case only their first element is
-        // in the first page.
+        // Returns the largest possible size of all pages that contiguous bytes touch. It is largest if only the first
+        // element is in the first page.
         let pages =
             |bytes: usize| (bytes.saturating_sub(element).div_ceil(PAGE_BYTES) + 1) * PAGE_BYTES;
         let row = (run.size - 1) * run.from.unsigned_abs() * unit + unit;

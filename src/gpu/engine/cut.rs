@@ -177,7 +177,7 @@ impl Cutter<'_> {
     }
 
     /// Returns the binding of a walk's tuples and the word at which they begin in the binding. If the tuples are a
-    /// mask, returns the byte instead.
+    /// mask, returns the first byte instead of the word.
     pub(super) fn bind_tuples(
         &self,
         walk: &Walk,
