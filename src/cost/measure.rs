@@ -72,7 +72,7 @@ impl CostModel {
             let (mut made, _) = cpu.run::<u32>(plan, inputs)?;
             shortest_time(|| cpu.run_into(plan, inputs, &mut made.data))
         })?;
-        // A single call takes less time than the resolution of some clocks.
+        // A single call can be shorter than the resolution of the clock, so many calls are timed together.
         let calls = 1000;
         let tiny = reverse_rows(&[1, 64])?;
         let call = shortest_time(|| {

@@ -47,7 +47,7 @@ struct OfSteps {
 }
 
 impl Engine {
-    /// Makes the works of each step into a value that a plan owns.
+    /// Wraps the works of each step in a value that a plan can own.
     pub(in crate::gpu) fn works(&self, steps: Vec<Vec<Arc<Work>>>) -> Works {
         let cache = Arc::downgrade(&self.cache);
         Works {

@@ -74,7 +74,7 @@ type CountedStep<'a> = (Arc<Move>, ReportSlots, Argument<'a>);
 /// in a slot.
 type RecordedSearch<'a> = (usize, Argument<'a>, Option<Slot>);
 
-/// Makes the report of a recorded plan: about its out-of-range tuples and the number of true elements.
+/// Makes the report of a recorded plan, with its out-of-range tuples and the number of true elements.
 pub(in crate::gpu) fn pending_report(
     device: &OpenDevice,
     plan: &Plan,

@@ -53,8 +53,8 @@ const LEAST_SCRATCH: u64 = 4;
 /// The maximum number of linked lists for the rows of one slice.
 const MOST_LISTS: usize = 64;
 
-/// The largest number of units in a row that atomics combine. An atomic operation moves a word, whereas the other
-/// kernels move 16 bytes.
+/// The largest number of units in a row that atomics combine. An atomic operation changes one word, whereas the other
+/// kernels load and store 16 bytes at a time.
 const MOST_ATOMIC: usize = 16;
 
 /// The way in which rows are combined with their slices.
