@@ -2,32 +2,33 @@
 //
 // `lists` has three parts, in this order:
 //
-// - Heads: `walk.lists` for each of the `walk.slices` slices. A head is a row's number, or 0 for an empty list. Rows r
-//   of a slice with the same r >> list_shift share a list. If slices are few, each has several lists, so that lists
-//   stay short.
-// - Slices: one for each of the `walk.rows` rows, or NONE. If `walk.lists` is 0, only the first row of a slice (in
-//   updates the last: see LASTS in `link.wgsl`) has its slice here.
-// - Links: two for each row, to the next row of its list (0 if the row is in none) and to the next row of its slice. If
-//   `walk.lists` is 1, the two links of a row are neighbours, so that one memory sector has both. Otherwise all links
-//   of the first kind come before all links of the second.
+// - Heads: `walk.lists` for each of the `walk.slices` slices. A head is the number of a row, or 0 for an empty list.
+//   Rows r of a slice with the same r >> list_shift share a list. If there are few slices, each slice has several
+//   lists, which keeps the lists short.
+// - Slices: for each of the `walk.rows` rows, its slice or NONE. If `walk.lists` is 0, only one row of each slice has
+//   its slice here: the first row, or in updates the last row (see LASTS in `link.wgsl`).
+// - Links: two for each row, to the next row of its list (0 if the row is not in a list) and to the next row of its
+//   slice. If `walk.lists` is 1, the two links of a row are neighbours: both are then in one memory sector. Otherwise
+//   all links to the next row of a list come before all links to the next row of a slice.
 //
-// Numbers up to `first_row` belong to earlier dispatches and stand for no row.
-// Defines: slice_at, led_by, first_after, next_of, unit_of, link_of, to_next. Needs: word_at, which reads a word of `lists`.
+// Row numbers start at `first_row` + 1. Lower numbers are from earlier dispatches and mean that there is no row.
+// Defines: slice_at, led_by, first_after, next_of, unit_of, link_of, to_next. Needs: word_at, which reads a word of
+// `lists`.
 #import walk.wgsl
 
-// Whether the last step goes through rows instead of slices, because rows are few.
+// True if invocations go through rows instead of slices in the last step, because there are few rows.
 override BY_ROWS: bool = false;
-// Whether slices start as zeros. Their values are then not read, and slices without rows become zeros.
+// True if slices start as zeros. Their values are then not read, and slices without rows become zeros.
 override FRESH: bool = false;
-// Whether each row is the only row of its slice (implies BY_ROWS). The binding then has index tuples instead of lists.
+// True if each row is the only row of its slice (implies BY_ROWS). The binding then has index tuples instead of lists.
 override UNIQUE: bool = false;
 
 fn slice_at(row: u32) -> u32 {
     return word_at(walk.slices * walk.lists + row);
 }
 
-// Returns the slice whose first row is `row`, or NONE. One invocation of a row `speaks` for it: it reports the row's
-// tuple.
+// Returns the slice that has `row` as its first row, or NONE. `speaks` is true for one invocation of each row, which
+// reports the row's tuple if it is out of range.
 fn led_by(row: u32, speaks: bool) -> u32 {
     if UNIQUE { return slice_of(row, speaks); }
     let slice = slice_at(row);
@@ -35,18 +36,18 @@ fn led_by(row: u32, speaks: bool) -> u32 {
     return select(NONE, slice, first_after(slice, 0u, 0u) == walk.first_row + row + 1u);
 }
 
-// The place of row `row`'s link to the next row of its list.
+// Returns the word of the link from row `row` to the next row of its list.
 fn link_of(row: u32) -> u32 {
     return walk.slices * walk.lists + walk.rows + row * select(1u, 2u, walk.lists == 1u);
 }
 
-// The distance from that place to the row's link to the next row of its slice.
+// Returns the distance in words from `link_of(row)` to the link to the next row of the slice.
 fn to_next() -> u32 {
     return select(walk.rows, 1u, walk.lists == 1u);
 }
 
-// Returns the smallest number above `after` in the lists of a slice, from list `list` on; 0 if there is none. The
-// numbers in a list are smaller than the numbers in later lists.
+// Returns the smallest number above `after` in the lists of a slice, from list `list` on, or 0 if there is no such
+// number. The numbers in a list are smaller than the numbers in later lists.
 fn first_after(slice: u32, list: u32, after: u32) -> u32 {
     var first = NONE;
     // With Mesa 22.3, OpenGL gives wrong results if the loop ends when a number is found, or if the first list is read
@@ -57,7 +58,7 @@ fn first_after(slice: u32, list: u32, after: u32) -> u32 {
     return select(first, 0u, first == NONE);
 }
 
-// Returns the smallest number above `after` in a list; NONE if there is none.
+// Returns the smallest number above `after` in a list, or NONE if there is no such number.
 fn first_in(head: u32, after: u32) -> u32 {
     var first = NONE;
     for (var number = head; number > walk.first_row; number = word_at(link_of(number - walk.first_row - 1u))) {
@@ -71,7 +72,7 @@ fn next_of(number: u32) -> u32 {
     return word_at(link_of(number - walk.first_row - 1u) + to_next());
 }
 
-// The place of unit `j` of row `number` in the updates.
+// Returns the position of unit `j` of row `number` in the updates.
 fn unit_of(number: u32, j: u32) -> u32 {
     return walk.updates + (number - walk.first_row - 1u) * walk.pitch + j;
 }

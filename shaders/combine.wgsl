@@ -1,15 +1,15 @@
 // The last step of combinations for numbers of one or two words, and for smaller numbers if rows are whole words. An
-// invocation takes `segment` units of a slice of the destination and combines each with the same unit of every row of
-// the slice, in order. Invocations go through all slices or, if rows are few (BY_ROWS), through all rows; then only the
-// invocation of a slice's first row combines the rows of the slice. Needs: `Unit`; `words`, which converts a unit to
-// four words; and `unit`, which converts four words to a unit.
+// invocation takes `segment` units of a slice of the destination. It combines each unit with the same unit of every row
+// of the slice, in order. If there are few rows (BY_ROWS), invocations go through all rows instead of all slices; then
+// only the invocation of a slice's first row combines the rows of the slice. Needs: `Unit`; `words`, which converts a
+// unit to four words; and `unit`, which converts four words to a unit.
 #import chain.wgsl
 #import parts.wgsl
 
 @group(0) @binding(1) var<storage, read> source: array<Unit>;
 @group(0) @binding(2) var<storage, read_write> dest: array<Unit>;
 
-// The operation: one of the constants below, or 4 for the maximum.
+// The operation: one of the constants below; 4 is the maximum.
 override COMBINE: u32 = 0u;
 const ADD: u32 = 0u;
 const SUB: u32 = 1u;
@@ -17,7 +17,7 @@ const MUL: u32 = 2u;
 const MIN: u32 = 3u;
 
 // The type of elements; 0 is unsigned integers. Integers wrap. Integers of two words (PAIRS) are only added and
-// subtracted. Numbers of less than a word (PARTS) are combined by the rule of `parts.wgsl`.
+// subtracted. Numbers smaller than a word (PARTS) are combined by the rule in `parts.wgsl`.
 override NUMBERS: u32 = 0u;
 const SIGNED: u32 = 1u;
 const FLOATS: u32 = 2u;
@@ -40,7 +40,7 @@ fn are_nans(numbers: vec4<u32>) -> vec4<bool> {
 }
 
 // Compares each number of `a`, the slice, with the number of `b`, a row, at the same place. Returns the smaller number
-// if COMBINE is MIN, otherwise the larger; if either is a NaN, returns the number of `a`. Floats are compared as
+// if COMBINE is MIN, otherwise the larger. If either is a NaN, returns the number of `a`. Floats are compared as
 // integers, because some devices treat subnormal floats as zeros or ignore NaNs.
 fn extremes(a: vec4<u32>, b: vec4<u32>) -> vec4<u32> {
     let less = ranks(b) < ranks(a);

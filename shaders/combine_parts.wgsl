@@ -1,17 +1,17 @@
 // The last step of combinations for numbers of 1 or 2 bytes. An invocation takes a word of the destination. It combines
-// all numbers of the word that belong to a slice together with the same numbers of every row of the slice, in order.
-// Invocations go through all words or, if rows are few (BY_ROWS), through the words of each row; then only the
-// invocations of a slice's first row combine the rows of the slice. Slices can share words, so a word that is not
-// written whole is changed by atomics. Needs: nothing.
+// all numbers of the word that belong to the same slice with the same numbers of every row of the slice, in order.
+// If there are few rows (BY_ROWS), invocations go through the words of each row instead of all words; then only the
+// invocations of a slice's first row combine the rows of the slice. Slices can share words: if an invocation does not
+// write a whole word, it uses atomics. Needs: no other names.
 #import chain.wgsl
 #import parts.wgsl
 
 @group(0) @binding(1) var<storage, read> source: array<u32>;
 @group(0) @binding(2) var<storage, read_write> dest: array<atomic<u32>>;
 
-// Returns the `bytes` bytes from `byte` on in the lowest bytes. The bytes above have no meaning.
+// Returns `bytes` bytes, starting at `byte`, in the lowest bytes of a word. The higher bytes have no meaning.
 fn load(byte: u32, bytes: u32) -> u32 {
-    // Two shifts replace a shift by 32, which would be a shift by 0.
+    // WGSL would take a shift by 32 as a shift by 0, so there are two shifts.
     let high = source[(byte + bytes - 1u) >> 2u] << 1u;
     return (source[byte >> 2u] >> (byte << 3u)) | (high << ~(byte << 3u));
 }
@@ -24,8 +24,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let id = workgroup_number(group, walk.groups_x) * WORKGROUP + local;
     let per_word_log2 = select(1u, 2u, ELEMENT == 1u);
     let per_word = 1u << per_word_log2;
-    // The range of elements of the destination that this invocation or its neighbours change, and the invocation's
-    // word.
+    // The range of elements of the destination that this invocation or its neighbours change.
     var begin = walk.to_base;
     var end = begin + (walk.slices - 1u) * walk.pitch + walk.run;
     var number_of_row = 0u;
@@ -46,8 +45,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     for (var at = max(begin, word * per_word); at < end;) {
         let slice = (at - walk.to_base) / walk.pitch;
         let j = at - walk.to_base - slice * walk.pitch;
-        // The number of elements of the word from here on that belong to the slice; 0 if this dispatch leaves out the
-        // rest.
+        // The number of elements of the word, starting at `at`, that belong to the slice. It is 0 if this dispatch does
+        // not change the rest of the slice.
         let count = min(end - at, max(walk.run, j) - j);
         let place = at - word * per_word;
         at += max(count, 1u);
@@ -57,8 +56,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         if !FRESH && number == 0u { continue; }
         let shift = place * ELEMENT * 8u;
         let kept = (NONE >> (32u - count * ELEMENT * 8u)) << shift;
-        // Other bits are masked: their memory might never have been written, and the sum of f16 and bf16 numbers
-        // branches on all bits of a word.
+        // Other bits are masked, because their memory might never have been written, and because the sum of f16 and
+        // bf16 numbers branches on all bits of a word.
         var result = 0u;
         if !FRESH { result = atomicLoad(&dest[word]) & kept; }
         // The link to the next row is loaded before this row is combined, so that the load and the arithmetic overlap.

@@ -1,14 +1,15 @@
-// Copies elements of 1, 2 or 4 bytes and converts them to elements of 1, 2 or 4 bytes, which fill a contiguous result. An
+// Converts elements of 1, 2 or 4 bytes to elements of 1, 2 or 4 bytes and writes them to a contiguous result. An
 // invocation makes whole words of the result. Distances are in elements of either side, and results begin at a word.
 //
-// `lanes` neighbouring invocations take neighbouring words of a row; a tile is `segment` words of it. An invocation
-// makes four words at a time, `lanes` apart. It loads everything that these words need before it stores any. A row owns
-// the words that have only its elements. If rows begin or end within words (EDGES), one invocation of a row makes the
-// word in which the row ends; for the first row, it also makes the word in which the row begins.
+// `lanes` neighbouring invocations take neighbouring words of a row; a tile is `segment` words of the row. An
+// invocation makes four words at a time, `lanes` apart. It loads everything that these words need before it stores any
+// of them. A row owns the words that contain only elements of this row. If rows begin or end within words (EDGES), one
+// invocation of each row also makes the word in which the row ends. For the first row, it also makes the word in which
+// the row begins.
 //
-// Elements of 8 bits are looked up in tables: one table for each position of an axis of the source. The number of an
-// element in the source determines its table: `tables` positions repeat, each with `table_inner` elements.
-// Needs: nothing.
+// Elements of 8 bits are converted by lookup tables, one for each position along an axis of the source. The number of
+// an element in the source determines its table: the `tables` tables repeat, each for `table_inner` elements.
+// Needs: no other names.
 #import walk.wgsl
 #import number.wgsl
 
@@ -23,10 +24,10 @@ const TYPE_U16: u32 = 2u;
 const TYPE_I16: u32 = 3u;
 const TYPE_F16: u32 = 4u;
 const TYPE_BF16: u32 = 5u;
-// Whether elements are looked up in tables. STEADY: whether all elements of a row use the same table.
+// TABLES: true if elements are looked up in tables. STEADY: true if all elements of a row use the same table.
 override TABLES: bool = true;
 override STEADY: bool = false;
-// 0 if rows are whole words; 1 if rows begin or end within words; SHORT if a whole row can be within a word. With SHORT
+// 0 if rows are whole words; 1 if rows begin or end within words; SHORT if a word can contain a whole row. With SHORT
 // an invocation makes one word.
 override EDGES: u32 = 0u;
 const SHORT: u32 = 2u;
@@ -35,18 +36,18 @@ const SHORT: u32 = 2u;
 @group(0) @binding(2) var<storage, read_write> dest: array<u32>;
 @group(0) @binding(3) var<storage, read> tables: array<u32>;
 
-// The number of elements in a word of the result.
+// Returns the number of elements in a word of the result.
 fn of_word() -> u32 {
     return 4u / TO_BYTES;
 }
 
-// The bits of the element with number `at` in the source.
+// Returns the bits of the element with number `at` in the source.
 fn fetch(at: u32) -> u32 {
     let byte = at * FROM_BYTES;
     return (source[byte >> 2u] >> (byte << 3u)) & (NONE >> (32u - 8u * FROM_BYTES));
 }
 
-// The beginning of the table for the element with number `at`.
+// Returns the beginning of the table for the element with number `at`.
 fn table_of(at: u32) -> u32 {
     if !TABLES { return 0u; }
     return (at + walk.table_shift) / walk.table_inner % walk.tables * 256u;
@@ -69,7 +70,8 @@ fn converted(bits: u32, table: u32) -> u32 {
     return select(single, (single & HIGH) | 0x7fc00000u, (single & ~HIGH) > 0x7f800000u);
 }
 
-// The place of position 0 of a cropped run, which is in the source, or of unit 0 of any other run.
+// Returns the number of an element of the row that is inside the source. If the run is cropped, it is the element at
+// position 0, because unit 0 can be outside.
 fn origin(row: Row) -> u32 {
     for (var c = 0u; CROPS && c < coordinates(); c++) {
         if walk.coordinates[c].along == RUN { return row.base - row.place * walk.coordinates[c].stride; }
@@ -116,14 +118,14 @@ fn make_four(at: Row, words: vec4<u32>, inside: vec4<bool>, table: u32) {
         var chosen = vec4(table);
         if !STEADY { chosen = vec4(table_of(place.x), table_of(place.y), table_of(place.z), table_of(place.w)); }
         let fetched = vec4(fetch(place.x), fetch(place.y), fetch(place.z), fetch(place.w));
-        // The memory of elements that were not found might never have been written.
+        // Elements that were not found are loaded from memory that might never have been written. Zeros replace them.
         let bits = select(vec4(0u), fetched, found);
         let values = vec4(
             converted(bits.x, chosen.x), converted(bits.y, chosen.y), converted(bits.z, chosen.z), converted(bits.w, chosen.w),
         );
         made |= select(vec4(0u), values, found) << vec4(8u * TO_BYTES * k);
     }
-    // Nearly all invocations take this branch.
+    // The common case: the invocation stores all four words.
     if !LOOPS && all(inside) && at.state != ELSEWHERE {
         dest[words.x] = made.x;
         dest[words.y] = made.y;
@@ -138,14 +140,14 @@ fn make_four(at: Row, words: vec4<u32>, inside: vec4<bool>, table: u32) {
     if written.w { dest[words.w] = made.w; }
 }
 
-// Makes a word whose elements can each be in another row, or outside the result. An invocation that `speaks` reports
-// the rows whose first element it makes.
+// Makes a word with elements that can belong to different rows or be outside the result. If `speaks`, reports each row
+// that has its first element in this word.
 fn make_edge(word: u32, speaks: bool) {
     let element = NONE >> (32u - 8u * TO_BYTES);
     var made = 0u;
     var mask = 0u;
     for (var k = 0u; k < of_word(); k++) {
-        // The number of an element before the result wraps.
+        // For an element before the result, the subtraction wraps to a large number.
         let number = word * of_word() + k - walk.to_base;
         if number >= walk.rows * walk.run { continue; }
         let row = number / walk.run;

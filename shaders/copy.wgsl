@@ -1,10 +1,11 @@
 // Copies units of 4, 8, 12 or 16 bytes. `lanes` neighbouring invocations take neighbouring units of a row, so that
 // their accesses coalesce. An invocation loads four units before it stores any.
 //
-// If ROWS is 1, the four units belong to one row: a tile is `segment` units of a row, and has `lanes` invocations. If
+// If ROWS is 1, the four units belong to one row: a tile is `segment` units of a row and has `lanes` invocations. If
 // ROWS is 4, the four units belong to four rows: a workgroup with lanes for n rows takes `lanes` units of each of 4 · n
-// neighbouring rows. This is used for short rows and for transposes: if neighbouring rows are neighbours in the source,
-// and `lanes` units fill a sector of the result, the workgroup uses all of each sector that it touches.
+// neighbouring rows. The host uses 4 for short rows and for transposes. In a transpose, neighbouring rows are
+// neighbours in the source; if `lanes` units fill a sector of the result, the workgroup uses all of each sector that it
+// touches.
 // Needs: `Unit`, a type of the unit's size.
 #import walk.wgsl
 
@@ -40,7 +41,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let unit = (number - block * walk.segments) * lanes + lane;
         let exists = rows < vec4(walk.rows);
         if !exists.x { return; }
-        // A row after the last is looked up as the last row, and not written.
+        // Invocations beyond the last row load the last row and write nothing.
         let found = min(rows, vec4(walk.rows - 1u));
         let a = locate(found.x);
         let b = locate(found.y);

@@ -1,25 +1,25 @@
-// Copies elements of 1, 2 or 3 bytes to a contiguous result. Four neighbouring elements of the result are a group:
-// ELEMENT whole words, which one invocation makes. Distances are in bytes.
+// Copies elements of 1, 2 or 3 bytes to a contiguous result. Four neighbouring elements of the result are a group. A
+// group has ELEMENT whole words, and one invocation makes it. Distances are in bytes.
 //
-// A row owns the groups whose first element belongs to it. Its last group can end in the next row. `lanes` neighbouring
-// invocations take neighbouring groups of a row, so that their accesses coalesce. An invocation makes four groups. It
-// loads everything that these groups need before it stores any. If ROWS is 1, the four groups belong to one row,
-// `lanes` apart; a tile is `segment` groups of a row. If ROWS is 4, they belong to four neighbours along the innermost
-// of `dims`; if the size of this dimension is not a multiple of four, the last groups have fewer rows.
-// Needs: nothing.
+// A row owns the groups that begin with one of its elements. The last group of a row can end in the next row. `lanes`
+// neighbouring invocations take neighbouring groups of a row, so that their accesses coalesce. An invocation makes four
+// groups and loads everything that they need before it stores any of them. If ROWS is 1, the four groups belong to one
+// row, `lanes` apart; a tile is `segment` groups of a row. If ROWS is 4, they belong to four neighbours along the
+// innermost of `dims`. If the size of this dimension is not a multiple of four, the last invocation makes fewer groups.
+// Needs: no other names.
 #import walk.wgsl
 
 override ROWS: u32 = 1u;
 // The size of an element in bytes.
 override ELEMENT: u32 = 1u;
-// Whether rows have fewer than four elements. An invocation then makes one group and looks up each of its elements.
+// True if rows have fewer than four elements. An invocation then makes one group and looks up each of its elements.
 override SHORT: bool = false;
-// Whether an element, or four bytes that are loaded together, can be in two words.
+// True if an element, or four bytes that are loaded together, can extend over two words.
 override STRADDLES: bool = ELEMENT == 3u;
-// The places in the source of the bytes of a word of the result; 0 for any places. Otherwise words are loaded instead
-// of elements. FORWARD: in the same order, without gaps. BACKWARD: in reverse order. EITHER: in one of these two
-// orders, which tuples determine. SQUARE: in four words, whose other bytes belong to the next three rows; ROWS is then
-// 4, and each row begins with a group.
+// The order in which a word of the result has its bytes in the source; 0 for any order. If it is not 0, invocations
+// load words instead of elements. FORWARD: the same order, without gaps. BACKWARD: the reverse order. EITHER: the index
+// tuple decides between these two orders. SQUARE: the bytes are in four words, and the other bytes of these words
+// belong to the next three rows. ROWS is then 4, and each row begins with a group.
 override BYTES: u32 = 0u;
 const FORWARD: u32 = 1u;
 const BACKWARD: u32 = 2u;
@@ -32,7 +32,7 @@ const SQUARE: u32 = 4u;
 // Loads the word at byte `at`. The caller uses at most the first `last` + 1 bytes.
 fn fetch_word(at: u32, last: u32) -> u32 {
     var word = source[at >> 2u] >> (at << 3u);
-    // `at` << 3 is the shift modulo 32. Two shifts replace a shift by 32, which would be a shift by 0.
+    // WGSL takes shift amounts modulo 32. It would take a shift by 32 as a shift by 0, so there are two shifts.
     if STRADDLES { word |= (source[(at + last) >> 2u] << 1u) << ~(at << 3u); }
     return word;
 }
@@ -76,10 +76,10 @@ fn store_some(group: u32, elements: vec4<u32>, written: vec4<bool>) {
     }
 }
 
-// Makes a group whose elements can each be in another row, or outside the result. Reports the rows whose first element
-// it makes.
+// Makes a group with elements that can belong to different rows or be outside the result. Reports each row that has its
+// first element in this group.
 fn make_short(group: u32) {
-    // The number of an element before the result wraps.
+    // For an element before the result, the subtraction wraps to a large number.
     let elements = group * 4u - walk.head + ZERO_TO_THREE;
     let inside = elements < vec4(walk.rows * walk.run);
     let rows = select(vec4(0u), elements / walk.run, inside);
@@ -100,12 +100,12 @@ fn make_short(group: u32) {
     report_four(a, b, c, d, inside & (j == vec4(0u)));
 }
 
-// Makes a group at the end of a row of at least four elements, which can also contain the beginning of the next row.
-// Reports no row.
+// Makes the group at the end of a row of at least four elements. The group can also contain the beginning of the next
+// row. Reports no row.
 fn make_edge(group: u32) {
     let elements = group * 4u - walk.head + ZERO_TO_THREE;
     let inside = elements < vec4(walk.rows * walk.run);
-    // The numbers of elements before the result wrap, so these elements are not inside.
+    // The numbers of elements before the result wrap to large numbers, so these elements are not `inside`.
     let number = select(elements.x / walk.run, 0u, elements.x >= HIGH);
     let a = locate(number);
     let b = locate(min(number + 1u, walk.rows - 1u));
@@ -145,7 +145,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
         }
         for (var group = edges.x; group < edges.y; group += lanes) { make_edge(group); }
     } else {
-        // Here four neighbouring rows are a quad.
+        // A quad is four neighbouring rows.
         let block = number / walk.segments;
         let quad = block * side + of_side;
         let along = walk.dims[dims() - 1u];
@@ -167,7 +167,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
     }
 }
 
-// Makes a group of each row of a quad. Rows have only whole groups, a group is a word, and all rows have the same
+// Makes a group of each row of a quad. A group is a word here, rows have only whole groups, and all rows have the same
 // state.
 fn make_square(row: Row, number: u32, group: u32, exists: vec4<bool>) {
     let j = group * 4u;
@@ -192,9 +192,9 @@ fn make_square(row: Row, number: u32, group: u32, exists: vec4<bool>) {
     if exists.w { dest[to + 3u * of_row] = select(0u, (high.x >> 16u) | (high.y & 0xffff0000u), found); }
 }
 
-// Makes one group of each of four rows, which are the same row or differ only in their bases. The groups are numbered
-// from the first group that the row owns. For a single row, returns `edges`, extended to the groups that the row fills
-// only in part.
+// Makes one group of each of four rows. All four are the same row, or the rows differ only in their bases. The groups
+// are numbered from the first group that the row owns. For a single row, returns the range `edges`, extended to include
+// the groups that the row fills only in part.
 fn make_four(
     row: Row, rows: vec4<u32>, bases: vec4<u32>, numbers: vec4<u32>, exists: vec4<bool>, edges: vec2<u32>,
 ) -> vec2<u32> {
@@ -207,8 +207,9 @@ fn make_four(
     }
     let groups = numbers + begin;
     let j = groups * 4u - first;
-    // True if the row has all elements of the group, and a crop has sources for all of them. `j` wraps before the row.
-    // Positions are in order, so all positions between two inside positions are inside.
+    // True if the row has all elements of the group, and in a crop all of them have a source. `j` wraps to a large
+    // number if the group begins before the row. The crop's positions are in order: if the first and the last are
+    // inside, all are.
     var whole = exists & (j < vec4(walk.run - 3u));
     if CROPS { whole &= are_inside(row, j) & are_inside(row, j + 3u); }
     let found = whole & vec4(row.state == FOUND);
@@ -217,7 +218,7 @@ fn make_four(
     let b = four_of(row, at.y, found.y);
     let c = four_of(row, at.z, found.z);
     let d = four_of(row, at.w, found.w);
-    // Nearly all invocations take this branch.
+    // The common case: the invocation stores all four groups.
     if !LOOPS && all(found) {
         store(groups.x, a);
         store(groups.y, b);
@@ -241,7 +242,7 @@ fn make_four(
     return edges;
 }
 
-// Returns the words of four elements of a row, from byte `at` on; zeros if they have no source.
+// Returns the words of four elements of a row, from byte `at` on, or zeros if the elements have no source.
 fn four_of(row: Row, at: u32, found: bool) -> vec3<u32> {
     let safe = select(0u, at, found);
     if BYTES == FORWARD {
@@ -261,7 +262,7 @@ fn four_of(row: Row, at: u32, found: bool) -> vec3<u32> {
     return select(vec3(0u), words, found);
 }
 
-// Extends the range from `range.x` to `range.y`, exclusive, to those of four numbers for which `some` is true.
+// Extends `range`, with an exclusive end, to include the numbers for which `some` is true.
 fn extended(range: vec2<u32>, numbers: vec4<u32>, some: vec4<bool>) -> vec2<u32> {
     let low = select(vec4(NONE), numbers, some);
     let high = select(vec4(0u), numbers + 1u, some);

@@ -1,14 +1,14 @@
-// Updates, step 1: finds the last row of each slice, which is the only row that the slice keeps.
+// Step 1 of updates: finds the last row of each slice. This is the only row that the slice keeps.
 //
-// `last` has a number for each slice: the number of its last row, or 0. These numbers are index tuples. Unless rows are
-// few, step 2 is a gather of each slice's last row.
+// `last` has a number for each slice: the number of its last row, or 0 if it has no rows. Step 2 uses these numbers as
+// index tuples: unless there are few rows, it gathers the last row of each slice.
 //
-// If rows are few, a second dispatch (CHOOSES) writes a slice for each row after the numbers: the row's own slice if
-// the row is its last, otherwise NONE. These are also index tuples, by which the last step moves the rows. So slices
-// without rows only cost their numbers.
+// If there are few rows, a second dispatch (CHOOSES) writes one more list after these numbers. The list has a slice for
+// each row: the row's own slice if the row is the slice's last, otherwise NONE. The last step uses this list as index
+// tuples and writes only these rows. Slices without rows then cost only their numbers.
 //
 // Without slices, this kernel only reports the tuples that are out of range.
-// Needs: nothing.
+// Needs: no other names.
 #import walk.wgsl
 
 override CHOOSES: bool = false;

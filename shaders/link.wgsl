@@ -1,17 +1,17 @@
-// Combinations, step 1: links the rows of each slice. `chain.wgsl` describes the places of numbers and links.
+// Step 1 of combinations: links the rows of each slice. `chain.wgsl` describes the layout of numbers and links.
 //
-// If the order of rows matters (ORDERED), a workgroup takes a chunk of CHUNK rows. The rows of a chunk that go to the
-// same slice form a run, in which each row links to the next. The first rows of a slice's runs form lists, each in any
-// order: a head links to one of them, and each of them to another. The next row in a run is found among all rows of the
-// chunk whose slices have the same hash. `order.wgsl` then links the runs of a slice.
+// If the order of rows matters (ORDERED), a workgroup takes a chunk of CHUNK rows. The rows of a chunk that belong to
+// the same slice form a run, in which each row links to the next. To find the next row of a run, an invocation searches
+// all rows of the chunk with the same hash of their slice. The first rows of a slice's runs form lists in any order: a
+// head links to one of these rows, and each row links to another. `order.wgsl` then links the runs of a slice.
 //
-// If one chunk has all rows, there are no heads and lists (`walk.lists` is 0), and only the first row of a slice has
-// the slice's number. In updates (LASTS) only the last row of a slice has it, so that the numbers can be used as index
-// tuples.
+// If one chunk contains all rows, there are no heads and lists (`walk.lists` is 0), and only the first row of a slice
+// has the slice's number. In updates (LASTS) only the last row of a slice has the number, because the numbers are then
+// used as index tuples.
 //
 // If the order does not matter, each row of a slice links to the row that was added before it, and the head links to
 // the row that was added last.
-// Needs: nothing.
+// Needs: no other names.
 #import chain.wgsl
 
 override ORDERED: bool = true;
@@ -23,8 +23,8 @@ override CHUNK: u32 = 4u * WORKGROUP;
 
 fn word_at(at: u32) -> u32 { return atomicLoad(&lists[at]); }
 
-// For the chunk: the slice of each row; for each hash the number of a row, counted from 1, or 0; for each row another
-// row with the same hash, in the same numbers.
+// For the rows of the chunk: the slice of each row; for each hash the number of a row with this hash, counted from 1,
+// or 0; and for each row another row with the same hash, with the same numbering.
 var<workgroup> of_chunk: array<u32, CHUNK>;
 var<workgroup> with_hash: array<atomic<u32>, CHUNK>;
 var<workgroup> others: array<u32, CHUNK>;

@@ -1,15 +1,15 @@
-// The common part of the kernels that search a mask. A search has three steps: `mask_count` counts the true elements of
-// each chunk, `mask_scan` computes from the counts the place in the result at which each chunk begins, and `mask_rows`
-// writes the positions there.
+// Common code of the kernels that search a mask. A search has three steps. `mask_count` counts the true elements of
+// each chunk. `mask_scan` computes from the counts where each chunk begins in the result. `mask_rows` writes the
+// positions there.
 //
-// A mask has a byte for each element, which is true unless it is 0. A chunk is the part of a workgroup: four words for
-// each invocation. The host's struct is in src/gpu/engine/uniforms.rs; a test compares the two structs.
-// Defines: search, mask, trues, sum_before. Needs: nothing.
+// A mask has a byte for each element; the element is true unless the byte is 0. A workgroup searches one chunk: four
+// words for each invocation. The host's struct is in src/gpu/engine/uniforms.rs; a test compares the two structs.
+// Defines: search, mask, trues, sum_before. Needs: no other names.
 #import grid.wgsl
 
 // A dimension of the mask.
 struct MaskDim {
-    // The number of positions. 0 for the dimension in which all elements of the dispatch are in one row.
+    // The number of positions, or 0 if all elements of the dispatch are in one row of this dimension.
     size: u32,
     // The position of the first element of the dispatch, in two words.
     first: u32,
@@ -25,7 +25,7 @@ struct Search {
     // The place of the dispatch's first chunk among the bound chunks, and the number of the dispatch's chunks.
     first_chunk: u32,
     chunks: u32,
-    // The word at which `mask_scan` writes the number of true elements: see there.
+    // The word at which `mask_scan` writes the number of true elements; `mask_scan.wgsl` describes these words.
     number: u32,
     // The capacity of the result, in rows.
     capacity: u32,
@@ -56,14 +56,14 @@ fn trues(word: u32) -> u32 {
     let head = search.begin & 3u;
     if word * 4u >= head + search.elements { return 0u; }
     let bytes = (vec4(mask[(search.begin >> 2u) + word]) >> (ZERO_TO_THREE * 8u)) & vec4(0xffu);
-    // The number of a byte before the first element wraps.
+    // The subtraction wraps to a large number for a byte before the first element.
     let inside = word * 4u + ZERO_TO_THREE - head < vec4(search.elements);
     let bits = select(vec4(0u), vec4(1u, 2u, 4u, 8u), (bytes != vec4(0u)) & inside);
     return bits.x | bits.y | bits.z | bits.w;
 }
 
-// Returns the sum of `own` over the earlier invocations of the workgroup. `sums` then has the sums that include each
-// invocation's own value.
+// Returns the sum of `own` over the earlier invocations of the workgroup. `sums` then has, for each invocation, the sum
+// that includes its own value.
 fn sum_before(own: u32, local: u32) -> u32 {
     sums[local] = own;
     workgroupBarrier();

@@ -1,5 +1,5 @@
-// Searches of masks, step 1: counts the true elements of each chunk. See `mask.wgsl`.
-// Needs: nothing.
+// Step 1 of a search in a mask: counts the true elements of each chunk. See `mask.wgsl`.
+// Needs: no other names.
 #import mask.wgsl
 
 @group(0) @binding(1) var<storage, read_write> counts: array<u32>;

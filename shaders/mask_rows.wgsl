@@ -1,13 +1,13 @@
-// Searches of masks, step 3: writes the position of each true element to its row of the result. See `mask.wgsl`.
+// Step 3 of a search in a mask: writes the position of each true element to its row of the result. See `mask.wgsl`.
 //
-// A position has a number for each dimension. All elements of the dispatch are in one row of the dimension whose size
-// is given as 0, so in the dimensions before it they have the same numbers as the first element.
+// A position has a number for each dimension. If the size of a dimension is given as 0, all elements of the dispatch
+// are in one row of this dimension. Their positions along all outer dimensions are then the same.
 //
-// A dispatch writes the bound rows. Other rows are written by other dispatches, or exceed the capacity.
+// A dispatch writes only the bound rows. Other dispatches write the other rows, or the rows exceed the capacity.
 //
-// Another dispatch (FILLS) writes NONE to the rows after the last position. `mask` is then the words that `mask_scan`
-// wrote.
-// Needs: nothing.
+// A further dispatch (FILLS) writes NONE to the rows after the last position. It binds the words that `mask_scan` wrote
+// as `mask`.
+// Needs: no other names.
 #import mask.wgsl
 
 override FILLS: bool = false;
@@ -63,7 +63,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let before = sum_before(countOneBits(found), local);
     if chunk >= search.chunks { return; }
     let begin = begins[search.first_chunk + chunk];
-    // The capacity of a result is below 2^31 rows.
+    // A chunk that begins at row 2^31 or later exceeds every capacity.
     if begin >= HIGH { return; }
     var row = begin + before - search.first_row;
     for (; found != 0u; found &= found - 1u) {

@@ -1,20 +1,20 @@
-// Searches of masks, step 2: one workgroup replaces the count of each chunk by the number of true elements before the
-// chunk, and writes the total. See `mask.wgsl`.
+// Step 2 of a search in a mask: one workgroup replaces the count of each chunk by the number of true elements before
+// the chunk. It also writes the total. See `mask.wgsl`.
 //
-// Numbers of 2^32 or more become NONE, since they exceed the capacity of every result; only the total has two words. If
-// a search has too many chunks for a binding, several dispatches take them in order, and each continues (CONTINUES)
-// from the total so far.
-// Needs: nothing.
+// Numbers of 2^32 or more become NONE, since they exceed the capacity of every result. Only the total has two words. If
+// a search has too many chunks for one binding, several dispatches take the chunks in order. Each dispatch after the
+// first (CONTINUES) continues from the total so far.
+// Needs: no other names.
 #import mask.wgsl
 
 override CONTINUES: bool = false;
-// The number of rows for each workgroup of an indirect dispatch. WIDTH is the largest number of workgroups along the
-// first dimension.
+// ROWS: the number of rows for each workgroup of the indirect dispatch. WIDTH: the largest number of workgroups along
+// the first dimension.
 const ROWS: u32 = 64u;
 const WIDTH: u32 = 65535u;
 
-// From word `search.number` on: the arguments of an indirect dispatch, the number of rows, the number of true elements in two
-// words, and two zeros.
+// The words from `search.number` on: the three arguments of an indirect dispatch, the number of rows, the number of
+// true elements in two words, and two zeros.
 @group(0) @binding(0) var<storage, read_write> number: array<u32>;
 @group(0) @binding(1) var<storage, read_write> counts: array<u32>;
 
@@ -25,7 +25,7 @@ fn main(@builtin(local_invocation_index) local: u32) {
     if CONTINUES {
         low = number[search.number + 4u];
         high = number[search.number + 5u];
-        // All have read before one writes.
+        // All invocations must read the total before one of them overwrites it.
         storageBarrier();
     }
     for (var first = 0u; first < search.chunks; first += WORKGROUP) {

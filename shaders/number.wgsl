@@ -1,9 +1,9 @@
-// Conversions of numbers to and from f32, by integer arithmetic, because drivers differ in how they convert NaNs, ties
-// and subnormal numbers. `src/number.rs` has the same conversions in Rust.
-// Defines: f32_of_f16, rounded, f16_of_f32, bf16_of_f32, integer_of_f32. Needs: nothing.
+// Conversions of numbers to and from f32 by integer arithmetic, because drivers convert NaNs, ties and subnormal
+// numbers differently. `src/number.rs` has the same conversions in Rust.
+// Defines: f32_of_f16, rounded, f16_of_f32, bf16_of_f32, integer_of_f32. Needs: no other names.
 
-// Converts an f16 to an f32. This is exact, because every f16 value is an f32 value. The biases of the exponents differ
-// by 112.
+// Converts an f16 to an f32. The conversion is exact, because every f16 value is also an f32 value. The exponent biases
+// of the two formats differ by 112.
 fn f32_of_f16(half: u32) -> f32 {
     let sign = (half & 0x8000u) << 16u;
     let rest = half & 0x7fffu;
@@ -50,8 +50,8 @@ fn bf16_of_f32(single: f32) -> u32 {
     return rounded(bits, 16u);
 }
 
-// Returns the integer nearest to a number, at most `most`. For a negative number, the complement of the result is at
-// most `least`. A NaN becomes 0.
+// Returns the integer nearest to a number, clamped to the range from -`least` to `most`. Negative results are in two's
+// complement. A NaN becomes 0.
 fn integer_of_f32(single: f32, most: u32, least: u32) -> u32 {
     let bits = bitcast<u32>(single);
     let rest = bits & 0x7fffffffu;

@@ -1,7 +1,7 @@
-// Combinations, step 2, if the order of rows matters: the last row of each run finds the next run of its slice, so that
-// links lead through all rows of a slice in order. See `link.wgsl`. Each invocation writes only its row's link, which
-// no other invocation reads.
-// Needs: nothing.
+// Step 2 of combinations if the order of rows matters: links the last row of each run to the next run of its slice.
+// Then the links of a slice connect all of its rows in order. See `link.wgsl`. Each invocation writes only the link of
+// its row, and no other invocation reads this link.
+// Needs: no other names.
 #import chain.wgsl
 
 @group(0) @binding(0) var<storage, read_write> lists: array<u32>;

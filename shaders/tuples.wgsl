@@ -1,21 +1,22 @@
 // Index tuples: the numbers of a tuple, the positions that they select in the dimensions of an array, and out-of-range
 // checks.
-// Defines: Number, plain_number_at, number_at, begin_of, is_flipped, reach_of, size_of, is_below, plus, remainder, report_row.
-// Needs: nothing.
+// Defines: Number, plain_number_at, number_at, begin_of, is_flipped, reach_of, size_of, is_below, plus, remainder,
+// report_row.
+// Needs: no other names.
 #import uniforms.wgsl
 
-// Whether coordinates can extend along dimensions, as in crops and gradients of slices.
+// True if coordinates can extend along dimensions, as in crops and gradients of slices.
 override CROPS: bool = true;
-// Whether all coordinates extend along dimensions from positions that are not in tuples, as in gradients of slices.
-// Sizes and extents are less than 2^30, and this dispatch takes all positions, so 32 bits suffice.
+// True if all coordinates extend along dimensions from positions that are not in tuples, as in gradients of slices.
+// Sizes and extents are then less than 2^30, and this dispatch takes all positions, so 32 bits suffice.
 override FIXED: bool = false;
-// Whether a number of a tuple is in range exactly if, as an unsigned number, it is less than its dimension's size. For
-// this, numbers are neither wrapped nor clamped, no dimension has 2^31 positions, and this dispatch takes all
-// positions.
+// True if a number of a tuple is in range exactly when, as an unsigned number, it is less than its dimension's size.
+// This requires that numbers are neither wrapped nor clamped, that no dimension has 2^31 positions, and that this
+// dispatch takes all positions.
 override PLAIN: bool = false;
-// Whether a coordinate has 2^32 positions or more.
+// True if a coordinate has 2^32 positions or more.
 override LONG: bool = false;
-// Whether tuples are bytes of a mask. The only number of such a tuple is NONE if the byte is 0, otherwise 0. `tuples`
+// True if tuples are bytes of a mask. The only number of such a tuple is NONE if the byte is 0, otherwise 0. `tuples`
 // and `tuple_words` then count bytes.
 override MASKED: bool = false;
 
@@ -36,7 +37,7 @@ fn number_at(tuple: u32, column: u32) -> Number {
     return Number(low, select(0u, NONE, flag(SIGNED_INDICES) && low >= HIGH));
 }
 
-// Returns the same number if tuples are PLAIN: its low word, or NONE if the high word is not 0.
+// Returns the low word of the number if tuples are PLAIN, or NONE if the high word is not 0.
 fn plain_number_at(tuple: u32, column: u32) -> u32 {
     if MASKED { return mask_at(tuple); }
     let at = tuple + column * walk.index_words;
@@ -49,7 +50,7 @@ fn mask_at(byte: u32) -> u32 {
     return select(NONE, 0u, ((tuples[byte >> 2u] >> ((byte & 3u) * 8u)) & 0xffu) != 0u);
 }
 
-// The number of positions of coordinate `c`.
+// Returns the number of positions of coordinate `c`.
 fn size_of(c: u32) -> Number {
     return Number(walk.coordinates[c].size, select(0u, walk.coordinates[c].high & 0xffffu, LONG));
 }
@@ -71,7 +72,7 @@ fn plus(a: Number, b: u32) -> Number {
 
 // Returns the remainder of a number divided by `size`, which is less than 2^31. The remainder is never negative.
 fn remainder(number: Number, size: u32) -> Number {
-    // The complement of a negative number is not negative, and its remainder counts from the end.
+    // The complement of a negative number is not negative. Its remainder counts from the end.
     let sign = select(0u, NONE, number.high >= HIGH);
     let high = number.high ^ sign;
     var rest = number.low ^ sign;
@@ -84,8 +85,8 @@ fn remainder(number: Number, size: u32) -> Number {
     return Number(select(rest, size - 1u - rest, sign != 0u), 0u);
 }
 
-// Returns the beginning of coordinate `c`: the number of the tuple, after wrapping negative numbers and clamping
-// numbers outside. `reach` is the signed distance from a box's first to its last position.
+// Returns the start index of coordinate `c`: the number of the tuple, after wrapping negative numbers and clamping
+// numbers that are out of range. `reach` is the signed distance from a box's first to its last position.
 fn begin_of(c: u32, tuple: u32, reach: u32) -> Number {
     let column = walk.coordinates[c].column;
     let size = size_of(c);
@@ -127,7 +128,7 @@ fn report_row(tuple: u32) {
     }
 }
 
-// Returns whether a coordinate of the tuple at word `tuple` is outside, or a box of it partly outside.
+// Returns whether a coordinate of the tuple at word `tuple` is out of range, or its box is partly out of range.
 fn is_out_of_range(tuple: u32) -> bool {
     for (var c = 0u; c < coordinates(); c++) {
         let size = size_of(c);

@@ -1,14 +1,14 @@
 // The uniforms of a dispatch with a walk, and the report that it writes. The host's structs are in
 // src/gpu/engine/uniforms.rs; a test compares them with these.
-// Defines: walk, report, dims, coordinates, flag. Needs: nothing.
+// Defines: walk, report, dims, coordinates, flag. Needs: no other names.
 #import grid.wgsl
 
-// The number of `dims` if the compiler should know it, so that loops over them unroll; otherwise MANY_DIMS, and
-// `walk.dims_used` has the number.
+// The number of `dims`, as a constant that lets the compiler unroll loops over them. If it is MANY_DIMS,
+// `walk.dims_used` has the number instead.
 override DIMS: u32 = 30u;
-// The same for the number of coordinates. If it is 0, the dispatch has no tuples.
+// The number of coordinates, in the same way. If it is 0, the dispatch has no tuples.
 override COORDINATES: u32 = 9u;
-// Whether an invocation does all of its segment in a loop: true on adapters where invocations cost more than loops.
+// True if an invocation processes its segment in a loop, on adapters where starting invocations costs more than loops.
 // These adapters also execute branches that no invocation takes and discard their stores, so rare branches come after
 // the loop.
 override LOOPS: bool = false;
@@ -22,13 +22,13 @@ struct Dim {
 }
 
 struct Coordinate {
-    // The number of positions, and their distance.
+    // The number of positions, and the distance between neighbouring positions.
     size: u32,
     stride: u32,
-    // This dispatch takes the `count` positions from `first` on. Other dispatches take rows at other positions.
+    // This dispatch takes the `count` positions from `first` on. Other dispatches take the rows at other positions.
     first: u32,
     count: u32,
-    // The number of the tuple's column, or NONE: then the position is `begin`, a signed number.
+    // The coordinate's column in the tuple, or NONE: then the position is `begin`, a signed number.
     column: u32,
     begin: u32,
     // The dimension along which boxes extend, or RUN, or NONE. A box has `extent` elements along it, `step` positions
@@ -69,8 +69,8 @@ struct Walk {
     groups_x: u32,
     // In `copy_words.wgsl`: how many elements of the first group precede the result, 0 to 3.
     head: u32,
-    // In a scatter: a row's number is its position plus `first_row` plus 1; numbers up to `first_row` belong to earlier
-    // dispatches. This dispatch binds `slices` slices of the destination, from number `first_slice` on.
+    // In a scatter: a row's number is its position plus `first_row` plus 1; earlier dispatches use the numbers up to
+    // `first_row`. This dispatch binds `slices` slices of the destination, from number `first_slice` on.
     first_row: u32,
     slices: u32,
     first_slice: u32,
@@ -78,14 +78,14 @@ struct Walk {
     // rows that share a list: see `chain.wgsl`.
     lists: u32,
     list_shift: u32,
-    // The distance between rows in the updates and between slices, and the beginning of the first row in the updates.
+    // The distance between rows in the updates and between slices, and the start of the first row in the updates.
     pitch: u32,
     updates: u32,
-    // The number of a tuple that stands for position 0. It is 0 except for tuples that `last.wgsl` writes, which are
+    // The number in a tuple that means position 0. It is 0 except for the tuples that `last.wgsl` writes, which are
     // numbers of rows.
     first_index: u32,
-    // In `convert.wgsl`: the number of neighbouring elements of the source that share a table, the number of tables,
-    // and the number that is added to the number of an element so that the first table begins at 0.
+    // In `convert.wgsl`: the number of neighbouring source elements that share a table, the number of tables, and an
+    // offset that is added to the number of an element before the table is computed.
     table_inner: u32,
     tables: u32,
     table_shift: u32,
@@ -93,35 +93,35 @@ struct Walk {
     coordinates: array<Coordinate, 9>,
 }
 
-// The numbers of tuples are signed.
+// The numbers in tuples are signed.
 const SIGNED_INDICES: u32 = 1u;
-// WRAPS: negative numbers count from the end. CLAMPS: numbers outside move to the nearest end, or a box is shifted
-// inside.
+// WRAPS: negative numbers count from the end. CLAMPS: out-of-range numbers move to the nearest end, and boxes are
+// shifted inside.
 const WRAPS: u32 = 2u;
 const CLAMPS: u32 = 4u;
 // This dispatch reports tuples that are out of range.
 const REPORTS: u32 = 8u;
 // A row without a source keeps its values instead of becoming zeros.
 const KEEPS: u32 = 16u;
-// If any tuple was reported, no row may change: all rows count as out of range.
+// If any tuple was reported, no row is written: all rows count as out of range.
 const STRICT: u32 = 32u;
-// Positions of boxes are modulo the sizes of dimensions.
+// The positions of boxes wrap around: they are taken modulo the sizes of dimensions.
 const CIRCULAR: u32 = 64u;
 
 struct Report {
     // The number of tuples that are out of range.
     count: atomic<u32>,
-    // The complement of the number of the first such tuple. With complements, `atomicMax` finds the lowest number, and
-    // it can start from the zeros to which the host clears the report.
+    // The complement of the number of the first such tuple. The complement lets `atomicMax` find the lowest number,
+    // starting from zero, the value to which the host clears the report.
     first: atomic<u32>,
 }
 
 @group(1) @binding(0) var<storage, read_write> report: Report;
 @group(2) @binding(0) var<uniform> walk: Walk;
 
-// Stands for the run in place of a dimension.
+// Replaces the number of a dimension in `along`: boxes extend along the run.
 const RUN: u32 = 0xfffffffeu;
-// The values of DIMS and COORDINATES for which the walk has the numbers.
+// If DIMS or COORDINATES has this value, the number is in `walk` instead of a constant.
 const MANY_DIMS: u32 = 30u;
 const MANY_COORDINATES: u32 = 9u;
 

@@ -1,14 +1,14 @@
-// Copies elements of 1 to 3 bytes into a destination whose other bytes keep their values. Distances are in bytes. An
-// invocation makes four words of one row of the destination, `lanes` apart; a tile is `segment` words. Two rows can
-// share a word, so a word that is not written whole is changed by atomics.
-// Needs: nothing.
+// Copies elements of 1 to 3 bytes to a destination and keeps the other bytes of the destination. Distances are in
+// bytes. An invocation makes four words of one row of the destination, `lanes` apart; a tile is `segment` words. Two
+// rows can share a word: if an invocation does not write a whole word, it uses atomics.
+// Needs: no other names.
 #import walk.wgsl
 
 // The size of an element in bytes.
 override ELEMENT: u32 = 1u;
-// The value of `run_to` if it is less than 5, so that the compiler knows it; otherwise 0.
+// The value of `run_to` as a constant for the compiler if it is less than 5, otherwise 0.
 override RUN_TO: u32 = 0u;
-// Whether rows are bytes without gaps on both sides, so that the words of a row are loaded as words.
+// True if rows are bytes without gaps on both sides. Then the words of a row are loaded as words.
 override FORWARD: bool = false;
 // The maximum number of elements of a row that have bytes in the same word.
 override MOST: u32 = (ELEMENT + 2u) / select(RUN_TO, 5u, RUN_TO == 0u) + 1u;
@@ -19,14 +19,14 @@ override MOST: u32 = (ELEMENT + 2u) / select(RUN_TO, 5u, RUN_TO == 0u) + 1u;
 // Loads the element at byte `at`; the bytes above it have no meaning.
 fn fetch(at: u32) -> u32 {
     var word = source[at >> 2u] >> (at << 3u);
-    // `at` << 3 is the shift modulo 32. Two shifts replace a shift by 32, which would be a shift by 0.
+    // WGSL takes shift amounts modulo 32. It would take a shift by 32 as a shift by 0, so there are two shifts.
     if ELEMENT > 1u { word |= (source[(at + ELEMENT - 1u) >> 2u] << 1u) << ~(at << 3u); }
     return word;
 }
 
-// Makes four words of a row, which are multiples of four bytes apart in the row.
+// Makes four words of a row. Their distances in the row are multiples of four bytes.
 fn make_four(row: Row, words: vec4<u32>) {
-    // The number of each word's first byte in the row. It is negative if the row begins after it.
+    // The number of each word's first byte in the row. It is negative if the word begins before the row.
     let t = vec4<i32>(words * 4u - row.to);
     var bits = vec4(0u);
     var mask = vec4(0u);
@@ -38,7 +38,7 @@ fn make_four(row: Row, words: vec4<u32>) {
         let high = select(vec4(0u), row.base + vec4<u32>(clamp(t + 3, vec4(0), vec4(last))), vec4(is_found)) >> vec4(2u);
         let shift = (row.base + u32(t.x)) << 3u;
         bits = vec4(source[low.x], source[low.y], source[low.z], source[low.w]) >> vec4(shift);
-        // `shift` is modulo 32. Two shifts replace a shift by 32, which would be a shift by 0.
+        // WGSL takes shift amounts modulo 32. It would take a shift by 32 as a shift by 0, so there are two shifts.
         bits |= (vec4(source[high.x], source[high.y], source[high.z], source[high.w]) << vec4(1u)) << vec4(~shift);
         let before = vec4<u32>(max(-t, vec4(0)));
         let after = vec4<u32>(max(t + 3 - last, vec4(0)));
@@ -76,7 +76,7 @@ fn make_four(row: Row, words: vec4<u32>) {
     store(words.w, bits.w, mask.w);
 }
 
-// The bits of elements that begin `place` bits after the beginning of their words.
+// Returns the bits of elements that begin `place` bits after the beginning of their words.
 fn placed(elements: vec4<u32>, place: vec4<i32>) -> vec4<u32> {
     let after = elements << vec4<u32>(place);
     if ELEMENT == 1u { return after; }

@@ -1,27 +1,28 @@
-// The walk: computes the beginning of each row of a dispatch in the source and in the destination. Every kernel that
-// runs a walk imports this file.
+// The walk: computes where each row of a dispatch begins in the source and in the destination. Every kernel that runs a
+// walk imports this file.
 //
-// Rows are numbered in row-major order over `dims`, outermost first; a digit is a row's position along one of them. A
-// row is `run` units, `run_from` apart in the source and `run_to` apart in the destination. Unit j of a row is at
+// Rows are numbered in row-major order over `dims`, outermost first; a digit is the position of a row along one
+// dimension. A row has `run` units, `run_from` apart in the source and `run_to` apart in the destination. Unit j of a
+// row is at
 //
 //     from = from_base + sum(digit[d] * dims[d].from_stride) + j * run_from + sum(position[c] * coordinates[c].stride)
 //     to   = to_base   + sum(digit[d] * dims[d].to_stride)   + j * run_to
 //
-// where position[c] is a number of the row's index tuple or, in a crop, that number plus a multiple of the row's digit
-// along one dimension. If tuples place the rows in the destination (SCATTERS), the coordinates are added to `to`
-// instead. In the other steps of a scatter, `slice_of` uses the sum of `from` as the number of a slice of the
-// destination.
+// where position[c] is a number of the row's index tuple. In a crop, it is that number plus a multiple of the row's
+// digit along one dimension. If tuples select places in the destination (SCATTERS), the sum over coordinates is added
+// to `to` instead. In the other steps of a scatter, `slice_of` uses `from` as the number of a slice of the destination.
 //
-// Distances are in units of the kernel: bytes in kernels for elements of 1 to 3 bytes. Sums wrap modulo 2^32, and a
-// negative distance is its complement.
-// Defines: Row, locate, locate_along, has_source, lies_inside, are_inside, may_report, report_four, slice_of. Needs: nothing.
+// Distances are in units of the kernel: bytes in kernels for elements of 1 to 3 bytes. Sums wrap modulo 2^32, and
+// negative distances are in two's complement.
+// Defines: Row, locate, locate_along, has_source, lies_inside, are_inside, may_report, report_four, slice_of. Needs: no
+// other names.
 #import tuples.wgsl
 
-// Whether index tuples select places in the destination.
+// True if index tuples select places in the destination.
 override SCATTERS: bool = false;
 
-// The states of a row. FOUND: it has a source. MISSING: it has none and becomes zeros. ELSEWHERE: another dispatch
-// writes it, or none does.
+// The states of a row. FOUND: it has a source. MISSING: it has no source and becomes zeros. ELSEWHERE: this dispatch
+// does not write it.
 const FOUND: u32 = 0u;
 const MISSING: u32 = 1u;
 const ELSEWHERE: u32 = 2u;
@@ -30,16 +31,16 @@ const ELSEWHERE: u32 = 2u;
 const CROPPED_DIMS: u32 = 8u;
 
 struct Row {
-    // The place of unit 0 of the row in the source, and the distance to the next unit.
+    // The position of unit 0 of the row in the source, and the distance to the next unit.
     base: u32,
     step: u32,
-    // The place of unit 0 of the row in the destination.
+    // The position of unit 0 of the row in the destination.
     to: u32,
     state: u32,
-    // The number of the row's tuple. `later` is 0 for the first row with this tuple, which reports it.
+    // The number of the row's tuple. `later` is 0 for the first row with this tuple; this row reports the tuple.
     tuple: u32,
     later: u32,
-    // If the run is cropped: unit j is inside if place + j * place_step is less than `places`.
+    // If the run is cropped, unit j is inside if place + j * place_step is less than `places`.
     place: u32,
     place_step: u32,
     places: u32,
@@ -54,12 +55,12 @@ fn locate(number: u32) -> Row {
 fn locate_along(number: u32, known: bool, innermost: u32) -> Row {
     var row = Row(walk.from_base, walk.run_from, walk.to_base, FOUND, 0u, 0u, 0u, 0u, 1u);
     var rest = number;
-    // The digits of the row. A crop needs them again to find its positions.
+    // A crop reads the digits of the row again to find its positions.
     var digits: array<u32, CROPPED_DIMS>;
     for (var n = 0u; n < dims(); n++) {
         let d = dims() - 1u - n;
         var digit = rest;
-        // The rest of the number is the digit of the outermost dimension.
+        // The outermost digit is the rest of the number.
         if n == 0u && known {
             digit = innermost;
         } else if d > 0u {
@@ -120,7 +121,7 @@ fn move_along(c: u32, position: u32, row: ptr<function, Row>) {
     }
 }
 
-// Adds coordinate `c`, along which boxes extend, for the tuple that begins at word `tuple`.
+// Adds coordinate `c`, along which boxes extend. Its tuple begins at word `tuple`.
 fn extend(c: u32, tuple: u32, digits: ptr<function, array<u32, CROPPED_DIMS>>, row: ptr<function, Row>) {
     let d = walk.coordinates[c].along;
     var step = walk.coordinates[c].step;
@@ -139,8 +140,8 @@ fn extend(c: u32, tuple: u32, digits: ptr<function, array<u32, CROPPED_DIMS>>, r
         add(c, begin, row);
         return;
     }
-    // The run itself is cropped: each of its units is checked, as a 32-bit number. The host allows this only if sizes
-    // and extents are less than 2^30, so a beginning farther away than that can be replaced by 2^31.
+    // The run itself is cropped: each of its units is checked as a 32-bit number. The host allows this only if sizes
+    // and extents are less than 2^30. So if the start is farther away than 2^30, it can be replaced by 2^31.
     let near = (begin.high == 0u && begin.low < 0x40000000u) || (begin.high == NONE && begin.low >= 0xc0000000u);
     (*row).place = select(HIGH, begin.low, FIXED || near);
     (*row).place_step = step;
@@ -162,12 +163,12 @@ fn are_inside(row: Row, j: vec4<u32>) -> vec4<bool> {
     return vec4(lies_inside(row, j.x), lies_inside(row, j.y), lies_inside(row, j.z), lies_inside(row, j.w));
 }
 
-// Returns whether this dispatch reports tuples and the row can be the first with its tuple, which reports it.
+// Returns whether the row can be the first with its tuple and this dispatch reports tuples.
 fn may_report(row: Row) -> bool {
     return COORDINATES > 0u && flag(REPORTS) && row.later == 0u && (CROPS || row.state != FOUND);
 }
 
-// Reports the out-of-range tuples of those of four rows that `speak`.
+// Reports the out-of-range tuples of the rows for which `speak` is true.
 fn report_four(a: Row, b: Row, c: Row, d: Row, speak: vec4<bool>) {
     let may = speak & vec4(may_report(a), may_report(b), may_report(c), may_report(d));
     let bits = select(vec4(0u), vec4(1u, 2u, 4u, 8u), may);
@@ -177,8 +178,8 @@ fn report_four(a: Row, b: Row, c: Row, d: Row, speak: vec4<bool>) {
     }
 }
 
-// Returns the slice that row `number` of a scatter goes to, counted from the first bound slice. NONE if the row goes to
-// none of the bound slices. One invocation of a row `speaks` for it: it reports the row's tuple.
+// Returns the slice to which a scatter writes row `number`, counted from the first bound slice, or NONE if this slice
+// is not bound. `speaks` is true for one invocation of each row, which reports the row's tuple if it is out of range.
 fn slice_of(number: u32, speaks: bool) -> u32 {
     let row = locate(number);
     if speaks && may_report(row) { report_row(row.tuple); }

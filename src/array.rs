@@ -4,7 +4,7 @@ use crate::prelude::*;
 use crate::{Backend, Element, Error, SliceSpec, View, cpu::Dest, shape::check_elements};
 use alloc::borrow::Cow;
 
-/// Values in host memory, in the row-major order of a shape.
+/// An array in host memory: a shape, and values in row-major order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Array<T> {
@@ -15,7 +15,7 @@ pub struct Array<T> {
 }
 
 impl<T: Element> Array<T> {
-    /// Makes an array of `shape` from the bytes that `run` writes. Returns the array and what `run` returned.
+    /// Makes an array of shape `shape` from the bytes that `run` writes. Returns the array and the result of `run`.
     pub(crate) fn collect<R>(
         shape: &[usize],
         run: impl FnOnce(Dest<'_>) -> Result<R, Error>,
@@ -111,7 +111,7 @@ type Borrowed<'a, T> = (&'a [T], &'a [usize]);
 type RowMajor<'a, T> = (Cow<'a, [T]>, Cow<'a, [usize]>);
 
 impl<'a, T: Element> ArrayRef<'a, T> {
-    /// Returns the values and their shape, if the array is known to be in row-major order without a look at its strides.
+    /// Returns the values and their shape if the array is known to be in row-major order without checking its strides.
     pub(crate) fn in_order(
         &self,
         argument: &'static str,
@@ -127,7 +127,7 @@ impl<'a, T: Element> ArrayRef<'a, T> {
     }
 
     /// Returns the memory of the values, and the array as a view of this memory. If there are gaps between the values,
-    /// copies them and returns the memory of the copy. An [`Error::Length`] names `argument`.
+    /// copies them and returns the memory of the copy. `argument` is the name in an [`Error::Length`].
     pub(crate) fn memory(self, argument: &'static str) -> Result<(Cow<'a, [T]>, View), Error> {
         match self.0 {
             ArrayLayout::RowMajor { values, shape } => {
@@ -140,7 +140,7 @@ impl<'a, T: Element> ArrayRef<'a, T> {
     }
 
     /// Returns the memory of the values, and the slice of the array as a view of this memory. If there are gaps between
-    /// the values, copies the values that the slice selects and returns the memory of the copy.
+    /// the values, copies the selected values and returns the memory of the copy.
     pub(crate) fn sliced(
         self,
         argument: &'static str,
@@ -155,7 +155,7 @@ impl<'a, T: Element> ArrayRef<'a, T> {
         Ok((memory, view))
     }
 
-    /// Returns the values in row-major order, and the shape. Copies the values unless they already are in this order,
+    /// Returns the values in row-major order, and the shape. Copies the values unless they are already in this order,
     /// without gaps or repetitions.
     pub(crate) fn row_major(
         self,

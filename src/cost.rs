@@ -1,8 +1,8 @@
-//! The estimated time of a plan on the CPU and on a device, which decides where host values are processed.
+//! Estimates the time of a plan on the CPU and on a device. The estimates decide where host values are processed.
 //!
-//! Operations move bytes. A row that begins in another cache line than the previous row takes a little longer. So does a
-//! transpose: in squares of pieces it moves fewer bytes per second, and in tiles of many short axes it copies pieces one
-//! by one. An estimate is the sum of four times:
+//! Operations move bytes. A row that begins in another cache line than the previous row takes a little longer. A
+//! transpose is slower too: in squares of pieces it moves fewer bytes per second, and in tiles of many short axes it
+//! copies each piece separately. An estimate is the sum of four times:
 //!
 //! | | on the CPU | on a device |
 //! |---|---|---|
@@ -12,8 +12,7 @@
 //! | get memory for a result of 32 MiB or more | bytes of the result / `new_memory` | the same |
 //!
 //! `count` counts these bytes and rows in a plan, and `measure` measures the rates of a machine. The estimate assumes
-//! that nothing overlaps. The estimate is coarse, but where the times on the CPU and on the device are close, either
-//! choice is good.
+//! that nothing overlaps. It is coarse, but if the times on the CPU and on the device are close, either choice is good.
 
 mod count;
 mod measure;
@@ -31,7 +30,7 @@ use std::{fmt, time::Duration};
 ///
 /// let costs = CostModel::HARDWARE;
 /// let plan = Plan::slice(&[4096, 4096], &slice![.., ..; -1], DType::F32)?;
-/// // Flipping an array once does not pay for the way to a GPU and back.
+/// // Flipping an array once is not worth the transfers to a GPU and back.
 /// assert!(costs.estimate(&plan).prefers_cpu());
 /// # Ok::<(), wgslice::Error>(())
 /// ```
@@ -46,9 +45,9 @@ pub struct CostModel {
     pub(crate) upload: f64,
     /// Bytes per second from the device to the host.
     pub(crate) readback: f64,
-    /// Bytes per second at which the host provides new memory: the system zeroes and maps each page when it is first
-    /// written. Applies only to results of at least 32 MiB, because allocators reuse the memory of smaller results that
-    /// were dropped.
+    /// Bytes per second at which the host provides new memory: the operating system zeroes and maps each page when it
+    /// is first written. This rate applies only to results of at least 32 MiB, because allocators reuse the memory of
+    /// smaller results that were dropped.
     pub(crate) new_memory: f64,
     /// Seconds that a call on the CPU takes in addition to moving bytes.
     pub(crate) call: f64,
@@ -65,11 +64,11 @@ pub(crate) struct Throughput {
     bytes: f64,
     /// Replaces `bytes` if a slice is transposed.
     transposed: f64,
-    /// Additional seconds for each piece that a transpose copies by itself.
+    /// Additional seconds for each piece that a transpose copies separately.
     piece: f64,
     /// Additional seconds for each row that begins in another cache line than the previous row.
     row: f64,
-    /// Replaces `row` if indices select the rows of an array of more than 32 MiB, which caches do not hold.
+    /// Replaces `row` if indices select the rows of an array of more than 32 MiB, which does not fit in caches.
     far_row: f64,
 }
 
@@ -85,7 +84,7 @@ pub struct Estimate {
 
 impl Estimate {
     /// Returns whether the CPU is estimated to be at least as fast as the device. Also returns `true` if invalid rates,
-    /// such as 0, make either time NaN, or the device's time infinite or negative.
+    /// such as 0, make either time NaN or make the device's time infinite or negative.
     pub fn prefers_cpu(&self) -> bool {
         // The range does not contain a device time that is negative, infinite or NaN.
         !(0.0..self.cpu).contains(&self.device)
@@ -117,8 +116,8 @@ const CPU: Throughput = Throughput {
 const NEW_MEMORY: f64 = 4.4e9;
 const CALL: f64 = 400e-9;
 
-/// The size in bytes of the smallest result that counts as new memory. Allocators take large blocks from the system and
-/// give them back: glibc does so for every block of 32 MiB or more, and may do so for smaller ones.
+/// The size in bytes of the smallest result that counts as new memory. Allocators get large blocks from the system and
+/// return them when they are freed: glibc does so for every block of 32 MiB or more, and sometimes for smaller blocks.
 const NEW_FROM_BYTES: f64 = (32 << 20) as f64;
 
 impl CostModel {
@@ -168,8 +167,8 @@ impl CostModel {
         }
     }
 
-    /// Estimates the time of a plan whose inputs and result are in the memory of the host. A search is estimated as if
-    /// the number of true elements were equal to the capacity.
+    /// Estimates the time of a plan with inputs and result in host memory. The estimate of a search assumes that the
+    /// number of true elements equals the capacity.
     pub fn estimate(&self, plan: &Plan) -> Estimate {
         let result = plan.result_bytes() as f64;
         let of_steps = |costs: Throughput, starts: fn(&Move) -> f64| -> f64 {
@@ -194,7 +193,7 @@ impl CostModel {
             // The CPU copies the array and changes the copy.
             cpu += 2.0 * result / self.cpu.bytes;
         }
-        // A smaller result reuses memory of the process.
+        // A smaller result reuses memory that the process already has.
         let new = if result < NEW_FROM_BYTES {
             0.0
         } else {
@@ -207,8 +206,8 @@ impl CostModel {
     }
 }
 
-/// Prints `the CPU moves 25.0 GB/s, transposes 20.0 GB/s and takes 3.0 ns for a row, and new memory comes at 4.4 GB/s; the
-/// device …`.
+/// Prints `the CPU moves 25.0 GB/s, transposes 20.0 GB/s and takes 3.0 ns for a row, and new memory comes at 4.4 GB/s;
+/// the device …`.
 impl fmt::Display for CostModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rate = |bytes: f64| bytes / 1e9;
@@ -284,7 +283,7 @@ mod tests {
             let plan = Plan::contiguous(view, DType::F32).unwrap();
             let moved = 2.0 * plan.result_bytes() as f64;
             let Estimate { cpu, device } = ROUND.estimate(&plan);
-            // Without the transfers and the rows.
+            // The times without transfers and rows.
             let rows = plan.only_move().starts() * 1e-9;
             let transferred = moved / 2.0 / 2e9 + moved / 2.0 / 0.5e9;
             let cpu = cpu - rows - 1e-6;
@@ -302,7 +301,7 @@ mod tests {
         close(seconds(&[1000, 1000], &[1, 0]), [2.0, 0.2]);
         // The order of rows of 512 bytes changes.
         close(seconds(&[50, 70, 128], &[1, 0, 2]), [1.0, 0.1]);
-        // The pieces of pixels are near each other.
+        // The pieces of a pixel are near each other.
         close(seconds(&[100, 1000, 2], &[2, 0, 1]), [1.0, 0.1]);
         // Each piece of 4 bytes takes 2 ns, and 8 bytes are moved for it.
         let reversed: Vec<usize> = (0..18).rev().collect();
@@ -379,7 +378,7 @@ mod tests {
         let prefers_cpu = |costs: &CostModel, plan: &Plan| costs.estimate(plan).prefers_cpu();
         let flip = plan(&[4096, 4096], ":, ::-1");
         let tiny = plan(&[16, 16], "1:");
-        // A transpose moves each byte once.
+        // The transpose of an array: it moves each byte once.
         let table = View::new(&[4096, 4096])
             .unwrap()
             .transpose(&[1, 0])
@@ -390,7 +389,8 @@ mod tests {
                 assert!(prefers_cpu(&costs, plan));
             }
         }
-        // Scalars from a table of 4 MiB: few bytes are transferred, and the CPU takes additional time for each scalar.
+        // A gather of scalars from a table of 4 MiB: few bytes are transferred, and the CPU needs additional time for
+        // each scalar.
         let costs = CostModel {
             upload: 50e9,
             readback: 50e9,

@@ -14,22 +14,22 @@ pub trait Element: Copy + Send + Sync + sealed::Sealed + 'static {
     /// The element type of arrays of this Rust type.
     const DTYPE: DType;
 
-    /// The bytes of `values`, in memory order.
+    /// Returns the bytes of `values`, in memory order.
     #[doc(hidden)]
     fn as_bytes(values: &[Self]) -> &[u8] {
         bytemuck::cast_slice(values)
     }
 
-    /// The bytes of `values` for writing, in memory order. `None` for `bool`, because most bytes are not a valid
-    /// `bool`.
+    /// Returns the bytes of `values` for writing, in memory order. Returns `None` for `bool`, because most bytes are
+    /// not a valid `bool`.
     #[doc(hidden)]
     fn as_bytes_mut(values: &mut [Self]) -> Option<&mut [u8]>;
 
-    /// Returns the elements in a form that any values can be written to.
+    /// Returns the elements in a form to which any bytes can be written.
     #[doc(hidden)]
     fn writable(values: &mut [Self]) -> Writable<'_>;
 
-    /// Makes `len` elements from the bytes that `fill` writes. Returns the elements and what `fill` returned.
+    /// Makes `len` elements from the bytes that `fill` writes. Returns the elements and the result of `fill`.
     #[doc(hidden)]
     fn collect<R>(
         len: usize,
@@ -59,7 +59,7 @@ pub enum Writable<'a> {
 }
 
 impl Writable<'_> {
-    /// If these are booleans, sets them: every byte except 0 counts as true.
+    /// If the elements are booleans, sets them: every byte except 0 counts as true.
     pub(crate) fn set_bools(&mut self, bytes: &[u8]) {
         if let Self::Bools(values) = self {
             for (value, &byte) in values.iter_mut().zip(bytes) {
@@ -71,7 +71,7 @@ impl Writable<'_> {
 
 /// Makes a zeroed vector. Fails if the memory cannot be allocated.
 ///
-/// A large vector comes from `calloc`, which does not write to pages that are new from the system, since the system has
+/// A large vector comes from `calloc`. It does not write to new pages from the operating system, which has already
 /// zeroed them. A small vector comes from `malloc` and is then zeroed: glibc caches freed small blocks for `malloc`,
 /// but older versions of glibc do not use this cache for `calloc`.
 pub(crate) fn zeroed<T: bytemuck::Pod>(len: usize) -> Result<Vec<T>, Error> {
@@ -84,7 +84,7 @@ pub(crate) fn zeroed<T: bytemuck::Pod>(len: usize) -> Result<Vec<T>, Error> {
             values
         })
     } else {
-        // A program without so little memory fails wherever it makes a list.
+        // A program that lacks even this little memory fails at any small allocation.
         let mut values = Vec::with_capacity(len);
         values.resize(len, T::zeroed());
         Ok(values)
@@ -142,7 +142,7 @@ impl Element for bool {
         Writable::Bools(values)
     }
 
-    // A Rust bool must be 0 or 1, but the bytes of a tensor may have any value. Every value except 0 counts as true.
+    // A Rust bool must be 0 or 1, but the bytes of a tensor can have any value. Every value except 0 counts as true.
     fn collect<R>(
         len: usize,
         fill: impl FnOnce(Dest<'_>) -> Result<R, Error>,

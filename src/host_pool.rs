@@ -1,8 +1,9 @@
-//! Keeps the memory of the last large result that was dropped, for the next large result.
+//! Keeps the memory of the last dropped large result for the next large result.
 //!
-//! The system zeroes each new page and maps it at its first use, so writing a large result takes several times as long
-//! in new memory as in memory that was written before. A CPU backend therefore keeps one buffer. The buffer is not
-//! zeroed, since the next result overwrites all of its bytes. Without the standard library no buffer is kept.
+//! The operating system zeroes each new page and maps it at its first use. So writing a large result takes several
+//! times as long in new memory as in memory that was written before. A CPU backend therefore keeps one buffer. The
+//! buffer is not zeroed, since the next result overwrites all of its bytes. Without the standard library no buffer is
+//! kept.
 
 use crate::{
     Error,
@@ -20,10 +21,11 @@ const KEPT_FROM: usize = 1 << 20;
 pub(crate) struct HostPool(KeptValue<Vec<u8>>);
 
 impl HostPool {
-    /// Makes `len` bytes that `fill` writes. Returns them and what `fill` returned. Fails if the memory cannot be
+    /// Makes `len` bytes that `fill` writes. Returns them and the result of `fill`. Fails if the memory cannot be
     /// allocated.
     ///
-    /// Reuses the kept buffer if `len` is at least [`KEPT_FROM`] and between half of the buffer's capacity and all of it.
+    /// Reuses the kept buffer if `len` is at least [`KEPT_FROM`] and between half of the buffer's capacity and all of
+    /// it.
     pub(crate) fn collect<R>(
         &self,
         len: usize,
@@ -42,14 +44,14 @@ impl HostPool {
     fn kept(&self, len: usize) -> Option<Vec<u8>> {
         let sizes = len..=len.saturating_mul(2);
         let mut bytes = self.0.take_if(|kept| sizes.contains(&kept.capacity()))?;
-        // Zeroes only the bytes beyond the previous result, if that was shorter.
+        // Zeroes only the bytes beyond the previous result, if that result was shorter.
         bytes.resize(len, 0);
         Some(bytes)
     }
 }
 
-/// Memory taken from a pool. When memory of at least [`KEPT_FROM`] bytes is dropped, it replaces the buffer that the pool
-/// keeps.
+/// Memory taken from a pool. When memory of at least [`KEPT_FROM`] bytes is dropped, it replaces the buffer that the
+/// pool keeps.
 #[derive(Debug)]
 pub(crate) struct PooledBytes {
     bytes: Vec<u8>,

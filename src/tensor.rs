@@ -1,6 +1,6 @@
-//! [`Tensor`]: values on a backend's device.
+//! [`Tensor`]: an array on a backend's device.
 
-// rustdoc lists methods in this order: constructors, then views.
+// rustdoc lists methods in the order of these modules: constructors, then views.
 #[cfg(feature = "gpu")]
 mod buffer;
 mod view;
@@ -21,7 +21,7 @@ use core::fmt;
 #[cfg(feature = "gpu")]
 use crate::{backend::Device, element::zeroed, gpu::DeviceBytes};
 
-/// An array that lives on a backend: upload once, slice and gather many times, read back the results.
+/// An array on a backend: upload it once, slice and gather many times, and read back the results.
 ///
 /// | make a tensor from | call |
 /// |---|---|
@@ -33,8 +33,8 @@ use crate::{backend::Device, element::zeroed, gpu::DeviceBytes};
 ///
 /// A tensor is a [view](Tensor::layout) of its memory. Cloning, slicing, transposing and broadcasting copy nothing: the
 /// tensors share the memory. Only methods that work in place change a tensor, such as [`Tensor::slice_update`] and
-/// [`Tensor::slice_into`]. Other tensors that share its memory stay unchanged: it is copied first.
-/// [`Tensor::contiguous`] gives a slice its own memory.
+/// [`Tensor::slice_into`]. If other tensors share the memory, these methods first copy it, so the other tensors stay
+/// unchanged. [`Tensor::contiguous`] gives a slice its own memory.
 ///
 /// ```
 /// use wgslice::{options::GatherNdOptions, slice, Backend};
@@ -52,7 +52,7 @@ use crate::{backend::Device, element::zeroed, gpu::DeviceBytes};
 pub struct Tensor {
     pub(crate) backend: Backend,
     dtype: DType,
-    /// The elements of the storage that the tensor has, and their order.
+    /// The selection and the order of the tensor's elements in the storage.
     layout: View,
     pub(crate) storage: TensorStorage,
 }
@@ -62,14 +62,14 @@ pub struct Tensor {
 pub(crate) enum TensorStorage {
     /// Host memory that this crate allocated. Clones of the tensor share it.
     Pooled(Arc<PooledBytes>),
-    /// The caller's host memory, such as a vector or a memory map, which is never written.
+    /// The caller's host memory, such as a vector or a memory map. It is never written.
     Borrowed(Arc<dyn AsRef<[u8]> + Send + Sync>),
     #[cfg(feature = "gpu")]
     Device(DeviceBytes),
 }
 
 impl TensorStorage {
-    /// The bytes in host memory; empty if the tensor is on a GPU.
+    /// Returns the bytes in host memory. They are empty if the tensor is on a GPU.
     pub(super) fn host_bytes(&self) -> &[u8] {
         match self {
             Self::Pooled(bytes) => (**bytes).as_ref(),
@@ -79,8 +79,8 @@ impl TensorStorage {
         }
     }
 
-    /// The bytes in host memory, for writing. `None` if another tensor shares the bytes, if they belong to the caller,
-    /// or if the tensor is on a GPU.
+    /// Returns the bytes in host memory, for writing. Returns `None` if another tensor shares the bytes, if they belong
+    /// to the caller, or if the tensor is on a GPU.
     pub(super) fn host_bytes_mut(&mut self) -> Option<&mut [u8]> {
         match self {
             Self::Pooled(bytes) => Arc::get_mut(bytes).map(AsMut::as_mut),
@@ -104,17 +104,17 @@ impl Tensor {
         }
     }
 
-    /// The size of each dimension, the outermost first. Empty for a scalar.
+    /// Returns the size of each dimension, the outermost first. The shape of a scalar is empty.
     pub fn shape(&self) -> &[usize] {
         self.layout.shape()
     }
 
-    /// The element type.
+    /// Returns the element type.
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
-    /// The backend that the tensor lives on.
+    /// Returns the backend on which the tensor is stored.
     pub fn backend(&self) -> &Backend {
         &self.backend
     }
@@ -124,9 +124,10 @@ impl Tensor {
     /// `dest` gets no new memory, and on a GPU it keeps its [buffers](Self::buffers). On a GPU the call submits the
     /// work and does not wait for it.
     ///
-    /// No other tensor changes. `dest` gets new memory if it is a view, such as a slice, if it shares its memory with
-    /// another tensor, if it is on a GPU and a report that is not yet read needs it as its indices, or if it is on the
-    /// CPU and holds bytes given to [`Tensor::from_bytes`]. So `dest` can be a clone of this tensor.
+    /// No other tensor changes, so `dest` can be a clone of this tensor. `dest` gets new memory in these cases: if it
+    /// is a view, such as a slice; if it shares its memory with another tensor; if it is on a GPU and a report that is
+    /// not yet read needs it as its indices; or if it is on the CPU and contains bytes that were passed to
+    /// [`Tensor::from_bytes`].
     ///
     /// ```
     /// use wgslice::{slice, Backend};
@@ -195,8 +196,8 @@ impl Tensor {
         T::fill(values, |bytes| self.read(bytes.into()))
     }
 
-    /// [`Tensor::to_array`] without blocking, for programs that run in a browser or in an async runtime. Its errors are
-    /// the same, except [`Error::WouldBlock`].
+    /// Like [`Tensor::to_array`], but without blocking, for programs that run in a browser or in an async runtime. It
+    /// has the same errors, except [`Error::WouldBlock`].
     #[cfg(feature = "gpu")]
     pub async fn to_array_async<T: Element>(&self) -> Result<Array<T>, Error> {
         self.check_elements_are::<T>()?;
@@ -208,8 +209,8 @@ impl Tensor {
         Ok(array)
     }
 
-    /// [`Tensor::read_into`] without blocking, for programs that run in a browser or in an async runtime. Its errors
-    /// are the same, except [`Error::WouldBlock`].
+    /// Like [`Tensor::read_into`], but without blocking, for programs that run in a browser or in an async runtime. It
+    /// has the same errors, except [`Error::WouldBlock`].
     ///
     /// ```
     /// use wgslice::{slice, Backend};
@@ -245,7 +246,7 @@ impl Tensor {
         })
     }
 
-    /// The bytes of the elements, in row-major order: borrowed on the CPU, read back from a GPU.
+    /// Returns the bytes of the elements, in row-major order: borrowed on the CPU, read back from a GPU.
     ///
     /// # Errors
     ///
@@ -298,7 +299,7 @@ impl Tensor {
         }
     }
 
-    /// The bytes on the device. `None` if the tensor is on the CPU.
+    /// Returns the bytes on the device, or `None` if the tensor is on the CPU.
     #[cfg(feature = "gpu")]
     fn device_bytes(&self) -> Option<&DeviceBytes> {
         match &self.storage {

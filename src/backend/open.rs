@@ -36,7 +36,7 @@ impl Backend {
 
 #[cfg(not(feature = "gpu"))]
 impl Backend {
-    /// Returns the CPU, because the crate was built without the feature `gpu`.
+    /// Makes a backend that runs on the CPU, because the crate was built without the feature `gpu`.
     pub fn auto() -> Self {
         Self::new(Device::Cpu, "this build has no GPU support")
     }
@@ -44,12 +44,12 @@ impl Backend {
 
 #[cfg(feature = "gpu")]
 impl Backend {
-    /// Returns a hardware GPU if the machine has one that can be opened, else the CPU. The function never chooses a
-    /// software adapter, since that is no faster than the CPU. [`Backend::reason`] returns which device was chosen and
-    /// why.
+    /// Opens a hardware GPU if the machine has a suitable one, otherwise uses the CPU. The function never chooses a
+    /// software adapter, because a software adapter is not faster than the CPU. [`Backend::reason`] returns the chosen
+    /// device and the reason for the choice.
     ///
-    /// Tensors live on the chosen device. An operation on host values runs on the CPU if the [typical costs of such a
-    /// device](crate::cost::CostModel::of) say that the CPU is faster; see [`Backend::with_costs`] and
+    /// Tensors are stored on the chosen device. An operation on host values runs on the CPU if the CPU is faster
+    /// according to the [typical costs of such a device](crate::cost::CostModel::of); see [`Backend::with_costs`] and
     /// [`Backend::estimate`]. If the device fails, the call returns an error, unless you ask for a
     /// [fallback](Backend::with_fallback).
     #[cfg(not(target_arch = "wasm32"))]
@@ -57,13 +57,13 @@ impl Backend {
         Self::auto_with(&AdapterOptions::default())
     }
 
-    /// [`Backend::auto`] with options that restrict which hardware GPUs it may choose.
+    /// Like [`Backend::auto`], with options that restrict the choice of hardware GPUs.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn auto_with(options: &AdapterOptions) -> Self {
         pollster::block_on(Self::auto_async(options))
     }
 
-    /// [`Backend::auto_with`] without blocking: for programs that run in a browser or in an async runtime.
+    /// Like [`Backend::auto_with`], but without blocking, for programs that run in a browser or in an async runtime.
     pub async fn auto_async(options: &AdapterOptions) -> Self {
         let hardware = AdapterOptions {
             software: SoftwareAdapters::Refuse,
@@ -86,7 +86,7 @@ impl Backend {
         }
     }
 
-    /// Opens a GPU, which may be a software adapter if the options allow one.
+    /// Opens a GPU, or a software adapter if the options allow one.
     ///
     /// # Errors
     ///
@@ -97,8 +97,8 @@ impl Backend {
         pollster::block_on(Self::open_gpu_async(options))
     }
 
-    /// [`Backend::open_gpu`], with its errors, without blocking: for programs that run in a browser or in an async
-    /// runtime.
+    /// Like [`Backend::open_gpu`], with the same errors, but without blocking, for programs that run in a browser or in
+    /// an async runtime.
     pub async fn open_gpu_async(options: &AdapterOptions) -> Result<Self, Error> {
         let gpu = Gpu::open_async(options).await?;
         let reason = if gpu.is_software() && options.software != SoftwareAdapters::Require {
@@ -109,8 +109,8 @@ impl Backend {
         Ok(Self::new(Device::Gpu(gpu), reason))
     }
 
-    /// [`Backend::auto_with`] for a program that does one operation on host values and ends. Opens a GPU only if the
-    /// estimated time to open it and run the operation there is shorter than the estimated time on the CPU.
+    /// Like [`Backend::auto_with`], for a program that runs one operation on host values and then ends. Opens a GPU
+    /// only if the estimated time to open it and run the operation there is shorter than the estimated time on the CPU.
     ///
     /// ```
     /// use wgslice::{gpu::AdapterOptions, slice, Backend, DType, Plan};

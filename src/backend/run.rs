@@ -1,6 +1,6 @@
 //! Runs plans on host values: chooses the device by the backend's costs, and falls back to the CPU if the device fails.
 //! `Backend::stream` has its own code for both devices, because it runs a slice piece by piece. `Backend::slice` has
-//! its own code for the CPU, where it needs no plan.
+//! its own code for the CPU, because it needs no plan there.
 
 use super::Backend;
 use crate::prelude::*;
@@ -58,7 +58,7 @@ impl Backend {
         Array::collect(plan.shape(), |result| self.run_to(plan, arguments, result))
     }
 
-    /// [`Self::run`] for a plan that was made for these values, which are not checked again on the CPU.
+    /// Like [`Self::run`], for a plan that was made for these values. On the CPU they are not checked again.
     pub(crate) fn run_made<T: Element>(
         &self,
         plan: Plan,
@@ -81,8 +81,8 @@ impl Backend {
     /// Runs a plan like [`Backend::run`], but writes the first output to the caller's memory. If the plan changes an
     /// array in place, `result` is this array, and `values` does not contain it.
     ///
-    /// The system maps and clears new memory for a large result page by page, which can take longer than the operation.
-    /// A program that makes results of the same size again and again saves this time if it reuses one vector.
+    /// The operating system maps and clears new memory for a large result page by page, which can take longer than the
+    /// operation. A program that repeatedly makes results of the same size saves this time if it reuses one vector.
     ///
     /// ```
     /// use wgslice::{options::GatherOptions, slice, Backend, DType, Plan};
@@ -126,7 +126,7 @@ impl Backend {
             false => Self::split_arguments(plan, T::DTYPE, values)?,
         };
         ValuesMut::from(result).with_bytes(|bytes| {
-            // A device changes a copy, so that the fallback can start from the unchanged array.
+            // A device changes a copy, so that the fallback to the CPU can start from the unchanged array.
             #[cfg(feature = "gpu")]
             if plan.is_in_place() && *self.device_for(plan) != Device::Cpu {
                 let old = bytes.to_vec();
@@ -230,8 +230,8 @@ impl Backend {
 
 #[cfg(feature = "gpu")]
 impl Backend {
-    /// [`Backend::run`] without blocking, for programs that run in a browser or in an async runtime. The values are uploaded
-    /// before the first wait.
+    /// Like [`Backend::run`], but without blocking, for programs that run in a browser or in an async runtime. The
+    /// values are uploaded before the first wait.
     ///
     /// ```
     /// use wgslice::{slice, Backend, DType, Plan};
@@ -291,14 +291,14 @@ impl Backend {
         report.wait()
     }
 
-    /// Uploads the values to the device, and submits the plan.
+    /// Uploads the values to the device and submits the plan.
     fn upload_and_submit(
         &self,
         plan: &Plan,
         HostArguments { inputs, changed }: HostArguments<'_, '_>,
     ) -> Result<(Tensor, Pending<Report>), Error> {
-        // With late errors no call in this function waits. The caller waits for the report before it returns the
-        // result.
+        // With late errors no call in this function waits for the device. The caller waits for the report before it
+        // returns the result.
         let backend = self.clone().with_late_errors();
         let needed = plan.inputs();
         let upload = |(number, values): (usize, &Values<'_>)| {
@@ -320,8 +320,8 @@ impl Backend {
         Ok((outputs.swap_remove(0), report))
     }
 
-    /// Runs a slice as a stream. While the device works on earlier pieces, the host uploads the next piece: the bytes
-    /// of the source that the piece needs, with the short gaps between them.
+    /// Runs a slice as a stream. While the device works on earlier pieces, the host uploads the next piece: the source
+    /// bytes that the piece needs, including the short gaps between them.
     #[cfg(not(target_arch = "wasm32"))]
     fn run_stream(
         &self,

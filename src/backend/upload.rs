@@ -11,7 +11,7 @@ use crate::{
 use alloc::sync::Arc;
 
 impl Backend {
-    /// Copies host values to the device. Returns them as a tensor.
+    /// Copies host values to the device and returns them as a tensor.
     ///
     /// # Errors
     ///
@@ -42,8 +42,8 @@ impl Backend {
         Ok(Tensor::new(self, T::DTYPE, view.shape(), storage))
     }
 
-    /// Uploads a slice of host values as a tensor. Only the selected elements are copied, in one pass, or in two passes
-    /// from an ndarray array with gaps between its elements.
+    /// Uploads a slice of host values as a tensor. Only the selected elements are copied, in one pass. An ndarray array
+    /// with gaps between its elements takes two passes.
     ///
     /// ```
     /// use wgslice::{slice, Backend};
@@ -88,7 +88,7 @@ impl Backend {
         Ok(Tensor::new(self, T::DTYPE, view.shape(), storage))
     }
 
-    /// Uploads bytes of this type.
+    /// Uploads the bytes of elements of this type.
     #[cfg(feature = "gpu")]
     pub(crate) fn upload_bytes(
         &self,
@@ -112,8 +112,8 @@ impl Backend {
         Ok(Tensor::new(self, dtype, shape, storage))
     }
 
-    /// Takes `len` bytes of host memory from the pool, and calls `fill` to write them. `fill` must write all of them,
-    /// since they have arbitrary values. Returns the memory and what `fill` returned.
+    /// Takes `len` bytes of host memory from the pool and calls `fill` to write them. `fill` must write all of them,
+    /// because their contents are unspecified. Returns the memory and the result of `fill`.
     pub(crate) fn host_storage<R>(
         &self,
         len: usize,
@@ -127,8 +127,8 @@ impl Backend {
 impl Tensor {
     /// Makes a tensor from the bytes of a row-major array, in native byte order.
     ///
-    /// On the CPU the tensor keeps `bytes` and copies nothing, so a memory-mapped file is read only where an operation
-    /// needs it. On a GPU the bytes are uploaded.
+    /// On the CPU the tensor keeps `bytes` and copies nothing, so only the parts of a memory-mapped file that an
+    /// operation needs are read. On a GPU the bytes are uploaded.
     ///
     /// ```
     /// use wgslice::{Backend, DType, Tensor};

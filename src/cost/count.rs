@@ -1,11 +1,11 @@
-//! Counts, for estimates of time, the bytes that a plan moves and the rows that begin in another cache line than the
-//! row before.
+//! Counts the bytes that a plan moves, and the rows that begin in another cache line than the previous row, for
+//! estimates of time.
 //!
-//! Repeated bytes are read once. Within a row, skipped bytes count as read, up to a cache line for each unit, unless other
-//! rows of a slice use them. For example, a transpose reads each line once, in tiles, and so does a copy of pixels to
-//! planes. If the rows of a slice begin less than a cache line apart, each row counts as a fraction: this distance divided
-//! by the size of the line. A slice uploads only the bytes that the host packs. Every other operation uploads all of its
-//! arguments.
+//! Repeated bytes are read once. Within a row, skipped bytes count as read, up to a cache line for each unit, unless
+//! other rows of a slice use them. For example, a transpose reads each line once, in tiles, and so does a copy of
+//! pixels to planes. If the rows of a slice begin less than a cache line apart, each row counts as a fraction: the
+//! distance divided by the size of the line. A slice uploads only the bytes that the host packs. Every other operation
+//! uploads all of its arguments.
 
 use crate::{
     ArraySpec, Plan,
@@ -21,8 +21,9 @@ const LINE_BYTES: usize = 64;
 const CACHED_BYTES: usize = 32 << 20;
 
 impl Plan {
-    /// The number of bytes that are uploaded if a device runs the plan on host values: the selection of a slice; for
-    /// other plans all inputs and the array that is changed in place. Indices count as 64-bit integers.
+    /// Returns the number of bytes that are uploaded if a device runs the plan on host values. For a slice this is its
+    /// selection; for other plans it is all inputs and the array that is changed in place. Indices count as 64-bit
+    /// integers.
     pub(super) fn sent(&self) -> f64 {
         if let Some(what) = self.only() {
             return what.sent();
@@ -38,7 +39,7 @@ impl Plan {
 }
 
 impl Move {
-    /// The number of bytes read and written, including those of index tuples.
+    /// Returns the number of bytes read and written, including the bytes of index tuples.
     pub(super) fn moved(&self) -> f64 {
         let read_and_written = match (self.walk(), self.effect()) {
             (_, Effect::Fill) => 2 * self.result_bytes(),
@@ -52,8 +53,8 @@ impl Move {
         read_and_written as f64 + self.indices()
     }
 
-    /// The estimated number of rows that begin in another cache line than the previous row. Without indices the estimate
-    /// follows from the distance between rows; with indices every row counts.
+    /// Returns the estimated number of rows that begin in another cache line than the previous row. Without indices the
+    /// estimate follows from the distance between rows; with indices every row counts.
     pub(super) fn starts(&self) -> f64 {
         let apart = match self.walk().map(|walk| (walk.unit, &walk.dims[..])) {
             Some((unit, [.., outer, _])) if self.tuples().is_none() => {
@@ -62,14 +63,14 @@ impl Move {
             _ => LINE_BYTES,
         };
         let rows = match self.effect() {
-            // Each position counts as a row, as if the number of true elements were equal to the capacity.
+            // Each position counts as a row, and the number of true elements is assumed to equal the capacity.
             Effect::Find(find) => find.capacity,
             _ => self.rows(),
         };
         rows as f64 * apart.min(LINE_BYTES) as f64 / LINE_BYTES as f64
     }
 
-    /// The same as [`Move::starts`] for the CPU, which copies all elements along the last cropped dimension of a box as
+    /// Like [`Move::starts`], but for the CPU, which copies all elements along the last cropped dimension of a box as
     /// one row.
     pub(super) fn starts_on_cpu(&self) -> f64 {
         let last = self.walk().and_then(|walk| walk.coordinates.last());
@@ -79,7 +80,7 @@ impl Move {
         self.starts() / line as f64
     }
 
-    /// Returns whether index tuples decide where rows are in an array of more than [`CACHED_BYTES`] bytes.
+    /// Returns whether index tuples determine the places of rows in an array of more than [`CACHED_BYTES`] bytes.
     pub(super) fn is_far(&self) -> bool {
         let array = match (self.effect(), self.tuples()) {
             (Effect::Scatter(_), _) => self.result_bytes(),
@@ -89,9 +90,9 @@ impl Move {
         array > CACHED_BYTES
     }
 
-    /// The number of bytes that are uploaded if a device runs the move on host values: the selection of a slice, or all
-    /// arguments of another operation. A plan does not know the type of its indices, so each index counts as a 64-bit
-    /// integer, the largest type.
+    /// Returns the number of bytes that are uploaded if a device runs the move on host values: the selection of a
+    /// slice, or all arguments of another operation. A plan does not know the type of its indices, so each index counts
+    /// as a 64-bit integer, the largest type.
     pub(super) fn sent(&self) -> f64 {
         if self.is_slice() {
             let whole = Piece::whole(self);
@@ -110,7 +111,7 @@ impl Move {
     }
 }
 
-/// The number of times that a walk without indices writes each unit that it reads.
+/// Returns the number of times that a walk without indices writes each unit that it reads.
 fn repeats(walk: &Walk) -> usize {
     let repeated = walk.dims.iter().filter(|dim| dim.from == 0);
     match walk.coordinates[..] {
@@ -119,8 +120,8 @@ fn repeats(walk: &Walk) -> usize {
     }
 }
 
-/// The number of bytes read for each unit that is not a repeat: the distance to the next unit of the row, or less if other
-/// rows use the units between, and at most a cache line.
+/// Returns the number of bytes read for each unit that is not a repetition: the distance to the next unit of the row,
+/// or less if other rows use the units between them. It is at most a cache line.
 fn read_for_a_unit(walk: &Walk) -> usize {
     let apart = |distance: isize| distance.unsigned_abs().saturating_mul(walk.unit);
     let along_the_row = apart(walk.run().from).max(walk.unit);
@@ -130,7 +131,7 @@ fn read_for_a_unit(walk: &Walk) -> usize {
         near.extend(dims.filter(|&(apart, size)| apart > 0 && size > 1));
     }
     near.sort_unstable();
-    // `extent` is the number of bytes from the first to the last of the nearest units. It grows until it fills a line.
+    // `extent` is the number of bytes from the first to the last of the nearest units. It grows to at most a line.
     let (mut extent, mut units) = (walk.unit, 1_usize);
     for (apart, size) in near {
         if extent >= LINE_BYTES {
@@ -248,7 +249,7 @@ pub(super) mod tests {
     #[test]
     fn unneeded_bytes_are_not_uploaded() {
         assert_eq!(plan(&[1000, 2000], ":, 500:1500").sent(), 1e6);
-        // The host packs the elements that step 2 skips, but not those that step 100 skips.
+        // The host packs the elements that a step of 2 skips, but not the elements that a step of 100 skips.
         assert_eq!(plan(&[1000, 2000], ":, ::2").sent(), 1_999_999.0);
         assert_eq!(plan(&[100, 2000], ":, ::100").sent(), 2000.0);
         assert_eq!(plan(&[1000], "5:5").sent(), 0.0);

@@ -1,4 +1,4 @@
-//! Measures the rates of this machine with a small amount of each kind of work.
+//! Measures the rates of this machine by a short run of each kind of work.
 
 use super::{CostModel, Throughput};
 use crate::{
@@ -6,13 +6,13 @@ use crate::{
 };
 use std::{iter, time::Instant};
 
-/// The size in bytes of the arrays that the measurements transfer, and of the table for [`Throughput::row`]: larger than
-/// the private caches of a core.
+/// The size in bytes of the arrays that the measurements transfer, and of the table for [`Throughput::row`]: larger
+/// than the private caches of a core.
 const COPIED_BYTES: usize = 16 << 20;
 
-/// The size in bytes of the arrays that the measurements slice and transpose, of the result in new memory, and of the table
-/// for [`Throughput::far_row`], which is larger than most caches. Slices of 16 MiB stayed in a cache of 32 MiB, so that larger
-/// slices took twice the estimate.
+/// The size in bytes of the arrays that the measurements slice and transpose, of the result in new memory, and of the
+/// table for [`Throughput::far_row`]. It is larger than most caches. In a test with 16 MiB, slices stayed in a cache of
+/// 32 MiB, and larger slices then took twice the estimated time.
 const FAR_BYTES: usize = 64 << 20;
 
 impl CostModel {
@@ -65,14 +65,14 @@ impl CostModel {
     /// [`Error::OutOfHostMemory`].
     pub fn measure_cpu() -> Result<Self, Error> {
         let cpu = Backend::cpu();
-        // Results are in memory that the library made, which is in large pages where the system has them.
+        // The results are in memory that the library allocated: in large pages, if the system has them.
         let (_, rates) = measure_rates(|plan, values, indices| {
             let inputs = [values.into(), indices.into()];
             let inputs = &inputs[..plan.inputs().len()];
             let (mut made, _) = cpu.run::<u32>(plan, inputs)?;
             shortest_time(|| cpu.run_into(plan, inputs, &mut made.data))
         })?;
-        // A single call is shorter than some clocks' resolution.
+        // A single call can be shorter than the resolution of the clock, so many calls are timed together.
         let calls = 1000;
         let tiny = reverse_rows(&[1, 64])?;
         let call = shortest_time(|| {
@@ -81,15 +81,15 @@ impl CostModel {
             }
             Ok(())
         })?;
-        // What new memory costs depends on the order in which pages are touched: this is the mean of two orders.
+        // The cost of new memory depends on the order in which pages are touched. This is the mean of two orders.
         let values = vec![1u32; FAR_BYTES / 4];
         let inputs = [(&values).into()];
         let mut new_memory = 0.0;
         for plan in [reverse_rows(SQUARE)?, transpose(SQUARE)?] {
             let (mut kept, _) = cpu.run::<u32>(&plan, &inputs)?;
             let again = shortest_time(|| cpu.run_into(&plan, &inputs, &mut kept.data))?;
-            // The first results get pages that the CPU has not touched for long, or never. Later ones get the pages of
-            // the results before them, as in a program that makes results again and again.
+            // The first results get pages that the CPU has not touched for a long time, or never. Later results get the
+            // pages of earlier results, as in a program that makes results repeatedly.
             let new = shortest_of(16, || cpu.run::<u32>(&plan, &inputs))?;
             new_memory += (new - again).max(new / 10.0) / 2.0;
         }
@@ -102,25 +102,25 @@ impl CostModel {
     }
 }
 
-/// The shape of a square of [`FAR_BYTES`] bytes.
+/// The shape of a square matrix of [`FAR_BYTES`] bytes.
 const SQUARE: &[usize] = &[4 << 10, 4 << 10];
 
-/// Many short axes, of [`COPIED_BYTES`] bytes.
+/// A shape with many short axes, of [`COPIED_BYTES`] bytes.
 const SHORT_AXES: &[usize] = &[4; 11];
 
-/// Reverses each row of an array of `u32`.
+/// Returns a plan that reverses each row of an array of `u32`.
 fn reverse_rows(shape: &[usize]) -> Result<Plan, Error> {
     Plan::slice(shape, &slice![.., ..; -1], DType::U32)
 }
 
-/// Reverses the order of the axes of an array of `u32`.
+/// Returns a plan that reverses the order of the axes of an array of `u32`.
 fn transpose(shape: &[usize]) -> Result<Plan, Error> {
     let axes: Vec<usize> = (0..shape.len()).rev().collect();
     Plan::contiguous(View::new(shape)?.transpose(&axes)?, DType::U32)
 }
 
-/// Measures the time of a tiny slice, in seconds, and the rates of moving bytes. `time` returns the time of a plan whose
-/// result is in memory that was used before. It gets the plan's values and its indices, if it has any.
+/// Measures the time of a tiny slice in seconds, and the rates of moving bytes. `time` gets a plan, its values, and its
+/// indices if it has any. It returns the time of this plan with a result in memory that was used before.
 fn measure_rates(
     time: impl Fn(&Plan, &[u32], &[i32]) -> Result<f64, Error>,
 ) -> Result<(f64, Throughput), Error> {
@@ -129,15 +129,15 @@ fn measure_rates(
         |plan: &Plan, indices: &[i32]| time(plan, &all[..plan.inputs()[0].bytes() / 4], indices);
     let least = time(&reverse_rows(&[1, 64])?, &[])?;
     let moved = |plan: &Plan| plan.only().map_or(0.0, Move::moved);
-    // If a large slice takes hardly longer than the tiny one, the difference is mostly noise. At least a tenth of the
-    // large slice's time therefore counts as moving bytes, so that the device does not seem infinitely fast.
+    // If a large slice takes hardly longer than the tiny slice, the difference is mostly noise. So at least a tenth of
+    // the large slice's time counts as moving bytes; otherwise the device could seem infinitely fast.
     let rate = |plan: &Plan| -> Result<f64, Error> {
         let whole = time(plan, &[])?;
         Ok(moved(plan) / (whole - least).max(whole / 10.0))
     };
     let bytes = rate(&reverse_rows(SQUARE)?)?;
     let transposed = rate(&transpose(SQUARE)?)?;
-    // What is left of a plan's time for each of so many parts.
+    // Returns the time of a plan without the time of a tiny slice and of moving bytes, divided by the number of parts.
     let rest = |plan: &Plan, indices: &[i32], rate: f64, parts: usize| -> Result<f64, Error> {
         let seconds = time(plan, indices)? - least - moved(plan) / rate;
         Ok(seconds.max(0.0) / parts as f64)
@@ -165,7 +165,7 @@ const ROW_BYTES: usize = 4 << 10;
 /// The number of scalars gathered from a table.
 const GATHERED_SCALARS: usize = 1 << 20;
 
-/// A gather of scalars that are scattered over a table of `bytes` bytes, and its indices.
+/// Returns a gather of scalars that are scattered over a table of `bytes` bytes, and its indices.
 fn plan_gather(bytes: usize) -> Result<(Plan, Vec<i32>), Error> {
     let shape = [bytes / ROW_BYTES, ROW_BYTES / 4];
     let scattered = (0u32..)
@@ -184,8 +184,8 @@ fn shortest_time<R>(work: impl FnMut() -> Result<R, Error>) -> Result<f64, Error
     shortest_of(4, work)
 }
 
-/// Runs `work` `count` times and returns the shortest time in seconds, because other programs on the machine can only
-/// make a run longer.
+/// Runs `work` `count` times and returns the shortest time in seconds. The shortest time is the most accurate, because
+/// other programs on the machine can only make a run longer.
 fn shortest_of<R>(count: u32, mut work: impl FnMut() -> Result<R, Error>) -> Result<f64, Error> {
     let mut least = f64::INFINITY;
     for _ in 0..count {

@@ -1,4 +1,4 @@
-//! [`Error`], the type of all errors. The other files make its variants.
+//! [`Error`], the type of all errors. The other files construct its variants.
 
 use super::{ArgumentError, Cause, ParseError};
 use crate::prelude::*;
@@ -6,7 +6,7 @@ use crate::{Report, text::Shape};
 
 /// Any error of an operation.
 ///
-/// The message is complete by itself. [`Error::Pipeline`] and [`Error::Device`] also have a
+/// The message is complete without the source. [`Error::Pipeline`] and [`Error::Device`] also have a
 /// [`source`](std::error::Error::source), usually wgpu's own error, for programs that inspect it:
 ///
 /// ```
@@ -28,7 +28,7 @@ pub enum Error {
     /// The text of a slice does not parse.
     #[error(transparent)]
     Parse(#[from] ParseError),
-    /// An index tuple points outside the array that it indexes, or a box extends beyond its item, and the policy is
+    /// An index tuple is out of range, or a box extends beyond its item, and the policy is
     /// [`OutOfRange::Error`](crate::options::OutOfRange::Error). The report has the number of such tuples and the first
     /// of them.
     #[error("{}", .0.problem())]
@@ -58,8 +58,8 @@ pub enum Error {
         /// The rule of the conversion: `"to the nearest"`, `"as astype does"` or `"by scale and bias"`.
         how: &'static str,
     },
-    /// The product of a shape's non-zero dimensions is too large: so many elements of 16 bytes would take more than
-    /// `isize::MAX` bytes.
+    /// The product of a shape's non-zero dimensions is too large: this number of elements of 16 bytes would take more
+    /// than `isize::MAX` bytes.
     #[error(
         "shape {} has too many elements: the product of its non-zero dimensions must be below 2^{}",
         Shape(shape), usize::BITS - 5
@@ -100,7 +100,7 @@ pub enum Error {
          run it on the CPU (Backend::cpu), or in smaller parts"
     )]
     DeviceLimit {
-        /// What exceeds the limit, such as `"a shader"` or `"a row of texels"`.
+        /// The object that exceeds the limit, such as `"a shader"` or `"a row of texels"`.
         what: &'static str,
         /// The limit: its name in wgpu, or a description such as `"32-bit shader arithmetic"` if the shaders set it.
         limit: &'static str,
@@ -114,7 +114,7 @@ pub enum Error {
     Buffer {
         /// The name of the buffer in the message, such as `"source"` in "the source buffer".
         argument: &'static str,
-        /// The fault of the buffer and the requirement, as the end of a sentence that begins with "the `argument`
+        /// The fault of the buffer and the requirement. This text ends the sentence that begins with "the `argument`
         /// buffer".
         problem: String,
     },
@@ -152,7 +152,7 @@ pub enum Error {
         /// The error of the graphics API, usually wgpu's.
         source: Cause,
     },
-    /// The call would block until the device is done. A browser does not allow this.
+    /// The call would have to block until the device is done. A browser does not allow this.
     #[error("a browser does not let a program wait for {what}: use {instead}")]
     WouldBlock {
         /// The event that the call would wait for.
@@ -171,8 +171,8 @@ pub enum Error {
 }
 
 impl Error {
-    /// Returns whether the device is the cause of the error, so that the same call might succeed on another device or
-    /// on the CPU.
+    /// Returns whether the device is the cause of the error. The same call might then succeed on another device or on
+    /// the CPU.
     pub fn is_device_error(&self) -> bool {
         matches!(
             self,

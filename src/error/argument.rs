@@ -14,7 +14,7 @@ pub struct ArgumentError {
 }
 
 impl ArgumentError {
-    /// The rule that the arguments break.
+    /// Returns the rule that the arguments break.
     pub fn kind(&self) -> ArgumentKind {
         self.kind
     }

@@ -4,17 +4,17 @@ use super::{Error, argument, axes::AxisList};
 use crate::prelude::*;
 use crate::text::{Shape, counted};
 
-/// An axis that the arrays do not have.
+/// Returns the error for an axis that the arrays do not have.
 pub(crate) fn axis_out_of_range(axis: isize, rank: usize) -> Error {
     argument!(Axis, "axis is {axis}, but each array {}", AxisList(rank))
 }
 
-/// No array was passed, so the result has no shape.
+/// Returns the error for a call without arrays. Its result would have no shape.
 pub(crate) fn no_arrays() -> Error {
     argument!(NoArrays, "there are no arrays: pass at least one")
 }
 
-/// An array with a shape that does not fit the shape of the first.
+/// Returns the error for an array with a shape that does not fit the shape of the first.
 pub(crate) fn array_shape(
     number: usize,
     found: &[usize],
@@ -30,7 +30,7 @@ pub(crate) fn array_shape(
     )
 }
 
-/// Sizes of parts that do not add up to the size of the dimension.
+/// Returns the error for sizes of parts that do not add up to the size of the dimension.
 pub(crate) fn split_sizes(sizes: &[usize], axis: usize, size: usize) -> Error {
     argument!(
         SplitSizes,
@@ -39,7 +39,7 @@ pub(crate) fn split_sizes(sizes: &[usize], axis: usize, size: usize) -> Error {
     )
 }
 
-/// An argument that does not have one number for each dimension.
+/// Returns the error for an argument that does not have one number for each dimension.
 pub(crate) fn wrong_entry_count(argument: &str, found: usize, rank: usize) -> Error {
     argument!(
         Entries,
@@ -49,7 +49,7 @@ pub(crate) fn wrong_entry_count(argument: &str, found: usize, rank: usize) -> Er
     )
 }
 
-/// A padding that is longer than the elements that it mirrors or repeats.
+/// Returns the error for a padding that is longer than the elements that it mirrors or repeats.
 pub(crate) fn padding_too_long(
     dimension: usize,
     size: usize,
@@ -76,7 +76,7 @@ pub(crate) fn padding_too_long(
     }
 }
 
-/// The number of shifts differs from the number of axes.
+/// Returns the error for a number of shifts that differs from the number of axes.
 pub(crate) fn wrong_shift_count(shifts: usize, axes: usize) -> Error {
     argument!(
         Shifts,
@@ -84,7 +84,7 @@ pub(crate) fn wrong_shift_count(shifts: usize, axes: usize) -> Error {
     )
 }
 
-/// More pieces than a plan can have.
+/// Returns the error for more pieces than a plan can have.
 pub(crate) fn too_many_pieces(pieces: usize, most: usize) -> Error {
     argument!(
         Pieces,
@@ -92,7 +92,7 @@ pub(crate) fn too_many_pieces(pieces: usize, most: usize) -> Error {
     )
 }
 
-/// A value for padding that is not a scalar.
+/// Returns the error for a value for padding that is not a scalar.
 pub(crate) fn constant_not_scalar(shape: &[usize]) -> Error {
     argument!(
         Constant,

@@ -1,9 +1,10 @@
-//! The part of messages about axes that describes the array.
+//! The part of an error message about axes that describes the array.
 
 use crate::text::counted;
 use core::fmt;
 
-/// Prints the number of dimensions of an array, and the axes that it has, after the name of the array.
+/// Prints the number of dimensions of an array and the valid axes, for a message that begins with the name of the
+/// array.
 pub(super) struct AxisList(pub(super) usize);
 
 impl fmt::Display for AxisList {

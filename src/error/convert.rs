@@ -3,7 +3,7 @@
 use super::{Error, argument, axes::AxisList};
 use crate::{DType, text::Shape};
 
-/// An array of complex numbers, which cannot be converted.
+/// Returns the error for an array of complex numbers, which cannot be converted.
 pub(crate) fn complex_dtype(argument: &str, found: DType) -> Error {
     let part = match found {
         DType::Complex64 => DType::F32,
@@ -16,7 +16,7 @@ pub(crate) fn complex_dtype(argument: &str, found: DType) -> Error {
     )
 }
 
-/// A plan that cannot convert, because it changes an array or already converts.
+/// Returns the error for a plan that cannot convert, because it changes an array or already converts.
 pub(crate) fn unsupported_operation(operation: &str) -> Error {
     argument!(
         ConvertOperation,
@@ -25,7 +25,7 @@ pub(crate) fn unsupported_operation(operation: &str) -> Error {
     )
 }
 
-/// A table for a type other than the source's.
+/// Returns the error for a conversion table for another element type than the source's.
 pub(crate) fn wrong_table_source(found: DType, needed: DType) -> Error {
     argument!(
         ConvertSource,
@@ -33,7 +33,7 @@ pub(crate) fn wrong_table_source(found: DType, needed: DType) -> Error {
     )
 }
 
-/// A table for elements of more than 8 bits.
+/// Returns the error for a conversion table for elements of more than 8 bits.
 pub(crate) fn table_for_wide_elements(found: DType) -> Error {
     argument!(
         ConvertTable,
@@ -42,7 +42,7 @@ pub(crate) fn table_for_wide_elements(found: DType) -> Error {
     )
 }
 
-/// An axis that the source does not have.
+/// Returns the error for an axis that the source does not have.
 pub(crate) fn axis_out_of_range(axis: isize, rank: usize) -> Error {
     argument!(
         Axis,
@@ -51,7 +51,7 @@ pub(crate) fn axis_out_of_range(axis: isize, rank: usize) -> Error {
     )
 }
 
-/// More or fewer entries than the axis has positions.
+/// Returns the error for a number of entries that differs from the number of positions of the axis.
 pub(crate) fn wrong_entry_count(
     argument: &str,
     found: usize,

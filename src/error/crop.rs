@@ -1,9 +1,10 @@
-//! Errors of crops and pastes. A dimension is a dimension of `x`; positions along the first are items.
+//! Errors of crops and pastes. A dimension is a dimension of `x`. The positions along the first dimension are items.
 
 use super::{Error, argument};
 use crate::text::{Shape, counted};
 
-/// `x` has too few dimensions: it needs one for the items, and then one for each of the sizes.
+/// Returns the error for an `x` with too few dimensions: it needs one for the items, and then one for each of the
+/// sizes.
 pub(crate) fn rank_too_low(x: &[usize], sizes: &[usize]) -> Error {
     argument!(
         CropRank,
@@ -13,7 +14,7 @@ pub(crate) fn rank_too_low(x: &[usize], sizes: &[usize]) -> Error {
     )
 }
 
-/// The number of strides is neither 0 nor the number of sizes.
+/// Returns the error for a number of strides that is neither 0 nor the number of sizes.
 pub(crate) fn wrong_stride_count(strides: &[isize], sizes: &[usize]) -> Error {
     argument!(
         CropStrides,
@@ -23,7 +24,7 @@ pub(crate) fn wrong_stride_count(strides: &[isize], sizes: &[usize]) -> Error {
     )
 }
 
-/// A stride of 0.
+/// Returns the error for a stride of 0.
 pub(crate) fn stride_zero(dimension: usize) -> Error {
     argument!(
         StrideZero,
@@ -31,7 +32,7 @@ pub(crate) fn stride_zero(dimension: usize) -> Error {
     )
 }
 
-/// `begins`, `box_indices`, `flips` or `patches` does not have the needed shape.
+/// Returns the error for `begins`, `box_indices`, `flips` or `patches` without the needed shape.
 pub(crate) fn wrong_shape(
     argument: &str,
     found: &[usize],
@@ -48,7 +49,8 @@ pub(crate) fn wrong_shape(
     )
 }
 
-/// `begins` without two dimensions, or with rows whose length fits no number of dimensions.
+/// Returns the error for `begins` that do not have two dimensions, or have rows with a length that fits no number of
+/// dimensions.
 pub(crate) fn wrong_begins_shape(found: &[usize]) -> Error {
     argument!(
         CropShape,
@@ -58,7 +60,7 @@ pub(crate) fn wrong_begins_shape(found: &[usize]) -> Error {
     )
 }
 
-/// `patches` with too few dimensions for `begins`.
+/// Returns the error for `patches` with too few dimensions for `begins`.
 pub(crate) fn patches_rank_too_low(found: &[usize], dims: usize) -> Error {
     argument!(
         CropShape,
@@ -68,7 +70,7 @@ pub(crate) fn patches_rank_too_low(found: &[usize], dims: usize) -> Error {
     )
 }
 
-/// An array that is passed in addition to columns of the box tuples with the same meaning.
+/// Returns the error for an array that is passed in addition to columns of the box tuples with the same meaning.
 pub(crate) fn passed_twice(argument: &str) -> Error {
     argument!(
         CropShape,
@@ -76,7 +78,7 @@ pub(crate) fn passed_twice(argument: &str) -> Error {
     )
 }
 
-/// The number of boxes is not the number of items, and there are no box indices.
+/// Returns the error for a number of boxes that differs from the number of items, if there are no box indices.
 pub(crate) fn wrong_item_count(boxes: usize, items: usize) -> Error {
     argument!(
         CropItems,
@@ -87,8 +89,8 @@ pub(crate) fn wrong_item_count(boxes: usize, items: usize) -> Error {
     )
 }
 
-/// Boxes that span more positions than a dimension of `x` has, although they are circular or clamped
-/// (`OutOfRange::Clamp`).
+/// Returns the error for boxes that span more positions than a dimension of `x` has, although they are circular or
+/// clamped (`OutOfRange::Clamp`).
 pub(crate) fn box_size(dimension: usize, size: usize, stride: isize, x: &[usize]) -> Error {
     argument!(
         CropBoxSize,

@@ -5,7 +5,7 @@ use super::{Error, argument, axes::AxisList};
 use crate::prelude::*;
 use crate::text::Shape;
 
-/// `params` is a scalar.
+/// Returns the error for scalar `params`.
 pub(crate) fn params_rank() -> Error {
     argument!(
         ParamsRank,
@@ -13,7 +13,7 @@ pub(crate) fn params_rank() -> Error {
     )
 }
 
-/// `indices` of `gather_nd` is a scalar.
+/// Returns the error for scalar `indices` of `gather_nd`.
 pub(crate) fn indices_rank() -> Error {
     argument!(
         IndicesRank,
@@ -21,7 +21,7 @@ pub(crate) fn indices_rank() -> Error {
     )
 }
 
-/// Index tuples with more integers than `params` has dimensions after the first `batch_dims`.
+/// Returns the error for index tuples with more integers than `params` has dimensions after the first `batch_dims`.
 pub(crate) fn index_depth(
     depth: usize,
     batch_dims: usize,
@@ -38,8 +38,8 @@ pub(crate) fn index_depth(
     )
 }
 
-/// `batch_dims` of `gather_nd` that is neither 0 nor below both the rank of `params` and the rank of `indices`, or
-/// that is negative.
+/// Returns the error for a `batch_dims` of `gather_nd` that is negative, or that is neither 0 nor below both the rank
+/// of `params` and the rank of `indices`.
 pub(crate) fn batch_dims(batch_dims: isize, params_rank: usize, indices_rank: usize) -> Error {
     argument!(
         BatchDims,
@@ -49,7 +49,7 @@ pub(crate) fn batch_dims(batch_dims: isize, params_rank: usize, indices_rank: us
     )
 }
 
-/// The axis of `gather` or `gather_elements` is not a dimension of `params`.
+/// Returns the error for an axis of `gather` or `gather_elements` that `params` does not have.
 pub(crate) fn axis_out_of_range(axis: isize, params_rank: usize) -> Error {
     argument!(
         Axis,
@@ -58,7 +58,7 @@ pub(crate) fn axis_out_of_range(axis: isize, params_rank: usize) -> Error {
     )
 }
 
-/// `batch_dims` of `gather` that is above `axis`, or outside `[-indices_rank, indices_rank]`.
+/// Returns the error for a `batch_dims` of `gather` that is above `axis`, or outside `[-indices_rank, indices_rank]`.
 pub(crate) fn batch_dims_of_axis(batch_dims: isize, axis: usize, indices_rank: usize) -> Error {
     argument!(
         BatchDims,
@@ -71,8 +71,8 @@ pub(crate) fn batch_dims_of_axis(batch_dims: isize, axis: usize, indices_rank: u
     )
 }
 
-/// Indices of `gather_elements` that differ from `params` in rank, or are longer than `params` in a dimension
-/// other than the axis.
+/// Returns the error for indices of `gather_elements` that differ from `params` in rank, or are longer than `params` in
+/// a dimension other than the axis.
 pub(crate) fn elements_shape(axis: usize, params: &[usize], indices: &[usize]) -> Error {
     argument!(
         ElementsShape,
@@ -83,7 +83,7 @@ pub(crate) fn elements_shape(axis: usize, params: &[usize], indices: &[usize]) -
     )
 }
 
-/// The first `batch_dims` dimensions of `params` and of `indices` differ.
+/// Returns the error for `params` and `indices` with different sizes in the first `batch_dims` dimensions.
 pub(crate) fn batch_shape(batch_dims: usize, params: &[usize], indices: &[usize]) -> Error {
     argument!(
         BatchShape,
@@ -94,7 +94,7 @@ pub(crate) fn batch_shape(batch_dims: usize, params: &[usize], indices: &[usize]
     )
 }
 
-/// `gather_nd` has index tuples, but `params` has no elements.
+/// Returns the error for a `gather_nd` that has index tuples but `params` without elements.
 pub(crate) fn empty_params(params: &[usize], tuples: usize) -> Error {
     argument!(
         EmptyParams,

@@ -3,7 +3,7 @@
 use super::{Error, argument};
 use crate::text::Shape;
 
-/// The number of values differs from the product of their shape.
+/// Returns the error for a number of values that differs from the product of their shape.
 pub(crate) fn wrong_value_count(item: usize, found: usize, shape: &[usize]) -> Error {
     argument!(
         Values,
@@ -12,7 +12,7 @@ pub(crate) fn wrong_value_count(item: usize, found: usize, shape: &[usize]) -> E
     )
 }
 
-/// A position outside its dimension.
+/// Returns the error for a position outside its dimension.
 pub(crate) fn position_out_of_range(item: usize, position: i64, axis: usize, size: usize) -> Error {
     match size {
         0 => argument!(
@@ -29,7 +29,7 @@ pub(crate) fn position_out_of_range(item: usize, position: i64, axis: usize, siz
     }
 }
 
-/// A mask whose sizes differ from the sizes of the dimensions that it selects from.
+/// Returns the error for a mask whose sizes differ from the sizes of the dimensions that it selects from.
 pub(crate) fn mask_shape(item: usize, mask: &[usize], axis: usize, sizes: &[usize]) -> Error {
     argument!(
         MaskShape,
@@ -39,7 +39,7 @@ pub(crate) fn mask_shape(item: usize, mask: &[usize], axis: usize, sizes: &[usiz
     )
 }
 
-/// Arrays that cannot be broadcast against each other.
+/// Returns the error for arrays that cannot be broadcast against each other.
 pub(crate) fn array_shapes(item: usize, found: &[usize], before: &[usize]) -> Error {
     argument!(
         ArrayShapes,
@@ -50,7 +50,7 @@ pub(crate) fn array_shapes(item: usize, found: &[usize], before: &[usize]) -> Er
     )
 }
 
-/// An array in an outer expression that does not have exactly one dimension.
+/// Returns the error for an array in an outer expression that does not have exactly one dimension.
 pub(crate) fn outer_rank(item: usize, rank: usize) -> Error {
     argument!(
         OuterRank,

@@ -1,9 +1,9 @@
-//! The rules that arguments can break, each with a name, so that programs do not need to read messages.
+//! The rules that arguments can break. Each has a name, so programs do not need to parse messages.
 
 macro_rules! kinds {
     ($($kind:ident $name:literal $what:literal;)*) => {
-        /// The rule that arguments break. A kind stays the same when its message changes. The "Errors" sections of
-        /// calls list the kinds.
+        /// The rule that arguments break. The kind of an error stays the same even if its message changes. The "Errors"
+        /// sections of calls list the kinds.
         ///
         /// ```
         /// use wgslice::{error::ArgumentKind, slice, Backend, Error};
@@ -19,7 +19,7 @@ macro_rules! kinds {
         }
 
         impl ArgumentKind {
-            /// The name in lower case, such as `"stride_zero"`, for logs and files.
+            /// Returns the name in lower case, such as `"stride_zero"`, for logs and files.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$kind => $name,)*
@@ -29,8 +29,8 @@ macro_rules! kinds {
     };
 }
 
-// Grouped by subject: any call, slices, views and parts, assembled arrays, index expressions, gathers, masks,
-// conversions, crops and pastes, scatters, XLA, textures.
+// The kinds are grouped by subject: any call, slices, views and parts, assembled arrays, index expressions, gathers,
+// masks, conversions, crops and pastes, scatters, XLA, textures.
 kinds! {
     Arguments "arguments" "More or fewer inputs or outputs than the plan has.";
     Axis "axis" "An axis that the array does not have.";

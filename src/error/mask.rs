@@ -7,12 +7,12 @@ use crate::{
     text::{Shape, counted},
 };
 
-/// An axis that the array does not have.
+/// Returns the error for an axis that the array does not have.
 pub(crate) fn axis(axis: isize, rank: usize) -> Error {
     argument!(Axis, "axis is {axis}, but x {}", AxisList(rank))
 }
 
-/// More true elements than the capacity.
+/// Returns the error for a mask with more true elements than the capacity.
 pub(crate) fn capacity_exceeded(count: usize, capacity: usize) -> Error {
     argument!(
         MaskCapacity,
@@ -21,7 +21,7 @@ pub(crate) fn capacity_exceeded(count: usize, capacity: usize) -> Error {
     )
 }
 
-/// The number of values differs from the number of true elements.
+/// Returns the error for a number of values that differs from the number of true elements.
 pub(crate) fn count(count: usize, values: usize) -> Error {
     argument!(
         MaskCount,
@@ -40,7 +40,7 @@ pub(crate) fn check(found: DType) -> Result<(), Error> {
     }
 }
 
-/// A type that is too small for some positions.
+/// Returns the error for an integer type that cannot hold every position in the mask.
 pub(crate) fn index(found: DType, mask: &[usize]) -> Error {
     argument!(
         MaskIndex,
@@ -49,7 +49,7 @@ pub(crate) fn index(found: DType, mask: &[usize]) -> Error {
     )
 }
 
-/// A condition that is not a vector.
+/// Returns the error for a condition that is not a vector.
 pub(crate) fn condition_rank(shape: &[usize]) -> Error {
     argument!(
         Condition,
@@ -58,7 +58,7 @@ pub(crate) fn condition_rank(shape: &[usize]) -> Error {
     )
 }
 
-/// A condition of `compress` with more elements than the axis has positions.
+/// Returns the error for a condition of `compress` with more elements than the axis has positions.
 pub(crate) fn condition(length: usize, size: usize) -> Error {
     let most = match size {
         0 => "none, since the axis has no positions".into(),
@@ -71,7 +71,7 @@ pub(crate) fn condition(length: usize, size: usize) -> Error {
     )
 }
 
-/// A scalar mask.
+/// Returns the error for a scalar mask.
 pub(crate) fn scalar() -> Error {
     argument!(
         MaskScalar,
@@ -79,7 +79,7 @@ pub(crate) fn scalar() -> Error {
     )
 }
 
-/// A mask whose shape differs from the dimensions that it selects from.
+/// Returns the error for a mask whose shape differs from the dimensions that it selects from.
 pub(crate) fn shape(mask: &[usize], x: &[usize], axis: usize) -> Error {
     argument!(
         MaskShape,
@@ -89,7 +89,7 @@ pub(crate) fn shape(mask: &[usize], x: &[usize], axis: usize) -> Error {
     )
 }
 
-/// Values whose shape differs from the shape of the slices that they replace.
+/// Returns the error for values whose shape differs from the shape of the slices that they replace.
 pub(crate) fn values(values: &[usize], x: &[usize], mask: usize) -> Error {
     argument!(
         MaskValues,
@@ -100,7 +100,8 @@ pub(crate) fn values(values: &[usize], x: &[usize], mask: usize) -> Error {
     )
 }
 
-/// A plan that cannot get the number of true elements as an output: it counts none, or it already has this output.
+/// Returns the error for a plan that cannot get the number of true elements as an output: it does not count them, or it
+/// already has this output.
 pub(crate) fn no_count(operation: &str) -> Error {
     argument!(
         Count,

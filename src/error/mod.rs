@@ -1,5 +1,5 @@
-//! The errors of all operations. A message names the argument, its value, the broken rule and a remedy, as far as the
-//! error has these.
+//! The errors of all operations. A message names the argument, its value, the broken rule and a remedy, where they
+//! apply.
 
 use any::Error;
 use argument::argument;

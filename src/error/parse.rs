@@ -15,7 +15,7 @@ pub struct ParseError {
 }
 
 impl ParseError {
-    /// The position of the error in the text, counted in characters from 0.
+    /// Returns the position of the error in the text, counted in characters from 0.
     pub fn position(&self) -> usize {
         self.position
     }
@@ -27,7 +27,7 @@ const MOST_SHOWN: usize = 100;
 impl ParseError {
     fn shown(&self) -> String {
         let length = self.text.chars().count();
-        // If the text is long, only the part around the caret is shown.
+        // Of a long text, only the part around the caret is shown.
         let begin = self
             .position
             .saturating_sub(MOST_SHOWN / 2)
@@ -36,8 +36,8 @@ impl ParseError {
             (at == begin && begin > 0)
                 || (at + 1 == begin + MOST_SHOWN && begin + MOST_SHOWN < length)
         };
-        // Control characters such as line breaks become spaces, so that the text is one line and the caret is under
-        // its character.
+        // Control characters such as line breaks become spaces, so that the text is one line and the caret is under the
+        // right character.
         let shown = self.text.chars().enumerate().skip(begin).take(MOST_SHOWN);
         let line: String = shown
             .map(|(at, c)| match c {

@@ -3,7 +3,7 @@
 use super::{Error, argument, axes::AxisList};
 use crate::text::Shape;
 
-/// `indices` or `updates` is a scalar.
+/// Returns the error for scalar `indices` or `updates`.
 pub(crate) fn updates_rank(indices: &[usize], updates: &[usize]) -> Error {
     argument!(
         UpdatesRank,
@@ -13,8 +13,8 @@ pub(crate) fn updates_rank(indices: &[usize], updates: &[usize]) -> Error {
     )
 }
 
-/// `indices`, `updates` or the destination is empty, but `indices` and `updates` are not both empty. For a new
-/// array, a scalar destination counts as empty, as in TensorFlow.
+/// Returns the error for an empty `indices`, `updates` or destination, unless `indices` and `updates` are both empty.
+/// For a new array, a scalar destination counts as empty, as in TensorFlow.
 pub(crate) fn empty_output(indices: &[usize], updates: &[usize], shape: &[usize]) -> Error {
     argument!(
         EmptyOutput,
@@ -30,8 +30,8 @@ pub(crate) fn empty_output(indices: &[usize], updates: &[usize], shape: &[usize]
     )
 }
 
-/// Updates that do not have one slice for each index tuple, or indices of rank 1, which TensorFlow rejects unless the
-/// indices and the first dimension of the destination are empty.
+/// Returns the error for updates that do not have one slice for each index tuple, and for indices of rank 1. TensorFlow
+/// rejects such indices unless they and the first dimension of the destination are empty.
 pub(crate) fn updates_shape(indices: &[usize], updates: &[usize], shape: &[usize]) -> Error {
     argument!(
         UpdatesShape,
@@ -44,7 +44,7 @@ pub(crate) fn updates_shape(indices: &[usize], updates: &[usize], shape: &[usize
     )
 }
 
-/// `scatter_elements` along a dimension that the destination does not have.
+/// Returns the error for `scatter_elements` along a dimension that the destination does not have.
 pub(crate) fn axis_out_of_range(axis: isize, rank: usize) -> Error {
     argument!(
         Axis,
@@ -53,8 +53,8 @@ pub(crate) fn axis_out_of_range(axis: isize, rank: usize) -> Error {
     )
 }
 
-/// Indices of `scatter_elements` that differ from the destination in rank, or are longer than the destination in
-/// a dimension other than the axis.
+/// Returns the error for indices of `scatter_elements` that differ from the destination in rank, or are longer than the
+/// destination in a dimension other than the axis.
 pub(crate) fn elements_shape(axis: usize, indices: &[usize], shape: &[usize]) -> Error {
     argument!(
         ElementsShape,
@@ -65,7 +65,7 @@ pub(crate) fn elements_shape(axis: usize, indices: &[usize], shape: &[usize]) ->
     )
 }
 
-/// Updates of `scatter_elements` whose shape differs from the shape of the indices.
+/// Returns the error for updates of `scatter_elements` whose shape differs from the shape of the indices.
 pub(crate) fn update_for_each_index(indices: &[usize], updates: &[usize]) -> Error {
     argument!(
         UpdatesShape,
@@ -75,7 +75,7 @@ pub(crate) fn update_for_each_index(indices: &[usize], updates: &[usize]) -> Err
     )
 }
 
-/// A combination that is not defined for the element type.
+/// Returns the error for a combination that is not defined for the element type.
 pub(crate) fn undefined_combination(
     combine: crate::options::Combine,
     dtype: crate::DType,

@@ -7,7 +7,8 @@ use super::{Error, argument, axes::AxisList};
 use crate::prelude::*;
 use crate::text::Shape;
 
-/// `begin`, `end` and `strides` that differ in length, or have more than 31 entries, TensorFlow's limit.
+/// Returns the error for `begin`, `end` and `strides` that differ in length, or have more than 31 entries, TensorFlow's
+/// limit.
 pub(crate) fn wrong_vector_lengths(begin: usize, end: usize, strides: usize) -> Error {
     argument!(
         SpecVectors,
@@ -16,7 +17,7 @@ pub(crate) fn wrong_vector_lengths(begin: usize, end: usize, strides: usize) -> 
     )
 }
 
-/// ONNX's `starts`, `ends`, `axes` and `steps` that differ in length.
+/// Returns the error for ONNX's `starts`, `ends`, `axes` and `steps` that differ in length.
 pub(crate) fn wrong_onnx_lengths(starts: usize, ends: usize, axes: usize, steps: usize) -> Error {
     argument!(
         OnnxLengths,
@@ -25,12 +26,12 @@ pub(crate) fn wrong_onnx_lengths(starts: usize, ends: usize, axes: usize, steps:
     )
 }
 
-/// An axis that the input does not have.
+/// Returns the error for an axis that the input does not have.
 pub(crate) fn axis_out_of_range(axis: i64, rank: usize) -> Error {
     argument!(Axis, "axis is {axis}, but the input {}", AxisList(rank))
 }
 
-/// A dimension that occurs twice in ONNX's `axes`.
+/// Returns the error for a dimension that occurs twice in ONNX's `axes`.
 pub(crate) fn axis_twice(dimension: usize) -> Error {
     argument!(
         AxisTwice,
@@ -38,7 +39,7 @@ pub(crate) fn axis_twice(dimension: usize) -> Error {
     )
 }
 
-/// More than one ellipsis.
+/// Returns the error for more than one ellipsis.
 pub(crate) fn multiple_ellipses() -> Error {
     argument!(
         MultipleEllipses,
@@ -46,7 +47,7 @@ pub(crate) fn multiple_ellipses() -> Error {
     )
 }
 
-/// An index or a range for a scalar, which has no dimension.
+/// Returns the error for an index or a range for a scalar, which has no dimension.
 pub(crate) fn scalar_input() -> Error {
     argument!(
         ScalarInput,
@@ -54,7 +55,7 @@ pub(crate) fn scalar_input() -> Error {
     )
 }
 
-/// More indices and ranges than dimensions.
+/// Returns the error for more indices and ranges than dimensions.
 pub(crate) fn too_many_specs(specs: usize, rank: usize) -> Error {
     argument!(
         TooManySpecs,
@@ -62,7 +63,7 @@ pub(crate) fn too_many_specs(specs: usize, rank: usize) -> Error {
     )
 }
 
-/// A stride of 0.
+/// Returns the error for a stride of 0.
 pub(crate) fn stride_zero(dimension: usize) -> Error {
     argument!(
         StrideZero,
@@ -70,7 +71,7 @@ pub(crate) fn stride_zero(dimension: usize) -> Error {
     )
 }
 
-/// A single index with a negative stride.
+/// Returns the error for a single index with a negative stride.
 pub(crate) fn shrink_stride(dimension: usize, stride: i64) -> Error {
     argument!(
         ShrinkStride,
@@ -79,7 +80,7 @@ pub(crate) fn shrink_stride(dimension: usize, stride: i64) -> Error {
     )
 }
 
-/// A single index outside its dimension.
+/// Returns the error for a single index outside its dimension.
 pub(crate) fn shrink_out_of_range(dimension: usize, index: i64, size: usize) -> Error {
     let rule = match size {
         0 => "the dimension has no elements".into(),
@@ -91,7 +92,7 @@ pub(crate) fn shrink_out_of_range(dimension: usize, index: i64, size: usize) -> 
     )
 }
 
-/// `dy`, the input of the gradient, does not have the shape of the slice.
+/// Returns the error for a `dy`, the input of the gradient, that does not have the shape of the slice.
 pub(crate) fn dy_shape(found: &[usize], needed: &[usize]) -> Error {
     argument!(
         DyShape,
@@ -101,7 +102,7 @@ pub(crate) fn dy_shape(found: &[usize], needed: &[usize]) -> Error {
     )
 }
 
-/// `begin` or `size` of a block without exactly one entry for each dimension.
+/// Returns the error for `begin` or `size` of a block without exactly one entry for each dimension.
 pub(crate) fn slice_vectors(begin: usize, size: usize, rank: usize) -> Error {
     argument!(
         SliceVectors,
@@ -110,8 +111,8 @@ pub(crate) fn slice_vectors(begin: usize, size: usize, rank: usize) -> Error {
     )
 }
 
-/// A block whose `begin` is negative or above the size of the dimension; for a dimension of size 0, also a block whose
-/// `size` is neither 0 nor -1.
+/// Returns the error for a block with a `begin` that is negative or above the size of the dimension. For a dimension of
+/// size 0, the same error is for a `size` that is neither 0 nor -1.
 pub(crate) fn slice_begin(dimension: usize, begin: i64, count: usize) -> Error {
     argument!(
         SliceBegin,
@@ -120,8 +121,8 @@ pub(crate) fn slice_begin(dimension: usize, begin: i64, count: usize) -> Error {
     )
 }
 
-/// A block that ends outside its dimension, or whose size is negative and not -1. A block is given by `begin` and
-/// `size`, as in `tf.slice`.
+/// Returns the error for a block that ends outside its dimension, or has a negative size other than -1. A block is
+/// given by `begin` and `size`, as in `tf.slice`.
 pub(crate) fn slice_size(dimension: usize, begin: i64, size: i64, count: usize) -> Error {
     argument!(
         SliceSize,

@@ -3,7 +3,7 @@
 use super::{Error, argument};
 use crate::text::Shape;
 
-/// A format whose texels are not one, two or four numbers of the same element type.
+/// Returns the error for a format whose texels are not one, two or four numbers of the same element type.
 pub(crate) fn unsupported_format(format: wgpu::TextureFormat) -> Error {
     argument!(
         Format,
@@ -12,7 +12,7 @@ pub(crate) fn unsupported_format(format: wgpu::TextureFormat) -> Error {
     )
 }
 
-/// A multisampled texture, which wgpu does not copy to or from buffers.
+/// Returns the error for a multisampled texture, which wgpu does not copy to or from buffers.
 pub(crate) fn multisampled_texture(samples: u32) -> Error {
     argument!(
         Multisampled,
@@ -20,7 +20,7 @@ pub(crate) fn multisampled_texture(samples: u32) -> Error {
     )
 }
 
-/// A mip level that the texture does not have.
+/// Returns the error for a mip level that the texture does not have.
 pub(crate) fn mip_level(level: u32, levels: u32) -> Error {
     argument!(
         MipLevel,
@@ -28,7 +28,7 @@ pub(crate) fn mip_level(level: u32, levels: u32) -> Error {
     )
 }
 
-/// A choice of channels that names a channel twice, or one that the format does not have.
+/// Returns the error for a choice of channels with a duplicate channel or a channel that the format does not have.
 pub(crate) fn wrong_channels(chosen: &[usize], channels: usize) -> Error {
     argument!(
         Channels,
@@ -37,7 +37,7 @@ pub(crate) fn wrong_channels(chosen: &[usize], channels: usize) -> Error {
     )
 }
 
-/// A choice of channels that comes after a slice or a transpose of the texels.
+/// Returns the error for a choice of channels that comes after a slice or a transpose of the texels.
 pub(crate) fn channels_of_selection(selected: &[usize]) -> Error {
     argument!(
         ChannelsOfSelection,
@@ -46,7 +46,7 @@ pub(crate) fn channels_of_selection(selected: &[usize]) -> Error {
     )
 }
 
-/// A texture that was created without a usage that the copy needs.
+/// Returns the error for a texture that was created without a usage that the copy needs.
 pub(crate) fn missing_usage(usage: &str, needed_by: &str) -> Error {
     argument!(
         Usage,
@@ -54,7 +54,7 @@ pub(crate) fn missing_usage(usage: &str, needed_by: &str) -> Error {
     )
 }
 
-/// A texture that wgpu on OpenGL does not copy to buffers, or copies wrongly.
+/// Returns the error for a texture that wgpu on OpenGL does not copy to buffers, or copies wrongly.
 pub(crate) fn not_on_gl(kind: &str) -> Error {
     argument!(
         NotOnGl,
@@ -63,12 +63,12 @@ pub(crate) fn not_on_gl(kind: &str) -> Error {
     )
 }
 
-/// Texels with a conversion that the call does not support.
+/// Returns the error for texels with a conversion that the call does not support.
 pub(crate) fn unsupported_conversion(why: &str) -> Error {
     argument!(TexelsConvert, "the texels {why}")
 }
 
-/// A tensor whose shape differs from the texels that it should be written to.
+/// Returns the error for a tensor whose shape differs from the texels that it should be written to.
 pub(crate) fn wrong_shape(found: &[usize], needed: &[usize]) -> Error {
     argument!(
         TextureShape,
@@ -78,7 +78,7 @@ pub(crate) fn wrong_shape(found: &[usize], needed: &[usize]) -> Error {
     )
 }
 
-/// A texture that is used with a CPU backend, or with a tensor on the CPU.
+/// Returns the error for a texture that is used with a CPU backend, or with a tensor on the CPU.
 pub(crate) fn on_cpu() -> Error {
     argument!(
         OnCpu,

@@ -3,7 +3,7 @@
 use super::{Error, argument};
 use crate::{DType, text::Shape};
 
-/// A tensor that is read as an element type other than its own.
+/// Returns the error for a tensor that is read as another element type than its own.
 pub(crate) fn wrong_dtype(found: DType, asked: DType) -> Error {
     argument!(
         Dtype,
@@ -11,7 +11,7 @@ pub(crate) fn wrong_dtype(found: DType, asked: DType) -> Error {
     )
 }
 
-/// An index tensor whose element type is not `i32`, `i64` or `u32`.
+/// Returns the error for an index tensor whose element type is not `i32`, `i64` or `u32`.
 pub(crate) fn index_dtype(argument: &str, found: DType) -> Error {
     argument!(
         IndexDtype,
@@ -19,7 +19,7 @@ pub(crate) fn index_dtype(argument: &str, found: DType) -> Error {
     )
 }
 
-/// An argument whose element type differs from the type of the array that its elements go into.
+/// Returns the error for an argument with another element type than the array to which its elements are written.
 pub(crate) fn dtype_mismatch(argument: &str, found: DType, needed: DType) -> Error {
     argument!(
         DtypeMismatch,
@@ -28,7 +28,7 @@ pub(crate) fn dtype_mismatch(argument: &str, found: DType, needed: DType) -> Err
     )
 }
 
-/// A plan in which several steps write the result, although the call needs a plan with one such step.
+/// Returns the error for a plan with several steps that write the result, if the call needs a plan with one such step.
 pub(crate) fn steps(done: &str, operation: &str) -> Error {
     argument!(
         Steps,
@@ -37,7 +37,7 @@ pub(crate) fn steps(done: &str, operation: &str) -> Error {
     )
 }
 
-/// More or fewer inputs or outputs than a plan has.
+/// Returns the error for a number of inputs or outputs that differs from the plan's.
 pub(crate) fn arguments(of: &str, found: usize, needed: usize) -> Error {
     argument!(
         Arguments,
@@ -45,7 +45,7 @@ pub(crate) fn arguments(of: &str, found: usize, needed: usize) -> Error {
     )
 }
 
-/// Two tensors on different devices.
+/// Returns the error for two tensors on different devices.
 pub(crate) fn device_mismatch(argument: &str) -> Error {
     argument!(
         DeviceMismatch,
@@ -54,7 +54,7 @@ pub(crate) fn device_mismatch(argument: &str) -> Error {
     )
 }
 
-/// A destination tensor whose shape or element type differs from the result's.
+/// Returns the error for a destination tensor whose shape or element type differs from the result's.
 pub(crate) fn dest_mismatch(
     shape: &[usize],
     dtype: DType,

@@ -5,7 +5,7 @@ use crate::prelude::*;
 use crate::text::Shape;
 use core::ops::Range;
 
-/// A permutation that does not name each dimension once.
+/// Returns the error for a permutation that does not name each dimension once.
 pub(crate) fn permutation(permutation: &[usize], rank: usize) -> Error {
     argument!(
         Permutation,
@@ -14,7 +14,7 @@ pub(crate) fn permutation(permutation: &[usize], rank: usize) -> Error {
     )
 }
 
-/// A shape that the view cannot be broadcast to.
+/// Returns the error for a shape that the view cannot be broadcast to.
 pub(crate) fn broadcast(from: &[usize], to: &[usize]) -> Error {
     argument!(
         Broadcast,
@@ -24,7 +24,7 @@ pub(crate) fn broadcast(from: &[usize], to: &[usize]) -> Error {
     )
 }
 
-/// A plan whose result cannot be written to a view.
+/// Returns the error for a plan whose result cannot be written to a view.
 pub(crate) fn written_to(operation: &str) -> Error {
     argument!(
         WrittenTo,
@@ -33,7 +33,7 @@ pub(crate) fn written_to(operation: &str) -> Error {
     )
 }
 
-/// A destination whose shape differs from the result's.
+/// Returns the error for a destination whose shape differs from the result's.
 pub(crate) fn dest_shape(found: &[usize], needed: &[usize]) -> Error {
     argument!(
         DestShape,
@@ -43,7 +43,7 @@ pub(crate) fn dest_shape(found: &[usize], needed: &[usize]) -> Error {
     )
 }
 
-/// A plan that changes an array in place, in a call that makes a new array.
+/// Returns the error for a plan that changes an array in place, in a call that makes a new array.
 pub(crate) fn in_place(operation: &str) -> Error {
     argument!(
         InPlace,
@@ -51,7 +51,7 @@ pub(crate) fn in_place(operation: &str) -> Error {
     )
 }
 
-/// A tensor whose layout differs from the layout of the plan's input.
+/// Returns the error for a tensor whose layout differs from the layout of the plan's input.
 pub(crate) fn wrong_input_layout(argument: &str, found: &[usize], needed: &[usize]) -> Error {
     argument!(
         PlanArgument,
@@ -61,7 +61,7 @@ pub(crate) fn wrong_input_layout(argument: &str, found: &[usize], needed: &[usiz
     )
 }
 
-/// A destination that selects an element twice.
+/// Returns the error for a destination that selects an element twice.
 pub(crate) fn repeated_element(shape: &[usize]) -> Error {
     argument!(
         Repeats,
@@ -71,7 +71,7 @@ pub(crate) fn repeated_element(shape: &[usize]) -> Error {
     )
 }
 
-/// A destination for which a bounded search could not rule out that it selects an element twice.
+/// Returns the error for a destination for which a bounded search could not rule out that it selects an element twice.
 pub(crate) fn undecided_repeats(shape: &[usize], strides: &[isize]) -> Error {
     argument!(
         Undecided,
@@ -81,7 +81,7 @@ pub(crate) fn undecided_repeats(shape: &[usize], strides: &[isize]) -> Error {
     )
 }
 
-/// The number of strides differs from the number of dimensions.
+/// Returns the error for a number of strides that differs from the number of dimensions.
 pub(crate) fn strides(shape: &[usize], strides: &[isize]) -> Error {
     argument!(
         Strides,
@@ -92,7 +92,8 @@ pub(crate) fn strides(shape: &[usize], strides: &[isize]) -> Error {
     )
 }
 
-/// A view that extends beyond its memory: it spans the positions `reached`, or it is empty and its offset is too large.
+/// Returns the error for a view that extends beyond its memory: it spans the positions `reached`, or it is empty and
+/// its offset is too large.
 pub(crate) fn outside(
     shape: &[usize],
     strides: &[isize],
@@ -112,7 +113,7 @@ pub(crate) fn outside(
     )
 }
 
-/// Windows that do not fit their axis.
+/// Returns the error for windows that do not fit in their axis.
 pub(crate) fn windows(
     size: usize,
     step: usize,
@@ -132,7 +133,7 @@ pub(crate) fn windows(
     )
 }
 
-/// An axis that a view does not have.
+/// Returns the error for an axis that a view does not have.
 pub(crate) fn axis(axis: isize, rank: usize) -> Error {
     argument!(
         Axis,
@@ -141,7 +142,7 @@ pub(crate) fn axis(axis: isize, rank: usize) -> Error {
     )
 }
 
-/// A shape whose number of elements differs from the view's.
+/// Returns the error for a shape whose number of elements differs from the view's.
 pub(crate) fn reshape_view(from: &[usize], to: &[usize]) -> Error {
     argument!(
         Reshape,
@@ -151,7 +152,7 @@ pub(crate) fn reshape_view(from: &[usize], to: &[usize]) -> Error {
     )
 }
 
-/// A shape that a view can get only if its elements are copied.
+/// Returns the error for a shape that a view can get only if its elements are copied.
 pub(crate) fn reshape_strides(from: &[usize], strides: &[isize], to: &[usize]) -> Error {
     argument!(
         ReshapeStrides,
@@ -161,7 +162,7 @@ pub(crate) fn reshape_strides(from: &[usize], strides: &[isize], to: &[usize]) -
     )
 }
 
-/// A shape whose number of elements differs from the tensor's.
+/// Returns the error for a shape whose number of elements differs from the tensor's.
 pub(crate) fn wrong_element_count(from: &[usize], to: &[usize]) -> Error {
     argument!(
         Reshape,
@@ -171,7 +172,7 @@ pub(crate) fn wrong_element_count(from: &[usize], to: &[usize]) -> Error {
     )
 }
 
-/// A box that extends beyond the result of a plan.
+/// Returns the error for a box that extends beyond the result of a plan.
 pub(crate) fn outside_box(ranges: &[Range<usize>], shape: &[usize]) -> Error {
     argument!(
         Box,
@@ -181,7 +182,7 @@ pub(crate) fn outside_box(ranges: &[Range<usize>], shape: &[usize]) -> Error {
     )
 }
 
-/// A plan that the called method cannot cut into parts.
+/// Returns the error for a plan that the called method cannot cut into parts.
 pub(crate) fn no_parts(operation: &str) -> Error {
     argument!(
         NoParts,

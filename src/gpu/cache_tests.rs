@@ -61,7 +61,7 @@ fn encode_plan(gpu: &Gpu, plan: &Plan, buffers: &[wgpu::Buffer]) {
     gpu.encode(&mut encoder, plan, &[from], &[to]).unwrap();
 }
 
-/// A slice that is never a buffer copy.
+/// Returns a plan that is never recorded as a buffer copy.
 fn flip_plan(size: usize) -> Plan {
     Plan::slice(&[size], &slice![..; -1], DType::U32).unwrap()
 }
@@ -139,7 +139,7 @@ fn repeated_recording_creates_no_objects() {
     }
 }
 
-/// Scratch memory for texels grows to the largest box, is kept, and is freed by `trim`.
+/// Scratch memory for texels grows to the size of the largest box. It is kept until `trim` frees it.
 #[test]
 fn memory_for_texels_is_kept() {
     let gpu = open_noop(8);
@@ -159,8 +159,8 @@ fn memory_for_texels_is_kept() {
     assert_eq!(*gpu.engine.scratch.texels.lock().unwrap(), []);
 }
 
-/// One dispatch converts texels, even if no slice selects their channels in the wanted order. It uses the tables that
-/// were made with the selection.
+/// One dispatch converts texels, even if no slice selects their channels in the wanted order. It uses the conversion
+/// tables that the selection created.
 #[test]
 fn texels_are_converted_by_one_dispatch() {
     let gpu = open_noop(8);
@@ -178,8 +178,8 @@ fn texels_are_converted_by_one_dispatch() {
     }
 }
 
-/// Groups are kept from the second recording of a work with the same buffers. A recording uses the groups of the slice
-/// twice, and the groups of the update and the gather once.
+/// A bind group is kept from the second recording of a work with the same buffers. A recording uses the slice's bind
+/// groups twice, and the bind groups of the update and the gather once.
 #[test]
 fn groups_are_kept_if_buffers_recur_and_dropped_if_they_do_not() {
     let gpu = open_noop(8);
@@ -209,8 +209,8 @@ fn no_group_holds_the_memory_of_tensors() {
     }
 }
 
-/// The uniforms of a plan's dispatches are written once for repeated recordings, and freed when the plan is no longer
-/// recorded.
+/// The uniforms of a plan's dispatches are written once for repeated recordings. They are freed when the plan is no
+/// longer recorded.
 #[test]
 fn slots_of_uniforms_are_bounded() {
     let gpu = open_noop(8);
@@ -253,7 +253,7 @@ fn a_prepared_plan_stays_prepared() {
     drop(prepared);
 }
 
-/// The work of a conversion serves every plan with equal tables, and no plan with other tables.
+/// Plans with equal conversion tables share a work. A plan with other tables has its own work.
 #[test]
 fn conversions_are_found_again_by_their_tables() {
     let gpu = open_noop(8);
@@ -308,7 +308,7 @@ fn a_search_is_prepared() {
     ));
 }
 
-/// The buffer of a slot and the offset of the slot in it.
+/// Returns the buffer of a slot and the offset of the slot in this buffer.
 fn slot_buffer(slot: &Slot) -> (wgpu::Buffer, u64) {
     let first = slot.first_bytes(4);
     (first.buffer().clone(), first.offset())
@@ -353,7 +353,7 @@ fn tensors_reuse_the_buffers_of_dropped_tensors() {
         assert_eq!(kept(), 0);
         drop((first, second));
         assert_eq!(kept(), 2048);
-        // Buffers that the caller can have cloned are not pooled.
+        // Buffers that the caller might have cloned are not pooled.
         let shown = flip().buffers().unwrap().to_vec();
         assert_eq!(kept(), 1024);
         let others = [flip(), flip()];
@@ -393,8 +393,8 @@ fn the_pool_is_bounded() {
     assert_eq!(kept(), 64 * 16);
 }
 
-/// An allocation that runs out of memory is tried once more if emptying the pool may help. Other errors are returned
-/// immediately.
+/// If an allocation runs out of memory and the pool holds buffers, the pool is emptied and the allocation is tried once
+/// more. Other errors are returned immediately.
 #[test]
 fn the_pool_is_emptied_once_if_memory_runs_out() {
     let gpu = open_noop(8);
@@ -404,8 +404,8 @@ fn the_pool_is_emptied_once_if_memory_runs_out() {
         doing: "this",
         source: std::io::Error::other("another failure").into(),
     };
-    // Given: the number of allocations that fail, their error, and whether a buffer is pooled. Expected: whether an
-    // allocation succeeds, the number of tries, and the number of bytes left in the pool.
+    // Inputs: the number of allocations that fail, their error, and whether a buffer is pooled. Expected results:
+    // whether an allocation succeeds, the number of tries, and the number of bytes left in the pool.
     for (failures, error, pooled, room, tries, kept) in [
         (0, &short, true, true, 1, 1024),
         (1, &short, true, true, 2, 0),

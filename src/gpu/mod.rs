@@ -50,9 +50,9 @@ impl Gpu {
         self.with_changed_engine(|engine| engine.reach.dispatch = bytes.max(VECTOR_BYTES as u64))
     }
 
-    /// Returns the same device, which compiles each pipeline again at its next use, through `cache`. The caller can
-    /// save `cache` for the program's next start. Drivers with their own cache, such as Mesa's and NVIDIA's, do not
-    /// need `cache`.
+    /// Returns the same device with a pipeline cache. The device compiles each pipeline again at its next use, through
+    /// `cache`. The caller can save `cache` for the program's next start. Drivers with their own cache, such as Mesa's
+    /// and NVIDIA's, do not need `cache`.
     ///
     /// If `cache` belongs to another device, every recording that needs a pipeline fails with
     /// [`Error::Pipeline`](crate::Error::Pipeline).
@@ -82,8 +82,8 @@ impl Gpu {
         self.with_changed_engine(|engine| engine.compile_through(cache))
     }
 
-    /// Returns the same device with shader offsets of at most `units` units, so that tests with small data take the
-    /// paths for tensors of more than 2^31 units.
+    /// Returns the same device with shader offsets of at most `units` units. Tests with small data then take the paths
+    /// for tensors of more than 2^31 units.
     #[cfg(feature = "test-seams")]
     #[doc(hidden)]
     #[must_use]
@@ -91,7 +91,7 @@ impl Gpu {
         self.with_changed_engine(|engine| engine.reach.units = units)
     }
 
-    /// Returns the same device, treated as a hardware GPU, so that tests on a software adapter also run the grids of
+    /// Returns the same device, treated as a hardware GPU. Tests on a software adapter then also run the grids for
     /// GPUs.
     #[cfg(feature = "test-seams")]
     #[doc(hidden)]
@@ -102,8 +102,8 @@ impl Gpu {
         })
     }
 
-    /// Returns the same device, which compiles pipelines for the numbers of each walk, however few units it has. Tests
-    /// with small data then run the pipelines for large data.
+    /// Returns the same device, which compiles pipelines for the numbers of each walk, even of a walk with few units.
+    /// Tests with small data then run the pipelines for large data.
     #[cfg(feature = "test-seams")]
     #[doc(hidden)]
     #[must_use]
@@ -111,7 +111,7 @@ impl Gpu {
         self.with_changed_engine(|engine| engine.reach.tuning.few_units = 0)
     }
 
-    /// Returns the same device, on which no call can block, so that tests run like programs in a browser.
+    /// Returns the same device, on which no call can block. Tests then run like programs in a browser.
     #[cfg(feature = "test-seams")]
     #[doc(hidden)]
     #[must_use]
@@ -133,16 +133,16 @@ impl Gpu {
         &self.engine.device
     }
 
-    /// The `wgpu` device.
+    /// Returns the `wgpu` device.
     ///
-    /// Call [`wgpu::Device::destroy`] while no other thread uploads values or records commands for it. In wgpu 30, a write
-    /// to a buffer and the poll that frees a destroyed device's buffers take two locks in opposite orders, so both threads
-    /// can hang.
+    /// Call [`wgpu::Device::destroy`] only while no other thread uploads values or records commands for the device. In
+    /// wgpu 30, a write to a buffer and the poll that frees a destroyed device's buffers take two locks in opposite
+    /// orders, so both threads can hang.
     pub fn device(&self) -> &wgpu::Device {
         &self.open_device().wgpu
     }
 
-    /// The device's queue.
+    /// Returns the device's queue.
     pub fn queue(&self) -> &wgpu::Queue {
         &self.open_device().queue
     }
@@ -153,8 +153,8 @@ impl Gpu {
     }
 
     /// Describes the commands that are recorded for a plan on this device: none, a clear, copies, or dispatches and the
-    /// kernel of the first. Assumes that each argument is one whole buffer. For a plan that changes its destination in
-    /// place, also describes the cost of a source in the buffer of the destination.
+    /// kernel of the first dispatch. The description assumes that each argument is one whole buffer. For a plan that
+    /// changes its destination in place, it includes the cost of a source in the destination's buffer.
     pub fn explain(&self, plan: &Plan) -> String {
         plan.each_step(|work| {
             let aside = engine::aside::describe_cost(work).unwrap_or_default();
@@ -175,11 +175,13 @@ impl Gpu {
     /// Frees all memory that is kept for reuse. Call this when large tensors or buffers are no longer needed. It frees:
     ///
     /// - Buffers of dropped tensors, which new tensors of the same size reuse. These buffers and live tensors together
-    ///   hold no more bytes than the peak of tensors since the pool was last emptied, by this call or because the
-    ///   device ran out of memory. A buffer is also freed when 32 requests for buffers in a row did not reuse it.
+    ///   hold no more bytes than the peak of tensors since the pool was last emptied. This call empties the pool, and
+    ///   so does running out of device memory. A buffer is also freed when 32 requests for buffers in a row did not
+    ///   reuse it.
     /// - The scratch memory of scatters, of searches in masks, and of copies from and to textures.
     /// - Bind groups of buffers that were recorded repeatedly. These bind groups keep the buffers alive.
-    /// - Slots of reports (16 KiB for every 64) and uniforms (64 KiB for every 64) that no report and no submitted command holds.
+    /// - Slots of reports (16 KiB for every 64) and uniforms (64 KiB for every 64), unless a report or a submitted
+    ///   command holds them.
     /// - On the host, the dispatches of plans that were recorded recently.
     ///
     /// Compiled pipelines stay, since compiling them again takes longer than most work. Ordinary programs use tens of
@@ -197,7 +199,7 @@ impl PartialEq for Gpu {
     }
 }
 
-/// The adapter's name, kind and API.
+/// Prints the adapter's name, kind and API.
 impl std::fmt::Display for Gpu {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&adapter::describe_adapter(&self.open_device().shared.info))

@@ -27,8 +27,8 @@ pub struct Gpu {
 impl Gpu {
     /// Uses the caller's device, which can have any limits and needs no features.
     ///
-    /// If the device's limits are too low for the shaders, recording fails. The caller's own handlers get the device
-    /// errors that no call returns.
+    /// If the device's limits are too low for the shaders, recording fails. Device errors that no call returns go to
+    /// the caller's own error handlers.
     pub fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
         Self {
             engine: Arc::new(Engine::new(OpenDevice::new(device, queue))),
@@ -80,10 +80,10 @@ impl Gpu {
         Ok(gpu)
     }
 
-    /// Returns the features and limits to request for a device that your program opens. The feature is the one for
-    /// pipeline caches, if the adapter has it. The limits are WebGPU's defaults, or the adapter's limits where these
-    /// are lower. The sizes of buffers and of bindings are raised as far as the adapter allows, so that fewer plans are
-    /// cut into several dispatches.
+    /// Returns the features and limits to request for a device that your program opens. The only feature is
+    /// `PIPELINE_CACHE`, if the adapter has it. The limits are WebGPU's defaults, or the adapter's limits where these
+    /// are lower. The limits on the sizes of buffers and bindings are the adapter's, so that fewer plans are cut into
+    /// several dispatches.
     ///
     /// ```no_run
     /// use wgslice::{wgpu, Gpu};

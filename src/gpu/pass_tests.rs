@@ -86,7 +86,7 @@ fn an_operation_of_several_steps_is_one_submission() {
     assert_eq!(count_passes(|| parts[0].roll(&[1, -2], &[0, 1])), (1, 1));
 }
 
-/// A slice, a transpose, a broadcast and a split move no data until they are read.
+/// Slices, transposes, broadcasts and splits of tensors move no data until they are read.
 #[test]
 fn a_view_is_no_submission() {
     let backend = Backend::from(open_noop(8));

@@ -15,11 +15,10 @@ use std::{ops::Deref, sync::Arc};
 /// computed, so recording only writes commands. [`Gpu::prepare`] returns this type. The calls that record a plan or
 /// texels accept it: [`Gpu::encode`], [`Gpu::encode_from_texture`] and [`Gpu::encode_to_texture`].
 ///
-/// It owns the pipelines and dispatches, and does not hold the caller's buffers. It is prepared for indices of the
-/// plan's type and for buffer slices with offsets that are multiples of the device's
-/// `min_storage_buffer_offset_alignment` (or of 16, if that is more). With other indices or offsets, or on another
-/// device, the first recording computes the dispatches and might compile a pipeline. While a prepared plan exists,
-/// equal plans are prepared too.
+/// It owns the pipelines and dispatches, but not the caller's buffers. It is prepared for indices of the plan's type
+/// and for buffer slices with offsets that are multiples of the device's `min_storage_buffer_offset_alignment` (or of
+/// 16, if that is more). With other indices or offsets, or on another device, the first recording computes the
+/// dispatches and might compile a pipeline. While a prepared plan exists, equal plans are also prepared.
 ///
 /// A `Prepared` is cheap to clone.
 #[derive(Clone, Debug)]
@@ -28,7 +27,7 @@ pub struct Prepared<T = Plan> {
     what: Arc<T>,
 }
 
-/// Dereferences to the plan or texels, so that `&prepared` can be passed instead of them.
+/// Dereferences to the plan or texels, so calls that take a plan or texels accept `&prepared`.
 impl<T> Deref for Prepared<T> {
     type Target = T;
 
@@ -56,7 +55,6 @@ mod sealed {
     pub struct Made(pub(in crate::gpu) Works);
 
     pub trait Prepare {
-        /// Returns the moves of each step.
         fn moves_to_prepare(&self, gpu: &Gpu) -> Result<Moves, Error>;
 
         /// Returns the same plan or texels with the works that were prepared for it.
@@ -86,8 +84,8 @@ mod sealed {
 }
 
 impl Gpu {
-    /// Compiles the pipelines that a plan needs, and computes its dispatches. Call this when a program loads, so that no
-    /// frame waits for the compiler. [`Gpu::prepare_async`] does the same without waiting.
+    /// Compiles the pipelines that a plan needs and computes its dispatches. Call this when a program loads, so that no
+    /// frame waits for the compiler. [`Gpu::prepare_async`] does the same without blocking.
     ///
     /// [`Texels`] are prepared for the copies that the texture's usages allow: reading with `COPY_SRC`, writing with
     /// `COPY_DST`. The call also allocates the scratch memory for these copies.
@@ -121,15 +119,15 @@ impl Gpu {
             }
             steps.push(works);
         }
-        // If all works were kept from earlier, nothing so far has detected a loss of the device.
+        // If all works were already kept, no call so far has detected a loss of the device.
         self.open_device().check_alive("preparing a plan")?;
         let made = sealed::Made(self.engine.works(steps));
         let what = Arc::new(what.with_works(made));
         Ok(Prepared { what })
     }
 
-    /// Runs [`Gpu::prepare`] on its own thread. Returns immediately with a result that can be polled in each frame,
-    /// waited for or awaited. In a browser, which compiles in the background anyway, the result is available
+    /// Runs [`Gpu::prepare`] on its own thread. Returns immediately with a [`Pending`] result that the caller can poll
+    /// in each frame, wait for or await. In a browser, which compiles in the background anyway, the result is available
     /// immediately.
     ///
     /// ```no_run
@@ -172,8 +170,8 @@ impl Gpu {
     /// # Errors
     ///
     /// [`Error::DTypeOnDevice`] if the shaders cannot combine elements of this type in this way; [`Error::DeviceLimit`]
-    /// if the plan has more dimensions than a shader takes, if not even a single unit, of 1 to 16 bytes, fits the
-    /// device's limits, or if the device's limits are too low for a shader.
+    /// if the plan has too many dimensions for a shader, if even a single unit, of 1 to 16 bytes, exceeds the device's
+    /// limits, or if these limits are too low for a shader.
     pub fn supports<T: Prepare>(&self, what: &T) -> Result<(), Error> {
         what.moves_to_prepare(self)?
             .0
@@ -186,8 +184,8 @@ impl Gpu {
     }
 }
 
-/// The places of arguments for which a move is prepared: at the beginning of buffers. `None` for a plan that records
-/// nothing.
+/// Returns the places of arguments for which a move is prepared: the beginnings of buffers. Returns `None` for a move
+/// that records nothing.
 fn usual_places(plan: &Move, tuning: &Tuning) -> Option<ArgumentPlaces> {
     match choose_route(plan, tuning, false) {
         Route::Nothing => None,

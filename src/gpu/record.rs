@@ -47,15 +47,16 @@ impl Gpu {
     /// exceptions. Indices must begin at a multiple of 4 bytes. The source and the result of a scatter that computes
     /// with elements must begin at a multiple of the element's size (4 bytes for `complex64`).
     ///
-    /// In an encoder, slices and updates whose contiguous rows are few or long are recorded as buffer copies, if the source
+    /// In an encoder, slices and updates with few or long contiguous rows are recorded as buffer copies, if the source
     /// has the usage `COPY_SRC`, the result has `COPY_DST`, and both offsets are multiples of 4. A pass takes only
-    /// dispatches. Recording many small plans into one pass saves time, since a pass costs wgpu more time than a dispatch.
+    /// dispatches. Recording many small plans into one pass saves time, since a pass costs wgpu more time than a
+    /// dispatch.
     ///
     /// Inputs can be in the buffer of an output. wgpu does not allow one dispatch to read and write the same buffer, so
-    /// one more command first copies the input to scratch memory, which is kept until [`Gpu::trim`]. The range from the
-    /// first to the last byte that is read must not overlap the range from the first to the last byte that is written.
-    /// To slice in place, record into a second buffer and copy the result back with `copy_buffer_to_buffer`. No further
-    /// synchronization is needed, since wgpu orders recorded commands.
+    /// one more command first copies the input to scratch memory. This memory is kept until [`Gpu::trim`]. The range
+    /// from the first to the last byte that is read must not overlap the range from the first to the last byte that is
+    /// written. To slice in place, record into a second buffer and copy the result back with `copy_buffer_to_buffer`.
+    /// No further synchronization is needed, since wgpu orders recorded commands.
     ///
     /// ```no_run
     /// # fn example(gpu: &wgslice::Gpu, input: &wgpu::Buffer, ids: &wgpu::Buffer, output: &wgpu::Buffer)
@@ -105,10 +106,10 @@ impl Gpu {
     /// - [`Error::Argument`] if there are more or fewer buffers than inputs or outputs of the plan.
     /// - [`Error::Buffer`] for a buffer that does not fit the plan, is destroyed or belongs to another device, and for
     ///   buffers where bytes that are read overlap bytes that are written. In two cases wgpu itself reports a destroyed
-    ///   buffer or a buffer that belongs to another device, at `finish` or `submit`: if the plan is recorded as buffer
-    ///   copies, and if a buffer is destroyed after its second recording with the same plan.
-    /// - [`Error::DeviceLimit`] if the plan has more dimensions than a shader takes, or if not even a single unit, of 1
-    ///   to 16 bytes, fits the device's limits.
+    ///   buffer or a buffer of another device, at `finish` or `submit`: if the plan is recorded as buffer copies, and
+    ///   if a buffer is destroyed after its second recording with the same plan.
+    /// - [`Error::DeviceLimit`] if the plan has too many dimensions for a shader, or if even a single unit, of 1 to 16
+    ///   bytes, exceeds the device's limits.
     /// - [`Error::DTypeOnDevice`] for a scatter with an element type that the shaders cannot combine in this way.
     /// - [`Error::Pipeline`] if the device rejects a shader; [`Error::DeviceLost`]; [`Error::OutOfDeviceMemory`].
     pub fn encode<'p>(

@@ -2,8 +2,8 @@
 //! packs one piece while the device processes another.
 //!
 //! A piece passes through four buffers: upload memory that the host writes, the packed source, the result, and readback
-//! memory that the host reads. When the submission of a piece is done, upload and readback memory are mapped again, so
-//! that the host can access them.
+//! memory that the host reads. When the submission of a piece is done, upload and readback memory are mapped again for
+//! the host.
 
 use super::{
     Gpu,
@@ -15,11 +15,11 @@ use wgpu::{BufferUsages, MapMode, SubmissionIndex};
 
 const DOING_STREAMING: &str = "streaming";
 
-/// The maximum number of pieces that are submitted and not yet taken: the device processes one while the host packs or
-/// delivers another.
+/// The maximum number of pieces that are submitted and not yet taken. With two, the device processes one while the host
+/// packs or delivers the other.
 const MOST_SUBMITTED: usize = 2;
 
-/// A ring of slots that pieces pass through.
+/// A ring of slots. Each slot has the buffers for one piece.
 #[derive(Debug)]
 pub(crate) struct PieceRing {
     gpu: Gpu,
@@ -28,7 +28,7 @@ pub(crate) struct PieceRing {
     busy: VecDeque<(PieceBuffers, SubmissionIndex, usize)>,
 }
 
-/// The buffers that one piece passes through.
+/// A slot of the ring: the buffers that one piece passes through.
 #[derive(Debug)]
 pub(crate) struct PieceBuffers {
     /// Mapped for writing while the slot is idle.
@@ -47,8 +47,8 @@ impl PieceRing {
         }
     }
 
-    /// The size in bytes of all buffers of a ring, without padding, for pieces with a packed source of `packed` bytes
-    /// and a result of `result` bytes.
+    /// Returns the size in bytes of all buffers of a ring, without padding. A piece has a packed source of `packed`
+    /// bytes and a result of `result` bytes.
     pub(crate) fn bytes_held(packed: usize, result: usize) -> usize {
         packed
             .saturating_add(result)
@@ -61,8 +61,8 @@ impl PieceRing {
     }
 
     /// Packs a piece into the upload memory of a slot and returns the slot. Packing runs the move `host` on `source`,
-    /// the bytes of the piece's [`span`](crate::stream::Piece::span). [`Ring::submit_piece`] then runs the move `device` on
-    /// the packed bytes; this call only needs the size of its result.
+    /// the bytes of the piece's [`span`](crate::stream::Piece::span). [`PieceRing::submit_piece`] then runs the move
+    /// `device` on the packed bytes; this call only needs the size of its result.
     pub(crate) fn pack_piece(
         &mut self,
         host: &Move,
@@ -103,7 +103,8 @@ impl PieceRing {
         })
     }
 
-    /// Submits a piece that [`Ring::pack_piece`] packed into `slot`. `host` and `device` must be the same as in that call.
+    /// Submits a piece that [`PieceRing::pack_piece`] packed into `slot`. `host` and `device` must be the same as in
+    /// that call.
     pub(crate) fn submit_piece(
         &mut self,
         slot: PieceBuffers,
@@ -145,8 +146,8 @@ impl PieceRing {
         Ok(Some((slot, bytes)))
     }
 
-    /// Passes the result of a piece that [`Ring::wait_for_oldest`] returned to `sink`, and keeps the slot for reuse. The outer
-    /// error is the device's. The inner error is the error of `sink`.
+    /// Passes the result of a piece that [`PieceRing::wait_for_oldest`] returned to `sink`, and keeps the slot for
+    /// reuse. The outer error is from the device, and the inner error from `sink`.
     pub(crate) fn take_result<R>(
         &mut self,
         (slot, bytes): (PieceBuffers, usize),

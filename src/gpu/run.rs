@@ -7,8 +7,8 @@ use super::{
 use crate::{DType, Error, Pending, Plan, Report};
 
 impl Gpu {
-    /// Runs a plan in one submission and returns the outputs. If the flag next to an output is true, that output itself
-    /// is written, otherwise a copy of it. `copied` is the number of bytes for [`Report::copied`].
+    /// Runs a plan in one submission and returns the outputs. If the flag next to an output is true, the plan writes to
+    /// the output itself, otherwise to a copy. `copied` is the number of bytes for [`Report::copied`].
     pub(crate) fn run(
         &self,
         plan: &Plan,

@@ -1,9 +1,9 @@
 //! Slices of arrays that are larger than the memory of the host or of the device.
 //!
-//! The result of a slice is cut into consecutive pieces. For each piece the caller fetches the bytes of the source that
-//! the piece needs, the device slices them, and the caller receives the bytes of the piece. The device works on one
-//! piece while the host packs the source of the next piece and delivers the previous piece. This bounds the memory in
-//! use, whatever the size of the array.
+//! The result of a slice is cut into consecutive pieces. For each piece the caller fetches the source bytes that the
+//! piece needs, the device slices them, and the caller receives the bytes of the piece. The device works on one piece
+//! while the host packs the source of the next piece and delivers the previous piece. So the memory in use does not
+//! grow with the size of the array.
 
 mod piece;
 #[cfg(feature = "gpu")]
@@ -25,10 +25,10 @@ use std::{
 pub(crate) use piece::Piece;
 use piece::cut_into_pieces;
 
-/// The upper bound of the default of [`Stream::memory`], in bytes.
+/// The maximum of the default of [`Stream::memory`], in bytes.
 const MOST_DEFAULT_MEMORY: usize = 1 << 30;
 
-/// The largest size in bytes of a piece that the CPU makes. The beginning of a larger piece would leave the cache
+/// The maximum size in bytes of a piece that the CPU makes. The beginning of a larger piece would leave the cache
 /// before the caller reads it.
 const CPU_PIECE_BYTES: usize = 16 << 20;
 
@@ -42,13 +42,15 @@ const GPU_PIECE_BYTES: usize = 8 << 20;
 const PAGE_BYTES: usize = 4096;
 
 impl Piece {
-    /// An upper bound for the bytes of all pages that the piece reads, if no element is in two pages.
+    /// Returns an upper bound for the size in bytes of all pages that the piece reads, if no element is split between
+    /// two pages.
     fn page_bytes(&self) -> usize {
         let Some(walk) = self.plan.walk() else {
             return 0;
         };
         let (unit, element, run) = (walk.unit, self.plan.dtype.size(), walk.run());
-        // Returns the bytes of all pages that contiguous bytes touch if only their first element is in the first page.
+        // Returns the largest possible size of all pages that contiguous bytes touch. It is largest if only the first
+        // element is in the first page.
         let pages =
             |bytes: usize| (bytes.saturating_sub(element).div_ceil(PAGE_BYTES) + 1) * PAGE_BYTES;
         let row = (run.size - 1) * run.from.unsigned_abs() * unit + unit;
@@ -63,7 +65,7 @@ impl Piece {
 /// ```
 /// use wgslice::{slice, Backend, DType, Error};
 ///
-/// // The bytes may come from a file; here they are in memory.
+/// // The bytes can come from a file; here they are in memory.
 /// let array: Vec<u8> = (0..=255).collect();
 ///
 /// let backend = Backend::cpu(); // or Backend::auto()
@@ -85,7 +87,7 @@ pub struct Stream<'a> {
 }
 
 /// Statistics of a run of a [`Stream`]: the number of pieces, and the time that the host spent on each stage. The
-/// device can have worked on another piece at the same time.
+/// device might have worked on another piece at the same time.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Streamed {
@@ -93,11 +95,11 @@ pub struct Streamed {
     pub pieces: usize,
     /// The time to pack the bytes that the device needs into upload memory. Zero on the CPU.
     pub upload: Duration,
-    /// On the CPU, the time of slicing; on a device, the time to record and submit commands.
+    /// On the CPU, the time to slice; on a device, the time to record and submit commands.
     pub dispatch: Duration,
     /// The time that the host waited for the device. Zero on the CPU.
     pub readback: Duration,
-    /// The error of the device after which the CPU did the remaining pieces. `None` if there was none.
+    /// The device error after which the CPU processed the remaining pieces. `None` if there was no such error.
     pub fallback: Option<Error>,
 }
 
@@ -139,31 +141,31 @@ impl Backend {
 }
 
 impl Stream<'_> {
-    /// The only step of the plan.
+    /// Returns the only step of the plan.
     fn work(&self) -> Option<&Move> {
         self.plan.only()
     }
 
-    /// The size of the result in bytes. Its shape is `spec.view(shape)?.shape()`.
+    /// Returns the size of the result in bytes. The shape of the result is `spec.view(shape)?.shape()`.
     pub fn result_bytes(&self) -> usize {
         self.plan.result_bytes()
     }
 
-    /// Returns the same stream with a limit of `bytes` bytes of memory, on the host and on the device together: the
-    /// pages of the source that a piece reads, the buffers that pieces pass through, and results not yet delivered. The
-    /// default is 1 GiB on the CPU, and on a device a quarter of its `max_buffer_size`, at most 1 GiB. A piece has at
-    /// least one element, even if that needs more memory.
+    /// Returns the same stream with a limit of `bytes` bytes of memory, on the host and on the device together. The
+    /// limit includes the source pages that a piece reads, the buffers that pieces pass through, and results that are
+    /// not yet delivered. The default is 1 GiB on the CPU; on a device it is a quarter of `max_buffer_size`, but at
+    /// most 1 GiB. A piece has at least one element, even if it needs more memory.
     #[must_use]
     pub fn with_memory(mut self, bytes: usize) -> Self {
         self.memory = bytes;
         self
     }
 
-    /// Runs the slice. `fetch` returns the bytes of the source in a range of byte offsets. `sink` receives the bytes
-    /// of the result, in order.
+    /// Runs the slice. `fetch` returns the source bytes in a range of byte offsets. `sink` receives the bytes of the
+    /// result, in order.
     ///
-    /// If the device fails and the backend was made [with a fallback](Backend::with_fallback), the CPU does
-    /// the remaining pieces.
+    /// If the device fails and the backend has a [fallback](Backend::with_fallback), the CPU processes the remaining
+    /// pieces.
     ///
     /// # Errors
     ///
@@ -276,8 +278,8 @@ where
         Ok(())
     }
 
-    /// Runs all pieces on the device. After an error `under_way` holds the pieces that were taken from `pieces` and
-    /// that `sink` has not received. The CPU can do these and the rest.
+    /// Runs all pieces on the device. After an error, `under_way` contains the pieces that were taken from `pieces` and
+    /// that `sink` has not received. The CPU can process these pieces and the rest.
     #[cfg(feature = "gpu")]
     fn on_gpu(
         &mut self,
@@ -319,7 +321,7 @@ mod tests {
     use crate::SliceSpec;
     use std::collections::BTreeSet;
 
-    /// This holds wherever the source begins in its first page, as long as no element is in two pages.
+    /// This is true wherever the source begins in its first page, provided that no element is split between two pages.
     #[test]
     fn a_piece_touches_no_more_pages_than_it_counts() {
         for (shape, spec) in [

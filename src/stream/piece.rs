@@ -1,5 +1,5 @@
-//! Consecutive pieces of the result of a slice. A piece is a [`Part`] of the slice. The source counts as one dimension,
-//! so a piece needs a single range of the source.
+//! Consecutive pieces of the result of a slice. A piece is a [`Part`] of the slice. The source is treated as one
+//! dimension, so a piece needs a single range of the source.
 
 use crate::{Part, layout::split_position, moves::Move};
 use std::{iter, ops::Range, sync::Arc};
@@ -19,7 +19,7 @@ pub(crate) struct Piece {
 }
 
 impl Piece {
-    /// The whole result of a plan as one piece. `None` if the result is empty or the plan is not a slice.
+    /// Returns the whole result of a plan as one piece, or `None` if the result is empty or the plan is not a slice.
     pub(crate) fn whole(plan: &Move) -> Option<Self> {
         plan.walk()?;
         let whole = Move {
@@ -42,18 +42,18 @@ impl Piece {
         })
     }
 
-    /// The size in bytes of the part of the result that the piece makes.
+    /// Returns the size in bytes of the piece's part of the result.
     pub(crate) fn result_bytes(&self) -> usize {
         self.plan.result_bytes()
     }
 
-    /// The range of the source from the lowest to the highest byte that the piece reads.
+    /// Returns the range of the source from the lowest to the highest byte that the piece reads.
     pub(crate) fn span(&self) -> Range<usize> {
         let element = self.whole.dtype.size();
         self.needs.start * element..self.needs.end * element
     }
 
-    /// Cuts the piece into two consecutive pieces. `None` if the piece is a single element.
+    /// Cuts the piece into two consecutive pieces. Returns `None` if the piece is a single element.
     fn split_piece(&self) -> Option<[Self; 2]> {
         let outermost = self.result.iter().position(|range| range.len() > 1)?;
         let range = self.result[outermost].clone();
@@ -73,7 +73,7 @@ pub(crate) fn cut_into_pieces(
     plan: Option<&Move>,
     fits: impl Fn(&Piece) -> bool,
 ) -> impl Iterator<Item = Piece> {
-    // The pieces that are not returned yet. The last one is returned next.
+    // The pieces that have not been returned yet. The last one is returned next.
     let mut left: Vec<Piece> = plan.and_then(Piece::whole).into_iter().collect();
     iter::from_fn(move || {
         let mut piece = left.pop()?;

@@ -1,8 +1,8 @@
 //! Splits a piece into a slice on the host and a slice on the device.
 //!
-//! The host packs the bytes of the source that the piece needs into upload memory, in memory order and in long runs. It
-//! leaves out long gaps between these bytes and copies short gaps, because the device skips short gaps faster. So few
-//! unneeded bytes are uploaded. The device does the flips, the steps and the rest of the cropping.
+//! The host packs the source bytes that the piece needs into upload memory, in memory order and in long runs. It leaves
+//! out long gaps between these bytes. It copies short gaps, because the device skips them faster. So few unneeded bytes
+//! are uploaded. The device does the flips, the steps and the rest of the cropping.
 //!
 //! | for `x[::3, 199:99:-2]` on `[3000, 4000]` f32 | reads | result |
 //! |---|---|---|
@@ -12,7 +12,7 @@
 use super::piece::Piece;
 use crate::{DType, View, moves::Move, walk::Side};
 
-/// A piece as two slices. The second reads the result of the first.
+/// A piece as two slices. The second slice reads the result of the first.
 #[derive(Clone, Debug)]
 pub(crate) struct PieceSplit {
     /// Reads the bytes of [`Piece::span`] and writes a packed array.
@@ -21,10 +21,10 @@ pub(crate) struct PieceSplit {
     pub(crate) device: Move,
 }
 
-/// The longest gap that the host copies, in bytes: copying it costs about as much as starting another copy.
+/// The longest gap in bytes that the host copies: copying it takes about as long as starting another copy.
 const SHORT_GAP: usize = 64;
 
-/// The maximum number of bytes that the host packs for each byte that the piece needs. This bounds the gaps that are
+/// The maximum number of bytes that the host packs for each byte that the piece needs. This limits the gaps that are
 /// uploaded.
 const MOST_READ: usize = 4;
 
@@ -32,8 +32,8 @@ impl Piece {
     pub(crate) fn split(&self) -> PieceSplit {
         let dims = self.plan.walk().map_or(&[][..], |walk| &walk.dims);
         let unit = self.plan.walk().map_or(1, |walk| walk.unit);
-        // The host copies the `through` innermost dimensions with their gaps, as one run of `length` units. It leaves
-        // out the gaps of the other dimensions. `needed` is the number of those units that the piece needs.
+        // The host copies the `through` innermost dimensions with their gaps, as one run of `length` units, and leaves
+        // out the gaps of the other dimensions. `needed` is the number of units of a run that the piece needs.
         let (mut through, mut length, mut needed) = (0, 1, 1);
         for dim in dims.iter().rev() {
             let apart = dim.from.unsigned_abs();

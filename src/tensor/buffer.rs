@@ -1,4 +1,4 @@
-//! Makes tensors from the caller's buffers, and returns the buffers of tensors.
+//! Makes tensors from the caller's buffers and returns the buffers of tensors.
 
 use super::{Tensor, TensorStorage};
 use crate::prelude::*;
@@ -13,11 +13,12 @@ impl Tensor {
     /// The tensor's methods that work in place, such as [`Tensor::slice_update`], write to the buffer, unless a clone
     /// of the tensor or a pending report shares it.
     ///
-    /// The buffer must belong to the backend's device. This call cannot check that: wgpu reports a buffer of another
-    /// device at its first use. The buffer needs the usage `STORAGE`. It also needs `COPY_SRC` to read the tensor back,
-    /// to change it while a clone shares it, and for reports that contain an index out of range. If it also has
-    /// `COPY_DST`, updates of contiguous rows are recorded as buffer copies. The buffer can be longer than the values.
-    /// Its size must be at least the size of the values, rounded up to a multiple of 4 bytes, and at least 4 bytes.
+    /// The buffer must belong to the backend's device. This call cannot check this: wgpu reports a buffer of another
+    /// device at its first use. The buffer needs the usage `STORAGE`. It also needs `COPY_SRC` in three cases: to read
+    /// the tensor back, to change it while a clone shares it, and for reports that include an out-of-range index. If it
+    /// also has `COPY_DST`, updates of contiguous rows are recorded as buffer copies. The buffer can be longer than the
+    /// values. Its size must be at least the size of the values, rounded up to a multiple of 4 bytes, and at least 4
+    /// bytes.
     ///
     /// ```no_run
     /// use wgslice::{slice, wgpu, Backend, DType, Gpu, Tensor};
@@ -79,9 +80,9 @@ impl Tensor {
         ))
     }
 
-    /// The buffers that hold the tensor's values on a GPU, in row-major order. Empty on the CPU. There is one buffer,
-    /// unless the tensor is larger than the device's `max_buffer_size`: then there are several of equal size, except
-    /// that the last can be smaller. The buffers are padded to a multiple of 16 bytes. A tensor made by
+    /// Returns the buffers with the tensor's values on a GPU, in row-major order, or no buffers on the CPU. There is
+    /// one buffer, unless the tensor is larger than the device's `max_buffer_size`: then there are several of equal
+    /// size, except that the last can be smaller. The buffers are padded to a multiple of 16 bytes. A tensor made by
     /// [`Tensor::from_buffer`] has the caller's buffer instead, whatever its size, until a method that works in place
     /// gives the tensor its own memory.
     ///
@@ -89,8 +90,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::Buffer`] for a view, such as a slice, which does not have its own buffers: use [`Tensor::contiguous`]
-    /// first.
+    /// [`Error::Buffer`] for a view, such as a slice, because a view does not have its own buffers: use
+    /// [`Tensor::contiguous`] first.
     pub fn buffers(&self) -> Result<&[wgpu::Buffer], Error> {
         match &self.storage {
             _ if !self.is_contiguous() => Err(Error::Buffer {

@@ -13,9 +13,9 @@ use crate::{DType, Gpu, gpu::DeviceBytes, options::OutOfRange};
 use alloc::borrow::Cow;
 
 impl Tensor {
-    /// Runs a plan on tensors of one device, which are its inputs in order. Returns its outputs and the report. On a
-    /// GPU the call makes one submission and does not wait for it, unless an index out of range is an error and the
-    /// backend has no late errors.
+    /// Runs a plan on tensors of one device. The tensors are the plan's inputs, in order. Returns the outputs and the
+    /// report. On a GPU the call makes one submission and does not wait for it, unless an out-of-range index is an
+    /// error and the backend does not have late errors.
     ///
     /// A plan that was made for a tensor's [layout](Self::layout) reads the tensor without a copy. A plan that was made
     /// for a shape takes any tensor of this shape; a view is copied first.
@@ -99,12 +99,12 @@ impl Tensor {
         Ok((made, Pending::already_known(report)))
     }
 
-    /// Runs a plan like [`Tensor::run`], but into existing tensors, which are the plan's outputs in order. The plan can
-    /// change them in place.
+    /// Runs a plan like [`Tensor::run`], but writes the results to existing tensors: the plan's outputs, in order. The
+    /// plan can change them in place.
     ///
     /// Only the outputs change, not other tensors that share their memory. An output in shared memory first gets its
-    /// own memory. If the plan keeps some of the output's values, they are copied, and [`Report::copied`] has the
-    /// number of bytes.
+    /// own memory. If the plan keeps some values of this output, they are copied, and [`Report::copied`] has the number
+    /// of copied bytes.
     ///
     /// ```
     /// use wgslice::{slice, Backend, DType, Plan, Tensor};
@@ -175,8 +175,8 @@ impl Tensor {
         Ok(Pending::already_known(report))
     }
 
-    /// Returns the inputs of a plan in the layouts that the plan reads. Fails if they do not fit the plan or are not on
-    /// the device of this tensor.
+    /// Returns the inputs of a plan in the layouts that the plan reads. Fails if the inputs do not fit the plan or are
+    /// not on this tensor's device.
     fn ready_inputs<'i>(
         &self,
         plan: &Plan,
@@ -205,9 +205,9 @@ impl Tensor {
         ready.collect()
     }
 
-    /// Prepares this tensor as an output of a plan: it gets contiguous memory, and on the CPU memory that it does not
-    /// share, with its values if the plan changes it in place. Returns the number of bytes that are copied for that, on
-    /// a GPU by [`Gpu::run`](crate::Gpu).
+    /// Prepares this tensor as an output of a plan: it gets contiguous memory. On the CPU it also gets memory that it
+    /// does not share, with its values if the plan changes it in place. Returns the number of bytes that are copied; on
+    /// a GPU, [`Gpu::run`](crate::Gpu) copies them.
     fn own_memory(&mut self, needed: &ArraySpec, in_place: bool) -> Result<usize, Error> {
         let is_unshared = match &mut self.storage {
             #[cfg(feature = "gpu")]
@@ -248,8 +248,8 @@ impl Tensor {
         plan.run_steps(&values, outputs, threads.unwrap_or_default())
     }
 
-    /// Submits a plan. If the flag next to an output is true, the plan writes that output itself, otherwise a copy of
-    /// it.
+    /// Submits a plan. If the flag next to an output is true, the plan writes to the output itself, otherwise to a
+    /// copy.
     #[cfg(feature = "gpu")]
     fn submit_plan(
         gpu: &Gpu,
@@ -283,8 +283,8 @@ impl Tensor {
         Ok(Self::new(backend, output.dtype, &output.shape[..], storage))
     }
 
-    /// Returns whether a call waits for the device before it returns, so that the call itself can fail if a tuple is
-    /// out of range. True on a GPU under [`OutOfRange::Error`], unless the backend has late errors. Fails if the call
+    /// Returns whether a call waits for the device before it returns, so that it can itself fail if a tuple is out of
+    /// range. This is true on a GPU under [`OutOfRange::Error`], unless the backend has late errors. Fails if the call
     /// would have to wait where blocking is not allowed.
     #[cfg(feature = "gpu")]
     fn has_to_wait(&self, plan: &Plan) -> Result<bool, Error> {

@@ -5,12 +5,12 @@ use crate::prelude::*;
 use crate::{Element, Error, View, error, shape::elements};
 
 impl Tensor {
-    /// The number of elements: 1 for a scalar.
+    /// Returns the number of elements: 1 for a scalar.
     pub(super) fn len(&self) -> usize {
         self.shape().iter().product()
     }
 
-    /// Returns the same values in another shape, in row-major order. Only a view is copied.
+    /// Returns the same values in another shape, in row-major order. Copies the values only if the tensor is a view.
     ///
     /// ```
     /// use wgslice::Backend;
@@ -33,7 +33,7 @@ impl Tensor {
         Ok(whole.of_layout(View::whole(shape)))
     }
 
-    /// Reads the values back, in row-major order: [`Tensor::to_array`] without the shape.
+    /// Reads the values back in row-major order, like [`Tensor::to_array`] but without the shape.
     ///
     /// # Errors
     ///

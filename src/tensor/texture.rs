@@ -1,11 +1,11 @@
-//! Copies texels to tensors, and tensors to texels.
+//! Copies texels to tensors and tensors to texels.
 
 use super::{Tensor, TensorStorage};
 use crate::{Backend, Error, backend::Device, error, gpu::Texels};
 
 impl Tensor {
-    /// Copies the selected texels of a texture to a new tensor of their shape and element type. The call submits the
-    /// work and does not wait for it.
+    /// Copies the selected texels of a texture to a new tensor with the texels' shape and element type. The call
+    /// submits the work and does not wait for it.
     ///
     /// The backend must use the texture's device: `Backend::from(Gpu::new(&device, &queue))`. The texture needs the
     /// usage `COPY_SRC`.
@@ -35,12 +35,13 @@ impl Tensor {
         Ok(Self::new(backend, texels.dtype(), texels.shape(), storage))
     }
 
-    /// Copies this tensor to the selected texels of a texture on the same device, in one pass over the data, even if it
-    /// is a view, such as transposed values or a mask that is broadcast to all channels. All other texels, and channels
-    /// that are not selected, keep their values. The call submits the work and does not wait for it.
+    /// Copies this tensor to the selected texels of a texture on the same device. The copy takes one pass over the
+    /// data, even if the tensor is a view, such as transposed values or a mask that is broadcast to all channels. All
+    /// other texels, and channels that are not selected, keep their values. The call submits the work and does not wait
+    /// for it.
     ///
-    /// The texture needs the usage `COPY_DST`. It needs `COPY_SRC` too if the selection leaves out texels or channels
-    /// of the smallest box that contains it.
+    /// The texture needs the usage `COPY_DST`. It also needs `COPY_SRC` if the selection does not include all texels
+    /// and channels of the smallest box that contains it.
     ///
     /// # Errors
     ///

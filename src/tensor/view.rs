@@ -6,8 +6,8 @@ use crate::{Error, Plan, SliceSpec, View, cpu::Dest};
 impl Tensor {
     /// Returns a slice of this tensor. Nothing is copied: the slice shares the memory.
     ///
-    /// While the slice lives, all of this memory is kept, and the next change of this tensor in place copies it first. Call
-    /// [`contiguous`](Self::contiguous) on a small slice that you keep.
+    /// While the slice exists, all of this memory is kept, and the next in-place change of this tensor first copies the
+    /// memory. If you keep a small slice, call [`contiguous`](Self::contiguous) on it.
     ///
     /// ```
     /// use wgslice::{slice, Backend};
@@ -27,7 +27,8 @@ impl Tensor {
         Ok(self.of_layout(self.layout.slice(spec)?))
     }
 
-    /// Reorders the dimensions: dimension `d` of the result is dimension `permutation[d]` of this tensor. Nothing is copied.
+    /// Reorders the dimensions: dimension `d` of the result is dimension `permutation[d]` of this tensor. Nothing is
+    /// copied.
     ///
     /// ```
     /// use wgslice::Backend;
@@ -46,7 +47,7 @@ impl Tensor {
         Ok(self.of_layout(self.layout.transpose(permutation)?))
     }
 
-    /// Broadcasts to this shape: see [`View::broadcast_to`]. Nothing is copied.
+    /// Broadcasts the tensor to this shape: see [`View::broadcast_to`]. Nothing is copied.
     ///
     /// # Errors
     ///
@@ -57,7 +58,7 @@ impl Tensor {
     }
 
     /// Returns this tensor in contiguous memory, in row-major order. A view is copied into its own memory; other
-    /// tensors are shared. On a GPU the call submits the work and does not wait for it.
+    /// tensors are returned without a copy. On a GPU the call submits the work and does not wait for it.
     ///
     /// # Errors
     ///
@@ -90,13 +91,13 @@ impl Tensor {
         }
     }
 
-    /// The selection of elements from the tensor's memory, as offset, shape and strides. A plan that is made for this
-    /// view reads the tensor without a copy: see [`Tensor::run`].
+    /// Returns the selection of elements from the tensor's memory, as offset, shape and strides. A plan that is made
+    /// for this view reads the tensor without a copy: see [`Tensor::run`].
     pub fn layout(&self) -> &View {
         &self.layout
     }
 
-    /// Returns whether the tensor is all of its memory, in row-major order.
+    /// Returns whether the tensor consists of all of its memory, in row-major order.
     pub fn is_contiguous(&self) -> bool {
         self.layout.is_whole() || self.layout.is_all()
     }

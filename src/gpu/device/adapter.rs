@@ -23,15 +23,15 @@ pub enum SoftwareAdapters {
 
 /// Restricts which adapter is used.
 ///
-/// On Linux without a display, listing adapters may print `error: XDG_RUNTIME_DIR is invalid or not set in the
+/// On Linux without a display, listing adapters can print `error: XDG_RUNTIME_DIR is invalid or not set in the
 /// environment.`: Mesa's Vulkan layer `device_select` looks for the GPU of a Wayland display. The environment variable
 /// `NODEVICE_SELECT=1` turns the layer off.
 #[derive(Clone, Debug, Default)]
 pub struct AdapterOptions {
     /// A part of the adapter's name, in upper or lower case. Default: `WGPU_ADAPTER_NAME`, or any name.
     pub name: Option<String>,
-    /// The graphics APIs to search. Default: `WGPU_BACKEND`, or else Vulkan, Metal, Direct3D 12 and WebGPU. OpenGL is
-    /// then searched only if the others have no adapter.
+    /// The graphics APIs to search. Default: `WGPU_BACKEND`. If it is not set, Vulkan, Metal, Direct3D 12 and WebGPU,
+    /// and OpenGL only if the others have no adapter.
     pub backends: Option<Backends>,
     /// Whether to prefer low power or high performance. Default: `WGPU_POWER_PREF`, or high performance.
     pub power: Option<PowerPreference>,
@@ -39,8 +39,8 @@ pub struct AdapterOptions {
     pub software: SoftwareAdapters,
 }
 
-/// The largest number of storage buffers that a shader binds, not counting one with the tables of a conversion and one
-/// with its uniforms.
+/// The maximum number of storage buffers that a shader binds, not counting a buffer of conversion tables and a buffer
+/// of uniforms.
 pub(in crate::gpu) const STORAGE_BUFFERS: u32 = 4;
 
 impl AdapterOptions {
@@ -67,8 +67,8 @@ impl AdapterOptions {
         Ok(options)
     }
 
-    /// Returns the machine's adapters for the searched graphics APIs, best first, each with the reason if it does not
-    /// fit these options.
+    /// Returns the machine's adapters for the searched graphics APIs, best first. If an adapter does not fit these
+    /// options, its entry has the reason.
     ///
     /// # Errors
     ///
@@ -80,8 +80,7 @@ impl AdapterOptions {
     async fn find_adapters(&self) -> Vec<FoundAdapter> {
         match self.backends {
             Some(backends) => self.look_through(backends).await,
-            // OpenGL is searched only if the other APIs have no adapter, since it usually lists the same adapters
-            // again.
+            // OpenGL is searched only if the other APIs have no adapter, because it usually lists the same adapters.
             None => match self.look_through(Backends::PRIMARY).await {
                 none if none.is_empty() => self.look_through(Backends::SECONDARY).await,
                 some => some,
@@ -150,7 +149,7 @@ impl AdapterOptions {
     }
 }
 
-/// An adapter of this machine, and whether it fits the options.
+/// An adapter of this machine, and the reason if it does not fit the options.
 #[derive(Debug)]
 pub struct FoundAdapter {
     /// The adapter.
@@ -187,7 +186,7 @@ impl FoundAdapter {
         is_software(&self.adapter.get_info())
     }
 
-    /// The sort key of candidates: smaller is better.
+    /// Returns the sort key of a candidate: smaller is better.
     fn sort_key(&self, power: Option<PowerPreference>) -> (u8, u8) {
         let low_power = power == Some(PowerPreference::LowPower);
         let info = self.adapter.get_info();

@@ -19,13 +19,13 @@ const FEW_UNITS: usize = 1 << 16;
 pub(crate) struct Tuning {
     /// The number of invocations in a workgroup: a power of two, at least 64.
     pub(crate) workgroup: u32,
-    /// Whether one invocation moves a whole tile in a loop, because invocations cost more than loops.
+    /// True if one invocation moves a whole tile in a loop, because starting invocations costs more than loops.
     pub(crate) loops: bool,
     /// Dispatches of fewer units than this share pipelines, which read the numbers of the walk at run time. Other
     /// dispatches use pipelines that are compiled for these numbers.
     pub(crate) few_units: usize,
-    /// Buffer copies move contiguous rows, if there are at most this many of them, or if they have at least this many
-    /// bytes each.
+    /// Contiguous rows are moved by buffer copies if there are at most `few_rows` rows, or if each row has at least
+    /// `long_row` bytes.
     pub(crate) few_rows: usize,
     pub(crate) long_row: usize,
 }
@@ -41,7 +41,7 @@ impl Tuning {
         long_row: 1 << 20,
     };
 
-    /// For a software adapter, which runs shaders on the CPU: every workgroup is a task of a thread.
+    /// For a software adapter, which runs each workgroup as a task on a CPU thread.
     const SOFTWARE: Self = Self {
         workgroup: 64,
         loops: true,
@@ -50,9 +50,9 @@ impl Tuning {
         long_row: 16 << 10,
     };
 
-    /// The numbers for an adapter. If the device allows fewer invocations in a workgroup, or has too little workgroup
-    /// memory, the number of invocations is the largest power of two that fits, but at least 64. A device that does not
-    /// allow 64 rejects the shaders.
+    /// Returns the numbers for an adapter. If the device allows fewer invocations in a workgroup, or has too little
+    /// workgroup memory, the number of invocations is the largest power of two that fits, but at least 64. A device
+    /// that does not allow 64 rejects the shaders.
     pub(in crate::gpu) fn of(is_software: bool, limits: &wgpu::Limits) -> Self {
         let tuning = if is_software {
             Self::SOFTWARE
@@ -71,8 +71,8 @@ impl Tuning {
     }
 }
 
-/// The largest size in bytes of a binding, in whole vectors. On Metal, bindings of more than 4 GiB are allowed, but wgpu
-/// tells shaders their sizes in 32 bits and clamps offsets to that. Other APIs allow less than 2 GiB anyway.
+/// Returns the largest size in bytes of a binding, in whole vectors. Metal allows bindings of more than 4 GiB, but wgpu
+/// passes their sizes to shaders as 32-bit numbers and clamps offsets to 32 bits. Other APIs allow less than 2 GiB.
 pub(in crate::gpu) fn largest_binding(limits: &wgpu::Limits) -> u64 {
     let most = limits.max_storage_buffer_binding_size;
     most.min(i32::MAX as u64) / VECTOR_BYTES as u64 * VECTOR_BYTES as u64
@@ -105,15 +105,15 @@ pub(crate) struct DispatchLimits {
     pub(crate) alignment: u64,
     /// The largest number of workgroups in one dimension of a dispatch.
     pub(crate) groups: u32,
-    /// The largest number of bytes of a result that one dispatch may write.
+    /// The largest number of bytes of a result that one dispatch is allowed to write.
     pub(crate) dispatch: u64,
     /// The largest offset that shaders compute, in units. A binding has at most this many units.
     pub(crate) units: u64,
     pub(crate) tuning: Tuning,
 }
 
-/// The buffers of an argument. It has one part, or several if it is larger than a buffer can be. Each part is a
-/// range of its own buffer.
+/// The buffers of an argument: one part, or several parts if the argument is larger than the largest buffer. Each part
+/// is a range of its own buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct BufferParts {
     /// The start of each part in its buffer, in bytes. The same for all parts.
@@ -123,7 +123,7 @@ pub(crate) struct BufferParts {
 }
 
 impl BufferParts {
-    /// One part at the beginning of a buffer: no argument reaches 2^62 bytes, where a second part would begin.
+    /// One part at the beginning of a buffer. A second part would begin at 2^62 bytes, and no argument is that large.
     pub(crate) const ONE_PART: Self = Self {
         offset: 0,
         bytes: 1 << 62,
@@ -137,7 +137,7 @@ impl BufferParts {
         }
     }
 
-    /// The ranges of buffers that hold bytes `at..at + bytes` of the argument.
+    /// Returns the ranges of buffers that contain bytes `at..at + bytes` of the argument.
     pub(in crate::gpu) fn buffer_slices(
         self,
         buffers: &[wgpu::Buffer],
@@ -158,11 +158,11 @@ impl BufferParts {
     }
 }
 
-/// The range that a dispatch binds of a move's argument (its source, result or indices). The range is in one part of
-/// the argument: see [`BufferParts`].
+/// The range that a dispatch binds of an argument of a move (its source, result or indices). The range is in one part
+/// of the argument: see [`BufferParts`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct BindingRange {
-    /// The number of the part that is bound, and of its buffer; the first is 0.
+    /// The number of the bound part and of its buffer; the first is 0.
     pub(crate) part: usize,
     /// The offset of the binding in the part's buffer, in bytes.
     pub(crate) offset: u64,
@@ -171,15 +171,15 @@ pub(crate) struct BindingRange {
 }
 
 impl DispatchLimits {
-    /// Rounds an offset in bytes down to a multiple of both the alignment of bindings and the largest vector. The way a
-    /// plan is cut depends only on the remainder.
+    /// Rounds an offset in bytes down to a multiple of both the alignment of bindings and the largest vector. Only the
+    /// remainder affects how a plan is cut into dispatches.
     pub(in crate::gpu) fn align_offset(&self, offset: u64) -> u64 {
         // Both are powers of two.
         offset & !(self.alignment.max(VECTOR_BYTES as u64) - 1)
     }
 
-    /// The binding of bytes `from..to` of an argument, and the offset in bytes of byte `from` in the binding. `None`
-    /// if the bytes are in several parts, or if the binding would be too large.
+    /// Returns the binding of bytes `from..to` of an argument, and the offset in bytes of byte `from` in the binding.
+    /// Returns `None` if the bytes are in several parts, or if the binding would be too large.
     pub(in crate::gpu) fn binding_range(
         &self,
         parts: BufferParts,
@@ -203,7 +203,7 @@ impl DispatchLimits {
         (bytes <= self.binding).then_some((span, within - offset))
     }
 
-    /// The error for a move whose units, of `unit` bytes each, exceed the device's limits even one at a time.
+    /// Returns the error for a move in which even a single unit, of `unit` bytes, exceeds the device's limits.
     pub(in crate::gpu) fn too_small(&self, unit: usize) -> Error {
         Error::DeviceLimit {
             what: "a single unit",

@@ -23,7 +23,7 @@ impl OpenDevice {
         }
     }
 
-    /// Creates a buffer. If the host may write it, it is mapped.
+    /// Creates a buffer. A buffer that the host can write is mapped.
     pub(in crate::gpu) fn create_buffer(
         &self,
         doing: &'static str,
@@ -58,8 +58,8 @@ impl OpenDevice {
         Err(Error::DeviceLost { doing, reason })
     }
 
-    /// Fails in a browser, where no call may wait for `what`. The error names the call to use `instead`. Callers check
-    /// this before they submit anything.
+    /// Fails in a browser, where a call cannot wait for `what`. The error names the call to use `instead`. Callers
+    /// check this before they submit anything.
     pub(crate) fn check_may_block(
         &self,
         what: &'static str,
@@ -71,7 +71,7 @@ impl OpenDevice {
         }
     }
 
-    /// Waits for this submission. In a browser, where no call may wait, returns immediately.
+    /// Waits for this submission. In a browser, where a call cannot wait, returns immediately.
     pub(in crate::gpu) fn wait_for(&self, submission: wgpu::SubmissionIndex) -> Result<(), Error> {
         self.poll_with(wgpu::PollType::Wait {
             submission_index: Some(submission),
@@ -90,9 +90,9 @@ impl OpenDevice {
     }
 }
 
-/// Runs `work`. Returns its outcome and the error that the device reports during this, if any. An error about memory
-/// takes precedence, because it leaves invalid objects, which cause the other errors. Browsers report errors later, to
-/// the device's handler of uncaptured errors.
+/// Runs `work`. Returns its outcome and the error that the device reports during `work`, if any. An out-of-memory error
+/// takes precedence, because it leaves invalid objects, and they cause the other errors. Browsers report errors later,
+/// to the device's handler of uncaptured errors.
 pub(in crate::gpu) fn run_in_error_scope<R>(
     device: &wgpu::Device,
     work: impl FnOnce() -> R,
@@ -131,7 +131,7 @@ fn poll_catching_panics(
     }
 }
 
-/// The [`Error`] for an error that the device reported while `doing` something.
+/// Returns the [`Error`] for an error that the device reported while `doing` something.
 pub(in crate::gpu) fn device_error(
     device: &OpenDevice,
     doing: &'static str,

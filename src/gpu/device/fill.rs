@@ -7,8 +7,8 @@
 use crate::{Error, element::zeroed, moves::Move, walk::Walk};
 use wgpu::WriteOnly;
 
-/// The minimum size in bytes of rows that are copied directly: 64 cache lines of 64 bytes. Only the first and the last
-/// line can be written in part.
+/// The minimum size in bytes of rows that are copied directly: 64 cache lines of 64 bytes. Then only the first and the
+/// last of these lines can be written partially.
 const LONG_ROW: usize = 4 << 10;
 
 /// The size in bytes of the buffer in which all other rows are collected: small enough for a core's second-level cache.

@@ -1,6 +1,6 @@
 //! An open device: its adapter, limits, transfers, waits and failures.
 //!
-//! This module does not know how plans run. `engine` does, which builds on it.
+//! This module does not run plans: `engine` builds on it and runs them.
 //!
 //! | file | decides |
 //! |---|---|
@@ -34,7 +34,7 @@ use std::sync::{Arc, OnceLock};
 pub(crate) struct OpenDevice {
     pub(super) wgpu: wgpu::Device,
     pub(super) queue: wgpu::Queue,
-    /// Whether a call may wait for the device. False in a browser.
+    /// True if a call can block until the device is done. False in a browser.
     pub(crate) may_block: bool,
     pub(super) shared: Arc<Shared>,
 }

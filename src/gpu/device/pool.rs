@@ -6,7 +6,7 @@
 //!
 //! The pool is bounded. It holds at most 64 buffers. Tensors and pooled buffers together hold no more bytes than the
 //! peak of tensors alone since the pool was last emptied (briefly more while a tensor is allocated). A buffer that the
-//! next 32 requests do not reuse is freed. A buffer that was exposed to the caller is not pooled, since the caller may
+//! next 32 requests do not reuse is freed. A buffer that was exposed to the caller is not pooled, since the caller can
 //! hold a clone of it. If the device runs out of memory, the pool is emptied.
 
 use crate::{Error, lock::lock};
@@ -22,7 +22,7 @@ use std::{
 /// drops up to 32 tensors reuses all of their buffers.
 const MOST_UNUSED_REQUESTS: u64 = 32;
 
-/// The largest number of buffers that a pool keeps: each request searches all of them.
+/// The maximum number of buffers that a pool keeps. It is small because each request searches all of them.
 const MOST_KEPT_BUFFERS: usize = 64;
 
 /// The pool of a device. When a tensor that the crate allocated is dropped, its buffers return to the pool, except
@@ -43,7 +43,7 @@ struct PooledBuffers {
 }
 
 impl PooledBuffers {
-    /// The size of all pooled buffers in bytes.
+    /// Returns the size of all pooled buffers in bytes.
     fn kept(&self) -> u64 {
         self.idle.iter().map(|(buffer, _)| buffer.size()).sum()
     }
@@ -56,13 +56,13 @@ impl PooledBuffers {
 }
 
 impl BufferPool {
-    /// Takes a buffer of `size` bytes with unspecified contents from the pool. `None` if the pool holds none of this
-    /// size.
+    /// Takes a buffer of `size` bytes with unspecified contents from the pool. Returns `None` if the pool has no buffer
+    /// of this size.
     pub(in crate::gpu) fn take_buffer(&self, size: u64) -> Option<wgpu::Buffer> {
         let mut shelf = lock(&self.0);
         shelf.asked += 1;
         let asked = shelf.asked;
-        // If several buffers fit, takes the one that returned last, because its bytes may still be in a cache.
+        // If several buffers fit, takes the most recently returned buffer, because its bytes might still be in a cache.
         let found = shelf.idle.iter().rposition(|idle| idle.0.size() == size);
         let taken = found.and_then(|place| shelf.idle.remove(place));
         shelf
@@ -71,7 +71,7 @@ impl BufferPool {
         taken.map(|(buffer, _)| buffer)
     }
 
-    /// Calls `create`. If that runs out of memory and the pool holds buffers, empties the pool, calls `free`, which
+    /// Calls `create`. If `create` runs out of memory and the pool holds buffers, empties the pool, calls `free`, which
     /// makes the device free these buffers, and calls `create` once more.
     pub(in crate::gpu) fn make_room<B>(
         &self,
@@ -87,8 +87,8 @@ impl BufferPool {
         }
     }
 
-    /// Lends buffers to a tensor. They return to the pool when the [`LentBuffers`] is dropped, unless they were exposed to the
-    /// caller.
+    /// Lends buffers to a tensor. When the [`LentBuffers`] is dropped, the buffers return to the pool, unless they were
+    /// exposed to the caller.
     pub(in crate::gpu) fn lend_buffers(
         self: &Arc<Self>,
         buffers: Vec<wgpu::Buffer>,
@@ -113,12 +113,12 @@ impl BufferPool {
         any
     }
 
-    /// The number of bytes that tensors hold.
+    /// Returns the number of bytes that tensors hold.
     pub(super) fn lent_bytes(&self) -> u64 {
         lock(&self.0).lent
     }
 
-    /// The size of all pooled buffers in bytes.
+    /// Returns the size of all pooled buffers in bytes.
     #[cfg(test)]
     pub(in crate::gpu) fn kept(&self) -> u64 {
         lock(&self.0).kept()
@@ -128,9 +128,9 @@ impl BufferPool {
 /// The buffers of a tensor, and the pool that they return to.
 #[derive(Debug)]
 pub(in crate::gpu) struct LentBuffers {
-    /// For use within the crate. After the tensor is dropped, another tensor can overwrite these buffers.
+    /// Only for use within the crate: after the tensor is dropped, another tensor can overwrite these buffers.
     pub(super) buffers: Vec<wgpu::Buffer>,
-    /// Whether the buffers were exposed to the caller, so that they must not be reused.
+    /// True if the buffers were exposed to the caller. Exposed buffers must not be reused.
     shown: AtomicBool,
     pool: Arc<BufferPool>,
 }

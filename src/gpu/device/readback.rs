@@ -22,7 +22,7 @@ pub(in crate::gpu) struct Readback {
 #[derive(Debug, Default)]
 struct Mapping {
     result: Option<Result<(), wgpu::BufferAsyncError>>,
-    /// The wakers of all tasks that wait for the mapping, since several tasks may await one report.
+    /// The wakers of all tasks that wait for the mapping, since several tasks can await one report.
     wakers: Vec<Waker>,
 }
 
@@ -74,15 +74,15 @@ impl OpenDevice {
         })
     }
 
-    /// Waits for all submissions like [`OpenDevice::wait`], but without blocking.
+    /// Waits for all submissions like [`OpenDevice::wait_for_submissions`], but without blocking.
     pub(crate) async fn wait_async(&self) -> Result<(), Error> {
         // This copy runs after all earlier submissions, and its buffer is mapped only after that.
         let word = self.allocate_array(&[4], 1)?;
         self.read_words(word.buffer_slices(0, 4), &mut [0]).await
     }
 
-    /// Calls `poll` until it is ready, and returns its output. Between calls of `poll` it waits for all submissions, so
-    /// the caller must first check that it [may block](Self::check_may_block).
+    /// Calls `poll` until it returns a result. Between the calls this function waits for all submissions, so the caller
+    /// must first check that it [may block](Self::check_may_block).
     pub(crate) fn wait_until<T>(
         &self,
         mut poll: impl FnMut(&mut std::task::Context<'_>) -> Poll<Result<T, Error>>,
@@ -100,8 +100,8 @@ impl OpenDevice {
 impl Readback {
     /// Waits until the copy is done and fills `bytes` from the beginning of the staging buffer.
     ///
-    /// If the copy is not done and the caller's waker is not [`POLLING_WAKER`], the [`MappingWatcher`] waits for the device, since a
-    /// future must not block. A browser needs no watcher, because it polls the device itself.
+    /// If the copy is not done and the caller's waker is not [`POLLING_WAKER`], the [`MappingWatcher`] waits for the
+    /// device, because a future must not block. A browser needs no watcher, because it polls the device itself.
     pub(in crate::gpu) async fn copy_to(&self, bytes: &mut [u8]) -> Result<(), Error> {
         let device = &self.device;
         let mut watched = cfg!(target_arch = "wasm32");
@@ -131,8 +131,8 @@ impl Readback {
             .staging
             .get_mapped_range(..)
             .map_err(|error| device_error(device, DOING_READBACK, error))?;
-        // `run_cpu` copies with several threads: the operating system maps the pages of new memory at their first
-        // write, which takes longer than the copy.
+        // `run_cpu` copies with several threads, because the operating system maps the pages of new memory at their
+        // first write, and mapping takes longer than copying.
         Move::copy(bytes.len())
             .run_cpu(&view[..bytes.len()], None, bytes)
             .map(drop)
@@ -146,7 +146,7 @@ impl Readback {
 }
 
 /// A thread that waits for the device while tasks await mappings. The list has the mappings that were added since the
-/// thread's current wait began. The thread ends when no mapping is left; without a thread the list is `None`.
+/// thread's current wait began. The thread ends when no mapping is left. While no thread runs, the list is `None`.
 #[derive(Debug, Default)]
 pub(in crate::gpu) struct MappingWatcher(Mutex<Option<Vec<Arc<Mutex<Mapping>>>>>);
 
@@ -167,7 +167,7 @@ impl MappingWatcher {
             .spawn(move || watching.shared.watcher.run(&watching))
             .is_err()
         {
-            // The operating system allows no more threads, so this call waits for the device itself.
+            // If the operating system does not allow another thread, this call waits for the device itself.
             self.run(device);
         }
     }
@@ -184,7 +184,7 @@ impl MappingWatcher {
         }
     }
 
-    /// The mappings that were added since the last call. `None` if there are none, which ends the thread.
+    /// Returns the mappings that were added since the last call, or `None` if there are none; then the thread ends.
     fn next(&self) -> Option<Vec<Arc<Mutex<Mapping>>>> {
         let mut mappings = lock(&self.0);
         let added = mappings.take().filter(|added| !added.is_empty())?;

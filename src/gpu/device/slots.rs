@@ -2,15 +2,16 @@
 //!
 //! Up to 64 slots share a strip: a buffer, and a bind group for any of its slots. The commands that bind a slot hold it
 //! until they finish or are dropped. A report also holds its slot until it is read, and the kept dispatches of a move
-//! hold the slots of its uniforms. Once no slot of a strip is held, one write clears the strip, and its slots can be
-//! lent again. So recording creates at most one strip for every 64 slots, and no strip once enough exist.
+//! hold the slots of its uniforms. When no slot of a strip is held, one write clears the strip, and its slots can be
+//! lent again. So recording creates at most one strip for every 64 slots, and stops creating strips when there are
+//! enough.
 
 use super::{failure::run_in_error_scope, group::bind_group};
 use crate::lock::lock;
 use std::sync::{Arc, Mutex};
 use wgpu::{BufferSlice, BufferUsages, ComputePass};
 
-/// Slots begin at multiples of this many bytes: the largest alignment of dynamic offsets that a device may require.
+/// Slots begin at multiples of this many bytes: the largest alignment of dynamic offsets that a device can require.
 const SLOT_ALIGNMENT: u32 = 256;
 
 /// The number of slots of a strip. If the device allows only smaller buffers, a strip has fewer slots.
@@ -20,8 +21,8 @@ const STRIP_SLOTS: u32 = 64;
 struct SlotStrip {
     buffer: wgpu::Buffer,
     group: wgpu::BindGroup,
-    /// Whether the buffer exists. If the device was lost or had no memory, it does not, and commands that bind it fail.
-    /// Such a strip is not kept.
+    /// True if the buffer was created. If the device was lost or out of memory, commands that bind the buffer fail, and
+    /// the strip is not kept.
     exists: bool,
 }
 
@@ -33,7 +34,7 @@ pub(in crate::gpu) struct Slot {
 }
 
 impl Slot {
-    /// The first `bytes` bytes of the slot.
+    /// Returns the first `bytes` bytes of the slot.
     pub(in crate::gpu) fn first_bytes(&self, bytes: u64) -> BufferSlice<'_> {
         let begin = u64::from(self.offset);
         self.strip.buffer.slice(begin..begin + bytes)
@@ -46,19 +47,19 @@ impl Slot {
         }
     }
 
-    /// Returns whether the slot's buffer exists: see [`Strip::has_buffer`].
+    /// Returns whether the slot's buffer exists: see [`SlotStrip::exists`].
     pub(in crate::gpu) fn has_buffer(&self) -> bool {
         self.strip.exists
     }
 
-    /// Binds the slot, which must be [held](hold) until the commands finish.
+    /// Binds the slot, which must be [held](hold_slots) until the commands finish.
     pub(in crate::gpu) fn bind_slot(&self, pass: &mut ComputePass<'_>, group: u32) {
         pass.set_bind_group(group, &self.strip.group, &[self.offset]);
     }
 }
 
-/// Holds the slots that a dispatch binds until its commands finish or are dropped. One call holds them all, since each
-/// call costs wgpu an allocation.
+/// Holds the slots that a dispatch binds until its commands finish or are dropped. One call holds both slots, because
+/// each call costs wgpu an allocation.
 pub(in crate::gpu) fn hold_slots(pass: &mut ComputePass<'_>, slots: [Slot; 2]) {
     pass.on_submitted_work_done(move || drop(slots));
 }
@@ -92,7 +93,7 @@ impl SlotStrip {
     }
 }
 
-/// Slots whose bind groups have the same layout.
+/// A collection of slots whose bind groups have the same layout.
 #[derive(Debug)]
 pub(in crate::gpu) struct Slots {
     device: wgpu::Device,
@@ -145,8 +146,8 @@ impl Slots {
         strips.all.retain(|strip| Arc::strong_count(strip) > 1);
     }
 
-    /// Returns a strip of zeros without a slot in use: one of `all`, which it clears, or a new one, which it adds to
-    /// `all`.
+    /// Returns a strip of zeros without a slot in use: either a strip of `all`, which this call clears, or a new strip,
+    /// which it adds to `all`.
     fn unused_strip(
         &self,
         all: &mut Vec<Arc<SlotStrip>>,

@@ -12,20 +12,20 @@ use crate::Error;
 use std::sync::Arc;
 use wgpu::{BufferSlice, BufferUsages};
 
-/// If a tensor has several buffers, the sizes of all except the last are multiples of this many bytes, the largest
-/// alignment of bindings that a device may require.
+/// If a tensor has several buffers, the sizes of all except the last are multiples of this many bytes. This is the
+/// largest alignment of bindings that a device can require.
 const PART_ALIGNMENT: u64 = 256;
 
 /// The largest size in bytes of a staging buffer for reading back. Two such buffers alternate, so staging memory does
 /// not grow with the tensor, and the operating system maps their pages only once.
 const STAGING_BYTES: u64 = 8 << 20;
 
-/// The size of a buffer for `bytes` bytes: padded, so that whole vectors can be bound, and never 0.
+/// Returns the size of a buffer for `bytes` bytes. It is padded to whole vectors, which shaders bind, and is never 0.
 pub(crate) fn padded_size(bytes: usize) -> u64 {
     bytes.max(1).next_multiple_of(VECTOR_BYTES) as u64
 }
 
-/// A tensor's bytes on the device. Clones share them.
+/// A tensor's bytes on the device. Clones share the bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct DeviceBytes {
     lent: Arc<LentBuffers>,
@@ -36,7 +36,7 @@ pub(crate) struct DeviceBytes {
 }
 
 impl DeviceBytes {
-    /// The first `bytes` bytes of the caller's buffer, which is never pooled.
+    /// Uses the first `bytes` bytes of the caller's buffer. The buffer is never pooled.
     pub(crate) fn of_caller(buffer: wgpu::Buffer, bytes: usize) -> Self {
         let lent = Arc::<BufferPool>::default().lend_buffers(vec![buffer]);
         lent.expose_buffers();
@@ -47,7 +47,7 @@ impl DeviceBytes {
         }
     }
 
-    /// The buffers: one, unless the tensor exceeds the device's `max_buffer_size`.
+    /// Returns the buffers: one, unless the tensor exceeds the device's `max_buffer_size`.
     pub(in crate::gpu) fn buffers(&self) -> &[wgpu::Buffer] {
         &self.lent.buffers
     }
@@ -62,7 +62,7 @@ impl DeviceBytes {
         Arc::get_mut(&mut self.lent).is_some()
     }
 
-    /// Fails if the bytes cannot be copied, because the caller's buffer lacks the usage.
+    /// Fails if the caller's buffer lacks the usage that copying its bytes needs.
     fn check_copied(&self) -> Result<(), Error> {
         let has = |buffer: &wgpu::Buffer| buffer.usage().contains(BufferUsages::COPY_SRC);
         match self.buffers().iter().all(has) {
@@ -78,8 +78,8 @@ impl DeviceBytes {
         }
     }
 
-    /// The ranges of the buffers that hold bytes `at..at + bytes` of the tensor, after `bytes` is rounded up to whole
-    /// words.
+    /// Returns the ranges of the buffers that contain bytes `at..at + bytes` of the tensor, with `bytes` rounded up to
+    /// whole words.
     pub(in crate::gpu) fn buffer_slices(
         &self,
         at: usize,
@@ -99,9 +99,10 @@ const TUPLES_MULTIPLE: u64 = 80_640;
 /// Returns the size in bytes of each part except the last: at most `most`, unless that is below 256. `row_bytes` is the
 /// size of a row of the innermost dimension.
 ///
-/// An index tuple must not be in two buffers. A tensor can be reshaped before it is used as indices. So if `most`
-/// allows it, as on all real devices, parts have whole tuples of up to 10 integers, and whole rows unless that would make
-/// parts much smaller; a row can be a longer tuple. Otherwise parts have whole rows if possible.
+/// An index tuple must not be split between two buffers, and a tensor can be reshaped before it is used as indices. If
+/// `most` allows it, as on all real devices, parts therefore have whole tuples of up to 10 integers. They also have
+/// whole rows, which can be longer tuples, unless this would make parts much smaller. If `most` does not allow whole
+/// tuples, parts have whole rows if possible.
 pub(in crate::gpu) fn part_bytes(most: u64, row_bytes: u64) -> u64 {
     let rows = multiple_of_both(row_bytes, PART_ALIGNMENT);
     let tuples_and_rows = multiple_of_both(TUPLES_MULTIPLE, rows);
@@ -116,7 +117,7 @@ pub(in crate::gpu) fn part_bytes(most: u64, row_bytes: u64) -> u64 {
     (most / step * step).max(PART_ALIGNMENT)
 }
 
-/// The least common multiple of two numbers, or a larger number if that exceeds 64 bits.
+/// Returns the least common multiple of two numbers, or a larger number if the multiple exceeds 64 bits.
 fn multiple_of_both(one: u64, other: u64) -> u64 {
     let (mut common, mut rest) = (one, other);
     while rest > 0 {
@@ -161,21 +162,21 @@ impl OpenDevice {
         })
     }
 
-    /// Fails if the machine does not have `more` bytes in addition to the tensors of a software adapter, which are in
-    /// host memory too. Drivers do not check this: the system would kill the process when it writes to the memory.
+    /// On a software adapter, fails if the machine does not have `more` bytes of memory in addition to the adapter's
+    /// tensors. Drivers do not check this: the operating system would kill the process when it writes to the memory.
     fn check_host_memory(&self, doing: &'static str, more: u64) -> Result<(), Error> {
         if more < CHECKED_FROM_BYTES || !is_software(&self.shared.info) {
             return Ok(());
         }
         let needed = self.shared.pool.lent_bytes().saturating_add(more);
         let needed = usize::try_from(needed).unwrap_or(usize::MAX);
-        // The system rejects a mapping that exceeds its memory. Mapped pages take no memory until they are written.
+        // The system rejects a mapping that exceeds its memory. Mapped pages use no memory until they are written.
         let room = Vec::<u8>::new().try_reserve_exact(needed);
         room.map_err(|_| Error::OutOfDeviceMemory { doing })
     }
 
-    /// Returns the tensor to change. If `in_place`, this is `source` itself; otherwise it is a new tensor, and a copy
-    /// of `source` to it is recorded.
+    /// Returns the tensor to change. If `in_place`, this is `source` itself. Otherwise it is a new tensor, and this
+    /// call records a copy of `source` to it.
     pub(in crate::gpu) fn tensor_to_change(
         &self,
         encoder: &mut wgpu::CommandEncoder,
@@ -275,7 +276,7 @@ impl OpenDevice {
 mod tests {
     use super::{PART_ALIGNMENT, part_bytes};
 
-    /// No index tuple is in two buffers, whatever shape the tensor had when it was allocated.
+    /// No index tuple is split between two buffers, whatever shape the tensor had when it was allocated.
     #[test]
     fn parts_have_whole_tuples() {
         for most in [80_640, 100_000, 1 << 20, 256 << 20, u64::MAX] {
@@ -287,11 +288,11 @@ mod tests {
                 }
             }
         }
-        // The rows of an index with 29 dimensions are whole, too.
+        // Rows of indices into an array of 29 dimensions are also whole.
         for most in [64 << 20, 256 << 20, 1 << 40] {
             assert!(part_bytes(most, 29 * 8).is_multiple_of(29 * 8 * 10));
         }
-        // On a device with tiny buffers, at least the rows are whole.
+        // If the device's buffers are too small for whole tuples, parts still have whole rows.
         assert_eq!(part_bytes(1024, 12), 768);
         assert_eq!(part_bytes(100, 12), PART_ALIGNMENT);
     }

@@ -1,8 +1,8 @@
 //! Uploads host bytes to the device.
 //!
 //! The host writes bytes to staging memory, which wgpu does not clear first, and the device copies them from there.
-//! Large tensors are uploaded in pieces. The device copies one piece while the host writes the next. The host waits for
-//! earlier pieces, which bounds the staging memory.
+//! Large tensors are uploaded in pieces: the device copies one piece while the host writes the next. The host waits for
+//! earlier pieces, which limits the staging memory.
 
 use super::{DeviceBytes, OpenDevice, failure::device_error, fill::write_slice};
 use crate::{Error, moves::Move};
@@ -15,7 +15,7 @@ const DOING_UPLOAD: &str = "uploading";
 /// the device has copied it.
 const PIECE_BYTES: usize = 2 << 20;
 
-/// When this many pieces are submitted, the host waits until the device has copied the oldest.
+/// When this many pieces are submitted, the host waits until the device has copied the oldest piece.
 const MOST_SUBMITTED: usize = 2;
 
 impl OpenDevice {
@@ -33,7 +33,7 @@ impl OpenDevice {
             write_slice(what, source, at, view.slice(..piece))?;
             self.run_guarded(DOING_UPLOAD, || drop(view))?;
             at += piece;
-            // A tensor of a single piece needs no submission here: the next submission copies it.
+            // A tensor of a single piece needs no submission here: the next submission by any caller copies it.
             if bytes > PIECE_BYTES {
                 under_way.push_back(self.run_guarded(DOING_UPLOAD, || self.queue.submit([]))?);
             }

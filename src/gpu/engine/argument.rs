@@ -15,8 +15,8 @@ pub(in crate::gpu) struct Argument<'a> {
     pub(in crate::gpu) passed: u64,
     /// The number of bytes that the plan needs.
     pub(in crate::gpu) needed: u64,
-    /// Whether bind groups of the buffers may be kept: see `Engine::groups`. False for the buffers of tensors, for the
-    /// scratch memory of scatters, and for buffers that no later recording uses.
+    /// True if bind groups of the buffers can be kept: see [`Cache`](super::cache::Cache). False for the buffers of
+    /// tensors, for the scratch memory of scatters, and for buffers that no later recording uses.
     pub(in crate::gpu) callers: bool,
     /// The tensor that owns the buffers, if one does.
     pub(in crate::gpu) tensor: Option<&'a DeviceBytes>,
@@ -53,7 +53,7 @@ impl<'a> Argument<'a> {
         }
     }
 
-    /// The same as [`Argument::passed_buffer`] for memory of this crate; its bind groups are not kept.
+    /// Like [`Argument::passed_buffer`], but for memory of this crate. Its bind groups are not kept.
     pub(in crate::gpu) fn own_memory(
         name: &'static str,
         passed: BufferSlice<'a>,
@@ -65,7 +65,7 @@ impl<'a> Argument<'a> {
         }
     }
 
-    /// A tensor as an argument.
+    /// Makes an argument from a tensor.
     pub(in crate::gpu) fn of_tensor(name: &'static str, tensor: &'a DeviceBytes) -> Self {
         let bytes = tensor.bytes as u64;
         Self {
@@ -79,7 +79,7 @@ impl<'a> Argument<'a> {
         }
     }
 
-    /// The ranges of the buffers that hold bytes `at..at + bytes` of the argument.
+    /// Returns the ranges of the buffers that contain bytes `at..at + bytes` of the argument.
     pub(in crate::gpu) fn buffer_slices(
         &self,
         at: u64,
@@ -88,13 +88,14 @@ impl<'a> Argument<'a> {
         self.parts.buffer_slices(self.buffers, at, bytes)
     }
 
-    /// Checks that this argument and `dest` are long enough, and that the last word of each is wholly in its buffer.
+    /// Checks that this argument and `dest` are long enough, and that the last word of each is completely in its
+    /// buffer.
     pub(in crate::gpu) fn check_sizes(&self, dest: &Self) -> Result<(), Error> {
         self.check_words()?;
         dest.check_words()
     }
 
-    /// Checks that this argument is long enough, and that its last word of 4 bytes is wholly in its buffer.
+    /// Checks that this argument is long enough, and that its last word of 4 bytes is completely in its buffer.
     pub(super) fn check_words(&self) -> Result<(), Error> {
         self.check_length()?;
         let needed = self.needed;
@@ -128,8 +129,8 @@ impl<'a> Argument<'a> {
     }
 
     /// Checks the arguments of a gather or scatter: `source`, `dest`, and the index tuples, which are `self`. In
-    /// addition to the checks of [`Argument::check_sizes`], the tuples must begin at a multiple of 4 bytes, and all buffers
-    /// need the usage `STORAGE`.
+    /// addition to the checks of [`Argument::check_sizes`], the tuples must begin at a multiple of 4 bytes, and all
+    /// buffers need the usage `STORAGE`.
     pub(in crate::gpu) fn check_tuples(&self, source: &Self, dest: &Self) -> Result<(), Error> {
         source.check_sizes(dest)?;
         self.check_words()?;
@@ -160,8 +161,8 @@ impl<'a> Argument<'a> {
         Err(self.argument_error(problem.into()))
     }
 
-    /// Checks that this argument begins at a multiple of `number` bytes. `changed` says in the message what happens to
-    /// its elements.
+    /// Checks that this argument begins at a multiple of `number` bytes. In the error message, `changed` describes how
+    /// its elements change.
     pub(super) fn check_multiple(&self, number: usize, changed: &str) -> Result<(), Error> {
         let offset = self.parts.offset;
         if offset.is_multiple_of(number as u64) {

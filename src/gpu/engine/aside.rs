@@ -2,8 +2,8 @@
 //! rows, and a buffer that a program divides among its arrays.
 //!
 //! wgpu does not allow one dispatch to read and write the same buffer, whatever the offsets. So the bytes that a move
-//! reads there are first copied to scratch memory. A move that also writes these bytes is rejected: the result would
-//! depend on which invocation runs first.
+//! reads from the destination's buffer are first copied to scratch memory. A move that also writes these bytes is
+//! rejected, because the result would depend on which invocation runs first.
 
 use super::{Engine, argument::Argument, caps::BufferParts, commands::Commands};
 use crate::{
@@ -15,22 +15,22 @@ use crate::{
 };
 use std::{ops::Range, slice};
 
-/// Copies of arguments begin at multiples of this many bytes of the scratch memory, so that elements of up to 16 bytes
-/// stay aligned.
+/// Copies of arguments begin at multiples of this many bytes in scratch memory, so that elements of up to 16 bytes stay
+/// aligned.
 const PLACE_ALIGNMENT: u64 = 256;
 
-/// The place in scratch memory from which an argument is read instead.
+/// The place in scratch memory of a copy that is read instead of an argument.
 #[derive(Debug)]
 pub(super) struct CopyPlace {
     memory: wgpu::Buffer,
     offset: u64,
-    /// The range of bytes that are read, from the beginning of the argument.
+    /// The range of bytes that are read, counted from the beginning of the argument.
     read: Range<u64>,
 }
 
 impl Engine {
-    /// Finds out whether the source and the indices are in the buffer of `dest`, and allocates scratch memory for their
-    /// copies. The result has `None` for an argument that is not copied.
+    /// Allocates scratch memory for copies of the source and the indices if they are in the buffer of `dest`. The
+    /// result has `None` for an argument that is not copied.
     pub(super) fn places_of_copies(
         &self,
         what: &Move,
@@ -38,7 +38,7 @@ impl Engine {
         indices: Option<&Argument<'_>>,
         dest: &Argument<'_>,
     ) -> Result<[Option<CopyPlace>; 2], Error> {
-        // Only tensors have several buffers or none, and tensors do not share buffers.
+        // Only tensors can have several buffers or no buffer, and tensors do not share buffers.
         let shares = |argument: &&Argument<'_>| {
             let first = argument.buffers.first();
             first.is_some_and(|buffer| dest.buffers.contains(buffer))
@@ -58,7 +58,7 @@ impl Engine {
             argument.check_words()?;
             check_apart(argument, &read, dest, &written_range(what))?;
             let offset = size + argument.parts.offset % PLACE_ALIGNMENT;
-            // An argument without bytes also needs a place within the memory.
+            // An empty argument also needs a place inside the memory.
             size = (offset + argument.needed.max(1)).next_multiple_of(PLACE_ALIGNMENT);
             Ok::<_, Error>(Some((offset, read)))
         };
@@ -73,8 +73,8 @@ impl Engine {
         Ok(places.map(|place| place.map(of_memory)))
     }
 
-    /// Returns the copy of `argument` at a place in scratch memory. Adds the command for it to `copies`: a dispatch
-    /// unless `may_copy` allows a buffer copy. Without a place, returns `argument`.
+    /// Returns the copy of `argument` at a place in scratch memory. Adds the command that makes the copy to `copies`: a
+    /// dispatch, or a buffer copy if `may_copy` allows it. Without a place, returns `argument`.
     pub(super) fn copy_argument<'a>(
         &self,
         place: &'a Option<CopyPlace>,
@@ -96,7 +96,7 @@ impl Engine {
             ..argument
         };
         if !read.is_empty() {
-            // `check_words` has made sure that these whole words are in the buffer.
+            // `check_words` has checked that these whole words are in the buffer.
             let words = |argument: Argument<'a>| {
                 let first = (argument.parts.offset + read.start) / 4 * 4;
                 let end = (argument.parts.offset + read.end).next_multiple_of(4);
@@ -119,8 +119,8 @@ impl Engine {
     }
 }
 
-/// Fails if a step reads bytes of an input that another step writes in the same buffer. [`Engine::places_of_copies`] checks each
-/// step by itself.
+/// Fails if a step reads bytes of an input that another step writes in the same buffer. [`Engine::places_of_copies`]
+/// checks each step separately.
 pub(super) fn check_steps(
     plan: &Plan,
     inputs: &[Argument<'_>],
@@ -201,8 +201,8 @@ fn written_range(what: &Move) -> Range<u64> {
     }
 }
 
-/// Returns the range from the first to the last byte of the source or the destination, whichever `side` is, that a
-/// move's walk can access.
+/// Returns the range from the first to the last byte that a move's walk can access in the source or the destination:
+/// see `side`.
 fn reached_range(what: &Move, side: Side) -> Range<u64> {
     let Some(walk) = what.walk() else {
         return 0..0;

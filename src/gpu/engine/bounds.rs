@@ -1,30 +1,31 @@
-//! The contract of a dispatch, checked for every dispatch before it is recorded, in tests and debug builds.
+//! The contract of a dispatch. In tests and debug builds, every dispatch is checked before it is recorded.
 //!
 //! Shaders add and multiply modulo 2^32 and compare few of the results with a bound. A contract between host and
-//! shaders keeps the shaders' accesses inside the bindings. This is its only full statement. [`check_cut`] rejects a
-//! dispatch that breaks it.
+//! shaders keeps the shaders' accesses inside the bindings. This is its only complete statement. [`check_cut`] rejects
+//! a dispatch that breaks the contract.
 //!
 //! 1. **Spans.** A binding begins at a multiple of the device's alignment, is a positive number of words long, and is
 //!    no longer than the device allows. It belongs to the part of its argument that its span names.
 //! 2. **Grid.** Width and height of the grid are within the device's limits and less than 2^16. There are enough
 //!    workgroups for all tiles, and fewer than 2^32 invocations.
-//! 3. **Digits.** No dimension has size 0, and the sizes of all dimensions make up the number of rows, so each digit is
-//!    less than its dimension's size. A walk with crops has at most as many dimensions as the shaders can keep digits
-//!    for.
-//! 4. **Walk.** The lowest and the highest unit that any row reads are in the source's binding, and those that any row
-//!    writes are in the destination's. Offsets are sums of digits times strides, so the extremes occur where each digit
-//!    is 0 or at its maximum. A coordinate contributes any position of its window, since `add` and `lies_inside` let no
-//!    other position pass. For the kernels that combine, rows and slices are one dimension each, `pitch` units apart.
+//! 3. **Digits.** No dimension has size 0, and the product of all sizes is the number of rows, so each digit is less
+//!    than its dimension's size. A walk with crops has at most the number of dimensions for which shaders can keep
+//!    digits.
+//! 4. **Walk.** The lowest and the highest unit that any row reads are in the source's binding, and the lowest and the
+//!    highest unit that any row writes are in the destination's binding. Offsets are sums of digits times strides, so
+//!    the extremes occur where each digit is 0 or at its maximum. A coordinate can add any position of its window;
+//!    `add` and `lies_inside` reject all other positions. For the kernels that combine, rows and slices are one
+//!    dimension each, `pitch` units apart.
 //! 5. **Dense results.** `copy_words` writes its groups in the order of rows, starting with group 0.
 //! 6. **Tuples.** The words of all index tuples are in their binding, and no column is beyond a tuple.
-//! 7. **Words.** Kernels for small elements load and store whole words. Every word that holds a byte of a source or of
-//!    a result is in the binding.
-//! 8. **Arguments.** The bytes that are moved are in the arguments of the move, not only in the bindings, which can
-//!    begin before an argument and end after it.
+//! 7. **Words.** Kernels for small elements load and store whole words. Every word that contains a byte of a source or
+//!    of a result is in the binding.
+//! 8. **Arguments.** The moved bytes are in the arguments of the move. It is not enough that they are in the bindings,
+//!    which can begin before an argument and end after it.
 //!
-//! The check reads a dispatch as the shaders do, from the words of its uniforms, and uses none of the code that
-//! computed these words. Kernels with a walk differ only in their [`KernelUnits`], in the unit of a segment and in their
-//! lists. The kernels that search masks have no walk; [`mask_accesses`] lists their accesses.
+//! Like the shaders, the check reads a dispatch from the words of its uniforms. It uses none of the code that computed
+//! these words. Kernels with a walk differ only in their [`KernelUnits`], in the unit of a segment and in their lists.
+//! The kernels that search masks have no walk; [`mask_accesses`] lists their accesses.
 
 use super::{
     caps::{BufferParts, DispatchLimits},
@@ -61,15 +62,16 @@ pub(super) fn constant_value(dispatch: &Dispatch, constant: Constant) -> Result<
     value.ok_or_else(|| format!("{} is not set", constant.name()))
 }
 
-/// The units in which a kernel counts.
+/// The sizes of the units in which a kernel counts.
 #[derive(Clone, Copy, Debug)]
 struct KernelUnits {
-    /// The number of bytes in a distance of 1. `element` is the number of bytes that the kernel moves at each position.
+    /// `unit` is the number of bytes in a distance of 1, and `element` the number of bytes that the kernel moves at
+    /// each position.
     unit: i128,
     element: i128,
     /// The size in bytes of the aligned blocks in which a kernel loads and stores.
     block: i128,
-    /// The number of elements in a group of a dense result; 0 if the walk places the rows.
+    /// The number of elements in a group of a dense result, or 0 if the walk determines the places of rows.
     group: i128,
 }
 
@@ -100,13 +102,13 @@ impl KernelUnits {
         })
     }
 
-    /// The bytes of all units of a range.
+    /// Returns the range of bytes of a range of units.
     fn bytes(self, units: NumberRange) -> Range<i128> {
         units.low * self.unit..units.high * self.unit + self.element
     }
 }
 
-/// A range of numbers, given by its lowest and its highest number, both included.
+/// A range of numbers from the lowest to the highest, inclusive.
 #[derive(Clone, Copy, Debug)]
 struct NumberRange {
     low: i128,
@@ -116,7 +118,8 @@ struct NumberRange {
 impl NumberRange {
     const ZERO: Self = Self { low: 0, high: 0 };
 
-    /// The range of `number + digit * stride` for each number of this range and each digit from `first` to `last`.
+    /// Returns the range of `number + digit * stride` for each number of this range and each digit from `first` to
+    /// `last`.
     fn extend_along(self, first: i128, last: i128, stride: i128) -> Self {
         let (a, b) = (first * stride, last * stride);
         Self {
@@ -139,13 +142,13 @@ impl NumberRange {
 /// in which they are loaded and stored.
 type Access = (usize, Range<i128>, i128);
 
-/// An access to `count` words, starting with word `first`.
+/// Returns the access to `count` words, starting with word `first`.
 fn word_access(binding: usize, first: u32, count: i128) -> Access {
     let first = i128::from(first);
     (binding, first * 4..(first + count) * 4, 4)
 }
 
-/// The place and the size in bytes of each argument, indexed by the number of the argument.
+/// Returns the place and the size in bytes of each argument, in the order of the arguments' numbers.
 pub(super) fn argument_memory(
     what: &Move,
     places: &ArgumentPlaces,
@@ -159,7 +162,6 @@ pub(super) fn argument_memory(
     let tables = conversion.map_or(0, |table| 4 * table.entries.len());
     let of_move = [what.source_bytes(), what.result_bytes(), indices];
     let [source, dest, indices] = of_move.map(|bytes| bytes as u64);
-    // The order is the order of the arguments' numbers.
     let sizes = [source, dest, indices, scratch, tables as u64];
     let sizes = sizes.into_iter().enumerate();
     sizes
@@ -211,7 +213,7 @@ pub(super) fn check_dispatch(
         let span = bound.span;
         let is_bound = moved.start >= 0 && divide_up(moved.end, block) * block <= span.bytes.into();
         require(is_bound, || format!("bytes {moved:?} outside of {span:?}"))?;
-        // The range of the argument's part in bytes, from the beginning of the binding.
+        // The bytes of the argument's part, counted from the beginning of the binding.
         let (parts, bytes) = memory[bound.argument];
         let begin = i128::from(parts.offset) - i128::from(span.offset);
         let before = i128::from(parts.bytes) * span.part as i128;
@@ -253,7 +255,7 @@ fn check_grid(
     })?;
     let [rows, run, head, slices] = [walk.rows, walk.run, walk.head, walk.slices].map(i128::from);
     let element = measure.element;
-    // The number of units of a row that its segments must hold. A row that can begin anywhere in a word can touch one
+    // The number of units that the segments of a row must cover. A row that can begin anywhere in a word can touch one
     // word more than its bytes fill.
     let units = match kernel {
         Kernel::UpdateWords => divide_up((run - 1) * i128::from(walk.run_to) + element + 3, 4),
@@ -380,7 +382,7 @@ fn accesses(
     let (from, to, reads) = match dispatch.program.kernel {
         Kernel::Order => return Ok(accesses),
         Kernel::Last | Kernel::Link => {
-            // These kernels count slices. The shaders compare the numbers of slices with the bound range.
+            // These kernels count slices, and the shaders check that the number of a slice is in the bound range.
             reached_units(dispatch, walk, &mut accesses)?;
             return Ok(accesses);
         }
@@ -432,7 +434,7 @@ fn accesses(
     if reads {
         accesses.push((1, from_measure.bytes(from), block));
     }
-    // Shaders load the first unit even for rows without a source. This unit is in the binding, but perhaps not in the
+    // Shaders load the first unit even for rows without a source. This unit is in the binding, but might be outside the
     // argument.
     let first = i128::from(dispatch.bound[1].span.bytes) >= block;
     require(reads || first, || {
@@ -441,8 +443,8 @@ fn accesses(
     Ok(accesses)
 }
 
-/// Returns the access to the tables of a conversion, if it has tables. Checks that the numbers of elements, from which
-/// the numbers of tables follow, do not wrap.
+/// Returns the access to the tables of a conversion, if it has tables. Checks that the numbers of elements do not wrap,
+/// because the shader computes the number of a table from them.
 fn table_access(
     dispatch: &Dispatch,
     walk: &WalkWords,
@@ -504,8 +506,8 @@ fn list_accesses(dispatch: &Dispatch, walk: &WalkWords) -> Result<Vec<Access>, R
     Ok(vec![word_access(binding, 0, slices * lists + 3 * rows)])
 }
 
-/// Returns the units of source and destination that the rows of a walk reach, relative to its bases, and whether any
-/// unit is read. Adds the access to the tuples.
+/// Returns the units of source and destination that the rows of a walk can access, relative to its bases, and whether
+/// any unit is read. Adds the access to the tuples.
 fn reached_units(
     dispatch: &Dispatch,
     walk: &WalkWords,

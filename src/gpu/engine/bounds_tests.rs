@@ -1,4 +1,4 @@
-//! Tests that the contract of `bounds` accepts sound dispatches and rejects broken ones.
+//! Tests that the contract of `bounds` accepts valid dispatches and rejects invalid ones.
 
 use super::{
     bounds::{argument_memory, check_cut, check_dispatch, constant_value},
@@ -8,12 +8,12 @@ use super::{
     uniforms::{NO_NUMBER, SearchWords, Uniforms, WalkWords},
 };
 
-/// Whether a dispatch's kernel reads a word of its uniforms.
+/// Returns whether a dispatch's kernel reads a certain word of its uniforms.
 type ReadsWord<W> = fn(&Dispatch, &W) -> bool;
 
 type WordOf<W> = fn(&mut W) -> &mut u32;
 
-/// Each fault adds a number to a word of the uniforms, which breaks the dispatch.
+/// Faults. Each adds a number to a word of the uniforms, which makes the dispatch invalid.
 type WordFaults<W> = [(ReadsWord<W>, WordOf<W>, u32)];
 
 const READS_POSITIONS: ReadsWord<SearchWords> = |dispatch, _| {
@@ -71,7 +71,7 @@ const OF_SEARCHES: &WordFaults<SearchWords> = &[
     (LONG_MASK, |words| &mut words.dims[1].first, 1 << 20),
 ];
 
-/// Returns the dispatch with each fault in a word that its kernel reads, and the numbers of these faults.
+/// Returns a copy of the dispatch for each fault in a word that its kernel reads, and the numbers of these faults.
 fn with_faults<W: Copy>(
     dispatch: &Dispatch,
     words: W,
@@ -91,7 +91,7 @@ fn with_faults<W: Copy>(
     broken.collect()
 }
 
-/// Sound dispatches are accepted, and a dispatch with any fault is rejected.
+/// Valid dispatches are accepted, and a dispatch with any fault is rejected.
 #[test]
 fn every_fault_is_refused() {
     let places = ArgumentPlaces::AT_BEGIN;

@@ -1,11 +1,12 @@
 //! Keeps the works and bind groups of plans that were recorded recently. A work is the dispatches of a move, with their
 //! pipelines and uniforms.
 //!
-//! A [`Work`] is kept at its first use. A bind group keeps its buffers alive, and wgpu neither reports when the caller
-//! drops a buffer nor has weak references. So groups are kept only for buffers that recur: the first recording of a
-//! work with given buffers stores only a hash, and the second stores the groups. Groups of tensors and of the scratch
-//! memory of scatters are not kept, because memory that a kept group refers to cannot be freed. Each operation on
-//! tensors has its own submission anyway, which takes longer than creating a group.
+//! A [`Work`] is kept from its first use. Bind groups are different: a bind group keeps its buffers alive, and wgpu
+//! neither reports when the caller drops a buffer nor has weak references. So bind groups are kept only for buffers
+//! that recur: the first recording of a work with certain buffers stores only a hash, and the second stores the bind
+//! groups. Bind groups of tensors and of the scratch memory of scatters are not kept, because a kept bind group
+//! prevents its memory from being freed. Operations on tensors do not need kept bind groups: each has its own
+//! submission, which takes longer than creating a bind group.
 
 use super::{Engine, argument::Argument, dispatch::ArgumentPlaces, work::Work};
 use crate::{Error, lock::lock, moves::Move, plan::Works};
@@ -16,8 +17,8 @@ use std::{
     sync::{Arc, Mutex, Weak},
 };
 
-/// An entry is kept for at least this many look-ups after its last use. A recording looks up a work and its groups. So
-/// this suffices for a program that records the same thousand operations again and again.
+/// An entry is kept for at least this many look-ups after its last use. A recording looks up a work and its bind
+/// groups. So this suffices for a program that repeats the same thousand operations.
 const MAX_IDLE_LOOKUPS: usize = 4096;
 
 /// The works and bind groups of recent recordings.
@@ -27,7 +28,7 @@ pub(in crate::gpu) struct Cache(Mutex<RecentEntries>);
 #[derive(Debug)]
 enum Entry {
     Work(Arc<Work>),
-    /// A work was recorded once with some buffers. No groups are kept for them yet.
+    /// A work was recorded once with these buffers. No bind groups are kept yet.
     Seen,
     Groups {
         work: Arc<Work>,
@@ -36,7 +37,7 @@ enum Entry {
     },
 }
 
-/// The works that were prepared for the steps of a plan, which the plan owns.
+/// The works that were prepared for the steps of a plan. The plan owns them.
 #[derive(Debug)]
 struct OfSteps {
     /// The cache of the engine that made the works. An engine with another device, other limits or other pipelines has
@@ -46,7 +47,7 @@ struct OfSteps {
 }
 
 impl Engine {
-    /// Returns the works of each step, for a plan to own.
+    /// Wraps the works of each step in a value that a plan can own.
     pub(in crate::gpu) fn works(&self, steps: Vec<Vec<Arc<Work>>>) -> Works {
         let cache = Arc::downgrade(&self.cache);
         Works {
@@ -65,8 +66,8 @@ impl Engine {
 }
 
 impl Cache {
-    /// Returns the kept work of a move whose arguments are at `places`, or calls `make` for a new one. A work of very
-    /// many dispatches is kept only if `keeps`.
+    /// Returns the kept work of a move with arguments at `places`, or calls `make` for a new one. A work with many
+    /// dispatches is kept only if `keeps` is true.
     pub(super) fn cached_work(
         &self,
         what: &Move,
@@ -144,7 +145,7 @@ impl Cache {
         let mut recent = lock(&self.0);
         let RecentEntries { young, old, .. } = mem::take(&mut *recent);
         let mut all: Vec<_> = young.into_iter().chain(old).collect();
-        // Groups hold references to works, so groups are dropped first.
+        // Bind groups hold references to works, so they are dropped before this code checks which works are held.
         all.retain(|(_, entry)| matches!(entry, Entry::Work(_)));
         recent.young = all
             .into_iter()
@@ -152,7 +153,7 @@ impl Cache {
             .collect();
     }
 
-    /// The number of recordings whose groups are kept.
+    /// Returns the number of recordings with kept bind groups.
     #[cfg(test)]
     pub(in crate::gpu) fn kept_groups(&self) -> usize {
         self.count_entries(|entry| matches!(entry, Entry::Groups { .. }))
@@ -178,11 +179,11 @@ impl Entry {
     }
 }
 
-/// Entries by the hashes of their keys, in two generations. An entry that is used moves to the young generation. After
-/// every [`MAX_IDLE_LOOKUPS`] look-ups, the old generation is dropped, except for works that others hold, and the young
-/// one becomes the old one. So an entry is dropped after [`MAX_IDLE_LOOKUPS`] to twice as many look-ups without use. If
-/// two keys have the same hash, only the entry that was stored last is kept, so the caller compares the key of an entry
-/// that it finds.
+/// Entries in two generations, by the hashes of their keys. An entry that is used moves to the young generation. After
+/// every [`MAX_IDLE_LOOKUPS`] look-ups, the old generation is dropped, except works that are also held elsewhere, and
+/// the young generation becomes the old one. So an entry is dropped after [`MAX_IDLE_LOOKUPS`] to twice as many
+/// look-ups without use. If two keys have the same hash, only the entry that was stored last is kept. So callers
+/// compare the key of an entry that they find.
 #[derive(Debug, Default)]
 struct RecentEntries {
     young: EntryGeneration,
@@ -209,8 +210,8 @@ impl RecentEntries {
     }
 }
 
-/// Hashes the keys of [`Cache`], and these hashes again for the hash table. It must be fast, because it hashes a few
-/// words for each recorded operation. A collision only costs time.
+/// Hashes the keys of [`Cache`]. It also hashes these hashes again for the hash table. It must be fast, because every
+/// recorded operation hashes a few words. A collision only costs time.
 #[derive(Debug, Default)]
 struct WordHasher(u64);
 
@@ -230,7 +231,7 @@ impl Hasher for WordHasher {
     }
 
     fn write_u64(&mut self, word: u64) {
-        // The multiplier of Knuth's generator MMIX.
+        // The multiplier of Knuth's random number generator MMIX.
         self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(6_364_136_223_846_793_005);
     }
 
@@ -238,8 +239,8 @@ impl Hasher for WordHasher {
         self.write_u64(word as u64);
     }
 
-    /// Mixes the high bits into the low bits, by which hash tables choose a bucket. The low bits of a product depend only
-    /// on the low bits of its factors.
+    /// Mixes the high bits into the low bits, because hash tables choose a bucket by the low bits. The low bits of a
+    /// product depend only on the low bits of its factors.
     fn finish(&self) -> u64 {
         self.0 ^ self.0 >> 32
     }

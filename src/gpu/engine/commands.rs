@@ -69,7 +69,7 @@ pub(in crate::gpu) struct Commands<'a> {
     dest: Argument<'a>,
 }
 
-/// The commands by which a move is recorded: see `route`.
+/// The kind of commands that record a move: see `route`.
 #[derive(Debug)]
 enum Recipe {
     Nothing,
@@ -83,14 +83,14 @@ enum Recipe {
 struct WorkWithGroups {
     work: Arc<Work>,
     groups: Arc<[wgpu::BindGroup]>,
-    /// The memory in which steps of a scatter or a search leave results for later steps.
+    /// The memory in which the steps of a scatter or a search leave results for later steps.
     scratch: Option<wgpu::Buffer>,
-    /// If only dispatches may be recorded: for each pass, the dispatches that first clear this memory.
+    /// If only dispatches are allowed: for each pass, the dispatches that first clear this memory.
     zeros: Vec<Self>,
 }
 
 impl Commands<'_> {
-    /// Returns the move that the commands' work holds, if they are dispatches.
+    /// Returns the move of the commands' work, if the commands are dispatches.
     pub(super) fn dispatched_move(&self) -> Option<Arc<Move>> {
         match &self.how {
             Recipe::Dispatches(grouped) => Some(Arc::clone(&grouped.work.what)),
@@ -136,7 +136,7 @@ impl Engine {
         })
     }
 
-    /// Returns whether the commands of a move without tuples need no dispatch.
+    /// Returns whether a move without tuples is recorded without a dispatch.
     pub(super) fn is_copied(
         &self,
         what: &Move,
@@ -148,8 +148,8 @@ impl Engine {
     }
 
     /// Chooses the commands of a move. `arguments` are the source, the result and, if the move has them, the index
-    /// tuples. The commands can be buffer copies and clears if `copies`; dispatches come from a work in `ready` if one
-    /// fits. All errors of recording occur here, so a failed call leaves the encoder unchanged.
+    /// tuples. If `copies` is true, the commands can be buffer copies and clears. Dispatches come from a work in
+    /// `ready` if one fits. All errors of recording occur here, so a failed call leaves the encoder unchanged.
     pub(in crate::gpu) fn choose_commands<'a>(
         &self,
         what: &Move,
@@ -233,10 +233,10 @@ impl Engine {
         }
     }
 
-    /// Returns the dispatches of a move whose result is not empty, with their bind groups for these arguments and for
-    /// the memory between the steps of a scatter or a search. That memory belongs to the engine and serves every
-    /// recording, since wgpu runs submissions in order. If `in_pass`, dispatches clear it, because an open pass takes
-    /// no other commands.
+    /// Returns the dispatches of a move with a non-empty result, and their bind groups for these arguments and for the
+    /// memory between the steps of a scatter or a search. The engine owns this memory and uses it for every recording,
+    /// because wgpu runs submissions in order. If `in_pass` is true, dispatches clear the memory, because an open pass
+    /// takes no other commands.
     fn work_with_groups(
         &self,
         what: &Move,
@@ -276,8 +276,8 @@ impl Engine {
         })
     }
 
-    /// Returns the work of a move whose result is not empty. `arguments` are the source, the result and, for a gather
-    /// or a scatter, the index tuples. If one in `ready` fits, returns that one.
+    /// Returns the work of a move with a non-empty result: a work in `ready` if one fits. `arguments` are the source,
+    /// the result and, for a gather or a scatter, the index tuples.
     pub(super) fn work_of(
         &self,
         what: &Move,
@@ -305,7 +305,7 @@ impl Engine {
 
     /// Records all passes of a work. Adds the slots of reports to `counts`.
     ///
-    /// In the last step of a scatter, no two invocations write the same bytes, unless by atomics whose order makes no
+    /// In the last step of a scatter, no two invocations write the same bytes, except by atomics whose order makes no
     /// difference. So results depend on scheduling only if the options allow rows to be combined in any order.
     fn record_passes(
         &self,
@@ -411,8 +411,8 @@ impl Engine {
     }
 }
 
-/// If a move converts, fails unless its source begins at a multiple of an element and its result at a multiple of a
-/// word.
+/// For a move that converts, checks that its source begins at a multiple of the element size and its result at a
+/// multiple of a word.
 pub(in crate::gpu) fn check_conversion(
     what: &Move,
     source: &Argument<'_>,

@@ -1,4 +1,4 @@
-//! Buffer copies, which replace dispatches for rows that are few or long.
+//! Buffer copies, which replace dispatches if there are few rows or the rows are long.
 //!
 //! | adapter | few rows | long rows | reason |
 //! |---|---|---|---|
@@ -9,8 +9,8 @@ use super::{argument::Argument, caps::Tuning};
 use crate::{moves::Effect, moves::Move, walk::Walk};
 use wgpu::{BufferUsages, CommandEncoder};
 
-/// Returns whether buffer copies replace the dispatches of a move with this walk, provided that the buffers are
-/// [`can_copy`].
+/// Returns whether buffer copies replace the dispatches of a move with this walk, provided that [`can_copy`] accepts
+/// the arguments.
 pub(super) fn is_copied(what: &Move, walk: &Walk, tuning: &Tuning) -> bool {
     let row = walk.contiguous();
     let moves = what.conversion.is_none() && walk.columns == 0;

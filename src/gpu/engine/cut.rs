@@ -1,11 +1,11 @@
 //! Cuts a walk into dispatches that fit the device's limits.
 //!
-//! A dispatch binds one range of each buffer. Several limits apply: bindings have a maximum size and an alignment, a
-//! tensor can consist of several buffers, shaders compute offsets in 32 bits, the number of workgroups is limited, and
-//! drivers abort a dispatch that takes several seconds. The same rule handles all limits: a walk that exceeds a limit
-//! is halved until it fits. It is halved along a dimension, or at the middle of the positions of an indexed dimension,
-//! because any index can select any position. The positions that a dispatch binds are its window. If there are several
-//! windows, several dispatches process the same rows, and each dispatch writes the rows whose source is in its window.
+//! A dispatch binds one range of each buffer. Several limits apply. Bindings have a maximum size and an alignment. A
+//! tensor can consist of several buffers. Shaders compute offsets in 32 bits. The number of workgroups is limited, and
+//! drivers abort a dispatch that takes several seconds. One rule handles all limits: a walk that exceeds a limit is
+//! halved until it fits. It is halved along a dimension or, because any index can select any position, in the middle of
+//! the positions of an indexed dimension. The positions that a dispatch binds are its window. If there are several
+//! windows, several dispatches process the same rows, and each dispatch writes the rows with a source in its window.
 
 use super::{
     caps::{DispatchLimits, VECTOR_BYTES, check_limit},
@@ -37,7 +37,7 @@ pub(crate) struct Cutter<'a> {
 /// The limit that a walk exceeds.
 #[derive(Clone, Copy, Debug)]
 enum TooMuch {
-    /// The number of bytes to write, of rows, or of dimensions.
+    /// Too many bytes to write, rows or dimensions.
     Work,
     Source,
     Dest,
@@ -73,8 +73,8 @@ impl Cutter<'_> {
         )
     }
 
-    /// Adds the dispatches of a walk to `out`. The walk counts bytes, or elements if they are converted. The move
-    /// counts units of `unit` bytes.
+    /// Adds the dispatches of a walk to `out`. The walk counts bytes, or elements if they are converted. `unit` is the
+    /// number of bytes in a unit of the move.
     fn cut_part(&self, walk: &Walk, unit: usize, out: &mut Vec<WalkDispatch>) -> Result<(), Error> {
         let too_much = match self.make_dispatch(walk, unit) {
             Ok(dispatch) => {
@@ -92,7 +92,7 @@ impl Cutter<'_> {
             .try_for_each(|half| self.cut_part(half, unit, out))
     }
 
-    /// The number of bytes in a distance of 1 in the source and in the destination.
+    /// Returns the number of bytes in a distance of 1, in the source and in the destination.
     fn distance_bytes(&self) -> [usize; 2] {
         match self.conversion {
             Some((conversion, to)) => [conversion.from.size(), to.size()],
@@ -100,7 +100,7 @@ impl Cutter<'_> {
         }
     }
 
-    /// Returns the dispatch of such a walk, or the limit that it exceeds.
+    /// Returns the dispatch of a walk, or the limit that the walk exceeds.
     fn make_dispatch(&self, walk: &Walk, of_move: usize) -> Result<WalkDispatch, TooMuch> {
         let [of_source, of_dest] = self.distance_bytes();
         if (walk.units() * of_dest) as u64 > self.reach.dispatch {
@@ -110,8 +110,8 @@ impl Cutter<'_> {
         let mut read = walk.span(Side::Source);
         let reads_nothing = read.is_empty();
         if reads_nothing {
-            // Even a walk that reads nothing needs a binding, because a binding must not be empty and shaders load its
-            // first unit instead of a unit outside.
+            // A walk that reads nothing still binds a part of the source, because a binding must not be empty and
+            // shaders load its first unit instead of units outside.
             read = 0..(self.source_bytes.min(VECTOR_BYTES) / of_source).cast_signed();
         }
         let source = self.bind_range(SOURCE, &read, of_source, of_move);
@@ -147,8 +147,8 @@ impl Cutter<'_> {
     }
 
     /// Returns the binding of a range of an argument, and the number to add to a position in the argument to get the
-    /// position in the binding. The range and this number count elements of `size` bytes. `None` if no single binding
-    /// holds the range, or if it has too many units of `unit` bytes.
+    /// position in the binding. The range and this number count elements of `size` bytes. Returns `None` if no single
+    /// binding can contain the range, or if it has too many units of `unit` bytes.
     fn bind_range(
         &self,
         argument: usize,
@@ -164,7 +164,7 @@ impl Cutter<'_> {
         (units <= self.reach.units).then_some((bound, begin))
     }
 
-    /// Fails if the tuple of a walk with a single unit is in two buffers.
+    /// Fails if the index tuple of a walk with a single unit is split between two buffers.
     fn check_tuple(&self, walk: &Walk) -> Result<(), Error> {
         let Some(of) = self.tuples.filter(|_| walk.columns > 0) else {
             return Ok(());
@@ -176,8 +176,8 @@ impl Cutter<'_> {
             .check_whole(from, from + bytes)
     }
 
-    /// Returns the binding of a walk's tuples and the word at which they begin in it, or the byte if the tuples are a
-    /// mask.
+    /// Returns the binding of a walk's tuples and the word at which they begin in the binding. If the tuples are a
+    /// mask, returns the first byte instead of the word.
     pub(super) fn bind_tuples(
         &self,
         walk: &Walk,
@@ -205,8 +205,9 @@ pub(super) fn check_coordinates(walk: &Walk, circular: bool) -> Result<(), Error
     )?;
     for coordinate in &walk.coordinates {
         let Coordinate { begin, along, .. } = *coordinate;
-        // The extent of a box is a signed 32-bit number, of which circular boxes take remainders. Several dispatches
-        // cannot share the positions of a coordinate whose positions are all the same, as in a broadcast.
+        // The extent of a box is a signed 32-bit number, and circular boxes take remainders of such numbers. Several
+        // dispatches cannot share the positions of a coordinate if all of its positions are the same, as in a
+        // broadcast.
         let reach = along.map_or(0, |along| along.box_reach().unsigned_abs());
         let most = match (begin, along) {
             (StartIndex::At(_), _) => MOST_SIGNED,
@@ -220,8 +221,8 @@ pub(super) fn check_coordinates(walk: &Walk, circular: bool) -> Result<(), Error
     Ok(())
 }
 
-/// Halves the walk so that each half is smaller in the respect in which the walk exceeded its limit. Returns `None` if
-/// the walk is a single byte.
+/// Halves the walk such that both halves are smaller with regard to the exceeded limit. Returns `None` if the walk is a
+/// single byte.
 fn split_walk(walk: &Walk, too_much: TooMuch) -> Option<[Walk; 2]> {
     let reach = |d: usize| {
         let dim = &walk.dims[d];
@@ -229,7 +230,7 @@ fn split_walk(walk: &Walk, too_much: TooMuch) -> Option<[Walk; 2]> {
             TooMuch::Source => (dim.size - 1) * dim.from.unsigned_abs(),
             TooMuch::Dest => (dim.size - 1) * dim.to.unsigned_abs(),
             TooMuch::Tuples => (dim.size - 1) * dim.tuple,
-            // If several dimensions are equally long, the outermost is cut.
+            // If several dimensions are equally long, the outermost dimension is cut.
             TooMuch::Work => usize::from(dim.size > 1) * (walk.dims.len() - d),
         }
     };

@@ -16,20 +16,20 @@ pub(crate) const SCRATCH: usize = 3;
 /// The tables of a move that converts, which belong to its work.
 pub(crate) const TABLES: usize = 4;
 
-/// The maximum estimated number of dispatches of a move. More would take the host too much time and memory. Only moves
-/// on tensors that no device can hold, or on devices with tiny limits, need more.
+/// The maximum estimated number of dispatches of a move. More would take the host too much time and memory. They would
+/// be needed only for tensors that no device can hold, or on devices with tiny limits.
 pub(super) const MOST_DISPATCHES: u64 = 1 << 18;
 
 /// The locations of a move's arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ArgumentPlaces {
-    /// The locations of source, destination and indices, indexed by the number of the argument. All others begin where
-    /// their buffer begins.
+    /// The locations of source, destination and indices, indexed by the number of the argument. All other arguments
+    /// begin at the beginning of their buffer.
     pub(crate) parts: [BufferParts; 3],
 }
 
 impl ArgumentPlaces {
-    /// Each argument begins where its buffer begins.
+    /// Each argument begins at the beginning of its buffer.
     pub(crate) const AT_BEGIN: Self = Self {
         parts: [BufferParts::ONE_PART; 3],
     };
@@ -41,7 +41,8 @@ impl ArgumentPlaces {
             .unwrap_or(BufferParts::ONE_PART)
     }
 
-    /// The binding of bytes `from..to` of an argument, and the offset of byte `from` in it: see [`Reach::span`].
+    /// Returns the binding of bytes `from..to` of an argument, and the offset of byte `from` in it: see
+    /// [`DispatchLimits::binding_range`].
     pub(crate) fn bind_range(
         &self,
         reach: &DispatchLimits,
@@ -62,7 +63,7 @@ pub(crate) struct BoundRange {
 }
 
 impl BoundRange {
-    /// The first `bytes` bytes of an argument that begins where its buffer begins.
+    /// Binds the first `bytes` bytes of an argument that begins at the beginning of its buffer.
     pub(crate) fn first(argument: usize, bytes: u64) -> Self {
         let span = BindingRange {
             bytes,
@@ -82,13 +83,13 @@ pub(crate) struct Dispatch<U = Uniforms> {
     pub(crate) height: u32,
     /// The contents of the bindings in [`BUFFERS_GROUP`](super::program::BUFFERS_GROUP), in order.
     pub(crate) bound: Vec<BoundRange>,
-    /// The number of the first tuple, if the dispatch [reports](Dispatch::reports).
+    /// The number of the first tuple, if the dispatch [reports](Dispatch::is_reporting).
     pub(crate) first_tuple: usize,
 }
 
 impl<U> Dispatch<U> {
     /// Makes a dispatch of `groups` workgroups that reports nothing. `width` is the uniform for the number of
-    /// workgroups along x. `None` if the device does not allow so many.
+    /// workgroups along x. Returns `None` if the device does not allow this number of workgroups.
     pub(super) fn new(
         reach: &DispatchLimits,
         program: Program,
@@ -130,7 +131,7 @@ impl Dispatch {
         self.has_flag(flags::FLAG_REPORTS)
     }
 
-    /// Returns whether the dispatch changes nothing if the report counts a tuple out of range.
+    /// Returns whether the dispatch writes nothing if the report has counted an out-of-range tuple.
     pub(crate) fn is_strict(&self) -> bool {
         self.has_flag(flags::FLAG_STRICT)
     }
@@ -167,7 +168,7 @@ pub(super) struct Pass<D> {
 }
 
 impl Pass<Dispatch> {
-    /// Makes a pass of dispatches of one kind, before which `cleared` bytes of scratch memory are cleared.
+    /// Makes a pass of dispatches of one kind. Before the pass, `cleared` bytes of scratch memory are cleared.
     pub(super) fn of_dispatches<U>(
         cleared: usize,
         dispatches: Vec<Dispatch<U>>,
@@ -203,7 +204,7 @@ impl WalkDispatch {
     }
 }
 
-/// Returns the width and height of a grid of at least `groups` workgroups, each at most `limit`.
+/// Returns the width and height of a grid of at least `groups` workgroups. Both are at most `limit`.
 pub(super) fn grid_size(groups: usize, limit: u32) -> Option<(u32, u32)> {
     let groups = u32::try_from(groups).ok()?;
     let limit = limit.min(0xffff);

@@ -43,7 +43,7 @@ impl Engine {
         };
         let described = match what.effect() {
             Effect::Find(_) => return explain_search(&cut),
-            // The last dispatch of a pass applies the rows.
+            // The last dispatch of a pass moves or combines the rows.
             Effect::Scatter(_) => cut.passes.iter().find_map(|block| block.dispatches.last()),
             _ => cut.dispatches().next(),
         };

@@ -7,8 +7,8 @@
 //! | `mask_rows`, which fills | one for each part of the result that fits |
 //! | `mask_rows` | one for each part of the mask and each part of the result |
 //!
-//! So a mask and a result that fit take four dispatches. Each begins when the previous one is done: no workgroup waits
-//! for another.
+//! So a mask and a result within the limits take four dispatches. Each dispatch begins when the previous one is done:
+//! no workgroup waits for another.
 
 use super::{
     caps::{DispatchLimits, check_limit},
@@ -28,16 +28,16 @@ use std::ops::Range;
 
 type SearchDispatch = Dispatch<SearchWords>;
 
-/// The size of the buffer to which a search writes the number of true elements. [`COUNT_ARGUMENT`] is the number of this
-/// argument.
+/// The size in bytes of the buffer to which a search writes the number of true elements. [`COUNT_ARGUMENT`] is the
+/// number of the argument with this buffer.
 pub(in crate::gpu) const COUNT_BYTES: usize = 32;
 const COUNT_ARGUMENT: usize = INDICES;
 
 /// The number of elements of a chunk for each invocation of a workgroup, in four words.
 pub(super) const PER_INVOCATION: usize = 16;
 
-/// The maximum number of rounds of a scan, each with one chunk for each invocation. Lavapipe leaves every loop of an
-/// invocation after 65,535 iterations in total, and a round takes at most 12.
+/// The maximum number of rounds of a scan. A round takes one chunk for each invocation. Lavapipe exits every loop of an
+/// invocation after 65,535 iterations in total, and a round takes at most 12 iterations.
 const MOST_ROUNDS: usize = 1 << 12;
 
 /// Decides the steps of a search in a mask of shape `mask`.
@@ -119,7 +119,7 @@ impl Searcher<'_> {
         Ok(Cut::single_pass(pass, chunks.max(1) as u64 * 4))
     }
 
-    /// Splits a range of an argument into parts so small that one dispatch can take each.
+    /// Splits a range of an argument into parts that one dispatch can take each.
     fn cut_range(&self, argument: usize, range: Range<usize>) -> Result<Vec<Range<usize>>, Error> {
         let (mut left, mut parts) = (vec![range], Vec::new());
         while let Some(range) = left.pop() {
@@ -143,13 +143,13 @@ impl Searcher<'_> {
         self.reach.tuning.workgroup as usize
     }
 
-    /// The number of elements, or of rows, of a workgroup.
+    /// Returns the number of elements, or of rows, for a workgroup.
     fn chunk_size(&self) -> usize {
         self.workgroup_size() * PER_INVOCATION
     }
 
-    /// The dimension whose positions do not fit a signed 32-bit number, or else the first. No mask has two such
-    /// dimensions.
+    /// Returns the dimension with more positions than a signed 32-bit number allows, or the first dimension if there is
+    /// none. No mask has two such dimensions.
     fn long_dim(&self) -> usize {
         let is_long = |&size: &usize| size as u64 > MOST_SIGNED;
         self.mask.iter().rposition(is_long).unwrap_or(0)
@@ -159,8 +159,8 @@ impl Searcher<'_> {
         self.mask.len() * self.find.index.bytes()
     }
 
-    /// The size in bytes of an item of an argument: an element of the mask, a row, the count of a chunk, or the whole
-    /// buffer of the number.
+    /// Returns the size in bytes of an item of an argument: an element of the mask, a row, the count of a chunk, or the
+    /// whole buffer of the number.
     fn size_of(&self, argument: usize) -> usize {
         match argument {
             SOURCE => 1,
@@ -187,7 +187,7 @@ impl Searcher<'_> {
         fits && self.bind_range(argument, range).is_some()
     }
 
-    /// The number of chunks of these elements. The first element can be anywhere in a word.
+    /// Returns the number of chunks for these elements. The first element can be anywhere in a word.
     fn chunk_count(&self, elements: &Range<usize>) -> usize {
         let begin = self
             .bind_range(SOURCE, elements)

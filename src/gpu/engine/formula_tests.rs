@@ -1,6 +1,6 @@
-//! Tests that every shader function about which `tests/python/proofs.py` proves lemmas has a formula, and writes the
-//! formulas. `crates/formats/` translates the text of a function to a formula. It documents the names of arguments,
-//! uniforms and results.
+//! The Python script `tests/python/proofs.py` proves lemmas about shader functions. These tests check that each of
+//! these functions has a formula, and write the formulas. `crates/formats/` translates the text of a function to a
+//! formula. It documents the names of arguments, uniforms and results.
 
 use super::program::{Kernel, Prelude, Program, UniformSpace};
 use shader_formats::Shader;

@@ -1,4 +1,5 @@
-//! Runs every kernel on strict devices, as a GPU and as a software adapter, and compares the results with the CPU's.
+//! Runs every kernel on strict devices, as a GPU and as a software adapter, and compares the results with the results
+//! of the CPU.
 
 use super::{
     dispatch::ArgumentPlaces,
@@ -19,7 +20,7 @@ use crate::{
 pub(super) const DEVICE_TYPES: [wgpu::DeviceType; 2] =
     [wgpu::DeviceType::DiscreteGpu, wgpu::DeviceType::Cpu];
 
-/// Opens a device of this kind that runs shaders in an interpreter, which reports every fault.
+/// Opens a device of this kind. It runs shaders in an interpreter that reports every fault.
 pub(super) fn open_strict(kind: wgpu::DeviceType) -> Gpu {
     let mut options = strict_gpu::Options::default();
     options.info.device_type = kind;
@@ -34,7 +35,7 @@ fn crop_options(sizes: &[usize]) -> CropOptions {
     }
 }
 
-/// Boxes in one array of tuples, with start indices in `dims` dimensions.
+/// Returns boxes in one array of tuples, with start indices in `dims` dimensions.
 fn box_shapes(count: usize, dims: usize, box_indices: bool, flips: bool) -> Boxes<IndexShape> {
     let depth = usize::from(box_indices) + dims * (1 + usize::from(flips));
     Boxes::of_tuples(&[count, depth], box_indices, flips)
@@ -47,7 +48,7 @@ fn scatter_options(combine: Combine) -> ScatterOptions {
     }
 }
 
-/// Slices, updates, gradients, transposes, gathers and crops of elements of this type.
+/// Returns slices, updates, gradients, transposes, gathers and crops of elements of this type.
 fn make_moves(dtype: DType) -> Vec<Move> {
     let mut plans: Vec<Result<Plan, Error>> = vec![];
     for (text, shape) in [
@@ -90,12 +91,12 @@ fn make_moves(dtype: DType) -> Vec<Move> {
         .collect()
 }
 
-/// Scatters of many rows to few slices, of few rows to many slices, and of unique rows.
+/// Returns scatters of many rows to few slices, of few rows to many slices, and of unique rows.
 fn make_scatters() -> Vec<Move> {
     let mut plans = vec![];
     for dtype in [DType::U8, DType::F32, DType::I32] {
         for combine in [Combine::Add, Combine::Update] {
-            // The longest of the lists of 400 rows is too long to be sorted in workgroup memory.
+            // The longest list of 400 rows is too long to be sorted in workgroup memory.
             for (slices, rows, length) in [(5, 6, 3), (5, 400, 1), (900, 30, 3), (900, 30, 4)] {
                 for unique in [false, slices > rows] {
                     let options = ScatterOptions {
@@ -113,8 +114,8 @@ fn make_scatters() -> Vec<Move> {
     plans
 }
 
-/// Searches in masks of one chunk and of several chunks, with capacity for all positions and for few, and updates by
-/// masks.
+/// Returns searches in masks of one chunk and of several chunks, with capacity for all positions and for few, and
+/// updates by masks.
 fn make_searches() -> Vec<Move> {
     let mut plans = vec![];
     for (shape, capacity) in [
@@ -147,7 +148,7 @@ fn make_searches() -> Vec<Move> {
     plans
 }
 
-/// Pastes of few and of many elements, of boxes that can overlap and of boxes that cannot.
+/// Returns pastes of few and of many elements, of boxes that can overlap and of boxes that cannot.
 fn make_pastes() -> Vec<Move> {
     let mut plans = vec![];
     for dtype in [DType::U8, DType::F32] {
@@ -172,8 +173,8 @@ fn make_pastes() -> Vec<Move> {
     plans
 }
 
-/// Slices, transposes, gathers and crops that convert: by one table, by a table for each position of an axis, or
-/// without a table.
+/// Returns slices, transposes, gathers and crops that convert: by one table, by a table for each position of an axis,
+/// or without a table.
 fn make_conversions() -> Vec<Move> {
     let mut plans = vec![];
     for to in [DType::F32, DType::F16, DType::U8] {
@@ -255,7 +256,7 @@ fn run_move(gpu: Option<&Gpu>, plan: &Move) -> Vec<u8> {
         return [&dest, &number[..]].concat();
     }
     let count = plan.tuples().map_or(0, |tuples| tuples.integers());
-    // Some indices are out of range. All of them differ.
+    // Some indices are out of range. All indices differ.
     let indices: Vec<i32> = (0..)
         .map(|n| n * 7 % 43 - 1 + n / 43 * 50)
         .take(count)
@@ -291,7 +292,7 @@ fn run_move(gpu: Option<&Gpu>, plan: &Move) -> Vec<u8> {
 
 #[test]
 fn every_kernel_runs_and_agrees_with_the_cpu() {
-    // Small moves share pipelines, so both devices also run them with their own pipelines.
+    // Small moves share pipelines, so each kind of device also runs them with pipelines that are not shared.
     let both = |kind| {
         let gpus = [
             open_strict(kind),
@@ -312,7 +313,7 @@ fn every_kernel_runs_and_agrees_with_the_cpu() {
     }
 }
 
-/// A result of one dimension has no neighbouring rows, so many lanes share its row.
+/// A result of one dimension has a single row, so many lanes share this row.
 #[test]
 fn a_single_row_keeps_all_lanes_busy() {
     let gpu = open_strict(DEVICE_TYPES[0]);
@@ -339,7 +340,7 @@ fn kernel_names(gpu: &Gpu, plan: Plan) -> Vec<&'static str> {
     names.collect()
 }
 
-/// One dispatch crops all boxes, whatever their start indices, flips and items are.
+/// One dispatch crops all boxes, with any start indices, flips and item numbers.
 #[test]
 fn a_crop_is_one_dispatch() {
     let boxes = box_shapes(256, 2, true, true);
@@ -373,7 +374,7 @@ fn a_result_in_a_view_is_one_dispatch() {
     }
 }
 
-/// Channels change places in one dispatch, whether they are neighbours or planes.
+/// One dispatch reorders channels, whether the channels are the last dimension or planes.
 #[test]
 fn channels_in_any_order_are_one_dispatch() {
     let gpu = open_strict(DEVICE_TYPES[0]);
@@ -458,10 +459,10 @@ fn a_million_rows_take_few_dispatches() {
         (million, add, DType::I32, &["atomic"]),
         (million, update, float, &["last", "copy"]),
         (million, strict, float, &["last", "last", "copy"]),
-        // For few rows, no dispatch goes through the slices without rows.
+        // If there are few rows, no dispatch goes through the slices without rows.
         (2000, update, float, &["last", "last", "copy"]),
         (2000, update, byte, &["last", "last", "update_words"]),
-        // One workgroup links so few rows, and nothing is cleared.
+        // One workgroup can link these few rows, and nothing is cleared.
         (64, update, float, &["link", "copy"]),
         (64, add, float, &["link", "combine"]),
         (64, add, byte, &["link", "combine_parts"]),

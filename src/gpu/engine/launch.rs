@@ -1,5 +1,5 @@
-//! Decides how a walk runs on a GPU: which kernel runs it, which units the kernel moves, and which units each
-//! invocation moves. A run is the units of a row; the dimension of a row is the innermost one.
+//! Decides how a walk runs on a GPU: which kernel runs it, in which units, and which units each invocation moves. A run
+//! is the units of a row; a row extends along the innermost dimension.
 //!
 //! | destination, contiguous bytes | kernel | units |
 //! |---|---|---|
@@ -13,15 +13,16 @@
 //! # Lanes and tiles
 //!
 //! The numbers for GPUs are estimates, not measurements. By bandwidth times latency, each multiprocessor must have 15
-//! to 30 KiB in flight at all times (4.8 TB/s and 0.7 µs on a GPU with 132 multiprocessors), and an invocation loads
+//! to 30 KiB in flight at all times (4.8 TB/s and 0.7 µs on a GPU with 132 multiprocessors). An invocation loads
 //! nothing while it computes. So each invocation loads four units or four groups of elements before it stores the
 //! first:
 //!
 //! - Usually all four are in one row, which is then looked up once: `lanes` neighbouring invocations take a tile of
 //!   four units for each lane. Memory transfers sectors of 32 bytes, and a cache line has 128 bytes.
-//! - They are in four rows (`ROWS`) if the lanes of a tile would load less than a sector of one row at a time, and in a
-//!   transpose: there, neighbours in a row are far apart in the source, but neighbours in a column are adjacent. Then
-//!   `lanes` units fill a sector of the result, and the lanes of a workgroup together use every byte of each sector.
+//! - They are in four rows (`ROWS`) if the lanes of a tile would load less than a sector of one row at a time, and also
+//!   in a transpose. In a transpose, neighbours in a row are far apart in the source, but neighbours in a column are
+//!   adjacent. Then `lanes` units fill a sector of the result, and the lanes of a workgroup together use every byte of
+//!   each sector.
 //!
 //! On a software adapter, starting an invocation takes longer than a loop. There, one lane moves a whole tile of up to
 //! 512 units in a loop, even in transposes.
@@ -46,13 +47,13 @@ use crate::{
     walk::{BoxExtent, Coordinate, Dim, Side, StartIndex, Walk},
 };
 
-/// The smallest transfer of memory in bytes.
+/// The smallest amount of memory that is transferred, in bytes.
 const SECTOR_BYTES: usize = 32;
 
 /// The largest number of invocations that share a tile.
 const MOST_LANES: usize = 64;
 
-/// About the number of invocations that a large GPU runs at the same time: 132 multiprocessors with 2,048 each.
+/// The approximate number of invocations that a large GPU runs at the same time: 132 multiprocessors with 2,048 each.
 const INVOCATIONS_OF_LARGE_GPU: usize = 1 << 18;
 
 /// The values of `BYTES` in `copy_words.wgsl`.
@@ -67,12 +68,13 @@ const EDGES_SHORT: u32 = 2;
 /// The maximum distance in bytes between neighbours of a run in the destination, for elements of less than 4 bytes.
 const MOST_RUN_TO: isize = 16;
 
-/// The size and the extent of a cropped run are below this, because the shaders compare its positions in 32 bits.
+/// The size and the extent of a cropped run are below this number, because the shaders compare its positions in 32
+/// bits.
 const MOST_CROPPED: usize = 1 << 30;
 
-/// Returns whether the environment variable `WGSLICE_REFUSE`, a list of names separated by commas, has the kernel's
-/// name. If so, a more general kernel takes its walks. `bash tests/run hardware --leave-one-out` measures the benefit
-/// of each kernel in this way.
+/// Returns whether the environment variable `WGSLICE_REFUSE`, a list of names separated by commas, contains the
+/// kernel's name. If so, a more general kernel runs its walks. `bash tests/run hardware --leave-one-out` uses this to
+/// measure the benefit of each kernel.
 #[cfg(feature = "test-seams")]
 fn is_refused(kernel: Kernel) -> bool {
     static REFUSED_KERNEL: std::sync::OnceLock<String> = std::sync::OnceLock::new();
@@ -89,7 +91,7 @@ fn is_refused(_: Kernel) -> bool {
 /// The division of a walk's rows among the invocations of a kernel.
 #[derive(Clone, Copy, Debug)]
 struct LaunchGrid {
-    /// The number of rows whose units an invocation moves together: 1 or 4.
+    /// The number of rows from which an invocation moves units together: 1 or 4.
     rows: u32,
     lanes: usize,
     segment: usize,
@@ -97,13 +99,13 @@ struct LaunchGrid {
     groups: usize,
 }
 
-/// The bindings and the tuples of a walk, which a launch must know in addition to the walk.
+/// The bindings and the tuples of a walk. A launch needs them in addition to the walk.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LaunchSite<'a> {
     pub(super) reach: &'a DispatchLimits,
     pub(super) source: BoundRange,
     pub(super) dest: BoundRange,
-    /// The widest unit that may be loaded from the source: 4 bytes if only a word of it is bound.
+    /// The widest unit that can be loaded from the source: 4 bytes if only one word of the source is bound.
     pub(super) widest: usize,
     /// `None` if the walk has no tuples.
     pub(super) tuples: Option<TupleArgument>,
@@ -111,11 +113,11 @@ pub(super) struct LaunchSite<'a> {
 
 impl LaunchSite<'_> {
     /// Makes the dispatch of a walk. The walk is in units of one byte, and its bases count from the beginning of the
-    /// bindings. `None` if the walk has too many dimensions or rows and must be cut.
+    /// bindings. Returns `None` if the walk has too many dimensions or rows and must be cut.
     pub(super) fn launch_walk(&self, walk: &Walk) -> Option<WalkDispatch> {
         let mut walk = walk.clone();
         if walk.coordinates.iter().any(|c| c.window.count == 0) {
-            // The walk reads nothing, so zeros are as contiguous as the destination.
+            // The walk reads nothing, so the distances in the source can be the same as in the destination.
             for dim in &mut walk.dims {
                 dim.from = dim.to;
             }
@@ -164,8 +166,8 @@ impl LaunchSite<'_> {
 
     fn copy_words(&self, walk: Walk) -> Option<WalkDispatch> {
         let contiguous = walk.contiguous();
-        // Pixels of up to three bytes are moved as elements. A result with elements of two bytes begins at an even
-        // byte.
+        // Pixels of up to three bytes are moved as elements. Elements of two bytes require that the result begins at an
+        // even byte.
         let element = match contiguous {
             3 => 3,
             2 if walk.to % 2 == 0 => 2,
@@ -190,7 +192,7 @@ impl LaunchSite<'_> {
             && rows.cropped.is_none()
             && innermost.is_some_and(|dim| dim.from == 1 && dim.size >= 3 && dim.tuple == 0)
             && !walk.is_cropped(walk.dims.len() - 1);
-        // The number of a row determines its place in the result.
+        // The number of a row determines its place in the result, so the dimensions cannot be reordered here.
         let near = rows.near_dimension(size, SECTOR_BYTES.cast_signed());
         let grid = match is_short {
             true => self.of_lanes((total * run.size + head).div_ceil(4), 1, 1, 1),
@@ -239,8 +241,8 @@ impl LaunchSite<'_> {
         };
         let mut rows = RunWalk::of_elements(walk, element);
         if rows.cropped.is_none() && rows.run.to > MOST_RUN_TO {
-            // Otherwise an invocation would also write the words between its elements, which belong to other rows. So
-            // each element becomes a row.
+            // Here an invocation would also write the words between its elements, which belong to other rows. So each
+            // element becomes a row.
             rows.walk.dims.push(rows.run);
             rows.run = Dim::ONE_POSITION;
         }
@@ -266,7 +268,7 @@ impl LaunchSite<'_> {
     }
 
     /// Makes the dispatch of a walk in elements, which converts them to the type `to`. The number of an element in the
-    /// source plus `shift` is its number in the binding. `None` if the walk must be cut.
+    /// source plus `shift` is its number in the binding. Returns `None` if the walk must be cut.
     pub(super) fn launch_convert(
         &self,
         walk: &Walk,
@@ -276,7 +278,7 @@ impl LaunchSite<'_> {
     ) -> Option<WalkDispatch> {
         let mut walk = walk.clone();
         walk.merge();
-        // A word can hold elements of several rows only if the rows are adjacent.
+        // A word can contain elements of several rows only if the rows are adjacent.
         if to.size() < 4 && !walk.is_dense() {
             return None;
         }
@@ -319,7 +321,7 @@ impl LaunchSite<'_> {
         } else {
             u32::from(!is_whole)
         };
-        // Only the size of a table's entries matters, so one type stands for all types of that size.
+        // Only the size of a table's entries matters, so one type represents all types of the same size.
         let named = |dtype: DType| match (table, dtype.size()) {
             (None, _) => dtype,
             (_, 1) => DType::U8,
@@ -338,7 +340,7 @@ impl LaunchSite<'_> {
         ];
         let mut dispatch =
             self.finish_dispatch(Kernel::Convert, Prelude::None, &constants, &rows, grid)?;
-        // Without tables, the source is bound instead of them, because a binding cannot be empty.
+        // Without tables, the source is bound in their place, because a binding cannot be empty.
         dispatch.bound.push(match table {
             Some(table) => BoundRange::first(TABLES, 4 * table.entries.len() as u64),
             None => self.source,
@@ -351,11 +353,11 @@ impl LaunchSite<'_> {
         Some(dispatch)
     }
 
-    /// Tiles of rows of `run` units or groups. An invocation moves four units of a row together.
+    /// Makes tiles of rows of `run` units or groups. An invocation moves four units of a row together.
     fn tile_grid(&self, rows: usize, run: usize) -> LaunchGrid {
         let workgroup = self.reach.tuning.workgroup as usize;
         if self.reach.tuning.loops {
-            // All parts of a row have equal lengths, so that all lanes have work.
+            // All parts of a row have about the same length, so that all lanes have work.
             let longest = (rows * run / (workgroup * 32)).clamp(16, 512);
             let part = run.div_ceil(run.div_ceil(longest));
             return self.of_lanes(rows, run, 1, part.next_multiple_of(4));
@@ -364,7 +366,7 @@ impl LaunchSite<'_> {
         self.of_lanes(rows, run, lanes, lanes * 4)
     }
 
-    /// Tiles of `segment` units or groups in rows of `run`. `lanes` invocations move each tile.
+    /// Makes tiles of `segment` units or groups in rows of `run`. `lanes` invocations move each tile.
     fn of_lanes(&self, rows: usize, run: usize, lanes: usize, segment: usize) -> LaunchGrid {
         let segments = run.div_ceil(segment);
         LaunchGrid {
@@ -376,7 +378,8 @@ impl LaunchSite<'_> {
         }
     }
 
-    /// Tiles of many rows, with `lanes` units or groups of each. An invocation moves units of four rows together.
+    /// Makes tiles of many rows, with `lanes` units or groups of each row. An invocation moves units of four rows
+    /// together.
     fn of_four_rows(&self, rows: usize, units: usize, lanes: usize) -> LaunchGrid {
         let workgroup = self.reach.tuning.workgroup as usize;
         let lanes = units.next_power_of_two().min(lanes);
@@ -410,7 +413,7 @@ impl LaunchSite<'_> {
             segment: u32::try_from(grid.segment).ok()?,
             ..rows.walk_words()?
         };
-        // A walk without tuples binds its source in their place and reads no tuples.
+        // A walk without tuples binds its source in place of the tuples, and does not read them.
         let bound = vec![self.source, self.source, self.dest];
         WalkDispatch::of_walk(self.reach, program, words, grid.groups, bound)
     }
@@ -421,8 +424,8 @@ fn is_few(units: usize, tuning: &Tuning) -> bool {
     units < tuning.few_units
 }
 
-/// Returns the constants for the dimensions and coordinates of a walk, in a dispatch of `units` units. If the dispatch
-/// has many units, the constants are the actual numbers, so that the compiler unrolls the loops over dimensions and
+/// Returns the constants for the dimensions and coordinates of a walk, in a dispatch of `units` units. If there are
+/// many units, the constants are the actual numbers, and the compiler can unroll the loops over dimensions and
 /// coordinates.
 pub(super) fn walk_constants(
     walk: &Walk,
@@ -471,7 +474,7 @@ pub(super) fn walk_constants(
     ]
 }
 
-/// A walk without its run: the remaining dimensions number rows, and `run` is the dimension within a row.
+/// A walk without its run: `walk` has the dimensions that number rows, and `run` is the dimension within a row.
 #[derive(Clone, Debug)]
 pub(super) struct RunWalk {
     pub(super) walk: Walk,
@@ -483,12 +486,12 @@ pub(super) struct RunWalk {
 }
 
 impl RunWalk {
-    /// Removes the innermost dimension from a walk and makes it the run. All of its units must share a tuple and go
-    /// forward in the destination; otherwise a row has a single unit.
+    /// Removes the innermost dimension from a walk and makes it the run. This requires that all units of the run share
+    /// a tuple and go forward in the destination; otherwise each row has a single unit.
     pub(super) fn of_walk(walk: Walk) -> Self {
         let last = walk.dims.len() - 1;
         let cropped = walk.along(last);
-        // Shaders compare the units of a cropped run in 32 bits, and with all positions, not with a window.
+        // Shaders compare the positions of a cropped run in 32 bits, and with the whole dimension instead of a window.
         let is_near = cropped.is_none_or(|c| {
             let Coordinate { size, window, .. } = walk.coordinates[c];
             let reach = walk.coordinates[c]
@@ -502,7 +505,7 @@ impl RunWalk {
             to: 0,
             ..Dim::ONE_POSITION
         };
-        // If tuples place each unit by itself in the destination, each unit is a row.
+        // If tuples determine the place of each unit in the destination, each unit is a row.
         let is_placed = cropped.is_some() && walk.points == Side::Dest;
         let is_run = walk.dims[last].tuple == 0 && walk.dims[last].to >= 0;
         let mut rows = Self {
@@ -518,8 +521,9 @@ impl RunWalk {
         rows
     }
 
-    /// The same for a walk in bytes, whose runs have elements of `element` bytes. The run is the contiguous bytes, if
-    /// they are more than an element, or else the innermost dimension outside of an element. Distances stay in bytes.
+    /// Like [`RunWalk::of_walk`], but for a walk in bytes and elements of `element` bytes. If more bytes than one
+    /// element are contiguous, these bytes are the run. Otherwise the run is the innermost dimension outside of an
+    /// element. Distances stay in bytes.
     fn of_elements(mut walk: Walk, element: usize) -> Self {
         let contiguous = walk.contiguous();
         let bytes = walk.dims.len() - 1;
@@ -542,8 +546,8 @@ impl RunWalk {
         Self::of_walk(walk)
     }
 
-    /// Lets the walk count groups of four elements in the destination. An element has `element` bytes, and groups begin
-    /// at whole words.
+    /// Sets `head` and changes the walk's position in the destination to the word at which the first group begins. A
+    /// group has four elements of `element` bytes each and begins at a whole word.
     fn begin_groups(&mut self, element: usize) -> Option<()> {
         let begin = |head: usize| self.walk.to - (head * element).cast_signed();
         self.head = (0..4).find(|&head| begin(head).rem_euclid(4) == 0)?;
@@ -551,20 +555,20 @@ impl RunWalk {
         Some(())
     }
 
-    /// The distance in the source between neighbours along dimension `d`.
+    /// Returns the distance in the source between neighbours along dimension `d`.
     fn source_distance(&self, d: usize) -> isize {
         let step = |c: usize| self.walk.coordinates[c].step();
         self.walk.dims[d].from + self.walk.along(d).map_or(0, step)
     }
 
-    /// The absolute distance in the source between neighbours of the run.
+    /// Returns the absolute distance in the source between neighbours of the run.
     fn run_distance(&self) -> usize {
         let step = |c: usize| self.walk.coordinates[c].step();
         self.cropped.map_or(self.run.from, step).unsigned_abs()
     }
 
-    /// If neighbours along another dimension are nearer to each other in the source than the units of a row, as with
-    /// the channels of a picture, makes this dimension the innermost one that numbers rows.
+    /// Makes another dimension the innermost dimension that numbers rows, if neighbours along it are nearer to each
+    /// other in the source than the units of a row. The channels of a picture are an example.
     fn begin_near(&mut self) {
         let most = self.run_distance();
         let is_near = |&d: &usize| {
@@ -587,14 +591,15 @@ impl RunWalk {
         }
     }
 
-    /// Returns whether all elements of a row use the same table. `shift` is added to the number of an element.
+    /// Returns whether all elements of each row use the same table. `shift` is added to the number of an element.
     fn is_steady(&self, table: &PositionTables, shift: isize) -> bool {
         let distance = self.run_distance();
         if distance.is_multiple_of(table.repeat_period()) {
             return true;
         }
-        // Rows begin `begin` elements after a multiple of `apart`. They have one table each if none extends beyond the
-        // next multiple.
+        // Modulo the greatest common divisor of all distances between rows and of the table's inner size, all rows
+        // start at the same element. Each row uses one table if no row extends beyond the next multiple of this
+        // divisor.
         let walk = &self.walk;
         let of_coordinates = walk.coordinates.iter().enumerate();
         let of_coordinates = of_coordinates.filter(|&(c, _)| self.cropped != Some(c));
@@ -612,8 +617,8 @@ impl RunWalk {
         (0..apart.cast_signed()).contains(&end)
     }
 
-    /// The dimension of a transpose: neighbouring rows along it are `distance` units apart in the source, and the units
-    /// of a row are at least `sector` units apart. `None` if the walk is not a transpose.
+    /// Returns the dimension of a transpose: neighbouring rows along it are `distance` units apart in the source, and
+    /// the units of a row are at least `sector` units apart. Returns `None` if the walk is not a transpose.
     fn near_dimension(&self, distance: isize, sector: isize) -> Option<usize> {
         let walk = &self.walk;
         let is_near = |&d: &usize| {
@@ -624,8 +629,8 @@ impl RunWalk {
         (0..walk.dims.len()).rev().find(is_near).filter(|_| apart)
     }
 
-    /// The distance in bytes between neighbours of a run in the source. `None` if it is one byte in a direction that
-    /// tuples determine.
+    /// Returns the distance in bytes between neighbours of a run in the source, or `None` if the distance is one byte
+    /// and tuples determine the direction.
     fn source_step(&self) -> Option<isize> {
         let Some(coordinate) = self.cropped.map(|c| &self.walk.coordinates[c]) else {
             return Some(self.run.from);
@@ -638,7 +643,7 @@ impl RunWalk {
         }
     }
 
-    /// The uniforms of the walk. `None` if it has too many dimensions or rows.
+    /// Returns the uniforms of the walk, or `None` if it has too many dimensions or rows.
     pub(super) fn walk_words(&self) -> Option<WalkWords> {
         let (walk, run) = (&self.walk, &self.run);
         let most = match walk.coordinates.iter().any(Coordinate::is_crop) {
@@ -703,7 +708,7 @@ impl RunWalk {
     }
 }
 
-/// The greatest common divisor.
+/// Returns the greatest common divisor.
 pub(super) fn common_divisor(a: usize, b: usize) -> usize {
     if b == 0 { a } else { common_divisor(b, a % b) }
 }

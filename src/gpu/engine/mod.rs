@@ -68,8 +68,8 @@ use program::UniformSpace;
 use scratch::ScratchBuffers;
 use std::sync::Arc;
 
-/// The maximum number of bytes of a result that one dispatch writes. Even at 2 GB/s, about a hundredth of a GPU's
-/// memory bandwidth, such a dispatch takes 0.3 s. Drivers abort a dispatch only after some seconds.
+/// The maximum number of bytes of a result that one dispatch writes. At 2 GB/s, about a hundredth of a GPU's memory
+/// bandwidth, such a dispatch takes 0.3 s. Drivers abort a dispatch only after several seconds.
 const DISPATCH_BYTES: u64 = 512 << 20;
 
 /// Records plans for a device. Clones share the pipelines and all caches.
@@ -103,13 +103,13 @@ impl Engine {
         }
     }
 
-    /// Drops all pipelines, so that each is compiled again through `cache` at its next use.
+    /// Drops all pipelines. Each is compiled again through `cache` at its next use.
     pub(super) fn compile_through(&mut self, cache: wgpu::PipelineCache) {
         let space = self.pipelines.space;
         self.pipelines = Arc::new(Pipelines::new(&self.device, space, Some(cache)));
     }
 
-    /// Drops the kept work of plans, after limits or pipelines have changed.
+    /// Drops the kept works of plans, because limits or pipelines have changed.
     pub(super) fn drop_kept_work(&mut self) {
         self.cache = Arc::default();
     }

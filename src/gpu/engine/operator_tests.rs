@@ -4,18 +4,20 @@
 use super::program::UniformSpace;
 use super::shader_tests::all_programs;
 
-/// Returns whether WGSL's grammar allows operators of these [kinds](kind) next to each other without parentheses.
+/// Returns whether WGSL's grammar allows operators of these [kinds](operator_kind) next to each other without
+/// parentheses.
 fn stand_together(one: &str, other: &str) -> bool {
     match (one, other) {
         ("&&", "||") | ("||", "&&") | ("<<", "<<" | "+") | ("+", "<<") => false,
-        // These operators can be next to the same operator only.
+        // These operators can be next to only the same operator.
         ("&" | "|" | "^", _) | (_, "&" | "|" | "^") => one == other,
         _ => true,
     }
 }
 
-/// The kind of an operator, named by one of its members: `<<` for shifts, `+` for arithmetic and `==` for comparisons.
-/// `None` for other tokens, including operators with one operand, such as the sign of a negative number.
+/// Returns the kind of an operator, named by one of its members: `<<` for shifts, `+` for arithmetic and `==` for
+/// comparisons. Returns `None` for other tokens, including operators with one operand, such as the sign of a negative
+/// number.
 fn operator_kind(token: &str, ends_operand: bool) -> Option<&'static str> {
     Some(match token {
         "&&" => "&&",
@@ -30,12 +32,12 @@ fn operator_kind(token: &str, ends_operand: bool) -> Option<&'static str> {
     })
 }
 
-/// Names that take types as parameters.
+/// WGSL names that take types as parameters.
 const TAKE_TYPES: [&str; 8] = [
     "array", "atomic", "bitcast", "ptr", "var", "vec2", "vec3", "vec4",
 ];
 
-/// The tokens of a text, without comments and without the parameters of types, such as `<u32>`.
+/// Returns the tokens of a text, without comments and without the parameters of types, such as `<u32>`.
 fn tokens_of(text: &str) -> Vec<String> {
     let text: String = text
         .lines()
@@ -68,10 +70,10 @@ fn tokens_of(text: &str) -> Vec<String> {
     tokens
 }
 
-/// The pairs of operators in the text that are next to each other but need parentheses.
+/// Returns the pairs of operators in the text that are next to each other but need parentheses.
 fn ambiguous_pairs(text: &str) -> Vec<String> {
     let mut faults = Vec::new();
-    // At each depth of brackets, the operators so far in the current expression.
+    // The operators of the current expression so far, for each depth of brackets.
     let mut open: Vec<Vec<&str>> = vec![Vec::new()];
     let mut before = String::new();
     let mut read: Vec<String> = Vec::new();

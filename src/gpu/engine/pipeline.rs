@@ -1,12 +1,12 @@
 //! The pipelines of a device, each compiled at its first use and kept while it is used.
 //!
-//! A program uses tens of pipelines. On lavapipe a pipeline of a slice that has run takes 0.8 MB of resident memory, and
-//! one of a gather 1.4 MB (averages of 200 of each). So a program that runs thousands of different plans would need
-//! gigabytes if all were kept.
+//! A program uses tens of pipelines. On lavapipe, a pipeline of a slice takes 0.8 MB of resident memory after it has
+//! run, and a pipeline of a gather 1.4 MB (averages of 200 of each). So a program that runs thousands of different
+//! plans would need gigabytes if all pipelines were kept.
 //!
-//! A device whose limits are too low rejects layouts or pipelines. On a caller's device, the error would reach only the
-//! caller's handlers. So layouts and pipelines are created in error scopes. A rejected pipeline is not kept: each
-//! recording that needs it fails with the device's error.
+//! A device rejects layouts or pipelines if its limits are too low. On a caller's device, only the caller's error
+//! handlers would get this error. So layouts and pipelines are created in error scopes. A rejected pipeline is not
+//! kept: each recording that needs it fails with the device's error.
 
 use super::{
     OpenDevice,
@@ -26,7 +26,7 @@ use std::{
 };
 use wgpu::BufferBindingType;
 
-/// The number of pipelines in a generation. There are two generations, so a device keeps at most twice as many, in
+/// The number of pipelines in a generation. There are two generations, so a device keeps at most twice this number, in
 /// addition to the pipelines of prepared plans.
 const GENERATION_SIZE: usize = 64;
 
@@ -41,13 +41,13 @@ pub(crate) struct Pipelines {
     /// The parsed sources of programs. Programs with the same source differ only in constants.
     modules: Mutex<HashMap<(Kernel, Prelude, u32), wgpu::ShaderModule>>,
     pub(in crate::gpu) reports: Slots,
-    /// The slot for dispatches whose report nobody reads.
+    /// The slot for dispatches whose reports are never read.
     unread: OnceLock<Slot>,
     pub(in crate::gpu) uniforms: Slots,
 }
 
-/// The compiled pipelines in two generations. A pipeline that is used moves to the young generation. When this is full,
-/// the old generation is dropped, and the young one becomes the old one.
+/// The compiled pipelines in two generations. A pipeline that is used moves to the young generation. When this
+/// generation is full, the old generation is dropped, and the young one becomes the old one.
 #[derive(Debug, Default)]
 struct PipelineGenerations {
     young: HashMap<Program, wgpu::ComputePipeline>,
@@ -66,7 +66,7 @@ impl PipelineGenerations {
 }
 
 impl Pipelines {
-    /// Returns a collection that has no pipelines yet. It will compile them through `cache`, if there is one.
+    /// Makes a collection without pipelines. It will compile them through `cache`, if there is one.
     pub(crate) fn new(
         device: &OpenDevice,
         space: UniformSpace,
@@ -95,7 +95,7 @@ impl Pipelines {
         let make = || {
             let module = self.parsed_module(&program);
             let pipeline = self.compile(&program, &module);
-            // A lost device reports no error when it makes a pipeline, only when the pipeline is used.
+            // A lost device reports no error when it creates a pipeline, only when the pipeline is used.
             pipeline.get_bind_group_layout(UNIFORMS_GROUP);
             (module, pipeline)
         };
@@ -118,8 +118,8 @@ impl Pipelines {
         })
     }
 
-    /// If the young generation is full, drops the old one. Returns whether it did. Holders of pipelines must then
-    /// request them again, so that the pipelines in use become young again.
+    /// Drops the old generation if the young generation is full, and returns whether it did. If so, holders of
+    /// pipelines must request them again, which moves the pipelines in use to the young generation.
     pub(in crate::gpu) fn drop_old_if_full(&self) -> bool {
         let mut made = lock(&self.made);
         let full = made.young.len() >= GENERATION_SIZE;
@@ -129,8 +129,8 @@ impl Pipelines {
         full
     }
 
-    /// Returns the slot for dispatches whose report nobody reads. It belongs to its own strip, which is never
-    /// cleared. A slot whose buffer could not be created is not kept, so that the next recording tries again.
+    /// Returns the slot for dispatches whose reports are never read. It belongs to its own strip, which is never
+    /// cleared. If the slot's buffer could not be created, the slot is not kept, and the next recording tries again.
     pub(in crate::gpu) fn unread_slot(
         &self,
         layout: impl FnOnce() -> wgpu::BindGroupLayout,
@@ -152,9 +152,8 @@ impl Pipelines {
         self.uniforms.free_unused();
     }
 
-    /// Fails if one of the device's limits is too low for a program. Workgroup memory is not checked:
-    /// [`Tuning::of`](crate::gpu::device::caps::Tuning::of) makes workgroups so small that it suffices, if the device has
-    /// at least 4 KiB.
+    /// Fails if one of the device's limits is too low for a program. Workgroup memory needs no check on devices with at
+    /// least 4 KiB: [`Tuning::of`](crate::gpu::device::caps::Tuning::of) chooses workgroups that are small enough.
     pub(in crate::gpu) fn check_limits(&self, program: &Program) -> Result<(), Error> {
         let limits = &self.device.shared.limits;
         let in_storage = u32::from(self.space == UniformSpace::Storage);
@@ -177,7 +176,7 @@ impl Pipelines {
         Ok(())
     }
 
-    /// The programs whose pipelines are kept.
+    /// Returns the programs whose pipelines are kept.
     #[cfg(test)]
     pub(in crate::gpu) fn compiled_programs(&self) -> Vec<Program> {
         let made = self.made.lock().unwrap();

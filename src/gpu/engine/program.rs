@@ -1,10 +1,10 @@
 //! [`Program`]s, the input of the shader compiler: a kernel of `shaders/`, the type of its units, and values for its
 //! override constants.
 //!
-//! Each file in `shaders/` is a module. Its comment lists its needs, and a line `#import name.wgsl` stands for the text
-//! of another file. Imports are lines of text, as in vello and in wgsl-analyzer, because a linker such as the crate
-//! `wesl` would bring a second WGSL parser into every program that uses this crate, for one imported file. The only
-//! WGSL in Rust is a [`Prelude`] of up to three lines, which defines the type of a unit.
+//! Each file in `shaders/` is a module. The comment at its top lists the names that it needs and defines. A line
+//! `#import name.wgsl` is replaced by the text of another file. Imports are lines of text, as in vello and in
+//! wgsl-analyzer. A linker such as the crate `wesl` would add a second WGSL parser to every program that uses this
+//! crate. The only WGSL in Rust is a [`Prelude`] of up to three lines, which defines the type of a unit.
 
 use super::{adapter::STORAGE_BUFFERS, uniforms::UNIFORM_BYTES};
 use std::fmt;
@@ -16,7 +16,7 @@ pub(crate) const REPORT_GROUP: u32 = 1;
 /// The number of the bind group of the uniforms.
 pub(crate) const UNIFORMS_GROUP: u32 = 2;
 
-/// Where the shaders of a device read their uniforms from.
+/// The address space from which the shaders of a device read their uniforms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum UniformSpace {
     Uniform,
@@ -27,8 +27,9 @@ pub(crate) enum UniformSpace {
 
 impl UniformSpace {
     pub(in crate::gpu) fn of(is_software: bool, limits: &wgpu::Limits) -> Self {
-        // Uniforms in a storage buffer need one more storage buffer than operations and tables of conversions bind, a
-        // second dynamic offset next to the report's, and bindings large enough for a slot.
+        // Uniforms in storage need three limits: one more storage buffer than operations and conversion tables bind; a
+        // second dynamic offset, in addition to the offset of the report; and bindings that are large enough for a
+        // slot.
         let storage = limits.max_storage_buffers_per_shader_stage > STORAGE_BUFFERS + 1
             && limits.max_storage_buffer_binding_size >= UNIFORM_BYTES.next_multiple_of(256).into()
             && limits.max_dynamic_storage_buffers_per_pipeline_layout >= 2;
@@ -39,7 +40,7 @@ impl UniformSpace {
     }
 }
 
-/// Declares the modules, and the kernels among them, with the names of their files.
+/// Declares the modules and their file names. Some modules are kernels.
 macro_rules! modules {
     ($($(#[$of:meta])* $kernel:ident $file:literal $changed:expr;)*) => {
         /// A kernel: a file in `shaders/` with an entry point.
@@ -52,7 +53,7 @@ macro_rules! modules {
             #[cfg(test)]
             pub(crate) const ALL: &[Self] = &[$(Self::$kernel,)*];
 
-            /// The name of the kernel's file, without `.wgsl`.
+            /// Returns the name of the kernel's file, without `.wgsl`.
             pub(crate) fn name(self) -> &'static str {
                 match self {
                     $(Self::$kernel => $file,)*
@@ -65,7 +66,8 @@ macro_rules! modules {
                 }
             }
 
-            /// For each buffer of [`BUFFERS_GROUP`], in the order of their bindings, whether the kernel changes it.
+            /// Returns, for each buffer of [`BUFFERS_GROUP`] in the order of the bindings, whether the kernel changes
+            /// it.
             pub(crate) fn changes(self) -> &'static [bool] {
                 match self {
                     $(Self::$kernel => &$changed,)*
@@ -86,7 +88,7 @@ modules! {
     Convert "convert" [false, false, true, false];
     /// Finds the last row of each slice.
     Last "last" [false, true];
-    /// Links the rows of each slice of a chunk of rows, or those of all rows in any order.
+    /// Links the rows of each slice within a chunk of rows, or all rows of a slice in any order.
     Link "link" [false, true];
     /// Links the rows of each slice in order.
     Order "order" [true];
@@ -107,7 +109,7 @@ modules! {
 /// Declares the override constants of the modules that the host sets.
 macro_rules! constants {
     ($($constant:ident $name:literal;)*) => {
-        /// An override constant. Its module explains it.
+        /// An override constant. The module that declares it describes it.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub(crate) enum Constant {
             $($constant,)*
@@ -117,7 +119,7 @@ macro_rules! constants {
             #[cfg(test)]
             pub(crate) const ALL: &[Self] = &[$(Self::$constant,)*];
 
-            /// The name in the shaders.
+            /// Returns the constant's name in the shaders.
             pub(crate) fn name(self) -> &'static str {
                 match self {
                     $(Self::$constant => $name,)*
@@ -179,7 +181,7 @@ const IMPORTED_MODULES: [(&str, &str); 8] = [
     ("parts.wgsl", include_str!("../../../shaders/parts.wgsl")),
 ];
 
-/// The text that is put in front of a kernel's text.
+/// The text that precedes a kernel's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Prelude {
     None,
@@ -187,12 +189,12 @@ pub(crate) enum Prelude {
     Unit(usize),
     /// `Unit` has this many bytes: 4, 8 or 16. Functions convert it to four words and back.
     Words(usize),
-    /// `Integer` is a signed integer if `true`, or else unsigned.
+    /// `Integer` is a signed integer if `true`, otherwise unsigned.
     Integer(bool),
 }
 
 impl Prelude {
-    /// Every prelude that a kernel takes.
+    /// Returns every prelude that a kernel can have.
     #[cfg(test)]
     pub(crate) fn all_of(kernel: Kernel) -> Vec<Self> {
         match kernel {
@@ -244,12 +246,12 @@ pub(crate) struct Program {
     pub(crate) prelude: Prelude,
     /// The number of invocations in a workgroup.
     pub(crate) workgroup: u32,
-    /// The values of override constants. All other constants keep their values in the shader's text.
+    /// The values of override constants. Constants that are not in this list keep the values in the shader's text.
     pub(super) constants: Vec<(Constant, u32)>,
 }
 
 impl Program {
-    /// A program without constants.
+    /// Makes a program without constants.
     pub(crate) fn new(kernel: Kernel, prelude: Prelude, workgroup: u32) -> Self {
         Self {
             kernel,
@@ -265,19 +267,19 @@ impl Program {
         self
     }
 
-    /// The value of a constant, if the program sets it.
+    /// Returns the value of a constant, if the program sets it.
     pub(crate) fn constant_value(&self, constant: Constant) -> Option<u32> {
         let mut constants = self.constants.iter();
         constants.find(|of| of.0 == constant).map(|of| of.1)
     }
 
-    /// The parts of the program that determine the text of the shader on a given device.
+    /// Returns the parts of the program that determine the text of the shader on a given device.
     pub(super) fn text_key(&self) -> (Kernel, Prelude, u32) {
         (self.kernel, self.prelude, self.workgroup)
     }
 
-    /// The shader's text for a device that reads uniforms from `space`. The size of workgroups is a constant in the
-    /// text, because wgpu compares only constants with the device's limits.
+    /// Returns the shader's text for a device that reads uniforms from `space`. The workgroup size is a constant in the
+    /// text, because wgpu checks only constant sizes against the device's limits.
     pub(crate) fn text(&self, space: UniformSpace) -> String {
         let text = self.prelude.text() + &with_imports(self.kernel.text());
         let workgroup = format!("const WORKGROUP: u32 = {}u;", self.workgroup);
@@ -289,7 +291,7 @@ impl Program {
     }
 }
 
-/// Returns a module's text with the texts of the modules that it imports.
+/// Returns a module's text, with each import replaced by the text of the imported module.
 fn with_imports(text: &str) -> String {
     let line = |line: &str| {
         let import = line.strip_prefix("#import ");

@@ -29,9 +29,9 @@ pub(in crate::gpu) struct PlanArguments<'r, 'a> {
 /// The memory that a step reads or writes in addition to inputs, outputs and temps.
 enum OwnMemory {
     Nothing,
-    /// Values of the plan.
+    /// Values that the plan holds.
     Values(ScratchMemory),
-    /// The slot to which a search writes the number of true elements if the caller has no output for it.
+    /// The slot to which a search writes the number of true elements, if the caller has no output for this number.
     Count(Slot),
 }
 
@@ -39,7 +39,7 @@ impl OwnMemory {
     fn argument(&self) -> Argument<'_> {
         match self {
             Self::Nothing => Argument::EMPTY_ARGUMENT,
-            // No later recording uses this memory.
+            // No later recording uses this memory, so its bind groups are not kept.
             Self::Values(memory) => Argument {
                 name: "indices",
                 callers: false,
@@ -53,7 +53,7 @@ impl OwnMemory {
 }
 
 impl Engine {
-    /// Records the steps of a plan, in as few passes as their order allows. A failed call leaves the target as it was.
+    /// Records the steps of a plan in as few passes as their order allows. A failed call leaves the target unchanged.
     pub(in crate::gpu) fn record_plan(
         &self,
         mut target: Target<'_, '_>,
@@ -72,7 +72,8 @@ impl Engine {
             check_steps(plan, inputs, outputs)?;
         }
         let temps = self.allocate_temps(plan)?;
-        // Some steps also read values of the plan, or write the number of true elements, in their own memory.
+        // Some steps also read values that the plan holds. A search can write the number of true elements to its own
+        // memory.
         let mut own = Vec::with_capacity(plan.steps().len());
         for (number, (what, operands)) in plan.steps().enumerate() {
             own.push(match (&operands.by, what.find()) {
@@ -120,7 +121,7 @@ impl Engine {
             let aside = self.places_of_copies(&what, &from, by.as_ref(), &to)?;
             steps.push((what, operands, from, by, to, aside));
         }
-        // A copy between dispatches would split their pass.
+        // A copy between dispatches would split their pass into two.
         let may_copy = may_copy
             && (steps.len() == 1
                 || steps
@@ -152,13 +153,13 @@ impl Engine {
         self.put_all(&mut target, &all, counted, &mut counts);
         let tuples = reporting.and_then(|number| {
             let (what, _, _, by, ..) = &steps[number];
-            // If no row moves, the commands only write zeros.
+            // A move without rows only writes zeros.
             let dispatched = commands[number].last().and_then(Commands::dispatched_move);
             let what = match dispatched.filter(|_| what.walk().is_some()) {
                 Some(what) => what,
                 None => Arc::new(what.clone().into_owned()),
             };
-            // The report reads a tuple from `by`, which is not in scratch memory but has the same tuples.
+            // The report reads a tuple from `by`, which is not in scratch memory but contains the same tuples.
             Some((what, counts, (*by)?))
         });
         let searches = steps.iter().zip(&own);
@@ -176,8 +177,8 @@ impl Engine {
         report::pending_report(&self.device, plan, copied, tuples, found)
     }
 
-    /// Records commands in their order. Neighbouring commands that are only dispatches share a pass. `counts` gets the
-    /// slots of `counted`.
+    /// Records commands in order. Neighbouring commands that consist only of dispatches share a pass. Adds the report
+    /// slots of the commands in `counted` to `counts`.
     fn put_all(
         &self,
         target: &mut Target<'_, '_>,
@@ -207,14 +208,14 @@ impl Engine {
         }
     }
 
-    /// Lends a slot for the number of true elements that a search in these arguments finds.
+    /// Lends a slot for the number of true elements that a search with these arguments finds.
     fn count_slot(
         &self,
         what: &Move,
         ready: &[Arc<Work>],
         arguments: &[Argument<'_>],
     ) -> Result<Slot, Error> {
-        // This work also serves the search, because slots begin at a multiple of every alignment.
+        // The same work is then used for the search itself, because slots begin at a multiple of every alignment.
         let work = self.work_of(what, ready, arguments)?;
         let pipeline = work.dispatches().next().map(|ready| &ready.pipeline);
         let doing = "allocating the number of true elements";

@@ -8,18 +8,18 @@ use std::sync::Arc;
 use wgpu::BufferUsages;
 
 /// The size of a report on the device in bytes. One word has the number of invalid tuples. The other has the bitwise
-/// complement of the first invalid tuple's number, so that shaders find the first by `atomicMax` on a word that is 0 at
-/// first.
+/// complement of the first invalid tuple's number. Because of the complement, shaders find the first tuple by
+/// `atomicMax` on a word that starts at 0.
 pub(in crate::gpu) const REPORT_BYTES: u32 = 8;
 
-/// The slots in which the dispatches of a recording count invalid tuples. With each slot there is the number of the
-/// first tuple of its dispatch.
+/// The slots in which the dispatches of a recording count invalid tuples, each with the number of the first tuple of
+/// its dispatch.
 #[derive(Debug, Default)]
 pub(in crate::gpu) struct ReportSlots(Vec<(Slot, usize)>);
 
 impl ReportSlots {
-    /// Lends a slot for the report of a dispatch. If a single tuple out of range prevents all changes, every dispatch
-    /// reads the report, so all share a slot.
+    /// Lends a slot for the report of a dispatch. If a single out-of-range tuple must prevent all changes, every
+    /// dispatch reads the report, so all dispatches share a slot.
     pub(in crate::gpu) fn report_slot(
         &mut self,
         dispatch: &Dispatch,
@@ -34,8 +34,8 @@ impl ReportSlots {
     }
 }
 
-/// An argument whose words are read when the device is done. If the argument is a tensor, it is held until then, so
-/// that nobody changes it in place.
+/// An argument whose words are read when the device is done. If the argument is a tensor, it is held until then, which
+/// prevents changes to it in place.
 struct LaterWords {
     device: OpenDevice,
     buffers: Vec<wgpu::Buffer>,
@@ -67,14 +67,14 @@ impl LaterWords {
     }
 }
 
-/// A recorded step, the slots in which its dispatches count tuples out of range, and its index tuples.
+/// A recorded step, the slots in which its dispatches count out-of-range tuples, and its index tuples.
 type CountedStep<'a> = (Arc<Move>, ReportSlots, Argument<'a>);
 
-/// The capacity of a recorded search, the argument with the number of true elements, and the slot, if that argument is
-/// one.
+/// The capacity of a recorded search, the argument with the number of true elements, and the slot, if this argument is
+/// in a slot.
 type RecordedSearch<'a> = (usize, Argument<'a>, Option<Slot>);
 
-/// Makes the report of a recorded plan, on its tuples and the number of true elements.
+/// Makes the report of a recorded plan, with its out-of-range tuples and the number of true elements.
 pub(in crate::gpu) fn pending_report(
     device: &OpenDevice,
     plan: &Plan,
@@ -123,8 +123,8 @@ pub(in crate::gpu) fn pending_report(
     }))
 }
 
-/// Reads back `reports`, in which each slot is paired with the number of its dispatch's first tuple. Then reads the
-/// first invalid tuple, if there is one.
+/// Reads back `reports`: slots, each with the number of the first tuple of its dispatch. Then reads the first invalid
+/// tuple, if there is one.
 async fn read_reports(
     plan: Arc<Move>,
     reports: Vec<(Slot, usize)>,

@@ -2,7 +2,7 @@
 
 use crate::{DType, Error, moves::Effect, moves::Move, ops::scatter_nd::Combine};
 
-/// Values of `NUMBERS` in `combine.wgsl`: `SIGNED` for signed numbers, `PARTS` for numbers of less than a word.
+/// Values of `NUMBERS` in `combine.wgsl`: `SIGNED` for signed integers, `PARTS` for numbers smaller than a word.
 pub(super) const NUMBERS_SIGNED: u32 = 1;
 const NUMBERS_PARTS: u32 = 4;
 
@@ -16,16 +16,16 @@ pub(super) struct CombineRule {
     pub(super) numbers: u32,
     /// The value of the constant `RULE` of `combine_parts.wgsl`.
     pub(super) parts: u32,
-    /// Whether an atomic operation combines numbers by this rule.
+    /// True if an atomic operation combines numbers by this rule.
     pub(super) is_atomic: bool,
-    /// Whether results depend on the order of rows. Floating-point results do: they are rounded after each row, and the
-    /// minimum and the maximum of two zeros of different signs are the first zero.
+    /// True if results depend on the order of rows. Floating-point results do: they are rounded after each row, and the
+    /// minimum or maximum of two zeros with different signs is the first zero.
     pub(super) depends_on_order: bool,
 }
 
 impl CombineRule {
-    /// Returns the rule of a scatter. `None` if it replaces elements, or for other moves. Fails if the shaders do not
-    /// support the combination.
+    /// Returns the rule of a scatter, or `None` if it replaces elements or the move is not a scatter. Fails if the
+    /// shaders do not support the combination.
     pub(super) fn of_move(what: &Move) -> Result<Option<Self>, Error> {
         let Effect::Scatter(scatter) = what.effect() else {
             return Ok(None);
@@ -50,7 +50,7 @@ impl CombineRule {
             DType::I8 | DType::U8 | DType::I16 | DType::U16 => (NUMBERS_PARTS, 0, adds),
             DType::F16 => (NUMBERS_PARTS, 3, adds),
             DType::BF16 => (NUMBERS_PARTS, 4, adds),
-            // Integers are signed only for the combinations where that makes a difference.
+            // Integers count as signed only for the combinations where the sign makes a difference.
             DType::I32 if matches!(combine, Combine::Min | Combine::Max) => {
                 (NUMBERS_SIGNED, 0, true)
             }

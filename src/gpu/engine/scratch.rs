@@ -1,7 +1,7 @@
-//! Scratch memory of several kinds: between the steps of a scatter, a search in a mask or a plan, for arguments in the
-//! buffer of the destination, and for rows between a texture and a tensor. An [`Engine`] has one memory of each kind,
-//! which serves every recording. Each recording writes the scratch memory before reading it, so the order of recordings
-//! does not matter.
+//! Scratch memory of several kinds: between the steps of a scatter, a search in a mask or a plan; for arguments that
+//! are in the buffer of the destination; and for rows between a texture and a tensor. An [`Engine`] has one memory of
+//! each kind and uses it for every recording. Each recording writes the scratch memory before reading it, so the order
+//! of recordings does not matter.
 
 use super::{
     Engine,
@@ -25,13 +25,13 @@ use wgpu::{
 pub(in crate::gpu) struct ScratchBuffers {
     pub(in crate::gpu) steps: IdleBuffers,
     pub(super) aside: IdleBuffers,
-    /// Memory between the steps of plans: buffer n is the temporary memory n of any plan.
+    /// Memory between the steps of plans: buffer n is temp n of any plan.
     pub(super) temps: IdleBuffers,
     /// Memory for rows of texels, in several buffers only if a copy needed more than the device's `max_buffer_size`.
     pub(in crate::gpu) texels: IdleBuffers,
 }
 
-/// Buffers at least as large as any recording has needed since [`Gpu::trim`](crate::Gpu::trim).
+/// Buffers that are at least as large as any recording has needed since [`Gpu::trim`](crate::Gpu::trim).
 type IdleBuffers = Mutex<Vec<wgpu::Buffer>>;
 
 impl ScratchBuffers {
@@ -47,7 +47,7 @@ impl ScratchBuffers {
 pub(in crate::gpu) struct ScratchMemory {
     /// One buffer, or several if the memory exceeds the device's `max_buffer_size`.
     buffers: Vec<wgpu::Buffer>,
-    /// Each part except the last is full of rows.
+    /// Each part except the last consists of whole rows.
     parts: BufferParts,
     bytes: u64,
 }
@@ -67,9 +67,9 @@ impl ScratchMemory {
 }
 
 impl Engine {
-    /// Returns the temporary memories of a plan, each in its own buffers, since a dispatch cannot read and write the
-    /// same buffer. Memory that a report reads is new: later recordings can overwrite scratch memory before the report
-    /// is read.
+    /// Returns the memory of the plan's temps. Each temp has its own buffers, since a dispatch cannot read and write
+    /// the same buffer. Memory that a report reads is new: later recordings can overwrite scratch memory before the
+    /// report is read.
     pub(super) fn allocate_temps(&self, plan: &Plan) -> Result<Vec<ScratchMemory>, Error> {
         let most = self.device.shared.limits.max_buffer_size;
         let doing = "allocating memory between the steps of a plan";
@@ -108,8 +108,8 @@ impl Engine {
         Ok(memory)
     }
 
-    /// Returns new memory that holds the index tuples of a plan, of `tuple` bytes each. It has as many parts as the
-    /// device's `max_buffer_size` requires, each with whole tuples.
+    /// Returns new memory with the index tuples of a plan, of `tuple` bytes each. It has as many parts as the device's
+    /// `max_buffer_size` requires, each with whole tuples.
     pub(super) fn values_memory(&self, bytes: &[u8], tuple: usize) -> Result<ScratchMemory, Error> {
         let most = self.device.shared.limits.max_buffer_size;
         let parts = match padded_size(bytes.len()) <= most {
@@ -169,8 +169,8 @@ impl Engine {
         self.kept_or_new_buffer(&mut lock(kept), 0, needed, size, doing)
     }
 
-    /// Returns memory for `rows` rows of texels of `pitch` bytes each, padding included: a multiple of 256, as wgpu
-    /// requires of rows that are copied from or to textures.
+    /// Returns memory for `rows` rows of texels of `pitch` bytes each, including padding. wgpu requires that `pitch` is
+    /// a multiple of 256 for rows that are copied from or to textures.
     pub(in crate::gpu) fn texel_memory(
         &self,
         pitch: usize,
@@ -198,8 +198,8 @@ impl Engine {
         })
     }
 
-    /// Returns kept buffer `number` if it has at least `needed` bytes, otherwise a new one of `size` bytes, which takes its
-    /// place.
+    /// Returns kept buffer `number` if it has at least `needed` bytes. Otherwise replaces it with a new buffer of
+    /// `size` bytes and returns this buffer.
     fn kept_or_new_buffer(
         &self,
         kept: &mut Vec<wgpu::Buffer>,

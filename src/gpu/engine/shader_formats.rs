@@ -1,8 +1,8 @@
-//! Tests that naga can write every shader in every format that wgpu passes to drivers. No adapter is needed.
+//! Tests that naga can write every shader in every format that wgpu passes to drivers. The tests need no adapter.
 //!
 //! Each text is written with two settings: the first and the last combination of values of its constants. With
 //! `WGSLICE_SHADERS=FOLDER`, each text is written with all of its [`constant_settings`], and the files are kept in that
-//! folder for other compilers: see `bash tests/run compilers`.
+//! folder for tests with other compilers: see `bash tests/run compilers`.
 
 use super::{
     caps::Tuning,
@@ -44,12 +44,12 @@ fn shader_texts() -> Vec<ShaderText> {
     all_programs().into_iter().flat_map(of).collect()
 }
 
-/// For each tuning, all combinations of the [`sample_values`] values of the constants that the text declares, except
+/// Returns, for each tuning, all combinations of the [`sample_values`] of the constants that the text declares, except
 /// combinations that the library never uses.
 fn constant_settings(program: &Program, source: &str, space: UniformSpace) -> Vec<ConstantValues> {
     let mut all = Vec::new();
     for is_software in [false, true] {
-        // Only software adapters read the walk from storage.
+        // Only software adapters read uniforms from storage.
         if space == UniformSpace::Storage && !is_software {
             continue;
         }
@@ -76,8 +76,8 @@ fn constant_settings(program: &Program, source: &str, space: UniformSpace) -> Ve
     all
 }
 
-/// The constants by which kernels find the slices of rows, and copies their rows. Kernels that combine have them only if
-/// rows are unique.
+/// The constants of kernels that find the slices of rows, and of copies of these rows. Kernels that combine have these
+/// constants only if rows are unique.
 const OF_WALK: [Constant; 8] = [
     Dims,
     Coordinates,
@@ -89,8 +89,8 @@ const OF_WALK: [Constant; 8] = [
     Masked,
 ];
 
-/// The values that the library gives a constant of a program's text, or of many some, among them the least and the
-/// greatest. `None` if the library does not set the constant.
+/// Returns the values that the library gives a constant of a program's text. If there are many values, returns some of
+/// them, including the minimum and the maximum. Returns `None` if the library does not set the constant.
 pub(super) fn possible_values(
     program: &Program,
     constant: Constant,
@@ -108,19 +108,21 @@ pub(super) fn possible_values(
     Some(match constant {
         Dims if kernel == Kernel::MaskRows => vec![0, 1, 2, 3, 4, 30],
         _ if OF_WALK.contains(&constant) && !moves && !of_rows => return None,
-        // Rows are a dimension at least. `last` and `link` find them by the same functions with all numbers of dimensions.
+        // Rows have at least one dimension. `last` and `link` find rows by the same functions with all numbers of
+        // dimensions.
         Dims if combines || kernel == Kernel::Atomic => vec![1, 30],
         Dims if of_rows => vec![1, 2, 3, 4, 30],
         Dims => vec![0, 1, 2, 3, 4, 30],
         Coordinates => vec![0, 1, 2, 3, 9],
-        // Only pastes have boxes among scatters, and they replace elements.
+        // Pastes are the only scatters with boxes, and they replace elements.
         Crops => binary(!combines && kernel != Kernel::Atomic),
-        // A result is dense only if tuples point into the source.
+        // A result is dense only if tuples select positions in the source.
         Scatters => binary(matches!(kernel, Kernel::Copy | Kernel::UpdateWords)),
-        // Only gradients have boxes that begin where no tuple says, and their results are dense.
+        // Only gradients have boxes with start indices that are not in tuples, and their results are dense.
         Fixed => binary(matches!(kernel, Kernel::Copy | Kernel::CopyWords)),
         Plain => binary(true),
-        // Slices are counted with 32 bits. Only empty ones, whose tuples are merely checked, can be more.
+        // Slices are counted with 32 bits. There can be more slices only if they are empty, and then their tuples are
+        // only checked.
         Long => binary(moves || kernel == Kernel::Last),
         Masked => binary(copies),
         Loops if moves || kernel == Kernel::Combine => vec![tuning.loops.into()],
@@ -129,10 +131,10 @@ pub(super) fn possible_values(
         Rows => vec![1, 4],
         Element if combines => vec![1, 2],
         Element => vec![1, 2, 3],
-        // Integers have a sign only where it makes a difference, and atomics do not multiply.
+        // Integers are signed only where the sign makes a difference, and there is no atomic multiplication.
         Combine if program.prelude == Prelude::Integer(true) => vec![3, 4],
         Combine if kernel == Kernel::Atomic => vec![0, 1, 3, 4],
-        // A number of 8 bytes has two words at least.
+        // A number of 8 bytes has at least two words.
         Numbers if program.prelude == Prelude::Words(4) => vec![0, 1, 2, 4],
         RunTo | Combine | Rule | Numbers | Bytes => vec![0, 1, 2, 3, 4],
         Forward | Short | Straddles | Continues | Fills | Tables | Steady | Chooses | Ordered
@@ -144,8 +146,8 @@ pub(super) fn possible_values(
     })
 }
 
-/// Returns a sample of a constant's values. Other values differ only in how many times loops over dimensions and
-/// coordinates unroll.
+/// Returns a sample of a constant's values. Other values only change how many times loops over dimensions and
+/// coordinates are unrolled.
 fn sample_values(kernel: Kernel, constant: Constant, values: &[u32]) -> Vec<u32> {
     let (first, last) = (values[0], values[values.len() - 1]);
     let combines = matches!(kernel, Kernel::Combine | Kernel::CombineParts);
@@ -159,7 +161,7 @@ fn sample_values(kernel: Kernel, constant: Constant, values: &[u32]) -> Vec<u32>
     }
 }
 
-/// Returns whether the library never has this combination of values.
+/// Returns whether the library never uses this combination of values.
 fn is_unused(kernel: Kernel, setting: &ConstantValues) -> bool {
     let is = |constant: Constant, value: u32| setting.contains(&(constant, value));
     let without_tuples =
@@ -192,7 +194,7 @@ fn is_unused(kernel: Kernel, setting: &ConstantValues) -> bool {
                             is(bytes, size) == types.any(|number| is(of, number))
                         })
                 };
-                // Bytes are converted by tables, whose entries differ only in size. Pairs with f32 stand for all other
+                // Bytes are converted by tables, whose entries differ only in size. Pairs with f32 represent all other
                 // conversions. Walks with coordinates are tested only with tables.
                 let of_tables = is(From, 0) && (is(To, 0) || is(To, 4) || is(To, 6));
                 let plain = !is(From, 0) && (is(From, 6) || is(To, 6)) && is(Coordinates, 0);
@@ -203,7 +205,7 @@ fn is_unused(kernel: Kernel, setting: &ConstantValues) -> bool {
                     || is(ToBytes, 4) && !is(Edges, 0)
             }
             Kernel::UpdateWords => is(Forward, 1) && !(is(Element, 1) && is(RunTo, 1)),
-            // COMBINE describes how whole words are combined, and RULE how elements of less than a word are.
+            // COMBINE describes how whole words are combined, and RULE how elements smaller than a word are combined.
             Kernel::Combine => {
                 let parts = is(Numbers, 4);
                 parts && !is(Combine, 0) || !(parts || is(Rule, 0) && is(Element, 2))
@@ -212,7 +214,7 @@ fn is_unused(kernel: Kernel, setting: &ConstantValues) -> bool {
         }
 }
 
-/// The line of `texts.jsonl` that describes a text to compilers of WGSL.
+/// Returns the line of `texts.jsonl` that describes a text to compilers of WGSL.
 fn text_line(number: usize, text: &ShaderText) -> serde_json::Value {
     let constants = |setting: &ConstantValues| -> serde_json::Map<_, _> {
         let each = setting.iter().cloned();

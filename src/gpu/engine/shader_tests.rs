@@ -1,5 +1,5 @@
-//! Tests of the modules in `shaders/`, which need no adapter: each is valid WGSL after its imports, reads its uniforms
-//! where the host writes them, and have the host's bindings.
+//! Tests of the modules in `shaders/`. They need no adapter. Each module must be valid WGSL after its imports, read its
+//! uniforms where the host writes them, and have the same bindings as on the host.
 
 use super::{
     dispatch::{ArgumentPlaces, Dispatch},
@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 
 pub(super) const UNIFORM_SPACES: [UniformSpace; 2] = [UniformSpace::Uniform, UniformSpace::Storage];
 
-/// One program for each text: every kernel with every prelude that it takes.
+/// Returns one program for each text: every kernel with every prelude that it can have.
 pub(super) fn all_programs() -> Vec<Program> {
     let of = |&kernel: &Kernel| {
         let preludes = Prelude::all_of(kernel).into_iter();
@@ -31,7 +31,7 @@ pub(super) fn all_programs() -> Vec<Program> {
     Kernel::ALL.iter().flat_map(of).collect()
 }
 
-/// Every text with its validated module.
+/// Returns every text with its validated module.
 fn all_modules() -> impl Iterator<Item = (Program, UniformSpace, Module, ModuleInfo)> {
     all_programs().into_iter().flat_map(|program| {
         UNIFORM_SPACES.map(|space| {
@@ -46,7 +46,7 @@ fn all_modules() -> impl Iterator<Item = (Program, UniformSpace, Module, ModuleI
     })
 }
 
-/// The override constants of a text: those with a default value, and those that the host sets.
+/// Returns the override constants of a text: the constants with a default value, and the constants that the host sets.
 pub(super) fn override_constants(text: &str) -> (Vec<&str>, Vec<Constant>) {
     let lines = text
         .lines()
@@ -57,7 +57,7 @@ pub(super) fn override_constants(text: &str) -> (Vec<&str>, Vec<Constant>) {
     (own, set.iter().filter_map(of).collect())
 }
 
-/// A constant in only one of text and host would have no effect.
+/// A constant that is only in the shader's text or only on the host would have no effect.
 #[test]
 fn host_and_shaders_have_the_same_constants() {
     let mut declared = BTreeSet::new();
@@ -75,7 +75,7 @@ fn host_and_shaders_have_the_same_constants() {
     assert_eq!(declared, known);
 }
 
-/// Each dispatch sets constants that its text has, each once.
+/// A dispatch sets only constants that its text declares, and sets each of them once.
 #[test]
 fn programs_set_constants_of_their_texts() {
     for gpu in DEVICE_TYPES.map(open_strict) {
@@ -96,7 +96,7 @@ fn programs_set_constants_of_their_texts() {
     }
 }
 
-/// The number of texts is small, since all of them must be read, tested and compiled.
+/// The number of texts is small, because all of them must be read, tested and compiled.
 #[test]
 fn there_are_few_texts() {
     let texts = all_programs().into_iter();
@@ -141,7 +141,7 @@ fn every_text_is_valid_and_binds_what_the_host_binds() {
         let entry = info.get_entry_point(0);
         let mut found = Vec::new();
         for (handle, global) in module.global_variables.iter() {
-            // A module can import others and use their bindings for its own buffer.
+            // A module can import other modules and use their bindings for its own buffers.
             if entry[handle].is_empty() {
                 continue;
             }
@@ -222,7 +222,7 @@ fn uniforms_lie_where_the_host_writes_them() {
     }
 }
 
-/// The value of a shader's `u32` constant.
+/// Returns the value of a shader's `u32` constant.
 fn constant_value(module: &Module, name: &str) -> u32 {
     let mut constants = module.constants.iter();
     let constant = constants.find(|(_, constant)| constant.name.as_deref() == Some(name));

@@ -1,4 +1,4 @@
-//! The slices of a scatter's destination, and the slice that each row goes to.
+//! The slices of a scatter's destination, and the mapping from rows to slices.
 
 use super::launch::common_divisor;
 use crate::{
@@ -16,7 +16,7 @@ pub(super) struct DestSlices {
 }
 
 impl DestSlices {
-    /// Returns the slices that the rows of boxes can write to, if boxes can begin anywhere in a view of the
+    /// Returns the slices to which the rows of boxes can be written, if boxes can begin anywhere in a view of the
     /// destination.
     pub(super) fn of_boxes(walk: &Walk) -> Self {
         let items = walk.dims.iter().filter(|dim| dim.tuple > 0);
@@ -38,8 +38,8 @@ impl DestSlices {
     }
 }
 
-/// The rows of a scatter, and the slice that each row goes to: the scatter's dimensions and coordinates, but in numbers
-/// of slices and rows instead of units.
+/// The rows of a scatter and the slice of each row: the scatter's dimensions and coordinates, but counted in slices and
+/// rows instead of units.
 #[derive(Clone, Debug)]
 pub(super) struct SliceRows {
     /// Pairs the number of a slice (source) with the number of a row (destination).
@@ -47,8 +47,8 @@ pub(super) struct SliceRows {
 }
 
 impl SliceRows {
-    /// Returns the rows of a scatter, which the first `of_rows` dimensions of its walk number. Also returns a walk that
-    /// moves each row to the slice that the row's own tuple selects.
+    /// Returns the rows of a scatter. `of_rows` is the number of its walk's outer dimensions that number the rows. Also
+    /// returns a walk that moves each row to the slice that the row's own tuple selects.
     pub(super) fn of_scatter(walk: &Walk, of_rows: usize, slices: DestSlices) -> (Self, Walk) {
         let (mut numbers, mut moves) = (walk.clone(), walk.clone());
         let apart = slices.apart.cast_signed();
@@ -78,7 +78,7 @@ impl SliceRows {
         self.numbers.units()
     }
 
-    /// The range of the rows' numbers.
+    /// Returns the range of the rows' numbers.
     pub(super) fn row_numbers(&self) -> Range<usize> {
         let first = self.numbers.to.cast_unsigned();
         first..first + self.row_count()
@@ -102,7 +102,7 @@ impl SliceRows {
         rows
     }
 
-    /// Returns the dimension along which rows are halved, and the position at which they are cut.
+    /// Returns the dimension along which rows are halved, and the position of the cut.
     pub(super) fn middle_cut(&self) -> Option<(usize, usize)> {
         let dims = &self.numbers.dims;
         let d = (0..dims.len()).find(|&d| dims[d].size > 1)?;
@@ -116,7 +116,8 @@ impl SliceRows {
             .map(|numbers| Self { numbers })
     }
 
-    /// The walk by which the kernels find the slices of rows: see `slice_of` in `walk.wgsl`. It counts no tuples.
+    /// Returns the walk by which the kernels find the slices of rows: see `slice_of` in `walk.wgsl`. It does not count
+    /// tuples.
     pub(super) fn lookup_walk(&self) -> Walk {
         let mut walk = self.numbers.clone();
         walk.merge();

@@ -14,13 +14,13 @@
 //! A chunk is the rows of one workgroup of `link`: 1,024 rows on a GPU. Under `OutOfRange::Error`, `last` first checks
 //! all tuples.
 //!
-//! Scratch memory has one number or a few for each slice, and they are cleared first. So a scatter writes at least 4
-//! bytes for each slice of the destination, unless all rows are one chunk or the caller promises unique tuples.
+//! Scratch memory has one or a few numbers for each slice, and they are cleared first. So a scatter writes at least 4
+//! bytes for each slice of the destination, unless one chunk contains all rows or the caller promises unique tuples.
 //!
-//! A scatter that exceeds the device's limits is halved until its blocks fit: along the rows, the slices or, if a
-//! single row or slice is too long, the run of units of each. A block finishes all its steps before the next block
-//! begins, and blocks with the same slices and units follow the order of rows. So cutting does not change the order in
-//! which a slice gets its rows.
+//! A scatter that exceeds the device's limits is cut into blocks: it is halved until the blocks fit, along the rows,
+//! the slices or, if a single row or slice is too long, the units of each row. A block finishes all its steps before
+//! the next block begins, and blocks with the same slices and units follow the order of rows. So cutting does not
+//! change the order in which rows are combined with a slice.
 
 use super::{
     cut::{Cutter, check_coordinates},
@@ -43,21 +43,21 @@ use crate::{
 use std::ops::Range;
 
 /// If there are fewer rows than slices / FEW_ROWS, the last steps go through rows instead of slices. A step that goes
-/// through slices reads a number of 4 bytes for each slice. A step that goes through rows writes each row by itself,
+/// through slices reads a number of 4 bytes for each slice. A step that goes through rows writes each row separately,
 /// which transfers a sector of 32 bytes.
 const FEW_ROWS: usize = 8;
 
 /// The number of bytes of scratch memory that are bound even if none are used.
 const LEAST_SCRATCH: u64 = 4;
 
-/// The largest number of linked lists among which the rows of one slice are divided.
+/// The maximum number of linked lists for the rows of one slice.
 const MOST_LISTS: usize = 64;
 
-/// The largest number of units in a row that atomics combine. An atomic moves a word, whereas the other kernels move 16
-/// bytes.
+/// The largest number of units in a row that atomics combine. An atomic operation changes one word, whereas the other
+/// kernels load and store 16 bytes at a time.
 const MOST_ATOMIC: usize = 16;
 
-/// How rows are combined with their slices.
+/// The way in which rows are combined with their slices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CombineWay {
     Update,
@@ -74,13 +74,13 @@ enum CombineWay {
 struct ScatterSteps {
     /// A pass for each block. Its last dispatch changes the destination.
     cut: Cut,
-    /// Dispatches with which the next pass begins.
+    /// Dispatches at the beginning of the next pass.
     first: Vec<WalkDispatch>,
-    /// How the numbers at the beginning of scratch memory are used, and the row from which they count.
+    /// The use of the numbers at the beginning of scratch memory, and the row from which they count.
     numbers: Option<(ScratchNumbers, usize)>,
 }
 
-/// How the numbers at the beginning of scratch memory are used. There are `lists` numbers for each slice.
+/// The use of the numbers at the beginning of scratch memory. There are `lists` numbers for each slice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct ScratchNumbers {
     slices: Range<usize>,
@@ -106,8 +106,8 @@ enum PassFailure {
     Failed(Error),
 }
 
-/// Decides the steps of a scatter that has rows: a pass for each block, whose last dispatch changes the destination.
-/// The rows of a paste belong to boxes.
+/// Decides the steps of a scatter that has rows: a pass for each block. The last dispatch of a pass changes the
+/// destination. The rows of a paste belong to boxes.
 pub(super) fn scatter_cut(
     cutter: Cutter<'_>,
     what: &Move,
@@ -143,8 +143,8 @@ pub(super) fn scatter_cut(
     let most = u64::from(u32::MAX - 1);
     check_positions(slices.count, most)?;
     let options = scatter.options;
-    // If rows are not whole words, a kernel that moves a single row changes its first and last word by atomics, and a
-    // gather writes whole words. So such rows are moved by themselves only if they are few.
+    // If rows are not whole words, a kernel that moves a single row changes the row's first and last word by atomics,
+    // whereas a gather writes whole words. So such rows are moved separately only if there are few of them.
     let rows = walk.units() / pitch;
     let straight = rule.is_some() || boxes || walk.unit >= 4 || rows * FEW_ROWS < slices.count;
     let way = match rule {
@@ -206,7 +206,7 @@ pub(super) fn scatter_cut(
     Ok(steps.cut)
 }
 
-/// Makes a dispatch change nothing if an earlier dispatch reports a tuple.
+/// Makes a dispatch write nothing if an earlier dispatch has reported a tuple.
 fn forbid_after_report(dispatch: &mut WalkDispatch) {
     dispatch.uniforms.flags &= !flags::FLAG_REPORTS;
     dispatch.uniforms.flags |= flags::FLAG_STRICT;
@@ -220,8 +220,8 @@ impl ScatterSteps {
         self.cut.passes.push(pass);
     }
 
-    /// Returns the first of the numbers of these rows minus one. It is 0 if these rows do not follow others with the
-    /// same slices and units, so that `numbers` must be cleared.
+    /// Returns the number of the first of these rows, minus one. It is 0 if `numbers` must be cleared, because no
+    /// earlier block had the same slices and units.
     fn first_row(&self, numbers: &ScratchNumbers, rows: &Range<usize>) -> usize {
         match &self.numbers {
             Some((same, from)) if same == numbers && rows.end - from < i32::MAX as usize => {
@@ -261,7 +261,7 @@ impl ScatterBlock {
     }
 }
 
-/// The data that all blocks of a scatter share.
+/// The data shared by all blocks of a scatter.
 struct Scatterer<'a> {
     cutter: Cutter<'a>,
     tuples: TupleArgument,
@@ -269,12 +269,12 @@ struct Scatterer<'a> {
     /// The rule by which numbers are combined. Not used for updates.
     rule: CombineRule,
     way: CombineWay,
-    /// The number of bytes of a unit. `pitch` is the number of units of a row.
+    /// The number of bytes in a unit, and the number of units in a row.
     unit: usize,
     pitch: usize,
     /// The distance between neighbouring slices, in units.
     apart: usize,
-    /// Whether rows belong to boxes, which can be in views of source and destination.
+    /// True if rows belong to boxes. Boxes can be in views of source and destination.
     boxes: bool,
 }
 
@@ -283,7 +283,7 @@ impl Scatterer<'_> {
         self.scatter.options.policy.out_of_range == OutOfRange::Error
     }
 
-    /// Returns whether each row goes straight to its slice, without scratch memory.
+    /// Returns whether each row is combined directly with its slice, without scratch memory.
     fn is_direct(&self) -> bool {
         matches!(self.way, CombineWay::Atomic | CombineWay::Unique)
     }
@@ -292,8 +292,8 @@ impl Scatterer<'_> {
         self.cutter.reach.too_small(self.unit)
     }
 
-    /// Adds the dispatches that only report the tuples out of range. They share a report, so their numbers of rows
-    /// count all rows.
+    /// Adds the dispatches that only report out-of-range tuples. They share a report, so they number the rows of the
+    /// whole scatter.
     fn add_checks(&self, block: &ScatterBlock, out: &mut Vec<WalkDispatch>) -> Result<(), Error> {
         let first = block.rows.first_tuple();
         let site = self.launch_site(block, first, LEAST_SCRATCH);
@@ -332,7 +332,7 @@ impl Scatterer<'_> {
     ) -> Result<(), PassFailure> {
         let (rows, slices) = (block.rows.row_numbers(), block.slices.len());
         let fresh = self.scatter.fresh && rows.start == 0 && !self.is_direct();
-        // If the destination starts as zeros, every slice is written.
+        // If the destination starts as zeros, the scatter must write every slice.
         let one_chunk =
             !fresh && !self.is_direct() && rows.len() <= self.rows_per_workgroup().min(slices);
         let few = self.boxes || !fresh && rows.len() * FEW_ROWS < slices;
@@ -363,7 +363,7 @@ impl Scatterer<'_> {
             lists,
         };
         if one_chunk {
-            // Links occupy the memory of the numbers.
+            // Links use the memory of the numbers.
             steps.numbers = None;
         }
         let first_row = steps.first_row(&numbers, &rows);
@@ -408,7 +408,7 @@ impl Scatterer<'_> {
                 dispatches.push(site.combine_dispatch()?);
             }
         }
-        // Several blocks can have the same rows. Only one of them reports the tuples out of range.
+        // Several blocks can have the same rows. Only one of these blocks reports the out-of-range tuples.
         let is_first =
             block.slices.start == 0 && block.run.start == 0 && block.rows.are_tuples_counted();
         if !self.is_strict() && is_first {
@@ -427,7 +427,8 @@ impl Scatterer<'_> {
         Ok(())
     }
 
-    /// The number of lists of each slice, and the logarithm of the number of rows that share a list: see `chain.wgsl`.
+    /// Returns the number of lists of each slice, and the binary logarithm of the number of rows that share a list: see
+    /// `chain.wgsl`.
     fn list_count(&self, rows: usize, slices: usize) -> (usize, u32) {
         if self.way != (CombineWay::Lists { ordered: true }) {
             return (1, 31);
@@ -440,21 +441,21 @@ impl Scatterer<'_> {
         (of(shift), shift)
     }
 
-    /// The number of rows of a workgroup of `link.wgsl`.
+    /// Returns the number of rows for a workgroup of `link.wgsl`.
     fn rows_per_workgroup(&self) -> usize {
         4 * self.cutter.reach.tuning.workgroup as usize
     }
 
-    /// The number of units of a slice that an invocation combines.
+    /// Returns the number of units of a slice that an invocation combines.
     fn units_per_invocation(&self) -> usize {
         if self.cutter.reach.tuning.loops { 4 } else { 1 }
     }
 
-    /// The largest number of rows that are linked together. All of them can go to one slice, and an invocation follows
-    /// their links for each of its units.
+    /// Returns the maximum number of rows that are linked together. All of them can belong to one slice, and an
+    /// invocation follows their links for each of its units.
     ///
     /// On a GPU, an invocation waits half a microsecond for each link, so half a second for a million rows. A driver
-    /// might mistake a longer wait for a hang. Lavapipe seems to leave every loop of an invocation after 65,535
+    /// might mistake a longer wait for a hang. Lavapipe seems to exit every loop of an invocation after 65,535
     /// iterations in total.
     fn most_rows(&self) -> usize {
         match self.cutter.reach.tuning.loops {
@@ -463,8 +464,8 @@ impl Scatterer<'_> {
         }
     }
 
-    /// Returns the data that the dispatches of a block share. Its rows have the numbers from `first_row` + 1 on. `None`
-    /// if the block has too many rows.
+    /// Returns the data that the dispatches of a block share. The numbers of its rows begin at `first_row` + 1. Returns
+    /// `None` if the block has too many rows.
     fn launch_site<'a>(
         &'a self,
         block: &'a ScatterBlock,
@@ -503,7 +504,7 @@ impl Scatterer<'_> {
     }
 }
 
-/// Makes a dispatch report tuples. Its first tuple has the number `first_tuple`.
+/// Makes a dispatch report tuples. `first_tuple` is the number of its first tuple.
 fn make_reporting(mut dispatch: WalkDispatch, first_tuple: usize) -> WalkDispatch {
     dispatch.first_tuple = first_tuple;
     dispatch.uniforms.flags |= flags::FLAG_REPORTS;
@@ -519,9 +520,9 @@ struct BlockPass<'a> {
     of_walk: [(Constant, u32); 8],
     indices: BoundRange,
     scratch: BoundRange,
-    /// Whether the last step goes through rows instead of slices.
+    /// True if the last step goes through rows instead of slices.
     by_rows: bool,
-    /// Whether the slices start as zeros.
+    /// True if the slices start as zeros.
     fresh: bool,
 }
 
@@ -538,7 +539,7 @@ impl BlockPass<'_> {
         }
     }
 
-    /// Makes the dispatch of a kernel whose invocations take rows and that writes to scratch memory.
+    /// Makes the dispatch of a kernel that writes to scratch memory and whose invocations take rows.
     fn of_rows(&self, kernel: Kernel, constants: &[(Constant, u32)]) -> Option<WalkDispatch> {
         let rows = self.block.rows.row_count();
         let (together, bound) = match kernel {
@@ -560,8 +561,8 @@ impl BlockPass<'_> {
         self.scatterer.cutter.reach.tuning.workgroup as usize
     }
 
-    /// Adds the dispatches of the last step of an update. Scratch memory holds their index tuples: the number of a row
-    /// for each slice or, if rows are few, the number of a slice for each row.
+    /// Adds the dispatches of the last step of an update. Their index tuples are in scratch memory: the number of a row
+    /// for each slice or, if there are few rows, the number of a slice for each row.
     fn move_rows(&self, out: &mut Vec<WalkDispatch>) -> Result<(), Error> {
         let Scatterer {
             unit, pitch, apart, ..
@@ -645,7 +646,7 @@ impl BlockPass<'_> {
                 let segment = self.scatterer.units_per_invocation();
                 (units.div_ceil(segment), segment)
             }
-            // The largest number of words that a slice touches: it can begin anywhere in a word.
+            // The largest number of words that a slice can touch: it can begin anywhere in a word.
             _ => ((units - 1).div_ceil(of_word) + 1, 1),
         };
         let invocations = match of_word {

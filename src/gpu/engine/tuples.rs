@@ -16,14 +16,14 @@ pub(crate) struct TupleArgument {
     pub(crate) argument: usize,
     pub(crate) index: IndexType,
     pub(crate) policy: Policy,
-    /// Whether units without a source keep their values instead of becoming zeros.
+    /// True if units without a source keep their values instead of becoming zeros.
     pub(crate) keeps: bool,
-    /// The number that stands for position 0, in numbers of one word.
+    /// The number that means position 0, in numbers of one word.
     pub(crate) first_index: u32,
 }
 
 impl TupleArgument {
-    /// The tuples of a move. `None` for moves without tuples.
+    /// Returns the tuples of a move, or `None` if it has no tuples.
     pub(crate) fn of_move(what: &Move) -> Option<Self> {
         let tuples = what.tuples()?;
         let scatters = matches!(what.effect(), Effect::Scatter(_));
@@ -50,8 +50,7 @@ pub(super) fn is_plain(walk: &Walk, of: TupleArgument) -> bool {
     !moves && walk.coordinates.iter().all(is_plain)
 }
 
-/// Sets the uniforms about the tuples of `walk`: their location, from word `begin` on, and the meaning of their
-/// numbers.
+/// Sets the uniforms for the tuples of `walk`: their location, from word `begin` on, and the meaning of their numbers.
 pub(super) fn set_tuples(uniforms: &mut WalkWords, walk: &Walk, of: TupleArgument, begin: usize) {
     let words = of.index.words();
     uniforms.tuples = count_word(begin);

@@ -6,17 +6,17 @@ use crate::Error;
 use bytemuck::{Pod, Zeroable};
 
 /// The largest number of dimensions of a walk, not counting its run, and of a mask. A dispatch writes at most 2^29
-/// units, so a walk whose dimensions have at least two positions has at most 29 dimensions.
+/// units, so a walk has at most 29 dimensions with at least two positions.
 pub(crate) const MOST_DIMS: usize = 30;
 /// The same limit for a walk with boxes, because shaders keep all digits of a row in memory.
 pub(crate) const MOST_CROPPED_DIMS: usize = 8;
 /// The largest number of coordinates.
 pub(crate) const MOST_COORDINATES: usize = 9;
 
-/// Stands for no column or no dimension.
+/// The value of words that name a column or a dimension, if there is none.
 pub(crate) const NO_NUMBER: u32 = u32::MAX;
 
-/// Stands for the run in place of a dimension.
+/// The value that means the run instead of the number of a dimension.
 pub(crate) const RUN_DIMENSION: u32 = u32::MAX - 1;
 
 /// Declares structs of words, which can end with arrays.
@@ -32,7 +32,7 @@ macro_rules! structs_of_words {
 
             #[cfg(test)]
             impl $name {
-                /// The names and offsets of the fields, and the size of the struct in bytes.
+                /// Returns the names and offsets of the fields, and the size of the struct in bytes.
                 pub(crate) fn layout() -> (Vec<(String, usize)>, usize) {
                     let words = vec![$((stringify!($word).into(), std::mem::offset_of!(Self, $word))),*];
                     let arrays = [$((stringify!($array).into(), std::mem::offset_of!(Self, $array))),*];
@@ -82,7 +82,7 @@ impl Uniforms {
         }
     }
 
-    /// The words of a walk. `None` for a search, which has no walk.
+    /// Returns the words of a walk, or `None` for a search, which has no walk.
     pub(super) fn walk_words(&self) -> Option<&WalkWords> {
         match self {
             Self::Walk(words) => Some(words),
@@ -90,7 +90,7 @@ impl Uniforms {
         }
     }
 
-    /// The number of workgroups in the first dimension of the grid.
+    /// Returns the number of workgroups in the first dimension of the grid.
     pub(super) fn groups_x(&self) -> u32 {
         match self {
             Self::Walk(words) => words.groups_x,
@@ -159,9 +159,9 @@ pub(crate) fn high_bits(positions: usize) -> Option<u32> {
     u16::try_from(positions as u64 >> 32).ok().map(u32::from)
 }
 
-/// Returns a value modulo 2^32, as the shaders store it. Negative values and long offsets wrap. That is harmless,
-/// because the shaders only add offsets, and every sum at which they access memory is the offset of a unit within the
-/// binding, which fits in 32 bits.
+/// Returns a value modulo 2^32, as the shaders store it. Negative values and long offsets wrap. Wrapping does no harm,
+/// because the shaders only add offsets, and every sum that they use to access memory is the offset of a unit within
+/// the binding. This offset fits in 32 bits.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -171,7 +171,7 @@ pub(crate) fn wrapped_word(value: isize) -> u32 {
     value as u32
 }
 
-/// A number of slices, rows or units, which fits in 32 bits.
+/// Converts a number of slices, rows or units, which fits in 32 bits.
 pub(crate) fn count_word(number: usize) -> u32 {
     wrapped_word(number.cast_signed())
 }

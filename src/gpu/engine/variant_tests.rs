@@ -1,6 +1,6 @@
-//! A test that golden vectors and random cases run every variant of the shaders: every text, and in each every value that
-//! the library gives a constant. It prints how many cases ran each on each kind of device, in the interpreter of
-//! shaders, which judges their results, too.
+//! Tests that golden vectors and random cases run every variant of the shaders: every text and, for each text, every
+//! value that the library gives a constant. On each kind of device, an interpreter runs the shaders and the test checks
+//! the results. The test prints how many cases ran each variant.
 
 use super::{
     caps::Tuning,
@@ -27,8 +27,8 @@ use wgslice_vectors::{
     wgslice::{Backend, Error, Gpu},
 };
 
-/// The seed of the random cases. Each kind of device draws them until it has run every variant: at least
-/// [`LEAST_RANDOM`] and at most [`MOST_RANDOM`].
+/// The seed of the random cases. Each kind of device draws random cases until it has run every variant: at least
+/// [`LEAST_RANDOM`] and at most [`MOST_RANDOM`] cases.
 static RANDOM_SEED: LazyLock<u64> = LazyLock::new(|| {
     let seed = env::var("WGSLICE_TEST_SEED");
     seed.map_or(1, |seed| seed.parse().expect("a number"))
@@ -36,7 +36,7 @@ static RANDOM_SEED: LazyLock<u64> = LazyLock::new(|| {
 const LEAST_RANDOM: usize = 1000;
 const MOST_RANDOM: usize = 20_000;
 
-/// Adapters whose shaders differ in their texts or in `LOOPS`.
+/// A kind of adapter. The shaders of the kinds differ in their texts or in `LOOPS`.
 struct AdapterKind {
     name: &'static str,
     device: wgpu::DeviceType,
@@ -74,7 +74,8 @@ const ADAPTER_KINDS: [AdapterKind; 5] = [
     gpu_kind("GPU, workgroups of 256", 256),
 ];
 
-/// Cases of variants that random cases seldom reach. The naive reference answers them, and they run in every way.
+/// Returns cases of variants that random cases seldom run. The comment on a case names the constant with the rare
+/// value. A naive reference computes the expected results, and each case runs on all devices.
 fn rare_cases() -> Vec<Case> {
     let data = |shape: &[usize], data: &str| json!({ "shape": shape, "data": data });
     let bits = |count: usize| (0..count).map(|n| n * n % 7 % 2).collect::<Vec<_>>();
@@ -91,7 +92,7 @@ fn rare_cases() -> Vec<Case> {
             "tensors": { "dy": data(&[5, 3], "arange1") },
             "args": spec(json!({ "shape": [9, 3], "begin": [6], "end": [1], "strides": [-1] })),
         }),
-        // Rows in 4 dimensions that do not join: DIMS in `convert`.
+        // Rows in 4 dimensions that cannot be merged: DIMS in `convert`.
         json!({
             "op": "convert",
             "dtype": "float32",
@@ -111,7 +112,7 @@ fn rare_cases() -> Vec<Case> {
                 "updates": data(&[3, 4], "arange1"),
             },
         }),
-        // Halves, 1.0 and 2.0: RULE in words of 8 bytes.
+        // Additions of the f16 numbers 1.0 and 2.0: RULE in words of 8 bytes.
         json!({
             "op": "tensor_scatter_nd_add",
             "dtype": "float16",
@@ -147,7 +148,7 @@ fn rare_cases() -> Vec<Case> {
             }));
         }
     }
-    // Rows to which no tuple points, each for its own row: COORDINATES 0 in `atomic` and `combine`.
+    // Rows that no tuple selects: COORDINATES 0 in `atomic` and `combine`.
     for (combine, length) in [("add", 3), ("add", 4), ("min", 4)] {
         all.push(json!({
             "op": "xla_scatter",
@@ -191,7 +192,7 @@ fn rare_cases() -> Vec<Case> {
         .collect()
 }
 
-/// Variants that no case can reach, and why. One that a case reaches after all is a failure.
+/// Variants that no case can run, and the reason. The test fails if a case runs one of them.
 const UNREACHABLE_VARIANTS: [(Constant, u32, &[Kernel], &str); 1] = [(
     Constant::Long,
     1,
@@ -199,7 +200,7 @@ const UNREACHABLE_VARIANTS: [(Constant, u32, &[Kernel], &str); 1] = [(
     "an array with 2^32 positions, which only `bash tests/run large` has",
 )];
 
-/// The number of a text in [`programs`], and the value of one of its constants.
+/// The number of a text in [`all_programs`], and the value of one of its constants.
 type Variant = (usize, Option<(Constant, u32)>);
 
 impl AdapterKind {
@@ -210,7 +211,7 @@ impl AdapterKind {
         )
     }
 
-    /// Each variant that a device of this kind can have.
+    /// Returns each variant that a device of this kind can have.
     fn possible_variants(&self) -> BTreeMap<Variant, usize> {
         let of = |(number, program): (usize, Program)| {
             let declared = override_constants(&program.text(self.space)).1;
@@ -229,9 +230,9 @@ impl AdapterKind {
             .collect()
     }
 
-    /// Opens an adapter, and devices on it that differ in the constants that they choose: with pipelines for each walk,
-    /// as arrays of many elements have them; with those that arrays of few elements share; and with small bindings
-    /// or dispatches, so that walks are cut.
+    /// Opens an adapter and devices on it that choose different constants. Two devices differ in their pipelines:
+    /// compiled for each walk, as for arrays of many elements, or shared, as for arrays of few elements. The others
+    /// have small bindings or dispatches, so that walks are cut.
     fn open_devices(&self) -> (StrictGpu, [Backend; 4]) {
         let mut options = Options {
             shuffle: Some(*RANDOM_SEED),
@@ -241,7 +242,7 @@ impl AdapterKind {
         options.info.device_type = self.device;
         options.limits.max_compute_invocations_per_workgroup = self.workgroup;
         if self.space == UniformSpace::Uniform {
-            // Uniforms in a storage buffer need a second one.
+            // If the device allows only one dynamic storage buffer, the uniforms cannot be in a storage buffer.
             options
                 .limits
                 .max_dynamic_storage_buffers_per_pipeline_layout = 1;
@@ -270,7 +271,7 @@ impl AdapterKind {
         (strict, devices.map(Backend::from))
     }
 
-    /// How many cases ran each variant, and how many random cases were drawn.
+    /// Returns how many cases ran each variant, and how many random cases were drawn.
     fn count_cases(&self, vectors: &[Case]) -> (BTreeMap<Variant, usize>, usize) {
         let (strict, devices) = self.open_devices();
         let texts = all_programs().into_iter().map(|program| Program {
@@ -352,7 +353,8 @@ impl AdapterKind {
     }
 }
 
-/// About how many dispatches a case takes where a dispatch binds 1 KiB and writes 16 bytes, of elements of 16 bytes.
+/// Estimates the number of dispatches of a case on a device where a dispatch binds 1 KiB and writes 16 bytes, for
+/// elements of 16 bytes.
 fn dispatch_estimate(case: &Case) -> usize {
     let read: usize = case.tensors.values().map(|tensor| tensor.data.len()).sum();
     let written = match &case.expected {
@@ -371,8 +373,8 @@ fn is_exempt((text, of): Variant) -> bool {
         })
 }
 
-/// Why this number of cases is wrong. `None` if it is right. The variants are `listed`, but of many numbers of dimensions
-/// only some.
+/// Returns the reason why this number of cases is wrong, or `None` if it is right. `listed` has all variants, except
+/// that it has only some numbers of dimensions.
 fn wrong_count(
     listed: &BTreeMap<Variant, usize>,
     of: Variant,

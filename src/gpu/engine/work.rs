@@ -1,4 +1,4 @@
-//! [`Work`]s: the passes of dispatches that are recorded for a move, computed once, with their pipelines.
+//! [`Work`]s: the passes of dispatches that are recorded for a move, with their pipelines. They are computed once.
 
 use super::{
     Engine,
@@ -20,8 +20,8 @@ use crate::{
 use std::sync::Arc;
 use wgpu::util::{BufferInitDescriptor, DeviceExt};
 
-/// A [`Work`] with more dispatches than this is not kept, unless the plan is prepared. Few plans need more. They keep
-/// the device busy for so long that it hardly matters to compute their commands again.
+/// A [`Work`] with more dispatches than this is not kept, unless the plan is prepared. Few plans need more. Such plans
+/// keep the device busy for so long that the time to compute their dispatches again hardly matters.
 const MOST_KEPT_DISPATCHES: usize = 64;
 
 /// The passes that are recorded for a move with arguments at `places`.
@@ -29,8 +29,8 @@ const MOST_KEPT_DISPATCHES: usize = 64;
 pub(in crate::gpu) struct Work {
     pub(super) what: Arc<Move>,
     /// The places of the arguments. Their offsets are reduced by the value of
-    /// [`DispatchLimits::align_offset`](super::caps::DispatchLimits::align_offset), which recording adds to the offsets
-    /// of bindings again.
+    /// [`DispatchLimits::align_offset`](super::caps::DispatchLimits::align_offset). Recording adds this value to the
+    /// offsets of bindings again.
     pub(super) places: ArgumentPlaces,
     pub(super) passes: Vec<Pass<ReadyDispatch>>,
     /// The size in bytes of the scratch memory that the passes share.
@@ -57,15 +57,16 @@ impl Work {
         self.dispatches().count() <= MOST_KEPT_DISPATCHES
     }
 
-    /// Returns whether the device could allocate memory for the uniforms. If not, the next recording tries again.
+    /// Returns whether the device could allocate memory for the uniforms. If it could not, the next recording tries
+    /// again.
     pub(super) fn has_uniforms(&self) -> bool {
         self.dispatches().all(|ready| ready.uniforms.has_buffer())
     }
 }
 
 impl Engine {
-    /// Returns the work of a move that is not empty and whose arguments are at `places`, with reduced offsets: a kept
-    /// work or a new one. All its pipelines are compiled. A work of very many dispatches is kept only if `keeps`.
+    /// Returns the work of a non-empty move with arguments at `places`, with reduced offsets: a kept work or a new one.
+    /// All its pipelines are compiled. A work with many dispatches is kept only if `keeps` is true.
     pub(in crate::gpu) fn make_work(
         &self,
         what: &Move,
@@ -110,7 +111,7 @@ impl Engine {
             tables: self.upload_tables(what)?,
         };
         if self.pipelines.drop_old_if_full() {
-            // Kept works would prevent old pipelines from being freed.
+            // Kept works would keep the old pipelines alive.
             self.cache.clear();
         }
         let doing = "allocating the numbers of a dispatch";
@@ -168,7 +169,7 @@ impl Engine {
         programs.try_for_each(|program| self.pipelines.check_limits(program))
     }
 
-    /// Cuts a move that is not empty into passes of dispatches.
+    /// Cuts a non-empty move into passes of dispatches.
     pub(super) fn cut_move(&self, what: &Move, places: &ArgumentPlaces) -> Result<Cut, Error> {
         if let Effect::Find(how) = what.effect() {
             return search_cut(&self.reach, places, &what.source, how);
@@ -182,7 +183,7 @@ impl Engine {
             conversion: what.conversion.as_ref().map(|of| (of, what.dtype())),
         };
         let zeros = || Walk::zeros(1, what.result_bytes());
-        // The writes before the walk, and the writes instead of it.
+        // A walk that runs before the move's walk, and a walk that replaces the move's walk.
         let (before, instead) = match (what.walk(), what.effect()) {
             (Some(walk), Effect::Scatter(scatter)) => {
                 return scatter_cut(cutter, what, walk, scatter);

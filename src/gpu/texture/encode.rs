@@ -25,18 +25,17 @@ impl Gpu {
     ///
     /// The commands copy the smallest box around the selection to scratch memory, in the padded rows that wgpu
     /// requires. Usually one dispatch then moves the selection to `dest`. The scratch memory is kept for later
-    /// recordings, until [`Gpu::trim`]. If the selection is a whole box in its own order and its rows need no padding,
-    /// the box is copied directly to `dest`, provided that `dest` has the usage `COPY_DST` and begins at a multiple of
-    /// 16 bytes.
+    /// recordings, until [`Gpu::trim`]. The box is copied directly to `dest` if the selection is a whole box in its own
+    /// order, its rows need no padding, and `dest` has the usage `COPY_DST` and begins at a multiple of 16 bytes.
     ///
     /// The texture must belong to this device and have the usage `COPY_SRC`. `dest` must meet the requirements of
-    /// [`Gpu::encode`]. No pass of the encoder may be open. The texels are read when the command runs, in the order of
-    /// submissions. [`Texels`] has an example.
+    /// [`Gpu::encode`]. The encoder must not have an open pass. The texels are read when the command runs, in the order
+    /// of submissions. [`Texels`] has an example.
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`]; the errors of [`Gpu::encode`]; [`Error::DeviceLimit`] if not even a row of the box fits a
-    /// buffer; [`Error::OutOfDeviceMemory`].
+    /// [`Error::Argument`]; the errors of [`Gpu::encode`]; [`Error::DeviceLimit`] if even a single row of the box does
+    /// not fit in a buffer; [`Error::OutOfDeviceMemory`].
     pub fn encode_from_texture(
         &self,
         encoder: &mut CommandEncoder,
@@ -50,9 +49,10 @@ impl Gpu {
     /// Records a copy of `source`, a row-major array with the shape and the element type of `texels`, to the selected
     /// texels. All other texels, and channels that are not selected, keep their values.
     ///
-    /// The texture needs the usage `COPY_DST`. If the selection leaves out some of the box that contains it, such as a
-    /// channel or every second row, the box is read first, for which the texture needs `COPY_SRC` too. `source` must
-    /// meet the requirements of [`Gpu::encode`]. Everything else is the same as for [`Gpu::encode_from_texture`].
+    /// The texture needs the usage `COPY_DST`. If the selection does not include all of the box that contains it, for
+    /// example if it lacks a channel or every second row, the box is read first; the texture then also needs
+    /// `COPY_SRC`. `source` must meet the requirements of [`Gpu::encode`]. Everything else is the same as for
+    /// [`Gpu::encode_from_texture`].
     ///
     /// ```no_run
     /// # fn example(gpu: &wgslice::Gpu, mask: &wgpu::Buffer, overlay: &wgpu::Texture) -> Result<(), wgslice::Error> {
@@ -80,8 +80,8 @@ impl Gpu {
         self.record_to_texture(encoder, source, &View::whole(texels.shape()), texels)
     }
 
-    /// Returns the moves between rows of texels and a tensor, in the directions that the texture's usages allow.
-    /// Allocates the memory of the rows.
+    /// Returns the moves between rows of texels and a tensor, in the directions that the texture's usages allow. Also
+    /// allocates the memory of the rows.
     pub(in crate::gpu) fn texel_plans(&self, texels: &Texels) -> Result<Vec<Move>, Error> {
         let usage = texels.texture.usage();
         let Some(rows) = TexelRows::of_texels(texels)? else {
@@ -175,14 +175,14 @@ impl Gpu {
 
     fn record_commands(&self, encoder: &mut CommandEncoder, moves: &[Commands<'_>]) {
         for commands in moves {
-            // All channels exist, so nobody reads the report.
+            // All channels exist, so the report is always empty and is not read.
             let counts = &mut ReportSlots::default();
             self.engine
                 .record_commands(&mut Target::Encoder(encoder), commands, counts);
         }
     }
 
-    /// Uploads the numbers of channels as the indices of a gather, if the selection needs one.
+    /// Uploads the numbers of the selected channels as indices, if the selection needs a gather.
     fn channel_indices(&self, channels: Option<&[usize]>) -> Result<Option<DeviceBytes>, Error> {
         let Some(channels) = channels else {
             return Ok(None);
@@ -192,7 +192,7 @@ impl Gpu {
         let indices = self
             .open_device()
             .upload_slice_of(&Move::copy(bytes.len()), bytes)?;
-        // The caller may submit the commands after other work, so no tensor may reuse the buffer.
+        // The caller can submit the commands after other work, so no tensor can reuse the buffer.
         indices.expose_buffers();
         Ok(Some(indices))
     }
@@ -251,7 +251,7 @@ impl Gpu {
     }
 }
 
-/// The arguments of a move: source, destination and, if it gathers channels, the indices.
+/// Returns the arguments of a move: source, destination and, if it gathers channels, the indices.
 fn with_channels<'a>(
     source: Argument<'a>,
     dest: Argument<'a>,
@@ -262,7 +262,7 @@ fn with_channels<'a>(
     [source, dest].into_iter().chain(indices).collect()
 }
 
-/// The move that converts a view of a tensor before it is written, if elements change.
+/// Returns the move that converts a view of a tensor before it is written, or `None` if the elements are not converted.
 fn conversion_before_write(
     view: &View,
     conversion: Option<(DType, &Conversion)>,
@@ -274,7 +274,7 @@ fn conversion_before_write(
     Ok(Some(copy).filter(|copy| copy.conversion.is_some()))
 }
 
-/// Returns whether an argument whose rows need no padding can be copied to or from texels directly.
+/// Returns whether texels can be copied directly to or from an argument whose rows need no padding.
 fn is_direct(argument: &Argument<'_>, usage: BufferUsages) -> bool {
     match argument.buffers {
         // wgpu requires the offset to be a multiple of the size of a texel, which is at most 16 bytes.
@@ -298,8 +298,8 @@ fn copy_to_texture(encoder: &mut CommandEncoder, copies: Vec<BoxCopy<'_>>) {
     }
 }
 
-/// The copies between the box and an argument that holds its rows, padding included. Consecutive whole layers in a buffer
-/// are one copy.
+/// Returns the copies between the box and an argument that contains its rows, including padding. Consecutive whole
+/// layers in a buffer are copied together.
 fn box_copies<'a>(
     texels: &'a Texels,
     rows: &TexelRows,
@@ -307,7 +307,7 @@ fn box_copies<'a>(
 ) -> Vec<BoxCopy<'a>> {
     let [layers, height, width] = rows.size;
     let BufferParts { offset, bytes } = argument.parts;
-    // All buffers except the last are full of rows.
+    // All buffers except the last consist of whole rows.
     let most = usize::try_from(bytes / rows.pitch as u64).unwrap_or(usize::MAX);
     let mut copies = Vec::new();
     let mut row = 0;
@@ -351,7 +351,7 @@ fn box_copies<'a>(
     copies
 }
 
-/// Converts a position or a size in a texture, or the size of a row in a buffer. wgpu keeps all of them below 2^32.
+/// Converts a position or a size in a texture, or the size of a row in a buffer. wgpu keeps all of these below 2^32.
 fn to_u32(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }

@@ -3,7 +3,7 @@
 use crate::DType;
 use wgpu::TextureFormat;
 
-/// The element type of a format's channels, and the number of channels. `None` for formats that
+/// Returns the element type of a format's channels and the number of channels, or `None` for formats that
 /// [`Texels`](super::Texels) does not support.
 pub(super) fn channels_of(format: TextureFormat) -> Option<(DType, usize)> {
     use TextureFormat::{

@@ -23,15 +23,15 @@ use wgpu::{TextureDimension, TextureFormat, TextureUsages};
 /// | texels to a tensor | [`Gpu::encode_from_texture`](crate::Gpu::encode_from_texture) | [`Tensor::from_texture`](crate::Tensor::from_texture) |
 /// | a tensor to texels | [`Gpu::encode_to_texture`](crate::Gpu::encode_to_texture) | [`Tensor::write_texture`](crate::Tensor::write_texture) |
 ///
-/// The layers are those of an array, the six sides of a cube map or the depth of a 3D texture. The channels are in the
-/// order of the format's name: blue is channel 0 of `Bgra8Unorm`. Elements are the stored bits: a channel of
-/// `Rgba8Unorm` or `Rgba8UnormSrgb` is a [`DType::U8`], although shaders read it as a fraction.
+/// The layers are the layers of an array texture, the six faces of a cube map or the depth of a 3D texture. The
+/// channels are in the order of the format's name: blue is channel 0 of `Bgra8Unorm`. Elements are the stored bits: a
+/// channel of `Rgba8Unorm` or `Rgba8UnormSrgb` is a [`DType::U8`], although shaders read it as a fraction.
 ///
 /// ```no_run
 /// # fn example(gpu: &wgslice::Gpu, frame: &wgpu::Texture, batch: &wgpu::Buffer) -> Result<(), wgslice::Error> {
 /// use wgslice::{gpu::Texels, slice};
 ///
-/// // Half of the size, upside down, red, green and blue of Bgra8Unorm, channels first.
+/// // Half of the size, upside down; red, green and blue of Bgra8Unorm; channels first.
 /// let texels = Texels::new(frame)?
 ///     .slice(&slice![0, ..; -2, ..; 2, 2..; -1])?
 ///     .transpose(&[2, 0, 1])?;
@@ -52,7 +52,7 @@ pub struct Texels {
     stored: DType,
     /// The number of channels of the format.
     channels: usize,
-    /// The number of the format's channel for each channel of the array.
+    /// For each channel of the array, the number of the format's channel.
     order: Vec<usize>,
     /// The selection from the array of shape `[layers, height, width, order.len()]`.
     view: View,
@@ -124,11 +124,11 @@ impl Texels {
     }
 
     /// Chooses channels: channel `i` of the result is channel `channels[i]` of this selection. `&[2, 1, 0, 3]` swaps
-    /// RGBA and BGRA; `&[3]` is alpha alone.
+    /// RGBA and BGRA; `&[3]` selects only alpha.
     ///
-    /// No single slice selects channels in an order such as `2, 1, 0, 3`. One gather then writes all channels of the
-    /// format, or reads channels in the last dimension. Otherwise each part of the order that is a slice takes a
-    /// dispatch: for planes in this order, one for `2, 1, 0` and one for `3`.
+    /// A single slice cannot select channels in an order such as `2, 1, 0, 3`. One gather then writes all channels of
+    /// the format, or reads channels in the last dimension. In other cases the order is split into slices, with one
+    /// dispatch each: for planes in this order, one for `2, 1, 0` and one for `3`.
     ///
     /// # Errors
     ///
@@ -205,16 +205,16 @@ impl Texels {
         self.check_plain()?;
         let conversion =
             conversion.looked_up(&View::whole(self.view.source_shape()), self.stored)?;
-        // The conversion has an entry for each chosen channel, but needs one for each channel of the format.
+        // The conversion has an entry for each chosen channel. It needs an entry for each channel of the format.
         let place = |channel| self.order.iter().position(|&of| of == channel);
         let places: Vec<_> = (0..self.channels).map(|c| place(c).unwrap_or(0)).collect();
         let conversion = conversion.at_positions(CHANNEL_DIMENSION, &places);
         Ok(self.with_conversion(TexelConversion::Read(conversion)))
     }
 
-    /// Returns the same selection for tensors of type `dtype`, which are converted when they are written, by one more
-    /// dispatch and through scratch memory. The conversion must be to the type of the format's elements. Its axis is an
-    /// axis of the tensor.
+    /// Returns the same selection for tensors of type `dtype`, which are converted when they are written. The
+    /// conversion takes one more dispatch and scratch memory. Its result must have the type of the format's elements.
+    /// Its axis is an axis of the tensor.
     ///
     /// # Errors
     ///
@@ -267,14 +267,14 @@ impl Texels {
         }
     }
 
-    /// The shape of the selection, and of the tensor that is copied to or from it.
+    /// Returns the shape of the selection, which is also the shape of the tensor that is copied to or from it.
     pub fn shape(&self) -> &[usize] {
         self.view.shape()
     }
 
-    /// The element type of the tensor: the type of a [conversion](Self::converted), or else unsigned integers for
-    /// `Unorm` and `Uint`, signed integers for `Snorm` and `Sint`, and floats for `Float`, with as many bits as a
-    /// channel of the format.
+    /// Returns the element type of the tensor. This is the type of a [conversion](Self::converted), if there is one.
+    /// Otherwise it is an unsigned integer for `Unorm` and `Uint`, a signed integer for `Snorm` and `Sint`, and a float
+    /// for `Float`, with as many bits as a channel of the format.
     pub fn dtype(&self) -> DType {
         match &self.converts {
             None => self.stored,
@@ -283,7 +283,7 @@ impl Texels {
         }
     }
 
-    /// The size of the tensor in bytes.
+    /// Returns the size of the tensor in bytes.
     pub(in crate::gpu) fn tensor_bytes(&self) -> usize {
         self.view.len() * self.dtype().size()
     }

@@ -1,9 +1,9 @@
 //! The location of the selected texels in the rows that wgpu copies, which are padded to multiples of 256 bytes.
 //!
-//! The smallest box that contains the selection is copied. The rows of the box form an array of shape `[layers, rows,
+//! wgpu copies the smallest box that contains the selection. The rows of the box form an array of shape `[layers, rows,
 //! columns and padding, channels]`, and the selection is a view of this array. If no single slice selects the channels
-//! in the wanted order, the selection is instead several views, each for a part of the tensor, or a gather of channels:
-//! from the rows when reading, or to the rows when all channels are written.
+//! in the wanted order, the selection is instead several views, each for a part of the tensor, or a gather of channels.
+//! A gather reads from the rows, or writes to the rows when all channels are written.
 
 use super::Texels;
 use crate::{
@@ -28,29 +28,29 @@ pub(super) struct TexelRows {
     pub(super) origin: [usize; 3],
     /// The number of layers, rows and columns of the box.
     pub(super) size: [usize; 3],
-    /// The distance in bytes between the beginnings of neighbouring rows.
+    /// The distance in bytes from the start of a row to the start of the next.
     pub(super) pitch: usize,
-    /// Whether the selection contains every element of the box.
+    /// True if the selection contains every element of the box.
     pub(super) is_whole: bool,
     dtype: DType,
     /// The selection as a view of the rows, with the format's channel 0 in place of each selected channel.
     view: View,
-    /// The dimension of the selection along which its channels are. `None` if the selection has only one channel.
+    /// The dimension of the selection that corresponds to the channels. `None` if the selection has only one channel.
     dimension: Option<usize>,
     /// The numbers of the format's channels that are selected, in the order of the selection.
     channels: Vec<usize>,
 }
 
 impl TexelRows {
-    /// The rows of a selection. `None` if the selection is empty.
+    /// Returns the rows of a selection, or `None` if the selection is empty.
     pub(super) fn of_texels(texels: &Texels) -> Result<Option<Self>, Error> {
         let (view, dtype) = (&texels.view, texels.stored);
         if view.is_empty() {
             return Ok(None);
         }
-        // `first` has the coordinates of the first element, and `steps` the distance along each dimension of the
-        // texture for one step along each dimension of the selection. A stride moves along only one dimension of the
-        // texture, so the coordinates of the element whose offset is the stride are this distance.
+        // `first` has the coordinates of the first element. `steps` has, for each dimension of the selection, the
+        // distance along each dimension of the texture. A stride moves along only one dimension of the texture, so this
+        // distance is the coordinates of the element at the offset `stride`.
         let first = shape::coordinates_of(view.offset, &view.source);
         let steps = view.strides.iter().map(|stride| {
             let distance = shape::coordinates_of(stride.unsigned_abs(), &view.source);
@@ -105,7 +105,7 @@ impl TexelRows {
         }))
     }
 
-    /// The number of rows of all layers.
+    /// Returns the number of rows of all layers.
     pub(super) fn row_count(&self) -> usize {
         self.size[0] * self.size[1]
     }
@@ -118,8 +118,8 @@ impl TexelRows {
         }
     }
 
-    /// Returns the moves that copy the selection from the rows to a tensor: a single move if the selection converts. If
-    /// the move is a gather of channels, also returns its indices.
+    /// Returns the moves that copy the selection from the rows to a tensor. There is only one move if the selection
+    /// converts. If the move is a gather of channels, also returns its indices.
     pub(super) fn reading_moves(
         &self,
         conversion: Option<&Conversion>,
@@ -144,10 +144,10 @@ impl TexelRows {
         Ok((plans.collect::<Result<_, _>>()?, channels))
     }
 
-    /// The move that gathers the channels from the rows. If the channels are the innermost dimension and no slice
-    /// selects them in their order, neighbouring elements of the tensor belong to different pieces, and one gather is
-    /// faster: on lavapipe, it converts BGRA to RGBA in half the time. If each channel is its own plane, the pieces
-    /// take half the time of a gather.
+    /// Returns the move that gathers the channels from the rows. If the channels are the innermost dimension and no
+    /// slice selects them in their order, neighbouring elements of the tensor belong to different pieces, and one
+    /// gather is faster: on lavapipe, it converts BGRA to RGBA in half the time. If each channel is its own plane, the
+    /// pieces take half the time of a gather.
     fn gather_channels(&self, axis: usize) -> Result<Move, Error> {
         let mut params = self.view.clone();
         (params.shape[axis], params.strides[axis]) = (params.source[CHANNEL_DIMENSION], 1);
@@ -181,7 +181,7 @@ impl TexelRows {
         if let (Some(axis), 2..) = (self.dimension, pieces.len())
             && self.channels.len() == all
         {
-            // Each channel of the format gets one channel of the tensor.
+            // One channel of the tensor is written to each channel of the format.
             let mut dest = self.view.clone();
             dest.strides[axis] = 1;
             let place = |channel| self.channels.iter().position(|&of| of == channel);
@@ -193,8 +193,8 @@ impl TexelRows {
         Ok((pieces.into_iter().map(plan).collect(), None))
     }
 
-    /// Splits the selection into parts whose channels a slice selects. Returns a view of the rows for each, with its
-    /// part of `tensor`. `tensor` has the shape of the whole selection.
+    /// Splits the selection into parts, each with channels that a slice can select. Returns a view of the rows for each
+    /// part, with its part of `tensor`. `tensor` has the shape of the whole selection.
     fn split_by_channels(&self, tensor: &View) -> Vec<(View, View)> {
         let piece = |(begin, count): (usize, usize)| {
             let (mut rows, mut part) = (self.view.clone(), tensor.clone());
@@ -218,7 +218,7 @@ impl TexelRows {
     }
 }
 
-/// A gather of `channels` channels along an axis.
+/// Returns a gather of `channels` channels along an axis.
 fn gather_plan(params: View, axis: usize, channels: usize, dtype: DType) -> Result<Plan, Error> {
     let options = GatherOptions {
         axis: Some(axis.cast_signed()),
@@ -249,7 +249,7 @@ mod tests {
     use super::{TexelRows, cut_into_progressions};
     use crate::{DType, View, moves::Effect};
 
-    /// Returns the number of moves that write a selection of these channels, from four, with permuted dimensions.
+    /// Returns the number of moves that write these channels of a format with four, with permuted dimensions.
     fn count_writes(channels: &[usize], permutation: &[usize]) -> usize {
         let shape = [1, 3, 64, channels.len()];
         let mut view = View::new(&[1, 3, 64, 4]).unwrap();
