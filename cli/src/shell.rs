@@ -23,8 +23,9 @@ pub(crate) fn print_man_page(subcommand: Option<&str>) -> Result<(), Failure> {
         None => command,
         Some(name) => {
             let found = command.find_subcommand(name).cloned();
-            let unknown = || Failure::usage(format_args!("there is no subcommand {name}"));
-            found.ok_or_else(unknown)?
+            let unknown_subcommand =
+                || Failure::usage(format_args!("there is no subcommand {name}"));
+            found.ok_or_else(unknown_subcommand)?
         }
     };
     let mut page = Vec::new();

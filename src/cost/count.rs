@@ -55,7 +55,7 @@ impl Move {
     /// The estimated number of rows that begin in another cache line than the previous row. Without indices the estimate
     /// follows from the distance between rows; with indices every row counts.
     pub(super) fn starts(&self) -> f64 {
-        let apart = match self.walk().map(|walk| (walk.unit, &walk.dims[..])) {
+        let outer_distance = match self.walk().map(|walk| (walk.unit, &walk.dims[..])) {
             Some((unit, [.., outer, _])) if self.tuples().is_none() => {
                 outer.from.unsigned_abs().saturating_mul(unit)
             }
@@ -66,15 +66,15 @@ impl Move {
             Effect::Find(find) => find.capacity,
             _ => self.rows(),
         };
-        rows as f64 * apart.min(LINE_BYTES) as f64 / LINE_BYTES as f64
+        rows as f64 * outer_distance.min(LINE_BYTES) as f64 / LINE_BYTES as f64
     }
 
     /// The same as [`Move::starts`] for the CPU, which copies all elements along the last cropped dimension of a box as
     /// one row.
     pub(super) fn starts_on_cpu(&self) -> f64 {
-        let last = self.walk().and_then(|walk| walk.coordinates.last());
-        let line = last
-            .and_then(|last| last.along)
+        let last_coordinate = self.walk().and_then(|walk| walk.coordinates.last());
+        let line = last_coordinate
+            .and_then(|last_coordinate| last_coordinate.along)
             .map_or(1, |along| along.extent);
         self.starts() / line as f64
     }
@@ -122,21 +122,26 @@ fn repeats(walk: &Walk) -> usize {
 /// The number of bytes read for each unit that is not a repeat: the distance to the next unit of the row, or less if other
 /// rows use the units between, and at most a cache line.
 fn read_for_a_unit(walk: &Walk) -> usize {
-    let apart = |distance: isize| distance.unsigned_abs().saturating_mul(walk.unit);
-    let along_the_row = apart(walk.run().from).max(walk.unit);
-    let mut near: Vec<(usize, usize)> = Vec::new();
+    let byte_distance = |distance: isize| distance.unsigned_abs().saturating_mul(walk.unit);
+    let along_the_row = byte_distance(walk.run().from).max(walk.unit);
+    let mut near_reads: Vec<(usize, usize)> = Vec::new();
     if walk.coordinates.is_empty() {
-        let dims = walk.dims.iter().map(|dim| (apart(dim.from), dim.size));
-        near.extend(dims.filter(|&(apart, size)| apart > 0 && size > 1));
+        let dims = walk
+            .dims
+            .iter()
+            .map(|dim| (byte_distance(dim.from), dim.size));
+        near_reads.extend(dims.filter(|&(byte_distance, size)| byte_distance > 0 && size > 1));
     }
-    near.sort_unstable();
+    near_reads.sort_unstable();
     // `extent` is the number of bytes from the first to the last of the nearest units. It grows until it fills a line.
     let (mut extent, mut units) = (walk.unit, 1_usize);
-    for (apart, size) in near {
+    for (byte_distance, size) in near_reads {
         if extent >= LINE_BYTES {
             break;
         }
-        extent = apart.saturating_mul(size - 1).saturating_add(extent);
+        extent = byte_distance
+            .saturating_mul(size - 1)
+            .saturating_add(extent);
         units = units.saturating_mul(size);
     }
     let shared = extent.div_ceil(units);
@@ -233,14 +238,14 @@ pub(super) mod tests {
 
     #[test]
     fn rows_at_indices_in_an_array_larger_than_caches_are_far() {
-        let far = |rows| {
+        let far_bytes = |rows| {
             let scatter =
                 Plan::tensor_scatter_nd(&[rows], &[7, 1], &[7], Default::default(), DType::U8);
             let gather = Plan::gather_nd(&[rows], &[7, 1], Default::default(), DType::U8);
             [scatter, gather].map(|plan| plan.unwrap().only_move().is_far())
         };
-        assert_eq!(far(CACHED_BYTES), [false; 2]);
-        assert_eq!(far(CACHED_BYTES + 1), [true; 2]);
+        assert_eq!(far_bytes(CACHED_BYTES), [false; 2]);
+        assert_eq!(far_bytes(CACHED_BYTES + 1), [true; 2]);
         // The rows of a slice are never far, because the processor prefetches them.
         assert!(!plan(&[CACHED_BYTES + 1], "::64").only_move().is_far());
     }

@@ -50,14 +50,14 @@ pub(crate) fn columns_for(kind: Kind) -> Vec<Column> {
 
 /// Returns the columns of all devices, each column once.
 pub(crate) fn all_columns(report: &Report) -> Vec<Column> {
-    let mut all: Vec<Column> = Vec::new();
+    let mut columns: Vec<Column> = Vec::new();
     let devices = report.devices.iter();
     for column in devices.flat_map(|device| columns_for(device.kind)) {
-        if all.iter().all(|known| known.heading != column.heading) {
-            all.push(column);
+        if columns.iter().all(|known| known.heading != column.heading) {
+            columns.push(column);
         }
     }
-    all
+    columns
 }
 
 impl Column {

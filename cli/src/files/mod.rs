@@ -239,7 +239,7 @@ pub(crate) struct Entry {
 
 /// Lists the arrays of a file, or the one that `source` names, without reading their elements.
 pub(crate) fn list_arrays(source: &Source) -> Result<Listing, FileError> {
-    let list = || {
+    let list_entries = || {
         let (mut file, format) = open_and_detect(source)?;
         let bytes = bytes::file_len(&file);
         let mut damaged = None;
@@ -293,7 +293,7 @@ pub(crate) fn list_arrays(source: &Source) -> Result<Listing, FileError> {
             damaged,
         })
     };
-    list().map_err(|problem| FileError::when_reading(&source.path, problem))
+    list_entries().map_err(|problem| FileError::when_reading(&source.path, problem))
 }
 
 /// Writes an array in the format that the extension of `path` names.
@@ -392,11 +392,11 @@ impl Writer {
                 Some(_) if is_file() => Some(File::open(path)?),
                 _ => None,
             };
-            let before = present.as_ref().map(File::metadata).transpose()?;
+            let old_metadata = present.as_ref().map(File::metadata).transpose()?;
             let output = || {
                 let output = Output::create(path, manner.keep)?;
                 Ok(match tensor {
-                    Some(_) => output.adds_to(before),
+                    Some(_) => output.adds_to(old_metadata),
                     None => output,
                 })
             };
@@ -419,8 +419,8 @@ impl Writer {
                     manner.column_major,
                 )?),
                 Some(Format::Png) => {
-                    let kept = manner.origin.and_then(|origin| origin.image.clone());
-                    WrittenFormat::Png(png::Image::create(output, element, shape, kept)?)
+                    let metadata = manner.origin.and_then(|origin| origin.image.clone());
+                    WrittenFormat::Png(png::Image::create(output, element, shape, metadata)?)
                 }
                 Some(Format::Safetensors) => {
                     let name = name();
@@ -429,8 +429,8 @@ impl Writer {
                 }
                 Some(Format::Npz) => {
                     let header = npy::header_bytes(element, shape, manner.column_major)?;
-                    let packed = npz::create_npz(output, &name(), &header, len, present)?;
-                    WrittenFormat::Npz(Box::new(packed))
+                    let writer = npz::create_npz(output, &name(), &header, len, present)?;
+                    WrittenFormat::Npz(Box::new(writer))
                 }
                 Some(Format::Jpg) => {
                     return Err(Problem::invalid(format!(
@@ -531,7 +531,7 @@ impl Format {
     }
 
     /// Returns the format that matches the extension of a path.
-    pub(crate) fn of_path(path: &Path) -> Option<Self> {
+    pub(crate) fn from_path(path: &Path) -> Option<Self> {
         let source = Source::from(path.as_os_str().to_owned());
         Self::with_name(&file_extension(&source.path))
     }
@@ -549,8 +549,8 @@ impl Format {
     /// Returns the format for an array whose name comes from a file of this format: this one if it can hold the array,
     /// otherwise another.
     pub(crate) fn that_holds(self, element: Element, shape: &[usize]) -> Self {
-        let all = [self, Self::Npy, Self::Safetensors];
-        let found = all
+        let formats = [self, Self::Npy, Self::Safetensors];
+        let found = formats
             .into_iter()
             .find(|format| format.can_hold(element, shape));
         found.unwrap_or(self)
@@ -580,7 +580,7 @@ impl Format {
     }
 
     /// Returns the format of a file that starts with these bytes.
-    fn of_file_start(start: &[u8]) -> Option<Self> {
+    fn from_file_start(start: &[u8]) -> Option<Self> {
         match start {
             [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Some(Self::Npy),
             [0x89, b'P', b'N', b'G', ..] => Some(Self::Png),
@@ -601,11 +601,11 @@ fn open_and_detect(source: &Source) -> Result<(File, Format), Problem> {
         source::spool_stdin()?
     } else {
         // The file is checked before it is opened, because opening a named pipe would block.
-        let found = fs::metadata(path)?;
-        if found.is_dir() && !extension.is_empty() && Format::with_name(&extension).is_none() {
+        let metadata = fs::metadata(path)?;
+        if metadata.is_dir() && !extension.is_empty() && Format::with_name(&extension).is_none() {
             return Err(unknown_extension(&extension, READABLE_FORMATS));
         }
-        if !found.is_file() {
+        if !metadata.is_file() {
             return Err(Problem::invalid(
                 "not a regular file; pipes and folders cannot be read, save to a file first, or \
                  give - for standard input",
@@ -613,11 +613,11 @@ fn open_and_detect(source: &Source) -> Result<(File, Format), Problem> {
         }
         File::open(path)?
     };
-    let mut start = Vec::new();
-    (&mut file).take(9).read_to_end(&mut start)?;
+    let mut first_bytes = Vec::new();
+    (&mut file).take(9).read_to_end(&mut first_bytes)?;
     file.rewind()?;
     if let Some(format) = Format::with_name(&extension) {
-        let found = Format::of_file_start(&start).map(Format::name);
+        let found = Format::from_file_start(&first_bytes).map(Format::name);
         return match found {
             Some(found) if found != format.name() => Err(Problem::invalid(format!(
                 "not {} file: it begins as .{found}; rename it",
@@ -627,7 +627,7 @@ fn open_and_detect(source: &Source) -> Result<(File, Format), Problem> {
             _ => Ok((file, format)),
         };
     }
-    match Format::of_file_start(&start) {
+    match Format::from_file_start(&first_bytes) {
         Some(format) => Ok((file, format)),
         None if source.is_stdin() => Err(Problem::invalid(format!(
             "it begins as no known format; {READABLE_FORMATS}"

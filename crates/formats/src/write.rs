@@ -105,16 +105,16 @@ fn write_hlsl(
     shader_model: hlsl::ShaderModel,
 ) -> Result<Vec<u8>, String> {
     let immediates = has_immediates(module);
-    let mut next = [hlsl::BindTarget::default(); 3];
+    let mut next_targets = [hlsl::BindTarget::default(); 3];
     if immediates {
-        next[0] = hlsl::BindTarget {
+        next_targets[0] = hlsl::BindTarget {
             space: 1,
             register: 1,
             ..hlsl::BindTarget::default()
         };
     }
     let place = |buffer: Buffer| {
-        let target = &mut next[match buffer.kind {
+        let target = &mut next_targets[match buffer.kind {
             Kind::Uniform => 0,
             Kind::ReadOnly => 1,
             Kind::ReadWrite => 2,

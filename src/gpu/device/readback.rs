@@ -161,10 +161,10 @@ impl MappingWatcher {
         if runs {
             return;
         }
-        let watching = device.clone();
+        let watched_device = device.clone();
         let thread = std::thread::Builder::new().name("wgslice watcher".into());
         if thread
-            .spawn(move || watching.shared.watcher.run(&watching))
+            .spawn(move || watched_device.shared.watcher.run(&watched_device))
             .is_err()
         {
             // The operating system allows no more threads, so this call waits for the device itself.

@@ -37,10 +37,10 @@ pub enum Target<'a, 'p> {
 impl Target<'_, '_> {
     /// Holds a slot until the commands finish or are dropped.
     pub(super) fn hold_slot(&mut self, slot: Slot) {
-        let hold = move || drop(slot);
+        let release = move || drop(slot);
         match self {
-            Self::Encoder(encoder) => encoder.on_submitted_work_done(hold),
-            Self::Pass(pass) => pass.on_submitted_work_done(hold),
+            Self::Encoder(encoder) => encoder.on_submitted_work_done(release),
+            Self::Pass(pass) => pass.on_submitted_work_done(release),
         }
     }
 
@@ -158,7 +158,7 @@ impl Engine {
         copies: bool,
     ) -> Result<Commands<'a>, Error> {
         let (source, dest) = (arguments[SOURCE], arguments[DEST]);
-        let how = match (what.tuples(), arguments.get(INDICES)) {
+        let recipe = match (what.tuples(), arguments.get(INDICES)) {
             (Some(_), Some(tuples)) => {
                 let (moves, bytes) = (what.walk().is_some(), what.result_bytes());
                 let is_nothing = match what.effect() {
@@ -180,7 +180,7 @@ impl Engine {
                     Recipe::Nothing
                 } else {
                     tuples.check_tuples(&source, &dest)?;
-                    if let Some(rule) = CombineRule::of_move(what)? {
+                    if let Some(rule) = CombineRule::from_move(what)? {
                         source.check_multiple(rule.number, "combined")?;
                         dest.check_multiple(rule.number, "combined")?;
                     }
@@ -207,7 +207,7 @@ impl Engine {
         };
         Ok(Commands {
             operation: what.name(),
-            how,
+            how: recipe,
             source,
             dest,
         })

@@ -18,7 +18,7 @@ pub(super) struct DestSlices {
 impl DestSlices {
     /// Returns the slices that the rows of boxes can write to, if boxes can begin anywhere in a view of the
     /// destination.
-    pub(super) fn of_boxes(walk: &Walk) -> Self {
+    pub(super) fn from_boxes(walk: &Walk) -> Self {
         let items = walk.dims.iter().filter(|dim| dim.tuple > 0);
         let items = items.map(|dim| (dim.size, dim.to));
         let indexed = walk.coordinates.iter().map(|c| (c.size, c.stride));
@@ -47,16 +47,16 @@ pub(super) struct SliceRows {
 }
 
 impl SliceRows {
-    /// Returns the rows of a scatter, which the first `of_rows` dimensions of its walk number. Also returns a walk that
-    /// moves each row to the slice that the row's own tuple selects.
-    pub(super) fn of_scatter(walk: &Walk, of_rows: usize, slices: DestSlices) -> (Self, Walk) {
+    /// Returns the rows of a scatter, which the first `row_dims` dimensions of its walk number. Also returns a walk
+    /// that moves each row to the slice that the row's own tuple selects.
+    pub(super) fn from_scatter(walk: &Walk, row_dims: usize, slices: DestSlices) -> (Self, Walk) {
         let (mut numbers, mut moves) = (walk.clone(), walk.clone());
         let apart = slices.apart.cast_signed();
         numbers.unit = 1;
         numbers.points = Side::Source;
         numbers.from = (walk.to - slices.lowest) / apart;
         numbers.to = 0;
-        numbers.dims.truncate(of_rows);
+        numbers.dims.truncate(row_dims);
         let mut count = 1_usize;
         for (row, moved) in numbers.dims.iter_mut().zip(&mut moves.dims).rev() {
             row.from = row.to / apart;
@@ -80,8 +80,8 @@ impl SliceRows {
 
     /// The range of the rows' numbers.
     pub(super) fn row_numbers(&self) -> Range<usize> {
-        let first = self.numbers.to.cast_unsigned();
-        first..first + self.row_count()
+        let first_row = self.numbers.to.cast_unsigned();
+        first_row..first_row + self.row_count()
     }
 
     pub(super) fn first_tuple(&self) -> usize {
@@ -94,7 +94,7 @@ impl SliceRows {
     }
 
     /// Returns these rows reduced to one row for each tuple.
-    pub(super) fn of_tuples(&self) -> Self {
+    pub(super) fn tuple_rows(&self) -> Self {
         let mut rows = self.clone();
         for dim in rows.numbers.dims.iter_mut().filter(|dim| dim.tuple == 0) {
             dim.size = 1;

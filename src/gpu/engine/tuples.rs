@@ -24,7 +24,7 @@ pub(crate) struct TupleArgument {
 
 impl TupleArgument {
     /// The tuples of a move. `None` for moves without tuples.
-    pub(crate) fn of_move(what: &Move) -> Option<Self> {
+    pub(crate) fn from_move(what: &Move) -> Option<Self> {
         let tuples = what.tuples()?;
         let scatters = matches!(what.effect(), Effect::Scatter(_));
         Some(Self {

@@ -5,7 +5,7 @@ use super::code::{CountedPath, LoadCounter};
 use std::{collections::BTreeMap, io::BufRead};
 
 /// The prefix of this program's lines.
-const MARK: &str = "wgslice-hardware:";
+const PROGRESS_MARK: &str = "wgslice-hardware:";
 
 /// A line that this program writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ impl MarkLine {
     pub(super) fn write(&self) {
         let text = |text: &str| text.replace(['\t', '\n'], " ");
         eprintln!(
-            "{MARK}{}",
+            "{PROGRESS_MARK}{}",
             match self {
                 Self::Driver(version) => format!("driver\t{}", text(version)),
                 Self::Kernel { case, label } => format!("kernel\t{}\t{}", text(case), text(label)),
@@ -35,7 +35,7 @@ impl MarkLine {
     }
 
     fn read(line: &str) -> Option<Self> {
-        let mut words = line.strip_prefix(MARK)?.split('\t');
+        let mut words = line.strip_prefix(PROGRESS_MARK)?.split('\t');
         let kind = words.next()?;
         let mut text = || words.next().unwrap_or_default().to_owned();
         Some(match kind {
@@ -118,12 +118,12 @@ impl Report {
                     reading.refused = Some(problem);
                 }
                 (Some(MarkLine::Kernel { case, label }), _) => {
-                    let next = PartialReport {
+                    let next_report = PartialReport {
                         case,
                         label,
                         ..PartialReport::default()
                     };
-                    report.add(reading.replace(next), counter);
+                    report.add(reading.replace(next_report), counter);
                 }
                 (Some(_), _) => {
                     report.add(reading.take(), counter);
@@ -275,7 +275,10 @@ Inverse Throughput: 179
 
     #[test]
     fn a_compiler_that_stops_is_an_error() {
-        let stopped = Report::read(PRINTED.as_bytes(), LoadCounter::Loads);
-        assert_eq!(stopped.unwrap_err(), "the compiler stopped in between");
+        let stopped_report = Report::read(PRINTED.as_bytes(), LoadCounter::Loads);
+        assert_eq!(
+            stopped_report.unwrap_err(),
+            "the compiler stopped in between"
+        );
     }
 }

@@ -115,11 +115,11 @@ impl Workload {
                 };
                 let count = self.shape[0];
                 let boxes = Boxes::of_tuples(&[count, 2 * size.len()], false, true);
-                let begins = size.iter().zip(&self.shape[1..]);
-                let begins = begins.map(|(size, dim)| dim - size + 1);
+                let begin_counts = size.iter().zip(&self.shape[1..]);
+                let begin_counts = begin_counts.map(|(size, dim)| dim - size + 1);
                 let indices = HashedIndices {
                     rows: count,
-                    sizes: begins.chain(size.iter().map(|_| 2)).collect(),
+                    sizes: begin_counts.chain(size.iter().map(|_| 2)).collect(),
                     is_64_bit: false,
                     is_unique: false,
                 };

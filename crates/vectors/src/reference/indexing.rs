@@ -34,8 +34,8 @@ impl Indexing {
         if self.clamp && size > 0 {
             index = index.clamp(0, size - 1);
         }
-        let inside = (0..size).contains(&index);
-        inside.then(|| usize::try_from(index).expect("a position is less than its size"))
+        let is_inside = (0..size).contains(&index);
+        is_inside.then(|| usize::try_from(index).expect("a position is less than its size"))
     }
 
     /// Returns the positions that a row of indices selects in dimensions of the sizes `dims`. `row` has the coordinates
