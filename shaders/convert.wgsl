@@ -146,10 +146,10 @@ fn make_edge(word: u32, speaks: bool) {
     var mask = 0u;
     for (var k = 0u; k < elements_per_word(); k++) {
         // The number of an element before the result wraps.
-        let number = word * elements_per_word() + k - walk.to_base;
-        if number >= walk.rows * walk.run { continue; }
-        let row = number / walk.run;
-        let j = number - row * walk.run;
+        let element_number = word * elements_per_word() + k - walk.to_base;
+        if element_number >= walk.rows * walk.run { continue; }
+        let row = element_number / walk.run;
+        let j = element_number - row * walk.run;
         let at = locate(row);
         if speaks && j == 0u && may_report(at) { report_row(at.tuple); }
         if at.state == ELSEWHERE { continue; }

@@ -89,8 +89,8 @@ fn make_short(group: u32) {
     let c = locate(rows.z);
     let d = locate(rows.w);
     let at = vec4(a.base, b.base, c.base, d.base) + j * vec4(a.step, b.step, c.step, d.step);
-    let found = vec4(has_source(a, j.x), has_source(b, j.y), has_source(c, j.z), has_source(d, j.w)) & inside;
-    let fetched = fetch_four(at, found);
+    let are_found = vec4(has_source(a, j.x), has_source(b, j.y), has_source(c, j.z), has_source(d, j.w)) & inside;
+    let fetched = fetch_four(at, are_found);
     let written = inside & (vec4(a.state, b.state, c.state, d.state) != vec4(ELSEWHERE));
     if all(written) {
         store(group, packed(fetched));
@@ -106,16 +106,16 @@ fn make_edge(group: u32) {
     let elements = group * 4u - walk.head + ZERO_TO_THREE;
     let inside = elements < vec4(walk.rows * walk.run);
     // The numbers of elements before the result wrap, so these elements are not inside.
-    let number = select(elements.x / walk.run, 0u, elements.x >= HIGH);
-    let a = locate(number);
-    let b = locate(min(number + 1u, walk.rows - 1u));
-    let in_row = elements - number * walk.run;
+    let row_number = select(elements.x / walk.run, 0u, elements.x >= HIGH);
+    let a = locate(row_number);
+    let b = locate(min(row_number + 1u, walk.rows - 1u));
+    let in_row = elements - row_number * walk.run;
     let in_next_row = inside & (in_row >= vec4(walk.run));
     let j = select(in_row, in_row - walk.run, in_next_row);
     let at = select(a.base + j * a.step, b.base + j * b.step, in_next_row);
     let state = select(vec4(a.state), vec4(b.state), in_next_row);
-    let found = inside & (state == vec4(FOUND)) & select(are_inside(a, j), are_inside(b, j), in_next_row);
-    store_some(group, fetch_four(at, found), inside & (state != vec4(ELSEWHERE)));
+    let are_found = inside & (state == vec4(FOUND)) & select(are_inside(a, j), are_inside(b, j), in_next_row);
+    store_some(group, fetch_four(at, are_found), inside & (state != vec4(ELSEWHERE)));
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -148,21 +148,21 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
         // Here four neighbouring rows are a quad.
         let block = number / walk.segments;
         let quad = block * lane_rows + lane_row;
-        let along = walk.dims[dims() - 1u];
-        let quads = (along.size + 3u) >> 2u;
+        let run_dim = walk.dims[dims() - 1u];
+        let quads = (run_dim.size + 3u) >> 2u;
         var outer = 0u;
         if dims() > 1u { outer = quad / quads; }
         let digits = (quad - outer * quads) * 4u + ZERO_TO_THREE;
-        let rows = outer * along.size + digits;
+        let rows = outer * run_dim.size + digits;
         if rows.x >= walk.rows { return; }
-        let exists = digits < vec4(along.size);
+        let exists = digits < vec4(run_dim.size);
         let group = (number - block * walk.segments) * lanes + lane;
         let row = locate_along(outer, true, digits.x);
         if group == 0u && may_report(row) { report_row(row.tuple); }
         if BYTES == SQUARE {
             make_square(row, rows.x, group, exists);
         } else {
-            make_four(row, rows, row.base + ZERO_TO_THREE * along.from_stride, vec4(group), exists, vec2(0u));
+            make_four(row, rows, row.base + ZERO_TO_THREE * run_dim.from_stride, vec4(group), exists, vec2(0u));
         }
     }
 }
@@ -211,14 +211,14 @@ fn make_four(
     // Positions are in order, so all positions between two inside positions are inside.
     var whole = exists & (j < vec4(walk.run - 3u));
     if CROPS { whole &= are_inside(row, j) & are_inside(row, j + 3u); }
-    let found = whole & vec4(row.state == FOUND);
+    let are_found = whole & vec4(row.state == FOUND);
     let at = bases + j * row.step;
-    let a = four_of(row, at.x, found.x);
-    let b = four_of(row, at.y, found.y);
-    let c = four_of(row, at.z, found.z);
-    let d = four_of(row, at.w, found.w);
+    let a = four_of(row, at.x, are_found.x);
+    let b = four_of(row, at.y, are_found.y);
+    let c = four_of(row, at.z, are_found.z);
+    let d = four_of(row, at.w, are_found.w);
     // Nearly all invocations take this branch.
-    if !LOOPS && all(found) {
+    if !LOOPS && all(are_found) {
         store(groups.x, a);
         store(groups.y, b);
         store(groups.z, c);

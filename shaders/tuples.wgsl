@@ -111,8 +111,8 @@ fn begin_of(c: u32, tuple: u32, reach: u32) -> Number {
 fn is_flipped(c: u32, tuple: u32) -> bool {
     let flip = walk.coordinates[c].flip;
     if FIXED || flip == NONE { return false; }
-    let number = number_at(tuple, flip);
-    return (number.low | number.high) != 0u;
+    let flip_number = number_at(tuple, flip);
+    return (flip_number.low | flip_number.high) != 0u;
 }
 
 fn reach_of(c: u32) -> u32 {

@@ -59,15 +59,15 @@ fn make_four(row: Row, words: vec4<u32>) {
         let begin = (vec4<i32>(first * stride) - t) * 8;
         for (var n = 0u; n < MOST; n++) {
             let element = first + n;
-            let place = begin + i32(n * stride * 8u);
-            let inside = (element < vec4(walk.run)) & (place < vec4(32));
+            let bit_place = begin + i32(n * stride * 8u);
+            let inside = (element < vec4(walk.run)) & (bit_place < vec4(32));
             var found = inside & vec4(row.state == FOUND);
             if CROPS { found &= are_inside(row, element); }
             let safe_at = select(vec4(0u), at + n * row.step, found);
             let values = vec4(fetch(safe_at.x), fetch(safe_at.y), fetch(safe_at.z), fetch(safe_at.w));
             let ones = NONE >> (32u - 8u * ELEMENT);
-            bits |= shift_to_place(select(vec4(0u), values & vec4(ones), found), place);
-            mask |= shift_to_place(select(vec4(0u), vec4(ones), inside), place);
+            bits |= shift_to_place(select(vec4(0u), values & vec4(ones), found), bit_place);
+            mask |= shift_to_place(select(vec4(0u), vec4(ones), inside), bit_place);
         }
     }
     store(words.x, bits.x, mask.x);
@@ -97,10 +97,10 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
     let lanes = 1u << walk.lanes_log2;
     let lane = local & (lanes - 1u);
     let tile = workgroup_number(workgroup, walk.groups_x) * (WORKGROUP >> walk.lanes_log2) + (local >> walk.lanes_log2);
-    let number = tile / walk.segments;
-    if number >= walk.rows { return; }
-    let part = tile - number * walk.segments;
-    let row = locate(number);
+    let row_number = tile / walk.segments;
+    if row_number >= walk.rows { return; }
+    let part = tile - row_number * walk.segments;
+    let row = locate(row_number);
     if part == 0u && lane == 0u && may_report(row) { report_row(row.tuple); }
     if row.state == ELSEWHERE { return; }
     let words = (row.to >> 2u) + part * walk.segment + lane + lanes * ZERO_TO_THREE;

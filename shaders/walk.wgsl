@@ -77,9 +77,9 @@ fn locate_along(number: u32, known: bool, innermost: u32) -> Row {
     let begin = walk.tuples + row.tuple * walk.tuple_words;
     for (var c = 0u; c < coordinates(); c++) {
         if PLAIN {
-            let number = plain_number_at(begin, walk.coordinates[c].column);
-            if number >= walk.coordinates[c].size { row.state = select(MISSING, ELSEWHERE, flag(KEEPS)); }
-            move_along(c, number, &row);
+            let position = plain_number_at(begin, walk.coordinates[c].column);
+            if position >= walk.coordinates[c].size { row.state = select(MISSING, ELSEWHERE, flag(KEEPS)); }
+            move_along(c, position, &row);
         } else if FIXED || (CROPS && walk.coordinates[c].along != NONE) {
             extend(c, begin, &digits, &row);
         } else {

@@ -319,7 +319,7 @@ impl Move {
     #[cfg(feature = "gpu")]
     pub(crate) fn index_bytes(&self) -> usize {
         self.tuples()
-            .map_or(0, |tuples| tuples.integers() * tuples.index.bytes())
+            .map_or(0, |tuples| tuples.integer_count() * tuples.index.bytes())
     }
 
     /// How the move treats negative and out-of-range indices. [`Policy::default`] for moves without indices.
@@ -349,7 +349,7 @@ pub(crate) struct TupleSpec<'a> {
 }
 
 impl TupleSpec<'_> {
-    pub(crate) fn integers(&self) -> usize {
+    pub(crate) fn integer_count(&self) -> usize {
         self.indices.iter().product()
     }
 }

@@ -208,15 +208,15 @@ fn copy_selection<T: Element>(
 /// highest position, with a negative step if the order is reversed.
 fn ndarray_range(positions: &View) -> Slice {
     let step = positions.strides.first().copied().unwrap_or(0);
-    let first = positions.offset.cast_signed();
+    let first_position = positions.offset.cast_signed();
     let Some(steps) = positions.len().checked_sub(1) else {
         return Slice::new(0, Some(0), 1);
     };
-    let last_position = first + steps.cast_signed() * step;
+    let last_position = first_position + steps.cast_signed() * step;
     let step = if step == 0 { 1 } else { step };
     Slice::new(
-        first.min(last_position),
-        Some(first.max(last_position) + 1),
+        first_position.min(last_position),
+        Some(first_position.max(last_position) + 1),
         step,
     )
 }

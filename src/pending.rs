@@ -104,8 +104,8 @@ impl<T: Clone> Pending<T> {
         #[cfg(not(target_arch = "wasm32"))]
         let state = {
             type AwaitedResult<T> = Mutex<(Option<thread::Result<Result<T, Error>>>, Vec<Waker>)>;
-            let shared = Arc::new(AwaitedResult::default());
-            let done = Arc::clone(&shared);
+            let shared_result = Arc::new(AwaitedResult::default());
+            let done = Arc::clone(&shared_result);
             let run = move || {
                 // Every thread that asks for the value gets the panic. Otherwise these threads would wait forever.
                 let outcome = panic::catch_unwind(AssertUnwindSafe(work));
@@ -117,18 +117,18 @@ impl<T: Clone> Pending<T> {
                 run();
             }
             PendingState::Reading(Box::pin(std::future::poll_fn(move |context| {
-                let mut shared = lock(&shared);
-                match shared.0.take() {
+                let mut shared_result = lock(&shared_result);
+                match shared_result.0.take() {
                     Some(Ok(made)) => Poll::Ready(made),
                     Some(Err(payload)) => {
                         let message = text_of(&*payload);
-                        shared.0 = Some(Err(payload));
+                        shared_result.0 = Some(Err(payload));
                         panic!("{message}");
                     }
                     None => {
                         let waker = context.waker();
-                        if !shared.1.iter().any(|other| other.will_wake(waker)) {
-                            shared.1.push(waker.clone());
+                        if !shared_result.1.iter().any(|other| other.will_wake(waker)) {
+                            shared_result.1.push(waker.clone());
                         }
                         Poll::Pending
                     }

@@ -469,10 +469,10 @@ impl Plan {
             Form::Many(steps) => (None, &steps.steps[..]),
         };
         let count = usize::from(one.is_some()) + many.len();
-        let mut all = one
+        let mut all_steps = one
             .into_iter()
             .chain(many.iter().map(|(what, operands)| (what, operands)));
-        (0..count).map(move |_| all.next().expect("as many steps as counted"))
+        (0..count).map(move |_| all_steps.next().expect("as many steps as counted"))
     }
 
     /// The memory between the steps.
@@ -863,7 +863,7 @@ impl Plan {
         }
         if let Some(shortcut) = &steps.shortcut {
             let dest = mem::take(&mut outputs[0]);
-            let mut found = None;
+            let mut search_result = None;
             match shortcut {
                 Shortcut::Outer(outer) => {
                     outer.run(self.dtype(), inputs[0].bytes, dest, threads);
@@ -883,10 +883,10 @@ impl Plan {
                     if let Some(output) = outputs.get_mut(1) {
                         mem::take(output).copy_from(bytemuck::cast_slice(&words.words()), threads);
                     }
-                    found = Some(words);
+                    search_result = Some(words);
                 }
             }
-            return Ok(self.report(None, found));
+            return Ok(self.report(None, search_result));
         }
         // If only one step writes an output, it can write to new memory that is not initialized.
         let mut temps = Vec::with_capacity(steps.temps.len());

@@ -564,13 +564,16 @@ impl Walk {
     /// with tuples.
     #[cfg(feature = "gpu")]
     pub(crate) fn row_start(&self, mut number: usize) -> [usize; 2] {
-        let mut first = [self.from, self.to];
+        let mut first_units = [self.from, self.to];
         for dim in self.outer().iter().rev() {
             let digit = (number % dim.size).cast_signed();
             number /= dim.size;
-            first = [first[0] + digit * dim.from, first[1] + digit * dim.to];
+            first_units = [
+                first_units[0] + digit * dim.from,
+                first_units[1] + digit * dim.to,
+            ];
         }
-        first.map(isize::cast_unsigned)
+        first_units.map(isize::cast_unsigned)
     }
 
     /// Calls `each` with all distances except distances within the contiguous units.
@@ -668,13 +671,16 @@ impl Walk {
     /// side has no positions.
     #[cfg(any(feature = "gpu", test))]
     pub(crate) fn span(&self, side: Side) -> Range<isize> {
-        let first = match side {
+        let first_unit = match side {
             Side::Source => self.from,
             Side::Dest => self.to,
         };
-        let (mut low, mut high) = (first, first);
-        let mut reach_of = |first: usize, last: usize, stride: isize| {
-            let (a, b) = (first.cast_signed() * stride, last.cast_signed() * stride);
+        let (mut low, mut high) = (first_unit, first_unit);
+        let mut reach_of = |first_unit: usize, last: usize, stride: isize| {
+            let (a, b) = (
+                first_unit.cast_signed() * stride,
+                last.cast_signed() * stride,
+            );
             low += a.min(b);
             high += a.max(b);
         };
@@ -684,7 +690,7 @@ impl Walk {
         if side == self.points {
             for Coordinate { stride, window, .. } in &self.coordinates {
                 if window.count == 0 {
-                    return first..first;
+                    return first_unit..first_unit;
                 }
                 reach_of(window.first, window.first + window.count - 1, *stride);
             }
@@ -832,7 +838,7 @@ mod tests {
                 tuple += dim.tuple * digit;
             }
             let tuple = &tuples[tuple * walk.columns..];
-            let mut found = true;
+            let mut is_found = true;
             for coordinate in &walk.coordinates {
                 let mut position = match coordinate.begin {
                     StartIndex::Column(column) => tuple[column],
@@ -848,15 +854,15 @@ mod tests {
                     position += digit.cast_signed() * along.step;
                 }
                 let PositionWindow { first, count } = coordinate.window;
-                found &= (first..first + count).contains(&position.cast_unsigned());
+                is_found &= (first..first + count).contains(&position.cast_unsigned());
                 match walk.points {
                     Side::Source => from += position * coordinate.stride,
                     Side::Dest => to += position * coordinate.stride,
                 }
             }
             let unit = walk.unit.cast_signed();
-            for byte in (0..unit).filter(|_| found || walk.points == Side::Source) {
-                pairs.push((found.then_some(from * unit + byte), to * unit + byte));
+            for byte in (0..unit).filter(|_| is_found || walk.points == Side::Source) {
+                pairs.push((is_found.then_some(from * unit + byte), to * unit + byte));
             }
         }
         pairs

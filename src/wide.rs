@@ -307,17 +307,17 @@ fn write_elements<W: WideElement, T: Number, const CAST: bool>(
     dest: &mut [u8],
 ) {
     let size = size_of::<T>();
-    let put = |dest: &mut [u8], value: &W| {
+    let put_value = |dest: &mut [u8], value: &W| {
         dest.copy_from_slice(bytemuck::bytes_of(&value.to_number::<T, CAST>()));
     };
     if apart == 1 {
         for (dest, value) in dest.chunks_exact_mut(size).zip(values) {
-            put(dest, value);
+            put_value(dest, value);
         }
         return;
     }
     for (dest, value) in dest.chunks_mut(size * apart).zip(values) {
-        put(&mut dest[..size], value);
+        put_value(&mut dest[..size], value);
     }
 }
 

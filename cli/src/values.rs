@@ -371,7 +371,7 @@ fn format_floats(numbers: &[ShortFloat], dtype: DType, plus: bool) -> Vec<String
         false => int.to_owned(),
     };
     // The parts of a number: before the decimal point, after it, and the exponent.
-    let parts = |number: &ShortFloat| match scientific {
+    let digit_parts = |number: &ShortFloat| match scientific {
         true => number.scientific_digits(),
         false => {
             let (int, fraction) = number.positional_digits();
@@ -379,10 +379,10 @@ fn format_floats(numbers: &[ShortFloat], dtype: DType, plus: bool) -> Vec<String
         }
     };
     let fractions = finite()
-        .map(|number| parts(number).1.len())
+        .map(|number| digit_parts(number).1.len())
         .max()
         .unwrap_or(0);
-    let exponents = finite().map(|number| parts(number).2.unsigned_abs().to_string().len());
+    let exponents = finite().map(|number| digit_parts(number).2.unsigned_abs().to_string().len());
     let exponents = exponents.max().unwrap_or(0).max(2);
     let words = numbers.iter().map(|number| {
         if !number.exact.is_finite() {
@@ -393,7 +393,7 @@ fn format_floats(numbers: &[ShortFloat], dtype: DType, plus: bool) -> Vec<String
             };
             return sign(text);
         }
-        let (int, fraction, exponent) = parts(number);
+        let (int, fraction, exponent) = digit_parts(number);
         if !scientific {
             return format!("{}.{fraction:<fractions$}", sign(&int));
         }
@@ -418,12 +418,12 @@ impl Elements {
         match bits_of {
             Some(ForeignType::Safetensors(name)) => {
                 let decode = decoder(name);
-                let number = |&byte: &u8| {
+                let short_float = |&byte: &u8| {
                     let exact = decode(byte);
                     let short = exact;
                     ShortFloat { exact, short }
                 };
-                return Self::ShortFloat(bytes.iter().map(number).collect(), DType::F64);
+                return Self::ShortFloat(bytes.iter().map(short_float).collect(), DType::F64);
             }
             Some(ForeignType::Numpy(numpy)) => {
                 return Self::Other(PrintedElements::new(&numpy.element, bytes));

@@ -105,7 +105,7 @@ impl Move {
     }
 
     fn indices(&self) -> f64 {
-        let integers = self.tuples().map_or(0, |tuples| tuples.integers());
+        let integers = self.tuples().map_or(0, |tuples| tuples.integer_count());
         integers as f64 * 8.0
     }
 }
@@ -144,8 +144,8 @@ fn read_for_a_unit(walk: &Walk) -> usize {
             .saturating_add(extent);
         units = units.saturating_mul(size);
     }
-    let shared = extent.div_ceil(units);
-    along_the_row.min(shared).min(LINE_BYTES.max(walk.unit))
+    let row_share = extent.div_ceil(units);
+    along_the_row.min(row_share).min(LINE_BYTES.max(walk.unit))
 }
 
 #[cfg(test)]

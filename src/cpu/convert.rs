@@ -472,22 +472,22 @@ impl<'a> ConvertLoops<'a> {
         let mut missing = Missing::default();
         let (mut number, mut begin) = (first / self.block, first % self.block);
         let counted = first.div_ceil(self.block);
-        let mut found = Located::default();
+        let mut located = Located::default();
         while !dest.is_empty() {
             let count = (begin + dest.len() / self.bytes)
                 .div_ceil(self.block)
                 .min(CACHED_ELEMENTS / 4);
-            locator.find_groups((number, count), counted, &mut found, &mut missing);
-            for (n, &place) in found.places.iter().enumerate() {
+            locator.find_groups((number, count), counted, &mut located, &mut missing);
+            for (n, &place) in located.places.iter().enumerate() {
                 let count = (self.block - begin).min(dest.len() / self.bytes);
                 let part;
                 (part, dest) = dest.split_at_mut(count * self.bytes);
-                let clips = found
+                let clips = located
                     .boxes
                     .get(n)
                     .map_or(&[][..], |&(_, clip)| match place {
                         NOWHERE => &[],
-                        _ => locator.clips_at(&found, clip),
+                        _ => locator.clips_at(&located, clip),
                     });
                 match place {
                     NOWHERE => part.fill(0),
@@ -503,8 +503,8 @@ impl<'a> ConvertLoops<'a> {
     /// Returns the dimensions of a block if the elements within `clips` have a source.
     fn clipped_axes(&self, clips: &[Clip]) -> [BlockAxis; 2] {
         let mut axes = self.axes;
-        let cropped = self.walk.coordinates.iter().rev().zip(clips.iter().rev());
-        for (coordinate, clip) in cropped {
+        let cropped_clips = self.walk.coordinates.iter().rev().zip(clips.iter().rev());
+        for (coordinate, clip) in cropped_clips {
             let d = coordinate.along.map_or(0, |along| along.dim) + 2 - self.walk.dims.len();
             (axes[d].low, axes[d].high) = (clip.from, clip.to);
             axes[d].step = clipped_step(coordinate, clip);

@@ -167,11 +167,11 @@ mod tests {
                         .collect();
                     let source: Vec<u8> = (0..251).cycle().take(length * piece).collect();
                     let pieces = source.chunks(piece).zip(&mask);
-                    let kept = pieces
+                    let kept_pieces = pieces
                         .filter(|(_, byte)| **byte != 0)
                         .map(|(piece, _)| piece);
-                    let kept: Vec<u8> = kept.flatten().copied().collect();
-                    let found_count = kept.len() / piece;
+                    let kept_pieces: Vec<u8> = kept_pieces.flatten().copied().collect();
+                    let found_count = kept_pieces.len() / piece;
                     for capacity in [
                         0,
                         found_count / 2,
@@ -184,7 +184,7 @@ mod tests {
                             threads.for_any_work = true;
                             let mut dest = vec![7; capacity * piece];
                             let counted = run(piece, &source, &mask, Dest::Old(&mut dest), threads);
-                            let mut expected = kept.clone();
+                            let mut expected = kept_pieces.clone();
                             expected.resize(capacity * piece, 0);
                             assert!(
                                 counted == found_count && dest == expected,

@@ -91,8 +91,8 @@ pub(super) struct Locator<'a, I> {
 
 /// Returns the smallest number of outer dimensions that can number groups, so that all units of a group share a tuple.
 pub(super) fn numbering_dims(walk: &Walk) -> usize {
-    let shared = walk.dims.iter().rev().take_while(|dim| dim.tuple == 0);
-    walk.dims.len() - shared.count()
+    let shared_dims = walk.dims.iter().rev().take_while(|dim| dim.tuple == 0);
+    walk.dims.len() - shared_dims.count()
 }
 
 impl<'a, I: Index> Locator<'a, I> {
@@ -189,9 +189,9 @@ impl<'a, I: Index> Locator<'a, I> {
             let part;
             (part, unfilled) = unfilled.split_at_mut((self.inner.size - digit).min(unfilled.len()));
             if self.inner.tuple == 0 {
-                let mut place = [0];
-                self.read_tuples(tuple, &mut place);
-                part.fill(place[0]);
+                let mut first_place = [0];
+                self.read_tuples(tuple, &mut first_place);
+                part.fill(first_place[0]);
             } else if self.shares_tuples {
                 self.read_tuples(tuple + digit, part);
             }
@@ -514,12 +514,12 @@ impl<'a, I: Index> Locator<'a, I> {
     /// the array.
     pub(super) fn distance_range(&self) -> (isize, isize) {
         let reach = |size: usize, stride: isize| (size.cast_signed() - 1) * stride;
-        let cropped = self.cropped.iter().map(|c| reach(c.size, c.stride));
+        let cropped_reaches = self.cropped.iter().map(|c| reach(c.size, c.stride));
         let d = self.numbering.len();
         let free_reaches = (d..self.walk.dims.len()).filter(|&d| !self.walk.is_cropped(d));
         let free_reaches =
             free_reaches.map(|d| reach(self.walk.dims[d].size, self.stride(&self.walk.dims[d])));
-        cropped
+        cropped_reaches
             .chain(free_reaches)
             .fold((0, 0), |(low, high), reach| {
                 (low + reach.min(0), high + reach.max(0))

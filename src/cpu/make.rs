@@ -188,7 +188,7 @@ impl<'a> GroupShape<'a> {
             false if dest.bytes_per_write() == usize::MAX => BLOCK_GROUPS,
             false => (dest.bytes_per_write() / self.bytes).clamp(1, BLOCK_GROUPS),
         };
-        let mut found = Located::default();
+        let mut located = Located::default();
         let mut few_places = [NOWHERE; FEW_PLACES];
         while dest.len() > 0 {
             let count = (skip + dest.len()).div_ceil(self.bytes).min(groups_each);
@@ -202,14 +202,14 @@ impl<'a> GroupShape<'a> {
                     self.copy_groups(source, places, skip, &mut dest);
                 }
                 mover => {
-                    locator.find_groups((group, count), counted, &mut found, &mut missing);
+                    locator.find_groups((group, count), counted, &mut located, &mut missing);
                     match mover {
-                        GroupLoop::Boxes => self.write_boxes(locator, source, &found, &mut dest),
+                        GroupLoop::Boxes => self.write_boxes(locator, source, &located, &mut dest),
                         GroupLoop::Slice(slice) if is_ordered => {
                             let dest = dest.take_front_part(count * self.bytes).all();
-                            self.in_order(slice, source, &found.places, dest);
+                            self.in_order(slice, source, &located.places, dest);
                         }
-                        _ => self.copy_groups(source, &found.places, skip, &mut dest),
+                        _ => self.copy_groups(source, &located.places, skip, &mut dest),
                     }
                 }
             }

@@ -195,7 +195,7 @@ impl Move {
             dest.len(),
         )?;
         if let Some(tuples) = self.tuples() {
-            let (shape, needed) = (tuples.indices, tuples.integers());
+            let (shape, needed) = (tuples.indices, tuples.integer_count());
             self.index_type_of(indices.dtype(), "indices")?;
             check_length("indices", shape, "elements", needed, indices.len())?;
         }

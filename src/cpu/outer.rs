@@ -258,8 +258,8 @@ impl<R: Iterator<Item = usize>> CopyTask for Writes<'_, R> {
         for (number, at) in self.rows.enumerate() {
             let first_value = number * self.row.len() * self.step;
             for &(distance, value) in self.row {
-                let place = &mut self.dest[at.wrapping_add(distance)..][..kernel.bytes()];
-                let copied = kernel.copy(self.values, first_value + value, place);
+                let dest_element = &mut self.dest[at.wrapping_add(distance)..][..kernel.bytes()];
+                let copied = kernel.copy(self.values, first_value + value, dest_element);
                 copied.expect("there is a value for each place");
             }
         }

@@ -147,9 +147,9 @@ impl ShortAxes {
             .map(|n| match is_lane(&n) {
                 true => Dim::shared(axes[n].size, 0),
                 false => {
-                    let number = Dim::shared(axes[n].size, apart);
+                    let numbered_dim = Dim::shared(axes[n].size, apart);
                     apart *= axes[n].size.cast_signed();
-                    number
+                    numbered_dim
                 }
             })
             .collect();

@@ -152,16 +152,16 @@ impl<'a> LoopNest<'a> {
     /// Copies the pieces of the result from byte `first` on to `dest`.
     fn copy_pieces(&self, source: &[u8], first: usize, mut dest: NewMemory<'_>) {
         let (piece, mut skip) = (first / self.piece, first % self.piece);
-        let mut number = piece % self.row.size;
+        let mut piece_number = piece % self.row.size;
         for row in Odometer::at(self.rows, |dim| dim.from, piece / self.row.size) {
-            let mut at = along(self.offset + row * self.unit, self.row.stride, number);
-            for _ in number..self.row.size {
+            let mut at = along(self.offset + row * self.unit, self.row.stride, piece_number);
+            for _ in piece_number..self.row.size {
                 let length = (self.piece - skip).min(dest.len());
                 dest.copy_to_front(&source[at + skip..][..length]);
                 at = at.wrapping_add_signed(self.row.stride);
                 skip = 0;
             }
-            number = 0;
+            piece_number = 0;
             if dest.len() == 0 {
                 return;
             }

@@ -313,7 +313,7 @@ impl Boxes<IndexShape> {
             let zeros = Move::of_grad(&to, DType::U8, &from, None);
             steps.push(zeros, Operand::Input(1), None, temp.clone());
         }
-        let mut put = |operand, from: &View, to: View, dtype| {
+        let mut copy_columns = |operand, from: &View, to: View, dtype| {
             if !to.is_empty() {
                 steps.push(
                     Move::of_update(from, to, dtype),
@@ -323,17 +323,17 @@ impl Boxes<IndexShape> {
                 );
             }
         };
-        let first = usize::from(items.is_some());
+        let first_column = usize::from(items.is_some());
         if let Some(items) = items {
-            put(
+            copy_columns(
                 items,
                 &View::whole(&[count]),
                 joined.slice(&slice![.., 0])?,
                 dtype,
             );
         }
-        let columns = slice![.., first..first + begins.shape[1]];
-        put(Operand::Input(1), &begins, joined.slice(&columns)?, dtype);
+        let columns = slice![.., first_column..first_column + begins.shape[1]];
+        copy_columns(Operand::Input(1), &begins, joined.slice(&columns)?, dtype);
         if let Some(flips) = flips {
             let lowest = if cfg!(target_endian = "big") {
                 bytes - 1
@@ -341,7 +341,7 @@ impl Boxes<IndexShape> {
                 0
             };
             let to = tuple_bytes.slice(&slice![.., depth - dims.., lowest])?;
-            put(flips, &View::whole(&[count, dims]), to, DType::U8);
+            copy_columns(flips, &View::whole(&[count, dims]), to, DType::U8);
         }
         steps.push_reporting(what, Operand::Input(0), temp, Operand::Output(0));
         Ok(steps.plan())
@@ -393,7 +393,7 @@ impl BoxTuples {
         let (first, dims) = (usize::from(self.columns.box_index), self.dims);
         let cropped = indexed(x, 1..1 + dims, first).zip(&options.sizes);
         let cropped = cropped.enumerate().map(move |(d, (coordinate, &extent))| {
-            let along = BoxExtent {
+            let box_extent = BoxExtent {
                 dim: 1 + d,
                 step: options.step(d),
                 extent,
@@ -401,7 +401,7 @@ impl BoxTuples {
                 flip: self.columns.flips.then_some(first + dims + d),
             };
             Coordinate {
-                along: Some(along),
+                along: Some(box_extent),
                 ..coordinate
             }
         });

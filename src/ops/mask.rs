@@ -175,7 +175,7 @@ impl Plan {
     ) -> Result<Self, Error> {
         let x = x.into_view()?;
         let axis = x.masked_axis(mask, axis)?;
-        let (find, gather) = by_mask(&x, mask, axis, capacity, dtype)?;
+        let (find, gather) = find_and_gather(&x, mask, axis, capacity, dtype)?;
         Ok(Self::boolean_mask_of(&x, mask, axis, find, gather))
     }
 
@@ -199,7 +199,7 @@ impl Plan {
             Some(axis) => x.along_condition(condition, axis)?,
             None => x.as_flat().along_condition(condition, 0)?,
         };
-        let (find, gather) = by_mask(&view, condition, axis, capacity, dtype)?;
+        let (find, gather) = find_and_gather(&view, condition, axis, capacity, dtype)?;
         Ok(Self::boolean_mask_of(&x, condition, axis, find, gather))
     }
 
@@ -306,7 +306,7 @@ impl Plan {
         dtype: DType,
     ) -> Result<Self, Error> {
         // The dimensions of the mask, which come first, are merged to one if a 32-bit number can count their elements.
-        let (found, _) = by_mask(&View::new(x)?, mask, 0, Some(0), dtype)?;
+        let (found, _) = find_and_gather(&View::new(x)?, mask, 0, Some(0), dtype)?;
         let (columns, index) = (found.source, found.dtype);
         let slice = &x[mask.len()..];
         let Some((&count, of_slice)) = values.split_first().filter(|values| values.1 == slice)
@@ -357,7 +357,7 @@ fn masked_end(view: &View, mask: &[usize], axis: usize) -> Result<usize, Error> 
 }
 
 /// Returns the search in a mask, and the gather of the slices that the mask selects from a view.
-fn by_mask(
+fn find_and_gather(
     view: &View,
     mask: &[usize],
     axis: usize,

@@ -227,16 +227,16 @@ pub(super) fn memories_and_views<'a, T: Element>(
     name: &'static str,
     arrays: &[ArrayRef<'a, T>],
 ) -> Result<MemoriesAndViews<'a, T>, Error> {
-    let mut all = (
+    let mut memories = (
         Vec::with_capacity(arrays.len()),
         Vec::with_capacity(arrays.len()),
     );
     for array in arrays {
         let (values, view) = array.clone().memory(name)?;
-        all.0.push(values);
-        all.1.push(view);
+        memories.0.push(values);
+        memories.1.push(view);
     }
-    Ok(all)
+    Ok(memories)
 }
 
 /// Returns the element type and the layouts of tensors. Fails unless they have the same type and device.

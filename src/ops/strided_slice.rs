@@ -117,11 +117,17 @@ impl Backend {
         {
             // Without the three lists of a view, a small slice takes less time.
             let mut dims = Dim::from_shape(shape);
-            let first = spec.narrow(&mut dims, 0)?;
+            let first_position = spec.narrow(&mut dims, 0)?;
             let shape: Vec<usize> = dims.iter().map(|dim| dim.size).collect();
             let (data, ()) = T::collect(shape.iter().product(), |result| {
                 let values = T::as_bytes(values);
-                cpu::copy((dims, first), T::DTYPE, values, result, self.threads);
+                cpu::copy(
+                    (dims, first_position),
+                    T::DTYPE,
+                    values,
+                    result,
+                    self.threads,
+                );
                 Ok(())
             })?;
             return Ok(Array { shape, data });

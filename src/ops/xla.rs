@@ -236,8 +236,8 @@ impl DimensionNumbers<'_> {
             &[],
         )?;
         if self.map.len() != depth {
-            let integers = counted(depth, "integer", "integers");
-            let rule = format!("index tuples have {integers}: it must have an entry for each");
+            let integer_count = counted(depth, "integer", "integers");
+            let rule = format!("index tuples have {integer_count}: it must have an entry for each");
             return Err(dimension_numbers(map, self.map, &rule));
         }
         let sizes = |dims: &[usize], shape: &[usize]| dims.iter().map(|&d| shape[d]).collect();
@@ -404,7 +404,7 @@ impl Plan {
             indices,
             dtype,
         )?;
-        Ok(Self::by_tuples(gather, &operand, &tuples))
+        Ok(Self::with_ordered_tuples(gather, &operand, &tuples))
     }
 
     /// Plans XLA's scatter into an operand of this shape, in place. `scatter_indices` is the shape and the type of the
@@ -487,12 +487,12 @@ impl Plan {
             conversion: None,
             indices: Some(numbers.indices(&tuples.shape, index, options.policy)?),
         };
-        Ok(Self::by_tuples(scatter, &source, &tuples))
+        Ok(Self::with_ordered_tuples(scatter, &source, &tuples))
     }
 
     /// Returns the plan of a move from a view by index tuples. If the tuples are not in row-major order, a first step
     /// copies them into this order.
-    fn by_tuples(what: Move, source: &View, tuples: &View) -> Self {
+    fn with_ordered_tuples(what: Move, source: &View, tuples: &View) -> Self {
         if tuples.is_all() {
             return Self::from_view(what, source);
         }

@@ -144,12 +144,12 @@ impl Move {
         let at = shape::coordinates_of(first, &tuple_sizes);
         let strides = shape::row_major_strides(&whole.shape[..whole.tuple_dims]);
         let at = at.iter().zip(numbering).zip(strides);
-        let number = at
+        let tuple_number = at
             .map(|((at, range), stride)| (range.start + at) * stride)
             .sum();
         let missing = Missing {
             count: 1,
-            first: Some(number),
+            first: Some(tuple_number),
         };
         let tuple = &indices[first * depth..][..depth];
         let report = self.report(missing, |_| {

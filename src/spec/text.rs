@@ -202,8 +202,8 @@ impl Parser<'_> {
                     (None, Some(open)) => (open.at, "this bracket is not closed".into()),
                     (Some(']' | ')'), None) => self.problem("a bracket that was not opened"),
                     _ => {
-                        let found = self.describe_next();
-                        self.problem(&format!("expected a comma, found {found}"))
+                        let next_token = self.describe_next();
+                        self.problem(&format!("expected a comma, found {next_token}"))
                     }
                 });
             }
@@ -322,9 +322,9 @@ impl Parser<'_> {
                     Ok(parsed_list)
                 }
                 RangeBound::Absent | RangeBound::None => {
-                    let found = self.describe_next();
+                    let next_token = self.describe_next();
                     Err(self.problem(&format!(
-                        "expected a position, True or False, found {found}"
+                        "expected a position, True or False, found {next_token}"
                     )))
                 }
             };
@@ -336,7 +336,7 @@ impl Parser<'_> {
             ));
         };
         let lists = self.parse_items_until(Some(bracket), |parser| parser.parse_list(deeper))?;
-        let mut all = ParsedList {
+        let mut joined_list = ParsedList {
             shape: vec![lists.len()],
             ..ParsedList::default()
         };
@@ -344,13 +344,13 @@ impl Parser<'_> {
             if lists.iter().any(|list| list.shape != first.shape) {
                 return Err((start, "the entries of this list differ in shape".into()));
             }
-            all.shape.extend(&first.shape);
+            joined_list.shape.extend(&first.shape);
         }
         for list in lists {
-            all.numbers.extend(list.numbers);
-            all.truths.extend(list.truths);
+            joined_list.numbers.extend(list.numbers);
+            joined_list.truths.extend(list.truths);
         }
-        Ok(all)
+        Ok(joined_list)
     }
 
     fn item(&mut self) -> Result<SliceItem, ParseProblem> {
@@ -375,9 +375,9 @@ impl Parser<'_> {
                 RangeBound::Integer(index) => Ok(SliceItem::Index { index, stride: 1 }),
                 RangeBound::None => Ok(SliceItem::NewAxis),
                 RangeBound::Absent => {
-                    let found = self.describe_next();
+                    let next_token = self.describe_next();
                     Err(self.problem(&format!(
-                        "expected an index, a range, `...` or `None`, found {found}"
+                        "expected an index, a range, `...` or `None`, found {next_token}"
                     )))
                 }
             };
@@ -397,8 +397,8 @@ impl Parser<'_> {
         let bounds =
             self.parse_items_until(Some(bracket), |parser| match parser.parse_bound()? {
                 RangeBound::Absent => {
-                    let found = parser.describe_next();
-                    Err(parser.problem(&format!("expected an integer or None, found {found}")))
+                    let next_token = parser.describe_next();
+                    Err(parser.problem(&format!("expected an integer or None, found {next_token}")))
                 }
                 bound => Ok(bound.into_integer()),
             })?;
@@ -548,8 +548,8 @@ impl fmt::Display for IndexItem {
                 write_list(f, shape, &mut values.iter().map(ToString::to_string))
             }
             Self::Mask { values, shape } => {
-                let name = |&truth: &bool| if truth { "True" } else { "False" };
-                write_list(f, shape, &mut values.iter().map(name))
+                let truth_name = |&truth: &bool| if truth { "True" } else { "False" };
+                write_list(f, shape, &mut values.iter().map(truth_name))
             }
         }
     }

@@ -48,8 +48,8 @@ impl Tensor {
         if plan.only().is_some_and(Move::is_identity) {
             let report = Pending::already_known(plan.nothing()?);
             let storage = inputs[0].storage.clone();
-            let shared = Self::new(backend, plan.dtype(), plan.shape(), storage);
-            return Ok((vec![shared], report));
+            let shared_tensor = Self::new(backend, plan.dtype(), plan.shape(), storage);
+            return Ok((vec![shared_tensor], report));
         }
         #[cfg(feature = "gpu")]
         if let Device::Gpu(gpu) = &backend.device {

@@ -78,10 +78,10 @@ pub(crate) fn measure_on_cpu(data: &WorkloadData<'_>, reps: usize) -> Measured {
 /// Copies `to.len()` bytes on `threads` threads.
 fn copy_on_threads(from: &[u8], to: &mut [u8], threads: usize) {
     let part = to.len().div_ceil(threads).max(1);
-    let mut parts = black_box(from).chunks(part).zip(to.chunks_mut(part));
-    let own_part = parts.next();
+    let mut part_pairs = black_box(from).chunks(part).zip(to.chunks_mut(part));
+    let own_part = part_pairs.next();
     thread::scope(|scope| {
-        for (from, to) in parts {
+        for (from, to) in part_pairs {
             scope.spawn(move || to.copy_from_slice(from));
         }
         if let Some((from, to)) = own_part {

@@ -67,7 +67,7 @@ pub(crate) fn measure_on_gpu(gpu: &Gpu, data: &WorkloadData<'_>, reps: usize) ->
         Ok(no_output())
     };
     let read = || Ok(Box::new(dest.bytes()?.into_owned()) as Output);
-    let send = || {
+    let run_host_to_host = || {
         let uploaded = upload_arrays(data, backend)?;
         backend.wait()?;
         drop(uploaded);
@@ -77,7 +77,7 @@ pub(crate) fn measure_on_gpu(gpu: &Gpu, data: &WorkloadData<'_>, reps: usize) ->
         (Quantity::Copy, Box::new(|| submitted(&copy))),
         (Quantity::Resident, Box::new(|| submitted(&resident))),
         (Quantity::Readback, Box::new(read)),
-        (Quantity::Upload, Box::new(send)),
+        (Quantity::Upload, Box::new(run_host_to_host)),
         (Quantity::HostToHost, Box::new(host)),
     ];
     let sheet = in_turn(reps, runs, |of, bytes| match of {

@@ -205,8 +205,8 @@ mod tests {
         for (bounds, expected) in rows {
             let (first, step, count) = slice_positions(bounds, 7);
             let at = |i: usize| first.wrapping_add(i.wrapping_mul(step));
-            let found: Vec<usize> = (0..count).map(at).collect();
-            assert_eq!(found, expected, "{bounds:?}");
+            let positions: Vec<usize> = (0..count).map(at).collect();
+            assert_eq!(positions, expected, "{bounds:?}");
         }
     }
 }

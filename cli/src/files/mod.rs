@@ -550,10 +550,10 @@ impl Format {
     /// otherwise another.
     pub(crate) fn that_holds(self, element: Element, shape: &[usize]) -> Self {
         let formats = [self, Self::Npy, Self::Safetensors];
-        let found = formats
+        let named_format = formats
             .into_iter()
             .find(|format| format.can_hold(element, shape));
-        found.unwrap_or(self)
+        named_format.unwrap_or(self)
     }
 
     /// Returns whether this format can hold such an array.
@@ -617,12 +617,14 @@ fn open_and_detect(source: &Source) -> Result<(File, Format), Problem> {
     (&mut file).take(9).read_to_end(&mut first_bytes)?;
     file.rewind()?;
     if let Some(format) = Format::with_name(&extension) {
-        let found = Format::from_file_start(&first_bytes).map(Format::name);
-        return match found {
-            Some(found) if found != format.name() => Err(Problem::invalid(format!(
-                "not {} file: it begins as .{found}; rename it",
-                format.with_article()
-            ))),
+        let detected_name = Format::from_file_start(&first_bytes).map(Format::name);
+        return match detected_name {
+            Some(detected_name) if detected_name != format.name() => {
+                Err(Problem::invalid(format!(
+                    "not {} file: it begins as .{detected_name}; rename it",
+                    format.with_article()
+                )))
+            }
             None if format == Format::Png => Err(Problem::invalid("not a PNG file")),
             _ => Ok((file, format)),
         };

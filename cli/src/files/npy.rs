@@ -80,8 +80,8 @@ fn find_field<'a>(element: &'a Type, name: &str) -> Result<&'a Field, Problem> {
             "it holds {element}, which has no fields: leave out #{name}"
         )));
     };
-    let found = fields.iter().find(|field| field.name == name);
-    found.ok_or_else(|| {
+    let named_field = fields.iter().find(|field| field.name == name);
+    named_field.ok_or_else(|| {
         let names = fields.iter().map(|field| &field.name);
         Problem::invalid(format!(
             "it has no field named {}; {}",

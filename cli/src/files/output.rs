@@ -385,8 +385,8 @@ mod tests {
 
     fn names_in(folder: &Path) -> Vec<String> {
         let entries = fs::read_dir(folder).unwrap();
-        let name = |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name().into_string();
-        let mut names: Vec<String> = entries.map(|entry| name(entry).unwrap()).collect();
+        let name_of = |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name().into_string();
+        let mut names: Vec<String> = entries.map(|entry| name_of(entry).unwrap()).collect();
         names.sort();
         names
     }

@@ -236,8 +236,8 @@ pub(super) fn list_safetensors(file: &mut File) -> Result<(Vec<Entry>, Option<St
         big_endian: false,
     };
     let mut entries: Vec<Entry> = header.tensors.into_iter().map(entry).collect();
-    let name = |entry: &Entry| entry.name.clone().unwrap_or_default();
-    entries.sort_by(|a, b| compare_naturally(&name(a), &name(b)));
+    let name_of = |entry: &Entry| entry.name.clone().unwrap_or_default();
+    entries.sort_by(|a, b| compare_naturally(&name_of(a), &name_of(b)));
     Ok((entries, surplus))
 }
 

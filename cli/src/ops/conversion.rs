@@ -174,9 +174,10 @@ pub(super) fn convert_job<'a>(job: Job<'a>, wanted: Option<WantedConversion<'_>>
 
 /// Returns the element type with this name, NumPy's or Rust's.
 fn dtype_with_name(name: &str) -> Result<DType, String> {
-    let found = DType::ALL.into_iter();
-    let mut found = found.filter(|dtype| dtype.name() == name || dtype.to_string() == name);
-    found
+    let named_types = DType::ALL.into_iter();
+    let mut named_types =
+        named_types.filter(|dtype| dtype.name() == name || dtype.to_string() == name);
+    named_types
         .next()
         .ok_or_else(|| format!("{name} is not an element type, such as float32 or f16"))
 }

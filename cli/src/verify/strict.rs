@@ -41,10 +41,10 @@ pub(super) fn open_devices(global: &Global, seed: u64) -> Result<Vec<Backend>, F
     // would take too long.
     tiny_windows.limits.max_storage_buffer_binding_size = 4096;
     tiny_windows.limits.max_compute_workgroups_per_dimension = 3;
-    let mut parts = plain_options("buffers of 4 KiB");
-    parts.limits.max_buffer_size = 4096;
-    parts.limits.max_storage_buffer_binding_size = 4096;
-    parts.limits.max_storage_buffers_per_shader_stage = 4;
+    let mut small_buffers = plain_options("buffers of 4 KiB");
+    small_buffers.limits.max_buffer_size = 4096;
+    small_buffers.limits.max_storage_buffer_binding_size = 4096;
+    small_buffers.limits.max_storage_buffers_per_shader_stage = 4;
     let options_of = |outside, name| Options {
         outside,
         ..plain_options(name)
@@ -58,7 +58,7 @@ pub(super) fn open_devices(global: &Global, seed: u64) -> Result<Vec<Backend>, F
             .with_dispatch_bytes(16 << 10)
             .with_offset_limit(4095)
             .without_shared_pipelines(),
-        open_strict(parts)?.as_hardware(),
+        open_strict(small_buffers)?.as_hardware(),
         open_strict(options_of(Outside::Clamp, "clamping"))?
             .as_hardware()
             .without_shared_pipelines(),

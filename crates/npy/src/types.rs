@@ -352,10 +352,10 @@ fn parse_scalar(text: &str) -> Type {
             .then(|| parse_type_name(text))
             .flatten()
     };
-    let found = parse_numbered_code(code)
+    let kind_and_size = parse_numbered_code(code)
         .or_else(|| parse_letter_code(code))
         .or_else(named_type);
-    let Some((kind, size)) = found else {
+    let Some((kind, size)) = kind_and_size else {
         return Type::new(
             Kind::Unknown(text.into(), why_unknown(code)),
             ByteOrder::NATIVE,

@@ -284,15 +284,15 @@ impl Engine {
         ready: &[Arc<Work>],
         arguments: &[Argument<'_>],
     ) -> Result<Arc<Work>, Error> {
-        let parts = |number: usize| {
-            let mut parts = arguments
+        let parts_of = |number: usize| {
+            let mut parts_of = arguments
                 .get(number)
                 .map_or(BufferParts::ONE_PART, |of| of.parts);
-            parts.offset -= self.reach.align_offset(parts.offset);
-            parts
+            parts_of.offset -= self.reach.align_offset(parts_of.offset);
+            parts_of
         };
         let places = ArgumentPlaces {
-            parts: [SOURCE, DEST, INDICES].map(parts),
+            parts: [SOURCE, DEST, INDICES].map(parts_of),
         };
         let prepared = ready
             .iter()

@@ -255,7 +255,7 @@ fn run_move(gpu: Option<&Gpu>, plan: &Move) -> Vec<u8> {
         assert_eq!(bytemuck::cast_slice::<u32, u8>(&words), count_bytes);
         return [&dest, &count_bytes[..]].concat();
     }
-    let count = plan.tuples().map_or(0, |tuples| tuples.integers());
+    let count = plan.tuples().map_or(0, |tuples| tuples.integer_count());
     // Some indices are out of range. All of them differ.
     let indices: Vec<i32> = (0..)
         .map(|n| n * 7 % 43 - 1 + n / 43 * 50)

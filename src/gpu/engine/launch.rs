@@ -433,10 +433,11 @@ pub(super) fn walk_constants(
     let is_few = is_few(units, tuning);
     let is_fixed = |coordinate: &Coordinate| {
         let Coordinate { size, window, .. } = *coordinate;
-        let along = coordinate.along.as_ref();
+        let extent_of_box = coordinate.along.as_ref();
         matches!(coordinate.begin, StartIndex::At(begin) if begin.unsigned_abs() < MAX_CROPPED)
-            && along.is_some_and(|along| along.box_reach().unsigned_abs() < MAX_CROPPED)
-            && along.is_some_and(|along| along.flip.is_none())
+            && extent_of_box
+                .is_some_and(|extent_of_box| extent_of_box.box_reach().unsigned_abs() < MAX_CROPPED)
+            && extent_of_box.is_some_and(|extent_of_box| extent_of_box.flip.is_none())
             && size < MAX_CROPPED
             && window.count == size
     };
@@ -490,9 +491,9 @@ impl RunWalk {
     /// forward in the destination; otherwise a row has a single unit.
     pub(super) fn from_walk(walk: Walk) -> Self {
         let last_dim = walk.dims.len() - 1;
-        let cropped = walk.along(last_dim);
+        let cropped_coordinate = walk.along(last_dim);
         // Shaders compare the units of a cropped run in 32 bits, and with all positions, not with a window.
-        let is_near = cropped.is_none_or(|c| {
+        let is_near = cropped_coordinate.is_none_or(|c| {
             let Coordinate { size, window, .. } = walk.coordinates[c];
             let reach = walk.coordinates[c]
                 .along
@@ -506,7 +507,7 @@ impl RunWalk {
             ..Dim::ONE_POSITION
         };
         // If tuples place each unit by itself in the destination, each unit is a row.
-        let is_placed = cropped.is_some() && walk.points == Side::Dest;
+        let is_placed = cropped_coordinate.is_some() && walk.points == Side::Dest;
         let is_run = walk.dims[last_dim].tuple == 0 && walk.dims[last_dim].to >= 0;
         let mut rows = Self {
             walk,
@@ -516,7 +517,7 @@ impl RunWalk {
         };
         if is_run && is_near && !is_placed {
             rows.run = rows.walk.dims.remove(last_dim);
-            rows.cropped = cropped;
+            rows.cropped = cropped_coordinate;
         }
         rows
     }
@@ -581,12 +582,13 @@ impl RunWalk {
 
     /// Makes dimension `d` the innermost of the dimensions that number rows. The order of rows does not matter.
     fn bring_last(&mut self, d: usize) {
-        let cropped = self.walk.along(d);
+        let cropped_coordinate = self.walk.along(d);
         let dim = self.walk.remove(d);
         self.walk.dims.push(dim);
-        let along = cropped.and_then(|c| self.walk.coordinates[c].along.as_mut());
-        if let Some(along) = along {
-            along.dim = self.walk.dims.len() - 1;
+        let extent_of_box =
+            cropped_coordinate.and_then(|c| self.walk.coordinates[c].along.as_mut());
+        if let Some(extent_of_box) = extent_of_box {
+            extent_of_box.dim = self.walk.dims.len() - 1;
         }
     }
 

@@ -186,7 +186,7 @@ impl Engine {
         counts: &mut ReportSlots,
     ) {
         let mut other_slots = ReportSlots::default();
-        let mut put = |target: &mut Target<'_, '_>, commands: &Commands<'_>| {
+        let mut put_commands = |target: &mut Target<'_, '_>, commands: &Commands<'_>| {
             let is_counted = counted.is_some_and(|counted| std::ptr::eq(counted, commands));
             let counts = if is_counted {
                 &mut *counts
@@ -197,10 +197,10 @@ impl Engine {
         };
         for some in commands.chunk_by(|one, other| one.are_dispatches() && other.are_dispatches()) {
             match some {
-                [commands] => put(target, commands),
+                [commands] => put_commands(target, commands),
                 _ => target.in_pass(some[0].operation, |pass| {
                     for commands in some {
-                        put(&mut Target::Pass(pass), commands);
+                        put_commands(&mut Target::Pass(pass), commands);
                     }
                 }),
             }

@@ -47,7 +47,7 @@ fn shader_texts() -> Vec<ShaderText> {
 /// For each tuning, all combinations of the [`sample_values`] values of the constants that the text declares, except
 /// combinations that the library never uses.
 fn constant_settings(program: &Program, source: &str, space: UniformSpace) -> Vec<ConstantValues> {
-    let mut all = Vec::new();
+    let mut all_settings = Vec::new();
     for is_software in [false, true] {
         // Only software adapters read the walk from storage.
         if space == UniformSpace::Storage && !is_software {
@@ -65,15 +65,18 @@ fn constant_settings(program: &Program, source: &str, space: UniformSpace) -> Ve
                 settings = settings.iter().flat_map(with).collect();
             }
         }
-        all.extend(settings);
+        all_settings.extend(settings);
     }
-    all.retain(|setting| !is_unused(program.kernel, setting));
+    all_settings.retain(|setting| !is_unused(program.kernel, setting));
     if matches!(program.kernel, Kernel::Combine | Kernel::CombineParts) {
-        for setting in all.iter_mut().filter(|all| all.contains(&(Unique, 0))) {
+        for setting in all_settings
+            .iter_mut()
+            .filter(|all_settings| all_settings.contains(&(Unique, 0)))
+        {
             setting.retain(|(constant, _)| !WALK_CONSTANTS.contains(constant));
         }
     }
-    all
+    all_settings
 }
 
 /// The constants by which kernels find the slices of rows, and copies their rows. Kernels that combine have them only if

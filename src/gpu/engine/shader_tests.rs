@@ -190,8 +190,8 @@ fn every_text_is_valid_and_binds_what_the_host_binds() {
 /// Returns the names and offsets of the members of the WGSL struct `name`, and the size of the struct in bytes.
 fn struct_layout(module: &Module, name: &str) -> (Vec<(String, usize)>, usize) {
     let mut types = module.types.iter();
-    let found = types.find(|(_, ty)| ty.name.as_deref() == Some(name));
-    let (_, ty) = found.unwrap_or_else(|| panic!("no struct {name}"));
+    let struct_type = types.find(|(_, ty)| ty.name.as_deref() == Some(name));
+    let (_, ty) = struct_type.unwrap_or_else(|| panic!("no struct {name}"));
     let TypeInner::Struct { members, span } = &ty.inner else {
         panic!("{name} is not a struct");
     };

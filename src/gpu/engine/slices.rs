@@ -22,12 +22,12 @@ impl DestSlices {
         let items = walk.dims.iter().filter(|dim| dim.tuple > 0);
         let items = items.map(|dim| (dim.size, dim.to));
         let indexed = walk.coordinates.iter().map(|c| (c.size, c.stride));
-        let along = |(size, stride): (usize, isize)| (size.cast_signed() - 1) * stride;
+        let reach_of = |(size, stride): (usize, isize)| (size.cast_signed() - 1) * stride;
         let (mut apart, mut lowest, mut highest) = (0, walk.to, walk.to);
         for (size, stride) in items.chain(indexed) {
             apart = common_divisor(apart, stride.unsigned_abs());
-            lowest += along((size, stride)).min(0);
-            highest += along((size, stride)).max(0);
+            lowest += reach_of((size, stride)).min(0);
+            highest += reach_of((size, stride)).max(0);
         }
         let apart = apart.max(1);
         Self {

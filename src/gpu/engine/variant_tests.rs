@@ -219,11 +219,11 @@ impl AdapterKind {
                     possible_values(&program, constant, &self.tuning()).unwrap_or_default();
                 values.into_iter().map(move |value| Some((constant, value)))
             });
-            let all: Vec<_> = variants
+            let numbered_variants: Vec<_> = variants
                 .chain([None])
                 .map(|variants| ((number, variants), 0))
                 .collect();
-            all
+            numbered_variants
         };
         all_programs()
             .into_iter()
@@ -287,12 +287,12 @@ impl AdapterKind {
         let mut run = |case: &Case, variant: &wgslice_vectors::Variant, chosen: usize| {
             let call = Call::of(case).unwrap();
             let mut device = &devices[chosen];
-            let mut found = run(&call, device, variant);
-            if chosen >= 2 && matches!(found, Err(Error::DeviceLimit { .. })) {
+            let mut outcome = run(&call, device, variant);
+            if chosen >= 2 && matches!(outcome, Err(Error::DeviceLimit { .. })) {
                 device = &devices[chosen - 2];
-                found = run(&call, device, variant);
+                outcome = run(&call, device, variant);
             }
-            let verdict = judge(case, &call, device, variant, found);
+            let verdict = judge(case, &call, device, variant, outcome);
             verdict.unwrap_or_else(|problem| {
                 panic!("{}, {variant}: {problem}\n{}", self.name, case.to_line())
             });
@@ -419,7 +419,7 @@ fn every_variant_is_reached() {
         threads.map(|thread| thread.join().unwrap()).into()
     });
     let programs = all_programs();
-    let name = |(text, of): Variant| {
+    let variant_name = |(text, of): Variant| {
         let Program {
             kernel, prelude, ..
         } = programs[text];
@@ -451,9 +451,11 @@ fn every_variant_is_reached() {
             let cases = counts.get(&of);
             line += &cases.map_or(format!("{:>7}", "-"), |cases| format!("{cases:7}"));
             let fault = cases.and_then(|&cases| wrong_count(listed, of, cases));
-            faults.extend(fault.map(|fault| format!("{} on {} {fault}", name(of), kind.name)));
+            faults.extend(
+                fault.map(|fault| format!("{} on {} {fault}", variant_name(of), kind.name)),
+            );
         }
-        println!("{line}  {}", name(of));
+        println!("{line}  {}", variant_name(of));
     }
     for (constant, value, kernels, why) in UNREACHABLE_VARIANTS {
         println!("exempt: {} {value} of {kernels:?}: {why}", constant.name());

@@ -218,10 +218,10 @@ impl Gpu {
         if let Some(plan) = conversion_before_write(view, conversion)? {
             let bytes = plan.result_bytes();
             memory = self.engine.scratch_buffer(bytes as u64)?;
-            let stored = Argument::own_memory("scratch", memory.slice(..), bytes);
-            converts = self.choose_commands(texels, &[plan], &[source, stored])?;
+            let stored_rows = Argument::own_memory("scratch", memory.slice(..), bytes);
+            converts = self.choose_commands(texels, &[plan], &[source, stored_rows])?;
             whole = View::whole(texels.shape());
-            (source, view) = (stored, &whole);
+            (source, view) = (stored_rows, &whole);
         }
         let is_whole = *view == View::whole(view.source_shape());
         if is_whole && rows.is_tensor() && is_direct(&source, BufferUsages::COPY_SRC) {

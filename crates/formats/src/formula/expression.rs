@@ -179,18 +179,18 @@ impl<'a> FormulaMachine<'a> {
                     Value::Parts(parts) => parts,
                     other => vec![other],
                 };
-                let mut all = self.pool.truth_term(*fun == RelationalFunction::All);
+                let mut folded_truth = self.pool.truth_term(*fun == RelationalFunction::All);
                 for part in terms {
                     let Value::Term(term) = part else {
                         return Err(format!("{part:?} in {fun:?}"));
                     };
-                    all = match fun {
-                        RelationalFunction::All => self.pool.and(all, term),
-                        RelationalFunction::Any => self.pool.or(all, term),
+                    folded_truth = match fun {
+                        RelationalFunction::All => self.pool.and(folded_truth, term),
+                        RelationalFunction::Any => self.pool.or(folded_truth, term),
                         other => return Err(format!("the function {other:?}")),
                     };
                 }
-                Value::Term(all)
+                Value::Term(folded_truth)
             }
             Expression::Math {
                 fun,
@@ -259,14 +259,14 @@ impl<'a> FormulaMachine<'a> {
         if let Some(known) = self.pool.known_word(index) {
             return part_of_value(value, known as usize);
         }
-        let mut all = parts.iter().enumerate().rev();
-        let (_, last) = all.next().ok_or("an empty array")?;
+        let mut numbered_parts = parts.iter().enumerate().rev();
+        let (_, last) = numbered_parts.next().ok_or("an empty array")?;
         let mut selected = last.clone();
-        for (number, part) in all {
-            let number = self
+        for (number, part) in numbered_parts {
+            let part_number = self
                 .pool
                 .word_term(u32::try_from(number).unwrap_or_default());
-            let is_here = self.pool.compare_words("=", [index, number]);
+            let is_here = self.pool.compare_words("=", [index, part_number]);
             selected = self.select_value(is_here, part.clone(), selected)?;
         }
         Ok(selected)

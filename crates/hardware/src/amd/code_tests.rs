@@ -123,7 +123,7 @@ BB2:
 /// Such a loop stores, for example, words that contain several rows.
 #[test]
 fn a_store_in_a_loop_is_an_exception_if_others_are_outside() {
-    let text = |first: &str| {
+    let code_text = |first: &str| {
         format!(
             "{first}
 	s_cbranch_scc1 BB2
@@ -135,8 +135,8 @@ BB2:
 	s_endpgm"
         )
     };
-    assert_eq!(parse_path(&text("")).stores, [1]);
-    let path = parse_path(&text("buffer_store_dword v0, v1, s[4:7], 0 offen"));
+    assert_eq!(parse_path(&code_text("")).stores, [1]);
+    let path = parse_path(&code_text("buffer_store_dword v0, v1, s[4:7], 0 offen"));
     assert_eq!(
         (&path.stores[..], path.vector, path.loops),
         (&[4][..], 0, false)

@@ -22,13 +22,14 @@ pub(super) enum MarkLine {
 
 impl MarkLine {
     pub(super) fn write(&self) {
-        let text = |text: &str| text.replace(['\t', '\n'], " ");
+        let to_field = |to_field: &str| to_field.replace(['\t', '\n'], " ");
         eprintln!(
             "{PROGRESS_MARK}{}",
             match self {
-                Self::Driver(version) => format!("driver\t{}", text(version)),
-                Self::Kernel { case, label } => format!("kernel\t{}\t{}", text(case), text(label)),
-                Self::Refused(problem) => format!("refused\t{}", text(problem)),
+                Self::Driver(version) => format!("driver\t{}", to_field(version)),
+                Self::Kernel { case, label } =>
+                    format!("kernel\t{}\t{}", to_field(case), to_field(label)),
+                Self::Refused(problem) => format!("refused\t{}", to_field(problem)),
                 Self::End => "end".to_owned(),
             }
         );
@@ -37,14 +38,14 @@ impl MarkLine {
     fn read(line: &str) -> Option<Self> {
         let mut words = line.strip_prefix(PROGRESS_MARK)?.split('\t');
         let kind = words.next()?;
-        let mut text = || words.next().unwrap_or_default().to_owned();
+        let mut next_word = || words.next().unwrap_or_default().to_owned();
         Some(match kind {
-            "driver" => Self::Driver(text()),
+            "driver" => Self::Driver(next_word()),
             "kernel" => Self::Kernel {
-                case: text(),
-                label: text(),
+                case: next_word(),
+                label: next_word(),
             },
-            "refused" => Self::Refused(text()),
+            "refused" => Self::Refused(next_word()),
             _ => Self::End,
         })
     }

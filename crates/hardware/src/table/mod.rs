@@ -93,10 +93,13 @@ impl<'a> Kernel<'a> {
         let vector = estimate::vector_instructions(&rdna2.path, &self.counts);
         let is_about = estimate::is_about(&rdna2.path, &self.counts);
         let about_word = if is_about { "about " } else { "" };
-        let text = |vector: f64| format!("{about_word}{vector:.0}");
+        let vector_text = |vector: f64| format!("{about_word}{vector:.0}");
         let bytes = self.counts.written.useful_bytes;
-        let for_16_bytes = (bytes > 0.0).then(|| text(vector / (bytes / 16.0)));
-        [text(vector), for_16_bytes.unwrap_or_else(|| "–".into())]
+        let for_16_bytes = (bytes > 0.0).then(|| vector_text(vector / (bytes / 16.0)));
+        [
+            vector_text(vector),
+            for_16_bytes.unwrap_or_else(|| "–".into()),
+        ]
     }
 
     /// Returns the first cells of a row: the case, its description and the kernel.
@@ -158,11 +161,11 @@ fn format_widths(bytes: &[usize]) -> String {
         .iter()
         .rev()
         .map(|(bytes, count)| format!("{count} x {bytes}"));
-    let all: Vec<_> = each.collect();
-    if all.is_empty() {
+    let instruction_counts: Vec<_> = each.collect();
+    if instruction_counts.is_empty() {
         "–".into()
     } else {
-        all.join(", ")
+        instruction_counts.join(", ")
     }
 }
 

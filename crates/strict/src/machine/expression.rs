@@ -187,7 +187,7 @@ impl<'a> Machine<'a> {
             }
             Expression::Relational { fun, argument } => {
                 let argument = self.data_of(frame, *argument, mask);
-                let all = match fun {
+                let needs_all = match fun {
                     RelationalFunction::All => true,
                     RelationalFunction::Any => false,
                     other => unreachable!("a shader with {other:?} is not supported"),
@@ -195,11 +195,9 @@ impl<'a> Machine<'a> {
                 let first_component = argument.part(0, 1, lanes);
                 (1..argument.components(lanes)).fold(first_component, |so_far, component| {
                     let next_component = argument.part(component, 1, lanes);
-                    so_far.zip(
-                        &next_component,
-                        lanes,
-                        |a, b| if all { a & b } else { a | b },
-                    )
+                    so_far.zip(&next_component, lanes, |a, b| {
+                        if needs_all { a & b } else { a | b }
+                    })
                 })
             }
             Expression::Math {

@@ -229,13 +229,13 @@ impl<'a> Machine<'a> {
             // they return.
             None => value.clone(),
             Some(outer_result) => {
-                let mut all = PrivateVariable::new(&outer_result, lanes);
-                for n in (0..all.words.len()).filter(|n| mask[n % lanes]) {
+                let mut merged_result = PrivateVariable::new(&outer_result, lanes);
+                for n in (0..merged_result.words.len()).filter(|n| mask[n % lanes]) {
                     let (component, lane) = (n / lanes, n % lanes);
                     let unknown_bits = value.unknown_at(component, lane, lanes);
-                    all.set(n, value.word_at(component, lane, lanes), unknown_bits);
+                    merged_result.set(n, value.word_at(component, lane, lanes), unknown_bits);
                 }
-                all.part(0, value.components(lanes), lanes)
+                merged_result.part(0, value.components(lanes), lanes)
             }
         });
     }
@@ -254,13 +254,13 @@ impl<'a> Machine<'a> {
         let mut falling = vec![false; lanes];
         // The default takes the lanes that no other case takes, even if it precedes other cases.
         let is_taken = |value: SwitchValue, lane: usize| {
-            let number = low_word(selector.word_at(0, lane, lanes));
+            let selector_value = low_word(selector.word_at(0, lane, lanes));
             match value {
-                SwitchValue::I32(n) => n.cast_unsigned() == number,
-                SwitchValue::U32(n) => n == number,
+                SwitchValue::I32(n) => n.cast_unsigned() == selector_value,
+                SwitchValue::U32(n) => n == selector_value,
                 SwitchValue::Default => !cases.iter().any(|case| match case.value {
-                    SwitchValue::I32(n) => n.cast_unsigned() == number,
-                    SwitchValue::U32(n) => n == number,
+                    SwitchValue::I32(n) => n.cast_unsigned() == selector_value,
+                    SwitchValue::U32(n) => n == selector_value,
                     SwitchValue::Default => false,
                 }),
             }

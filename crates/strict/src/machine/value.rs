@@ -82,8 +82,10 @@ impl Data {
     }
 
     pub(super) fn unknown_at(&self, component: usize, lane: usize, lanes: usize) -> u64 {
-        let place = self.word_position(component, lane, lanes);
-        self.unknown.as_ref().map_or(0, |unknown| unknown[place])
+        let word_position = self.word_position(component, lane, lanes);
+        self.unknown
+            .as_ref()
+            .map_or(0, |unknown| unknown[word_position])
     }
 
     /// Returns `count` components from component `first` on.

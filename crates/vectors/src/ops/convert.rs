@@ -163,8 +163,8 @@ impl<'a> Op<'a> for Convert<'a> {
         let args = case.arguments();
         let dtype = |name: &str| {
             let is_named = |dtype: &&DType| args.args.get(name) == Some(&dtype.name().into());
-            let found = CONVERTIBLE_TYPES.iter().find(is_named);
-            found
+            let named_type = CONVERTIBLE_TYPES.iter().find(is_named);
+            named_type
                 .copied()
                 .ok_or_else(|| case.bad(format!("argument `{name}` is no type that is converted")))
         };

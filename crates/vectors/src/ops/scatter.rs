@@ -65,8 +65,8 @@ pub(super) fn are_targets_unique<R: Hash + Eq>(
     let mut seen_places = HashSet::new();
     let mut rows = tuples.chunks_exact(sizes.len().max(1)).enumerate();
     rows.all(|(number, tuple)| {
-        let place: Option<Vec<i64>> = tuple.iter().zip(sizes).map(position).collect();
-        place.is_none_or(|place| seen_places.insert((row(number), place)))
+        let positions: Option<Vec<i64>> = tuple.iter().zip(sizes).map(position).collect();
+        positions.is_none_or(|positions| seen_places.insert((row(number), positions)))
     })
 }
 

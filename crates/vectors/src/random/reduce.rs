@@ -219,9 +219,9 @@ fn shorter_args(args: &Map<String, Value>) -> Vec<Map<String, Value>> {
                 }
             }
             Value::Number(number) => {
-                let number = number.as_i64().unwrap_or(0);
+                let old_number = number.as_i64().unwrap_or(0);
                 simpler_cases.extend(
-                    simpler_integers(number, name)
+                    simpler_integers(old_number, name)
                         .into_iter()
                         .map(|to| with_arg(name, to.into())),
                 );

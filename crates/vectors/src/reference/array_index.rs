@@ -190,9 +190,9 @@ pub fn array_index<T: Clone>(
             };
             element[list_number + skipped]
         };
-        let mut place = Vec::new();
+        let mut source_position = Vec::new();
         for (axis, read) in reads.iter().enumerate() {
-            place.push(match read {
+            source_position.push(match read {
                 PositionSource::Single(position) => *position,
                 PositionSource::List(dim, list) => list[digit_of(*dim)],
                 PositionSource::Array(number) => {
@@ -207,7 +207,7 @@ pub fn array_index<T: Clone>(
                 }
             });
         }
-        result.push(value_at(values, shape, &place).clone());
+        result.push(value_at(values, shape, &source_position).clone());
     }
     // Positions are also checked if the result has no elements, unless the arrays themselves select nothing.
     if result.is_empty() && !common_shape.contains(&0) {

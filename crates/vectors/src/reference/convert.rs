@@ -288,8 +288,8 @@ fn element_of(numbers: Numbers, value: ExactValue, rule: ConversionRule) -> i64 
                 ExactValue::Nan { .. } => infinity + (1 << (mantissas - 1)),
                 ExactValue::Infinite { .. } => infinity,
                 ExactValue::Finite { size, exponent, .. } => {
-                    let number = |n: u128| size_of((exponents, mantissas), n as u64);
-                    index_of_nearest(infinity.into(), (size, exponent), number) as u64
+                    let value_of_bits = |n: u128| size_of((exponents, mantissas), n as u64);
+                    index_of_nearest(infinity.into(), (size, exponent), value_of_bits) as u64
                 }
             };
             size | u64::from(is_negative) << (width - 1)

@@ -97,11 +97,11 @@ impl Dims<'_> {
     /// `other`.
     fn full_window(&self, rank: usize, window: &[usize], other: usize) -> Vec<usize> {
         let mut window = window.iter();
-        let number = |d| match self.dropped.contains(&d) || self.batching.contains(&d) {
+        let next_number = |d| match self.dropped.contains(&d) || self.batching.contains(&d) {
             true => other,
             false => *window.next().expect("C1"),
         };
-        (0..rank).map(number).collect()
+        (0..rank).map(next_number).collect()
     }
 
     /// Returns, for an element of the result or the updates, the number of its tuple and the corresponding element of

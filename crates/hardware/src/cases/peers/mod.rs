@@ -252,7 +252,7 @@ mod tests {
 
     #[test]
     fn slices_are_right() {
-        let all = [None, None, None];
+        let unbounded = [None, None, None];
         let cases: [(&[usize], &[Bounds], &str); 5] = [
             (
                 &[5, 6, 7, 8],
@@ -260,17 +260,17 @@ mod tests {
                     [Some(1), Some(4), None],
                     [Some(2), None, None],
                     [Some(1), Some(6), None],
-                    all,
+                    unbounded,
                 ],
                 "1:4, 2:, 1:6, :",
             ),
-            (&[9, 10], &[all, [None, None, Some(-1)]], ":, ::-1"),
+            (&[9, 10], &[unbounded, [None, None, Some(-1)]], ":, ::-1"),
             (
                 &[3, 8, 9],
-                &[all, [None, None, Some(2)], [None, None, Some(2)]],
+                &[unbounded, [None, None, Some(2)], [None, None, Some(2)]],
                 ":, ::2, ::2",
             ),
-            (&[20, 8], &[[None, None, Some(3)], all], "::3, :"),
+            (&[20, 8], &[[None, None, Some(3)], unbounded], "::3, :"),
             (
                 &[40, 4],
                 &[[None, None, Some(-2)], [Some(1), Some(3), Some(1)]],

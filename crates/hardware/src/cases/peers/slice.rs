@@ -45,11 +45,11 @@ pub(crate) fn slice_launch(peer: Peer, shape: &[usize], slices: &[Bounds]) -> Op
     }
     let begin = match peer {
         Peer::OnnxRuntime => {
-            let mut all = "    var rest = id;\n".to_owned() + &body + "    var carry = 0u;\n";
+            let mut code = "    var rest = id;\n".to_owned() + &body + "    var carry = 0u;\n";
             for dim in (0..rank).rev() {
-                all += &onnx_runtime_source(dim);
+                code += &onnx_runtime_source(dim);
             }
-            all + &format!("    dest[id] = source[{}];\n", sum_expression("s", rank))
+            code + &format!("    dest[id] = source[{}];\n", sum_expression("s", rank))
         }
         Peer::Tfjs => format!(
             "    var rest = i32(id);\n{body}    dest[id] = source[u32({})];\n",
