@@ -54,7 +54,7 @@ fn add_or_multiply(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
     return a * b;
 }
 
-fn combine_numbers(a: vec4<u32>, b: vec4<u32>) -> vec4<u32> {
+fn combined(a: vec4<u32>, b: vec4<u32>) -> vec4<u32> {
     if NUMBERS == PARTS {
         return vec4(combined_parts(a.x, b.x), combined_parts(a.y, b.y), combined_parts(a.z, b.z), combined_parts(a.w, b.w));
     }
@@ -112,7 +112,7 @@ fn combine_rows(first: u32, to: u32, j: u32) {
     for (var number = first; number > walk.first_row;) {
         let update = source[unit_of(number, j)];
         number = next_of(number);
-        result = combine_numbers(result, words(update));
+        result = combined(result, words(update));
     }
     dest[to + j] = unit(result);
 }

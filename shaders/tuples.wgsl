@@ -1,7 +1,7 @@
 // Index tuples: the numbers of a tuple, the positions that they select in the dimensions of an array, and out-of-range
 // checks.
-// Defines: Number, plain_number_at, number_at, begin_of, is_flipped, reach_of, size_of, is_below, add_signed,
-// remainder, report_row. Needs: nothing.
+// Defines: Number, plain_number_at, number_at, begin_of, is_flipped, reach_of, size_of, is_below, plus, remainder, report_row.
+// Needs: nothing.
 #import uniforms.wgsl
 
 // Whether coordinates can extend along dimensions, as in crops and gradients of slices.
@@ -65,7 +65,7 @@ fn add_numbers(a: Number, b: Number) -> Number {
 }
 
 // Returns the sum of a number and a signed 32-bit number.
-fn add_signed(a: Number, b: u32) -> Number {
+fn plus(a: Number, b: u32) -> Number {
     return add_numbers(a, Number(b, select(0u, NONE, b >= HIGH)));
 }
 
@@ -98,7 +98,7 @@ fn begin_of(c: u32, tuple: u32, reach: u32) -> Number {
     if flag(CLAMPS) && (size.low | size.high) != 0u {
         let backwards = reach >= HIGH;
         let lowest = Number(select(0u, 0u - reach, backwards), 0u);
-        let highest = add_signed(size, NONE - select(reach, 0u, backwards));
+        let highest = plus(size, NONE - select(reach, 0u, backwards));
         if number.high >= HIGH || is_below(number, lowest) {
             number = lowest;
         } else if is_below(highest, number) {
@@ -134,7 +134,7 @@ fn is_out_of_range(tuple: u32) -> bool {
         if flag(CIRCULAR) && walk.coordinates[c].along != NONE { continue; }
         let reach = select(0u, reach_of(c), walk.coordinates[c].along != NONE);
         let begin = begin_of(c, tuple, reach);
-        let end = add_signed(begin, reach);
+        let end = plus(begin, reach);
         if !is_below(begin, size) || !is_below(end, size) { return true; }
     }
     return false;

@@ -78,9 +78,9 @@ fn make_four(row: Row, words: vec4<u32>) {
 
 // The bits of elements that begin `place` bits after the beginning of their words.
 fn shift_to_place(elements: vec4<u32>, place: vec4<i32>) -> vec4<u32> {
-    let after = elements << vec4<u32>(place);
-    if ELEMENT == 1u { return after; }
-    return select(elements >> vec4<u32>(-place), after, place >= vec4(0));
+    let shifted = elements << vec4<u32>(place);
+    if ELEMENT == 1u { return shifted; }
+    return select(elements >> vec4<u32>(-place), shifted, place >= vec4(0));
 }
 
 fn store(word: u32, bits: u32, mask: u32) {

@@ -129,12 +129,12 @@ fn extend(c: u32, tuple: u32, digits: ptr<function, array<u32, CROPPED_DIMS>>, r
         begin = remainder(number_at(tuple, walk.coordinates[c].column), walk.coordinates[c].size);
     }
     if is_flipped(c, tuple) {
-        begin = add_signed(begin, reach_of(c));
+        begin = plus(begin, reach_of(c));
         step = 0u - step;
     }
-    begin = add_signed(begin, walk.coordinates[c].digit * step);
+    begin = plus(begin, walk.coordinates[c].digit * step);
     if d != RUN {
-        begin = add_signed(begin, (*digits)[d] * step);
+        begin = plus(begin, (*digits)[d] * step);
         if !FIXED && flag(CIRCULAR) { begin = remainder(begin, walk.coordinates[c].size); }
         add(c, begin, row);
         return;

@@ -701,20 +701,27 @@ impl Walk {
     /// Splits the walk in two: the first `middle` positions of dimension `d`, and the others.
     pub(crate) fn split(&self, d: usize, middle: usize) -> [Self; 2] {
         let dim = self.dims[d];
-        let part = |first: usize, size: usize| {
-            let mut part = self.clone();
-            part.dims[d].size = size;
-            part.from += dim.from * first.cast_signed();
-            part.to += dim.to * first.cast_signed();
-            part.tuple += first * dim.tuple;
+        let part_of_walk = |first: usize, size: usize| {
+            let mut part_of_walk = self.clone();
+            part_of_walk.dims[d].size = size;
+            part_of_walk.from += dim.from * first.cast_signed();
+            part_of_walk.to += dim.to * first.cast_signed();
+            part_of_walk.tuple += first * dim.tuple;
             // If both parts share their tuples, the second does not have their first units.
-            part.counts &= first == 0 || dim.tuple > 0;
-            for along in part.coordinates.iter_mut().filter_map(|c| c.along.as_mut()) {
+            part_of_walk.counts &= first == 0 || dim.tuple > 0;
+            for along in part_of_walk
+                .coordinates
+                .iter_mut()
+                .filter_map(|c| c.along.as_mut())
+            {
                 along.first += if along.dim == d { first } else { 0 };
             }
-            part
+            part_of_walk
         };
-        [part(0, middle), part(middle, dim.size - middle)]
+        [
+            part_of_walk(0, middle),
+            part_of_walk(middle, dim.size - middle),
+        ]
     }
 
     /// Splits the walk in two: the first `middle` positions of the window of coordinate `c`, and the others.

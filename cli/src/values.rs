@@ -68,8 +68,8 @@ impl ShownArray {
             if from >= end {
                 break;
             }
-            let part = from - self.passed..to.min(end) - self.passed;
-            self.bytes.extend_from_slice(&bytes[part]);
+            let passed_range = from - self.passed..to.min(end) - self.passed;
+            self.bytes.extend_from_slice(&bytes[passed_range]);
         }
         self.passed = end;
         Ok(())
@@ -467,9 +467,10 @@ impl Elements {
             Self::Other(printed) => printed.words.clone(),
             Self::ShortFloat(values, dtype) => format_floats(values, *dtype, false),
             Self::Complex(values, dtype) => {
-                let part = |at: usize| values.iter().map(|value| value[at]).collect::<Vec<_>>();
-                let real_parts = format_floats(&part(0), *dtype, false);
-                let imaginary_parts = format_floats(&part(1), *dtype, true);
+                let component_values =
+                    |at: usize| values.iter().map(|value| value[at]).collect::<Vec<_>>();
+                let real_parts = format_floats(&component_values(0), *dtype, false);
+                let imaginary_parts = format_floats(&component_values(1), *dtype, true);
                 let word = |(real_parts, imaginary_parts): (String, String)| {
                     let digits = imaginary_parts.trim_end();
                     format!("{real_parts}{digits}j{}", &imaginary_parts[digits.len()..])

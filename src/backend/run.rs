@@ -130,9 +130,16 @@ impl Backend {
             #[cfg(feature = "gpu")]
             if plan.is_in_place() && *self.device_for(plan) != Device::Cpu {
                 let old_bytes = bytes.to_vec();
-                let changed = Some(Values::from_bytes(plan.dtype(), &old_bytes));
+                let old_values = Some(Values::from_bytes(plan.dtype(), &old_bytes));
                 let inputs = arguments.inputs;
-                return self.run_to(plan, HostArguments { inputs, changed }, bytes.into());
+                return self.run_to(
+                    plan,
+                    HostArguments {
+                        inputs,
+                        changed: old_values,
+                    },
+                    bytes.into(),
+                );
             }
             self.run_to(plan, arguments, bytes.into())
         })

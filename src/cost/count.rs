@@ -28,12 +28,12 @@ impl Plan {
             return what.sent();
         }
         let inputs: usize = self.inputs().iter().map(ArraySpec::bytes).sum();
-        let changed = if self.is_in_place() {
+        let changed_bytes = if self.is_in_place() {
             self.result_bytes()
         } else {
             0
         };
-        (inputs + changed) as f64
+        (inputs + changed_bytes) as f64
     }
 }
 
@@ -97,11 +97,11 @@ impl Move {
             let whole = Piece::whole(self);
             return whole.map_or(0.0, |piece| piece.split().host.result_bytes() as f64);
         }
-        let changed = match self.is_in_place() {
+        let changed_bytes = match self.is_in_place() {
             true => self.result_bytes(),
             false => 0,
         };
-        (self.source_bytes() + changed) as f64 + self.indices()
+        (self.source_bytes() + changed_bytes) as f64 + self.indices()
     }
 
     fn indices(&self) -> f64 {

@@ -99,9 +99,12 @@ impl<'a, I: Index> PasteBoxes<'a, I> {
         let walk = self.walk;
         let (below, above) = self.locator.distance_range();
         let mut coordinates = walk.coordinates.iter();
-        let item = coordinates.find(|c: &&Coordinate| c.along.is_none());
+        let item_coordinate = coordinates.find(|c: &&Coordinate| c.along.is_none());
         let boxes = walk.dims.first().filter(|dim| dim.tuple > 0);
-        let box_distance = item.map_or(boxes.map_or(0, |dim| dim.to), |item| item.stride);
+        let box_distance = item_coordinate
+            .map_or(boxes.map_or(0, |dim| dim.to), |item_coordinate| {
+                item_coordinate.stride
+            });
         match box_distance > above - below {
             true => {
                 let low = walk.to.cast_unsigned().wrapping_add_signed(below);
@@ -134,13 +137,14 @@ impl<'a, I: Index> PasteBoxes<'a, I> {
             let (part, from, to) = ascending_walk(self.locator.clipped_walk(clips));
             let from = (self.walk.from + from).cast_unsigned();
             let (bytes, to) = (part.bytes(), to * unit.cast_signed());
-            let end = dest.len();
+            let dest_end = dest.len();
             let same_place = alike
                 .iter()
                 .zip(places)
                 .filter_map(|(&(number, _), place)| {
                     let at = place.wrapping_sub(first);
-                    (at < end).then(|| (along(from, apart, number), at.wrapping_add_signed(to)))
+                    (at < dest_end)
+                        .then(|| (along(from, apart, number), at.wrapping_add_signed(to)))
                 });
             if part.contiguous() == part.units() && threads.worth(bytes, 0) == 1 {
                 let (dest, boxes) = (&mut *dest, same_place);

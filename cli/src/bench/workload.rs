@@ -202,8 +202,13 @@ fn prepare_call(
 }
 
 pub(super) fn make_spec(slices: &[Bounds]) -> Result<SliceSpec, Error> {
-    let part = |part: Option<i64>| part.map_or_else(String::new, |part| part.to_string());
-    let dims: Vec<String> = slices.iter().map(|dim| dim.map(part).join(":")).collect();
+    let bound_text = |bound_text: Option<i64>| {
+        bound_text.map_or_else(String::new, |bound_text| bound_text.to_string())
+    };
+    let dims: Vec<String> = slices
+        .iter()
+        .map(|dim| dim.map(bound_text).join(":"))
+        .collect();
     dims.join(", ").parse()
 }
 

@@ -401,10 +401,11 @@ impl Writer {
                 })
             };
             // The path can name the array. Otherwise the array is named after its input, or else after the file.
-            let name = || {
-                let name = tensor.clone().or_else(|| manner.origin?.tensor.clone());
-                let name = name.or_else(|| Some(path.file_stem()?.to_string_lossy().into()));
-                name.unwrap_or_default()
+            let tensor_name = || {
+                let tensor_name = tensor.clone().or_else(|| manner.origin?.tensor.clone());
+                let tensor_name =
+                    tensor_name.or_else(|| Some(path.file_stem()?.to_string_lossy().into()));
+                tensor_name.unwrap_or_default()
             };
             let file = match manner.format_of(path) {
                 Some(Format::Npy) if extension == "npy" && tensor.is_some() => {
@@ -423,13 +424,13 @@ impl Writer {
                     WrittenFormat::Png(png::Image::create(output, element, shape, metadata)?)
                 }
                 Some(Format::Safetensors) => {
-                    let name = name();
-                    let tensor = safetensors::NewTensor::new(&name, element, shape, len)?;
+                    let tensor_name = tensor_name();
+                    let tensor = safetensors::NewTensor::new(&tensor_name, element, shape, len)?;
                     WrittenFormat::Bytes(safetensors::create_safetensors(output, tensor, present)?)
                 }
                 Some(Format::Npz) => {
                     let header = npy::header_bytes(element, shape, manner.column_major)?;
-                    let writer = npz::create_npz(output, &name(), &header, len, present)?;
+                    let writer = npz::create_npz(output, &tensor_name(), &header, len, present)?;
                     WrittenFormat::Npz(Box::new(writer))
                 }
                 Some(Format::Jpg) => {

@@ -105,7 +105,7 @@ impl Readback {
     pub(in crate::gpu) async fn copy_to(&self, bytes: &mut [u8]) -> Result<(), Error> {
         let device = &self.device;
         let mut watched = cfg!(target_arch = "wasm32");
-        let mapped = poll_fn(|context| {
+        let mapping_result = poll_fn(|context| {
             let mut mapping = lock(&self.mapping);
             if let Some(result) = &mapping.result {
                 return Poll::Ready(result.clone());
@@ -124,7 +124,7 @@ impl Readback {
             }
             Poll::Pending
         });
-        mapped
+        mapping_result
             .await
             .map_err(|error| device_error(device, DOING_READBACK, error))?;
         let view = self

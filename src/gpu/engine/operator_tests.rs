@@ -72,7 +72,7 @@ fn tokens_of(text: &str) -> Vec<String> {
 fn ambiguous_pairs(text: &str) -> Vec<String> {
     let mut faults = Vec::new();
     // At each depth of brackets, the operators so far in the current expression.
-    let mut open: Vec<Vec<&str>> = vec![Vec::new()];
+    let mut open_brackets: Vec<Vec<&str>> = vec![Vec::new()];
     let mut text_before = String::new();
     let mut read: Vec<String> = Vec::new();
     for token in tokens_of(text) {
@@ -81,7 +81,7 @@ fn ambiguous_pairs(text: &str) -> Vec<String> {
             && !["return", "if", "else", "while", "case"].contains(&&text_before[..]);
         read.push(token.clone());
         if let Some(operator) = operator_kind(&token, ends_operand) {
-            let own_operators = open.last_mut().expect("brackets match");
+            let own_operators = open_brackets.last_mut().expect("brackets match");
             if let Some(other) = own_operators
                 .iter()
                 .find(|other| !stand_together(operator, other))
@@ -92,13 +92,13 @@ fn ambiguous_pairs(text: &str) -> Vec<String> {
             own_operators.push(operator);
         }
         match &token[..] {
-            "(" | "[" | "{" => open.push(Vec::new()),
-            ")" | "]" | "}" => drop(open.pop()),
+            "(" | "[" | "{" => open_brackets.push(Vec::new()),
+            ")" | "]" | "}" => drop(open_brackets.pop()),
             _ => {}
         }
         // Brackets, assignments and the commas of a list separate expressions.
         if matches!(&token[..], "}" | ";" | "," | "=" | ":") {
-            open.last_mut().expect("brackets match").clear();
+            open_brackets.last_mut().expect("brackets match").clear();
         }
         text_before = token;
     }

@@ -217,9 +217,9 @@ fn is_unused(kernel: Kernel, setting: &ConstantValues) -> bool {
 
 /// The line of `texts.jsonl` that describes a text to compilers of WGSL.
 fn text_line(number: usize, text: &ShaderText) -> serde_json::Value {
-    let constants = |setting: &ConstantValues| -> serde_json::Map<_, _> {
-        let constants = setting.iter().cloned();
-        constants
+    let constants_json = |setting: &ConstantValues| -> serde_json::Map<_, _> {
+        let constants_json = setting.iter().cloned();
+        constants_json
             .map(|(of, value)| (of.name().to_owned(), value.into()))
             .collect()
     };
@@ -227,7 +227,7 @@ fn text_line(number: usize, text: &ShaderText) -> serde_json::Value {
         "text": number,
         "name": text.program.kernel.name(),
         "space": format!("{:?}", text.space),
-        "constants": text.settings.iter().map(constants).collect::<Vec<_>>(),
+        "constants": text.settings.iter().map(constants_json).collect::<Vec<_>>(),
         "source": text.source,
     })
 }

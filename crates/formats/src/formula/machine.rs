@@ -116,7 +116,7 @@ impl<'a> FormulaMachine<'a> {
             continued: no,
         };
         let mut arguments = Vec::new();
-        let mut after = Vec::new();
+        let mut final_values = Vec::new();
         for argument in &function.arguments {
             let name = argument.name.clone().unwrap_or_default();
             let inner_type = &self.module.types[argument.ty].inner;
@@ -124,7 +124,7 @@ impl<'a> FormulaMachine<'a> {
                 let value = self.input_value(base, &format!("in.{name}"))?;
                 state.locals.push(value);
                 let place = Place::whole_variable(VariableRoot::Local(state.locals.len() - 1));
-                after.push((format!("out.{name}"), base, place.clone()));
+                final_values.push((format!("out.{name}"), base, place.clone()));
                 arguments.push(Value::Pointer(place));
             } else {
                 arguments.push(self.input_value(argument.ty, &format!("in.{name}"))?);
@@ -135,7 +135,7 @@ impl<'a> FormulaMachine<'a> {
         if let (Some(value), Some(result)) = (result, &function.result) {
             self.list_outputs(result.ty, "out", &value, &mut outputs)?;
         }
-        for (name, ty, place) in after {
+        for (name, ty, place) in final_values {
             let value = self.load(&place, &state)?;
             self.list_outputs(ty, &name, &value, &mut outputs)?;
         }

@@ -39,8 +39,8 @@ impl Driver {
         // SAFETY: the returned adapters are dropped in this function, and destroyed nowhere else.
         let raw = unsafe { adapter.as_hal::<Vulkan>() }.ok_or("not an adapter of Vulkan")?;
         // SAFETY: the adapter reports these features and limits.
-        let open = unsafe { raw.open(features, &limits, &hints) };
-        let hal::OpenDevice { device, .. } = open.map_err(|error| error.to_string())?;
+        let open_device = unsafe { raw.open(features, &limits, &hints) };
+        let hal::OpenDevice { device, .. } = open_device.map_err(|error| error.to_string())?;
         Ok(Self {
             version: format!("{} {}", info.driver, info.driver_info),
             device,

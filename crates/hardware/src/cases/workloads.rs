@@ -86,8 +86,9 @@ pub(super) fn peer_cases() -> Vec<Case> {
 }
 
 fn make_spec(slices: &[Bounds]) -> SliceSpec {
-    let part = |part: &Option<i64>| part.map_or_else(String::new, |p| p.to_string());
-    let dim = |dim: &Bounds| dim.each_ref().map(part).join(":");
+    let bound_text =
+        |bound_text: &Option<i64>| bound_text.map_or_else(String::new, |p| p.to_string());
+    let dim = |dim: &Bounds| dim.each_ref().map(bound_text).join(":");
     let spec = slices.iter().map(dim).collect::<Vec<_>>().join(", ");
     spec.parse().expect("a slice")
 }

@@ -96,7 +96,7 @@ fn comparison_table(library: &[Kernel<'_>], peers: &[Kernel<'_>]) -> String {
         if Peer::ALL.into_iter().all(|peer| kernel_of(peer).is_none()) {
             continue;
         }
-        let cells = |peer| {
+        let cells_of_peer = |peer| {
             let Some(theirs) = kernel_of(peer) else {
                 return GPUS.map(|_| "–".to_owned());
             };
@@ -107,8 +107,13 @@ fn comparison_table(library: &[Kernel<'_>], peers: &[Kernel<'_>]) -> String {
                 _ => GPUS.map(|_| NOT_RUN.to_owned()),
             }
         };
-        let cells: Vec<String> = Peer::ALL.into_iter().flat_map(cells).collect();
-        let _ = writeln!(text, "| {} | {} |", ours.case.name, cells.join(" | "));
+        let cells_of_peer: Vec<String> = Peer::ALL.into_iter().flat_map(cells_of_peer).collect();
+        let _ = writeln!(
+            text,
+            "| {} | {} |",
+            ours.case.name,
+            cells_of_peer.join(" | ")
+        );
     }
     text
 }

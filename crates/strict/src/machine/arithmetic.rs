@@ -319,17 +319,29 @@ mod tests {
 
     #[test]
     fn a_shift_moves_unknown_bits_as_it_moves_bits() {
-        let after =
+        let unknown_after =
             |op, scalar, unknown_a, count| unknown_bits(op, scalar, (0, unknown_a), (count, 0));
-        assert_eq!(after(Op::ShiftLeft, Scalar::U32, 0xff, 8), 0xff00);
-        assert_eq!(after(Op::ShiftRight, Scalar::U32, 0xff00_0000, 24), 0xff);
+        assert_eq!(unknown_after(Op::ShiftLeft, Scalar::U32, 0xff, 8), 0xff00);
+        assert_eq!(
+            unknown_after(Op::ShiftRight, Scalar::U32, 0xff00_0000, 24),
+            0xff
+        );
         // The count is taken modulo the number of bits.
-        assert_eq!(after(Op::ShiftRight, Scalar::U32, 0xff, 32), 0xff);
-        assert_eq!(after(Op::ShiftLeft, Scalar::U64, 0xff, 40), 0xff << 40);
-        assert_eq!(after(Op::ShiftRight, Scalar::U64, 0xff << 40, 40), 0xff);
+        assert_eq!(unknown_after(Op::ShiftRight, Scalar::U32, 0xff, 32), 0xff);
+        assert_eq!(
+            unknown_after(Op::ShiftLeft, Scalar::U64, 0xff, 40),
+            0xff << 40
+        );
+        assert_eq!(
+            unknown_after(Op::ShiftRight, Scalar::U64, 0xff << 40, 40),
+            0xff
+        );
         // If the sign is unknown, so are the bits that the shift fills with it.
-        let sign = after(Op::ShiftRight, Scalar::I32, 1 << 31, 4);
+        let sign = unknown_after(Op::ShiftRight, Scalar::I32, 1 << 31, 4);
         assert_eq!(low_word(sign.cast_signed()), 0xf800_0000);
-        assert_eq!(after(Op::ShiftRight, Scalar::I32, 1 << 30, 4), 1 << 26);
+        assert_eq!(
+            unknown_after(Op::ShiftRight, Scalar::I32, 1 << 30, 4),
+            1 << 26
+        );
     }
 }

@@ -58,19 +58,19 @@ impl Crop<'_> {
     pub fn parts(&self) -> [Tensor; 3] {
         let (first, dims) = (usize::from(self.boxes.box_indices), self.sizes.len());
         let column_count = self.from.indices.shape[1];
-        let part = |columns: Range<usize>| {
+        let columns_of = |columns: Range<usize>| {
             let rows = self.from.indices.data.chunks_exact(column_count.max(1));
             Tensor {
                 shape: vec![self.boxes.count, columns.len()],
                 data: rows.flat_map(|row| row[columns.clone()].to_vec()).collect(),
             }
         };
-        let mut items = part(0..first);
+        let mut items = columns_of(0..first);
         items.shape.truncate(1);
         [
             items,
-            part(first..first + dims),
-            part(first + dims..column_count),
+            columns_of(first..first + dims),
+            columns_of(first + dims..column_count),
         ]
     }
 
