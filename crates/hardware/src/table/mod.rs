@@ -157,15 +157,15 @@ fn format_widths(bytes: &[usize]) -> String {
     for &bytes in bytes {
         *counts.entry(bytes).or_insert(0) += 1;
     }
-    let each = counts
+    let counted_sizes = counts
         .iter()
         .rev()
         .map(|(bytes, count)| format!("{count} x {bytes}"));
-    let instruction_counts: Vec<_> = each.collect();
-    if instruction_counts.is_empty() {
+    let size_texts: Vec<_> = counted_sizes.collect();
+    if size_texts.is_empty() {
         "–".into()
     } else {
-        instruction_counts.join(", ")
+        size_texts.join(", ")
     }
 }
 

@@ -79,8 +79,10 @@ impl<'a> Op<'a> for Concat<'a> {
         let excess = if rng.u8(..40) == 0 { 9 } else { 0 };
         args.insert("axis".into(), (axis as i64 - from_end + excess).into());
         let mut case = Case::new(operation, [], args);
-        let named = tensors.into_iter().enumerate();
-        case.tensors = named.map(|(n, tensor)| (format!("x{n}"), tensor)).collect();
+        let numbered_tensors = tensors.into_iter().enumerate();
+        case.tensors = numbered_tensors
+            .map(|(n, tensor)| (format!("x{n}"), tensor))
+            .collect();
         case
     }
 }

@@ -227,8 +227,10 @@ impl<'a> Op<'a> for Masked<'a> {
         }
         tensors.push(("mask", mask));
         let mut case = Case::new(operation, [], args);
-        let named = tensors.into_iter();
-        case.tensors = named.map(|(name, tensor)| (name.into(), tensor)).collect();
+        let named_tensors = tensors.into_iter();
+        case.tensors = named_tensors
+            .map(|(name, tensor)| (name.into(), tensor))
+            .collect();
         case
     }
 }
