@@ -17,12 +17,12 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let id = workgroup_number(group, walk.groups_x) * WORKGROUP + local;
     let row = id / walk.segments;
     if row >= walk.rows { return; }
-    let first = (id - row * walk.segments) * walk.segment;
-    let slice = slice_of(row, first == 0u);
+    let first_unit = (id - row * walk.segments) * walk.segment;
+    let slice = slice_of(row, first_unit == 0u);
     if slice == NONE { return; }
     let at = walk.updates + row * walk.pitch;
     let to = walk.to_base + slice * walk.pitch;
-    for (var j = first; j < min(first + walk.segment, walk.run); j++) {
+    for (var j = first_unit; j < min(first_unit + walk.segment, walk.run); j++) {
         let update = source[at + j];
         switch COMBINE {
             case ADD: { atomicAdd(&dest[to + j], update); }

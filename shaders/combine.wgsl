@@ -26,7 +26,7 @@ const PARTS: u32 = 4u;
 
 // Maps numbers to unsigned integers in the same order. Both zeros of floats map to the same integer. The integers of
 // NaNs have no meaning.
-fn ranks(numbers: vec4<u32>) -> vec4<u32> {
+fn order_keys(numbers: vec4<u32>) -> vec4<u32> {
     if NUMBERS == SIGNED { return numbers ^ vec4(0x80000000u); }
     if NUMBERS == FLOATS {
         let magnitudes = numbers & vec4(0x7fffffffu);
@@ -42,13 +42,13 @@ fn are_nans(numbers: vec4<u32>) -> vec4<bool> {
 // Compares each number of `a`, the slice, with the number of `b`, a row, at the same place. Returns the smaller number
 // if COMBINE is MIN, otherwise the larger. If either is a NaN, returns the number of `a`. Floats are compared as
 // integers, because some devices treat subnormal floats as zeros or ignore NaNs.
-fn extremes(a: vec4<u32>, b: vec4<u32>) -> vec4<u32> {
-    let less = ranks(b) < ranks(a);
-    let replaces = select(ranks(b) > ranks(a), less, COMBINE == MIN);
+fn lesser_or_greater(a: vec4<u32>, b: vec4<u32>) -> vec4<u32> {
+    let is_less = order_keys(b) < order_keys(a);
+    let replaces = select(order_keys(b) > order_keys(a), is_less, COMBINE == MIN);
     return select(a, b, replaces & !are_nans(a) & !are_nans(b));
 }
 
-fn arithmetic(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
+fn add_or_multiply(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
     if COMBINE == ADD { return a + b; }
     if COMBINE == SUB { return a - b; }
     return a * b;
@@ -58,9 +58,9 @@ fn combined(a: vec4<u32>, b: vec4<u32>) -> vec4<u32> {
     if NUMBERS == PARTS {
         return vec4(combined_parts(a.x, b.x), combined_parts(a.y, b.y), combined_parts(a.z, b.z), combined_parts(a.w, b.w));
     }
-    if COMBINE >= MIN { return extremes(a, b); }
+    if COMBINE >= MIN { return lesser_or_greater(a, b); }
     if NUMBERS == FLOATS {
-        return bitcast<vec4<u32>>(arithmetic(bitcast<vec4<f32>>(a), bitcast<vec4<f32>>(b)));
+        return bitcast<vec4<u32>>(add_or_multiply(bitcast<vec4<f32>>(a), bitcast<vec4<f32>>(b)));
     }
     var result = a * b;
     var carried = vec2(false);
@@ -72,8 +72,8 @@ fn combined(a: vec4<u32>, b: vec4<u32>) -> vec4<u32> {
         carried = a.xz < b.xz;
     }
     if NUMBERS == PAIRS {
-        let carries = select(vec2(0u), select(vec2(0xffffffffu), vec2(1u), COMBINE == ADD), carried);
-        result += vec4(0u, carries.x, 0u, carries.y);
+        let carry_bits = select(vec2(0u), select(vec2(0xffffffffu), vec2(1u), COMBINE == ADD), carried);
+        result += vec4(0u, carry_bits.x, 0u, carry_bits.y);
     }
     return result;
 }

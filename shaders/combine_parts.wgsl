@@ -48,26 +48,26 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         // The number of elements of the word, starting at `at`, that belong to the slice. It is 0 if this dispatch does
         // not change the rest of the slice.
         let count = min(end - at, max(walk.run, j) - j);
-        let place = at - word * per_word;
+        let in_word = at - word * per_word;
         at += max(count, 1u);
         if count == 0u { continue; }
         var number = number_of_row;
         if !BY_ROWS { number = first_after(slice, 0u, 0u); }
         if !FRESH && number == 0u { continue; }
-        let shift = place * ELEMENT * 8u;
-        let kept = (NONE >> (32u - count * ELEMENT * 8u)) << shift;
-        // Other bits are masked, because their memory might never have been written, and because the sum of f16 and
-        // bf16 numbers branches on all bits of a word.
+        let bit_shift = in_word * ELEMENT * 8u;
+        let kept_bits = (NONE >> (32u - count * ELEMENT * 8u)) << bit_shift;
+        // Other bits are masked: their memory might never have been written, and the sum of f16 and bf16 numbers
+        // branches on all bits of a word.
         var result = 0u;
-        if !FRESH { result = atomicLoad(&dest[word]) & kept; }
+        if !FRESH { result = atomicLoad(&dest[word]) & kept_bits; }
         // The link to the next row is loaded before this row is combined, so that the load and the arithmetic overlap.
         while number > walk.first_row {
             let update = load(unit_of(number, j) * ELEMENT, count * ELEMENT);
             number = next_of(number);
-            result = combined_parts(result, (update << shift) & kept);
+            result = combined_parts(result, (update << bit_shift) & kept_bits);
         }
-        bits |= result & kept;
-        mask |= kept;
+        bits |= result & kept_bits;
+        mask |= kept_bits;
     }
     if mask == NONE {
         atomicStore(&dest[word], bits);

@@ -36,8 +36,8 @@ const SHORT: u32 = 2u;
 @group(0) @binding(2) var<storage, read_write> dest: array<u32>;
 @group(0) @binding(3) var<storage, read> tables: array<u32>;
 
-// Returns the number of elements in a word of the result.
-fn of_word() -> u32 {
+// The number of elements in a word of the result.
+fn elements_per_word() -> u32 {
     return 4u / TO_BYTES;
 }
 
@@ -83,47 +83,47 @@ fn origin(row: Row) -> u32 {
 fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let number = workgroup_number(workgroup, walk.groups_x);
     if EDGES == SHORT {
-        let word = walk.to_base / of_word() + number * WORKGROUP + local;
-        if word * of_word() < walk.to_base + walk.rows * walk.run { make_edge(word, true); }
+        let word = walk.to_base / elements_per_word() + number * WORKGROUP + local;
+        if word * elements_per_word() < walk.to_base + walk.rows * walk.run { make_edge(word, true); }
         return;
     }
     let lanes = 1u << walk.lanes_log2;
     let lane = local & (lanes - 1u);
     let tile = number * (WORKGROUP >> walk.lanes_log2) + (local >> walk.lanes_log2);
     let row = tile / walk.segments;
-    let first = (tile - row * walk.segments) * walk.segment;
+    let first_element = (tile - row * walk.segments) * walk.segment;
     if row >= walk.rows { return; }
     let at = locate(row);
-    if first + lane == 0u && may_report(at) { report_row(at.tuple); }
-    let begin = (at.to + of_word() - 1u) / of_word();
-    let end = (at.to + walk.run) / of_word();
-    let stop = min(begin + first + walk.segment, end);
+    if first_element + lane == 0u && may_report(at) { report_row(at.tuple); }
+    let begin = (at.to + elements_per_word() - 1u) / elements_per_word();
+    let end = (at.to + walk.run) / elements_per_word();
+    let stop = min(begin + first_element + walk.segment, end);
     let table = table_of(origin(at));
-    for (var words = begin + first + lane + lanes * ZERO_TO_THREE; words.x < stop; words += 4u * lanes) {
+    for (var words = begin + first_element + lane + lanes * ZERO_TO_THREE; words.x < stop; words += 4u * lanes) {
         make_four(at, words, words < vec4(stop), table);
     }
-    if EDGES != 0u && first + lane == 0u {
-        if row == 0u && begin * of_word() != at.to { make_edge(begin - 1u, false); }
-        if end >= begin && end * of_word() != at.to + walk.run { make_edge(end, false); }
+    if EDGES != 0u && first_element + lane == 0u {
+        if row == 0u && begin * elements_per_word() != at.to { make_edge(begin - 1u, false); }
+        if end >= begin && end * elements_per_word() != at.to + walk.run { make_edge(end, false); }
     }
 }
 
 // Makes four words of a row, except the words that are not `inside`.
 fn make_four(at: Row, words: vec4<u32>, inside: vec4<bool>, table: u32) {
     var made = vec4(0u);
-    for (var k = 0u; k < of_word(); k++) {
-        let j = words * of_word() + k - at.to;
-        let found = inside & are_inside(at, j) & vec4(at.state == FOUND);
-        let place = select(vec4(0u), at.base + j * at.step, found);
+    for (var k = 0u; k < elements_per_word(); k++) {
+        let j = words * elements_per_word() + k - at.to;
+        let is_found = inside & are_inside(at, j) & vec4(at.state == FOUND);
+        let place = select(vec4(0u), at.base + j * at.step, is_found);
         var chosen = vec4(table);
         if !STEADY { chosen = vec4(table_of(place.x), table_of(place.y), table_of(place.z), table_of(place.w)); }
         let fetched = vec4(fetch(place.x), fetch(place.y), fetch(place.z), fetch(place.w));
-        // Elements that were not found are loaded from memory that might never have been written. Zeros replace them.
-        let bits = select(vec4(0u), fetched, found);
+        // The memory of elements that were not found might never have been written.
+        let bits = select(vec4(0u), fetched, is_found);
         let values = vec4(
             converted(bits.x, chosen.x), converted(bits.y, chosen.y), converted(bits.z, chosen.z), converted(bits.w, chosen.w),
         );
-        made |= select(vec4(0u), values, found) << vec4(8u * TO_BYTES * k);
+        made |= select(vec4(0u), values, is_found) << vec4(8u * TO_BYTES * k);
     }
     // The common case: the invocation stores all four words.
     if !LOOPS && all(inside) && at.state != ELSEWHERE {
@@ -146,12 +146,12 @@ fn make_edge(word: u32, speaks: bool) {
     let element = NONE >> (32u - 8u * TO_BYTES);
     var made = 0u;
     var mask = 0u;
-    for (var k = 0u; k < of_word(); k++) {
-        // For an element before the result, the subtraction wraps to a large number.
-        let number = word * of_word() + k - walk.to_base;
-        if number >= walk.rows * walk.run { continue; }
-        let row = number / walk.run;
-        let j = number - row * walk.run;
+    for (var k = 0u; k < elements_per_word(); k++) {
+        // The number of an element before the result wraps.
+        let element_number = word * elements_per_word() + k - walk.to_base;
+        if element_number >= walk.rows * walk.run { continue; }
+        let row = element_number / walk.run;
+        let j = element_number - row * walk.run;
         let at = locate(row);
         if speaks && j == 0u && may_report(at) { report_row(at.tuple); }
         if at.state == ELSEWHERE { continue; }

@@ -19,62 +19,62 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let lanes = 1u << walk.lanes_log2;
     let lane = local & (lanes - 1u);
     // The number of rows for which a workgroup has lanes, and the row of this lane among them.
-    let side = WORKGROUP >> walk.lanes_log2;
-    let of_side = local >> walk.lanes_log2;
+    let lane_rows = WORKGROUP >> walk.lanes_log2;
+    let lane_row = local >> walk.lanes_log2;
     let number = workgroup_number(group, walk.groups_x);
     if ROWS == 1u {
-        let tile = number * side + of_side;
+        let tile = number * lane_rows + lane_row;
         let row = tile / walk.segments;
-        let first = (tile - row * walk.segments) * walk.segment;
-        let end = min(first + walk.segment, walk.run);
+        let first_unit = (tile - row * walk.segments) * walk.segment;
+        let end = min(first_unit + walk.segment, walk.run);
         if row >= walk.rows { return; }
         let at = locate(row);
-        if first + lane == 0u && may_report(at) { report_row(at.tuple); }
-        var units = first + lane + lanes * ZERO_TO_THREE;
+        if first_unit + lane == 0u && may_report(at) { report_row(at.tuple); }
+        var units = first_unit + lane + lanes * ZERO_TO_THREE;
         for (; !LOOPS || units.x < end; units += 4u * lanes) {
             move_four(at, at, at, at, units, units < vec4(end));
             if !LOOPS { break; }
         }
     } else {
         let block = number / walk.segments;
-        let rows = block * side * 4u + of_side + side * ZERO_TO_THREE;
+        let rows = block * lane_rows * 4u + lane_row + lane_rows * ZERO_TO_THREE;
         let unit = (number - block * walk.segments) * lanes + lane;
-        let exists = rows < vec4(walk.rows);
-        if !exists.x { return; }
-        // Invocations beyond the last row load the last row and write nothing.
-        let found = min(rows, vec4(walk.rows - 1u));
-        let a = locate(found.x);
-        let b = locate(found.y);
-        let c = locate(found.z);
-        let d = locate(found.w);
-        report_four(a, b, c, d, exists & vec4(unit == 0u));
-        move_four(a, b, c, d, vec4(unit), exists & vec4(unit < walk.run));
+        let rows_exist = rows < vec4(walk.rows);
+        if !rows_exist.x { return; }
+        // A row after the last is looked up as the last row, and not written.
+        let existing_rows = min(rows, vec4(walk.rows - 1u));
+        let a = locate(existing_rows.x);
+        let b = locate(existing_rows.y);
+        let c = locate(existing_rows.z);
+        let d = locate(existing_rows.w);
+        report_four(a, b, c, d, rows_exist & vec4(unit == 0u));
+        move_four(a, b, c, d, vec4(unit), rows_exist & vec4(unit < walk.run));
     }
 }
 
 // Copies one unit of each of four rows, except the units that are not `inside`.
 fn move_four(a: Row, b: Row, c: Row, d: Row, units: vec4<u32>, inside: vec4<bool>) {
-    let sourced = vec4(has_source(a, units.x), has_source(b, units.y), has_source(c, units.z), has_source(d, units.w));
-    let found = inside & sourced;
+    let have_source = vec4(has_source(a, units.x), has_source(b, units.y), has_source(c, units.z), has_source(d, units.w));
+    let are_found = inside & have_source;
     let at = vec4(a.base, b.base, c.base, d.base) + units * vec4(a.step, b.step, c.step, d.step);
-    let fetched = select(vec4(0u), at, found);
+    let fetched = select(vec4(0u), at, are_found);
     var unit_a = source[fetched.x];
     var unit_b = source[fetched.y];
     var unit_c = source[fetched.z];
     var unit_d = source[fetched.w];
     let to = vec4(a.to, b.to, c.to, d.to) + units * walk.run_to;
     // Nearly all invocations take this branch, which keeps the four loads in flight together.
-    if !LOOPS && all(found) {
+    if !LOOPS && all(are_found) {
         dest[to.x] = unit_a;
         dest[to.y] = unit_b;
         dest[to.z] = unit_c;
         dest[to.w] = unit_d;
         return;
     }
-    if !found.x { unit_a = Unit(); }
-    if !found.y { unit_b = Unit(); }
-    if !found.z { unit_c = Unit(); }
-    if !found.w { unit_d = Unit(); }
+    if !are_found.x { unit_a = Unit(); }
+    if !are_found.y { unit_b = Unit(); }
+    if !are_found.z { unit_c = Unit(); }
+    if !are_found.w { unit_d = Unit(); }
     let written = inside & (vec4(a.state, b.state, c.state, d.state) != vec4(ELSEWHERE));
     if written.x { dest[to.x] = unit_a; }
     if written.y { dest[to.y] = unit_b; }

@@ -43,9 +43,9 @@ fn fetch(at: u32) -> u32 {
 }
 
 fn fetch_four(at: vec4<u32>, found: vec4<bool>) -> vec4<u32> {
-    let safe = select(vec4(0u), at, found);
-    let four = vec4(fetch(safe.x), fetch(safe.y), fetch(safe.z), fetch(safe.w));
-    return select(vec4(0u), four, found);
+    let safe_at = select(vec4(0u), at, found);
+    let four_units = vec4(fetch(safe_at.x), fetch(safe_at.y), fetch(safe_at.z), fetch(safe_at.w));
+    return select(vec4(0u), four_units, found);
 }
 
 // Packs four elements in ELEMENT words, followed by zeros.
@@ -89,8 +89,8 @@ fn make_short(group: u32) {
     let c = locate(rows.z);
     let d = locate(rows.w);
     let at = vec4(a.base, b.base, c.base, d.base) + j * vec4(a.step, b.step, c.step, d.step);
-    let found = vec4(has_source(a, j.x), has_source(b, j.y), has_source(c, j.z), has_source(d, j.w)) & inside;
-    let fetched = fetch_four(at, found);
+    let are_found = vec4(has_source(a, j.x), has_source(b, j.y), has_source(c, j.z), has_source(d, j.w)) & inside;
+    let fetched = fetch_four(at, are_found);
     let written = inside & (vec4(a.state, b.state, c.state, d.state) != vec4(ELSEWHERE));
     if all(written) {
         store(group, packed(fetched));
@@ -105,17 +105,17 @@ fn make_short(group: u32) {
 fn make_edge(group: u32) {
     let elements = group * 4u - walk.head + ZERO_TO_THREE;
     let inside = elements < vec4(walk.rows * walk.run);
-    // The numbers of elements before the result wrap to large numbers, so these elements are not `inside`.
-    let number = select(elements.x / walk.run, 0u, elements.x >= HIGH);
-    let a = locate(number);
-    let b = locate(min(number + 1u, walk.rows - 1u));
-    let of_row = elements - number * walk.run;
-    let later = inside & (of_row >= vec4(walk.run));
-    let j = select(of_row, of_row - walk.run, later);
-    let at = select(a.base + j * a.step, b.base + j * b.step, later);
-    let state = select(vec4(a.state), vec4(b.state), later);
-    let found = inside & (state == vec4(FOUND)) & select(are_inside(a, j), are_inside(b, j), later);
-    store_some(group, fetch_four(at, found), inside & (state != vec4(ELSEWHERE)));
+    // The numbers of elements before the result wrap, so these elements are not inside.
+    let row_number = select(elements.x / walk.run, 0u, elements.x >= HIGH);
+    let a = locate(row_number);
+    let b = locate(min(row_number + 1u, walk.rows - 1u));
+    let in_row = elements - row_number * walk.run;
+    let in_next_row = inside & (in_row >= vec4(walk.run));
+    let j = select(in_row, in_row - walk.run, in_next_row);
+    let at = select(a.base + j * a.step, b.base + j * b.step, in_next_row);
+    let state = select(vec4(a.state), vec4(b.state), in_next_row);
+    let are_found = inside & (state == vec4(FOUND)) & select(are_inside(a, j), are_inside(b, j), in_next_row);
+    store_some(group, fetch_four(at, are_found), inside & (state != vec4(ELSEWHERE)));
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -128,16 +128,16 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
     }
     let lanes = 1u << walk.lanes_log2;
     let lane = local & (lanes - 1u);
-    let side = WORKGROUP >> walk.lanes_log2;
-    let of_side = local >> walk.lanes_log2;
+    let lane_rows = WORKGROUP >> walk.lanes_log2;
+    let lane_row = local >> walk.lanes_log2;
     if ROWS == 1u {
-        let tile = number * side + of_side;
+        let tile = number * lane_rows + lane_row;
         let row = tile / walk.segments;
-        let first = (tile - row * walk.segments) * walk.segment;
+        let first_unit = (tile - row * walk.segments) * walk.segment;
         if row >= walk.rows { return; }
         let at = locate(row);
-        if first + lane == 0u && may_report(at) { report_row(at.tuple); }
-        let groups = first + lane + lanes * ZERO_TO_THREE;
+        if first_unit + lane == 0u && may_report(at) { report_row(at.tuple); }
+        let groups = first_unit + lane + lanes * ZERO_TO_THREE;
         var edges = vec2(NONE, 0u);
         for (var n = 0u; !LOOPS || n < walk.segment; n += 4u * lanes) {
             edges = make_four(at, vec4(row), vec4(at.base), groups + n, vec4(true), edges);
@@ -147,22 +147,22 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
     } else {
         // A quad is four neighbouring rows.
         let block = number / walk.segments;
-        let quad = block * side + of_side;
-        let along = walk.dims[dims() - 1u];
-        let quads = (along.size + 3u) >> 2u;
+        let quad = block * lane_rows + lane_row;
+        let run_dim = walk.dims[dims() - 1u];
+        let quads = (run_dim.size + 3u) >> 2u;
         var outer = 0u;
         if dims() > 1u { outer = quad / quads; }
         let digits = (quad - outer * quads) * 4u + ZERO_TO_THREE;
-        let rows = outer * along.size + digits;
+        let rows = outer * run_dim.size + digits;
         if rows.x >= walk.rows { return; }
-        let exists = digits < vec4(along.size);
+        let exists = digits < vec4(run_dim.size);
         let group = (number - block * walk.segments) * lanes + lane;
         let row = locate_along(outer, true, digits.x);
         if group == 0u && may_report(row) { report_row(row.tuple); }
         if BYTES == SQUARE {
             make_square(row, rows.x, group, exists);
         } else {
-            make_four(row, rows, row.base + ZERO_TO_THREE * along.from_stride, vec4(group), exists, vec2(0u));
+            make_four(row, rows, row.base + ZERO_TO_THREE * run_dim.from_stride, vec4(group), exists, vec2(0u));
         }
     }
 }
@@ -172,10 +172,10 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
 fn make_square(row: Row, number: u32, group: u32, exists: vec4<bool>) {
     let j = group * 4u;
     if j >= walk.run || row.state == ELSEWHERE { return; }
-    let found = row.state == FOUND;
+    let is_found = row.state == FOUND;
     let last = select(select(select(0u, 1u, exists.y), 2u, exists.z), 3u, exists.w);
-    let at = select(0u, row.base + j * row.step, found);
-    let step = select(0u, row.step, found);
+    let at = select(0u, row.base + j * row.step, is_found);
+    let step = select(0u, row.step, is_found);
     let a = fetch_word(at, last);
     let b = fetch_word(at + step, last);
     let c = fetch_word(at + 2u * step, last);
@@ -184,12 +184,12 @@ fn make_square(row: Row, number: u32, group: u32, exists: vec4<bool>) {
     let even = 0x00ff00ffu;
     let low = vec2((a & even) | ((b & even) << 8u), (c & even) | ((d & even) << 8u));
     let high = vec2(((a >> 8u) & even) | (b & ~even), ((c >> 8u) & even) | (d & ~even));
-    let of_row = walk.run >> 2u;
-    let to = walk.to_base + number * of_row + group;
-    dest[to] = select(0u, (low.x & 0xffffu) | (low.y << 16u), found);
-    if exists.y { dest[to + of_row] = select(0u, (high.x & 0xffffu) | (high.y << 16u), found); }
-    if exists.z { dest[to + 2u * of_row] = select(0u, (low.x >> 16u) | (low.y & 0xffff0000u), found); }
-    if exists.w { dest[to + 3u * of_row] = select(0u, (high.x >> 16u) | (high.y & 0xffff0000u), found); }
+    let row_words = walk.run >> 2u;
+    let to = walk.to_base + number * row_words + group;
+    dest[to] = select(0u, (low.x & 0xffffu) | (low.y << 16u), is_found);
+    if exists.y { dest[to + row_words] = select(0u, (high.x & 0xffffu) | (high.y << 16u), is_found); }
+    if exists.z { dest[to + 2u * row_words] = select(0u, (low.x >> 16u) | (low.y & 0xffff0000u), is_found); }
+    if exists.w { dest[to + 3u * row_words] = select(0u, (high.x >> 16u) | (high.y & 0xffff0000u), is_found); }
 }
 
 // Makes one group of each of four rows. All four are the same row, or the rows differ only in their bases. The groups
@@ -212,14 +212,14 @@ fn make_four(
     // inside, all are.
     var whole = exists & (j < vec4(walk.run - 3u));
     if CROPS { whole &= are_inside(row, j) & are_inside(row, j + 3u); }
-    let found = whole & vec4(row.state == FOUND);
+    let are_found = whole & vec4(row.state == FOUND);
     let at = bases + j * row.step;
-    let a = four_of(row, at.x, found.x);
-    let b = four_of(row, at.y, found.y);
-    let c = four_of(row, at.z, found.z);
-    let d = four_of(row, at.w, found.w);
-    // The common case: the invocation stores all four groups.
-    if !LOOPS && all(found) {
+    let a = four_of(row, at.x, are_found.x);
+    let b = four_of(row, at.y, are_found.y);
+    let c = four_of(row, at.z, are_found.z);
+    let d = four_of(row, at.w, are_found.w);
+    // Nearly all invocations take this branch.
+    if !LOOPS && all(are_found) {
         store(groups.x, a);
         store(groups.y, b);
         store(groups.z, c);
@@ -244,21 +244,21 @@ fn make_four(
 
 // Returns the words of four elements of a row, from byte `at` on, or zeros if the elements have no source.
 fn four_of(row: Row, at: u32, found: bool) -> vec3<u32> {
-    let safe = select(0u, at, found);
+    let safe_at = select(0u, at, found);
     if BYTES == FORWARD {
-        var words = vec3(select(0u, fetch_word(safe, 3u), found), 0u, 0u);
+        var words = vec3(select(0u, fetch_word(safe_at, 3u), found), 0u, 0u);
         if ELEMENT == 2u { words.y = select(0u, fetch_word(select(0u, at + 4u, found), 3u), found); }
         return words;
     }
     if BYTES >= BACKWARD {
         let reverse = BYTES == BACKWARD || row.step == NONE;
         let word = fetch_word(select(0u, at - select(0u, 3u, reverse), found), 3u);
-        let swapped = ((word & 0x00ff00ffu) << 8u) | ((word >> 8u) & 0x00ff00ffu);
-        let turned = select(word, (swapped << 16u) | (swapped >> 16u), reverse);
-        return vec3(select(0u, turned, found), 0u, 0u);
+        let swapped_bytes = ((word & 0x00ff00ffu) << 8u) | ((word >> 8u) & 0x00ff00ffu);
+        let reversed = select(word, (swapped_bytes << 16u) | (swapped_bytes >> 16u), reverse);
+        return vec3(select(0u, reversed, found), 0u, 0u);
     }
     let step = select(0u, row.step, found);
-    let words = packed(vec4(fetch(safe), fetch(safe + step), fetch(safe + 2u * step), fetch(safe + 3u * step)));
+    let words = packed(vec4(fetch(safe_at), fetch(safe_at + step), fetch(safe_at + 2u * step), fetch(safe_at + 3u * step)));
     return select(vec3(0u), words, found);
 }
 

@@ -20,12 +20,12 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let row = workgroup_number(group, walk.groups_x) * WORKGROUP + local;
     if row >= walk.rows { return; }
     let slice = slice_of(row, true);
-    let number = walk.first_row + row + 1u;
+    let row_number = walk.first_row + row + 1u;
     if CHOOSES {
         var chosen = NONE;
-        if slice != NONE && atomicLoad(&last[slice]) == number { chosen = slice; }
+        if slice != NONE && atomicLoad(&last[slice]) == row_number { chosen = slice; }
         atomicStore(&last[walk.slices + row], chosen);
     } else if slice != NONE {
-        atomicMax(&last[slice], number);
+        atomicMax(&last[slice], row_number);
     }
 }

@@ -65,12 +65,12 @@ fn link_in_order(first: u32, local: u32) {
                     if n - 1u > i { next = min(next, n); }
                 }
             }
-            let number = walk.first_row + row + 1u;
+            let row_number = walk.first_row + row + 1u;
             let list = slice * walk.lists + (row >> walk.list_shift);
             if walk.lists == 0u {
                 if !select(is_first, next == NONE, LASTS) { slice = NONE; }
             } else if is_first {
-                other = atomicExchange(&lists[list], number);
+                other = atomicExchange(&lists[list], row_number);
             }
         }
         // `next` is the number of a row in the chunk, counted from 1.
@@ -80,11 +80,11 @@ fn link_in_order(first: u32, local: u32) {
 
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let first = workgroup_number(group, walk.groups_x) * CHUNK;
+    let first_row = workgroup_number(group, walk.groups_x) * CHUNK;
     if ORDERED {
-        link_in_order(first, local);
+        link_in_order(first_row, local);
     } else {
-        for (var row = first + local; row < min(first + CHUNK, walk.rows); row += WORKGROUP) {
+        for (var row = first_row + local; row < min(first_row + CHUNK, walk.rows); row += WORKGROUP) {
             let slice = slice_of(row, true);
             var next = 0u;
             if slice != NONE { next = atomicExchange(&lists[slice], walk.first_row + row + 1u); }

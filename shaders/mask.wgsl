@@ -2,9 +2,9 @@
 // each chunk. `mask_scan` computes from the counts where each chunk begins in the result. `mask_rows` writes the
 // positions there.
 //
-// A mask has a byte for each element; the element is true unless the byte is 0. A workgroup searches one chunk: four
-// words for each invocation. The host's struct is in src/gpu/engine/uniforms.rs; a test compares the two structs.
-// Defines: search, mask, trues, sum_before. Needs: no other names.
+// A mask has a byte for each element, which is true unless it is 0. A chunk is the part of a workgroup: four words for
+// each invocation. The host's struct is in src/gpu/engine/uniforms.rs; a test compares the two structs.
+// Defines: search, mask, true_flags, sum_before. Needs: nothing.
 #import grid.wgsl
 
 // A dimension of the mask.
@@ -51,7 +51,7 @@ const WORDS: u32 = 4u;
 var<workgroup> sums: array<u32, WORKGROUP>;
 
 // Returns a bit for each true element in word `word` of the dispatch's part of the mask.
-fn trues(word: u32) -> u32 {
+fn true_flags(word: u32) -> u32 {
     // The number of bytes before the first element in its word.
     let head = search.begin & 3u;
     if word * 4u >= head + search.elements { return 0u; }

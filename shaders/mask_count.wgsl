@@ -9,8 +9,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let chunk = workgroup_number(group, search.groups_x);
     var found = 0u;
     for (var n = 0u; n < WORDS; n++) {
-        found += countOneBits(trues((chunk * WORDS + n) * WORKGROUP + local));
+        found += countOneBits(true_flags((chunk * WORDS + n) * WORKGROUP + local));
     }
-    let before = sum_before(found, local);
-    if local == WORKGROUP - 1u && chunk < search.chunks { counts[search.first_chunk + chunk] = before + found; }
+    let found_before = sum_before(found, local);
+    if local == WORKGROUP - 1u && chunk < search.chunks { counts[search.first_chunk + chunk] = found_before + found; }
 }

@@ -18,10 +18,10 @@ override DIMS: u32 = 0u;
 @group(0) @binding(2) var<storage, read_write> rows: array<u32>;
 
 fn fill(first: u32) {
-    let kept = mask[search.number + 3u];
+    let kept_count = mask[search.number + 3u];
     for (var n = 0u; n < 4u * WORDS; n++) {
         let row = first + n * WORKGROUP;
-        if row < search.rows && search.first_row + row >= kept {
+        if row < search.rows && search.first_row + row >= kept_count {
             for (var word = 0u; word < search.row_words; word++) {
                 rows[search.result + row * search.row_words + word] = NONE;
             }
@@ -55,19 +55,19 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         fill(chunk * WORKGROUP * 4u * WORDS + local);
         return;
     }
-    let first = (chunk * WORKGROUP + local) * WORDS;
+    let first_word = (chunk * WORKGROUP + local) * WORDS;
     var found = 0u;
     for (var n = 0u; n < WORDS; n++) {
-        found |= trues(first + n) << (4u * n);
+        found |= true_flags(first_word + n) << (4u * n);
     }
-    let before = sum_before(countOneBits(found), local);
+    let found_before = sum_before(countOneBits(found), local);
     if chunk >= search.chunks { return; }
     let begin = begins[search.first_chunk + chunk];
     // A chunk that begins at row 2^31 or later exceeds every capacity.
     if begin >= HIGH { return; }
-    var row = begin + before - search.first_row;
+    var row = begin + found_before - search.first_row;
     for (; found != 0u; found &= found - 1u) {
-        if row < search.rows { write(row, first * 4u + firstTrailingBit(found) - (search.begin & 3u)); }
+        if row < search.rows { write(row, first_word * 4u + firstTrailingBit(found) - (search.begin & 3u)); }
         row++;
     }
 }

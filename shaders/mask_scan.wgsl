@@ -32,23 +32,23 @@ fn main(@builtin(local_invocation_index) local: u32) {
         let chunk = first + local;
         var own = 0u;
         if chunk < search.chunks { own = counts[search.first_chunk + chunk]; }
-        let before = sum_before(own, local);
+        let found_before = sum_before(own, local);
         if chunk < search.chunks {
-            let begin = low + before;
+            let begin = low + found_before;
             counts[search.first_chunk + chunk] = select(begin, NONE, high > 0u || begin < low);
         }
-        let next = low + sums[WORKGROUP - 1u];
-        high += select(0u, 1u, next < low);
-        low = next;
+        let next_sum = low + sums[WORKGROUP - 1u];
+        high += select(0u, 1u, next_sum < low);
+        low = next_sum;
         workgroupBarrier();
     }
     if local == 0u {
-        let kept = select(min(low, search.capacity), search.capacity, high > 0u);
-        let groups = kept / ROWS + select(0u, 1u, kept % ROWS > 0u);
+        let kept_count = select(min(low, search.capacity), search.capacity, high > 0u);
+        let groups = kept_count / ROWS + select(0u, 1u, kept_count % ROWS > 0u);
         number[search.number + 0u] = min(groups, WIDTH);
         number[search.number + 1u] = groups / WIDTH + select(0u, 1u, groups % WIDTH > 0u);
         number[search.number + 2u] = 1u;
-        number[search.number + 3u] = kept;
+        number[search.number + 3u] = kept_count;
         number[search.number + 4u] = low;
         number[search.number + 5u] = high;
         number[search.number + 6u] = 0u;

@@ -6,13 +6,13 @@
 // of the two formats differ by 112.
 fn f32_of_f16(half: u32) -> f32 {
     let sign = (half & 0x8000u) << 16u;
-    let rest = half & 0x7fffu;
-    var bits = (rest << 13u) + (112u << 23u);
-    if rest < 0x0400u {
+    let magnitude = half & 0x7fffu;
+    var bits = (magnitude << 13u) + (112u << 23u);
+    if magnitude < 0x0400u {
         // A subnormal f16 is a multiple of 2^-24.
-        bits = bitcast<u32>(f32(rest) * 5.9604644775390625e-8);
-    } else if rest >= 0x7c00u {
-        bits = (rest << 13u) | 0x7f800000u;
+        bits = bitcast<u32>(f32(magnitude) * 5.9604644775390625e-8);
+    } else if magnitude >= 0x7c00u {
+        bits = (magnitude << 13u) | 0x7f800000u;
     }
     return bitcast<f32>(sign | bits);
 }
@@ -25,18 +25,18 @@ fn rounded(bits: u32, count: u32) -> u32 {
 fn f16_of_f32(single: f32) -> u32 {
     let bits = bitcast<u32>(single);
     let sign = (bits >> 16u) & 0x8000u;
-    let rest = bits & 0x7fffffffu;
+    let magnitude = bits & 0x7fffffffu;
     var half = 0x7e00u;
-    if rest < 0x38800000u {
+    if magnitude < 0x38800000u {
         // Below 2^-14, the values of f16 are the multiples of 2^-24.
-        let shift = 126u - (rest >> 23u);
+        let shift = 126u - (magnitude >> 23u);
         half = 0u;
         if shift <= 24u {
-            half = rounded((rest & 0x007fffffu) | 0x00800000u, shift);
+            half = rounded((magnitude & 0x007fffffu) | 0x00800000u, shift);
         }
-    } else if rest < 0x7f800000u {
-        half = min(rounded(rest, 13u) - (112u << 10u), 0x7c00u);
-    } else if rest == 0x7f800000u {
+    } else if magnitude < 0x7f800000u {
+        half = min(rounded(magnitude, 13u) - (112u << 10u), 0x7c00u);
+    } else if magnitude == 0x7f800000u {
         half = 0x7c00u;
     }
     return sign | half;
@@ -54,14 +54,14 @@ fn bf16_of_f32(single: f32) -> u32 {
 // complement. A NaN becomes 0.
 fn integer_of_f32(single: f32, most: u32, least: u32) -> u32 {
     let bits = bitcast<u32>(single);
-    let rest = bits & 0x7fffffffu;
+    let magnitude = bits & 0x7fffffffu;
     var size = 0u;
-    if rest >= 0x47800000u {
+    if magnitude >= 0x47800000u {
         // The number is at least 2^16, or a NaN.
-        size = select(0x10000u, 0u, rest > 0x7f800000u);
-    } else if rest >= 0x3f000000u {
+        size = select(0x10000u, 0u, magnitude > 0x7f800000u);
+    } else if magnitude >= 0x3f000000u {
         // The number is at least 1/2. Smaller numbers are nearest to 0.
-        size = rounded((rest & 0x007fffffu) | 0x00800000u, 150u - (rest >> 23u));
+        size = rounded((magnitude & 0x007fffffu) | 0x00800000u, 150u - (magnitude >> 23u));
     }
     return select(min(size, most), 0u - min(size, least), bits >= 0x80000000u);
 }

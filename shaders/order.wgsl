@@ -13,8 +13,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let row = workgroup_number(group, walk.groups_x) * WORKGROUP + local;
     if row >= walk.rows { return; }
     let slice = slice_at(row);
-    let number = walk.first_row + row + 1u;
-    if slice == NONE || next_of(number) != 0u { return; }
-    let next = first_after(slice, row >> walk.list_shift, number);
-    if next != 0u { lists[link_of(row) + to_next()] = next; }
+    let row_number = walk.first_row + row + 1u;
+    if slice == NONE || next_of(row_number) != 0u { return; }
+    let next_row = first_after(slice, row >> walk.list_shift, row_number);
+    if next_row != 0u { lists[link_of(row) + to_next()] = next_row; }
 }

@@ -60,14 +60,14 @@ fn is_below(number: Number, limit: Number) -> bool {
     return number.high < limit.high || (number.high == limit.high && number.low < limit.low);
 }
 
-fn sum(a: Number, b: Number) -> Number {
+fn add_numbers(a: Number, b: Number) -> Number {
     let low = a.low + b.low;
     return Number(low, a.high + b.high + select(0u, 1u, low < b.low));
 }
 
 // Returns the sum of a number and a signed 32-bit number.
 fn plus(a: Number, b: u32) -> Number {
-    return sum(a, Number(b, select(0u, NONE, b >= HIGH)));
+    return add_numbers(a, Number(b, select(0u, NONE, b >= HIGH)));
 }
 
 // Returns the remainder of a number divided by `size`, which is less than 2^31. The remainder is never negative.
@@ -95,7 +95,7 @@ fn begin_of(c: u32, tuple: u32, reach: u32) -> Number {
         return Number(begin, select(0u, NONE, begin >= HIGH));
     }
     var number = number_at(tuple, column);
-    if flag(WRAPS) && number.high >= HIGH { number = sum(number, size); }
+    if flag(WRAPS) && number.high >= HIGH { number = add_numbers(number, size); }
     if flag(CLAMPS) && (size.low | size.high) != 0u {
         let backwards = reach >= HIGH;
         let lowest = Number(select(0u, 0u - reach, backwards), 0u);
@@ -112,8 +112,8 @@ fn begin_of(c: u32, tuple: u32, reach: u32) -> Number {
 fn is_flipped(c: u32, tuple: u32) -> bool {
     let flip = walk.coordinates[c].flip;
     if FIXED || flip == NONE { return false; }
-    let number = number_at(tuple, flip);
-    return (number.low | number.high) != 0u;
+    let flip_number = number_at(tuple, flip);
+    return (flip_number.low | flip_number.high) != 0u;
 }
 
 fn reach_of(c: u32) -> u32 {

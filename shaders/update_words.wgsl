@@ -32,17 +32,17 @@ fn make_four(row: Row, words: vec4<u32>) {
     var mask = vec4(0u);
     if FORWARD {
         // A word can begin before the row or end after it, so its first and its last byte are clamped to the row.
-        let last = i32(walk.run) - 1;
+        let last_byte = i32(walk.run) - 1;
         let is_found = row.state == FOUND;
-        let low = select(vec4(0u), row.base + vec4<u32>(clamp(t, vec4(0), vec4(last))), vec4(is_found)) >> vec4(2u);
-        let high = select(vec4(0u), row.base + vec4<u32>(clamp(t + 3, vec4(0), vec4(last))), vec4(is_found)) >> vec4(2u);
+        let low = select(vec4(0u), row.base + vec4<u32>(clamp(t, vec4(0), vec4(last_byte))), vec4(is_found)) >> vec4(2u);
+        let high = select(vec4(0u), row.base + vec4<u32>(clamp(t + 3, vec4(0), vec4(last_byte))), vec4(is_found)) >> vec4(2u);
         let shift = (row.base + u32(t.x)) << 3u;
         bits = vec4(source[low.x], source[low.y], source[low.z], source[low.w]) >> vec4(shift);
         // WGSL takes shift amounts modulo 32. It would take a shift by 32 as a shift by 0, so there are two shifts.
         bits |= (vec4(source[high.x], source[high.y], source[high.z], source[high.w]) << vec4(1u)) << vec4(~shift);
-        let before = vec4<u32>(max(-t, vec4(0)));
-        let after = vec4<u32>(max(t + 3 - last, vec4(0)));
-        mask = select((vec4(NONE) << (before * 8u)) & (vec4(NONE) >> (after * 8u)), vec4(0u), after > vec4(3u));
+        let missing_before = vec4<u32>(max(-t, vec4(0)));
+        let missing_after = vec4<u32>(max(t + 3 - last_byte, vec4(0)));
+        mask = select((vec4(NONE) << (missing_before * 8u)) & (vec4(NONE) >> (missing_after * 8u)), vec4(0u), missing_after > vec4(3u));
         bits = select(vec4(0u), bits & mask, vec4(is_found));
     } else {
         let stride = select(RUN_TO, walk.run_to, RUN_TO == 0u);
@@ -59,15 +59,15 @@ fn make_four(row: Row, words: vec4<u32>) {
         let begin = (vec4<i32>(first * stride) - t) * 8;
         for (var n = 0u; n < MOST; n++) {
             let element = first + n;
-            let place = begin + i32(n * stride * 8u);
-            let inside = (element < vec4(walk.run)) & (place < vec4(32));
+            let bit_place = begin + i32(n * stride * 8u);
+            let inside = (element < vec4(walk.run)) & (bit_place < vec4(32));
             var found = inside & vec4(row.state == FOUND);
             if CROPS { found &= are_inside(row, element); }
-            let safe = select(vec4(0u), at + n * row.step, found);
-            let values = vec4(fetch(safe.x), fetch(safe.y), fetch(safe.z), fetch(safe.w));
+            let safe_at = select(vec4(0u), at + n * row.step, found);
+            let values = vec4(fetch(safe_at.x), fetch(safe_at.y), fetch(safe_at.z), fetch(safe_at.w));
             let ones = NONE >> (32u - 8u * ELEMENT);
-            bits |= placed(select(vec4(0u), values & vec4(ones), found), place);
-            mask |= placed(select(vec4(0u), vec4(ones), inside), place);
+            bits |= shift_to_place(select(vec4(0u), values & vec4(ones), found), bit_place);
+            mask |= shift_to_place(select(vec4(0u), vec4(ones), inside), bit_place);
         }
     }
     store(words.x, bits.x, mask.x);
@@ -76,11 +76,11 @@ fn make_four(row: Row, words: vec4<u32>) {
     store(words.w, bits.w, mask.w);
 }
 
-// Returns the bits of elements that begin `place` bits after the beginning of their words.
-fn placed(elements: vec4<u32>, place: vec4<i32>) -> vec4<u32> {
-    let after = elements << vec4<u32>(place);
-    if ELEMENT == 1u { return after; }
-    return select(elements >> vec4<u32>(-place), after, place >= vec4(0));
+// The bits of elements that begin `place` bits after the beginning of their words.
+fn shift_to_place(elements: vec4<u32>, place: vec4<i32>) -> vec4<u32> {
+    let shifted = elements << vec4<u32>(place);
+    if ELEMENT == 1u { return shifted; }
+    return select(elements >> vec4<u32>(-place), shifted, place >= vec4(0));
 }
 
 fn store(word: u32, bits: u32, mask: u32) {
@@ -97,10 +97,10 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
     let lanes = 1u << walk.lanes_log2;
     let lane = local & (lanes - 1u);
     let tile = workgroup_number(workgroup, walk.groups_x) * (WORKGROUP >> walk.lanes_log2) + (local >> walk.lanes_log2);
-    let number = tile / walk.segments;
-    if number >= walk.rows { return; }
-    let part = tile - number * walk.segments;
-    let row = locate(number);
+    let row_number = tile / walk.segments;
+    if row_number >= walk.rows { return; }
+    let part = tile - row_number * walk.segments;
+    let row = locate(row_number);
     if part == 0u && lane == 0u && may_report(row) { report_row(row.tuple); }
     if row.state == ELSEWHERE { return; }
     let words = (row.to >> 2u) + part * walk.segment + lane + lanes * ZERO_TO_THREE;

@@ -78,9 +78,9 @@ fn locate_along(number: u32, known: bool, innermost: u32) -> Row {
     let begin = walk.tuples + row.tuple * walk.tuple_words;
     for (var c = 0u; c < coordinates(); c++) {
         if PLAIN {
-            let number = plain_number_at(begin, walk.coordinates[c].column);
-            if number >= walk.coordinates[c].size { row.state = select(MISSING, ELSEWHERE, flag(KEEPS)); }
-            move_along(c, number, &row);
+            let position = plain_number_at(begin, walk.coordinates[c].column);
+            if position >= walk.coordinates[c].size { row.state = select(MISSING, ELSEWHERE, flag(KEEPS)); }
+            move_along(c, position, &row);
         } else if FIXED || (CROPS && walk.coordinates[c].along != NONE) {
             extend(c, begin, &digits, &row);
         } else {
@@ -140,10 +140,10 @@ fn extend(c: u32, tuple: u32, digits: ptr<function, array<u32, CROPPED_DIMS>>, r
         add(c, begin, row);
         return;
     }
-    // The run itself is cropped: each of its units is checked as a 32-bit number. The host allows this only if sizes
-    // and extents are less than 2^30. So if the start is farther away than 2^30, it can be replaced by 2^31.
-    let near = (begin.high == 0u && begin.low < 0x40000000u) || (begin.high == NONE && begin.low >= 0xc0000000u);
-    (*row).place = select(HIGH, begin.low, FIXED || near);
+    // The run itself is cropped: each of its units is checked, as a 32-bit number. The host allows this only if sizes
+    // and extents are less than 2^30, so a beginning farther away than that can be replaced by 2^31.
+    let is_near = (begin.high == 0u && begin.low < 0x40000000u) || (begin.high == NONE && begin.low >= 0xc0000000u);
+    (*row).place = select(HIGH, begin.low, FIXED || is_near);
     (*row).place_step = step;
     (*row).places = walk.coordinates[c].size;
     (*row).step = step * walk.coordinates[c].stride;
@@ -170,8 +170,8 @@ fn may_report(row: Row) -> bool {
 
 // Reports the out-of-range tuples of the rows for which `speak` is true.
 fn report_four(a: Row, b: Row, c: Row, d: Row, speak: vec4<bool>) {
-    let may = speak & vec4(may_report(a), may_report(b), may_report(c), may_report(d));
-    let bits = select(vec4(0u), vec4(1u, 2u, 4u, 8u), may);
+    let rows_may_report = speak & vec4(may_report(a), may_report(b), may_report(c), may_report(d));
+    let bits = select(vec4(0u), vec4(1u, 2u, 4u, 8u), rows_may_report);
     let list = vec4(a.tuple, b.tuple, c.tuple, d.tuple);
     for (var left = bits.x | bits.y | bits.z | bits.w; left != 0u; left &= left - 1u) {
         report_row(list[firstTrailingBit(left)]);
@@ -184,6 +184,6 @@ fn slice_of(number: u32, speaks: bool) -> u32 {
     let row = locate(number);
     if speaks && may_report(row) { report_row(row.tuple); }
     let slice = row.base - walk.first_slice;
-    let forbidden = flag(STRICT) && atomicLoad(&report.count) != 0u;
-    return select(NONE, slice, row.state == FOUND && slice < walk.slices && !forbidden);
+    let is_forbidden = flag(STRICT) && atomicLoad(&report.count) != 0u;
+    return select(NONE, slice, row.state == FOUND && slice < walk.slices && !is_forbidden);
 }

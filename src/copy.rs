@@ -39,8 +39,14 @@ pub fn copy<'s, 'd>(
         return Err(error::value::dtype_mismatch("dest", dest.dtype, dtype));
     }
     let size = dtype.size();
-    let needed = view.source.iter().product::<usize>() * size;
-    check_length("source", &view.source, "bytes", needed, source.bytes.len())?;
+    let needed_bytes = view.source.iter().product::<usize>() * size;
+    check_length(
+        "source",
+        &view.source,
+        "bytes",
+        needed_bytes,
+        source.bytes.len(),
+    )?;
     dest.with_bytes(|bytes| {
         check_length("dest", &view.shape, "bytes", view.len() * size, bytes.len())?;
         view.copy(dtype, source.bytes, Dest::Old(bytes), Threads::default());

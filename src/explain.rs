@@ -50,7 +50,7 @@ impl Move {
     pub(crate) fn explain(&self) -> String {
         let name = self.name();
         let (source, shape) = (Shape(&self.source), Shape(&self.shape));
-        let in_place = if self.is_in_place() { ", in place" } else { "" };
+        let in_place_note = if self.is_in_place() { ", in place" } else { "" };
         let (unit, form) = match self.walk() {
             Some(walk) => (walk.unit, walk.to_string()),
             None if matches!(self.effect, Effect::Find(_)) => {
@@ -62,7 +62,7 @@ impl Move {
         let (read, written) = self.moved_bytes();
         let element = self.dtype.size();
         format!(
-            "{name} {source} -> {shape}{in_place}\n  \
+            "{name} {source} -> {shape}{in_place_note}\n  \
              form   {form}\n  \
              units  {units}, elements of {element}\n  \
              bytes  {read} read, {written} written"
@@ -89,12 +89,12 @@ impl Backend {
             return format!("{steps}\ninstead of the steps\n  on     {self}: {how}");
         }
         plan.each_step(|work| {
-            let how = match &self.device {
+            let description = match &self.device {
                 Device::Cpu => work.explain_on_threads(self.threads),
                 #[cfg(feature = "gpu")]
                 Device::Gpu(gpu) => gpu.explain_move(work),
             };
-            format!("{}\n  on     {self}: {how}", work.explain())
+            format!("{}\n  on     {self}: {description}", work.explain())
         })
     }
 }

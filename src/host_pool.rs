@@ -14,7 +14,7 @@ use crate::{
 use core::mem;
 
 /// The smallest size in bytes of a buffer that is kept. The allocator itself reuses smaller buffers.
-const KEPT_FROM: usize = 1 << 20;
+const MIN_KEPT_BYTES: usize = 1 << 20;
 
 /// The kept buffer. Clones of the pool share it.
 #[derive(Clone, Debug, Default)]
@@ -24,24 +24,24 @@ impl HostPool {
     /// Makes `len` bytes that `fill` writes. Returns them and the result of `fill`. Fails if the memory cannot be
     /// allocated.
     ///
-    /// Reuses the kept buffer if `len` is at least [`KEPT_FROM`] and between half of the buffer's capacity and all of
-    /// it.
+    /// Reuses the kept buffer if `len` is at least [`MIN_KEPT_BYTES`] and between half of the buffer's capacity and all
+    /// of it.
     pub(crate) fn collect<R>(
         &self,
         len: usize,
         fill: impl FnOnce(Dest<'_>) -> Result<R, Error>,
     ) -> Result<(PooledBytes, R), Error> {
-        let kept = if len < KEPT_FROM {
+        let kept_memory = if len < MIN_KEPT_BYTES {
             None
         } else {
-            self.kept(len)
+            self.take_kept(len)
         };
-        let (bytes, outcome) = fill_values(kept.unwrap_or_default(), len, fill)?;
+        let (bytes, outcome) = fill_values(kept_memory.unwrap_or_default(), len, fill)?;
         let pool = self.clone();
         Ok((PooledBytes { bytes, pool }, outcome))
     }
 
-    fn kept(&self, len: usize) -> Option<Vec<u8>> {
+    fn take_kept(&self, len: usize) -> Option<Vec<u8>> {
         let sizes = len..=len.saturating_mul(2);
         let mut bytes = self.0.take_if(|kept| sizes.contains(&kept.capacity()))?;
         // Zeroes only the bytes beyond the previous result, if that result was shorter.
@@ -50,8 +50,8 @@ impl HostPool {
     }
 }
 
-/// Memory taken from a pool. When memory of at least [`KEPT_FROM`] bytes is dropped, it replaces the buffer that the
-/// pool keeps.
+/// Memory taken from a pool. When memory of at least [`MIN_KEPT_BYTES`] bytes is dropped, it replaces the buffer that
+/// the pool keeps.
 #[derive(Debug)]
 pub(crate) struct PooledBytes {
     bytes: Vec<u8>,
@@ -72,7 +72,7 @@ impl AsMut<[u8]> for PooledBytes {
 
 impl Drop for PooledBytes {
     fn drop(&mut self) {
-        if self.bytes.len() >= KEPT_FROM {
+        if self.bytes.len() >= MIN_KEPT_BYTES {
             self.pool.0.put(mem::take(&mut self.bytes));
         }
     }
@@ -80,7 +80,7 @@ impl Drop for PooledBytes {
 
 #[cfg(all(test, feature = "std"))]
 mod tests {
-    use super::{Dest, HostPool, KEPT_FROM, PooledBytes};
+    use super::{Dest, HostPool, MIN_KEPT_BYTES, PooledBytes};
 
     fn pooled_bytes(pool: &HostPool, len: usize) -> PooledBytes {
         let fill = |dest: Dest<'_>| Ok(dest.all().len());
@@ -96,28 +96,28 @@ mod tests {
     #[test]
     fn large_results_of_about_a_size_share_memory() {
         let pool = HostPool::default();
-        let first = take_and_drop(&pool, 2 * KEPT_FROM);
-        assert_eq!(first, take_and_drop(&pool, 2 * KEPT_FROM));
-        assert_eq!(first, take_and_drop(&pool, KEPT_FROM));
+        let first_address = take_and_drop(&pool, 2 * MIN_KEPT_BYTES);
+        assert_eq!(first_address, take_and_drop(&pool, 2 * MIN_KEPT_BYTES));
+        assert_eq!(first_address, take_and_drop(&pool, MIN_KEPT_BYTES));
         // The buffer still has its whole capacity, so it is reused for results of at least half of this size.
-        assert_eq!(first, take_and_drop(&pool, 2 * KEPT_FROM));
-        take_and_drop(&pool, KEPT_FROM);
-        let larger = pooled_bytes(&pool, KEPT_FROM);
-        assert_eq!(first, larger.as_ref().as_ptr());
+        assert_eq!(first_address, take_and_drop(&pool, 2 * MIN_KEPT_BYTES));
+        take_and_drop(&pool, MIN_KEPT_BYTES);
+        let larger = pooled_bytes(&pool, MIN_KEPT_BYTES);
+        assert_eq!(first_address, larger.as_ref().as_ptr());
         assert!(pool.0.get().is_none());
     }
 
     #[test]
     fn the_kept_buffer_serves_no_small_result_and_no_larger_one() {
         let pool = HostPool::default();
-        take_and_drop(&pool, 4 * KEPT_FROM);
-        take_and_drop(&pool, KEPT_FROM - 1);
-        assert_eq!(pool.0.get().unwrap().len(), 4 * KEPT_FROM);
+        take_and_drop(&pool, 4 * MIN_KEPT_BYTES);
+        take_and_drop(&pool, MIN_KEPT_BYTES - 1);
+        assert_eq!(pool.0.get().unwrap().len(), 4 * MIN_KEPT_BYTES);
         // A result of less than half the buffer's size gets new memory.
-        let small = pooled_bytes(&pool, 2 * KEPT_FROM - 1);
-        assert_eq!(pool.0.get().unwrap().len(), 4 * KEPT_FROM);
-        take_and_drop(&pool, 5 * KEPT_FROM);
+        let small = pooled_bytes(&pool, 2 * MIN_KEPT_BYTES - 1);
+        assert_eq!(pool.0.get().unwrap().len(), 4 * MIN_KEPT_BYTES);
+        take_and_drop(&pool, 5 * MIN_KEPT_BYTES);
         drop(small);
-        assert_eq!(pool.0.get().unwrap().len(), 2 * KEPT_FROM - 1);
+        assert_eq!(pool.0.get().unwrap().len(), 2 * MIN_KEPT_BYTES - 1);
     }
 }

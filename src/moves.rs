@@ -145,7 +145,7 @@ pub(crate) struct IndexTensor {
 impl Move {
     #[cfg(feature = "gpu")]
     pub(crate) fn copy(bytes: usize) -> Self {
-        Self::of_view(crate::View::flat(bytes), DType::U8)
+        Self::from_view(crate::View::flat(bytes), DType::U8)
     }
 
     #[cfg(feature = "gpu")]
@@ -186,12 +186,12 @@ impl Move {
 
     /// The number of bytes that the move reads and the number of bytes that it writes, not counting indices.
     pub(crate) fn moved_bytes(&self) -> (usize, usize) {
-        let moved = self.walk.as_ref().map_or(0, Walk::bytes);
+        let walked_bytes = self.walk.as_ref().map_or(0, Walk::bytes);
         match self.effect {
             Effect::Fill | Effect::Find(_) => (self.source_bytes(), self.result_bytes()),
-            Effect::Scatter(Scatter { fresh: true, .. }) => (moved, self.result_bytes()),
-            _ if self.conversion.is_some() => (moved, self.result_bytes()),
-            _ => (moved, moved),
+            Effect::Scatter(Scatter { fresh: true, .. }) => (walked_bytes, self.result_bytes()),
+            _ if self.conversion.is_some() => (walked_bytes, self.result_bytes()),
+            _ => (walked_bytes, walked_bytes),
         }
     }
 
@@ -281,7 +281,7 @@ impl Move {
     ) -> Result<IndexType, Error> {
         match self.indices.as_ref().map(|indices| indices.index) {
             Some(IndexType::Mask) => crate::error::mask::check(found).map(|()| IndexType::Mask),
-            _ => IndexType::of(found, argument),
+            _ => IndexType::from_dtype(found, argument),
         }
     }
 
@@ -319,7 +319,7 @@ impl Move {
     #[cfg(feature = "gpu")]
     pub(crate) fn index_bytes(&self) -> usize {
         self.tuples()
-            .map_or(0, |tuples| tuples.integers() * tuples.index.bytes())
+            .map_or(0, |tuples| tuples.integer_count() * tuples.index.bytes())
     }
 
     /// How the move treats negative and out-of-range indices. [`Policy::default`] for moves without indices.
@@ -349,7 +349,7 @@ pub(crate) struct TupleSpec<'a> {
 }
 
 impl TupleSpec<'_> {
-    pub(crate) fn integers(&self) -> usize {
+    pub(crate) fn integer_count(&self) -> usize {
         self.indices.iter().product()
     }
 }
@@ -372,8 +372,8 @@ impl fmt::Display for Move {
         let unit = counted(walk.unit, "byte", "bytes");
         if self.effect == Effect::Fill {
             let zeros = bytes / walk.unit - walk.units();
-            let kept = counted(walk.units(), "unit", "units");
-            return write!(f, "{kept} of {unit} and {zeros} of zeros");
+            let moved_units = counted(walk.units(), "unit", "units");
+            return write!(f, "{moved_units} of {unit} and {zeros} of zeros");
         }
         let run = walk.run();
         let rows = counted(walk.rows(), "row", "rows");

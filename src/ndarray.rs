@@ -50,24 +50,29 @@ impl From<&[SliceInfoElem]> for SliceSpec {
 /// Converts one element of a [`SliceInfo`], with ndarray's meaning of negative steps.
 impl From<SliceInfoElem> for SliceItem {
     fn from(element: SliceInfoElem) -> Self {
-        let wide = |bound: isize| bound as i64;
+        let to_i64 = |bound: isize| bound as i64;
         let (start, end, step) = match element {
             SliceInfoElem::NewAxis => return Self::NewAxis,
             SliceInfoElem::Index(index) => {
                 return Self::Index {
-                    index: wide(index),
+                    index: to_i64(index),
                     stride: 1,
                 };
             }
-            SliceInfoElem::Slice { start, end, step } => (wide(start), end.map(wide), wide(step)),
+            SliceInfoElem::Slice { start, end, step } => {
+                (to_i64(start), end.map(to_i64), to_i64(step))
+            }
         };
         let (begin, end) = if step < 0 {
             // The reverse of `start..end` begins at `end - 1` and ends at `start - 1`, exclusive. If `end` is 0 the
             // range is empty. It then begins at `i64::MIN`, before all positions, because -1 would mean the last
             // position.
-            let before = |bound: i64| bound.saturating_sub(1);
-            let last = |end| if end == 0 { i64::MIN } else { before(end) };
-            (end.map(last), (start != 0).then(|| before(start)))
+            let last_before = |bound: i64| bound.saturating_sub(1);
+            let last_index = |end| if end == 0 { i64::MIN } else { last_before(end) };
+            (
+                end.map(last_index),
+                (start != 0).then(|| last_before(start)),
+            )
         } else {
             (Some(start), end)
         };
@@ -84,8 +89,8 @@ impl<T> TryFrom<Array<T>> for ArrayD<T> {
     type Error = Error;
 
     fn try_from(Array { shape, data }: Array<T>) -> Result<Self, Error> {
-        let needed = shape::elements(&shape)?;
-        shape::check_length("data", &shape, "elements", needed, data.len())?;
+        let needed_elements = shape::elements(&shape)?;
+        shape::check_length("data", &shape, "elements", needed_elements, data.len())?;
         Self::from_shape_vec(shape.as_slice(), data).map_err(|_| Error::ShapeTooLarge { shape })
     }
 }
@@ -159,10 +164,10 @@ fn dense_memory<'a, T>(array: &ArrayViewD<'a, T>) -> Result<Option<(&'a [T], Vie
     for (place, &axis) in outermost_first.iter().enumerate() {
         places[axis] = place;
     }
-    let direction = |stride: &isize| SliceItem::FULL.with_stride(if *stride < 0 { -1 } else { 1 });
+    let full_range = |stride: &isize| SliceItem::FULL.with_stride(if *stride < 0 { -1 } else { 1 });
     let view = View::new(&sizes)?
         .transpose(&places)?
-        .slice(&strides.iter().map(direction).collect())?
+        .slice(&strides.iter().map(full_range).collect())?
         .broadcast_to(array.shape())?;
     Ok(Some((memory, view)))
 }
@@ -174,8 +179,8 @@ fn copy_selection<T: Element>(
 ) -> Result<Array<T>, Error> {
     let shape = spec.view(array.shape())?.shape;
     let items = spec.items();
-    let named = items.iter().filter(|item| item.takes_dimension()).count();
-    let unnamed = array.ndim() - named;
+    let indexed_dims = items.iter().filter(|item| item.takes_dimension()).count();
+    let unnamed = array.ndim() - indexed_dims;
     let mut axis = 0;
     for &item in items {
         match item {
@@ -203,11 +208,15 @@ fn copy_selection<T: Element>(
 /// highest position, with a negative step if the order is reversed.
 fn ndarray_range(positions: &View) -> Slice {
     let step = positions.strides.first().copied().unwrap_or(0);
-    let first = positions.offset.cast_signed();
+    let first_position = positions.offset.cast_signed();
     let Some(steps) = positions.len().checked_sub(1) else {
         return Slice::new(0, Some(0), 1);
     };
-    let last = first + steps.cast_signed() * step;
+    let last_position = first_position + steps.cast_signed() * step;
     let step = if step == 0 { 1 } else { step };
-    Slice::new(first.min(last), Some(first.max(last) + 1), step)
+    Slice::new(
+        first_position.min(last_position),
+        Some(first_position.max(last_position) + 1),
+        step,
+    )
 }

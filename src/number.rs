@@ -62,10 +62,10 @@ pub(crate) fn bits_of(dtype: DType, value: f32) -> u32 {
 /// library. Adding 2^23 rounds to an integer, because the sum has no bits for a fraction.
 #[inline(always)]
 fn round_ties_even(value: f32) -> f32 {
-    const FIRST_WHOLE: f32 = 8_388_608.0;
+    const MIN_WHOLE_NUMBER: f32 = 8_388_608.0;
     let size = value.abs();
-    match size < FIRST_WHOLE {
-        true => (size + FIRST_WHOLE - FIRST_WHOLE).copysign(value),
+    match size < MIN_WHOLE_NUMBER {
+        true => (size + MIN_WHOLE_NUMBER - MIN_WHOLE_NUMBER).copysign(value),
         false => value,
     }
 }
@@ -151,8 +151,8 @@ mod tests {
                 (f32_of_bf16(bits), bf16.to_f32()),
             ];
             for (got, expected) in pairs {
-                let same = got.to_bits() == expected.to_bits();
-                assert!(same || got.is_nan() && expected.is_nan(), "{bits:#x}");
+                let is_same = got.to_bits() == expected.to_bits();
+                assert!(is_same || got.is_nan() && expected.is_nan(), "{bits:#x}");
             }
             for low in [
                 0, 1, 0x0fff, 0x1000, 0x1001, 0x3000, 0x7fff, 0x8000, 0x8001, 0xffff,

@@ -104,31 +104,31 @@ impl<T: Clone> Pending<T> {
         #[cfg(not(target_arch = "wasm32"))]
         let state = {
             type AwaitedResult<T> = Mutex<(Option<thread::Result<Result<T, Error>>>, Vec<Waker>)>;
-            let shared = Arc::new(AwaitedResult::default());
-            let done = Arc::clone(&shared);
+            let shared_result = Arc::new(AwaitedResult::default());
+            let done = Arc::clone(&shared_result);
             let run = move || {
                 // Every thread that asks for the value gets the panic. Otherwise these threads would wait forever.
-                let made = panic::catch_unwind(AssertUnwindSafe(work));
+                let outcome = panic::catch_unwind(AssertUnwindSafe(work));
                 let mut done = lock(&done);
-                done.0 = Some(made);
+                done.0 = Some(outcome);
                 done.1.drain(..).for_each(Waker::wake);
             };
             if let Err(run) = spawn_thread(run) {
                 run();
             }
             PendingState::Reading(Box::pin(std::future::poll_fn(move |context| {
-                let mut shared = lock(&shared);
-                match shared.0.take() {
+                let mut shared_result = lock(&shared_result);
+                match shared_result.0.take() {
                     Some(Ok(made)) => Poll::Ready(made),
                     Some(Err(payload)) => {
-                        let why = text_of(&*payload);
-                        shared.0 = Some(Err(payload));
-                        panic!("{why}");
+                        let message = text_of(&*payload);
+                        shared_result.0 = Some(Err(payload));
+                        panic!("{message}");
                     }
                     None => {
                         let waker = context.waker();
-                        if !shared.1.iter().any(|other| other.will_wake(waker)) {
-                            shared.1.push(waker.clone());
+                        if !shared_result.1.iter().any(|other| other.will_wake(waker)) {
+                            shared_result.1.push(waker.clone());
                         }
                         Poll::Pending
                     }
@@ -229,8 +229,8 @@ impl<T: Clone> PendingState<T> {
 fn spawn_thread<W: FnOnce() + Send + 'static>(work: W) -> Result<(), W> {
     let work = Arc::new(Mutex::new(Some(work)));
     let take = |work: &Mutex<Option<W>>| lock(work).take();
-    let taken = Arc::clone(&work);
-    let run = move || take(&taken).into_iter().for_each(|work| work());
+    let shared_work = Arc::clone(&work);
+    let run = move || take(&shared_work).into_iter().for_each(|work| work());
     match thread::Builder::new().spawn(run) {
         Ok(_) => Ok(()),
         Err(_) => take(&work).map_or(Ok(()), Err),

@@ -137,7 +137,7 @@ impl Kind {
         match self {
             Self::Elements if found == needed => Ok(()),
             Self::Elements => Err(error::value::dtype_mismatch(name, found, needed)),
-            Self::Indices => IndexType::of(found, name).map(drop),
+            Self::Indices => IndexType::from_dtype(found, name).map(drop),
             Self::Mask => error::mask::check(found),
         }
     }
@@ -377,12 +377,12 @@ impl Steps {
     pub(crate) fn put(&mut self, input: usize, from: &View, to: View) {
         if !from.is_empty() {
             let ArraySpec { shape, dtype, .. } = &self.outputs[0];
-            let mut what = Move::of_update(from, to, *dtype);
-            what.operation = self.operation;
-            if what.shape != *shape {
-                what.shape.clone_from(shape);
+            let mut update_move = Move::of_update(from, to, *dtype);
+            update_move.operation = self.operation;
+            if update_move.shape != *shape {
+                update_move.shape.clone_from(shape);
             }
-            self.push(what, Operand::Input(input), None, Operand::Output(0));
+            self.push(update_move, Operand::Input(input), None, Operand::Output(0));
         }
     }
 
@@ -419,8 +419,8 @@ impl Steps {
 }
 
 impl Plan {
-    /// Makes a plan of one step. Its source is a whole array in row-major order.
-    pub(crate) fn one(what: Move) -> Self {
+    /// Makes a plan of one step. Its source is all of its memory, in row-major order.
+    pub(crate) fn from_move(what: Move) -> Self {
         let layout = None;
         Self {
             form: Form::One { what, layout },
@@ -469,10 +469,10 @@ impl Plan {
             Form::Many(steps) => (None, &steps.steps[..]),
         };
         let count = usize::from(one.is_some()) + many.len();
-        let mut all = one
+        let mut all_steps = one
             .into_iter()
             .chain(many.iter().map(|(what, operands)| (what, operands)));
-        (0..count).map(move |_| all.next().expect("as many steps as counted"))
+        (0..count).map(move |_| all_steps.next().expect("as many steps as counted"))
     }
 
     /// The memory between the steps.
@@ -515,9 +515,11 @@ impl Plan {
         match &mut plan.form {
             Form::One { what, .. } => *what = change(what)?,
             Form::Many(plan) => {
-                let mut last = plan.steps.iter_mut();
-                let mut last = last.by_ref().filter(|step| step.1.to == Operand::Output(0));
-                let (Some((what, _)), None) = (last.next(), last.next()) else {
+                let mut last_step = plan.steps.iter_mut();
+                let mut last_step = last_step
+                    .by_ref()
+                    .filter(|step| step.1.to == Operand::Output(0));
+                let (Some((what, _)), None) = (last_step.next(), last_step.next()) else {
                     return Err(error::value::steps(done, self.name()));
                 };
                 let named = || Move {
@@ -635,8 +637,10 @@ impl Plan {
     #[cfg(feature = "gpu")]
     pub(crate) fn policy(&self) -> crate::ops::index::Policy {
         let mut reporting = self.steps().filter(|(_, operands)| operands.reports);
-        let first = reporting.next();
-        first.map(|(what, _)| what.policy()).unwrap_or_default()
+        let first_reporting = reporting.next();
+        first_reporting
+            .map(|(what, _)| what.policy())
+            .unwrap_or_default()
     }
 
     /// Returns this plan for indices of another type.
@@ -654,21 +658,22 @@ impl Plan {
                         Kind::Indices => {
                             input.check_dtype(index)?;
                             input.dtype = index;
-                            // The memory to which a first step, if there is one, copies the tuples in row-major order.
-                            let mut ordered = None;
+                            // The memory into which a first step copies the tuples in row-major order, if there is such
+                            // a step.
+                            let mut ordered_indices = None;
                             for (what, operands) in &mut steps.steps {
                                 if operands.from == Operand::Input(number) {
                                     if let Some(view) = &input.layout {
-                                        *what = Move::of_view(View::clone(view), index);
+                                        *what = Move::from_view(View::clone(view), index);
                                     }
                                     if let Operand::Temp(temp) = operands.to {
                                         steps.temps[temp].dtype = index;
                                     }
-                                    ordered = Some(operands.to.clone());
+                                    ordered_indices = Some(operands.to.clone());
                                 }
                                 let by = operands.by.as_ref();
                                 if by == Some(&Operand::Input(number))
-                                    || by.is_some() && by == ordered.as_ref()
+                                    || by.is_some() && by == ordered_indices.as_ref()
                                 {
                                     what.set_index_type(what.index_type_of(index, "indices")?);
                                 }
@@ -795,11 +800,11 @@ impl Plan {
             return output
                 .with_bytes(|bytes| run_one(what, inputs, Dest::Old(bytes), Threads::default()));
         }
-        let needed = self.outputs();
-        check_number("outputs", outputs.len(), needed.len())?;
-        for (needed, found) in needed.iter().zip(&*outputs) {
-            check_output_dtype(found.dtype, needed.dtype)?;
-            check_elements(needed.name, &needed.shape, found.len())?;
+        let needed_outputs = self.outputs();
+        check_number("outputs", outputs.len(), needed_outputs.len())?;
+        for (needed_outputs, found) in needed_outputs.iter().zip(&*outputs) {
+            check_output_dtype(found.dtype, needed_outputs.dtype)?;
+            check_elements(needed_outputs.name, &needed_outputs.shape, found.len())?;
         }
         self.check_inputs(inputs)?;
         values::with_all_bytes(outputs, |bytes| {
@@ -818,8 +823,8 @@ impl Plan {
             Form::One { what, .. } => what,
             Form::Many(steps) => {
                 check_number("inputs", inputs.len(), steps.inputs.len())?;
-                let mut pairs = steps.inputs.iter().zip(inputs);
-                return pairs.try_for_each(|(needed, found)| {
+                let mut input_pairs = steps.inputs.iter().zip(inputs);
+                return input_pairs.try_for_each(|(needed, found)| {
                     let (dtype, kind) = (needed.dtype, needed.kind);
                     check(found, needed.name, &needed.shape, dtype, kind)
                 });
@@ -859,7 +864,7 @@ impl Plan {
         }
         if let Some(shortcut) = &steps.shortcut {
             let dest = mem::take(&mut outputs[0]);
-            let mut found = None;
+            let mut search_result = None;
             match shortcut {
                 Shortcut::Outer(outer) => {
                     outer.run(self.dtype(), inputs[0].bytes, dest, threads);
@@ -879,10 +884,10 @@ impl Plan {
                     if let Some(output) = outputs.get_mut(1) {
                         mem::take(output).copy_from(bytemuck::cast_slice(&words.words()), threads);
                     }
-                    found = Some(words);
+                    search_result = Some(words);
                 }
             }
-            return Ok(self.report(None, found));
+            return Ok(self.report(None, search_result));
         }
         // An output that only one step writes can be new memory, which is not initialized. Other outputs are
         // initialized first.
@@ -890,11 +895,11 @@ impl Plan {
         for temp in &steps.temps {
             temps.push(zeroed::<u8>(temp.bytes())?);
         }
-        let (mut of_tuples, mut found) = (None, None);
+        let (mut tuples_report, mut found) = (None, None);
         for (number, (what, operands)) in steps.steps.iter().enumerate() {
             // While the step reads other memory, the memory that it writes is moved out of its list.
             let mut temp = Vec::new();
-            let mut old: &mut [u8] = &mut [];
+            let mut old_dest: &mut [u8] = &mut [];
             let dest = match operands.to {
                 Operand::Temp(n) => {
                     temp = mem::take(&mut temps[n]);
@@ -902,13 +907,15 @@ impl Plan {
                 }
                 Operand::Output(n) => {
                     let dest = mem::take(&mut outputs[n]);
-                    let later = &steps.steps[number + 1..];
-                    let is_last = !later.iter().any(|(_, later)| later.to == operands.to);
+                    let later_steps = &steps.steps[number + 1..];
+                    let is_last = !later_steps
+                        .iter()
+                        .any(|(_, later_steps)| later_steps.to == operands.to);
                     match is_last {
                         true => dest,
                         false => {
-                            old = dest.all();
-                            Dest::Old(&mut *old)
+                            old_dest = dest.all();
+                            Dest::Old(&mut *old_dest)
                         }
                     }
                 }
@@ -944,12 +951,12 @@ impl Plan {
                 });
                 let report = run_move(what, from.bytes, by, dest, threads)?;
                 if operands.reports {
-                    of_tuples = Some(report);
+                    tuples_report = Some(report);
                 }
             }
             match operands.to {
                 Operand::Temp(n) => temps[n] = temp,
-                Operand::Output(n) => outputs[n] = Dest::Old(old),
+                Operand::Output(n) => outputs[n] = Dest::Old(old_dest),
                 _ => {}
             }
             if let (Some(Operand::Output(n)), Some(found), Some(_)) =
@@ -959,7 +966,7 @@ impl Plan {
                 count.copy_from(bytemuck::cast_slice(&found.words()), threads);
             }
         }
-        Ok(self.report(of_tuples, found))
+        Ok(self.report(tuples_report, found))
     }
 
     /// Describes in one line the loop that the CPU runs instead of the steps. Returns `None` if there is no such loop.
@@ -968,19 +975,19 @@ impl Plan {
             return None;
         };
         let bytes = self.result_bytes();
-        let how = match shortcut.as_ref()? {
+        let suffix = match shortcut.as_ref()? {
             Shortcut::Outer(_) | Shortcut::Write(..) => " by all lists at once".into(),
             Shortcut::Weave(weave) => weave.explain(bytes, threads),
             Shortcut::Keep(piece) => cpu::keep::explain(bytes, *piece, threads),
         };
-        Some(format!("{}{how}", counted(bytes, "byte", "bytes")))
+        Some(format!("{}{suffix}", counted(bytes, "byte", "bytes")))
     }
 
     /// Makes the report of all steps, on the caller's tuples and the number of true elements.
-    pub(crate) fn report(&self, of_tuples: Option<Report>, found: Option<Found>) -> Report {
-        let mut report = of_tuples.unwrap_or_else(|| {
+    pub(crate) fn report(&self, tuples_report: Option<Report>, found: Option<Found>) -> Report {
+        let mut report = tuples_report.unwrap_or_else(|| {
             let rows = self.steps().map(|(what, _)| what.rows()).sum();
-            Report::of_rows(rows, self.operation())
+            Report::for_rows(rows, self.operation())
         });
         if let Some(found) = found {
             report.count(found);
@@ -1023,13 +1030,21 @@ fn run_one(
         ([source], None) => (source, None),
         ([source, tuples], Some(_)) => (source, Some(*tuples)),
         _ => {
-            let needed = 1 + usize::from(what.indices.is_some());
-            return Err(error::value::arguments("inputs", inputs.len(), needed));
+            let needed_count = 1 + usize::from(what.indices.is_some());
+            return Err(error::value::arguments(
+                "inputs",
+                inputs.len(),
+                needed_count,
+            ));
         }
     };
-    let needed = what.source_dtype();
-    if source.dtype != needed {
-        return Err(error::value::dtype_mismatch("source", source.dtype, needed));
+    let needed_type = what.source_dtype();
+    if source.dtype != needed_type {
+        return Err(error::value::dtype_mismatch(
+            "source",
+            source.dtype,
+            needed_type,
+        ));
     }
     run_move(what, source.bytes, by, dest, threads)
 }

@@ -61,7 +61,7 @@ pub struct Report {
 
 impl Report {
     /// The report of an operation without tuples.
-    pub(crate) fn of_rows(rows: usize, operation: Operation) -> Self {
+    pub(crate) fn for_rows(rows: usize, operation: Operation) -> Self {
         Self {
             tuples: rows,
             out_of_range: 0,
@@ -141,7 +141,7 @@ impl Move {
     ) -> Result<Report, Error> {
         let operation = self.operation;
         let Some(tuples) = self.tuples() else {
-            return Ok(Report::of_rows(self.rows(), operation));
+            return Ok(Report::for_rows(self.rows(), operation));
         };
         // The tuple of a box may end with flips, which do not change the positions that the box covers. The report
         // leaves them out.
@@ -149,7 +149,7 @@ impl Move {
             (Operation::Crop | Operation::Paste, Some(walk)) => walk.coordinates.len(),
             _ => tuples.depth,
         };
-        let first = missing.first.map(|number| InvalidIndex {
+        let first_invalid = missing.first.map(|number| InvalidIndex {
             tuple: number,
             position: coordinates_of(number, tuples.shape),
             index: tuple(number).into_iter().take(length).collect(),
@@ -161,7 +161,7 @@ impl Move {
         let report = Report {
             tuples: count,
             out_of_range: missing.count,
-            first,
+            first: first_invalid,
             shape: tuples.target.to_vec(),
             found: None,
             copied: 0,

@@ -62,11 +62,11 @@ pub(crate) fn broadcast(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
         Some(d) => shape[d],
         None => 1,
     };
-    let joined = (0..rank).map(|d| match (size(a, d), size(b, d)) {
+    let broadcast_sizes = (0..rank).map(|d| match (size(a, d), size(b, d)) {
         (1, size) | (size, 1) => Some(size),
         (a, b) => (a == b).then_some(a),
     });
-    joined.collect()
+    broadcast_sizes.collect()
 }
 
 /// Returns the row-major strides of `shape` in elements. A dimension of size 0 counts as size 1. `shape` must have

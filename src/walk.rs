@@ -87,19 +87,19 @@ impl Dim {
 
     /// The dimensions of a view.
     #[inline]
-    pub(crate) fn of_view(view: &View) -> Vec<Self> {
+    pub(crate) fn from_view(view: &View) -> Vec<Self> {
         let dims = view.shape.iter().zip(&view.strides);
         dims.map(|(&size, &from)| Self::shared(size, from))
             .collect()
     }
 
     /// The dimensions of a row-major array.
-    pub(crate) fn of_shape(shape: &[usize]) -> Vec<Self> {
+    pub(crate) fn from_shape(shape: &[usize]) -> Vec<Self> {
         let mut dims: Vec<_> = shape.iter().map(|&size| Self::shared(size, 1)).collect();
-        let mut next = 1;
+        let mut next_stride = 1;
         for dim in dims.iter_mut().rev() {
-            dim.from = next;
-            next *= dim.size.max(1).cast_signed();
+            dim.from = next_stride;
+            next_stride *= dim.size.max(1).cast_signed();
         }
         dims
     }
@@ -291,8 +291,8 @@ impl Walk {
 
     /// Makes the walk from the elements of a view that is not empty to a row-major array of the same shape. An element
     /// has `element` bytes.
-    pub(crate) fn of_view(view: &View, element: usize) -> Self {
-        let mut walk = Self::strided(element, view.offset.cast_signed(), 0, Dim::of_view(view));
+    pub(crate) fn from_view(view: &View, element: usize) -> Self {
+        let mut walk = Self::strided(element, view.offset.cast_signed(), 0, Dim::from_view(view));
         // The result is filled in order, so dimensions that are merged in the source can also be merged in the result.
         walk.merge();
         walk.in_order();
@@ -340,9 +340,9 @@ impl Walk {
         self.widen_units(most);
     }
 
-    /// For a walk that fills a row-major array, returns the walk that writes the same elements to the view `dest`,
-    /// which has the array's shape. An element has `element` bytes.
-    pub(crate) fn placed(&self, dest: &View, element: usize) -> Self {
+    /// For a walk that fills a row-major array, returns the walk that writes to `dest` instead, a view of the array's
+    /// shape. An element has `element` bytes.
+    pub(crate) fn placed_in(&self, dest: &View, element: usize) -> Self {
         let mut walk = self.in_units_of(1);
         let element = element.cast_signed();
         // The dimensions of the array that have several positions, innermost first: their sizes, their distances in the
@@ -394,21 +394,21 @@ impl Walk {
     /// Splits the walk into two stages. The first fills a row-major array, and the second moves the array's units to
     /// the destination of this walk.
     pub(crate) fn split_stages(&self) -> [Self; 2] {
-        let mut filling = self.clone();
-        filling.to = 0;
+        let mut filling_walk = self.clone();
+        filling_walk.to = 0;
         let mut filled = 1;
-        for dim in filling.dims.iter_mut().rev() {
+        for dim in filling_walk.dims.iter_mut().rev() {
             dim.to = filled;
             filled *= dim.size.cast_signed();
         }
-        let dims = filling.dims.iter().zip(&self.dims);
+        let dims = filling_walk.dims.iter().zip(&self.dims);
         let dims = dims.map(|(stage, dim)| Dim {
             to: dim.to,
             ..Dim::shared(dim.size, stage.to)
         });
         let mut placing = Self::strided(self.unit, 0, self.to, dims.collect());
         placing.reduce(MAX_UNIT);
-        [filling, placing]
+        [filling_walk, placing]
     }
 
     /// The number of units that are moved.
@@ -444,8 +444,8 @@ impl Walk {
     /// The number of tuples from the first to the last that is read.
     #[cfg(feature = "gpu")]
     pub(crate) fn tuples(&self) -> usize {
-        let last = self.dims.iter().map(|dim| (dim.size - 1) * dim.tuple);
-        last.sum::<usize>() + 1
+        let last_tuples = self.dims.iter().map(|dim| (dim.size - 1) * dim.tuple);
+        last_tuples.sum::<usize>() + 1
     }
 
     /// Returns whether a coordinate extends along dimension `d`.
@@ -463,9 +463,9 @@ impl Walk {
     /// Returns whether units fill a part of the destination in row-major order, without gaps.
     pub(crate) fn is_dense(&self) -> bool {
         let mut filled = 1;
-        let mut inner = self.dims.iter().rev();
+        let mut inner_dims = self.dims.iter().rev();
         self.points == Side::Source
-            && inner.all(|dim| {
+            && inner_dims.all(|dim| {
                 let fits = dim.size == 1 || dim.to == filled;
                 filled *= dim.size.cast_signed();
                 fits
@@ -476,8 +476,8 @@ impl Walk {
     /// write.
     pub(crate) fn is_ascending(&self) -> bool {
         let mut reach = 0;
-        let mut inner = self.dims.iter().rev().filter(|dim| dim.size > 1);
-        inner.all(|dim| {
+        let mut inner_dims = self.dims.iter().rev().filter(|dim| dim.size > 1);
+        inner_dims.all(|dim| {
             let steps_over = dim.to > reach;
             reach += (dim.size.cast_signed() - 1) * dim.to;
             steps_over
@@ -507,9 +507,9 @@ impl Walk {
             if dim.to >= 0 || dim.tuple > 0 || self.is_cropped(d) {
                 continue;
             }
-            let last = dim.size.cast_signed() - 1;
-            self.from += last * dim.from;
-            self.to += last * dim.to;
+            let last_position = dim.size.cast_signed() - 1;
+            self.from += last_position * dim.from;
+            self.to += last_position * dim.to;
             (self.dims[d].from, self.dims[d].to) = (-dim.from, -dim.to);
         }
     }
@@ -520,11 +520,11 @@ impl Walk {
         let mut d = 0;
         while d < self.dims.len() {
             let dim = self.dims[d];
-            let free = !self.is_cropped(d);
-            if free && dim.size == 1 {
+            let is_free = !self.is_cropped(d);
+            if is_free && dim.size == 1 {
                 self.remove(d);
             } else if d > 0
-                && free
+                && is_free
                 && !self.is_cropped(d - 1)
                 && self.dims[d - 1].can_join_with(&dim)
             {
@@ -569,13 +569,16 @@ impl Walk {
     /// must not have tuples.
     #[cfg(feature = "gpu")]
     pub(crate) fn row_start(&self, mut number: usize) -> [usize; 2] {
-        let mut first = [self.from, self.to];
+        let mut first_units = [self.from, self.to];
         for dim in self.outer().iter().rev() {
             let digit = (number % dim.size).cast_signed();
             number /= dim.size;
-            first = [first[0] + digit * dim.from, first[1] + digit * dim.to];
+            first_units = [
+                first_units[0] + digit * dim.from,
+                first_units[1] + digit * dim.to,
+            ];
         }
-        first.map(isize::cast_unsigned)
+        first_units.map(isize::cast_unsigned)
     }
 
     /// Calls `each` with all distances of the walk, except those within the contiguous units.
@@ -596,17 +599,17 @@ impl Walk {
         if contiguous == 1 {
             return;
         }
-        let mut all = (most / self.unit).max(1) | contiguous;
-        self.each_distance(|distance| all |= distance);
-        self.join(1 << all.trailing_zeros());
+        let mut distance_bits = (most / self.unit).max(1) | contiguous;
+        self.each_distance(|distance| distance_bits |= distance);
+        self.join(1 << distance_bits.trailing_zeros());
     }
 
     /// Returns whether the contiguous units can be joined by `factor`.
     #[cfg(feature = "gpu")]
     pub(crate) fn can_join(&self, factor: usize) -> bool {
-        let mut can = self.contiguous().is_multiple_of(factor);
-        self.each_distance(|distance| can &= distance.is_multiple_of(factor));
-        can
+        let mut can_join = self.contiguous().is_multiple_of(factor);
+        self.each_distance(|distance| can_join &= distance.is_multiple_of(factor));
+        can_join
     }
 
     /// Joins each `factor` contiguous units into one. [`Walk::can_join`] must hold.
@@ -616,27 +619,27 @@ impl Walk {
         }
         // A shift takes a fraction of the time of a division, and most factors are powers of two.
         let shift = factor.trailing_zeros();
-        let odd = (factor >> shift).cast_signed();
+        let odd_factor = (factor >> shift).cast_signed();
         let divide = |distance: &mut isize| {
             *distance >>= shift;
-            if odd > 1 {
-                *distance /= odd;
+            if odd_factor > 1 {
+                *distance /= odd_factor;
             }
         };
-        let last = self.dims.len() - 1;
-        for dim in &mut self.dims[..last] {
+        let last_dim = self.dims.len() - 1;
+        for dim in &mut self.dims[..last_dim] {
             divide(&mut dim.from);
             divide(&mut dim.to);
         }
-        self.dims[last].size /= factor;
+        self.dims[last_dim].size /= factor;
         for coordinate in &mut self.coordinates {
             divide(&mut coordinate.stride);
         }
         divide(&mut self.from);
         divide(&mut self.to);
         self.unit *= factor;
-        if self.dims[last].size == 1 && last > 0 {
-            self.remove(last);
+        if self.dims[last_dim].size == 1 && last_dim > 0 {
+            self.remove(last_dim);
         }
     }
 
@@ -673,25 +676,28 @@ impl Walk {
     /// side has no positions.
     #[cfg(any(feature = "gpu", test))]
     pub(crate) fn span(&self, side: Side) -> Range<isize> {
-        let first = match side {
+        let first_unit = match side {
             Side::Source => self.from,
             Side::Dest => self.to,
         };
-        let (mut low, mut high) = (first, first);
-        let mut reach = |first: usize, last: usize, stride: isize| {
-            let (a, b) = (first.cast_signed() * stride, last.cast_signed() * stride);
+        let (mut low, mut high) = (first_unit, first_unit);
+        let mut reach_of = |first_unit: usize, last: usize, stride: isize| {
+            let (a, b) = (
+                first_unit.cast_signed() * stride,
+                last.cast_signed() * stride,
+            );
             low += a.min(b);
             high += a.max(b);
         };
         for dim in &self.dims {
-            reach(0, dim.size - 1, dim.stride(side));
+            reach_of(0, dim.size - 1, dim.stride(side));
         }
         if side == self.points {
             for Coordinate { stride, window, .. } in &self.coordinates {
                 if window.count == 0 {
-                    return first..first;
+                    return first_unit..first_unit;
                 }
-                reach(window.first, window.first + window.count - 1, *stride);
+                reach_of(window.first, window.first + window.count - 1, *stride);
             }
         }
         low..high + 1
@@ -700,20 +706,27 @@ impl Walk {
     /// Splits the walk in two: the first `middle` positions of dimension `d`, and the others.
     pub(crate) fn split(&self, d: usize, middle: usize) -> [Self; 2] {
         let dim = self.dims[d];
-        let part = |first: usize, size: usize| {
-            let mut part = self.clone();
-            part.dims[d].size = size;
-            part.from += dim.from * first.cast_signed();
-            part.to += dim.to * first.cast_signed();
-            part.tuple += first * dim.tuple;
-            // If both parts share their tuples, only the first part has the first units of these tuples.
-            part.counts &= first == 0 || dim.tuple > 0;
-            for along in part.coordinates.iter_mut().filter_map(|c| c.along.as_mut()) {
+        let part_of_walk = |first: usize, size: usize| {
+            let mut part_of_walk = self.clone();
+            part_of_walk.dims[d].size = size;
+            part_of_walk.from += dim.from * first.cast_signed();
+            part_of_walk.to += dim.to * first.cast_signed();
+            part_of_walk.tuple += first * dim.tuple;
+            // If both parts share their tuples, the second does not have their first units.
+            part_of_walk.counts &= first == 0 || dim.tuple > 0;
+            for along in part_of_walk
+                .coordinates
+                .iter_mut()
+                .filter_map(|c| c.along.as_mut())
+            {
                 along.first += if along.dim == d { first } else { 0 };
             }
-            part
+            part_of_walk
         };
-        [part(0, middle), part(middle, dim.size - middle)]
+        [
+            part_of_walk(0, middle),
+            part_of_walk(middle, dim.size - middle),
+        ]
     }
 
     /// Splits the walk in two: the first `middle` positions of the window of coordinate `c`, and the others.
@@ -756,20 +769,20 @@ impl Walk {
             }
             walk.dims = vec![Dim::ONE_POSITION];
         }
-        let mut left = units;
-        let mut rest = walk.to;
+        let mut units_left = units;
+        let mut remaining_offset = walk.to;
         for d in 0..walk.dims.len() {
             let Dim { size, from, to, .. } = walk.dims[d];
-            if !left.is_multiple_of(to.unsigned_abs()) {
+            if !units_left.is_multiple_of(to.unsigned_abs()) {
                 return None;
             }
-            let begin = rest / to;
-            rest %= to;
-            let positions = left / to.unsigned_abs();
+            let begin = remaining_offset / to;
+            remaining_offset %= to;
+            let positions = units_left / to.unsigned_abs();
             if begin.unsigned_abs() + size > positions {
                 return None;
             }
-            left = to.unsigned_abs();
+            units_left = to.unsigned_abs();
             walk.dims[d] = Dim {
                 size: positions,
                 from: 0,
@@ -810,12 +823,12 @@ impl fmt::Display for Walk {
         if self.coordinates.is_empty() {
             return Ok(());
         }
-        let side = match self.points {
+        let side_name = match self.points {
             Side::Source => "source",
             Side::Dest => "destination",
         };
         let coordinates = join_with_commas(&self.coordinates);
-        write!(f, ", by tuples of {coordinates} in the {side}")
+        write!(f, ", by tuples of {coordinates} in the {side_name}")
     }
 }
 
@@ -828,7 +841,7 @@ mod tests {
     /// position is outside a coordinate. A scatter has no pair for such a position.
     fn byte_pairs(walk: &Walk, tuples: &[isize]) -> Vec<(Option<isize>, isize)> {
         let sizes: Vec<_> = walk.dims.iter().map(|dim| dim.size).collect();
-        let mut all = Vec::new();
+        let mut pairs = Vec::new();
         for number in 0..walk.units() {
             let digits = coordinates_of(number, &sizes);
             let (mut from, mut to, mut tuple) = (walk.from, walk.to, walk.tuple);
@@ -838,7 +851,7 @@ mod tests {
                 tuple += dim.tuple * digit;
             }
             let tuple = &tuples[tuple * walk.columns..];
-            let mut found = true;
+            let mut is_found = true;
             for coordinate in &walk.coordinates {
                 let mut position = match coordinate.begin {
                     StartIndex::Column(column) => tuple[column],
@@ -846,26 +859,26 @@ mod tests {
                 };
                 if let Some(along) = coordinate.along {
                     let digit = along.first + digits[along.dim];
-                    let flipped = along.flip.is_some_and(|column| tuple[column] != 0);
-                    let digit = match flipped {
+                    let is_flipped = along.flip.is_some_and(|column| tuple[column] != 0);
+                    let digit = match is_flipped {
                         true => along.extent - 1 - digit,
                         false => digit,
                     };
                     position += digit.cast_signed() * along.step;
                 }
                 let PositionWindow { first, count } = coordinate.window;
-                found &= (first..first + count).contains(&position.cast_unsigned());
+                is_found &= (first..first + count).contains(&position.cast_unsigned());
                 match walk.points {
                     Side::Source => from += position * coordinate.stride,
                     Side::Dest => to += position * coordinate.stride,
                 }
             }
             let unit = walk.unit.cast_signed();
-            for byte in (0..unit).filter(|_| found || walk.points == Side::Source) {
-                all.push((found.then_some(from * unit + byte), to * unit + byte));
+            for byte in (0..unit).filter(|_| is_found || walk.points == Side::Source) {
+                pairs.push((is_found.then_some(from * unit + byte), to * unit + byte));
             }
         }
-        all
+        pairs
     }
 
     fn sorted_pairs(mut bytes: Vec<(Option<isize>, isize)>) -> Vec<(Option<isize>, isize)> {
@@ -878,12 +891,12 @@ mod tests {
     #[track_caller]
     fn check_walk(elements: &Walk, tuples: &[isize]) {
         let expected = sorted_pairs(byte_pairs(elements, tuples));
-        let mut reduced = elements.clone();
-        reduced.reduce(MAX_UNIT);
+        let mut reduced_walk = elements.clone();
+        reduced_walk.reduce(MAX_UNIT);
         for walk in [
-            &reduced,
-            &reduced.in_bytes(),
-            &reduced.in_units_of(elements.unit),
+            &reduced_walk,
+            &reduced_walk.in_bytes(),
+            &reduced_walk.in_units_of(elements.unit),
         ] {
             assert_eq!(sorted_pairs(byte_pairs(walk, tuples)), expected, "{walk}");
             let splits =
@@ -1002,7 +1015,7 @@ mod tests {
             ];
             let mut walk = Walk::strided(2, 0, 0, dims);
             walk.in_order();
-            let along = |dim, step, extent, flip| {
+            let box_extent = |dim, step, extent, flip| {
                 let first = 0;
                 Some(BoxExtent {
                     dim,
@@ -1015,11 +1028,11 @@ mod tests {
             walk.coordinates = vec![
                 Coordinate::indexed(2, 20 * size, 0),
                 Coordinate {
-                    along: along(1, 1, 2, None),
+                    along: box_extent(1, 1, 2, None),
                     ..Coordinate::indexed(4, 5 * size, 1)
                 },
                 Coordinate {
-                    along: along(2, -2, 3, Some(3)),
+                    along: box_extent(2, -2, 3, Some(3)),
                     ..Coordinate::indexed(5, size, 2)
                 },
             ];

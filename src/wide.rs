@@ -49,29 +49,29 @@ pub(crate) trait WideElement: Copy + Default {
 
 /// The type of the numbers that a conversion writes.
 pub(crate) trait Number: bytemuck::NoUninit {
-    fn of_signed<const CAST: bool>(x: i64) -> Self;
-    fn of_unsigned<const CAST: bool>(x: u64) -> Self;
-    fn of_float<const CAST: bool>(x: f64) -> Self;
+    fn from_signed<const CAST: bool>(x: i64) -> Self;
+    fn from_unsigned<const CAST: bool>(x: u64) -> Self;
+    fn from_float<const CAST: bool>(x: f64) -> Self;
 }
 
 impl WideElement for i64 {
     #[inline(always)]
     fn to_number<T: Number, const CAST: bool>(self) -> T {
-        T::of_signed::<CAST>(self)
+        T::from_signed::<CAST>(self)
     }
 }
 
 impl WideElement for u64 {
     #[inline(always)]
     fn to_number<T: Number, const CAST: bool>(self) -> T {
-        T::of_unsigned::<CAST>(self)
+        T::from_unsigned::<CAST>(self)
     }
 }
 
 impl WideElement for f64 {
     #[inline(always)]
     fn to_number<T: Number, const CAST: bool>(self) -> T {
-        T::of_float::<CAST>(self)
+        T::from_float::<CAST>(self)
     }
 }
 
@@ -79,7 +79,7 @@ macro_rules! integers {
     ($($type:ty)*) => {$(
         impl Number for $type {
             #[inline(always)]
-            fn of_signed<const CAST: bool>(x: i64) -> Self {
+            fn from_signed<const CAST: bool>(x: i64) -> Self {
                 match CAST {
                     true => x as Self,
                     false => Self::try_from(x).unwrap_or(if x < 0 { Self::MIN } else { Self::MAX }),
@@ -87,7 +87,7 @@ macro_rules! integers {
             }
 
             #[inline(always)]
-            fn of_unsigned<const CAST: bool>(x: u64) -> Self {
+            fn from_unsigned<const CAST: bool>(x: u64) -> Self {
                 match CAST {
                     true => x as Self,
                     false => Self::try_from(x).unwrap_or(Self::MAX),
@@ -95,7 +95,7 @@ macro_rules! integers {
             }
 
             #[inline(always)]
-            fn of_float<const CAST: bool>(x: f64) -> Self {
+            fn from_float<const CAST: bool>(x: f64) -> Self {
                 match CAST {
                     true => x as Self,
                     false => round_ties_even(x) as Self,
@@ -121,17 +121,17 @@ struct BF16(u16);
 /// A `bool` is an integer of one bit, which saturates. A cast is true if the number is not 0.
 impl Number for Bool {
     #[inline(always)]
-    fn of_signed<const CAST: bool>(x: i64) -> Self {
+    fn from_signed<const CAST: bool>(x: i64) -> Self {
         Self(if CAST { x != 0 } else { x > 0 }.into())
     }
 
     #[inline(always)]
-    fn of_unsigned<const CAST: bool>(x: u64) -> Self {
+    fn from_unsigned<const CAST: bool>(x: u64) -> Self {
         Self((x > 0).into())
     }
 
     #[inline(always)]
-    fn of_float<const CAST: bool>(x: f64) -> Self {
+    fn from_float<const CAST: bool>(x: f64) -> Self {
         Self(if CAST { x != 0.0 } else { x > 0.5 }.into())
     }
 }
@@ -140,18 +140,18 @@ macro_rules! halves {
     ($($type:ident $of_f32:ident)*) => {$(
         impl Number for $type {
             #[inline(always)]
-            fn of_signed<const CAST: bool>(x: i64) -> Self {
+            fn from_signed<const CAST: bool>(x: i64) -> Self {
                 let size = odd_f64(x.unsigned_abs());
-                Self::of_float::<CAST>(if x < 0 { -size } else { size })
+                Self::from_float::<CAST>(if x < 0 { -size } else { size })
             }
 
             #[inline(always)]
-            fn of_unsigned<const CAST: bool>(x: u64) -> Self {
-                Self::of_float::<CAST>(odd_f64(x))
+            fn from_unsigned<const CAST: bool>(x: u64) -> Self {
+                Self::from_float::<CAST>(odd_f64(x))
             }
 
             #[inline(always)]
-            fn of_float<const CAST: bool>(x: f64) -> Self {
+            fn from_float<const CAST: bool>(x: f64) -> Self {
                 Self($of_f32(odd_f32(x)))
             }
         }
@@ -165,17 +165,17 @@ macro_rules! floats {
     ($($float:ty: $nan:expr;)*) => {$(
         impl Number for $float {
             #[inline(always)]
-            fn of_signed<const CAST: bool>(x: i64) -> Self {
+            fn from_signed<const CAST: bool>(x: i64) -> Self {
                 x as Self
             }
 
             #[inline(always)]
-            fn of_unsigned<const CAST: bool>(x: u64) -> Self {
+            fn from_unsigned<const CAST: bool>(x: u64) -> Self {
                 x as Self
             }
 
             #[inline(always)]
-            fn of_float<const CAST: bool>(x: f64) -> Self {
+            fn from_float<const CAST: bool>(x: f64) -> Self {
                 match x.is_nan() {
                     true => Self::from_bits($nan(x.to_bits())),
                     false => x as Self,
@@ -194,10 +194,10 @@ floats! {
 /// library. Adding 2^52 rounds to an integer, because the sum has no bits for a fraction.
 #[inline(always)]
 pub(crate) fn round_ties_even(x: f64) -> f64 {
-    const FIRST_WHOLE: f64 = (1_u64 << 52) as f64;
+    const MIN_WHOLE_NUMBER: f64 = (1_u64 << 52) as f64;
     let size = x.abs();
-    match size < FIRST_WHOLE {
-        true => (size + FIRST_WHOLE - FIRST_WHOLE).copysign(x),
+    match size < MIN_WHOLE_NUMBER {
+        true => (size + MIN_WHOLE_NUMBER - MIN_WHOLE_NUMBER).copysign(x),
         false => x,
     }
 }
@@ -207,12 +207,12 @@ pub(crate) fn round_ties_even(x: f64) -> f64 {
 /// values.
 #[inline(always)]
 fn odd_f32(x: f64) -> f32 {
-    let single = f32::of_float::<false>(x);
-    let back = f64::from(single);
-    match back == x || x.is_nan() {
-        true => single,
+    let rounded = f32::from_float::<false>(x);
+    let widened = f64::from(rounded);
+    match widened == x || x.is_nan() {
+        true => rounded,
         // Round towards zero, and then set the last bit.
-        false => f32::from_bits((single.to_bits() - u32::from(back.abs() > x.abs())) | 1),
+        false => f32::from_bits((rounded.to_bits() - u32::from(widened.abs() > x.abs())) | 1),
     }
 }
 
@@ -307,17 +307,17 @@ fn write_elements<W: WideElement, T: Number, const CAST: bool>(
     dest: &mut [u8],
 ) {
     let size = size_of::<T>();
-    let put = |dest: &mut [u8], value: &W| {
+    let put_value = |dest: &mut [u8], value: &W| {
         dest.copy_from_slice(bytemuck::bytes_of(&value.to_number::<T, CAST>()));
     };
     if apart == 1 {
         for (dest, value) in dest.chunks_exact_mut(size).zip(values) {
-            put(dest, value);
+            put_value(dest, value);
         }
         return;
     }
     for (dest, value) in dest.chunks_mut(size * apart).zip(values) {
-        put(&mut dest[..size], value);
+        put_value(&mut dest[..size], value);
     }
 }
 
@@ -328,14 +328,14 @@ pub(crate) fn bits_of_bytes(
     rule: RoundingRule,
 ) -> impl Iterator<Item = u32> {
     let bytes: Vec<u8> = (0..=u8::MAX).collect();
-    let mut made = vec![0; bytes.len() * to.size()];
+    let mut converted = vec![0; bytes.len() * to.size()];
     if let ElementReader::Signed(read) = element_reader(from) {
         let mut values = vec![0_i64; bytes.len()];
         read(&bytes, 0, 1, &mut values);
-        element_writer(to, rule)(&values, 1, &mut made);
+        element_writer(to, rule)(&values, 1, &mut converted);
     }
     let size = to.size();
-    (0..bytes.len()).map(move |n| match made[n * size..][..size] {
+    (0..bytes.len()).map(move |n| match converted[n * size..][..size] {
         [a] => a.into(),
         [a, b] => u16::from_ne_bytes([a, b]).into(),
         [a, b, c, d] => u32::from_ne_bytes([a, b, c, d]),

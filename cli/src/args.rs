@@ -90,13 +90,13 @@ impl Args {
                 let command = definition.find_subcommand(name);
                 command.filter(|found| found.get_arguments().any(|arg| arg.get_id() == "explain"))
             };
-            let of = matches.subcommand();
-            let to = match of.and_then(|(name, matches)| Some((makes(name)?, matches))) {
+            let subcommand = matches.subcommand();
+            let to = match subcommand.and_then(|(name, matches)| Some((makes(name)?, matches))) {
                 Some((command, matches)) => {
                     let mut to = To::from_arg_matches(matches)?;
-                    let first = command.get_positionals().next();
-                    let input =
-                        first.and_then(|arg| matches.get_raw(arg.get_id().as_str())?.next());
+                    let first_positional = command.get_positionals().next();
+                    let input = first_positional
+                        .and_then(|arg| matches.get_raw(arg.get_id().as_str())?.next());
                     to.name(&input.unwrap_or_default().to_owned().into())?;
                     to
                 }
@@ -220,7 +220,7 @@ impl To {
         let mut path = self.output.clone()?;
         if self.to.is_some()
             && self.format.is_none()
-            && let Some(named) = Format::of_path(&path)
+            && let Some(named) = Format::from_path(&path)
         {
             let format = named.that_holds(element, shape);
             if format != named {
@@ -343,10 +343,10 @@ mod tests {
         let definition = Args::command_definition();
         let has_output =
             |command: &clap::Command| command.get_arguments().any(|arg| arg.get_id() == "explain");
-        let without = definition
+        let without_output = definition
             .get_subcommands()
             .filter(|command| !has_output(command));
-        let names: Vec<&str> = without.map(clap::Command::get_name).collect();
+        let names: Vec<&str> = without_output.map(clap::Command::get_name).collect();
         let listed = |name: &&str| cfg!(feature = "verify") || *name != "verify";
         assert_eq!(
             names.len(),

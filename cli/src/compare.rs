@@ -66,17 +66,17 @@ pub(crate) fn run(global: &Global, args: &Compare) -> Result<ExitCode, Failure> 
     let elements = [0, 1].map(|at| arrays[at].element());
     let comparable = a.shape() == b.shape()
         && (args.tolerance.is_some() || elements[0].name() == elements[1].name());
-    let mut found = Differences::default();
+    let mut differences = Differences::default();
     if comparable {
-        compare_pieces(args, [&a, &b], &arrays, &mut found)?;
+        compare_pieces(args, [&a, &b], &arrays, &mut differences)?;
     }
     let compared = Compared {
         args,
-        equal: comparable && found.different == 0,
+        equal: comparable && differences.different == 0,
         comparable,
         shapes: [a.shape(), b.shape()],
         elements,
-        found,
+        found: differences,
     };
     if global.json {
         print::print_json(&compared.json())?;
@@ -102,7 +102,7 @@ fn compare_pieces(
     const PIECE_BYTES: usize = 1 << 20;
     const FORTRAN_PIECE: usize = 1 << 26;
     let is_fortran = |array: &Array| array.stored().is_some_and(|stored| stored.column_major);
-    let most = if arrays.iter().any(is_fortran) {
+    let piece_elements = if arrays.iter().any(is_fortran) {
         FORTRAN_PIECE
     } else {
         PIECE_BYTES
@@ -115,7 +115,7 @@ fn compare_pieces(
     }
     let count: usize = a.shape().iter().product();
     // Each piece has the same number of elements of both arrays.
-    let pieces = a.cut_into_pieces((most / wide.max(other)).max(1) * wide);
+    let pieces = a.cut_into_pieces((piece_elements / wide.max(other)).max(1) * wide);
     progress::with_byte_bar(count * wide, |progress| {
         let mut begin = 0;
         for piece in &pieces {
@@ -177,11 +177,11 @@ impl Differences {
             at,
             bytes: bytes.map(<[u8]>::to_vec),
         };
-        let equal = match (tolerance, difference) {
+        let is_equal = match (tolerance, difference) {
             (Some(tolerance), Some(difference)) => difference <= tolerance,
             _ => false,
         };
-        if !equal {
+        if !is_equal {
             self.different += 1;
             self.first.get_or_insert_with(pair);
         }
@@ -285,21 +285,21 @@ impl Compared<'_> {
             ..
         } = self;
         let input = |source: &Source, at: usize| json!({"path": source.to_string(), "shape": shapes[at], "dtype": elements[at].name()});
-        let mut all = json!({
+        let mut report = json!({
             "inputs": [input(&args.a, 0), input(&args.b, 1)],
             "equal": self.equal,
         });
         if !self.comparable {
-            return all;
+            return report;
         }
         let pair = |pair: &ElementPair| {
             let values = [0, 1].map(|of| element_json(elements[of], &pair.bytes[of]));
             json!({"position": position_of_element(pair.at, shapes[0]), "values": values})
         };
-        all["elements"] = shapes[0].iter().product::<usize>().into();
-        all["different"] = found.different.into();
-        all["first"] = found.first.as_ref().map_or(Value::Null, pair);
-        all["largest"] = found
+        report["elements"] = shapes[0].iter().product::<usize>().into();
+        report["different"] = found.different.into();
+        report["first"] = found.first.as_ref().map_or(Value::Null, pair);
+        report["largest"] = found
             .largest
             .as_ref()
             .map_or(Value::Null, |(difference, of)| {
@@ -311,7 +311,7 @@ impl Compared<'_> {
                 };
                 largest
             });
-        all
+        report
     }
 }
 
@@ -398,7 +398,7 @@ impl Number {
     /// Returns the distance between two numbers. It is 0 between two NaNs. Returns `None` if only one is NaN, or if one
     /// is not a number.
     fn difference([a, b]: [Option<Self>; 2]) -> Option<f64> {
-        let apart = |a: f64, b: f64| match (a.is_nan(), b.is_nan()) {
+        let float_distance = |a: f64, b: f64| match (a.is_nan(), b.is_nan()) {
             (true, true) => Some(0.0),
             (false, false) if a == b => Some(0.0),
             (false, false) => Some((a - b).abs()),
@@ -412,7 +412,7 @@ impl Number {
             (Self::Int(a), Self::Int(b)) => Some(a.abs_diff(b) as f64),
             (a, b) => {
                 let ([a, i], [b, j]) = (a.real_and_imaginary(), b.real_and_imaginary());
-                Some(apart(a, b)?.hypot(apart(i, j)?))
+                Some(float_distance(a, b)?.hypot(float_distance(i, j)?))
             }
         }
     }

@@ -137,7 +137,7 @@ mod with_gpu {
 
     /// Returns the error for a graphics API without an adapter that fits. It lists the adapters of the other APIs.
     fn none_by(api: Api, global: &Global) -> Failure {
-        let named = match &global.adapter {
+        let name_condition = match &global.adapter {
             Some(name) => format!(" with a name that contains {name:?}"),
             None => String::new(),
         };
@@ -145,11 +145,11 @@ mod with_gpu {
             backends: Some(Backends::all()),
             ..AdapterOptions::default()
         };
-        let there = list_adapters(&any).unwrap_or_default();
-        let there: Vec<String> = there.iter().map(|found| format!("  {found}")).collect();
-        let others = match &there[..] {
+        let adapters = list_adapters(&any).unwrap_or_default();
+        let adapters: Vec<String> = adapters.iter().map(|found| format!("  {found}")).collect();
+        let alternatives = match &adapters[..] {
             [] => "; this machine has no adapter: use --device cpu".into(),
-            there => format!("; this machine has:\n{}", there.join("\n")),
+            adapters => format!("; this machine has:\n{}", adapters.join("\n")),
         };
         let api = match api {
             Api::Vulkan => "Vulkan",
@@ -157,7 +157,9 @@ mod with_gpu {
             Api::Dx12 => "Direct3D 12",
             Api::Gl => "OpenGL",
         };
-        Failure::device(format_args!("no adapter for {api}{named}{others}"))
+        Failure::device(format_args!(
+            "no adapter for {api}{name_condition}{alternatives}"
+        ))
     }
 
     /// Lists the adapters of this machine, best first. Each entry shows whether the adapter fits `options`.
@@ -186,7 +188,7 @@ mod with_gpu {
     pub(crate) fn all(global: &Global) -> Result<Vec<Backend>, Failure> {
         let candidates = list_candidates(global, SoftwareAdapters::Allow)?;
         let mut backends = Vec::new();
-        let mut refused = None;
+        let mut first_failure = None;
         for candidate in candidates
             .iter()
             .filter(|candidate| candidate.refused.is_none())
@@ -195,11 +197,11 @@ mod with_gpu {
                 Ok(gpu) => backends.push(Backend::from(gpu)),
                 Err(error) => {
                     print::print_note(format_args!("note: not used: {candidate}: {error}"));
-                    refused = Some(Failure::refused(candidate)(error));
+                    first_failure = Some(Failure::refused(candidate)(error));
                 }
             }
         }
-        match refused {
+        match first_failure {
             Some(failure) if backends.is_empty() => Err(failure),
             _ => Ok(backends),
         }

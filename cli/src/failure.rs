@@ -141,18 +141,18 @@ impl WordList {
     /// Returns the text with all words replaced. Only whole words are replaced.
     pub(crate) fn translate(&self, text: &str) -> String {
         let is_word = |c: char| c.is_alphanumeric() || c == '_';
-        let own = self.0.iter().map(|(from, to)| (&from[..], &to[..]));
-        let words: Vec<_> = own.chain(REPLACED_WORDS).collect();
+        let own_words = self.0.iter().map(|(from, to)| (&from[..], &to[..]));
+        let words: Vec<_> = own_words.chain(REPLACED_WORDS).collect();
         let (mut changed, mut rest, mut in_word) = (String::new(), text, false);
         while let Some(next) = rest.chars().next() {
-            let fits = |&&(from, _): &&(&str, &str)| {
+            let is_whole_phrase = |&&(from, _): &&(&str, &str)| {
                 let Some(after) = rest.strip_prefix(from) else {
                     return false;
                 };
-                let begins = !in_word || !from.starts_with(is_word);
-                begins && !(from.ends_with(is_word) && after.starts_with(is_word))
+                let begins_word = !in_word || !from.starts_with(is_word);
+                begins_word && !(from.ends_with(is_word) && after.starts_with(is_word))
             };
-            let (taken, put) = match words.iter().find(fits) {
+            let (taken, put) = match words.iter().find(is_whole_phrase) {
                 Some(&(from, to)) => (from.len(), to),
                 None => (next.len_utf8(), &rest[..next.len_utf8()]),
             };
@@ -196,19 +196,24 @@ fn with_shapes(text: &str) -> String {
     while let Some(open) = rest.find('[') {
         let (before, bracket) = rest.split_at(open);
         changed.push_str(before);
-        let inside = bracket.split_once(']').map(|(inside, _)| &inside[1..]);
-        let sizes = inside.and_then(|inside| match inside {
+        let in_brackets = bracket
+            .split_once(']')
+            .map(|(in_brackets, _)| &in_brackets[1..]);
+        let sizes = in_brackets.and_then(|in_brackets| match in_brackets {
             "" => Some(Vec::new()),
-            _ => inside.split(',').map(|size| size.parse().ok()).collect(),
+            _ => in_brackets
+                .split(',')
+                .map(|size| size.parse().ok())
+                .collect(),
         });
-        let last = before.trim_end_matches(' ').rsplit([' ', ':', ',']).next();
-        let last = last.unwrap_or_default();
+        let last_word = before.trim_end_matches(' ').rsplit([' ', ':', ',']).next();
+        let last_word = last_word.unwrap_or_default();
         let is_shape =
-            before.ends_with(' ') && !["=", "at", "with", "sizes", "--size"].contains(&last);
+            before.ends_with(' ') && !["=", "at", "with", "sizes", "--size"].contains(&last_word);
         match sizes.filter(|_| is_shape) {
             Some(sizes) => {
                 let shape = units::format_shape(&sizes);
-                match BARE_ERRORS.contains(&last) {
+                match BARE_ERRORS.contains(&last_word) {
                     true => changed.push_str(&shape),
                     false => changed.push_str(&format!("({shape})")),
                 }

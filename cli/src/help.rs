@@ -102,14 +102,14 @@ Global options (wgslice help options):
 /// Returns the help for the command, for a subcommand, or on a topic.
 pub(crate) fn text_for(topic: Option<&str>) -> Result<String, Failure> {
     match topic {
-        None => Ok(of_all()),
-        Some("files") => Ok(of_files()),
-        Some("options") => Ok(of_options()),
-        Some(name) => of_subcommand(name).ok_or_else(|| {
-            let meant =
-                suggest_subcommand(name).map_or_else(String::new, |meant| format!("; {meant}"));
+        None => Ok(full_help()),
+        Some("files") => Ok(files_help()),
+        Some("options") => Ok(all_options_help()),
+        Some(name) => subcommand_help(name).ok_or_else(|| {
+            let suggestion =
+                suggest_subcommand(name).map_or_else(String::new, |suggestion| format!("; {suggestion}"));
             Failure::usage(format_args!(
-                "{name:?} is neither a subcommand nor a topic: `wgslice help` lists them{meant}"
+                "{name:?} is neither a subcommand nor a topic: `wgslice help` lists them{suggestion}"
             ))
         }),
     }
@@ -129,18 +129,18 @@ pub(crate) fn suggest_subcommand(word: &str) -> Option<String> {
     let synonym = SYNONYMS.iter().find(|(name, _)| *name == word);
     let definition = Args::command_definition();
     let names = definition.get_subcommands().map(Command::get_name);
-    let like = names.map(|name| (strsim::jaro_winkler(name, word), name));
-    let like = like.filter(|(likeness, _)| *likeness >= MIN_SIMILARITY);
+    let similar_names = names.map(|name| (strsim::jaro_winkler(name, word), name));
+    let similar_names = similar_names.filter(|(likeness, _)| *likeness >= MIN_SIMILARITY);
     // Among equally similar names, the first is taken.
-    let like = like.reduce(|a, b| if b.0 > a.0 { b } else { a });
+    let similar_names = similar_names.reduce(|a, b| if b.0 > a.0 { b } else { a });
     let meant = synonym
         .map(|(_, meant)| *meant)
-        .or(like.map(|(_, name)| name))?;
+        .or(similar_names.map(|(_, name)| name))?;
     Some(format!("did you mean `wgslice {meant}`?"))
 }
 
 /// Returns the help of the command, with the subcommands in groups.
-fn of_all() -> String {
+fn full_help() -> String {
     let definition = Args::command_definition();
     let group = |(title, names): (&str, &[&str])| {
         let line = |name: &&str| {
@@ -176,9 +176,9 @@ fn first_sentence(command: &Command) -> String {
 }
 
 /// Returns the help of a subcommand: its own options in full, and a summary of the others.
-fn of_subcommand(name: &str) -> Option<String> {
-    let shared = Global::augment_args(To::augment_args(Command::new("")));
-    let shared: Vec<_> = shared
+fn subcommand_help(name: &str) -> Option<String> {
+    let shared_options = Global::augment_args(To::augment_args(Command::new("")));
+    let shared_options: Vec<_> = shared_options
         .get_arguments()
         .map(|arg| arg.get_id().clone())
         .collect();
@@ -187,11 +187,12 @@ fn of_subcommand(name: &str) -> Option<String> {
     let command = definition.find_subcommand(name)?.clone();
     let makes = command.get_arguments().any(|arg| arg.get_id() == "explain");
     let works = !["completions", "man", "help"].contains(&name);
-    let is_shared = |arg: &clap::Arg| shared.contains(arg.get_id()) || arg.get_id() == "help";
-    let about = command.get_long_about().or(command.get_about()).cloned();
-    let after = command
+    let is_shared =
+        |arg: &clap::Arg| shared_options.contains(arg.get_id()) || arg.get_id() == "help";
+    let about_text = command.get_long_about().or(command.get_about()).cloned();
+    let after_help = command
         .get_after_help()
-        .map(|after| after.ansi().to_string());
+        .map(|after_help| after_help.ansi().to_string());
     let parts = [
         makes.then(|| {
             format!(
@@ -200,21 +201,21 @@ fn of_subcommand(name: &str) -> Option<String> {
         }),
         makes.then(|| OUTPUT_OPTIONS.into()),
         works.then(|| GLOBAL_OPTIONS.into()),
-        after,
+        after_help,
     ];
-    let after: Vec<String> = parts.into_iter().flatten().collect();
+    let after_help: Vec<String> = parts.into_iter().flatten().collect();
     let mut command = command
         .mut_args(|arg| if is_shared(&arg) { arg.hide(true) } else { arg })
         .max_term_width(90)
-        .after_help(after.join("\n\n"));
-    if let Some(about) = about {
-        command = command.about(about);
+        .after_help(after_help.join("\n\n"));
+    if let Some(about_text) = about_text {
+        command = command.about(about_text);
     }
     Some(command.render_help().ansi().to_string())
 }
 
 /// Returns the options that subcommands share, in full.
-fn of_options() -> String {
+fn all_options_help() -> String {
     let options = To::augment_args(Global::augment_args(Command::new("wgslice")));
     let mut options = options
         .disable_help_flag(true)
@@ -223,7 +224,7 @@ fn of_options() -> String {
     options.render_help().ansi().to_string()
 }
 
-fn of_files() -> String {
+fn files_help() -> String {
     format!(
         "\
 Files:
@@ -253,25 +254,28 @@ mod tests {
     /// The summaries have the same options as the full help, and each line fits a terminal.
     #[test]
     fn the_short_forms_name_all_options() {
-        let short = [OUTPUT_OPTIONS, GLOBAL_OPTIONS].concat();
+        let options_help = [OUTPUT_OPTIONS, GLOBAL_OPTIONS].concat();
         let full = To::augment_args(Global::augment_args(Command::new("")));
         for option in full.get_arguments() {
             let name = format!("--{}", option.get_long().unwrap());
-            assert!(short.contains(&name), "{name}");
+            assert!(options_help.contains(&name), "{name}");
         }
     }
 
     #[test]
     fn each_subcommand_is_in_a_group() {
         let definition = Args::command_definition();
-        let grouped: Vec<&str> = SUBCOMMAND_GROUPS
+        let grouped_names: Vec<&str> = SUBCOMMAND_GROUPS
             .iter()
             .flat_map(|(_, names)| *names)
             .copied()
             .collect();
         for command in definition.get_subcommands() {
             let name = command.get_name();
-            let count = grouped.iter().filter(|grouped| **grouped == name).count();
+            let count = grouped_names
+                .iter()
+                .filter(|grouped| **grouped == name)
+                .count();
             assert_eq!(count, 1, "{name}");
         }
         for (_, meant) in SYNONYMS {

@@ -60,7 +60,7 @@ fn table_lines(source: &Source, listing: &files::Listing) -> Vec<TableLine> {
                 units::format_bytes(bytes),
             );
             let total = format!("{count}: {bytes} {}", format.to_uppercase());
-            let head = TableLine::Head(to_printable(&source.to_string()), total);
+            let head_line = TableLine::Head(to_printable(&source.to_string()), total);
             let entry = |entry: &files::Entry| {
                 let name = entry.name.as_deref().unwrap_or_default();
                 array_lines(format!("  {}", to_printable(name)), entry, "")
@@ -68,17 +68,20 @@ fn table_lines(source: &Source, listing: &files::Listing) -> Vec<TableLine> {
             let damaged = listing.damaged.as_ref();
             let note = damaged.map(|why| TableLine::Note(format!("damaged: {why}")));
             let rows = arrays.iter().flat_map(entry);
-            [head].into_iter().chain(note).chain(rows).collect()
+            [head_line].into_iter().chain(note).chain(rows).collect()
         }
     }
 }
 
 /// Returns the line for an array, and notes on what cannot be done with it.
 fn array_lines(name: String, entry: &files::Entry, format: &str) -> Vec<TableLine> {
-    let unknown = || "?".to_owned();
+    let unknown_text = || "?".to_owned();
     let damaged = entry.damaged.as_ref().map(|why| ("damaged", why));
-    let why = damaged.or(entry.unsupported.as_ref().map(|why| ("not sliceable", why)));
-    let note = why.map(|(what, why)| TableLine::Note(format!("{what}: {why}")));
+    let note_parts = damaged.or(entry
+        .unsupported
+        .as_ref()
+        .map(|reason| ("not sliceable", reason)));
+    let note = note_parts.map(|(what, reason)| TableLine::Note(format!("{what}: {reason}")));
     let mut remarks = vec![format];
     if entry.column_major {
         remarks.push("Fortran order");
@@ -92,8 +95,11 @@ fn array_lines(name: String, entry: &files::Entry, format: &str) -> Vec<TableLin
         entry
             .shape
             .as_deref()
-            .map_or_else(unknown, units::format_dims),
-        entry.dtype.as_deref().map_or_else(unknown, shorten_type),
+            .map_or_else(unknown_text, units::format_dims),
+        entry
+            .dtype
+            .as_deref()
+            .map_or_else(unknown_text, shorten_type),
         units::format_bytes(usize::try_from(entry.bytes).unwrap_or(usize::MAX)),
         remarks.join(", "),
     ]);

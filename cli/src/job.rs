@@ -111,7 +111,7 @@ impl<'a> Job<'a> {
     }
 
     /// Adds the item of each box, for work that crops or pastes boxes.
-    pub(crate) fn of_items(mut self, items: Option<&'a Source>) -> Self {
+    pub(crate) fn with_items(mut self, items: Option<&'a Source>) -> Self {
         self.items = items;
         self
     }
@@ -138,7 +138,7 @@ impl<'a> Job<'a> {
     }
 
     /// Sets that the values must have an element type of pictures, whose type determines their range.
-    pub(crate) fn of_pictures(mut self) -> Self {
+    pub(crate) fn for_pictures(mut self) -> Self {
         self.pictures = true;
         self
     }
@@ -150,7 +150,7 @@ impl<'a> Job<'a> {
     }
 
     /// Omits the first dimension from the result. In the plan, it has size 1.
-    pub(crate) fn of_only_one(mut self) -> Self {
+    pub(crate) fn with_one_input(mut self) -> Self {
         self.only = true;
         self
     }
@@ -274,8 +274,8 @@ impl Job<'_> {
         if to.explain {
             let shape = self.result_shape(plan.shape());
             let bytes = read.bytes();
-            let explained = Explained::new(inputs, bytes, to, shape, &backend, &[&plan], element);
-            return Ok(Outcome::Explained(Box::new(explained)));
+            let explanation = Explained::new(inputs, bytes, to, shape, &backend, &[&plan], element);
+            return Ok(Outcome::Explained(Box::new(explanation)));
         }
         // An output that cannot be written fails before the work.
         let (origin, shape) = (
@@ -284,16 +284,16 @@ impl Job<'_> {
         );
         let mut output = Target::create(to, global.json, &origin, element, shape)?;
         let mut fallback = None;
-        let mut made = self.run_and_write(read, &plan, &backend, &mut output, &mut times);
-        if let Err(TaskError::Library(error)) = &made
+        let mut outcome = self.run_and_write(read, &plan, &backend, &mut output, &mut times);
+        if let Err(TaskError::Library(error)) = &outcome
             && device::may_fall_back(global, error)?
         {
             fallback = Some(self.words.translate(&self.text(error)));
             // Nothing has been written yet: the output comes last, and its errors are not the device's.
             let cpu = device::cpu_backend(global);
-            made = self.run_and_write(self.read()?, &plan, &cpu, &mut output, &mut times);
+            outcome = self.run_and_write(self.read()?, &plan, &cpu, &mut output, &mut times);
         }
-        let (shape, report) = made.map_err(|stopped| match stopped {
+        let (shape, report) = outcome.map_err(|stopped| match stopped {
             TaskError::Library(error) => self.refused(&context, error),
             TaskError::Command(failure) => failure,
         })?;
@@ -334,12 +334,20 @@ impl Job<'_> {
         let Error::InvalidIndices(report) = error else {
             return text;
         };
-        let first = report.first.as_ref();
-        let index = first
-            .and_then(|first| Some((first, self.first_tuple_in_file(first, report.tuples).ok()?)));
+        let first_invalid = report.first.as_ref();
+        let index = first_invalid.and_then(|first_invalid| {
+            Some((
+                first_invalid,
+                self.first_tuple_in_file(first_invalid, report.tuples)
+                    .ok()?,
+            ))
+        });
         match index {
-            Some((first, index)) => {
-                let (from, to) = (format!("= {:?}", first.index), format!("= {index:?}"));
+            Some((first_invalid, index)) => {
+                let (from, to) = (
+                    format!("= {:?}", first_invalid.index),
+                    format!("= {index:?}"),
+                );
                 text.replacen(&from, &to, 1)
             }
             None => text,
@@ -364,8 +372,8 @@ impl Job<'_> {
             let size = elements.checked_div(tuples).unwrap_or(0);
             let numbers =
                 files::unsigned_numbers(&array, first.tuple * size, size).unwrap_or_default();
-            for (number, of_file) in index.iter_mut().skip(begin).zip(numbers) {
-                *number = of_file.into();
+            for (number, from_file) in index.iter_mut().skip(begin).zip(numbers) {
+                *number = from_file.into();
             }
             begin += size;
         }
@@ -408,9 +416,9 @@ impl Job<'_> {
     fn warn_of_loss(&self, result: DType) -> Result<(), Failure> {
         let read = self.read()?;
         let arrays = self.values.iter().zip(&read.values);
-        let mut lost = arrays
+        let mut losses = arrays
             .filter_map(|(source, array)| Some((source, range::describe_loss(array, result)?)));
-        if let Some((source, loss)) = lost.next() {
+        if let Some((source, loss)) = losses.next() {
             let name = source_name(source).unwrap_or_default();
             print::print_note(format_args!("warning: {name} holds {loss}"));
         }
@@ -421,13 +429,13 @@ impl Job<'_> {
         let operands = self.values.iter().map(|&source| FileOrValues::read(source));
         let operands = operands.collect::<Result<Vec<_>, _>>()?;
         // Values on the command line get the type of the first array that has one.
-        let typed = operands.iter().find_map(|operand| match operand {
+        let array_type = operands.iter().find_map(|operand| match operand {
             FileOrValues::Array(array) => Some(array.element()),
             FileOrValues::Literal(_) => None,
         });
         let values = operands.into_iter().zip(&self.values);
         let values = values.map(|(operand, source)| {
-            let array = operand.array(typed)?;
+            let array = operand.array(array_type)?;
             Ok::<_, Failure>(array.with_handles(source)?)
         });
         let values = values.collect::<Result<Vec<_>, _>>()?;
@@ -446,9 +454,9 @@ impl Job<'_> {
         for (path, array) in self.values.iter().zip(&values) {
             let (found, due) = (array.element().name(), values[0].element().name());
             if found != due && !self.converts {
-                let first = &self.values[0];
+                let first_value = &self.values[0];
                 return Err(Failure::usage(format_args!(
-                    "{path} holds {found}, but {first} holds {due}: make them one type, as by \
+                    "{path} holds {found}, but {first_value} holds {due}: make them one type, as by \
                      `wgslice convert --as {due}`"
                 )));
             }

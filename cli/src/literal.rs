@@ -53,15 +53,15 @@ impl Literal {
     pub(crate) fn parse(text: &OsStr) -> Option<Self> {
         let text = text.to_str()?;
         if let Some(arguments) = printed_arguments(text) {
-            return Self::of_arguments(text, arguments);
+            return Self::from_arguments(text, arguments);
         }
         // Lists are like JSON's, but are parsed here, because JSON has no infinities.
-        let nested = text.trim_start().starts_with('[');
+        let is_nested = text.trim_start().starts_with('[');
         let (mut shape, mut numbers) = (Vec::new(), Vec::new());
-        if nested {
-            let mut rest = text;
-            shape = parse_list(&mut rest, &mut numbers)?;
-            if !rest.trim().is_empty() {
+        if is_nested {
+            let mut unread = text;
+            shape = parse_list(&mut unread, &mut numbers)?;
+            if !unread.trim().is_empty() {
                 return None;
             }
         } else {
@@ -83,21 +83,21 @@ impl Literal {
 
     /// Parses the arguments of NumPy's `array`: lists or a number, and optionally a type, and the shape of an empty
     /// array.
-    fn of_arguments(text: &str, arguments: &str) -> Option<Self> {
+    fn from_arguments(text: &str, arguments: &str) -> Option<Self> {
         let (mut numbers, mut dtype) = (Vec::new(), None);
-        let mut rest = arguments.trim_start();
-        let mut shape = match rest.starts_with('[') {
-            true => parse_list(&mut rest, &mut numbers)?,
+        let mut unread = arguments.trim_start();
+        let mut shape = match unread.starts_with('[') {
+            true => parse_list(&mut unread, &mut numbers)?,
             false => {
-                let end = rest.find(',').unwrap_or(rest.len());
-                numbers.push(parse_number(&rest[..end])?);
-                rest = &rest[end..];
+                let end = unread.find(',').unwrap_or(unread.len());
+                numbers.push(parse_number(&unread[..end])?);
+                unread = &unread[end..];
                 Vec::new()
             }
         };
-        while let Some(option) = rest.trim_start().strip_prefix(',') {
-            rest = option.trim_start();
-            if let Some(sizes) = rest.strip_prefix("shape=(") {
+        while let Some(option) = unread.trim_start().strip_prefix(',') {
+            unread = option.trim_start();
+            if let Some(sizes) = unread.strip_prefix("shape=(") {
                 let (sizes, after) = sizes.split_once(')')?;
                 let sizes = sizes
                     .split(',')
@@ -105,12 +105,12 @@ impl Literal {
                     .filter(|size| !size.is_empty());
                 let sizes = sizes.map(|size| size.parse().ok());
                 shape = sizes.collect::<Option<Vec<usize>>>()?;
-                rest = after;
+                unread = after;
                 // NumPy prints the shape only if the array is empty.
                 if !(numbers.is_empty() && shape.contains(&0)) {
                     return None;
                 }
-            } else if let Some(name) = rest.strip_prefix("dtype=") {
+            } else if let Some(name) = unread.strip_prefix("dtype=") {
                 let end = name.find(',').unwrap_or(name.len());
                 let word = name[..end].trim().trim_matches(['\'', '"']);
                 let word = ["np.", "numpy."]
@@ -118,12 +118,12 @@ impl Literal {
                     .find_map(|of| word.strip_prefix(of))
                     .unwrap_or(word);
                 dtype = Some(DType::ALL.into_iter().find(|dtype| dtype.name() == word)?);
-                rest = &name[end..];
+                unread = &name[end..];
             } else {
                 break;
             }
         }
-        rest.trim().is_empty().then(|| Self {
+        unread.trim().is_empty().then(|| Self {
             text: text.to_owned(),
             shape,
             numbers,
@@ -248,7 +248,7 @@ impl Number {
             Self::Float(value) => value,
         };
         #[expect(clippy::cast_possible_truncation, reason = "as in NumPy")]
-        let short = float as f32;
+        let single = float as f32;
         Some(match dtype {
             DType::Bool => vec![u8::try_from(int?).ok().filter(|&value| value < 2)?],
             DType::I8 => i8::try_from(int?).ok()?.to_ne_bytes().into(),
@@ -261,9 +261,9 @@ impl Number {
             DType::U64 => u64::try_from(int?).ok()?.to_ne_bytes().into(),
             DType::F16 => f16::from_f64(float).to_ne_bytes().into(),
             DType::BF16 => bf16::from_f64(float).to_ne_bytes().into(),
-            DType::F32 => short.to_ne_bytes().into(),
+            DType::F32 => single.to_ne_bytes().into(),
             DType::F64 => float.to_ne_bytes().into(),
-            DType::Complex64 => [short, 0.0].map(f32::to_ne_bytes).concat(),
+            DType::Complex64 => [single, 0.0].map(f32::to_ne_bytes).concat(),
             DType::Complex128 => [float, 0.0].map(f64::to_ne_bytes).concat(),
             _ => return None,
         })
@@ -320,7 +320,7 @@ mod tests {
 
     #[test]
     fn what_is_no_literal_or_does_not_fit() {
-        let deep = "[".repeat(100_000);
+        let deep_list = "[".repeat(100_000);
         for text in [
             "",
             "x.npy",
@@ -336,7 +336,7 @@ mod tests {
             "array([1], dtype=int7)",
             "array([1], copy=True)",
             "array([1])]",
-            &deep,
+            &deep_list,
         ] {
             assert_eq!(Literal::parse(text.as_ref()), None, "{text:.9}");
         }

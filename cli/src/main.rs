@@ -190,7 +190,7 @@ fn main() -> ExitCode {
 fn suggest_meaning(word: &str, line: &[OsString], takes_slices: bool) -> Option<String> {
     let in_a_slice = |c: char| c.is_ascii_digit() || ",:.-+[] ".contains(c);
     let is_integers = |c: char| c.is_ascii_digit() || ",-+ ".contains(c);
-    let named = ["None", "newaxis", "np.newaxis"].contains(&word.trim_matches([',', ' ']));
+    let is_new_axis = ["None", "newaxis", "np.newaxis"].contains(&word.trim_matches([',', ' ']));
     let is_file = |argument: &&OsString| Path::new(argument).is_file();
     let files = line.iter().skip(2).filter(is_file).count();
     let is_option =
@@ -199,7 +199,7 @@ fn suggest_meaning(word: &str, line: &[OsString], takes_slices: bool) -> Option<
         None
     } else if Path::new(word).is_file() || files > 1 && takes_slices {
         Some("many inputs need a folder for the results: --to DIR".into())
-    } else if takes_slices && (named || word.chars().all(in_a_slice)) {
+    } else if takes_slices && (is_new_axis || word.chars().all(in_a_slice)) {
         Some("put a slice into quotes, as in '0, 1:, None'".into())
     } else if word.chars().all(is_integers) {
         Some("write several numbers with commas and without spaces, as in 5,1,7".into())
@@ -265,10 +265,10 @@ fn print_refusal(mut error: clap::Error) -> ExitCode {
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(hints));
     }
     let message = error.render().to_string();
-    let clipped = print::shorten_lines(&message);
+    let short_message = print::shorten_lines(&message);
     // If nothing was shortened, clap prints the message, because it adds colours.
-    let printed = if error.use_stderr() && clipped.len() < message.trim_end().len() {
-        print::line_to_stderr(clipped);
+    let printed = if error.use_stderr() && short_message.len() < message.trim_end().len() {
+        print::line_to_stderr(short_message);
         Ok(())
     } else {
         error.print()

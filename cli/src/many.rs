@@ -75,8 +75,8 @@ pub(crate) fn run_all(runs: &[Invocation]) -> Result<ExitCode, Failure> {
         let bytes = units::format_bytes(bytes.into_inner());
         let time = units::format_seconds(begin.elapsed().as_secs_f64());
         let folder = runs[0].to.to.as_deref().unwrap_or(Path::new(""));
-        let what = format!("{files}, {bytes}, {time}");
-        print::print_line(file_line(&folder.display().to_string(), &what));
+        let summary = format!("{files}, {bytes}, {time}");
+        print::print_line(file_line(&folder.display().to_string(), &summary));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -14,7 +14,7 @@ use crate::{
     job::{self, Job, MadeResult, MaskPosition},
     literal, print, units,
 };
-use boxes::{BoxArguments, crop_job, of_the_only_box, paste_job};
+use boxes::{BoxArguments, crop_job, paste_job, with_only_box};
 use clap::{Subcommand, ValueEnum};
 use conversion::{convert_job, convert_plan};
 use wgslice::{
@@ -679,7 +679,7 @@ impl Operation {
                 };
                 let job =
                     arrays.job(move |x, indices, dtype| Plan::gather(x, indices, options, dtype));
-                of_one_axis(match axis {
+                with_one_axis(match axis {
                     Some(_) => job,
                     None => job.with_argument_name(
                         "axis is",
@@ -692,7 +692,7 @@ impl Operation {
                     out_of_range: arrays.policy.out_of_range.into(),
                     negative: arrays.policy.negative_index_policy(),
                 };
-                of_one_axis(arrays.job(move |x, indices, dtype| {
+                with_one_axis(arrays.job(move |x, indices, dtype| {
                     Plan::gather_elements(x, indices, along.axis, options, dtype)
                 }))
             }
@@ -713,7 +713,7 @@ impl Operation {
                     Ok(begins) => crop_job(input, begins, described, options, wanted, false)?,
                     Err(Some(at)) => {
                         let job = crop_job(input, at, described, options, wanted, true)?;
-                        of_the_only_box(job.of_only_one(), input)
+                        with_only_box(job.with_one_input(), input)
                     }
                     Err(None) => return Err(Failure::usage("give BEGINS or --at")),
                 }
@@ -775,7 +775,7 @@ impl Operation {
                     Plan::scatter_elements(&s[0], &s.indices, &s[1], along.axis, options, s.dtype)
                 });
                 let job = job.with_combination(arrays.is_combined(false));
-                of_one_axis(job.with_indices(
+                with_one_axis(job.with_indices(
                     &arrays.indices,
                     "index tuples are out of range and were dropped",
                 ))
@@ -865,12 +865,12 @@ impl Operation {
                     Mode::Symmetric => options::Pad::Symmetric,
                     Mode::Wrap => options::Pad::Wrap,
                 };
-                let given = value.is_some();
+                let has_value = value.is_some();
                 Job::new([&x.input].into_iter().chain(value), move |s| {
                     Plan::pad(&s[0], paddings, mode, s.dtype)
                 })
                 .with_work(move |t, plan| {
-                    if given || mode != options::Pad::Constant(()) {
+                    if has_value || mode != options::Pad::Constant(()) {
                         return t.run(plan);
                     }
                     let zero = vec![0u8; t[0].dtype().size()];
@@ -910,19 +910,19 @@ fn axis_order(axes: Option<&Integers>, rank: usize) -> Vec<usize> {
         return (0..rank).rev().collect();
     };
     let axis = |&axis: &i64| {
-        let counted = if axis < 0 {
+        let from_begin = if axis < 0 {
             axis.saturating_add_unsigned(rank as u64)
         } else {
             axis
         };
         // An axis that is still negative is out of range, like an axis after the last one.
-        usize::try_from(counted).unwrap_or(NO_AXIS)
+        usize::try_from(from_begin).unwrap_or(NO_AXIS)
     };
     axes.iter().map(axis).collect()
 }
 
 /// Words the errors of a job whose indices are single numbers instead of tuples.
-fn of_one_axis(job: Job<'_>) -> Job<'_> {
+fn with_one_axis(job: Job<'_>) -> Job<'_> {
     let job = job.with_argument_name("index tuples", "indices");
     job.with_argument_name("index tuple", "index")
 }
@@ -1002,13 +1002,13 @@ impl Arrays {
                     Tensor::run(&alone(View::new(x.shape())?, x.dtype())?, &[x])?;
                 Ok((made.swap_remove(0), report))
             };
-            let made = t
+            let uploaded = t
                 .all()
                 .iter()
                 .map(convert)
                 .collect::<Result<Vec<MadeResult>, Error>>()?;
-            let (made, mut reports): (Vec<_>, Vec<_>) = made.into_iter().unzip();
-            let joined = joined(&made.iter().collect::<Vec<_>>(), axis)?;
+            let (uploaded, mut reports): (Vec<_>, Vec<_>) = uploaded.into_iter().unzip();
+            let joined = joined(&uploaded.iter().collect::<Vec<_>>(), axis)?;
             // A job has at least one array, and a conversion has an empty report.
             Ok((joined, reports.swap_remove(0)))
         });

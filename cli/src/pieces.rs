@@ -96,8 +96,8 @@ impl<'a> SlicedArray<'a> {
 
     /// Returns ranges of elements in row-major order. Each has at most `bytes` bytes, but at least one element.
     pub(crate) fn cut_into_pieces(&self, bytes: usize) -> Vec<Piece> {
-        let most = (bytes / self.array.element().size().max(1)).max(1);
-        split_shape(&self.shape, most)
+        let max_elements = (bytes / self.array.element().size().max(1)).max(1);
+        split_shape(&self.shape, max_elements)
     }
 
     /// Reads a piece. Returns its elements in row-major order and native byte order.
@@ -134,14 +134,14 @@ pub(crate) struct Piece {
 
 impl Piece {
     fn piece_spec(&self) -> SliceSpec {
-        let number = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
+        let to_i64 = |to_i64: usize| i64::try_from(to_i64).unwrap_or(i64::MAX);
         let index = |&at: &usize| SliceItem::Index {
-            index: number(at),
+            index: to_i64(at),
             stride: 1,
         };
         let range = self.range.as_ref().map(|range| SliceItem::Range {
-            begin: Some(number(range.start)),
-            end: Some(number(range.end)),
+            begin: Some(to_i64(range.start)),
+            end: Some(to_i64(range.end)),
             stride: 1,
         });
         self.position.iter().map(index).chain(range).collect()
@@ -192,7 +192,7 @@ mod tests {
             &[0, 3],
         ] {
             let total: usize = shape.iter().product();
-            let all: Vec<i32> = (0..).take(total).collect();
+            let elements: Vec<i32> = (0..).take(total).collect();
             for most in [1, 2, 3, 5, 12, 100] {
                 let view = View::new(shape).unwrap();
                 let mut read = Vec::new();
@@ -200,12 +200,12 @@ mod tests {
                     let selected = view.slice(&piece.piece_spec()).unwrap();
                     let plan = Plan::contiguous(selected, DType::I32).unwrap();
                     let mut part = vec![0; plan.shape().iter().product()];
-                    plan.run_cpu(&[(&all).into()], &mut [(&mut part).into()])
+                    plan.run_cpu(&[(&elements).into()], &mut [(&mut part).into()])
                         .unwrap();
                     assert!((1..=most).contains(&part.len()), "{shape:?}: {piece:?}");
                     read.extend(part);
                 }
-                assert_eq!(read, all, "{shape:?} in pieces of {most}");
+                assert_eq!(read, elements, "{shape:?} in pieces of {most}");
             }
         }
     }

@@ -86,7 +86,7 @@ pub(crate) fn describe_loss(array: &Array, result: DType) -> Option<String> {
         true
     })?;
     let size = max.abs().max(min.abs());
-    let became = if fractions && size <= 1.0 {
+    let new_values = if fractions && size <= 1.0 {
         let one = if min < 0.0 { "±1" } else { "1" };
         format!("which are 0 or {one} as {}", result.name())
     } else if beyond * 2 > count {
@@ -101,7 +101,7 @@ pub(crate) fn describe_loss(array: &Array, result: DType) -> Option<String> {
     };
     let scale = rounded_for_print(scale);
     Some(format!(
-        "numbers from {} to {}, {became}: pass --scale {scale}",
+        "numbers from {} to {}, {new_values}: pass --scale {scale}",
         rounded_for_print(min),
         rounded_for_print(max)
     ))

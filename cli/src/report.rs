@@ -183,20 +183,20 @@ impl Run {
         if let Some(values) = values {
             print::print_line(values.text());
         }
-        let say = |line: fmt::Arguments<'_>| match values.is_some() || to.is_stdout() {
+        let print_line = |line: fmt::Arguments<'_>| match values.is_some() || to.is_stdout() {
             true => print::line_to_stderr(line),
             false => print::print_line(line),
         };
         if !print::is_quiet() {
-            say(format_args!("{self}"));
+            print_line(format_args!("{self}"));
         }
         if print::is_verbose() {
-            say(format_args!("  on {}: {}", self.device, self.reason));
+            print_line(format_args!("  on {}: {}", self.device, self.reason));
             let inputs: Vec<String> = self.inputs.iter().map(Described::to_string).collect();
-            say(format_args!("  from {}", inputs.join(", ")));
-            say(format_args!("  {}", self.seconds));
+            print_line(format_args!("  from {}", inputs.join(", ")));
+            print_line(format_args!("  {}", self.seconds));
             if let Some(pieces) = self.pieces {
-                say(format_args!(
+                print_line(format_args!(
                     "  in {}",
                     units::format_count(pieces, "piece")
                 ));
@@ -261,7 +261,7 @@ impl Explained {
         element: Element,
     ) -> Self {
         let written_bytes = shape.iter().product::<usize>() * element.size();
-        let in_place = plans.iter().any(|plan| plan.is_in_place());
+        let is_in_place = plans.iter().any(|plan| plan.is_in_place());
         let plan = |plan: &&Plan| backend.explain(plan);
         Self {
             inputs: inputs.into(),
@@ -270,7 +270,7 @@ impl Explained {
             device: backend.to_string(),
             reason: units::space_units(backend.reason()),
             input_bytes,
-            read_bytes: match in_place {
+            read_bytes: match is_in_place {
                 true => input_bytes,
                 false => input_bytes.min(written_bytes),
             },
@@ -319,7 +319,7 @@ impl fmt::Display for Run {
             ..
         } = self;
         let elements: usize = output.shape.iter().product();
-        let what = format!(
+        let description = format!(
             "{} {}, {}, {} ({})",
             units::format_dims(&output.shape),
             element.name(),
@@ -328,8 +328,8 @@ impl fmt::Display for Run {
             self.device_in_short(),
         );
         match &output.path {
-            Some(path) => f.write_str(&file_line(path, &what)),
-            None => f.write_str(&what),
+            Some(path) => f.write_str(&file_line(path, &description)),
+            None => f.write_str(&description),
         }
     }
 }

@@ -191,9 +191,9 @@ pub(crate) fn in_pieces(
     let (element, shape) = (array.element(), array.shape().to_vec());
     let input = Described::new(source, &shape);
     let words = job::command_words(&[source]);
-    let refused = || words.refused(&input);
+    let to_failure = || words.refused(&input);
     // An invalid slice is rejected before a device is opened.
-    let plan = Plan::slice(&shape, spec, element.dtype).map_err(refused())?;
+    let plan = Plan::slice(&shape, spec, element.dtype).map_err(to_failure())?;
     let result = plan.shape().to_vec();
     let fortran = array.stored().is_some_and(|stored| stored.column_major);
     let keeps_order = fortran && Target::holds_fortran_order(to, array.origin());
@@ -205,13 +205,13 @@ pub(crate) fn in_pieces(
         true => fortran_parts(element, &shape, spec),
         false => ElementParts::new(element, &shape, spec),
     };
-    let plan = Plan::slice(&parts, &of_parts, dtype).map_err(refused())?;
+    let plan = Plan::slice(&parts, &of_parts, dtype).map_err(to_failure())?;
 
     let backend = device::open_for(global, &plan)?;
     if to.explain {
         let bytes = array.len();
-        let explained = Explained::new([input], bytes, to, &result, &backend, &[&plan], element);
-        return Ok(Outcome::Explained(Box::new(explained)));
+        let explanation = Explained::new([input], bytes, to, &result, &backend, &[&plan], element);
+        return Ok(Outcome::Explained(Box::new(explanation)));
     }
     if fortran && !keeps_order && backend.is_cpu() {
         let run = in_rows((source, array), to, global, spec, memory, times);
@@ -225,7 +225,7 @@ pub(crate) fn in_pieces(
         array = &whole;
     }
     let stream = backend.stream(&parts, &of_parts, dtype);
-    let mut stream = stream.map_err(refused())?;
+    let mut stream = stream.map_err(to_failure())?;
     if let Some(memory) = memory {
         stream = stream.with_memory(memory);
     }
@@ -347,7 +347,7 @@ fn encoded_spec(
     Integers(end): &Integers,
     strides: Option<&Integers>,
 ) -> Result<SliceSpec, Error> {
-    let encoded = TfStridedSlice {
+    let tf_slice = TfStridedSlice {
         begin: begin.clone(),
         end: end.clone(),
         strides: strides.map_or_else(|| vec![1; begin.len()], |Integers(strides)| strides.clone()),
@@ -357,5 +357,5 @@ fn encoded_spec(
         new_axis_mask: args.new_axis_mask,
         shrink_axis_mask: args.shrink_axis_mask,
     };
-    SliceSpec::try_from(&encoded)
+    SliceSpec::try_from(&tf_slice)
 }

@@ -62,31 +62,32 @@ impl Split {
         view.split(&sizes, self.axis)
             .map_err(words.refused(&described))?;
         let mut begin = 0;
-        let mut made = Vec::new();
+        let mut pieces = Vec::new();
         for (at, &size) in sizes.iter().enumerate() {
-            let bound = |at: usize| i64::try_from(at).ok();
+            let to_bound = |at: usize| i64::try_from(at).ok();
             let range = SliceItem::Range {
-                begin: bound(begin),
-                end: bound(begin + size),
+                begin: to_bound(begin),
+                end: to_bound(begin + size),
                 stride: 1,
             };
-            let all = SliceItem::Range {
+            let whole_range = SliceItem::Range {
                 begin: None,
                 end: None,
                 stride: 1,
             };
-            let mut items = vec![all; axis];
+            let mut items = vec![whole_range; axis];
             items.push(range);
             let spec = SliceSpec::new(items);
             let numbered = |path: &PathBuf| numbered_path(path, at, sizes.len());
-            let mut of_part = to.clone();
-            of_part.output = to.output.as_ref().map(numbered);
+            let mut part_target = to.clone();
+            part_target.output = to.output.as_ref().map(numbered);
             let part = (&self.input, &array);
-            let outcome = slice::in_pieces(global, &of_part, part, &spec, None, Times::default())?;
-            made.push((outcome, of_part));
+            let outcome =
+                slice::in_pieces(global, &part_target, part, &spec, None, Times::default())?;
+            pieces.push((outcome, part_target));
             begin += size;
         }
-        Ok(Outcome::Several(made))
+        Ok(Outcome::Several(pieces))
     }
 
     /// Returns the sizes of the parts of an axis with this size.
@@ -109,20 +110,20 @@ impl Split {
 /// numbers have the same number of digits, so that the names sort like the parts.
 fn numbered_path(path: &Path, at: usize, count: usize) -> PathBuf {
     let digits = count.saturating_sub(1).to_string().len();
-    let number = format!("-{at:0digits$}");
+    let suffix = format!("-{at:0digits$}");
     let source = Source::from(path.as_os_str().to_owned());
     let (stem, extension) = (path.file_stem(), path.extension());
     match (stem, extension) {
         (Some(stem), Some(extension)) if source.path() == path => {
             let mut name = stem.to_owned();
-            name.push(number);
+            name.push(suffix);
             name.push(".");
             name.push(extension);
             path.with_file_name(name)
         }
         _ => {
             let mut name = path.as_os_str().to_owned();
-            name.push(number);
+            name.push(suffix);
             name.into()
         }
     }

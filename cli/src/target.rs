@@ -80,17 +80,17 @@ impl Target {
     /// Returns whether the output can hold elements in Fortran order.
     pub(crate) fn holds_fortran_order(to: &To, origin: &Origin) -> bool {
         let format =
-            Self::output_format(to, origin).or_else(|| Format::of_path(to.output.as_deref()?));
+            Self::output_format(to, origin).or_else(|| Format::from_path(to.output.as_deref()?));
         to.output.is_some() && format.is_some_and(Format::holds_fortran_order)
     }
 
     /// Returns the format of the output, or `None` to choose it by the output's name.
     fn output_format(to: &To, origin: &Origin) -> Option<Format> {
-        let piped = || {
+        let piped_format = || {
             to.is_stdout()
                 .then(|| origin.format.map_or(Format::Npy, Format::for_results))
         };
-        to.chosen_format().or_else(piped)
+        to.chosen_format().or_else(piped_format)
     }
 
     /// Does the same as [`Target::create`], for elements that arrive in this order.
@@ -114,7 +114,7 @@ impl Target {
                 Failure::usage(format_args!("cannot make the folder {folder}: {error}"))
             })?;
         }
-        let manner = WriteOptions {
+        let write_options = WriteOptions {
             format: Self::output_format(to, origin),
             keep: to.no_clobber,
             origin: Some(origin),
@@ -125,7 +125,12 @@ impl Target {
                 if to.output.as_deref() != Some(&path) {
                     reserve_renamed(&path, element)?;
                 }
-                TargetPlace::File(Box::new(Writer::create(&path, manner, element, shape)?))
+                TargetPlace::File(Box::new(Writer::create(
+                    &path,
+                    write_options,
+                    element,
+                    shape,
+                )?))
             }
             None => TargetPlace::Values(ShownArray::new(element, shape, to.all || json)),
         };

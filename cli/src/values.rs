@@ -12,8 +12,8 @@ use serde_json::Value;
 use std::{iter, ops::Range};
 use wgslice::DType;
 
-/// The largest number of elements that are all shown. Larger arrays show only the first and last along each dimension.
-const MOST_SHOWN: usize = 1000;
+/// Of a larger array, only the first and last elements along each dimension are shown.
+const MAX_SHOWN: usize = 1000;
 /// The number of elements that are shown at each end of a long dimension.
 const EDGE_ELEMENTS: usize = 3;
 /// The maximum length of a line, if it can be wrapped.
@@ -38,7 +38,7 @@ impl ShownArray {
     /// Shows all elements of a small array, or if `all` is set. Otherwise shows the first and last along each
     /// dimension.
     pub(crate) fn new(element: Element, shape: &[usize], all: bool) -> Self {
-        let summarised = !all && shape.iter().product::<usize>() > MOST_SHOWN;
+        let summarised = !all && shape.iter().product::<usize>() > MAX_SHOWN;
         Self {
             element,
             shape: shape.to_vec(),
@@ -68,8 +68,8 @@ impl ShownArray {
             if from >= end {
                 break;
             }
-            let part = from - self.passed..to.min(end) - self.passed;
-            self.bytes.extend_from_slice(&bytes[part]);
+            let passed_range = from - self.passed..to.min(end) - self.passed;
+            self.bytes.extend_from_slice(&bytes[passed_range]);
         }
         self.passed = end;
         Ok(())
@@ -140,16 +140,16 @@ fn arrange_words(
     let [len, rest @ ..] = shape else {
         return words.next().unwrap_or_default();
     };
-    let deeper = format!("{indent} ");
+    let deeper_indent = format!("{indent} ");
     let [first, last] = match summarised {
         true => shown_ranges(*len),
         false => [0..*len, 0..0],
     };
-    let cut = first.len() + last.len() < *len;
-    let count = first.len() + last.len() + usize::from(cut);
-    let mut items = (0..count).map(|at| match cut && at == EDGE_ELEMENTS {
+    let is_shortened = first.len() + last.len() < *len;
+    let count = first.len() + last.len() + usize::from(is_shortened);
+    let mut items = (0..count).map(|at| match is_shortened && at == EDGE_ELEMENTS {
         true => "...".to_owned(),
-        false => arrange_words(rest, summarised, words, &deeper, width - 1),
+        false => arrange_words(rest, summarised, words, &deeper_indent, width - 1),
     });
     let text = if rest.is_empty() {
         let (mut lines, mut line) = (String::new(), indent.to_owned());
@@ -168,8 +168,8 @@ fn arrange_words(
         lines + &line
     } else {
         let separator = "\n".repeat(rest.len()) + indent;
-        let first = items.next().unwrap_or_default();
-        iter::once(indent.to_owned() + &first)
+        let first_item = items.next().unwrap_or_default();
+        iter::once(indent.to_owned() + &first_item)
             .chain(items)
             .collect::<Vec<_>>()
             .join(&separator)
@@ -258,9 +258,9 @@ impl ShortFloat {
 
     /// Makes a number of a short type from its exact value. `rounded` rounds to that type.
     fn short(exact: f64, rounded: impl Fn(f64) -> f64) -> Self {
-        const MOST_DIGITS: usize = 9;
+        const MAX_DIGITS: usize = 9;
         let digits = |digits| format!("{exact:.digits$e}").parse().unwrap_or(exact);
-        let short = (0..MOST_DIGITS)
+        let short = (0..MAX_DIGITS)
             .map(digits)
             .find(|&short| rounded(short) == exact);
         let short = short.unwrap_or(exact);
@@ -371,7 +371,7 @@ fn format_floats(numbers: &[ShortFloat], dtype: DType, plus: bool) -> Vec<String
         false => int.to_owned(),
     };
     // The parts of a number: before the decimal point, after it, and the exponent.
-    let parts = |number: &ShortFloat| match scientific {
+    let digit_parts = |number: &ShortFloat| match scientific {
         true => number.scientific_digits(),
         false => {
             let (int, fraction) = number.positional_digits();
@@ -379,10 +379,10 @@ fn format_floats(numbers: &[ShortFloat], dtype: DType, plus: bool) -> Vec<String
         }
     };
     let fractions = finite()
-        .map(|number| parts(number).1.len())
+        .map(|number| digit_parts(number).1.len())
         .max()
         .unwrap_or(0);
-    let exponents = finite().map(|number| parts(number).2.unsigned_abs().to_string().len());
+    let exponents = finite().map(|number| digit_parts(number).2.unsigned_abs().to_string().len());
     let exponents = exponents.max().unwrap_or(0).max(2);
     let words = numbers.iter().map(|number| {
         if !number.exact.is_finite() {
@@ -393,7 +393,7 @@ fn format_floats(numbers: &[ShortFloat], dtype: DType, plus: bool) -> Vec<String
             };
             return sign(text);
         }
-        let (int, fraction, exponent) = parts(number);
+        let (int, fraction, exponent) = digit_parts(number);
         if !scientific {
             return format!("{}.{fraction:<fractions$}", sign(&int));
         }
@@ -418,12 +418,12 @@ impl Elements {
         match bits_of {
             Some(ForeignType::Safetensors(name)) => {
                 let decode = decoder(name);
-                let number = |&byte: &u8| {
+                let short_float = |&byte: &u8| {
                     let exact = decode(byte);
                     let short = exact;
                     ShortFloat { exact, short }
                 };
-                return Self::ShortFloat(bytes.iter().map(number).collect(), DType::F64);
+                return Self::ShortFloat(bytes.iter().map(short_float).collect(), DType::F64);
             }
             Some(ForeignType::Numpy(numpy)) => {
                 return Self::Other(PrintedElements::new(&numpy.element, bytes));
@@ -467,14 +467,15 @@ impl Elements {
             Self::Other(printed) => printed.words.clone(),
             Self::ShortFloat(values, dtype) => format_floats(values, *dtype, false),
             Self::Complex(values, dtype) => {
-                let part = |at: usize| values.iter().map(|value| value[at]).collect::<Vec<_>>();
-                let real = format_floats(&part(0), *dtype, false);
-                let imaginary = format_floats(&part(1), *dtype, true);
-                let word = |(real, imaginary): (String, String)| {
-                    let digits = imaginary.trim_end();
-                    format!("{real}{digits}j{}", &imaginary[digits.len()..])
+                let component_values =
+                    |at: usize| values.iter().map(|value| value[at]).collect::<Vec<_>>();
+                let real_parts = format_floats(&component_values(0), *dtype, false);
+                let imaginary_parts = format_floats(&component_values(1), *dtype, true);
+                let word = |(real_parts, imaginary_parts): (String, String)| {
+                    let digits = imaginary_parts.trim_end();
+                    format!("{real_parts}{digits}j{}", &imaginary_parts[digits.len()..])
                 };
-                iter::zip(real, imaginary).map(word).collect()
+                iter::zip(real_parts, imaginary_parts).map(word).collect()
             }
         }
     }
@@ -516,11 +517,11 @@ impl Elements {
         match self {
             Self::Bool(values) => values.iter().map(|&value| value.into()).collect(),
             Self::Int(values) => {
-                let int = |&value: &i128| match u64::try_from(value) {
+                let integer_json = |&value: &i128| match u64::try_from(value) {
                     Ok(value) => value.into(),
                     Err(_) => i64::try_from(value).map_or(Value::Null, Value::from),
                 };
-                values.iter().map(int).collect()
+                values.iter().map(integer_json).collect()
             }
             Self::Other(printed) => printed.json.clone(),
             Self::ShortFloat(values, _) => values.iter().map(float).collect(),
@@ -555,31 +556,31 @@ mod tests {
         let f32s = |numbers: &[f32]| numbers.iter().map(|x| x.to_ne_bytes()).collect::<Vec<_>>();
         let f64s = |numbers: &[f64]| numbers.iter().map(|x| x.to_ne_bytes()).collect::<Vec<_>>();
         let (nan, infinity) = (f32::NAN, f32::INFINITY);
-        let wide = f32s(&[0.1, 1.0, -2.5, 1e6 / 3.0, 3.0, 0.0]);
+        let floats = f32s(&[0.1, 1.0, -2.5, 1e6 / 3.0, 3.0, 0.0]);
         let special = f32s(&[nan, -infinity, 1.5, 2.0]);
-        let complex = f32s(&[1.0, 2.0, -0.5, -3.0]);
-        let doubles = f64s(&[std::f64::consts::PI, -1e-5, 1e20, f64::NAN]);
-        let halves = [0.1, -2.0, infinity].map(|x| f16::from_f32(x).to_ne_bytes());
-        let brains = [0.1, -2.0].map(|x| bf16::from_f32(x).to_ne_bytes());
-        let longs = [i64::MIN, 0, 1, 2].map(i64::to_ne_bytes);
+        let complex_bytes = f32s(&[1.0, 2.0, -0.5, -3.0]);
+        let f64_bytes = f64s(&[std::f64::consts::PI, -1e-5, 1e20, f64::NAN]);
+        let f16_bytes = [0.1, -2.0, infinity].map(|x| f16::from_f32(x).to_ne_bytes());
+        let bf16_bytes = [0.1, -2.0].map(|x| bf16::from_f32(x).to_ne_bytes());
+        let i64_bytes = [i64::MIN, 0, 1, 2].map(i64::to_ne_bytes);
         for (text, expected) in [
             (
-                shown_text(DType::F32, &[2, 3], &wide),
+                shown_text(DType::F32, &[2, 3], &floats),
                 "[[ 1.0000000e-01  1.0000000e+00 -2.5000000e+00]\n \
                  [ 3.3333334e+05  3.0000000e+00  0.0000000e+00]]",
             ),
             (
-                shown_text(DType::F64, &[4], &doubles),
+                shown_text(DType::F64, &[4], &f64_bytes),
                 "[ 3.14159265e+00 -1.00000000e-05  1.00000000e+20             nan]",
             ),
-            (shown_text(DType::F16, &[3], &halves), "[ 0.1 -2.   inf]"),
-            (shown_text(DType::BF16, &[2], &brains), "[ 0.1 -2. ]"),
+            (shown_text(DType::F16, &[3], &f16_bytes), "[ 0.1 -2.   inf]"),
+            (shown_text(DType::BF16, &[2], &bf16_bytes), "[ 0.1 -2. ]"),
             (
                 shown_text(DType::F32, &[2, 2], &special),
                 "[[ nan -inf]\n [ 1.5  2. ]]",
             ),
             (
-                shown_text(DType::Complex64, &[2], &complex),
+                shown_text(DType::Complex64, &[2], &complex_bytes),
                 "[ 1. +2.j -0.5-3.j]",
             ),
             (
@@ -587,12 +588,12 @@ mod tests {
                 "[[ True False]\n [False  True]]",
             ),
             (
-                shown_text(DType::I64, &[2, 2], &longs),
+                shown_text(DType::I64, &[2, 2], &i64_bytes),
                 "[[-9223372036854775808                    0]\n \
                  [                   1                    2]]",
             ),
             (shown_text::<1>(DType::U8, &[2, 0], &[]), "[]"),
-            (shown_text(DType::F32, &[], &wide[..1]), "0.1"),
+            (shown_text(DType::F32, &[], &floats[..1]), "0.1"),
             (shown_text(DType::F64, &[], &f64s(&[1e16])), "1e+16"),
             (
                 shown_text(DType::Complex64, &[], &f32s(&[1.0, -2.0])),
@@ -625,9 +626,9 @@ mod tests {
             text.ends_with("[1790 1791 1792 ... 1797 1798 1799]]]"),
             "{text}"
         );
-        let all = show_array(DType::I32, &[60, 3, 10], numbers.as_flattened(), true);
+        let shown = show_array(DType::I32, &[60, 3, 10], numbers.as_flattened(), true);
         assert_eq!(
-            all.text().matches(char::is_numeric).count(),
+            shown.text().matches(char::is_numeric).count(),
             10 + 90 * 2 + 900 * 3 + 800 * 4
         );
     }

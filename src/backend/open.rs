@@ -65,11 +65,11 @@ impl Backend {
 
     /// Like [`Backend::auto_with`], but without blocking, for programs that run in a browser or in an async runtime.
     pub async fn auto_async(options: &AdapterOptions) -> Self {
-        let hardware = AdapterOptions {
+        let hardware_options = AdapterOptions {
             software: SoftwareAdapters::Refuse,
             ..options.clone()
         };
-        match Gpu::open_async(&hardware).await {
+        match Gpu::open_async(&hardware_options).await {
             Ok(gpu) => Self {
                 #[cfg(not(target_arch = "wasm32"))]
                 costs: Some(CostModel::of(&gpu)),
@@ -130,12 +130,15 @@ impl Backend {
         if estimate.prefers_cpu() {
             return Self::new(Device::Cpu, why);
         }
-        let auto = Self::auto_with(options);
-        if auto.is_cpu() {
-            return auto;
+        let auto_backend = Self::auto_with(options);
+        if auto_backend.is_cpu() {
+            return auto_backend;
         }
-        let reason = format!("{}, and {why}", auto.reason).into();
-        Self { reason, ..auto }
+        let reason = format!("{}, and {why}", auto_backend.reason).into();
+        Self {
+            reason,
+            ..auto_backend
+        }
     }
 }
 

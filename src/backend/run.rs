@@ -129,10 +129,17 @@ impl Backend {
             // A device changes a copy, so that the fallback to the CPU can start from the unchanged array.
             #[cfg(feature = "gpu")]
             if plan.is_in_place() && *self.device_for(plan) != Device::Cpu {
-                let old = bytes.to_vec();
-                let changed = Some(Values::from_bytes(plan.dtype(), &old));
+                let old_bytes = bytes.to_vec();
+                let old_values = Some(Values::from_bytes(plan.dtype(), &old_bytes));
                 let inputs = arguments.inputs;
-                return self.run_to(plan, HostArguments { inputs, changed }, bytes.into());
+                return self.run_to(
+                    plan,
+                    HostArguments {
+                        inputs,
+                        changed: old_values,
+                    },
+                    bytes.into(),
+                );
             }
             self.run_to(plan, arguments, bytes.into())
         })
@@ -158,10 +165,14 @@ impl Backend {
     }
 
     fn check_result(plan: &Plan, result: DType) -> Result<(), Error> {
-        let needed = plan.dtype();
-        match result == needed {
+        let needed_type = plan.dtype();
+        match result == needed_type {
             true => Ok(()),
-            false => Err(error::value::dtype_mismatch("the result", result, needed)),
+            false => Err(error::value::dtype_mismatch(
+                "the result",
+                result,
+                needed_type,
+            )),
         }
     }
 
@@ -196,7 +207,7 @@ impl Backend {
         if let Some(changed) = arguments.changed {
             result = result.filled_from(changed.bytes, self.threads).into();
         }
-        let mut others = match plan.only() {
+        let mut other_outputs = match plan.only() {
             Some(_) => Vec::new(),
             None => plan.outputs()[1..]
                 .iter()
@@ -205,13 +216,15 @@ impl Backend {
         };
         let run =
             |outputs: &mut [Dest<'_>]| plan.run_steps(arguments.inputs, outputs, self.threads);
-        match &mut others[..] {
+        match &mut other_outputs[..] {
             [] => run(&mut [result]),
-            others => {
-                let others = others
+            other_outputs => {
+                let other_outputs = other_outputs
                     .iter_mut()
                     .map(|bytes: &mut Vec<u8>| Dest::Old(bytes));
-                run(&mut core::iter::once(result).chain(others).collect::<Vec<_>>())
+                run(&mut core::iter::once(result)
+                    .chain(other_outputs)
+                    .collect::<Vec<_>>())
             }
         }
     }
@@ -256,12 +269,12 @@ impl Backend {
     ) -> Result<(Array<T>, Report), Error> {
         let arguments = Self::split_arguments(plan, T::DTYPE, values)?;
         if *self.device_for(plan) != Device::Cpu {
-            let running = async {
+            let run_future = async {
                 let (tensor, report) = self.upload_and_submit(plan, arguments)?;
                 let report = report.await?;
                 Ok((tensor.to_array_async().await?, report))
             };
-            match running.await {
+            match run_future.await {
                 Err(error) if self.may_fall_back(&error) => {}
                 outcome => return outcome,
             }
@@ -300,9 +313,9 @@ impl Backend {
         // With late errors no call in this function waits for the device. The caller waits for the report before it
         // returns the result.
         let backend = self.clone().with_late_errors();
-        let needed = plan.inputs();
+        let needed_inputs = plan.inputs();
         let upload = |(number, values): (usize, &Values<'_>)| {
-            let memory = &needed[number].shape;
+            let memory = &needed_inputs[number].shape;
             backend.upload_bytes(values.bytes, values.dtype, memory)
         };
         let uploaded = inputs.iter().enumerate().map(upload);
@@ -312,7 +325,7 @@ impl Backend {
         for output in &*plan.outputs() {
             outputs.push(match changed.filter(|_| outputs.is_empty()) {
                 Some(values) => backend.upload_bytes(values.bytes, values.dtype, &output.shape)?,
-                None => Tensor::of_output(output, &backend)?,
+                None => Tensor::for_output(output, &backend)?,
             });
         }
         let mut to: Vec<&mut Tensor> = outputs.iter_mut().collect();

@@ -36,7 +36,7 @@ impl Backend {
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => TensorStorage::Device(
                 gpu.open_device()
-                    .upload_slice_of(&Move::of_view(view.clone(), T::DTYPE), bytes)?,
+                    .upload_slice_of(&Move::from_view(view.clone(), T::DTYPE), bytes)?,
             ),
         };
         Ok(Tensor::new(self, T::DTYPE, view.shape(), storage))
@@ -72,7 +72,7 @@ impl Backend {
         values: &[T],
         view: &View,
     ) -> Result<Tensor, Error> {
-        let plan = Move::of_view(view.clone(), T::DTYPE);
+        let plan = Move::from_view(view.clone(), T::DTYPE);
         check_elements("values", view.source_shape(), values.len())?;
         let bytes = T::as_bytes(values);
         let storage = match &self.device {
@@ -105,7 +105,7 @@ impl Backend {
                 .0
             }
             Device::Gpu(gpu) => {
-                let plan = Move::of_view(View::whole(shape), dtype);
+                let plan = Move::from_view(View::whole(shape), dtype);
                 TensorStorage::Device(gpu.open_device().upload_slice_of(&plan, bytes)?)
             }
         };
@@ -148,13 +148,13 @@ impl Tensor {
         dtype: DType,
         shape: &[usize],
     ) -> Result<Self, Error> {
-        let needed = elements(shape)? * dtype.size();
-        check_length("bytes", shape, "bytes", needed, bytes.as_ref().len())?;
+        let needed_bytes = elements(shape)? * dtype.size();
+        check_length("bytes", shape, "bytes", needed_bytes, bytes.as_ref().len())?;
         let storage = match &backend.device {
             Device::Cpu => TensorStorage::Borrowed(Arc::new(bytes)),
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => {
-                let plan = Move::of_view(View::whole(shape), dtype);
+                let plan = Move::from_view(View::whole(shape), dtype);
                 TensorStorage::Device(gpu.open_device().upload_slice_of(&plan, bytes.as_ref())?)
             }
         };

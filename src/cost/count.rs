@@ -29,12 +29,12 @@ impl Plan {
             return what.sent();
         }
         let inputs: usize = self.inputs().iter().map(ArraySpec::bytes).sum();
-        let changed = if self.is_in_place() {
+        let changed_bytes = if self.is_in_place() {
             self.result_bytes()
         } else {
             0
         };
-        (inputs + changed) as f64
+        (inputs + changed_bytes) as f64
     }
 }
 
@@ -56,7 +56,7 @@ impl Move {
     /// Returns the estimated number of rows that begin in another cache line than the previous row. Without indices the
     /// estimate follows from the distance between rows; with indices every row counts.
     pub(super) fn starts(&self) -> f64 {
-        let apart = match self.walk().map(|walk| (walk.unit, &walk.dims[..])) {
+        let outer_distance = match self.walk().map(|walk| (walk.unit, &walk.dims[..])) {
             Some((unit, [.., outer, _])) if self.tuples().is_none() => {
                 outer.from.unsigned_abs().saturating_mul(unit)
             }
@@ -67,15 +67,15 @@ impl Move {
             Effect::Find(find) => find.capacity,
             _ => self.rows(),
         };
-        rows as f64 * apart.min(LINE_BYTES) as f64 / LINE_BYTES as f64
+        rows as f64 * outer_distance.min(LINE_BYTES) as f64 / LINE_BYTES as f64
     }
 
     /// Like [`Move::starts`], but for the CPU, which copies all elements along the last cropped dimension of a box as
     /// one row.
     pub(super) fn starts_on_cpu(&self) -> f64 {
-        let last = self.walk().and_then(|walk| walk.coordinates.last());
-        let line = last
-            .and_then(|last| last.along)
+        let last_coordinate = self.walk().and_then(|walk| walk.coordinates.last());
+        let line = last_coordinate
+            .and_then(|last_coordinate| last_coordinate.along)
             .map_or(1, |along| along.extent);
         self.starts() / line as f64
     }
@@ -98,15 +98,15 @@ impl Move {
             let whole = Piece::whole(self);
             return whole.map_or(0.0, |piece| piece.split().host.result_bytes() as f64);
         }
-        let changed = match self.is_in_place() {
+        let changed_bytes = match self.is_in_place() {
             true => self.result_bytes(),
             false => 0,
         };
-        (self.source_bytes() + changed) as f64 + self.indices()
+        (self.source_bytes() + changed_bytes) as f64 + self.indices()
     }
 
     fn indices(&self) -> f64 {
-        let integers = self.tuples().map_or(0, |tuples| tuples.integers());
+        let integers = self.tuples().map_or(0, |tuples| tuples.integer_count());
         integers as f64 * 8.0
     }
 }
@@ -123,25 +123,30 @@ fn repeats(walk: &Walk) -> usize {
 /// Returns the number of bytes read for each unit that is not a repetition: the distance to the next unit of the row,
 /// or less if other rows use the units between them. It is at most a cache line.
 fn read_for_a_unit(walk: &Walk) -> usize {
-    let apart = |distance: isize| distance.unsigned_abs().saturating_mul(walk.unit);
-    let along_the_row = apart(walk.run().from).max(walk.unit);
-    let mut near: Vec<(usize, usize)> = Vec::new();
+    let byte_distance = |distance: isize| distance.unsigned_abs().saturating_mul(walk.unit);
+    let along_the_row = byte_distance(walk.run().from).max(walk.unit);
+    let mut near_reads: Vec<(usize, usize)> = Vec::new();
     if walk.coordinates.is_empty() {
-        let dims = walk.dims.iter().map(|dim| (apart(dim.from), dim.size));
-        near.extend(dims.filter(|&(apart, size)| apart > 0 && size > 1));
+        let dims = walk
+            .dims
+            .iter()
+            .map(|dim| (byte_distance(dim.from), dim.size));
+        near_reads.extend(dims.filter(|&(byte_distance, size)| byte_distance > 0 && size > 1));
     }
-    near.sort_unstable();
-    // `extent` is the number of bytes from the first to the last of the nearest units. It grows to at most a line.
+    near_reads.sort_unstable();
+    // `extent` is the number of bytes from the first to the last of the nearest units. It grows until it fills a line.
     let (mut extent, mut units) = (walk.unit, 1_usize);
-    for (apart, size) in near {
+    for (byte_distance, size) in near_reads {
         if extent >= LINE_BYTES {
             break;
         }
-        extent = apart.saturating_mul(size - 1).saturating_add(extent);
+        extent = byte_distance
+            .saturating_mul(size - 1)
+            .saturating_add(extent);
         units = units.saturating_mul(size);
     }
-    let shared = extent.div_ceil(units);
-    along_the_row.min(shared).min(LINE_BYTES.max(walk.unit))
+    let row_share = extent.div_ceil(units);
+    along_the_row.min(row_share).min(LINE_BYTES.max(walk.unit))
 }
 
 #[cfg(test)]
@@ -234,14 +239,14 @@ pub(super) mod tests {
 
     #[test]
     fn rows_at_indices_in_an_array_larger_than_caches_are_far() {
-        let far = |rows| {
+        let far_bytes = |rows| {
             let scatter =
                 Plan::tensor_scatter_nd(&[rows], &[7, 1], &[7], Default::default(), DType::U8);
             let gather = Plan::gather_nd(&[rows], &[7, 1], Default::default(), DType::U8);
             [scatter, gather].map(|plan| plan.unwrap().only_move().is_far())
         };
-        assert_eq!(far(CACHED_BYTES), [false; 2]);
-        assert_eq!(far(CACHED_BYTES + 1), [true; 2]);
+        assert_eq!(far_bytes(CACHED_BYTES), [false; 2]);
+        assert_eq!(far_bytes(CACHED_BYTES + 1), [true; 2]);
         // The rows of a slice are never far, because the processor prefetches them.
         assert!(!plan(&[CACHED_BYTES + 1], "::64").only_move().is_far());
     }

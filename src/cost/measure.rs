@@ -72,12 +72,12 @@ impl CostModel {
             let (mut made, _) = cpu.run::<u32>(plan, inputs)?;
             shortest_time(|| cpu.run_into(plan, inputs, &mut made.data))
         })?;
-        // A single call can be shorter than the resolution of the clock, so many calls are timed together.
-        let calls = 1000;
-        let tiny = reverse_rows(&[1, 64])?;
+        // A single call is shorter than some clocks' resolution.
+        let call_count = 1000;
+        let tiny_plan = reverse_rows(&[1, 64])?;
         let call = shortest_time(|| {
-            for _ in 0..calls {
-                cpu.run::<u32>(&tiny, &[(&[1u32; 64]).into()])?;
+            for _ in 0..call_count {
+                cpu.run::<u32>(&tiny_plan, &[(&[1u32; 64]).into()])?;
             }
             Ok(())
         })?;
@@ -87,16 +87,16 @@ impl CostModel {
         let mut new_memory = 0.0;
         for plan in [reverse_rows(SQUARE)?, transpose(SQUARE)?] {
             let (mut kept, _) = cpu.run::<u32>(&plan, &inputs)?;
-            let again = shortest_time(|| cpu.run_into(&plan, &inputs, &mut kept.data))?;
-            // The first results get pages that the CPU has not touched for a long time, or never. Later results get the
-            // pages of earlier results, as in a program that makes results repeatedly.
+            let repeated_time = shortest_time(|| cpu.run_into(&plan, &inputs, &mut kept.data))?;
+            // The first results get pages that the CPU has not touched for long, or never. Later ones get the pages of
+            // the results before them, as in a program that makes results again and again.
             let new = shortest_of(16, || cpu.run::<u32>(&plan, &inputs))?;
-            new_memory += (new - again).max(new / 10.0) / 2.0;
+            new_memory += (new - repeated_time).max(new / 10.0) / 2.0;
         }
         Ok(Self {
             cpu: rates,
             new_memory: FAR_BYTES as f64 / new_memory,
-            call: call / f64::from(calls),
+            call: call / f64::from(call_count),
             ..Self::HARDWARE
         })
     }
@@ -124,22 +124,22 @@ fn transpose(shape: &[usize]) -> Result<Plan, Error> {
 fn measure_rates(
     time: impl Fn(&Plan, &[u32], &[i32]) -> Result<f64, Error>,
 ) -> Result<(f64, Throughput), Error> {
-    let all = vec![1u32; FAR_BYTES / 4];
+    let ones = vec![1u32; FAR_BYTES / 4];
     let time =
-        |plan: &Plan, indices: &[i32]| time(plan, &all[..plan.inputs()[0].bytes() / 4], indices);
-    let least = time(&reverse_rows(&[1, 64])?, &[])?;
+        |plan: &Plan, indices: &[i32]| time(plan, &ones[..plan.inputs()[0].bytes() / 4], indices);
+    let least_time = time(&reverse_rows(&[1, 64])?, &[])?;
     let moved = |plan: &Plan| plan.only().map_or(0.0, Move::moved);
     // If a large slice takes hardly longer than the tiny slice, the difference is mostly noise. So at least a tenth of
     // the large slice's time counts as moving bytes; otherwise the device could seem infinitely fast.
     let rate = |plan: &Plan| -> Result<f64, Error> {
         let whole = time(plan, &[])?;
-        Ok(moved(plan) / (whole - least).max(whole / 10.0))
+        Ok(moved(plan) / (whole - least_time).max(whole / 10.0))
     };
     let bytes = rate(&reverse_rows(SQUARE)?)?;
     let transposed = rate(&transpose(SQUARE)?)?;
     // Returns the time of a plan without the time of a tiny slice and of moving bytes, divided by the number of parts.
     let rest = |plan: &Plan, indices: &[i32], rate: f64, parts: usize| -> Result<f64, Error> {
-        let seconds = time(plan, indices)? - least - moved(plan) / rate;
+        let seconds = time(plan, indices)? - least_time - moved(plan) / rate;
         Ok(seconds.max(0.0) / parts as f64)
     };
     let pieces = COPIED_BYTES / 4;
@@ -156,7 +156,7 @@ fn measure_rates(
         row,
         far_row,
     };
-    Ok((least, rates))
+    Ok((least_time, rates))
 }
 
 /// The size of a row of a table in bytes.
@@ -187,12 +187,12 @@ fn shortest_time<R>(work: impl FnMut() -> Result<R, Error>) -> Result<f64, Error
 /// Runs `work` `count` times and returns the shortest time in seconds. The shortest time is the most accurate, because
 /// other programs on the machine can only make a run longer.
 fn shortest_of<R>(count: u32, mut work: impl FnMut() -> Result<R, Error>) -> Result<f64, Error> {
-    let mut least = f64::INFINITY;
+    let mut shortest = f64::INFINITY;
     for _ in 0..count {
         let begin = Instant::now();
-        let done = work()?;
-        least = least.min(begin.elapsed().as_secs_f64());
-        drop(done);
+        let result = work()?;
+        shortest = shortest.min(begin.elapsed().as_secs_f64());
+        drop(result);
     }
-    Ok(least)
+    Ok(shortest)
 }

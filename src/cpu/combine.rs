@@ -44,14 +44,14 @@ impl ThreadShare<'_> {
     #[inline(always)]
     fn for_each_row(self, mut each: impl FnMut(&mut [u8], usize)) {
         // The processor reads several short slices at the same time without a prefetch.
-        let ahead = if self.slice < PREFETCH_MIN_BYTES {
+        let rows_ahead = if self.slice < PREFETCH_MIN_BYTES {
             usize::MAX
         } else {
             PREFETCH_ROWS
         };
-        let mut later = self.places.iter().skip(ahead);
+        let mut later_places = self.places.iter().skip(rows_ahead);
         for (row, &place) in self.places.iter().enumerate() {
-            if let Some(later) = later.next() {
+            if let Some(later) = later_places.next() {
                 let later = later.wrapping_sub(self.first);
                 if later < self.dest.len() {
                     for line in (0..self.slice.min(PREFETCH_BYTES)).step_by(LINE) {

@@ -57,30 +57,35 @@ pub(super) fn run<I: Index>(
     dest: Dest<'_>,
     threads: Threads,
 ) -> Missing {
-    let nest = ConvertLoops::new(plan, walk, conversion, source);
-    let outer = walk.dims.len() - nest.dims;
+    let loops = ConvertLoops::new(plan, walk, conversion, source);
+    let outer = walk.dims.len() - loops.dims;
     let locator = Locator::new(walk, plan.policy(), indices, outer);
     let threads = threads.worth(dest.len(), walk.units());
-    // If blocks have one dimension, a thread's part of the result can begin within a block.
-    let [rows, _] = nest.axes;
-    let grain = if rows.size > 1 { nest.block } else { 1 };
-    threads::write_counting_missing(dest, grain * nest.bytes, threads, |first, dest| {
-        let mut missing = Missing::default();
-        dest.for_each_block(grain * nest.bytes, &mut |at, dest| {
-            let first = (first + at) / nest.bytes;
-            missing = missing.combine_with(nest.write(&locator, first, dest));
-        });
-        missing
-    })
+    // A thread's part of the result may begin within a block, if blocks have one dimension.
+    let [rows, _] = loops.axes;
+    let grain_elements = if rows.size > 1 { loops.block } else { 1 };
+    threads::write_counting_missing(
+        dest,
+        grain_elements * loops.bytes,
+        threads,
+        |first, dest| {
+            let mut missing = Missing::default();
+            dest.for_each_block(grain_elements * loops.bytes, &mut |at, dest| {
+                let first = (first + at) / loops.bytes;
+                missing = missing.combine_with(loops.write(&locator, first, dest));
+            });
+            missing
+        },
+    )
 }
 
 pub(super) fn explain(plan: &Move, threads: Threads) -> String {
     let units = plan.walk().map_or(0, Walk::units);
-    let how = match plan.conversion.as_ref().map(|conversion| &conversion.table) {
+    let description = match plan.conversion.as_ref().map(|conversion| &conversion.table) {
         Some(Some(_)) => "converted by tables",
         _ => "converted one by one",
     };
-    threads::explain(threads.worth(plan.result_bytes(), units), how)
+    threads::explain(threads.worth(plan.result_bytes(), units), description)
 }
 
 /// A line of `count` elements. They begin at element `from` of the source, at a distance of `step` elements there and
@@ -107,15 +112,15 @@ fn line_converter(conversion: &PlanConversion, to: DType) -> LineConverter<'_> {
     match (table, scale) {
         (Some(table), _) => match (to, to.size()) {
             (DType::I64, _) => table_converter(table, |entry| {
-                i64::of_float::<false>(f32::from_bits(entry).into()).to_ne_bytes()
+                i64::from_float::<false>(f32::from_bits(entry).into()).to_ne_bytes()
             }),
             (DType::U64, _) => table_converter(table, |entry| {
-                u64::of_float::<false>(f32::from_bits(entry).into()).to_ne_bytes()
+                u64::from_float::<false>(f32::from_bits(entry).into()).to_ne_bytes()
             }),
             (DType::F64, _) => table_converter(table, |entry| {
                 let sign = u64::from(entry >> 31) << 63;
                 let size = f64::from(f32::from_bits(entry & 0x7fff_ffff));
-                f64::of_float::<false>(f64::from_bits(size.to_bits() & !(1 << 63) | sign))
+                f64::from_float::<false>(f64::from_bits(size.to_bits() & !(1 << 63) | sign))
                     .to_ne_bytes()
             }),
             (_, 1) => table_converter(table, |entry| [entry as u8]),
@@ -236,10 +241,14 @@ fn read_floats(reader: &ElementReader, source: &[u8], from: usize, step: isize, 
             *x = float(integer);
         }
     }
-    let of = (source, from, step);
+    let source_line = (source, from, step);
     match *reader {
-        ElementReader::Signed(read) => read_integers(read, of, stage, f64::of_signed::<false>),
-        ElementReader::Unsigned(read) => read_integers(read, of, stage, f64::of_unsigned::<false>),
+        ElementReader::Signed(read) => {
+            read_integers(read, source_line, stage, f64::from_signed::<false>);
+        }
+        ElementReader::Unsigned(read) => {
+            read_integers(read, source_line, stage, f64::from_unsigned::<false>);
+        }
         ElementReader::Float(read) => read(source, from, step, stage),
     }
 }
@@ -279,8 +288,8 @@ fn table_converter<const N: usize>(
         } = line;
         let distance = step.unsigned_abs();
         let entries = |from: usize| &tables[from / table.inner % table.positions];
-        let last = along(from, step, count - 1);
-        if distance.is_multiple_of(period) || from / table.inner == last / table.inner {
+        let last_source = along(from, step, count - 1);
+        if distance.is_multiple_of(period) || from / table.inner == last_source / table.inner {
             let entries = entries(from);
             return convert_line::<1, N>(source, line, dest, |[byte]| {
                 entry(entries[usize::from(byte)])
@@ -299,14 +308,14 @@ fn table_converter<const N: usize>(
         for begin in (0..count).step_by(at_once) {
             let end = count.min(begin + at_once);
             for first in begin..end.min(begin + turns) {
-                let from = along(from, step, first);
+                let row_start = along(from, step, first);
                 let line = StridedLine {
-                    from,
+                    from: row_start,
                     step: step.wrapping_mul(turns.cast_signed()),
                     apart: apart * turns,
                     count: (end - first).div_ceil(turns),
                 };
-                let entries = entries(from);
+                let entries = entries(row_start);
                 convert_line::<1, N>(source, line, &mut dest[first * apart * N..], |[byte]| {
                     entry(entries[usize::from(byte)])
                 });
@@ -331,10 +340,10 @@ fn convert_line<const M: usize, const N: usize>(
     } = line;
     let (source, _) = source.as_chunks::<M>();
     let (dest, _) = dest.as_chunks_mut::<N>();
-    let reach = (count - 1) * step.unsigned_abs();
+    let line_reach = (count - 1) * step.unsigned_abs();
     let source = match step < 0 {
-        true => &source[from - reach..=from],
-        false => &source[from..=from + reach],
+        true => &source[from - line_reach..=from],
+        false => &source[from..=from + line_reach],
     };
     let dest = &mut dest[..=(count - 1) * apart];
     // The common distances are constants, so that the compiler can vectorize the loops.
@@ -347,11 +356,13 @@ fn convert_line<const M: usize, const N: usize>(
         (-3, 1) => convert_backward::<3, M, N>(source, dest, element),
         (-4, 1) => convert_backward::<4, M, N>(source, dest, element),
         (0, _) => {
-            let made = element(source[0]);
-            dest.iter_mut().step_by(apart).for_each(|to| *to = made);
+            let converted = element(source[0]);
+            dest.iter_mut()
+                .step_by(apart)
+                .for_each(|to| *to = converted);
         }
         _ => {
-            let begin = if step < 0 { reach } else { 0 };
+            let begin = if step < 0 { line_reach } else { 0 };
             for n in 0..count {
                 let at = begin.wrapping_add_signed(step * n.cast_signed());
                 dest[n * apart] = element(source[at]);
@@ -426,8 +437,8 @@ impl<'a> ConvertLoops<'a> {
             high: 1,
         }; 2];
         let (mut dims, mut block) = (0, 1);
-        let inner = walk.dims.iter().rev().take_while(|dim| dim.tuple == 0);
-        for (axis, &Dim { size, from, .. }) in axes.iter_mut().rev().zip(inner) {
+        let inner_dims = walk.dims.iter().rev().take_while(|dim| dim.tuple == 0);
+        for (axis, &Dim { size, from, .. }) in axes.iter_mut().rev().zip(inner_dims) {
             if dims > 0 && block * size > MAX_BLOCK_ELEMENTS {
                 break;
             }
@@ -461,22 +472,22 @@ impl<'a> ConvertLoops<'a> {
         let mut missing = Missing::default();
         let (mut number, mut begin) = (first / self.block, first % self.block);
         let counted = first.div_ceil(self.block);
-        let mut found = Located::default();
+        let mut located = Located::default();
         while !dest.is_empty() {
             let count = (begin + dest.len() / self.bytes)
                 .div_ceil(self.block)
                 .min(CACHED_ELEMENTS / 4);
-            locator.find_groups((number, count), counted, &mut found, &mut missing);
-            for (n, &place) in found.places.iter().enumerate() {
+            locator.find_groups((number, count), counted, &mut located, &mut missing);
+            for (n, &place) in located.places.iter().enumerate() {
                 let count = (self.block - begin).min(dest.len() / self.bytes);
                 let part;
                 (part, dest) = dest.split_at_mut(count * self.bytes);
-                let clips = found
+                let clips = located
                     .boxes
                     .get(n)
                     .map_or(&[][..], |&(_, clip)| match place {
                         NOWHERE => &[],
-                        _ => locator.clips_at(&found, clip),
+                        _ => locator.clips_at(&located, clip),
                     });
                 match place {
                     NOWHERE => part.fill(0),
@@ -492,8 +503,8 @@ impl<'a> ConvertLoops<'a> {
     /// Returns the dimensions of a block in which only the elements within `clips` have a source.
     fn clipped_axes(&self, clips: &[Clip]) -> [BlockAxis; 2] {
         let mut axes = self.axes;
-        let cropped = self.walk.coordinates.iter().rev().zip(clips.iter().rev());
-        for (coordinate, clip) in cropped {
+        let cropped_clips = self.walk.coordinates.iter().rev().zip(clips.iter().rev());
+        for (coordinate, clip) in cropped_clips {
             let d = coordinate.along.map_or(0, |along| along.dim) + 2 - self.walk.dims.len();
             (axes[d].low, axes[d].high) = (clip.from, clip.to);
             axes[d].step = clipped_step(coordinate, clip);
@@ -519,14 +530,18 @@ impl<'a> ConvertLoops<'a> {
                 dest.fill(0);
             }
             for column in columns.low..columns.high {
-                let down = StridedLine {
+                let column_lines = StridedLine {
                     from: along(from, columns.step, column - columns.low),
                     step: rows.step,
                     apart: columns.size,
                     count: rows.high - rows.low,
                 };
-                let first = rows.low * columns.size + column;
-                (self.line)(self.source, down, &mut dest[first * bytes..]);
+                let first_element = rows.low * columns.size + column;
+                (self.line)(
+                    self.source,
+                    column_lines,
+                    &mut dest[first_element * bytes..],
+                );
             }
             return;
         }

@@ -45,18 +45,18 @@ pub(crate) fn run(
     }
     let threads = thread_count(mask.len() * piece, piece, threads);
     if threads == 1 {
-        let found = copy_kept_pieces(piece, source, mask, dest);
-        let kept = (found * piece).min(dest.len());
-        dest[kept..].fill(0);
-        return found;
+        let found_count = copy_kept_pieces(piece, source, mask, dest);
+        let kept_bytes = (found_count * piece).min(dest.len());
+        dest[kept_bytes..].fill(0);
+        return found_count;
     }
     let size = mask.len().div_ceil(threads::min_parts(threads));
     let (mut rest, mut parts, mut found) = (dest, Vec::new(), 0);
     for (mask, source) in mask.chunks(size).zip(source.chunks(size * piece)) {
-        let kept = count(mask);
-        found += kept;
+        let kept_count = count(mask);
+        found += kept_count;
         let dest;
-        (dest, rest) = rest.split_at_mut((kept * piece).min(rest.len()));
+        (dest, rest) = rest.split_at_mut((kept_count * piece).min(rest.len()));
         parts.push((mask, source, dest));
     }
     rest.fill(0);
@@ -75,13 +75,13 @@ fn copy_kept_pieces(piece: usize, source: &[u8], mask: &[u8], dest: &mut [u8]) -
         (8, Some(shuffles)) => keep::<8, 4>(shuffles, source, mask, dest),
         _ => [0, 0],
     };
-    let rest = MaskedPieces {
+    let masked_pieces = MaskedPieces {
         source: &source[looked * piece..],
         mask: &mask[looked..],
         dest,
         found: &mut found,
     };
-    with_copy_kernel(piece, rest);
+    with_copy_kernel(piece, masked_pieces);
     found
 }
 
@@ -117,12 +117,12 @@ impl CopyTask for MaskedPieces<'_> {
                     *found += MASK_BLOCK;
                 }
                 Some(room) => {
-                    let mut next = 0;
+                    let mut next_byte = 0;
                     for (number, &byte) in block.iter().enumerate() {
-                        let room = &mut room[next..next + bytes];
+                        let room = &mut room[next_byte..next_byte + bytes];
                         let copied = kernel.copy(source, number * bytes, room);
                         copied.expect("a piece for each byte of the mask");
-                        next += if byte == 0 { 0 } else { bytes };
+                        next_byte += if byte == 0 { 0 } else { bytes };
                     }
                     *found += count(block);
                 }
@@ -167,21 +167,27 @@ mod tests {
                         .collect();
                     let source: Vec<u8> = (0..251).cycle().take(length * piece).collect();
                     let pieces = source.chunks(piece).zip(&mask);
-                    let kept = pieces
+                    let kept_pieces = pieces
                         .filter(|(_, byte)| **byte != 0)
                         .map(|(piece, _)| piece);
-                    let kept: Vec<u8> = kept.flatten().copied().collect();
-                    let found = kept.len() / piece;
-                    for capacity in [0, found / 2, found.saturating_sub(1), found, found + 9] {
+                    let kept_pieces: Vec<u8> = kept_pieces.flatten().copied().collect();
+                    let found_count = kept_pieces.len() / piece;
+                    for capacity in [
+                        0,
+                        found_count / 2,
+                        found_count.saturating_sub(1),
+                        found_count,
+                        found_count + 9,
+                    ] {
                         for many in [1, 3] {
                             let mut threads = Threads::at_most(many);
                             threads.for_any_work = true;
                             let mut dest = vec![7; capacity * piece];
                             let counted = run(piece, &source, &mask, Dest::Old(&mut dest), threads);
-                            let mut expected = kept.clone();
+                            let mut expected = kept_pieces.clone();
                             expected.resize(capacity * piece, 0);
                             assert!(
-                                counted == found && dest == expected,
+                                counted == found_count && dest == expected,
                                 "{piece} {length} {share} {capacity} {many}"
                             );
                         }

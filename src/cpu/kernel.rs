@@ -33,7 +33,7 @@ impl Kernel {
         if every_second && row.size >= EVERY_SECOND_MIN_PIECES {
             return Self::EverySecond { bytes };
         }
-        match Shuffle::of_row(bytes, row) {
+        match Shuffle::for_row(bytes, row) {
             Some(shuffle) => Self::Shuffle(shuffle),
             None => Self::Copy { bytes },
         }
@@ -41,8 +41,8 @@ impl Kernel {
 
     /// Returns the loop for blocks of such rows. The rows begin `block.stride` bytes apart in the source.
     #[inline]
-    pub(super) fn of_block(bytes: usize, row: Axis, block: Axis) -> Self {
-        match Shuffle::of_block(bytes, row, block) {
+    pub(super) fn for_block(bytes: usize, row: Axis, block: Axis) -> Self {
+        match Shuffle::for_block(bytes, row, block) {
             Some(shuffle) => Self::Shuffle(shuffle),
             None => Self::of(bytes, row),
         }
@@ -51,7 +51,7 @@ impl Kernel {
     /// Moves the rows that fill `dest`. `row` is the number of pieces of a row and the distance from one piece to the
     /// next, in bytes of the source. Row `i` begins at byte `at + i · pitch` of the source.
     pub(super) fn rows(self, source: &[u8], at: usize, row: Axis, pitch: isize, dest: &mut [u8]) {
-        self.move_blocks(PieceRows::of(source, at, row, pitch, dest));
+        self.move_blocks(PieceRows::new(source, at, row, pitch, dest));
     }
 
     pub(super) fn move_blocks(self, rows: PieceRows<'_>) {
@@ -111,18 +111,18 @@ mod tests {
     /// Moves blocks by shuffles, if the kernel has any for them, and compares the result with single copies. Returns
     /// whether the kernel has shuffles for the blocks.
     fn check_moves(source: &[u8], piece: usize, row: Axis, block: Axis, at: usize) -> bool {
-        let kernel = Kernel::of_block(piece, row, block);
+        let kernel = Kernel::for_block(piece, row, block);
         if matches!(kernel, Kernel::Copy { .. }) {
             return false;
         }
         let mut dest = vec![0; block.size * row.size * piece];
         kernel.rows(source, at, row, block.stride, &mut dest);
         for (number, moved) in dest.chunks(piece).enumerate() {
-            let from = along(at, block.stride, number / row.size);
-            let from = along(from, row.stride, number % row.size);
+            let piece_start = along(at, block.stride, number / row.size);
+            let piece_start = along(piece_start, row.stride, number % row.size);
             assert_eq!(
                 moved,
-                &source[from..][..piece],
+                &source[piece_start..][..piece],
                 "{number} of {piece}, {row:?}, {block:?}"
             );
         }
@@ -144,9 +144,9 @@ mod tests {
         for piece in 1..=8 {
             for stride in (-64_isize..=64).filter(|stride| *stride != 0) {
                 for size in [4, 16, 17, 33, 61] {
-                    let span = (size - 1) * stride.unsigned_abs();
-                    for low in [0, 3, source.len() - span - piece] {
-                        let at = if stride < 0 { low + span } else { low };
+                    let row_reach = (size - 1) * stride.unsigned_abs();
+                    for low in [0, 3, source.len() - row_reach - piece] {
+                        let at = if stride < 0 { low + row_reach } else { low };
                         moved += usize::from(check_moves(
                             &source,
                             piece,
@@ -177,10 +177,10 @@ mod tests {
             (8, 2),
         ] {
             let row = piece * size.cast_signed();
-            let near = [(-1, 1), (-1, -1), (1, 2), (2, 2), (-2, 3), (3, -4), (-1, 9)];
-            let near = near.map(|(apart, pitch)| (apart * piece, pitch * row));
+            let near_strides = [(-1, 1), (-1, -1), (1, 2), (2, 2), (-2, 3), (3, -4), (-1, 9)];
+            let near_strides = near_strides.map(|(apart, pitch)| (apart * piece, pitch * row));
             let planes = [(700, piece), (-701, piece), (333, -piece), (16, piece)];
-            for (apart, pitch) in near.into_iter().chain(planes) {
+            for (apart, pitch) in near_strides.into_iter().chain(planes) {
                 for rows in [16, 17, 32, 47] {
                     let (row, block) = (axis(size, apart), axis(rows, pitch));
                     moved += usize::from(check_moves(

@@ -90,8 +90,8 @@ pub(super) struct Locator<'a, I> {
 
 /// Returns the smallest number of outer dimensions that can number groups, so that all units of a group share a tuple.
 pub(super) fn numbering_dims(walk: &Walk) -> usize {
-    let shared = walk.dims.iter().rev().take_while(|dim| dim.tuple == 0);
-    walk.dims.len() - shared.count()
+    let shared_dims = walk.dims.iter().rev().take_while(|dim| dim.tuple == 0);
+    walk.dims.len() - shared_dims.count()
 }
 
 impl<'a, I: Index> Locator<'a, I> {
@@ -161,35 +161,36 @@ impl<'a, I: Index> Locator<'a, I> {
         missing: &mut Missing,
     ) {
         if places.contains(&NOWHERE) {
-            let lost = (first..).zip(places);
-            let lost = lost.filter(|&(n, &place)| place == NOWHERE && n >= counted);
-            lost.filter_map(|(n, _)| self.tuple_of_group(n))
+            let lost_groups = (first..).zip(places);
+            let lost_groups = lost_groups.filter(|&(n, &place)| place == NOWHERE && n >= counted);
+            lost_groups
+                .filter_map(|(n, _)| self.tuple_of_group(n))
                 .for_each(|tuple| missing.add(tuple));
         }
     }
 
     /// Writes the places of groups `first`, `first + 1`, … of a walk without boxes.
     pub(super) fn find_points(&self, first: usize, places: &mut [usize]) {
-        let stays = |dim: &Dim| self.stride(dim) == 0;
+        let is_unmoved = |dim: &Dim| self.stride(dim) == 0;
         if !self.shares_tuples {
             self.read_tuples(first, places);
-            if stays(&self.inner) && self.outer.iter().all(stays) {
+            if is_unmoved(&self.inner) && self.outer.iter().all(is_unmoved) {
                 return;
             }
         }
         let (outer, mut digit) = (first / self.inner.size, first % self.inner.size);
         let unit = self.walk.unit.cast_signed();
         let step = self.stride(&self.inner) * unit;
-        let mut rest = places;
+        let mut unfilled = places;
         let begins = Odometer::at(self.outer, |dim| self.stride(dim) * unit, outer);
         let tuples = Odometer::at(self.outer, |dim| dim.tuple.cast_signed(), outer);
         for (mut begin, tuple) in begins.zip(tuples) {
             let part;
-            (part, rest) = rest.split_at_mut((self.inner.size - digit).min(rest.len()));
+            (part, unfilled) = unfilled.split_at_mut((self.inner.size - digit).min(unfilled.len()));
             if self.inner.tuple == 0 {
-                let mut place = [0];
-                self.read_tuples(tuple, &mut place);
-                part.fill(place[0]);
+                let mut first_place = [0];
+                self.read_tuples(tuple, &mut first_place);
+                part.fill(first_place[0]);
             } else if self.shares_tuples {
                 self.read_tuples(tuple + digit, part);
             }
@@ -201,7 +202,7 @@ impl<'a, I: Index> Locator<'a, I> {
                 begin = begin.wrapping_add_signed(step);
             }
             digit = 0;
-            if rest.is_empty() {
+            if unfilled.is_empty() {
                 return;
             }
         }
@@ -363,8 +364,8 @@ impl<'a, I: Index> Locator<'a, I> {
                 true => at,
                 false => axis.size - 1 - at,
             };
-            let reach = (extends.extent - 1).saturating_mul(extends.step.unsigned_abs());
-            if reach > room || extends.flip.is_some_and(|flip| numbers[flip].into() != 0) {
+            let box_reach = (extends.extent - 1).saturating_mul(extends.step.unsigned_abs());
+            if box_reach > room || extends.flip.is_some_and(|flip| numbers[flip].into() != 0) {
                 return None;
             }
             place = along(place, axis.stride, at);
@@ -400,10 +401,10 @@ impl<'a, I: Index> Locator<'a, I> {
             return true;
         };
         let begin: i64 = number_in_tuple(numbers, coordinate).into();
-        let flipped = extends.flip.is_some_and(|flip| numbers[flip].into() != 0);
+        let is_flipped = extends.flip.is_some_and(|flip| numbers[flip].into() != 0);
         let stride = self.indexed_axis(coordinate).stride;
-        let mut one = |begin, clamps| {
-            let (clip, position) = clip_axis(extends, begin, coordinate.size, flipped, clamps);
+        let mut clip_one = |begin, clamps| {
+            let (clip, position) = clip_axis(extends, begin, coordinate.size, is_flipped, clamps);
             if clip.from >= clip.to {
                 return false;
             }
@@ -413,12 +414,12 @@ impl<'a, I: Index> Locator<'a, I> {
             whole && clip.to - clip.from == extends.extent
         };
         if !self.policy.circular {
-            return one(begin, self.policy.clamps());
+            return clip_one(begin, self.policy.clamps());
         }
         let size = coordinate.size.cast_signed() as i64;
         let begin = begin.rem_euclid(size.max(1));
-        one(begin, false);
-        one(begin - size * extends.step.signum() as i64, false);
+        clip_one(begin, false);
+        clip_one(begin - size * extends.step.signum() as i64, false);
         true
     }
 
@@ -429,8 +430,8 @@ impl<'a, I: Index> Locator<'a, I> {
             let Some(extends) = coordinate.along else {
                 continue;
             };
-            let inside = self.numbering[extends.dim + 1..].iter().map(|dim| dim.size);
-            let digit = n / inside.product::<usize>() % self.numbering[extends.dim].size;
+            let inner_sizes = self.numbering[extends.dim + 1..].iter().map(|dim| dim.size);
+            let digit = n / inner_sizes.product::<usize>() % self.numbering[extends.dim].size;
             if digit < clip.from || digit >= clip.to {
                 return;
             }
@@ -440,12 +441,14 @@ impl<'a, I: Index> Locator<'a, I> {
                 digit - clip.from,
             );
         }
-        let all = within.len();
-        if found.clips.len() < all || found.clips[found.clips.len() - all..] != *within {
+        let tuple_count = within.len();
+        if found.clips.len() < tuple_count
+            || found.clips[found.clips.len() - tuple_count..] != *within
+        {
             found.clips.extend(within);
         }
         found.places.push(place);
-        found.boxes.push((n, found.last_clip(all)));
+        found.boxes.push((n, found.last_clip(tuple_count)));
     }
 
     /// Returns the walk of the part of a group that is inside. In the array that tuples point into, unit 0 is the first
@@ -459,14 +462,14 @@ impl<'a, I: Index> Locator<'a, I> {
             };
             let dim = &mut walk.dims[extends.dim - self.numbering.len()];
             dim.size = clip.to - clip.from;
-            let (begin, of_box, of_x) = match self.walk.points {
+            let (begin, box_stride, source_stride) = match self.walk.points {
                 Side::Source => (&mut walk.to, dim.to, &mut dim.from),
                 Side::Dest => (&mut walk.from, dim.from, &mut dim.to),
             };
-            *begin += clip.from.cast_signed() * of_box;
+            *begin += clip.from.cast_signed() * box_stride;
             // A single element has no neighbour, and the step can be larger than the array.
             if dim.size > 1 {
-                *of_x = clipped_step(coordinate, clip);
+                *source_stride = clipped_step(coordinate, clip);
             }
         }
         walk
@@ -509,13 +512,16 @@ impl<'a, I: Index> Locator<'a, I> {
     /// the array.
     pub(super) fn distance_range(&self) -> (isize, isize) {
         let reach = |size: usize, stride: isize| (size.cast_signed() - 1) * stride;
-        let cropped = self.cropped.iter().map(|c| reach(c.size, c.stride));
+        let cropped_reaches = self.cropped.iter().map(|c| reach(c.size, c.stride));
         let d = self.numbering.len();
-        let free = (d..self.walk.dims.len()).filter(|&d| !self.walk.is_cropped(d));
-        let free = free.map(|d| reach(self.walk.dims[d].size, self.stride(&self.walk.dims[d])));
-        cropped.chain(free).fold((0, 0), |(low, high), reach| {
-            (low + reach.min(0), high + reach.max(0))
-        })
+        let free_reaches = (d..self.walk.dims.len()).filter(|&d| !self.walk.is_cropped(d));
+        let free_reaches =
+            free_reaches.map(|d| reach(self.walk.dims[d].size, self.stride(&self.walk.dims[d])));
+        cropped_reaches
+            .chain(free_reaches)
+            .fold((0, 0), |(low, high), reach| {
+                (low + reach.min(0), high + reach.max(0))
+            })
     }
 }
 
@@ -549,12 +555,12 @@ fn clip_axis(
 ) -> (Clip, usize) {
     // An i128 holds the position of every element of every box.
     let (step, extent) = (along.step as i128, along.extent as i128);
-    let reach = (extent - 1) * step.abs();
+    let box_reach = (extent - 1) * step.abs();
     let (mut begin, end) = (i128::from(begin), size as i128);
     if clamps {
         begin = match step < 0 {
-            true => begin.clamp(reach, end - 1),
-            false => begin.clamp(0, end - 1 - reach),
+            true => begin.clamp(box_reach, end - 1),
+            false => begin.clamp(0, end - 1 - box_reach),
         };
     }
     // Both distances are measured from the box's start in the direction of the step: to the first position of the
@@ -566,7 +572,7 @@ fn clip_axis(
     // Most boxes are inside. They need no division.
     let elements = |distance: i128| match distance {
         ..=0 => 0,
-        _ if distance > reach => extent,
+        _ if distance > box_reach => extent,
         _ => (distance + step.abs() - 1) / step.abs(),
     };
     let from = elements(before);

@@ -56,7 +56,7 @@ pub(super) fn run<I: Index>(
     dest: Dest<'_>,
     threads: Threads,
 ) -> Missing {
-    let group = GroupShape::of_walk(walk, threads);
+    let group = GroupShape::from_walk(walk, threads);
     let locator = Locator::new(walk, policy, indices, walk.dims.len() - group.dims.len());
     let threads = group.thread_count(dest.len(), threads);
     if let (GroupLoop::Copy, ..=LINE) = (&group.mover, group.bytes)
@@ -77,7 +77,7 @@ pub(super) fn run<I: Index>(
 }
 
 pub(super) fn explain(walk: &Walk, bytes: usize, threads: Threads) -> String {
-    let group = GroupShape::of_walk(walk, threads);
+    let group = GroupShape::from_walk(walk, threads);
     threads::explain(group.thread_count(bytes, threads), group.describe(walk))
 }
 
@@ -104,14 +104,14 @@ struct GroupShape<'a> {
 }
 
 impl<'a> GroupShape<'a> {
-    fn of_walk(walk: &'a Walk, threads: Threads) -> Self {
+    fn from_walk(walk: &'a Walk, threads: Threads) -> Self {
         let mut outer = numbering_dims(walk);
         let is_cropped = walk.coordinates.iter().any(|c| c.along.is_some());
         let size = |dims: &[Dim]| dims.iter().map(|dim| dim.size).product::<usize>();
         if is_cropped {
             // If there are only a few boxes, a group is a part of a box, so that all threads have work.
-            let many = threads.worth(walk.bytes(), walk.bytes() / LINE);
-            while size(&walk.dims[..outer]) < threads::min_parts(many)
+            let thread_count = threads.worth(walk.bytes(), walk.bytes() / LINE);
+            while size(&walk.dims[..outer]) < threads::min_parts(thread_count)
                 && outer + 1 < walk.dims.len()
             {
                 outer += 1;
@@ -137,16 +137,16 @@ impl<'a> GroupShape<'a> {
     fn first_group(&self, walk: &Walk) -> Walk {
         let outer = walk.dims.len() - self.dims.len();
         let locator = Locator::<i32>::new(walk, Policy::default(), &[], outer);
-        let mut first = locator.clipped_walk(&locator.whole_clips());
-        first.merge();
-        first
+        let mut first_walk = locator.clipped_walk(&locator.whole_clips());
+        first_walk.merge();
+        first_walk
     }
 
     fn describe(&self, walk: &Walk) -> String {
         match &self.mover {
             GroupLoop::Copy => Kernel::Copy { bytes: self.bytes }.to_string(),
             GroupLoop::Slice(slice) => slice.kernel.to_string(),
-            GroupLoop::Boxes => StoreRows::of_walk(&self.first_group(walk)).describe(),
+            GroupLoop::Boxes => StoreRows::from_walk(&self.first_group(walk)).describe(),
         }
     }
 
@@ -182,33 +182,33 @@ impl<'a> GroupShape<'a> {
         // A group that begins in an earlier part of the result is counted there.
         let counted = group + usize::from(skip > 0);
         let is_ordered = skip == 0 && self.is_ordered(dest.len());
-        let of_block = match is_ordered {
+        let groups_each = match is_ordered {
             true => MAX_ORDERED_GROUPS,
             false if dest.bytes_per_write() == usize::MAX => BLOCK_GROUPS,
             false => (dest.bytes_per_write() / self.bytes).clamp(1, BLOCK_GROUPS),
         };
-        let mut found = Located::default();
-        let mut few = [NOWHERE; FEW_PLACES];
+        let mut located = Located::default();
+        let mut few_places = [NOWHERE; FEW_PLACES];
         while dest.len() > 0 {
-            let count = (skip + dest.len()).div_ceil(self.bytes).min(of_block);
+            let count = (skip + dest.len()).div_ceil(self.bytes).min(groups_each);
             match &self.mover {
                 GroupLoop::Copy | GroupLoop::Slice(_)
                     if count <= FEW_PLACES && !locator.is_cropped() =>
                 {
-                    let places = &mut few[..count];
+                    let places = &mut few_places[..count];
                     locator.find_points(group, places);
                     locator.count_missing(group, counted, places, &mut missing);
                     self.copy_groups(source, places, skip, &mut dest);
                 }
                 mover => {
-                    locator.find_groups((group, count), counted, &mut found, &mut missing);
+                    locator.find_groups((group, count), counted, &mut located, &mut missing);
                     match mover {
-                        GroupLoop::Boxes => self.write_boxes(locator, source, &found, &mut dest),
+                        GroupLoop::Boxes => self.write_boxes(locator, source, &located, &mut dest),
                         GroupLoop::Slice(slice) if is_ordered => {
                             let dest = dest.take_front_part(count * self.bytes).all();
-                            self.in_order(slice, source, &found.places, dest);
+                            self.in_order(slice, source, &located.places, dest);
                         }
-                        _ => self.copy_groups(source, &found.places, skip, &mut dest),
+                        _ => self.copy_groups(source, &located.places, skip, &mut dest),
                     }
                 }
             }
@@ -240,21 +240,22 @@ impl<'a> GroupShape<'a> {
         let (mut slab, mut rest) = (vec![0; longest / unit * self.bytes], &order[..]);
         while let Some(&(first, _)) = rest.first() {
             let is_near = |(place, _): &&(usize, usize)| place - first < longest;
-            let near;
-            (near, rest) = rest.split_at(rest.iter().take_while(is_near).count());
-            let size = (near[near.len() - 1].0 - first) / unit + 1;
-            let is_dense =
-                first != NOWHERE && near.len() > 1 && near.len() * PLACES_PER_GROUP >= size;
+            let near_places;
+            (near_places, rest) = rest.split_at(rest.iter().take_while(is_near).count());
+            let size = (near_places[near_places.len() - 1].0 - first) / unit + 1;
+            let is_dense = first != NOWHERE
+                && near_places.len() > 1
+                && near_places.len() * PLACES_PER_GROUP >= size;
             if is_dense {
-                let across = (size > 1).then(|| Dim::shared(size, 1));
-                let dims: Vec<Dim> = across
+                let across_dim = (size > 1).then(|| Dim::shared(size, 1));
+                let dims: Vec<Dim> = across_dim
                     .into_iter()
                     .chain(self.dims.iter().copied())
                     .collect();
                 let slab = &mut slab[..size * self.bytes];
                 LoopNest::over_dims(unit, &dims).write_part(source, first, 0, slab);
             }
-            for &(place, number) in near {
+            for &(place, number) in near_places {
                 let group = &mut dest[number * self.bytes..][..self.bytes];
                 match place {
                     NOWHERE => group.fill(0),
@@ -288,9 +289,9 @@ impl<'a> GroupShape<'a> {
             // The loops of a slice write to initialized memory.
             dest = dest.all().into();
         }
-        let mut ahead = groups_ahead(places, self.bytes);
+        let mut places_ahead = groups_ahead(places, self.bytes);
         for &place in places {
-            let (next, length) = (ahead.next(), (self.bytes - skip).min(dest.len()));
+            let (next, length) = (places_ahead.next(), (self.bytes - skip).min(dest.len()));
             match (place, slice) {
                 (NOWHERE, _) => dest.take_front_part(length).all().fill(0),
                 (_, Some(slice)) => {
@@ -335,7 +336,7 @@ impl<'a> GroupShape<'a> {
                 with_copy_kernel(self.bytes, groups);
                 continue;
             }
-            let rows = StoreRows::of_walk(&walk);
+            let rows = StoreRows::from_walk(&walk);
             for (place, dest) in places.iter().zip(dest.chunks_exact_mut(self.bytes)) {
                 rows.write_rows::<true>(source, place / walk.unit, dest, Threads::at_most(1));
             }
@@ -353,10 +354,10 @@ struct ContiguousGroups<'a> {
 
 impl CopyTask for ContiguousGroups<'_> {
     fn run(self, kernel: impl CopyKernel) {
-        let mut ahead = groups_ahead(self.places, kernel.bytes());
+        let mut places_ahead = groups_ahead(self.places, kernel.bytes());
         let rows = self.dest.chunks_exact_mut(kernel.bytes());
         for (row, &place) in rows.zip(self.places) {
-            prefetch_group(self.source, ahead.next(), kernel.bytes());
+            prefetch_group(self.source, places_ahead.next(), kernel.bytes());
             if kernel.copy(self.source, place, row).is_none() {
                 row.fill(0);
             }

@@ -13,11 +13,11 @@ use crate::walk::{Dim, Walk};
 pub(crate) fn count(mask: &[u8]) -> usize {
     /// The size of a block: several vectors, but few enough for the sum of a block to fit a byte.
     const BLOCK: usize = 192;
-    let ones = |block: &[u8]| {
+    let count_ones = |block: &[u8]| {
         let ones = block.iter().map(|&byte| u8::from(byte != 0));
         usize::from(ones.sum::<u8>())
     };
-    mask.chunks(BLOCK).map(ones).sum()
+    mask.chunks(BLOCK).map(count_ones).sum()
 }
 
 /// Writes the positions of the true elements of a mask of shape `sizes` to `rows`, in row-major order. A row has one
@@ -121,10 +121,10 @@ fn update_as<const N: usize>(
     // negative.
     let write = |first: usize, count: usize, dest: &mut [u8], to: usize| {
         let (dest, _) = dest.as_chunks_mut::<N>();
-        let froms = Odometer::at(outer, |dim| dim.from, first);
-        let tos = Odometer::at(outer, |dim| dim.to, first);
+        let source_places = Odometer::at(outer, |dim| dim.from, first);
+        let dest_places = Odometer::at(outer, |dim| dim.to, first);
         let tuples = Odometer::at(outer, |dim| dim.tuple.cast_signed(), first);
-        for ((from, at), tuple) in froms.zip(tos).zip(tuples).take(count) {
+        for ((from, at), tuple) in source_places.zip(dest_places).zip(tuples).take(count) {
             let from = walk.from.cast_unsigned().wrapping_add(from);
             let mask = &mask[walk.tuple + tuple..];
             line(inner, source, from, mask, dest, to.wrapping_add(at));

@@ -56,17 +56,20 @@ mod system {
     }
 
     pub(super) fn advise_huge_pages<T>(memory: &mut [T]) {
-        let skip = memory.as_ptr().addr().wrapping_neg() % MAX_SMALL_PAGE;
-        let Some(bytes) = size_of_val(memory).checked_sub(skip) else {
+        let unaligned_bytes = memory.as_ptr().addr().wrapping_neg() % MAX_SMALL_PAGE;
+        let Some(bytes) = size_of_val(memory).checked_sub(unaligned_bytes) else {
             return;
         };
-        let first = memory.as_mut_ptr().cast::<u8>().wrapping_add(skip);
+        let first_page = memory
+            .as_mut_ptr()
+            .cast::<u8>()
+            .wrapping_add(unaligned_bytes);
         // SAFETY: the pages are within `memory`, and this advice changes the contents of no page. If Linux refuses the
         // advice, pages stay small.
         #[expect(unsafe_code, reason = "a call of the system")]
         unsafe {
             madvise(
-                first.cast(),
+                first_page.cast(),
                 bytes / MAX_SMALL_PAGE * MAX_SMALL_PAGE,
                 HUGE_PAGES,
             );

@@ -120,7 +120,7 @@ impl View {
     /// the copy, so this function makes neither.
     pub(crate) fn copy(&self, dtype: DType, source: &[u8], dest: Dest<'_>, threads: Threads) {
         copy(
-            (Dim::of_view(self), self.offset),
+            (Dim::from_view(self), self.offset),
             dtype,
             source,
             dest,
@@ -141,7 +141,7 @@ pub(crate) fn copy(
         // `LoopNest` writes the result in order and does not read `Dim::to`, which is 0 here.
         let mut walk = Walk::strided(dtype.size(), first.cast_signed(), 0, dims);
         walk.merge();
-        slice::LoopNest::of_walk(&walk).run(source, 0, dest, threads);
+        slice::LoopNest::from_walk(&walk).run(source, 0, dest, threads);
     }
 }
 
@@ -161,7 +161,7 @@ impl Move {
         self.check_source(source)?;
         if let Some(walk) = self.walk() {
             debug_assert!((first | dest.len()).is_multiple_of(walk.unit));
-            slice::LoopNest::of_walk(walk).run(source, first, dest.into(), Threads::default());
+            slice::LoopNest::from_walk(walk).run(source, first, dest.into(), Threads::default());
         }
         Ok(())
     }
@@ -195,7 +195,7 @@ impl Move {
             dest.len(),
         )?;
         if let Some(tuples) = self.tuples() {
-            let (shape, needed) = (tuples.indices, tuples.integers());
+            let (shape, needed) = (tuples.indices, tuples.integer_count());
             self.index_type_of(indices.dtype(), "indices")?;
             check_length("indices", shape, "elements", needed, indices.len())?;
         }
@@ -236,7 +236,12 @@ impl Move {
                 return convert::run(self, walk, conversion, source, indices, dest, threads);
             }
             MoveLoops::Slice(walk) => {
-                slice::LoopNest::of_walk(walk).run(source, 0, self.dense_part(walk, dest), threads);
+                slice::LoopNest::from_walk(walk).run(
+                    source,
+                    0,
+                    self.dense_part(walk, dest),
+                    threads,
+                );
             }
             MoveLoops::StridedWrites(walk) => {
                 place::run::<false>(walk, source, dest.all(), threads);
@@ -246,9 +251,9 @@ impl Move {
             MoveLoops::Staged(walk) => {
                 let dest = dest.all();
                 let [filling, placing] = walk.split_stages();
-                let mut stage = vec![0; walk.bytes()];
-                let missing = make(&filling, Dest::Old(&mut stage));
-                place::run::<false>(&placing, &stage, dest, threads);
+                let mut staged = vec![0; walk.bytes()];
+                let missing = make(&filling, Dest::Old(&mut staged));
+                place::run::<false>(&placing, &staged, dest, threads);
                 return missing;
             }
             MoveLoops::Paste(walk) => {
@@ -306,7 +311,7 @@ impl Move {
     #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
     pub(crate) fn transposed(&self) -> Option<usize> {
         match self.choose_loops() {
-            MoveLoops::Slice(walk) => slice::LoopNest::of_walk(walk).transposed(walk.bytes()),
+            MoveLoops::Slice(walk) => slice::LoopNest::from_walk(walk).transposed(walk.bytes()),
             _ => None,
         }
     }
@@ -318,7 +323,7 @@ impl Move {
             _ => 0,
         };
         let bytes = self.walk().map_or(0, Walk::bytes).max(zeros);
-        let how = match self.choose_loops() {
+        let description = match self.choose_loops() {
             MoveLoops::Find => {
                 return format!(
                     "{} of a mask on 1 thread",
@@ -333,19 +338,19 @@ impl Move {
             MoveLoops::Staged(walk) => {
                 make::explain(walk, bytes, threads) + ", then copied to the view"
             }
-            MoveLoops::Slice(walk) => slice::LoopNest::of_walk(walk).explain(bytes, threads),
+            MoveLoops::Slice(walk) => slice::LoopNest::from_walk(walk).explain(bytes, threads),
             MoveLoops::StridedWrites(walk) | MoveLoops::Fill(walk) => {
                 place::explain(walk, bytes, threads)
             }
             MoveLoops::Paste(walk) => paste::explain(walk, threads),
             MoveLoops::Scatter(walk, effect) => scatter::explain(walk, effect, threads),
         };
-        format!("{}{how}", counted(bytes, "byte", "bytes"))
+        format!("{}{description}", counted(bytes, "byte", "bytes"))
     }
 
     fn check_source(&self, source: &[u8]) -> Result<(), Error> {
-        let needed = self.source_bytes();
-        check_length("source", &self.source, "bytes", needed, source.len())
+        let needed_bytes = self.source_bytes();
+        check_length("source", &self.source, "bytes", needed_bytes, source.len())
     }
 }
 
@@ -410,7 +415,7 @@ mod tests {
             let view = View::new(&[3, 5, 9000]).unwrap();
             let view = view.slice(&spec.parse().unwrap()).unwrap();
             let mut expected = vec![0; view.len()];
-            Move::of_view(view.clone(), DType::U8)
+            Move::from_view(view.clone(), DType::U8)
                 .run_cpu(&source, None, &mut expected)
                 .unwrap();
             let shape = view.shape();
@@ -479,7 +484,7 @@ mod tests {
             let view = View::new(shape).unwrap().slice(&spec.parse().unwrap());
             let view = view.unwrap().transpose(order).unwrap();
             for &dtype in dtypes {
-                let plan = Move::of_view(view.clone(), dtype);
+                let plan = Move::from_view(view.clone(), dtype);
                 check_parts(&plan, (1..40).chain([63, 100, 181, 500]));
             }
         }

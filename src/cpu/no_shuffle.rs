@@ -22,11 +22,11 @@ pub(super) struct Shuffle {
 }
 
 impl Shuffle {
-    pub(super) fn of_row(_: usize, _: Axis) -> Option<Self> {
+    pub(super) fn for_row(_: usize, _: Axis) -> Option<Self> {
         None
     }
 
-    pub(super) fn of_block(_: usize, _: Axis, _: Axis) -> Option<Self> {
+    pub(super) fn for_block(_: usize, _: Axis, _: Axis) -> Option<Self> {
         None
     }
 

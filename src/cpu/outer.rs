@@ -92,9 +92,9 @@ pub(super) fn copy(
     let Some((inner, outer)) = dims.split_last() else {
         return;
     };
-    let ahead = match inner {
+    let prefetched = match inner {
         Chosen::All(_) => None,
-        Chosen::Listed(list) => Ahead::of(list),
+        Chosen::Listed(list) => Ahead::new(list),
     };
     threads::spread(dest, bytes, threads, |first, dest| {
         let pieces = Pieces {
@@ -102,7 +102,7 @@ pub(super) fn copy(
             base,
             outer,
             inner,
-            ahead,
+            ahead: prefetched,
             first: first / bytes,
             dest,
         };
@@ -119,8 +119,8 @@ struct Ahead {
 }
 
 impl Ahead {
-    /// Returns `None` if the places of a row are on average more than a cache line apart.
-    fn of(list: &[usize]) -> Option<Self> {
+    /// `None` if the places of a row are more than a cache line apart.
+    fn new(list: &[usize]) -> Option<Self> {
         let distances = || list.iter().map(|distance| distance.cast_signed());
         let (first, last) = (distances().min()?, distances().max()?);
         let step = last.abs_diff(first) / list.len();
@@ -180,10 +180,10 @@ impl CopyTask for Pieces<'_> {
                     }
                 }
                 (Chosen::Listed(list), Some(ahead)) => {
-                    let mut next = self.row(row + 1).wrapping_add(ahead.first);
+                    let mut next_place = self.row(row + 1).wrapping_add(ahead.first);
                     for (piece, &distance) in pieces.zip(&list[skip..]) {
-                        memory::prefetch(self.source, next);
-                        next = next.wrapping_add(ahead.step);
+                        memory::prefetch(self.source, next_place);
+                        next_place = next_place.wrapping_add(ahead.step);
                         copy(piece, distance);
                     }
                 }
@@ -258,10 +258,10 @@ struct Writes<'a, R> {
 impl<R: Iterator<Item = usize>> CopyTask for Writes<'_, R> {
     fn run(self, kernel: impl CopyKernel) {
         for (number, at) in self.rows.enumerate() {
-            let first = number * self.row.len() * self.step;
+            let first_value = number * self.row.len() * self.step;
             for &(distance, value) in self.row {
-                let place = &mut self.dest[at.wrapping_add(distance)..][..kernel.bytes()];
-                let copied = kernel.copy(self.values, first + value, place);
+                let dest_element = &mut self.dest[at.wrapping_add(distance)..][..kernel.bytes()];
+                let copied = kernel.copy(self.values, first_value + value, dest_element);
                 copied.expect("there is a value for each place");
             }
         }

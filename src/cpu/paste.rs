@@ -31,21 +31,21 @@ pub(super) fn run<I: Index>(
     threads: Threads,
 ) -> Missing {
     let paste = PasteBoxes::new(walk, policy, indices);
-    let many = paste.thread_count(threads);
+    let thread_count = paste.thread_count(threads);
     // If a box out of range is an error, the places of all boxes are computed before anything is written. Several
     // threads also need all places, because each thread writes the boxes of its items.
-    let at_once = match many == 1 && policy.out_of_range != OutOfRange::Error {
+    let at_once = match thread_count == 1 && policy.out_of_range != OutOfRange::Error {
         true => BOXES_AT_ONCE,
         false => paste.boxes,
     };
     let (low, apart) = paste.item_layout();
     let items = dest.len().saturating_sub(low) / apart;
-    let (many, of_a_box) = match items < many {
+    let (thread_count, of_a_box) = match items < thread_count {
         true => (1, threads),
-        false => (many, Threads::at_most(1)),
+        false => (thread_count, Threads::at_most(1)),
     };
-    // One thread writes all boxes of an item, in their order.
-    let share = items.div_ceil(many).max(1) * apart;
+    // The boxes of an item are written by one thread, in their order.
+    let share = items.div_ceil(thread_count).max(1) * apart;
     let low = low.min(dest.len());
     let (mut found, mut missing) = (Located::default(), Missing::default());
     for first in (0..paste.boxes).step_by(at_once.max(1)) {
@@ -56,7 +56,7 @@ pub(super) fn run<I: Index>(
             return missing;
         }
         let shares = dest[low..].chunks_mut(share).enumerate();
-        threads::share(shares, many, |(number, dest)| {
+        threads::share(shares, thread_count, |(number, dest)| {
             paste.write_boxes(&found, source, low + number * share, dest, of_a_box);
         });
     }
@@ -65,10 +65,10 @@ pub(super) fn run<I: Index>(
 
 pub(super) fn explain(walk: &Walk, threads: Threads) -> String {
     let paste = PasteBoxes::<i32>::new(walk, Policy::default(), &[]);
-    let first = ascending_walk(paste.locator.clipped_walk(&paste.locator.whole_clips())).0;
+    let first_walk = ascending_walk(paste.locator.clipped_walk(&paste.locator.whole_clips())).0;
     threads::explain(
         paste.thread_count(threads),
-        StoreRows::of_walk(&first).describe(),
+        StoreRows::from_walk(&first_walk).describe(),
     )
 }
 
@@ -99,13 +99,16 @@ impl<'a, I: Index> PasteBoxes<'a, I> {
         let walk = self.walk;
         let (below, above) = self.locator.distance_range();
         let mut coordinates = walk.coordinates.iter();
-        let item = coordinates.find(|c: &&Coordinate| c.along.is_none());
+        let item_coordinate = coordinates.find(|c: &&Coordinate| c.along.is_none());
         let boxes = walk.dims.first().filter(|dim| dim.tuple > 0);
-        let apart = item.map_or(boxes.map_or(0, |dim| dim.to), |item| item.stride);
-        match apart > above - below {
+        let box_distance = item_coordinate
+            .map_or(boxes.map_or(0, |dim| dim.to), |item_coordinate| {
+                item_coordinate.stride
+            });
+        match box_distance > above - below {
             true => {
                 let low = walk.to.cast_unsigned().wrapping_add_signed(below);
-                (low * walk.unit, apart.cast_unsigned() * walk.unit)
+                (low * walk.unit, box_distance.cast_unsigned() * walk.unit)
             }
             false => (0, usize::MAX),
         }
@@ -134,16 +137,17 @@ impl<'a, I: Index> PasteBoxes<'a, I> {
             let (part, from, to) = ascending_walk(self.locator.clipped_walk(clips));
             let from = (self.walk.from + from).cast_unsigned();
             let (bytes, to) = (part.bytes(), to * unit.cast_signed());
-            let end = dest.len();
-            let here = alike
+            let dest_end = dest.len();
+            let same_place = alike
                 .iter()
                 .zip(places)
                 .filter_map(|(&(number, _), place)| {
                     let at = place.wrapping_sub(first);
-                    (at < end).then(|| (along(from, apart, number), at.wrapping_add_signed(to)))
+                    (at < dest_end)
+                        .then(|| (along(from, apart, number), at.wrapping_add_signed(to)))
                 });
             if part.contiguous() == part.units() && threads.worth(bytes, 0) == 1 {
-                let (dest, boxes) = (&mut *dest, here);
+                let (dest, boxes) = (&mut *dest, same_place);
                 with_copy_kernel(
                     bytes,
                     PastedPieces {
@@ -155,8 +159,8 @@ impl<'a, I: Index> PasteBoxes<'a, I> {
                 );
                 continue;
             }
-            let rows = StoreRows::of_walk(&part);
-            for (from, to) in here {
+            let rows = StoreRows::from_walk(&part);
+            for (from, to) in same_place {
                 rows.write_rows::<false>(source, from, &mut dest[to..], threads);
             }
         }

@@ -24,7 +24,7 @@ const ZEROED_BYTES: usize = 4 << 10;
 const STAGE_BYTES: usize = 1 << 10;
 
 pub(super) fn explain(walk: &Walk, bytes: usize, most: Threads) -> String {
-    let rows = StoreRows::of_walk(walk);
+    let rows = StoreRows::from_walk(walk);
     threads::explain(most.worth(bytes, rows.single_copies()), rows.describe())
 }
 
@@ -50,7 +50,7 @@ enum StoreLoop<'a> {
 /// they are kept.
 pub(super) fn run<const ZEROS: bool>(walk: &Walk, source: &[u8], dest: &mut [u8], most: Threads) {
     if walk.is_ascending() {
-        return StoreRows::of_walk(walk).write_rows::<ZEROS>(
+        return StoreRows::from_walk(walk).write_rows::<ZEROS>(
             source,
             walk.from.cast_unsigned(),
             dest,
@@ -60,7 +60,7 @@ pub(super) fn run<const ZEROS: bool>(walk: &Walk, source: &[u8], dest: &mut [u8]
     // The destination is transposed. Sorting the dimensions makes the destinations ascend.
     let mut walk = walk.clone();
     walk.dims.sort_by_key(|dim| Reverse(dim.to));
-    StoreRows::of_walk(&walk).write_rows::<ZEROS>(source, walk.from.cast_unsigned(), dest, most);
+    StoreRows::from_walk(&walk).write_rows::<ZEROS>(source, walk.from.cast_unsigned(), dest, most);
 }
 
 /// Splits a part of the destination in the middle of the walk's outermost dimension. Returns the part unchanged if the
@@ -93,15 +93,15 @@ pub(super) struct StoreRows<'a> {
 }
 
 impl<'a> StoreRows<'a> {
-    pub(super) fn of_walk(walk: &'a Walk) -> Self {
+    pub(super) fn from_walk(walk: &'a Walk) -> Self {
         let unit = walk.unit;
         let contiguous = walk.contiguous();
         let piece = contiguous * unit;
-        let inner = match contiguous {
+        let inner_dims = match contiguous {
             1 => &walk.dims[..],
             _ => &walk.dims[..walk.dims.len() - 1],
         };
-        let (row, pitch, mut outer) = match inner.split_last() {
+        let (row, pitch, mut outer) = match inner_dims.split_last() {
             Some((row, outer)) if row.size > 1 => {
                 (Axis::of(unit, row), row.to.cast_unsigned() * unit, outer)
             }
@@ -192,7 +192,7 @@ impl<'a> StoreRows<'a> {
         }
         threads::share(parts.into_iter(), threads, |(walk, base, dest)| {
             let from = walk.from.cast_unsigned();
-            StoreRows::of_walk(&walk).store_rows::<ZEROS>(source, from, base, dest);
+            StoreRows::from_walk(&walk).store_rows::<ZEROS>(source, from, base, dest);
         });
     }
 
@@ -327,21 +327,21 @@ impl<const ZEROS: bool> CopyTask for RowStorer<'_, ZEROS> {
             piece, row, pitch, ..
         } = *self.rows;
         let (source, first) = (self.source, self.from);
-        let short = piece <= FIXED_MAX;
+        let is_short = piece <= FIXED_MAX;
         // The number of pieces for one call of `next_zeroed` or `next_written`. With `ZEROS`, `next_zeroed` sets about
         // `ZEROED_BYTES` bytes to zero, and short pieces are written into them. A long piece is written by itself,
         // after `next_written` has set the gap before it to zero.
-        let group = match (ZEROS, short) {
+        let group = match (ZEROS, is_short) {
             (false, _) => row.size,
             (true, true) => (ZEROED_BYTES / pitch).clamp(1, row.size),
             (true, false) => 1,
         };
         self.rows.for_each_store(first, |mut from, mut to| {
-            let mut left = row.size;
-            while left > 0 {
-                let count = group.min(left);
+            let mut pieces_left = row.size;
+            while pieces_left > 0 {
+                let count = group.min(pieces_left);
                 let length = (count - 1) * pitch + piece;
-                let dest = match short {
+                let dest = match is_short {
                     true => self.next_zeroed(to, length),
                     false => self.next_written(to, length),
                 };
@@ -352,7 +352,7 @@ impl<const ZEROS: bool> CopyTask for RowStorer<'_, ZEROS> {
                     from = from.wrapping_add_signed(row.stride);
                 }
                 to += count * pitch;
-                left -= count;
+                pieces_left -= count;
             }
         });
         self.zero_rest();
@@ -375,9 +375,9 @@ fn for_staged_units(
         return each(0, &source[from..][..count * unit]);
     }
     let mut stage = [0; STAGE_BYTES];
-    let most = STAGE_BYTES / unit;
-    for first in (0..count).step_by(most) {
-        let size = most.min(count - first);
+    let max_units = STAGE_BYTES / unit;
+    for first in (0..count).step_by(max_units) {
+        let size = max_units.min(count - first);
         let units = &mut stage[..size * unit];
         if stride != 0 {
             let axis = Axis { size, stride };
@@ -396,10 +396,10 @@ fn fill_with_piece(piece: &[u8], dest: &mut [u8]) {
     }
     let (first, _) = dest.split_at_mut(piece.len());
     first.copy_from_slice(piece);
-    let mut done = piece.len();
-    while done < dest.len() {
-        let more = done.min(dest.len() - done);
-        dest.copy_within(..more, done);
-        done += more;
+    let mut filled_bytes = piece.len();
+    while filled_bytes < dest.len() {
+        let copied_bytes = filled_bytes.min(dest.len() - filled_bytes);
+        dest.copy_within(..copied_bytes, filled_bytes);
+        filled_bytes += copied_bytes;
     }
 }

@@ -49,7 +49,7 @@ pub(super) struct PieceRows<'a> {
 impl<'a> PieceRows<'a> {
     /// A single block with the rows that fill `dest`. Row `i` begins at byte `at + i · pitch` of the source.
     #[inline(always)]
-    pub(super) fn of(
+    pub(super) fn new(
         source: &'a [u8],
         at: usize,
         row: Axis,
@@ -94,10 +94,10 @@ impl CopyTask for PieceRows<'_> {
             copied.expect("a plan's pieces lie within its source");
         };
         // Short pieces are read in ascending order, because processors prefetch memory in this order.
-        let turns = row.stride < 0 && kernel.bytes() < LINE;
+        let is_reversed = row.stride < 0 && kernel.bytes() < LINE;
         self.each(row.size * kernel.bytes(), |at, dest| {
             let pieces = dest.chunks_exact_mut(kernel.bytes());
-            if turns {
+            if is_reversed {
                 let mut from = along(at, row.stride, row.size - 1);
                 for piece in pieces.rev() {
                     copy(from, piece);

@@ -40,7 +40,7 @@ pub(super) fn run<I: Index>(
         numbering,
         windows,
         threads,
-    } = ScatterRows::of_walk(walk, threads);
+    } = ScatterRows::from_walk(walk, threads);
     let policy = effect.options.policy;
     let rows = Locator::new(walk, policy, indices, numbering.len());
     let mut places = vec![0; numbering.iter().map(|dim| dim.size).product()];
@@ -91,7 +91,7 @@ struct ScatterRows<'a> {
 }
 
 impl<'a> ScatterRows<'a> {
-    fn of_walk(walk: &'a Walk, threads: Threads) -> Self {
+    fn from_walk(walk: &'a Walk, threads: Threads) -> Self {
         // In `scatter_elements` and XLA's scatter, the position of a row among the updates also determines its
         // destination.
         let (run, numbering) = walk.split_run();
@@ -129,23 +129,23 @@ fn row_places(places: &[usize], windows: &[Dim], unit: usize) -> Vec<usize> {
     let rows = windows.iter().map(|dim| dim.size).product();
     let rows = Odometer::at(windows, |dim| dim.to, 0).take(rows);
     let rows: Vec<usize> = rows.map(|row| row.wrapping_mul(unit)).collect();
-    let of = |&place: &usize| {
+    let window_of = |&place: &usize| {
         let at = move |&row: &usize| match place {
             NOWHERE => NOWHERE,
             place => place.wrapping_add(row),
         };
         rows.iter().map(at)
     };
-    places.iter().flat_map(of).collect()
+    places.iter().flat_map(window_of).collect()
 }
 
 pub(super) fn explain(walk: &Walk, effect: Scatter, threads: Threads) -> String {
-    let split = ScatterRows::of_walk(walk, threads);
+    let split = ScatterRows::from_walk(walk, threads);
     let threads = counted(split.threads, "thread", "threads");
     let bytes = split.row * walk.unit;
-    let how = match effect.options.combine {
+    let description = match effect.options.combine {
         Combine::Update => "moved".to_owned(),
         combine => format!("combined by {combine} of {}", effect.dtype),
     };
-    format!(", rows of {bytes} bytes {how} on {threads}")
+    format!(", rows of {bytes} bytes {description} on {threads}")
 }

@@ -34,14 +34,14 @@ const LONG_ROW: usize = 4 * LINE;
 /// The size in bytes of the part of the source that a tile reads if enough axes are near: one page, because the
 /// processor then translates its address only once.
 const PAGE: usize = 4 << 10;
-/// The same size for a small result, because larger tables take more time than they save.
-const NEAR: usize = 4 * LINE;
-/// The size in bytes below which a result is small.
+/// The same of a small result, for which longer tables are not worth making.
+const NEAR_BYTES: usize = 4 * LINE;
+/// The size in bytes of such a result.
 const SMALL_RESULT: usize = 512 << 10;
-/// The number of pieces of a run that are copied from one lane of a group before the next lane. If strides are powers
-/// of 2, the cache lines of these pieces compete for only 8 or 12 places in the first-level cache.
-const SOME: usize = 8;
-/// The maximum number of lanes of a tile. Each lane is a stream of writes.
+/// The number of pieces of a run that are read at once from each lane of a group. If strides are powers of 2, the lines that
+/// they lie in have only 8 or 12 places in the nearest cache.
+const RUNS_AT_ONCE: usize = 8;
+/// The largest number of lanes of a tile, each of which is a stream of writes.
 const LANES: usize = 1 << 10;
 /// The maximum number of slices of a plane.
 const SLICES: usize = 1 << 12;
@@ -84,10 +84,10 @@ fn distances(axes: &[Dim]) -> Vec<usize> {
 }
 
 impl ShortAxes {
-    /// Returns the tiles of a slice with pieces of `piece` bytes. The pieces of a row are along `row`. There is a row
-    /// at each position of `dims`, in units of `unit` bytes. Returns `None` if rows are long, if a run would be
-    /// shorter than a cache line, or if no pieces share a cache line of the source.
-    pub(super) fn of(unit: usize, piece: usize, dims: &[Dim], row: Axis) -> Option<Self> {
+    /// The tiles of a slice whose pieces have `piece` bytes. A row of pieces lies along `row`. There is a row at each position
+    /// of `dims`, in units of `unit` bytes. `None` if rows are long, if the result is too small for a run, or if no
+    /// pieces share a cache line of the source.
+    pub(super) fn find(unit: usize, piece: usize, dims: &[Dim], row: Axis) -> Option<Self> {
         if dims.len() < 2 || piece >= LINE || row.size * piece >= LONG_ROW {
             return None;
         }
@@ -109,18 +109,18 @@ impl ShortAxes {
         order.sort_by_key(|&n| axes[n].from.unsigned_abs());
         let sizes = axes.iter().map(|axis| axis.size);
         let page = match piece * sizes.product::<usize>() {
-            ..SMALL_RESULT => NEAR,
+            ..SMALL_RESULT => NEAR_BYTES,
             _ => PAGE,
         };
         let (mut near, mut reach, mut lanes) = (Vec::new(), piece, 1);
         for n in order {
-            let apart = axes[n].from.unsigned_abs();
+            let axis_distance = axes[n].from.unsigned_abs();
             let more = if n < first { axes[n].size } else { 1 };
-            if reach >= page || apart >= LINE.max(reach + 1) || lanes * more > LANES {
+            if reach >= page || axis_distance >= LINE.max(reach + 1) || lanes * more > LANES {
                 break;
             }
             lanes *= more;
-            reach += apart.saturating_mul(axes[n].size - 1);
+            reach += axis_distance.saturating_mul(axes[n].size - 1);
             near.push(n);
         }
         if near.is_empty() {
@@ -128,8 +128,8 @@ impl ShortAxes {
         }
         // A plane has all positions of the axes from the first to the last axis of lanes.
         let (from, to) = loop {
-            let of_lanes = || near.iter().copied().filter(|&n| n < first);
-            let (from, to) = match (of_lanes().min(), of_lanes().max()) {
+            let lane_numbers = || near.iter().copied().filter(|&n| n < first);
+            let (from, to) = match (lane_numbers().min(), lane_numbers().max()) {
                 (Some(from), Some(to)) => (from, to + 1),
                 _ => (0, 0),
             };
@@ -140,9 +140,9 @@ impl ShortAxes {
             near.pop();
         };
         let is_lane = |n: &usize| near.contains(n);
-        let some = |of_lanes: bool| -> Vec<Dim> {
-            let chosen = (from..to).filter(|n| is_lane(n) == of_lanes);
-            chosen.map(|n| axes[n]).collect()
+        let axes_where = |are_lanes: bool| -> Vec<Dim> {
+            let numbers = (from..to).filter(|n| is_lane(n) == are_lanes);
+            numbers.map(|n| axes[n]).collect()
         };
         // The strides that give the number of a slice's band. Along the axes of lanes they are 0, because the band is
         // the same.
@@ -152,16 +152,16 @@ impl ShortAxes {
             .map(|n| match is_lane(&n) {
                 true => Dim::shared(axes[n].size, 0),
                 false => {
-                    let number = Dim::shared(axes[n].size, apart);
+                    let numbered_dim = Dim::shared(axes[n].size, apart);
                     apart *= axes[n].size.cast_signed();
-                    number
+                    numbered_dim
                 }
             })
             .collect();
         numbers.reverse();
-        let far = (first..axes.len()).filter(|n| !is_lane(n));
-        let far: Vec<Dim> = far.map(|n| axes[n]).collect();
-        let lanes = distances(&some(true)).into_iter();
+        let far_dims = (first..axes.len()).filter(|n| !is_lane(n));
+        let far_dims: Vec<Dim> = far_dims.map(|n| axes[n]).collect();
+        let lanes = distances(&axes_where(true)).into_iter();
         let lanes = lanes.enumerate();
         let mut lanes: Vec<_> = lanes.map(|(n, lane)| (lane.cast_signed(), n)).collect();
         lanes.sort_unstable();
@@ -169,11 +169,11 @@ impl ShortAxes {
             piece,
             run: distances(&axes[first..]),
             lanes,
-            bands: distances(&some(false)),
+            bands: distances(&axes_where(false)),
             band_of_slice: distances(&numbers),
             planes: axes[..from].to_vec(),
             between: axes[to..first].to_vec(),
-            parts: distances(&far),
+            parts: distances(&far_dims),
         })
     }
 
@@ -209,9 +209,9 @@ impl ShortAxes {
         let (part, plane) = (threads::part(dest.len(), threads), self.plane());
         if threads == 1 || plane <= part {
             let planes = if threads == 1 { usize::MAX } else { part } / plane;
-            let some = dest.chunks_mut((planes * plane).min(dest.len()));
-            threads::share(some.enumerate(), threads, |(number, some)| {
-                for band in self.bands(at, number * planes, some, self.runs()) {
+            let plane_parts = dest.chunks_mut((planes * plane).min(dest.len()));
+            threads::share(plane_parts.enumerate(), threads, |(number, plane_parts)| {
+                for band in self.bands(at, number * planes, plane_parts, self.runs()) {
                     self.band(source, band);
                 }
             });
@@ -290,25 +290,25 @@ impl CopyTask for RunTiles<'_, '_> {
             let copied = kernel.copy(source, from, to);
             copied.expect("a plan's pieces lie within its source");
         };
-        let most = axes.groups().map(<[_]>::len).max().unwrap_or(0);
-        let mut runs = vec![0; most * bytes];
+        let max_groups = axes.groups().map(<[_]>::len).max().unwrap_or(0);
+        let mut runs = vec![0; max_groups * bytes];
         memory::streaming(streams, |lines| {
             while !lanes[0].is_empty() {
                 let tile = at.wrapping_add(places.next().unwrap_or_default());
                 for group in axes.groups() {
                     // Prefetches the lines of the next group.
                     let (nearest, _) = group[0];
-                    let ahead = tile.wrapping_add_signed(nearest + LINE.cast_signed());
+                    let prefetch_at = tile.wrapping_add_signed(nearest + LINE.cast_signed());
                     for part in &axes.parts {
-                        memory::prefetch(source, ahead.wrapping_add(*part));
+                        memory::prefetch(source, prefetch_at.wrapping_add(*part));
                     }
-                    for first in (0..axes.run.len()).step_by(SOME) {
-                        let some = &axes.run[first..axes.run.len().min(first + SOME)];
+                    for first in (0..axes.run.len()).step_by(RUNS_AT_ONCE) {
+                        let some_runs = &axes.run[first..axes.run.len().min(first + RUNS_AT_ONCE)];
                         let runs = runs.chunks_exact_mut(bytes);
                         for (run, (from, _)) in runs.zip(group) {
                             let lane = tile.wrapping_add_signed(*from);
                             let to = run[first * kernel.bytes()..].chunks_exact_mut(kernel.bytes());
-                            for (to, from) in to.zip(some) {
+                            for (to, from) in to.zip(some_runs) {
                                 piece(lane.wrapping_add(*from), to);
                             }
                         }
@@ -339,7 +339,7 @@ mod tests {
     struct Random(u64);
 
     impl Random {
-        fn below(&mut self, count: usize) -> usize {
+        fn number_below(&mut self, count: usize) -> usize {
             self.0 = self
                 .0
                 .wrapping_mul(6_364_136_223_846_793_005)
@@ -353,39 +353,39 @@ mod tests {
     fn pieces_go_where_the_axes_say() {
         let (mut random, mut tried, mut with_lanes) = (Random(5), 0, 0);
         while tried < 400 {
-            let piece: usize = [1, 2, 3, 4, 8, 12, 16, 20][random.below(8)];
+            let piece: usize = [1, 2, 3, 4, 8, 12, 16, 20][random.number_below(8)];
             let (mut axes, mut apart) = (Vec::new(), piece.cast_signed());
             let mut bytes = piece;
             while bytes < 3000 && axes.len() < 13 {
-                let size = 2 + random.below(3);
-                let stride = match random.below(12) {
+                let size = 2 + random.number_below(3);
+                let stride = match random.number_below(12) {
                     0 => 0,
                     1 | 2 => -apart,
                     _ => apart,
                 };
                 if stride != 0 {
-                    apart *= size.cast_signed() + isize::from(random.below(9) == 0);
+                    apart *= size.cast_signed() + isize::from(random.number_below(9) == 0);
                 }
                 axes.push(Dim::shared(size, stride));
                 bytes *= size;
             }
             for n in (1..axes.len()).rev() {
-                axes.swap(n, random.below(n + 1));
+                axes.swap(n, random.number_below(n + 1));
             }
             let reach = |axis: &Dim| axis.from * (axis.size - 1).cast_signed();
-            let low: isize = axes.iter().map(reach).filter(|reach| *reach < 0).sum();
-            let high: isize = axes.iter().map(reach).filter(|reach| *reach > 0).sum();
-            let at = low.unsigned_abs();
+            let lowest: isize = axes.iter().map(reach).filter(|reach| *reach < 0).sum();
+            let highest: isize = axes.iter().map(reach).filter(|reach| *reach > 0).sum();
+            let at = lowest.unsigned_abs();
             let source: Vec<u8> = (0..=250)
                 .cycle()
-                .take(at + high.unsigned_abs() + piece)
+                .take(at + highest.unsigned_abs() + piece)
                 .collect();
             let (row, dims) = axes.split_last().unwrap();
             let row = Axis {
                 size: row.size,
                 stride: row.from,
             };
-            let Some(axes_of) = ShortAxes::of(1, piece, dims, row) else {
+            let Some(axes_of) = ShortAxes::find(1, piece, dims, row) else {
                 continue;
             };
             (tried, with_lanes) = (tried + 1, with_lanes + usize::from(axes_of.lanes.len() > 1));
@@ -410,7 +410,7 @@ mod tests {
         let axes: Vec<Dim> = (0..22).map(|n| Dim::shared(2, 8 << n)).collect();
         let (row, dims) = axes.split_last().unwrap();
         let row = Axis::of(1, row);
-        let axes_of = ShortAxes::of(1, 8, dims, row).unwrap();
+        let axes_of = ShortAxes::find(1, 8, dims, row).unwrap();
         assert!(axes_of.bytes() >= STREAMED);
         let source: Vec<u64> = (0..1 << 22).collect();
         let mut dest = vec![0u64; 1 << 22];

@@ -29,8 +29,8 @@ pub(super) const VECTOR: usize = 16;
 /// the processor itself prefetches the lines that are written next.
 const FETCHED_ROW: usize = 4 << 10;
 
-/// The largest number of source vectors that the bytes of one vector of the result can come from.
-const MOST_VECTORS: usize = 4;
+/// The most vectors of the source that a vector of the result comes from.
+const MAX_VECTORS: usize = 4;
 
 /// Byte shuffles are SSSE3 instructions. All processors with SSE 4.2 have them.
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
@@ -101,26 +101,26 @@ pub(super) struct Shuffle {
     loads: usize,
     /// The distance in bytes from the first piece of a short row down to its lowest byte: 0 unless its pieces descend.
     below: usize,
-    /// For each vector of the source, the shuffle indices that copy its bytes to a vector of the result. Unused for
-    /// planes: each vector of their result has other indices, which `rows` computes.
-    indices: [ByteNumbers; MOST_VECTORS],
+    /// For each vector of the source, which of its bytes goes to each byte of a vector of the result. Planes have a table for
+    /// each vector of the result, which is made when rows are moved.
+    indices: [ByteNumbers; MAX_VECTORS],
 }
 
 impl Shuffle {
     /// Returns the loop for rows of pieces of `piece` bytes along `row`. Returns `None` if shuffles cannot move them
     /// or are slower than copies.
     #[inline]
-    pub(super) fn of_row(piece: usize, row: Axis) -> Option<Self> {
+    pub(super) fn for_row(piece: usize, row: Axis) -> Option<Self> {
         // Copies of 8 bytes are faster for a few pieces.
-        let few = piece == 8 && row.size < 8;
-        (piece <= VECTOR / 2 && !few).then(|| Self::near(piece, Axis::ONE, row))?
+        let is_few = piece == 8 && row.size < 8;
+        (piece <= VECTOR / 2 && !is_few).then(|| Self::for_near_rows(piece, Axis::ONE, row))?
     }
 
     /// Returns the loop for blocks of short rows. The pieces of a row are along `row`, and the rows of a block are
     /// along `block`. Returns `None` if shuffles cannot move them.
     #[inline]
-    pub(super) fn of_block(piece: usize, row: Axis, block: Axis) -> Option<Self> {
-        let is_woven = (2..=MOST_VECTORS).contains(&row.size)
+    pub(super) fn for_block(piece: usize, row: Axis, block: Axis) -> Option<Self> {
+        let is_woven = (2..=MAX_VECTORS).contains(&row.size)
             && [1, 2, 4].contains(&piece)
             && block.stride.unsigned_abs() == piece
             && block.size * piece >= 2 * VECTOR;
@@ -134,27 +134,28 @@ impl Shuffle {
                 many: VECTOR / piece,
                 loads: row.size,
                 below: 0,
-                indices: [[NO_BYTE; VECTOR]; MOST_VECTORS],
+                indices: [[NO_BYTE; VECTOR]; MAX_VECTORS],
             });
         }
-        (row.size > 1 && row.size * piece <= VECTOR).then(|| Self::near(piece, row, block))?
+        (row.size > 1 && row.size * piece <= VECTOR)
+            .then(|| Self::for_near_rows(piece, row, block))?
     }
 
-    fn near(piece: usize, inner: Axis, outer: Axis) -> Option<Self> {
+    fn for_near_rows(piece: usize, inner: Axis, outer: Axis) -> Option<Self> {
         let row_bytes = inner.size * piece;
-        let many = VECTOR / row_bytes;
+        let row_count = VECTOR / row_bytes;
         let reach = |axis: Axis, size: usize| axis.stride.unsigned_abs().saturating_mul(size - 1);
         let span = reach(inner, inner.size)
-            .saturating_add(reach(outer, many))
+            .saturating_add(reach(outer, row_count))
             .saturating_add(piece);
-        if outer.size * row_bytes < VECTOR || span > MOST_VECTORS * VECTOR {
+        if outer.size * row_bytes < 2 * VECTOR || span > MAX_VECTORS * VECTOR {
             return None;
         }
-        let below = match inner.stride < 0 {
+        let bytes_below = match inner.stride < 0 {
             true => reach(inner, inner.size),
             false => 0,
         };
-        let [indices] = indices(piece, inner, outer, many, below);
+        let [indices] = indices(piece, inner, outer, row_count, bytes_below);
         let along_block = inner.size > 1;
         Some(Self {
             shuffles: (*SHUFFLES)?,
@@ -162,37 +163,37 @@ impl Shuffle {
             stride: if along_block { inner } else { outer }.stride,
             planes: 1,
             along_block,
-            many,
+            many: row_count,
             loads: span.div_ceil(VECTOR),
-            below,
+            below: bytes_below,
             indices,
         })
     }
 
     /// Moves rows. The pieces must have the size and the distances that the constructor was called with.
     pub(super) fn run(&self, rows: PieceRows<'_>) {
-        let down = if self.along_block {
+        let is_descending = if self.along_block {
             rows.pitch
         } else {
             rows.row.stride
         } < 0;
-        match down {
-            true => self.towards::<true>(rows),
-            false => self.towards::<false>(rows),
+        match is_descending {
+            true => self.run_direction::<true>(rows),
+            false => self.run_direction::<false>(rows),
         }
     }
 
-    fn towards<const DOWN: bool>(&self, rows: PieceRows<'_>) {
+    fn run_direction<const DOWN: bool>(&self, rows: PieceRows<'_>) {
         self.shuffles.vectorize(
             #[inline(always)]
             || match (self.planes, self.loads) {
                 (1, 1) => self.rows::<1, 1, DOWN>(rows),
                 (1, 2) => self.rows::<2, 1, DOWN>(rows),
                 (1, 3) => self.rows::<3, 1, DOWN>(rows),
-                (1, _) => self.rows::<MOST_VECTORS, 1, DOWN>(rows),
+                (1, _) => self.rows::<MAX_VECTORS, 1, DOWN>(rows),
                 (2, _) => self.rows::<2, 2, DOWN>(rows),
                 (3, _) => self.rows::<3, 3, DOWN>(rows),
-                _ => self.rows::<MOST_VECTORS, MOST_VECTORS, DOWN>(rows),
+                _ => self.rows::<MAX_VECTORS, MAX_VECTORS, DOWN>(rows),
             },
         );
     }
@@ -284,8 +285,8 @@ impl Shuffle {
                     && let Some(vectors) = source.get(from..from + LOADS * VECTOR)
                     && let Some(vectors) = vectors.as_chunks().0.first_chunk()
                 {
-                    union(simd, vectors, &indices[0]).store_slice(to);
-                    // The vector begins with zeros if its rows do not fill it. The next vector overwrites them.
+                    join_lookups(simd, vectors, &indices[0]).store_slice(to);
+                    // The vector has zeros before its whole rows, which the next one overwrites.
                     let end = rest.len() + VECTOR - filled;
                     dest = &mut dest[..end];
                     from += step;
@@ -296,13 +297,13 @@ impl Shuffle {
                     && let Some(vectors) = source.get(from..from + LOADS * VECTOR)
                     && let Some(vectors) = vectors.as_chunks().0.first_chunk()
                 {
-                    union(simd, vectors, &indices[0]).store_slice(to);
+                    join_lookups(simd, vectors, &indices[0]).store_slice(to);
                     dest = &mut dest[filled..];
                     from += step;
                 }
                 if !dest.is_empty() {
                     let at = if DOWN { at } else { from + below };
-                    with_copy_kernel(piece, PieceRows::of(source, at, inner, pitch, dest));
+                    with_copy_kernel(piece, PieceRows::new(source, at, inner, pitch, dest));
                 }
             },
         );
@@ -351,7 +352,7 @@ fn fill<'d, const LOADS: usize, const STORES: usize>(
 ) {
     let store = |to: &mut [[u8; VECTOR]; STORES], from: &[[u8; VECTOR]; LOADS]| {
         for (to, indices) in to.iter_mut().zip(indices) {
-            union(simd, from, indices).store_slice(to);
+            join_lookups(simd, from, indices).store_slice(to);
         }
     };
     match STORES {
@@ -364,16 +365,16 @@ fn fill<'d, const LOADS: usize, const STORES: usize>(
 
 /// Shuffles each vector by its indices and combines the results by OR.
 #[inline(always)]
-fn union<const N: usize>(
+fn join_lookups<const N: usize>(
     simd: Shuffles,
     from: &[[u8; VECTOR]; N],
     indices: &[u8x16<Shuffles>; N],
 ) -> u8x16<Shuffles> {
-    let mut all = u8x16::splat(simd, 0);
+    let mut combined = u8x16::splat(simd, 0);
     for (from, &indices) in from.iter().zip(indices) {
-        all |= simd.swizzle_dyn_precise_u8x16(u8x16::from_slice(simd, from), indices);
+        combined |= simd.swizzle_dyn_precise_u8x16(u8x16::from_slice(simd, from), indices);
     }
-    all
+    combined
 }
 
 /// Transposes rows of pieces of `N` bytes into columns, by the zips that `square.rs` explains. The numbers of rows and
@@ -455,9 +456,9 @@ fn transposed<const N: usize, const M: usize>(
     mut square: [u8x16<Shuffles>; M],
 ) -> [u8x16<Shuffles>; M] {
     for _ in 0..M.ilog2() {
-        let from = square;
+        let old_square = square;
         for i in 0..M / 2 {
-            [square[2 * i], square[2 * i + 1]] = zip::<N>(from[i], from[M / 2 + i]);
+            [square[2 * i], square[2 * i + 1]] = zip::<N>(old_square[i], old_square[M / 2 + i]);
         }
     }
     square
@@ -505,26 +506,29 @@ fn keep_vectors<const N: usize, const CHOICES: usize>(
     dest: &mut [u8],
 ) -> [usize; 2] {
     let choices = const { &choices::<N, CHOICES>() };
-    let many = CHOICES.ilog2() as usize;
+    let group_bits = CHOICES.ilog2() as usize;
     let (mut looked, mut kept) = (0, 0);
     let blocks = mask.as_chunks::<VECTOR>().0.iter();
     for (block, source) in blocks.zip(source.chunks_exact(VECTOR * N)) {
         let zeros = u8x16::from_slice(simd, block).simd_eq(u8x16::splat(simd, 0));
         let ones = !zeros.to_bitmask();
-        for group in 0..VECTOR / many {
+        for group in 0..VECTOR / group_bits {
             let room = dest.get_mut(kept * N..);
             let Some(to) = room.and_then(|room| room.first_chunk_mut::<VECTOR>()) else {
                 return [looked, kept];
             };
-            let bits = (ones >> (group * many)) % CHOICES as u64;
+            let bits = (ones >> (group * group_bits)) % CHOICES as u64;
             let chosen = usize::try_from(bits).expect("a few bits");
-            // A vector of single bytes has several groups.
-            let (first, skip) = (group * many * N / VECTOR, group * many * N % VECTOR);
+            // Several groups of single bytes are in one vector.
+            let (first, skip) = (
+                group * group_bits * N / VECTOR,
+                group * group_bits * N % VECTOR,
+            );
             let from = u8x16::from_slice(simd, &source[first * VECTOR..][..VECTOR]);
             let choice =
                 u8x16::from_slice(simd, &choices[chosen]) | u8x16::splat(simd, index(skip));
             simd.swizzle_dyn_precise_u8x16(from, choice).store_slice(to);
-            looked += many;
+            looked += group_bits;
             kept += chosen.count_ones() as usize;
         }
     }
@@ -534,17 +538,17 @@ fn keep_vectors<const N: usize, const CHOICES: usize>(
 /// Returns the shuffle indices for each choice of pieces of `N` bytes.
 const fn choices<const N: usize, const CHOICES: usize>() -> [ByteNumbers; CHOICES] {
     let mut choices = [[NO_BYTE; VECTOR]; CHOICES];
-    let mut chosen = 0;
-    while chosen < CHOICES {
+    let mut choice = 0;
+    while choice < CHOICES {
         let (mut byte, mut to) = (0, 0);
         while byte < CHOICES.ilog2() as usize * N {
-            if chosen >> (byte / N) & 1 == 1 {
-                choices[chosen][to] = index(byte);
+            if choice >> (byte / N) & 1 == 1 {
+                choices[choice][to] = index(byte);
                 to += 1;
             }
             byte += 1;
         }
-        chosen += 1;
+        choice += 1;
     }
     choices
 }

@@ -56,10 +56,10 @@ pub(super) struct LoopNest<'a> {
 
 impl<'a> LoopNest<'a> {
     /// Returns the loops of a walk without index tuples and with a contiguous result.
-    pub(super) fn of_walk(walk: &'a Walk) -> Self {
-        let mut nest = Self::over_dims(walk.unit, &walk.dims);
-        nest.offset = walk.from.cast_unsigned() * walk.unit;
-        nest
+    pub(super) fn from_walk(walk: &'a Walk) -> Self {
+        let mut loop_nest = Self::over_dims(walk.unit, &walk.dims);
+        loop_nest.offset = walk.from.cast_unsigned() * walk.unit;
+        loop_nest
     }
 
     /// Returns the loops that read units of `unit` bytes at all positions of `dims` and write them to consecutive
@@ -74,9 +74,9 @@ impl<'a> LoopNest<'a> {
                 (run * unit, row, outer)
             }
         };
-        let mut nest = Self::over_rows(unit, piece, row, outer);
-        nest.tiles = Tiles::of(unit, piece, outer, row);
-        nest
+        let mut loop_nest = Self::over_rows(unit, piece, row, outer);
+        loop_nest.tiles = Tiles::of(unit, piece, outer, row);
+        loop_nest
     }
 
     /// Returns the loops that copy pieces of `piece` bytes. The pieces of a row are along `row`. There is a row at each
@@ -85,7 +85,7 @@ impl<'a> LoopNest<'a> {
     pub(super) fn over_rows(unit: usize, piece: usize, row: Axis, dims: &'a [Dim]) -> Self {
         let (block, outer) = split_innermost(unit, dims);
         let (group, outer) = split_innermost(unit, outer);
-        let kernel = Kernel::of_block(piece, row, block);
+        let kernel = Kernel::for_block(piece, row, block);
         Self {
             unit,
             offset: 0,
@@ -110,11 +110,11 @@ impl<'a> LoopNest<'a> {
         if let Some(tiles) = &self.tiles {
             // Writing a part of a tile takes as long as writing the whole tile, so threads take whole tiles if they
             // can.
-            let all = dest.all();
-            if threads > 1 && tiles.result_bytes() == all.len() {
-                return tiles.run(source, self.offset, all, threads, self.lane_loop());
+            let dest_bytes = dest.all();
+            if threads > 1 && tiles.result_bytes() == dest_bytes.len() {
+                return tiles.run(source, self.offset, dest_bytes, threads, self.lane_loop());
             }
-            dest = all.into();
+            dest = dest_bytes.into();
         }
         if threads == 1
             && let Dest::Old(dest) = dest
@@ -138,7 +138,7 @@ impl<'a> LoopNest<'a> {
         if bytes < SHORT_AXES_MIN_BYTES || squares || !matches!(self.kernel, Kernel::Copy { .. }) {
             return None;
         }
-        let axes = ShortAxes::of(self.unit, self.piece, self.rows, self.row);
+        let axes = ShortAxes::find(self.unit, self.piece, self.rows, self.row);
         axes.filter(|axes| axes.bytes() == bytes)
     }
 
@@ -152,16 +152,16 @@ impl<'a> LoopNest<'a> {
     /// Copies the pieces of the result from byte `first` on to `dest`.
     fn copy_pieces(&self, source: &[u8], first: usize, mut dest: NewMemory<'_>) {
         let (piece, mut skip) = (first / self.piece, first % self.piece);
-        let mut number = piece % self.row.size;
+        let mut piece_number = piece % self.row.size;
         for row in Odometer::at(self.rows, |dim| dim.from, piece / self.row.size) {
-            let mut at = along(self.offset + row * self.unit, self.row.stride, number);
-            for _ in number..self.row.size {
+            let mut at = along(self.offset + row * self.unit, self.row.stride, piece_number);
+            for _ in piece_number..self.row.size {
                 let length = (self.piece - skip).min(dest.len());
                 dest.copy_to_front(&source[at + skip..][..length]);
                 at = at.wrapping_add_signed(self.row.stride);
                 skip = 0;
             }
-            number = 0;
+            piece_number = 0;
             if dest.len() == 0 {
                 return;
             }
@@ -171,8 +171,8 @@ impl<'a> LoopNest<'a> {
     /// Returns whether every piece is a single unit, in another cache line of the source than the pieces next to it in
     /// the result.
     pub(super) fn is_scattered(&self) -> bool {
-        let near = self.row.stride.unsigned_abs();
-        self.piece == self.unit && self.row.size > 1 && near >= LINE
+        let element_distance = self.row.stride.unsigned_abs();
+        self.piece == self.unit && self.row.size > 1 && element_distance >= LINE
     }
 
     fn thread_count(&self, bytes: usize, threads: Threads) -> usize {
@@ -274,9 +274,9 @@ impl<'a> LoopNest<'a> {
         let Self {
             unit, piece, row, ..
         } = *self;
-        let between = self.tiles.map_or(self.rows, |tiles| tiles.between);
+        let between_rows = self.tiles.map_or(self.rows, |tiles| tiles.between);
         move |source, at, skip, dest| {
-            Self::over_rows(unit, piece, row, between).write_part(source, at, skip, dest);
+            Self::over_rows(unit, piece, row, between_rows).write_part(source, at, skip, dest);
         }
     }
 

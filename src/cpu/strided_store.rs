@@ -44,11 +44,11 @@ macro_rules! in_word {
             let (units, _) = units.as_chunks::<{ size_of::<$unit>() }>();
             let (words, end) = dest.as_chunks_mut::<{ size_of::<$word>() }>();
             for (to, from) in words.iter_mut().zip(units) {
-                let gap = match ZEROS {
+                let gap_bytes = match ZEROS {
                     true => 0,
                     false => <$word>::from_le_bytes(*to) & (<$word>::MAX << <$unit>::BITS),
                 };
-                *to = (gap | <$word>::from(<$unit>::from_le_bytes(*from))).to_le_bytes();
+                *to = (gap_bytes | <$word>::from(<$unit>::from_le_bytes(*from))).to_le_bytes();
             }
             store_last(units, end);
         }

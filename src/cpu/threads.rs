@@ -216,13 +216,13 @@ pub(super) fn share<T>(
     each: impl Fn(T) + Sync,
 ) {
     #[cfg(all(test, feature = "std"))]
-    tests::MOST_THREADS.with(|most| most.set(threads.max(most.get())));
+    tests::MAX_THREADS.with(|most| most.set(threads.max(most.get())));
     #[cfg(feature = "std")]
     if threads > 1 {
         let parts = Mutex::new(parts);
-        let next = || lock(&parts).next();
+        let next_part = || lock(&parts).next();
         let work = || {
-            while let Some(part) = next() {
+            while let Some(part) = next_part() {
                 each(part);
             }
         };
@@ -245,7 +245,7 @@ mod tests {
 
     thread_local! {
         /// The largest number of threads that [`share`] was called with on this thread.
-        pub(super) static MOST_THREADS: Cell<usize> = const { Cell::new(1) };
+        pub(super) static MAX_THREADS: Cell<usize> = const { Cell::new(1) };
     }
 
     /// Calls `test` where operations can use 3 threads, even if the machine has fewer cores.
@@ -268,16 +268,19 @@ mod tests {
     fn parts_are_done_by_as_many_threads() {
         with_3_threads(|| {
             let (all, caller) = (Barrier::new(3), thread::current().id());
-            let seen = Mutex::new(HashSet::new());
+            let seen_threads = Mutex::new(HashSet::new());
             share(0..3, 3, |_| {
                 all.wait();
                 let thread = thread::current();
-                seen.lock().unwrap().insert(thread.id());
+                seen_threads.lock().unwrap().insert(thread.id());
                 #[cfg(feature = "rayon")]
                 assert!(thread.name().unwrap().starts_with("pool "), "{thread:?}");
             });
-            let seen = seen.into_inner().unwrap();
-            assert!(seen.len() == 3 && seen.contains(&caller), "{seen:?}");
+            let seen_threads = seen_threads.into_inner().unwrap();
+            assert!(
+                seen_threads.len() == 3 && seen_threads.contains(&caller),
+                "{seen_threads:?}"
+            );
         });
     }
 
@@ -288,8 +291,8 @@ mod tests {
         let (all, caller) = (Barrier::new(2), thread::current().id());
         share(0..2, 2, |_| {
             all.wait();
-            let inside = rayon::current_thread_index().is_some();
-            assert_eq!(inside, thread::current().id() != caller);
+            let is_in_pool = rayon::current_thread_index().is_some();
+            assert_eq!(is_in_pool, thread::current().id() != caller);
         });
     }
 
@@ -301,12 +304,12 @@ mod tests {
 
     fn check_operations(threads: usize) -> Result<(), Error> {
         let backend = &Backend::cpu().with_threads_for_any_work(threads);
-        let check = |name| assert_eq!(MOST_THREADS.replace(1), threads, "{name}");
+        let check = |name| assert_eq!(MAX_THREADS.replace(1), threads, "{name}");
         let (vector, matrix) = ((&X, &[16]), (&X, &[8, 2]));
         let indices = (&[3, 1, 2], &[3, 1]);
         let (gather, scatter) = (GatherNdOptions::default(), ScatterOptions::default());
         let backwards = &slice![..; -1];
-        MOST_THREADS.set(1);
+        MAX_THREADS.set(1);
 
         backend.slice(matrix, backwards)?;
         check("slice");
@@ -356,10 +359,10 @@ mod tests {
             for threads in 1..=3 {
                 let backend = Backend::cpu().with_threads_for_any_work(threads);
                 let array = ndarray::Array2::<u8>::zeros((4, 4)).reversed_axes();
-                MOST_THREADS.set(1);
+                MAX_THREADS.set(1);
                 let array = crate::ArrayRef::from(&array);
                 array.row_major("array", &backend).unwrap();
-                assert_eq!(MOST_THREADS.get(), threads);
+                assert_eq!(MAX_THREADS.get(), threads);
             }
         });
     }

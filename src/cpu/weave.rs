@@ -44,10 +44,10 @@ impl Weave {
         dtype: DType,
     ) -> Option<Self> {
         let piece = elements * dtype.size();
-        let pays = (2..=STAGE_BYTES / MIN_BLOCK_BYTES).contains(&count)
+        let is_worthwhile = (2..=STAGE_BYTES / MIN_BLOCK_BYTES).contains(&count)
             && (1..=MAX_PIECE_BYTES).contains(&piece)
             && rows * piece * count >= STAGE_BYTES;
-        pays.then_some(Self {
+        is_worthwhile.then_some(Self {
             count,
             elements,
             dtype,
@@ -64,8 +64,8 @@ impl Weave {
     }
 
     pub(crate) fn explain(self, bytes: usize, threads: Threads) -> String {
-        let how = format!("pieces of {} arrays in turn, by a transpose", self.count);
-        threads::explain(self.thread_count(bytes, threads), how)
+        let description = format!("pieces of {} arrays in turn, by a transpose", self.count);
+        threads::explain(self.thread_count(bytes, threads), description)
     }
 
     /// Writes the result: for each position, the piece of every array.
@@ -78,9 +78,9 @@ impl Weave {
         let Ok(turned) = stage.transpose(&[1, 0, 2]) else {
             unreachable!("three axes in another order");
         };
-        let walk = Walk::of_view(&turned, self.dtype.size());
-        let nest = LoopNest::of_walk(&walk);
-        let alone = Threads::at_most(1);
+        let walk = Walk::from_view(&turned, self.dtype.size());
+        let loop_nest = LoopNest::from_walk(&walk);
+        let one_thread = Threads::at_most(1);
         let threads = self.thread_count(dest.len(), threads);
         threads::spread(dest, pieces * row, threads, |first, dest| {
             let mut stage = vec![0; pieces * row];
@@ -90,7 +90,7 @@ impl Weave {
                 for (array, stage) in arrays.iter().zip(stage.chunks_exact_mut(pieces * piece)) {
                     stage[..bytes].copy_from_slice(&array[at..at + bytes]);
                 }
-                nest.run(&stage, 0, block.into(), alone);
+                loop_nest.run(&stage, 0, block.into(), one_thread);
                 at += bytes;
             }
         });

@@ -60,13 +60,13 @@ pub(crate) fn condition_rank(shape: &[usize]) -> Error {
 
 /// Returns the error for a condition of `compress` with more elements than the axis has positions.
 pub(crate) fn condition(length: usize, size: usize) -> Error {
-    let most = match size {
+    let limit = match size {
         0 => "none, since the axis has no positions".into(),
         _ => format!("at most {size}, the size of the axis"),
     };
     argument!(
         Condition,
-        "the condition has {}: it must have {most}",
+        "the condition has {}: it must have {limit}",
         counted(length, "element", "elements")
     )
 }

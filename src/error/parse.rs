@@ -22,7 +22,7 @@ impl ParseError {
 }
 
 /// The largest number of characters of the text that are displayed.
-const MOST_SHOWN: usize = 100;
+const MAX_SHOWN: usize = 100;
 
 impl ParseError {
     fn shown(&self) -> String {
@@ -30,15 +30,15 @@ impl ParseError {
         // Of a long text, only the part around the caret is shown.
         let begin = self
             .position
-            .saturating_sub(MOST_SHOWN / 2)
-            .min(length.saturating_sub(MOST_SHOWN));
+            .saturating_sub(MAX_SHOWN / 2)
+            .min(length.saturating_sub(MAX_SHOWN));
         let left_out = |at: usize| {
             (at == begin && begin > 0)
-                || (at + 1 == begin + MOST_SHOWN && begin + MOST_SHOWN < length)
+                || (at + 1 == begin + MAX_SHOWN && begin + MAX_SHOWN < length)
         };
-        // Control characters such as line breaks become spaces, so that the text is one line and the caret is under the
-        // right character.
-        let shown = self.text.chars().enumerate().skip(begin).take(MOST_SHOWN);
+        // Control characters such as line breaks become spaces, so that the text is one line and the caret is under
+        // its character.
+        let shown = self.text.chars().enumerate().skip(begin).take(MAX_SHOWN);
         let line: String = shown
             .map(|(at, c)| match c {
                 _ if left_out(at) => '…',

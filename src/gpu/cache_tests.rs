@@ -127,11 +127,11 @@ fn repeated_recording_creates_no_objects() {
             (strips, scatter, engine.cache.kept_groups())
         };
         round(true);
-        let made = round(true);
-        assert_eq!(made.0, [1, 4], "200 reports");
-        assert_eq!(made.1.len(), 1);
+        let created = round(true);
+        assert_eq!(created.0, [1, 4], "200 reports");
+        assert_eq!(created.1.len(), 1);
         for submit in [true, false, true, true] {
-            assert_eq!(round(submit), made);
+            assert_eq!(round(submit), created);
         }
         gpu.trim();
         assert_eq!(*gpu.engine.scratch.steps.lock().unwrap(), []);
@@ -143,18 +143,18 @@ fn repeated_recording_creates_no_objects() {
 #[test]
 fn memory_for_texels_is_kept() {
     let gpu = open_noop(8);
-    let all = make_texels(&gpu, 65, wgpu::TextureFormat::Rgba8Unorm);
-    let corner = all.slice(&slice![.., ..2, ..2]).unwrap();
+    let all_texels = make_texels(&gpu, 65, wgpu::TextureFormat::Rgba8Unorm);
+    let corner_texels = all_texels.slice(&slice![.., ..2, ..2]).unwrap();
     let dest = &make_buffers(&gpu, 2)[1];
-    let kept = |texels: &Texels| {
+    let kept_bytes = |texels: &Texels| {
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
         gpu.encode_from_texture(&mut encoder, texels, dest.slice(..))
             .unwrap();
         gpu.engine.scratch.texels.lock().unwrap().clone()
     };
-    let [small, large] = [&corner, &all].map(kept);
+    let [small, large] = [&corner_texels, &all_texels].map(kept_bytes);
     assert_eq!([small[0].size(), large[0].size()], [2 * 256, 4 * 512]);
-    assert_eq!(kept(&corner), large);
+    assert_eq!(kept_bytes(&corner_texels), large);
     gpu.trim();
     assert_eq!(*gpu.engine.scratch.texels.lock().unwrap(), []);
 }
@@ -168,9 +168,9 @@ fn texels_are_converted_by_one_dispatch() {
     let texels = texels.channels(&[2, 1, 0, 3]).unwrap();
     let dest = &make_buffers(&gpu, 2)[1];
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
-    let scaled = Conversion::scaled(DType::F32, -1, &[1.0, 2.0, 3.0, 4.0], &[0.0]);
+    let scaling = Conversion::scaled(DType::F32, -1, &[1.0, 2.0, 3.0, 4.0], &[0.0]);
     let planar = texels.transpose(&[0, 3, 1, 2]).unwrap();
-    let planar = planar.converted(&scaled).unwrap();
+    let planar = planar.converted(&scaling).unwrap();
     for _ in 0..3 {
         gpu.encode_from_texture(&mut encoder, &planar, dest.slice(..))
             .unwrap();
@@ -183,17 +183,17 @@ fn texels_are_converted_by_one_dispatch() {
 #[test]
 fn groups_are_kept_if_buffers_recur_and_dropped_if_they_do_not() {
     let gpu = open_noop(8);
-    let kept = || gpu.engine.cache.kept_groups();
-    let recurring = make_buffers(&gpu, 3);
-    drop(record_many(&gpu, &recurring));
-    assert_eq!(kept(), 1, "both slices");
-    drop(record_many(&gpu, &recurring));
-    assert_eq!(kept(), 3);
-    let others = make_buffers(&gpu, 300);
-    (0..2).for_each(|_| drop(record_many(&gpu, &others)));
-    assert_eq!(kept(), 303);
-    (0..1000).for_each(|_| drop(record_many(&gpu, &recurring)));
-    assert_eq!(kept(), 3);
+    let kept_groups = || gpu.engine.cache.kept_groups();
+    let recurring_buffers = make_buffers(&gpu, 3);
+    drop(record_many(&gpu, &recurring_buffers));
+    assert_eq!(kept_groups(), 1, "both slices");
+    drop(record_many(&gpu, &recurring_buffers));
+    assert_eq!(kept_groups(), 3);
+    let other_buffers = make_buffers(&gpu, 300);
+    (0..2).for_each(|_| drop(record_many(&gpu, &other_buffers)));
+    assert_eq!(kept_groups(), 303);
+    (0..1000).for_each(|_| drop(record_many(&gpu, &recurring_buffers)));
+    assert_eq!(kept_groups(), 3);
 }
 
 #[test]
@@ -240,9 +240,15 @@ fn a_prepared_plan_stays_prepared() {
     (0..10_000).for_each(|_| encode_plan(&gpu, &flip_plan(8), &buffers));
     assert_eq!(gpu.engine.cache.kept_works(), 2);
     // The prepared plan keeps the works, but only for its own device and limits.
-    let ready = |gpu: &Gpu| gpu.engine.ready_works(prepared.works(), 0).len();
-    assert_eq!([ready(&gpu), ready(&gpu.with_dispatch_bytes(16))], [1, 0]);
-    assert_eq!([ready(&gpu.clone()), ready(&open_noop(8))], [1, 0]);
+    let ready_count = |gpu: &Gpu| gpu.engine.ready_works(prepared.works(), 0).len();
+    assert_eq!(
+        [ready_count(&gpu), ready_count(&gpu.with_dispatch_bytes(16))],
+        [1, 0]
+    );
+    assert_eq!(
+        [ready_count(&gpu.clone()), ready_count(&open_noop(8))],
+        [1, 0]
+    );
     drop(prepared);
     gpu.trim();
     assert_eq!(gpu.engine.cache.kept_works(), 0);
@@ -263,13 +269,13 @@ fn conversions_are_found_again_by_their_tables() {
         gpu.engine.cache.kept_works()
     };
     let plan = |scale: &[f32]| {
-        let flip = Plan::slice(&[8, 3], &slice![..; -1], DType::U8).unwrap();
-        let scaled = Conversion::scaled(DType::F32, -1, scale, &[0.5]);
-        flip.converted(&scaled).unwrap()
+        let flip_plan = Plan::slice(&[8, 3], &slice![..; -1], DType::U8).unwrap();
+        let scaling = Conversion::scaled(DType::F32, -1, scale, &[0.5]);
+        flip_plan.converted(&scaling).unwrap()
     };
-    let first = plan(&[1.0, 2.0, 3.0]);
-    assert_eq!(record(&first), 1);
-    assert_eq!(record(&first.clone()), 1, "shared tables");
+    let first_plan = plan(&[1.0, 2.0, 3.0]);
+    assert_eq!(record(&first_plan), 1);
+    assert_eq!(record(&first_plan.clone()), 1, "shared tables");
     assert_eq!(record(&plan(&[1.0, 2.0, 3.0])), 1, "equal tables");
     assert_eq!(record(&plan(&[1.0, 2.0, 4.0])), 2);
 }
@@ -301,17 +307,17 @@ fn a_search_is_prepared() {
     let counting = Plan::nonzero(&[3, 41], Some(0), DType::I32).unwrap();
     let _prepared = gpu.prepare(&counting).unwrap();
     assert!(gpu.engine.cache.kept_works() > works);
-    let deep = Plan::nonzero(&[1; 31], None, DType::I32).unwrap();
+    let deep_plan = Plan::nonzero(&[1; 31], None, DType::I32).unwrap();
     assert!(matches!(
-        gpu.supports(&deep),
+        gpu.supports(&deep_plan),
         Err(Error::DeviceLimit { .. })
     ));
 }
 
 /// Returns the buffer of a slot and the offset of the slot in this buffer.
 fn slot_buffer(slot: &Slot) -> (wgpu::Buffer, u64) {
-    let first = slot.first_bytes(4);
-    (first.buffer().clone(), first.offset())
+    let first_bytes = slot.first_bytes(4);
+    (first_bytes.buffer().clone(), first_bytes.offset())
 }
 
 #[test]
@@ -341,28 +347,32 @@ fn a_held_report_keeps_its_slot() {
 fn tensors_reuse_the_buffers_of_dropped_tensors() {
     for gpu in open_gpus() {
         let backend = Backend::from(gpu.clone());
-        let kept = || gpu.open_device().shared.pool.kept();
+        let pool_bytes = || gpu.open_device().shared.pool.kept_bytes();
         let tensor = backend.upload((&[1u32; 256], &[16, 16])).unwrap();
-        let flip = || {
+        let flip_tensor = || {
             let view = tensor.slice(&slice![.., ..; -1]).unwrap();
             view.contiguous().unwrap()
         };
-        drop(flip());
-        assert_eq!(kept(), 1024);
-        let (first, second) = (flip(), flip());
-        assert_eq!(kept(), 0);
+        drop(flip_tensor());
+        assert_eq!(pool_bytes(), 1024);
+        let (first, second) = (flip_tensor(), flip_tensor());
+        assert_eq!(pool_bytes(), 0);
         drop((first, second));
-        assert_eq!(kept(), 2048);
-        // Buffers that the caller might have cloned are not pooled.
-        let shown = flip().buffers().unwrap().to_vec();
-        assert_eq!(kept(), 1024);
-        let others = [flip(), flip()];
-        assert!(others.iter().all(|other| other.buffers().unwrap() != shown));
-        drop(others);
-        drop(flip());
-        assert_eq!(kept(), 1024);
+        assert_eq!(pool_bytes(), 2048);
+        // Buffers that the caller can have cloned are not pooled.
+        let shown = flip_tensor().buffers().unwrap().to_vec();
+        assert_eq!(pool_bytes(), 1024);
+        let other_tensors = [flip_tensor(), flip_tensor()];
+        assert!(
+            other_tensors
+                .iter()
+                .all(|other| other.buffers().unwrap() != shown)
+        );
+        drop(other_tensors);
+        drop(flip_tensor());
+        assert_eq!(pool_bytes(), 1024);
         gpu.trim();
-        assert_eq!(kept(), 0);
+        assert_eq!(pool_bytes(), 0);
     }
 }
 
@@ -370,27 +380,27 @@ fn tensors_reuse_the_buffers_of_dropped_tensors() {
 fn the_pool_is_bounded() {
     let gpu = open_noop(8);
     let lend = |bytes| gpu.open_device().allocate_array(&[bytes], 1).unwrap();
-    let kept = || gpu.open_device().shared.pool.kept();
+    let pool_bytes = || gpu.open_device().shared.pool.kept_bytes();
     drop([lend(32), lend(48)]);
     // A buffer that is not reused is freed.
     (0..32).for_each(|_| drop(lend(32)));
-    assert_eq!(kept(), 80);
+    assert_eq!(pool_bytes(), 80);
     drop(lend(32));
-    assert_eq!(kept(), 32);
+    assert_eq!(pool_bytes(), 32);
     // Pooled buffers and tensors together never exceed the peak of tensors.
     drop([lend(32), lend(48)]);
-    assert_eq!(kept(), 80);
+    assert_eq!(pool_bytes(), 80);
     // A tensor of another size makes the pool free buffers, the oldest first.
-    let other = lend(16);
-    assert_eq!(kept(), 48);
-    drop(other);
-    assert_eq!(kept(), 64);
+    let other_buffer = lend(16);
+    assert_eq!(pool_bytes(), 48);
+    drop(other_buffer);
+    assert_eq!(pool_bytes(), 64);
     let large = lend(800);
-    assert_eq!(kept(), 0);
+    assert_eq!(pool_bytes(), 0);
     drop(large);
     // The pool holds at most 64 buffers.
     drop(Vec::from_iter((0..100).map(|_| lend(16))));
-    assert_eq!(kept(), 64 * 16);
+    assert_eq!(pool_bytes(), 64 * 16);
 }
 
 /// If an allocation runs out of memory and the pool holds buffers, the pool is emptied and the allocation is tried once
@@ -399,38 +409,42 @@ fn the_pool_is_bounded() {
 fn the_pool_is_emptied_once_if_memory_runs_out() {
     let gpu = open_noop(8);
     let pool = &gpu.open_device().shared.pool;
-    let short = Error::OutOfDeviceMemory { doing: "this" };
-    let other = Error::Device {
+    let out_of_memory = Error::OutOfDeviceMemory { doing: "this" };
+    let other_error = Error::Device {
         doing: "this",
         source: std::io::Error::other("another failure").into(),
     };
     // Inputs: the number of allocations that fail, their error, and whether a buffer is pooled. Expected results:
     // whether an allocation succeeds, the number of tries, and the number of bytes left in the pool.
     for (failures, error, pooled, room, tries, kept) in [
-        (0, &short, true, true, 1, 1024),
-        (1, &short, true, true, 2, 0),
-        (2, &short, true, false, 2, 0),
-        (1, &short, false, false, 1, 0),
-        (1, &other, true, false, 1, 1024),
+        (0, &out_of_memory, true, true, 1, 1024),
+        (1, &out_of_memory, true, true, 2, 0),
+        (2, &out_of_memory, true, false, 2, 0),
+        (1, &out_of_memory, false, false, 1, 0),
+        (1, &other_error, true, false, 1, 1024),
     ] {
         pool.clear();
         if pooled {
             drop(gpu.open_device().allocate_array(&[1024], 1).unwrap());
         }
-        let mut tried = 0;
+        let mut try_count = 0;
         let create = || {
-            tried += 1;
-            if tried > failures {
+            try_count += 1;
+            if try_count > failures {
                 Ok(())
             } else {
                 Err(error.clone())
             }
         };
         let outcome = pool.make_room(create, || {
-            assert_eq!(pool.kept(), 0, "emptied before the device frees memory");
+            assert_eq!(
+                pool.kept_bytes(),
+                0,
+                "emptied before the device frees memory"
+            );
             gpu.open_device().poll_callbacks()
         });
         assert_eq!(outcome, if room { Ok(()) } else { Err(error.clone()) });
-        assert_eq!((tried, pool.kept()), (tries, kept));
+        assert_eq!((try_count, pool.kept_bytes()), (tries, kept));
     }
 }

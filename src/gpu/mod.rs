@@ -98,7 +98,8 @@ impl Gpu {
     #[must_use]
     pub fn as_hardware(&self) -> Self {
         self.with_changed_engine(|engine| {
-            engine.reach.tuning = device::caps::Tuning::of(false, &engine.device.shared.limits);
+            engine.reach.tuning =
+                device::caps::Tuning::for_device(false, &engine.device.shared.limits);
         })
     }
 

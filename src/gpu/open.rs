@@ -72,10 +72,10 @@ impl Gpu {
                 source: error.into(),
             })?;
         let gpu = Self::new(&device, &queue);
-        let shared = Arc::clone(&gpu.open_device().shared);
+        let shared_device = Arc::clone(&gpu.open_device().shared);
         device.set_device_lost_callback(move |reason, message| {
             // `set` keeps the first reason if there are several.
-            let _ = shared.lost.set(format!("{message} ({reason:?})"));
+            let _ = shared_device.lost.set(format!("{message} ({reason:?})"));
         });
         Ok(gpu)
     }

@@ -121,8 +121,8 @@ impl Gpu {
         }
         // If all works were already kept, no call so far has detected a loss of the device.
         self.open_device().check_alive("preparing a plan")?;
-        let made = sealed::Made(self.engine.works(steps));
-        let what = Arc::new(what.with_works(made));
+        let works = sealed::Made(self.engine.works(steps));
+        let what = Arc::new(what.with_works(works));
         Ok(Prepared { what })
     }
 

@@ -122,13 +122,14 @@ impl Gpu {
         let (from, to) = (plan.inputs(), plan.outputs());
         check_number("inputs", inputs.len(), from.len())?;
         check_number("outputs", outputs.len(), to.len())?;
-        let from = from.iter().zip(inputs);
-        let from = from.map(|(of, buffer)| Argument::passed_buffer(of.name, *buffer, of.bytes()));
+        let sources = from.iter().zip(inputs);
+        let sources =
+            sources.map(|(of, buffer)| Argument::passed_buffer(of.name, *buffer, of.bytes()));
         let to = to.iter().zip(outputs);
         let to = to.map(|(of, buffer)| Argument::passed_buffer(of.name, *buffer, of.bytes()));
         let arguments = PlanArguments {
             types: &[],
-            inputs: &from.collect::<Vec<_>>(),
+            inputs: &sources.collect::<Vec<_>>(),
             outputs: &to.collect::<Vec<_>>(),
             copied: 0,
         };

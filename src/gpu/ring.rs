@@ -15,9 +15,9 @@ use wgpu::{BufferUsages, MapMode, SubmissionIndex};
 
 const DOING_STREAMING: &str = "streaming";
 
-/// The maximum number of pieces that are submitted and not yet taken. With two, the device processes one while the host
-/// packs or delivers the other.
-const MOST_SUBMITTED: usize = 2;
+/// The maximum number of pieces that are submitted and not yet taken: the device processes one while the host packs or
+/// delivers another.
+const MAX_SUBMITTED: usize = 2;
 
 /// A ring of slots. Each slot has the buffers for one piece.
 #[derive(Debug)]
@@ -52,12 +52,12 @@ impl PieceRing {
     pub(crate) fn bytes_held(packed: usize, result: usize) -> usize {
         packed
             .saturating_add(result)
-            .saturating_mul(2 * MOST_SUBMITTED)
+            .saturating_mul(2 * MAX_SUBMITTED)
     }
 
     /// Returns whether a result must be taken before the next piece is packed.
     pub(crate) fn is_full(&self) -> bool {
-        self.busy.len() == MOST_SUBMITTED
+        self.busy.len() == MAX_SUBMITTED
     }
 
     /// Packs a piece into the upload memory of a slot and returns the slot. Packing runs the move `host` on `source`,
@@ -70,9 +70,9 @@ impl PieceRing {
         source: &[u8],
     ) -> Result<PieceBuffers, Error> {
         let [packed, result] = [host, device].map(|plan| padded_size(plan.result_bytes()));
-        let fits =
+        let is_large_enough =
             |slot: &PieceBuffers| slot.upload.size() >= packed && slot.result.size() >= result;
-        let slot = match self.idle.pop().filter(fits) {
+        let slot = match self.idle.pop().filter(is_large_enough) {
             Some(slot) => slot,
             None => self.make_slot(packed, result)?,
         };
@@ -123,7 +123,7 @@ impl PieceRing {
                 .open_device()
                 .record_and_submit(DOING_STREAMING, |encoder| {
                     encoder.copy_buffer_to_buffer(upload, 0, source, 0, padded_size(packed));
-                    let plan = Plan::one(device.clone());
+                    let plan = Plan::from_move(device.clone());
                     let (from, to) = (source.slice(..), result.slice(..));
                     self.gpu.encode(encoder, &plan, &[from], &[to])?;
                     encoder.copy_buffer_to_buffer(result, 0, readback, 0, padded_size(bytes));

@@ -21,26 +21,26 @@ impl Gpu {
         let (made, _) = self
             .open_device()
             .record_and_submit(plan.name(), |encoder| {
-                let changeable = |(output, in_place): &(DeviceBytes, bool)| {
+                let is_changeable = |(output, in_place): &(DeviceBytes, bool)| {
                     self.open_device()
                         .tensor_to_change(encoder, output, *in_place)
                 };
                 let outputs = outputs
                     .iter()
-                    .map(changeable)
+                    .map(is_changeable)
                     .collect::<Result<Vec<_>, _>>()?;
                 let (needed, made) = (plan.inputs(), plan.outputs());
-                let from = needed.iter().zip(inputs);
-                let from: Vec<_> = from
-                    .map(|(of, bytes)| Argument::of_tensor(of.name, bytes))
+                let sources = needed.iter().zip(inputs);
+                let sources: Vec<_> = sources
+                    .map(|(of, bytes)| Argument::from_tensor(of.name, bytes))
                     .collect();
                 let to = made.iter().zip(&outputs);
                 let to: Vec<_> = to
-                    .map(|(of, bytes)| Argument::of_tensor(of.name, bytes))
+                    .map(|(of, bytes)| Argument::from_tensor(of.name, bytes))
                     .collect();
                 let arguments = PlanArguments {
                     types,
-                    inputs: &from,
+                    inputs: &sources,
                     outputs: &to,
                     copied,
                 };

@@ -12,7 +12,7 @@
 use super::{
     gather::GatherOptions,
     index::Policy,
-    indexed::{added, indexed, kept},
+    indexed::{added_dims, indexed, kept_dims},
     methods::{host_methods, tensor_methods},
 };
 use crate::prelude::*;
@@ -82,7 +82,7 @@ impl Plan {
         let has_arrays = has_arrays(spec);
         let selection = x.apply_slices(spec)?;
         match (has_arrays, spec.is_outer()) {
-            (false, _) => Ok(Self::from_view(Move::of_view(selection.view, dtype), &x)),
+            (false, _) => Ok(Self::from_view(Move::from_view(selection.view, dtype), &x)),
             (true, false) => selection.plan_broadcast_gather(&x, dtype),
             (true, true) => selection.outer()?.plan(&x, dtype),
         }
@@ -151,14 +151,14 @@ impl View {
         }
         let (sizes, columns) = selection.broadcast_columns()?;
         let view = &selection.view;
-        let mut list = zeroed(shape::elements(&sizes)?)?;
+        let mut positions_list = zeroed(shape::elements(&sizes)?)?;
         for (at, positions) in &columns {
-            for (sum, &position) in list.iter_mut().zip(positions) {
+            for (sum, &position) in positions_list.iter_mut().zip(positions) {
                 *sum += distance(position, view.strides[*at]);
             }
         }
-        let kept: Vec<usize> = selection.kept(&columns).collect();
-        let (before, after) = kept.split_at(selection.before);
+        let kept_dims: Vec<usize> = selection.kept_dims(&columns).collect();
+        let (before, after) = kept_dims.split_at(selection.before);
         let size = |&at: &usize| view.shape[at];
         let shape: Vec<usize> = before
             .iter()
@@ -174,7 +174,7 @@ impl View {
             view: None,
             offset,
             parts: before
-                .chain([ArraySelector::List(list)])
+                .chain([ArraySelector::List(positions_list)])
                 .chain(after)
                 .collect(),
         })
@@ -201,19 +201,19 @@ impl View {
                 }
             }
         }
-        let taken = items.iter().filter(|item| item.takes_dimension()).count();
+        let taken_dims = items.iter().filter(|item| item.takes_dimension()).count();
         let items = SliceSpec::new(items);
         let view = self.slice(&items)?;
-        let ellipsis = self.shape.len() - taken;
+        let ellipsis_dims = self.shape.len() - taken_dims;
         let (mut dim, mut at) = (0, 0);
         let mut entries: Vec<ArrayEntry> = Vec::new();
         // `first` is the place of the first array. `left` is true once another entry has followed an array, and `apart`
         // once an array has followed that entry.
         let (mut first, mut left, mut apart) = (None, false, false);
         for (item, entry) in spec.items().iter().enumerate() {
-            let before = at - entries.iter().filter(|entry| entry.dim.is_some()).count();
-            let mut met = |dim, positions, shape| {
-                first.get_or_insert(before);
+            let dim_number = at - entries.iter().filter(|entry| entry.dim.is_some()).count();
+            let mut add_list = |dim, positions, shape| {
+                first.get_or_insert(dim_number);
                 apart |= left;
                 entries.push(ArrayEntry {
                     item,
@@ -225,7 +225,7 @@ impl View {
             match entry {
                 IndexItem::Slice(SliceItem::Index { index, .. }) if singles => {
                     let from_begin = nonnegative_position(item, *index, dim, self.shape[dim])?;
-                    met(Some([dim, at]), vec![from_begin], Vec::new());
+                    add_list(Some([dim, at]), vec![from_begin], Vec::new());
                     (dim, at) = (dim + 1, at + 1);
                 }
                 IndexItem::Slice(slice) => {
@@ -234,11 +234,13 @@ impl View {
                         SliceItem::Index { .. } => dim += 1,
                         SliceItem::Range { .. } => (dim, at) = (dim + 1, at + 1),
                         SliceItem::NewAxis => at += 1,
-                        SliceItem::Ellipsis => (dim, at) = (dim + ellipsis, at + ellipsis),
+                        SliceItem::Ellipsis => {
+                            (dim, at) = (dim + ellipsis_dims, at + ellipsis_dims);
+                        }
                     }
                 }
                 IndexItem::Positions { values, shape } => {
-                    met(Some([dim, at]), values.clone(), shape.clone());
+                    add_list(Some([dim, at]), values.clone(), shape.clone());
                     (dim, at) = (dim + 1, at + 1);
                 }
                 IndexItem::Mask { values, shape } => {
@@ -247,14 +249,15 @@ impl View {
                         return Err(error::index::mask_shape(item, shape, dim, sizes));
                     }
                     let count = values.iter().filter(|&&truth| truth).count();
-                    let ones = || (0..values.len()).filter(|&number| values[number]);
+                    let true_numbers = || (0..values.len()).filter(|&number| values[number]);
                     let strides = shape::row_major_strides(shape);
                     for (d, (&size, stride)) in shape.iter().zip(strides).enumerate() {
-                        let positions = ones().map(|n| (n / stride % size) as i64).collect();
-                        met(Some([dim + d, at + d]), positions, vec![count]);
+                        let positions =
+                            true_numbers().map(|n| (n / stride % size) as i64).collect();
+                        add_list(Some([dim + d, at + d]), positions, vec![count]);
                     }
                     if shape.is_empty() {
-                        met(None, vec![0; count], vec![count]);
+                        add_list(None, vec![0; count], vec![count]);
                     }
                     (dim, at) = (dim + shape.len(), at + shape.len());
                 }
@@ -299,7 +302,7 @@ impl Selection {
     }
 
     /// The dimensions of the view that no array indexes.
-    fn kept(&self, columns: &[ArrayColumn]) -> impl Iterator<Item = usize> {
+    fn kept_dims(&self, columns: &[ArrayColumn]) -> impl Iterator<Item = usize> {
         let is_indexed = |at: usize| columns.iter().any(|(indexed, _)| *indexed == at);
         (0..self.view.shape.len()).filter(move |&at| !is_indexed(at))
     }
@@ -317,20 +320,20 @@ impl Selection {
             coordinates.extend(indexed(&self.view, *at..at + 1, column));
         }
         let dims = self
-            .kept(&columns)
-            .flat_map(|at| kept(&self.view, at..at + 1));
+            .kept_dims(&columns)
+            .flat_map(|at| kept_dims(&self.view, at..at + 1));
         let dims: Vec<_> = dims.collect();
         let (before, after) = dims.split_at(self.before);
         let dims = before
             .iter()
             .copied()
-            .chain(added(&sizes))
+            .chain(added_dims(&sizes))
             .chain(after.iter().copied())
             .collect();
         let tuple_dims = sizes.len();
         let mut indices = sizes.clone();
         indices.push(columns.len());
-        let indices = IndexTensor::of((&indices).into(), tuple_dims, Policy::default())?;
+        let indices = IndexTensor::new((&indices).into(), tuple_dims, Policy::default())?;
         let gather = Move::of_gather(
             Operation::Named("array_index"),
             self.view,
@@ -393,8 +396,8 @@ impl Outer {
             plan.push_at(gather, positions, from, to.clone())?;
             from = to;
         }
-        let several = self.lists.len() > 1;
-        let shortcut = several.then(|| Shortcut::Outer(Arc::new(self)));
+        let has_several = self.lists.len() > 1;
+        let shortcut = has_several.then(|| Shortcut::Outer(Arc::new(self)));
         Ok(plan.with_shortcut(shortcut).plan())
     }
 
@@ -442,8 +445,8 @@ impl Steps {
         from: Operand,
         to: Operand,
     ) -> Result<(), Error> {
-        let numbers = tuples.iter().map(|&position| i32::try_from(position).ok());
-        let (index, bytes): (_, Arc<[u8]>) = match numbers.collect::<Option<Vec<i32>>>() {
+        let narrow_tuples = tuples.iter().map(|&position| i32::try_from(position).ok());
+        let (index, bytes): (_, Arc<[u8]>) = match narrow_tuples.collect::<Option<Vec<i32>>>() {
             Some(narrow) => (DType::I32, bytemuck::cast_slice(&narrow).into()),
             None => (DType::I64, bytemuck::cast_slice(tuples).into()),
         };

@@ -7,7 +7,7 @@ use crate::prelude::*;
 use crate::{Error, View, error, plan::Steps};
 
 /// The largest number of pieces of a padded or rolled array: 3^10, for 10 dimensions that are padded at both ends.
-const MOST_PIECES: usize = 59_049;
+const MAX_PIECES: usize = 59_049;
 
 /// `count` positions of a dimension of a source, `step` apart from `first` on. They go to neighbouring positions of a
 /// dimension of the result. A step of 0 repeats a position.
@@ -25,12 +25,12 @@ impl Steps {
         let pieces = runs
             .iter()
             .fold(1usize, |all, runs| all.saturating_mul(runs.len()));
-        if pieces > MOST_PIECES {
-            return Err(error::assembly::too_many_pieces(pieces, MOST_PIECES));
+        if pieces > MAX_PIECES {
+            return Err(error::assembly::too_many_pieces(pieces, MAX_PIECES));
         }
         let mut pieces = vec![(x.clone(), View::whole(self.shape()))];
         for (axis, runs) in runs.iter().enumerate() {
-            let cut = |(from, to): &(View, View)| {
+            let cut_pieces = |(from, to): &(View, View)| {
                 let piece = |run: &PositionRun| {
                     (
                         from.along(axis, run.first, run.step, run.count),
@@ -39,7 +39,7 @@ impl Steps {
                 };
                 runs.iter().map(piece).collect::<Vec<_>>()
             };
-            pieces = pieces.iter().flat_map(cut).collect();
+            pieces = pieces.iter().flat_map(cut_pieces).collect();
         }
         self.reserve(pieces.len());
         for (from, to) in pieces {

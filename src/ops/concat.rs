@@ -26,14 +26,14 @@ impl Plan {
     /// [`Error::Argument`] (`NoArrays`, `Axis`, `ArrayShape`, in this order); [`Error::ShapeTooLarge`].
     #[doc(alias("concatenate", "cat"))]
     pub fn concat(arrays: &[View], axis: isize, dtype: DType) -> Result<Self, Error> {
-        let first = arrays.first().ok_or_else(error::assembly::no_arrays)?;
-        let axis = check_axis(axis, first.shape.len())?;
+        let first_array = arrays.first().ok_or_else(error::assembly::no_arrays)?;
+        let axis = check_axis(axis, first_array.shape.len())?;
         check_shapes(arrays, Some(axis))?;
         let mut size = 0usize;
         for array in arrays {
             size = size.saturating_add(array.shape[axis]);
         }
-        let mut shape = first.shape.clone();
+        let mut shape = first_array.shape.clone();
         shape[axis] = size;
         shape::elements(&shape)?;
         let result = View::whole(&shape);
@@ -71,10 +71,10 @@ impl Plan {
     ///
     /// [`Error::Argument`] (`NoArrays`, `Axis`, `ArrayShape`, in this order); [`Error::ShapeTooLarge`].
     pub fn stack(arrays: &[View], axis: isize, dtype: DType) -> Result<Self, Error> {
-        let first = arrays.first().ok_or_else(error::assembly::no_arrays)?;
-        let axis = check_axis(axis, first.shape.len() + 1)?;
+        let first_array = arrays.first().ok_or_else(error::assembly::no_arrays)?;
+        let axis = check_axis(axis, first_array.shape.len() + 1)?;
         check_shapes(arrays, None)?;
-        let mut shape = first.shape.clone();
+        let mut shape = first_array.shape.clone();
         shape.insert(axis, arrays.len());
         shape::elements(&shape)?;
         let result = View::whole(&shape);
@@ -85,10 +85,10 @@ impl Plan {
         );
         plan.reserve(arrays.len());
         for (number, array) in arrays.iter().enumerate() {
-            let mut place = result.along(axis, number, 1, 1);
-            place.shape.remove(axis);
-            place.strides.remove(axis);
-            plan.put(number, array, place);
+            let mut input_view = result.along(axis, number, 1, 1);
+            input_view.shape.remove(axis);
+            input_view.strides.remove(axis);
+            plan.put(number, array, input_view);
         }
         let shortcut = weave_shortcut(arrays, axis, dtype);
         Ok(plan.with_shortcut(shortcut).plan())
@@ -221,7 +221,7 @@ impl Tensor {
     #[doc(alias = "chunk")]
     pub fn split(&self, sizes: &[usize], axis: isize) -> Result<Vec<Self>, Error> {
         let parts = self.layout().split(sizes, axis)?.into_iter();
-        Ok(parts.map(|layout| self.of_layout(layout)).collect())
+        Ok(parts.map(|layout| self.with_layout(layout)).collect())
     }
 }
 
@@ -233,9 +233,9 @@ fn input_specs(arrays: &[View], dtype: DType) -> Vec<ArraySpec> {
 /// The loop that the CPU runs instead of the steps if arrays of one shape alternate in the result. A piece of an array
 /// is then the elements of its dimensions from `axis` on.
 fn weave_shortcut(arrays: &[View], axis: usize, dtype: DType) -> Option<Shortcut> {
-    let first = &arrays[0].shape;
-    let alike = |array: &View| array.shape == *first && array.is_all();
-    let (rows, pieces) = first.split_at(axis);
+    let first_shape = &arrays[0].shape;
+    let alike = |array: &View| array.shape == *first_shape && array.is_all();
+    let (rows, pieces) = first_shape.split_at(axis);
     let (rows, piece) = (rows.iter().product(), pieces.iter().product());
     let weave = Weave::if_faster(arrays.len(), rows, piece, dtype)?;
     (rows > 1 && arrays.iter().all(alike)).then_some(Shortcut::Weave(weave))
@@ -248,13 +248,18 @@ pub(super) fn check_axis(axis: isize, rank: usize) -> Result<usize, Error> {
 
 /// Fails unless all arrays have the shape of the first, except in dimension `axis`.
 fn check_shapes(arrays: &[View], axis: Option<usize>) -> Result<(), Error> {
-    let first = &arrays[0].shape;
+    let first_shape = &arrays[0].shape;
     for (number, array) in arrays.iter().enumerate() {
-        let found = &array.shape;
-        let mut dims = found.iter().zip(first).enumerate();
-        let fits = dims.all(|(d, (size, first))| size == first || Some(d) == axis);
-        if found.len() != first.len() || !fits {
-            return Err(error::assembly::array_shape(number, found, first, axis));
+        let array_shape = &array.shape;
+        let mut dims = array_shape.iter().zip(first_shape).enumerate();
+        let fits = dims.all(|(d, (size, first_shape))| size == first_shape || Some(d) == axis);
+        if array_shape.len() != first_shape.len() || !fits {
+            return Err(error::assembly::array_shape(
+                number,
+                array_shape,
+                first_shape,
+                axis,
+            ));
         }
     }
     Ok(())

@@ -111,8 +111,9 @@ pub(crate) struct TableEntries {
 impl TableEntries {
     fn new(words: Arc<[u32]>) -> Self {
         // The hash is FNV-1a over words instead of bytes.
-        let mix = |hash: u64, &word: &u32| (hash ^ u64::from(word)).wrapping_mul(0x100_0000_01b3);
-        let hash = words.iter().fold(0xcbf2_9ce4_8422_2325, mix);
+        let mix_word =
+            |hash: u64, &word: &u32| (hash ^ u64::from(word)).wrapping_mul(0x100_0000_01b3);
+        let hash = words.iter().fold(0xcbf2_9ce4_8422_2325, mix_word);
         Self { words, hash }
     }
 }
@@ -144,18 +145,22 @@ impl Hash for TableEntries {
 impl PlanConversion {
     /// Fails unless the shaders support this conversion to elements of type `to`.
     pub(crate) fn check_on_gpu(&self, to: DType) -> Result<(), Error> {
-        let how = match (&self.scale, self.rule) {
+        let method = match (&self.scale, self.rule) {
             (Some(_), _) => "by scale and bias",
             (None, RoundingRule::Nearest) => "to the nearest",
             (None, RoundingRule::Cast) => "as astype does",
         };
-        let from = self.from;
-        let one_by_one = ON_GPU.contains(&from) && ON_GPU.contains(&to);
+        let source_type = self.from;
+        let one_by_one = ON_GPU.contains(&source_type) && ON_GPU.contains(&to);
         let is_plain = self.scale.is_none() && self.rule == RoundingRule::Nearest;
         match self.table {
             Some(_) if to.size() < 8 => Ok(()),
             None if one_by_one && is_plain => Ok(()),
-            _ => Err(Error::ConversionOnDevice { from, to, how }),
+            _ => Err(Error::ConversionOnDevice {
+                from: source_type,
+                to,
+                how: method,
+            }),
         }
     }
 }
@@ -269,7 +274,7 @@ impl Conversion {
     /// conversion.
     #[cfg(feature = "gpu")]
     pub(crate) fn looked_up(&self, array: &View, from: DType) -> Result<Self, Error> {
-        let converted = Move::of_view(array.clone(), from)
+        let converted = Move::from_view(array.clone(), from)
             .converted(self)?
             .conversion;
         if let Some(of) = &converted {
@@ -301,8 +306,8 @@ impl Conversion {
             && *axis == along.cast_signed()
         {
             let (tables, _) = entries.as_chunks::<TABLE_ENTRIES>();
-            let same = (0..tables.len()).eq(positions.iter().copied());
-            if tables.len() > 1 && !same {
+            let is_in_order = (0..tables.len()).eq(positions.iter().copied());
+            if tables.len() > 1 && !is_in_order {
                 let words = positions.iter().flat_map(|&at| tables[at]);
                 *entries = TableEntries::new(words.collect());
             }
@@ -398,19 +403,19 @@ impl Move {
             } => {
                 let positions = factors.len().max(bias.len());
                 let lists = [("scale", factors.len()), ("bias", bias.len())];
-                let inner = self.inner_of(*axis, lists)?;
+                let inner_count = self.inner_of(*axis, lists)?;
                 let at = |list: &[f32], position: usize| list[position.min(list.len() - 1)];
                 if is_byte {
-                    let scaled = |position, x| x * at(factors, position) + at(bias, position);
+                    let scale_at = |position, x| x * at(factors, position) + at(bias, position);
                     table = Some(PositionTables {
-                        inner,
+                        inner: inner_count,
                         positions,
-                        entries: table_entries(from, to, positions, scaled),
+                        entries: table_entries(from, to, positions, scale_at),
                     });
                 } else {
                     let pairs = (0..positions).map(|n| [at(factors, n), at(bias, n)]);
                     scale = Some(PositionScales {
-                        inner,
+                        inner: inner_count,
                         positions,
                         entries: pairs.map(|pair| pair.map(f32::to_bits)).collect(),
                     });

@@ -15,7 +15,7 @@
 
 use super::{
     index::{IndexShape, OutOfRange, Policy},
-    indexed::{indexed, kept},
+    indexed::{indexed, kept_dims},
     methods::{InputList, host_methods, tensor_methods},
 };
 use crate::prelude::*;
@@ -220,13 +220,13 @@ impl Boxes<IndexShape> {
     /// The number of dimensions for which the begins have numbers. Fails if the shape of the begins fits no such
     /// number.
     pub(super) fn begin_dims(&self) -> Result<usize, Error> {
-        let of_dim = 1 + usize::from(self.told.flips);
+        let columns_per_dim = 1 + usize::from(self.told.flips);
         match self.begins.shape[..] {
             [_, depth] => depth.checked_sub(usize::from(self.told.box_index)),
             _ => None,
         }
-        .filter(|columns| columns.is_multiple_of(of_dim))
-        .map(|columns| columns / of_dim)
+        .filter(|columns| columns.is_multiple_of(columns_per_dim))
+        .map(|columns| columns / columns_per_dim)
         .ok_or_else(|| error::crop::wrong_begins_shape(&self.begins.shape))
     }
 
@@ -285,8 +285,8 @@ impl Boxes<IndexShape> {
         let (depth, bytes) = (tuples.depth(), dtype.size());
         let begins = View::new(&self.begins.shape)?;
         let joined = View::new(&[count, depth])?;
-        // The tuples as bytes. A flip goes to one byte of its integer; the other bytes are zeros.
-        let of_tuples = View::new(&[count, depth, bytes])?;
+        // The tuples as bytes. A flip is one byte of its integer; the other bytes are zeros.
+        let tuple_bytes = View::new(&[count, depth, bytes])?;
         let mut inputs = vec![
             plan.inputs()[0].clone(),
             ArraySpec::new("begins", &begins, dtype),
@@ -314,7 +314,7 @@ impl Boxes<IndexShape> {
             let zeros = Move::of_grad(&to, DType::U8, &from, None);
             steps.push(zeros, Operand::Input(1), None, temp.clone());
         }
-        let mut put = |operand, from: &View, to: View, dtype| {
+        let mut copy_columns = |operand, from: &View, to: View, dtype| {
             if !to.is_empty() {
                 steps.push(
                     Move::of_update(from, to, dtype),
@@ -324,25 +324,25 @@ impl Boxes<IndexShape> {
                 );
             }
         };
-        let first = usize::from(items.is_some());
+        let first_column = usize::from(items.is_some());
         if let Some(items) = items {
-            put(
+            copy_columns(
                 items,
                 &View::whole(&[count]),
                 joined.slice(&slice![.., 0])?,
                 dtype,
             );
         }
-        let columns = slice![.., first..first + begins.shape[1]];
-        put(Operand::Input(1), &begins, joined.slice(&columns)?, dtype);
+        let columns = slice![.., first_column..first_column + begins.shape[1]];
+        copy_columns(Operand::Input(1), &begins, joined.slice(&columns)?, dtype);
         if let Some(flips) = flips {
             let lowest = if cfg!(target_endian = "big") {
                 bytes - 1
             } else {
                 0
             };
-            let to = of_tuples.slice(&slice![.., depth - dims.., lowest])?;
-            put(flips, &View::whole(&[count, dims]), to, DType::U8);
+            let to = tuple_bytes.slice(&slice![.., depth - dims.., lowest])?;
+            copy_columns(flips, &View::whole(&[count, dims]), to, DType::U8);
         }
         steps.push_reporting(what, Operand::Input(0), temp, Operand::Output(0));
         Ok(steps.plan())
@@ -372,7 +372,7 @@ impl BoxTuples {
     pub(super) fn indices(self, policy: Policy) -> Result<IndexTensor, Error> {
         let tuples = [self.count, self.depth()];
         shape::elements(&tuples)?;
-        IndexTensor::of((&tuples, self.dtype).into(), 1, policy)
+        IndexTensor::new((&tuples, self.dtype).into(), 1, policy)
     }
 
     /// The distance between the items of neighbouring boxes, if box n belongs to item n. 0 with box indices: the tuple
@@ -394,7 +394,7 @@ impl BoxTuples {
         let (first, dims) = (usize::from(self.columns.box_index), self.dims);
         let cropped = indexed(x, 1..1 + dims, first).zip(&options.sizes);
         let cropped = cropped.enumerate().map(move |(d, (coordinate, &extent))| {
-            let along = BoxExtent {
+            let box_extent = BoxExtent {
                 dim: 1 + d,
                 step: options.step(d),
                 extent,
@@ -402,7 +402,7 @@ impl BoxTuples {
                 flip: self.columns.flips.then_some(first + dims + d),
             };
             Coordinate {
-                along: Some(along),
+                along: Some(box_extent),
                 ..coordinate
             }
         });
@@ -454,11 +454,13 @@ impl Plan {
         };
         let indices = tuples.indices(policy)?;
         let item = tuples.item_stride(&x);
-        let within = options.sizes.iter().map(|&size| Dim::shared(size, 0));
+        let box_dims = options.sizes.iter().map(|&size| Dim::shared(size, 0));
         let walked = [Dim::with_own_tuples(tuples.count, item)]
             .into_iter()
-            .chain(within);
-        let walked = walked.chain(kept(&x, 1 + dims..x.shape.len())).collect();
+            .chain(box_dims);
+        let walked = walked
+            .chain(kept_dims(&x, 1 + dims..x.shape.len()))
+            .collect();
         let coordinates = tuples.coordinates(&x, options).collect();
         let layout = layout(&x);
         let crop = Move::of_gather(Operation::Crop, x, walked, coordinates, indices, dtype)?;
@@ -545,8 +547,8 @@ pub(super) fn check_options(
         if step == 0 {
             return Err(error::crop::stride_zero(1 + d));
         }
-        let last = size.saturating_sub(1) as u128 * step.unsigned_abs() as u128;
-        let long = size > 0 && last >= x[1 + d] as u128;
+        let last_distance = size.saturating_sub(1) as u128 * step.unsigned_abs() as u128;
+        let long = size > 0 && last_distance >= x[1 + d] as u128;
         if long && bounded {
             return Err(error::crop::box_size(1 + d, size, step, x));
         }

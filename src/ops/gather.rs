@@ -10,7 +10,7 @@
 
 use super::{
     index::{IndexShape, NegativeIndex, OutOfRange, Policy},
-    indexed::{added, batch, indexed, kept},
+    indexed::{added_dims, batch, indexed, kept_dims},
     methods::{host_methods, tensor_methods},
 };
 use crate::prelude::*;
@@ -71,17 +71,17 @@ impl Plan {
         let (axis, batch_dims) = check_shapes(&params.shape, &indices.shape, &options)?;
         let mut dims = Vec::with_capacity(params.shape.len() + indices.shape.len());
         dims.extend(batch(&params, 0..batch_dims));
-        dims.extend(kept(&params, batch_dims..axis));
-        dims.extend(added(&indices.shape[batch_dims..]));
-        dims.extend(kept(&params, axis + 1..params.shape.len()));
+        dims.extend(kept_dims(&params, batch_dims..axis));
+        dims.extend(added_dims(&indices.shape[batch_dims..]));
+        dims.extend(kept_dims(&params, axis + 1..params.shape.len()));
         let coordinates = indexed(&params, axis..axis + 1, 0).collect();
         let tuple_dims = indices.shape.len();
-        let policy = Policy::of(options.out_of_range, options.negative);
-        let indices = IndexTensor::of(indices, tuple_dims, policy)?;
+        let policy = Policy::new(options.out_of_range, options.negative);
+        let indices = IndexTensor::new(indices, tuple_dims, policy)?;
         let layout = layout(&params);
         let operation = Operation::Gather;
-        let what = Move::of_gather(operation, params, dims, coordinates, indices, dtype)?;
-        Ok(Self::with_layout(what, layout))
+        let gather_move = Move::of_gather(operation, params, dims, coordinates, indices, dtype)?;
+        Ok(Self::with_layout(gather_move, layout))
     }
 }
 

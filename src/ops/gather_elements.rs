@@ -69,12 +69,12 @@ impl Plan {
         let coordinates = indexed(&params, axis..axis + 1, 0).collect();
         let dims = dims.collect();
         let tuple_dims = indices.shape.len();
-        let policy = Policy::of(options.out_of_range, options.negative);
-        let indices = IndexTensor::of(indices, tuple_dims, policy)?;
+        let policy = Policy::new(options.out_of_range, options.negative);
+        let indices = IndexTensor::new(indices, tuple_dims, policy)?;
         let layout = layout(&params);
         let operation = Operation::GatherElements;
-        let what = Move::of_gather(operation, params, dims, coordinates, indices, dtype)?;
-        Ok(Self::with_layout(what, layout))
+        let gather_move = Move::of_gather(operation, params, dims, coordinates, indices, dtype)?;
+        Ok(Self::with_layout(gather_move, layout))
     }
 }
 

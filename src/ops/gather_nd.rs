@@ -13,7 +13,7 @@
 
 use super::{
     index::{IndexShape, NegativeIndex, OutOfRange, Policy},
-    indexed::{added, batch, indexed, kept},
+    indexed::{added_dims, batch, indexed, kept_dims},
     methods::{host_methods, tensor_methods},
 };
 use crate::{
@@ -73,17 +73,17 @@ impl Plan {
         }
         let end = batch_dims + depth;
         let dims = batch(&params, 0..batch_dims)
-            .chain(added(&tuple_dims[batch_dims..]))
-            .chain(kept(&params, end..params.shape.len()))
+            .chain(added_dims(&tuple_dims[batch_dims..]))
+            .chain(kept_dims(&params, end..params.shape.len()))
             .collect();
         let coordinates = indexed(&params, batch_dims..end, 0).collect();
         let tuple_dims = tuple_dims.len();
-        let policy = Policy::of(options.out_of_range, options.negative);
-        let indices = IndexTensor::of(indices, tuple_dims, policy)?;
+        let policy = Policy::new(options.out_of_range, options.negative);
+        let indices = IndexTensor::new(indices, tuple_dims, policy)?;
         let layout = layout(&params);
         let operation = Operation::GatherNd;
-        let what = Move::of_gather(operation, params, dims, coordinates, indices, dtype)?;
-        Ok(Self::with_layout(what, layout))
+        let gather_move = Move::of_gather(operation, params, dims, coordinates, indices, dtype)?;
+        Ok(Self::with_layout(gather_move, layout))
     }
 }
 
@@ -133,9 +133,11 @@ fn check_shapes<'a>(
     indices: &'a [usize],
     batch_dims: isize,
 ) -> Result<(usize, usize, &'a [usize]), Error> {
-    let below = |&number: &usize| number < params.len() && number < indices.len();
-    let number = usize::try_from(batch_dims).ok();
-    let Some(batch_dims) = number.filter(|number| *number == 0 || below(number)) else {
+    let is_below_ranks = |&number: &usize| number < params.len() && number < indices.len();
+    let dim_count = usize::try_from(batch_dims).ok();
+    let Some(batch_dims) =
+        dim_count.filter(|dim_count| *dim_count == 0 || is_below_ranks(dim_count))
+    else {
         return Err(error::gather::batch_dims(
             batch_dims,
             params.len(),

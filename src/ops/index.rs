@@ -70,7 +70,7 @@ pub struct IndexShape {
 impl IndexShape {
     /// Returns the index type. The error calls the tuples `argument`.
     pub(crate) fn index(&self, argument: &'static str) -> Result<IndexType, Error> {
-        IndexType::of(self.dtype, argument)
+        IndexType::from_dtype(self.dtype, argument)
     }
 }
 
@@ -126,7 +126,7 @@ pub(crate) struct Policy {
 }
 
 impl Policy {
-    pub(crate) fn of(out_of_range: OutOfRange, negative: NegativeIndex) -> Self {
+    pub(crate) fn new(out_of_range: OutOfRange, negative: NegativeIndex) -> Self {
         Self {
             out_of_range,
             negative,
@@ -159,7 +159,7 @@ pub(crate) enum IndexType {
 
 impl IndexType {
     /// Returns the type of index tensors of this element type. The error calls them `argument`.
-    pub(crate) fn of(dtype: DType, argument: &'static str) -> Result<Self, Error> {
+    pub(crate) fn from_dtype(dtype: DType, argument: &'static str) -> Result<Self, Error> {
         match dtype {
             DType::I32 => Ok(Self::I32),
             DType::U32 => Ok(Self::U32),

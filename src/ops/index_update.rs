@@ -91,7 +91,7 @@ impl Plan {
             if !from.is_whole() {
                 let spread = plan.temp(&rows, dtype);
                 plan.push(
-                    Move::of_view(from.clone(), dtype),
+                    Move::from_view(from.clone(), dtype),
                     updates,
                     None,
                     spread.clone(),
@@ -113,10 +113,9 @@ impl Plan {
                 return Err(error::value::steps("an update", "scatter"));
             };
             let index = slices.index;
-            // If only one dimension has several positions, its list is as long as the list of numbers, so writing by
-            // lists would save no memory.
-            let several = slices.dims.iter().filter(|dim| dim.len() > 1).count() > 1;
-            if combine == Combine::Update && several && slice * dtype.size() <= LONGEST_BYTES {
+            // A single list is as long as its numbers.
+            let has_several = slices.dims.iter().filter(|dim| dim.len() > 1).count() > 1;
+            if combine == Combine::Update && has_several && slice * dtype.size() <= LONGEST_BYTES {
                 let slices = Arc::new(slices);
                 let tuples = HeldTuples::Slices(slices.clone());
                 plan.push_tuples(scatter, (index, tuples), updates, Operand::Output(0))?;
@@ -164,12 +163,12 @@ impl SelectedElements {
                 length = common_divisor(length, distance.unsigned_abs());
             }
         }
-        let within = ArraySelector::Dim(run / length, length.cast_signed());
+        let dim_selector = ArraySelector::Dim(run / length, length.cast_signed());
         let divisor = length as i64;
-        let of = |part: &ArraySelector| match part {
+        let size_of_part = |part: &ArraySelector| match part {
             ArraySelector::Dim(size, stride) => {
-                let step = *stride as i64 / divisor;
-                (0..*size as i64).map(|at| at * step).collect()
+                let number_step = *stride as i64 / divisor;
+                (0..*size as i64).map(|at| at * number_step).collect()
             }
             ArraySelector::List(list) => list.iter().map(|&at| at as i64 / divisor).collect(),
         };
@@ -180,7 +179,11 @@ impl SelectedElements {
                 Err(_) => DType::I64,
             },
             first: self.offset as i64 / divisor,
-            dims: parts.iter().chain([&within]).map(of).collect(),
+            dims: parts
+                .iter()
+                .chain([&dim_selector])
+                .map(size_of_part)
+                .collect(),
         }
     }
 }
@@ -217,15 +220,15 @@ impl SelectedSlices {
             spread = source[value.offset * unit..][..unit].repeat(self.length);
             (&spread[..], 0)
         } else {
-            let mut all = zeroed(value.len() * unit)?;
-            value.copy(dtype, source, Dest::Old(&mut all), Threads::default());
-            spread = all;
+            let mut repeated = zeroed(value.len() * unit)?;
+            value.copy(dtype, source, Dest::Old(&mut repeated), Threads::default());
+            spread = repeated;
             (&spread[..], bytes)
         };
         // The distance in bytes. A negative one wraps.
         let distance = |&number: &i64| {
-            let number = isize::try_from(number).expect("slices are in memory");
-            (number * bytes.cast_signed()).cast_unsigned()
+            let slice_number = isize::try_from(number).expect("slices are in memory");
+            (slice_number * bytes.cast_signed()).cast_unsigned()
         };
         let dims: Vec<Vec<usize>> = self
             .dims
@@ -239,21 +242,25 @@ impl SelectedSlices {
     fn bytes<N: Pod + Add<Output = N> + TryFrom<i64, Error: Debug>>(
         &self,
     ) -> Result<Arc<[u8]>, Error> {
-        let number = |number: i64| N::try_from(number).expect("no more than there are slices");
+        let index_of_slice = |index_of_slice: i64| {
+            N::try_from(index_of_slice).expect("no more than there are slices")
+        };
         let mut numbers = zeroed::<N>(self.count())?;
-        numbers[0] = number(self.first);
-        // The numbers of the inner dimensions are repeated for each position of the next outer dimension. The first
-        // position comes last: it overwrites the numbers from which the other positions are made.
+        numbers[0] = index_of_slice(self.first);
+        // The numbers of the inner dimensions are repeated for each position of the next outer dimension. The first position
+        // comes last, because the others are made from the numbers that it replaces.
         let mut count = 1;
         for dim in self.dims.iter().rev() {
-            for (at, &more) in dim.iter().enumerate().rev() {
-                let more = number(more);
+            for (at, &distance) in dim.iter().enumerate().rev() {
+                let distance = index_of_slice(distance);
                 if at == 0 {
-                    numbers[..count].iter_mut().for_each(|to| *to = *to + more);
+                    numbers[..count]
+                        .iter_mut()
+                        .for_each(|to| *to = *to + distance);
                 } else {
                     let (inner, rest) = numbers.split_at_mut(at * count);
                     let pairs = rest[..count].iter_mut().zip(&inner[..count]);
-                    pairs.for_each(|(to, from)| *to = *from + more);
+                    pairs.for_each(|(to, from)| *to = *from + distance);
                 }
             }
             count *= dim.len();

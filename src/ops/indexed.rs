@@ -31,12 +31,12 @@ pub(crate) fn batch(params: &View, range: Range<usize>) -> impl Iterator<Item = 
 }
 
 /// The dimensions `range` of params, which are neither batch dimensions nor indexed.
-pub(crate) fn kept(params: &View, range: Range<usize>) -> impl Iterator<Item = Dim> {
+pub(crate) fn kept_dims(params: &View, range: Range<usize>) -> impl Iterator<Item = Dim> {
     sizes_and_strides(params, range).map(|(size, from)| Dim::shared(size, from))
 }
 
 /// The dimensions of these sizes that the index tensor adds.
-pub(crate) fn added(sizes: &[usize]) -> impl Iterator<Item = Dim> {
+pub(crate) fn added_dims(sizes: &[usize]) -> impl Iterator<Item = Dim> {
     sizes.iter().map(|&size| Dim::with_own_tuples(size, 0))
 }
 
@@ -58,7 +58,7 @@ fn sizes_and_strides(view: &View, range: Range<usize>) -> impl Iterator<Item = (
 impl IndexTensor {
     /// The index tensor of this shape and type. Its first `tuple_dims` dimensions number the tuples, which index the
     /// plan's destination.
-    pub(crate) fn of(
+    pub(crate) fn new(
         indices: IndexShape,
         tuple_dims: usize,
         policy: Policy,

@@ -13,7 +13,7 @@
 
 use super::{
     index::Policy,
-    indexed::{added, indexed, kept},
+    indexed::{added_dims, indexed, kept_dims},
     methods::{HostMask, host_methods, tensor_methods},
 };
 use crate::prelude::*;
@@ -54,13 +54,22 @@ impl Found {
     /// The words that a device writes for this result: see [`Plan::with_count`].
     pub(crate) fn words(self) -> [u32; COUNT_WORDS] {
         let word = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-        let kept = self.count.min(self.capacity);
-        let groups = kept.div_ceil(INDIRECT_WORKGROUP);
+        let kept_rows = self.count.min(self.capacity);
+        let groups = kept_rows.div_ceil(INDIRECT_WORKGROUP);
         let count = self.count as u64;
         let [low, high] =
             [count % (1 << 32), count >> 32].map(|half| u32::try_from(half).unwrap_or(0));
         let (width, height) = (groups.min(INDIRECT_WIDTH), groups.div_ceil(INDIRECT_WIDTH));
-        [word(width), word(height), 1, word(kept), low, high, 0, 0]
+        [
+            word(width),
+            word(height),
+            1,
+            word(kept_rows),
+            low,
+            high,
+            0,
+            0,
+        ]
     }
 }
 
@@ -85,14 +94,14 @@ impl Move {
     /// Makes a search in a mask.
     fn of_find(mask: &[usize], capacity: Option<usize>, index: DType) -> Result<Self, Error> {
         let elements = shape::elements(mask)?;
-        let kind = IndexType::of(index, "positions")?;
-        // -1 must differ from every position in this type.
-        let most = match kind {
+        let kind = IndexType::from_dtype(index, "positions")?;
+        // The type must also tell -1 from every position.
+        let max_unit = match kind {
             IndexType::I32 => i32::MAX as usize,
             IndexType::U32 => u32::MAX as usize,
             _ => usize::MAX,
         };
-        if mask.iter().any(|&size| size > most) {
+        if mask.iter().any(|&size| size > max_unit) {
             return Err(error::mask::index(index, mask));
         }
         let capacity = capacity.unwrap_or(elements);
@@ -166,8 +175,8 @@ impl Plan {
     ) -> Result<Self, Error> {
         let x = x.into_view()?;
         let axis = x.masked_axis(mask, axis)?;
-        let (find, gather) = by_mask(&x, mask, axis, capacity, dtype)?;
-        Ok(Self::found(&x, mask, axis, find, gather))
+        let (find, gather) = find_and_gather(&x, mask, axis, capacity, dtype)?;
+        Ok(Self::boolean_mask_of(&x, mask, axis, find, gather))
     }
 
     /// Plans the positions of `x` along `axis` at which a condition is true: NumPy's `compress`. The inputs are x and
@@ -187,31 +196,36 @@ impl Plan {
     ) -> Result<Self, Error> {
         let x = x.into_view()?;
         let (view, axis) = match axis {
-            Some(axis) => x.condition(condition, axis)?,
-            None => x.flattened().condition(condition, 0)?,
+            Some(axis) => x.along_condition(condition, axis)?,
+            None => x.as_flat().along_condition(condition, 0)?,
         };
-        let (find, gather) = by_mask(&view, condition, axis, capacity, dtype)?;
-        Ok(Self::found(&x, condition, axis, find, gather))
+        let (find, gather) = find_and_gather(&view, condition, axis, capacity, dtype)?;
+        Ok(Self::boolean_mask_of(&x, condition, axis, find, gather))
     }
 
     /// Plans a search in a mask and a gather at the positions that it finds: from `x`, or from a copy in row-major
     /// order if the gather needs one.
-    fn found(x: &View, mask: &[usize], axis: usize, find: Move, gather: Move) -> Self {
+    fn boolean_mask_of(x: &View, mask: &[usize], axis: usize, find: Move, gather: Move) -> Self {
         let dtype = gather.dtype;
         let inputs = vec![ArraySpec::new("x", x, dtype), ArraySpec::mask("mask", mask)];
         let output = ArraySpec::result(&gather.shape, dtype);
         let mut plan = Steps::new(Operation::Named("boolean_mask"), inputs, output);
-        let mut from = Operand::Input(0);
+        let mut source = Operand::Input(0);
         if gather.source != x.source {
             let copy = plan.temp(&x.shape, dtype);
-            plan.push(Move::of_view(x.clone(), dtype), from, None, copy.clone());
-            from = copy;
+            plan.push(
+                Move::from_view(x.clone(), dtype),
+                source,
+                None,
+                copy.clone(),
+            );
+            source = copy;
         }
         let rows = plan.search(1, find);
-        let of_element = gather.shape.iter().skip(1).product::<usize>() * dtype.size();
-        let keeps = keeps_in_one_pass(x, axis, of_element);
-        let shortcut = keeps.then_some(Shortcut::Keep(of_element));
-        plan.push(gather, from, Some(rows), Operand::Output(0));
+        let element_bytes = gather.shape.iter().skip(1).product::<usize>() * dtype.size();
+        let is_kept_in_one_pass = keeps_in_one_pass(x, axis, element_bytes);
+        let shortcut = is_kept_in_one_pass.then_some(Shortcut::Keep(element_bytes));
+        plan.push(gather, source, Some(rows), Operand::Output(0));
         plan.with_shortcut(shortcut).plan()
     }
 
@@ -231,7 +245,7 @@ impl Plan {
         let (x, y) = (x.into_view()?, y.into_view()?);
         let shape = common_shape([mask, &x.shape, &y.shape])?;
         let update = Move::of_masked_update(&x, mask, &View::whole(&shape), dtype)?;
-        let copy = Move::of_view(y.broadcast_to(&shape)?, dtype);
+        let copy = Move::from_view(y.broadcast_to(&shape)?, dtype);
         let inputs = vec![
             ArraySpec::mask("mask", mask),
             ArraySpec::new("x", &x, dtype),
@@ -292,7 +306,7 @@ impl Plan {
         dtype: DType,
     ) -> Result<Self, Error> {
         // The dimensions of the mask, which come first, are merged to one if a 32-bit number can count their elements.
-        let (found, _) = by_mask(&View::new(x)?, mask, 0, Some(0), dtype)?;
+        let (found, _) = find_and_gather(&View::new(x)?, mask, 0, Some(0), dtype)?;
         let (columns, index) = (found.source, found.dtype);
         let slice = &x[mask.len()..];
         let Some((&count, of_slice)) = values.split_first().filter(|values| values.1 == slice)
@@ -306,7 +320,7 @@ impl Plan {
         let output = ArraySpec::result(x, dtype);
         let mut plan = Steps::new(Operation::Named("masked_scatter"), inputs, output).in_place();
         let find = Move::of_find(&columns, Some(count), index)?;
-        let of_rows = find.shape.clone();
+        let tuples_shape = find.shape.clone();
         let rows = plan.search(1, find);
         if !x.contains(&0) && count > 0 {
             let options = ScatterOptions {
@@ -314,7 +328,7 @@ impl Plan {
                 ..ScatterOptions::default()
             };
             let shape = [&columns, of_slice].concat();
-            let tuples = (&of_rows, index);
+            let tuples = (&tuples_shape, index);
             let scatter = Self::tensor_scatter_nd(&shape, tuples, values, options, dtype)?;
             if let Some(scatter) = scatter.into_only() {
                 plan.push(scatter, Operand::Input(0), Some(rows), Operand::Output(0));
@@ -343,7 +357,7 @@ fn masked_end(view: &View, mask: &[usize], axis: usize) -> Result<usize, Error> 
 }
 
 /// Returns the search in a mask, and the gather of the slices that the mask selects from a view.
-fn by_mask(
+fn find_and_gather(
     view: &View,
     mask: &[usize],
     axis: usize,
@@ -363,9 +377,9 @@ fn by_mask(
     let is_short = columns.iter().all(|&size| u32::try_from(size).is_ok());
     let index = if is_short { DType::U32 } else { DType::I64 };
     let find = Move::of_find(&columns, capacity, index)?;
-    let dims = kept(view, 0..axis)
-        .chain(added(&find.shape[..1]))
-        .chain(kept(view, end..view.shape.len()))
+    let dims = kept_dims(view, 0..axis)
+        .chain(added_dims(&find.shape[..1]))
+        .chain(kept_dims(view, end..view.shape.len()))
         .collect();
     let tuples = (&find.shape, index).into();
     let gather = Move::of_gather(
@@ -373,7 +387,7 @@ fn by_mask(
         view.clone(),
         dims,
         coordinates,
-        IndexTensor::of(tuples, 1, Policy::default())?,
+        IndexTensor::new(tuples, 1, Policy::default())?,
         dtype,
     )?;
     Ok((find, gather))
@@ -382,16 +396,16 @@ fn by_mask(
 impl View {
     /// Returns the elements in row-major order as one dimension: a view of the same memory if they have a single
     /// stride, otherwise a view of a copy.
-    fn flattened(&self) -> Self {
-        let flat = vec![self.len()];
+    fn as_flat(&self) -> Self {
+        let flat_shape = vec![self.len()];
         match common_stride(&self.shape, &self.strides) {
             Some(stride) => Self {
                 source: self.source.clone(),
                 offset: self.offset,
                 strides: vec![if self.len() > 1 { stride } else { 0 }],
-                shape: flat,
+                shape: flat_shape,
             },
-            None => Self::whole(&flat),
+            None => Self::whole(&flat_shape),
         }
     }
 
@@ -406,15 +420,15 @@ impl View {
 
     /// Returns the view of the positions of dimension `axis` below the length of a condition, and the number of the
     /// dimension.
-    fn condition(&self, condition: &[usize], axis: isize) -> Result<(Self, usize), Error> {
+    fn along_condition(&self, condition: &[usize], axis: isize) -> Result<(Self, usize), Error> {
         let &[length] = condition else {
             return Err(error::mask::condition_rank(condition));
         };
         let rank = self.shape.len();
-        let found = shape::axis(axis, rank).ok_or_else(|| error::mask::axis(axis, rank))?;
-        let size = self.shape[found];
+        let found_axis = shape::axis(axis, rank).ok_or_else(|| error::mask::axis(axis, rank))?;
+        let size = self.shape[found_axis];
         match length <= size {
-            true => Ok((self.along(found, 0, 1, length), found)),
+            true => Ok((self.along(found_axis, 0, 1, length), found_axis)),
             false => Err(error::mask::condition(length, size)),
         }
     }
@@ -458,7 +472,7 @@ impl Move {
             indices: Some(IndexTensor {
                 target: Some(vec![1]),
                 index: IndexType::Mask,
-                ..IndexTensor::of(mask.into(), mask.len(), Policy::default())?
+                ..IndexTensor::new(mask.into(), mask.len(), Policy::default())?
             }),
         })
     }
@@ -470,10 +484,10 @@ fn common_stride(sizes: &[usize], strides: &[isize]) -> Option<isize> {
     let Some((&size, &stride)) = dims.next() else {
         return Some(0);
     };
-    let mut next = stride * size.cast_signed();
+    let mut next_stride = stride * size.cast_signed();
     dims.all(|(&size, &apart)| {
-        let joins = apart == next;
-        next = apart * size.cast_signed();
+        let joins = apart == next_stride;
+        next_stride = apart * size.cast_signed();
         joins
     })
     .then_some(stride)
@@ -481,13 +495,13 @@ fn common_stride(sizes: &[usize], strides: &[isize]) -> Option<isize> {
 
 /// Returns the shape to which arrays of these shapes are broadcast, by the rule of TensorFlow and NumPy.
 fn common_shape(shapes: [&[usize]; 3]) -> Result<Vec<usize>, Error> {
-    let mut common = Vec::new();
+    let mut common_shape = Vec::new();
     for shape in shapes {
-        common = shape::broadcast(&common, shape)
-            .ok_or_else(|| error::view::broadcast(shape, &common))?;
+        common_shape = shape::broadcast(&common_shape, shape)
+            .ok_or_else(|| error::view::broadcast(shape, &common_shape))?;
     }
-    shape::elements(&common)?;
-    Ok(common)
+    shape::elements(&common_shape)?;
+    Ok(common_shape)
 }
 
 impl Backend {
@@ -543,15 +557,15 @@ impl Backend {
     ) -> Result<Array<T>, Error> {
         let (x, view) = x.into().memory("x")?;
         let (mask, HostMask { shape, count }) = HostMask::read(mask.into(), "mask", self)?;
-        let first = view.masked_axis(&shape, axis)?;
-        let of_element = &view.shape[masked_end(&view, &shape, first)?..];
-        let piece = of_element.iter().product::<usize>() * size_of::<T>();
+        let first_axis = view.masked_axis(&shape, axis)?;
+        let element_shape = &view.shape[masked_end(&view, &shape, first_axis)?..];
+        let piece = element_shape.iter().product::<usize>() * size_of::<T>();
         // Planning takes several times as long as selecting a few rows.
-        if self.device == Device::Cpu && keeps_in_one_pass(&view, first, piece) {
+        if self.device == Device::Cpu && keeps_in_one_pass(&view, first_axis, piece) {
             let (x, mask) = (T::as_bytes(&x), M::as_bytes(&mask));
-            let kept = [&[count], of_element].concat();
+            let kept_shape = [&[count], element_shape].concat();
             let keep = |dest: Dest<'_>| Ok(cpu::keep::run(piece, x, mask, dest, self.threads));
-            return Ok(Array::collect(&kept, keep)?.0);
+            return Ok(Array::collect(&kept_shape, keep)?.0);
         }
         let plan = Plan::boolean_mask(&view, &shape, axis, Some(count), T::DTYPE)?;
         Ok(self

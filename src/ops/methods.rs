@@ -114,7 +114,7 @@ macro_rules! tensor_methods {
     (@self made [$($doc:tt)*] $name:ident $this:ident $given:tt $dtype:ident $plan:tt $order:tt $some:tt) => {
         $crate::ops::methods::tensor_methods! {
             @method [$($doc)*] $name [&self,] [self] $this $given [Self] $dtype $plan $order $some
-            [] [$crate::ops::methods::made]
+            [] [$crate::ops::methods::run_for_tensor]
         }
     };
     (@self reported [$($doc:tt)*] $name:ident $this:ident $given:tt $dtype:ident $plan:tt $order:tt $some:tt) => {
@@ -134,7 +134,7 @@ macro_rules! tensor_methods {
     (@of made [$($doc:tt)*] $name:ident $this:ident $given:tt $dtype:ident $plan:tt $order:tt $some:tt) => {
         $crate::ops::methods::tensor_methods! {
             @method [$($doc)*] $name [] [$this] $this $given [Self] $dtype $plan $order $some
-            [] [$crate::ops::methods::made]
+            [] [$crate::ops::methods::run_for_tensor]
         }
     };
     (@of reported [$($doc:tt)*] $name:ident $this:ident $given:tt $dtype:ident $plan:tt $order:tt $some:tt) => {
@@ -150,7 +150,7 @@ macro_rules! tensor_methods {
         pub fn $name($all: &[&Self] $(, $option: $type)*) -> Result<Self, $crate::Error> {
             let inputs = $all;
             let ($dtype, $all) = $crate::ops::methods::dtype_and_layouts(inputs)?;
-            $crate::ops::methods::made(&$plan?, inputs)
+            $crate::ops::methods::run_for_tensor(&$plan?, inputs)
         }
     };
     (@method [$($doc:tt)*] $name:ident [$($receiver:tt)*] [$($itself:tt)*] $this:ident
@@ -227,30 +227,30 @@ pub(super) fn memories_and_views<'a, T: Element>(
     name: &'static str,
     arrays: &[ArrayRef<'a, T>],
 ) -> Result<MemoriesAndViews<'a, T>, Error> {
-    let mut all = (
+    let mut memories = (
         Vec::with_capacity(arrays.len()),
         Vec::with_capacity(arrays.len()),
     );
     for array in arrays {
         let (values, view) = array.clone().memory(name)?;
-        all.0.push(values);
-        all.1.push(view);
+        memories.0.push(values);
+        memories.1.push(view);
     }
-    Ok(all)
+    Ok(memories)
 }
 
 /// Returns the element type and the layouts of tensors. Fails unless they have the same type and device.
 pub(super) fn dtype_and_layouts(tensors: &[&Tensor]) -> Result<(DType, Vec<View>), Error> {
-    let first = tensors.first().ok_or_else(error::assembly::no_arrays)?;
+    let first_tensor = tensors.first().ok_or_else(error::assembly::no_arrays)?;
     for other in tensors {
-        first.check_goes_with("arrays", other)?;
+        first_tensor.check_goes_with("arrays", other)?;
     }
     let layouts = tensors.iter().map(|of| of.layout().clone());
-    Ok((first.dtype(), layouts.collect()))
+    Ok((first_tensor.dtype(), layouts.collect()))
 }
 
 /// Runs a plan on tensors. Returns the first output.
-pub(super) fn made(plan: &Plan, inputs: &[&Tensor]) -> Result<Tensor, Error> {
+pub(super) fn run_for_tensor(plan: &Plan, inputs: &[&Tensor]) -> Result<Tensor, Error> {
     Ok(reported(plan, inputs)?.0)
 }
 

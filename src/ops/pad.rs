@@ -59,15 +59,15 @@ impl Pad<()> {
     /// Returns the positions of the array that fill the positions `to..to + count` of the result, before or after the
     /// array. The array has `size` positions in this dimension.
     fn run(self, size: usize, count: usize, to: usize, before: bool) -> Option<PositionRun> {
-        let last = size.saturating_sub(1);
+        let last_position = size.saturating_sub(1);
         let (first, step) = match (self, before) {
             (Self::Constant(()), _) => return None,
             (Self::Edge, true) => (0, 0),
-            (Self::Edge, false) => (last, 0),
+            (Self::Edge, false) => (last_position, 0),
             (Self::Reflect, true) => (count, -1),
-            (Self::Reflect, false) => (last.saturating_sub(1), -1),
+            (Self::Reflect, false) => (last_position.saturating_sub(1), -1),
             (Self::Symmetric, true) => (count.saturating_sub(1), -1),
-            (Self::Symmetric, false) => (last, -1),
+            (Self::Symmetric, false) => (last_position, -1),
             (Self::Wrap, true) => (size - count, 1),
             (Self::Wrap, false) => (0, 1),
         };
@@ -155,7 +155,7 @@ impl Plan {
             .iter()
             .zip(paddings)
             .map(|(&size, &[before, after])| {
-                let inside = PositionRun {
+                let inner_run = PositionRun {
                     first: 0,
                     step: 1,
                     to: before,
@@ -163,7 +163,7 @@ impl Plan {
                 };
                 let ends = [
                     mode.run(size, before, 0, true),
-                    Some(inside),
+                    Some(inner_run),
                     mode.run(size, after, before + size, false),
                 ];
                 ends.into_iter().flatten().collect()
@@ -180,10 +180,10 @@ impl Steps {
     /// Adds the pieces around `x`, which are filled with the only element of input 1: two slabs for each dimension,
     /// between the slabs of earlier dimensions.
     fn put_borders(&mut self, x: &View, paddings: &[[usize; 2]]) {
-        let mut left = View::whole(self.shape());
+        let mut unwritten = View::whole(self.shape());
         for (d, (&size, &[before, after])) in x.shape.iter().zip(paddings).enumerate() {
             for (first, count) in [(0, before), (before + size, after)] {
-                let slab = left.along(d, first, 1, count);
+                let slab = unwritten.along(d, first, 1, count);
                 let constant = View {
                     source: Vec::new(),
                     offset: 0,
@@ -192,7 +192,7 @@ impl Steps {
                 };
                 self.put(1, &constant, slab);
             }
-            left = left.along(d, before, 1, size);
+            unwritten = unwritten.along(d, before, 1, size);
         }
     }
 }

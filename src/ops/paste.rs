@@ -91,12 +91,17 @@ impl Plan {
             strides: options.strides.clone(),
             out_of_range: options.out_of_range,
         };
-        let bounded = options.circular || options.out_of_range == OutOfRange::Clamp;
-        check_options(&x.shape, tuples, &crop, bounded)?;
-        let needed = [&[tuples.count], sizes, &x.shape[1 + dims..]].concat();
-        if patches.shape != needed {
-            let found = &patches.shape;
-            return Err(error::crop::wrong_shape("patches", found, &needed, sizes));
+        let is_bounded = options.circular || options.out_of_range == OutOfRange::Clamp;
+        check_options(&x.shape, tuples, &crop, is_bounded)?;
+        let needed_shape = [&[tuples.count], sizes, &x.shape[1 + dims..]].concat();
+        if patches.shape != needed_shape {
+            let found_shape = &patches.shape;
+            return Err(error::crop::wrong_shape(
+                "patches",
+                found_shape,
+                &needed_shape,
+                sizes,
+            ));
         }
         x.check_no_repeats()?;
         let policy = Policy {

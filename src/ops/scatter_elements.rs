@@ -67,21 +67,21 @@ impl Plan {
             return Err(error::scatter::update_for_each_index(indices, updates));
         }
         let strides = shape::row_major_strides(shape);
-        let numbers = shape::row_major_strides(indices);
+        let row_numbers = shape::row_major_strides(indices);
         let dim = |d: usize| Dim {
             size: indices[d],
-            from: numbers[d].cast_signed(),
+            from: row_numbers[d].cast_signed(),
             to: if d == axis {
                 0
             } else {
                 strides[d].cast_signed()
             },
-            tuple: numbers[d],
+            tuple: row_numbers[d],
         };
         let dims = (0..shape.len()).map(dim).collect();
         let at = Coordinate::indexed(shape[axis], strides[axis].cast_signed(), 0);
         let walk = (count > 0).then(|| scatter_walk(dims, vec![at], options.combine, dtype));
-        Ok(Self::one(Move {
+        Ok(Self::from_move(Move {
             operation: Operation::ScatterElements,
             shape: shape.to_vec(),
             dtype,
@@ -94,7 +94,7 @@ impl Plan {
                 options,
             }),
             conversion: None,
-            indices: Some(IndexTensor::of(tuples, rank, options.policy)?),
+            indices: Some(IndexTensor::new(tuples, rank, options.policy)?),
         }))
     }
 }

@@ -83,7 +83,7 @@ impl ScatterOptions {
         match combine.is_defined_for(dtype) {
             true => Ok(CombineOptions {
                 combine,
-                policy: Policy::of(self.out_of_range, self.negative),
+                policy: Policy::new(self.out_of_range, self.negative),
                 any_order: self.any_order,
                 unique: self.unique,
             }),
@@ -203,7 +203,7 @@ impl Plan {
             });
             scatter_walk(dims, coordinates.collect(), options.combine, dtype)
         });
-        Ok(Self::one(Move {
+        Ok(Self::from_move(Move {
             operation,
             shape: shape.to_vec(),
             dtype,
@@ -216,7 +216,7 @@ impl Plan {
                 options,
             }),
             conversion: None,
-            indices: Some(IndexTensor::of(indices, tuple_dims, options.policy)?),
+            indices: Some(IndexTensor::new(indices, tuple_dims, options.policy)?),
         }))
     }
 }

@@ -50,15 +50,20 @@ impl SliceSpec {
 fn checked_end(dimension: usize, count: usize, begin: i64, size: i64) -> Result<i64, Error> {
     // A `count` that does not fit in an i64 becomes negative, so that every block is out of range.
     let elements = i64::try_from(count).unwrap_or(i64::MIN);
-    let rest = elements.saturating_sub(begin);
-    let begins = (0..=elements).contains(&begin);
-    let ends = size == ALL_REMAINING || (0..=rest).contains(&size);
-    // In a dimension without elements, TensorFlow reports a wrong `size` as a wrong `begin`.
-    if !begins || !ends && count == 0 {
+    let available = elements.saturating_sub(begin);
+    let is_begin_valid = (0..=elements).contains(&begin);
+    let ends = size == ALL_REMAINING || (0..=available).contains(&size);
+    // In a dimension without elements, TensorFlow reports a wrong size as a wrong beginning.
+    if !is_begin_valid || !ends && count == 0 {
         return Err(error::spec::slice_begin(dimension, begin, count));
     }
     if !ends {
         return Err(error::spec::slice_size(dimension, begin, size, count));
     }
-    Ok(begin + if size == ALL_REMAINING { rest } else { size })
+    Ok(begin
+        + if size == ALL_REMAINING {
+            available
+        } else {
+            size
+        })
 }

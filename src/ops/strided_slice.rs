@@ -22,9 +22,9 @@ impl Plan {
         let mut view = input.into_view()?;
         if view.is_all() {
             view.narrow(spec)?;
-            return Ok(Self::one(Move::of_view(view, dtype)));
+            return Ok(Self::from_move(Move::from_view(view, dtype)));
         }
-        let slice = Move::of_view(view.slice(spec)?, dtype);
+        let slice = Move::from_view(view.slice(spec)?, dtype);
         Ok(Self::from_view(slice, &view))
     }
 
@@ -45,19 +45,19 @@ impl Plan {
     /// [`Error::ShapeTooLarge`].
     #[doc(alias = "ascontiguousarray")]
     pub fn contiguous(view: impl IntoView, dtype: DType) -> Result<Self, Error> {
-        Ok(Self::of_layout(&view.into_view()?, dtype))
+        Ok(Self::from_layout(&view.into_view()?, dtype))
     }
 
     /// Plans the copy of a view, which is also the layout of the input.
-    pub(crate) fn of_layout(view: &View, dtype: DType) -> Self {
-        Self::from_view(Move::of_view(view.clone(), dtype), view)
+    pub(crate) fn from_layout(view: &View, dtype: DType) -> Self {
+        Self::from_view(Move::from_view(view.clone(), dtype), view)
     }
 }
 
 impl Move {
     /// Plans the copy of a view of an array of elements of this type.
-    pub(crate) fn of_view(view: View, dtype: DType) -> Self {
-        let walk = (!view.is_empty()).then(|| Walk::of_view(&view, dtype.size()));
+    pub(crate) fn from_view(view: View, dtype: DType) -> Self {
+        let walk = (!view.is_empty()).then(|| Walk::from_view(&view, dtype.size()));
         Self {
             operation: Operation::StridedSlice,
             shape: view.shape,
@@ -115,14 +115,19 @@ impl Backend {
         if self.is_cpu()
             && let Some((values, shape)) = input.in_order("input")?
         {
-            // This path makes no view, because allocating a view's three lists takes a large part of the time of a
-            // small slice.
-            let mut dims = Dim::of_shape(shape);
-            let first = spec.narrow(&mut dims, 0)?;
+            // Without the three lists of a view, a small slice takes less time.
+            let mut dims = Dim::from_shape(shape);
+            let first_position = spec.narrow(&mut dims, 0)?;
             let shape: Vec<usize> = dims.iter().map(|dim| dim.size).collect();
             let (data, ()) = T::collect(shape.iter().product(), |result| {
                 let values = T::as_bytes(values);
-                cpu::copy((dims, first), T::DTYPE, values, result, self.threads);
+                cpu::copy(
+                    (dims, first_position),
+                    T::DTYPE,
+                    values,
+                    result,
+                    self.threads,
+                );
                 Ok(())
             })?;
             return Ok(Array { shape, data });
@@ -156,7 +161,7 @@ impl Backend {
     ) -> Result<(), Error> {
         let (memory, view) = input.into().sliced("input", spec)?;
         if !self.is_cpu() {
-            let plan = Plan::of_layout(&view, T::DTYPE);
+            let plan = Plan::from_layout(&view, T::DTYPE);
             return self
                 .run_into(&plan, &[(&memory[..]).into()], result)
                 .map(drop);
@@ -175,7 +180,7 @@ impl Backend {
         view: View,
     ) -> Result<Array<T>, Error> {
         if !self.is_cpu() {
-            let plan = Plan::of_layout(&view, T::DTYPE);
+            let plan = Plan::from_layout(&view, T::DTYPE);
             return Ok(self.run(&plan, &[input.into()])?.0);
         }
         let (data, ()) = T::collect(view.len(), |result| {

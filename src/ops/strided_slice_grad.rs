@@ -44,10 +44,10 @@ impl Plan {
             return Err(error::spec::dy_shape(dy, &dest.shape));
         }
         // The zeros are written in units too, so the size of the result must be a multiple of a unit.
-        let most = shape::common_power_of_two(MAX_UNIT, [shape::elements(shape)? * element]);
-        let between = || Walk::between(&View::whole(dy), &dest, element, most);
-        let walk = (!dest.is_empty()).then(between);
-        Ok(Self::one(Move::of_grad(shape, dtype, dy, walk)))
+        let max_unit = shape::common_power_of_two(MAX_UNIT, [shape::elements(shape)? * element]);
+        let make_walk = || Walk::between(&View::whole(dy), &dest, element, max_unit);
+        let walk = (!dest.is_empty()).then(make_walk);
+        Ok(Self::from_move(Move::of_grad(shape, dtype, dy, walk)))
     }
 }
 

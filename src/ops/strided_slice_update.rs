@@ -54,10 +54,10 @@ impl Move {
     /// Plans writing the elements of the view `source` to the elements of the view `dest`, which selects no element
     /// twice. The views have the same shape, unless `dest` is empty.
     pub(crate) fn of_update(source: &View, dest: View, dtype: DType) -> Self {
-        let between = || Walk::between(source, &dest, dtype.size(), MAX_UNIT);
+        let make_walk = || Walk::between(source, &dest, dtype.size(), MAX_UNIT);
         Self {
             operation: Operation::StridedSliceUpdate,
-            walk: (!dest.is_empty()).then(between),
+            walk: (!dest.is_empty()).then(make_walk),
             shape: dest.source,
             dtype,
             source: source.source.clone(),

@@ -35,12 +35,12 @@ impl Plan {
     /// as a broadcast does, or `Undecided` if that takes too long to find out; `Steps` if several steps write the
     /// result).
     pub fn written_to(&self, dest: &View) -> Result<Self, Error> {
-        self.map("put into a view", |what| what.placed(dest))
+        self.map("put into a view", |what| what.placed_in(dest))
     }
 }
 
 impl Move {
-    fn placed(&self, dest: &View) -> Result<Self, Error> {
+    fn placed_in(&self, dest: &View) -> Result<Self, Error> {
         if self.effect != Effect::Make || self.conversion.is_some() {
             let operation = match self.conversion {
                 Some(_) => "a plan that converts",
@@ -60,7 +60,7 @@ impl Move {
         Ok(Self {
             operation,
             shape: dest.source.clone(),
-            walk: walk.map(|walk| walk.placed(dest, self.dtype.size())),
+            walk: walk.map(|walk| walk.placed_in(dest, self.dtype.size())),
             effect: Effect::Update,
             ..self.clone()
         })

@@ -200,8 +200,8 @@ impl DimensionNumbers<'_> {
             return None;
         }
         let order: Vec<usize> = (0..rank).filter(|&d| d != at).chain([at]).collect();
-        let place = |d: &usize| order.iter().position(|of| of == d).unwrap_or(*d);
-        let batching = self.of_indices.iter().map(place).collect();
+        let new_position = |d: &usize| order.iter().position(|of| of == d).unwrap_or(*d);
+        let batching = self.of_indices.iter().map(new_position).collect();
         Some((order, batching))
     }
 
@@ -213,24 +213,24 @@ impl DimensionNumbers<'_> {
             let rule = format!(
                 "the indices have rank {rank}: it must be a dimension of theirs, or {rank} if each index is a tuple"
             );
-            let found = &[self.index_vector_dim];
-            return Err(dimension_numbers("index_vector_dim", found, &rule));
+            let found_list = &[self.index_vector_dim];
+            return Err(dimension_numbers("index_vector_dim", found_list, &rule));
         }
         let (lead, tuple) = indices.split_at(self.index_vector_dim);
         let depth = tuple.first().copied().unwrap_or(1);
-        let of_operand = ("the operand", operand.len());
-        let of_result = lead.len() + self.windows.len();
+        let operand_rank = ("the operand", operand.len());
+        let result_rank = lead.len() + self.windows.len();
         let [windows, dropped, batching, of_indices, map] = self.names;
         check_list(
             windows,
             self.windows,
-            ("the result or the updates", of_result),
+            ("the result or the updates", result_rank),
             true,
             &[],
         )?;
-        check_list(dropped, self.dropped, of_operand, true, self.batching)?;
-        check_list(batching, self.batching, of_operand, true, self.map)?;
-        check_list(map, self.map, of_operand, false, &[])?;
+        check_list(dropped, self.dropped, operand_rank, true, self.batching)?;
+        check_list(batching, self.batching, operand_rank, true, self.map)?;
+        check_list(map, self.map, operand_rank, false, &[])?;
         check_list(
             of_indices,
             self.of_indices,
@@ -239,8 +239,8 @@ impl DimensionNumbers<'_> {
             &[],
         )?;
         if self.map.len() != depth {
-            let integers = counted(depth, "integer", "integers");
-            let rule = format!("index tuples have {integers}: it must have an entry for each");
+            let integer_count = counted(depth, "integer", "integers");
+            let rule = format!("index tuples have {integer_count}: it must have an entry for each");
             return Err(dimension_numbers(map, self.map, &rule));
         }
         let sizes = |dims: &[usize], shape: &[usize]| dims.iter().map(|&d| shape[d]).collect();
@@ -253,11 +253,11 @@ impl DimensionNumbers<'_> {
             return Err(dimension_numbers(of_indices, self.of_indices, &rule));
         }
         let is_kept = |d: &usize| !self.dropped.contains(d) && !self.batching.contains(d);
-        let kept: Vec<usize> = (0..operand.len()).filter(is_kept).collect();
-        if self.windows.len() != kept.len() {
+        let kept_dims: Vec<usize> = (0..operand.len()).filter(is_kept).collect();
+        if self.windows.len() != kept_dims.len() {
             let rule = format!(
                 "the operand has {} dimensions besides {dropped} and {batching}: it must have an entry for each",
-                kept.len()
+                kept_dims.len()
             );
             return Err(dimension_numbers(windows, self.windows, &rule));
         }
@@ -265,9 +265,9 @@ impl DimensionNumbers<'_> {
             let at = self.of_indices.iter().position(|&d| d == number);
             ResultDim::Tuples(size, at.map(|at| self.batching[at]))
         });
-        let mut kept = kept.into_iter().map(ResultDim::Window);
-        let axes = (0..of_result).filter_map(|d| match self.windows.contains(&d) {
-            true => kept.next(),
+        let mut kept_dims = kept_dims.into_iter().map(ResultDim::Window);
+        let axes = (0..result_rank).filter_map(|d| match self.windows.contains(&d) {
+            true => kept_dims.next(),
             false => tuples.next(),
         });
         Ok(axes.collect())
@@ -291,7 +291,7 @@ impl DimensionNumbers<'_> {
     }
 
     fn indices(&self, shape: &[usize], dtype: DType, policy: Policy) -> Result<IndexTensor, Error> {
-        IndexTensor::of((shape, dtype).into(), self.index_vector_dim, policy)
+        IndexTensor::new((shape, dtype).into(), self.index_vector_dim, policy)
     }
 }
 
@@ -303,21 +303,24 @@ fn check_list(
     ascends: bool,
     others: &[usize],
 ) -> Result<(), Error> {
-    let mut sorted = list.to_vec();
-    sorted.sort_unstable();
-    let differ = sorted.is_sorted_by(|a, b| a < b);
-    let inside = sorted.last().is_none_or(|&last| last < rank);
+    let mut sorted_list = list.to_vec();
+    sorted_list.sort_unstable();
+    let are_different = sorted_list.is_sorted_by(|a, b| a < b);
+    let are_inside = sorted_list.last().is_none_or(|&last| last < rank);
     let order = if ascends { ", in ascending order" } else { "" };
-    if differ && inside && (!ascends || sorted == list) && !others.iter().any(|d| list.contains(d))
+    if are_different
+        && are_inside
+        && (!ascends || sorted_list == list)
+        && !others.iter().any(|d| list.contains(d))
     {
         return Ok(());
     }
-    let apart = match others {
+    let exception = match others {
         [] => String::new(),
         others => format!(", none of {others:?}"),
     };
     let rule =
-        format!("it must name different dimensions of {array}, of rank {rank}{order}{apart}");
+        format!("it must name different dimensions of {array}, of rank {rank}{order}{exception}");
     Err(dimension_numbers(name, list, &rule))
 }
 
@@ -366,14 +369,14 @@ impl Plan {
         let axes = numbers.axes(&operand.shape, &tuples.shape)?;
         let sizes = &dims.slice_sizes;
         let is_one = |d: &usize| numbers.dropped.contains(d) || numbers.batching.contains(d);
-        let fits =
+        let is_size_valid =
             |d: usize| sizes[d] <= operand.shape[d].min(if is_one(&d) { 1 } else { usize::MAX });
         let rank = operand.shape.len();
         let count = |axis: &ResultDim| match *axis {
             ResultDim::Window(d) => sizes[d],
             ResultDim::Tuples(size, _) => size,
         };
-        let has_windows = sizes.len() == rank && (0..rank).all(fits);
+        let has_windows = sizes.len() == rank && (0..rank).all(is_size_valid);
         // Windows without elements cannot fill a result with elements.
         if !has_windows || sizes.contains(&0) && !axes.iter().map(count).any(|size| size == 0) {
             let shape = &operand.shape;
@@ -404,7 +407,7 @@ impl Plan {
             indices,
             dtype,
         )?;
-        Ok(Self::by_tuples(gather, &operand, &tuples))
+        Ok(Self::with_ordered_tuples(gather, &operand, &tuples))
     }
 
     /// Plans XLA's scatter into an operand of this shape, in place. `scatter_indices` is the shape and the type of the
@@ -487,12 +490,12 @@ impl Plan {
             conversion: None,
             indices: Some(numbers.indices(&tuples.shape, index, options.policy)?),
         };
-        Ok(Self::by_tuples(scatter, &source, &tuples))
+        Ok(Self::with_ordered_tuples(scatter, &source, &tuples))
     }
 
     /// Returns the plan of a move from a view by index tuples. If the tuples are not in row-major order, a first step
     /// copies them into this order.
-    fn by_tuples(what: Move, source: &View, tuples: &View) -> Self {
+    fn with_ordered_tuples(what: Move, source: &View, tuples: &View) -> Self {
         if tuples.is_all() {
             return Self::from_view(what, source);
         }
@@ -506,10 +509,10 @@ impl Plan {
         if what.is_in_place() {
             plan = plan.in_place();
         }
-        let ordered = plan.temp(&tuples.shape, index);
-        let order = Move::of_view(tuples.clone(), index);
-        plan.push(order, Operand::Input(1), None, ordered.clone());
-        plan.push_reporting(what, Operand::Input(0), ordered, Operand::Output(0));
+        let ordered_tuples = plan.temp(&tuples.shape, index);
+        let order = Move::from_view(tuples.clone(), index);
+        plan.push(order, Operand::Input(1), None, ordered_tuples.clone());
+        plan.push_reporting(what, Operand::Input(0), ordered_tuples, Operand::Output(0));
         plan.plan()
     }
 }
@@ -522,11 +525,11 @@ fn windows_of(
     updates: &[usize],
 ) -> Result<Vec<usize>, Error> {
     let mut windows = vec![1; operand.len()];
-    let most = axes.iter().map(|axis| match axis {
+    let window_limits = axes.iter().map(|axis| match axis {
         ResultDim::Window(d) => operand[*d],
         ResultDim::Tuples(size, _) => *size,
     });
-    let most: Vec<usize> = most.collect();
+    let window_limits: Vec<usize> = window_limits.collect();
     let mut fits = axes.len() == updates.len();
     for (axis, &size) in axes.iter().zip(updates) {
         fits &= match *axis {
@@ -540,7 +543,7 @@ fn windows_of(
     if fits {
         return Ok(windows);
     }
-    let rule = format!("it must be {most:?}, or smaller along update_window_dims");
+    let rule = format!("it must be {window_limits:?}, or smaller along update_window_dims");
     Err(dimension_numbers("the shape of updates", updates, &rule))
 }
 
@@ -569,11 +572,11 @@ fn scatter_walk(
                 ..dim
             },
             ResultDim::Tuples(_, batching) => {
-                let own = tuple;
+                let own_distance = tuple;
                 tuple *= size;
                 Dim {
                     to: batching.map_or(0, |d| strides[d]),
-                    tuple: own,
+                    tuple: own_distance,
                     ..dim
                 }
             }
@@ -600,17 +603,18 @@ fn scatter_walk(
     walk.points = Side::Dest;
     walk.counts = true;
     let run = walk.dims[walk.dims.len() - 1];
-    let apart = walk.dims.iter().rev().skip(1).map(|dim| dim.to);
-    let apart = apart.chain(walk.coordinates.iter().map(|c| c.stride));
+    let distances = walk.dims.iter().rev().skip(1).map(|dim| dim.to);
+    let distances = distances.chain(walk.coordinates.iter().map(|c| c.stride));
     let is_apart = |distance: isize| distance.unsigned_abs().is_multiple_of(run.size);
-    let is_row = run.to == 1 && effect.slices.is_multiple_of(run.size) && { apart }.all(is_apart);
+    let is_row =
+        run.to == 1 && effect.slices.is_multiple_of(run.size) && { distances }.all(is_apart);
     let slice = if is_row { run.size } else { 1 };
     if !is_row {
         walk.dims.push(Dim::ONE_POSITION);
     } else if !effect.options.combine.is_computation() {
-        let before = walk.dims.len();
+        let dim_count = walk.dims.len();
         walk.widen_units(MAX_UNIT);
-        if walk.dims.len() < before {
+        if walk.dims.len() < dim_count {
             walk.dims.push(Dim::ONE_POSITION);
         }
     }

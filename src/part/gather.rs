@@ -33,11 +33,11 @@ impl Move {
         // A dimension of size 1 is needed whole. Each other dimension of `indices` that numbers tuples is also a
         // dimension of the result, with its own tuples. These dimensions have the same order in both.
         let dims = self.result_dims();
-        let own = dims.iter().zip(result);
-        let mut own = own.filter(|(dim, _)| dim.tuple > 0 && dim.size > 1);
+        let own_dims = dims.iter().zip(result);
+        let mut own_dims = own_dims.filter(|(dim, _)| dim.tuple > 0 && dim.size > 1);
         let range = |&size: &usize| match size {
             1 => Some(0..1),
-            _ => own.next().map(|(_, range)| range.clone()),
+            _ => own_dims.next().map(|(_, range)| range.clone()),
         };
         let ranges: Option<Vec<_>> = numbering.iter().map(range).collect();
         let ranges = ranges.unwrap_or_default().into_iter();
@@ -58,20 +58,20 @@ impl Move {
     }
 
     fn part_at<I: Index>(&self, result: &[Range<usize>], indices: &[I]) -> Result<Part, Error> {
-        let needed = self.part_of_indices(result)?;
+        let needed_indices = self.part_of_indices(result)?;
         let whole = self.index_tensor()?;
-        let shape: Vec<usize> = needed.iter().map(Range::len).collect();
+        let shape: Vec<usize> = needed_indices.iter().map(Range::len).collect();
         shape::check_elements("indices", &shape, indices.len())?;
         let walk = self.in_elements();
         let coordinates = walk.as_ref().map_or(&[][..], |walk| &walk.coordinates);
         let tuples = PartTuples::read_tuples(self.depth(), coordinates, whole.policy, indices);
-        self.check_tuples(whole, &needed, indices, &tuples)?;
+        self.check_tuples(whole, &needed_indices, indices, &tuples)?;
         let dims = self.result_dims();
         let coordinates = coordinates.iter().map(|axis| axis.stride);
         let strides: Vec<_> = dims.iter().map(|dim| dim.from).chain(coordinates).collect();
         let ranges: Vec<_> = result.iter().chain(&tuples.ranges).cloned().collect();
-        let found = self.source_box(&strides, &ranges);
-        let strides = found.strides(strides.len());
+        let source_box = self.source_box(&strides, &ranges);
+        let strides = source_box.strides(strides.len());
         let (walked, indexed) = strides.split_at(dims.len());
         let dims = dims.iter().zip(walked).zip(result);
         let dims = dims.map(|((dim, &from), range)| match dim.tuple {
@@ -82,8 +82,8 @@ impl Move {
         let coordinates = coordinates
             .map(|(column, (range, &stride))| Coordinate::indexed(range.len(), stride, column));
         let view = View {
-            offset: found.offset(),
-            ..View::whole(&found.box_extents())
+            offset: source_box.offset(),
+            ..View::whole(&source_box.box_extents())
         };
         let policy = Policy {
             out_of_range: match whole.policy.out_of_range {
@@ -107,8 +107,8 @@ impl Move {
             self.dtype,
         )?;
         Ok(Part {
-            source: found.ranges,
-            plan: Plan::one(plan),
+            source: source_box.ranges,
+            plan: Plan::from_move(plan),
             indices: tuples.rebased,
         })
     }
@@ -139,16 +139,16 @@ impl Move {
             return Ok(());
         };
         let numbering = &needed[..whole.tuple_dims];
-        let inner: Vec<_> = numbering.iter().map(Range::len).collect();
-        let at = shape::coordinates_of(first, &inner);
+        let tuple_sizes: Vec<_> = numbering.iter().map(Range::len).collect();
+        let at = shape::coordinates_of(first, &tuple_sizes);
         let strides = shape::row_major_strides(&whole.shape[..whole.tuple_dims]);
         let at = at.iter().zip(numbering).zip(strides);
-        let number = at
+        let tuple_number = at
             .map(|((at, range), stride)| (range.start + at) * stride)
             .sum();
         let missing = Missing {
             count: 1,
-            first: Some(number),
+            first: Some(tuple_number),
         };
         let tuple = &indices[first * depth..][..depth];
         let report = self.report(missing, |_| {
@@ -180,7 +180,7 @@ impl PartTuples {
     ) -> Self {
         let (wraps, clamps) = (policy.wraps(), policy.clamps());
         let mut ranges: Vec<Option<Range<usize>>> = vec![None; depth];
-        let mut found = Self {
+        let mut tuple_ranges = Self {
             ranges: Vec::new(),
             rebased: Vec::with_capacity(indices.len()),
             first_invalid: None,
@@ -189,27 +189,29 @@ impl PartTuples {
         let tuples = if depth == 0 { &[] } else { indices };
         let mut positions = Vec::with_capacity(depth);
         for (number, tuple) in tuples.chunks(depth.max(1)).enumerate() {
-            let named = tuple.iter().zip(coordinates);
+            let index_axes = tuple.iter().zip(coordinates);
             positions.clear();
-            positions.extend(named.map_while(|(i, axis)| i.within(axis.size, wraps, clamps)));
+            positions.extend(index_axes.map_while(|(i, axis)| i.within(axis.size, wraps, clamps)));
             if positions.len() < depth {
-                found.first_invalid.get_or_insert(number);
-                found.rebased.extend(iter::repeat_n(-1, depth));
+                tuple_ranges.first_invalid.get_or_insert(number);
+                tuple_ranges.rebased.extend(iter::repeat_n(-1, depth));
                 continue;
             }
             for (range, &at) in ranges.iter_mut().zip(&positions) {
-                let known = range.take().unwrap_or(at..at + 1);
-                *range = Some(known.start.min(at)..known.end.max(at + 1));
+                let known_range = range.take().unwrap_or(at..at + 1);
+                *range = Some(known_range.start.min(at)..known_range.end.max(at + 1));
             }
-            found.rebased.extend(positions.iter().map(|&at| at as i64));
+            tuple_ranges
+                .rebased
+                .extend(positions.iter().map(|&at| at as i64));
         }
-        found.ranges = ranges.into_iter().map(Option::unwrap_or_default).collect();
-        let valid = found.rebased.chunks_mut(depth.max(1));
-        for tuple in valid.filter(|tuple| tuple.first().is_some_and(|&at| at >= 0)) {
-            for (at, range) in tuple.iter_mut().zip(&found.ranges) {
+        tuple_ranges.ranges = ranges.into_iter().map(Option::unwrap_or_default).collect();
+        let valid_tuples = tuple_ranges.rebased.chunks_mut(depth.max(1));
+        for tuple in valid_tuples.filter(|tuple| tuple.first().is_some_and(|&at| at >= 0)) {
+            for (at, range) in tuple.iter_mut().zip(&tuple_ranges.ranges) {
                 *at -= range.start as i64;
             }
         }
-        found
+        tuple_ranges
     }
 }

@@ -113,24 +113,24 @@ impl Move {
         }
         let dims = self.result_dims();
         let strides: Vec<_> = dims.iter().map(|dim| dim.from).collect();
-        let found = self.source_box(&strides, result);
+        let source_box = self.source_box(&strides, result);
         let view = View {
-            source: found.box_extents(),
-            offset: found.offset(),
+            source: source_box.box_extents(),
+            offset: source_box.offset(),
             shape: result.iter().map(Range::len).collect(),
-            strides: found.strides(strides.len()),
+            strides: source_box.strides(strides.len()),
         };
         Ok(Part {
-            source: found.ranges,
-            plan: Plan::one(Self::of_view(view, self.dtype)),
+            source: source_box.ranges,
+            plan: Plan::from_move(Self::from_view(view, self.dtype)),
             indices: Vec::new(),
         })
     }
 
     fn check_box(&self, result: &[Range<usize>]) -> Result<(), Error> {
-        let within =
+        let is_within =
             |(range, &size): (&Range<usize>, &usize)| range.start <= range.end && range.end <= size;
-        if result.len() == self.shape.len() && result.iter().zip(&self.shape).all(within) {
+        if result.len() == self.shape.len() && result.iter().zip(&self.shape).all(is_within) {
             return Ok(());
         }
         Err(error::view::outside_box(result, &self.shape))

@@ -25,16 +25,16 @@ impl Move {
     /// the walk was merged from one or more neighbouring dimensions. In the result, `tuple` only indicates whether a
     /// dimension has its own tuples.
     pub(super) fn result_dims(&self) -> Vec<Dim> {
-        let mut merged = self.in_elements().map_or(Vec::new(), |walk| walk.dims);
+        let mut merged_dims = self.in_elements().map_or(Vec::new(), |walk| walk.dims);
         let mut dim = |&size: &usize| {
-            let Some(last) = merged.last_mut().filter(|_| size > 1) else {
+            let Some(last) = merged_dims.last_mut().filter(|_| size > 1) else {
                 return Dim::shared(size, 0);
             };
             let dim = Dim { size, ..*last };
             last.size /= size;
             // The product can overflow for the outermost dimension, where it is not used.
             last.from = last.from.wrapping_mul(size.cast_signed());
-            merged.pop_if(|last| last.size == 1);
+            merged_dims.pop_if(|last| last.size == 1);
             dim
         };
         let mut dims: Vec<_> = self.shape.iter().rev().map(&mut dim).collect();
@@ -53,32 +53,35 @@ impl Move {
         }
         let lengths = shape::row_major_strides(&self.source);
         let offset = walk.from.cast_unsigned() * (walk.unit / self.dtype.size());
-        let first = shape::coordinates_of(offset, &self.source);
-        let mut origin: Vec<_> = first.iter().map(|&at| at.cast_signed()).collect();
-        let mut reach = vec![(0, 0); origin.len()];
+        let first_coordinates = shape::coordinates_of(offset, &self.source);
+        let mut origin: Vec<_> = first_coordinates
+            .iter()
+            .map(|&at| at.cast_signed())
+            .collect();
+        let mut reaches = vec![(0, 0); origin.len()];
         let mut steps = Vec::with_capacity(strides.len());
         for (&stride, range) in strides.iter().zip(ranges) {
-            let apart = stride.unsigned_abs();
+            let step_distance = stride.unsigned_abs();
             let dimension = iter::zip(&self.source, &lengths)
-                .position(|(&size, &length)| size > 1 && length <= apart);
+                .position(|(&size, &length)| size > 1 && length <= step_distance);
             let Some(dimension) = dimension else {
                 steps.push(None);
                 continue;
             };
             let step = stride / lengths[dimension].cast_signed();
             origin[dimension] += step * range.start.cast_signed();
-            let last = step * (range.len() - 1).cast_signed();
-            let (low, high) = &mut reach[dimension];
-            *low += last.min(0);
-            *high += last.max(0);
+            let last_distance = step * (range.len() - 1).cast_signed();
+            let (low, high) = &mut reaches[dimension];
+            *low += last_distance.min(0);
+            *high += last_distance.max(0);
             steps.push(Some((dimension, step)));
         }
         let range = |(&at, &(low, high)): (&isize, &(isize, isize))| {
             (at + low).cast_unsigned()..(at + high + 1).cast_unsigned()
         };
-        let ranges: Vec<Range<usize>> = origin.iter().zip(&reach).map(range).collect();
+        let ranges: Vec<Range<usize>> = origin.iter().zip(&reaches).map(range).collect();
         SourceBox {
-            from: reach.iter().map(|(low, _)| low.unsigned_abs()).collect(),
+            from: reaches.iter().map(|(low, _)| low.unsigned_abs()).collect(),
             ranges,
             steps,
         }
@@ -121,10 +124,10 @@ impl SourceBox {
     /// The strides of the `count` axes in the box, in elements of the box.
     pub(super) fn strides(&self, count: usize) -> Vec<isize> {
         let lengths: Vec<usize> = shape::row_major_strides(&self.box_extents());
-        let stride = |number| match self.steps.get(number) {
+        let stride_of = |number| match self.steps.get(number) {
             Some(&Some((dimension, step))) => step * usize::cast_signed(lengths[dimension]),
             _ => 0,
         };
-        (0..count).map(stride).collect()
+        (0..count).map(stride_of).collect()
     }
 }

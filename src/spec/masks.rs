@@ -61,13 +61,13 @@ pub struct TfStridedSlice {
 
 impl TfStridedSlice {
     fn item(&self, entry: usize) -> SliceItem {
-        let set = |mask: i32| mask >> entry & 1 == 1;
+        let has_bit = |mask: i32| mask >> entry & 1 == 1;
         let stride = self.strides[entry];
-        if set(self.ellipsis_mask) {
+        if has_bit(self.ellipsis_mask) {
             SliceItem::Ellipsis
-        } else if set(self.new_axis_mask) {
+        } else if has_bit(self.new_axis_mask) {
             SliceItem::NewAxis
-        } else if set(self.shrink_axis_mask) {
+        } else if has_bit(self.shrink_axis_mask) {
             let index = self.begin[entry];
             // All positive strides of a single index have the same meaning and become 1. Other strides stay: they are
             // an error when the slice is applied to a shape.
@@ -75,8 +75,8 @@ impl TfStridedSlice {
             SliceItem::Index { index, stride }
         } else {
             SliceItem::Range {
-                begin: (!set(self.begin_mask)).then_some(self.begin[entry]),
-                end: (!set(self.end_mask)).then_some(self.end[entry]),
+                begin: (!has_bit(self.begin_mask)).then_some(self.begin[entry]),
+                end: (!has_bit(self.end_mask)).then_some(self.end[entry]),
                 stride,
             }
         }
@@ -109,15 +109,15 @@ impl TryFrom<&SliceSpec> for TfStridedSlice {
         if entries >= MAX_ENTRIES {
             return Err(error::spec::wrong_vector_lengths(entries, entries, entries));
         }
-        let mut encoded = Self::default();
+        let mut tf_slice = Self::default();
         for (entry, item) in spec.items().iter().enumerate() {
             let bit = 1 << entry;
             let (mut begin, mut end, mut stride) = (0, 0, 1);
             match *item {
-                SliceItem::Ellipsis => encoded.ellipsis_mask |= bit,
-                SliceItem::NewAxis => encoded.new_axis_mask |= bit,
+                SliceItem::Ellipsis => tf_slice.ellipsis_mask |= bit,
+                SliceItem::NewAxis => tf_slice.new_axis_mask |= bit,
                 SliceItem::Index { index, stride: s } => {
-                    encoded.shrink_axis_mask |= bit;
+                    tf_slice.shrink_axis_mask |= bit;
                     (begin, end, stride) = (index, index.saturating_add(1), s);
                 }
                 SliceItem::Range {
@@ -125,18 +125,18 @@ impl TryFrom<&SliceSpec> for TfStridedSlice {
                     end: e,
                     stride: s,
                 } => {
-                    encoded.begin_mask |= if b.is_none() { bit } else { 0 };
-                    encoded.end_mask |= if e.is_none() { bit } else { 0 };
+                    tf_slice.begin_mask |= if b.is_none() { bit } else { 0 };
+                    tf_slice.end_mask |= if e.is_none() { bit } else { 0 };
                     (begin, end, stride) = (b.unwrap_or(0), e.unwrap_or(0), s);
                 }
             }
-            encoded.begin.push(begin);
-            encoded.end.push(end);
-            encoded.strides.push(stride);
+            tf_slice.begin.push(begin);
+            tf_slice.end.push(end);
+            tf_slice.strides.push(stride);
         }
-        if encoded.ellipsis_mask.count_ones() > 1 {
+        if tf_slice.ellipsis_mask.count_ones() > 1 {
             return Err(error::spec::multiple_ellipses());
         }
-        Ok(encoded)
+        Ok(tf_slice)
     }
 }

@@ -75,7 +75,7 @@ fn parse_all<T>(
 const NEW_AXES: [&str; 4] = ["np.newaxis", "numpy.newaxis", "tf.newaxis", "newaxis"];
 
 /// The maximum depth of nested lists, far more than the number of dimensions of real arrays.
-const MOST_NESTED_LISTS: usize = 64;
+const MAX_NESTED_LISTS: usize = 64;
 
 /// A list: its shape, and its numbers or truth values.
 #[derive(Default)]
@@ -202,8 +202,8 @@ impl Parser<'_> {
                     (None, Some(open)) => (open.at, "this bracket is not closed".into()),
                     (Some(']' | ')'), None) => self.problem("a bracket that was not opened"),
                     _ => {
-                        let found = self.found();
-                        self.problem(&format!("expected a comma, found {found}"))
+                        let next_token = self.describe_next();
+                        self.problem(&format!("expected a comma, found {next_token}"))
                     }
                 });
             }
@@ -217,9 +217,9 @@ impl Parser<'_> {
             return self.item();
         }
         let start = self.at();
-        self.parse_list(MOST_NESTED_LISTS)?;
-        let what = "a slice has no lists of positions (`index` takes them: Backend::index)";
-        Err((start, what.into()))
+        self.parse_list(MAX_NESTED_LISTS)?;
+        let reason = "a slice has no lists of positions; `index` takes them (Backend::index)";
+        Err((start, reason.into()))
     }
 
     fn index_item(&mut self) -> Result<IndexItem, ParseProblem> {
@@ -233,12 +233,12 @@ impl Parser<'_> {
             return self.item().map(IndexItem::Slice);
         }
         let start = self.at();
-        self.parse_list(MOST_NESTED_LISTS)?.item(start)
+        self.parse_list(MAX_NESTED_LISTS)?.item(start)
     }
 
     /// Skips the name of NumPy's `array` and the opening bracket after it. Skips nothing if the text is something else.
     fn skip_array_name(&mut self) -> Option<Bracket> {
-        let before = self.rest;
+        let unread_before = self.rest;
         let is_named = ["array", "np.array", "numpy.array"]
             .into_iter()
             .any(|name| self.skip_word(name));
@@ -247,7 +247,7 @@ impl Parser<'_> {
             false => None,
         };
         if bracket.is_none() {
-            self.rest = before;
+            self.rest = unread_before;
         }
         bracket
     }
@@ -256,7 +256,7 @@ impl Parser<'_> {
     fn parse_array_arguments(&mut self, bracket: Bracket) -> Result<IndexItem, ParseProblem> {
         self.skip_spaces_and_peek();
         let start = self.at();
-        let mut list = self.parse_list(MOST_NESTED_LISTS)?;
+        let mut parsed_list = self.parse_list(MAX_NESTED_LISTS)?;
         let mut is_mask = false;
         while self.take(",") {
             self.skip_spaces_and_peek();
@@ -282,10 +282,10 @@ impl Parser<'_> {
                     let size = size.and_then(|size| usize::try_from(size).ok());
                     size.ok_or((at, "expected a size".into()))
                 })?;
-                if !list.is_empty() || !sizes.contains(&0) {
+                if !parsed_list.is_empty() || !sizes.contains(&0) {
                     return Err((at, "only an array without elements has a shape".into()));
                 }
-                list.shape = sizes;
+                parsed_list.shape = sizes;
             } else {
                 return Err((at, "expected `dtype=` or `shape=`".into()));
             }
@@ -293,7 +293,7 @@ impl Parser<'_> {
         if !self.take(bracket.close) {
             return Err((bracket.at, "this bracket is not closed".into()));
         }
-        match list.item(start)? {
+        match parsed_list.item(start)? {
             IndexItem::Positions { values, shape } if is_mask && values.is_empty() => {
                 let values = Vec::new();
                 Ok(IndexItem::Mask { values, shape })
@@ -309,22 +309,22 @@ impl Parser<'_> {
     fn parse_list(&mut self, deepest: usize) -> Result<ParsedList, ParseProblem> {
         let start = self.at();
         let Some(bracket) = self.skip_bracket('[', "]") else {
-            let mut list = ParsedList::default();
+            let mut parsed_list = ParsedList::default();
             for (name, truth) in [("True", true), ("False", false)] {
                 if self.skip_word(name) {
-                    list.truths.push(truth);
-                    return Ok(list);
+                    parsed_list.truths.push(truth);
+                    return Ok(parsed_list);
                 }
             }
             return match self.parse_bound()? {
                 RangeBound::Integer(number) => {
-                    list.numbers.push(number);
-                    Ok(list)
+                    parsed_list.numbers.push(number);
+                    Ok(parsed_list)
                 }
                 RangeBound::Absent | RangeBound::None => {
-                    let found = self.found();
+                    let next_token = self.describe_next();
                     Err(self.problem(&format!(
-                        "expected a position, True or False, found {found}"
+                        "expected a position, True or False, found {next_token}"
                     )))
                 }
             };
@@ -332,11 +332,11 @@ impl Parser<'_> {
         let Some(deeper) = deepest.checked_sub(1) else {
             return Err((
                 start,
-                format!("more than {MOST_NESTED_LISTS} lists within lists"),
+                format!("more than {MAX_NESTED_LISTS} lists within lists"),
             ));
         };
         let lists = self.parse_items_until(Some(bracket), |parser| parser.parse_list(deeper))?;
-        let mut all = ParsedList {
+        let mut joined_list = ParsedList {
             shape: vec![lists.len()],
             ..ParsedList::default()
         };
@@ -344,13 +344,13 @@ impl Parser<'_> {
             if lists.iter().any(|list| list.shape != first.shape) {
                 return Err((start, "the entries of this list differ in shape".into()));
             }
-            all.shape.extend(&first.shape);
+            joined_list.shape.extend(&first.shape);
         }
         for list in lists {
-            all.numbers.extend(list.numbers);
-            all.truths.extend(list.truths);
+            joined_list.numbers.extend(list.numbers);
+            joined_list.truths.extend(list.truths);
         }
-        Ok(all)
+        Ok(joined_list)
     }
 
     fn item(&mut self) -> Result<SliceItem, ParseProblem> {
@@ -362,22 +362,22 @@ impl Parser<'_> {
                 return Ok(SliceItem::NewAxis);
             }
         }
-        let before = self.rest;
+        let unread_before = self.rest;
         if self.skip_word("slice") {
             if let Some(bracket) = self.skip_bracket('(', ")") {
                 return self.parse_slice_arguments(bracket);
             }
-            self.rest = before;
+            self.rest = unread_before;
         }
-        let first = self.parse_bound()?;
+        let first_bound = self.parse_bound()?;
         if !self.take(":") {
-            return match first {
+            return match first_bound {
                 RangeBound::Integer(index) => Ok(SliceItem::Index { index, stride: 1 }),
                 RangeBound::None => Ok(SliceItem::NewAxis),
                 RangeBound::Absent => {
-                    let found = self.found();
+                    let next_token = self.describe_next();
                     Err(self.problem(&format!(
-                        "expected an index, a range, `...` or `None`, found {found}"
+                        "expected an index, a range, `...` or `None`, found {next_token}"
                     )))
                 }
             };
@@ -387,7 +387,7 @@ impl Parser<'_> {
             true => self.parse_bound()?.into_integer().unwrap_or(1),
             false => 1,
         };
-        let begin = first.into_integer();
+        let begin = first_bound.into_integer();
         Ok(SliceItem::Range { begin, end, stride })
     }
 
@@ -397,8 +397,8 @@ impl Parser<'_> {
         let bounds =
             self.parse_items_until(Some(bracket), |parser| match parser.parse_bound()? {
                 RangeBound::Absent => {
-                    let found = parser.found();
-                    Err(parser.problem(&format!("expected an integer or None, found {found}")))
+                    let next_token = parser.describe_next();
+                    Err(parser.problem(&format!("expected an integer or None, found {next_token}")))
                 }
                 bound => Ok(bound.into_integer()),
             })?;
@@ -424,10 +424,13 @@ impl Parser<'_> {
         let (number, rest) = self.rest.split_at(length);
         // Python's rule: an underscore is between two digits.
         let is_digit = |at: usize| number.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
-        let between = |at: usize| at > 0 && is_digit(at - 1) && is_digit(at + 1);
-        if let Some((at, _)) = number.match_indices('_').find(|&(at, _)| !between(at)) {
-            let what = "an underscore must stand between two digits";
-            return Err((start + at, what.into()));
+        let is_between_digits = |at: usize| at > 0 && is_digit(at - 1) && is_digit(at + 1);
+        if let Some((at, _)) = number
+            .match_indices('_')
+            .find(|&(at, _)| !is_between_digits(at))
+        {
+            let reason = "an underscore must stand between two digits";
+            return Err((start + at, reason.into()));
         }
         self.rest = rest;
         if number.is_empty() {
@@ -458,24 +461,24 @@ impl Parser<'_> {
 
     fn take(&mut self, token: &str) -> bool {
         self.skip_spaces_and_peek();
-        let rest = self.rest.strip_prefix(token);
-        self.rest = rest.unwrap_or(self.rest);
-        rest.is_some()
+        let after_token = self.rest.strip_prefix(token);
+        self.rest = after_token.unwrap_or(self.rest);
+        after_token.is_some()
     }
 
     /// Skips the next word and returns true if this word is `name`. Otherwise skips nothing and returns false, even if
     /// the word begins with `name`.
     fn skip_word(&mut self, name: &str) -> bool {
-        let before = self.rest;
+        let unread_before = self.rest;
         let is_longer = |rest: &str| rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
-        let taken = self.take(name) && !is_longer(self.rest);
-        if !taken {
-            self.rest = before;
+        let is_taken = self.take(name) && !is_longer(self.rest);
+        if !is_taken {
+            self.rest = unread_before;
         }
-        taken
+        is_taken
     }
 
-    fn found(&mut self) -> String {
+    fn describe_next(&mut self) -> String {
         match self.skip_spaces_and_peek() {
             Some(c) => format!("{c:?}"),
             None => "the end".into(),
@@ -545,8 +548,8 @@ impl fmt::Display for IndexItem {
                 write_list(f, shape, &mut values.iter().map(ToString::to_string))
             }
             Self::Mask { values, shape } => {
-                let name = |&truth: &bool| if truth { "True" } else { "False" };
-                write_list(f, shape, &mut values.iter().map(name))
+                let truth_name = |&truth: &bool| if truth { "True" } else { "False" };
+                write_list(f, shape, &mut values.iter().map(truth_name))
             }
         }
     }

@@ -25,8 +25,8 @@ use std::{
 pub(crate) use piece::Piece;
 use piece::cut_into_pieces;
 
-/// The maximum of the default of [`Stream::memory`], in bytes.
-const MOST_DEFAULT_MEMORY: usize = 1 << 30;
+/// The upper bound of the default of [`Stream::memory`], in bytes.
+const MAX_DEFAULT_MEMORY: usize = 1 << 30;
 
 /// The maximum size in bytes of a piece that the CPU makes. The beginning of a larger piece would leave the cache
 /// before the caller reads it.
@@ -121,15 +121,15 @@ impl Backend {
 
     pub(crate) fn stream_plan(&self, plan: Plan) -> Stream<'_> {
         let memory = match self.device_for(&plan) {
-            Device::Cpu => MOST_DEFAULT_MEMORY,
+            Device::Cpu => MAX_DEFAULT_MEMORY,
             // wgpu does not report the size of a device's memory. The largest buffer that the device allows is the
             // best hint.
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => {
                 let quarter = gpu.device().limits().max_buffer_size / 4;
                 usize::try_from(quarter)
-                    .unwrap_or(MOST_DEFAULT_MEMORY)
-                    .min(MOST_DEFAULT_MEMORY)
+                    .unwrap_or(MAX_DEFAULT_MEMORY)
+                    .min(MAX_DEFAULT_MEMORY)
             }
         };
         Stream {
@@ -216,10 +216,13 @@ impl Stream<'_> {
         let longest = gpu.device().limits().max_buffer_size;
         cut_into_pieces(self.work(), move |piece| {
             let result = piece.result_bytes();
-            let packed = piece.split().host.result_bytes();
-            let held = PieceRing::bytes_held(packed, result).saturating_add(piece.page_bytes());
-            let most = packed.max(result);
-            most <= GPU_PIECE_BYTES && padded_size(most) <= longest && held <= memory
+            let packed_bytes = piece.split().host.result_bytes();
+            let held_bytes =
+                PieceRing::bytes_held(packed_bytes, result).saturating_add(piece.page_bytes());
+            let max_bytes = packed_bytes.max(result);
+            max_bytes <= GPU_PIECE_BYTES
+                && padded_size(max_bytes) <= longest
+                && held_bytes <= memory
         })
     }
 }
@@ -255,9 +258,15 @@ where
 {
     fn fetch_source(&mut self, piece: &Piece) -> Result<B, E> {
         let range = piece.span();
-        let needed = range.len();
+        let needed_bytes = range.len();
         let bytes = (self.fetch)(range)?;
-        check_length("source", &[needed], "bytes", needed, bytes.as_ref().len())?;
+        check_length(
+            "source",
+            &[needed_bytes],
+            "bytes",
+            needed_bytes,
+            bytes.as_ref().len(),
+        )?;
         Ok(bytes)
     }
 
@@ -288,9 +297,9 @@ where
         under_way: &mut VecDeque<Piece>,
     ) -> Result<(), StopReason<E>> {
         loop {
-            let next = pieces.next();
-            under_way.extend(next.clone());
-            if ring.is_full() || next.is_none() {
+            let next_piece = pieces.next();
+            under_way.extend(next_piece.clone());
+            if ring.is_full() || next_piece.is_none() {
                 let begin = Instant::now();
                 let Some(done) = ring.wait_for_oldest()? else {
                     return Ok(());
@@ -301,7 +310,7 @@ where
                 self.streamed.pieces += 1;
                 under_way.pop_front();
             }
-            if let Some(piece) = next {
+            if let Some(piece) = next_piece {
                 let source = self.fetch_source(&piece).map_err(StopReason::Caller)?;
                 let split = piece.split();
                 let begin = Instant::now();
@@ -338,15 +347,15 @@ mod tests {
             let mut selected = vec![0; plan.result_bytes()];
             plan.run_cpu(bytemuck::cast_slice(&numbers), None, &mut selected)
                 .unwrap();
-            let touched = Piece::whole(&plan).unwrap().page_bytes();
+            let touched_bytes = Piece::whole(&plan).unwrap().page_bytes();
             for begin in (0..PAGE_BYTES).step_by(12) {
                 let elements = bytemuck::pod_collect_to_vec::<u8, u32>(&selected).into_iter();
                 let pages: BTreeSet<_> = elements
                     .map(|element| (begin + 4 * element as usize) / PAGE_BYTES)
                     .collect();
                 assert!(
-                    pages.len() * PAGE_BYTES <= touched,
-                    "{plan} at {begin}: {} pages, {touched}",
+                    pages.len() * PAGE_BYTES <= touched_bytes,
+                    "{plan} at {begin}: {} pages, {touched_bytes}",
                     pages.len()
                 );
             }

@@ -27,10 +27,10 @@ impl Piece {
             ..plan.clone()
         };
         let result = whole.shape.iter().map(|&size| 0..size).collect();
-        Self::of_ranges(Arc::new(whole), result)
+        Self::from_ranges(Arc::new(whole), result)
     }
 
-    fn of_ranges(whole: Arc<Move>, result: Vec<Range<usize>>) -> Option<Self> {
+    fn from_ranges(whole: Arc<Move>, result: Vec<Range<usize>>) -> Option<Self> {
         let Part { source, plan, .. } = whole.part(&result, None).ok()?;
         let plan = plan.into_only()?;
         let needs = source.into_iter().next()?;
@@ -55,13 +55,13 @@ impl Piece {
 
     /// Cuts the piece into two consecutive pieces. Returns `None` if the piece is a single element.
     fn split_piece(&self) -> Option<[Self; 2]> {
-        let outermost = self.result.iter().position(|range| range.len() > 1)?;
-        let range = self.result[outermost].clone();
+        let outermost_dim = self.result.iter().position(|range| range.len() > 1)?;
+        let range = self.result[outermost_dim].clone();
         let middle = range.start + split_position(range.len())?;
         let half = |range| {
             let mut result = self.result.clone();
-            result[outermost] = range;
-            Self::of_ranges(Arc::clone(&self.whole), result)
+            result[outermost_dim] = range;
+            Self::from_ranges(Arc::clone(&self.whole), result)
         };
         Some([half(range.start..middle)?, half(middle..range.end)?])
     }
@@ -73,16 +73,16 @@ pub(crate) fn cut_into_pieces(
     plan: Option<&Move>,
     fits: impl Fn(&Piece) -> bool,
 ) -> impl Iterator<Item = Piece> {
-    // The pieces that have not been returned yet. The last one is returned next.
-    let mut left: Vec<Piece> = plan.and_then(Piece::whole).into_iter().collect();
+    // The pieces that are not returned yet. The last one is returned next.
+    let mut pieces_left: Vec<Piece> = plan.and_then(Piece::whole).into_iter().collect();
     iter::from_fn(move || {
-        let mut piece = left.pop()?;
+        let mut piece = pieces_left.pop()?;
         while !fits(&piece) {
             // A single element is returned even if it does not fit.
             let Some([head, tail]) = piece.split_piece() else {
                 break;
             };
-            left.push(tail);
+            pieces_left.push(tail);
             piece = head;
         }
         Some(piece)

@@ -26,7 +26,7 @@ const SHORT_GAP: usize = 64;
 
 /// The maximum number of bytes that the host packs for each byte that the piece needs. This limits the gaps that are
 /// uploaded.
-const MOST_READ: usize = 4;
+const MAX_READ: usize = 4;
 
 impl Piece {
     pub(crate) fn split(&self) -> PieceSplit {
@@ -36,16 +36,16 @@ impl Piece {
         // out the gaps of the other dimensions. `needed` is the number of units of a run that the piece needs.
         let (mut through, mut length, mut needed) = (0, 1, 1);
         for dim in dims.iter().rev() {
-            let apart = dim.from.unsigned_abs();
-            let longer = (dim.size - 1) * apart + length;
+            let distance = dim.from.unsigned_abs();
+            let longer = (dim.size - 1) * distance + length;
             needed *= dim.size;
-            if apart.saturating_sub(length) * unit > SHORT_GAP || longer > MOST_READ * needed {
+            if distance.saturating_sub(length) * unit > SHORT_GAP || longer > MAX_READ * needed {
                 break;
             }
             length = longer;
             through += 1;
         }
-        let packed = dims.len() - through;
+        let packed_dims = dims.len() - through;
         let mut host = View::flat(length);
         let mut device = View {
             shape: Vec::new(),
@@ -55,7 +55,7 @@ impl Piece {
         let mut packed_units = length;
         for (number, dim) in dims.iter().enumerate().rev() {
             let mut stride = dim.from;
-            if number < packed {
+            if number < packed_dims {
                 host.shape.insert(0, dim.size);
                 host.strides.insert(0, stride.abs());
                 stride = stride.signum() * packed_units.cast_signed();
@@ -74,8 +74,8 @@ impl Piece {
         ];
         device.source = vec![packed_units];
         PieceSplit {
-            host: Move::of_view(host, DType::of_size(unit)),
-            device: Move::of_view(device, DType::of_size(unit)),
+            host: Move::from_view(host, DType::of_size(unit)),
+            device: Move::from_view(device, DType::of_size(unit)),
         }
     }
 }
@@ -119,7 +119,7 @@ mod tests {
                     let source = &source[piece.span()];
                     let whole = run_on_cpu(&piece.plan, source);
                     let PieceSplit { host, device } = piece.split();
-                    assert!(host.result_bytes() <= MOST_READ * piece.result_bytes());
+                    assert!(host.result_bytes() <= MAX_READ * piece.result_bytes());
                     assert_eq!(host.result_bytes(), device.source_bytes());
                     let split = run_on_cpu(&device, &run_on_cpu(&host, source));
                     assert_eq!(split, whole, "{plan}: {host}, {device}");

@@ -42,7 +42,7 @@ impl Tensor {
         dtype: DType,
         shape: &[usize],
     ) -> Result<Self, Error> {
-        let refused = |problem| {
+        let refused_buffer = |problem| {
             Err(Error::Buffer {
                 argument: "tensor's",
                 problem,
@@ -50,7 +50,7 @@ impl Tensor {
         };
         let bytes = elements(shape)? * dtype.size();
         if let Device::Cpu = backend.device {
-            return refused(
+            return refused_buffer(
                 "is on a GPU, but the backend is the CPU: pass Backend::from(Gpu::new(&device, &queue)) \
                  of the buffer's device"
                     .into(),
@@ -58,20 +58,20 @@ impl Tensor {
         }
         let usage = BufferUsages::STORAGE;
         if !buffer.usage().contains(usage) {
-            return refused(format!(
+            return refused_buffer(format!(
                 "has the usages {:?}, but needs {usage:?}: create it with them",
                 buffer.usage()
             ));
         }
-        let needed = bytes.max(1).next_multiple_of(4);
-        if buffer.size() < needed as u64 {
-            return refused(format!(
-                "has {} bytes, but {dtype} {} needs {needed}, in whole words of 4 bytes: pass a longer one",
+        let needed_bytes = bytes.max(1).next_multiple_of(4);
+        if buffer.size() < needed_bytes as u64 {
+            return refused_buffer(format!(
+                "has {} bytes, but {dtype} {} needs {needed_bytes}, in whole words of 4 bytes: pass a longer one",
                 buffer.size(),
                 Shape(shape)
             ));
         }
-        let bytes = DeviceBytes::of_caller(buffer, bytes);
+        let bytes = DeviceBytes::from_caller(buffer, bytes);
         Ok(Self::new(
             backend,
             dtype,

@@ -48,18 +48,18 @@ impl Tensor {
         if plan.only().is_some_and(Move::is_identity) {
             let report = Pending::already_known(plan.nothing()?);
             let storage = inputs[0].storage.clone();
-            let shared = Self::new(backend, plan.dtype(), plan.shape(), storage);
-            return Ok((vec![shared], report));
+            let shared_tensor = Self::new(backend, plan.dtype(), plan.shape(), storage);
+            return Ok((vec![shared_tensor], report));
         }
         #[cfg(feature = "gpu")]
         if let Device::Gpu(gpu) = &backend.device {
             let waits = first.has_to_wait(plan)?;
             let outputs = plan.outputs();
             let allocate = |output: &ArraySpec| {
-                let made = gpu
+                let buffers = gpu
                     .open_device()
                     .allocate_array(&output.shape, output.dtype.size())?;
-                Ok((made, true))
+                Ok((buffers, true))
             };
             let made = outputs.iter().map(allocate);
             let made = made.collect::<Result<Vec<(DeviceBytes, bool)>, Error>>()?;
@@ -79,24 +79,24 @@ impl Tensor {
         }
         // On the CPU the plan writes the first values of new memory.
         let outputs = plan.outputs();
-        let mut others: Vec<Vec<u8>> = Vec::new();
-        others.extend(outputs[1..].iter().map(|output| vec![0; output.bytes()]));
+        let mut other_bytes: Vec<Vec<u8>> = Vec::new();
+        other_bytes.extend(outputs[1..].iter().map(|output| vec![0; output.bytes()]));
         let run = |dest: Dest<'_>| {
-            let others = others.iter_mut().map(|bytes| Dest::Old(bytes));
-            let mut outputs: Vec<_> = core::iter::once(dest).chain(others).collect();
+            let other_bytes = other_bytes.iter_mut().map(|bytes| Dest::Old(bytes));
+            let mut outputs: Vec<_> = core::iter::once(dest).chain(other_bytes).collect();
             Self::run_on_host(plan, &inputs, &mut outputs)
         };
         let (storage, report) = backend.host_storage(plan.result_bytes(), run)?;
-        let mut made = vec![Self::new(backend, plan.dtype(), plan.shape(), storage)];
-        for (output, bytes) in outputs[1..].iter().zip(others) {
-            made.push(Self::from_bytes(
+        let mut tensors = vec![Self::new(backend, plan.dtype(), plan.shape(), storage)];
+        for (output, bytes) in outputs[1..].iter().zip(other_bytes) {
+            tensors.push(Self::from_bytes(
                 backend,
                 bytes,
                 output.dtype,
                 &output.shape,
             )?);
         }
-        Ok((made, Pending::already_known(report)))
+        Ok((tensors, Pending::already_known(report)))
     }
 
     /// Runs a plan like [`Tensor::run`], but writes the results to existing tensors: the plan's outputs, in order. The
@@ -129,23 +129,25 @@ impl Tensor {
         inputs: &[&Self],
         outputs: &mut [&mut Self],
     ) -> Result<Pending<Report>, Error> {
-        let needed = plan.outputs();
-        check_number("outputs", outputs.len(), needed.len())?;
-        for (needed, found) in needed.iter().zip(&*outputs) {
+        let needed_outputs = plan.outputs();
+        check_number("outputs", outputs.len(), needed_outputs.len())?;
+        for (needed_outputs, found) in needed_outputs.iter().zip(&*outputs) {
             outputs[0].check_same_device("outputs", found)?;
-            if (found.dtype, found.shape()) != (needed.dtype, &needed.shape[..]) {
+            if (found.dtype, found.shape()) != (needed_outputs.dtype, &needed_outputs.shape[..]) {
                 return Err(error::value::dest_mismatch(
                     found.shape(),
                     found.dtype,
-                    &needed.shape,
-                    needed.dtype,
+                    &needed_outputs.shape,
+                    needed_outputs.dtype,
                 ));
             }
         }
         let inputs = outputs[0].ready_inputs(plan, inputs)?;
-        let mut copied = 0;
-        for (number, (needed, output)) in needed.iter().zip(&mut *outputs).enumerate() {
-            copied += output.own_memory(needed, number == 0 && plan.is_in_place())?;
+        let mut copied_bytes = 0;
+        for (number, (needed_outputs, output)) in
+            needed_outputs.iter().zip(&mut *outputs).enumerate()
+        {
+            copied_bytes += output.own_memory(needed_outputs, number == 0 && plan.is_in_place())?;
         }
         #[cfg(feature = "gpu")]
         if let Device::Gpu(gpu) = &outputs[0].backend.device.clone() {
@@ -153,11 +155,11 @@ impl Tensor {
             let mut dests = Vec::new();
             for output in &mut *outputs {
                 if let TensorStorage::Device(dest) = &mut output.storage {
-                    let in_place = dest.is_unshared();
-                    dests.push((dest.clone(), in_place));
+                    let is_in_place = dest.is_unshared();
+                    dests.push((dest.clone(), is_in_place));
                 }
             }
-            let (changed, report) = Self::submit_plan(gpu, plan, &inputs, &dests, copied)?;
+            let (changed, report) = Self::submit_plan(gpu, plan, &inputs, &dests, copied_bytes)?;
             drop(dests);
             if waits {
                 report.wait()?;
@@ -171,7 +173,7 @@ impl Tensor {
             .iter_mut()
             .map(|output| output.storage.host_bytes_mut().unwrap_or_default().into());
         let mut report = Self::run_on_host(plan, &inputs, &mut to.collect::<Vec<_>>())?;
-        report.copied = copied;
+        report.copied = copied_bytes;
         Ok(Pending::already_known(report))
     }
 
@@ -182,27 +184,30 @@ impl Tensor {
         plan: &Plan,
         inputs: &[&'i Self],
     ) -> Result<Vec<Cow<'i, Self>>, Error> {
-        let needed = plan.inputs();
-        check_number("inputs", inputs.len(), needed.len())?;
-        for (needed, found) in needed.iter().zip(inputs) {
-            self.check_same_device(needed.name, found)?;
-            needed.check_dtype(found.dtype)?;
-            if !needed.reads(&found.layout) && found.shape() != needed.shape {
-                let (found, needed_shape) = (found.shape(), &needed.shape);
+        let needed_inputs = plan.inputs();
+        check_number("inputs", inputs.len(), needed_inputs.len())?;
+        for (needed_inputs, found) in needed_inputs.iter().zip(inputs) {
+            self.check_same_device(needed_inputs.name, found)?;
+            needed_inputs.check_dtype(found.dtype)?;
+            if !needed_inputs.reads(&found.layout) && found.shape() != needed_inputs.shape {
+                let (found, needed_shape) = (found.shape(), &needed_inputs.shape);
                 return Err(error::view::wrong_input_layout(
-                    needed.name,
+                    needed_inputs.name,
                     found,
                     needed_shape,
                 ));
             }
         }
-        let ready = needed.iter().zip(inputs).map(|(needed, &found)| {
-            match needed.reads(&found.layout) || found.is_contiguous() {
-                true => Ok(Cow::Borrowed(found)),
-                false => found.contiguous().map(Cow::Owned),
-            }
-        });
-        ready.collect()
+        let dense_inputs = needed_inputs
+            .iter()
+            .zip(inputs)
+            .map(|(needed_inputs, &found)| {
+                match needed_inputs.reads(&found.layout) || found.is_contiguous() {
+                    true => Ok(Cow::Borrowed(found)),
+                    false => found.contiguous().map(Cow::Owned),
+                }
+            });
+        dense_inputs.collect()
     }
 
     /// Prepares this tensor as an output of a plan: it gets contiguous memory. On the CPU it also gets memory that it
@@ -218,7 +223,7 @@ impl Tensor {
             return Ok(0);
         }
         if !in_place {
-            *self = Self::of_output(needed, &self.backend)?;
+            *self = Self::for_output(needed, &self.backend)?;
             return Ok(0);
         }
         if !self.is_contiguous() {
@@ -265,7 +270,7 @@ impl Tensor {
     }
 
     /// Makes a tensor for an output, with unspecified values.
-    pub(crate) fn of_output(output: &ArraySpec, backend: &Backend) -> Result<Self, Error> {
+    pub(crate) fn for_output(output: &ArraySpec, backend: &Backend) -> Result<Self, Error> {
         let storage = match &backend.device {
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => TensorStorage::Device(

@@ -30,8 +30,8 @@ impl Tensor {
         let Device::Gpu(gpu) = &backend.device else {
             return Err(error::texture::on_cpu());
         };
-        let made = gpu.read_texture(texels)?;
-        let storage = TensorStorage::Device(made);
+        let buffers = gpu.read_texture(texels)?;
+        let storage = TensorStorage::Device(buffers);
         Ok(Self::new(backend, texels.dtype(), texels.shape(), storage))
     }
 

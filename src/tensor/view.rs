@@ -24,7 +24,7 @@ impl Tensor {
     /// [`Error::Argument`] for a slice that does not fit the tensor's shape.
     #[doc(alias("strided_slice", "flip", "reverse", "narrow"))]
     pub fn slice(&self, spec: &SliceSpec) -> Result<Self, Error> {
-        Ok(self.of_layout(self.layout.slice(spec)?))
+        Ok(self.with_layout(self.layout.slice(spec)?))
     }
 
     /// Reorders the dimensions: dimension `d` of the result is dimension `permutation[d]` of this tensor. Nothing is
@@ -44,7 +44,7 @@ impl Tensor {
     /// [`Error::Argument`] (`Permutation`).
     #[doc(alias = "permute")]
     pub fn transpose(&self, permutation: &[usize]) -> Result<Self, Error> {
-        Ok(self.of_layout(self.layout.transpose(permutation)?))
+        Ok(self.with_layout(self.layout.transpose(permutation)?))
     }
 
     /// Broadcasts the tensor to this shape: see [`View::broadcast_to`]. Nothing is copied.
@@ -54,7 +54,7 @@ impl Tensor {
     /// [`Error::Argument`] (`Broadcast`); [`Error::ShapeTooLarge`].
     #[doc(alias = "expand")]
     pub fn broadcast_to(&self, shape: &[usize]) -> Result<Self, Error> {
-        Ok(self.of_layout(self.layout.broadcast_to(shape)?))
+        Ok(self.with_layout(self.layout.broadcast_to(shape)?))
     }
 
     /// Returns this tensor in contiguous memory, in row-major order. A view is copied into its own memory; other
@@ -70,7 +70,7 @@ impl Tensor {
             return Ok(Self::new(&self.backend, dtype, shape, self.storage.clone()));
         }
         if !self.backend.is_cpu() {
-            let copy = Plan::of_layout(&self.layout, dtype);
+            let copy = Plan::from_layout(&self.layout, dtype);
             return Ok(Self::run(&copy, &[self])?.0.swap_remove(0));
         }
         let copy = |dest: Dest<'_>| {
@@ -84,7 +84,7 @@ impl Tensor {
     }
 
     /// Returns a tensor with another layout of the same memory.
-    pub(crate) fn of_layout(&self, layout: View) -> Self {
+    pub(crate) fn with_layout(&self, layout: View) -> Self {
         Self {
             layout,
             ..self.clone()

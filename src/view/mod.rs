@@ -101,13 +101,13 @@ impl View {
     #[doc(alias = "permute")]
     pub fn transpose(&self, permutation: &[usize]) -> Result<Self, Error> {
         let rank = self.shape.len();
-        let mut named = vec![false; rank];
+        let mut is_named = vec![false; rank];
         for &dimension in permutation {
-            if let Some(named) = named.get_mut(dimension) {
-                *named = true;
+            if let Some(is_named) = is_named.get_mut(dimension) {
+                *is_named = true;
             }
         }
-        if permutation.len() != rank || named.contains(&false) {
+        if permutation.len() != rank || is_named.contains(&false) {
             return Err(error::view::permutation(permutation, rank));
         }
         Ok(Self {
@@ -136,14 +136,19 @@ impl View {
     #[doc(alias = "expand")]
     pub fn broadcast_to(&self, shape: &[usize]) -> Result<Self, Error> {
         shape::elements(shape)?;
-        let fits = |(&from, &to): (&usize, &usize)| from == to || from == 1;
-        let added = shape.len().checked_sub(self.shape.len());
-        let added = added.filter(|&added| self.shape.iter().zip(&shape[added..]).all(fits));
-        let Some(added) = added else {
+        let can_broadcast = |(&from, &to): (&usize, &usize)| from == to || from == 1;
+        let added_dims = shape.len().checked_sub(self.shape.len());
+        let added_dims = added_dims.filter(|&added_dims| {
+            self.shape
+                .iter()
+                .zip(&shape[added_dims..])
+                .all(can_broadcast)
+        });
+        let Some(added_dims) = added_dims else {
             return Err(error::view::broadcast(&self.shape, shape));
         };
         // Dimensions of size 1 already have stride 0.
-        let mut strides = vec![0; added];
+        let mut strides = vec![0; added_dims];
         strides.extend(&self.strides);
         let mut view = Self {
             source: self.source.clone(),
@@ -163,13 +168,13 @@ impl View {
 
     /// Returns whether the view selects all elements of its source in their order.
     pub(crate) fn is_whole(&self) -> bool {
-        let mut next = 1;
+        let mut next_stride = 1;
         let mut dims = self.shape.iter().zip(&self.strides).rev();
         dims.all(|(&size, &stride)| {
-            let follows = size == 1 || stride == next;
-            next *= size.cast_signed();
-            follows
-        }) && self.source.iter().product::<usize>().cast_signed() == next
+            let is_contiguous = size == 1 || stride == next_stride;
+            next_stride *= size.cast_signed();
+            is_contiguous
+        }) && self.source.iter().product::<usize>().cast_signed() == next_stride
     }
 
     /// Sets the offset and the strides of an empty view to 0, so that empty views of one shape are equal.

@@ -178,10 +178,10 @@ fn range(size: usize, begin: Option<i64>, end: Option<i64>, stride: i64) -> (usi
     } else {
         (-1, size - 1)
     };
-    let clamp = |v: i64| if v < 0 { v + size } else { v }.clamp(low, high);
+    let clamp_bound = |v: i64| if v < 0 { v + size } else { v }.clamp(low, high);
     let (near, far) = if stride > 0 { (low, high) } else { (high, low) };
-    let begin = begin.map_or(near, clamp);
-    let end = end.map_or(far, clamp);
+    let begin = begin.map_or(near, clamp_bound);
+    let end = end.map_or(far, clamp_bound);
     let distance = if stride > 0 { end - begin } else { begin - end };
     if distance <= 0 {
         return (0, 1, 0);
@@ -204,8 +204,8 @@ fn single_position(dimension: usize, size: usize, index: i64, stride: i64) -> Re
     if stride < 0 {
         return Err(error::spec::shrink_stride(dimension, stride));
     }
-    let counted = if index < 0 { size as i64 } else { 0 };
-    usize::try_from(index + counted)
+    let index_base = if index < 0 { size as i64 } else { 0 };
+    usize::try_from(index + index_base)
         .ok()
         .filter(|&position| position < size)
         .ok_or_else(|| error::spec::shrink_out_of_range(dimension, index, size))

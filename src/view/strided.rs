@@ -8,14 +8,14 @@ use core::cmp::Reverse;
 
 /// The maximum number of tries in the search for an element that a view selects twice. A try is a combination, possibly
 /// partial, of steps along the dimensions.
-const MOST_TRIES: usize = 1 << 18;
+const MAX_TRIES: usize = 1 << 18;
 
 /// The answer to whether a view selects an element twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Repeats {
     Never,
     Somewhere,
-    /// The search ended without an answer after [`MOST_TRIES`] tries.
+    /// The search ended without an answer after [`MAX_TRIES`] tries.
     Undecided,
 }
 
@@ -72,9 +72,9 @@ impl View {
         // The sum of all sizes is below 2^59, and strides are below 2^63, so that no sum here overflows.
         let (mut low, mut high) = (offset as i128, offset as i128);
         for (&size, &stride) in shape.iter().zip(strides).filter(|dim| *dim.0 > 1) {
-            let reach = (size - 1) as i128 * stride as i128;
-            low += reach.min(0);
-            high += reach.max(0);
+            let dim_reach = (size - 1) as i128 * stride as i128;
+            low += dim_reach.min(0);
+            high += dim_reach.max(0);
         }
         let fits = match is_empty {
             true => offset <= elements,
@@ -86,12 +86,13 @@ impl View {
                 shape, strides, offset, elements, reached,
             ));
         }
-        let kept = |(&size, &stride): (&usize, &isize)| if size > 1 { stride } else { 0 };
+        let significant_stride =
+            |(&size, &stride): (&usize, &isize)| if size > 1 { stride } else { 0 };
         let mut view = Self {
             source: vec![elements],
             offset,
             shape: shape.to_vec(),
-            strides: shape.iter().zip(strides).map(kept).collect(),
+            strides: shape.iter().zip(strides).map(significant_stride).collect(),
         };
         view.normalize();
         Ok(view)
@@ -133,14 +134,14 @@ impl View {
         let mut view = self.clone();
         let count = (positions - size) / step + 1;
         // With one position the stride is unused, and the product could overflow, so it is 0.
-        let stride = |of: usize, times: usize| match of {
+        let stride_of = |of: usize, times: usize| match of {
             1 => 0,
             _ => self.strides[d] * times.cast_signed(),
         };
         view.shape[d] = count;
-        view.strides[d] = stride(count, step);
+        view.strides[d] = stride_of(count, step);
         view.shape.push(size);
-        view.strides.push(stride(size, 1));
+        view.strides.push(stride_of(size, 1));
         shape::elements(&view.shape)?;
         view.normalize();
         Ok(view)
@@ -177,22 +178,22 @@ impl View {
             return Ok(view);
         }
         let dims = self.shape.iter().copied().zip(self.strides.iter().copied());
-        let old: Vec<(usize, isize)> = dims.filter(|dim| dim.0 > 1).collect();
+        let old_dims: Vec<(usize, isize)> = dims.filter(|dim| dim.0 > 1).collect();
         // Groups of dimensions on both sides with the same number of elements are handled together.
         let (mut at, mut to) = (0, 0);
-        while at < old.len() {
+        while at < old_dims.len() {
             let (mut from_end, mut to_end) = (at + 1, to + 1);
-            let (mut from_size, mut to_size) = (old[at].0, shape[to]);
+            let (mut from_size, mut to_size) = (old_dims[at].0, shape[to]);
             while from_size != to_size {
                 if to_size < from_size {
                     to_size *= shape[to_end];
                     to_end += 1;
                 } else {
-                    from_size *= old[from_end].0;
+                    from_size *= old_dims[from_end].0;
                     from_end += 1;
                 }
             }
-            let group = &old[at..from_end];
+            let group = &old_dims[at..from_end];
             let joins = |two: &[(usize, isize)]| two[0].1 == two[1].1 * two[1].0.cast_signed();
             if !group.windows(2).all(joins) {
                 return Err(error::view::reshape_strides(
@@ -227,20 +228,20 @@ impl View {
         }
         dims.sort_by_key(|dim| Reverse(dim.1));
         // For each dimension, the largest distance within this and all later dimensions together.
-        let mut reach = vec![0; dims.len() + 1];
+        let mut reaches = vec![0; dims.len() + 1];
         for d in (0..dims.len()).rev() {
-            reach[d] = reach[d + 1] + dims[d].0 * dims[d].1;
+            reaches[d] = reaches[d + 1] + dims[d].0 * dims[d].1;
         }
         // If each step is larger than all inner dimensions together, no element repeats.
-        if (0..dims.len()).all(|d| dims[d].1 > reach[d + 1]) {
+        if (0..dims.len()).all(|d| dims[d].1 > reaches[d + 1]) {
             return Repeats::Never;
         }
-        // The view has more elements than places.
-        if self.len() > reach[0] + 1 {
+        // There are more elements than places.
+        if self.len() > reaches[0] + 1 {
             return Repeats::Somewhere;
         }
-        let mut tries = MOST_TRIES;
-        match sums_to_zero(&dims, &reach, 0, true, &mut tries) {
+        let mut tries = MAX_TRIES;
+        match sums_to_zero(&dims, &reaches, 0, true, &mut tries) {
             Some(true) => Repeats::Somewhere,
             Some(false) => Repeats::Never,
             None => Repeats::Undecided,
@@ -265,12 +266,12 @@ fn sums_to_zero(
     *tries = tries.checked_sub(1)?;
     let (step, most) = (step.cast_signed(), most.cast_signed());
     // The inner dimensions must bring the sum back to 0.
-    let left = reach[1].cast_signed();
-    let least = if is_first { 0 } else { -most };
-    let low =
-        (-left - distance).div_euclid(step) + isize::from((-left - distance).rem_euclid(step) > 0);
-    let high = (left - distance).div_euclid(step);
-    for count in low.max(least)..=high.min(most) {
+    let reach_left = reach[1].cast_signed();
+    let min_count = if is_first { 0 } else { -most };
+    let low = (-reach_left - distance).div_euclid(step)
+        + isize::from((-reach_left - distance).rem_euclid(step) > 0);
+    let high = (reach_left - distance).div_euclid(step);
+    for count in low.max(min_count)..=high.min(most) {
         let is_first = is_first && count == 0;
         if sums_to_zero(inner, &reach[1..], distance + count * step, is_first, tries)? {
             return Some(true);
@@ -291,8 +292,13 @@ mod tests {
         for number in 0..4u32.pow(3) * 8u32.pow(3) {
             let digit = |base: u32, at: u32| (number / base.pow(at)) as usize;
             let shape = [digit(4, 0) % 4, digit(4, 1) % 4, digit(4, 2) % 4].map(|n| n + 1);
-            let rest = number / 64;
-            let strides = [rest % 8, rest / 8 % 8, rest / 64 % 8].map(|n| n as isize - 3);
+            let stride_digits = number / 64;
+            let strides = [
+                stride_digits % 8,
+                stride_digits / 8 % 8,
+                stride_digits / 64 % 8,
+            ]
+            .map(|n| n as isize - 3);
             let view = View::from_strides(&shape, &strides, 50, 100).unwrap();
             let mut places = Vec::new();
             for i in 0..shape[0] as isize {
@@ -302,14 +308,14 @@ mod tests {
                     }
                 }
             }
-            let all = places.len();
+            let place_count = places.len();
             places.sort_unstable();
             places.dedup();
-            let expected = match places.len() < all {
+            let expected = match places.len() < place_count {
                 true => Repeats::Somewhere,
                 false => Repeats::Never,
             };
-            counts[usize::from(places.len() < all)] += 1;
+            counts[usize::from(places.len() < place_count)] += 1;
             assert_eq!(view.repeats(), expected, "{view:?}");
         }
         assert!(counts.iter().all(|&count| count > 1000), "{counts:?}");

@@ -17,13 +17,13 @@ impl View {
 
     /// Returns the view of a whole array. The shape must have passed [`shape::elements`], so that no stride overflows.
     pub(crate) fn whole(shape: &[usize]) -> Self {
-        let mut next = 1;
-        let stride = |&size: &usize| {
-            let stride = next;
-            next *= size.max(1).cast_signed();
-            if size > 1 { stride } else { 0 }
+        let mut next_distance = 1;
+        let next_stride = |&size: &usize| {
+            let next_stride = next_distance;
+            next_distance *= size.max(1).cast_signed();
+            if size > 1 { next_stride } else { 0 }
         };
-        let mut strides: Vec<isize> = shape.iter().rev().map(stride).collect();
+        let mut strides: Vec<isize> = shape.iter().rev().map(next_stride).collect();
         strides.reverse();
         let mut view = Self {
             source: shape.to_vec(),

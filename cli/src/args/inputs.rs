@@ -17,9 +17,9 @@ pub(super) fn split_by_input(definition: &Command, line: Vec<OsString>) -> Vec<V
         Some(inputs) => {
             let without_others = |kept: &usize| {
                 let words = line.iter().enumerate();
-                let stays = |at: &usize| at == kept || !inputs.contains(at);
+                let is_kept = |at: &usize| at == kept || !inputs.contains(at);
                 words
-                    .filter(|(at, _)| stays(at))
+                    .filter(|(at, _)| is_kept(at))
                     .map(|(_, word)| word.clone())
                     .collect()
             };
@@ -42,12 +42,13 @@ fn expand_patterns(definition: &Command, line: Vec<OsString>) -> Vec<OsString> {
     if !options.contains(&"to") && !command.get_positionals().any(takes_many) {
         return line;
     }
-    let all = line.into_iter().enumerate();
-    all.flat_map(|(at, word)| match words.contains(&at) {
-        true => Source::from(word).matching_sources(),
-        false => vec![word],
-    })
-    .collect()
+    let numbered_words = line.into_iter().enumerate();
+    numbered_words
+        .flat_map(|(at, word)| match words.contains(&at) {
+            true => Source::from(word).matching_sources(),
+            false => vec![word],
+        })
+        .collect()
 }
 
 fn takes_many(argument: &Arg) -> bool {
@@ -83,15 +84,18 @@ fn input_positions(definition: &Command, line: &[OsString]) -> Option<Vec<usize>
         return None;
     }
     // These options replace the last argument.
-    let replaced = usize::from(has("begin") || has("at"));
-    let mut arguments = command.get_positionals().count().checked_sub(replaced)?;
+    let replaced_count = usize::from(has("begin") || has("at"));
+    let mut arguments = command
+        .get_positionals()
+        .count()
+        .checked_sub(replaced_count)?;
     // If the last argument is optional and the last word is a file, that word is an input.
-    let last = command.get_positionals().last()?;
+    let last_positional = command.get_positionals().last()?;
     let is_input = |&at: &usize| {
         let word = line[at].to_string_lossy();
         Path::new(&line[at]).is_file() && !word.chars().all(|c| "0123456789,:.-+ ".contains(c))
     };
-    if arguments > 1 && may_be_left_out(last) && words.last().is_some_and(is_input) {
+    if arguments > 1 && may_be_left_out(last_positional) && words.last().is_some_and(is_input) {
         arguments -= 1;
     }
     let inputs = (words.len() + 1)
@@ -115,10 +119,10 @@ fn word_positions<'a>(
     begin: usize,
 ) -> (Vec<usize>, Vec<&'a str>) {
     let (mut words, mut options) = (Vec::new(), Vec::new());
-    let mut rest = line.iter().enumerate().skip(begin);
-    while let Some((at, word)) = rest.next() {
+    let mut later_words = line.iter().enumerate().skip(begin);
+    while let Some((at, word)) = later_words.next() {
         if word == "--" {
-            words.extend(rest.map(|(at, _)| at));
+            words.extend(later_words.map(|(at, _)| at));
             break;
         }
         let Some((option, has_value)) = option_of_word(command, word) else {
@@ -127,7 +131,7 @@ fn word_positions<'a>(
         };
         options.extend(option.get_long());
         if option.get_action().takes_values() && !has_value {
-            rest.next();
+            later_words.next();
         }
     }
     (words, options)
@@ -144,8 +148,8 @@ fn option_of_word<'a>(command: &'a Command, word: &OsStr) -> Option<(&'a Arg, bo
         let arg = arguments.find(|arg| arg.get_long() == Some(name))?;
         return Some((arg, value.is_some()));
     }
-    let mut short = word.strip_prefix('-')?.chars();
-    let name = short.next()?;
+    let mut letters = word.strip_prefix('-')?.chars();
+    let name = letters.next()?;
     let arg = arguments.find(|arg| arg.get_short() == Some(name))?;
-    Some((arg, short.next().is_some()))
+    Some((arg, letters.next().is_some()))
 }

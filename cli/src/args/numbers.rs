@@ -34,8 +34,8 @@ impl Integers {
     /// Converts the numbers to the integers of this machine.
     pub(crate) fn to_isizes(&self) -> Result<Vec<isize>, Failure> {
         let to_isize = |&number: &i64| {
-            let beyond = format!("{number} does not fit the integers of this machine");
-            isize::try_from(number).map_err(|_| Failure::usage(beyond))
+            let message = format!("{number} does not fit the integers of this machine");
+            isize::try_from(number).map_err(|_| Failure::usage(message))
         };
         self.0.iter().map(to_isize).collect()
     }

@@ -22,14 +22,14 @@ pub(crate) fn measure_on_cpu(data: &WorkloadData<'_>, reps: usize) -> Measured {
         false => data.input.as_ref(),
     };
     let dest = &RefCell::new(data.result_memory()?);
-    let spare = &RefCell::new(garbage_bytes(data.work.bytes() / 2)?);
+    let spare_memory = &RefCell::new(garbage_bytes(data.work.bytes() / 2)?);
     let copy = |threads: usize| -> TimedRun<'_> {
         Box::new(move || {
-            let (mut spare, mut dest) = (spare.borrow_mut(), dest.borrow_mut());
+            let (mut spare_memory, mut dest) = (spare_memory.borrow_mut(), dest.borrow_mut());
             match plan.is_in_place() {
                 // An update keeps some elements of `dest`, so its value is copied to other memory.
-                true => copy_on_threads(source, &mut spare, threads),
-                false => copy_on_threads(&spare, &mut dest, threads),
+                true => copy_on_threads(source, &mut spare_memory, threads),
+                false => copy_on_threads(&spare_memory, &mut dest, threads),
             }
             Ok(no_output())
         })
@@ -66,10 +66,10 @@ pub(crate) fn measure_on_cpu(data: &WorkloadData<'_>, reps: usize) -> Measured {
         _ => data.check_result(&dest.borrow()),
     })?;
     if thread_count() > 1 {
-        let alone = in_turn(reps, vec![(Quantity::Copy, copy(1))], |_, _| Ok(()))?;
+        let single_thread = in_turn(reps, vec![(Quantity::Copy, copy(1))], |_, _| Ok(()))?;
         let faster = |times: &TimesByQuantity| times[&Quantity::Copy].median;
-        if faster(&alone) < faster(&sheet) {
-            sheet.extend(alone);
+        if faster(&single_thread) < faster(&sheet) {
+            sheet.extend(single_thread);
         }
     }
     Ok(sheet)
@@ -78,13 +78,13 @@ pub(crate) fn measure_on_cpu(data: &WorkloadData<'_>, reps: usize) -> Measured {
 /// Copies `to.len()` bytes on `threads` threads.
 fn copy_on_threads(from: &[u8], to: &mut [u8], threads: usize) {
     let part = to.len().div_ceil(threads).max(1);
-    let mut parts = black_box(from).chunks(part).zip(to.chunks_mut(part));
-    let own = parts.next();
+    let mut part_pairs = black_box(from).chunks(part).zip(to.chunks_mut(part));
+    let own_part = part_pairs.next();
     thread::scope(|scope| {
-        for (from, to) in parts {
+        for (from, to) in part_pairs {
             scope.spawn(move || to.copy_from_slice(from));
         }
-        if let Some((from, to)) = own {
+        if let Some((from, to)) = own_part {
             to.copy_from_slice(from);
         }
     });

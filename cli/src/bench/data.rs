@@ -214,11 +214,11 @@ impl<'a> WorkloadData<'a> {
         let mut expected = data.result_memory()?;
         loops::run_workload(&data, &mut expected);
         data.expected = expected;
-        let found = work.values.checksum(&data.expected);
-        match work.checksum.filter(|&checksum| checksum != found) {
+        let found_checksum = work.values.checksum(&data.expected);
+        match work.checksum.filter(|&checksum| checksum != found_checksum) {
             None => Ok(data),
             Some(checksum) => Err(Problem::wrong_result(format_args!(
-                "wrong result: the checksum of plain loops is {found}, but the workloads file says \
+                "wrong result: the checksum of plain loops is {found_checksum}, but the workloads file says \
                  {checksum}"
             ))),
         }
@@ -299,13 +299,13 @@ impl<'a> WorkloadData<'a> {
             _ => SliceSpec::default(),
         };
         Ok(Box::new(move || {
-            let made = match (&self.work.call, &self.work.operation) {
+            let result = match (&self.work.call, &self.work.operation) {
                 (_, Operation::Slice { .. }) => x.slice(&spec)?.contiguous()?,
                 (_, Operation::Transpose { axes }) => x.transpose(axes)?.contiguous()?,
                 (Call::Crop(options), _) => x.crop(Boxes::new(&begins).flipped(&flips), options)?.0,
                 _ => x.gather_nd(&indices, GatherNdOptions::default())?.0,
             };
-            Ok(Box::new(TensorBytes(made)))
+            Ok(Box::new(TensorBytes(result)))
         }))
     }
 
@@ -343,10 +343,10 @@ mod tests {
     /// bit-identical to the loops' results.
     #[test]
     fn loops_give_what_numpy_and_the_library_give() {
-        let mut set = workload::built_in().expect("the set");
+        let mut workload_set = workload::built_in().expect("the set");
         // Larger workloads take seconds in a build without optimization.
-        set.retain(|work| work.plan.outputs()[0].bytes() < 20 << 20);
-        for work in &set {
+        workload_set.retain(|work| work.plan.outputs()[0].bytes() < 20 << 20);
+        for work in &workload_set {
             let data = WorkloadData::new(work).expect(&work.id);
             let result = data.host_to_host(&Backend::cpu()).expect(&work.id);
             data.check_result((*result).as_ref()).expect(&work.id);
@@ -364,12 +364,12 @@ mod tests {
             let data = WorkloadData::new(work).expect("memory");
             let mut result = data.expected.clone();
             data.check_result(&result).expect("the same bits");
-            let last = result.len() - 1;
-            result[last] ^= 1;
+            let last_byte = result.len() - 1;
+            result[last_byte] ^= 1;
             let sums = [&result, &data.expected].map(|bytes| work.values.checksum(bytes));
             assert_ne!(sums[0], sums[1]);
-            let wrong = data.check_result(&result).expect_err(dtype).text;
-            assert!(wrong.contains("element 10499 "), "{wrong}");
+            let message = data.check_result(&result).expect_err(dtype).text;
+            assert!(message.contains("element 10499 "), "{message}");
         }
     }
 }

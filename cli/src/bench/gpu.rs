@@ -39,9 +39,9 @@ pub(crate) fn measure_on_gpu(gpu: &Gpu, data: &WorkloadData<'_>, reps: usize) ->
         )?,
     };
     let half = work.bytes() / 2;
-    let spare = Tensor::from_bytes(backend, garbage_bytes(half)?, DType::U8, &[half])?;
-    let [source, to, spare] = [&arrays.source, &dest, &spare].map(only_buffer);
-    let (source, to, spare) = (source?, to?, spare?);
+    let spare_tensor = Tensor::from_bytes(backend, garbage_bytes(half)?, DType::U8, &[half])?;
+    let [source, to, spare_tensor] = [&arrays.source, &dest, &spare_tensor].map(only_buffer);
+    let (source, to, spare_tensor) = (source?, to?, spare_tensor?);
     let indices = arrays.indices.as_ref().map(only_buffer).transpose()?;
     let resident = |encoder: &mut CommandEncoder| {
         let inputs = [Some(source), indices].into_iter().flatten();
@@ -52,8 +52,8 @@ pub(crate) fn measure_on_gpu(gpu: &Gpu, data: &WorkloadData<'_>, reps: usize) ->
     let copy = |encoder: &mut CommandEncoder| {
         // As on the CPU, garbage is copied to the output, but an update's value is copied to other memory.
         let (from, to) = match plan.is_in_place() {
-            true => (source, spare),
-            false => (spare, to),
+            true => (source, spare_tensor),
+            false => (spare_tensor, to),
         };
         encoder.copy_buffer_to_buffer(from, 0, to, 0, to.size().min(from.size()));
         Ok(())
@@ -67,7 +67,7 @@ pub(crate) fn measure_on_gpu(gpu: &Gpu, data: &WorkloadData<'_>, reps: usize) ->
         Ok(no_output())
     };
     let read = || Ok(Box::new(dest.bytes()?.into_owned()) as Output);
-    let send = || {
+    let run_host_to_host = || {
         let uploaded = upload_arrays(data, backend)?;
         backend.wait()?;
         drop(uploaded);
@@ -77,7 +77,7 @@ pub(crate) fn measure_on_gpu(gpu: &Gpu, data: &WorkloadData<'_>, reps: usize) ->
         (Quantity::Copy, Box::new(|| submitted(&copy))),
         (Quantity::Resident, Box::new(|| submitted(&resident))),
         (Quantity::Readback, Box::new(read)),
-        (Quantity::Upload, Box::new(send)),
+        (Quantity::Upload, Box::new(run_host_to_host)),
         (Quantity::HostToHost, Box::new(host)),
     ];
     let sheet = in_turn(reps, runs, |of, bytes| match of {
@@ -127,9 +127,11 @@ type LastFailure = Arc<Mutex<Option<String>>>;
 
 fn record_failures(device: &wgpu::Device) -> LastFailure {
     let failures = LastFailure::default();
-    let seen = Arc::clone(&failures);
+    let shared_failures = Arc::clone(&failures);
     device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
-        *seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
+        *shared_failures
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
     }));
     failures
 }

@@ -33,9 +33,9 @@ fn run_sized<const N: usize>(data: &WorkloadData<'_>, dest: &mut [u8]) {
         }
         Operation::Update { slices } => {
             let (at, dims) = sliced_dims(slices, shape);
-            let swapped: Vec<Dim> = dims.iter().map(|&[n, from, to]| [n, to, from]).collect();
+            let swapped_dims: Vec<Dim> = dims.iter().map(|&[n, from, to]| [n, to, from]).collect();
             let value = data.value.as_ref().as_chunks::<N>().0;
-            copy_elements(value, to, [0, at], &swapped);
+            copy_elements(value, to, [0, at], &swapped_dims);
         }
         Operation::Transpose { axes } => {
             let dims = axes.iter().map(|&axis| (shape[axis], strides[axis]));
@@ -48,16 +48,16 @@ fn run_sized<const N: usize>(data: &WorkloadData<'_>, dest: &mut [u8]) {
                 return;
             }
             for (tuple, to) in data.indices.chunks(depth).zip(to.chunks_mut(row)) {
-                let place = |at: usize, (index, size): (&i32, &usize)| {
+                let clamped_start = |at: usize, (index, size): (&i32, &usize)| {
                     at * size + usize::try_from(*index).unwrap_or_default()
                 };
-                let at = tuple.iter().zip(shape).fold(0, place) * row;
+                let at = tuple.iter().zip(shape).fold(0, clamped_start) * row;
                 to.copy_from_slice(&from[at..][..row]);
             }
         }
         Operation::Crop { size } => {
-            let rest: usize = shape[1 + size.len()..].iter().product();
-            let of_box = size.iter().product::<usize>() * rest;
+            let inner_count: usize = shape[1 + size.len()..].iter().product();
+            let box_elements = size.iter().product::<usize>() * inner_count;
             for (item, tuple) in data.indices.chunks(2 * size.len()).enumerate() {
                 let (begins, flips) = tuple.split_at(size.len());
                 let mut at = item * strides[0];
@@ -78,8 +78,8 @@ fn run_sized<const N: usize>(data: &WorkloadData<'_>, dest: &mut [u8]) {
                         },
                     ));
                 }
-                dims.push((rest, 1));
-                copy_elements(from, to, [at, item * of_box], &beside_dense(dims));
+                dims.push((inner_count, 1));
+                copy_elements(from, to, [at, item * box_elements], &beside_dense(dims));
             }
         }
     }
@@ -87,8 +87,8 @@ fn run_sized<const N: usize>(data: &WorkloadData<'_>, dest: &mut [u8]) {
 
 /// Returns row-major strides, in elements.
 fn row_major_strides(shape: &[usize]) -> Vec<usize> {
-    let inner = |dim| shape[dim + 1..].iter().product();
-    (0..shape.len()).map(inner).collect()
+    let stride_of = |dim| shape[dim + 1..].iter().product();
+    (0..shape.len()).map(stride_of).collect()
 }
 
 /// Takes sizes and source strides, and adds the strides of a dense destination.
@@ -120,7 +120,7 @@ fn slice_positions([start, stop, step]: Bounds, size: usize) -> (usize, usize, u
     } else {
         (-1, length - 1)
     };
-    let cut = |at: i64| {
+    let clamp_bound = |at: i64| {
         let at = if at < 0 {
             at.saturating_add(length)
         } else {
@@ -128,16 +128,24 @@ fn slice_positions([start, stop, step]: Bounds, size: usize) -> (usize, usize, u
         };
         at.clamp(low, high)
     };
-    let first = start.map_or(if step > 0 { low } else { high }, cut);
-    let end = stop.map_or(if step > 0 { high } else { low }, cut);
-    let gap = if step > 0 { end - first } else { first - end };
-    let count = gap
+    let first_position = start.map_or(if step > 0 { low } else { high }, clamp_bound);
+    let end = stop.map_or(if step > 0 { high } else { low }, clamp_bound);
+    let distance = if step > 0 {
+        end - first_position
+    } else {
+        first_position - end
+    };
+    let count = distance
         .max(0)
         .unsigned_abs()
         .div_ceil(step.unsigned_abs().max(1));
-    let [first, step] =
-        [first, step].map(|at| isize::try_from(at).unwrap_or(isize::MAX).cast_unsigned());
-    (first, step, usize::try_from(count).unwrap_or(usize::MAX))
+    let [first_position, step] =
+        [first_position, step].map(|at| isize::try_from(at).unwrap_or(isize::MAX).cast_unsigned());
+    (
+        first_position,
+        step,
+        usize::try_from(count).unwrap_or(usize::MAX),
+    )
 }
 
 /// Copies the elements along `dims`. `at` has the positions of the first element in the source and in the destination.
@@ -197,8 +205,8 @@ mod tests {
         for (bounds, expected) in rows {
             let (first, step, count) = slice_positions(bounds, 7);
             let at = |i: usize| first.wrapping_add(i.wrapping_mul(step));
-            let found: Vec<usize> = (0..count).map(at).collect();
-            assert_eq!(found, expected, "{bounds:?}");
+            let positions: Vec<usize> = (0..count).map(at).collect();
+            assert_eq!(positions, expected, "{bounds:?}");
         }
     }
 }

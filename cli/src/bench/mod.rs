@@ -94,14 +94,14 @@ pub(crate) fn run(global: &Global, args: &Bench) -> Result<ExitCode, Failure> {
 }
 
 fn chosen_workloads(args: &Bench) -> Result<Vec<Workload>, Failure> {
-    let all = match &args.workloads {
+    let workloads = match &args.workloads {
         None => workload::built_in().map_err(Failure::usage)?,
         Some(path) => {
             let parsed = read_text(path).and_then(|text| workload::parse_workloads(&text));
             parsed.map_err(|problem| Failure::usage(format!("{}: {problem}", path.display())))?
         }
     };
-    workload::select_workloads(all, &args.only).map_err(Failure::usage)
+    workload::select_workloads(workloads, &args.only).map_err(Failure::usage)
 }
 
 /// Measures every workload on every device.

@@ -22,7 +22,7 @@ struct BarScale {
 
 impl BarScale {
     /// A scale of percentages. Bars beyond its end are cut.
-    fn of_percents() -> Self {
+    fn for_percents() -> Self {
         Self {
             labels: ["0%", "50%", "100%", "150%"].map(str::to_owned).into(),
             at: Box::new(|percent| (percent / 150.0).min(1.0)),
@@ -30,17 +30,19 @@ impl BarScale {
     }
 
     /// A logarithmic scale of seconds, from a power of ten to another.
-    fn of_times(times: &[f64]) -> Self {
-        let logs = times.iter().filter(|&&time| time > 0.0);
-        let logs = logs.map(|time| time.log10());
-        let first = logs.clone().fold(0.0, f64::min).floor();
-        let last = logs.fold(first + 1.0, f64::max).ceil();
-        let decades = std::iter::successors(Some(first), |decade| Some(decade + 1.0));
+    fn for_times(times: &[f64]) -> Self {
+        let decimal_logs = times.iter().filter(|&&time| time > 0.0);
+        let decimal_logs = decimal_logs.map(|time| time.log10());
+        let first_decade = decimal_logs.clone().fold(0.0, f64::min).floor();
+        let last = decimal_logs.fold(first_decade + 1.0, f64::max).ceil();
+        let decades = std::iter::successors(Some(first_decade), |decade| Some(decade + 1.0));
         let decades = decades.take_while(|&decade| decade <= last);
         let labels = decades.map(|decade| units::format_seconds(10f64.powf(decade)));
         Self {
             labels: labels.collect(),
-            at: Box::new(move |time| ((time.log10() - first) / (last - first)).clamp(0.0, 1.0)),
+            at: Box::new(move |time| {
+                ((time.log10() - first_decade) / (last - first_decade)).clamp(0.0, 1.0)
+            }),
         }
     }
 }
@@ -57,8 +59,8 @@ pub(crate) fn render_page(report: &Report) -> Result<String, Failure> {
         in_url(&json)
     );
     let percent: NumberOfRow = |row| row.percent_of_copy;
-    let text = |percent| format!("{percent:.0}%");
-    let shares = render_bars(report, percent, &BarScale::of_percents(), text);
+    let percent_text = |percent| format!("{percent:.0}%");
+    let shares = render_bars(report, percent, &BarScale::for_percents(), percent_text);
     body += &render_section(
         "As a share of the speed of a copy",
         "Data where the device works. 100% is the rate at which the same device copies as many bytes.",
@@ -66,7 +68,7 @@ pub(crate) fn render_page(report: &Report) -> Result<String, Failure> {
     );
     let time: NumberOfRow = |row| row.median(Quantity::HostToHost);
     let rows = report.devices.iter().flat_map(|device| &device.rows);
-    let scale = BarScale::of_times(&rows.filter_map(time).collect::<Vec<_>>());
+    let scale = BarScale::for_times(&rows.filter_map(time).collect::<Vec<_>>());
     let times = render_bars(report, time, &scale, units::format_seconds);
     body += &render_section(
         "From host memory to host memory",
@@ -104,11 +106,16 @@ fn render_bars(
     scale: &BarScale,
     text: fn(f64) -> String,
 ) -> String {
-    let named = |(at, device): (usize, &Device)| {
+    let legend_entry = |(at, device): (usize, &Device)| {
         let (colour, name) = (at % COLOUR_COUNT, escape_html(&device.short()));
         format!("<span><i style=\"background: var(--d{colour})\"></i>{name}</span>\n")
     };
-    let legend: String = report.devices.iter().enumerate().map(named).collect();
+    let legend: String = report
+        .devices
+        .iter()
+        .enumerate()
+        .map(legend_entry)
+        .collect();
     let steps = scale.labels.len() - 1;
     let mut html =
         format!("<p class=\"legend\">\n{legend}</p>\n<div style=\"--steps: {steps}\">\n");
@@ -129,11 +136,11 @@ fn render_bars(
         }
         html += "</div></div>\n";
     }
-    let label = |(step, label): (usize, &String)| {
-        let left = 100.0 * step as f64 / steps as f64;
-        format!("<span style=\"left: {left:.1}%\">{label}</span>")
+    let percent_label = |(step, percent_label): (usize, &String)| {
+        let left_percent = 100.0 * step as f64 / steps as f64;
+        format!("<span style=\"left: {left_percent:.1}%\">{percent_label}</span>")
     };
-    let labels: String = scale.labels.iter().enumerate().map(label).collect();
+    let labels: String = scale.labels.iter().enumerate().map(percent_label).collect();
     html + &format!(
         "<div class=\"row\"><div></div><div class=\"scale\">{labels}</div></div>\n</div>\n"
     )
@@ -187,12 +194,12 @@ mod tests {
 
     #[test]
     fn scales_begin_and_end_with_round_numbers() {
-        let times = BarScale::of_times(&[2e-6, 0.5]);
+        let times = BarScale::for_times(&[2e-6, 0.5]);
         let labels = "1 µs, 10 µs, 100 µs, 1 ms, 10 ms, 100 ms, 1 s";
         assert_eq!(times.labels.join(", "), labels);
         assert_eq!([1e-6, 1e-3, 1.0].map(&times.at), [0.0, 0.5, 1.0]);
-        assert_eq!(BarScale::of_times(&[]).labels, ["1 s", "10 s"]);
-        let shares = BarScale::of_percents().at;
+        assert_eq!(BarScale::for_times(&[]).labels, ["1 s", "10 s"]);
+        let shares = BarScale::for_percents().at;
         assert_eq!([0.0, 75.0, 900.0].map(shares), [0.0, 0.5, 1.0]);
     }
 }

@@ -117,12 +117,12 @@ impl Row {
 impl Device {
     /// Returns at most 24 characters of the name and, for an adapter, the last part in brackets.
     pub(crate) fn short(&self) -> String {
-        const SHOWN: usize = 24;
-        let first = self.name.split(" (").next().unwrap_or(&self.name);
-        let first: String = first.chars().take(SHOWN).collect();
+        const SHOWN_CHARS: usize = 24;
+        let short_name = self.name.split(" (").next().unwrap_or(&self.name);
+        let short_name: String = short_name.chars().take(SHOWN_CHARS).collect();
         match self.name.rfind(" (") {
-            Some(last) if self.kind != Kind::Cpu => first + &self.name[last..],
-            _ => first,
+            Some(last) if self.kind != Kind::Cpu => short_name + &self.name[last..],
+            _ => short_name,
         }
     }
 
@@ -156,9 +156,9 @@ impl Report {
 
     /// Returns the summary in three lines: the speed compared with a copy, the faster device, and the choice of `auto`.
     pub(crate) fn verdict(&self) -> [String; 3] {
-        let first = &self.devices[0];
+        let first_device = &self.devices[0];
         let count = self.workloads.len();
-        let share = match first.median_of_workloads(|row| row.percent_of_copy) {
+        let share = match first_device.median_of_workloads(|row| row.percent_of_copy) {
             Some(percent) => format!("{percent:.0}% of the speed of a copy"),
             None => "nothing was measured".into(),
         };
@@ -166,23 +166,26 @@ impl Report {
             let [own, loops] = [Quantity::Resident, Quantity::Loop].map(|of| row.median(of));
             Some(loops? / own?)
         };
-        let loops = match first.median_of_workloads(beside_loops) {
+        let loops = match first_device.median_of_workloads(beside_loops) {
             Some(times) => format!(", {times:.1} times that of plain loops"),
             None => String::new(),
         };
         let compared = match &self.devices[..] {
             [cpu, other, ..] if cpu.kind == Kind::Cpu => {
-                let wins = |of| {
+                let win_count = |of| {
                     let rows = cpu.rows.iter().zip(&other.rows);
                     let times = rows.filter_map(|(cpu, own)| cpu.median(of).zip(own.median(of)));
                     times.filter(|(cpu, own)| own < cpu).count()
                 };
-                let (here, host) = (wins(Quantity::Resident), wins(Quantity::HostToHost));
+                let (here, host) = (
+                    win_count(Quantity::Resident),
+                    win_count(Quantity::HostToHost),
+                );
                 let wins = format!("{here} of {count}, on {host} from host to host");
-                let rest = format!(": beats the CPU on {wins}");
+                let comparison = format!(": beats the CPU on {wins}");
                 let name = other.short();
-                let shown = name.chars().take(COLUMNS - rest.len());
-                shown.collect::<String>() + &rest
+                let shown = name.chars().take(COLUMNS - comparison.len());
+                shown.collect::<String>() + &comparison
             }
             _ => "Measured alone: --device all compares the CPU and all adapters".into(),
         };
@@ -195,8 +198,11 @@ impl Report {
             }
             None => "--device auto takes the CPU: no hardware GPU was measured".into(),
         };
-        let first = format!("{}: {share}{loops} (medians of {count})", first.short());
-        [first.chars().take(COLUMNS).collect(), compared, auto]
+        let first_line = format!(
+            "{}: {share}{loops} (medians of {count})",
+            first_device.short()
+        );
+        [first_line.chars().take(COLUMNS).collect(), compared, auto]
     }
 }
 
@@ -207,8 +213,8 @@ fn compare_auto(devices: &[Device]) -> Option<Auto> {
     let rows = cpu.rows.iter().zip(&gpu.rows).filter_map(|(cpu, gpu)| {
         let [on_cpu, on_gpu] = [cpu, gpu].map(|row| row.median(Quantity::HostToHost));
         let ([estimate_cpu, estimate_gpu], on_cpu, on_gpu) = (gpu.estimate?, on_cpu?, on_gpu?);
-        let chosen = [on_cpu, on_gpu][usize::from(estimate_gpu < estimate_cpu)];
-        Some(chosen / on_cpu.min(on_gpu))
+        let chosen_time = [on_cpu, on_gpu][usize::from(estimate_gpu < estimate_cpu)];
+        Some(chosen_time / on_cpu.min(on_gpu))
     });
     let times: Vec<f64> = rows.collect();
     (!times.is_empty()).then(|| Auto {
@@ -263,12 +269,12 @@ mod tests {
             let sheet = sheet.map(|(of, seconds)| (of, Times::new(vec![seconds])));
             Row::new(work, Ok(sheet.into()), Some([2.0, 3.0]))
         };
-        let set = built_in().expect("the set");
+        let workload_set = built_in().expect("the set");
         Device {
             name: name.into(),
             kind,
             costs: None,
-            rows: set.iter().zip(seconds).map(row).collect(),
+            rows: workload_set.iter().zip(seconds).map(row).collect(),
         }
     }
 
@@ -280,16 +286,16 @@ mod tests {
     #[test]
     fn three_lines_say_what_was_measured() {
         let cpu = || test_device("CPU (2 threads)", Kind::Cpu, [2.0, 3.0]);
-        let alone = [
+        let cpu_lines = [
             "CPU: 50% of the speed of a copy, 2.0 times that of plain loops (medians of 2)",
             "Measured alone: --device all compares the CPU and all adapters",
             "--device auto takes the CPU: no hardware GPU was measured",
         ];
-        assert_eq!(verdict(vec![cpu()]), alone);
+        assert_eq!(verdict(vec![cpu()]), cpu_lines);
         // With these costs, `auto` would choose the CPU even if the GPU was faster.
         let name = "A GPU of a very long name indeed (of some kind) (discrete GPU, Vulkan)";
         let compared = [
-            alone[0],
+            cpu_lines[0],
             "A GPU of a very long nam (disc: beats the CPU on 1 of 2, on 1 from host to host",
             "--device auto takes the faster on 1 of 2; at worst 2.00 times as long",
         ];
@@ -299,16 +305,16 @@ mod tests {
         let name = "llvmpipe (LLVM 15) (software, Gl)";
         let software = test_device(name, Kind::Software, [1.0, 1.0]);
         let [_, second, third] = verdict(vec![cpu(), software]);
-        assert_eq!(third, alone[2]);
+        assert_eq!(third, cpu_lines[2]);
         let expected = "llvmpipe (software, Gl): beats the CPU on 2 of 2, on 2 from host to host";
         assert_eq!(second, expected);
     }
 
     #[test]
     fn days_have_dates() {
-        let of = |days: u64| format_date(days * 24 * 60 * 60 + 5);
-        assert_eq!([0, 59].map(of), ["1970-01-01", "1970-03-01"]);
-        assert_eq!([11_016, 47_541].map(of), ["2000-02-29", "2100-03-01"]);
-        assert_eq!([20_818, 20_819].map(of), ["2026-12-31", "2027-01-01"]);
+        let date_of = |days: u64| format_date(days * 24 * 60 * 60 + 5);
+        assert_eq!([0, 59].map(date_of), ["1970-01-01", "1970-03-01"]);
+        assert_eq!([11_016, 47_541].map(date_of), ["2000-02-29", "2100-03-01"]);
+        assert_eq!([20_818, 20_819].map(date_of), ["2026-12-31", "2027-01-01"]);
     }
 }

@@ -50,14 +50,14 @@ pub(crate) fn columns_for(kind: Kind) -> Vec<Column> {
 
 /// Returns the columns of all devices, each column once.
 pub(crate) fn all_columns(report: &Report) -> Vec<Column> {
-    let mut all: Vec<Column> = Vec::new();
+    let mut columns: Vec<Column> = Vec::new();
     let devices = report.devices.iter();
     for column in devices.flat_map(|device| columns_for(device.kind)) {
-        if all.iter().all(|known| known.heading != column.heading) {
-            all.push(column);
+        if columns.iter().all(|known| known.heading != column.heading) {
+            columns.push(column);
         }
     }
-    all
+    columns
 }
 
 impl Column {
@@ -92,21 +92,21 @@ pub(crate) fn print(report: &Report) {
 fn print_device(device: &Device) {
     print::print_line(format_args!("\n{}", device.name));
     let columns = columns_for(device.kind);
-    let cells = |cell: &dyn Fn(&Column) -> String| -> String {
+    let row_text = |cell: &dyn Fn(&Column) -> String| -> String {
         let cells = columns
             .iter()
             .map(|column| format!("{:>1$}", cell(column), column.width));
         cells.collect()
     };
-    let headings = cells(&|column| column.heading.into());
+    let headings = row_text(&|column| column.heading.into());
     print::print_line(format_args!("  {:NAME_WIDTH$}{headings}", "workload"));
     for row in &device.rows {
         match &row.error {
             Some(error) => print::print_line(format_args!("  {}: error: {error}", row.workload)),
             None => {
-                let cells = cells(&|column| column.format_cell(row));
+                let row_text = row_text(&|column| column.format_cell(row));
                 print::print_line(format_args!(
-                    "  {:NAME_WIDTH$.NAME_WIDTH$}{cells}",
+                    "  {:NAME_WIDTH$.NAME_WIDTH$}{row_text}",
                     row.label
                 ));
             }

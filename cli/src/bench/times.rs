@@ -125,9 +125,9 @@ pub(crate) fn in_turn(
 ) -> Measured {
     const WARM_UP: usize = 2;
     /// A time that is long compared with reading the clock and with the effect of caches that other runs have filled.
-    const LONG_ENOUGH: Duration = Duration::from_millis(1);
-    const MOST_CALLS: u128 = 1000;
-    let mut all: BTreeMap<Quantity, Vec<f64>> = BTreeMap::new();
+    const MIN_DURATION: Duration = Duration::from_millis(1);
+    const MAX_CALLS: u128 = 1000;
+    let mut times_by_quantity: BTreeMap<Quantity, Vec<f64>> = BTreeMap::new();
     let mut runs: Vec<_> = runs.into_iter().map(|(of, run)| (of, run, 1)).collect();
     for round in 0..WARM_UP + reps {
         for (of, run, at_once) in &mut runs {
@@ -138,24 +138,26 @@ pub(crate) fn in_turn(
             }
             let time = begin.elapsed();
             if round < WARM_UP || round + 1 == WARM_UP + reps {
-                let last = outputs.last();
-                check(*of, last.map_or(&[], |output| (**output).as_ref()))?;
+                let last_output = outputs.last();
+                check(*of, last_output.map_or(&[], |output| (**output).as_ref()))?;
             }
             let seconds = time.as_secs_f64() / outputs.len() as f64;
-            let mut note = |of| all.entry(of).or_default().push(seconds);
+            let mut note = |of| times_by_quantity.entry(of).or_default().push(seconds);
             match round {
                 0 if *of == Quantity::Resident => note(Quantity::First),
                 0 => {}
                 1 => {
-                    let fit = LONG_ENOUGH.as_nanos() / time.as_nanos().max(1);
-                    *at_once = usize::try_from(fit.clamp(1, MOST_CALLS)).unwrap_or(1);
+                    let fit = MIN_DURATION.as_nanos() / time.as_nanos().max(1);
+                    *at_once = usize::try_from(fit.clamp(1, MAX_CALLS)).unwrap_or(1);
                 }
                 _ => note(*of),
             }
         }
     }
-    let all = all.into_iter();
-    Ok(all.map(|(of, times)| (of, Times::new(times))).collect())
+    let times_by_quantity = times_by_quantity.into_iter();
+    Ok(times_by_quantity
+        .map(|(of, times)| (of, Times::new(times)))
+        .collect())
 }
 
 #[cfg(test)]
@@ -172,12 +174,12 @@ mod tests {
 
     #[test]
     fn work_is_timed_in_turn_and_checked_at_both_ends() {
-        let done = RefCell::new(String::new());
+        let call_log = RefCell::new(String::new());
         let work = |name: char| {
-            let done = &done;
+            let call_log = &call_log;
             Box::new(move || {
                 thread::sleep(Duration::from_millis(2));
-                done.borrow_mut().push(name);
+                call_log.borrow_mut().push(name);
                 Ok(Box::new([7u8]) as Output)
             })
         };
@@ -185,11 +187,11 @@ mod tests {
             vec![(Quantity::Copy, work('c')), (Quantity::Resident, work('r'))];
         let checked = |_, bytes: &[u8]| {
             assert_eq!(bytes, [7]);
-            done.borrow_mut().push('!');
+            call_log.borrow_mut().push('!');
             Ok(())
         };
         let sheet = in_turn(3, runs, checked).expect("no problem");
-        assert_eq!(*done.borrow(), "c!r!c!r!crcrc!r!");
+        assert_eq!(*call_log.borrow(), "c!r!c!r!crcrc!r!");
         let counts = [Quantity::First, Quantity::Copy, Quantity::Resident];
         assert_eq!(counts.map(|of| sheet[&of].times.len()), [1, 3, 3]);
         assert!(sheet.values().all(|times| times.median >= 2e-3));

@@ -102,19 +102,19 @@ pub(crate) fn parse_workloads(text: &str) -> Result<Vec<Workload>, String> {
         return Err("it contains no workloads".into());
     }
     let mut ids = BTreeSet::new();
-    let mut twice = workloads.iter().filter(|entry| !ids.insert(&entry.id));
-    if let Some(Entry { id, .. }) = twice.next() {
+    let mut repeated = workloads.iter().filter(|entry| !ids.insert(&entry.id));
+    if let Some(Entry { id, .. }) = repeated.next() {
         return Err(format!(
             "the id {id:?} is used twice: each workload needs its own id"
         ));
     }
-    let named = |entry: Entry| {
+    let named_workload = |entry: Entry| {
         let id = entry.id.clone();
         entry
             .check_entry()
             .map_err(|problem| format!("{id}: {problem}"))
     };
-    workloads.into_iter().map(named).collect()
+    workloads.into_iter().map(named_workload).collect()
 }
 
 impl Entry {
@@ -171,12 +171,12 @@ fn prepare_call(
     values: ValueFormula,
 ) -> Result<(Plan, Call), Error> {
     let dtype = values.dtype;
-    let viewed = |view: View| -> Result<_, Error> {
+    let plan_of_view = |view: View| -> Result<_, Error> {
         Ok((Plan::contiguous(&view, dtype)?, Call::View(view)))
     };
     Ok(match operation {
-        Operation::Slice { slices } => viewed(make_spec(slices)?.view(shape)?)?,
-        Operation::Transpose { axes } => viewed(View::new(shape)?.transpose(axes)?)?,
+        Operation::Slice { slices } => plan_of_view(make_spec(slices)?.view(shape)?)?,
+        Operation::Transpose { axes } => plan_of_view(View::new(shape)?.transpose(axes)?)?,
         Operation::GatherNd { indices } => {
             let options = GatherNdOptions::default();
             let plan = Plan::gather_nd(shape, indices, options, dtype)?;
@@ -202,8 +202,13 @@ fn prepare_call(
 }
 
 pub(super) fn make_spec(slices: &[Bounds]) -> Result<SliceSpec, Error> {
-    let part = |part: Option<i64>| part.map_or_else(String::new, |part| part.to_string());
-    let dims: Vec<String> = slices.iter().map(|dim| dim.map(part).join(":")).collect();
+    let bound_text = |bound_text: Option<i64>| {
+        bound_text.map_or_else(String::new, |bound_text| bound_text.to_string())
+    };
+    let dims: Vec<String> = slices
+        .iter()
+        .map(|dim| dim.map(bound_text).join(":"))
+        .collect();
     dims.join(", ").parse()
 }
 
@@ -214,15 +219,15 @@ pub(crate) fn select_workloads(
     ids: &[String],
 ) -> Result<Vec<Workload>, String> {
     let ids: Vec<&str> = ids.iter().map(|id| id.trim()).collect();
-    let there: Vec<&str> = workloads.iter().map(|workload| &*workload.id).collect();
-    if let Some(id) = ids.iter().find(|id| !there.contains(id)) {
-        let there = there.join(", ");
+    let known_ids: Vec<&str> = workloads.iter().map(|workload| &*workload.id).collect();
+    if let Some(id) = ids.iter().find(|id| !known_ids.contains(id)) {
+        let known_ids = known_ids.join(", ");
         return Err(format!(
-            "--only names {id:?}, which is not a workload: choose from {there}"
+            "--only names {id:?}, which is not a workload: choose from {known_ids}"
         ));
     }
-    let wanted = |workload: &Workload| ids.is_empty() || ids.contains(&&*workload.id);
-    Ok(workloads.into_iter().filter(wanted).collect())
+    let is_wanted = |workload: &Workload| ids.is_empty() || ids.contains(&&*workload.id);
+    Ok(workloads.into_iter().filter(is_wanted).collect())
 }
 
 #[cfg(test)]
@@ -231,14 +236,22 @@ mod tests {
 
     #[test]
     fn the_built_in_set_is_whole() {
-        let set = built_in().expect("the set");
-        assert_eq!(set.len(), 16);
-        assert!(set.iter().all(|workload| workload.checksum.is_some()));
-        let some = select_workloads(set, &["W11".into(), " W3".into()]).expect("both are there");
-        assert_eq!([&some[0].id, &some[1].id], ["W3", "W11"]);
-        let set = built_in().expect("the set");
-        let none = select_workloads(set, &["W17".into()]).expect_err("it is not there");
-        assert!(none.contains("\"W17\"") && none.contains("W16"), "{none}");
+        let workload_set = built_in().expect("the set");
+        assert_eq!(workload_set.len(), 16);
+        assert!(
+            workload_set
+                .iter()
+                .all(|workload| workload.checksum.is_some())
+        );
+        let selected =
+            select_workloads(workload_set, &["W11".into(), " W3".into()]).expect("both are there");
+        assert_eq!([&selected[0].id, &selected[1].id], ["W3", "W11"]);
+        let workload_set = built_in().expect("the set");
+        let message = select_workloads(workload_set, &["W17".into()]).expect_err("it is not there");
+        assert!(
+            message.contains("\"W17\"") && message.contains("W16"),
+            "{message}"
+        );
     }
 
     #[test]

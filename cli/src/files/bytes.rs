@@ -9,7 +9,7 @@ use memmap2::{Mmap, MmapOptions};
 use super::error::Problem;
 
 /// The minimum length, in bytes, of a range that is mapped. A shorter range is cheaper to read than to map.
-pub(super) const MAP_FROM: usize = 1 << 20;
+pub(super) const MIN_MAPPED_BYTES: usize = 1 << 20;
 
 /// The bytes of an array.
 #[derive(Debug)]
@@ -27,15 +27,15 @@ pub(crate) struct MappedBytes {
 }
 
 impl Bytes {
-    /// Returns `len` bytes of `file`, starting at byte `offset`. Maps ranges of at least [`MAP_FROM`] bytes, and reads
-    /// shorter ones.
+    /// Returns `len` bytes of `file`, starting at byte `offset`. Maps ranges of at least [`MIN_MAPPED_BYTES`] bytes,
+    /// and reads shorter ones.
     ///
     /// A mapped file must not be made shorter while the command runs. If another program does so, the command ends
     /// with an error when it touches the missing part (SIGBUS on Unix, see `signals`), and no output is left.
     /// Replacing the file by renaming another over it, as this command does when it writes, is safe: the map
     /// keeps the old content.
-    pub(super) fn of_file(file: &mut File, offset: u64, len: usize) -> Result<Self, Problem> {
-        if len >= MAP_FROM {
+    pub(super) fn from_file(file: &mut File, offset: u64, len: usize) -> Result<Self, Problem> {
+        if len >= MIN_MAPPED_BYTES {
             return Ok(Self::MappedBytes(MappedBytes {
                 map: map_file(file, offset, len)?,
                 file: file.try_clone()?,
@@ -53,7 +53,9 @@ impl Bytes {
     /// is removed with the window.
     pub(super) fn window(&self, range: Range<usize>) -> io::Result<Window<'_>> {
         match self {
-            Self::MappedBytes(MappedBytes { file, offset, .. }) if range.len() >= MAP_FROM => {
+            Self::MappedBytes(MappedBytes { file, offset, .. })
+                if range.len() >= MIN_MAPPED_BYTES =>
+            {
                 let begin = offset + range.start as u64;
                 Ok(Window::MappedBytes(map_file(file, begin, range.len())?))
             }
@@ -101,9 +103,9 @@ fn map_file(file: &File, offset: u64, len: usize) -> io::Result<Mmap> {
     // SAFETY: `Mmap` hands out `&[u8]`, so the mapped bytes must exist and must not change while the slice lives. They
     // exist now: the range was just checked against the file's length. This command never writes to or shortens an
     // existing file. It only renames a new file over an existing one. No portable way exists to keep other programs
-    // from writing to or shortening the file. The documentation of `of_file` asks the user to prevent it. The bytes are
-    // only copied as plain numbers of any bit pattern, so a change by another program shows as changed numbers. A copy
-    // would avoid the map, at the price of reading a whole large file to take a small slice of it.
+    // from writing to or shortening the file. The documentation of `from_file` asks the user to prevent it. The bytes
+    // are only copied as plain numbers of any bit pattern, so a change by another program shows as changed numbers. A
+    // copy would avoid the map, at the price of reading a whole large file to take a small slice of it.
     unsafe { MmapOptions::new().offset(offset).len(len).map(file) }
 }
 

@@ -29,19 +29,22 @@ pub(super) fn register_elements(
     size: usize,
     count: usize,
 ) -> Result<Vec<u8>, Problem> {
-    let first = POOLS.with_borrow_mut(|pools| {
-        let first = pools.last().map_or(1, |last| {
+    let first_handle = POOLS.with_borrow_mut(|pools| {
+        let first_handle = pools.last().map_or(1, |last| {
             last.first + (last.bytes.len() / size.max(1)) as u64
         });
         let bytes = Arc::clone(bytes);
-        pools.push(ElementPool { first, bytes });
-        first
+        pools.push(ElementPool {
+            first: first_handle,
+            bytes,
+        });
+        first_handle
     });
     let too_many = || Problem::invalid("the array has more elements than fit into memory");
     let mut handles = Vec::new();
     let len = count.checked_mul(HANDLE_BYTES).ok_or_else(too_many)?;
     handles.try_reserve_exact(len).map_err(|_| too_many())?;
-    for handle in (first..).take(count) {
+    for handle in (first_handle..).take(count) {
         // Elements without bytes are all alike, so they share handle 0.
         let handle = if size == 0 { 0 } else { handle };
         handles.extend(handle.to_ne_bytes());
@@ -61,8 +64,8 @@ pub(crate) fn resolve<E>(
         let mut piece = Vec::new();
         for &handle in handles.as_chunks().0 {
             let handle = u64::from_ne_bytes(handle);
-            let behind = pools.partition_point(|pool| pool.first <= handle);
-            match behind.checked_sub(1).map(|at| &pools[at]) {
+            let pools_before = pools.partition_point(|pool| pool.first <= handle);
+            match pools_before.checked_sub(1).map(|at| &pools[at]) {
                 Some(pool) => {
                     #[expect(clippy::cast_possible_truncation, reason = "it is in memory")]
                     let at = (handle - pool.first) as usize * size;

@@ -25,9 +25,9 @@ pub(super) fn read_jpg(file: File) -> Result<Array, Problem> {
     let mut pixels = zeroed_bytes(shape.iter().product())?;
     decoder.decode_into(&mut pixels).map_err(damaged_jpg)?;
     let exif = decoder.exif().cloned();
-    let kept = KeptMetadata::of_jpg(decoder.icc_profile(), exif, shape[2] == 1);
+    let metadata = KeptMetadata::from_jpg(decoder.icc_profile(), exif, shape[2] == 1);
     let mut array = Array::from_elements(DType::U8.into(), shape, Bytes::Owned(pixels));
-    array.origin.image = Some(kept.into());
+    array.origin.image = Some(metadata.into());
     Ok(array)
 }
 
@@ -56,12 +56,12 @@ fn open_jpg(file: File) -> Result<(Decoder, Vec<usize>), Problem> {
     }
     let mut bytes = Vec::new();
     file.take(MAX_FILE).read_to_end(&mut bytes)?;
-    let most = usize::from(u16::MAX);
+    let max_size = usize::from(u16::MAX);
     // In strict mode, a truncated picture is an error.
     let options = DecoderOptions::default()
         .set_strict_mode(true)
-        .set_max_width(most)
-        .set_max_height(most);
+        .set_max_width(max_size)
+        .set_max_height(max_size);
     let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes), options);
     decoder.decode_headers().map_err(damaged_jpg)?;
     let (color, channels) = match decoder.input_colorspace() {

@@ -239,7 +239,7 @@ pub(crate) struct Entry {
 
 /// Lists the arrays of a file, or the one that `source` names, without reading their elements.
 pub(crate) fn list_arrays(source: &Source) -> Result<Listing, FileError> {
-    let list = || {
+    let list_entries = || {
         let (mut file, format) = open_and_detect(source)?;
         let bytes = bytes::file_len(&file);
         let mut damaged = None;
@@ -293,7 +293,7 @@ pub(crate) fn list_arrays(source: &Source) -> Result<Listing, FileError> {
             damaged,
         })
     };
-    list().map_err(|problem| FileError::when_reading(&source.path, problem))
+    list_entries().map_err(|problem| FileError::when_reading(&source.path, problem))
 }
 
 /// Writes an array in the format that the extension of `path` names.
@@ -392,19 +392,20 @@ impl Writer {
                 Some(_) if is_file() => Some(File::open(path)?),
                 _ => None,
             };
-            let before = present.as_ref().map(File::metadata).transpose()?;
+            let old_metadata = present.as_ref().map(File::metadata).transpose()?;
             let output = || {
                 let output = Output::create(path, manner.keep)?;
                 Ok(match tensor {
-                    Some(_) => output.adds_to(before),
+                    Some(_) => output.adds_to(old_metadata),
                     None => output,
                 })
             };
             // The path can name the array. Otherwise the array is named after its input, or else after the file.
-            let name = || {
-                let name = tensor.clone().or_else(|| manner.origin?.tensor.clone());
-                let name = name.or_else(|| Some(path.file_stem()?.to_string_lossy().into()));
-                name.unwrap_or_default()
+            let tensor_name = || {
+                let tensor_name = tensor.clone().or_else(|| manner.origin?.tensor.clone());
+                let tensor_name =
+                    tensor_name.or_else(|| Some(path.file_stem()?.to_string_lossy().into()));
+                tensor_name.unwrap_or_default()
             };
             let file = match manner.format_of(path) {
                 Some(Format::Npy) if extension == "npy" && tensor.is_some() => {
@@ -419,18 +420,18 @@ impl Writer {
                     manner.column_major,
                 )?),
                 Some(Format::Png) => {
-                    let kept = manner.origin.and_then(|origin| origin.image.clone());
-                    WrittenFormat::Png(png::Image::create(output, element, shape, kept)?)
+                    let metadata = manner.origin.and_then(|origin| origin.image.clone());
+                    WrittenFormat::Png(png::Image::create(output, element, shape, metadata)?)
                 }
                 Some(Format::Safetensors) => {
-                    let name = name();
-                    let tensor = safetensors::NewTensor::new(&name, element, shape, len)?;
+                    let tensor_name = tensor_name();
+                    let tensor = safetensors::NewTensor::new(&tensor_name, element, shape, len)?;
                     WrittenFormat::Bytes(safetensors::create_safetensors(output, tensor, present)?)
                 }
                 Some(Format::Npz) => {
                     let header = npy::header_bytes(element, shape, manner.column_major)?;
-                    let packed = npz::create_npz(output, &name(), &header, len, present)?;
-                    WrittenFormat::Npz(Box::new(packed))
+                    let writer = npz::create_npz(output, &tensor_name(), &header, len, present)?;
+                    WrittenFormat::Npz(Box::new(writer))
                 }
                 Some(Format::Jpg) => {
                     return Err(Problem::invalid(format!(
@@ -531,7 +532,7 @@ impl Format {
     }
 
     /// Returns the format that matches the extension of a path.
-    pub(crate) fn of_path(path: &Path) -> Option<Self> {
+    pub(crate) fn from_path(path: &Path) -> Option<Self> {
         let source = Source::from(path.as_os_str().to_owned());
         Self::with_name(&file_extension(&source.path))
     }
@@ -549,11 +550,11 @@ impl Format {
     /// Returns the format for an array whose name comes from a file of this format: this one if it can hold the array,
     /// otherwise another.
     pub(crate) fn that_holds(self, element: Element, shape: &[usize]) -> Self {
-        let all = [self, Self::Npy, Self::Safetensors];
-        let found = all
+        let formats = [self, Self::Npy, Self::Safetensors];
+        let named_format = formats
             .into_iter()
             .find(|format| format.can_hold(element, shape));
-        found.unwrap_or(self)
+        named_format.unwrap_or(self)
     }
 
     /// Returns whether this format can hold such an array.
@@ -580,7 +581,7 @@ impl Format {
     }
 
     /// Returns the format of a file that starts with these bytes.
-    fn of_file_start(start: &[u8]) -> Option<Self> {
+    fn from_file_start(start: &[u8]) -> Option<Self> {
         match start {
             [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Some(Self::Npy),
             [0x89, b'P', b'N', b'G', ..] => Some(Self::Png),
@@ -601,11 +602,11 @@ fn open_and_detect(source: &Source) -> Result<(File, Format), Problem> {
         source::spool_stdin()?
     } else {
         // The file is checked before it is opened, because opening a named pipe would block.
-        let found = fs::metadata(path)?;
-        if found.is_dir() && !extension.is_empty() && Format::with_name(&extension).is_none() {
+        let metadata = fs::metadata(path)?;
+        if metadata.is_dir() && !extension.is_empty() && Format::with_name(&extension).is_none() {
             return Err(unknown_extension(&extension, READABLE_FORMATS));
         }
-        if !found.is_file() {
+        if !metadata.is_file() {
             return Err(Problem::invalid(
                 "not a regular file; pipes and folders cannot be read, save to a file first, or \
                  give - for standard input",
@@ -613,21 +614,23 @@ fn open_and_detect(source: &Source) -> Result<(File, Format), Problem> {
         }
         File::open(path)?
     };
-    let mut start = Vec::new();
-    (&mut file).take(9).read_to_end(&mut start)?;
+    let mut first_bytes = Vec::new();
+    (&mut file).take(9).read_to_end(&mut first_bytes)?;
     file.rewind()?;
     if let Some(format) = Format::with_name(&extension) {
-        let found = Format::of_file_start(&start).map(Format::name);
-        return match found {
-            Some(found) if found != format.name() => Err(Problem::invalid(format!(
-                "not {} file: it begins as .{found}; rename it",
-                format.with_article()
-            ))),
+        let detected_name = Format::from_file_start(&first_bytes).map(Format::name);
+        return match detected_name {
+            Some(detected_name) if detected_name != format.name() => {
+                Err(Problem::invalid(format!(
+                    "not {} file: it begins as .{detected_name}; rename it",
+                    format.with_article()
+                )))
+            }
             None if format == Format::Png => Err(Problem::invalid("not a PNG file")),
             _ => Ok((file, format)),
         };
     }
-    match Format::of_file_start(&start) {
+    match Format::from_file_start(&first_bytes) {
         Some(format) => Ok((file, format)),
         None if source.is_stdin() => Err(Problem::invalid(format!(
             "it begins as no known format; {READABLE_FORMATS}"

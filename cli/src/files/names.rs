@@ -13,7 +13,7 @@ pub(super) fn describe_names<'a>(
     const MAX_LISTED_NAMES: usize = 10;
     let mut names: Vec<&String> = names.into_iter().collect();
     names.sort_by(|a, b| compare_naturally(a, b));
-    let similar = asked.and_then(|asked| most_similar(&names, asked));
+    let similar_name = asked.and_then(|asked| most_similar(&names, asked));
     let listed: Vec<String> = names
         .iter()
         .take(MAX_LISTED_NAMES)
@@ -28,7 +28,7 @@ pub(super) fn describe_names<'a>(
         ),
         _ => format!("it holds {listed}"),
     };
-    match similar {
+    match similar_name {
         Some(name) => format!("did you mean {}? {holds}", quote_name(name)),
         None => holds,
     }
@@ -41,10 +41,11 @@ fn most_similar<'a>(names: &[&'a String], asked: &str) -> Option<&'a String> {
         true => 1.0,
         false => strsim::jaro_winkler(name, asked),
     };
-    let like = names.iter().map(|name| (likeness(name), *name));
-    let like = like.filter(|(likeness, _)| *likeness >= MIN_SIMILARITY);
+    let similar_names = names.iter().map(|name| (likeness(name), *name));
+    let similar_names = similar_names.filter(|(likeness, _)| *likeness >= MIN_SIMILARITY);
     // Among equally similar names, the first is taken.
-    like.reduce(|a, b| if b.0 > a.0 { b } else { a })
+    similar_names
+        .reduce(|a, b| if b.0 > a.0 { b } else { a })
         .map(|(_, name)| name)
 }
 
@@ -115,7 +116,7 @@ mod tests {
 
     #[test]
     fn numbers_in_names_count() {
-        let ordered = [
+        let ordered_names = [
             "",
             "a",
             "layer.1",
@@ -127,8 +128,8 @@ mod tests {
             "x2y",
             "x10",
         ];
-        for (at, a) in ordered.iter().enumerate() {
-            for (other, b) in ordered.iter().enumerate() {
+        for (at, a) in ordered_names.iter().enumerate() {
+            for (other, b) in ordered_names.iter().enumerate() {
                 // Names with equal numbers are ordered as texts.
                 let expected = match (*a, *b) {
                     ("layer.1", "layer.01") => Ordering::Greater,

@@ -28,16 +28,16 @@ pub(super) fn read_npy(file: &mut File, field: Option<&str>) -> Result<Array, Pr
         return Err(no_fixed_size(&element));
     }
     let len = claimed_len(&element, element.size, &shape)?;
-    let start = file.stream_position()?;
-    let there = file_len(file).saturating_sub(start);
-    if u64::try_from(len).is_ok_and(|len| len > there) {
+    let start_offset = file.stream_position()?;
+    let bytes_left = file_len(file).saturating_sub(start_offset);
+    if u64::try_from(len).is_ok_and(|len| len > bytes_left) {
         return Err(Problem::invalid(format!(
-            "{} of {element} takes {len} bytes, but the file ends after {there}; it is cut short, copy or \
+            "{} of {element} takes {len} bytes, but the file ends after {bytes_left}; it is cut short, copy or \
              save it again",
             units::format_shape(&shape)
         )));
     }
-    let mut bytes = Bytes::of_file(file, start, len)?;
+    let mut bytes = Bytes::from_file(file, start_offset, len)?;
     let (mut element, mut shape) = (element, shape);
     let mut column_major = column_major && is_column_major(&shape);
     if let Some(name) = field {
@@ -80,8 +80,8 @@ fn find_field<'a>(element: &'a Type, name: &str) -> Result<&'a Field, Problem> {
             "it holds {element}, which has no fields: leave out #{name}"
         )));
     };
-    let named = fields.iter().find(|field| field.name == name);
-    named.ok_or_else(|| {
+    let named_field = fields.iter().find(|field| field.name == name);
+    named_field.ok_or_else(|| {
         let names = fields.iter().map(|field| &field.name);
         Problem::invalid(format!(
             "it has no field named {}; {}",
@@ -120,13 +120,13 @@ pub(super) fn describe_npy(
         shape.extend(&field.shape);
         element = field.element.clone();
     }
-    let start = file.stream_position()?;
+    let start_offset = file.stream_position()?;
     Ok(Entry {
         name: None,
         dtype: Some(element.to_string()),
         bytes: match element.is_fixed() {
             true => claimed_len(&element, element.size, &shape)? as u64,
-            false => len.saturating_sub(start),
+            false => len.saturating_sub(start_offset),
         },
         column_major: column_major && shape.len() > 1,
         shape: Some(shape),

@@ -16,7 +16,7 @@ const EXTENSION: &str = ".npy";
 const MAX_HEADER_BYTES: u64 = 1 << 17;
 
 /// The maximum length of a member without ZIP64.
-const MOST_IN_32_BITS: usize = u32::MAX as usize - (1 << 20);
+const MAX_IN_32_BITS: usize = u32::MAX as usize - (1 << 20);
 
 type Archive = ZipArchive<BufReader<File>>;
 
@@ -102,10 +102,10 @@ fn describe_member(
 
 /// The entry for an array with an unreadable header.
 fn unreadable_entry(member: &Member, problem: &Problem) -> Entry {
-    let why = Some(problem.to_string());
+    let reason = Some(problem.to_string());
     let (damaged, unsupported) = match member.method {
-        None => (why, None),
-        Some(_) => (None, why),
+        None => (reason, None),
+        Some(_) => (None, reason),
     };
     Entry {
         name: None,
@@ -139,16 +139,19 @@ struct Member {
 fn list_members(archive: &mut Archive) -> Result<Vec<Member>, Problem> {
     let mut members = Vec::new();
     for at in 0..archive.len() {
-        let raw = archive.by_index_raw(at).map_err(damaged_npz)?;
-        let (name, bytes) = (raw.name().map_err(damaged_npz)?.into_owned(), raw.size());
-        let method = match raw.compression() {
+        let raw_member = archive.by_index_raw(at).map_err(damaged_npz)?;
+        let (name, bytes) = (
+            raw_member.name().map_err(damaged_npz)?.into_owned(),
+            raw_member.size(),
+        );
+        let method = match raw_member.compression() {
             CompressionMethod::Stored | CompressionMethod::Deflated => None,
             other => Some(match other.to_string() {
                 name if name == "Unknown" => "an unknown method".into(),
                 name => name,
             }),
         };
-        drop(raw);
+        drop(raw_member);
         let name = match name.strip_suffix(EXTENSION) {
             Some(name) => name.to_owned(),
             None if begins_as_npy(archive, at) => name,
@@ -165,9 +168,10 @@ fn list_members(archive: &mut Archive) -> Result<Vec<Member>, Problem> {
 }
 
 fn begins_as_npy(archive: &mut Archive, at: usize) -> bool {
-    let mut start = [0; 9];
-    let read = |mut member: ZipFile<'_, _>| member.read_exact(&mut start).is_ok();
-    archive.by_index(at).is_ok_and(read) && Format::of_file_start(&start) == Some(Format::Npy)
+    let mut first_bytes = [0; 9];
+    let read = |mut member: ZipFile<'_, _>| member.read_exact(&mut first_bytes).is_ok();
+    archive.by_index(at).is_ok_and(read)
+        && Format::from_file_start(&first_bytes) == Some(Format::Npy)
 }
 
 /// Unpacks the first `most` bytes of a member into an unnamed temporary file.
@@ -179,9 +183,9 @@ fn unpack_start(archive: &mut Archive, member: &Member, most: u64) -> Result<Fil
             quote_name(&member.name)
         )));
     }
-    let packed = archive.by_index(member.at).map_err(damaged_npz)?;
+    let packed_member = archive.by_index(member.at).map_err(damaged_npz)?;
     let mut file = tempfile::tempfile()?;
-    io::copy(&mut packed.take(most), &mut file)?;
+    io::copy(&mut packed_member.take(most), &mut file)?;
     file.rewind()?;
     Ok(file)
 }
@@ -214,19 +218,19 @@ pub(super) fn create_npz(
             .set_raw_comment(present.comment().into())
             .map_err(damaged_npz)?;
         for at in 0..present.len() {
-            let other = present.by_index_raw(at).map_err(damaged_npz)?;
+            let other_member = present.by_index_raw(at).map_err(damaged_npz)?;
             if ![name, &member]
                 .map(str::as_bytes)
-                .contains(&other.name_raw())
+                .contains(&other_member.name_raw())
             {
-                archive.raw_copy_file(other).map_err(damaged_npz)?;
+                archive.raw_copy_file(other_member).map_err(damaged_npz)?;
             }
         }
     }
     // Like `numpy.savez`, this writes without compression.
     let options = SimpleFileOptions::default()
         .compression_method(CompressionMethod::Stored)
-        .large_file(len > MOST_IN_32_BITS);
+        .large_file(len > MAX_IN_32_BITS);
     archive.start_file(member, options).map_err(damaged_npz)?;
     archive.write_all(header)?;
     Ok(archive)

@@ -101,18 +101,18 @@ fn reverse_axes_of(size: usize, from: &[u8], to: &mut [u8], shape: &[usize]) {
 /// Calls `copy` with the positions of each of the `len` elements: in column-major order, and in row-major order.
 fn for_each_reversed(len: usize, shape: &[usize], mut copy: impl FnMut(usize, usize)) {
     let (first, last) = (shape[0], shape[shape.len() - 1]);
-    let between = &shape[1..shape.len() - 1];
+    let inner_shape = &shape[1..shape.len() - 1];
     let (from_step, to_step) = (len / last, len / first);
 
-    let mut position = vec![0; between.len()];
+    let mut position = vec![0; inner_shape.len()];
     loop {
         let (mut from_start, mut stride) = (0, first);
-        for (p, n) in position.iter().zip(between) {
+        for (p, n) in position.iter().zip(inner_shape) {
             from_start += p * stride;
             stride *= n;
         }
         let (mut to_start, mut stride) = (0, last);
-        for (p, n) in position.iter().zip(between).rev() {
+        for (p, n) in position.iter().zip(inner_shape).rev() {
             to_start += p * stride;
             stride *= n;
         }
@@ -125,7 +125,7 @@ fn for_each_reversed(len: usize, shape: &[usize], mut copy: impl FnMut(usize, us
                 }
             }
         }
-        if !advance_position(&mut position, between) {
+        if !advance_position(&mut position, inner_shape) {
             return;
         }
     }

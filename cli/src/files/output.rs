@@ -66,7 +66,7 @@ impl IncompleteFile {
         // A new file has mode 0666 minus the umask. The file that it replaces can be private, so a replacement stays
         // private until it is complete.
         let mode = if replaced.is_some() { 0o600 } else { 0o666 };
-        match nameless(folder, mode)? {
+        match create_nameless(folder, mode)? {
             Some(file) => Ok(Self::Nameless(file)),
             None => Self::create_named(folder, mode),
         }
@@ -106,8 +106,8 @@ impl IncompleteFile {
                     let _unfinished = unfinished_paths();
                     let mut builder = tempfile::Builder::new();
                     builder.prefix(TEMPORARY_PREFIX);
-                    let linked = builder.make_in(folder, |beside| link(&file, beside))?;
-                    linked.into_temp_path().persist(path)?;
+                    let linked_file = builder.make_in(folder, |beside| link(&file, beside))?;
+                    linked_file.into_temp_path().persist(path)?;
                 }
                 linked => linked?,
             },
@@ -119,7 +119,7 @@ impl IncompleteFile {
 /// Opens a file without a name, for [`link`]. Returns `None` if the system or the folder's file system has no unnamed
 /// files.
 #[cfg(target_os = "linux")]
-fn nameless(folder: &Path, mode: u32) -> io::Result<Option<File>> {
+fn create_nameless(folder: &Path, mode: u32) -> io::Result<Option<File>> {
     use rustix::{fs, io::Errno};
     // An unprivileged process can name such a file only through this folder.
     if !Path::new(OPEN_FILES_FOLDER).exists() {
@@ -134,7 +134,7 @@ fn nameless(folder: &Path, mode: u32) -> io::Result<Option<File>> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn nameless(_: &Path, _: u32) -> io::Result<Option<File>> {
+fn create_nameless(_: &Path, _: u32) -> io::Result<Option<File>> {
     Ok(None)
 }
 
@@ -147,8 +147,8 @@ const OPEN_FILES_FOLDER: &str = "/proc/self/fd";
 fn link(file: &File, path: &Path) -> io::Result<()> {
     use rustix::fs::{AtFlags, CWD, linkat};
     use std::os::fd::AsRawFd;
-    let opened = format!("{OPEN_FILES_FOLDER}/{}", file.as_raw_fd());
-    Ok(linkat(CWD, opened, CWD, path, AtFlags::SYMLINK_FOLLOW)?)
+    let open_path = format!("{OPEN_FILES_FOLDER}/{}", file.as_raw_fd());
+    Ok(linkat(CWD, open_path, CWD, path, AtFlags::SYMLINK_FOLLOW)?)
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -188,10 +188,10 @@ fn existing_metadata(path: &Path) -> Result<Option<Metadata>, Problem> {
 /// Returns values that change when another program writes or replaces the file.
 fn change_marker(file: &Metadata) -> (u64, Option<SystemTime>, u64) {
     #[cfg(unix)]
-    let number = std::os::unix::fs::MetadataExt::ino(file);
+    let inode = std::os::unix::fs::MetadataExt::ino(file);
     #[cfg(not(unix))]
-    let number = 0;
-    (file.len(), file.modified().ok(), number)
+    let inode = 0;
+    (file.len(), file.modified().ok(), inode)
 }
 
 /// Gives a new file the mode of the file that it replaces and, where the system permits, its owner and group.
@@ -200,12 +200,12 @@ fn keep_access(file: &File, replaced: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
     let mut mode = replaced.mode() & 0o7777;
     // Only a privileged user can change the owner, but every user can choose one of their groups.
-    let owned = fchown(file, Some(replaced.uid()), Some(replaced.gid())).is_ok();
-    if !owned && fchown(file, None, Some(replaced.gid())).is_err() {
+    let is_owner_set = fchown(file, Some(replaced.uid()), Some(replaced.gid())).is_ok();
+    if !is_owner_set && fchown(file, None, Some(replaced.gid())).is_err() {
         // If the group changes, its members get no more rights than everyone else.
         mode = (mode & 0o707) | ((mode >> 3) & mode & 0o007) << 3;
     }
-    if !owned {
+    if !is_owner_set {
         // The set-user-ID and set-group-ID bits would grant the rights of another owner than before.
         mode &= 0o777;
     }
@@ -221,9 +221,9 @@ fn keep_access(file: &File, replaced: &Metadata) -> io::Result<()> {
 /// Follows symbolic links from `path` to a path that is not a link.
 fn follow_links(path: &Path) -> io::Result<PathBuf> {
     /// The maximum number of links to follow, as in Linux.
-    const MOST_LINKS: usize = 40;
+    const MAX_LINKS: usize = 40;
     let mut path = path.to_owned();
-    for _ in 0..MOST_LINKS {
+    for _ in 0..MAX_LINKS {
         match fs::read_link(&path) {
             // A relative target is relative to the link's folder.
             Ok(target) => path = path.parent().unwrap_or(Path::new("")).join(target),
@@ -326,22 +326,22 @@ impl Unfinished {
         if keep && path.exists() {
             return Err(kept_file());
         }
-        let replaced = existing_metadata(&path)?;
+        let old_metadata = existing_metadata(&path)?;
         let folder = folder_of(&path);
-        let incomplete = IncompleteFile::create(folder, replaced.as_ref()).map_err(|error| {
-            // The user did not choose the path of the temporary file, so the message omits it.
+        let incomplete_file = IncompleteFile::create(folder, old_metadata.as_ref()).map_err(|error| {
+            // Nobody knows the path of the temporary file, so the message omits it.
             let error = error.to_string();
-            let why = error.split(" at path ").next().unwrap_or_default();
+            let reason = error.split(" at path ").next().unwrap_or_default();
             let folder = folder.display();
             Problem::invalid(format!(
-                "cannot create a file in the folder {folder}: {why}; choose a folder that exists and \
+                "cannot create a file in the folder {folder}: {reason}; choose a folder that exists and \
                  can be written to"
             ))
         })?;
         Ok(Self {
-            incomplete,
+            incomplete: incomplete_file,
             path,
-            replaced,
+            replaced: old_metadata,
             keep,
             adds_to: None,
         })
@@ -360,10 +360,10 @@ impl Unfinished {
         if let Some(replaced) = &self.replaced {
             keep_access(self.incomplete.file(), replaced)?;
         }
-        let named = self
+        let named_file = self
             .incomplete
             .name(&self.path, folder_of(&self.path), self.keep);
-        named.map_err(|error| match error.kind() {
+        named_file.map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists if self.keep => kept_file(),
             _ => error.into(),
         })
@@ -386,8 +386,8 @@ mod tests {
 
     fn names_in(folder: &Path) -> Vec<String> {
         let entries = fs::read_dir(folder).unwrap();
-        let name = |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name().into_string();
-        let mut names: Vec<String> = entries.map(|entry| name(entry).unwrap()).collect();
+        let name_of = |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name().into_string();
+        let mut names: Vec<String> = entries.map(|entry| name_of(entry).unwrap()).collect();
         names.sort();
         names
     }
@@ -434,20 +434,20 @@ mod tests {
     fn a_file_that_changes_meanwhile_is_kept() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x");
-        let added = |before: Option<Metadata>| {
+        let add_array = |before: Option<Metadata>| {
             let mut output = Output::create(&path, false).unwrap().adds_to(before);
             output.write_all(b"added").unwrap();
             output
         };
-        let (first, second) = (added(None), added(None));
+        let (first, second) = (add_array(None), add_array(None));
         first.finish().unwrap();
         let error = second.finish().unwrap_err().to_string();
         assert!(error.contains("another program changed"), "{error}");
         let present = || Some(fs::metadata(&path).unwrap());
-        let (first, second) = (added(present()), added(present()));
+        let (first, second) = (add_array(present()), add_array(present()));
         first.finish().unwrap();
         second.finish().unwrap_err();
-        added(present()).finish().unwrap();
+        add_array(present()).finish().unwrap();
         assert_eq!(names_in(folder.path()), ["x"]);
     }
 }

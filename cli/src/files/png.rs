@@ -31,15 +31,15 @@ const MAX_INFLATION: u128 = 1032;
 pub(super) fn read_png(file: File) -> Result<Array, Problem> {
     let (mut reader, len) = open_png(file)?;
     let (width, height) = reader.info().size();
-    let animated = reader.info().animation_control.is_some();
+    let is_animated = reader.info().animation_control.is_some();
     let mut pixels = zeroed_bytes(len)?;
     let frame = reader.next_frame(&mut pixels).map_err(damaged_png)?;
     // Reads to the end to detect a file that is truncated after its pixels, and to get the metadata there.
     reader.finish().map_err(damaged_png)?;
-    if animated {
+    if is_animated {
         print::print_note("note: this PNG is animated; only its first picture is read");
     }
-    let kept = KeptMetadata::of_info(reader.info(), frame.color_type);
+    let metadata = KeptMetadata::from_info(reader.info(), frame.color_type);
     if (frame.width, frame.height) != (width, height) {
         return Err(Problem::invalid(
             "the first frame of this animation is smaller than the image; save it as a still PNG",
@@ -56,7 +56,7 @@ pub(super) fn read_png(file: File) -> Result<Array, Problem> {
         &Type::number_in(dtype, ByteOrder::Big),
     )?;
     let mut array = Array::from_elements(dtype.into(), shape, pixels);
-    array.origin.image = Some(Arc::new(kept));
+    array.origin.image = Some(Arc::new(metadata));
     Ok(array)
 }
 
@@ -124,12 +124,12 @@ pub(crate) struct KeptMetadata {
 }
 
 impl KeptMetadata {
-    fn of_info(from: &Info<'_>, color: ColorType) -> Self {
-        let owned =
+    fn from_info(from: &Info<'_>, color: ColorType) -> Self {
+        let to_owned_bytes =
             |bytes: &Option<Cow<'_, [u8]>>| bytes.as_deref().map(|bytes| bytes.to_vec().into());
         let mut info = Info::default();
-        info.icc_profile = owned(&from.icc_profile);
-        info.exif_metadata = owned(&from.exif_metadata);
+        info.icc_profile = to_owned_bytes(&from.icc_profile);
+        info.exif_metadata = to_owned_bytes(&from.exif_metadata);
         info.source_gamma = from.gama_chunk;
         info.source_chromaticities = from.chrm_chunk;
         info.srgb = from.srgb;
@@ -139,21 +139,21 @@ impl KeptMetadata {
         info.compressed_latin1_text
             .clone_from(&from.compressed_latin1_text);
         info.utf8_text.clone_from(&from.utf8_text);
-        let dropped = [
+        let dropped_chunks = [
             (from.coding_independent_code_points.is_some(), "cICP"),
             (from.mastering_display_color_volume.is_some(), "mDCV"),
             (from.content_light_level.is_some(), "cLLI"),
         ];
-        let dropped = dropped.into_iter().filter(|(there, _)| *there);
+        let dropped_chunks = dropped_chunks.into_iter().filter(|(there, _)| *there);
         Self {
             info,
             grey: is_grey(color),
-            dropped: dropped.map(|(_, name)| name).collect(),
+            dropped: dropped_chunks.map(|(_, name)| name).collect(),
         }
     }
 
     /// The metadata of a JPEG picture.
-    pub(super) fn of_jpg(profile: Option<Vec<u8>>, exif: Option<Vec<u8>>, grey: bool) -> Self {
+    pub(super) fn from_jpg(profile: Option<Vec<u8>>, exif: Option<Vec<u8>>, grey: bool) -> Self {
         let mut info = Info::default();
         info.icc_profile = profile.map(Cow::Owned);
         info.exif_metadata = exif.map(Cow::Owned);
@@ -247,11 +247,11 @@ impl Image {
     }
 
     pub(super) fn finish(mut self) -> Result<(), Problem> {
-        let big = Type::number_in(dtype_of_depth(self.depth), ByteOrder::Big);
-        let pixels = to_native(Bytes::Owned(self.pixels), &big)?;
+        let big_endian = Type::number_in(dtype_of_depth(self.depth), ByteOrder::Big);
+        let pixels = to_native(Bytes::Owned(self.pixels), &big_endian)?;
         let (width, height) = self.size;
-        let kept = self.kept.map(|kept| kept.for_colors(self.color));
-        let mut info = kept.unwrap_or_default();
+        let metadata = self.kept.map(|metadata| metadata.for_colors(self.color));
+        let mut info = metadata.unwrap_or_default();
         (info.width, info.height) = (width, height);
         (info.color_type, info.bit_depth) = (self.color, self.depth);
         let output = BufWriter::new(&mut self.output);
@@ -285,12 +285,12 @@ pub(super) fn picture_format(
                 (DType::Complex64 | DType::Complex128, _) | (_, Some(_)) => "",
                 _ => ", or make it uint8 by `wgslice convert --as uint8`",
             };
-            let other = match element.bits_of {
+            let alternative = match element.bits_of {
                 Some(ForeignType::Numpy(_)) => ".npy",
                 _ => ".npy or .safetensors",
             };
             return Err(Problem::invalid(format!(
-                "PNG holds uint8 or uint16, not {name}; write to {other} (--format npy){converted}"
+                "PNG holds uint8 or uint16, not {name}; write to {alternative} (--format npy){converted}"
             )));
         }
     };

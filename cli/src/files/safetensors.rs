@@ -62,9 +62,9 @@ struct Tensor {
 
 impl Tensor {
     fn element(&self) -> Option<Element> {
-        let typed = TYPE_NAMES.iter().find(|(name, _)| *name == self.dtype);
+        let known_type = TYPE_NAMES.iter().find(|(name, _)| *name == self.dtype);
         let bits = || FOREIGN_TYPE_NAMES.iter().find(|name| **name == self.dtype);
-        match typed {
+        match known_type {
             Some(&(_, dtype)) => Some(dtype.into()),
             None => bits().map(|&name| Element::safetensors(name)),
         }
@@ -206,7 +206,7 @@ pub(super) fn read_safetensors(file: &mut File, name: Option<&str>) -> Result<Ar
     };
     // If the tensor is not damaged, its data exists and its length matches the shape.
     let len = byte_len(element.size(), &tensor.shape).ok_or_else(damaged_safetensors)?;
-    let mut bytes = Bytes::of_file(file, data_start + tensor.data_offsets.0, len)?;
+    let mut bytes = Bytes::from_file(file, data_start + tensor.data_offsets.0, len)?;
     if element.bits_of.is_none() {
         bytes = to_native(bytes, &Type::number_in(element.dtype, ByteOrder::Little))?;
     }
@@ -236,8 +236,8 @@ pub(super) fn list_safetensors(file: &mut File) -> Result<(Vec<Entry>, Option<St
         big_endian: false,
     };
     let mut entries: Vec<Entry> = header.tensors.into_iter().map(entry).collect();
-    let name = |entry: &Entry| entry.name.clone().unwrap_or_default();
-    entries.sort_by(|a, b| compare_naturally(&name(a), &name(b)));
+    let name_of = |entry: &Entry| entry.name.clone().unwrap_or_default();
+    entries.sort_by(|a, b| compare_naturally(&name_of(a), &name_of(b)));
     Ok((entries, surplus))
 }
 
@@ -260,18 +260,18 @@ fn read_header(file: &mut File) -> Result<(Header, u64, Option<String>), Problem
     let header: Header = serde_json::from_slice(&text)
         .map_err(|error| Problem::invalid(format!("the header is damaged: {error}")))?;
     let data_start = 8 + len;
-    let there = file_len(file)
+    let data_bytes = file_len(file)
         .checked_sub(data_start)
         .ok_or_else(damaged_safetensors)?;
     let ends = header.tensors.values().map(|tensor| tensor.data_offsets.1);
     let data = ends.max().unwrap_or(0);
-    let surplus = (data < there).then(|| {
+    let surplus_note = (data < data_bytes).then(|| {
         format!(
-            "the header describes {data} bytes of data, but {there} follow; the file is damaged, \
+            "the header describes {data} bytes of data, but {data_bytes} follow; the file is damaged, \
              copy or save it again"
         )
     });
-    Ok((header, data_start, surplus))
+    Ok((header, data_start, surplus_note))
 }
 
 /// Does the same as [`read_header`], but fails if bytes follow that belong to no tensor.
@@ -301,7 +301,7 @@ fn damaged_tensors(tensors: &BTreeMap<String, Tensor>, there: u64) -> BTreeMap<S
             let len = byte_len(element.dtype.size(), &tensor.shape);
             len.and_then(|len| u64::try_from(len).ok())
         });
-        let why = if from != end || to < from {
+        let reason = if from != end || to < from {
             Some("it does not begin where the one before it ends".into())
         } else if len.is_some_and(|len| len != Some(to - from)) {
             Some("its length does not fit its shape".into())
@@ -312,7 +312,7 @@ fn damaged_tensors(tensors: &BTreeMap<String, Tensor>, there: u64) -> BTreeMap<S
         } else {
             None
         };
-        damaged.extend(why.map(|why| (name.clone(), why)));
+        damaged.extend(reason.map(|reason| (name.clone(), reason)));
         end = to;
     }
     damaged

@@ -136,13 +136,13 @@ impl fmt::Display for Source {
 /// Returns an unnamed file with all of standard input, which can be read several times and ends with the process.
 pub(super) fn spool_stdin() -> Result<File, Problem> {
     static SPOOLED_STDIN: Mutex<Option<File>> = Mutex::new(None);
-    let mut spooled = SPOOLED_STDIN.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut file = match &*spooled {
+    let mut spooled_stdin = SPOOLED_STDIN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut file = match &*spooled_stdin {
         Some(file) => file.try_clone()?,
         None => {
             let mut file = tempfile::tempfile()?;
             io::copy(&mut io::stdin().lock(), &mut file)?;
-            *spooled = Some(file.try_clone()?);
+            *spooled_stdin = Some(file.try_clone()?);
             file
         }
     };

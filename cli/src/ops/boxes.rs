@@ -61,15 +61,16 @@ fn same_index_type(
         return Ok((begins.clone(), None));
     };
     let shape = items.shape();
-    let wide = |narrow: Vec<i32>| narrow.into_iter().map(i64::from).collect::<Vec<_>>();
+    let to_i64 = |narrow: Vec<i32>| narrow.into_iter().map(i64::from).collect::<Vec<_>>();
     Ok(match (begins.dtype(), files::to_indices(items)) {
         (DType::I32, Ok(Indices::I64(items))) => {
-            let begins = backend.upload((&wide(begins.to_vec()?), begins.shape()))?;
+            let begins = backend.upload((&to_i64(begins.to_vec()?), begins.shape()))?;
             (begins, Some(backend.upload((&items, shape))?))
         }
-        (DType::I64, Ok(Indices::I32(items))) => {
-            (begins.clone(), Some(backend.upload((&wide(items), shape))?))
-        }
+        (DType::I64, Ok(Indices::I32(items))) => (
+            begins.clone(),
+            Some(backend.upload((&to_i64(items), shape))?),
+        ),
         (_, Ok(Indices::I32(items))) => (begins.clone(), Some(backend.upload((&items, shape))?)),
         (_, Ok(Indices::I64(items))) => (begins.clone(), Some(backend.upload((&items, shape))?)),
         // The library rejects types other than integers.
@@ -88,7 +89,7 @@ pub(super) fn crop_job<'a>(
 ) -> Result<Job<'a>, Failure> {
     let [items, flips] = described.read()?;
     let (box_indices, flipped) = (items.is_some(), flips.is_some());
-    let needed = options.clone();
+    let crop_options = options.clone();
     let plan = move |x: &[usize], count, dtype| {
         let depth = tuple_length(options.sizes.len(), box_indices, flipped);
         let boxes = Boxes::of_tuples(&[count, depth], box_indices, flipped);
@@ -107,7 +108,7 @@ pub(super) fn crop_job<'a>(
             .map(|flips| as_batch(&upload_beside(flips, begins)?, only));
         let flags = flags.transpose()?;
         let (crops, report) =
-            match have_right_shapes(begins, items.as_ref(), flags.as_ref(), &needed) {
+            match have_right_shapes(begins, items.as_ref(), flags.as_ref(), &crop_options) {
                 true => {
                     let flips = flips.as_ref().map(|flips| flips_as_numbers(flips, begins));
                     let tuples = box_tuples(begins, items.as_ref(), flips.transpose()?.as_ref())?;
@@ -115,7 +116,10 @@ pub(super) fn crop_job<'a>(
                     (made.swap_remove(0), report)
                 }
                 // The library rejects arrays that do not fit.
-                false => x.crop(boxes_of(begins, items.as_ref(), flags.as_ref()), &needed)?,
+                false => x.crop(
+                    boxes_of(begins, items.as_ref(), flags.as_ref()),
+                    &crop_options,
+                )?,
             };
         match only {
             true => Ok((crops.reshape(&crops.shape()[1..])?, report)),
@@ -123,7 +127,7 @@ pub(super) fn crop_job<'a>(
         }
     });
     let job = job.with_indices(begins, "boxes extend outside and are zeros there");
-    let job = job.of_items(described.box_indices.as_ref());
+    let job = job.with_items(described.box_indices.as_ref());
     let job = match job::source_name(input) {
         Some(name) => job.with_argument_name("the array", name),
         None => job,
@@ -173,7 +177,7 @@ fn with_box_words(job: Job<'_>) -> Job<'_> {
 }
 
 /// Words the errors of a job with one box and one item.
-pub(super) fn of_the_only_box<'a>(job: Job<'a>, input: &Source) -> Job<'a> {
+pub(super) fn with_only_box<'a>(job: Job<'a>, input: &Source) -> Job<'a> {
     let name = job::source_name(input).unwrap_or_else(|| "the array".into());
     let names = [
         ("begins has shape [1,", "--at has shape [".to_owned()),
@@ -259,7 +263,7 @@ pub(super) fn paste_job<'a>(
 ) -> Result<Job<'a>, Failure> {
     let [items, flips] = described.read()?;
     let (box_indices, flipped) = (items.is_some(), flips.is_some());
-    let planned = options.clone();
+    let plan_options = options.clone();
     let job = Job::new(arrays, move |s| {
         let (x, patches, begins) = match only {
             true => (
@@ -276,7 +280,7 @@ pub(super) fn paste_job<'a>(
             }
             _ => Boxes::new(&begins),
         };
-        Plan::paste(&x, &patches, boxes, &planned, s.dtype)
+        Plan::paste(&x, &patches, boxes, &plan_options, s.dtype)
     });
     let job = job.with_work(move |t, _| {
         let (begins, items) = same_index_type(&begins_of(t.indices(), only)?, items.as_ref())?;
@@ -293,7 +297,7 @@ pub(super) fn paste_job<'a>(
         }
     });
     let job = job.with_indices(begins, "boxes extend outside and were not written there");
-    let job = job.of_items(described.box_indices.as_ref());
+    let job = job.with_items(described.box_indices.as_ref());
     let job = job.with_argument_name(
         "box_indices with the item of each box",
         "--box-indices with the item of each box, or --at for a single item such as a picture",
@@ -309,7 +313,7 @@ pub(super) fn paste_job<'a>(
             None => job,
         });
     Ok(match only {
-        true => of_the_only_box(job.of_only_one(), arrays[0]),
+        true => with_only_box(job.with_one_input(), arrays[0]),
         false => job,
     })
 }

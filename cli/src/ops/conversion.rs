@@ -118,11 +118,11 @@ impl WantedConversion<'_> {
             }
             None => [or(&scaling.scale, 1.0), or(&scaling.bias, 0.0)],
         };
-        let given = scaling.scale_axis.unwrap_or(-1);
-        let axis = if given < 0 {
-            given
+        let axis_argument = scaling.scale_axis.unwrap_or(-1);
+        let axis = if axis_argument < 0 {
+            axis_argument
         } else {
-            given.saturating_add(before)
+            axis_argument.saturating_add(before)
         };
         Conversion::scaled(result, axis, &scale, &bias)
     }
@@ -167,7 +167,7 @@ pub(super) fn convert_job<'a>(job: Job<'a>, wanted: Option<WantedConversion<'_>>
     let job = job.with_argument_name("scale and bias are", "--scale and --bias are");
     let job = job.with_argument_name("of the conversion is", "(--scale-axis) is");
     let job = match wanted.scaling.normalize {
-        Some(_) => job.of_pictures(),
+        Some(_) => job.for_pictures(),
         None => job,
     };
     job.with_conversion_to(wanted.result)
@@ -175,9 +175,10 @@ pub(super) fn convert_job<'a>(job: Job<'a>, wanted: Option<WantedConversion<'_>>
 
 /// Returns the element type with this name, NumPy's or Rust's.
 fn dtype_with_name(name: &str) -> Result<DType, String> {
-    let found = DType::ALL.into_iter();
-    let mut found = found.filter(|dtype| dtype.name() == name || dtype.to_string() == name);
-    found
+    let named_types = DType::ALL.into_iter();
+    let mut named_types =
+        named_types.filter(|dtype| dtype.name() == name || dtype.to_string() == name);
+    named_types
         .next()
         .ok_or_else(|| format!("{name} is not an element type, such as float32 or f16"))
 }

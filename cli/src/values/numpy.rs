@@ -27,9 +27,9 @@ impl PrintedElements {
     /// Formats elements. With `alone`, `words` is for the fields of a single element.
     fn format_elements(element: &Type, bytes: &[u8], alone: bool) -> Self {
         let native = files::in_native_order(bytes, element);
-        let each = || native.chunks_exact(element.size.max(1));
+        let element_bytes = || native.chunks_exact(element.size.max(1));
         let numbers = || native.as_chunks().0.iter().map(|&b| i64::from_ne_bytes(b));
-        let same = |words: Vec<String>| Self {
+        let same_text = |words: Vec<String>| Self {
             json: words.iter().cloned().map(Value::from).collect(),
             scalars: words.clone(),
             words,
@@ -41,7 +41,7 @@ impl PrintedElements {
                 let scalar = |bytes| Elements::new((*dtype).into(), bytes).format_scalar();
                 Self {
                     words: match alone && is_float {
-                        true => each().map(scalar).collect(),
+                        true => element_bytes().map(scalar).collect(),
                         false => elements.format_words(),
                     },
                     scalars: vec![elements.format_scalar()],
@@ -56,7 +56,7 @@ impl PrintedElements {
                 let words = numbers().map(|number| or_number(number, quoted(number)));
                 Self {
                     words: pad_left(words.collect()),
-                    ..same(
+                    ..same_text(
                         numbers()
                             .map(|number| or_number(number, date(number)))
                             .collect(),
@@ -81,14 +81,14 @@ impl PrintedElements {
                 }
             }
             Kind::Text if element.size > 0 => {
-                let texts: Vec<_> = each().map(to_characters).collect();
-                let plain = |codes: &Vec<u32>| -> String {
+                let texts: Vec<_> = element_bytes().map(to_characters).collect();
+                let unescaped = |codes: &Vec<u32>| -> String {
                     let char = |&code| char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
                     codes.iter().map(char).collect()
                 };
                 Self {
                     words: texts.iter().map(|codes| python_repr(codes)).collect(),
-                    ..same(texts.iter().map(plain).collect())
+                    ..same_text(texts.iter().map(unescaped).collect())
                 }
             }
             Kind::Bytes if element.size > 0 => {
@@ -100,9 +100,9 @@ impl PrintedElements {
                         .collect::<String>()
                 };
                 Self {
-                    json: each().map(|bytes| json(bytes).into()).collect(),
-                    ..same(
-                        each()
+                    json: element_bytes().map(|bytes| json(bytes).into()).collect(),
+                    ..same_text(
+                        element_bytes()
                             .map(|bytes| quoted_bytes(trim_zeros(bytes)))
                             .collect(),
                     )
@@ -111,14 +111,14 @@ impl PrintedElements {
             Kind::Fields(fields) if element.size > 0 => {
                 format_structures(fields, &native, element.size, alone)
             }
-            // For elements of zero bytes, the number of bytes does not give the number of elements.
-            _ if element.size == 0 => same(vec![match element.kind {
+            // The number of elements without bytes cannot be computed from their bytes.
+            _ if element.size == 0 => same_text(vec![match element.kind {
                 Kind::Text => "''".to_owned(),
                 Kind::Fields(_) => "()".to_owned(),
                 _ => "b''".to_owned(),
             }]),
             // A file does not record how its machine represents long doubles.
-            _ => same(each().map(format_hexadecimal).collect()),
+            _ => same_text(element_bytes().map(format_hexadecimal).collect()),
         }
     }
 }
@@ -129,8 +129,8 @@ fn format_structures(fields: &[Field], bytes: &[u8], size: usize, alone: bool) -
     let columns: Vec<_> = fields
         .iter()
         .map(|field| {
-            let number: usize = field.shape.iter().product();
-            let len = number * field.element.size;
+            let field_elements: usize = field.shape.iter().product();
+            let len = field_elements * field.element.size;
             let values = bytes
                 .chunks_exact(size)
                 .map(|element| &element[field.offset..][..len]);
@@ -257,9 +257,9 @@ fn format_date(number: i64, unit: &Unit) -> Option<String> {
             let (_, digits) = *SECOND_FRACTIONS
                 .iter()
                 .find(|(fraction, _)| *fraction == name)?;
-            let second = 10i128.pow(digits);
-            let (day, hour, minute, seconds) = clock(count.div_euclid(second));
-            let (fraction, digits) = (count.rem_euclid(second), digits as usize);
+            let units_per_second = 10i128.pow(digits);
+            let (day, hour, minute, seconds) = clock(count.div_euclid(units_per_second));
+            let (fraction, digits) = (count.rem_euclid(units_per_second), digits as usize);
             format!("{day}T{hour:02}:{minute:02}:{seconds:02}.{fraction:0digits$}")
         }
     })

@@ -139,10 +139,10 @@ fn check_case(path: &Path, case: &Case, devices: &[Backend], summary: &mut Summa
 /// Reads the cases of a file. A line that is not a case, or that lacks a field that its operation needs, is an error. A
 /// file without cases is also an error.
 fn read_cases(path: &Path) -> Result<Vec<Case>, Failure> {
-    let named = |problem: &dyn std::fmt::Display| {
+    let file_failure = |problem: &dyn std::fmt::Display| {
         Failure::usage(format_args!("{}: {problem}", path.display()))
     };
-    let text = read_text(path).map_err(|error| named(&error))?;
+    let text = read_text(path).map_err(|error| file_failure(&error))?;
     let cases: Vec<_> = parse(&text)
         .map(|case| {
             let case = case?;
@@ -150,9 +150,9 @@ fn read_cases(path: &Path) -> Result<Vec<Case>, Failure> {
             Ok(case)
         })
         .collect::<Result<_, _>>()
-        .map_err(|bad: BadLine| named(&bad))?;
+        .map_err(|bad: BadLine| file_failure(&bad))?;
     if cases.is_empty() {
-        return Err(named(&"it contains no cases"));
+        return Err(file_failure(&"it contains no cases"));
     }
     Ok(cases)
 }

@@ -15,10 +15,10 @@ use wgslice_vectors::{
 
 /// The maximum number of failures that are reduced. Reducing one takes thousands of runs, and failures often share a
 /// cause.
-const MOST_REDUCED: usize = 5;
+const MAX_REDUCED: usize = 5;
 
 /// The maximum number of candidates that are tried to reduce a failing case.
-const MOST_TRIES: usize = 4000;
+const MAX_TRIES: usize = 4000;
 
 /// Runs `count` cases. Each case runs in one of its variants, the same on every device.
 pub(super) fn run_random_cases(
@@ -28,7 +28,7 @@ pub(super) fn run_random_cases(
     summary: &mut Summary,
     progress: &ProgressCounter,
 ) {
-    let mut reduced = 0;
+    let mut reduced_count = 0;
     for number in 0..count {
         // A test ensures that every generated case has an answer and ways to run it.
         let Ok(case) = answered(case(seed, number)) else {
@@ -46,9 +46,9 @@ pub(super) fn run_random_cases(
                 summary.passed += 1;
                 continue;
             };
-            reduced += 1;
-            let (problem, smallest) = match reduced {
-                ..=MOST_REDUCED if !first => {
+            reduced_count += 1;
+            let (problem, smallest) = match reduced_count {
+                ..=MAX_REDUCED if !first => {
                     let (smallest, problem) = reduce_case(&case, device, &variant, problem);
                     (problem, Some(smallest.to_line()))
                 }
@@ -84,7 +84,7 @@ fn reduce_case(
     variant: &Variant,
     problem: String,
 ) -> (Case, String) {
-    let smallest = reduce(case, MOST_TRIES, |case| {
+    let smallest = reduce(case, MAX_TRIES, |case| {
         let case = answered(case.clone());
         case.is_ok_and(|case| describe_wrong(&case, device, variant).is_some())
     });

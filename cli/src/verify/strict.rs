@@ -32,37 +32,37 @@ pub(super) fn open_devices(global: &Global, seed: u64) -> Result<Vec<Backend>, F
              instead: drop one of them"
         )));
     }
-    let plain = |name| Options {
+    let plain_options = |name| Options {
         features: wgpu::Features::empty(),
         ..strict_options(name, seed)
     };
-    let mut tiny = strict_options("tiny windows", seed);
+    let mut tiny_windows = strict_options("tiny windows", seed);
     // A gather can need a dispatch for each pair of a window of params and a window of the result, so smaller windows
     // would take too long.
-    tiny.limits.max_storage_buffer_binding_size = 4096;
-    tiny.limits.max_compute_workgroups_per_dimension = 3;
-    let mut parts = plain("buffers of 4 KiB");
-    parts.limits.max_buffer_size = 4096;
-    parts.limits.max_storage_buffer_binding_size = 4096;
-    parts.limits.max_storage_buffers_per_shader_stage = 4;
-    let of = |outside, name| Options {
+    tiny_windows.limits.max_storage_buffer_binding_size = 4096;
+    tiny_windows.limits.max_compute_workgroups_per_dimension = 3;
+    let mut small_buffers = plain_options("buffers of 4 KiB");
+    small_buffers.limits.max_buffer_size = 4096;
+    small_buffers.limits.max_storage_buffer_binding_size = 4096;
+    small_buffers.limits.max_storage_buffers_per_shader_stage = 4;
+    let options_of = |outside, name| Options {
         outside,
-        ..plain(name)
+        ..plain_options(name)
     };
     Ok([
         open_strict(strict_options("as software", seed))?,
-        open_strict(plain("as a GPU"))?
+        open_strict(plain_options("as a GPU"))?
             .as_hardware()
             .without_shared_pipelines(),
-        open_strict(tiny)?
+        open_strict(tiny_windows)?
             .with_dispatch_bytes(16 << 10)
             .with_offset_limit(4095)
             .without_shared_pipelines(),
-        open_strict(parts)?.as_hardware(),
-        open_strict(of(Outside::Clamp, "clamping"))?
+        open_strict(small_buffers)?.as_hardware(),
+        open_strict(options_of(Outside::Clamp, "clamping"))?
             .as_hardware()
             .without_shared_pipelines(),
-        open_strict(of(Outside::Drop, "dropping"))?.as_hardware(),
+        open_strict(options_of(Outside::Drop, "dropping"))?.as_hardware(),
     ]
     .map(Backend::from)
     .to_vec())

@@ -19,7 +19,7 @@ pub(crate) enum Kind {
 /// Returns all buffers that have a binding, sorted by group and then by binding number.
 pub(crate) fn declared_buffers(module: &Module) -> Vec<Buffer> {
     let globals = module.global_variables.iter();
-    let mut all: Vec<_> = globals
+    let mut buffers: Vec<_> = globals
         .filter_map(|(_, global)| {
             let kind = match global.space {
                 AddressSpace::Storage { access } if access.contains(StorageAccess::STORE) => {
@@ -32,8 +32,8 @@ pub(crate) fn declared_buffers(module: &Module) -> Vec<Buffer> {
             Some(Buffer { binding, kind })
         })
         .collect();
-    all.sort_by_key(|buffer| (buffer.binding.group, buffer.binding.binding));
-    all
+    buffers.sort_by_key(|buffer| (buffer.binding.group, buffer.binding.binding));
+    buffers
 }
 
 /// Returns whether the shader has immediates.

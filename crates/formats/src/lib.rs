@@ -225,14 +225,17 @@ fn scaled(a: u32, b: u32) -> u32 { return a * FACTOR + b; }
 ";
         let shader = Shader::parse(shader).unwrap();
         let formula = |fixed| shader.formula("scaled", &[("FACTOR", 6.0)], fixed);
-        let all = formula(&[]).unwrap();
+        let full_formula = formula(&[]).unwrap();
         for name in ["in.a", "in.b", "out"] {
-            assert!(all.contains(&format!("declare-const {name} ")), "{all}");
+            assert!(
+                full_formula.contains(&format!("declare-const {name} ")),
+                "{full_formula}"
+            );
         }
-        let known = formula(&[("in.a", 2), ("in.b", 3)]).unwrap();
+        let known_inputs = formula(&[("in.a", 2), ("in.b", 3)]).unwrap();
         assert!(
-            known.contains("#x0000000f") && !known.contains("in.a"),
-            "{known}"
+            known_inputs.contains("#x0000000f") && !known_inputs.contains("in.a"),
+            "{known_inputs}"
         );
         assert_eq!(
             shader.formula("missing", &[], &[]).unwrap_err(),

@@ -67,7 +67,7 @@ fn write_glsl(
     version: glsl::Version,
 ) -> Result<Vec<u8>, String> {
     let (mut uniforms, mut storage) = (0..=u8::MAX, 0..=u8::MAX);
-    let place = |buffer: Buffer| {
+    let glsl_binding = |buffer: Buffer| {
         let slots = match buffer.kind {
             Kind::Uniform => &mut uniforms,
             Kind::ReadOnly | Kind::ReadWrite => &mut storage,
@@ -80,7 +80,7 @@ fn write_glsl(
             | glsl::WriterFlags::FORCE_POINT_SIZE,
         binding_map: declared_buffers(module)
             .into_iter()
-            .filter_map(place)
+            .filter_map(glsl_binding)
             .collect(),
         zero_initialize_workgroup_memory: true,
     };
@@ -105,27 +105,30 @@ fn write_hlsl(
     shader_model: hlsl::ShaderModel,
 ) -> Result<Vec<u8>, String> {
     let immediates = has_immediates(module);
-    let mut next = [hlsl::BindTarget::default(); 3];
+    let mut next_targets = [hlsl::BindTarget::default(); 3];
     if immediates {
-        next[0] = hlsl::BindTarget {
+        next_targets[0] = hlsl::BindTarget {
             space: 1,
             register: 1,
             ..hlsl::BindTarget::default()
         };
     }
-    let place = |buffer: Buffer| {
-        let target = &mut next[match buffer.kind {
+    let hlsl_binding = |buffer: Buffer| {
+        let target = &mut next_targets[match buffer.kind {
             Kind::Uniform => 0,
             Kind::ReadOnly => 1,
             Kind::ReadWrite => 2,
         }];
-        let place = *target;
+        let hlsl_binding = *target;
         target.register += 1;
-        (buffer.binding, place)
+        (buffer.binding, hlsl_binding)
     };
     let options = hlsl::Options {
         shader_model,
-        binding_map: declared_buffers(module).into_iter().map(place).collect(),
+        binding_map: declared_buffers(module)
+            .into_iter()
+            .map(hlsl_binding)
+            .collect(),
         fake_missing_bindings: false,
         immediates_target: immediates.then(hlsl::BindTarget::default),
         ..hlsl::Options::default()
@@ -149,7 +152,7 @@ fn write_msl(
 ) -> Result<Vec<u8>, String> {
     let mut slots = 0..=u8::MAX;
     let immediates_buffer = has_immediates(module).then(|| slots.next()).flatten();
-    let place = |buffer: Buffer| {
+    let msl_binding = |buffer: Buffer| {
         let target = msl::BindTarget {
             buffer: slots.next(),
             mutable: buffer.kind == Kind::ReadWrite,
@@ -157,7 +160,10 @@ fn write_msl(
         };
         (buffer.binding, target)
     };
-    let resources = declared_buffers(module).into_iter().map(place).collect();
+    let resources = declared_buffers(module)
+        .into_iter()
+        .map(msl_binding)
+        .collect();
     let resources = msl::EntryPointResources {
         resources,
         immediates_buffer,

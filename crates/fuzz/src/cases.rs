@@ -167,8 +167,8 @@ fn draw_gather(
     let indices = match kind {
         3 => draw_near_shape(u, &from)?,
         _ => {
-            let shared = u.int_in_range(0..=from.len())?;
-            let mut shape = from[..shared].to_vec();
+            let shared_dims = u.int_in_range(0..=from.len())?;
+            let mut shape = from[..shared_dims].to_vec();
             shape.extend(draw::shape(u, 2, 8)?);
             shape
         }
@@ -230,8 +230,8 @@ fn draw_crop(
             .iter_mut()
             .for_each(|flip| *flip &= 1);
     }
-    let rest = from.get(1 + sizes.len()..).unwrap_or_default();
-    let boxes = [&[count], &sizes[..], rest].concat();
+    let inner_sizes = from.get(1 + sizes.len()..).unwrap_or_default();
+    let boxes = [&[count], &sizes[..], inner_sizes].concat();
     args.insert("sizes".into(), sizes.into());
     args.insert("strides".into(), strides.into());
     let tensors = [("params", params), ("indices", indices)];
@@ -275,13 +275,13 @@ fn draw_scatter(
         ];
         return Ok(Case::new(Operation::ScatterElements, tensors, args));
     }
-    let lead = draw::shape(u, 2, 8)?;
+    let leading_sizes = draw::shape(u, 2, 8)?;
     let depth = match u.ratio(1, 8)? {
         true => u.int_in_range(0..=9)?,
         false => u.int_in_range(0..=shape.len())?,
     };
-    let indices = draw::indices(u, &[&lead[..], &[depth]].concat())?;
-    let mut updates = [&lead[..], &shape[depth.min(shape.len())..]].concat();
+    let indices = draw::indices(u, &[&leading_sizes[..], &[depth]].concat())?;
+    let mut updates = [&leading_sizes[..], &shape[depth.min(shape.len())..]].concat();
     if u.ratio(1, 8)? {
         updates = draw_near_shape(u, &updates)?;
     }
@@ -311,16 +311,16 @@ pub fn changed(u: &mut Unstructured<'_>) -> Result<Case> {
     let mut case = case_of(operation, u.arbitrary()?, 0);
     for _ in 0..u.int_in_range(0..=3)? {
         if u.ratio(1, 4)? {
-            let number = u.choose_index(case.tensors.len())?;
-            if let Some(tensor) = case.tensors.values_mut().nth(number) {
+            let tensor_index = u.choose_index(case.tensors.len())?;
+            if let Some(tensor) = case.tensors.values_mut().nth(tensor_index) {
                 let shape = bounded_shape(draw_near_shape(u, &tensor.shape)?, MOST_IN_CHANGED);
                 // Masks stay masks, and most indices stay in range.
-                let old = if tensor.data.is_empty() {
+                let old_values = if tensor.data.is_empty() {
                     &[0][..]
                 } else {
                     &tensor.data
                 };
-                let data = old.iter().copied().cycle().take(shape.iter().product());
+                let data = old_values.iter().copied().cycle().take(shape.iter().product());
                 *tensor = Tensor {
                     data: data.collect(),
                     shape,
@@ -360,16 +360,16 @@ fn collect_integers<'a>(value: &'a mut Value, found: &mut Vec<&'a mut Value>) {
 
 /// Returns the shape with some sizes changed, and sometimes with one more dimension.
 fn draw_near_shape(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<Vec<usize>> {
-    let mut near = shape.to_vec();
-    for size in &mut near {
+    let mut similar_shape = shape.to_vec();
+    for size in &mut similar_shape {
         if u.ratio(1, 4)? {
             *size = u.int_in_range(0..=*size + 1)?;
         }
     }
     if u.ratio(1, 16)? {
-        near.push(u.int_in_range(0..=3)?);
+        similar_shape.push(u.int_in_range(0..=3)?);
     }
-    Ok(near)
+    Ok(similar_shape)
 }
 
 /// Returns the shape with a length of 1 in place of each length that would raise the number of elements above `most`. A

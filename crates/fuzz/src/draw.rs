@@ -130,15 +130,15 @@ pub fn steps(u: &mut Unstructured<'_>, shape: &[usize], most: usize) -> Result<V
         let step = match u.int_in_range(0..=3)? {
             0 => Step::Transpose(permutation(u, at.len())?),
             1 => {
-                let mut wide = self::shape(u, 2, 8)?;
-                wide.extend(&at);
-                for size in &mut wide {
+                let mut wide_shape = self::shape(u, 2, 8)?;
+                wide_shape.extend(&at);
+                for size in &mut wide_shape {
                     if *size == 1 {
                         *size = u.int_in_range(0..=4)?;
                     }
                 }
-                let elements = wide.iter().map(|&n| n.max(1)).product::<usize>();
-                Step::Broadcast(if elements > most { at } else { wide })
+                let elements = wide_shape.iter().map(|&n| n.max(1)).product::<usize>();
+                Step::Broadcast(if elements > most { at } else { wide_shape })
             }
             _ => Step::Slice(slice(u, at.len())?),
         };

@@ -62,7 +62,7 @@ fn index_spec(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<IndexSpec> {
         .map(IndexItem::Slice)
         .collect();
     for _ in 0..u.int_in_range(1..=3)? {
-        let place = u.int_in_range(0..=items.len())?;
+        let insert_at = u.int_in_range(0..=items.len())?;
         let shape = match u.ratio(1, 2)? {
             true => draw::shape(u, 2, MOST_IN_ARRAY)?,
             false => shape.iter().copied().take(u.int_in_range(1..=2)?).collect(),
@@ -82,9 +82,9 @@ fn index_spec(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<IndexSpec> {
             },
         };
         // The array replaces a slice or is inserted next to it.
-        match u.ratio(1, 2)? && place < items.len() {
-            true => items[place] = item,
-            false => items.insert(place, item),
+        match u.ratio(1, 2)? && insert_at < items.len() {
+            true => items[insert_at] = item,
+            false => items.insert(insert_at, item),
         }
     }
     let spec = IndexSpec::new(items);

@@ -113,16 +113,16 @@ fn written_to(u: &mut Unstructured<'_>, plan: &Plan) -> Result<std::result::Resu
             .iter_mut()
             .for_each(|size| *size = size.saturating_add(2));
     }
-    let place = match SliceSpec::try_from(&spec) {
+    let source_view = match SliceSpec::try_from(&spec) {
         Ok(spec) if u.ratio(1, 4)? => View::new(&larger).and_then(|view| view.slice(&spec)),
         _ => {
-            let one = vec![1; larger.len()];
+            let unit_steps = vec![1; larger.len()];
             let sizes: Vec<_> = plan.shape().iter().map(|&n| n as i64).collect();
-            let spec = SliceSpec::block(&larger, &one, &sizes);
+            let spec = SliceSpec::block(&larger, &unit_steps, &sizes);
             View::new(&larger).and_then(|view| view.slice(&spec?))
         }
     };
-    Ok(place.and_then(|place| plan.written_to(&place)))
+    Ok(source_view.and_then(|source_view| plan.written_to(&source_view)))
 }
 
 /// Draws a list of different dimensions of an array of this rank, in ascending order in most cases.
@@ -147,15 +147,15 @@ fn draw_dims(u: &mut Unstructured<'_>, rank: usize) -> Result<Vec<usize>> {
 fn draw_xla(u: &mut Unstructured<'_>, shape: &[usize], dtype: DType) -> Result<DrawnPlan> {
     let rank = shape.len();
     let mut indices = draw_similar_sizes(u, shape)?;
-    let lead = indices.len();
+    let leading_dims = indices.len();
     let (dropped, map) = (draw_dims(u, rank)?, draw_dims(u, rank)?);
     let mut batching = draw_dims(u, rank)?;
     if u.ratio(7, 8)? {
         batching.retain(|d| !dropped.contains(d) && !map.contains(d));
     }
-    let mut of_indices = draw_dims(u, lead)?;
+    let mut indices_shape = draw_dims(u, leading_dims)?;
     if u.ratio(7, 8)? {
-        of_indices = (0..batching.len()).collect();
+        indices_shape = (0..batching.len()).collect();
         for (&d, size) in batching.iter().zip(&mut indices) {
             *size = shape.get(d).copied().unwrap_or(*size);
         }
@@ -163,15 +163,15 @@ fn draw_xla(u: &mut Unstructured<'_>, shape: &[usize], dtype: DType) -> Result<D
     if u.ratio(7, 8)? {
         indices.push(map.len());
     }
-    let kept = (0..rank).filter(|d| !dropped.contains(d) && !batching.contains(d));
-    let kept: Vec<_> = kept.collect();
-    let first = u.int_in_range(0..=lead)?;
+    let kept_dims = (0..rank).filter(|d| !dropped.contains(d) && !batching.contains(d));
+    let kept_dims: Vec<_> = kept_dims.collect();
+    let first_dim = u.int_in_range(0..=leading_dims)?;
     let windows: Vec<_> = match u.ratio(7, 8)? {
-        true => (first..first + kept.len()).collect(),
-        false => draw_dims(u, lead + rank)?,
+        true => (first_dim..first_dim + kept_dims.len()).collect(),
+        false => draw_dims(u, leading_dims + rank)?,
     };
     let mut window = vec![1; rank];
-    for &d in &kept {
+    for &d in &kept_dims {
         window[d] = match u.ratio(1, 2)? {
             true => shape[d],
             false => size(u)?.min(shape[d]),
@@ -184,25 +184,25 @@ fn draw_xla(u: &mut Unstructured<'_>, shape: &[usize], dtype: DType) -> Result<D
                 offset_dims: windows,
                 collapsed_slice_dims: dropped,
                 operand_batching_dims: batching,
-                start_indices_batching_dims: of_indices,
+                start_indices_batching_dims: indices_shape,
                 start_index_map: map,
-                index_vector_dim: lead,
+                index_vector_dim: leading_dims,
                 slice_sizes: window,
             };
             let x = view(u, shape)?;
             x.and_then(|x| Plan::xla_gather(x, &indices, &dims, out_of_range, dtype))
         }
         false => {
-            let mut updates: Vec<_> = indices[..lead].to_vec();
-            let kept = kept.iter().map(|&d| window[d]);
-            updates.splice(first..first, kept);
+            let mut updates: Vec<_> = indices[..leading_dims].to_vec();
+            let kept_dims = kept_dims.iter().map(|&d| window[d]);
+            updates.splice(first_dim..first_dim, kept_dims);
             let dims = ScatterDims {
                 update_window_dims: windows,
                 inserted_window_dims: dropped,
                 input_batching_dims: batching,
-                scatter_indices_batching_dims: of_indices,
+                scatter_indices_batching_dims: indices_shape,
                 scatter_dims_to_operand_dims: map,
-                index_vector_dim: lead,
+                index_vector_dim: leading_dims,
             };
             let options = XlaScatterOptions {
                 combine: Some(*u.choose(&Combine::ALL)?),
@@ -249,8 +249,8 @@ pub fn number(u: &mut Unstructured<'_>) -> Result<isize> {
 
 /// Draws any sizes. The first ones can equal the array's.
 fn draw_similar_sizes(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<Vec<usize>> {
-    let shared = u.int_in_range(0..=shape.len())?;
-    let mut lengths = shape[..shared].to_vec();
+    let shared_dims = u.int_in_range(0..=shape.len())?;
+    let mut lengths = shape[..shared_dims].to_vec();
     if u.ratio(2, 3)? {
         lengths.extend(sizes(u)?);
     }
@@ -265,9 +265,9 @@ pub fn view(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<std::result::Re
         view = match u.int_in_range(0..=3)? {
             0 => at.transpose(&permutation(u, rank)?),
             1 => {
-                let mut wide = sizes(u)?;
-                wide.extend(at.shape());
-                at.broadcast_to(&wide)
+                let mut wide_shape = sizes(u)?;
+                wide_shape.extend(at.shape());
+                at.broadcast_to(&wide_shape)
             }
             2 => SliceSpec::block(at.shape(), &integers(u, rank)?, &integers(u, rank)?)
                 .and_then(|spec| at.slice(&spec)),
@@ -372,8 +372,8 @@ fn draw(u: &mut Unstructured<'_>) -> Result<DrawnPlan> {
                     };
                     let patches = match u.arbitrary()? {
                         true => {
-                            let rest = shape.get(1 + sizes.len()..).unwrap_or_default();
-                            [&[count], &sizes[..], rest].concat()
+                            let inner_sizes = shape.get(1 + sizes.len()..).unwrap_or_default();
+                            [&[count], &sizes[..], inner_sizes].concat()
                         }
                         false => draw_similar_sizes(u, &shape)?,
                     };

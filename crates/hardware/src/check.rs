@@ -26,8 +26,8 @@ const IN_FLIGHT: [(&str, usize); 8] = [
 /// scratch memory.
 pub(crate) fn find_problems(family: Family, report: &Report) -> Vec<String> {
     let peers = cases::peers();
-    let of_library = |kernel: &&Compiled| peers.iter().all(|peer| peer.name != kernel.case);
-    let spill = |kernel: &Compiled| {
+    let is_of_library = |kernel: &&Compiled| peers.iter().all(|peer| peer.name != kernel.case);
+    let spill_problem = |kernel: &Compiled| {
         let statistics = &kernel.statistics;
         let (registers, bytes) = (statistics.spilled_registers, statistics.scratch_bytes);
         (registers + bytes > 0).then(|| {
@@ -37,16 +37,20 @@ pub(crate) fn find_problems(family: Family, report: &Report) -> Vec<String> {
             )
         })
     };
-    let spilled = report.compiled.iter().filter(of_library).filter_map(spill);
+    let spilled = report
+        .compiled
+        .iter()
+        .filter(is_of_library)
+        .filter_map(spill_problem);
     let failed = report.failed.iter().cloned();
-    let name = |problem| format!("{}: {problem}", family.name);
-    failed.chain(spilled).map(name).collect()
+    let with_family = |problem| format!("{}: {problem}", family.name);
+    failed.chain(spilled).map(with_family).collect()
 }
 
 /// Returns the problem if a report has no kernels: then the other checks would find nothing.
 pub(crate) fn nothing_compiled(family: Family, report: &Report) -> Option<String> {
-    let nothing = report.compiled.is_empty() && report.failed.is_empty();
-    nothing.then(|| {
+    let is_empty = report.compiled.is_empty() && report.failed.is_empty();
+    is_empty.then(|| {
         format!(
             "{}: no kernel was compiled, so none was checked",
             family.name
@@ -58,8 +62,8 @@ pub(crate) fn nothing_compiled(family: Family, report: &Report) -> Option<String
 pub(crate) fn loads_in_flight(family: Family, report: &Report) -> Vec<String> {
     let problem = |(case, asked): (&str, usize)| {
         let kernels = report.compiled.iter().filter(|kernel| kernel.case == case);
-        let least = kernels.min_by_key(|kernel| kernel.path.in_flight);
-        match least {
+        let fewest_loads = kernels.min_by_key(|kernel| kernel.path.in_flight);
+        match fewest_loads {
             None => Some(format!("{case} has no kernel")),
             Some(kernel) if kernel.path.in_flight < asked => Some(format!(
                 "{case}, {}: {} bytes in flight per lane, but {asked} are required",
@@ -68,11 +72,11 @@ pub(crate) fn loads_in_flight(family: Family, report: &Report) -> Vec<String> {
             Some(_) => None,
         }
     };
-    let name = |problem| format!("{}: {problem}", family.name);
+    let with_family = |problem| format!("{}: {problem}", family.name);
     IN_FLIGHT
         .into_iter()
         .filter_map(problem)
-        .map(name)
+        .map(with_family)
         .collect()
 }
 
@@ -99,19 +103,19 @@ mod tests {
 
     #[test]
     fn spills_are_problems_of_the_librarys_kernels() {
-        let found = |case, spilled, scratch| {
+        let problems_of = |case, spilled, scratch| {
             let report = Report {
                 compiled: vec![test_kernel(case, 4, spilled, scratch)],
                 ..Report::default()
             };
             find_problems(FAMILIES[0], &report)
         };
-        assert_eq!(found("W6", 0, 0), [""; 0]);
-        let one = "navi21: W6, lanes: 1 registers are spilled, 0 bytes of scratch memory used";
-        assert_eq!(found("W6", 1, 0), [one]);
-        assert_eq!(found("W6", 0, 4).len(), 1);
+        assert_eq!(problems_of("W6", 0, 0), [""; 0]);
+        let message = "navi21: W6, lanes: 1 registers are spilled, 0 bytes of scratch memory used";
+        assert_eq!(problems_of("W6", 1, 0), [message]);
+        assert_eq!(problems_of("W6", 0, 4).len(), 1);
         // Peers' kernels may spill.
-        assert_eq!(found("W1 tfjs", 1, 4), [""; 0]);
+        assert_eq!(problems_of("W1 tfjs", 1, 4), [""; 0]);
     }
 
     #[test]
@@ -137,19 +141,22 @@ mod tests {
 
     #[test]
     fn every_case_must_have_its_loads_in_flight() {
-        let enough = IN_FLIGHT.map(|(case, bytes)| test_kernel(case, bytes, 0, 0));
-        let found = |kernels: &[Compiled]| {
+        let enough_loads = IN_FLIGHT.map(|(case, bytes)| test_kernel(case, bytes, 0, 0));
+        let problems_of = |kernels: &[Compiled]| {
             let report = Report {
                 compiled: kernels.to_vec(),
                 ..Report::default()
             };
             loads_in_flight(FAMILIES[0], &report)
         };
-        assert_eq!(found(&enough), [""; 0]);
-        assert_eq!(found(&enough[1..]), ["navi21: W1 has no kernel"]);
-        let mut short = enough.to_vec();
-        short.push(test_kernel("W3", 4, 0, 0));
+        assert_eq!(problems_of(&enough_loads), [""; 0]);
+        assert_eq!(
+            problems_of(&enough_loads[1..]),
+            ["navi21: W1 has no kernel"]
+        );
+        let mut too_few_loads = enough_loads.to_vec();
+        too_few_loads.push(test_kernel("W3", 4, 0, 0));
         let problem = "navi21: W3, lanes: 4 bytes in flight per lane, but 16 are required";
-        assert_eq!(found(&short), [problem]);
+        assert_eq!(problems_of(&too_few_loads), [problem]);
     }
 }

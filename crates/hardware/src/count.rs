@@ -9,7 +9,7 @@ use strict_gpu::{Access, BindingCounts, Counting, DispatchCounts, SECTOR};
 use wgslice::Error;
 
 /// A dispatch with more workgroups than this runs only about this many, except in a scatter.
-const MOST_WORKGROUPS: u64 = 128;
+const MAX_WORKGROUPS: u64 = 128;
 
 /// The counts of a kernel.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -57,7 +57,7 @@ impl KernelCounts {
         // All workgroups of a scatter are run, because each of its steps depends on the steps before.
         let most_workgroups = match case.work {
             CaseWork::Scatter(..) => u64::MAX,
-            _ => MOST_WORKGROUPS,
+            _ => MAX_WORKGROUPS,
         };
         let device = Device::new(Some(Counting {
             subgroup,
@@ -76,13 +76,13 @@ impl KernelCounts {
                 .find(|kernel| kernel.label == dispatch.pipeline);
             match counted {
                 Some(kernel) => kernel.invocations += invocation_count(&dispatch),
-                None => kernels.push(Self::of_dispatch(&dispatch)),
+                None => kernels.push(Self::from_dispatch(&dispatch)),
             }
         }
         Ok(kernels)
     }
 
-    fn of_dispatch(dispatch: &DispatchCounts) -> Self {
+    fn from_dispatch(dispatch: &DispatchCounts) -> Self {
         let mut counts = Self {
             label: dispatch.pipeline.clone(),
             invocations: invocation_count(dispatch),
@@ -91,14 +91,14 @@ impl KernelCounts {
             ..Self::default()
         };
         for binding in &dispatch.bindings {
-            let side = match (binding.name.as_str(), binding.access) {
+            let traffic = match (binding.name.as_str(), binding.access) {
                 // The report is written only for invalid indices, and has a few bytes.
                 ("report", _) => continue,
                 ("source", _) => &mut counts.read,
                 ("dest", Access::Write | Access::Atomic) => &mut counts.written,
                 _ => &mut counts.other,
             };
-            side.add(binding, dispatch.invocations as f64, counts.invocations);
+            traffic.add(binding, dispatch.invocations as f64, counts.invocations);
         }
         counts
     }
@@ -128,9 +128,9 @@ impl BufferTraffic {
             *to += count as f64 / invocations;
         }
         // A binding might not start at a sector boundary.
-        let room = counts.room.div_ceil(SECTOR) + 1;
-        let counted = counts.distinct_sectors as f64 / invocations;
-        self.distinct_sectors += counted.min(room as f64 / all);
+        let buffer_sectors = counts.room.div_ceil(SECTOR) + 1;
+        let sectors_each = counts.distinct_sectors as f64 / invocations;
+        self.distinct_sectors += sectors_each.min(buffer_sectors as f64 / all);
     }
 
     /// Returns the number of different sectors, divided by the number of sectors that instructions request. The optimum
@@ -166,7 +166,7 @@ mod tests {
             useful_bytes: 256,
         };
         let sectors = |room| {
-            let counts = KernelCounts::of_dispatch(&DispatchCounts {
+            let counts = KernelCounts::from_dispatch(&DispatchCounts {
                 workgroups: [10, 1, 1],
                 workgroup_size: [64, 1, 1],
                 invocations: 64,

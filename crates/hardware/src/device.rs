@@ -17,7 +17,7 @@ impl Device {
     pub(crate) fn new(counting: Option<Counting>) -> Self {
         let mut info = wgpu::AdapterInfo::new(wgpu::DeviceType::DiscreteGpu, wgpu::Backend::Vulkan);
         info.name = "counting GPU".into();
-        let strict = StrictGpu::new(Options {
+        let strict_gpu = StrictGpu::new(Options {
             info,
             features: wgpu::Features::IMMEDIATES,
             limits: wgpu::Limits {
@@ -33,8 +33,11 @@ impl Device {
             keeps_pipelines: true,
             ..Options::default()
         });
-        let gpu = Gpu::new(&strict.device(), &strict.queue());
-        Self { strict, gpu }
+        let gpu = Gpu::new(&strict_gpu.device(), &strict_gpu.queue());
+        Self {
+            strict: strict_gpu,
+            gpu,
+        }
     }
 
     /// Returns the device, which now runs small data through the kernels for large data.

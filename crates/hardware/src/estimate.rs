@@ -132,7 +132,8 @@ impl EstimatedTimes {
         };
         let accesses = |path: &CountedPath| (path.loads.len() + path.stores.len()) as f64;
         let vector = vector_instructions(rdna2, counts);
-        let slow = vector * rdna2.multiplications as f64 / (rdna2.vector.max(1)) as f64;
+        let slow_instructions =
+            vector * rdna2.multiplications as f64 / (rdna2.vector.max(1)) as f64;
         let one_by_one = (rdna2.scalar + rdna2.branches) as f64 + accesses(rdna2);
         let sum = |of: fn(&crate::count::BufferTraffic) -> f64| {
             counts.buffer_traffic().iter().map(of).sum::<f64>()
@@ -141,7 +142,10 @@ impl EstimatedTimes {
         let by_workgroup = SECTOR_BYTES * sum(|side| side.by_workgroup);
         let h100_clocks = memory / H100.bytes_per_clock();
         Self {
-            navi21: over_memory(&NAVI21, 2.0 * (vector - slow) + 8.0 * slow),
+            navi21: over_memory(
+                &NAVI21,
+                2.0 * (vector - slow_instructions) + 8.0 * slow_instructions,
+            ),
             mi300x: over_memory(&MI300X, vector_instructions(gcn5, counts) + accesses(gcn5)),
             h100: over_memory(&H100, 2.0 * vector + one_by_one),
             h100_loads: lines / H100_LOAD_UNITS / h100_clocks,
@@ -178,10 +182,10 @@ impl EstimatedTimes {
             ("loads", self.h100_loads),
             ("L2", self.h100_l2),
         ];
-        let slowest = units
+        let slowest_unit = units
             .into_iter()
             .reduce(|a, b| if b.1 > a.1 { b } else { a });
-        slowest.unwrap_or(units[0])
+        slowest_unit.unwrap_or(units[0])
     }
 }
 
@@ -192,7 +196,7 @@ mod tests {
 
     /// Returns the counts of an ideal copy, in which each lane copies 16 bytes.
     fn ideal_copy() -> KernelCounts {
-        let side = BufferTraffic {
+        let traffic = BufferTraffic {
             accesses: 1.0,
             bytes: 16.0,
             useful_bytes: 16.0,
@@ -202,8 +206,8 @@ mod tests {
             lines: 0.125,
         };
         KernelCounts {
-            read: side,
-            written: side,
+            read: traffic,
+            written: traffic,
             operations: 40.0,
             divisions: 2.0,
             ..KernelCounts::default()
@@ -256,34 +260,45 @@ mod tests {
         assert_near(h100, 32e12 / 3.35e12);
         let twice = EstimatedTimes::estimate_times(&test_path(2000, 0), &test_path(30, 4), &counts);
         assert_near(twice.microseconds(&counts)[0], navi21 * twice.navi21);
-        let idle = KernelCounts::default();
-        assert_eq!(twice.microseconds(&idle), [0.0; 3]);
+        let idle_counts = KernelCounts::default();
+        assert_eq!(twice.microseconds(&idle_counts), [0.0; 3]);
     }
 
     #[test]
     fn the_bottleneck_is_the_slowest_unit() {
-        let many =
+        let many_registers =
             EstimatedTimes::estimate_times(&test_path(2000, 0), &test_path(30, 4), &ideal_copy());
-        assert_eq!(many.h100_bound(), ("instructions", many.h100));
-        assert_eq!(many.largest_ratios(), [many.navi21, 1.0, many.h100]);
-        let mut apart = ideal_copy();
-        apart.read.lines = 8.0;
-        let apart = EstimatedTimes::estimate_times(&test_path(20, 4), &test_path(30, 4), &apart);
-        assert_eq!(apart.h100_bound(), ("loads", apart.h100_loads));
-        let mut often = ideal_copy();
-        often.read.by_workgroup = 4.0;
-        let often = EstimatedTimes::estimate_times(&test_path(20, 4), &test_path(30, 4), &often);
-        assert_eq!(often.h100_bound(), ("L2", often.h100_l2));
+        assert_eq!(
+            many_registers.h100_bound(),
+            ("instructions", many_registers.h100)
+        );
+        assert_eq!(
+            many_registers.largest_ratios(),
+            [many_registers.navi21, 1.0, many_registers.h100]
+        );
+        let mut scattered = ideal_copy();
+        scattered.read.lines = 8.0;
+        let scattered =
+            EstimatedTimes::estimate_times(&test_path(20, 4), &test_path(30, 4), &scattered);
+        assert_eq!(scattered.h100_bound(), ("loads", scattered.h100_loads));
+        let mut rereading = ideal_copy();
+        rereading.read.by_workgroup = 4.0;
+        let rereading =
+            EstimatedTimes::estimate_times(&test_path(20, 4), &test_path(30, 4), &rereading);
+        assert_eq!(rereading.h100_bound(), ("L2", rereading.h100_l2));
     }
 
     #[test]
     fn instructions_are_the_larger_of_the_path_and_of_an_estimate_from_operations() {
         let by_operations = 64.0 * 0.7;
-        let short = test_path(20, 5);
-        assert_near(vector_instructions(&short, &ideal_copy()), by_operations);
-        assert!(is_about(&short, &ideal_copy()));
+        let short_path = test_path(20, 5);
+        assert_near(
+            vector_instructions(&short_path, &ideal_copy()),
+            by_operations,
+        );
+        assert!(is_about(&short_path, &ideal_copy()));
         // The share of multiplications comes from the counted path.
-        let times = EstimatedTimes::estimate_times(&short, &test_path(30, 4), &ideal_copy());
+        let times = EstimatedTimes::estimate_times(&short_path, &test_path(30, 4), &ideal_copy());
         assert_near(
             times.navi21,
             by_operations * (0.75 * 2.0 + 0.25 * 8.0) / 160.0 / 9.0,

@@ -36,22 +36,23 @@ pub(crate) fn write_table(file: &str) -> Result<(), String> {
     let mut rows = String::new();
     let mut times = RunsByCase::new();
     for kernel in copy_kernels(&with_all) {
-        let named = |cells: &str| format!("| {kernel} | {} | {cells} |\n", line_count(&kernel));
+        let table_line =
+            |cells: &str| format!("| {kernel} | {} | {cells} |\n", line_count(&kernel));
         let Some((changed, runs_without)) = runs_without(&kernel, &with_all) else {
-            rows += &named("all | no other kernel can run its cases | – | – | –");
+            rows += &table_line("all | no other kernel can run its cases | – | – | –");
             continue;
         };
-        let missing: Vec<String> = changed
+        let missing_cases: Vec<String> = changed
             .iter()
             .filter(|case| !times.contains_key(*case))
             .cloned()
             .collect();
-        if !missing.is_empty() {
-            times.extend(runs_here("times", &missing)?);
+        if !missing_cases.is_empty() {
+            times.extend(runs_here("times", &missing_cases)?);
         }
         for case in &changed {
             if let (Some(before), Some(after)) = (times.get(case), runs_without.get(case)) {
-                rows += &named(&table_row(case, before, after));
+                rows += &table_line(&table_row(case, before, after));
             }
         }
     }
@@ -67,24 +68,24 @@ pub(crate) fn write_table(file: &str) -> Result<(), String> {
 /// them.
 fn runs_without(kernel: &str, with_all: &RunsByCase) -> Option<(Vec<String>, RunsByCase)> {
     let run = || {
-        let otherwise = runs_refusing(kernel, "kernels", &[])?;
-        let mut changed: Vec<String> = cases::library_cases()
+        let without_kernel = runs_refusing(kernel, "kernels", &[])?;
+        let mut changed_cases: Vec<String> = cases::library_cases()
             .into_iter()
             .map(|case| case.name)
             .collect();
-        changed.retain(|case| otherwise.get(case) != with_all.get(case));
-        let runs = match changed[..] {
+        changed_cases.retain(|case| without_kernel.get(case) != with_all.get(case));
+        let runs = match changed_cases[..] {
             [] => RunsByCase::new(),
-            _ => runs_refusing(kernel, "times", &changed)?,
+            _ => runs_refusing(kernel, "times", &changed_cases)?,
         };
-        Ok((changed, runs))
+        Ok((changed_cases, runs))
     };
     let outcome: Result<_, String> = run();
-    let says = |problem: String| {
-        let first: Vec<&str> = problem.lines().take(3).collect();
-        eprintln!("without {kernel}: {}", first.join("\n"));
+    let print_problem = |problem: String| {
+        let first_lines: Vec<&str> = problem.lines().take(3).collect();
+        eprintln!("without {kernel}: {}", first_lines.join("\n"));
     };
-    outcome.map_err(says).ok()
+    outcome.map_err(print_problem).ok()
 }
 
 /// Formats the cells for a case: its name, its kernels with and without the omitted one, and the ratios of times.
@@ -95,8 +96,8 @@ fn table_row(case: &str, before: &CaseRun, after: &CaseRun) -> String {
         }
         _ => ["not run"; 3].map(str::to_owned),
     };
-    let after = after.kernels.join(", ");
-    format!("{case} | {after} | {}", ratios.join(" | "))
+    let other_kernels = after.kernels.join(", ");
+    format!("{case} | {other_kernels} | {}", ratios.join(" | "))
 }
 
 /// Returns the names of the kernels of slices, updates, gradients, gathers and crops, in the order in which cases first
@@ -212,8 +213,8 @@ fn estimate_runs(cases: &[Case], names: &[String]) -> Result<RunsByCase, String>
     // Two threads each count half of the cases.
     let (left, right) = cases.split_at(cases.len() / 2);
     let (left, right) = thread::scope(|scope| {
-        let right = scope.spawn(|| runs(right));
-        (runs(left), right.join())
+        let right_thread = scope.spawn(|| runs(right));
+        (runs(left), right_thread.join())
     });
     let right = right.map_err(|_| "counting panicked")??;
     Ok(left?.into_iter().chain(right).collect())

@@ -52,7 +52,7 @@ const EXIT_SKIPPED: u8 = 77;
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let done = match arguments[..] {
+    let outcome = match arguments[..] {
         ["table"] => table("/dev/stdout", &[]),
         ["table", file, ref names @ ..] => table(file, names),
         ["check", ref names @ ..] => check_families(names, "cases"),
@@ -72,7 +72,7 @@ fn main() -> ExitCode {
                 .into(),
         ),
     };
-    match done {
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(problem) if problem == amd::NOT_INSTALLED => {
             eprintln!("{problem}");
@@ -87,13 +87,13 @@ fn main() -> ExitCode {
 
 fn compile_cases(names: &[&str]) -> Result<(), String> {
     let mut pipelines = Vec::new();
-    let chosen = |case: &&Case| names.is_empty() || names.contains(&&*case.name);
-    let all = [cases::library_cases(), cases::peers()].concat();
-    for case in all.iter().filter(chosen) {
-        let of_case =
+    let is_chosen = |case: &&Case| names.is_empty() || names.contains(&&*case.name);
+    let all_cases = [cases::library_cases(), cases::peers()].concat();
+    for case in all_cases.iter().filter(is_chosen) {
+        let is_of_case =
             device::requested_pipelines(case).map_err(|error| error_of_case(case, &error))?;
         pipelines.extend(
-            of_case
+            is_of_case
                 .into_iter()
                 .map(|pipeline| (case.name.clone(), pipeline)),
         );
@@ -104,37 +104,37 @@ fn compile_cases(names: &[&str]) -> Result<(), String> {
 /// Prints how many different pipelines W1 to W16 and all golden vectors create on a GPU, and how many for each kernel.
 fn count_pipelines() -> Result<(), String> {
     let is_workload = |case: &&Case| {
-        let number = case.name.strip_prefix('W').map(str::parse::<u32>);
-        number.is_some_and(|number| number.is_ok())
+        let workload_number = case.name.strip_prefix('W').map(str::parse::<u32>);
+        workload_number.is_some_and(|workload_number| workload_number.is_ok())
     };
-    let mut all = HashMap::new();
+    let mut counts_by_case = HashMap::new();
     let mut add = |pipelines: Vec<PipelineRequest>| {
         let mut keys = HashSet::new();
         for pipeline in pipelines {
             let key = vectors::pipeline_key(&pipeline);
             keys.insert(key.clone());
-            all.insert(key, pipeline.label);
+            counts_by_case.insert(key, pipeline.label);
         }
         keys.len()
     };
-    let mut of_workloads = Vec::new();
+    let mut workload_pipelines = Vec::new();
     for case in cases::library_cases().iter().filter(is_workload) {
-        of_workloads.extend(
+        workload_pipelines.extend(
             device::requested_pipelines(case).map_err(|error| error_of_case(case, &error))?,
         );
     }
-    let of_vectors = vectors::vector_pipelines(&Device::new(None))?
+    let vector_pipelines = vectors::vector_pipelines(&Device::new(None))?
         .into_iter()
         .map(|(_, pipeline)| pipeline);
-    let counts = [add(of_workloads), add(of_vectors.collect())];
+    let counts = [add(workload_pipelines), add(vector_pipelines.collect())];
     println!(
         "{} pipelines of W1 to W16, {} of the golden vectors, {} together",
         counts[0],
         counts[1],
-        all.len()
+        counts_by_case.len()
     );
     let mut kernels = BTreeMap::new();
-    for label in all.into_values() {
+    for label in counts_by_case.into_values() {
         let kernel = label.split(" (").next().unwrap_or_default().to_owned();
         *kernels.entry(kernel).or_insert(0) += 1;
     }
@@ -153,8 +153,8 @@ fn error_of_case(case: &Case, error: &wgslice::Error) -> String {
 fn check_families(names: &[&str], what: &str) -> Result<(), String> {
     for name in names {
         if FAMILIES.iter().all(|family| family.name != *name) {
-            let known = FAMILIES.map(|family| family.name).join(", ");
-            return Err(format!("no family {name:?}: there are {known}"));
+            let family_names = FAMILIES.map(|family| family.name).join(", ");
+            return Err(format!("no family {name:?}: there are {family_names}"));
         }
     }
     let mut problems = Vec::new();
@@ -182,9 +182,12 @@ fn check_families(names: &[&str], what: &str) -> Result<(), String> {
 /// Writes the table of all cases, or of those with these names.
 fn table(file: &str, names: &[&str]) -> Result<(), String> {
     let reports = reports_of(names)?;
-    let named = |case: &Case| names.is_empty() || names.contains(&case.name.as_str());
-    let chosen = |cases: Vec<Case>| cases.into_iter().filter(named).collect::<Vec<_>>();
-    let (library, peers) = (chosen(cases::library_cases()), chosen(cases::peers()));
+    let is_chosen = |case: &Case| names.is_empty() || names.contains(&case.name.as_str());
+    let chosen_cases = |cases: Vec<Case>| cases.into_iter().filter(is_chosen).collect::<Vec<_>>();
+    let (library, peers) = (
+        chosen_cases(cases::library_cases()),
+        chosen_cases(cases::peers()),
+    );
     let library = count_cases(&library, &reports)?;
     let peers = count_cases(&peers, &reports)?;
     let origin = table_origin(reports.clone())?;
@@ -223,20 +226,20 @@ fn reports_of<Name: AsRef<str>>(names: &[Name]) -> Result<Vec<Report>, String> {
 
 /// Returns the kernels of these cases. The counts for subgroups of 32 and of 64 are made in parallel.
 fn count_cases<'a>(cases: &'a [Case], reports: &'a [Report]) -> Result<Vec<Kernel<'a>>, String> {
-    let of_size = |subgroup| {
-        let each = cases.iter().map(|case| {
+    let counts_of_size = |subgroup| {
+        let case_names = cases.iter().map(|case| {
             KernelCounts::count_kernels(case, subgroup).map_err(|error| error_of_case(case, &error))
         });
-        each.collect::<Result<Vec<_>, _>>()
+        case_names.collect::<Result<Vec<_>, _>>()
     };
     let (narrow, wide) = thread::scope(|scope| {
-        let wide = scope.spawn(|| of_size(64));
-        (of_size(32), wide.join())
+        let wide_thread = scope.spawn(|| counts_of_size(64));
+        (counts_of_size(32), wide_thread.join())
     });
     let wide = wide.map_err(|_| "counting panicked")??;
-    let all = cases.iter().zip(narrow?).zip(wide);
-    let kernels =
-        all.flat_map(|((case, narrow), wide)| Kernel::join_results(case, narrow, &wide, reports));
+    let cases_with_counts = cases.iter().zip(narrow?).zip(wide);
+    let kernels = cases_with_counts
+        .flat_map(|((case, narrow), wide)| Kernel::join_results(case, narrow, &wide, reports));
     Ok(kernels.collect())
 }
 
@@ -244,8 +247,11 @@ fn count_cases<'a>(cases: &'a [Case], reports: &'a [Report]) -> Result<Vec<Kerne
 fn locked_version(name: &str) -> &'static str {
     const LOCKED: &str = include_str!("../../../Cargo.lock");
     let entry = format!("name = \"{name}\"\nversion = \"");
-    let rest = LOCKED.split_once(&entry).map(|(_, rest)| rest);
-    rest.and_then(|rest| rest.split('"').next())
+    let after_entry = LOCKED
+        .split_once(&entry)
+        .map(|(_, after_entry)| after_entry);
+    after_entry
+        .and_then(|after_entry| after_entry.split('"').next())
         .unwrap_or("of an unknown version")
 }
 

@@ -23,7 +23,7 @@ pub(crate) fn pipeline_key(pipeline: &PipelineRequest) -> (String, Vec<(String, 
 /// The error names the line that cannot be read.
 pub(crate) fn vector_pipelines(device: &Device) -> Result<Vec<(String, PipelineRequest)>, String> {
     let backend = Backend::from(device.gpu.clone());
-    let mut seen = HashSet::new();
+    let mut seen_keys = HashSet::new();
     let mut pipelines = Vec::new();
     for case in parse(VECTORS) {
         let case = case.map_err(|error| error.to_string())?;
@@ -32,7 +32,7 @@ pub(crate) fn vector_pipelines(device: &Device) -> Result<Vec<(String, PipelineR
             // Tests elsewhere check the outcome.
             let _ = run(&call, &backend, &variant);
             for pipeline in device.strict.take_pipelines() {
-                if seen.insert(pipeline_key(&pipeline)) {
+                if seen_keys.insert(pipeline_key(&pipeline)) {
                     pipelines.push((format!("line {}", case.line), pipeline));
                 }
             }

@@ -114,9 +114,13 @@ impl Described {
     /// [`Error::Invalid`] if the header is too long for the version.
     pub fn bytes(&self) -> Result<Vec<u8>, Error> {
         let text = text::write_header(self);
-        let latin: Option<Vec<u8>> = text.chars().map(|c| u8::try_from(c).ok()).collect();
-        let (version, fixed) = if latin.is_some() { (1, 10) } else { (3, 12) };
-        let mut text = latin.unwrap_or_else(|| text.into_bytes());
+        let latin_text: Option<Vec<u8>> = text.chars().map(|c| u8::try_from(c).ok()).collect();
+        let (version, fixed) = if latin_text.is_some() {
+            (1, 10)
+        } else {
+            (3, 12)
+        };
+        let mut text = latin_text.unwrap_or_else(|| text.into_bytes());
         let len = (fixed + text.len() + 1).next_multiple_of(64) - fixed;
         text.resize(len - 1, b' ');
         text.push(b'\n');
@@ -206,26 +210,26 @@ fn unsupported_type(element: &Type) -> Error {
 
 /// Reads the bytes before the elements, and returns the header's text. Before version 3.0, it is in Latin-1.
 fn text(file: &mut (impl Read + Seek)) -> Result<String, Error> {
-    let cut = || Error::invalid("the file ends within its header; copy or save it again");
-    let other = || {
+    let cut_header = || Error::invalid("the file ends within its header; copy or save it again");
+    let unknown_type = || {
         Error::invalid(
             "not an .npy file (it does not begin with \\x93NUMPY); save it with numpy.save",
         )
     };
-    let mut start = [0; 8];
-    read_exactly(file, &mut start, other)?;
-    if !start.starts_with(MAGIC) {
-        return Err(other());
+    let mut first_bytes = [0; 8];
+    read_exactly(file, &mut first_bytes, unknown_type)?;
+    if !first_bytes.starts_with(MAGIC) {
+        return Err(unknown_type());
     }
-    let len = match [start[6], start[7]] {
+    let len = match [first_bytes[6], first_bytes[7]] {
         [1, 0] => {
             let mut len = [0; 2];
-            read_exactly(file, &mut len, cut)?;
+            read_exactly(file, &mut len, cut_header)?;
             u16::from_le_bytes(len).into()
         }
         [2 | 3, 0] => {
             let mut len = [0; 4];
-            read_exactly(file, &mut len, cut)?;
+            read_exactly(file, &mut len, cut_header)?;
             u32::from_le_bytes(len)
         }
         [major, minor] => {
@@ -235,9 +239,9 @@ fn text(file: &mut (impl Read + Seek)) -> Result<String, Error> {
         }
     };
     let at = file.stream_position()?;
-    let left = file.seek(SeekFrom::End(0))?.saturating_sub(at);
+    let bytes_left = file.seek(SeekFrom::End(0))?.saturating_sub(at);
     file.seek(SeekFrom::Start(at))?;
-    if u64::from(len) > left {
+    if u64::from(len) > bytes_left {
         return Err(Error::invalid(format!(
             "the header should take {len} bytes, but the file ends before; copy or save it again"
         )));
@@ -248,8 +252,8 @@ fn text(file: &mut (impl Read + Seek)) -> Result<String, Error> {
         )));
     }
     let mut text = vec![0; len as usize];
-    read_exactly(file, &mut text, cut)?;
-    match start[6] {
+    read_exactly(file, &mut text, cut_header)?;
+    match first_bytes[6] {
         3 => String::from_utf8(text).map_err(|_| {
             Error::invalid("the header is not UTF-8; save the array again with numpy.save")
         }),

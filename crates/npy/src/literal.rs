@@ -53,10 +53,10 @@ impl<'a> LiteralParser<'a> {
     }
 
     pub(crate) fn malformed_here(&self) -> Malformed {
-        const SHOWN: usize = 20;
+        const SHOWN_CHARS: usize = 20;
         Malformed(match self.rest {
             "" => "it ends too early".into(),
-            rest => format!("at '{}'", to_printable(rest.chars().take(SHOWN))),
+            rest => format!("at '{}'", to_printable(rest.chars().take(SHOWN_CHARS))),
         })
     }
 
@@ -73,9 +73,9 @@ impl<'a> LiteralParser<'a> {
 
     fn take(&mut self, c: char) -> bool {
         self.skip_space();
-        let rest = self.rest.strip_prefix(c);
-        self.rest = rest.unwrap_or(self.rest);
-        rest.is_some()
+        let after_char = self.rest.strip_prefix(c);
+        self.rest = after_char.unwrap_or(self.rest);
+        after_char.is_some()
     }
 
     fn skip_or_fail(&mut self, c: char) -> Result<(), Malformed> {
@@ -119,8 +119,8 @@ impl<'a> LiteralParser<'a> {
 
     /// Parses a string in single or double quotes. Python 2 wrote Unicode strings as `u'…'`.
     fn parse_string(&mut self) -> Result<String, Malformed> {
-        let start = self.rest;
-        let quoted = start.strip_prefix(['u', 'U']).unwrap_or(start);
+        let unread = self.rest;
+        let quoted = unread.strip_prefix(['u', 'U']).unwrap_or(unread);
         let Some(quote) = quoted.chars().next().filter(|c| "'\"".contains(*c)) else {
             return Err(self.malformed_here());
         };
@@ -154,10 +154,10 @@ impl<'a> LiteralParser<'a> {
         };
         // Python 2 wrote its long integers as `3L`.
         let digits = digits.strip_suffix(['L', 'l']).unwrap_or(digits);
-        let number = usize::from_str_radix(&digits.replace('_', ""), radix);
-        let number = number.map_err(|_| self.malformed_here())?;
+        let parsed = usize::from_str_radix(&digits.replace('_', ""), radix);
+        let parsed = parsed.map_err(|_| self.malformed_here())?;
         self.rest = rest;
-        Ok(number)
+        Ok(parsed)
     }
 }
 

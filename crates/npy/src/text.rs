@@ -22,15 +22,15 @@ pub(super) fn parse_header(text: &str) -> Result<Described, Error> {
             (key, _) => return Err(wrong_entry(key)),
         }
     }
-    let lacking = || {
+    let missing_field = || {
         Error::invalid(
             "the header lacks descr, fortran_order or shape; save the array again with numpy.save",
         )
     };
     Ok(Described {
-        element: types::parse_type(descr.ok_or_else(lacking)?)?,
-        column_major: column_major.ok_or_else(lacking)?,
-        shape: shape.ok_or_else(lacking)?,
+        element: types::parse_type(descr.ok_or_else(missing_field)?)?,
+        column_major: column_major.ok_or_else(missing_field)?,
+        shape: shape.ok_or_else(missing_field)?,
     })
 }
 

@@ -67,11 +67,11 @@ pub struct Field {
 impl Type {
     /// Returns the type of numbers in this byte order. Elements of one byte get [`ByteOrder::NATIVE`].
     pub fn number_in(dtype: DType, byte_order: ByteOrder) -> Self {
-        let mut number = Self::new(Kind::Number(dtype), byte_order, dtype.size());
-        if !number.is_ordered() {
-            number.byte_order = ByteOrder::NATIVE;
+        let mut number_type = Self::new(Kind::Number(dtype), byte_order, dtype.size());
+        if !number_type.is_ordered() {
+            number_type.byte_order = ByteOrder::NATIVE;
         }
-        number
+        number_type
     }
 
     fn new(kind: Kind, byte_order: ByteOrder, size: usize) -> Self {
@@ -276,7 +276,7 @@ pub(crate) fn parse_type(descr: PythonLiteral) -> Result<Type, Error> {
 }
 
 fn parse_structure(entries: Vec<PythonLiteral>) -> Result<Type, Error> {
-    let wrong = || {
+    let wrong_type = || {
         Error::invalid(
             "the header's descr has a field that is not (name, type) or (name, type, shape); save \
              the array again with numpy.save",
@@ -286,7 +286,7 @@ fn parse_structure(entries: Vec<PythonLiteral>) -> Result<Type, Error> {
     let (mut fields, mut offset) = (Vec::<Field>::new(), 0usize);
     for (at, entry) in entries.into_iter().enumerate() {
         let PythonLiteral::Sequence(entry) = entry else {
-            return Err(wrong());
+            return Err(wrong_type());
         };
         let mut entry = entry.into_iter();
         let (name, descr, size) = (entry.next(), entry.next(), entry.next());
@@ -294,13 +294,13 @@ fn parse_structure(entries: Vec<PythonLiteral>) -> Result<Type, Error> {
             Some(PythonLiteral::Text(name)) => (None, name),
             Some(PythonLiteral::Sequence(names)) => match <[PythonLiteral; 2]>::try_from(names) {
                 Ok([PythonLiteral::Text(title), PythonLiteral::Text(name)]) => (Some(title), name),
-                _ => return Err(wrong()),
+                _ => return Err(wrong_type()),
             },
-            _ => return Err(wrong()),
+            _ => return Err(wrong_type()),
         };
-        let element = parse_type(descr.ok_or_else(wrong)?)?;
+        let element = parse_type(descr.ok_or_else(wrong_type)?)?;
         let shape = match size {
-            Some(size) => parse_shape(size).ok_or_else(wrong)?,
+            Some(size) => parse_shape(size).ok_or_else(wrong_type)?,
             None => Vec::new(),
         };
         let count = shape
@@ -347,15 +347,15 @@ fn parse_scalar(text: &str) -> Type {
         Some('=' | '|') => (ByteOrder::NATIVE, &text[1..]),
         _ => (ByteOrder::NATIVE, text),
     };
-    let named = || {
+    let named_type = || {
         (code.len() == text.len())
             .then(|| parse_type_name(text))
             .flatten()
     };
-    let found = parse_numbered_code(code)
+    let kind_and_size = parse_numbered_code(code)
         .or_else(|| parse_letter_code(code))
-        .or_else(named);
-    let Some((kind, size)) = found else {
+        .or_else(named_type);
+    let Some((kind, size)) = kind_and_size else {
         return Type::new(
             Kind::Unknown(text.into(), why_unknown(code)),
             ByteOrder::NATIVE,
@@ -421,8 +421,11 @@ fn is_valid_size(size: usize) -> bool {
 }
 
 fn time_kind(is_date: bool, unit: &str) -> Option<Kind> {
-    let known = |c: char| c.is_ascii_alphanumeric() || c == '/' || c == 'μ';
-    let unit = unit.chars().all(known).then(|| Unit(unit.to_owned()))?;
+    let is_unit_char = |c: char| c.is_ascii_alphanumeric() || c == '/' || c == 'μ';
+    let unit = unit
+        .chars()
+        .all(is_unit_char)
+        .then(|| Unit(unit.to_owned()))?;
     Some(match is_date {
         true => Kind::Date(unit),
         false => Kind::Time(unit),
@@ -454,8 +457,8 @@ fn parse_letter_code(code: &str) -> Option<(Kind, usize)> {
 
 /// Parses a type's name in NumPy.
 fn parse_type_name(name: &str) -> Option<(Kind, usize)> {
-    let mut numbers = DType::ALL.into_iter().filter(|dtype| *dtype != DType::BF16);
-    if let Some(dtype) = numbers.find(|dtype| dtype.name() == name) {
+    let mut number_types = DType::ALL.into_iter().filter(|dtype| *dtype != DType::BF16);
+    if let Some(dtype) = number_types.find(|dtype| dtype.name() == name) {
         return Some((Kind::Number(dtype), dtype.size()));
     }
     for (prefix, is_date) in [("datetime64", true), ("timedelta64", false)] {

@@ -135,15 +135,15 @@ impl DispatchCounter {
         for subgroup in lanes.chunk_by(|a, b| a.0 / self.subgroup == b.0 / self.subgroup) {
             let (mut sectors, mut lines) = (HashSet::new(), HashSet::new());
             for &(_, at) in subgroup {
-                let last = at + bytes - 1;
-                for sector in at / SECTOR..=last / SECTOR {
+                let last_byte = at + bytes - 1;
+                for sector in at / SECTOR..=last_byte / SECTOR {
                     sectors.insert(sector);
                     let from = at.max(sector * SECTOR) % SECTOR;
-                    let to = last.min(sector * SECTOR + SECTOR - 1) % SECTOR;
+                    let to = last_byte.min(sector * SECTOR + SECTOR - 1) % SECTOR;
                     let bits = (u32::MAX >> (SECTOR - 1 - (to - from))) << from;
                     *tally.touched.entry(sector).or_default() |= bits;
                 }
-                lines.extend(at / LINE..=last / LINE);
+                lines.extend(at / LINE..=last_byte / LINE);
             }
             tally.instructions += 1;
             tally.sectors += sectors.len() as u64;
@@ -184,23 +184,24 @@ impl DispatchCounter {
 /// Returns the numbers of all workgroups of a dispatch, if there are at most `most`. Otherwise returns the numbers of a
 /// sample of `most` workgroups, or up to 15 more. The sample is always the same.
 pub(crate) fn sample_workgroups(workgroups: u64, most: u64) -> Vec<u64> {
-    const STRETCH: u64 = 16;
+    const STRETCH_WORKGROUPS: u64 = 16;
     if workgroups <= most {
         return (0..workgroups).collect();
     }
-    let mut chosen: std::collections::BTreeSet<u64> = (0..most / 4).collect();
-    let room = workgroups.saturating_sub(STRETCH).max(1);
+    let mut sampled: std::collections::BTreeSet<u64> = (0..most / 4).collect();
+    let start_count = workgroups.saturating_sub(STRETCH_WORKGROUPS).max(1);
     for seed in 1.. {
-        if chosen.len() as u64 >= most {
+        if sampled.len() as u64 >= most {
             break;
         }
         // The fractional parts of the first n multiples of the golden ratio are spread evenly, for every n.
-        let from =
-            (u128::from(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(seed)) * u128::from(room)) >> 64;
-        let from = u64::try_from(from).expect("less than the workgroups");
-        chosen.extend(from..(from + STRETCH).min(workgroups));
+        let first_workgroup = (u128::from(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(seed))
+            * u128::from(start_count))
+            >> 64;
+        let first_workgroup = u64::try_from(first_workgroup).expect("less than the workgroups");
+        sampled.extend(first_workgroup..(first_workgroup + STRETCH_WORKGROUPS).min(workgroups));
     }
-    chosen.into_iter().collect()
+    sampled.into_iter().collect()
 }
 
 #[cfg(test)]
@@ -235,8 +236,8 @@ mod tests {
             (8, 256, 8)
         );
 
-        let apart: Vec<_> = (0..64).map(|lane| 128 * lane).collect();
-        let counts = count_sectors(4, &apart);
+        let addresses: Vec<_> = (0..64).map(|lane| 128 * lane).collect();
+        let counts = count_sectors(4, &addresses);
         assert_eq!(
             (counts.instructions, counts.sectors, counts.lines),
             (2, 64, 64)
@@ -260,10 +261,10 @@ mod tests {
     fn samples_are_of_the_dispatch_and_no_larger_than_a_stretch_more() {
         assert_eq!(sample_workgroups(10, 10), (0..10).collect::<Vec<_>>());
         for workgroups in [11, 100, 1 << 20, u64::from(u32::MAX)] {
-            let chosen = sample_workgroups(workgroups, 10);
-            assert!((10..10 + 16).contains(&chosen.len()), "{}", chosen.len());
-            assert!(chosen.iter().all(|&group| group < workgroups));
-            assert!(chosen.windows(2).all(|pair| pair[0] < pair[1]));
+            let sampled = sample_workgroups(workgroups, 10);
+            assert!((10..10 + 16).contains(&sampled.len()), "{}", sampled.len());
+            assert!(sampled.iter().all(|&group| group < workgroups));
+            assert!(sampled.windows(2).all(|pair| pair[0] < pair[1]));
         }
     }
 }

@@ -127,16 +127,19 @@ impl Memory {
             self.written[at] = 0b1111;
             return;
         }
-        let known = unknown.to_le_bytes().map(|byte| u8::from(byte == 0));
-        self.written[at] = (0..).zip(known).map(|(byte, known)| known << byte).sum();
+        let known_bytes = unknown.to_le_bytes().map(|byte| u8::from(byte == 0));
+        self.written[at] = (0..)
+            .zip(known_bytes)
+            .map(|(byte, known_bytes)| known_bytes << byte)
+            .sum();
     }
 
     /// Reads `bytes` bytes from byte `from` on. This byte can be anywhere in a word.
     pub(crate) fn read(&self, from: u64, bytes: usize) -> Vec<u8> {
-        let first = to_usize(from / WORD);
+        let first_word = to_usize(from / WORD);
         let skipped = to_usize(from % WORD);
-        let last = (skipped + bytes).div_ceil(4);
-        let words = self.words[first..first + last].iter();
+        let word_count = (skipped + bytes).div_ceil(4);
+        let words = self.words[first_word..first_word + word_count].iter();
         words
             .flat_map(|word| word.to_le_bytes())
             .skip(skipped)
@@ -161,9 +164,9 @@ impl Memory {
     fn write_bytes(&mut self, from: u64, bytes: &[u8]) {
         for (at, &byte) in (from..).zip(bytes) {
             let (word, place) = (to_usize(at / WORD), to_usize(at % WORD));
-            let mut all = self.words[word].to_le_bytes();
-            all[place] = byte;
-            self.words[word] = u32::from_le_bytes(all);
+            let mut word_bytes = self.words[word].to_le_bytes();
+            word_bytes[place] = byte;
+            self.words[word] = u32::from_le_bytes(word_bytes);
             self.written[word] |= 1 << place;
         }
     }
@@ -184,28 +187,28 @@ impl Memory {
         if page.is_empty() {
             *page = vec![WordAccesses::default(); PAGE_WORDS.min(self.words.len())];
         }
-        let touched = &mut page[at % PAGE_WORDS];
-        if touched.dispatch != dispatch {
-            *touched = WordAccesses {
+        let touched_word = &mut page[at % PAGE_WORDS];
+        if touched_word.dispatch != dispatch {
+            *touched_word = WordAccesses {
                 dispatch,
                 ..WordAccesses::default()
             };
         }
         let races = |touch: &WordAccess, access| touch.can_race_with(by).then_some(access);
-        let written = races(&touched.write, Access::Write);
-        let met = match access {
-            Access::Read => written.or_else(|| races(&touched.atomic, Access::Atomic)),
+        let written = races(&touched_word.write, Access::Write);
+        let conflict = match access {
+            Access::Read => written.or_else(|| races(&touched_word.atomic, Access::Atomic)),
             Access::Write => written
-                .or_else(|| races(&touched.atomic, Access::Atomic))
-                .or_else(|| races(&touched.read, Access::Read)),
-            Access::Atomic => written.or_else(|| races(&touched.read, Access::Read)),
+                .or_else(|| races(&touched_word.atomic, Access::Atomic))
+                .or_else(|| races(&touched_word.read, Access::Read)),
+            Access::Atomic => written.or_else(|| races(&touched_word.read, Access::Read)),
         };
         match access {
-            Access::Read => touched.read.add_access(by),
-            Access::Write => touched.write.add_access(by),
-            Access::Atomic => touched.atomic.add_access(by),
+            Access::Read => touched_word.read.add_access(by),
+            Access::Write => touched_word.write.add_access(by),
+            Access::Atomic => touched_word.atomic.add_access(by),
         }
-        met
+        conflict
     }
 }
 
@@ -229,12 +232,12 @@ mod tests {
     /// Returns the kind of the earlier access that races with the last of these accesses.
     fn racing_access(accesses: &[(Access, Invocation)]) -> Option<Access> {
         let mut memory = Memory::new(4);
-        let mut met = None;
+        let mut conflict = None;
         for &(access, by) in accesses {
-            assert_eq!(met, None, "an earlier access raced: {accesses:?}");
-            met = memory.touch(0, 1, access, by);
+            assert_eq!(conflict, None, "an earlier access raced: {accesses:?}");
+            conflict = memory.touch(0, 1, access, by);
         }
-        met
+        conflict
     }
 
     #[test]

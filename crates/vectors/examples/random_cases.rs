@@ -9,9 +9,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let &[seed, count] = &arguments[..] else {
         return Err("usage: random_cases SEED COUNT".into());
     };
-    let mut out = io::stdout().lock();
+    let mut stdout = io::stdout().lock();
     for number in 0..usize::try_from(count)? {
-        writeln!(out, "{}", answered(case(seed, number))?.to_line())?;
+        writeln!(stdout, "{}", answered(case(seed, number))?.to_line())?;
     }
     Ok(())
 }

@@ -91,9 +91,9 @@ impl Arguments<'_> {
         let Some(value) = self.args.get(name) else {
             return Ok(Vec::new());
         };
-        let wrong = || self.wrong_type(name, value, "a list of the steps of a view");
+        let wrong_type = || self.wrong_type(name, value, "a list of the steps of a view");
         let step = |step: &Value| {
-            let step = step.as_object().ok_or_else(wrong)?;
+            let step = step.as_object().ok_or_else(wrong_type)?;
             if let Some(args) = step.get("strided_slice").and_then(Value::as_object) {
                 let args = Arguments { args, ..*self };
                 args.strided_slice().map(Step::Slice)
@@ -102,12 +102,12 @@ impl Arguments<'_> {
             } else if let Some(shape) = step.get("broadcast_to").and_then(sizes) {
                 Ok(Step::Broadcast(shape))
             } else {
-                Err(wrong())
+                Err(wrong_type())
             }
         };
         value
             .as_array()
-            .ok_or_else(wrong)?
+            .ok_or_else(wrong_type)?
             .iter()
             .map(step)
             .collect()
@@ -137,7 +137,7 @@ impl Arguments<'_> {
 
     /// Returns the combination in the optional argument `name`. Without it, returns an update.
     pub(crate) fn combination(&self, name: &str) -> Result<Combine, BadLine> {
-        let all = [
+        let combinations = [
             Combine::Update,
             Combine::Add,
             Combine::Sub,
@@ -148,7 +148,7 @@ impl Arguments<'_> {
         let Some(value) = self.args.get(name) else {
             return Ok(Combine::Update);
         };
-        let named = all
+        let named = combinations
             .into_iter()
             .find(|combine| *value == combine.to_string());
         named.ok_or_else(|| self.wrong_type(name, value, "add, sub, mul, min or max, or left out"))

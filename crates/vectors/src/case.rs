@@ -93,7 +93,7 @@ impl Case {
         tensors: [(&str, Tensor); N],
         args: Map<String, Value>,
     ) -> Self {
-        let named = |(name, tensor): (&str, _)| (name.to_owned(), tensor);
+        let owned_name = |(name, tensor): (&str, _)| (name.to_owned(), tensor);
         Self {
             line: 1,
             op,
@@ -102,7 +102,7 @@ impl Case {
                 shape: vec![0],
                 data: Vec::new(),
             }),
-            tensors: tensors.map(named).into(),
+            tensors: tensors.map(owned_name).into(),
             args,
         }
     }
@@ -110,13 +110,13 @@ impl Case {
     /// Formats the case as a line of a vector file.
     pub fn to_line(&self) -> String {
         let tensor = |(name, tensor): (&String, &Tensor)| {
-            let counted = tensor
+            let numbered_from = tensor
                 .data
                 .iter()
                 .copied()
                 .eq((1..).take(tensor.data.len()));
             let data = match &tensor.data[..] {
-                [_, _, ..] if counted => "arange1".into(),
+                [_, _, ..] if numbered_from => "arange1".into(),
                 data => serde_json::json!(data),
             };
             let tensor = serde_json::json!({ "shape": tensor.shape, "data": data });
@@ -201,23 +201,25 @@ struct RawCase {
 fn parse_line(text: &str, line: usize) -> Result<Case, String> {
     // The parser gets each line as a separate document, so its messages name line 1. That number is removed, because it
     // would mislead.
-    let raw: RawCase = serde_json::from_str(text).map_err(|e| {
+    let raw_case: RawCase = serde_json::from_str(text).map_err(|e| {
         let (reason, column) = (e.to_string(), e.column());
         let reason = reason.split(" at line ").next().unwrap_or(&reason);
         format!("{reason} (column {column})")
     })?;
-    let op =
-        Operation::named(&raw.op).ok_or_else(|| format!("there is no operation `{}`", raw.op))?;
-    let expected = match (raw.expected, raw.error) {
+    let op = Operation::named(&raw_case.op)
+        .ok_or_else(|| format!("there is no operation `{}`", raw_case.op))?;
+    let expected = match (raw_case.expected, raw_case.error) {
         (Some(expected), false) => Expectation::Success(resolve_tensor("expected", expected)?),
         (None, true) => Expectation::Error {
-            kind: raw.error_kind.ok_or("an error needs an `error_kind`")?,
-            message: raw.error_message.unwrap_or_default(),
-            zero_fill: raw
+            kind: raw_case
+                .error_kind
+                .ok_or("an error needs an `error_kind`")?,
+            message: raw_case.error_message.unwrap_or_default(),
+            zero_fill: raw_case
                 .zero_fill
                 .map(|t| resolve_tensor("zero_fill", t))
                 .transpose()?,
-            ignore: raw
+            ignore: raw_case
                 .ignore
                 .map(|t| resolve_tensor("ignore", t))
                 .transpose()?,
@@ -225,17 +227,17 @@ fn parse_line(text: &str, line: usize) -> Result<Case, String> {
         (Some(_), true) => return Err("both `expected` and `error` are given".into()),
         (None, false) => return Err("neither `expected` nor `error` is given".into()),
     };
-    let tensors = raw.tensors.into_iter().map(|(name, t)| {
+    let tensors = raw_case.tensors.into_iter().map(|(name, t)| {
         let tensor = resolve_tensor(&name, t)?;
         Ok((name, tensor))
     });
     Ok(Case {
         line,
         op,
-        dtype: raw.dtype,
+        dtype: raw_case.dtype,
         expected,
         tensors: tensors.collect::<Result<_, String>>()?,
-        args: raw.args,
+        args: raw_case.args,
     })
 }
 

@@ -12,7 +12,7 @@ pub(crate) fn float_type(name: &str) -> Option<DType> {
 /// Combines `old` with `new`. With `float`, the values are the bits of numbers of that type; otherwise they are
 /// integers. Numbers of 16 bits are added and subtracted as `f32`, and rounded after each row.
 pub(crate) fn combine_values(combine: Combine, float: Option<DType>, old: i64, new: i64) -> i64 {
-    let less = match float {
+    let is_less = match float {
         None => new < old,
         Some(dtype) => number_of_bits(dtype, new) < number_of_bits(dtype, old),
     };
@@ -32,7 +32,7 @@ pub(crate) fn combine_values(combine: Combine, float: Option<DType>, old: i64, n
         Combine::Add => computed(i64::wrapping_add, |old, new| old + new),
         Combine::Sub => computed(i64::wrapping_sub, |old, new| old - new),
         Combine::Mul => computed(i64::wrapping_mul, |old, new| old * new),
-        Combine::Min if less => new,
+        Combine::Min if is_less => new,
         Combine::Max if greater => new,
         Combine::Min | Combine::Max => old,
     }

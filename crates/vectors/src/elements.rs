@@ -31,8 +31,8 @@ pub(crate) fn decode_elements(bytes: &[u8], dtype: DType) -> Vec<i128> {
 }
 
 fn decode_one(element: &[u8]) -> i128 {
-    let negative = element.last().is_some_and(|&byte| byte >= 0x80);
-    let mut bytes = [if negative { 0xff } else { 0 }; 16];
+    let is_negative = element.last().is_some_and(|&byte| byte >= 0x80);
+    let mut bytes = [if is_negative { 0xff } else { 0 }; 16];
     bytes[..element.len()].copy_from_slice(element);
     i128::from_le_bytes(bytes)
 }
@@ -51,11 +51,11 @@ mod tests {
             (i64::MIN, 8),
         ] {
             for dtype in TYPES_BY_WIDTH {
-                let back =
+                let decoded =
                     encode_elements(&[value, 0], dtype).map(|bytes| decode_elements(&bytes, dtype));
                 let fits = dtype.size() >= narrowest;
                 assert_eq!(
-                    back,
+                    decoded,
                     fits.then(|| vec![value.into(), 0]),
                     "{value} as {dtype}"
                 );

@@ -11,44 +11,47 @@ fn bad_lines_say_what_is_wrong() {
             r#"{{"op":"gather_nd","dtype":"int32","tensors":{{"params":{tensor}}},"args":{{}}{rest}}}"#
         )
     };
-    let good = r#","expected":{"shape":[],"data":[1]}"#;
-    let one = r#"{"shape":[1],"data":[1]}"#;
+    let expected = r#","expected":{"shape":[],"data":[1]}"#;
+    let array = r#"{"shape":[1],"data":[1]}"#;
     let rows = [
-        (line(one, ""), "neither `expected` nor `error` is given"),
+        (line(array, ""), "neither `expected` nor `error` is given"),
         (
-            line(one, &format!(r#"{good},"error":true"#)),
+            line(array, &format!(r#"{expected},"error":true"#)),
             "both `expected` and `error` are given",
         ),
         (
-            line(one, r#","error":true"#),
+            line(array, r#","error":true"#),
             "an error needs an `error_kind`",
         ),
         (
-            line(r#"{"shape":[2],"data":[1]}"#, good),
+            line(r#"{"shape":[2],"data":[1]}"#, expected),
             "has 1 values, but its shape [2] needs 2",
         ),
         (
-            line(r#"{"shape":[1],"data":[1.5]}"#, good),
+            line(r#"{"shape":[1],"data":[1.5]}"#, expected),
             "has the value 1.5, not a 64-bit integer",
         ),
         (
-            line(r#"{"shape":[1],"data":[9223372036854775808]}"#, good),
+            line(r#"{"shape":[1],"data":[9223372036854775808]}"#, expected),
             "not a 64-bit integer",
         ),
         (
-            line(r#"{"shape":[1],"data":"range"}"#, good),
+            line(r#"{"shape":[1],"data":"range"}"#, expected),
             "must be \"arange\", \"arange1\" or a",
         ),
         (
-            line(r#"{"shape":[99999999],"data":"arange"}"#, good),
+            line(r#"{"shape":[99999999],"data":"arange"}"#, expected),
             "more than 16777216 elements",
         ),
         (
-            line(r#"{"shape":[4294967296,4294967296],"data":"arange"}"#, good),
+            line(
+                r#"{"shape":[4294967296,4294967296],"data":"arange"}"#,
+                expected,
+            ),
             "more than 16777216 elements",
         ),
         (
-            line(r#"{"shape":[-1],"data":[]}"#, good),
+            line(r#"{"shape":[-1],"data":[]}"#, expected),
             "invalid value: integer `-1`, expected usize",
         ),
         (
@@ -106,7 +109,7 @@ fn lines_may_say_more_and_arguments_are_typed() {
 
 #[test]
 fn an_operation_is_known_and_has_its_arguments() {
-    let known = |op: &str, args: &str| {
+    let is_known_argument = |op: &str, args: &str| {
         let text = format!(
             r#"{{"op":"{op}","dtype":"int32","tensors":{{"params":{{"shape":[],"data":[1]}},"indices":
             {{"shape":[],"data":[1]}}}},"args":{{{args}}},"expected":{{"shape":[],"data":[1]}}}}"#
@@ -114,7 +117,7 @@ fn an_operation_is_known_and_has_its_arguments() {
         let case = parse(&text.replace('\n', " ")).next().unwrap()?;
         Call::of(&case).map(|_| case.op)
     };
-    let problem = |op, args| known(op, args).unwrap_err().to_string();
+    let problem = |op, args| is_known_argument(op, args).unwrap_err().to_string();
     assert_eq!(
         problem("gather_nd", r#""batch_dims":-1"#),
         "line 1: argument `batch_dims` is -1, but must be 0 or more"
@@ -136,5 +139,8 @@ fn an_operation_is_known_and_has_its_arguments() {
         "line 1: there is no operation `gather_md`"
     );
     assert_eq!(problem("slice", ""), "line 1: there is no tensor `input`");
-    assert_eq!(known("batch_gather", ""), Ok(Operation::BatchGather));
+    assert_eq!(
+        is_known_argument("batch_gather", ""),
+        Ok(Operation::BatchGather)
+    );
 }

@@ -68,8 +68,8 @@ pub(crate) fn into_expectation(answer: Answer, scatters: bool) -> Expectation {
 /// Returns the tensor that the steps of a view select from `source`, by the reference.
 pub(crate) fn apply_view_steps(source: &Tensor, steps: &[Step]) -> Result<Tensor, ReferenceError> {
     let whole = (source.shape.clone(), source.data.clone());
-    let viewed = steps.iter().try_fold(whole, |at, step| step.of_values(at));
-    viewed.map(Tensor::from)
+    let view_values = steps.iter().try_fold(whole, |at, step| step.of_values(at));
+    view_values.map(Tensor::from)
 }
 
 /// Returns the answer for a result without out-of-range tuples.

@@ -49,7 +49,7 @@ pub fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
     };
     let data = case.tensors.iter().filter(|(name, _)| *name != "indices");
     let tensors: Vec<&Tensor> = data.map(|(_, tensor)| tensor).chain(expected).collect();
-    let within = |most: i64| {
+    let are_within = |most: i64| {
         let mut values = tensors.iter().flat_map(|tensor| &tensor.data);
         values.all(|value| (0..=most).contains(value))
     };
@@ -63,19 +63,19 @@ pub fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
             DType::Complex128 if computes => false,
             // Products, minima and maxima of 0 and 1 are the same as those of booleans.
             DType::Bool => {
-                matches!(combine, Combine::Mul | Combine::Min | Combine::Max) && within(1)
+                matches!(combine, Combine::Mul | Combine::Min | Combine::Max) && are_within(1)
             }
-            DType::U32 => computes && within(i32::MAX.into()),
+            DType::U32 => computes && are_within(i32::MAX.into()),
             _ => tensors.iter().all(fits),
         }
     };
     let dtypes: Vec<DType> = match call.float_type() {
         Some(float) => vec![float],
         None => {
-            let others = [DType::Bool, DType::U32];
+            let other_types = [DType::Bool, DType::U32];
             TYPES_BY_WIDTH
                 .into_iter()
-                .chain(others)
+                .chain(other_types)
                 .filter(holds)
                 .collect()
         }
@@ -97,21 +97,21 @@ pub fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
         .filter(|&kind| native_bytes(&indices.data, kind).is_some())
         .flat_map(|kind| policies.iter().map(move |&policy| (kind, policy)))
         .collect();
-    let promises: &[bool] = match call.is_unique() {
+    let unique_promises: &[bool] = match call.is_unique() {
         true => &[false, true],
         false => &[false],
     };
-    let each = |dtype| {
-        let of = move |&kind: &_| {
-            promises.iter().map(move |&unique| Variant {
+    let variants_of = |dtype| {
+        let with_promises = move |&kind: &_| {
+            unique_promises.iter().map(move |&unique| Variant {
                 dtype,
                 indices: Some(kind),
                 unique,
             })
         };
-        kinds.iter().flat_map(of)
+        kinds.iter().flat_map(with_promises)
     };
-    dtypes.into_iter().flat_map(each).collect()
+    dtypes.into_iter().flat_map(variants_of).collect()
 }
 
 /// A call that has been given to a device. The device may not have run it yet.

@@ -126,22 +126,23 @@ impl AdapterOptions {
     fn nothing_fits(&self, candidates: &[FoundAdapter]) -> String {
         let name = self.name.as_ref();
         if candidates.is_empty() {
-            let named = name.map_or_else(String::new, |name| format!(" with the name {name:?}"));
+            let name_condition =
+                name.map_or_else(String::new, |name| format!(" with the name {name:?}"));
             let remedy = match cfg!(target_arch = "wasm32") {
                 true => "use a browser with WebGPU",
                 false => {
                     "install a Vulkan driver (on Debian and Ubuntu mesa-vulkan-drivers has a software one)"
                 }
             };
-            return format!("no adapter found{named}: {remedy}, or use the CPU");
+            return format!("no adapter found{name_condition}: {remedy}, or use the CPU");
         }
-        let named = name.map_or_else(String::new, |name| format!(" the name {name:?}"));
+        let name_condition = name.map_or_else(String::new, |name| format!(" the name {name:?}"));
         let software = match self.software {
             SoftwareAdapters::Allow => "",
             SoftwareAdapters::Require => " (only software adapters may be used)",
             SoftwareAdapters::Refuse => " (software adapters may not be used)",
         };
-        let mut message = format!("no adapter fits{named}{software}; this machine has:");
+        let mut message = format!("no adapter fits{name_condition}{software}; this machine has:");
         for candidate in candidates {
             message += &format!("\n  {candidate}");
         }
@@ -163,13 +164,13 @@ impl FoundAdapter {
     fn new(adapter: wgpu::Adapter, options: &AdapterOptions) -> Self {
         let info = adapter.get_info();
         let flags = adapter.get_downlevel_capabilities().flags;
-        let named = |name: &String| info.name.to_lowercase().contains(&name.to_lowercase());
+        let is_named = |name: &String| info.name.to_lowercase().contains(&name.to_lowercase());
         let software = is_software(&info);
         let refused = if !flags.contains(wgpu::DownlevelFlags::COMPUTE_SHADERS)
             || adapter.limits().max_storage_buffers_per_shader_stage < STORAGE_BUFFERS
         {
             Some("it cannot run compute shaders on storage buffers")
-        } else if !options.name.as_ref().is_none_or(named) {
+        } else if !options.name.as_ref().is_none_or(is_named) {
             Some("its name was not asked for")
         } else if software && options.software == SoftwareAdapters::Refuse {
             Some("it is a software adapter")

@@ -50,10 +50,10 @@ impl Tuning {
         long_row: 16 << 10,
     };
 
-    /// Returns the numbers for an adapter. If the device allows fewer invocations in a workgroup, or has too little
-    /// workgroup memory, the number of invocations is the largest power of two that fits, but at least 64. A device
-    /// that does not allow 64 rejects the shaders.
-    pub(in crate::gpu) fn of(is_software: bool, limits: &wgpu::Limits) -> Self {
+    /// The numbers for an adapter. If the device allows fewer invocations in a workgroup, or has too little workgroup
+    /// memory, the number of invocations is the largest power of two that fits, but at least 64. A device that does not
+    /// allow 64 rejects the shaders.
+    pub(in crate::gpu) fn for_device(is_software: bool, limits: &wgpu::Limits) -> Self {
         let tuning = if is_software {
             Self::SOFTWARE
         } else {
@@ -74,8 +74,8 @@ impl Tuning {
 /// Returns the largest size in bytes of a binding, in whole vectors. Metal allows bindings of more than 4 GiB, but wgpu
 /// passes their sizes to shaders as 32-bit numbers and clamps offsets to 32 bits. Other APIs allow less than 2 GiB.
 pub(in crate::gpu) fn largest_binding(limits: &wgpu::Limits) -> u64 {
-    let most = limits.max_storage_buffer_binding_size;
-    most.min(i32::MAX as u64) / VECTOR_BYTES as u64 * VECTOR_BYTES as u64
+    let max_bytes = limits.max_storage_buffer_binding_size;
+    max_bytes.min(i32::MAX as u64) / VECTOR_BYTES as u64 * VECTOR_BYTES as u64
 }
 
 /// Fails if `what` needs more than a limit of the device or of the shaders allows.
@@ -192,15 +192,15 @@ impl DispatchLimits {
         if (to - 1) / parts.bytes != part {
             return None;
         }
-        let within = parts.offset + from % parts.bytes;
-        let offset = within - within % self.alignment;
-        let bytes = (within - offset + (to - from)).next_multiple_of(4);
+        let in_part = parts.offset + from % parts.bytes;
+        let offset = in_part - in_part % self.alignment;
+        let bytes = (in_part - offset + (to - from)).next_multiple_of(4);
         let span = BindingRange {
             part: usize::try_from(part).ok()?,
             offset,
             bytes,
         };
-        (bytes <= self.binding).then_some((span, within - offset))
+        (bytes <= self.binding).then_some((span, in_part - offset))
     }
 
     /// Returns the error for a move in which even a single unit, of `unit` bytes, exceeds the device's limits.

@@ -112,8 +112,8 @@ pub(in crate::gpu) fn run_in_error_scope<R>(
         .into_iter()
         .rev()
         .map(|scope| pollster::block_on(scope.pop()));
-    let first = errors.reduce(Option::or).flatten();
-    (outcome, first)
+    let first_error = errors.reduce(Option::or).flatten();
+    (outcome, first_error)
 }
 
 /// Polls the device with `poll`. wgpu 30 panics if the driver reports to a poll that the device is lost. This function
@@ -181,9 +181,15 @@ mod tests {
     fn a_panic_of_a_poll_is_an_error() {
         // wgpu formats its message when it panics.
         let message = String::from("Error in Device::poll: Parent device is lost");
-        let lost = poll_catching_panics(|| panic!("{message}"));
-        assert!(lost.unwrap_err().to_string().contains("device is lost"));
-        let other = panic::catch_unwind(|| poll_catching_panics(|| panic!("another {}", "panic")));
-        assert!(other.is_err());
+        let lost_device = poll_catching_panics(|| panic!("{message}"));
+        assert!(
+            lost_device
+                .unwrap_err()
+                .to_string()
+                .contains("device is lost")
+        );
+        let other_panic =
+            panic::catch_unwind(|| poll_catching_panics(|| panic!("another {}", "panic")));
+        assert!(other_panic.is_err());
     }
 }

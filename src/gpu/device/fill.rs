@@ -28,9 +28,9 @@ pub(in crate::gpu) fn write_slice(
         Some(_) => Vec::new(),
         None => zeroed(BOUNCE_BYTES.min(dest.len()))?,
     };
-    let mut done = 0;
-    while done < dest.len() {
-        let (at, left) = (at + done, dest.len() - done);
+    let mut filled = 0;
+    while filled < dest.len() {
+        let (at, left) = (at + filled, dest.len() - filled);
         let bytes = match long {
             Some(walk) => {
                 let (row, skipped) = (at / row_bytes(walk), at % row_bytes(walk));
@@ -44,8 +44,9 @@ pub(in crate::gpu) fn write_slice(
                 &bounce[..bytes]
             }
         };
-        dest.slice(done..done + bytes.len()).copy_from_slice(bytes);
-        done += bytes.len();
+        dest.slice(filled..filled + bytes.len())
+            .copy_from_slice(bytes);
+        filled += bytes.len();
     }
     Ok(())
 }

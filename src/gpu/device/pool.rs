@@ -20,10 +20,10 @@ use std::{
 
 /// A pooled buffer is freed if this many requests for buffers in a row do not reuse it. So a loop that creates and
 /// drops up to 32 tensors reuses all of their buffers.
-const MOST_UNUSED_REQUESTS: u64 = 32;
+const MAX_UNUSED_REQUESTS: u64 = 32;
 
-/// The maximum number of buffers that a pool keeps. It is small because each request searches all of them.
-const MOST_KEPT_BUFFERS: usize = 64;
+/// The largest number of buffers that a pool keeps: each request searches all of them.
+const MAX_KEPT_BUFFERS: usize = 64;
 
 /// The pool of a device. When a tensor that the crate allocated is dropped, its buffers return to the pool, except
 /// buffers that were exposed to the caller.
@@ -43,13 +43,13 @@ struct PooledBuffers {
 }
 
 impl PooledBuffers {
-    /// Returns the size of all pooled buffers in bytes.
-    fn kept(&self) -> u64 {
+    /// The size of all pooled buffers in bytes.
+    fn kept_bytes(&self) -> u64 {
         self.idle.iter().map(|(buffer, _)| buffer.size()).sum()
     }
 
     fn keep_bounds(&mut self) {
-        while self.idle.len() > MOST_KEPT_BUFFERS || self.lent + self.kept() > self.most_lent {
+        while self.idle.len() > MAX_KEPT_BUFFERS || self.lent + self.kept_bytes() > self.most_lent {
             self.idle.pop_front();
         }
     }
@@ -61,14 +61,14 @@ impl BufferPool {
     pub(in crate::gpu) fn take_buffer(&self, size: u64) -> Option<wgpu::Buffer> {
         let mut shelf = lock(&self.0);
         shelf.asked += 1;
-        let asked = shelf.asked;
-        // If several buffers fit, takes the most recently returned buffer, because its bytes might still be in a cache.
-        let found = shelf.idle.iter().rposition(|idle| idle.0.size() == size);
-        let taken = found.and_then(|place| shelf.idle.remove(place));
+        let request_count = shelf.asked;
+        // If several buffers fit, takes the one that returned last, because its bytes may still be in a cache.
+        let found_index = shelf.idle.iter().rposition(|idle| idle.0.size() == size);
+        let taken_buffer = found_index.and_then(|place| shelf.idle.remove(place));
         shelf
             .idle
-            .retain(|(_, since)| asked - since <= MOST_UNUSED_REQUESTS);
-        taken.map(|(buffer, _)| buffer)
+            .retain(|(_, since)| request_count - since <= MAX_UNUSED_REQUESTS);
+        taken_buffer.map(|(buffer, _)| buffer)
     }
 
     /// Calls `create`. If `create` runs out of memory and the pool holds buffers, empties the pool, calls `free`, which
@@ -120,8 +120,8 @@ impl BufferPool {
 
     /// Returns the size of all pooled buffers in bytes.
     #[cfg(test)]
-    pub(in crate::gpu) fn kept(&self) -> u64 {
-        lock(&self.0).kept()
+    pub(in crate::gpu) fn kept_bytes(&self) -> u64 {
+        lock(&self.0).kept_bytes()
     }
 }
 

@@ -105,7 +105,7 @@ impl Readback {
     pub(in crate::gpu) async fn copy_to(&self, bytes: &mut [u8]) -> Result<(), Error> {
         let device = &self.device;
         let mut watched = cfg!(target_arch = "wasm32");
-        let mapped = poll_fn(|context| {
+        let mapping_result = poll_fn(|context| {
             let mut mapping = lock(&self.mapping);
             if let Some(result) = &mapping.result {
                 return Poll::Ready(result.clone());
@@ -124,7 +124,7 @@ impl Readback {
             }
             Poll::Pending
         });
-        mapped
+        mapping_result
             .await
             .map_err(|error| device_error(device, DOING_READBACK, error))?;
         let view = self
@@ -161,10 +161,10 @@ impl MappingWatcher {
         if runs {
             return;
         }
-        let watching = device.clone();
+        let watched_device = device.clone();
         let thread = std::thread::Builder::new().name("wgslice watcher".into());
         if thread
-            .spawn(move || watching.shared.watcher.run(&watching))
+            .spawn(move || watched_device.shared.watcher.run(&watched_device))
             .is_err()
         {
             // If the operating system does not allow another thread, this call waits for the device itself.

@@ -80,15 +80,15 @@ impl SlotStrip {
             // submission that binds it, and an earlier write by another thread would be lost.
             mapped_at_creation: true,
         });
-        let exists = buffer.get_mapped_range(..).is_ok();
-        if exists {
+        let is_mapped = buffer.get_mapped_range(..).is_ok();
+        if is_mapped {
             buffer.unmap();
         }
         let group = bind_group(device, Some("wgslice slots"), layout, [(&buffer, 0, slot)]);
         Self {
             buffer,
             group,
-            exists,
+            exists: is_mapped,
         }
     }
 }

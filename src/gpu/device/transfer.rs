@@ -36,8 +36,8 @@ pub(crate) struct DeviceBytes {
 }
 
 impl DeviceBytes {
-    /// Uses the first `bytes` bytes of the caller's buffer. The buffer is never pooled.
-    pub(crate) fn of_caller(buffer: wgpu::Buffer, bytes: usize) -> Self {
+    /// The first `bytes` bytes of the caller's buffer, which is never pooled.
+    pub(crate) fn from_caller(buffer: wgpu::Buffer, bytes: usize) -> Self {
         let lent = Arc::<BufferPool>::default().lend_buffers(vec![buffer]);
         lent.expose_buffers();
         Self {
@@ -135,13 +135,13 @@ impl OpenDevice {
         element: usize,
     ) -> Result<DeviceBytes, Error> {
         let bytes = shape.iter().product::<usize>() * element;
-        let most = self.shared.limits.max_buffer_size;
+        let max_bytes = self.shared.limits.max_buffer_size;
         let row = shape.last().map_or(1, |&size| size.max(1)) * element;
-        let parts = match padded_size(bytes) <= most {
+        let parts = match padded_size(bytes) <= max_bytes {
             true => BufferParts::ONE_PART,
             false => BufferParts {
                 offset: 0,
-                bytes: part_bytes(most, row as u64),
+                bytes: part_bytes(max_bytes, row as u64),
             },
         };
         self.allocate_parts(parts, bytes)
@@ -168,10 +168,10 @@ impl OpenDevice {
         if more < CHECKED_FROM_BYTES || !is_software(&self.shared.info) {
             return Ok(());
         }
-        let needed = self.shared.pool.lent_bytes().saturating_add(more);
-        let needed = usize::try_from(needed).unwrap_or(usize::MAX);
-        // The system rejects a mapping that exceeds its memory. Mapped pages use no memory until they are written.
-        let room = Vec::<u8>::new().try_reserve_exact(needed);
+        let needed_bytes = self.shared.pool.lent_bytes().saturating_add(more);
+        let needed_bytes = usize::try_from(needed_bytes).unwrap_or(usize::MAX);
+        // The system rejects a mapping that exceeds its memory. Mapped pages take no memory until they are written.
+        let room = Vec::<u8>::new().try_reserve_exact(needed_bytes);
         room.map_err(|_| Error::OutOfDeviceMemory { doing })
     }
 
@@ -228,21 +228,21 @@ impl OpenDevice {
     ) -> Result<(), Error> {
         source.check_copied()?;
         self.check_host_memory("reading a tensor back", into.len() as u64)?;
-        let most = STAGING_BYTES.min(self.shared.limits.max_buffer_size / 4 * 4);
-        let most = usize::try_from(most).unwrap_or(usize::MAX);
-        let longest = into.len().min(most).next_multiple_of(4) as u64;
+        let max_bytes = STAGING_BYTES.min(self.shared.limits.max_buffer_size / 4 * 4);
+        let max_bytes = usize::try_from(max_bytes).unwrap_or(usize::MAX);
+        let longest = into.len().min(max_bytes).next_multiple_of(4) as u64;
         let mut under_way: Option<(Readback, &mut [u8])> = None;
-        let mut idle = None;
-        for (number, piece) in into.chunks_mut(most).enumerate() {
-            let staging = match idle.take() {
+        let mut idle_buffer = None;
+        for (number, piece) in into.chunks_mut(max_bytes).enumerate() {
+            let staging = match idle_buffer.take() {
                 Some(staging) => staging,
                 None => self.create_staging_buffer(longest)?,
             };
-            let copied = source.buffer_slices(number * most, piece.len());
+            let copied = source.buffer_slices(number * max_bytes, piece.len());
             let readback = self.read_back(staging, copied)?;
             if let Some((before, piece)) = under_way.replace((readback, piece)) {
                 before.copy_to(piece).await?;
-                idle = Some(before.into_staging());
+                idle_buffer = Some(before.into_staging());
             }
         }
         match under_way {

@@ -15,8 +15,8 @@ const DOING_UPLOAD: &str = "uploading";
 /// the device has copied it.
 const PIECE_BYTES: usize = 2 << 20;
 
-/// When this many pieces are submitted, the host waits until the device has copied the oldest piece.
-const MOST_SUBMITTED: usize = 2;
+/// When this many pieces are submitted, the host waits until the device has copied the oldest.
+const MAX_SUBMITTED: usize = 2;
 
 impl OpenDevice {
     /// Uploads the slice of `source` that `what` describes. The host packs the slice while it copies it to memory that
@@ -37,7 +37,7 @@ impl OpenDevice {
             if bytes > PIECE_BYTES {
                 under_way.push_back(self.run_guarded(DOING_UPLOAD, || self.queue.submit([]))?);
             }
-            if under_way.len() == MOST_SUBMITTED
+            if under_way.len() == MAX_SUBMITTED
                 && let Some(oldest) = under_way.pop_front()
             {
                 self.wait_for(oldest)?;
@@ -54,12 +54,12 @@ impl OpenDevice {
         bytes: usize,
     ) -> Result<QueueWriteBufferView, Error> {
         let staged = self.run_guarded(DOING_UPLOAD, || {
-            let into = dest.buffer_slices(at, bytes).next()?;
-            let size = wgpu::BufferSize::new(into.size())?;
+            let dest_slice = dest.buffer_slices(at, bytes).next()?;
+            let size = wgpu::BufferSize::new(dest_slice.size())?;
             let queue = &self.queue;
-            queue.write_buffer_with(into.buffer(), into.offset(), size)
+            queue.write_buffer_with(dest_slice.buffer(), dest_slice.offset(), size)
         })?;
-        let lost = || device_error(self, DOING_UPLOAD, io::Error::other("no staging memory"));
-        staged.ok_or_else(lost)
+        let no_memory = || device_error(self, DOING_UPLOAD, io::Error::other("no staging memory"));
+        staged.ok_or_else(no_memory)
     }
 }

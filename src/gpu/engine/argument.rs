@@ -65,8 +65,8 @@ impl<'a> Argument<'a> {
         }
     }
 
-    /// Makes an argument from a tensor.
-    pub(in crate::gpu) fn of_tensor(name: &'static str, tensor: &'a DeviceBytes) -> Self {
+    /// A tensor as an argument.
+    pub(in crate::gpu) fn from_tensor(name: &'static str, tensor: &'a DeviceBytes) -> Self {
         let bytes = tensor.bytes as u64;
         Self {
             name,
@@ -98,13 +98,13 @@ impl<'a> Argument<'a> {
     /// Checks that this argument is long enough, and that its last word of 4 bytes is completely in its buffer.
     pub(super) fn check_words(&self) -> Result<(), Error> {
         self.check_length()?;
-        let needed = self.needed;
+        let needed_bytes = self.needed;
         let Some(last) = self.buffers.last() else {
             return Ok(());
         };
         let in_last = match self.buffers.len() {
-            1 => needed.max(1),
-            _ => (needed.max(1) - 1) % self.parts.bytes + 1,
+            1 => needed_bytes.max(1),
+            _ => (needed_bytes.max(1) - 1) % self.parts.bytes + 1,
         };
         let end = self.parts.offset + in_last;
         if end.next_multiple_of(4) > last.size() {

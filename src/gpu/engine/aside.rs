@@ -40,18 +40,18 @@ impl Engine {
     ) -> Result<[Option<CopyPlace>; 2], Error> {
         // Only tensors can have several buffers or no buffer, and tensors do not share buffers.
         let shares = |argument: &&Argument<'_>| {
-            let first = argument.buffers.first();
-            first.is_some_and(|buffer| dest.buffers.contains(buffer))
+            let first_buffer = argument.buffers.first();
+            first_buffer.is_some_and(|buffer| dest.buffers.contains(buffer))
         };
         let [source, indices] = [Some(source), indices].map(|argument| argument.filter(shares));
         if source.is_none() && indices.is_none() || what.result_bytes() == 0 {
             return Ok([None, None]);
         }
         dest.check_words()?;
-        let of_source = reached_range(what, Side::Source);
-        let of_indices = 0..what.walk().map_or(0, |_| what.index_bytes() as u64);
+        let source_range = reached_range(what, Side::Source);
+        let indices_range = 0..what.walk().map_or(0, |_| what.index_bytes() as u64);
         let mut size = 0;
-        let mut place = |argument: Option<&Argument<'_>>, read: Range<u64>| {
+        let mut copied_place = |argument: Option<&Argument<'_>>, read: Range<u64>| {
             let Some(argument) = argument else {
                 return Ok(None);
             };
@@ -62,15 +62,18 @@ impl Engine {
             size = (offset + argument.needed.max(1)).next_multiple_of(PLACE_ALIGNMENT);
             Ok::<_, Error>(Some((offset, read)))
         };
-        let places = [place(source, of_source)?, place(indices, of_indices)?];
+        let places = [
+            copied_place(source, source_range)?,
+            copied_place(indices, indices_range)?,
+        ];
         let doing = "allocating memory for a source in the buffer of dest";
         let memory = self.grown_twofold(&self.scratch.aside, size, doing)?;
-        let of_memory = |(offset, read)| CopyPlace {
+        let memory_place = |(offset, read)| CopyPlace {
             memory: memory.clone(),
             offset,
             read,
         };
-        Ok(places.map(|place| place.map(of_memory)))
+        Ok(places.map(|copied_place| copied_place.map(memory_place)))
     }
 
     /// Returns the copy of `argument` at a place in scratch memory. Adds the command that makes the copy to `copies`: a
@@ -86,7 +89,7 @@ impl Engine {
             return Ok(argument);
         };
         let (read, memory) = (&place.read, &place.memory);
-        let moved = Argument {
+        let moved_argument = Argument {
             buffers: slice::from_ref(memory),
             parts: BufferParts {
                 offset: place.offset,
@@ -98,12 +101,12 @@ impl Engine {
         if !read.is_empty() {
             // `check_words` has checked that these whole words are in the buffer.
             let words = |argument: Argument<'a>| {
-                let first = (argument.parts.offset + read.start) / 4 * 4;
+                let first_byte = (argument.parts.offset + read.start) / 4 * 4;
                 let end = (argument.parts.offset + read.end).next_multiple_of(4);
-                let bytes = end - first;
+                let bytes = end - first_byte;
                 Argument {
                     parts: BufferParts {
-                        offset: first,
+                        offset: first_byte,
                         ..BufferParts::ONE_PART
                     },
                     passed: bytes,
@@ -111,11 +114,11 @@ impl Engine {
                     ..argument
                 }
             };
-            let (from, to) = (words(argument), words(moved));
+            let (from, to) = (words(argument), words(moved_argument));
             let copy = Move::copy(usize::try_from(from.needed).unwrap_or(usize::MAX));
             copies.push(self.choose_commands(&copy, &[], &[from, to], may_copy)?);
         }
-        Ok(moved)
+        Ok(moved_argument)
     }
 }
 
@@ -143,8 +146,8 @@ pub(super) fn check_steps(
         let Some(written) = to.map(|(what, _)| written_range(what)).fold(None, union) else {
             continue;
         };
-        let sharing = inputs.iter().enumerate();
-        for (n, input) in sharing.filter(|(_, input)| shares(input, dest)) {
+        let numbered_inputs = inputs.iter().enumerate();
+        for (n, input) in numbered_inputs.filter(|(_, input)| shares(input, dest)) {
             let operand = Operand::Input(n);
             let reads = plan.steps().filter_map(|(what, step)| match step {
                 step if step.from == operand => Some(reached_range(what, Side::Source)),

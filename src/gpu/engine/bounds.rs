@@ -33,7 +33,7 @@ use super::{
     find::COUNT_BYTES,
     program::{Constant, Kernel, Prelude},
     uniforms::{
-        CoordinateWords, MOST_COORDINATES, MOST_CROPPED_DIMS, MOST_DIMS, MaskDimWords, NO_NUMBER,
+        CoordinateWords, MAX_COORDINATES, MAX_CROPPED_DIMS, MAX_DIMS, MaskDimWords, NO_NUMBER,
         RUN_DIMENSION, SearchWords, Uniforms, WalkWords,
     },
 };
@@ -76,8 +76,8 @@ struct KernelUnits {
 }
 
 impl KernelUnits {
-    fn of_dispatch(dispatch: &Dispatch) -> Result<Self, Refusal> {
-        let of = |unit, element, block, group| Self {
+    fn from_dispatch(dispatch: &Dispatch) -> Result<Self, Refusal> {
+        let kernel_units = |unit, element, block, group| Self {
             unit,
             element,
             block,
@@ -87,17 +87,19 @@ impl KernelUnits {
         Ok(match (dispatch.program.kernel, dispatch.program.prelude) {
             (Kernel::Copy, Prelude::Unit(unit)) | (Kernel::Combine, Prelude::Words(unit)) => {
                 let unit = unit as i128;
-                of(unit, unit, unit, 0)
+                kernel_units(unit, unit, unit, 0)
             }
-            (Kernel::CopyWords, Prelude::None) => of(1, element()?, 4, 4),
-            (Kernel::UpdateWords, Prelude::None) => of(1, element()?, 4, 0),
+            (Kernel::CopyWords, Prelude::None) => kernel_units(1, element()?, 4, 4),
+            (Kernel::UpdateWords, Prelude::None) => kernel_units(1, element()?, 4, 0),
             (Kernel::Convert, Prelude::None) => {
                 let bytes = constant_value(dispatch, Constant::ToBytes)?;
-                of(bytes, bytes, 4, 0)
+                kernel_units(bytes, bytes, 4, 0)
             }
-            (Kernel::CombineParts, Prelude::None) => of(element()?, element()?, 4, 0),
+            (Kernel::CombineParts, Prelude::None) => kernel_units(element()?, element()?, 4, 0),
             (Kernel::Atomic, Prelude::Integer(_))
-            | (Kernel::Last | Kernel::Link | Kernel::Order, Prelude::None) => of(4, 4, 4, 0),
+            | (Kernel::Last | Kernel::Link | Kernel::Order, Prelude::None) => {
+                kernel_units(4, 4, 4, 0)
+            }
             (kernel, prelude) => return Err(format!("{kernel:?} in {prelude:?}")),
         })
     }
@@ -160,12 +162,13 @@ pub(super) fn argument_memory(
     };
     let conversion = what.conversion.as_ref().and_then(|of| of.table.as_ref());
     let tables = conversion.map_or(0, |table| 4 * table.entries.len());
-    let of_move = [what.source_bytes(), what.result_bytes(), indices];
-    let [source, dest, indices] = of_move.map(|bytes| bytes as u64);
+    let move_bytes = [what.source_bytes(), what.result_bytes(), indices];
+    let [source, dest, indices] = move_bytes.map(|bytes| bytes as u64);
+    // The order is the order of the arguments' numbers.
     let sizes = [source, dest, indices, scratch, tables as u64];
     let sizes = sizes.into_iter().enumerate();
     sizes
-        .map(|(number, bytes)| (places.of_argument(number), bytes))
+        .map(|(number, bytes)| (places.parts_of(number), bytes))
         .collect()
 }
 
@@ -203,7 +206,7 @@ pub(super) fn check_dispatch(
     let accesses = match &dispatch.uniforms {
         Uniforms::Search(search) => mask_accesses(dispatch, search, groups)?,
         Uniforms::Walk(walk) => {
-            let measure = KernelUnits::of_dispatch(dispatch)?;
+            let measure = KernelUnits::from_dispatch(dispatch)?;
             check_grid(dispatch, walk, measure, groups)?;
             accesses(dispatch, walk, measure)?
         }
@@ -216,8 +219,8 @@ pub(super) fn check_dispatch(
         // The bytes of the argument's part, counted from the beginning of the binding.
         let (parts, bytes) = memory[bound.argument];
         let begin = i128::from(parts.offset) - i128::from(span.offset);
-        let before = i128::from(parts.bytes) * span.part as i128;
-        let end = begin + (i128::from(bytes) - before).min(parts.bytes.into());
+        let bytes_before = i128::from(parts.bytes) * span.part as i128;
+        let end = begin + (i128::from(bytes) - bytes_before).min(parts.bytes.into());
         require(begin <= moved.start && moved.end <= end, || {
             format!("bytes {moved:?} outside of the argument, {begin} to {end}")
         })?;
@@ -290,28 +293,31 @@ fn check_grid(
         Kernel::Convert if is_short => (units_of_all, 1),
         // The four rows are neighbours along the innermost dimension.
         Kernel::CopyWords if four_rows => {
-            let along = walk.dims[..walk.dims_used as usize].last();
-            let size = along.map_or(0, |dim| i128::from(dim.size)).max(1);
+            let last_dim = walk.dims[..walk.dims_used as usize].last();
+            let size = last_dim.map_or(0, |dim| i128::from(dim.size)).max(1);
             (rows / size * divide_up(size, 4) * 4, segments)
         }
         Kernel::Combine if by_slices => (slices, segments),
         Kernel::CombineParts if by_slices => {
-            let of_word = 4 / element;
+            let word_elements = 4 / element;
             let elements = (slices - 1) * i128::from(walk.pitch) + run;
             (
-                divide_up(i128::from(walk.to_base) % of_word + elements, of_word),
+                divide_up(
+                    i128::from(walk.to_base) % word_elements + elements,
+                    word_elements,
+                ),
                 1,
             )
         }
         _ => (rows, segments.max(1)),
     };
-    let side = workgroup / lanes;
-    let needed = match four_rows {
-        true => divide_up(owners, 4 * side) * segments,
-        false => divide_up(owners * segments, side),
+    let lane_rows = workgroup / lanes;
+    let needed_groups = match four_rows {
+        true => divide_up(owners, 4 * lane_rows) * segments,
+        false => divide_up(owners * segments, lane_rows),
     };
-    require(groups >= needed, || {
-        format!("{groups} workgroups, {needed} needed")
+    require(groups >= needed_groups, || {
+        format!("{groups} workgroups, {needed_groups} needed")
     })
 }
 
@@ -334,8 +340,10 @@ fn mask_accesses(
             return Ok(vec![word_access(0, search.number, 8), counts]);
         }
         Kernel::MaskRows if constant_value(dispatch, Constant::Fills)? == 1 => {
-            let needed = divide_up(rows, chunk);
-            require(groups >= needed, || format!("{needed} workgroups needed"))?;
+            let needed_groups = divide_up(rows, chunk);
+            require(groups >= needed_groups, || {
+                format!("{needed_groups} workgroups needed")
+            })?;
             return Ok(vec![word_access(0, search.number, 8), result]);
         }
         Kernel::MaskCount | Kernel::MaskRows => {}
@@ -351,8 +359,8 @@ fn mask_accesses(
     let mut accesses = vec![(0, begin..begin + elements, 4), counts];
     if kernel == Kernel::MaskRows {
         let rank = constant_value(dispatch, Constant::Dims)?;
-        require(rank <= MOST_DIMS as i128, || format!("{rank} dimensions"))?;
-        let of_row = rank * i128::from(search.index_words);
+        require(rank <= MAX_DIMS as i128, || format!("{rank} dimensions"))?;
+        let row_words = rank * i128::from(search.index_words);
         let fits = |(column, dim): (u32, &MaskDimWords)| {
             dim.column == column * search.index_words
                 && (dim.size == 0 || dim.first < dim.size && dim.size < 1 << 31)
@@ -361,8 +369,13 @@ fn mask_accesses(
             .zip(&search.dims)
             .take_while(|&(d, _)| i128::from(d) < rank);
         require(
-            of_row == search.row_words.into() && dims.clone().all(fits),
-            || format!("positions of {:?} in rows of {of_row} words", search.dims),
+            row_words == search.row_words.into() && dims.clone().all(fits),
+            || {
+                format!(
+                    "positions of {:?} in rows of {row_words} words",
+                    search.dims
+                )
+            },
         )?;
         require(i128::from(search.first_row) + rows < 1 << 31, || {
             format!("{rows} rows after {}", search.first_row)
@@ -390,13 +403,16 @@ fn accesses(
             if kernel == Kernel::Atomic || constant_value(dispatch, Constant::Unique)? == 1 {
                 reached_units(dispatch, walk, &mut accesses)?;
             }
-            let of = |count: u32, base| {
+            let list_access = |count: u32, base| {
                 let rows =
                     NumberRange::ZERO.extend_along(0, i128::from(count) - 1, walk.pitch.into());
                 rows.extend_along(0, i128::from(walk.run) - 1, 1)
                     .add_base(base)
             };
-            let (from, to) = (of(walk.rows, walk.updates), of(walk.slices, walk.to_base));
+            let (from, to) = (
+                list_access(walk.rows, walk.updates),
+                list_access(walk.slices, walk.to_base),
+            );
             (from, to, true)
         }
         _ => {
@@ -409,13 +425,13 @@ fn accesses(
         }
     };
     let (block, group) = (measure.block, measure.group);
-    let head = i128::from(walk.head);
-    require(head < group.max(1), || {
-        format!("a head of {head} in groups of {group}")
+    let head_units = i128::from(walk.head);
+    require(head_units < group.max(1), || {
+        format!("a head of {head_units} in groups of {group}")
     })?;
     let mut dest = measure.bytes(to);
     if group > 0 {
-        let begin = signed_word(walk.to_base) * block + head * measure.element;
+        let begin = signed_word(walk.to_base) * block + head_units * measure.element;
         dest = begin..begin + i128::from(walk.rows) * i128::from(walk.run) * measure.element;
     }
     accesses.push((2, dest, block));
@@ -436,8 +452,8 @@ fn accesses(
     }
     // Shaders load the first unit even for rows without a source. This unit is in the binding, but might be outside the
     // argument.
-    let first = i128::from(dispatch.bound[1].span.bytes) >= block;
-    require(reads || first, || {
+    let reads_first = i128::from(dispatch.bound[1].span.bytes) >= block;
+    require(reads || reads_first, || {
         format!("the first unit of {block} bytes is not bound")
     })?;
     Ok(accesses)
@@ -451,8 +467,10 @@ fn table_access(
     from: NumberRange,
 ) -> Result<Option<Access>, Refusal> {
     if constant_value(dispatch, Constant::Tables)? == 0 {
-        let stands = dispatch.bound[3] == dispatch.bound[1];
-        require(stands, || "the source does not stand for tables".into())?;
+        let is_placeholder = dispatch.bound[3] == dispatch.bound[1];
+        require(is_placeholder, || {
+            "the source does not stand for tables".into()
+        })?;
         return Ok(None);
     }
     require(walk.table_inner > 0 && walk.tables > 0, || {
@@ -461,8 +479,10 @@ fn table_access(
             walk.tables, walk.table_inner
         )
     })?;
-    let last = from.high + i128::from(walk.table_shift);
-    require(last < 1 << 32, || format!("element {last} of the source"))?;
+    let last_element = from.high + i128::from(walk.table_shift);
+    require(last_element < 1 << 32, || {
+        format!("element {last_element} of the source")
+    })?;
     Ok(Some(word_access(3, 0, i128::from(walk.tables) * 256)))
 }
 
@@ -481,11 +501,11 @@ fn list_accesses(dispatch: &Dispatch, walk: &WalkWords) -> Result<Vec<Access>, R
         _ => return Ok(Vec::new()),
     };
     if kernel == Kernel::Last {
-        let chosen = constant_value(dispatch, Constant::Chooses)? * rows;
-        return Ok(vec![word_access(binding, 0, slices + chosen)]);
+        let choice_words = constant_value(dispatch, Constant::Chooses)? * rows;
+        return Ok(vec![word_access(binding, 0, slices + choice_words)]);
     }
-    let ordered = kernel != Kernel::Link || constant_value(dispatch, Constant::Ordered)? == 1;
-    let list = (rows - 1) >> walk.list_shift;
+    let is_ordered = kernel != Kernel::Link || constant_value(dispatch, Constant::Ordered)? == 1;
+    let last_list = (rows - 1) >> walk.list_shift;
     let chunk = 4 * i128::from(dispatch.program.workgroup);
     let is_listed = match lists {
         0 => {
@@ -495,13 +515,13 @@ fn list_accesses(dispatch: &Dispatch, walk: &WalkWords) -> Result<Vec<Access>, R
                 }
                 _ => kernel == Kernel::Link,
             };
-            ordered && rows <= chunk && by_rows
+            is_ordered && rows <= chunk && by_rows
         }
-        _ if ordered => list < lists,
+        _ if is_ordered => last_list < lists,
         _ => lists == 1,
     };
     require(is_listed, || {
-        format!("list {list} of {lists} for {rows} rows")
+        format!("list {last_list} of {lists} for {rows} rows")
     })?;
     Ok(vec![word_access(binding, 0, slices * lists + 3 * rows)])
 }
@@ -516,16 +536,17 @@ fn reached_units(
     let dims = &walk.dims[..walk.dims_used as usize];
     let coordinates = &walk.coordinates[..walk.coordinates_used as usize];
     for (of, most, count) in [
-        (Constant::Dims, MOST_DIMS, dims.len()),
-        (Constant::Coordinates, MOST_COORDINATES, coordinates.len()),
+        (Constant::Dims, MAX_DIMS, dims.len()),
+        (Constant::Coordinates, MAX_COORDINATES, coordinates.len()),
     ] {
-        let known = constant_value(dispatch, of)?;
-        require(known == most as i128 || known == count as i128, || {
-            format!("{of:?} is {known}, and there are {count}")
-        })?;
+        let known_count = constant_value(dispatch, of)?;
+        require(
+            known_count == most as i128 || known_count == count as i128,
+            || format!("{of:?} is {known_count}, and there are {count}"),
+        )?;
     }
     let crops = constant_value(dispatch, Constant::Crops)? == 1;
-    require(!crops || dims.len() <= MOST_CROPPED_DIMS, || {
+    require(!crops || dims.len() <= MAX_CROPPED_DIMS, || {
         format!("a crop of {} dimensions", dims.len())
     })?;
     let rows: i128 = dims.iter().map(|dim| i128::from(dim.size)).product();
@@ -541,10 +562,10 @@ fn reached_units(
     let mut to = NumberRange::ZERO.extend_along(0, last_of_run, signed_word(walk.run_to));
     let mut last_tuple = 0;
     for dim in dims {
-        let last = i128::from(dim.size) - 1;
-        from = from.extend_along(0, last, signed_word(dim.from_stride));
-        to = to.extend_along(0, last, signed_word(dim.to_stride));
-        last_tuple += last * i128::from(dim.tuple_stride);
+        let last_position = i128::from(dim.size) - 1;
+        from = from.extend_along(0, last_position, signed_word(dim.from_stride));
+        to = to.extend_along(0, last_position, signed_word(dim.to_stride));
+        last_tuple += last_position * i128::from(dim.tuple_stride);
     }
     let (mut reads, mut columns) = (true, 0);
     for coordinate in coordinates {
@@ -560,30 +581,32 @@ fn reached_units(
             format!("{coordinate:?} takes more than it has, a part of a run, or too long numbers")
         })?;
         reads &= count > 0;
-        let side = match constant_value(dispatch, Constant::Scatters)? {
+        let side_range = match constant_value(dispatch, Constant::Scatters)? {
             0 => &mut from,
             _ => &mut to,
         };
-        *side = side.extend_along(first, first + count - 1, signed_word(coordinate.stride));
+        *side_range =
+            side_range.extend_along(first, first + count - 1, signed_word(coordinate.stride));
         for column in [coordinate.column, coordinate.flip] {
             let end = if column == NO_NUMBER { 0 } else { column + 1 };
             columns = columns.max(end.into());
         }
     }
     if columns > 0 {
-        let of_tuple = i128::from(walk.tuple_words);
+        let tuple_words = i128::from(walk.tuple_words);
         if constant_value(dispatch, Constant::Masked)? == 1 {
-            let first = i128::from(walk.tuples);
-            require(columns == 1 && of_tuple == 1, || {
+            let first_tuple = i128::from(walk.tuples);
+            require(columns == 1 && tuple_words == 1, || {
                 format!("{columns} columns of a mask")
             })?;
-            accesses.push((0, first..first + last_tuple + 1, 4));
+            accesses.push((0, first_tuple..first_tuple + last_tuple + 1, 4));
             return Ok((from, to, reads));
         }
-        require(columns * i128::from(walk.index_words) <= of_tuple, || {
-            format!("column {columns} of tuples of {of_tuple} words")
-        })?;
-        accesses.push(word_access(0, walk.tuples, (last_tuple + 1) * of_tuple));
+        require(
+            columns * i128::from(walk.index_words) <= tuple_words,
+            || format!("column {columns} of tuples of {tuple_words} words"),
+        )?;
+        accesses.push(word_access(0, walk.tuples, (last_tuple + 1) * tuple_words));
     }
     Ok((from, to, reads))
 }

@@ -42,7 +42,7 @@ const IS_INDEXED: ReadsWord<WalkWords> = |dispatch, words| {
         && words.coordinates[0].column != NO_NUMBER
 };
 
-const OF_WALKS: &WordFaults<WalkWords> = &[
+const WALK_FAULTS: &WordFaults<WalkWords> = &[
     (|_, _| true, |words| &mut words.groups_x, u32::MAX),
     (|_, _| true, |words| &mut words.groups_x, 1 << 17),
     (|_, _| true, |words| &mut words.lanes_log2, 12),
@@ -56,7 +56,7 @@ const OF_WALKS: &WordFaults<WalkWords> = &[
     (IS_INDEXED, |words| &mut words.tuples, 1 << 20),
 ];
 
-const OF_SEARCHES: &WordFaults<SearchWords> = &[
+const SEARCH_FAULTS: &WordFaults<SearchWords> = &[
     (|_, _| true, |words| &mut words.groups_x, u32::MAX),
     (|_, _| true, |words| &mut words.groups_x, 1 << 17),
     (READS_ELEMENTS, |words| &mut words.begin, 1 << 20),
@@ -78,9 +78,9 @@ fn with_faults<W: Copy>(
     kind: fn(W) -> Uniforms,
     faults: &WordFaults<W>,
 ) -> Vec<(usize, Dispatch)> {
-    let each = faults.iter().enumerate();
-    let applies = each.filter(|(_, (reads, ..))| reads(dispatch, &words));
-    let broken = applies.map(|(number, (_, word, added))| {
+    let numbered_faults = faults.iter().enumerate();
+    let applicable_faults = numbered_faults.filter(|(_, (reads, ..))| reads(dispatch, &words));
+    let broken_dispatches = applicable_faults.map(|(number, (_, word, added))| {
         let mut words = words;
         let word = word(&mut words);
         *word = word.wrapping_add(*added);
@@ -88,7 +88,7 @@ fn with_faults<W: Copy>(
         dispatch.uniforms = kind(words);
         (number, dispatch)
     });
-    broken.collect()
+    broken_dispatches.collect()
 }
 
 /// Valid dispatches are accepted, and a dispatch with any fault is rejected.
@@ -97,7 +97,7 @@ fn every_fault_is_refused() {
     let places = ArgumentPlaces::AT_BEGIN;
     let gpu = open_strict(wgpu::DeviceType::DiscreteGpu);
     let reach = &gpu.engine.reach;
-    let mut tried = [vec![0; OF_WALKS.len()], vec![0; OF_SEARCHES.len()]];
+    let mut tried_faults = [vec![0; WALK_FAULTS.len()], vec![0; SEARCH_FAULTS.len()]];
     for plan in make_all_moves() {
         let cut = gpu.engine.cut_move(&plan, &places).unwrap();
         check_cut(reach, &plan, &places, &cut).unwrap();
@@ -107,29 +107,32 @@ fn every_fault_is_refused() {
             assert!(refused, "{what}: {plan}\n{broken:#?}");
         };
         for dispatch in cut.dispatches() {
-            let mut short = dispatch.clone();
-            let last = &mut short.bound.last_mut().unwrap().span.bytes;
-            if *last > 4 {
-                *last = 4;
-                refuse("a binding is too short", &short);
+            let mut shortened = dispatch.clone();
+            let last_bytes = &mut shortened.bound.last_mut().unwrap().span.bytes;
+            if *last_bytes > 4 {
+                *last_bytes = 4;
+                refuse("a binding is too short", &shortened);
             }
-            let mut shifted = dispatch.clone();
-            shifted.bound[0].span.offset += 4;
-            refuse("a binding is not aligned", &shifted);
+            let mut shifted_dispatch = dispatch.clone();
+            shifted_dispatch.bound[0].span.offset += 4;
+            refuse("a binding is not aligned", &shifted_dispatch);
             let (kind, all) = match dispatch.uniforms {
                 Uniforms::Walk(words) => {
-                    (0, with_faults(dispatch, words, Uniforms::Walk, OF_WALKS))
+                    (0, with_faults(dispatch, words, Uniforms::Walk, WALK_FAULTS))
                 }
                 Uniforms::Search(words) => (
                     1,
-                    with_faults(dispatch, words, Uniforms::Search, OF_SEARCHES),
+                    with_faults(dispatch, words, Uniforms::Search, SEARCH_FAULTS),
                 ),
             };
             for (number, fault) in all {
-                tried[kind][number] += 1;
+                tried_faults[kind][number] += 1;
                 refuse(&format!("fault {number}"), &fault);
             }
         }
     }
-    assert!(tried.concat().iter().all(|&count| count >= 3), "{tried:?}");
+    assert!(
+        tried_faults.concat().iter().all(|&count| count >= 3),
+        "{tried_faults:?}"
+    );
 }

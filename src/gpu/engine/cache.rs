@@ -57,10 +57,12 @@ impl Engine {
 
     /// Returns the works of a step that were prepared on this engine.
     pub(in crate::gpu) fn ready_works<'w>(&self, works: &'w Works, step: usize) -> &'w [Arc<Work>] {
-        let made = works.made.as_ref();
-        let made = made.and_then(|made| made.downcast_ref::<OfSteps>());
-        let mine = made.filter(|works| works.cache.as_ptr() == Arc::as_ptr(&self.cache));
-        let step = mine.and_then(|works| works.steps.get(step));
+        let prepared_works = works.made.as_ref();
+        let prepared_works =
+            prepared_works.and_then(|prepared_works| prepared_works.downcast_ref::<OfSteps>());
+        let own_works =
+            prepared_works.filter(|works| works.cache.as_ptr() == Arc::as_ptr(&self.cache));
+        let step = own_works.and_then(|works| works.steps.get(step));
         step.map_or(&[], |works| works)
     }
 }
@@ -114,12 +116,12 @@ impl Cache {
         buffers().for_each(|key| key.hash(&mut hasher));
         let hash = hasher.finish();
         let mut recent = lock(&self.0);
-        let found = recent.find_entry(hash);
+        let found_entry = recent.find_entry(hash);
         if let Some(Entry::Groups {
             work: of,
             buffers: bound,
             groups,
-        }) = &found
+        }) = &found_entry
         {
             let bound = bound.iter().map(|(buffer, offset)| (buffer, *offset));
             if Arc::ptr_eq(of, work) && bound.eq(buffers()) {
@@ -127,12 +129,12 @@ impl Cache {
             }
         }
         let groups = make()?;
-        let owned = |(buffer, offset): (&wgpu::Buffer, u64)| (buffer.clone(), offset);
-        let entry = match found {
+        let to_owned_pair = |(buffer, offset): (&wgpu::Buffer, u64)| (buffer.clone(), offset);
+        let entry = match found_entry {
             None => Entry::Seen,
             Some(_) => Entry::Groups {
                 work: Arc::clone(work),
-                buffers: buffers().map(owned).collect(),
+                buffers: buffers().map(to_owned_pair).collect(),
                 groups: Arc::clone(&groups),
             },
         };
@@ -144,10 +146,10 @@ impl Cache {
     pub(super) fn clear(&self) {
         let mut recent = lock(&self.0);
         let RecentEntries { young, old, .. } = mem::take(&mut *recent);
-        let mut all: Vec<_> = young.into_iter().chain(old).collect();
-        // Bind groups hold references to works, so they are dropped before this code checks which works are held.
-        all.retain(|(_, entry)| matches!(entry, Entry::Work(_)));
-        recent.young = all
+        let mut works: Vec<_> = young.into_iter().chain(old).collect();
+        // Groups hold references to works, so groups are dropped first.
+        works.retain(|(_, entry)| matches!(entry, Entry::Work(_)));
+        recent.young = works
             .into_iter()
             .filter(|(_, entry)| entry.is_held())
             .collect();

@@ -37,10 +37,10 @@ pub enum Target<'a, 'p> {
 impl Target<'_, '_> {
     /// Holds a slot until the commands finish or are dropped.
     pub(super) fn hold_slot(&mut self, slot: Slot) {
-        let hold = move || drop(slot);
+        let release = move || drop(slot);
         match self {
-            Self::Encoder(encoder) => encoder.on_submitted_work_done(hold),
-            Self::Pass(pass) => pass.on_submitted_work_done(hold),
+            Self::Encoder(encoder) => encoder.on_submitted_work_done(release),
+            Self::Pass(pass) => pass.on_submitted_work_done(release),
         }
     }
 
@@ -158,7 +158,7 @@ impl Engine {
         copies: bool,
     ) -> Result<Commands<'a>, Error> {
         let (source, dest) = (arguments[SOURCE], arguments[DEST]);
-        let how = match (what.tuples(), arguments.get(INDICES)) {
+        let recipe = match (what.tuples(), arguments.get(INDICES)) {
             (Some(_), Some(tuples)) => {
                 let (moves, bytes) = (what.walk().is_some(), what.result_bytes());
                 let is_nothing = match what.effect() {
@@ -180,7 +180,7 @@ impl Engine {
                     Recipe::Nothing
                 } else {
                     tuples.check_tuples(&source, &dest)?;
-                    if let Some(rule) = CombineRule::of_move(what)? {
+                    if let Some(rule) = CombineRule::from_move(what)? {
                         source.check_multiple(rule.number, "combined")?;
                         dest.check_multiple(rule.number, "combined")?;
                     }
@@ -207,7 +207,7 @@ impl Engine {
         };
         Ok(Commands {
             operation: what.name(),
-            how,
+            how: recipe,
             source,
             dest,
         })
@@ -284,15 +284,15 @@ impl Engine {
         ready: &[Arc<Work>],
         arguments: &[Argument<'_>],
     ) -> Result<Arc<Work>, Error> {
-        let parts = |number: usize| {
-            let mut parts = arguments
+        let parts_of = |number: usize| {
+            let mut parts_of = arguments
                 .get(number)
                 .map_or(BufferParts::ONE_PART, |of| of.parts);
-            parts.offset -= self.reach.align_offset(parts.offset);
-            parts
+            parts_of.offset -= self.reach.align_offset(parts_of.offset);
+            parts_of
         };
         let places = ArgumentPlaces {
-            parts: [SOURCE, DEST, INDICES].map(parts),
+            parts: [SOURCE, DEST, INDICES].map(parts_of),
         };
         let prepared = ready
             .iter()

@@ -12,7 +12,7 @@ use super::{
     dispatch::{ArgumentPlaces, BoundRange, DEST, SOURCE, WalkDispatch},
     launch::LaunchSite,
     tuples::{TupleArgument, set_tuples},
-    uniforms::{MOST_COORDINATES, MOST_POSITIONS, MOST_SIGNED, check_positions},
+    uniforms::{MAX_COORDINATES, MAX_POSITIONS, MAX_SIGNED, check_positions},
 };
 use crate::{
     DType, Error,
@@ -64,7 +64,7 @@ impl Cutter<'_> {
         let Some(table) = conversion.and_then(|conversion| conversion.table.as_ref()) else {
             return Ok(());
         };
-        check_positions(table.repeat_period(), MOST_SIGNED)?;
+        check_positions(table.repeat_period(), MAX_SIGNED)?;
         check_limit(
             "the tables of a conversion",
             "max_storage_buffer_binding_size",
@@ -100,8 +100,8 @@ impl Cutter<'_> {
         }
     }
 
-    /// Returns the dispatch of a walk, or the limit that the walk exceeds.
-    fn make_dispatch(&self, walk: &Walk, of_move: usize) -> Result<WalkDispatch, TooMuch> {
+    /// Returns the dispatch of such a walk, or the limit that it exceeds.
+    fn make_dispatch(&self, walk: &Walk, from_move: usize) -> Result<WalkDispatch, TooMuch> {
         let [of_source, of_dest] = self.distance_bytes();
         if (walk.units() * of_dest) as u64 > self.reach.dispatch {
             return Err(TooMuch::Work);
@@ -114,13 +114,13 @@ impl Cutter<'_> {
             // shaders load its first unit instead of units outside.
             read = 0..(self.source_bytes.min(VECTOR_BYTES) / of_source).cast_signed();
         }
-        let source = self.bind_range(SOURCE, &read, of_source, of_move);
+        let source = self.bind_range(SOURCE, &read, of_source, from_move);
         let (source, shift) = source.ok_or(TooMuch::Source)?;
         walk.from += shift;
-        let dest = self.bind_range(DEST, &walk.span(Side::Dest), of_dest, of_move);
+        let dest = self.bind_range(DEST, &walk.span(Side::Dest), of_dest, from_move);
         let (dest, begin) = dest.ok_or(TooMuch::Dest)?;
         walk.to += begin;
-        let of_walk = self.tuples.filter(|_| walk.columns > 0);
+        let walk_tuples = self.tuples.filter(|_| walk.columns > 0);
         let site = LaunchSite {
             reach: self.reach,
             source,
@@ -130,14 +130,14 @@ impl Cutter<'_> {
             } else {
                 VECTOR_BYTES
             },
-            tuples: of_walk,
+            tuples: walk_tuples,
         };
         let dispatch = match self.conversion {
             Some((conversion, to)) => site.launch_convert(&walk, conversion, to, shift),
             None => site.launch_walk(&walk),
         };
         let mut dispatch = dispatch.ok_or(TooMuch::Work)?;
-        if let Some(of) = of_walk {
+        if let Some(of) = walk_tuples {
             let (tuples, begin) = self.bind_tuples(&walk, of).ok_or(TooMuch::Tuples)?;
             dispatch.bound[0] = tuples;
             set_tuples(&mut dispatch.uniforms, &walk, of, begin);
@@ -170,10 +170,10 @@ impl Cutter<'_> {
             return Ok(());
         };
         let bytes = (walk.columns * of.index.bytes()) as u64;
-        let from = walk.tuple as u64 * bytes;
+        let tuple_start = walk.tuple as u64 * bytes;
         self.places
-            .of_argument(of.argument)
-            .check_whole(from, from + bytes)
+            .parts_of(of.argument)
+            .check_whole(tuple_start, tuple_start + bytes)
     }
 
     /// Returns the binding of a walk's tuples and the word at which they begin in the binding. If the tuples are a
@@ -184,12 +184,12 @@ impl Cutter<'_> {
         of: TupleArgument,
     ) -> Option<(BoundRange, usize)> {
         let bytes = (walk.columns * of.index.bytes()) as u64;
-        let first = walk.tuple as u64;
-        let end = first + walk.tuples() as u64;
+        let first_tuple = walk.tuple as u64;
+        let end = first_tuple + walk.tuples() as u64;
         let (reach, counted) = (self.reach, of.index.bytes().min(4));
         let tuples = self
             .places
-            .bind_range(reach, of.argument, first * bytes, end * bytes);
+            .bind_range(reach, of.argument, first_tuple * bytes, end * bytes);
         let (bound, begin) = tuples?;
         (bound.span.bytes / counted as u64 <= reach.units).then_some((bound, begin / counted))
     }
@@ -201,22 +201,21 @@ pub(super) fn check_coordinates(walk: &Walk, circular: bool) -> Result<(), Error
         "the number of coordinates in an index tuple",
         "a shader's limit",
         walk.coordinates.len() as u64,
-        MOST_COORDINATES as u64,
+        MAX_COORDINATES as u64,
     )?;
     for coordinate in &walk.coordinates {
         let Coordinate { begin, along, .. } = *coordinate;
-        // The extent of a box is a signed 32-bit number, and circular boxes take remainders of such numbers. Several
-        // dispatches cannot share the positions of a coordinate if all of its positions are the same, as in a
-        // broadcast.
-        let reach = along.map_or(0, |along| along.box_reach().unsigned_abs());
-        let most = match (begin, along) {
-            (StartIndex::At(_), _) => MOST_SIGNED,
-            (_, Some(_)) if circular => MOST_SIGNED,
+        // The extent of a box is a signed 32-bit number, of which circular boxes take remainders. Several dispatches
+        // cannot share the positions of a coordinate whose positions are all the same, as in a broadcast.
+        let box_reach = along.map_or(0, |along| along.box_reach().unsigned_abs());
+        let max_distance = match (begin, along) {
+            (StartIndex::At(_), _) => MAX_SIGNED,
+            (_, Some(_)) if circular => MAX_SIGNED,
             _ if coordinate.stride == 0 => u32::MAX.into(),
-            _ => MOST_POSITIONS,
+            _ => MAX_POSITIONS,
         };
-        check_positions(coordinate.size, most)?;
-        check_positions(reach, MOST_SIGNED)?;
+        check_positions(coordinate.size, max_distance)?;
+        check_positions(box_reach, MAX_SIGNED)?;
     }
     Ok(())
 }
@@ -224,7 +223,7 @@ pub(super) fn check_coordinates(walk: &Walk, circular: bool) -> Result<(), Error
 /// Halves the walk such that both halves are smaller with regard to the exceeded limit. Returns `None` if the walk is a
 /// single byte.
 fn split_walk(walk: &Walk, too_much: TooMuch) -> Option<[Walk; 2]> {
-    let reach = |d: usize| {
+    let reach_of = |d: usize| {
         let dim = &walk.dims[d];
         match too_much {
             TooMuch::Source => (dim.size - 1) * dim.from.unsigned_abs(),
@@ -235,8 +234,8 @@ fn split_walk(walk: &Walk, too_much: TooMuch) -> Option<[Walk; 2]> {
         }
     };
     // `max_by_key` returns the last maximum, so the reversed order prefers the outermost of equal dimensions.
-    let farthest = (0..walk.dims.len()).rev().max_by_key(|&d| reach(d))?;
-    let windowed = match too_much {
+    let farthest_dim = (0..walk.dims.len()).rev().max_by_key(|&d| reach_of(d))?;
+    let is_windowed = match too_much {
         TooMuch::Source => walk.points == Side::Source,
         TooMuch::Dest => walk.points == Side::Dest,
         TooMuch::Tuples | TooMuch::Work => false,
@@ -245,15 +244,19 @@ fn split_walk(walk: &Walk, too_much: TooMuch) -> Option<[Walk; 2]> {
         let coordinate = &walk.coordinates[c];
         coordinate.window.count.saturating_sub(1) * coordinate.stride.unsigned_abs()
     };
-    let coordinates = if windowed { walk.coordinates.len() } else { 0 };
+    let coordinates = if is_windowed {
+        walk.coordinates.len()
+    } else {
+        0
+    };
     let widest = (0..coordinates).max_by_key(|&c| window(c));
-    if let Some(c) = widest.filter(|&c| window(c) > reach(farthest)) {
+    if let Some(c) = widest.filter(|&c| window(c) > reach_of(farthest_dim)) {
         let middle = split_position(walk.coordinates[c].window.count)?;
         return Some(walk.split_window(c, middle));
     }
-    let d = match reach(farthest) {
+    let d = match reach_of(farthest_dim) {
         0 => (0..walk.dims.len()).find(|&d| walk.dims[d].size > 1)?,
-        _ => farthest,
+        _ => farthest_dim,
     };
     Some(walk.split(d, split_position(walk.dims[d].size)?))
 }

@@ -16,9 +16,9 @@ pub(crate) const SCRATCH: usize = 3;
 /// The tables of a move that converts, which belong to its work.
 pub(crate) const TABLES: usize = 4;
 
-/// The maximum estimated number of dispatches of a move. More would take the host too much time and memory. They would
-/// be needed only for tensors that no device can hold, or on devices with tiny limits.
-pub(super) const MOST_DISPATCHES: u64 = 1 << 18;
+/// The maximum estimated number of dispatches of a move. More would take the host too much time and memory. Only moves
+/// on tensors that no device can hold, or on devices with tiny limits, need more.
+pub(super) const MAX_DISPATCHES: u64 = 1 << 18;
 
 /// The locations of a move's arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -34,7 +34,7 @@ impl ArgumentPlaces {
         parts: [BufferParts::ONE_PART; 3],
     };
 
-    pub(crate) fn of_argument(&self, argument: usize) -> BufferParts {
+    pub(crate) fn parts_of(&self, argument: usize) -> BufferParts {
         self.parts
             .get(argument)
             .copied()
@@ -50,7 +50,7 @@ impl ArgumentPlaces {
         from: u64,
         to: u64,
     ) -> Option<(BoundRange, usize)> {
-        let (span, begin) = reach.binding_range(self.of_argument(argument), from, to)?;
+        let (span, begin) = reach.binding_range(self.parts_of(argument), from, to)?;
         Some((BoundRange { argument, span }, usize::try_from(begin).ok()?))
     }
 }
@@ -168,8 +168,8 @@ pub(super) struct Pass<D> {
 }
 
 impl Pass<Dispatch> {
-    /// Makes a pass of dispatches of one kind. Before the pass, `cleared` bytes of scratch memory are cleared.
-    pub(super) fn of_dispatches<U>(
+    /// Makes a pass of dispatches of one kind, before which `cleared` bytes of scratch memory are cleared.
+    pub(super) fn from_dispatches<U>(
         cleared: usize,
         dispatches: Vec<Dispatch<U>>,
         kind: impl Fn(U) -> Uniforms,
@@ -186,7 +186,7 @@ impl Pass<Dispatch> {
 pub(crate) type WalkDispatch = Dispatch<WalkWords>;
 
 impl WalkDispatch {
-    pub(super) fn of_walk(
+    pub(super) fn from_walk(
         reach: &DispatchLimits,
         program: Program,
         words: WalkWords,

@@ -15,11 +15,11 @@ use crate::{
 impl Engine {
     /// Returns the text of [`Gpu::explain`](crate::Gpu::explain) without the description of the move.
     pub(in crate::gpu) fn explain_move(&self, what: &Move) -> String {
-        let moved = match what.is_identity() {
+        let movement = match what.is_identity() {
             true => "; of tensors nothing is moved, since the result is the source",
             false => "",
         };
-        self.explain_recorded(what) + moved
+        self.explain_recorded(what) + movement
     }
 
     fn explain_recorded(&self, what: &Move) -> String {
@@ -59,21 +59,23 @@ impl Engine {
             return format!("{count} of the {kernel} kernel, the first {grid}, {tile}");
         };
         let blocks = counted(cut.passes.len(), "block", "blocks");
-        let how = match described.bound[0].argument {
+        let description = match described.bound[0].argument {
             INDICES => "each row goes straight to its place".to_owned(),
             _ => format!("{} bytes between the steps", cut.scratch),
         };
-        format!("{blocks}, the first of {grid} of the {kernel} kernel, {tile}; {how}")
+        format!("{blocks}, the first of {grid} of the {kernel} kernel, {tile}; {description}")
     }
 }
 
 /// Describes the dispatches of a search, which have different kernels.
 fn explain_search(cut: &Cut) -> String {
-    let of = |kernel: Kernel| {
-        let count = cut.dispatches().filter(|of| of.program.kernel == kernel);
+    let count_of = |kernel: Kernel| {
+        let count = cut
+            .dispatches()
+            .filter(|dispatch| dispatch.program.kernel == kernel);
         format!("{} of the {} kernel", count.count(), kernel.name())
     };
-    let kernels = [Kernel::MaskCount, Kernel::MaskScan, Kernel::MaskRows].map(of);
+    let kernels = [Kernel::MaskCount, Kernel::MaskScan, Kernel::MaskRows].map(count_of);
     let (count, kernels) = (cut.dispatches().count(), kernels.join(", "));
     let count = counted(count, "dispatch", "dispatches");
     format!("{count}, {kernels}; {} bytes between them", cut.scratch)

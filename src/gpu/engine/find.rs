@@ -13,12 +13,12 @@
 use super::{
     caps::{DispatchLimits, check_limit},
     dispatch::{
-        ArgumentPlaces, BoundRange, Cut, DEST, Dispatch, INDICES, MOST_DISPATCHES, Pass, SCRATCH,
+        ArgumentPlaces, BoundRange, Cut, DEST, Dispatch, INDICES, MAX_DISPATCHES, Pass, SCRATCH,
         SOURCE, grid_size,
     },
     program::{Constant, Kernel, Prelude, Program},
     uniforms::{
-        MOST_DIMS, MOST_SIGNED, MaskDimWords, SearchWords, Uniforms, check_positions, count_word,
+        MAX_DIMS, MAX_SIGNED, MaskDimWords, SearchWords, Uniforms, check_positions, count_word,
         high_bits,
     },
 };
@@ -34,11 +34,11 @@ pub(in crate::gpu) const COUNT_BYTES: usize = 32;
 const COUNT_ARGUMENT: usize = INDICES;
 
 /// The number of elements of a chunk for each invocation of a workgroup, in four words.
-pub(super) const PER_INVOCATION: usize = 16;
+pub(super) const ELEMENTS_PER_INVOCATION: usize = 16;
 
-/// The maximum number of rounds of a scan. A round takes one chunk for each invocation. Lavapipe exits every loop of an
-/// invocation after 65,535 iterations in total, and a round takes at most 12 iterations.
-const MOST_ROUNDS: usize = 1 << 12;
+/// The maximum number of rounds of a scan, each with one chunk for each invocation. Lavapipe leaves every loop of an
+/// invocation after 65,535 iterations in total, and a round takes at most 12.
+const MAX_ROUNDS: usize = 1 << 12;
 
 /// Decides the steps of a search in a mask of shape `mask`.
 pub(super) fn search_cut(
@@ -77,9 +77,9 @@ impl Searcher<'_> {
             "the number of dimensions of a mask",
             "a shader's limit",
             self.mask.len() as u64,
-            MOST_DIMS as u64,
+            MAX_DIMS as u64,
         )?;
-        check_positions(self.find.capacity, MOST_SIGNED)?;
+        check_positions(self.find.capacity, MAX_SIGNED)?;
         let elements: usize = self.mask.iter().product();
         // No part extends beyond a row of the long dimension.
         let row: usize = self.mask[self.long_dim()..].iter().product();
@@ -87,11 +87,11 @@ impl Searcher<'_> {
         let mut chunks = 0;
         for begin in (0..elements).step_by(row.max(1)) {
             for elements in self.cut_range(SOURCE, begin..begin + row)? {
-                let first = chunks;
+                let first_chunk = chunks;
                 chunks += self.chunk_count(&elements);
                 parts.push(MaskPart {
                     elements,
-                    chunks: first..chunks,
+                    chunks: first_chunk..chunks,
                 });
             }
         }
@@ -102,20 +102,20 @@ impl Searcher<'_> {
         };
         let rows = self.cut_range(DEST, 0..rows)?;
         let rows: Vec<_> = rows.into_iter().filter(|rows| !rows.is_empty()).collect();
-        let needed = (parts.len() as u64 + 1).saturating_mul(rows.len() as u64 + 1);
+        let dispatch_count = (parts.len() as u64 + 1).saturating_mul(rows.len() as u64 + 1);
         let limit = "limit on dispatches";
-        check_limit("a mask of this size", limit, needed, MOST_DISPATCHES)?;
+        check_limit("a mask of this size", limit, dispatch_count, MAX_DISPATCHES)?;
         let counting = parts.iter().map(|part| self.counting_dispatch(part));
         let scanning = scans.iter().map(|chunks| self.scanning_dispatch(chunks));
         let filling = rows.iter().map(|rows| self.filling_dispatch(rows));
-        let pairs = rows
+        let row_chunks = rows
             .iter()
             .flat_map(|rows| parts.iter().map(move |part| (rows, part)));
-        let writing = pairs.map(|(rows, part)| self.writing_dispatch(rows, part));
-        let all = counting.chain(scanning).chain(filling).chain(writing);
-        let all = all.collect::<Option<Vec<_>>>();
-        let all = all.ok_or_else(|| self.reach.too_small(4))?;
-        let pass = Pass::of_dispatches(0, all, Uniforms::Search);
+        let writing = row_chunks.map(|(rows, part)| self.writing_dispatch(rows, part));
+        let dispatches = counting.chain(scanning).chain(filling).chain(writing);
+        let dispatches = dispatches.collect::<Option<Vec<_>>>();
+        let dispatches = dispatches.ok_or_else(|| self.reach.too_small(4))?;
+        let pass = Pass::from_dispatches(0, dispatches, Uniforms::Search);
         Ok(Cut::single_pass(pass, chunks.max(1) as u64 * 4))
     }
 
@@ -130,7 +130,7 @@ impl Searcher<'_> {
             let Some(half) = split_position(range.len()) else {
                 let [from, to] =
                     [range.start, range.end].map(|n| (n * self.size_of(argument)) as u64);
-                self.places.of_argument(argument).check_whole(from, to)?;
+                self.places.parts_of(argument).check_whole(from, to)?;
                 return Err(self.reach.too_small(4));
             };
             let middle = range.start + half;
@@ -145,13 +145,13 @@ impl Searcher<'_> {
 
     /// Returns the number of elements, or of rows, for a workgroup.
     fn chunk_size(&self) -> usize {
-        self.workgroup_size() * PER_INVOCATION
+        self.workgroup_size() * ELEMENTS_PER_INVOCATION
     }
 
     /// Returns the dimension with more positions than a signed 32-bit number allows, or the first dimension if there is
     /// none. No mask has two such dimensions.
     fn long_dim(&self) -> usize {
-        let is_long = |&size: &usize| size as u64 > MOST_SIGNED;
+        let is_long = |&size: &usize| size as u64 > MAX_SIGNED;
         self.mask.iter().rposition(is_long).unwrap_or(0)
     }
 
@@ -182,7 +182,7 @@ impl Searcher<'_> {
         let fits = match argument {
             SOURCE => writes(bytes, self.chunk_count(range)),
             DEST => writes(bytes / 4, length.div_ceil(self.chunk_size())),
-            _ => length <= MOST_ROUNDS * self.workgroup_size(),
+            _ => length <= MAX_ROUNDS * self.workgroup_size(),
         };
         fits && self.bind_range(argument, range).is_some()
     }
@@ -218,8 +218,14 @@ impl Searcher<'_> {
 
     fn counting_dispatch(&self, part: &MaskPart) -> Option<SearchDispatch> {
         let (mask, counts, words) = self.words_of(part)?;
-        let bound = vec![mask, counts];
-        self.make_dispatch(Kernel::MaskCount, &[], words, part.chunks.len(), bound)
+        let bound_arguments = vec![mask, counts];
+        self.make_dispatch(
+            Kernel::MaskCount,
+            &[],
+            words,
+            part.chunks.len(),
+            bound_arguments,
+        )
     }
 
     fn scanning_dispatch(&self, chunks: &Range<usize>) -> Option<SearchDispatch> {
@@ -263,29 +269,41 @@ impl Searcher<'_> {
         let (bound, words) = self.words_of_rows(rows, words)?;
         let groups = rows.len().div_ceil(self.chunk_size());
         let bound = vec![number, number, bound];
-        self.make_dispatch(Kernel::MaskRows, &self.of_rows(true), words, groups, bound)
+        self.make_dispatch(
+            Kernel::MaskRows,
+            &self.row_constants(true),
+            words,
+            groups,
+            bound,
+        )
     }
 
     fn writing_dispatch(&self, rows: &Range<usize>, part: &MaskPart) -> Option<SearchDispatch> {
         let (mask, counts, words) = self.words_of(part)?;
         let (bound, mut words) = self.words_of_rows(rows, words)?;
-        let first = coordinates_of(part.elements.start, self.mask);
-        for (d, first) in first.into_iter().enumerate() {
+        let first_coordinates = coordinates_of(part.elements.start, self.mask);
+        for (d, first_coordinates) in first_coordinates.into_iter().enumerate() {
             let is_long = d == self.long_dim();
             words.dims[d] = MaskDimWords {
                 size: if is_long { 0 } else { count_word(self.mask[d]) },
-                first: count_word(first),
-                first_high: high_bits(first)?,
+                first: count_word(first_coordinates),
+                first_high: high_bits(first_coordinates)?,
                 column: count_word(d) * words.index_words,
             };
         }
         let bound = vec![mask, counts, bound];
         let groups = part.chunks.len();
-        self.make_dispatch(Kernel::MaskRows, &self.of_rows(false), words, groups, bound)
+        self.make_dispatch(
+            Kernel::MaskRows,
+            &self.row_constants(false),
+            words,
+            groups,
+            bound,
+        )
     }
 
     /// Returns the constants of `mask_rows`.
-    fn of_rows(&self, fills: bool) -> [(Constant, u32); 2] {
+    fn row_constants(&self, fills: bool) -> [(Constant, u32); 2] {
         let dims = if fills {
             0
         } else {

@@ -182,11 +182,12 @@ fn make_conversions() -> Vec<Move> {
             .into_iter()
             .filter(|plan| plan.effect() == Effect::Make);
         for plan in bytes {
-            let last = plan.source[plan.source.len() - 1];
-            let scale: Vec<f32> = (1..).take(last).map(|n: u16| n.into()).collect();
-            let scaled = Conversion::scaled(to, -1, &scale, &[0.5]);
-            let first = Conversion::table(DType::U8, to, 0, plan.source[0], |n, x| x - n as f32);
-            for conversion in [Conversion::to(to), scaled, first.unwrap()] {
+            let last_size = plan.source[plan.source.len() - 1];
+            let scale: Vec<f32> = (1..).take(last_size).map(|n: u16| n.into()).collect();
+            let scaling = Conversion::scaled(to, -1, &scale, &[0.5]);
+            let table_conversion =
+                Conversion::table(DType::U8, to, 0, plan.source[0], |n, x| x - n as f32);
+            for conversion in [Conversion::to(to), scaling, table_conversion.unwrap()] {
                 plans.extend(plan.converted(&conversion));
             }
         }
@@ -198,8 +199,8 @@ fn make_conversions() -> Vec<Move> {
         (DType::U16, DType::F16),
         (DType::F16, DType::I16),
     ] {
-        let moved = make_moves(from).into_iter();
-        plans.extend(moved.filter_map(|plan| plan.converted(&Conversion::to(to)).ok()));
+        let move_plans = make_moves(from).into_iter();
+        plans.extend(move_plans.filter_map(|plan| plan.converted(&Conversion::to(to)).ok()));
     }
     plans
 }
@@ -227,8 +228,8 @@ fn run_move(gpu: Option<&Gpu>, plan: &Move) -> Vec<u8> {
         source = mask(source.len());
         let Some(gpu) = gpu else {
             let count = cpu::mask::count(&source);
-            let found = cpu::mask::find(&source, &plan.source, &mut dest, index.bytes());
-            assert_eq!(found, count);
+            let cpu_count = cpu::mask::find(&source, &plan.source, &mut dest, index.bytes());
+            assert_eq!(cpu_count, count);
             let words = Found { count, capacity }.words();
             return [&dest, bytemuck::cast_slice(&words)].concat();
         };
@@ -243,20 +244,20 @@ fn run_move(gpu: Option<&Gpu>, plan: &Move) -> Vec<u8> {
         let allocate = |bytes| (gpu.open_device().allocate_array(&[bytes], 1).unwrap(), true);
         let outputs = [dest.len(), COUNT_BYTES].map(allocate);
         let (outputs, report) = gpu.run(&search, &[], &[&source], &outputs, 0).unwrap();
-        let mut number = [0; COUNT_BYTES];
+        let mut count_bytes = [0; COUNT_BYTES];
         gpu.open_device()
             .download_bytes(&outputs[0], &mut dest)
             .unwrap();
         gpu.open_device()
-            .download_bytes(&outputs[1], &mut number)
+            .download_bytes(&outputs[1], &mut count_bytes)
             .unwrap();
         let count = report.wait().unwrap().found.unwrap();
         let words = Found { count, capacity }.words();
-        assert_eq!(bytemuck::cast_slice::<u32, u8>(&words), number);
-        return [&dest, &number[..]].concat();
+        assert_eq!(bytemuck::cast_slice::<u32, u8>(&words), count_bytes);
+        return [&dest, &count_bytes[..]].concat();
     }
-    let count = plan.tuples().map_or(0, |tuples| tuples.integers());
-    // Some indices are out of range. All indices differ.
+    let count = plan.tuples().map_or(0, |tuples| tuples.integer_count());
+    // Some indices are out of range. All of them differ.
     let indices: Vec<i32> = (0..)
         .map(|n| n * 7 % 43 - 1 + n / 43 * 50)
         .take(count)
@@ -282,7 +283,7 @@ fn run_move(gpu: Option<&Gpu>, plan: &Move) -> Vec<u8> {
         .into_iter()
         .flatten()
         .collect();
-    let whole = Plan::one(plan.clone());
+    let whole = Plan::from_move(plan.clone());
     let (changed, _) = gpu.run(&whole, &[], &inputs, &[(old, true)], 0).unwrap();
     gpu.open_device()
         .download_bytes(&changed[0], &mut dest)
@@ -292,22 +293,22 @@ fn run_move(gpu: Option<&Gpu>, plan: &Move) -> Vec<u8> {
 
 #[test]
 fn every_kernel_runs_and_agrees_with_the_cpu() {
-    // Small moves share pipelines, so each kind of device also runs them with pipelines that are not shared.
-    let both = |kind| {
+    // Small moves share pipelines, so both devices also run them with their own pipelines.
+    let both_devices = |kind| {
         let gpus = [
             open_strict(kind),
             open_strict(kind).without_shared_pipelines(),
         ];
         gpus.map(|gpu| (kind, gpu))
     };
-    for (kind, gpu) in DEVICE_TYPES.into_iter().flat_map(both) {
+    for (kind, gpu) in DEVICE_TYPES.into_iter().flat_map(both_devices) {
         for plan in make_all_moves() {
-            let same = run_move(Some(&gpu), &plan) == run_move(None, &plan);
-            assert!(same, "{kind:?}: {plan}: {}", gpu.explain_move(&plan));
+            let is_equal = run_move(Some(&gpu), &plan) == run_move(None, &plan);
+            assert!(is_equal, "{kind:?}: {plan}: {}", gpu.explain_move(&plan));
         }
-        let seen = gpu.engine.pipelines.compiled_programs();
+        let compiled = gpu.engine.pipelines.compiled_programs();
         for &kernel in Kernel::ALL {
-            let runs = seen.iter().any(|program| program.kernel == kernel);
+            let runs = compiled.iter().any(|program| program.kernel == kernel);
             assert!(runs, "{kernel:?} on {kind:?}");
         }
     }
@@ -401,36 +402,36 @@ fn channels_in_any_order_are_one_dispatch() {
 #[test]
 fn a_paste_takes_few_dispatches() {
     let gpu = open_strict(DEVICE_TYPES[0]);
-    let of = |size, box_indices, options: PasteOptions| {
+    let paste_plan = |size, box_indices, options: PasteOptions| {
         let boxes = box_shapes(64, 1, box_indices, false);
         let patches = [64, size, 128];
         let plan = Plan::paste(&[64, 4096, 128], &patches, boxes, &options, DType::F16);
         kernel_names(&gpu, plan.unwrap())
     };
-    let none = PasteOptions::default;
-    let unique = PasteOptions {
+    let default_options = PasteOptions::default;
+    let unique_options = PasteOptions {
         unique: true,
-        ..none()
+        ..default_options()
     };
     let strict = PasteOptions {
         out_of_range: OutOfRange::Error,
-        ..none()
+        ..default_options()
     };
     for (size, box_indices, options, expected) in [
-        (1, false, none(), &["copy"][..]),
-        (1, true, unique, &["copy"]),
-        (1, true, none(), &["link", "copy"]),
-        (99, true, none(), &["last", "last", "copy"]),
+        (1, false, default_options(), &["copy"][..]),
+        (1, true, unique_options, &["copy"]),
+        (1, true, default_options(), &["link", "copy"]),
+        (99, true, default_options(), &["last", "last", "copy"]),
         (1, false, strict, &["last", "copy"]),
     ] {
-        assert_eq!(of(size, box_indices, options), expected);
+        assert_eq!(paste_plan(size, box_indices, options), expected);
     }
 }
 
 #[test]
 fn a_million_rows_take_few_dispatches() {
     let gpu = open_strict(DEVICE_TYPES[0]);
-    let of = |rows, slices, options, dtype| {
+    let scatter_plan = |rows, slices, options, dtype| {
         let plan = Plan::tensor_scatter_nd(&[slices], &[rows, 1], &[rows], options, dtype);
         kernel_names(&gpu, plan.unwrap())
     };
@@ -439,7 +440,7 @@ fn a_million_rows_take_few_dispatches() {
         scatter_options(Combine::Add),
         scatter_options(Combine::Update),
     );
-    let fast = ScatterOptions {
+    let fast_options = ScatterOptions {
         any_order: true,
         ..add
     };
@@ -447,14 +448,14 @@ fn a_million_rows_take_few_dispatches() {
         out_of_range: OutOfRange::Error,
         ..update
     };
-    let unique = |options| ScatterOptions {
+    let with_unique = |options| ScatterOptions {
         unique: true,
         ..options
     };
     let (float, byte) = (DType::F32, DType::U8);
     for (rows, options, dtype, expected) in [
         (million, add, float, &["link", "order", "combine"][..]),
-        (million, fast, float, &["link", "combine"]),
+        (million, fast_options, float, &["link", "combine"]),
         (million, add, byte, &["link", "combine_parts"]),
         (million, add, DType::I32, &["atomic"]),
         (million, update, float, &["last", "copy"]),
@@ -467,12 +468,12 @@ fn a_million_rows_take_few_dispatches() {
         (64, add, float, &["link", "combine"]),
         (64, add, byte, &["link", "combine_parts"]),
         // Unique rows take one step.
-        (million, unique(update), float, &["copy"]),
-        (million, unique(update), byte, &["last", "copy_words"]),
-        (million, unique(add), float, &["combine"]),
-        (million, unique(add), byte, &["combine_parts"]),
-        (million, unique(strict), float, &["last", "copy"]),
+        (million, with_unique(update), float, &["copy"]),
+        (million, with_unique(update), byte, &["last", "copy_words"]),
+        (million, with_unique(add), float, &["combine"]),
+        (million, with_unique(add), byte, &["combine_parts"]),
+        (million, with_unique(strict), float, &["last", "copy"]),
     ] {
-        assert_eq!(of(rows, million, options, dtype), expected);
+        assert_eq!(scatter_plan(rows, million, options, dtype), expected);
     }
 }

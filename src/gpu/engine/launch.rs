@@ -33,7 +33,7 @@ use super::{
     program::{Constant, Kernel, Prelude, Program},
     tuples::{TupleArgument, is_plain},
     uniforms::{
-        CoordinateWords, DimWords, MOST_COORDINATES, MOST_CROPPED_DIMS, MOST_DIMS, NO_NUMBER,
+        CoordinateWords, DimWords, MAX_COORDINATES, MAX_CROPPED_DIMS, MAX_DIMS, NO_NUMBER,
         RUN_DIMENSION, WalkWords, count_word, high_bits, wrapped_word,
     },
 };
@@ -51,7 +51,7 @@ use crate::{
 const SECTOR_BYTES: usize = 32;
 
 /// The largest number of invocations that share a tile.
-const MOST_LANES: usize = 64;
+const MAX_LANES: usize = 64;
 
 /// The approximate number of invocations that a large GPU runs at the same time: 132 multiprocessors with 2,048 each.
 const INVOCATIONS_OF_LARGE_GPU: usize = 1 << 18;
@@ -66,11 +66,10 @@ const BYTES_SQUARE: u32 = 4;
 const EDGES_SHORT: u32 = 2;
 
 /// The maximum distance in bytes between neighbours of a run in the destination, for elements of less than 4 bytes.
-const MOST_RUN_TO: isize = 16;
+const MAX_RUN_TO: isize = 16;
 
-/// The size and the extent of a cropped run are below this number, because the shaders compare its positions in 32
-/// bits.
-const MOST_CROPPED: usize = 1 << 30;
+/// The size and the extent of a cropped run are below this, because the shaders compare its positions in 32 bits.
+const MAX_CROPPED: usize = 1 << 30;
 
 /// Returns whether the environment variable `WGSLICE_REFUSE`, a list of names separated by commas, contains the
 /// kernel's name. If so, a more general kernel runs its walks. `bash tests/run hardware --leave-one-out` uses this to
@@ -144,19 +143,19 @@ impl LaunchSite<'_> {
 
     fn launch_copy(&self, mut walk: Walk, unit: usize) -> Option<WalkDispatch> {
         walk.join(unit);
-        let mut rows = RunWalk::of_walk(walk);
+        let mut rows = RunWalk::from_walk(walk);
         let (run, loops) = (rows.run.size, self.reach.tuning.loops);
         // The number of lanes for a row if each lane moves four units.
-        let of_tile = run.div_ceil(4).next_power_of_two();
-        let near = rows.near_dimension(1, SECTOR_BYTES.div_ceil(unit).cast_signed());
-        if let Some(near) = near {
-            rows.bring_last(near);
+        let tile_lanes = run.div_ceil(4).next_power_of_two();
+        let near_dim = rows.near_dimension(1, SECTOR_BYTES.div_ceil(unit).cast_signed());
+        if let Some(near_dim) = near_dim {
+            rows.bring_last(near_dim);
         }
         let total = rows.walk.units();
-        let grid = match near {
-            Some(_) if !loops => self.of_four_rows(total, run, (SECTOR_BYTES / unit).max(2)),
-            None if of_tile * unit < SECTOR_BYTES && !(loops && run >= 4) => {
-                self.of_four_rows(total, run, MOST_LANES)
+        let grid = match near_dim {
+            Some(_) if !loops => self.four_row_grid(total, run, (SECTOR_BYTES / unit).max(2)),
+            None if tile_lanes * unit < SECTOR_BYTES && !(loops && run >= 4) => {
+                self.four_row_grid(total, run, MAX_LANES)
             }
             _ => self.tile_grid(total, run),
         };
@@ -175,7 +174,7 @@ impl LaunchSite<'_> {
             _ => 1,
         };
         let straddles = element == 3 || element == 2 && !walk.can_join(2);
-        let mut rows = RunWalk::of_elements(walk, element);
+        let mut rows = RunWalk::from_elements(walk, element);
         rows.begin_groups(element)?;
         let (walk, run, head) = (&rows.walk, &rows.run, rows.head);
         let total = walk.units();
@@ -192,18 +191,18 @@ impl LaunchSite<'_> {
             && rows.cropped.is_none()
             && innermost.is_some_and(|dim| dim.from == 1 && dim.size >= 3 && dim.tuple == 0)
             && !walk.is_cropped(walk.dims.len() - 1);
-        // The number of a row determines its place in the result, so the dimensions cannot be reordered here.
-        let near = rows.near_dimension(size, SECTOR_BYTES.cast_signed());
+        // The number of a row determines its place in the result.
+        let near_dim = rows.near_dimension(size, SECTOR_BYTES.cast_signed());
         let grid = match is_short {
-            true => self.of_lanes((total * run.size + head).div_ceil(4), 1, 1, 1),
-            false if is_square || near.is_some_and(|d| d + 1 == walk.dims.len()) => {
+            true => self.lane_grid((total * run.size + head).div_ceil(4), 1, 1, 1),
+            false if is_square || near_dim.is_some_and(|d| d + 1 == walk.dims.len()) => {
                 let quads = innermost.map_or(total, |dim| total / dim.size * dim.size.div_ceil(4));
                 let lanes = match run.from.unsigned_abs() < SECTOR_BYTES {
-                    true => MOST_LANES,
+                    true => MAX_LANES,
                     false if is_square => SECTOR_BYTES / 4,
                     false => 4,
                 };
-                self.of_four_rows(quads * 4, groups, lanes)
+                self.four_row_grid(quads * 4, groups, lanes)
             }
             false => self.tile_grid(total, groups),
         };
@@ -217,11 +216,11 @@ impl LaunchSite<'_> {
         };
         // If all distances are whole words, four bytes that are loaded together are in one word.
         let is_aligned = order == BYTES_SQUARE && {
-            let last = walk.dims.len() - 1;
-            let of_dims = walk.dims[..last].iter().map(|dim| dim.from);
-            let strides = of_dims.chain(walk.coordinates.iter().map(|c| c.stride));
-            let mut all = strides.chain([walk.from, run.from]);
-            all.all(|distance| distance % 4 == 0)
+            let last_dim = walk.dims.len() - 1;
+            let dim_strides = walk.dims[..last_dim].iter().map(|dim| dim.from);
+            let strides = dim_strides.chain(walk.coordinates.iter().map(|c| c.stride));
+            let mut distances = strides.chain([walk.from, run.from]);
+            distances.all(|distance| distance % 4 == 0)
         };
         let straddles = straddles || order != 0 && !is_aligned;
         let constants = [
@@ -239,10 +238,10 @@ impl LaunchSite<'_> {
             element @ (2 | 3) => element,
             _ => 1,
         };
-        let mut rows = RunWalk::of_elements(walk, element);
-        if rows.cropped.is_none() && rows.run.to > MOST_RUN_TO {
-            // Here an invocation would also write the words between its elements, which belong to other rows. So each
-            // element becomes a row.
+        let mut rows = RunWalk::from_elements(walk, element);
+        if rows.cropped.is_none() && rows.run.to > MAX_RUN_TO {
+            // Otherwise an invocation would also write the words between its elements, which belong to other rows. So
+            // each element becomes a row.
             rows.walk.dims.push(rows.run);
             rows.run = Dim::ONE_POSITION;
         }
@@ -282,56 +281,56 @@ impl LaunchSite<'_> {
         if to.size() < 4 && !walk.is_dense() {
             return None;
         }
-        let mut rows = RunWalk::of_walk(walk);
+        let mut rows = RunWalk::from_walk(walk);
         if rows.run.to > 1 {
             rows.walk.dims.push(rows.run);
             (rows.run, rows.cropped) = (Dim::ONE_POSITION, None);
         }
-        let of_word = 4 / to.size();
+        let word_elements = 4 / to.size();
         let head = rows
             .walk
             .to
-            .rem_euclid(of_word.cast_signed())
+            .rem_euclid(word_elements.cast_signed())
             .cast_unsigned();
         let (total, run) = (rows.walk.units(), rows.run.size);
-        let words = (run + head).div_ceil(of_word);
-        let is_short = run < of_word;
-        let is_whole = head == 0 && run.is_multiple_of(of_word);
+        let words = (run + head).div_ceil(word_elements);
+        let is_short = run < word_elements;
+        let is_whole = head == 0 && run.is_multiple_of(word_elements);
         if is_whole {
             rows.begin_near();
         }
         let grid = match is_short {
-            true => self.of_lanes((total * run + head).div_ceil(of_word), 1, 1, 1),
+            true => self.lane_grid((total * run + head).div_ceil(word_elements), 1, 1, 1),
             false if self.reach.tuning.loops => self.tile_grid(total, words),
             // Looking up a row takes about as long as converting ten words.
             false => {
-                let of_lane = 4 * (total * words / (4 * INVOCATIONS_OF_LARGE_GPU)).clamp(1, 8);
-                let lanes = words.div_ceil(of_lane).next_power_of_two();
-                let lanes = lanes.min(MOST_LANES);
-                self.of_lanes(total, words, lanes, lanes * of_lane)
+                let lane_words = 4 * (total * words / (4 * INVOCATIONS_OF_LARGE_GPU)).clamp(1, 8);
+                let lanes = words.div_ceil(lane_words).next_power_of_two();
+                let lanes = lanes.min(MAX_LANES);
+                self.lane_grid(total, words, lanes, lanes * lane_words)
             }
         };
-        let begins =
+        let first_of_table =
             |table: &PositionTables| (-shift).rem_euclid(table.repeat_period().cast_signed());
         let is_steady = table
             .as_ref()
-            .is_none_or(|table| rows.is_steady(table, begins(table)));
+            .is_none_or(|table| rows.is_steady(table, first_of_table(table)));
         let edges = if is_short {
             EDGES_SHORT
         } else {
             u32::from(!is_whole)
         };
-        // Only the size of a table's entries matters, so one type represents all types of the same size.
-        let named = |dtype: DType| match (table, dtype.size()) {
+        // Only the size of a table's entries matters, so one type stands for all types of that size.
+        let type_of_size = |dtype: DType| match (table, dtype.size()) {
             (None, _) => dtype,
             (_, 1) => DType::U8,
             (_, 2) => DType::F16,
             _ => DType::F32,
         };
-        let number = |dtype: DType| ON_GPU.iter().position(|&of| of == named(dtype));
+        let type_number = |dtype: DType| ON_GPU.iter().position(|&of| of == type_of_size(dtype));
         let constants = [
-            (Constant::From, count_word(number(*from)?)),
-            (Constant::To, count_word(number(to)?)),
+            (Constant::From, count_word(type_number(*from)?)),
+            (Constant::To, count_word(type_number(to)?)),
             (Constant::FromBytes, count_word(from.size())),
             (Constant::ToBytes, count_word(to.size())),
             (Constant::Tables, u32::from(table.is_some())),
@@ -348,7 +347,7 @@ impl LaunchSite<'_> {
         if let Some(table) = table {
             dispatch.uniforms.table_inner = u32::try_from(table.inner).ok()?;
             dispatch.uniforms.tables = u32::try_from(table.positions).ok()?;
-            dispatch.uniforms.table_shift = u32::try_from(begins(table)).ok()?;
+            dispatch.uniforms.table_shift = u32::try_from(first_of_table(table)).ok()?;
         }
         Some(dispatch)
     }
@@ -360,14 +359,14 @@ impl LaunchSite<'_> {
             // All parts of a row have about the same length, so that all lanes have work.
             let longest = (rows * run / (workgroup * 32)).clamp(16, 512);
             let part = run.div_ceil(run.div_ceil(longest));
-            return self.of_lanes(rows, run, 1, part.next_multiple_of(4));
+            return self.lane_grid(rows, run, 1, part.next_multiple_of(4));
         }
-        let lanes = run.div_ceil(4).next_power_of_two().min(MOST_LANES);
-        self.of_lanes(rows, run, lanes, lanes * 4)
+        let lanes = run.div_ceil(4).next_power_of_two().min(MAX_LANES);
+        self.lane_grid(rows, run, lanes, lanes * 4)
     }
 
-    /// Makes tiles of `segment` units or groups in rows of `run`. `lanes` invocations move each tile.
-    fn of_lanes(&self, rows: usize, run: usize, lanes: usize, segment: usize) -> LaunchGrid {
+    /// Tiles of `segment` units or groups in rows of `run`. `lanes` invocations move each tile.
+    fn lane_grid(&self, rows: usize, run: usize, lanes: usize, segment: usize) -> LaunchGrid {
         let segments = run.div_ceil(segment);
         LaunchGrid {
             rows: 1,
@@ -378,9 +377,8 @@ impl LaunchSite<'_> {
         }
     }
 
-    /// Makes tiles of many rows, with `lanes` units or groups of each row. An invocation moves units of four rows
-    /// together.
-    fn of_four_rows(&self, rows: usize, units: usize, lanes: usize) -> LaunchGrid {
+    /// Tiles of many rows, with `lanes` units or groups of each. An invocation moves units of four rows together.
+    fn four_row_grid(&self, rows: usize, units: usize, lanes: usize) -> LaunchGrid {
         let workgroup = self.reach.tuning.workgroup as usize;
         let lanes = units.next_power_of_two().min(lanes);
         let segments = units.div_ceil(lanes);
@@ -413,9 +411,9 @@ impl LaunchSite<'_> {
             segment: u32::try_from(grid.segment).ok()?,
             ..rows.walk_words()?
         };
-        // A walk without tuples binds its source in place of the tuples, and does not read them.
-        let bound = vec![self.source, self.source, self.dest];
-        WalkDispatch::of_walk(self.reach, program, words, grid.groups, bound)
+        // A walk without tuples binds its source in their place and reads no tuples.
+        let bound_arguments = vec![self.source, self.source, self.dest];
+        WalkDispatch::from_walk(self.reach, program, words, grid.groups, bound_arguments)
     }
 }
 
@@ -436,41 +434,45 @@ pub(super) fn walk_constants(
     let is_few = is_few(units, tuning);
     let is_fixed = |coordinate: &Coordinate| {
         let Coordinate { size, window, .. } = *coordinate;
-        let along = coordinate.along.as_ref();
-        matches!(coordinate.begin, StartIndex::At(begin) if begin.unsigned_abs() < MOST_CROPPED)
-            && along.is_some_and(|along| along.box_reach().unsigned_abs() < MOST_CROPPED)
-            && along.is_some_and(|along| along.flip.is_none())
-            && size < MOST_CROPPED
+        let extent_of_box = coordinate.along.as_ref();
+        matches!(coordinate.begin, StartIndex::At(begin) if begin.unsigned_abs() < MAX_CROPPED)
+            && extent_of_box
+                .is_some_and(|extent_of_box| extent_of_box.box_reach().unsigned_abs() < MAX_CROPPED)
+            && extent_of_box.is_some_and(|extent_of_box| extent_of_box.flip.is_none())
+            && size < MAX_CROPPED
             && window.count == size
     };
     let is_long = |coordinate: &Coordinate| u32::try_from(coordinate.size).is_err();
-    let some = !is_few && !walk.coordinates.is_empty();
-    let fixed = some && walk.coordinates.iter().all(is_fixed);
-    let known = |number: usize, unrolled: usize, many: usize| match number <= unrolled {
+    let has_coordinates = !is_few && !walk.coordinates.is_empty();
+    let is_fixed_walk = has_coordinates && walk.coordinates.iter().all(is_fixed);
+    let known_number = |number: usize, unrolled: usize, many: usize| match number <= unrolled {
         true if !is_few => count_word(number),
         _ => count_word(many),
     };
-    let plain = tuples.is_some_and(|of| is_plain(walk, of));
-    let masked = tuples.is_some_and(|of| of.index == IndexType::Mask);
+    let has_plain_tuples = tuples.is_some_and(|of| is_plain(walk, of));
+    let has_mask = tuples.is_some_and(|of| of.index == IndexType::Mask);
     let coordinates = match walk.coordinates.len() {
         0 => 0,
-        some => known(some, 3, MOST_COORDINATES),
+        has_coordinates => known_number(has_coordinates, 3, MAX_COORDINATES),
     };
     [
-        (Constant::Dims, known(walk.dims.len(), 4, MOST_DIMS)),
+        (Constant::Dims, known_number(walk.dims.len(), 4, MAX_DIMS)),
         (Constant::Coordinates, coordinates),
         (
             Constant::Crops,
             u32::from(walk.coordinates.iter().any(Coordinate::is_crop)),
         ),
         (Constant::Scatters, u32::from(walk.points == Side::Dest)),
-        (Constant::Fixed, u32::from(fixed)),
-        (Constant::Plain, u32::from(some && plain)),
+        (Constant::Fixed, u32::from(is_fixed_walk)),
+        (
+            Constant::Plain,
+            u32::from(has_coordinates && has_plain_tuples),
+        ),
         (
             Constant::Long,
             u32::from(walk.coordinates.iter().any(is_long)),
         ),
-        (Constant::Masked, u32::from(masked)),
+        (Constant::Masked, u32::from(has_mask)),
     ]
 }
 
@@ -486,49 +488,48 @@ pub(super) struct RunWalk {
 }
 
 impl RunWalk {
-    /// Removes the innermost dimension from a walk and makes it the run. This requires that all units of the run share
-    /// a tuple and go forward in the destination; otherwise each row has a single unit.
-    pub(super) fn of_walk(walk: Walk) -> Self {
-        let last = walk.dims.len() - 1;
-        let cropped = walk.along(last);
-        // Shaders compare the positions of a cropped run in 32 bits, and with the whole dimension instead of a window.
-        let is_near = cropped.is_none_or(|c| {
+    /// Removes the innermost dimension from a walk and makes it the run. All of its units must share a tuple and go
+    /// forward in the destination; otherwise a row has a single unit.
+    pub(super) fn from_walk(walk: Walk) -> Self {
+        let last_dim = walk.dims.len() - 1;
+        let cropped_coordinate = walk.along(last_dim);
+        // Shaders compare the units of a cropped run in 32 bits, and with all positions, not with a window.
+        let is_near = cropped_coordinate.is_none_or(|c| {
             let Coordinate { size, window, .. } = walk.coordinates[c];
             let reach = walk.coordinates[c]
                 .along
                 .as_ref()
                 .map_or(0, BoxExtent::box_reach);
-            size < MOST_CROPPED && reach.unsigned_abs() < MOST_CROPPED && window.count == size
+            size < MAX_CROPPED && reach.unsigned_abs() < MAX_CROPPED && window.count == size
         });
-        let single = Dim {
+        let single_box = Dim {
             from: 0,
             to: 0,
             ..Dim::ONE_POSITION
         };
-        // If tuples determine the place of each unit in the destination, each unit is a row.
-        let is_placed = cropped.is_some() && walk.points == Side::Dest;
-        let is_run = walk.dims[last].tuple == 0 && walk.dims[last].to >= 0;
+        // If tuples place each unit by itself in the destination, each unit is a row.
+        let is_placed = cropped_coordinate.is_some() && walk.points == Side::Dest;
+        let is_run = walk.dims[last_dim].tuple == 0 && walk.dims[last_dim].to >= 0;
         let mut rows = Self {
             walk,
-            run: single,
+            run: single_box,
             cropped: None,
             head: 0,
         };
         if is_run && is_near && !is_placed {
-            rows.run = rows.walk.dims.remove(last);
-            rows.cropped = cropped;
+            rows.run = rows.walk.dims.remove(last_dim);
+            rows.cropped = cropped_coordinate;
         }
         rows
     }
 
-    /// Like [`RunWalk::of_walk`], but for a walk in bytes and elements of `element` bytes. If more bytes than one
-    /// element are contiguous, these bytes are the run. Otherwise the run is the innermost dimension outside of an
-    /// element. Distances stay in bytes.
-    fn of_elements(mut walk: Walk, element: usize) -> Self {
+    /// The same for a walk in bytes, whose runs have elements of `element` bytes. The run is the contiguous bytes, if
+    /// they are more than an element, or else the innermost dimension outside of an element. Distances stay in bytes.
+    fn from_elements(mut walk: Walk, element: usize) -> Self {
         let contiguous = walk.contiguous();
         let bytes = walk.dims.len() - 1;
         if contiguous > element {
-            let mut rows = Self::of_walk(walk);
+            let mut rows = Self::from_walk(walk);
             rows.run = Dim {
                 size: contiguous / element,
                 from: element.cast_signed(),
@@ -543,7 +544,7 @@ impl RunWalk {
                 walk.dims.push(Dim::ONE_POSITION);
             }
         }
-        Self::of_walk(walk)
+        Self::from_walk(walk)
     }
 
     /// Sets `head` and changes the walk's position in the destination to the word at which the first group begins. A
@@ -570,10 +571,10 @@ impl RunWalk {
     /// Makes another dimension the innermost dimension that numbers rows, if neighbours along it are nearer to each
     /// other in the source than the units of a row. The channels of a picture are an example.
     fn begin_near(&mut self) {
-        let most = self.run_distance();
+        let run_distance = self.run_distance();
         let is_near = |&d: &usize| {
             self.walk.dims[d].tuple == 0
-                && (1..most).contains(&self.source_distance(d).unsigned_abs())
+                && (1..run_distance).contains(&self.source_distance(d).unsigned_abs())
         };
         if let Some(d) = (0..self.walk.dims.len()).rev().find(is_near) {
             self.bring_last(d);
@@ -582,12 +583,13 @@ impl RunWalk {
 
     /// Makes dimension `d` the innermost of the dimensions that number rows. The order of rows does not matter.
     fn bring_last(&mut self, d: usize) {
-        let cropped = self.walk.along(d);
+        let cropped_coordinate = self.walk.along(d);
         let dim = self.walk.remove(d);
         self.walk.dims.push(dim);
-        let along = cropped.and_then(|c| self.walk.coordinates[c].along.as_mut());
-        if let Some(along) = along {
-            along.dim = self.walk.dims.len() - 1;
+        let extent_of_box =
+            cropped_coordinate.and_then(|c| self.walk.coordinates[c].along.as_mut());
+        if let Some(extent_of_box) = extent_of_box {
+            extent_of_box.dim = self.walk.dims.len() - 1;
         }
     }
 
@@ -601,20 +603,24 @@ impl RunWalk {
         // start at the same element. Each row uses one table if no row extends beyond the next multiple of this
         // divisor.
         let walk = &self.walk;
-        let of_coordinates = walk.coordinates.iter().enumerate();
-        let of_coordinates = of_coordinates.filter(|&(c, _)| self.cropped != Some(c));
-        let of_coordinates = of_coordinates.map(|(_, coordinate)| coordinate.stride);
-        let all = walk.dims.iter().map(|dim| dim.from).chain(of_coordinates);
-        let apart = all.fold(table.inner, |apart, distance| {
-            common_divisor(apart, distance.unsigned_abs())
+        let coordinate_strides = walk.coordinates.iter().enumerate();
+        let coordinate_strides = coordinate_strides.filter(|&(c, _)| self.cropped != Some(c));
+        let coordinate_strides = coordinate_strides.map(|(_, coordinate)| coordinate.stride);
+        let distances = walk
+            .dims
+            .iter()
+            .map(|dim| dim.from)
+            .chain(coordinate_strides);
+        let divisor = distances.fold(table.inner, |divisor, distance| {
+            common_divisor(divisor, distance.unsigned_abs())
         });
-        let begin = (walk.from + shift).rem_euclid(apart.cast_signed());
+        let table_begin = (walk.from + shift).rem_euclid(divisor.cast_signed());
         let (count, step) = match self.cropped.map(|c| &walk.coordinates[c]) {
             Some(coordinate) => (coordinate.size, coordinate.stride),
             None => (self.run.size, self.run.from),
         };
-        let end = begin + (count.cast_signed() - 1) * step;
-        (0..apart.cast_signed()).contains(&end)
+        let end = table_begin + (count.cast_signed() - 1) * step;
+        (0..divisor.cast_signed()).contains(&end)
     }
 
     /// Returns the dimension of a transpose: neighbouring rows along it are `distance` units apart in the source, and
@@ -625,8 +631,11 @@ impl RunWalk {
             let dim = &walk.dims[d];
             dim.from.abs() == distance && dim.size >= 4 && dim.tuple == 0 && !walk.is_cropped(d)
         };
-        let apart = self.cropped.is_none() && self.run.from.abs() >= sector;
-        (0..walk.dims.len()).rev().find(is_near).filter(|_| apart)
+        let is_spread = self.cropped.is_none() && self.run.from.abs() >= sector;
+        (0..walk.dims.len())
+            .rev()
+            .find(is_near)
+            .filter(|_| is_spread)
     }
 
     /// Returns the distance in bytes between neighbours of a run in the source, or `None` if the distance is one byte
@@ -646,11 +655,11 @@ impl RunWalk {
     /// Returns the uniforms of the walk, or `None` if it has too many dimensions or rows.
     pub(super) fn walk_words(&self) -> Option<WalkWords> {
         let (walk, run) = (&self.walk, &self.run);
-        let most = match walk.coordinates.iter().any(Coordinate::is_crop) {
-            true => MOST_CROPPED_DIMS,
-            false => MOST_DIMS,
+        let max_dims = match walk.coordinates.iter().any(Coordinate::is_crop) {
+            true => MAX_CROPPED_DIMS,
+            false => MAX_DIMS,
         };
-        if walk.dims.len() > most || walk.coordinates.len() > MOST_COORDINATES {
+        if walk.dims.len() > max_dims || walk.coordinates.len() > MAX_COORDINATES {
             return None;
         }
         let mut words = WalkWords {

@@ -86,7 +86,7 @@ impl Engine {
     pub(super) fn new(device: OpenDevice) -> Self {
         let limits = &device.shared.limits;
         let is_software = adapter::is_software(&device.shared.info);
-        let space = UniformSpace::of(is_software, limits);
+        let space = UniformSpace::for_device(is_software, limits);
         Self {
             reach: DispatchLimits {
                 binding: largest_binding(limits),
@@ -94,7 +94,7 @@ impl Engine {
                 groups: limits.max_compute_workgroups_per_dimension,
                 dispatch: DISPATCH_BYTES,
                 units: i32::MAX as u64,
-                tuning: Tuning::of(is_software, limits),
+                tuning: Tuning::for_device(is_software, limits),
             },
             pipelines: Arc::new(Pipelines::new(&device, space, None)),
             device,

@@ -44,24 +44,24 @@ fn tokens_of(text: &str) -> Vec<String> {
         .map(|line| format!("{}\n", line.split("//").next().unwrap_or_default()))
         .collect();
     let mut tokens: Vec<String> = Vec::new();
-    let mut rest = text.as_str();
-    while let Some(first) = rest.chars().next() {
+    let mut unread = text.as_str();
+    while let Some(first) = unread.chars().next() {
         let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
         let length = if is_word(first) {
-            rest.find(|c| !is_word(c)).unwrap_or(rest.len())
+            unread.find(|c| !is_word(c)).unwrap_or(unread.len())
         } else {
-            let twos = ["&&", "||", "<<", ">>", "==", "!=", "<=", ">=", "->"];
-            1 + usize::from(twos.iter().any(|two| rest.starts_with(two)))
+            let two_char_operators = ["&&", "||", "<<", ">>", "==", "!=", "<=", ">=", "->"];
+            1 + usize::from(two_char_operators.iter().any(|two| unread.starts_with(two)))
         };
-        let (token, after) = rest.split_at(length);
-        rest = after;
-        if is_word(first) && rest.starts_with('<') && TAKE_TYPES.contains(&token) {
+        let (token, after) = unread.split_at(length);
+        unread = after;
+        if is_word(first) && unread.starts_with('<') && TAKE_TYPES.contains(&token) {
             let mut depth = 0;
-            let end = rest.find(|c| {
+            let end = unread.find(|c| {
                 depth += i32::from(c == '<') - i32::from(c == '>');
                 depth == 0
             });
-            rest = &rest[end.expect("parameters of a type end") + 1..];
+            unread = &unread[end.expect("parameters of a type end") + 1..];
         }
         if !first.is_whitespace() {
             tokens.push(token.to_owned());
@@ -73,32 +73,36 @@ fn tokens_of(text: &str) -> Vec<String> {
 /// Returns the pairs of operators in the text that are next to each other but need parentheses.
 fn ambiguous_pairs(text: &str) -> Vec<String> {
     let mut faults = Vec::new();
-    // The operators of the current expression so far, for each depth of brackets.
-    let mut open: Vec<Vec<&str>> = vec![Vec::new()];
-    let mut before = String::new();
+    // At each depth of brackets, the operators so far in the current expression.
+    let mut open_brackets: Vec<Vec<&str>> = vec![Vec::new()];
+    let mut text_before = String::new();
     let mut read: Vec<String> = Vec::new();
     for token in tokens_of(text) {
-        let ends_operand = before.ends_with(|c: char| c.is_alphanumeric() || "_.)]".contains(c))
-            && !["return", "if", "else", "while", "case"].contains(&&before[..]);
+        let ends_operand = text_before
+            .ends_with(|c: char| c.is_alphanumeric() || "_.)]".contains(c))
+            && !["return", "if", "else", "while", "case"].contains(&&text_before[..]);
         read.push(token.clone());
         if let Some(operator) = operator_kind(&token, ends_operand) {
-            let own = open.last_mut().expect("brackets match");
-            if let Some(other) = own.iter().find(|other| !stand_together(operator, other)) {
+            let own_operators = open_brackets.last_mut().expect("brackets match");
+            if let Some(other) = own_operators
+                .iter()
+                .find(|other| !stand_together(operator, other))
+            {
                 let line = read[read.len().saturating_sub(12)..].join(" ");
                 faults.push(format!("{other} beside {operator}: {line}"));
             }
-            own.push(operator);
+            own_operators.push(operator);
         }
         match &token[..] {
-            "(" | "[" | "{" => open.push(Vec::new()),
-            ")" | "]" | "}" => drop(open.pop()),
+            "(" | "[" | "{" => open_brackets.push(Vec::new()),
+            ")" | "]" | "}" => drop(open_brackets.pop()),
             _ => {}
         }
         // Brackets, assignments and the commas of a list separate expressions.
         if matches!(&token[..], "}" | ";" | "," | "=" | ":") {
-            open.last_mut().expect("brackets match").clear();
+            open_brackets.last_mut().expect("brackets match").clear();
         }
-        before = token;
+        text_before = token;
     }
     faults
 }
@@ -106,8 +110,8 @@ fn ambiguous_pairs(text: &str) -> Vec<String> {
 #[test]
 fn expressions_have_the_parentheses_that_browsers_demand() {
     for program in all_programs() {
-        let found = ambiguous_pairs(&program.text(UniformSpace::Uniform));
-        assert!(found.is_empty(), "{program}: {found:#?}");
+        let ambiguous = ambiguous_pairs(&program.text(UniformSpace::Uniform));
+        assert!(ambiguous.is_empty(), "{program}: {ambiguous:#?}");
     }
 }
 

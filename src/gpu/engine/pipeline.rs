@@ -105,8 +105,8 @@ impl Pipelines {
             lock(&self.modules)
                 .entry(program.text_key())
                 .or_insert(module);
-            let young = &mut lock(&self.made).young;
-            return Ok(young.entry(program).or_insert(pipeline).clone());
+            let young_pipelines = &mut lock(&self.made).young;
+            return Ok(young_pipelines.entry(program).or_insert(pipeline).clone());
         };
         self.device.check_alive(doing)?;
         Err(match error {
@@ -121,10 +121,10 @@ impl Pipelines {
     /// Drops the old generation if the young generation is full, and returns whether it did. If so, holders of
     /// pipelines must request them again, which moves the pipelines in use to the young generation.
     pub(in crate::gpu) fn drop_old_if_full(&self) -> bool {
-        let mut made = lock(&self.made);
-        let full = made.young.len() >= GENERATION_SIZE;
+        let mut pipelines = lock(&self.made);
+        let full = pipelines.young.len() >= GENERATION_SIZE;
         if full {
-            made.old = mem::take(&mut made.young);
+            pipelines.old = mem::take(&mut pipelines.young);
         }
         full
     }
@@ -152,8 +152,9 @@ impl Pipelines {
         self.uniforms.free_unused();
     }
 
-    /// Fails if one of the device's limits is too low for a program. Workgroup memory needs no check on devices with at
-    /// least 4 KiB: [`Tuning::of`](crate::gpu::device::caps::Tuning::of) chooses workgroups that are small enough.
+    /// Fails if one of the device's limits is too low for a program. Workgroup memory is not checked:
+    /// [`Tuning::for_device`](crate::gpu::device::caps::Tuning::for_device) makes workgroups so small that it suffices,
+    /// if the device has at least 4 KiB.
     pub(in crate::gpu) fn check_limits(&self, program: &Program) -> Result<(), Error> {
         let limits = &self.device.shared.limits;
         let in_storage = u32::from(self.space == UniformSpace::Storage);
@@ -179,8 +180,13 @@ impl Pipelines {
     /// Returns the programs whose pipelines are kept.
     #[cfg(test)]
     pub(in crate::gpu) fn compiled_programs(&self) -> Vec<Program> {
-        let made = self.made.lock().unwrap();
-        made.young.keys().chain(made.old.keys()).cloned().collect()
+        let pipelines = self.made.lock().unwrap();
+        pipelines
+            .young
+            .keys()
+            .chain(pipelines.old.keys())
+            .cloned()
+            .collect()
     }
 
     /// Returns the parsed module of a program's source. Parses it if it is new.

@@ -26,10 +26,9 @@ pub(crate) enum UniformSpace {
 }
 
 impl UniformSpace {
-    pub(in crate::gpu) fn of(is_software: bool, limits: &wgpu::Limits) -> Self {
-        // Uniforms in storage need three limits: one more storage buffer than operations and conversion tables bind; a
-        // second dynamic offset, in addition to the offset of the report; and bindings that are large enough for a
-        // slot.
+    pub(in crate::gpu) fn for_device(is_software: bool, limits: &wgpu::Limits) -> Self {
+        // Uniforms in a storage buffer need one more storage buffer than operations and tables of conversions bind, a
+        // second dynamic offset next to the report's, and bindings large enough for a slot.
         let storage = limits.max_storage_buffers_per_shader_stage > STORAGE_BUFFERS + 1
             && limits.max_storage_buffer_binding_size >= UNIFORM_BYTES.next_multiple_of(256).into()
             && limits.max_dynamic_storage_buffers_per_pipeline_layout >= 2;
@@ -224,8 +223,8 @@ impl Prelude {
                 )
             }
             Self::Integer(signed) => {
-                let number = if signed { "i32" } else { "u32" };
-                format!("alias Integer = {number};\n")
+                let number_type = if signed { "i32" } else { "u32" };
+                format!("alias Integer = {number_type};\n")
             }
         }
     }
@@ -295,8 +294,9 @@ impl Program {
 fn with_imports(text: &str) -> String {
     let line = |line: &str| {
         let import = line.strip_prefix("#import ");
-        let found = import.and_then(|name| IMPORTED_MODULES.iter().find(|(file, _)| *file == name));
-        match found {
+        let imported =
+            import.and_then(|name| IMPORTED_MODULES.iter().find(|(file, _)| *file == name));
+        match imported {
             Some((_, text)) => with_imports(text),
             None => format!("{line}\n"),
         }

@@ -72,11 +72,10 @@ impl Engine {
             check_steps(plan, inputs, outputs)?;
         }
         let temps = self.allocate_temps(plan)?;
-        // Some steps also read values that the plan holds. A search can write the number of true elements to its own
-        // memory.
-        let mut own = Vec::with_capacity(plan.steps().len());
+        // Some steps also read values of the plan, or write the number of true elements, in their own memory.
+        let mut own_memory = Vec::with_capacity(plan.steps().len());
         for (number, (what, operands)) in plan.steps().enumerate() {
-            own.push(match (&operands.by, what.find()) {
+            own_memory.push(match (&operands.by, what.find()) {
                 (Some(Operand::Const(tuples)), _) => {
                     let tuple = what.depth() * what.index_type().bytes();
                     OwnMemory::Values(self.values_memory(&tuples.bytes()?, tuple)?)
@@ -94,23 +93,23 @@ impl Engine {
                 _ => OwnMemory::Nothing,
             });
         }
-        let mut steps = Vec::with_capacity(own.len());
-        for ((what, operands), own) in plan.steps().zip(&own) {
+        let mut steps = Vec::with_capacity(own_memory.len());
+        for ((what, operands), own_memory) in plan.steps().zip(&own_memory) {
             let argument = |operand: &Operand| match operand {
                 Operand::Input(n) => inputs[*n],
                 Operand::Output(n) => outputs[*n],
                 Operand::Temp(n) => temps[*n].argument(),
-                Operand::Const(_) => own.argument(),
+                Operand::Const(_) => own_memory.argument(),
             };
-            let typed = match operands.by {
+            let tuple_type = match operands.by {
                 Some(Operand::Input(n)) => types.get(n).copied(),
                 _ => None,
             };
-            let what = Plan::move_for_tuples(what, typed)?;
+            let what = Plan::move_for_tuples(what, tuple_type)?;
             let [from, to] = [&operands.from, &operands.to].map(argument);
             let mut by = operands.by.as_ref().map(argument);
             if what.find().is_some() {
-                let count = by.unwrap_or_else(|| own.argument());
+                let count = by.unwrap_or_else(|| own_memory.argument());
                 steps.push((what, operands, from, Some(count), to, [None, None]));
                 continue;
             }
@@ -130,7 +129,7 @@ impl Engine {
         let mut commands = Vec::with_capacity(steps.len());
         for (number, (what, _, from, by, to, [of_source, of_indices])) in steps.iter().enumerate() {
             let mut copies = Vec::new();
-            let made = match (what.find(), by) {
+            let step_commands = match (what.find(), by) {
                 (Some(_), Some(count)) => {
                     self.search_commands(what, ready(number), *from, *to, *count)?
                 }
@@ -143,14 +142,14 @@ impl Engine {
                     self.choose_commands(what, ready(number), arguments, may_copy)?
                 }
             };
-            copies.push(made);
+            copies.push(step_commands);
             commands.push(copies);
         }
         let reporting = plan.steps().position(|(_, operands)| operands.reports);
         let counted = reporting.and_then(|number| commands[number].last());
         let mut counts = ReportSlots::default();
-        let all: Vec<&Commands<'_>> = commands.iter().flatten().collect();
-        self.put_all(&mut target, &all, counted, &mut counts);
+        let recorded: Vec<&Commands<'_>> = commands.iter().flatten().collect();
+        self.put_all(&mut target, &recorded, counted, &mut counts);
         let tuples = reporting.and_then(|number| {
             let (what, _, _, by, ..) = &steps[number];
             // A move without rows only writes zeros.
@@ -162,19 +161,19 @@ impl Engine {
             // The report reads a tuple from `by`, which is not in scratch memory but contains the same tuples.
             Some((what, counts, (*by)?))
         });
-        let searches = steps.iter().zip(&own);
-        let mut found = searches.filter_map(|((what, _, _, by, ..), own)| {
-            let slot = match own {
+        let searches = steps.iter().zip(&own_memory);
+        let mut searched = searches.filter_map(|((what, _, _, by, ..), own_memory)| {
+            let slot = match own_memory {
                 OwnMemory::Count(slot) => Some(slot.clone()),
                 _ => None,
             };
             Some((what.find()?.capacity, (*by)?, slot))
         });
-        let found = found.next_back();
-        if let Some((_, _, Some(slot))) = &found {
+        let searched = searched.next_back();
+        if let Some((_, _, Some(slot))) = &searched {
             target.hold_slot(slot.clone());
         }
-        report::pending_report(&self.device, plan, copied, tuples, found)
+        report::pending_report(&self.device, plan, copied, tuples, searched)
     }
 
     /// Records commands in order. Neighbouring commands that consist only of dispatches share a pass. Adds the report
@@ -186,22 +185,22 @@ impl Engine {
         counted: Option<&Commands<'_>>,
         counts: &mut ReportSlots,
     ) {
-        let mut others = ReportSlots::default();
-        let mut put = |target: &mut Target<'_, '_>, commands: &Commands<'_>| {
+        let mut other_slots = ReportSlots::default();
+        let mut put_commands = |target: &mut Target<'_, '_>, commands: &Commands<'_>| {
             let is_counted = counted.is_some_and(|counted| std::ptr::eq(counted, commands));
             let counts = if is_counted {
                 &mut *counts
             } else {
-                &mut others
+                &mut other_slots
             };
             self.record_commands(target, commands, counts);
         };
         for some in commands.chunk_by(|one, other| one.are_dispatches() && other.are_dispatches()) {
             match some {
-                [commands] => put(target, commands),
+                [commands] => put_commands(target, commands),
                 _ => target.in_pass(some[0].operation, |pass| {
                     for commands in some {
-                        put(&mut Target::Pass(pass), commands);
+                        put_commands(&mut Target::Pass(pass), commands);
                     }
                 }),
             }

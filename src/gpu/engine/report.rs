@@ -44,7 +44,7 @@ struct LaterWords {
 }
 
 impl LaterWords {
-    fn of_argument(device: &OpenDevice, argument: &Argument<'_>) -> Self {
+    fn from_argument(device: &OpenDevice, argument: &Argument<'_>) -> Self {
         Self {
             device: device.clone(),
             buffers: argument.buffers.to_vec(),
@@ -88,8 +88,8 @@ pub(in crate::gpu) fn pending_report(
         return Ok(Pending::already_known(report));
     }
     let tuples = tuples
-        .map(|(what, counts, tuples)| (what, counts.0, LaterWords::of_argument(device, &tuples)));
-    let found = found.map(|(capacity, count, slot)| {
+        .map(|(what, counts, tuples)| (what, counts.0, LaterWords::from_argument(device, &tuples)));
+    let search_report = found.map(|(capacity, count, slot)| {
         let unreadable = count.argument_error(
             "lacks the usage COPY_SRC, without which the number is not read back: create it with \
              BufferUsages::COPY_SRC"
@@ -97,7 +97,7 @@ pub(in crate::gpu) fn pending_report(
         );
         (
             capacity,
-            LaterWords::of_argument(device, &count),
+            LaterWords::from_argument(device, &count),
             slot,
             unreadable,
         )
@@ -109,7 +109,7 @@ pub(in crate::gpu) fn pending_report(
             None => base,
         };
         report.copied = copied;
-        if let Some((capacity, number, _slot, unreadable)) = found {
+        if let Some((capacity, number, _slot, unreadable)) = search_report {
             if !number.is_readable() {
                 return Err(unreadable);
             }
@@ -132,8 +132,8 @@ async fn read_reports(
 ) -> Result<Report, Error> {
     let device = &tuples.device;
     let mut missing = Missing::default();
-    let most = (device.shared.limits.max_buffer_size / u64::from(REPORT_BYTES)).max(1);
-    for some in reports.chunks(usize::try_from(most).unwrap_or(usize::MAX)) {
+    let max_slots = (device.shared.limits.max_buffer_size / u64::from(REPORT_BYTES)).max(1);
+    for some in reports.chunks(usize::try_from(max_slots).unwrap_or(usize::MAX)) {
         let mut words = vec![[0u32; 2]; some.len()];
         let slots = some
             .iter()

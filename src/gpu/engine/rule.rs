@@ -24,14 +24,14 @@ pub(super) struct CombineRule {
 }
 
 impl CombineRule {
-    /// Returns the rule of a scatter, or `None` if it replaces elements or the move is not a scatter. Fails if the
-    /// shaders do not support the combination.
-    pub(super) fn of_move(what: &Move) -> Result<Option<Self>, Error> {
+    /// Returns the rule of a scatter. `None` if it replaces elements, or for other moves. Fails if the shaders do not
+    /// support the combination.
+    pub(super) fn from_move(what: &Move) -> Result<Option<Self>, Error> {
         let Effect::Scatter(scatter) = what.effect() else {
             return Ok(None);
         };
         let (combine, dtype) = (scatter.options.combine, scatter.dtype);
-        let of_words = match combine {
+        let word_rule = match combine {
             Combine::Update => return Ok(None),
             Combine::Add => 0,
             Combine::Sub => 1,
@@ -39,18 +39,18 @@ impl CombineRule {
             Combine::Min => 3,
             Combine::Max => 4,
         };
-        let adds = combine == Combine::Add;
-        let is_sum = adds || combine == Combine::Sub;
-        let of_bools = match combine {
+        let is_addition = combine == Combine::Add;
+        let is_sum = is_addition || combine == Combine::Sub;
+        let bool_rule = match combine {
             Combine::Mul | Combine::Min => 2,
             _ => 1,
         };
         let (numbers, parts, can) = match dtype {
-            DType::Bool => (NUMBERS_PARTS, of_bools, true),
-            DType::I8 | DType::U8 | DType::I16 | DType::U16 => (NUMBERS_PARTS, 0, adds),
-            DType::F16 => (NUMBERS_PARTS, 3, adds),
-            DType::BF16 => (NUMBERS_PARTS, 4, adds),
-            // Integers count as signed only for the combinations where the sign makes a difference.
+            DType::Bool => (NUMBERS_PARTS, bool_rule, true),
+            DType::I8 | DType::U8 | DType::I16 | DType::U16 => (NUMBERS_PARTS, 0, is_addition),
+            DType::F16 => (NUMBERS_PARTS, 3, is_addition),
+            DType::BF16 => (NUMBERS_PARTS, 4, is_addition),
+            // Integers are signed only for the combinations where that makes a difference.
             DType::I32 if matches!(combine, Combine::Min | Combine::Max) => {
                 (NUMBERS_SIGNED, 0, true)
             }
@@ -77,7 +77,7 @@ impl CombineRule {
             combine: if numbers == NUMBERS_PARTS {
                 0
             } else {
-                of_words
+                word_rule
             },
             numbers,
             parts,

@@ -71,19 +71,19 @@ impl Engine {
     /// the same buffer. Memory that a report reads is new: later recordings can overwrite scratch memory before the
     /// report is read.
     pub(super) fn allocate_temps(&self, plan: &Plan) -> Result<Vec<ScratchMemory>, Error> {
-        let most = self.device.shared.limits.max_buffer_size;
+        let buffer_limit = self.device.shared.limits.max_buffer_size;
         let doing = "allocating memory between the steps of a plan";
-        let mut kept = lock(&self.scratch.temps);
+        let mut kept_buffers = lock(&self.scratch.temps);
         let (mut memory, mut number) = (Vec::new(), 0);
         for (temp, Temp { shape, dtype }) in plan.temps().iter().enumerate() {
             let bytes = shape.iter().product::<usize>() * dtype.size();
             let row = shape.last().map_or(1, |&size| size.max(1)) * dtype.size();
             let size = padded_size(bytes);
-            let parts = match size <= most {
+            let parts = match size <= buffer_limit {
                 true => BufferParts::ONE_PART,
                 false => BufferParts {
                     offset: 0,
-                    bytes: part_bytes(most, row as u64),
+                    bytes: part_bytes(buffer_limit, row as u64),
                 },
             };
             let operand = Some(Operand::Temp(temp));
@@ -94,7 +94,9 @@ impl Engine {
                 let part = parts.bytes.min(left);
                 buffers.push(match is_read {
                     true => self.kept_or_new_buffer(&mut Vec::new(), 0, part, part, doing)?,
-                    false => self.kept_or_new_buffer(&mut kept, number, part, part, doing)?,
+                    false => {
+                        self.kept_or_new_buffer(&mut kept_buffers, number, part, part, doing)?
+                    }
                 });
                 number += usize::from(!is_read);
                 left -= part;
@@ -111,21 +113,21 @@ impl Engine {
     /// Returns new memory with the index tuples of a plan, of `tuple` bytes each. It has as many parts as the device's
     /// `max_buffer_size` requires, each with whole tuples.
     pub(super) fn values_memory(&self, bytes: &[u8], tuple: usize) -> Result<ScratchMemory, Error> {
-        let most = self.device.shared.limits.max_buffer_size;
-        let parts = match padded_size(bytes.len()) <= most {
+        let buffer_limit = self.device.shared.limits.max_buffer_size;
+        let parts = match padded_size(bytes.len()) <= buffer_limit {
             true => BufferParts::ONE_PART,
             false => BufferParts {
                 offset: 0,
-                bytes: part_bytes(most, tuple.max(1) as u64),
+                bytes: part_bytes(buffer_limit, tuple.max(1) as u64),
             },
         };
         let part = usize::try_from(parts.bytes).unwrap_or(usize::MAX);
         let make = |part: &[u8]| {
-            let mut contents = part.to_vec();
-            contents.resize(part.len().max(1).next_multiple_of(16), 0);
+            let mut padded_part = part.to_vec();
+            padded_part.resize(part.len().max(1).next_multiple_of(16), 0);
             self.device.wgpu.create_buffer_init(&BufferInitDescriptor {
                 label: Some("wgslice values"),
-                contents: &contents,
+                contents: &padded_part,
                 usage: BufferUsages::STORAGE,
             })
         };
@@ -134,8 +136,8 @@ impl Engine {
             true => vec![self.device.run_guarded(doing, || make(bytes))?],
             false => {
                 let parts = bytes.chunks(part);
-                let made = parts.map(|part| self.device.run_guarded(doing, || make(part)));
-                made.collect::<Result<_, Error>>()?
+                let part_buffers = parts.map(|part| self.device.run_guarded(doing, || make(part)));
+                part_buffers.collect::<Result<_, Error>>()?
             }
         };
         Ok(ScratchMemory {
@@ -177,13 +179,13 @@ impl Engine {
         rows: usize,
     ) -> Result<ScratchMemory, Error> {
         let (pitch, bytes) = (pitch as u64, pitch as u64 * rows as u64);
-        let most = self.device.shared.limits.max_buffer_size;
-        check_limit("a row of texels", "max_buffer_size", pitch, most)?;
-        let parts = match bytes <= most {
+        let buffer_limit = self.device.shared.limits.max_buffer_size;
+        check_limit("a row of texels", "max_buffer_size", pitch, buffer_limit)?;
+        let parts = match bytes <= buffer_limit {
             true => BufferParts::ONE_PART,
             false => BufferParts {
                 offset: 0,
-                bytes: most / pitch * pitch,
+                bytes: buffer_limit / pitch * pitch,
             },
         };
         let count = usize::try_from(bytes.div_ceil(parts.bytes)).unwrap_or(usize::MAX);
@@ -213,11 +215,11 @@ impl Engine {
         }
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
         let (label, size) = ("wgslice scratch", size / 4 * 4);
-        let made = self.device.create_buffer(doing, label, size, usage)?;
+        let buffer = self.device.create_buffer(doing, label, size, usage)?;
         match kept.get_mut(number) {
-            Some(kept) => kept.clone_from(&made),
-            None => kept.push(made.clone()),
+            Some(kept) => kept.clone_from(&buffer),
+            None => kept.push(buffer.clone()),
         }
-        Ok(made)
+        Ok(buffer)
     }
 }

@@ -30,7 +30,7 @@ struct ShaderText {
 }
 
 fn shader_texts() -> Vec<ShaderText> {
-    let of = |program: Program| {
+    let texts_of = |program: Program| {
         UNIFORM_SPACES.map(|space| {
             let source = program.text(space);
             ShaderText {
@@ -41,44 +41,47 @@ fn shader_texts() -> Vec<ShaderText> {
             }
         })
     };
-    all_programs().into_iter().flat_map(of).collect()
+    all_programs().into_iter().flat_map(texts_of).collect()
 }
 
 /// Returns, for each tuning, all combinations of the [`sample_values`] of the constants that the text declares, except
 /// combinations that the library never uses.
 fn constant_settings(program: &Program, source: &str, space: UniformSpace) -> Vec<ConstantValues> {
-    let mut all = Vec::new();
+    let mut all_settings = Vec::new();
     for is_software in [false, true] {
         // Only software adapters read uniforms from storage.
         if space == UniformSpace::Storage && !is_software {
             continue;
         }
-        let tuning = Tuning::of(is_software, &wgpu::Limits::default());
+        let tuning = Tuning::for_device(is_software, &wgpu::Limits::default());
         let mut settings = vec![ConstantValues::new()];
         for constant in override_constants(source).1 {
             if let Some(values) = possible_values(program, constant, &tuning) {
                 let sample = sample_values(program.kernel, constant, &values);
                 let with = |setting: &ConstantValues| {
-                    let with = |&value: &u32| [&setting[..], &[(constant, value)]].concat();
-                    sample.iter().map(with).collect::<Vec<_>>()
+                    let with_value = |&value: &u32| [&setting[..], &[(constant, value)]].concat();
+                    sample.iter().map(with_value).collect::<Vec<_>>()
                 };
                 settings = settings.iter().flat_map(with).collect();
             }
         }
-        all.extend(settings);
+        all_settings.extend(settings);
     }
-    all.retain(|setting| !is_unused(program.kernel, setting));
+    all_settings.retain(|setting| !is_unused(program.kernel, setting));
     if matches!(program.kernel, Kernel::Combine | Kernel::CombineParts) {
-        for setting in all.iter_mut().filter(|all| all.contains(&(Unique, 0))) {
-            setting.retain(|(constant, _)| !OF_WALK.contains(constant));
+        for setting in all_settings
+            .iter_mut()
+            .filter(|all_settings| all_settings.contains(&(Unique, 0)))
+        {
+            setting.retain(|(constant, _)| !WALK_CONSTANTS.contains(constant));
         }
     }
-    all
+    all_settings
 }
 
-/// The constants of kernels that find the slices of rows, and of copies of these rows. Kernels that combine have these
-/// constants only if rows are unique.
-const OF_WALK: [Constant; 8] = [
+/// The constants by which kernels find the slices of rows, and copies their rows. Kernels that combine have them only if
+/// rows are unique.
+const WALK_CONSTANTS: [Constant; 8] = [
     Dims,
     Coordinates,
     Crops,
@@ -101,17 +104,16 @@ pub(super) fn possible_values(
         kernel,
         Kernel::Copy | Kernel::CopyWords | Kernel::UpdateWords
     );
-    let moves = copies || kernel == Kernel::Convert;
+    let is_move = copies || kernel == Kernel::Convert;
     let combines = matches!(kernel, Kernel::Combine | Kernel::CombineParts);
-    let of_rows = combines || matches!(kernel, Kernel::Last | Kernel::Link | Kernel::Atomic);
+    let works_on_rows = combines || matches!(kernel, Kernel::Last | Kernel::Link | Kernel::Atomic);
     let binary = |can_be_set: bool| (0..=u32::from(can_be_set)).collect();
     Some(match constant {
         Dims if kernel == Kernel::MaskRows => vec![0, 1, 2, 3, 4, 30],
-        _ if OF_WALK.contains(&constant) && !moves && !of_rows => return None,
-        // Rows have at least one dimension. `last` and `link` find rows by the same functions with all numbers of
-        // dimensions.
+        _ if WALK_CONSTANTS.contains(&constant) && !is_move && !works_on_rows => return None,
+        // Rows are a dimension at least. `last` and `link` find them by the same functions with all numbers of dimensions.
         Dims if combines || kernel == Kernel::Atomic => vec![1, 30],
-        Dims if of_rows => vec![1, 2, 3, 4, 30],
+        Dims if works_on_rows => vec![1, 2, 3, 4, 30],
         Dims => vec![0, 1, 2, 3, 4, 30],
         Coordinates => vec![0, 1, 2, 3, 9],
         // Pastes are the only scatters with boxes, and they replace elements.
@@ -121,11 +123,10 @@ pub(super) fn possible_values(
         // Only gradients have boxes with start indices that are not in tuples, and their results are dense.
         Fixed => binary(matches!(kernel, Kernel::Copy | Kernel::CopyWords)),
         Plain => binary(true),
-        // Slices are counted with 32 bits. There can be more slices only if they are empty, and then their tuples are
-        // only checked.
-        Long => binary(moves || kernel == Kernel::Last),
+        // Slices are counted with 32 bits. Only empty ones, whose tuples are merely checked, can be more.
+        Long => binary(is_move || kernel == Kernel::Last),
         Masked => binary(copies),
-        Loops if moves || kernel == Kernel::Combine => vec![tuning.loops.into()],
+        Loops if is_move || kernel == Kernel::Combine => vec![tuning.loops.into()],
         Loops => return None,
         ByRows | Fresh | Unique if !combines => return None,
         Rows => vec![1, 4],
@@ -196,12 +197,12 @@ fn is_unused(kernel: Kernel, setting: &ConstantValues) -> bool {
                 };
                 // Bytes are converted by tables, whose entries differ only in size. Pairs with f32 represent all other
                 // conversions. Walks with coordinates are tested only with tables.
-                let of_tables = is(From, 0) && (is(To, 0) || is(To, 4) || is(To, 6));
-                let plain = !is(From, 0) && (is(From, 6) || is(To, 6)) && is(Coordinates, 0);
+                let has_tables = is(From, 0) && (is(To, 0) || is(To, 4) || is(To, 6));
+                let is_plain = !is(From, 0) && (is(From, 6) || is(To, 6)) && is(Coordinates, 0);
                 !fits(From, FromBytes)
                     || !fits(To, ToBytes)
-                    || is(Tables, 1) && !of_tables
-                    || is(Tables, 0) && !(plain && is(Steady, 1))
+                    || is(Tables, 1) && !has_tables
+                    || is(Tables, 0) && !(is_plain && is(Steady, 1))
                     || is(ToBytes, 4) && !is(Edges, 0)
             }
             Kernel::UpdateWords => is(Forward, 1) && !(is(Element, 1) && is(RunTo, 1)),
@@ -216,16 +217,17 @@ fn is_unused(kernel: Kernel, setting: &ConstantValues) -> bool {
 
 /// Returns the line of `texts.jsonl` that describes a text to compilers of WGSL.
 fn text_line(number: usize, text: &ShaderText) -> serde_json::Value {
-    let constants = |setting: &ConstantValues| -> serde_json::Map<_, _> {
-        let each = setting.iter().cloned();
-        each.map(|(of, value)| (of.name().to_owned(), value.into()))
+    let constants_json = |setting: &ConstantValues| -> serde_json::Map<_, _> {
+        let constants_json = setting.iter().cloned();
+        constants_json
+            .map(|(of, value)| (of.name().to_owned(), value.into()))
             .collect()
     };
     serde_json::json!({
         "text": number,
         "name": text.program.kernel.name(),
         "space": format!("{:?}", text.space),
-        "constants": text.settings.iter().map(constants).collect::<Vec<_>>(),
+        "constants": text.settings.iter().map(constants_json).collect::<Vec<_>>(),
         "source": text.source,
     })
 }
@@ -278,8 +280,8 @@ fn every_shader_is_written_in_every_format() {
     }
     let settings: usize = texts.iter().map(|text| text.settings.len()).sum();
     println!("{} texts, {settings} with their constants", texts.len());
-    let each = texts.iter().enumerate();
-    let refused: Vec<String> = each
+    let numbered_texts = texts.iter().enumerate();
+    let refused: Vec<String> = numbered_texts
         .flat_map(|(number, text)| write_text(number, text, folder.as_deref()))
         .collect();
     assert!(refused.is_empty(), "{}", refused.join("\n"));

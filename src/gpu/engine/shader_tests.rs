@@ -10,7 +10,7 @@ use super::{
         Prelude, Program, REPORT_GROUP, UNIFORMS_GROUP, UniformSpace,
     },
     uniforms::{
-        CoordinateWords, DimWords, MOST_COORDINATES, MOST_CROPPED_DIMS, MOST_DIMS, MaskDimWords,
+        CoordinateWords, DimWords, MAX_COORDINATES, MAX_CROPPED_DIMS, MAX_DIMS, MaskDimWords,
         NO_NUMBER, RUN_DIMENSION, SearchWords, WalkWords, flags,
     },
 };
@@ -24,11 +24,11 @@ pub(super) const UNIFORM_SPACES: [UniformSpace; 2] = [UniformSpace::Uniform, Uni
 
 /// Returns one program for each text: every kernel with every prelude that it can have.
 pub(super) fn all_programs() -> Vec<Program> {
-    let of = |&kernel: &Kernel| {
+    let programs_of = |&kernel: &Kernel| {
         let preludes = Prelude::all_of(kernel).into_iter();
         preludes.map(move |prelude| Program::new(kernel, prelude, 64))
     };
-    Kernel::ALL.iter().flat_map(of).collect()
+    Kernel::ALL.iter().flat_map(programs_of).collect()
 }
 
 /// Returns every text with its validated module.
@@ -52,9 +52,14 @@ pub(super) fn override_constants(text: &str) -> (Vec<&str>, Vec<Constant>) {
         .lines()
         .filter_map(|line| line.strip_prefix("override "));
     let names = lines.filter_map(|line| Some(line.split_once(':')?.0));
-    let of = |name: &&str| Constant::ALL.iter().find(|of| of.name() == *name).copied();
-    let (set, own): (Vec<_>, Vec<_>) = names.partition(|name| of(name).is_some());
-    (own, set.iter().filter_map(of).collect())
+    let constant_named = |name: &&str| {
+        Constant::ALL
+            .iter()
+            .find(|constant| constant.name() == *name)
+            .copied()
+    };
+    let (set, own): (Vec<_>, Vec<_>) = names.partition(|name| constant_named(name).is_some());
+    (own, set.iter().filter_map(constant_named).collect())
 }
 
 /// A constant that is only in the shader's text or only on the host would have no effect.
@@ -87,10 +92,17 @@ fn programs_set_constants_of_their_texts() {
             for Dispatch { program, .. } in cut.dispatches() {
                 let text = program.text(UniformSpace::Uniform);
                 let (_, declared) = override_constants(&text);
-                let mut set: Vec<Constant> = program.constants.iter().map(|of| of.0).collect();
-                assert!(set.iter().all(|of| declared.contains(of)), "{program}");
-                set.sort_by_key(|of| of.name());
-                assert!(set.windows(2).all(|two| two[0] != two[1]), "{program}");
+                let mut set_constants: Vec<Constant> =
+                    program.constants.iter().map(|of| of.0).collect();
+                assert!(
+                    set_constants.iter().all(|of| declared.contains(of)),
+                    "{program}"
+                );
+                set_constants.sort_by_key(|of| of.name());
+                assert!(
+                    set_constants.windows(2).all(|two| two[0] != two[1]),
+                    "{program}"
+                );
             }
         }
     }
@@ -139,20 +151,22 @@ fn every_text_is_valid_and_binds_what_the_host_binds() {
         assert_eq!(main.name, "main");
         assert_eq!(main.workgroup_size, [program.workgroup, 1, 1]);
         let entry = info.get_entry_point(0);
-        let mut found = Vec::new();
+        let mut bindings = Vec::new();
         for (handle, global) in module.global_variables.iter() {
             // A module can import other modules and use their bindings for its own buffers.
             if entry[handle].is_empty() {
                 continue;
             }
-            let place = global.binding.map(|place| (place.group, place.binding));
+            let binding = global
+                .binding
+                .map(|binding| (binding.group, binding.binding));
             match global.space {
                 AddressSpace::Storage { access } => {
-                    found.push((place.unwrap(), access.contains(StorageAccess::STORE)));
+                    bindings.push((binding.unwrap(), access.contains(StorageAccess::STORE)));
                 }
                 AddressSpace::Uniform => {
                     assert_eq!(space, UniformSpace::Uniform);
-                    assert_eq!(place, Some((UNIFORMS_GROUP, 0)));
+                    assert_eq!(binding, Some((UNIFORMS_GROUP, 0)));
                 }
                 AddressSpace::WorkGroup => {}
                 other => panic!("{program}: unexpected {other:?}"),
@@ -162,22 +176,22 @@ fn every_text_is_valid_and_binds_what_the_host_binds() {
         let mut expected: Vec<_> = buffers
             .map(|(binding, &changes)| ((BUFFERS_GROUP, binding), changes))
             .collect();
-        if found.contains(&((REPORT_GROUP, 0), true)) {
+        if bindings.contains(&((REPORT_GROUP, 0), true)) {
             expected.push(((REPORT_GROUP, 0), true));
         }
         if space == UniformSpace::Storage {
             expected.push(((UNIFORMS_GROUP, 0), false));
         }
-        found.sort_unstable();
-        assert_eq!(found, expected, "{program}");
+        bindings.sort_unstable();
+        assert_eq!(bindings, expected, "{program}");
     }
 }
 
 /// Returns the names and offsets of the members of the WGSL struct `name`, and the size of the struct in bytes.
 fn struct_layout(module: &Module, name: &str) -> (Vec<(String, usize)>, usize) {
     let mut types = module.types.iter();
-    let found = types.find(|(_, ty)| ty.name.as_deref() == Some(name));
-    let (_, ty) = found.unwrap_or_else(|| panic!("no struct {name}"));
+    let struct_type = types.find(|(_, ty)| ty.name.as_deref() == Some(name));
+    let (_, ty) = struct_type.unwrap_or_else(|| panic!("no struct {name}"));
     let TypeInner::Struct { members, span } = &ty.inner else {
         panic!("{name} is not a struct");
     };
@@ -213,9 +227,9 @@ fn uniforms_lie_where_the_host_writes_them() {
             assert_eq!(constant_value(&module, name), value, "{name}");
         }
         for (name, value) in [
-            ("MANY_DIMS", MOST_DIMS),
-            ("CROPPED_DIMS", MOST_CROPPED_DIMS),
-            ("MANY_COORDINATES", MOST_COORDINATES),
+            ("MANY_DIMS", MAX_DIMS),
+            ("CROPPED_DIMS", MAX_CROPPED_DIMS),
+            ("MANY_COORDINATES", MAX_COORDINATES),
         ] {
             assert_eq!(constant_value(&module, name) as usize, value, "{name}");
         }

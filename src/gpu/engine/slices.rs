@@ -18,16 +18,16 @@ pub(super) struct DestSlices {
 impl DestSlices {
     /// Returns the slices to which the rows of boxes can be written, if boxes can begin anywhere in a view of the
     /// destination.
-    pub(super) fn of_boxes(walk: &Walk) -> Self {
+    pub(super) fn from_boxes(walk: &Walk) -> Self {
         let items = walk.dims.iter().filter(|dim| dim.tuple > 0);
         let items = items.map(|dim| (dim.size, dim.to));
         let indexed = walk.coordinates.iter().map(|c| (c.size, c.stride));
-        let along = |(size, stride): (usize, isize)| (size.cast_signed() - 1) * stride;
+        let reach_of = |(size, stride): (usize, isize)| (size.cast_signed() - 1) * stride;
         let (mut apart, mut lowest, mut highest) = (0, walk.to, walk.to);
         for (size, stride) in items.chain(indexed) {
             apart = common_divisor(apart, stride.unsigned_abs());
-            lowest += along((size, stride)).min(0);
-            highest += along((size, stride)).max(0);
+            lowest += reach_of((size, stride)).min(0);
+            highest += reach_of((size, stride)).max(0);
         }
         let apart = apart.max(1);
         Self {
@@ -47,16 +47,16 @@ pub(super) struct SliceRows {
 }
 
 impl SliceRows {
-    /// Returns the rows of a scatter. `of_rows` is the number of its walk's outer dimensions that number the rows. Also
-    /// returns a walk that moves each row to the slice that the row's own tuple selects.
-    pub(super) fn of_scatter(walk: &Walk, of_rows: usize, slices: DestSlices) -> (Self, Walk) {
+    /// Returns the rows of a scatter, which the first `row_dims` dimensions of its walk number. Also returns a walk
+    /// that moves each row to the slice that the row's own tuple selects.
+    pub(super) fn from_scatter(walk: &Walk, row_dims: usize, slices: DestSlices) -> (Self, Walk) {
         let (mut numbers, mut moves) = (walk.clone(), walk.clone());
         let apart = slices.apart.cast_signed();
         numbers.unit = 1;
         numbers.points = Side::Source;
         numbers.from = (walk.to - slices.lowest) / apart;
         numbers.to = 0;
-        numbers.dims.truncate(of_rows);
+        numbers.dims.truncate(row_dims);
         let mut count = 1_usize;
         for (row, moved) in numbers.dims.iter_mut().zip(&mut moves.dims).rev() {
             row.from = row.to / apart;
@@ -80,8 +80,8 @@ impl SliceRows {
 
     /// Returns the range of the rows' numbers.
     pub(super) fn row_numbers(&self) -> Range<usize> {
-        let first = self.numbers.to.cast_unsigned();
-        first..first + self.row_count()
+        let first_row = self.numbers.to.cast_unsigned();
+        first_row..first_row + self.row_count()
     }
 
     pub(super) fn first_tuple(&self) -> usize {
@@ -94,7 +94,7 @@ impl SliceRows {
     }
 
     /// Returns these rows reduced to one row for each tuple.
-    pub(super) fn of_tuples(&self) -> Self {
+    pub(super) fn tuple_rows(&self) -> Self {
         let mut rows = self.clone();
         for dim in rows.numbers.dims.iter_mut().filter(|dim| dim.tuple == 0) {
             dim.size = 1;

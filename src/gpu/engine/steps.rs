@@ -48,14 +48,14 @@ use std::ops::Range;
 const FEW_ROWS: usize = 8;
 
 /// The number of bytes of scratch memory that are bound even if none are used.
-const LEAST_SCRATCH: u64 = 4;
+const MIN_SCRATCH: u64 = 4;
 
-/// The maximum number of linked lists for the rows of one slice.
-const MOST_LISTS: usize = 64;
+/// The largest number of linked lists among which the rows of one slice are divided.
+const MAX_LISTS: usize = 64;
 
-/// The largest number of units in a row that atomics combine. An atomic operation changes one word, whereas the other
-/// kernels load and store 16 bytes at a time.
-const MOST_ATOMIC: usize = 16;
+/// The largest number of units in a row that atomics combine. An atomic moves a word, whereas the other kernels move 16
+/// bytes.
+const MAX_ATOMIC: usize = 16;
 
 /// The way in which rows are combined with their slices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,38 +119,38 @@ pub(super) fn scatter_cut(
         return Ok(Cut::default());
     };
     // `None` if rows replace slices.
-    let rule = CombineRule::of_move(what)?;
+    let rule = CombineRule::from_move(what)?;
     let boxes = what.operation == Operation::Paste;
     check_coordinates(walk, scatter.options.policy.circular)?;
     // The dimensions that number rows.
-    let of_rows = match boxes {
+    let row_dims = match boxes {
         true => {
             let is_inner = |&d: &usize| walk.dims[d].tuple == 0 && !walk.is_cropped(d);
-            let inner = (0..walk.dims.len()).rev().take_while(is_inner);
-            walk.dims.len() - inner.count()
+            let inner_dims = (0..walk.dims.len()).rev().take_while(is_inner);
+            walk.dims.len() - inner_dims.count()
         }
-        false => RunWalk::of_walk(walk.clone()).walk.dims.len(),
+        false => RunWalk::from_walk(walk.clone()).walk.dims.len(),
     };
-    let pitch: usize = walk.dims[of_rows..].iter().map(|dim| dim.size).product();
+    let pitch: usize = walk.dims[row_dims..].iter().map(|dim| dim.size).product();
     let slices = match boxes {
-        true => DestSlices::of_boxes(walk),
+        true => DestSlices::from_boxes(walk),
         false => DestSlices {
             count: scatter.slices,
             apart: pitch,
             lowest: 0,
         },
     };
-    let most = u64::from(u32::MAX - 1);
-    check_positions(slices.count, most)?;
+    let max_rows = u64::from(u32::MAX - 1);
+    check_positions(slices.count, max_rows)?;
     let options = scatter.options;
     // If rows are not whole words, a kernel that moves a single row changes the row's first and last word by atomics,
     // whereas a gather writes whole words. So such rows are moved separately only if there are few of them.
     let rows = walk.units() / pitch;
-    let straight = rule.is_some() || boxes || walk.unit >= 4 || rows * FEW_ROWS < slices.count;
-    let way = match rule {
-        _ if options.unique && straight => CombineWay::Unique,
+    let is_straight = rule.is_some() || boxes || walk.unit >= 4 || rows * FEW_ROWS < slices.count;
+    let combine_way = match rule {
+        _ if options.unique && is_straight => CombineWay::Unique,
         None => CombineWay::Update,
-        Some(rule) if rule.is_atomic && pitch <= MOST_ATOMIC => CombineWay::Atomic,
+        Some(rule) if rule.is_atomic && pitch <= MAX_ATOMIC => CombineWay::Atomic,
         Some(rule) => CombineWay::Lists {
             ordered: rule.depends_on_order && !options.any_order,
         },
@@ -160,13 +160,13 @@ pub(super) fn scatter_cut(
         tuples,
         scatter,
         rule: rule.unwrap_or_default(),
-        way,
+        way: combine_way,
         unit: walk.unit,
         pitch,
         apart: slices.apart,
         boxes,
     };
-    let (rows, moves) = SliceRows::of_scatter(walk, of_rows, slices);
+    let (rows, moves) = SliceRows::from_scatter(walk, row_dims, slices);
     let block = ScatterBlock {
         rows,
         moves,
@@ -176,9 +176,9 @@ pub(super) fn scatter_cut(
     let mut steps = ScatterSteps::default();
     let is_empty = walk.coordinates.iter().any(|c| c.size == 0);
     if walk.columns > 0 && (scatterer.is_strict() || is_empty) {
-        check_positions(block.rows.row_count(), most)?;
-        scatterer.add_checks(&block.of_tuples(), &mut steps.first)?;
-        steps.cut.scratch = LEAST_SCRATCH;
+        check_positions(block.rows.row_count(), max_rows)?;
+        scatterer.add_checks(&block.tuple_block(), &mut steps.first)?;
+        steps.cut.scratch = MIN_SCRATCH;
     }
     if is_empty {
         steps.push_pass(0, Vec::new());
@@ -192,7 +192,7 @@ pub(super) fn scatter_cut(
         };
         cutter.cut_walk(&zeros, &mut steps.first)?;
     }
-    match (way, rule) {
+    match (combine_way, rule) {
         (CombineWay::Unique, None) => {
             let mut moves = Vec::new();
             scatterer.cutter.cut_walk(walk, &mut moves)?;
@@ -214,9 +214,9 @@ fn forbid_after_report(dispatch: &mut WalkDispatch) {
 
 impl ScatterSteps {
     fn push_pass(&mut self, cleared: usize, dispatches: Vec<WalkDispatch>) {
-        let mut all = std::mem::take(&mut self.first);
-        all.extend(dispatches);
-        let pass = Pass::of_dispatches(cleared, all, Uniforms::Walk);
+        let mut passes = std::mem::take(&mut self.first);
+        passes.extend(dispatches);
+        let pass = Pass::from_dispatches(cleared, passes, Uniforms::Walk);
         self.cut.passes.push(pass);
     }
 
@@ -234,9 +234,9 @@ impl ScatterSteps {
 
 impl ScatterBlock {
     /// Returns the block with one row for each tuple.
-    fn of_tuples(&self) -> Self {
+    fn tuple_block(&self) -> Self {
         Self {
-            rows: self.rows.of_tuples(),
+            rows: self.rows.tuple_rows(),
             ..self.clone()
         }
     }
@@ -295,10 +295,10 @@ impl Scatterer<'_> {
     /// Adds the dispatches that only report out-of-range tuples. They share a report, so they number the rows of the
     /// whole scatter.
     fn add_checks(&self, block: &ScatterBlock, out: &mut Vec<WalkDispatch>) -> Result<(), Error> {
-        let first = block.rows.first_tuple();
-        let site = self.launch_site(block, first, LEAST_SCRATCH);
+        let first_tuple = block.rows.first_tuple();
+        let site = self.launch_site(block, first_tuple, MIN_SCRATCH);
         if let Some(dispatch) =
-            site.and_then(|site| site.of_rows(Kernel::Last, &[(Constant::Chooses, 0)]))
+            site.and_then(|site| site.row_dispatch(Kernel::Last, &[(Constant::Chooses, 0)]))
         {
             out.push(make_reporting(dispatch, 0));
             return Ok(());
@@ -331,12 +331,12 @@ impl Scatterer<'_> {
         steps: &mut ScatterSteps,
     ) -> Result<(), PassFailure> {
         let (rows, slices) = (block.rows.row_numbers(), block.slices.len());
-        let fresh = self.scatter.fresh && rows.start == 0 && !self.is_direct();
-        // If the destination starts as zeros, the scatter must write every slice.
+        let is_fresh = self.scatter.fresh && rows.start == 0 && !self.is_direct();
+        // If the destination starts as zeros, every slice is written.
         let one_chunk =
-            !fresh && !self.is_direct() && rows.len() <= self.rows_per_workgroup().min(slices);
-        let few = self.boxes || !fresh && rows.len() * FEW_ROWS < slices;
-        let by_rows = self.is_direct() || one_chunk || few;
+            !is_fresh && !self.is_direct() && rows.len() <= self.rows_per_workgroup().min(slices);
+        let is_few = self.boxes || !is_fresh && rows.len() * FEW_ROWS < slices;
+        let by_rows = self.is_direct() || one_chunk || is_few;
         let (lists, list_shift) = match one_chunk {
             true => (0, 31),
             false => self.list_count(rows.len(), slices),
@@ -357,7 +357,7 @@ impl Scatterer<'_> {
                 PassFailure::Slices
             });
         }
-        let numbers = ScratchNumbers {
+        let scratch_numbers = ScratchNumbers {
             slices: block.slices.clone(),
             run: block.run.clone(),
             lists,
@@ -366,29 +366,32 @@ impl Scatterer<'_> {
             // Links use the memory of the numbers.
             steps.numbers = None;
         }
-        let first_row = steps.first_row(&numbers, &rows);
+        let first_row = steps.first_row(&scratch_numbers, &rows);
         let mut site = self
-            .launch_site(block, first_row, scratch.max(LEAST_SCRATCH))
+            .launch_site(block, first_row, scratch.max(MIN_SCRATCH))
             .ok_or(PassFailure::Rows)?;
-        (site.by_rows, site.fresh) = (by_rows, fresh);
+        (site.by_rows, site.fresh) = (by_rows, is_fresh);
         site.words.slices = count_word(slices);
         site.words.lists = count_word(lists);
         site.words.list_shift = list_shift;
         let mut dispatches = Vec::new();
-        let of_rows =
-            |kernel, constants: &[_]| site.of_rows(kernel, constants).ok_or(PassFailure::Rows);
+        let row_dispatch = |kernel, constants: &[_]| {
+            site.row_dispatch(kernel, constants)
+                .ok_or(PassFailure::Rows)
+        };
         match self.way {
             CombineWay::Update => {
                 if one_chunk {
-                    dispatches.push(of_rows(
+                    dispatches.push(row_dispatch(
                         Kernel::Link,
                         &[(Constant::Ordered, 1), (Constant::Lasts, 1)],
                     )?);
                 } else {
-                    let last = |chooses| of_rows(Kernel::Last, &[(Constant::Chooses, chooses)]);
-                    dispatches.push(last(0)?);
+                    let last_dispatch =
+                        |chooses| row_dispatch(Kernel::Last, &[(Constant::Chooses, chooses)]);
+                    dispatches.push(last_dispatch(0)?);
                     if by_rows {
-                        dispatches.push(last(1)?);
+                        dispatches.push(last_dispatch(1)?);
                     }
                 }
                 site.move_rows(&mut dispatches)
@@ -401,9 +404,9 @@ impl Scatterer<'_> {
                 }
                 let in_order = u32::from(ordered || one_chunk);
                 let constants = [(Constant::Ordered, in_order), (Constant::Lasts, 0)];
-                dispatches.push(of_rows(Kernel::Link, &constants)?);
+                dispatches.push(row_dispatch(Kernel::Link, &constants)?);
                 if ordered && !one_chunk {
-                    dispatches.push(of_rows(Kernel::Order, &[])?);
+                    dispatches.push(row_dispatch(Kernel::Order, &[])?);
                 }
                 dispatches.push(site.combine_dispatch()?);
             }
@@ -417,7 +420,7 @@ impl Scatterer<'_> {
         }
         let cleared = match first_row {
             0 if heads > 0 => {
-                steps.numbers = Some((numbers, rows.start));
+                steps.numbers = Some((scratch_numbers, rows.start));
                 heads * 4
             }
             _ => 0,
@@ -433,12 +436,12 @@ impl Scatterer<'_> {
         if self.way != (CombineWay::Lists { ordered: true }) {
             return (1, 31);
         }
-        let most = (rows / slices).clamp(1, MOST_LISTS);
-        let of = |shift: u32| ((rows - 1) >> shift) + 1;
-        let shift =
-            (self.rows_per_workgroup().trailing_zeros()..31).find(|&shift| of(shift) <= most);
-        let shift = shift.unwrap_or(31);
-        (of(shift), shift)
+        let max_lists = (rows / slices).clamp(1, MAX_LISTS);
+        let list_count = |shift: u32| ((rows - 1) >> shift) + 1;
+        let list_shift = (self.rows_per_workgroup().trailing_zeros()..31)
+            .find(|&list_shift| list_count(list_shift) <= max_lists);
+        let list_shift = list_shift.unwrap_or(31);
+        (list_count(list_shift), list_shift)
     }
 
     /// Returns the number of rows for a workgroup of `link.wgsl`.
@@ -476,7 +479,7 @@ impl Scatterer<'_> {
         let (indices, begin) = self.cutter.bind_tuples(&walk, self.tuples)?;
         // In this walk each row counts as one unit, even if rows belong to boxes.
         walk.dims.push(Dim::ONE_POSITION);
-        let rows = RunWalk::of_walk(walk);
+        let rows = RunWalk::from_walk(walk);
         let mut words = rows.walk_words()?;
         set_tuples(&mut words, &rows.walk, self.tuples, begin);
         words.flags |= if self.is_strict() {
@@ -490,7 +493,7 @@ impl Scatterer<'_> {
             scatterer: self,
             block,
             words,
-            of_walk: walk_constants(
+            walk_settings: walk_constants(
                 &rows.walk,
                 rows.walk.units() * block.run.len(),
                 &self.cutter.reach.tuning,
@@ -517,7 +520,7 @@ struct BlockPass<'a> {
     block: &'a ScatterBlock,
     words: WalkWords,
     /// The constants of kernels that read tuples.
-    of_walk: [(Constant, u32); 8],
+    walk_settings: [(Constant, u32); 8],
     indices: BoundRange,
     scratch: BoundRange,
     /// True if the last step goes through rows instead of slices.
@@ -535,12 +538,12 @@ impl BlockPass<'_> {
             Kernel::Combine | Kernel::CombineParts if self.scatterer.way != CombineWay::Unique => {
                 program
             }
-            _ => program.with_constants(&self.of_walk),
+            _ => program.with_constants(&self.walk_settings),
         }
     }
 
-    /// Makes the dispatch of a kernel that writes to scratch memory and whose invocations take rows.
-    fn of_rows(&self, kernel: Kernel, constants: &[(Constant, u32)]) -> Option<WalkDispatch> {
+    /// Makes the dispatch of a kernel whose invocations take rows and that writes to scratch memory.
+    fn row_dispatch(&self, kernel: Kernel, constants: &[(Constant, u32)]) -> Option<WalkDispatch> {
         let rows = self.block.rows.row_count();
         let (together, bound) = match kernel {
             Kernel::Link => (
@@ -554,7 +557,7 @@ impl BlockPass<'_> {
             .make_program(kernel, Prelude::None)
             .with_constants(constants);
         let (reach, groups) = (self.scatterer.cutter.reach, rows.div_ceil(together));
-        WalkDispatch::of_walk(reach, program, self.words, groups, bound)
+        WalkDispatch::from_walk(reach, program, self.words, groups, bound)
     }
 
     fn workgroup_size(&self) -> usize {
@@ -581,24 +584,24 @@ impl BlockPass<'_> {
                     to: pitch.cast_signed(),
                     ..Dim::with_own_tuples(slices.len(), 0)
                 };
-                let inner = Dim {
+                let pitch_dim = Dim {
                     size: pitch,
                     ..Dim::ONE_POSITION
                 };
                 let [from, to] = [&rows, slices].map(|all| (all.start * pitch).cast_signed());
-                let mut walk = Walk::strided(unit, from, to, vec![outer, inner]);
+                let mut walk = Walk::strided(unit, from, to, vec![outer, pitch_dim]);
                 walk.columns = 1;
                 (walk, rows.len(), pitch)
             }
         };
         walk.coordinates = vec![Coordinate::indexed(positions, distance.cast_signed(), 0)];
-        let of_slices = self.words.first_row + 1;
+        let slices_start = self.words.first_row + 1;
         let tuples = TupleArgument {
             argument: SCRATCH,
             index: IndexType::U32,
             policy: Policy::default(),
             keeps: !self.fresh,
-            first_index: if self.by_rows { 0 } else { of_slices },
+            first_index: if self.by_rows { 0 } else { slices_start },
         };
         let cutter = Cutter {
             tuples: Some(tuples),
@@ -615,10 +618,11 @@ impl BlockPass<'_> {
         let ScatterBlock { slices, run, .. } = self.block;
         let (rows, number) = (self.block.rows.row_numbers(), rule.number);
         let bind = |argument, of: &Range<usize>| {
-            let first = ((of.start * pitch + run.start) * unit) as u64;
+            let first_byte = ((of.start * pitch + run.start) * unit) as u64;
             let end = (((of.end - 1) * pitch + run.end) * unit) as u64;
-            let bound = places.bind_range(reach, argument, first, end);
-            bound.filter(|(bound, _)| bound.span.bytes / number as u64 <= reach.units)
+            let bound_range = places.bind_range(reach, argument, first_byte, end);
+            bound_range
+                .filter(|(bound_range, _)| bound_range.span.bytes / number as u64 <= reach.units)
         };
         let (source, from) = bind(SOURCE, &rows).ok_or(PassFailure::Rows)?;
         let (dest, to) = bind(DEST, slices).ok_or(PassFailure::Slices)?;
@@ -634,26 +638,26 @@ impl BlockPass<'_> {
         if is_long(owners) {
             return Err(stop);
         }
-        let wide = match common_power_of_two(16, [bytes, pitch * unit, from, to]) {
+        let copy_unit = match common_power_of_two(16, [bytes, pitch * unit, from, to]) {
             whole @ 4.. if way != CombineWay::Atomic => whole,
             _ => number,
         };
         let [units, apart, updates, to_base] =
-            [bytes, pitch * unit, from, to].map(|bytes| bytes / wide);
-        let of_word = 4 / wide;
-        let (segments, segment) = match of_word {
+            [bytes, pitch * unit, from, to].map(|bytes| bytes / copy_unit);
+        let word_units = 4 / copy_unit;
+        let (segments, segment) = match word_units {
             0 | 1 => {
                 let segment = self.scatterer.units_per_invocation();
                 (units.div_ceil(segment), segment)
             }
-            // The largest number of words that a slice can touch: it can begin anywhere in a word.
-            _ => ((units - 1).div_ceil(of_word) + 1, 1),
+            // The largest number of words that a slice touches: it can begin anywhere in a word.
+            _ => ((units - 1).div_ceil(word_units) + 1, 1),
         };
-        let invocations = match of_word {
+        let invocations = match word_units {
             // One invocation for each word of all slices.
             2.. if !self.by_rows => {
                 let elements = (slices.len() - 1) * apart + units;
-                (to_base % of_word + elements).div_ceil(of_word)
+                (to_base % word_units + elements).div_ceil(word_units)
             }
             _ => owners * segments,
         };
@@ -682,15 +686,15 @@ impl BlockPass<'_> {
                     Prelude::Integer(rule.numbers == NUMBERS_SIGNED),
                 )
                 .with_constants(&[combine]),
-            _ if wide < 4 => self
+            _ if copy_unit < 4 => self
                 .make_program(Kernel::CombineParts, Prelude::None)
                 .with_constants(&parts),
             _ => self
-                .make_program(Kernel::Combine, Prelude::Words(wide))
+                .make_program(Kernel::Combine, Prelude::Words(copy_unit))
                 .with_constants(&[combine, (Constant::Numbers, rule.numbers), loops])
                 .with_constants(&parts),
         };
-        let first = match self.scatterer.is_direct() {
+        let first_argument = match self.scatterer.is_direct() {
             true => self.indices,
             false => self.scratch,
         };
@@ -699,7 +703,7 @@ impl BlockPass<'_> {
             return Err(stop);
         }
         let groups = invocations.div_ceil(self.workgroup_size());
-        let bound = vec![first, source, dest];
-        WalkDispatch::of_walk(reach, program, words, groups, bound).ok_or(stop)
+        let bound_arguments = vec![first_argument, source, dest];
+        WalkDispatch::from_walk(reach, program, words, groups, bound_arguments).ok_or(stop)
     }
 }

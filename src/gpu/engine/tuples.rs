@@ -23,8 +23,8 @@ pub(crate) struct TupleArgument {
 }
 
 impl TupleArgument {
-    /// Returns the tuples of a move, or `None` if it has no tuples.
-    pub(crate) fn of_move(what: &Move) -> Option<Self> {
+    /// The tuples of a move. `None` for moves without tuples.
+    pub(crate) fn from_move(what: &Move) -> Option<Self> {
         let tuples = what.tuples()?;
         let scatters = matches!(what.effect(), Effect::Scatter(_));
         Some(Self {

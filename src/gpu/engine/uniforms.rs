@@ -6,12 +6,12 @@ use crate::Error;
 use bytemuck::{Pod, Zeroable};
 
 /// The largest number of dimensions of a walk, not counting its run, and of a mask. A dispatch writes at most 2^29
-/// units, so a walk has at most 29 dimensions with at least two positions.
-pub(crate) const MOST_DIMS: usize = 30;
+/// units, so a walk whose dimensions have at least two positions has at most 29 dimensions.
+pub(crate) const MAX_DIMS: usize = 30;
 /// The same limit for a walk with boxes, because shaders keep all digits of a row in memory.
-pub(crate) const MOST_CROPPED_DIMS: usize = 8;
+pub(crate) const MAX_CROPPED_DIMS: usize = 8;
 /// The largest number of coordinates.
-pub(crate) const MOST_COORDINATES: usize = 9;
+pub(crate) const MAX_COORDINATES: usize = 9;
 
 /// The value of words that name a column or a dimension, if there is none.
 pub(crate) const NO_NUMBER: u32 = u32::MAX;
@@ -52,14 +52,14 @@ structs_of_words! {
         from_base to_base run run_from run_to rows flags dims_used coordinates_used
         tuples tuple_words index_words lanes_log2 segments segment groups_x head
         first_row slices first_slice lists list_shift pitch updates first_index table_inner tables table_shift;
-        dims: [DimWords; MOST_DIMS]; coordinates: [CoordinateWords; MOST_COORDINATES]
+        dims: [DimWords; MAX_DIMS]; coordinates: [CoordinateWords; MAX_COORDINATES]
     }
 
     MaskDimWords { size first first_high column }
 
     SearchWords {
         begin elements first_chunk chunks number capacity result first_row rows row_words index_words groups_x;
-        dims: [MaskDimWords; MOST_DIMS]
+        dims: [MaskDimWords; MAX_DIMS]
     }
 }
 
@@ -116,8 +116,8 @@ impl Default for WalkWords {
             dims: [DimWords {
                 size: 1,
                 ..DimWords::zeroed()
-            }; MOST_DIMS],
-            coordinates: [CoordinateWords::default(); MOST_COORDINATES],
+            }; MAX_DIMS],
+            coordinates: [CoordinateWords::default(); MAX_COORDINATES],
             ..Self::zeroed()
         }
     }
@@ -140,9 +140,9 @@ const _: () = assert!(size_of::<WalkWords>() == UNIFORM_BYTES as usize);
 const _: () = assert!(size_of::<SearchWords>() <= UNIFORM_BYTES as usize);
 
 /// The largest number of positions of a dimension that tuples index.
-pub(crate) const MOST_POSITIONS: u64 = (1 << 48) - 1;
+pub(crate) const MAX_POSITIONS: u64 = (1 << 48) - 1;
 /// The same limit for positions that shaders compute as signed 32-bit numbers.
-pub(crate) const MOST_SIGNED: u64 = i32::MAX as u64;
+pub(crate) const MAX_SIGNED: u64 = i32::MAX as u64;
 
 /// Fails if there are more positions than `most`, the largest number that shaders can count.
 pub(crate) fn check_positions(positions: usize, most: u64) -> Result<(), Error> {

@@ -27,14 +27,14 @@ use wgslice_vectors::{
     wgslice::{Backend, Error, Gpu},
 };
 
-/// The seed of the random cases. Each kind of device draws random cases until it has run every variant: at least
-/// [`LEAST_RANDOM`] and at most [`MOST_RANDOM`] cases.
+/// The seed of the random cases. Each kind of device draws them until it has run every variant: at least
+/// [`MIN_RANDOM`] and at most [`MAX_RANDOM`].
 static RANDOM_SEED: LazyLock<u64> = LazyLock::new(|| {
     let seed = env::var("WGSLICE_TEST_SEED");
     seed.map_or(1, |seed| seed.parse().expect("a number"))
 });
-const LEAST_RANDOM: usize = 1000;
-const MOST_RANDOM: usize = 20_000;
+const MIN_RANDOM: usize = 1000;
+const MAX_RANDOM: usize = 20_000;
 
 /// A kind of adapter. The shaders of the kinds differ in their texts or in `LOOPS`.
 struct AdapterKind {
@@ -85,7 +85,7 @@ fn rare_cases() -> Vec<Case> {
         }
         spec
     };
-    let mut all = vec![
+    let mut variants = vec![
         // Rows of 12 bytes in another order, between rows of zeros: FIXED.
         json!({
             "op": "strided_slice_grad",
@@ -138,7 +138,7 @@ fn rare_cases() -> Vec<Case> {
     // Rows of booleans in whole words: RULE.
     for op in ["tensor_scatter_nd_min", "tensor_scatter_nd_max"] {
         for length in [4, 8, 16] {
-            all.push(json!({
+            variants.push(json!({
                 "op": op,
                 "tensors": {
                     "tensor": { "shape": [3, length], "data": bits(3 * length) },
@@ -150,7 +150,7 @@ fn rare_cases() -> Vec<Case> {
     }
     // Rows that no tuple selects: COORDINATES 0 in `atomic` and `combine`.
     for (combine, length) in [("add", 3), ("add", 4), ("min", 4)] {
-        all.push(json!({
+        variants.push(json!({
             "op": "xla_scatter",
             "tensors": {
                 "tensor": data(&[3, length], "arange1"),
@@ -166,7 +166,7 @@ fn rare_cases() -> Vec<Case> {
     }
     // Products of rows in words of 8 and 16 bytes: COMBINE.
     for length in [2, 4] {
-        all.push(json!({
+        variants.push(json!({
             "op": "xla_scatter",
             "tensors": {
                 "tensor": data(&[3, length], "arange1"),
@@ -180,7 +180,7 @@ fn rare_cases() -> Vec<Case> {
             },
         }));
     }
-    let text = all.into_iter().map(|mut line| {
+    let text = variants.into_iter().map(|mut line| {
         line["dtype"] = line["dtype"].as_str().unwrap_or("int32").into();
         line["args"] = line["args"].as_object().cloned().unwrap_or_default().into();
         line["expected"] = data(&[0], "arange");
@@ -205,7 +205,7 @@ type Variant = (usize, Option<(Constant, u32)>);
 
 impl AdapterKind {
     fn tuning(&self) -> Tuning {
-        Tuning::of(
+        Tuning::for_device(
             self.device == wgpu::DeviceType::Cpu,
             &wgpu::Limits::default(),
         )
@@ -213,20 +213,23 @@ impl AdapterKind {
 
     /// Returns each variant that a device of this kind can have.
     fn possible_variants(&self) -> BTreeMap<Variant, usize> {
-        let of = |(number, program): (usize, Program)| {
+        let variants_of = |(number, program): (usize, Program)| {
             let declared = override_constants(&program.text(self.space)).1;
-            let of = declared.into_iter().flat_map(|constant| {
+            let variants = declared.into_iter().flat_map(|constant| {
                 let values =
                     possible_values(&program, constant, &self.tuning()).unwrap_or_default();
                 values.into_iter().map(move |value| Some((constant, value)))
             });
-            let all: Vec<_> = of.chain([None]).map(|of| ((number, of), 0)).collect();
-            all
+            let numbered_variants: Vec<_> = variants
+                .chain([None])
+                .map(|variants| ((number, variants), 0))
+                .collect();
+            numbered_variants
         };
         all_programs()
             .into_iter()
             .enumerate()
-            .flat_map(of)
+            .flat_map(variants_of)
             .collect()
     }
 
@@ -280,25 +283,25 @@ impl AdapterKind {
         });
         let texts: HashMap<String, usize> = texts.map(|of| of.text(self.space)).zip(0..).collect();
         // The variants of each pipeline, by its label.
-        let mut made: HashMap<String, Vec<Variant>> = HashMap::new();
+        let mut variants_by_case: HashMap<String, Vec<Variant>> = HashMap::new();
         let mut counts = self.possible_variants();
         let mut run = |case: &Case, variant: &wgslice_vectors::Variant, chosen: usize| {
             let call = Call::of(case).unwrap();
             let mut device = &devices[chosen];
-            let mut found = run(&call, device, variant);
-            if chosen >= 2 && matches!(found, Err(Error::DeviceLimit { .. })) {
+            let mut outcome = run(&call, device, variant);
+            if chosen >= 2 && matches!(outcome, Err(Error::DeviceLimit { .. })) {
                 device = &devices[chosen - 2];
-                found = run(&call, device, variant);
+                outcome = run(&call, device, variant);
             }
-            let same = judge(case, &call, device, variant, found);
-            same.unwrap_or_else(|problem| {
+            let verdict = judge(case, &call, device, variant, outcome);
+            verdict.unwrap_or_else(|problem| {
                 panic!("{}, {variant}: {problem}\n{}", self.name, case.to_line())
             });
             for pipeline in strict.take_pipelines() {
                 let text = texts[&pipeline.source];
                 let constants = pipeline.constants.iter().map(|(name, value)| {
-                    let mut all = Constant::ALL.iter();
-                    let constant = all.find(|of| of.name() == name).expect("a constant");
+                    let mut constants = Constant::ALL.iter();
+                    let constant = constants.find(|of| of.name() == name).expect("a constant");
                     #[expect(
                         clippy::cast_possible_truncation,
                         clippy::cast_sign_loss,
@@ -306,14 +309,16 @@ impl AdapterKind {
                     )]
                     (text, Some((*constant, *value as u32)))
                 });
-                made.insert(pipeline.label, constants.chain([(text, None)]).collect());
+                variants_by_case.insert(pipeline.label, constants.chain([(text, None)]).collect());
             }
             let labels = strict.take_labels();
-            let ran = labels
+            let run_variants = labels
                 .iter()
                 .filter_map(|label| label.strip_prefix("dispatch "));
-            let ran: BTreeSet<Variant> = ran.flat_map(|label| made[label].clone()).collect();
-            for variant in ran {
+            let run_variants: BTreeSet<Variant> = run_variants
+                .flat_map(|label| variants_by_case[label].clone())
+                .collect();
+            for variant in run_variants {
                 *counts.entry(variant).or_default() += 1;
             }
             counts.values().filter(|&&count| count == 0).count()
@@ -325,15 +330,15 @@ impl AdapterKind {
                 }
             }
         }
-        let mut drawn = |case: &Case, number: usize| {
-            let chosen = match number % devices.len() {
+        let mut run_variant = |case: &Case, number: usize| {
+            let device_number = match number % devices.len() {
                 small @ 2.. if dispatch_estimate(case) > 400 => small - 2,
-                chosen => chosen,
+                device_number => device_number,
             };
-            variant(case).map_or(usize::MAX, |variant| run(case, &variant, chosen))
+            variant(case).map_or(usize::MAX, |variant| run(case, &variant, device_number))
         };
         for (number, case) in vectors.iter().enumerate() {
-            drawn(case, number);
+            run_variant(case, number);
         }
         let unreached = self
             .possible_variants()
@@ -341,11 +346,11 @@ impl AdapterKind {
             .filter(|&&of| is_exempt(of))
             .count();
         let mut random = 0;
-        while random < MOST_RANDOM {
+        while random < MAX_RANDOM {
             let case = answered(case(*RANDOM_SEED, random)).unwrap();
-            let left = drawn(&case, random);
+            let still_unreached = run_variant(&case, random);
             random += 1;
-            if random >= LEAST_RANDOM && left <= unreached {
+            if random >= MIN_RANDOM && still_unreached <= unreached {
                 break;
             }
         }
@@ -396,10 +401,10 @@ fn golden_cases() -> Vec<Case> {
     let files = fs::read_dir("tests/vectors").unwrap();
     let mut files: Vec<_> = files.map(|file| file.unwrap().path()).collect();
     files.sort();
-    let of_calls = files.iter().filter(|file| {
+    let call_files = files.iter().filter(|file| {
         file.extension().is_some_and(|of| of == "jsonl") && !file.ends_with("onnx.jsonl")
     });
-    let texts = of_calls.map(|file| fs::read_to_string(file).unwrap());
+    let texts = call_files.map(|file| fs::read_to_string(file).unwrap());
     texts
         .flat_map(|text| parse(&text).map(Result::unwrap).collect::<Vec<_>>())
         .collect()
@@ -409,14 +414,14 @@ fn golden_cases() -> Vec<Case> {
 #[ignore = "a minute: bash tests/run variants"]
 fn every_variant_is_reached() {
     let vectors = golden_cases();
-    let ran: Vec<(BTreeMap<Variant, usize>, usize)> = thread::scope(|scope| {
+    let thread_results: Vec<(BTreeMap<Variant, usize>, usize)> = thread::scope(|scope| {
         let threads = ADAPTER_KINDS
             .each_ref()
             .map(|kind| scope.spawn(|| kind.count_cases(&vectors)));
         threads.map(|thread| thread.join().unwrap()).into()
     });
     let programs = all_programs();
-    let name = |(text, of): Variant| {
+    let variant_name = |(text, of): Variant| {
         let Program {
             kernel, prelude, ..
         } = programs[text];
@@ -429,7 +434,7 @@ fn every_variant_is_reached() {
         "Cases that ran each variant, of {} vectors and",
         vectors.len()
     );
-    for (kind, (_, random)) in ADAPTER_KINDS.iter().zip(&ran) {
+    for (kind, (_, random)) in ADAPTER_KINDS.iter().zip(&thread_results) {
         println!(
             "{random:7} random cases of seed {}: {}",
             *RANDOM_SEED, kind.name
@@ -437,22 +442,29 @@ fn every_variant_is_reached() {
     }
     let mut faults = Vec::new();
     let listed = ADAPTER_KINDS.each_ref().map(AdapterKind::possible_variants);
-    let counts = ran.iter().flat_map(|(counts, _)| counts.keys().copied());
-    let all: BTreeSet<Variant> = counts.collect();
-    for &of in &all {
+    let counts = thread_results
+        .iter()
+        .flat_map(|(counts, _)| counts.keys().copied());
+    let variants: BTreeSet<Variant> = counts.collect();
+    for &of in &variants {
         let mut line = String::new();
-        for ((kind, listed), (counts, _)) in ADAPTER_KINDS.iter().zip(&listed).zip(&ran) {
+        for ((kind, listed), (counts, _)) in ADAPTER_KINDS.iter().zip(&listed).zip(&thread_results)
+        {
             let cases = counts.get(&of);
             line += &cases.map_or(format!("{:>7}", "-"), |cases| format!("{cases:7}"));
             let fault = cases.and_then(|&cases| wrong_count(listed, of, cases));
-            faults.extend(fault.map(|fault| format!("{} on {} {fault}", name(of), kind.name)));
+            faults.extend(
+                fault.map(|fault| format!("{} on {} {fault}", variant_name(of), kind.name)),
+            );
         }
-        println!("{line}  {}", name(of));
+        println!("{line}  {}", variant_name(of));
     }
     for (constant, value, kernels, why) in UNREACHABLE_VARIANTS {
         println!("exempt: {} {value} of {kernels:?}: {why}", constant.name());
     }
-    let cases = ran.iter().map(|(_, random)| vectors.len() + random);
+    let cases = thread_results
+        .iter()
+        .map(|(_, random)| vectors.len() + random);
     println!("cases: {} passed", cases.sum::<usize>());
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }

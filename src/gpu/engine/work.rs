@@ -4,7 +4,7 @@ use super::{
     Engine,
     caps::check_limit,
     cut::Cutter,
-    dispatch::{ArgumentPlaces, Cut, Dispatch, MOST_DISPATCHES, Pass},
+    dispatch::{ArgumentPlaces, Cut, Dispatch, MAX_DISPATCHES, Pass},
     find::search_cut,
     program::UNIFORMS_GROUP,
     slots::Slot,
@@ -20,9 +20,9 @@ use crate::{
 use std::sync::Arc;
 use wgpu::util::{BufferInitDescriptor, DeviceExt};
 
-/// A [`Work`] with more dispatches than this is not kept, unless the plan is prepared. Few plans need more. Such plans
-/// keep the device busy for so long that the time to compute their dispatches again hardly matters.
-const MOST_KEPT_DISPATCHES: usize = 64;
+/// A [`Work`] with more dispatches than this is not kept, unless the plan is prepared. Few plans need more. They keep
+/// the device busy for so long that it hardly matters to compute their commands again.
+const MAX_KEPT_DISPATCHES: usize = 64;
 
 /// The passes that are recorded for a move with arguments at `places`.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ impl Work {
     }
 
     pub(super) fn is_small(&self) -> bool {
-        self.dispatches().count() <= MOST_KEPT_DISPATCHES
+        self.dispatches().count() <= MAX_KEPT_DISPATCHES
     }
 
     /// Returns whether the device could allocate memory for the uniforms. If it could not, the next recording tries
@@ -84,7 +84,7 @@ impl Engine {
             let checked = super::bounds::check_cut(&self.reach, what, &places, &cut);
             assert!(checked.is_ok(), "{what}: {}", checked.unwrap_err());
         }
-        let ready = |dispatch: Dispatch| {
+        let make_ready = |dispatch: Dispatch| {
             self.pipelines.check_limits(&dispatch.program)?;
             let pipeline = self.pipelines.get_or_compile(dispatch.program.clone())?;
             let layout = || pipeline.get_bind_group_layout(UNIFORMS_GROUP);
@@ -97,7 +97,7 @@ impl Engine {
             })
         };
         let passes = cut.passes.into_iter().map(|pass| {
-            let dispatches = pass.dispatches.into_iter().map(ready);
+            let dispatches = pass.dispatches.into_iter().map(make_ready);
             Ok(Pass {
                 cleared: pass.cleared,
                 dispatches: dispatches.collect::<Result<_, Error>>()?,
@@ -149,13 +149,13 @@ impl Engine {
         let windows = |bytes: usize, most: u64| bytes as u64 / most.max(1) + 1;
         let dest = windows(what.result_bytes(), reach.binding.min(reach.dispatch));
         let source = windows(what.source_bytes(), reach.binding);
-        let needed = match what.tuples() {
+        let window_count = match what.tuples() {
             // A tuple can select a position in any window of the source.
             Some(_) => dest.saturating_mul(source),
             None => dest.max(source.min(what.moved_bytes().0 as u64)),
         };
         let limit = "limit on dispatches";
-        check_limit("a plan of this size", limit, needed, MOST_DISPATCHES)
+        check_limit("a plan of this size", limit, window_count, MAX_DISPATCHES)
     }
 
     /// Fails if the device cannot run a move whose arguments are at `places`.
@@ -178,7 +178,7 @@ impl Engine {
         let cutter = Cutter {
             reach: &self.reach,
             places,
-            tuples: TupleArgument::of_move(what),
+            tuples: TupleArgument::from_move(what),
             source_bytes: what.source_bytes(),
             conversion: what.conversion.as_ref().map(|of| (of, what.dtype())),
         };
@@ -200,7 +200,7 @@ impl Engine {
             cutter.cut_walk(walk, &mut dispatches)?;
         }
         Ok(Cut::single_pass(
-            Pass::of_dispatches(0, dispatches, Uniforms::Walk),
+            Pass::from_dispatches(0, dispatches, Uniforms::Walk),
             0,
         ))
     }

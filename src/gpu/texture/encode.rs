@@ -84,7 +84,7 @@ impl Gpu {
     /// allocates the memory of the rows.
     pub(in crate::gpu) fn texel_plans(&self, texels: &Texels) -> Result<Vec<Move>, Error> {
         let usage = texels.texture.usage();
-        let Some(rows) = TexelRows::of_texels(texels)? else {
+        let Some(rows) = TexelRows::from_texels(texels)? else {
             return Ok(Vec::new());
         };
         self.engine.texel_memory(rows.pitch, rows.row_count())?;
@@ -111,7 +111,7 @@ impl Gpu {
             .allocate_array(texels.shape(), texels.dtype().size())?;
         self.open_device()
             .record_and_submit("reading a texture", |encoder| {
-                self.record_from_texture(encoder, texels, Argument::of_tensor("dest", &dest))
+                self.record_from_texture(encoder, texels, Argument::from_tensor("dest", &dest))
             })?;
         Ok(dest)
     }
@@ -123,7 +123,7 @@ impl Gpu {
         view: &View,
         texels: &Texels,
     ) -> Result<(), Error> {
-        let source = Argument::of_tensor("source", source);
+        let source = Argument::from_tensor("source", source);
         let record = |encoder: &mut _| self.record_to_texture(encoder, source, view, texels);
         self.open_device()
             .record_and_submit("writing to a texture", record)
@@ -138,7 +138,7 @@ impl Gpu {
     ) -> Result<(), Error> {
         texels.check_readable(self.adapter_info().backend, "reading it")?;
         let conversion = texels.conversion_read()?;
-        let Some(rows) = TexelRows::of_texels(texels)? else {
+        let Some(rows) = TexelRows::from_texels(texels)? else {
             return Ok(());
         };
         if conversion.is_none() && rows.is_tensor() && is_direct(&dest, BufferUsages::COPY_DST) {
@@ -166,11 +166,11 @@ impl Gpu {
         arguments: &[Argument<'a>],
     ) -> Result<Vec<Commands<'a>>, Error> {
         let ready = self.engine.ready_works(&texels.works, 0);
-        let decide = |plan: &Move| {
+        let decide_work = |plan: &Move| {
             check_conversion(plan, &arguments[0], &arguments[1])?;
             self.engine.choose_commands(plan, ready, arguments, true)
         };
-        plans.iter().map(decide).collect()
+        plans.iter().map(decide_work).collect()
     }
 
     fn record_commands(&self, encoder: &mut CommandEncoder, moves: &[Commands<'_>]) {
@@ -210,7 +210,7 @@ impl Gpu {
         }
         texels.check_usage(TextureUsages::COPY_DST, "writing to it")?;
         let conversion = texels.conversion_written()?;
-        let Some(rows) = TexelRows::of_texels(texels)? else {
+        let Some(rows) = TexelRows::from_texels(texels)? else {
             return Ok(());
         };
         let (mut source, mut view, mut converts) = (source, view, Vec::new());
@@ -218,10 +218,10 @@ impl Gpu {
         if let Some(plan) = conversion_before_write(view, conversion)? {
             let bytes = plan.result_bytes();
             memory = self.engine.scratch_buffer(bytes as u64)?;
-            let stored = Argument::own_memory("scratch", memory.slice(..), bytes);
-            converts = self.choose_commands(texels, &[plan], &[source, stored])?;
+            let stored_rows = Argument::own_memory("scratch", memory.slice(..), bytes);
+            converts = self.choose_commands(texels, &[plan], &[source, stored_rows])?;
             whole = View::whole(texels.shape());
-            (source, view) = (stored, &whole);
+            (source, view) = (stored_rows, &whole);
         }
         let is_whole = *view == View::whole(view.source_shape());
         if is_whole && rows.is_tensor() && is_direct(&source, BufferUsages::COPY_SRC) {
@@ -231,8 +231,9 @@ impl Gpu {
             return Ok(());
         }
         if !rows.is_whole {
-            let why = "writing to some of its channels, or to texels with others between them,";
-            texels.check_readable(self.adapter_info().backend, why)?;
+            let use_of_texels =
+                "writing to some of its channels, or to texels with others between them,";
+            texels.check_readable(self.adapter_info().backend, use_of_texels)?;
         }
         let memory = self.engine.texel_memory(rows.pitch, rows.row_count())?;
         let dest = memory.argument();
@@ -258,7 +259,7 @@ fn with_channels<'a>(
     channels: &'a Option<DeviceBytes>,
 ) -> Vec<Argument<'a>> {
     let indices = channels.iter();
-    let indices = indices.map(|of| Argument::of_tensor("channels", of));
+    let indices = indices.map(|of| Argument::from_tensor("channels", of));
     [source, dest].into_iter().chain(indices).collect()
 }
 
@@ -270,7 +271,7 @@ fn conversion_before_write(
     let Some((dtype, conversion)) = conversion else {
         return Ok(None);
     };
-    let copy = Move::of_view(view.clone(), dtype).converted(conversion)?;
+    let copy = Move::from_view(view.clone(), dtype).converted(conversion)?;
     Ok(Some(copy).filter(|copy| copy.conversion.is_some()))
 }
 
@@ -307,13 +308,13 @@ fn box_copies<'a>(
 ) -> Vec<BoxCopy<'a>> {
     let [layers, height, width] = rows.size;
     let BufferParts { offset, bytes } = argument.parts;
-    // All buffers except the last consist of whole rows.
-    let most = usize::try_from(bytes / rows.pitch as u64).unwrap_or(usize::MAX);
+    // All buffers except the last are full of rows.
+    let max_rows = usize::try_from(bytes / rows.pitch as u64).unwrap_or(usize::MAX);
     let mut copies = Vec::new();
     let mut row = 0;
     for buffer in argument.buffers {
-        let first = row;
-        let end = (layers * height).min(most.saturating_add(first));
+        let first_row = row;
+        let end = (layers * height).min(max_rows.saturating_add(first_row));
         while row < end {
             let (layer, y) = (row / height, row % height);
             let (depth, high) = match (end - row) / height {
@@ -334,7 +335,7 @@ fn box_copies<'a>(
                 TexelCopyBufferInfo {
                     buffer,
                     layout: TexelCopyBufferLayout {
-                        offset: offset + ((row - first) * rows.pitch) as u64,
+                        offset: offset + ((row - first_row) * rows.pitch) as u64,
                         bytes_per_row: Some(to_u32(rows.pitch)),
                         rows_per_image: Some(to_u32(height)),
                     },

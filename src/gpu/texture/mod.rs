@@ -105,12 +105,15 @@ impl Texels {
         if mip_level >= levels {
             return Err(error::texture::mip_level(mip_level, levels));
         }
-        let halved = |size: u32| (size >> mip_level).max(1) as usize;
+        let size_at_level = |size: u32| (size >> mip_level).max(1) as usize;
         let layers = match texture.dimension() {
-            TextureDimension::D3 => halved(texture.depth_or_array_layers()),
+            TextureDimension::D3 => size_at_level(texture.depth_or_array_layers()),
             _ => texture.depth_or_array_layers() as usize,
         };
-        let (height, width) = (halved(texture.height()), halved(texture.width()));
+        let (height, width) = (
+            size_at_level(texture.height()),
+            size_at_level(texture.width()),
+        );
         Ok(Self {
             texture: texture.clone(),
             works: Works::default(),
@@ -139,10 +142,10 @@ impl Texels {
         if self.view != View::new(source)? {
             return Err(error::texture::channels_of_selection(self.view.shape()));
         }
-        let mut named = vec![false; source[3]];
+        let mut is_named = vec![false; source[3]];
         for &channel in channels {
-            match named.get_mut(channel) {
-                Some(named) if !*named => *named = true,
+            match is_named.get_mut(channel) {
+                Some(is_named) if !*is_named => *is_named = true,
                 _ => return Err(error::texture::wrong_channels(channels, source[3])),
             }
         }
@@ -205,9 +208,11 @@ impl Texels {
         self.check_plain()?;
         let conversion =
             conversion.looked_up(&View::whole(self.view.source_shape()), self.stored)?;
-        // The conversion has an entry for each chosen channel. It needs an entry for each channel of the format.
-        let place = |channel| self.order.iter().position(|&of| of == channel);
-        let places: Vec<_> = (0..self.channels).map(|c| place(c).unwrap_or(0)).collect();
+        // The conversion has an entry for each chosen channel, but needs one for each channel of the format.
+        let order_position = |channel| self.order.iter().position(|&of| of == channel);
+        let places: Vec<_> = (0..self.channels)
+            .map(|c| order_position(c).unwrap_or(0))
+            .collect();
         let conversion = conversion.at_positions(CHANNEL_DIMENSION, &places);
         Ok(self.with_conversion(TexelConversion::Read(conversion)))
     }
@@ -239,31 +244,33 @@ impl Texels {
 
     /// Fails if elements are converted already.
     fn check_plain(&self) -> Result<(), Error> {
-        let why = "convert already: convert the texels of the texture, once";
+        let problem = "convert already: convert the texels of the texture, once";
         match self.converts {
             None => Ok(()),
-            Some(_) => Err(error::texture::unsupported_conversion(why)),
+            Some(_) => Err(error::texture::unsupported_conversion(problem)),
         }
     }
 
     /// Returns the conversion for reading, if there is one. Fails if the texels convert when they are written.
     fn conversion_read(&self) -> Result<Option<&Conversion>, Error> {
-        let why = "convert what is written to them, and cannot be read: read texels without the conversion";
+        let problem = "convert what is written to them, and cannot be read: read texels without the conversion";
         match &self.converts {
             None => Ok(None),
             Some(TexelConversion::Read(conversion)) => Ok(Some(conversion)),
-            Some(TexelConversion::Written(..)) => Err(error::texture::unsupported_conversion(why)),
+            Some(TexelConversion::Written(..)) => {
+                Err(error::texture::unsupported_conversion(problem))
+            }
         }
     }
 
     /// Returns the conversion for writing, if there is one. Fails if the texels convert when they are read.
     fn conversion_written(&self) -> Result<Option<(DType, &Conversion)>, Error> {
-        let why = "convert what is read from them, and cannot be written: write to texels without the conversion, or of \
+        let problem = "convert what is read from them, and cannot be written: write to texels without the conversion, or of \
                    Texels::converted_from";
         match &self.converts {
             None => Ok(None),
             Some(TexelConversion::Written(dtype, conversion)) => Ok(Some((*dtype, conversion))),
-            Some(TexelConversion::Read(_)) => Err(error::texture::unsupported_conversion(why)),
+            Some(TexelConversion::Read(_)) => Err(error::texture::unsupported_conversion(problem)),
         }
     }
 

@@ -42,16 +42,16 @@ pub(super) struct TexelRows {
 }
 
 impl TexelRows {
-    /// Returns the rows of a selection, or `None` if the selection is empty.
-    pub(super) fn of_texels(texels: &Texels) -> Result<Option<Self>, Error> {
+    /// The rows of a selection. `None` if the selection is empty.
+    pub(super) fn from_texels(texels: &Texels) -> Result<Option<Self>, Error> {
         let (view, dtype) = (&texels.view, texels.stored);
         if view.is_empty() {
             return Ok(None);
         }
-        // `first` has the coordinates of the first element. `steps` has, for each dimension of the selection, the
-        // distance along each dimension of the texture. A stride moves along only one dimension of the texture, so this
-        // distance is the coordinates of the element at the offset `stride`.
-        let first = shape::coordinates_of(view.offset, &view.source);
+        // `first` has the coordinates of the first element, and `steps` the distance along each dimension of the
+        // texture for one step along each dimension of the selection. A stride moves along only one dimension of the
+        // texture, so the coordinates of the element whose offset is the stride are this distance.
+        let first_texel = shape::coordinates_of(view.offset, &view.source);
         let steps = view.strides.iter().map(|stride| {
             let distance = shape::coordinates_of(stride.unsigned_abs(), &view.source);
             let signed = |at: usize| at.cast_signed() * stride.signum();
@@ -65,7 +65,7 @@ impl TexelRows {
             let dims = dims
                 .map(|(&size, steps)| Dim::shared(size, steps[axis]))
                 .collect();
-            let walk = Walk::strided(1, first[axis].cast_signed(), 0, dims);
+            let walk = Walk::strided(1, first_texel[axis].cast_signed(), 0, dims);
             let positions = walk.span(Side::Source);
             (origin[axis], size[axis]) = (positions.start.cast_unsigned(), positions.len());
         }
@@ -80,14 +80,14 @@ impl TexelRows {
                 .map(|(step, stride)| step * stride.cast_signed())
                 .sum()
         };
-        let at = |axis: usize| (first[axis] - origin[axis]) * strides[axis];
+        let at = |axis: usize| (first_texel[axis] - origin[axis]) * strides[axis];
 
         let dimension = steps.iter().position(|steps| steps[CHANNEL_DIMENSION] != 0);
         let (step, count) = match dimension {
             Some(dimension) => (steps[dimension][CHANNEL_DIMENSION], view.shape[dimension]),
             None => (0, 1),
         };
-        let channel = |number| texels.order[along(first[CHANNEL_DIMENSION], step, number)];
+        let channel = |number| texels.order[along(first_texel[CHANNEL_DIMENSION], step, number)];
         Ok(Some(Self {
             origin,
             size,
@@ -126,7 +126,7 @@ impl TexelRows {
     ) -> Result<(Vec<Move>, Option<&[usize]>), Error> {
         let pieces = self.split_by_channels(&View::whole(&self.view.shape));
         let (plans, channels) = match (&pieces[..], self.dimension) {
-            ([(rows, _)], _) => (vec![Move::of_view(rows.clone(), self.dtype)], None),
+            ([(rows, _)], _) => (vec![Move::from_view(rows.clone(), self.dtype)], None),
             (_, Some(axis)) if conversion.is_some() || self.is_innermost(axis) => {
                 (vec![self.gather_channels(axis)?], Some(&self.channels[..]))
             }
@@ -139,7 +139,7 @@ impl TexelRows {
         let Some(conversion) = conversion else {
             return Ok((plans, channels));
         };
-        let conversion = self.of_box(conversion);
+        let conversion = self.conversion_of_box(conversion);
         let plans = plans.iter().map(|plan| plan.converted(&conversion));
         Ok((plans.collect::<Result<_, _>>()?, channels))
     }
@@ -161,13 +161,13 @@ impl TexelRows {
 
     /// Translates a conversion of all texels to a conversion of the rows of the box, which have padding after their
     /// columns.
-    fn of_box(&self, conversion: &Conversion) -> Conversion {
-        let of_axis = |conversion: Conversion, axis: usize| {
+    fn conversion_of_box(&self, conversion: &Conversion) -> Conversion {
+        let along_axis = |conversion: Conversion, axis: usize| {
             let (first, last) = (self.origin[axis], self.origin[axis] + self.size[axis] - 1);
             let positions = (first..first + self.view.source[axis]).map(|at| at.min(last));
             conversion.at_positions(axis, &positions.collect::<Vec<_>>())
         };
-        (0..CHANNEL_DIMENSION).fold(conversion.clone(), of_axis)
+        (0..CHANNEL_DIMENSION).fold(conversion.clone(), along_axis)
     }
 
     /// Returns the moves that copy a view of a tensor to the selected elements of the rows. If the move is a gather of
@@ -177,16 +177,17 @@ impl TexelRows {
         tensor: &View,
     ) -> Result<(Vec<Move>, Option<Vec<usize>>), Error> {
         let pieces = self.split_by_channels(tensor);
-        let all = self.view.source[CHANNEL_DIMENSION];
+        let texel_channels = self.view.source[CHANNEL_DIMENSION];
         if let (Some(axis), 2..) = (self.dimension, pieces.len())
-            && self.channels.len() == all
+            && self.channels.len() == texel_channels
         {
             // One channel of the tensor is written to each channel of the format.
             let mut dest = self.view.clone();
             dest.strides[axis] = 1;
-            let place = |channel| self.channels.iter().position(|&of| of == channel);
-            let channels = (0..all).filter_map(place).collect();
-            let plan = gather_plan(tensor.clone(), axis, all, self.dtype)?.written_to(&dest)?;
+            let selected_position = |channel| self.channels.iter().position(|&of| of == channel);
+            let channels = (0..texel_channels).filter_map(selected_position).collect();
+            let plan =
+                gather_plan(tensor.clone(), axis, texel_channels, self.dtype)?.written_to(&dest)?;
             return Ok((plan.into_only().into_iter().collect(), Some(channels)));
         }
         let plan = |(rows, part): (View, View)| Move::of_update(&part, rows, self.dtype);
@@ -233,11 +234,11 @@ fn cut_into_progressions(numbers: &[usize]) -> Vec<(usize, usize)> {
     let mut parts = Vec::new();
     let mut begin = 0;
     while begin < numbers.len() {
-        let rest = &numbers[begin..];
+        let remaining = &numbers[begin..];
         let step = |pair: &[usize]| pair[1].cast_signed() - pair[0].cast_signed();
-        let pairs = || rest.windows(2).map(step);
-        let same = pairs().take_while(|&step| Some(step) == pairs().next());
-        let count = same.count() + 1;
+        let pair_steps = || remaining.windows(2).map(step);
+        let equal_steps = pair_steps().take_while(|&step| Some(step) == pair_steps().next());
+        let count = equal_steps.count() + 1;
         parts.push((begin, count));
         begin += count;
     }

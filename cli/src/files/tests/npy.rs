@@ -4,7 +4,7 @@ use std::fs;
 use wgslice::DType;
 
 use super::{assert_says, fixture_error, read_at, read_content, read_fixture};
-use crate::files::bytes::{Bytes, MAP_FROM};
+use crate::files::bytes::{Bytes, MIN_MAPPED_BYTES};
 use crate::files::{Array, write_array};
 
 fn bytes_of<const N: usize>(values: impl IntoIterator<Item = [u8; N]>) -> Vec<u8> {
@@ -309,7 +309,7 @@ fn what_cannot_be_written_is_refused() {
 
 #[test]
 fn long_data_is_mapped() {
-    let (rows, columns) = (512, MAP_FROM / 1024);
+    let (rows, columns) = (512, MIN_MAPPED_BYTES / 1024);
     let values: Vec<u8> = (0..=250).cycle().take(rows * columns * 2).collect();
     let array = read_plain("<i2", &format!("({rows}, {columns})"), &values).unwrap();
     assert!(matches!(*array.bytes, Bytes::MappedBytes(_)));

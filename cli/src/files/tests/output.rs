@@ -4,7 +4,7 @@ use std::path::Path;
 use wgslice::DType;
 
 use super::{assert_says, data_folder, read_at};
-use crate::files::bytes::{Bytes, MAP_FROM};
+use crate::files::bytes::{Bytes, MIN_MAPPED_BYTES};
 use crate::files::{Document, WriteOptions, Writer, write_array};
 
 #[test]
@@ -157,8 +157,8 @@ fn a_file_that_is_replaced_keeps_its_mode_and_owner() {
 fn a_mapped_file_may_be_written_over() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.npy");
-    let old: Vec<u8> = (0..=250).cycle().take(MAP_FROM).collect();
-    write_array(&path, DType::U8, &[MAP_FROM], &old).unwrap();
+    let old: Vec<u8> = (0..=250).cycle().take(MIN_MAPPED_BYTES).collect();
+    write_array(&path, DType::U8, &[MIN_MAPPED_BYTES], &old).unwrap();
     let array = read_at(&path).unwrap();
     assert!(matches!(*array.bytes, Bytes::MappedBytes(_)));
     write_array(&path, DType::U8, &[2], &array.bytes()[5..7]).unwrap();

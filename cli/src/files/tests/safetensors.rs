@@ -1,7 +1,7 @@
 use wgslice::DType;
 
 use super::{assert_says, fixture_error, read_content, read_fixture};
-use crate::files::bytes::{Bytes, MAP_FROM};
+use crate::files::bytes::{Bytes, MIN_MAPPED_BYTES};
 
 fn safetensors_file(header: &str, data: &[u8]) -> Vec<u8> {
     let mut file = u64::try_from(header.len()).unwrap().to_le_bytes().to_vec();
@@ -98,10 +98,10 @@ fn types_that_the_library_lacks_are_moved_as_bits_or_refused() {
 
 #[test]
 fn long_tensors_are_mapped_from_where_they_lie() {
-    let end = 3 + MAP_FROM;
+    let end = 3 + MIN_MAPPED_BYTES;
     let header = format!(
         r#"{{"a":{{"dtype":"U8","shape":[3],"data_offsets":[0,3]}},
-            "b":{{"dtype":"U8","shape":[{MAP_FROM}],"data_offsets":[3,{end}]}}}}"#
+            "b":{{"dtype":"U8","shape":[{MIN_MAPPED_BYTES}],"data_offsets":[3,{end}]}}}}"#
     );
     let data: Vec<u8> = (0..=250).cycle().take(end).collect();
     let folder = tempfile::tempdir().unwrap();

@@ -14,7 +14,7 @@ impl FormulaMachine<'_> {
     ) -> Result<Term, UnsupportedReason> {
         let signed = kind == ScalarKind::Sint;
         if kind == ScalarKind::Float {
-            return self.of_floats(op, a, b);
+            return self.float_operation(op, a, b);
         }
         if kind == ScalarKind::Bool {
             return Ok(match op {
@@ -22,10 +22,10 @@ impl FormulaMachine<'_> {
                 Operator::InclusiveOr | Operator::LogicalOr => self.pool.or(a, b),
                 Operator::Equal | Operator::NotEqual => {
                     let not_b = self.pool.not(b);
-                    let same = self.pool.select(a, b, not_b);
+                    let xnor = self.pool.select(a, b, not_b);
                     match op {
-                        Operator::Equal => same,
-                        _ => self.pool.not(same),
+                        Operator::Equal => xnor,
+                        _ => self.pool.not(xnor),
                     }
                 }
                 _ => return Err(format!("{op:?} of booleans")),
@@ -36,33 +36,33 @@ impl FormulaMachine<'_> {
             false => ("bvult", "bvule"),
         };
         Ok(match op {
-            Operator::Add => self.pool.of_words("bvadd", &[a, b]),
-            Operator::Subtract => self.pool.of_words("bvsub", &[a, b]),
-            Operator::Multiply => self.pool.of_words("bvmul", &[a, b]),
-            Operator::And => self.pool.of_words("bvand", &[a, b]),
-            Operator::InclusiveOr => self.pool.of_words("bvor", &[a, b]),
-            Operator::ExclusiveOr => self.pool.of_words("bvxor", &[a, b]),
+            Operator::Add => self.pool.word_function("bvadd", &[a, b]),
+            Operator::Subtract => self.pool.word_function("bvsub", &[a, b]),
+            Operator::Multiply => self.pool.word_function("bvmul", &[a, b]),
+            Operator::And => self.pool.word_function("bvand", &[a, b]),
+            Operator::InclusiveOr => self.pool.word_function("bvor", &[a, b]),
+            Operator::ExclusiveOr => self.pool.word_function("bvxor", &[a, b]),
             Operator::Divide if !signed => self.make_quotient(a, b),
             Operator::Modulo if !signed => {
                 let quotient = self.make_quotient(a, b);
-                let whole = self.pool.of_words("bvmul", &[quotient, b]);
-                self.pool.of_words("bvsub", &[a, whole])
+                let whole = self.pool.word_function("bvmul", &[quotient, b]);
+                self.pool.word_function("bvsub", &[a, whole])
             }
             // Shift counts are modulo 32.
             Operator::ShiftLeft | Operator::ShiftRight => {
-                let most = self.pool.word_term(31);
-                let count = self.pool.of_words("bvand", &[b, most]);
+                let max_shift = self.pool.word_term(31);
+                let count = self.pool.word_function("bvand", &[b, max_shift]);
                 let function = match (op, signed) {
                     (Operator::ShiftLeft, _) => "bvshl",
                     (_, false) => "bvlshr",
                     (_, true) => "bvashr",
                 };
-                self.pool.of_words(function, &[a, count])
+                self.pool.word_function(function, &[a, count])
             }
             Operator::Equal => self.pool.compare_words("=", [a, b]),
             Operator::NotEqual => {
-                let same = self.pool.compare_words("=", [a, b]);
-                self.pool.not(same)
+                let is_equal = self.pool.compare_words("=", [a, b]);
+                self.pool.not(is_equal)
             }
             Operator::Less => self.pool.compare_words(less, [a, b]),
             Operator::LessEqual => self.pool.compare_words(or_equal, [a, b]),
@@ -76,13 +76,18 @@ impl FormulaMachine<'_> {
     /// function: `tests/python/lemmas/integers.py` proves lemmas about quotients of integers.
     fn make_quotient(&mut self, a: Term, b: Term) -> Term {
         match self.pool.known_word(b) {
-            Some(1..) => self.pool.of_words("bvudiv", &[a, b]),
+            Some(1..) => self.pool.word_function("bvudiv", &[a, b]),
             _ => self.pool.function_term("quotient", vec![a, b]),
         }
     }
 
     /// Applies an operator to floats, each of which is a word with the float's bits.
-    fn of_floats(&mut self, op: Operator, a: Term, b: Term) -> Result<Term, UnsupportedReason> {
+    fn float_operation(
+        &mut self,
+        op: Operator,
+        a: Term,
+        b: Term,
+    ) -> Result<Term, UnsupportedReason> {
         let function = match op {
             Operator::Add => "f32.add",
             Operator::Subtract => "f32.sub",
@@ -98,24 +103,24 @@ impl FormulaMachine<'_> {
         kind: ScalarKind,
         terms: &[Term],
     ) -> Result<Term, UnsupportedReason> {
-        let less = match kind {
+        let less_function = match kind {
             ScalarKind::Sint => "bvslt",
             ScalarKind::Uint => "bvult",
             _ => return Err(format!("{fun:?} of {kind:?}")),
         };
         Ok(match (fun, terms) {
-            (MathFunction::Min, &[a, b]) => self.make_minimum(less, a, b),
-            (MathFunction::Max, &[a, b]) => self.make_maximum(less, a, b),
+            (MathFunction::Min, &[a, b]) => self.make_minimum(less_function, a, b),
+            (MathFunction::Max, &[a, b]) => self.make_maximum(less_function, a, b),
             (MathFunction::Clamp, &[a, low, high]) => {
-                let raised = self.make_maximum(less, a, low);
-                self.make_minimum(less, raised, high)
+                let raised_value = self.make_maximum(less_function, a, low);
+                self.make_minimum(less_function, raised_value, high)
             }
             (MathFunction::Abs, &[a]) if kind == ScalarKind::Uint => a,
             (MathFunction::Abs, &[a]) => {
                 let zero = self.pool.word_term(0);
-                let negative = self.pool.compare_words(less, [a, zero]);
-                let negated = self.pool.of_words("bvneg", &[a]);
-                self.pool.select(negative, negated, a)
+                let is_negative = self.pool.compare_words(less_function, [a, zero]);
+                let negated = self.pool.word_function("bvneg", &[a]);
+                self.pool.select(is_negative, negated, a)
             }
             _ => return Err(format!("the function {fun:?}")),
         })

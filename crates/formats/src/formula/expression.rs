@@ -48,8 +48,8 @@ impl<'a> FormulaMachine<'a> {
     }
 
     fn kind(&self, frame: &CallFrame<'a>, handle: Handle<Expression>) -> ScalarKind {
-        let inner = frame.info[handle].ty.inner_with(&self.module.types);
-        inner.scalar_kind().unwrap_or(ScalarKind::Uint)
+        let inner_type = frame.info[handle].ty.inner_with(&self.module.types);
+        inner_type.scalar_kind().unwrap_or(ScalarKind::Uint)
     }
 
     fn literal_term(&mut self, literal: Literal) -> Result<Term, UnsupportedReason> {
@@ -156,8 +156,8 @@ impl<'a> FormulaMachine<'a> {
             }
             Expression::Binary { op, left, right } => {
                 let kind = self.kind(frame, *left);
-                let both = [*left, *right].map(|side| self.evaluate_once(frame, side, state));
-                let [left, right] = both;
+                let operands = [*left, *right].map(|side| self.evaluate_once(frame, side, state));
+                let [left, right] = operands;
                 return self.map_components(&[left?, right?], |machine, terms| {
                     machine.apply_binary(*op, kind, terms[0], terms[1])
                 });
@@ -167,9 +167,9 @@ impl<'a> FormulaMachine<'a> {
                 accept,
                 reject,
             } => {
-                let all = [*condition, *accept, *reject]
+                let operands = [*condition, *accept, *reject]
                     .map(|part| self.evaluate_once(frame, part, state));
-                let [condition, yes, no] = all;
+                let [condition, yes, no] = operands;
                 return self.map_components(&[condition?, yes?, no?], |machine, terms| {
                     Ok(machine.pool.select(terms[0], terms[1], terms[2]))
                 });
@@ -179,18 +179,18 @@ impl<'a> FormulaMachine<'a> {
                     Value::Parts(parts) => parts,
                     other => vec![other],
                 };
-                let mut all = self.pool.truth_term(*fun == RelationalFunction::All);
+                let mut folded_truth = self.pool.truth_term(*fun == RelationalFunction::All);
                 for part in terms {
                     let Value::Term(term) = part else {
                         return Err(format!("{part:?} in {fun:?}"));
                     };
-                    all = match fun {
-                        RelationalFunction::All => self.pool.and(all, term),
-                        RelationalFunction::Any => self.pool.or(all, term),
+                    folded_truth = match fun {
+                        RelationalFunction::All => self.pool.and(folded_truth, term),
+                        RelationalFunction::Any => self.pool.or(folded_truth, term),
                         other => return Err(format!("the function {other:?}")),
                     };
                 }
-                Value::Term(all)
+                Value::Term(folded_truth)
             }
             Expression::Math {
                 fun,
@@ -212,11 +212,11 @@ impl<'a> FormulaMachine<'a> {
                 kind,
                 convert,
             } => {
-                let from = self.kind(frame, *expr);
+                let source_kind = self.kind(frame, *expr);
                 let (to, bits) = (*kind, convert.is_none());
                 let value = self.evaluate_once(frame, *expr, state)?;
                 return self.map_components(&[value], |machine, terms| {
-                    machine.convert_scalar(from, to, bits, terms[0])
+                    machine.convert_scalar(source_kind, to, bits, terms[0])
                 });
             }
             Expression::ArrayLength(pointer) => {
@@ -259,17 +259,17 @@ impl<'a> FormulaMachine<'a> {
         if let Some(known) = self.pool.known_word(index) {
             return part_of_value(value, known as usize);
         }
-        let mut all = parts.iter().enumerate().rev();
-        let (_, last) = all.next().ok_or("an empty array")?;
-        let mut found = last.clone();
-        for (number, part) in all {
-            let number = self
+        let mut numbered_parts = parts.iter().enumerate().rev();
+        let (_, last) = numbered_parts.next().ok_or("an empty array")?;
+        let mut selected = last.clone();
+        for (number, part) in numbered_parts {
+            let part_number = self
                 .pool
                 .word_term(u32::try_from(number).unwrap_or_default());
-            let here = self.pool.compare_words("=", [index, number]);
-            found = self.select_value(here, part.clone(), found)?;
+            let is_here = self.pool.compare_words("=", [index, part_number]);
+            selected = self.select_value(is_here, part.clone(), selected)?;
         }
-        Ok(found)
+        Ok(selected)
     }
 
     pub(super) fn load(
@@ -327,12 +327,12 @@ impl<'a> FormulaMachine<'a> {
         };
         for (number, part) in (0..).zip(&mut parts) {
             let word = self.pool.word_term(number);
-            let here = self.pool.compare_words("=", [index, word]);
-            if self.pool.known_truth(here) == Some(false) {
+            let is_here = self.pool.compare_words("=", [index, word]);
+            if self.pool.known_truth(is_here) == Some(false) {
                 continue;
             }
-            let changed = self.with_stored_part(part.clone(), rest, new.clone())?;
-            *part = self.select_value(here, changed, part.clone())?;
+            let changed_part = self.with_stored_part(part.clone(), rest, new.clone())?;
+            *part = self.select_value(is_here, changed_part, part.clone())?;
         }
         Ok(Value::Parts(parts))
     }
@@ -347,7 +347,7 @@ impl<'a> FormulaMachine<'a> {
             Value::Parts(parts) => Some(parts.len()),
             _ => None,
         });
-        let mut component = |number: usize| {
+        let mut component_at = |number: usize| {
             let terms = values.iter().map(|value| match value {
                 Value::Term(term) => Ok(*term),
                 Value::Parts(parts) => match parts.get(number) {
@@ -360,9 +360,9 @@ impl<'a> FormulaMachine<'a> {
             apply(self, &terms).map(Value::Term)
         };
         match count {
-            None => component(0),
+            None => component_at(0),
             Some(count) => {
-                let parts = (0..count).map(component);
+                let parts = (0..count).map(component_at);
                 parts.collect::<Result<_, _>>().map(Value::Parts)
             }
         }
@@ -376,8 +376,8 @@ impl<'a> FormulaMachine<'a> {
     ) -> Result<Term, UnsupportedReason> {
         Ok(match (op, kind) {
             (UnaryOperator::LogicalNot, _) => self.pool.not(term),
-            (UnaryOperator::BitwiseNot, _) => self.pool.of_words("bvnot", &[term]),
-            (UnaryOperator::Negate, ScalarKind::Sint) => self.pool.of_words("bvneg", &[term]),
+            (UnaryOperator::BitwiseNot, _) => self.pool.word_function("bvnot", &[term]),
+            (UnaryOperator::Negate, ScalarKind::Sint) => self.pool.word_function("bvneg", &[term]),
             _ => return Err(format!("{op:?} of {kind:?}")),
         })
     }

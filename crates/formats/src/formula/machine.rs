@@ -88,12 +88,12 @@ pub(super) enum PartType {
 
 impl<'a> FormulaMachine<'a> {
     pub(crate) fn new(module: &'a Module, info: &'a ModuleInfo, fixed: &[(&str, u32)]) -> Self {
-        let fixed = fixed.iter().map(|&(name, value)| (name.to_owned(), value));
+        let fixed_constants = fixed.iter().map(|&(name, value)| (name.to_owned(), value));
         Self {
             pool: TermPool::default(),
             module,
             info,
-            fixed: fixed.collect(),
+            fixed: fixed_constants.collect(),
             globals: HashMap::new(),
         }
     }
@@ -116,15 +116,15 @@ impl<'a> FormulaMachine<'a> {
             continued: no,
         };
         let mut arguments = Vec::new();
-        let mut after = Vec::new();
+        let mut final_values = Vec::new();
         for argument in &function.arguments {
             let name = argument.name.clone().unwrap_or_default();
-            let inner = &self.module.types[argument.ty].inner;
-            if let TypeInner::Pointer { base, .. } = *inner {
+            let inner_type = &self.module.types[argument.ty].inner;
+            if let TypeInner::Pointer { base, .. } = *inner_type {
                 let value = self.input_value(base, &format!("in.{name}"))?;
                 state.locals.push(value);
                 let place = Place::whole_variable(VariableRoot::Local(state.locals.len() - 1));
-                after.push((format!("out.{name}"), base, place.clone()));
+                final_values.push((format!("out.{name}"), base, place.clone()));
                 arguments.push(Value::Pointer(place));
             } else {
                 arguments.push(self.input_value(argument.ty, &format!("in.{name}"))?);
@@ -135,7 +135,7 @@ impl<'a> FormulaMachine<'a> {
         if let (Some(value), Some(result)) = (result, &function.result) {
             self.list_outputs(result.ty, "out", &value, &mut outputs)?;
         }
-        for (name, ty, place) in after {
+        for (name, ty, place) in final_values {
             let value = self.load(&place, &state)?;
             self.list_outputs(ty, &name, &value, &mut outputs)?;
         }
@@ -170,13 +170,13 @@ impl<'a> FormulaMachine<'a> {
                 Some(names.map(|name| ((*name).to_owned(), part)).collect())
             }
             TypeInner::Struct { members, .. } => {
-                let of = |member: &naga::StructMember| {
+                let member_value = |member: &naga::StructMember| {
                     (
                         member.name.clone().unwrap_or_default(),
                         PartType::Type(member.ty),
                     )
                 };
-                Some(members.iter().map(of).collect())
+                Some(members.iter().map(member_value).collect())
             }
             &TypeInner::Array {
                 base,
@@ -262,7 +262,7 @@ impl<'a> FormulaMachine<'a> {
             locals: HashMap::new(),
         };
         let no = self.pool.truth_term(false);
-        let before = (
+        let outer_state = (
             state.result.take(),
             state.returned,
             state.broken,
@@ -277,11 +277,12 @@ impl<'a> FormulaMachine<'a> {
             frame.locals.insert(handle, state.locals.len());
             state.locals.push(value);
         }
-        let named = |why| format!("{}: {why}", function.name.as_deref().unwrap_or_default());
+        let with_function =
+            |why| format!("{}: {why}", function.name.as_deref().unwrap_or_default());
         self.run_block(&mut frame, &function.body, state)
-            .map_err(named)?;
+            .map_err(with_function)?;
         let result = state.result.take();
-        (state.result, state.returned, state.broken, state.continued) = before;
+        (state.result, state.returned, state.broken, state.continued) = outer_state;
         Ok(result)
     }
 

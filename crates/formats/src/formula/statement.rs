@@ -7,7 +7,7 @@ use super::{
 use naga::{Block, Expression, Handle, Statement};
 
 /// The maximum number of rounds to which a loop is unrolled.
-const MOST_ROUNDS: usize = 32;
+const MAX_ROUNDS: usize = 32;
 
 impl<'a> FormulaMachine<'a> {
     /// Runs the statements of a block in order. A statement has an effect only if no statement before it has left the
@@ -20,9 +20,9 @@ impl<'a> FormulaMachine<'a> {
     ) -> Result<(), UnsupportedReason> {
         for (number, statement) in block.iter().enumerate() {
             self.run_statement(frame, statement, state)?;
-            let gone = self.pool.or(state.returned, state.broken);
-            let gone = self.pool.or(gone, state.continued);
-            match self.pool.known_truth(gone) {
+            let has_left = self.pool.or(state.returned, state.broken);
+            let has_left = self.pool.or(has_left, state.continued);
+            match self.pool.known_truth(has_left) {
                 Some(false) => {}
                 Some(true) => return Ok(()),
                 None => {
@@ -30,7 +30,7 @@ impl<'a> FormulaMachine<'a> {
                     let no = self.pool.truth_term(false);
                     (rest.returned, rest.broken, rest.continued) = (no, no, no);
                     self.run_block(frame, &block[number + 1..], &mut rest)?;
-                    *state = self.merge_states(gone, state.clone(), rest)?;
+                    *state = self.merge_states(has_left, state.clone(), rest)?;
                     return Ok(());
                 }
             }
@@ -105,14 +105,14 @@ impl<'a> FormulaMachine<'a> {
                     Some(true) => self.run_block(frame, accept, state),
                     Some(false) => self.run_block(frame, reject, state),
                     None => {
-                        let mut other = state.clone();
+                        let mut reject_state = state.clone();
                         self.run_block(frame, accept, state)?;
-                        self.run_block(frame, reject, &mut other)?;
+                        self.run_block(frame, reject, &mut reject_state)?;
                         // If only one side calls a function, that function's variables are not used after the branch.
-                        let most = state.locals.len().min(other.locals.len());
-                        state.locals.truncate(most);
-                        other.locals.truncate(most);
-                        *state = self.merge_states(condition, state.clone(), other)?;
+                        let common_locals = state.locals.len().min(reject_state.locals.len());
+                        state.locals.truncate(common_locals);
+                        reject_state.locals.truncate(common_locals);
+                        *state = self.merge_states(condition, state.clone(), reject_state)?;
                         Ok(())
                     }
                 }
@@ -143,8 +143,8 @@ impl<'a> FormulaMachine<'a> {
                 let VariableRoot::Local(number) = place.root else {
                     return Err("a store to a buffer".to_owned());
                 };
-                let old = state.locals[number].clone();
-                state.locals[number] = self.with_stored_part(old, &place.path, value)?;
+                let old_value = state.locals[number].clone();
+                state.locals[number] = self.with_stored_part(old_value, &place.path, value)?;
                 Ok(())
             }
             Statement::Call {
@@ -173,10 +173,10 @@ impl<'a> FormulaMachine<'a> {
         state: &mut BranchState,
     ) -> Result<(), UnsupportedReason> {
         let no = self.pool.truth_term(false);
-        for _ in 0..MOST_ROUNDS {
+        for _ in 0..MAX_ROUNDS {
             self.run_block(frame, body, state)?;
-            let gone = self.pool.or(state.broken, state.returned);
-            match self.pool.known_truth(gone) {
+            let has_left = self.pool.or(state.broken, state.returned);
+            match self.pool.known_truth(has_left) {
                 Some(true) => {
                     state.broken = no;
                     return Ok(());
@@ -195,6 +195,6 @@ impl<'a> FormulaMachine<'a> {
                 }
             }
         }
-        Err(format!("a loop of more than {MOST_ROUNDS} rounds"))
+        Err(format!("a loop of more than {MAX_ROUNDS} rounds"))
     }
 }

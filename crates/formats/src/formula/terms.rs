@@ -92,13 +92,13 @@ impl TermPool {
     }
 
     /// Applies a function of SMT-LIB to words. The result is a word.
-    pub(super) fn of_words(&mut self, function: &str, arguments: &[Term]) -> Term {
-        let known: Option<Vec<_>> = arguments
+    pub(super) fn word_function(&mut self, function: &str, arguments: &[Term]) -> Term {
+        let known_arguments: Option<Vec<_>> = arguments
             .iter()
             .map(|&term| self.known_word(term))
             .collect();
-        let folded = known.and_then(|known| {
-            Some(match (function, &known[..]) {
+        let folded_word = known_arguments.and_then(|known_arguments| {
+            Some(match (function, &known_arguments[..]) {
                 ("bvadd", [a, b]) => a.wrapping_add(*b),
                 ("bvsub", [a, b]) => a.wrapping_sub(*b),
                 ("bvmul", [a, b]) => a.wrapping_mul(*b),
@@ -114,7 +114,7 @@ impl TermPool {
                 _ => return None,
             })
         });
-        match folded {
+        match folded_word {
             Some(value) => self.word_term(value),
             // The product of two unknown words is a function that a proof can either define as the product or leave
             // uninterpreted.
@@ -130,7 +130,7 @@ impl TermPool {
 
     /// Compares words.
     pub(super) fn compare_words(&mut self, function: &str, [a, b]: [Term; 2]) -> Term {
-        let folded = match (self.known_word(a), self.known_word(b)) {
+        let folded_truth = match (self.known_word(a), self.known_word(b)) {
             (Some(a), Some(b)) => match function {
                 "=" => Some(a == b),
                 "bvult" => Some(a < b),
@@ -141,7 +141,7 @@ impl TermPool {
             },
             _ => None,
         };
-        match folded {
+        match folded_truth {
             Some(value) => self.truth_term(value),
             None => self.add_node(Node::Apply(function.to_owned(), vec![a, b]), Sort::Bool),
         }
@@ -190,23 +190,23 @@ impl TermPool {
     /// Returns the formula that defines `outputs`, in SMT-LIB. Inputs and outputs are constants. Every term is written
     /// once, even if it occurs several times.
     pub(super) fn formula(&self, outputs: &[(String, Term)]) -> String {
-        let mut needed = BTreeSet::new();
-        let mut rest: Vec<_> = outputs.iter().map(|output| output.1).collect();
-        while let Some(term) = rest.pop() {
-            if needed.insert(term)
+        let mut needed_terms = BTreeSet::new();
+        let mut unvisited: Vec<_> = outputs.iter().map(|output| output.1).collect();
+        while let Some(term) = unvisited.pop() {
+            if needed_terms.insert(term)
                 && let Node::Apply(_, arguments) = &self.nodes[term.0].0
             {
-                rest.extend(arguments);
+                unvisited.extend(arguments);
             }
         }
         let mut text = String::new();
         for (name, arguments) in &self.memory {
-            let of = vec![Sort::Word.text(); *arguments].join(" ");
-            writeln!(text, "(declare-fun {name} ({of}) {})", Sort::Word.text()).unwrap();
+            let sorts = vec![Sort::Word.text(); *arguments].join(" ");
+            writeln!(text, "(declare-fun {name} ({sorts}) {})", Sort::Word.text()).unwrap();
         }
-        for term in needed {
+        for term in needed_terms {
             let sort = self.sort(term).text();
-            let body = match &self.nodes[term.0].0 {
+            let definition = match &self.nodes[term.0].0 {
                 Node::Word(value) => format!("#x{value:08x}"),
                 Node::Bool(value) => value.to_string(),
                 Node::Input(name) => {
@@ -221,7 +221,7 @@ impl TermPool {
                     }
                 }
             };
-            writeln!(text, "(define-fun t{} () {sort} {body})", term.0).unwrap();
+            writeln!(text, "(define-fun t{} () {sort} {definition})", term.0).unwrap();
         }
         for (name, term) in outputs {
             let sort = self.sort(*term).text();

@@ -111,7 +111,7 @@ impl CountedPath {
             ..Self::default()
         };
         // The bytes of each access in flight, oldest first. A store counts as 0 bytes.
-        let mut pending = Vec::new();
+        let mut pending_loads = Vec::new();
         for &PathPosition { at, on } in &taken {
             match code[at] {
                 Kind::Load(_) | Kind::Store(_) | Kind::Atomic | Kind::Shared if !on => {}
@@ -124,13 +124,13 @@ impl CountedPath {
                 Kind::ScalarLoad => path.scalar_loads += 1,
                 Kind::Load(bytes) => {
                     path.loads.push(bytes);
-                    pending.push(bytes);
-                    path.in_flight = path.in_flight.max(pending.iter().sum());
+                    pending_loads.push(bytes);
+                    path.in_flight = path.in_flight.max(pending_loads.iter().sum());
                 }
                 Kind::Store(bytes) => {
                     path.stores.push(bytes);
                     if counter == LoadCounter::LoadsAndStores {
-                        pending.push(0);
+                        pending_loads.push(0);
                     }
                 }
                 Kind::Atomic => path.atomics += 1,
@@ -138,8 +138,8 @@ impl CountedPath {
                 Kind::Barrier => path.barriers += 1,
                 Kind::Branch { .. } => path.branches += 1,
                 Kind::Wait(left) => {
-                    let done = pending.len().saturating_sub(left);
-                    pending.drain(..done);
+                    let finished_count = pending_loads.len().saturating_sub(left);
+                    pending_loads.drain(..finished_count);
                 }
                 Kind::End | Kind::Hint => {}
             }
@@ -168,25 +168,27 @@ fn parse(text: &str) -> Result<Vec<Kind>, String> {
 }
 
 fn kind_of_line(line: &str, labels: &HashMap<&str, usize>) -> Result<Kind, String> {
-    let unknown = || format!("cannot count the instruction {line:?}");
+    let unknown_instruction = || format!("cannot count the instruction {line:?}");
     let (name, operands) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     if let Some((unit, access)) = memory_access(name) {
         return match (unit, access) {
             ("ds", _) => Ok(Kind::Shared),
             (_, access) if access.starts_with("atomic") => Ok(Kind::Atomic),
             (_, access) => {
-                let (verb, width) = access.split_once('_').ok_or_else(unknown)?;
-                let bytes = bytes_of_width(width).ok_or_else(unknown)?;
+                let (verb, width) = access.split_once('_').ok_or_else(unknown_instruction)?;
+                let bytes = bytes_of_width(width).ok_or_else(unknown_instruction)?;
                 match verb {
                     "load" => Ok(Kind::Load(bytes)),
                     "store" => Ok(Kind::Store(bytes)),
-                    _ => Err(unknown()),
+                    _ => Err(unknown_instruction()),
                 }
             }
         };
     }
     if name == "s_branch" || name.starts_with("s_cbranch") {
-        let to = *labels.get(operands.trim()).ok_or_else(unknown)?;
+        let to = *labels
+            .get(operands.trim())
+            .ok_or_else(unknown_instruction)?;
         let on = match name {
             "s_branch" => BranchCondition::Always,
             "s_cbranch_execz" => BranchCondition::NoLane,
@@ -203,8 +205,8 @@ fn kind_of_line(line: &str, labels: &HashMap<&str, usize>) -> Result<Kind, Strin
         "s_waitcnt" => match operands.split("vmcnt(").nth(1) {
             None => Kind::Hint,
             Some(left) => {
-                let left = left.split(')').next().unwrap_or_default();
-                Kind::Wait(left.parse().map_err(|_| unknown())?)
+                let pending_count = left.split(')').next().unwrap_or_default();
+                Kind::Wait(pending_count.parse().map_err(|_| unknown_instruction())?)
             }
         },
         "s_waitcnt_vscnt"
@@ -228,7 +230,7 @@ fn kind_of_line(line: &str, labels: &HashMap<&str, usize>) -> Result<Kind, Strin
             Kind::Multiplication
         }
         _ if name.starts_with("v_") => Kind::Vector,
-        _ => return Err(unknown()),
+        _ => return Err(unknown_instruction()),
     })
 }
 
@@ -290,7 +292,7 @@ fn counted_path(code: &[Kind]) -> Vec<PathPosition> {
     let stores = outside(|kind| matches!(kind, Kind::Store(_)));
     let loads = outside(|kind| matches!(kind, Kind::Load(_)));
     let any_store = code.iter().any(|kind| matches!(kind, Kind::Store(_)));
-    let worth = |PathPosition { at, on }: PathPosition| -> PathValue {
+    let path_value = |PathPosition { at, on }: PathPosition| -> PathValue {
         let (stored, loaded) = match code[at] {
             _ if !on => (0, 0),
             Kind::Store(bytes) if !(stores && loops[at]) => (bytes, 0),
@@ -302,22 +304,26 @@ fn counted_path(code: &[Kind]) -> Vec<PathPosition> {
     };
     // The value of the best path from each position, and the next position on that path. The first index is the number
     // of the instruction; the second tells whether the lane is active.
-    let mut best = vec![[[0; 3]; 2]; code.len() + 1];
-    let mut next = vec![[None; 2]; code.len()];
+    let mut best_values = vec![[[0; 3]; 2]; code.len() + 1];
+    let mut next_positions_on_best = vec![[None; 2]; code.len()];
     for at in (0..code.len()).rev() {
         for on in [false, true] {
             let place = PathPosition { at, on };
-            let rest = |place: &PathPosition| best[place.at][usize::from(place.on)];
-            let ways = next_positions(code, place).into_iter().flatten();
-            let onward = ways.max_by_key(rest);
-            let (here, rest) = (worth(place), onward.as_ref().map_or([0; 3], rest));
-            best[at][usize::from(on)] = [0, 1, 2].map(|i| here[i] + rest[i]);
-            next[at][usize::from(on)] = onward.filter(|onward| onward.at < code.len());
+            let best_rest = |place: &PathPosition| best_values[place.at][usize::from(place.on)];
+            let next_places = next_positions(code, place).into_iter().flatten();
+            let best_next = next_places.max_by_key(best_rest);
+            let (here, best_rest) = (
+                path_value(place),
+                best_next.as_ref().map_or([0; 3], best_rest),
+            );
+            best_values[at][usize::from(on)] = [0, 1, 2].map(|i| here[i] + best_rest[i]);
+            next_positions_on_best[at][usize::from(on)] =
+                best_next.filter(|best_next| best_next.at < code.len());
         }
     }
-    let start = (!code.is_empty()).then_some(PathPosition { at: 0, on: true });
-    let onward = |place: &PathPosition| next[place.at][usize::from(place.on)];
-    std::iter::successors(start, onward).collect()
+    let start_position = (!code.is_empty()).then_some(PathPosition { at: 0, on: true });
+    let onward = |place: &PathPosition| next_positions_on_best[place.at][usize::from(place.on)];
+    std::iter::successors(start_position, onward).collect()
 }
 
 /// Returns the positions that can follow `place`.
@@ -330,14 +336,16 @@ fn next_positions(code: &[Kind], place: PathPosition) -> [Option<PathPosition>; 
         Kind::Branch { to, .. } if to <= at => [Some(step), None],
         Kind::Branch { to, on: when } => {
             // A branch on `NoLane` is taken if no lane is active, so a lane that takes it is not active.
-            let jump = PathPosition {
+            let jump_target = PathPosition {
                 at: to,
                 on: on && when != BranchCondition::NoLane,
             };
             match when {
-                BranchCondition::Always => [Some(jump), None],
-                BranchCondition::NoLane if !on => [Some(jump), None],
-                BranchCondition::NoLane | BranchCondition::Condition => [Some(step), Some(jump)],
+                BranchCondition::Always => [Some(jump_target), None],
+                BranchCondition::NoLane if !on => [Some(jump_target), None],
+                BranchCondition::NoLane | BranchCondition::Condition => {
+                    [Some(step), Some(jump_target)]
+                }
             }
         }
         Kind::Invert => [Some(PathPosition { on: !on, ..step }), None],

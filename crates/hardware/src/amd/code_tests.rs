@@ -51,13 +51,14 @@ fn loads_are_in_flight_until_one_waits_for_them() {
     let load = "buffer_load_dwordx4 v[4:7], v1, s[4:7], 0 offen\n";
     let together = format!("{load}{load}s_waitcnt vmcnt(0)\n{load}s_endpgm");
     assert_eq!(parse_path(&together).in_flight, 32);
-    let apart = format!("{load}s_waitcnt vmcnt(0) lgkmcnt(0)\n{load}s_endpgm");
-    assert_eq!(parse_path(&apart).in_flight, 16);
+    let waited_twice = format!("{load}s_waitcnt vmcnt(0) lgkmcnt(0)\n{load}s_endpgm");
+    assert_eq!(parse_path(&waited_twice).in_flight, 16);
     // This wait lets one load stay in flight.
     let partly = format!("{load}{load}s_waitcnt vmcnt(1)\n{load}{load}s_endpgm");
     assert_eq!(parse_path(&partly).in_flight, 48);
-    let others = format!("{load}s_waitcnt lgkmcnt(0)\ns_waitcnt_vscnt null, 0x0\n{load}s_endpgm");
-    assert_eq!(parse_path(&others).in_flight, 32);
+    let other_waits =
+        format!("{load}s_waitcnt lgkmcnt(0)\ns_waitcnt_vscnt null, 0x0\n{load}s_endpgm");
+    assert_eq!(parse_path(&other_waits).in_flight, 32);
 }
 
 /// Before RDNA, stores also count as in flight. If a store follows a load, a wait until one access is in flight
@@ -122,7 +123,7 @@ BB2:
 /// Such a loop stores, for example, words that contain several rows.
 #[test]
 fn a_store_in_a_loop_is_an_exception_if_others_are_outside() {
-    let text = |first: &str| {
+    let code_text = |first: &str| {
         format!(
             "{first}
 	s_cbranch_scc1 BB2
@@ -134,8 +135,8 @@ BB2:
 	s_endpgm"
         )
     };
-    assert_eq!(parse_path(&text("")).stores, [1]);
-    let path = parse_path(&text("buffer_store_dword v0, v1, s[4:7], 0 offen"));
+    assert_eq!(parse_path(&code_text("")).stores, [1]);
+    let path = parse_path(&code_text("buffer_store_dword v0, v1, s[4:7], 0 offen"));
     assert_eq!(
         (&path.stores[..], path.vector, path.loops),
         (&[4][..], 0, false)
@@ -144,7 +145,7 @@ BB2:
 
 #[test]
 fn of_two_ways_to_store_the_same_the_shorter_is_taken() {
-    let way = |moves: usize| {
+    let path_text = |moves: usize| {
         format!(
             "{}buffer_store_dword v0, v1, s[4:7], 0 offen\n",
             "v_mov_b32 v0, 1\n".repeat(moves)
@@ -153,8 +154,8 @@ fn of_two_ways_to_store_the_same_the_shorter_is_taken() {
     for (first, second) in [(3, 5), (5, 3)] {
         let text = format!(
             "s_cbranch_scc1 BB2\n{}s_branch BB3\nBB2:\n{}BB3:\ns_endpgm",
-            way(first),
-            way(second)
+            path_text(first),
+            path_text(second)
         );
         assert_eq!(parse_path(&text).vector, 3, "{first} and {second}");
     }
@@ -163,7 +164,7 @@ fn of_two_ways_to_store_the_same_the_shorter_is_taken() {
 /// RADV's code for a divergent `if (c) { store } else { store }`.
 #[test]
 fn a_lane_is_on_one_side_of_an_else_only() {
-    let side = |moves: usize| {
+    let branch_text = |moves: usize| {
         format!(
             "{}buffer_store_dword v0, v1, s[4:7], 0 offen\n",
             "v_mov_b32 v0, 1\n".repeat(moves)
@@ -179,8 +180,8 @@ fn a_lane_is_on_one_side_of_an_else_only() {
                 "s_and_saveexec_b64 s[0:1], vcc\ns_cbranch_execz BB2\n{}BB2:\n{invert}\n\
                  s_cbranch_execz BB4\n{}BB4:\ns_mov_b64 exec, s[0:1]\n\
                  v_mov_b32 v9, 0\nbuffer_store_dword v9, v1, s[4:7], 0 offen\ns_endpgm",
-                side(first),
-                side(second)
+                branch_text(first),
+                branch_text(second)
             ));
             assert_eq!((path.vector, path.stores.len()), (4, 2));
         }

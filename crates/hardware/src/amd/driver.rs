@@ -39,8 +39,8 @@ impl Driver {
         // SAFETY: the returned adapters are dropped in this function, and destroyed nowhere else.
         let raw = unsafe { adapter.as_hal::<Vulkan>() }.ok_or("not an adapter of Vulkan")?;
         // SAFETY: the adapter reports these features and limits.
-        let open = unsafe { raw.open(features, &limits, &hints) };
-        let hal::OpenDevice { device, .. } = open.map_err(|error| error.to_string())?;
+        let open_device = unsafe { raw.open(features, &limits, &hints) };
+        let hal::OpenDevice { device, .. } = open_device.map_err(|error| error.to_string())?;
         Ok(Self {
             version: format!("{} {}", info.driver, info.driver_info),
             device,
@@ -50,12 +50,12 @@ impl Driver {
     /// Compiles a kernel. The driver prints its report to standard error.
     pub(super) fn compile(&self, kernel: &PipelineRequest) -> Result<(), String> {
         let mut groups = Vec::new();
-        let made = self.compile_with(kernel, &mut groups);
+        let compiled = self.compile_with(kernel, &mut groups);
         for group in groups {
             // SAFETY: the only pipeline layout with it is destroyed, or was never created.
             unsafe { self.device.destroy_bind_group_layout(group) };
         }
-        made
+        compiled
     }
 
     /// Compiles a kernel, and leaves the layouts of its bind groups in `groups`.
@@ -77,10 +77,10 @@ impl Driver {
         // SAFETY: the groups' layouts belong to this device.
         let layout = unsafe { self.device.create_pipeline_layout(&descriptor) };
         let layout = layout.map_err(|error| error.to_string())?;
-        let made = self.compile_in(kernel, &layout);
+        let compiled = self.compile_in(kernel, &layout);
         // SAFETY: the only pipeline with it is destroyed, or was never created.
         unsafe { self.device.destroy_pipeline_layout(layout) };
-        made
+        compiled
     }
 
     fn compile_in(&self, kernel: &PipelineRequest, layout: &PipelineLayout) -> Result<(), String> {
@@ -112,13 +112,13 @@ impl Driver {
         // SAFETY: the module and the layout belong to this device, and the layout contains all bindings of the shader:
         // `strict-gpu` has created a pipeline from both.
         let pipeline = unsafe { self.device.create_compute_pipeline(&descriptor) };
-        let made = pipeline.map(|pipeline| {
+        let outcome = pipeline.map(|pipeline| {
             // SAFETY: no commands use it.
             unsafe { self.device.destroy_compute_pipeline(pipeline) };
         });
         // SAFETY: the only pipeline with it is destroyed, or was never created.
         unsafe { self.device.destroy_shader_module(module) };
-        made.map_err(|error| error.to_string())
+        outcome.map_err(|error| error.to_string())
     }
 
     fn group_layout(&self, entries: &[wgpu::BindGroupLayoutEntry]) -> Result<GroupLayout, String> {

@@ -79,7 +79,7 @@ pub(crate) const NOT_INSTALLED: &str =
 pub(crate) fn compile(family: Family, kernels: &str, names: &[&str]) -> Result<Report, String> {
     let driver = installed_manifest().ok_or(NOT_INSTALLED)?;
     let program = env::current_exe().map_err(|error| error.to_string())?;
-    let mut child = Command::new(program)
+    let mut compiler = Command::new(program)
         .args(["compile", kernels])
         .args(names)
         .env("VK_ICD_FILENAMES", &driver)
@@ -91,9 +91,9 @@ pub(crate) fn compile(family: Family, kernels: &str, names: &[&str]) -> Result<R
         .stderr(Stdio::piped())
         .spawn()
         .map_err(|error| format!("could not start: {error}"))?;
-    let output = child.stderr.take().ok_or("no standard error")?;
+    let output = compiler.stderr.take().ok_or("no standard error")?;
     let report = Report::read(BufReader::new(output), family.counter);
-    let status = child.wait().map_err(|error| error.to_string())?;
+    let status = compiler.wait().map_err(|error| error.to_string())?;
     match report {
         Ok(report) if status.success() => Ok(report),
         Ok(_) => Err(format!("the compiler ended with {status}")),

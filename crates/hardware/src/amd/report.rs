@@ -5,7 +5,7 @@ use super::code::{CountedPath, LoadCounter};
 use std::{collections::BTreeMap, io::BufRead};
 
 /// The prefix of this program's lines.
-const MARK: &str = "wgslice-hardware:";
+const PROGRESS_MARK: &str = "wgslice-hardware:";
 
 /// A line that this program writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,29 +22,30 @@ pub(super) enum MarkLine {
 
 impl MarkLine {
     pub(super) fn write(&self) {
-        let text = |text: &str| text.replace(['\t', '\n'], " ");
+        let to_field = |to_field: &str| to_field.replace(['\t', '\n'], " ");
         eprintln!(
-            "{MARK}{}",
+            "{PROGRESS_MARK}{}",
             match self {
-                Self::Driver(version) => format!("driver\t{}", text(version)),
-                Self::Kernel { case, label } => format!("kernel\t{}\t{}", text(case), text(label)),
-                Self::Refused(problem) => format!("refused\t{}", text(problem)),
+                Self::Driver(version) => format!("driver\t{}", to_field(version)),
+                Self::Kernel { case, label } =>
+                    format!("kernel\t{}\t{}", to_field(case), to_field(label)),
+                Self::Refused(problem) => format!("refused\t{}", to_field(problem)),
                 Self::End => "end".to_owned(),
             }
         );
     }
 
     fn read(line: &str) -> Option<Self> {
-        let mut words = line.strip_prefix(MARK)?.split('\t');
+        let mut words = line.strip_prefix(PROGRESS_MARK)?.split('\t');
         let kind = words.next()?;
-        let mut text = || words.next().unwrap_or_default().to_owned();
+        let mut next_word = || words.next().unwrap_or_default().to_owned();
         Some(match kind {
-            "driver" => Self::Driver(text()),
+            "driver" => Self::Driver(next_word()),
             "kernel" => Self::Kernel {
-                case: text(),
-                label: text(),
+                case: next_word(),
+                label: next_word(),
             },
-            "refused" => Self::Refused(text()),
+            "refused" => Self::Refused(next_word()),
             _ => Self::End,
         })
     }
@@ -118,12 +119,12 @@ impl Report {
                     reading.refused = Some(problem);
                 }
                 (Some(MarkLine::Kernel { case, label }), _) => {
-                    let next = PartialReport {
+                    let next_report = PartialReport {
                         case,
                         label,
                         ..PartialReport::default()
                     };
-                    report.add(reading.replace(next), counter);
+                    report.add(reading.replace(next_report), counter);
                 }
                 (Some(_), _) => {
                     report.add(reading.take(), counter);
@@ -275,7 +276,10 @@ Inverse Throughput: 179
 
     #[test]
     fn a_compiler_that_stops_is_an_error() {
-        let stopped = Report::read(PRINTED.as_bytes(), LoadCounter::Loads);
-        assert_eq!(stopped.unwrap_err(), "the compiler stopped in between");
+        let stopped_report = Report::read(PRINTED.as_bytes(), LoadCounter::Loads);
+        assert_eq!(
+            stopped_report.unwrap_err(),
+            "the compiler stopped in between"
+        );
     }
 }

@@ -102,13 +102,13 @@ impl HashedIndices {
     fn coordinates(&self) -> impl Iterator<Item = u64> {
         let count = self.rows * self.sizes.len();
         let sizes = self.sizes.iter().cycle();
-        let number = |i| match self.is_unique {
+        let hashed_number = |i| match self.is_unique {
             // The factor is odd, so that numbers below a power of two stay different.
             true => i as u64 * 0x9e37_79b1,
             false => u64::from(hash_number(i)),
         };
         let numbers = (0..count).zip(sizes);
-        numbers.map(move |(i, &size)| number(i) % size as u64)
+        numbers.map(move |(i, &size)| hashed_number(i) % size as u64)
     }
 
     fn upload(&self, gpu: &Gpu) -> wgpu::Buffer {

@@ -91,12 +91,12 @@ fn slice_cases() -> Vec<Case> {
 
 /// Returns transposes of elements other than f32, and of sizes that are not multiples of a tile's.
 fn transpose_cases() -> Vec<Case> {
-    let permuted = |name, what, dtype, shape: &[usize], axes: &[usize]| {
+    let permute_case = |name, what, dtype, shape: &[usize], axes: &[usize]| {
         let view = View::new(shape).and_then(|view| view.transpose(axes));
         let plan = Plan::contiguous(view.expect("a transpose"), dtype).unwrap();
         Case::new(name, what, CaseWork::Move(plan))
     };
-    let transpose = |name, what, dtype, shape| permuted(name, what, dtype, shape, &[1, 0]);
+    let transpose = |name, what, dtype, shape| permute_case(name, what, dtype, shape, &[1, 0]);
     vec![
         transpose("tu8", "u8 transpose", U8, &[4096, 4096]),
         transpose("tu8odd", "u8 transpose of odd lengths", U8, &[4093, 4095]),
@@ -115,7 +115,7 @@ fn transpose_cases() -> Vec<Case> {
         ),
         transpose("tf64", "f64 transpose", F64, &[2048, 4096]),
         transpose("tc128", "complex128 transpose", Complex128, &[2048, 2048]),
-        permuted(
+        permute_case(
             "hwcodd",
             "u8 HWC to CHW of odd sizes",
             U8,
@@ -146,11 +146,11 @@ fn gather_cases() -> Vec<Case> {
     for bytes in [4, 12, 64, 100, 512, 4096] {
         // The table of rows has 64 MiB, or less if a row has less than 64 bytes.
         let rows = (64 << 20) / bytes.max(64);
-        let what = format!("gather of rows of {bytes} bytes");
+        let description = format!("gather of rows of {bytes} bytes");
         let shape = [rows, bytes / 4];
         cases.push(gather(
             &format!("g{bytes}"),
-            &what,
+            &description,
             F32,
             &shape,
             rows / 2,
@@ -264,7 +264,7 @@ fn scatter_cases() -> Vec<Case> {
     };
     let (update, add, m) = (Combine::Update, Combine::Add, 1 << 20);
     // There are fewer rows if they are long, so that the interpreter runs them in a minute.
-    let few = m / 8;
+    let few_rows = m / 8;
     vec![
         scatter("su1", "scatter of single f32", update, F32, m, 1, 2 * m),
         scatter(
@@ -272,9 +272,9 @@ fn scatter_cases() -> Vec<Case> {
             "scatter of rows of 64 f32",
             update,
             F32,
-            few,
+            few_rows,
             64,
-            2 * few,
+            2 * few_rows,
         ),
         scatter("su8", "scatter of rows of 3 u8", update, U8, m, 3, 2 * m),
         scatter(
@@ -282,9 +282,9 @@ fn scatter_cases() -> Vec<Case> {
             "scatter of rows of 100 u8",
             update,
             U8,
-            few,
+            few_rows,
             100,
-            2 * few,
+            2 * few_rows,
         ),
         // There are few rows compared with the tensor that they are scattered to, which has 1 GiB.
         scatter(
@@ -310,9 +310,9 @@ fn scatter_cases() -> Vec<Case> {
             "unique rows of 64 f32",
             update,
             F32,
-            few,
+            few_rows,
             64,
-            2 * few,
+            2 * few_rows,
         ),
         scatter("uniq8", "unique rows of 3 u8", update, U8, m, 3, 2 * m),
         scatter(
@@ -320,9 +320,9 @@ fn scatter_cases() -> Vec<Case> {
             "unique rows of 64 f32, added",
             add,
             F32,
-            few,
+            few_rows,
             64,
-            2 * few,
+            2 * few_rows,
         ),
         scatter("sa1", "scatter-add of single f32", add, F32, m, 1, 2 * m),
         scatter(
@@ -330,9 +330,9 @@ fn scatter_cases() -> Vec<Case> {
             "scatter-add of rows of 64 f32",
             add,
             F32,
-            few,
+            few_rows,
             64,
-            2 * few,
+            2 * few_rows,
         ),
         scatter(
             "saf",
@@ -358,9 +358,9 @@ fn scatter_cases() -> Vec<Case> {
             "scatter-add of rows of 64 i32",
             add,
             I32,
-            few,
+            few_rows,
             64,
-            2 * few,
+            2 * few_rows,
         ),
         scatter("sa8", "scatter-add of rows of 3 u8", add, U8, m, 3, 2 * m),
         scatter(
@@ -368,9 +368,9 @@ fn scatter_cases() -> Vec<Case> {
             "scatter-add of rows of 64 f16",
             add,
             F16,
-            few,
+            few_rows,
             64,
-            2 * few,
+            2 * few_rows,
         ),
     ]
 }
@@ -383,10 +383,10 @@ fn crop_cases() -> Vec<Case> {
             ..CropOptions::default()
         };
         let boxes = Boxes::of_tuples(&[shape[0], 4], false, true);
-        let begins = shape[1..3].iter().map(|dim| dim - size + 1);
+        let begin_counts = shape[1..3].iter().map(|dim| dim - size + 1);
         let indices = HashedIndices {
             rows: shape[0],
-            sizes: begins.chain([2, 2]).collect(),
+            sizes: begin_counts.chain([2, 2]).collect(),
             is_64_bit: false,
             is_unique: false,
         };

@@ -86,8 +86,9 @@ pub(super) fn peer_cases() -> Vec<Case> {
 }
 
 fn make_spec(slices: &[Bounds]) -> SliceSpec {
-    let part = |part: &Option<i64>| part.map_or_else(String::new, |p| p.to_string());
-    let dim = |dim: &Bounds| dim.each_ref().map(part).join(":");
+    let bound_text =
+        |bound_text: &Option<i64>| bound_text.map_or_else(String::new, |p| p.to_string());
+    let dim = |dim: &Bounds| dim.each_ref().map(bound_text).join(":");
     let spec = slices.iter().map(dim).collect::<Vec<_>>().join(", ");
     spec.parse().expect("a slice")
 }
@@ -115,11 +116,11 @@ impl Workload {
                 };
                 let count = self.shape[0];
                 let boxes = Boxes::of_tuples(&[count, 2 * size.len()], false, true);
-                let begins = size.iter().zip(&self.shape[1..]);
-                let begins = begins.map(|(size, dim)| dim - size + 1);
+                let begin_counts = size.iter().zip(&self.shape[1..]);
+                let begin_counts = begin_counts.map(|(size, dim)| dim - size + 1);
                 let indices = HashedIndices {
                     rows: count,
-                    sizes: begins.chain(size.iter().map(|_| 2)).collect(),
+                    sizes: begin_counts.chain(size.iter().map(|_| 2)).collect(),
                     is_64_bit: false,
                     is_unique: false,
                 };

@@ -56,7 +56,7 @@ impl<'a> Kernel<'a> {
     ) -> Vec<Self> {
         let mut kernels: Vec<Self> = Vec::new();
         for counts in counts {
-            let named = |other: &&KernelCounts| other.label == counts.label;
+            let has_label = |other: &&KernelCounts| other.label == counts.label;
             let compiled = |report: &'a Report| {
                 let mut kernels = report.compiled.iter();
                 kernels.find(|kernel| kernel.case == case.name && kernel.label == counts.label)
@@ -64,7 +64,7 @@ impl<'a> Kernel<'a> {
             kernels.push(Self {
                 case,
                 first: kernels.is_empty(),
-                wide: wide.iter().find(named).cloned().unwrap_or_default(),
+                wide: wide.iter().find(has_label).cloned().unwrap_or_default(),
                 compiled: reports.iter().filter_map(compiled).collect(),
                 counts,
             });
@@ -92,17 +92,24 @@ impl<'a> Kernel<'a> {
     fn vector_cells(&self, rdna2: &Compiled) -> [String; 2] {
         let vector = estimate::vector_instructions(&rdna2.path, &self.counts);
         let is_about = estimate::is_about(&rdna2.path, &self.counts);
-        let about = if is_about { "about " } else { "" };
-        let text = |vector: f64| format!("{about}{vector:.0}");
+        let about_word = if is_about { "about " } else { "" };
+        let vector_text = |vector: f64| format!("{about_word}{vector:.0}");
         let bytes = self.counts.written.useful_bytes;
-        let for_16_bytes = (bytes > 0.0).then(|| text(vector / (bytes / 16.0)));
-        [text(vector), for_16_bytes.unwrap_or_else(|| "–".into())]
+        let for_16_bytes = (bytes > 0.0).then(|| vector_text(vector / (bytes / 16.0)));
+        [
+            vector_text(vector),
+            for_16_bytes.unwrap_or_else(|| "–".into()),
+        ]
     }
 
     /// Returns the first cells of a row: the case, its description and the kernel.
     fn name_cells(&self) -> String {
-        let what = if self.first { &*self.case.what } else { "" };
-        format!("| {} | {what} | {} |", self.case.name, self.kernel_name())
+        let description = if self.first { &*self.case.what } else { "" };
+        format!(
+            "| {} | {description} | {} |",
+            self.case.name,
+            self.kernel_name()
+        )
     }
 }
 
@@ -113,10 +120,10 @@ pub(crate) fn kernel_name(label: &str) -> &str {
 }
 
 const LEGEND: &str = include_str!("legend.md");
-const COUNTED: &str = include_str!("counted.md");
-const COMPILED: &str = include_str!("compiled.md");
-const ESTIMATED: &str = include_str!("estimated.md");
-const TIMES: &str = include_str!("times.md");
+const COUNTED_LEGEND: &str = include_str!("counted.md");
+const COMPILED_LEGEND: &str = include_str!("compiled.md");
+const ESTIMATED_LEGEND: &str = include_str!("estimated.md");
+const TIMES_LEGEND: &str = include_str!("times.md");
 
 const NOT_RUN: &str = "not run";
 
@@ -150,15 +157,15 @@ fn format_widths(bytes: &[usize]) -> String {
     for &bytes in bytes {
         *counts.entry(bytes).or_insert(0) += 1;
     }
-    let each = counts
+    let counted_sizes = counts
         .iter()
         .rev()
         .map(|(bytes, count)| format!("{count} x {bytes}"));
-    let all: Vec<_> = each.collect();
-    if all.is_empty() {
+    let size_texts: Vec<_> = counted_sizes.collect();
+    if size_texts.is_empty() {
         "–".into()
     } else {
-        all.join(", ")
+        size_texts.join(", ")
     }
 }
 
@@ -240,8 +247,8 @@ fn by_case<'a, 'k>(kernels: &'a [Kernel<'k>]) -> impl Iterator<Item = &'a [Kerne
 pub(crate) fn total_microseconds(kernels: &[Kernel<'_>]) -> Option<[f64; 3]> {
     let mut sum = [0.0; 3];
     for kernel in kernels {
-        let of_kernel = kernel.estimated_times()?.microseconds(&kernel.counts);
-        sum = [0, 1, 2].map(|gpu| sum[gpu] + of_kernel[gpu]);
+        let kernel_times = kernel.estimated_times()?.microseconds(&kernel.counts);
+        sum = [0, 1, 2].map(|gpu| sum[gpu] + kernel_times[gpu]);
     }
     Some(sum)
 }
@@ -269,8 +276,8 @@ fn time_line(kernels: &[Kernel<'_>]) -> String {
                 .filter(|kernel| estimate::accesses_memory(&kernel.counts));
             let instructions = busy.filter_map(|kernel| {
                 let rdna2 = kernel.compiled.first()?;
-                let of_each = estimate::vector_instructions(&rdna2.path, &kernel.counts);
-                Some(of_each * kernel.counts.invocations / 1e6)
+                let instructions_each = estimate::vector_instructions(&rdna2.path, &kernel.counts);
+                Some(instructions_each * kernel.counts.invocations / 1e6)
             });
             cells.push(format_digits(instructions.sum()));
             cells.extend(times.map(format_digits));
@@ -295,15 +302,15 @@ pub(crate) fn table_text(
     text += &origin.line();
     text += LEGEND;
     for (head, line) in [
-        (COUNTED, counted_row as fn(&Kernel<'_>) -> String),
-        (COMPILED, compiled_row),
-        (ESTIMATED, estimated_row),
+        (COUNTED_LEGEND, counted_row as fn(&Kernel<'_>) -> String),
+        (COMPILED_LEGEND, compiled_row),
+        (ESTIMATED_LEGEND, estimated_row),
     ] {
         text += head;
         text.extend(library.iter().map(line));
     }
     text += &fit_description(library);
-    text += TIMES;
+    text += TIMES_LEGEND;
     text.extend(by_case(library).map(time_line));
     text + &peers::peer_tables(library, peers)
 }
@@ -314,8 +321,9 @@ fn fit_description(library: &[Kernel<'_>]) -> String {
         let [rdna2, ..] = kernel.compiled[..] else {
             return None;
         };
-        let of_each = rdna2.path.vector as f64 / estimate::operation_count(&kernel.counts);
-        (!rdna2.path.loops).then_some(of_each)
+        let instructions_each =
+            rdna2.path.vector as f64 / estimate::operation_count(&kernel.counts);
+        (!rdna2.path.loops).then_some(instructions_each)
     };
     let mut ratios: Vec<f64> = library.iter().filter_map(without_loops).collect();
     ratios.sort_by(f64::total_cmp);
@@ -345,14 +353,14 @@ mod tests {
 
     #[test]
     fn percentages_of_both_subgroup_sizes_are_shown_if_they_differ() {
-        let side = |sectors| BufferTraffic {
+        let traffic = |sectors| BufferTraffic {
             sectors,
             distinct_sectors: 1.0,
             ..BufferTraffic::default()
         };
-        assert_eq!(format_percents(&side(2.0), &side(2.0)), "50");
-        assert_eq!(format_percents(&side(2.0), &side(4.0)), "50, 25");
-        assert_eq!(format_percents(&side(0.0), &side(0.0)), "–");
+        assert_eq!(format_percents(&traffic(2.0), &traffic(2.0)), "50");
+        assert_eq!(format_percents(&traffic(2.0), &traffic(4.0)), "50, 25");
+        assert_eq!(format_percents(&traffic(0.0), &traffic(0.0)), "–");
     }
 
     #[test]

@@ -7,19 +7,19 @@ use crate::{
 };
 use std::fmt::Write as _;
 
-const PEERS: &str = include_str!("peers.md");
-const COMPARED: &str = include_str!("compared.md");
+const PEERS_LEGEND: &str = include_str!("peers.md");
+const COMPARED_LEGEND: &str = include_str!("compared.md");
 
 /// Returns the table of peers' kernels, and the table that compares their times with the library's.
 pub(super) fn peer_tables(library: &[Kernel<'_>], peers: &[Kernel<'_>]) -> String {
-    let mut text = PEERS.to_owned();
-    let mut last = "";
+    let mut text = PEERS_LEGEND.to_owned();
+    let mut last_name = "";
     for peer in peers {
         let name = peer.case.name.split(' ').next().unwrap_or_default();
-        if name != last {
-            let ours = library.iter().filter(|kernel| kernel.case.name == name);
-            text.extend(ours.map(peer_row));
-            last = name;
+        if name != last_name {
+            let own_kernels = library.iter().filter(|kernel| kernel.case.name == name);
+            text.extend(own_kernels.map(peer_row));
+            last_name = name;
         }
         text += &peer_row(peer);
     }
@@ -29,7 +29,7 @@ pub(super) fn peer_tables(library: &[Kernel<'_>], peers: &[Kernel<'_>]) -> Strin
 fn peer_row(kernel: &Kernel<'_>) -> String {
     let Kernel { counts, wide, .. } = kernel;
     let name = kernel.case.name.split(' ').next().unwrap_or_default();
-    let whose = match kernel.case.work {
+    let owner = match kernel.case.work {
         CaseWork::Peer(peer, _) => peer.to_string(),
         _ => format!("wgslice, {}", kernel.kernel_name()),
     };
@@ -60,12 +60,12 @@ fn peer_row(kernel: &Kernel<'_>) -> String {
             cells.extend(vec![NOT_RUN.to_owned(); 4]);
         }
     }
-    let what = if whose.starts_with("wgslice") {
+    let what = if owner.starts_with("wgslice") {
         &*kernel.case.what
     } else {
         ""
     };
-    format!("| {name} | {what} | {whose} | {} |\n", cells.join(" | "))
+    format!("| {name} | {what} | {owner} | {} |\n", cells.join(" | "))
 }
 
 /// Returns the estimated time of a kernel on each GPU for each byte of its result. The unit is the time in which memory
@@ -81,7 +81,7 @@ fn times_of_byte(kernel: &Kernel<'_>) -> Option<[f64; 3]> {
 }
 
 fn comparison_table(library: &[Kernel<'_>], peers: &[Kernel<'_>]) -> String {
-    let mut text = COMPARED.to_owned();
+    let mut text = COMPARED_LEGEND.to_owned();
     for peer in Peer::ALL {
         let _ = write!(text, " {peer}: {} |", GPUS.join(" | "));
     }
@@ -89,15 +89,15 @@ fn comparison_table(library: &[Kernel<'_>], peers: &[Kernel<'_>]) -> String {
     text += &"---|".repeat(Peer::ALL.len() * GPUS.len());
     text.push('\n');
     for ours in library {
-        let of = |peer: Peer| {
+        let kernel_of = |peer: Peer| {
             let name = format!("{} {peer}", ours.case.name);
             peers.iter().find(|kernel| kernel.case.name == name)
         };
-        if Peer::ALL.into_iter().all(|peer| of(peer).is_none()) {
+        if Peer::ALL.into_iter().all(|peer| kernel_of(peer).is_none()) {
             continue;
         }
-        let cells = |peer| {
-            let Some(theirs) = of(peer) else {
+        let cells_of_peer = |peer| {
+            let Some(theirs) = kernel_of(peer) else {
                 return GPUS.map(|_| "–".to_owned());
             };
             match (times_of_byte(theirs), times_of_byte(ours)) {
@@ -107,8 +107,13 @@ fn comparison_table(library: &[Kernel<'_>], peers: &[Kernel<'_>]) -> String {
                 _ => GPUS.map(|_| NOT_RUN.to_owned()),
             }
         };
-        let cells: Vec<String> = Peer::ALL.into_iter().flat_map(cells).collect();
-        let _ = writeln!(text, "| {} | {} |", ours.case.name, cells.join(" | "));
+        let cells_of_peer: Vec<String> = Peer::ALL.into_iter().flat_map(cells_of_peer).collect();
+        let _ = writeln!(
+            text,
+            "| {} | {} |",
+            ours.case.name,
+            cells_of_peer.join(" | ")
+        );
     }
     text
 }

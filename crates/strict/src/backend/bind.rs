@@ -82,8 +82,8 @@ impl StrictGroup {
                 continue;
             };
             let buffer: &StrictBuffer = bound.buffer.as_custom().expect("a buffer of this device");
-            let rest = bound.buffer.size() - bound.offset.min(bound.buffer.size());
-            let bytes = bound.size.map_or(rest, u64::from);
+            let bytes_left = bound.buffer.size() - bound.offset.min(bound.buffer.size());
+            let bytes = bound.size.map_or(bytes_left, u64::from);
             let limits = &shared.limits;
             let (usage, alignment, most) = match ty {
                 BufferBindingType::Uniform => (
@@ -104,8 +104,8 @@ impl StrictGroup {
                 () if !bound.offset.is_multiple_of(alignment.into()) => {
                     format!("its offset {} is no multiple of {alignment}", bound.offset)
                 }
-                () if bytes == 0 || bytes > rest => {
-                    format!("its {bytes} bytes are not among the buffer's {rest}")
+                () if bytes == 0 || bytes > bytes_left => {
+                    format!("its {bytes} bytes are not among the buffer's {bytes_left}")
                 }
                 () if bytes > most => format!("its {bytes} bytes are more than {most}"),
                 () => String::new(),

@@ -71,13 +71,13 @@ impl StrictEncoder {
 
     /// Returns whether all these offsets and sizes in bytes are multiples of a word, and reports an error if not.
     fn is_of_words(&self, what: &str, numbers: &[u64]) -> bool {
-        let odd = numbers.iter().find(|number| !number.is_multiple_of(4));
-        if let Some(odd) = odd {
+        let unaligned = numbers.iter().find(|number| !number.is_multiple_of(4));
+        if let Some(unaligned) = unaligned {
             self.shared.report_invalid(format!(
-                "a {what} begins and ends at multiples of 4 bytes, which {odd} is not"
+                "a {what} begins and ends at multiples of 4 bytes, which {unaligned} is not"
             ));
         }
-        odd.is_none()
+        unaligned.is_none()
     }
 }
 
@@ -94,8 +94,8 @@ impl CommandEncoderInterface for StrictEncoder {
             StrictBuffer::from_dispatch(source).clone(),
             StrictBuffer::from_dispatch(destination).clone(),
         );
-        let rest = super::locked(&from.memory).bytes() - source_offset;
-        let bytes = copy_size.unwrap_or(rest);
+        let bytes_left = super::locked(&from.memory).bytes() - source_offset;
+        let bytes = copy_size.unwrap_or(bytes_left);
         if !self.is_of_words("copy", &[source_offset, destination_offset, bytes]) {
             return;
         }
@@ -115,14 +115,17 @@ impl CommandEncoderInterface for StrictEncoder {
         size: Option<BufferAddress>,
     ) {
         let buffer = StrictBuffer::from_dispatch(buffer).clone();
-        let room = super::locked(&buffer.memory).bytes();
-        let bytes = size.unwrap_or(room.saturating_sub(offset));
+        let buffer_bytes = super::locked(&buffer.memory).bytes();
+        let bytes = size.unwrap_or(buffer_bytes.saturating_sub(offset));
         if !self.is_of_words("clear", &[offset, bytes]) {
             return;
         }
-        if offset.checked_add(bytes).is_none_or(|end| end > room) {
+        if offset
+            .checked_add(bytes)
+            .is_none_or(|end| end > buffer_bytes)
+        {
             self.shared.report_invalid(format!(
-                "a clear of {bytes} bytes at {offset}, beyond the {room} of the buffer"
+                "a clear of {bytes} bytes at {offset}, beyond the {buffer_bytes} of the buffer"
             ));
             return;
         }
@@ -294,10 +297,10 @@ impl ComputePassInterface for StrictPass {
     }
 
     fn dispatch_workgroups(&mut self, x: u32, y: u32, z: u32) {
-        let most = self.shared.limits.max_compute_workgroups_per_dimension;
-        if [x, y, z].iter().any(|&count| count > most) {
+        let max_workgroups = self.shared.limits.max_compute_workgroups_per_dimension;
+        if [x, y, z].iter().any(|&count| count > max_workgroups) {
             self.shared.report_invalid(format!(
-                "({x}, {y}, {z}) workgroups, more than {most} in a dimension"
+                "({x}, {y}, {z}) workgroups, more than {max_workgroups} in a dimension"
             ));
             return;
         }

@@ -138,10 +138,10 @@ impl DeviceInterface for StrictDevice {
 
     fn create_buffer(&self, descriptor: &wgpu::BufferDescriptor<'_>) -> DispatchBuffer {
         self.0.record_label("buffer", descriptor.label);
-        let most = self.0.limits.max_buffer_size;
-        if descriptor.size > most {
+        let max_bytes = self.0.limits.max_buffer_size;
+        if descriptor.size > max_bytes {
             self.0.report_invalid(format!(
-                "a buffer of {} bytes, more than {most}",
+                "a buffer of {} bytes, more than {max_bytes}",
                 descriptor.size
             ));
         }
@@ -167,19 +167,21 @@ impl DeviceInterface for StrictDevice {
 
     fn push_error_scope(&self, filter: wgpu::ErrorFilter) -> u32 {
         let mut scopes = locked(&self.0.scopes);
-        let mine = scopes.entry(std::thread::current().id()).or_default();
-        mine.push(ErrorScope {
+        let own_scopes = scopes.entry(std::thread::current().id()).or_default();
+        own_scopes.push(ErrorScope {
             filter,
             error: None,
         });
-        u32::try_from(mine.len() - 1).expect("a few scopes")
+        u32::try_from(own_scopes.len() - 1).expect("a few scopes")
     }
 
     fn pop_error_scope(&self, index: u32) -> Pin<Box<dyn PopErrorScopeFuture>> {
         let mut scopes = locked(&self.0.scopes);
-        let mine = scopes.entry(std::thread::current().id()).or_default();
+        let own_scopes = scopes.entry(std::thread::current().id()).or_default();
         // After a panic, scopes may be closed in any order, so closing a scope also closes the scopes within it.
-        let scope = mine.drain((index as usize).min(mine.len())..).next();
+        let scope = own_scopes
+            .drain((index as usize).min(own_scopes.len())..)
+            .next();
         Box::pin(ready(scope.and_then(|scope| scope.error)))
     }
 
@@ -189,11 +191,11 @@ impl DeviceInterface for StrictDevice {
     ) -> Result<wgpu::PollStatus, wgpu::PollError> {
         // A callback may add further callbacks, which also run now.
         loop {
-            let due = std::mem::take(&mut *locked(&self.0.due));
-            if due.is_empty() {
+            let due_callbacks = std::mem::take(&mut *locked(&self.0.due));
+            if due_callbacks.is_empty() {
                 break;
             }
-            due.into_iter().for_each(|callback| callback());
+            due_callbacks.into_iter().for_each(|callback| callback());
         }
         Ok(match poll_type {
             wgpu::wgt::PollType::Poll => wgpu::PollStatus::Poll,

@@ -148,10 +148,10 @@ impl SharedState {
     /// Panics with the faults if there are any and [`Options::panics`] is on. Otherwise stores them.
     fn report_faults(&self, faults: Vec<Fault>) {
         if self.options.panics && !faults.is_empty() {
-            let mut all: Vec<_> = faults.iter().map(Fault::to_string).collect();
+            let mut messages: Vec<_> = faults.iter().map(Fault::to_string).collect();
             let order = self.options.shuffle;
-            all.extend(order.map(|seed| format!("in the random order of the seed {seed}")));
-            panic!("{}", all.join("\n"));
+            messages.extend(order.map(|seed| format!("in the random order of the seed {seed}")));
+            panic!("{}", messages.join("\n"));
         }
         locked(&self.log.faults).extend(faults);
     }
@@ -164,8 +164,8 @@ impl SharedState {
             description,
         };
         let mut scopes = locked(&self.scopes);
-        let mine = scopes.entry(std::thread::current().id()).or_default();
-        let scope = mine
+        let own_scopes = scopes.entry(std::thread::current().id()).or_default();
+        let scope = own_scopes
             .iter_mut()
             .rev()
             .find(|scope| scope.filter == wgpu::ErrorFilter::Validation);

@@ -88,13 +88,13 @@ impl StrictPipeline {
         let label = descriptor.label.unwrap_or("a pipeline without a label");
         let layout = descriptor.layout.and_then(|layout| layout.as_custom());
         let groups = layout.map(|layout: &StrictPipelineLayout| layout.groups.clone());
-        let most = shared.limits.max_compute_workgroup_storage_size;
+        let max_bytes = shared.limits.max_compute_workgroup_storage_size;
         let program = make_program(descriptor, label).and_then(|program| {
             let bytes = program.workgroup_bytes();
-            match bytes <= u64::from(most) {
+            match bytes <= u64::from(max_bytes) {
                 true => Ok(program),
                 false => Err(format!(
-                    "{bytes} bytes of workgroup memory, more than {most}"
+                    "{bytes} bytes of workgroup memory, more than {max_bytes}"
                 )),
             }
         });

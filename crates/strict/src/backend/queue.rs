@@ -47,16 +47,16 @@ impl QueueInterface for StrictQueue {
         offset: BufferAddress,
         size: BufferSize,
     ) -> Option<()> {
-        let room = locked(&StrictBuffer::from_dispatch(buffer).memory).bytes();
-        let fits = offset
+        let buffer_bytes = locked(&StrictBuffer::from_dispatch(buffer).memory).bytes();
+        let is_inside = offset
             .checked_add(size.get())
-            .is_some_and(|end| end <= room);
-        if !fits {
+            .is_some_and(|end| end <= buffer_bytes);
+        if !is_inside {
             self.0.report_invalid(format!(
-                "a write of {size} bytes at {offset}, beyond the {room} of the buffer"
+                "a write of {size} bytes at {offset}, beyond the {buffer_bytes} of the buffer"
             ));
         }
-        fits.then_some(())
+        is_inside.then_some(())
     }
 
     fn write_staging_buffer(
@@ -154,7 +154,7 @@ impl StrictQueue {
         } = dispatch;
         let options = &*self.0.options;
         let mut buffers: Vec<&StrictBuffer> = Vec::new();
-        let mut bound = vec![None; program.module.global_variables.len()];
+        let mut bound_buffers = vec![None; program.module.global_variables.len()];
         for (handle, variable) in program.module.global_variables.iter() {
             let Some(binding) = variable.binding else {
                 continue;
@@ -166,21 +166,26 @@ impl StrictQueue {
                 ));
                 return;
             };
-            let same = |buffer: &&StrictBuffer| Arc::ptr_eq(&buffer.memory, &found.buffer.memory);
-            let memory = buffers.iter().position(same).unwrap_or_else(|| {
+            let is_same_buffer =
+                |buffer: &&StrictBuffer| Arc::ptr_eq(&buffer.memory, &found.buffer.memory);
+            let memory = buffers.iter().position(is_same_buffer).unwrap_or_else(|| {
                 buffers.push(&found.buffer);
                 buffers.len() - 1
             });
             let writable = matches!(variable.space, AddressSpace::Storage { access } if access.contains(StorageAccess::STORE));
-            bound[handle.index()] = Some(BoundMemory {
+            bound_buffers[handle.index()] = Some(BoundMemory {
                 memory,
                 offset: found.offset,
                 bytes: found.bytes,
                 writable,
             });
         }
-        for place in bound.iter().flatten().filter(|place| place.writable) {
-            if bound
+        for place in bound_buffers
+            .iter()
+            .flatten()
+            .filter(|place| place.writable)
+        {
+            if bound_buffers
                 .iter()
                 .flatten()
                 .filter(|other| other.memory == place.memory)
@@ -199,7 +204,7 @@ impl StrictQueue {
         for (handle, variable) in program.module.global_variables.iter() {
             if variable.space == AddressSpace::Immediate {
                 let bytes = pushed.bytes();
-                bound[handle.index()] = Some(BoundMemory {
+                bound_buffers[handle.index()] = Some(BoundMemory {
                     memory: buffers.len(),
                     offset: 0,
                     bytes,
@@ -213,29 +218,34 @@ impl StrictQueue {
         let seed = options.shuffle.filter(|_| options.counting.is_none());
         // The order does not depend on earlier dispatches or on other threads, so it can be repeated.
         let random = seed.map(|seed| {
-            let sizes = bound.iter().flatten().map(|place| place.bytes);
-            let numbers = workgroups.iter().copied().map(u64::from).chain(sizes);
-            let bytes = numbers.flat_map(u64::to_le_bytes);
+            let sizes = bound_buffers.iter().flatten().map(|place| place.bytes);
+            let grid_numbers = workgroups.iter().copied().map(u64::from).chain(sizes);
+            let bytes = grid_numbers.flat_map(u64::to_le_bytes);
             Random::from_seed_and_bytes(seed, bytes.chain(immediates.iter().copied()))
         });
-        let number = self.0.log.dispatches.fetch_add(1, Ordering::Relaxed) + 1;
+        let dispatch_number = self.0.log.dispatches.fetch_add(1, Ordering::Relaxed) + 1;
         let (faults, counts) = {
             let mut guards: Vec<MutexGuard<'_, Memory>> = in_order(&buffers);
             let mut memories: Vec<&mut Memory> =
                 guards.iter_mut().map(|guard| &mut **guard).collect();
             memories.push(&mut pushed);
-            let mut machine =
-                Machine::new(program, options, memories, bound, (number, *workgroups));
+            let mut machine = Machine::new(
+                program,
+                options,
+                memories,
+                bound_buffers,
+                (dispatch_number, *workgroups),
+            );
             let [width, height, depth] = workgroups.map(u64::from);
-            let most = options
+            let max_workgroups = options
                 .counting
                 .map_or(u64::MAX, |counting| counting.most_workgroups);
-            let mut chosen = sample_workgroups(width * height * depth, most);
+            let mut sampled = sample_workgroups(width * height * depth, max_workgroups);
             if let Some(mut random) = random.clone() {
-                random.shuffle(&mut chosen);
+                random.shuffle(&mut sampled);
             }
             let mut run = 0;
-            for &group in &chosen {
+            for &group in &sampled {
                 run += 1;
                 let id = [
                     group % width,

@@ -57,8 +57,11 @@ impl PipelineRequest {
 /// Returns the layouts that wgpu derives from a shader's bindings for a pipeline without a layout.
 fn implied_layouts(program: &Program) -> Vec<StrictGroupLayout> {
     let variables = program.module.global_variables.iter();
-    let bound = variables.filter_map(|(_, variable)| variable.binding);
-    let groups = bound.map(|binding| binding.group + 1).max().unwrap_or(0);
+    let binding_points = variables.filter_map(|(_, variable)| variable.binding);
+    let groups = binding_points
+        .map(|binding| binding.group + 1)
+        .max()
+        .unwrap_or(0);
     (0..groups)
         .map(|group| group_layout(&program.module, group))
         .collect()
@@ -144,9 +147,9 @@ mod tests {
     fn layouts_are_those_that_were_given_or_that_the_shader_implies() {
         let gpu = keeping_gpu();
         make_pipeline(&gpu, None);
-        let implied = gpu.take_pipelines().remove(0);
+        let implied_request = gpu.take_pipelines().remove(0);
         let buffers = |request: &super::PipelineRequest| {
-            let of_group = |group: &Vec<wgpu::BindGroupLayoutEntry>| {
+            let group_layout = |group: &Vec<wgpu::BindGroupLayoutEntry>| {
                 let buffer = |entry: &wgpu::BindGroupLayoutEntry| match entry.ty {
                     BindingType::Buffer {
                         ty,
@@ -157,7 +160,7 @@ mod tests {
                 };
                 group.iter().map(buffer).collect::<Vec<_>>()
             };
-            request.groups.iter().map(of_group).collect::<Vec<_>>()
+            request.groups.iter().map(group_layout).collect::<Vec<_>>()
         };
         let written = BufferBindingType::Storage { read_only: false };
         let expected = |dynamic| {
@@ -166,8 +169,8 @@ mod tests {
                 vec![(0, BufferBindingType::Uniform, dynamic)],
             ]
         };
-        assert_eq!(buffers(&implied), expected(false));
-        assert_eq!(implied.immediate_size, 0);
+        assert_eq!(buffers(&implied_request), expected(false));
+        assert_eq!(implied_request.immediate_size, 0);
 
         let device = gpu.device();
         let group = |binding, ty, has_dynamic_offset| {
@@ -195,8 +198,8 @@ mod tests {
             immediate_size: 16,
         });
         make_pipeline(&gpu, Some(&layout));
-        let given = gpu.take_pipelines().remove(0);
-        assert_eq!(buffers(&given), expected(true));
-        assert_eq!(given.immediate_size, 16);
+        let request = gpu.take_pipelines().remove(0);
+        assert_eq!(buffers(&request), expected(true));
+        assert_eq!(request.immediate_size, 16);
     }
 }

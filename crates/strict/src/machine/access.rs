@@ -22,7 +22,7 @@ enum WordLocation {
 
 /// Appends to `out` the scalars in a value of a type, each with its offset in bytes. The value begins at byte `at`.
 fn list_scalars(module: &Module, inner: &TypeInner, at: u32, out: &mut Vec<(u32, Scalar)>) {
-    let of = |ty, at, out: &mut _| list_scalars(module, &module.types[ty].inner, at, out);
+    let list_part = |ty, at, out: &mut _| list_scalars(module, &module.types[ty].inner, at, out);
     match *inner {
         TypeInner::Scalar(scalar) | TypeInner::Atomic(scalar) => out.push((at, scalar)),
         TypeInner::Vector { size, scalar } => {
@@ -33,12 +33,12 @@ fn list_scalars(module: &Module, inner: &TypeInner, at: u32, out: &mut Vec<(u32,
             size: ArraySize::Constant(count),
             stride,
         } => {
-            (0..count.get()).for_each(|n| of(base, at + n * stride, out));
+            (0..count.get()).for_each(|n| list_part(base, at + n * stride, out));
         }
         TypeInner::Struct { ref members, .. } => {
             members
                 .iter()
-                .for_each(|member| of(member.ty, at + member.offset, out));
+                .for_each(|member| list_part(member.ty, at + member.offset, out));
         }
         ref other => unreachable!("naga loads and stores no {other:?}"),
     }
@@ -73,11 +73,11 @@ impl<'a> Machine<'a> {
             Location::Local(slot) => {
                 let count = component_count(&self.program.module, inner);
                 if from.at.uniform && StrayIndex::from_code(from.at.words[0]).is_none() {
-                    let first = to_usize(from.at.words[0].cast_unsigned());
-                    return self.stack[slot].part(first, count, lanes);
+                    let first_word = to_usize(from.at.words[0].cast_unsigned());
+                    return self.stack[slot].part(first_word, count, lanes);
                 }
                 let mut words = vec![0; count * lanes];
-                let mut unknown = vec![0; count * lanes];
+                let mut unknown_words = vec![0; count * lanes];
                 for lane in (0..lanes).filter(|&lane| mask[lane]) {
                     let Some(first) = self.local_place(frame, handle, (slot, from, lane), READ)
                     else {
@@ -86,11 +86,11 @@ impl<'a> Machine<'a> {
                     for n in 0..count {
                         let at = (first + n) * lanes + lane;
                         words[n * lanes + lane] = self.stack[slot].words[at];
-                        unknown[n * lanes + lane] =
+                        unknown_words[n * lanes + lane] =
                             self.stack[slot].unknown.get(at).copied().unwrap_or(0);
                     }
                 }
-                Data::varying(words).with_unknown(unknown)
+                Data::varying(words).with_unknown(unknown_words)
             }
             Location::Global(variable) => {
                 let mut parts = Vec::new();
@@ -100,15 +100,21 @@ impl<'a> Machine<'a> {
                     _ => READ,
                 };
                 // If all lanes share an address, only the first active lane reads it.
-                let all: Vec<usize> = match from.at.uniform {
+                let reading_lanes: Vec<usize> = match from.at.uniform {
                     true => mask.iter().position(|&on| on).into_iter().collect(),
                     false => (0..lanes).filter(|&lane| mask[lane]).collect(),
                 };
-                let places =
-                    self.active_lane_places(frame, handle, (variable, from), &parts, &all, access);
+                let places = self.active_lane_places(
+                    frame,
+                    handle,
+                    (variable, from),
+                    &parts,
+                    &reading_lanes,
+                    access,
+                );
                 let width = if from.at.uniform { 1 } else { lanes };
                 let mut words = vec![0; parts.len() * width];
-                let mut unknown = Vec::new();
+                let mut unknown_words = Vec::new();
                 for (lane, at) in places {
                     for (n, &(offset, scalar)) in parts.iter().enumerate() {
                         let at = at + u64::from(offset);
@@ -116,16 +122,16 @@ impl<'a> Machine<'a> {
                         let (bits, unknown_bits) = self.bits_in_memory(variable, at, scalar);
                         words[n * width + lane % width] = from_bits(bits, scalar);
                         if unknown_bits != 0 {
-                            unknown.resize(parts.len() * width, 0);
-                            unknown[n * width + lane % width] = unknown_bits;
+                            unknown_words.resize(parts.len() * width, 0);
+                            unknown_words[n * width + lane % width] = unknown_bits;
                         }
                     }
                 }
                 let data = Data::new(words, from.at.uniform);
-                if unknown.is_empty() {
+                if unknown_words.is_empty() {
                     data
                 } else {
-                    data.with_unknown(unknown)
+                    data.with_unknown(unknown_words)
                 }
             }
         }
@@ -147,19 +153,19 @@ impl<'a> Machine<'a> {
                     && StrayIndex::from_code(to.at.words[0]).is_none()
                     && !mask.contains(&false)
                 {
-                    let first = to_usize(to.at.words[0].cast_unsigned());
-                    self.stack[slot].set_all(first, value, lanes);
+                    let first_word = to_usize(to.at.words[0].cast_unsigned());
+                    self.stack[slot].set_all(first_word, value, lanes);
                     return;
                 }
                 for lane in (0..lanes).filter(|&lane| mask[lane]) {
                     let place = self.local_place(frame, handle, (slot, to, lane), Access::Write);
                     let Some(first) = place else { continue };
                     for n in 0..value.components(lanes) {
-                        let unknown = value.unknown_at(n, lane, lanes);
+                        let unknown_bits = value.unknown_at(n, lane, lanes);
                         self.stack[slot].set(
                             (first + n) * lanes + lane,
                             value.word_at(n, lane, lanes),
-                            unknown,
+                            unknown_bits,
                         );
                     }
                 }
@@ -171,20 +177,25 @@ impl<'a> Machine<'a> {
                     TypeInner::Atomic(_) => Access::Atomic,
                     _ => Access::Write,
                 };
-                let active: Vec<_> = (0..lanes).filter(|&lane| mask[lane]).collect();
-                for (lane, at) in
-                    self.active_lane_places(frame, handle, (variable, to), &parts, &active, access)
-                {
+                let active_lanes: Vec<_> = (0..lanes).filter(|&lane| mask[lane]).collect();
+                for (lane, at) in self.active_lane_places(
+                    frame,
+                    handle,
+                    (variable, to),
+                    &parts,
+                    &active_lanes,
+                    access,
+                ) {
                     for (n, &(offset, scalar)) in parts.iter().enumerate() {
                         let bits = to_bits(value.word_at(n, lane, lanes), scalar);
-                        let unknown =
+                        let unknown_bits =
                             to_bits(value.unknown_at(n, lane, lanes).cast_signed(), scalar);
-                        if unknown == to_bits(-1, scalar) {
+                        if unknown_bits == to_bits(-1, scalar) {
                             self.stored_unknown(frame, handle, variable, lane);
                         }
                         let at = at + u64::from(offset);
                         self.touch(frame, handle, (variable, at, access), scalar, lane);
-                        self.set_bits(variable, at, (bits, unknown), scalar);
+                        self.set_bits(variable, at, (bits, unknown_bits), scalar);
                     }
                 }
             }
@@ -207,7 +218,7 @@ impl<'a> Machine<'a> {
         let program = self.program;
         let global = &program.module.global_variables[variable];
         let name = name_of(global);
-        let room = self.variable_bytes(variable);
+        let variable_bytes = self.variable_bytes(variable);
         let bytes = parts
             .iter()
             .map(|&(offset, scalar)| u64::from(offset) + u64::from(scalar.width))
@@ -218,18 +229,24 @@ impl<'a> Machine<'a> {
             let at = pointer.at.word_at(0, lane, self.lanes);
             match StrayIndex::from_code(at) {
                 Some(stray) => {
-                    self.record_stray_index(frame, handle, (stray, name, room), access, lane);
+                    self.record_stray_index(
+                        frame,
+                        handle,
+                        (stray, name, variable_bytes),
+                        access,
+                        lane,
+                    );
                 }
-                None if at.cast_unsigned() + bytes <= room => {
+                None if at.cast_unsigned() + bytes <= variable_bytes => {
                     places.push((lane, at.cast_unsigned()));
                 }
                 None if self.options.outside == Outside::Fault => {
-                    let wrong = Wrong::Outside {
+                    let fault = Wrong::Outside {
                         access,
                         at: at.cast_unsigned(),
-                        room,
+                        room: variable_bytes,
                     };
-                    self.fault_of(lane, wrong, name, Some((frame.function, handle)));
+                    self.fault_of(lane, fault, name, Some((frame.function, handle)));
                 }
                 None => {}
             }
@@ -244,7 +261,7 @@ impl<'a> Machine<'a> {
                 .iter()
                 .map(|&(lane, at)| (lane, bound.offset + at))
                 .collect();
-            counter.access((name, room), access, bytes, &lanes);
+            counter.access((name, variable_bytes), access, bytes, &lanes);
         }
         places
     }
@@ -257,11 +274,14 @@ impl<'a> Machine<'a> {
         scalar: Scalar,
     ) -> (u64, u64) {
         let (memory, at) = self.memory_of(variable, at);
-        let both = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+        let join_words = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
         match scalar.width {
             8 => {
-                let unknown = both(memory.unknown(at), memory.unknown(at + 1));
-                (both(memory.word(at), memory.word(at + 1)), unknown)
+                let unknown_bits = join_words(memory.unknown(at), memory.unknown(at + 1));
+                (
+                    join_words(memory.word(at), memory.word(at + 1)),
+                    unknown_bits,
+                )
             }
             _ => (memory.word(at).into(), memory.unknown(at).into()),
         }
@@ -297,10 +317,10 @@ impl<'a> Machine<'a> {
         let is_bound = matches!(self.location_of(variable), WordLocation::Bound(_));
         if is_bound && self.options.counting.is_none() && self.options.outside == Outside::Fault {
             let name = name_of(&self.program.module.global_variables[variable]);
-            let what = Depends::Stored;
+            let dependency = Depends::Stored;
             self.fault_of(
                 lane,
-                Wrong::Unwritten { what },
+                Wrong::Unwritten { what: dependency },
                 name,
                 Some((frame.function, handle)),
             );

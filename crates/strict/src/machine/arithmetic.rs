@@ -10,11 +10,11 @@ fn word_as_float(word: i64) -> f32 {
     f32::from_bits(low_word(word))
 }
 
-fn of_float(x: f32) -> i64 {
+fn from_float(x: f32) -> i64 {
     i64::from(x.to_bits())
 }
 
-fn of_bool(x: bool) -> i64 {
+fn from_bool(x: bool) -> i64 {
     i64::from(x)
 }
 
@@ -35,7 +35,7 @@ fn is_short(scalar: Scalar) -> bool {
 
 pub(super) fn unary_function(op: UnaryOperator, scalar: Scalar) -> UnaryFunction {
     match (op, scalar.kind) {
-        (UnaryOperator::Negate, Kind::Float) => |x| of_float(-word_as_float(x)),
+        (UnaryOperator::Negate, Kind::Float) => |x| from_float(-word_as_float(x)),
         (UnaryOperator::Negate, _) => i64::wrapping_neg,
         (UnaryOperator::LogicalNot, _) => |x| 1 - x,
         (UnaryOperator::BitwiseNot, _) if is_short(scalar) => |x| integer_of_bits(!low_word(x)),
@@ -47,16 +47,16 @@ pub(super) fn unary_function(op: UnaryOperator, scalar: Scalar) -> UnaryFunction
 /// left operand.
 pub(super) fn binary_function(op: Op, scalar: Scalar) -> BinaryFunction {
     match (scalar.kind, scalar.width) {
-        (Kind::Float, _) => of_floats(op),
-        (Kind::Bool, _) => of_bools(op),
-        (_, 4) => of_short(op, scalar.kind == Kind::Sint),
-        _ => of_long(op, scalar.kind == Kind::Sint),
+        (Kind::Float, _) => float_function(op),
+        (Kind::Bool, _) => bool_function(op),
+        (_, 4) => short_function(op, scalar.kind == Kind::Sint),
+        _ => long_function(op, scalar.kind == Kind::Sint),
     }
 }
 
 /// Returns the unknown bits of the result of a binary operator. `scalar` is the type of the left operand. Each operand
 /// is given with its unknown bits.
-pub(super) fn unknown(
+pub(super) fn unknown_bits(
     op: Op,
     scalar: Scalar,
     (a, unknown_a): (i64, u64),
@@ -72,8 +72,8 @@ pub(super) fn unknown(
         Op::ShiftLeft if unknown_b == 0 => unknown_a << shift_count(scalar, b),
         // The sign bit is copied to the bits that become free. If the sign bit is unknown, so are these bits.
         Op::ShiftRight if unknown_b == 0 && scalar.kind == Kind::Sint => {
-            let above = 64 - 8 * u32::from(scalar.width);
-            let extended = (unknown_a << above).cast_signed() >> above;
+            let bits_above = 64 - 8 * u32::from(scalar.width);
+            let extended = (unknown_a << bits_above).cast_signed() >> bits_above;
             (extended >> shift_count(scalar, b)).cast_unsigned()
         }
         Op::ShiftRight if unknown_b == 0 => unknown_a >> shift_count(scalar, b),
@@ -86,34 +86,34 @@ fn shift_count(scalar: Scalar, count: i64) -> u32 {
     low_word(count) & (8 * u32::from(scalar.width) - 1)
 }
 
-fn of_floats(op: Op) -> BinaryFunction {
+fn float_function(op: Op) -> BinaryFunction {
     match op {
-        Op::Add => |a, b| of_float(word_as_float(a) + word_as_float(b)),
-        Op::Subtract => |a, b| of_float(word_as_float(a) - word_as_float(b)),
-        Op::Multiply => |a, b| of_float(word_as_float(a) * word_as_float(b)),
-        Op::Divide => |a, b| of_float(word_as_float(a) / word_as_float(b)),
-        Op::Modulo => |a, b| of_float(word_as_float(a) % word_as_float(b)),
-        Op::Equal => |a, b| of_bool(word_as_float(a) == word_as_float(b)),
-        Op::NotEqual => |a, b| of_bool(word_as_float(a) != word_as_float(b)),
-        Op::Less => |a, b| of_bool(word_as_float(a) < word_as_float(b)),
-        Op::LessEqual => |a, b| of_bool(word_as_float(a) <= word_as_float(b)),
-        Op::Greater => |a, b| of_bool(word_as_float(a) > word_as_float(b)),
-        Op::GreaterEqual => |a, b| of_bool(word_as_float(a) >= word_as_float(b)),
+        Op::Add => |a, b| from_float(word_as_float(a) + word_as_float(b)),
+        Op::Subtract => |a, b| from_float(word_as_float(a) - word_as_float(b)),
+        Op::Multiply => |a, b| from_float(word_as_float(a) * word_as_float(b)),
+        Op::Divide => |a, b| from_float(word_as_float(a) / word_as_float(b)),
+        Op::Modulo => |a, b| from_float(word_as_float(a) % word_as_float(b)),
+        Op::Equal => |a, b| from_bool(word_as_float(a) == word_as_float(b)),
+        Op::NotEqual => |a, b| from_bool(word_as_float(a) != word_as_float(b)),
+        Op::Less => |a, b| from_bool(word_as_float(a) < word_as_float(b)),
+        Op::LessEqual => |a, b| from_bool(word_as_float(a) <= word_as_float(b)),
+        Op::Greater => |a, b| from_bool(word_as_float(a) > word_as_float(b)),
+        Op::GreaterEqual => |a, b| from_bool(word_as_float(a) >= word_as_float(b)),
         _ => unreachable!("naga accepts no {op:?} of floats"),
     }
 }
 
-fn of_bools(op: Op) -> BinaryFunction {
+fn bool_function(op: Op) -> BinaryFunction {
     match op {
         Op::And | Op::LogicalAnd => |a, b| a & b,
         Op::InclusiveOr | Op::LogicalOr => |a, b| a | b,
         Op::ExclusiveOr | Op::NotEqual => |a, b| a ^ b,
-        Op::Equal => |a, b| of_bool(a == b),
+        Op::Equal => |a, b| from_bool(a == b),
         _ => unreachable!("naga accepts no {op:?} of bools"),
     }
 }
 
-fn of_short(op: Op, is_signed: bool) -> BinaryFunction {
+fn short_function(op: Op, is_signed: bool) -> BinaryFunction {
     match (op, is_signed) {
         // The first four operators are computed in 64 bits, so that a result outside of the type's range is noticed.
         (Op::Add, _) => i64::wrapping_add,
@@ -145,21 +145,21 @@ fn of_short(op: Op, is_signed: bool) -> BinaryFunction {
         (Op::And, _) => |a, b| integer_of_bits(low_word(a) & low_word(b)),
         (Op::InclusiveOr, _) => |a, b| integer_of_bits(low_word(a) | low_word(b)),
         (Op::ExclusiveOr, _) => |a, b| integer_of_bits(low_word(a) ^ low_word(b)),
-        (Op::Equal, _) => |a, b| of_bool(low_word(a) == low_word(b)),
-        (Op::NotEqual, _) => |a, b| of_bool(low_word(a) != low_word(b)),
-        (Op::Less, false) => |a, b| of_bool(low_word(a) < low_word(b)),
-        (Op::LessEqual, false) => |a, b| of_bool(low_word(a) <= low_word(b)),
-        (Op::Greater, false) => |a, b| of_bool(low_word(a) > low_word(b)),
-        (Op::GreaterEqual, false) => |a, b| of_bool(low_word(a) >= low_word(b)),
-        (Op::Less, true) => |a, b| of_bool(word_as_signed(a) < word_as_signed(b)),
-        (Op::LessEqual, true) => |a, b| of_bool(word_as_signed(a) <= word_as_signed(b)),
-        (Op::Greater, true) => |a, b| of_bool(word_as_signed(a) > word_as_signed(b)),
-        (Op::GreaterEqual, true) => |a, b| of_bool(word_as_signed(a) >= word_as_signed(b)),
+        (Op::Equal, _) => |a, b| from_bool(low_word(a) == low_word(b)),
+        (Op::NotEqual, _) => |a, b| from_bool(low_word(a) != low_word(b)),
+        (Op::Less, false) => |a, b| from_bool(low_word(a) < low_word(b)),
+        (Op::LessEqual, false) => |a, b| from_bool(low_word(a) <= low_word(b)),
+        (Op::Greater, false) => |a, b| from_bool(low_word(a) > low_word(b)),
+        (Op::GreaterEqual, false) => |a, b| from_bool(low_word(a) >= low_word(b)),
+        (Op::Less, true) => |a, b| from_bool(word_as_signed(a) < word_as_signed(b)),
+        (Op::LessEqual, true) => |a, b| from_bool(word_as_signed(a) <= word_as_signed(b)),
+        (Op::Greater, true) => |a, b| from_bool(word_as_signed(a) > word_as_signed(b)),
+        (Op::GreaterEqual, true) => |a, b| from_bool(word_as_signed(a) >= word_as_signed(b)),
         (Op::LogicalAnd | Op::LogicalOr, _) => unreachable!("naga accepts no {op:?} of integers"),
     }
 }
 
-fn of_long(op: Op, is_signed: bool) -> BinaryFunction {
+fn long_function(op: Op, is_signed: bool) -> BinaryFunction {
     fn bits_of_word(word: i64) -> u64 {
         word.cast_unsigned()
     }
@@ -187,16 +187,16 @@ fn of_long(op: Op, is_signed: bool) -> BinaryFunction {
         (Op::And, _) => |a, b| a & b,
         (Op::InclusiveOr, _) => |a, b| a | b,
         (Op::ExclusiveOr, _) => |a, b| a ^ b,
-        (Op::Equal, _) => |a, b| of_bool(a == b),
-        (Op::NotEqual, _) => |a, b| of_bool(a != b),
-        (Op::Less, false) => |a, b| of_bool(bits_of_word(a) < bits_of_word(b)),
-        (Op::LessEqual, false) => |a, b| of_bool(bits_of_word(a) <= bits_of_word(b)),
-        (Op::Greater, false) => |a, b| of_bool(bits_of_word(a) > bits_of_word(b)),
-        (Op::GreaterEqual, false) => |a, b| of_bool(bits_of_word(a) >= bits_of_word(b)),
-        (Op::Less, true) => |a, b| of_bool(a < b),
-        (Op::LessEqual, true) => |a, b| of_bool(a <= b),
-        (Op::Greater, true) => |a, b| of_bool(a > b),
-        (Op::GreaterEqual, true) => |a, b| of_bool(a >= b),
+        (Op::Equal, _) => |a, b| from_bool(a == b),
+        (Op::NotEqual, _) => |a, b| from_bool(a != b),
+        (Op::Less, false) => |a, b| from_bool(bits_of_word(a) < bits_of_word(b)),
+        (Op::LessEqual, false) => |a, b| from_bool(bits_of_word(a) <= bits_of_word(b)),
+        (Op::Greater, false) => |a, b| from_bool(bits_of_word(a) > bits_of_word(b)),
+        (Op::GreaterEqual, false) => |a, b| from_bool(bits_of_word(a) >= bits_of_word(b)),
+        (Op::Less, true) => |a, b| from_bool(a < b),
+        (Op::LessEqual, true) => |a, b| from_bool(a <= b),
+        (Op::Greater, true) => |a, b| from_bool(a > b),
+        (Op::GreaterEqual, true) => |a, b| from_bool(a >= b),
         (Op::LogicalAnd | Op::LogicalOr, _) => unreachable!("naga accepts no {op:?} of integers"),
     }
 }
@@ -206,22 +206,22 @@ fn of_long(op: Op, is_signed: bool) -> BinaryFunction {
 pub(super) fn math_function(fun: Math, scalar: Scalar) -> Option<fn(i64, i64, i64) -> i64> {
     let is_float = scalar.kind == Kind::Float;
     Some(match (fun, scalar.kind) {
-        (Math::Min, Kind::Float) => |a, b, _| of_float(word_as_float(a).min(word_as_float(b))),
-        (Math::Max, Kind::Float) => |a, b, _| of_float(word_as_float(a).max(word_as_float(b))),
+        (Math::Min, Kind::Float) => |a, b, _| from_float(word_as_float(a).min(word_as_float(b))),
+        (Math::Max, Kind::Float) => |a, b, _| from_float(word_as_float(a).max(word_as_float(b))),
         (Math::Clamp, Kind::Float) => {
-            |a, b, c| of_float(word_as_float(a).max(word_as_float(b)).min(word_as_float(c)))
+            |a, b, c| from_float(word_as_float(a).max(word_as_float(b)).min(word_as_float(c)))
         }
-        (Math::Abs, Kind::Float) => |a, _, _| of_float(word_as_float(a).abs()),
-        (Math::Floor, _) if is_float => |a, _, _| of_float(word_as_float(a).floor()),
-        (Math::Ceil, _) if is_float => |a, _, _| of_float(word_as_float(a).ceil()),
-        (Math::Trunc, _) if is_float => |a, _, _| of_float(word_as_float(a).trunc()),
+        (Math::Abs, Kind::Float) => |a, _, _| from_float(word_as_float(a).abs()),
+        (Math::Floor, _) if is_float => |a, _, _| from_float(word_as_float(a).floor()),
+        (Math::Ceil, _) if is_float => |a, _, _| from_float(word_as_float(a).ceil()),
+        (Math::Trunc, _) if is_float => |a, _, _| from_float(word_as_float(a).trunc()),
         (Math::Fract, _) if is_float => {
-            |a, _, _| of_float(word_as_float(a) - word_as_float(a).floor())
+            |a, _, _| from_float(word_as_float(a) - word_as_float(a).floor())
         }
-        (Math::Round, _) if is_float => |a, _, _| of_float(word_as_float(a).round_ties_even()),
-        (Math::Sqrt, _) if is_float => |a, _, _| of_float(word_as_float(a).sqrt()),
+        (Math::Round, _) if is_float => |a, _, _| from_float(word_as_float(a).round_ties_even()),
+        (Math::Sqrt, _) if is_float => |a, _, _| from_float(word_as_float(a).sqrt()),
         (Math::Fma, _) if is_float => {
-            |a, b, c| of_float(word_as_float(a).mul_add(word_as_float(b), word_as_float(c)))
+            |a, b, c| from_float(word_as_float(a).mul_add(word_as_float(b), word_as_float(c)))
         }
         _ if is_float || !is_short(scalar) => return None,
         (Math::Min, Kind::Sint) => |a, b, _| {
@@ -287,8 +287,8 @@ pub(super) fn convert_scalar(word: i64, from: Scalar, to: Scalar) -> i64 {
         reason = "these are WGSL's conversions: floats saturate, integers keep their low bits"
     )]
     match (from.kind, to.kind) {
-        (Kind::Float, Kind::Bool) => of_bool(word_as_float(word) != 0.0),
-        (_, Kind::Bool) => of_bool(match from.width {
+        (Kind::Float, Kind::Bool) => from_bool(word_as_float(word) != 0.0),
+        (_, Kind::Bool) => from_bool(match from.width {
             8 => word != 0,
             _ => low_word(word) != 0,
         }),
@@ -297,11 +297,11 @@ pub(super) fn convert_scalar(word: i64, from: Scalar, to: Scalar) -> i64 {
         (Kind::Float, Kind::Uint) if to.width == 4 => integer_of_bits(word_as_float(word) as u32),
         (Kind::Float, Kind::Sint) => word_as_float(word) as i64,
         (Kind::Float, _) => (word_as_float(word) as u64).cast_signed(),
-        (Kind::Bool, _) => of_float(word as f32),
-        (Kind::Sint, Kind::Float) if from.width == 4 => of_float(word_as_signed(word) as f32),
-        (Kind::Uint, Kind::Float) if from.width == 4 => of_float(low_word(word) as f32),
-        (Kind::Sint, Kind::Float) => of_float(word as f32),
-        (_, Kind::Float) => of_float(word.cast_unsigned() as f32),
+        (Kind::Bool, _) => from_float(word as f32),
+        (Kind::Sint, Kind::Float) if from.width == 4 => from_float(word_as_signed(word) as f32),
+        (Kind::Uint, Kind::Float) if from.width == 4 => from_float(low_word(word) as f32),
+        (Kind::Sint, Kind::Float) => from_float(word as f32),
+        (_, Kind::Float) => from_float(word.cast_unsigned() as f32),
         // Only the low bits of the number matter. In 64 bits, it can be outside the range of its type, because a
         // program can rely on wrapping here.
         _ => match (from.width, to.width) {
@@ -319,16 +319,29 @@ mod tests {
 
     #[test]
     fn a_shift_moves_unknown_bits_as_it_moves_bits() {
-        let after = |op, scalar, unknown_a, count| unknown(op, scalar, (0, unknown_a), (count, 0));
-        assert_eq!(after(Op::ShiftLeft, Scalar::U32, 0xff, 8), 0xff00);
-        assert_eq!(after(Op::ShiftRight, Scalar::U32, 0xff00_0000, 24), 0xff);
+        let unknown_after =
+            |op, scalar, unknown_a, count| unknown_bits(op, scalar, (0, unknown_a), (count, 0));
+        assert_eq!(unknown_after(Op::ShiftLeft, Scalar::U32, 0xff, 8), 0xff00);
+        assert_eq!(
+            unknown_after(Op::ShiftRight, Scalar::U32, 0xff00_0000, 24),
+            0xff
+        );
         // The count is taken modulo the number of bits.
-        assert_eq!(after(Op::ShiftRight, Scalar::U32, 0xff, 32), 0xff);
-        assert_eq!(after(Op::ShiftLeft, Scalar::U64, 0xff, 40), 0xff << 40);
-        assert_eq!(after(Op::ShiftRight, Scalar::U64, 0xff << 40, 40), 0xff);
+        assert_eq!(unknown_after(Op::ShiftRight, Scalar::U32, 0xff, 32), 0xff);
+        assert_eq!(
+            unknown_after(Op::ShiftLeft, Scalar::U64, 0xff, 40),
+            0xff << 40
+        );
+        assert_eq!(
+            unknown_after(Op::ShiftRight, Scalar::U64, 0xff << 40, 40),
+            0xff
+        );
         // If the sign is unknown, so are the bits that the shift fills with it.
-        let sign = after(Op::ShiftRight, Scalar::I32, 1 << 31, 4);
+        let sign = unknown_after(Op::ShiftRight, Scalar::I32, 1 << 31, 4);
         assert_eq!(low_word(sign.cast_signed()), 0xf800_0000);
-        assert_eq!(after(Op::ShiftRight, Scalar::I32, 1 << 30, 4), 1 << 26);
+        assert_eq!(
+            unknown_after(Op::ShiftRight, Scalar::I32, 1 << 30, 4),
+            1 << 26
+        );
     }
 }

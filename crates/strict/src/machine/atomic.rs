@@ -2,7 +2,7 @@
 
 use super::{
     CallFrame, Machine, Mask,
-    arithmetic::{binary_function, math_function, unknown},
+    arithmetic::{binary_function, math_function, unknown_bits},
     value::{Data, Location, Value, all_if_any, from_bits, to_bits},
 };
 use crate::Access;
@@ -30,28 +30,28 @@ impl<'a> Machine<'a> {
             unreachable!("naga wants an atomic")
         };
         let value = self.data_of(frame, value, mask);
-        let compare = match fun {
+        let compared = match fun {
             AtomicFunction::Exchange {
-                compare: Some(compare),
-            } => Some(self.data_of(frame, *compare, mask)),
+                compare: Some(compared),
+            } => Some(self.data_of(frame, *compared, mask)),
             _ => None,
         };
         let Location::Global(variable) = pointer.place else {
             unreachable!("naga has no atomics of an invocation")
         };
-        let active: Vec<_> = (0..lanes).filter(|&lane| mask[lane]).collect();
-        let all = [(0, scalar)];
+        let active_lanes: Vec<_> = (0..lanes).filter(|&lane| mask[lane]).collect();
+        let components = [(0, scalar)];
         let places = self.active_lane_places(
             frame,
             handle,
             (variable, &pointer),
-            &all,
-            &active,
+            &components,
+            &active_lanes,
             Access::Atomic,
         );
-        let mut before = vec![0; lanes];
-        let mut exchanged = vec![0; lanes];
-        let mut unknown = vec![0; lanes];
+        let mut old_values = vec![0; lanes];
+        let mut exchanged_lanes = vec![0; lanes];
+        let mut unknown_words = vec![0; lanes];
         for (lane, at) in places {
             self.touch(frame, handle, (variable, at, Access::Atomic), scalar, lane);
             let (bits, unknown_bits) = self.bits_in_memory(variable, at, scalar);
@@ -60,17 +60,17 @@ impl<'a> Machine<'a> {
                 value.word_at(0, lane, lanes),
                 value.unknown_at(0, lane, lanes),
             );
-            let expected = compare
+            let expected = compared
                 .as_ref()
-                .map(|compare| compare.word_at(0, lane, lanes));
+                .map(|compared| compared.word_at(0, lane, lanes));
             let matches =
                 expected.is_none_or(|expected| to_bits(expected, scalar) == to_bits(old, scalar));
             let (new, new_unknown) = match matches {
                 true => updated_value(fun, scalar, (old, unknown_bits), operand),
                 false => (old, unknown_bits),
             };
-            (before[lane], exchanged[lane]) = (old, i64::from(matches));
-            unknown[lane] = unknown_bits;
+            (old_values[lane], exchanged_lanes[lane]) = (old, i64::from(matches));
+            unknown_words[lane] = unknown_bits;
             let written = (
                 to_bits(new, scalar),
                 to_bits(new_unknown.cast_signed(), scalar),
@@ -78,12 +78,13 @@ impl<'a> Machine<'a> {
             self.set_bits(variable, at, written, scalar);
         }
         if let Some(result) = result {
-            if compare.is_some() {
-                before.extend(exchanged);
-                unknown.extend(unknown.clone());
+            if compared.is_some() {
+                old_values.extend(exchanged_lanes);
+                unknown_words.extend(unknown_words.clone());
             }
-            frame.values[result.index()] =
-                Some(Value::Data(Data::varying(before).with_unknown(unknown)));
+            frame.values[result.index()] = Some(Value::Data(
+                Data::varying(old_values).with_unknown(unknown_words),
+            ));
         }
     }
 }
@@ -96,8 +97,8 @@ fn updated_value(
     (operand, unknown_operand): (i64, u64),
 ) -> (i64, u64) {
     let by = |op| {
-        let unknown = unknown(op, scalar, (old, unknown_old), (operand, unknown_operand));
-        (binary_function(op, scalar)(old, operand), unknown)
+        let unknown_bits = unknown_bits(op, scalar, (old, unknown_old), (operand, unknown_operand));
+        (binary_function(op, scalar)(old, operand), unknown_bits)
     };
     let extreme = |fun| {
         let new = math_function(fun, scalar).map_or(old, |f| f(old, operand, 0));

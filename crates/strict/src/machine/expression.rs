@@ -2,7 +2,7 @@
 
 use super::{
     CallFrame, Machine, Mask,
-    arithmetic::{binary_function, convert_scalar, math_function, unary_function, unknown},
+    arithmetic::{binary_function, convert_scalar, math_function, unary_function, unknown_bits},
     pointer_to,
     value::{Data, Location, Pointer, Value, all_if_any, from_bits, low_word, to_bits},
 };
@@ -80,7 +80,7 @@ impl<'a> Machine<'a> {
     pub(super) fn constant_value(&self, handle: Handle<Expression>) -> Data {
         let module = &self.program.module;
         match &module.global_expressions[handle] {
-            Expression::Literal(literal) => of_literal(*literal),
+            Expression::Literal(literal) => literal_data(*literal),
             Expression::Constant(constant) => self.constant_value(module.constants[*constant].init),
             Expression::ZeroValue(ty) => Data::uniform(vec![0; self.components(*ty)]),
             Expression::Compose { components, .. } => {
@@ -107,7 +107,7 @@ impl<'a> Machine<'a> {
         let lanes = self.lanes;
         let function = frame.function;
         Value::Data(match &function.expressions[handle] {
-            Expression::Literal(literal) => of_literal(*literal),
+            Expression::Literal(literal) => literal_data(*literal),
             Expression::Constant(constant) => {
                 self.constant_value(self.program.module.constants[*constant].init)
             }
@@ -156,8 +156,8 @@ impl<'a> Machine<'a> {
             }
             Expression::Load { pointer } => {
                 let from = self.pointer_of(frame, *pointer, mask);
-                let inner = self.pointee_type(frame, *pointer);
-                self.load_value(frame, *pointer, &from, &inner, mask)
+                let pointee = self.pointee_type(frame, *pointer);
+                self.load_value(frame, *pointer, &from, &pointee, mask)
             }
             Expression::Unary { op, expr } => {
                 let f = unary_function(*op, self.scalar_type_of(frame, *expr));
@@ -171,7 +171,7 @@ impl<'a> Machine<'a> {
                     self.data_of(frame, *right, mask),
                 );
                 let (a, b) = self.with_same_components(a, b);
-                a.zip_by(&b, lanes, f, |a, b| unknown(*op, scalar, a, b))
+                a.zip_by(&b, lanes, f, |a, b| unknown_bits(*op, scalar, a, b))
             }
             Expression::Select {
                 condition,
@@ -187,15 +187,17 @@ impl<'a> Machine<'a> {
             }
             Expression::Relational { fun, argument } => {
                 let argument = self.data_of(frame, *argument, mask);
-                let all = match fun {
+                let needs_all = match fun {
                     RelationalFunction::All => true,
                     RelationalFunction::Any => false,
                     other => unreachable!("a shader with {other:?} is not supported"),
                 };
-                let first = argument.part(0, 1, lanes);
-                (1..argument.components(lanes)).fold(first, |so_far, component| {
-                    let next = argument.part(component, 1, lanes);
-                    so_far.zip(&next, lanes, |a, b| if all { a & b } else { a | b })
+                let first_component = argument.part(0, 1, lanes);
+                (1..argument.components(lanes)).fold(first_component, |so_far, component| {
+                    let next_component = argument.part(component, 1, lanes);
+                    so_far.zip(&next_component, lanes, |a, b| {
+                        if needs_all { a & b } else { a | b }
+                    })
                 })
             }
             Expression::Math {
@@ -206,20 +208,20 @@ impl<'a> Machine<'a> {
                 ..
             } => {
                 let scalar = self.scalar_type_of(frame, *arg);
-                let first = self.data_of(frame, *arg, mask);
+                let first_operand = self.data_of(frame, *arg, mask);
                 if *fun == MathFunction::Dot {
-                    let second = self.data_of(frame, arg1.expect("two vectors"), mask);
-                    return Value::Data(self.dot_product(scalar, &first, &second));
+                    let second_operand = self.data_of(frame, arg1.expect("two vectors"), mask);
+                    return Value::Data(self.dot_product(scalar, &first_operand, &second_operand));
                 }
                 let f = math_function(*fun, scalar).expect("supported functions");
                 let mut other = |arg: Option<Handle<Expression>>| match arg {
                     Some(arg) => self.data_of(frame, arg, mask),
-                    None => Data::uniform(vec![0; first.components(lanes)]),
+                    None => Data::uniform(vec![0; first_operand.components(lanes)]),
                 };
                 let (second, third) = (other(*arg1), other(*arg2));
-                let (first, second) = self.with_same_components(first, second);
-                let (_, third) = self.with_same_components(first.clone(), third);
-                self.of_three(f, [&first, &second, &third])
+                let (first_operand, second) = self.with_same_components(first_operand, second);
+                let (_, third) = self.with_same_components(first_operand.clone(), third);
+                self.map_three(f, [&first_operand, &second, &third])
             }
             Expression::As {
                 expr,
@@ -244,9 +246,9 @@ impl<'a> Machine<'a> {
                             kind: *kind,
                             width: from.width,
                         };
-                        let unknown = data.unknown.clone();
+                        let unknown_words = data.unknown.clone();
                         Data {
-                            unknown,
+                            unknown: unknown_words,
                             ..data.map(|word| from_bits(to_bits(word, from), to))
                         }
                     }
@@ -271,7 +273,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn of_three(&self, f: fn(i64, i64, i64) -> i64, all: [&Data; 3]) -> Data {
+    fn map_three(&self, f: fn(i64, i64, i64) -> i64, all: [&Data; 3]) -> Data {
         let lanes = self.lanes;
         let uniform = all.iter().all(|data| data.uniform);
         let width = if uniform { 1 } else { lanes };
@@ -282,11 +284,11 @@ impl<'a> Machine<'a> {
         if all.iter().all(|data| data.unknown.is_none()) {
             return result;
         }
-        let unknown = (0..count).map(|n| {
+        let unknown_words = (0..count).map(|n| {
             let bits = all.map(|data| data.unknown_at(n / width, n % width, lanes));
             all_if_any(bits[0] | bits[1] | bits[2])
         });
-        result.with_unknown(unknown.collect())
+        result.with_unknown(unknown_words.collect())
     }
 
     fn select_components(&self, condition: &Data, yes: &Data, no: &Data) -> Data {
@@ -294,18 +296,19 @@ impl<'a> Machine<'a> {
         let components = yes.components(lanes);
         let uniform = condition.uniform && yes.uniform && no.uniform;
         let width = if uniform { 1 } else { lanes };
-        let of = |n: usize| {
+        let component_of = |n: usize| {
             if condition.components(lanes) == 1 {
                 0
             } else {
                 n / width
             }
         };
-        let chosen = |n: usize| match condition.word_at(of(n), n % width, lanes) {
+        let chosen_value = |n: usize| match condition.word_at(component_of(n), n % width, lanes) {
             1 => yes,
             _ => no,
         };
-        let words = (0..components * width).map(|n| chosen(n).word_at(n / width, n % width, lanes));
+        let words =
+            (0..components * width).map(|n| chosen_value(n).word_at(n / width, n % width, lanes));
         let result = Data::new(words.collect::<Rc<_>>(), uniform);
         if [condition, yes, no]
             .iter()
@@ -313,11 +316,12 @@ impl<'a> Machine<'a> {
         {
             return result;
         }
-        let unknown = (0..components * width).map(|n| {
-            let undecided = all_if_any(condition.unknown_at(of(n), n % width, lanes));
-            undecided | chosen(n).unknown_at(n / width, n % width, lanes)
+        let unknown_words = (0..components * width).map(|n| {
+            let undecided_bits =
+                all_if_any(condition.unknown_at(component_of(n), n % width, lanes));
+            undecided_bits | chosen_value(n).unknown_at(n / width, n % width, lanes)
         });
-        result.with_unknown(unknown.collect())
+        result.with_unknown(unknown_words.collect())
     }
 
     fn dot_product(&self, scalar: Scalar, a: &Data, b: &Data) -> Data {
@@ -327,8 +331,8 @@ impl<'a> Machine<'a> {
             binary_function(BinaryOperator::Multiply, scalar),
         );
         let add = binary_function(BinaryOperator::Add, scalar);
-        let first = products.part(0, 1, self.lanes);
-        (1..products.components(self.lanes)).fold(first, |sum, component| {
+        let first_product = products.part(0, 1, self.lanes);
+        (1..products.components(self.lanes)).fold(first_product, |sum, component| {
             sum.zip(&products.part(component, 1, self.lanes), self.lanes, add)
         })
     }
@@ -348,9 +352,9 @@ impl<'a> Machine<'a> {
             return;
         }
         let lanes = self.lanes;
-        let unknown =
+        let is_unknown =
             |lane: usize| (0..data.components(lanes)).any(|c| data.unknown_at(c, lane, lanes) != 0);
-        if let Some(lane) = (0..lanes).find(|&lane| mask[lane] && unknown(lane)) {
+        if let Some(lane) = (0..lanes).find(|&lane| mask[lane] && is_unknown(lane)) {
             self.fault_of(
                 lane,
                 Wrong::Unwritten { what },
@@ -372,7 +376,7 @@ impl<'a> Machine<'a> {
         if self.counter.is_none() || data.uniform {
             return;
         }
-        let divides = match &frame.function.expressions[handle] {
+        let is_division = match &frame.function.expressions[handle] {
             // Every compiler folds these operations.
             Expression::Binary {
                 op: BinaryOperator::Divide | BinaryOperator::Modulo | BinaryOperator::Multiply,
@@ -402,7 +406,7 @@ impl<'a> Machine<'a> {
         };
         let operations = counter.active_subgroups(mask) * data.components(self.lanes) as u64;
         counter.operations += operations;
-        counter.divisions += if divides { operations } else { 0 };
+        counter.divisions += if is_division { operations } else { 0 };
     }
 
     /// Returns whether an expression is the integer constant 1. An override can be such a constant.
@@ -421,7 +425,7 @@ impl<'a> Machine<'a> {
     }
 }
 
-fn of_literal(literal: Literal) -> Data {
+fn literal_data(literal: Literal) -> Data {
     Data::uniform(vec![match literal {
         Literal::U32(x) => i64::from(x.cast_signed()),
         Literal::I32(x) => i64::from(x),

@@ -62,8 +62,8 @@ impl<'a> Machine<'a> {
                 self.stack[locals + handle.index()] = PrivateVariable::new(&data, self.lanes);
             }
         }
-        let mut active = mask.clone();
-        self.run_block(&mut frame, &function.body, &mut active, None);
+        let mut active_lanes = mask.clone();
+        self.run_block(&mut frame, &function.body, &mut active_lanes, None);
         self.stack.truncate(locals);
         frame.result
     }
@@ -89,7 +89,7 @@ impl<'a> Machine<'a> {
                     reject,
                 } => {
                     let condition = self.branch_value(frame, *condition, mask);
-                    let side = |wanted: i64| -> Mask {
+                    let lanes_of_branch = |wanted: i64| -> Mask {
                         let lanes = mask.iter().enumerate();
                         lanes
                             .map(|(lane, &on)| {
@@ -97,13 +97,13 @@ impl<'a> Machine<'a> {
                             })
                             .collect()
                     };
-                    let (mut yes, mut no) = (side(1), side(0));
+                    let (mut yes, mut no) = (lanes_of_branch(1), lanes_of_branch(0));
                     let mut sides = [(accept, &mut yes), (reject, &mut no)];
                     if self.random.as_mut().is_some_and(Random::random_bool) {
                         sides.reverse();
                     }
-                    for (side, mask) in sides {
-                        self.run_block(frame, side, mask, left.as_deref_mut());
+                    for (lanes_of_branch, mask) in sides {
+                        self.run_block(frame, lanes_of_branch, mask, left.as_deref_mut());
                     }
                     add_lanes(&mut yes, &no);
                     *mask = yes;
@@ -151,8 +151,8 @@ impl<'a> Machine<'a> {
                 Statement::Store { pointer, value } => {
                     let to = self.pointer_of(frame, *pointer, mask);
                     let value = self.data_of(frame, *value, mask);
-                    let inner = self.pointee_type(frame, *pointer);
-                    self.store_value(frame, *pointer, &to, &inner, &value, mask);
+                    let pointee = self.pointee_type(frame, *pointer);
+                    self.store_value(frame, *pointer, &to, &pointee, &value, mask);
                 }
                 Statement::Atomic {
                     pointer,
@@ -165,8 +165,8 @@ impl<'a> Machine<'a> {
                 Statement::WorkGroupUniformLoad { pointer, result } => {
                     self.run_barrier(naga::Barrier::WORK_GROUP, mask);
                     let from = self.pointer_of(frame, *pointer, mask);
-                    let inner = self.pointee_type(frame, *pointer);
-                    let value = self.load_value(frame, *pointer, &from, &inner, mask);
+                    let pointee = self.pointee_type(frame, *pointer);
+                    let value = self.load_value(frame, *pointer, &from, &pointee, mask);
                     frame.values[result.index()] = Some(Value::Data(value));
                     self.run_barrier(naga::Barrier::WORK_GROUP, mask);
                 }
@@ -223,18 +223,19 @@ impl<'a> Machine<'a> {
     /// Makes a value the result of the function in the active lanes.
     fn set_result(&self, frame: &mut CallFrame<'a>, value: &Data, mask: &Mask) {
         let lanes = self.lanes;
-        let before = frame.result.take();
-        frame.result = Some(match before {
-            // No lane has returned before, so all lanes get this value. Lanes that return later replace it.
+        let outer_result = frame.result.take();
+        frame.result = Some(match outer_result {
+            // No lane has returned before. The inactive lanes get this value too, but those of the call replace it when
+            // they return.
             None => value.clone(),
-            Some(before) => {
-                let mut all = PrivateVariable::new(&before, lanes);
-                for n in (0..all.words.len()).filter(|n| mask[n % lanes]) {
+            Some(outer_result) => {
+                let mut merged_result = PrivateVariable::new(&outer_result, lanes);
+                for n in (0..merged_result.words.len()).filter(|n| mask[n % lanes]) {
                     let (component, lane) = (n / lanes, n % lanes);
-                    let unknown = value.unknown_at(component, lane, lanes);
-                    all.set(n, value.word_at(component, lane, lanes), unknown);
+                    let unknown_bits = value.unknown_at(component, lane, lanes);
+                    merged_result.set(n, value.word_at(component, lane, lanes), unknown_bits);
                 }
-                all.part(0, value.components(lanes), lanes)
+                merged_result.part(0, value.components(lanes), lanes)
             }
         });
     }
@@ -248,44 +249,44 @@ impl<'a> Machine<'a> {
         left: Option<&mut LeftLanes>,
     ) {
         let lanes = self.lanes;
-        let mut rest = mask.clone();
-        let mut out = LeftLanes::no_lanes(lanes);
+        let mut unmatched = mask.clone();
+        let mut left_lanes = LeftLanes::no_lanes(lanes);
         let mut falling = vec![false; lanes];
         // The default takes the lanes that no other case takes, even if it precedes other cases.
-        let taken = |value: SwitchValue, lane: usize| {
-            let number = low_word(selector.word_at(0, lane, lanes));
+        let is_taken = |value: SwitchValue, lane: usize| {
+            let selector_value = low_word(selector.word_at(0, lane, lanes));
             match value {
-                SwitchValue::I32(n) => n.cast_unsigned() == number,
-                SwitchValue::U32(n) => n == number,
+                SwitchValue::I32(n) => n.cast_unsigned() == selector_value,
+                SwitchValue::U32(n) => n == selector_value,
                 SwitchValue::Default => !cases.iter().any(|case| match case.value {
-                    SwitchValue::I32(n) => n.cast_unsigned() == number,
-                    SwitchValue::U32(n) => n == number,
+                    SwitchValue::I32(n) => n.cast_unsigned() == selector_value,
+                    SwitchValue::U32(n) => n == selector_value,
                     SwitchValue::Default => false,
                 }),
             }
         };
         for case in cases {
-            let mut active = falling.clone();
+            let mut active_lanes = falling.clone();
             for lane in 0..lanes {
-                if rest[lane] && taken(case.value, lane) {
-                    (active[lane], rest[lane]) = (true, false);
+                if unmatched[lane] && is_taken(case.value, lane) {
+                    (active_lanes[lane], unmatched[lane]) = (true, false);
                 }
             }
-            self.run_block(frame, &case.body, &mut active, Some(&mut out));
+            self.run_block(frame, &case.body, &mut active_lanes, Some(&mut left_lanes));
             falling = match case.fall_through {
-                true => active,
+                true => active_lanes,
                 false => {
-                    add_lanes(&mut out.broken, &active);
+                    add_lanes(&mut left_lanes.broken, &active_lanes);
                     vec![false; lanes]
                 }
             };
         }
-        add_lanes(&mut out.broken, &falling);
-        add_lanes(&mut out.broken, &rest);
+        add_lanes(&mut left_lanes.broken, &falling);
+        add_lanes(&mut left_lanes.broken, &unmatched);
         if let Some(left) = left {
-            add_lanes(&mut left.continued, &out.continued);
+            add_lanes(&mut left.continued, &left_lanes.continued);
         }
-        *mask = out.broken;
+        *mask = left_lanes.broken;
     }
 
     fn run_loop(
@@ -298,45 +299,50 @@ impl<'a> Machine<'a> {
         ),
         mask: &mut Mask,
     ) {
-        let mut behind = vec![false; self.lanes];
-        let mut active = mask.clone();
-        let most = self.options.most_rounds;
+        let mut is_behind = vec![false; self.lanes];
+        let mut active_lanes = mask.clone();
+        let max_rounds = self.options.most_rounds;
         for round in 0_u64.. {
-            if round > most.into() {
-                self.record_fault(Wrong::LongLoop { most }, "", &active, None);
+            if round > max_rounds.into() {
+                self.record_fault(
+                    Wrong::LongLoop { most: max_rounds },
+                    "",
+                    &active_lanes,
+                    None,
+                );
                 // The shader has not ended the loop, so the interpreter ends it.
                 break;
             }
-            let mut left = LeftLanes::no_lanes(self.lanes);
-            self.run_block(frame, body, &mut active, Some(&mut left));
-            add_lanes(&mut active, &left.continued);
-            add_lanes(&mut behind, &left.broken);
-            if !is_any_set(&active) {
+            let mut left_lanes = LeftLanes::no_lanes(self.lanes);
+            self.run_block(frame, body, &mut active_lanes, Some(&mut left_lanes));
+            add_lanes(&mut active_lanes, &left_lanes.continued);
+            add_lanes(&mut is_behind, &left_lanes.broken);
+            if !is_any_set(&active_lanes) {
                 break;
             }
-            self.run_block(frame, continuing, &mut active, None);
+            self.run_block(frame, continuing, &mut active_lanes, None);
             if let Some(condition) = break_if {
-                let condition = self.branch_value(frame, condition, &active);
+                let condition = self.branch_value(frame, condition, &active_lanes);
                 for lane in 0..self.lanes {
-                    if active[lane] && condition.word_at(0, lane, self.lanes) == 1 {
-                        (active[lane], behind[lane]) = (false, true);
+                    if active_lanes[lane] && condition.word_at(0, lane, self.lanes) == 1 {
+                        (active_lanes[lane], is_behind[lane]) = (false, true);
                     }
                 }
-                if !is_any_set(&active) {
+                if !is_any_set(&active_lanes) {
                     break;
                 }
             }
         }
-        *mask = behind;
+        *mask = is_behind;
     }
 
     fn run_barrier(&mut self, barrier: naga::Barrier, mask: &Mask) {
-        let arrived = mask.iter().filter(|&&on| on).count();
-        if arrived < self.lanes {
+        let arrived_count = mask.iter().filter(|&&on| on).count();
+        if arrived_count < self.lanes {
             let invocations = self.lanes;
             self.record_fault(
                 Wrong::DivergentBarrier {
-                    arrived,
+                    arrived: arrived_count,
                     invocations,
                 },
                 "",

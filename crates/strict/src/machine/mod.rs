@@ -67,10 +67,10 @@ impl Program {
     /// Returns the size of the workgroup memory that the entry point uses. By WebGPU's rule, each variable takes a
     /// multiple of 16 bytes.
     pub(crate) fn workgroup_bytes(&self) -> u64 {
-        let used = self.info.get_entry_point(self.entry);
+        let used_globals = self.info.get_entry_point(self.entry);
         let variables = self.module.global_variables.iter();
         let variables = variables.filter(|(handle, variable)| {
-            variable.space == AddressSpace::WorkGroup && !used[*handle].is_empty()
+            variable.space == AddressSpace::WorkGroup && !used_globals[*handle].is_empty()
         });
         let sizes = variables.map(|(_, variable)| self.layouter[variable.ty].size);
         sizes.map(|size| u64::from(size).next_multiple_of(16)).sum()
@@ -220,9 +220,9 @@ impl<'a> Machine<'a> {
         let module = &self.program.module;
         let mut random = self.random.as_mut();
         let random = random.take_if(|random| random.random_bool() && !order::has_barriers(module));
-        let cut = random.map_or(0, |random| random.below(lanes));
-        let masks =
-            [0..cut, cut..lanes].map(|part| (0..lanes).map(|n| part.contains(&n)).collect());
+        let split_lane = random.map_or(0, |random| random.number_below(lanes));
+        let masks = [0..split_lane, split_lane..lanes]
+            .map(|part| (0..lanes).map(|n| part.contains(&n)).collect());
         masks
             .into_iter()
             .filter(|mask: &Mask| mask.contains(&true))
@@ -297,12 +297,12 @@ impl<'a> Machine<'a> {
             if !span.is_defined() {
                 return None;
             }
-            let number = span.location(&program.source).line_number;
+            let line_number = span.location(&program.source).line_number;
             let line = program
                 .source
                 .lines()
-                .nth(number.checked_sub(1)? as usize)?;
-            Some((number, line.to_owned()))
+                .nth(line_number.checked_sub(1)? as usize)?;
+            Some((line_number, line.to_owned()))
         });
         // Of several faults of one kind in one line, only the first is kept, because a faulty line often faults in many
         // lanes and rounds.

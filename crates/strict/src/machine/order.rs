@@ -24,14 +24,14 @@ impl Random {
 
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
+        let mut mixed_bits = self.0;
+        mixed_bits = (mixed_bits ^ mixed_bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed_bits = (mixed_bits ^ mixed_bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed_bits ^ mixed_bits >> 31
     }
 
     /// Returns a number less than `limit`.
-    pub(super) fn below(&mut self, limit: usize) -> usize {
+    pub(super) fn number_below(&mut self, limit: usize) -> usize {
         let scaled = (u128::from(self.next()) * limit as u128) >> 64;
         usize::try_from(scaled).expect("less than the limit")
     }
@@ -42,7 +42,7 @@ impl Random {
 
     pub(crate) fn shuffle<T>(&mut self, all: &mut [T]) {
         for last in (1..all.len()).rev() {
-            all.swap(last, self.below(last + 1));
+            all.swap(last, self.number_below(last + 1));
         }
     }
 }
@@ -75,15 +75,15 @@ mod tests {
 
     #[test]
     fn a_shuffle_is_a_permutation_that_only_the_seed_and_the_bytes_decide() {
-        let shuffled = |seed, bytes: &[u8]| {
-            let mut all: Vec<usize> = (0..100).collect();
-            Random::from_seed_and_bytes(seed, bytes.iter().copied()).shuffle(&mut all);
-            all
+        let shuffled_numbers = |seed, bytes: &[u8]| {
+            let mut numbers: Vec<usize> = (0..100).collect();
+            Random::from_seed_and_bytes(seed, bytes.iter().copied()).shuffle(&mut numbers);
+            numbers
         };
-        let once = shuffled(1, &[2]);
-        assert_eq!(once, shuffled(1, &[2]));
-        assert_ne!(once, shuffled(2, &[2]));
-        assert_ne!(once, shuffled(1, &[3]));
+        let once = shuffled_numbers(1, &[2]);
+        assert_eq!(once, shuffled_numbers(1, &[2]));
+        assert_ne!(once, shuffled_numbers(2, &[2]));
+        assert_ne!(once, shuffled_numbers(1, &[3]));
         let mut sorted = once;
         sorted.sort_unstable();
         assert_eq!(sorted, (0..100).collect::<Vec<_>>());

@@ -11,15 +11,17 @@ use std::borrow::Cow;
 
 /// Returns the number of scalars in a value of a type.
 pub(super) fn component_count(module: &Module, inner: &TypeInner) -> usize {
-    let of = |ty| component_count(module, &module.types[ty].inner);
+    let count_of = |ty| component_count(module, &module.types[ty].inner);
     match *inner {
         TypeInner::Vector { size, .. } => size as usize,
         TypeInner::Array {
             base,
             size: ArraySize::Constant(count),
             ..
-        } => count.get() as usize * of(base),
-        TypeInner::Struct { ref members, .. } => members.iter().map(|member| of(member.ty)).sum(),
+        } => count.get() as usize * count_of(base),
+        TypeInner::Struct { ref members, .. } => {
+            members.iter().map(|member| count_of(member.ty)).sum()
+        }
         _ => 1,
     }
 }
@@ -57,12 +59,12 @@ impl<'a> Machine<'a> {
     ) -> Value {
         match self.value_of(frame, base, mask) {
             Value::Pointer(pointer) => {
-                let inner = self.pointee_type(frame, base);
-                Value::Pointer(self.pointer_to_element(&pointer, &inner, index))
+                let pointee = self.pointee_type(frame, base);
+                Value::Pointer(self.pointer_to_element(&pointer, &pointee, index))
             }
             Value::Data(data) => {
-                let inner = self.type_of(frame, base);
-                Value::Data(self.part(frame, handle, (&data, inner), index, mask))
+                let base_type = self.type_of(frame, base);
+                Value::Data(self.part(frame, handle, (&data, base_type), index, mask))
             }
         }
     }
@@ -77,22 +79,22 @@ impl<'a> Machine<'a> {
                 Some(size as u32),
             ),
             TypeInner::Array { base, size, stride } => {
-                let each = self.components(base) as u64;
+                let words_each = self.components(base) as u64;
                 let count = match size {
                     ArraySize::Constant(count) => Some(count.get()),
                     _ => None,
                 };
-                (if is_local { each } else { stride.into() }, count)
+                (if is_local { words_each } else { stride.into() }, count)
             }
             TypeInner::Struct { ref members, .. } => {
                 let member = index.words[0].cast_unsigned();
-                let before = &members[..to_usize(member)];
+                let earlier_members = &members[..to_usize(member)];
                 let at = match is_local {
-                    true => before
+                    true => earlier_members
                         .iter()
                         .map(|member| self.components(member.ty) as u64)
                         .sum(),
-                    false => u64::from(members[before.len()].offset),
+                    false => u64::from(members[earlier_members.len()].offset),
                 };
                 let at = pointer.at.map(|from| match StrayIndex::from_code(from) {
                     None => from + at.cast_signed(),
@@ -109,9 +111,9 @@ impl<'a> Machine<'a> {
         let last = match (count, pointer.place) {
             (Some(count), _) => count - 1,
             (None, Location::Global(variable)) if clamps => {
-                let room =
+                let bytes_left =
                     self.variable_bytes(variable) - u64::try_from(pointer.at.words[0]).unwrap_or(0);
-                u32::try_from((room / stride).saturating_sub(1)).unwrap_or(u32::MAX)
+                u32::try_from((bytes_left / stride).saturating_sub(1)).unwrap_or(u32::MAX)
             }
             _ => u32::MAX,
         };
@@ -143,43 +145,44 @@ impl<'a> Machine<'a> {
         let lanes = self.lanes;
         if let TypeInner::Struct { members, .. } = inner {
             let member = to_usize(index.words[0].cast_unsigned());
-            let first = members[..member]
+            let first_word = members[..member]
                 .iter()
                 .map(|member| self.components(member.ty))
                 .sum();
-            return data.part(first, self.components(members[member].ty), lanes);
+            return data.part(first_word, self.components(members[member].ty), lanes);
         }
-        let each = match inner {
+        let element_words = match inner {
             TypeInner::Array { base, .. } => self.components(*base),
             _ => 1,
         };
-        let count = data.components(lanes) / each;
+        let count = data.components(lanes) / element_words;
         if index.uniform && to_usize(index_of(index.words[0]).0.into()) < count {
-            let first = to_usize(index_of(index.words[0]).0.into());
-            return data.part(first * each, each, lanes);
+            let element = to_usize(index_of(index.words[0]).0.into());
+            return data.part(element * element_words, element_words, lanes);
         }
-        let mut words = vec![0; each * lanes];
-        let mut unknown = vec![0; each * lanes];
+        let mut words = vec![0; element_words * lanes];
+        let mut unknown_words = vec![0; element_words * lanes];
         for lane in 0..lanes {
             let (at, _) = index_of(index.word_at(0, lane, lanes));
             let mut at = at as usize;
             if at >= count {
                 if mask[lane] && self.options.outside == Outside::Fault {
-                    let wrong = Wrong::Outside {
+                    let fault = Wrong::Outside {
                         access: READ,
                         at: at as u64,
                         room: count as u64,
                     };
-                    self.fault_of(lane, wrong, "", Some((frame.function, handle)));
+                    self.fault_of(lane, fault, "", Some((frame.function, handle)));
                 }
                 at = count - 1;
             }
-            for n in 0..each {
-                words[n * lanes + lane] = data.word_at(at * each + n, lane, lanes);
-                unknown[n * lanes + lane] = data.unknown_at(at * each + n, lane, lanes);
+            for n in 0..element_words {
+                words[n * lanes + lane] = data.word_at(at * element_words + n, lane, lanes);
+                unknown_words[n * lanes + lane] =
+                    data.unknown_at(at * element_words + n, lane, lanes);
             }
         }
-        Data::varying(words).with_unknown(unknown)
+        Data::varying(words).with_unknown(unknown_words)
     }
 
     pub(super) fn array_length(&self, pointer: &Pointer) -> i64 {
@@ -188,16 +191,19 @@ impl<'a> Machine<'a> {
         };
         let module = &self.program.module;
         let mut ty = &module.types[module.global_variables[variable].ty].inner;
-        let mut before = 0;
+        let mut bytes_before = 0;
         // The array is the last member of a structure, or the whole variable.
         if let TypeInner::Struct { members, .. } = ty {
-            let last = members.last().expect("a structure has members");
-            (ty, before) = (&module.types[last.ty].inner, last.offset.into());
+            let last_member = members.last().expect("a structure has members");
+            (ty, bytes_before) = (
+                &module.types[last_member.ty].inner,
+                last_member.offset.into(),
+            );
         }
         let TypeInner::Array { stride, .. } = *ty else {
             unreachable!("naga sizes arrays")
         };
-        let length = (self.variable_bytes(variable) - before) / u64::from(stride);
+        let length = (self.variable_bytes(variable) - bytes_before) / u64::from(stride);
         length.cast_signed()
     }
 
@@ -211,11 +217,11 @@ impl<'a> Machine<'a> {
         access: Access,
     ) -> Option<usize> {
         let at = pointer.at.word_at(0, lane, self.lanes);
-        let room = (self.stack[slot].words.len() / self.lanes) as u64;
+        let variable_words = (self.stack[slot].words.len() / self.lanes) as u64;
         match StrayIndex::from_code(at) {
             None => Some(to_usize(at.cast_unsigned())),
             Some(stray) => {
-                self.record_stray_index(frame, handle, (stray, "", room), access, lane);
+                self.record_stray_index(frame, handle, (stray, "", variable_words), access, lane);
                 None
             }
         }
@@ -232,7 +238,7 @@ impl<'a> Machine<'a> {
         if self.options.outside != Outside::Fault {
             return;
         }
-        let wrong = match stray {
+        let fault = match stray {
             StrayIndex::Outside(index) => Wrong::Outside {
                 access,
                 at: index.into(),
@@ -240,6 +246,6 @@ impl<'a> Machine<'a> {
             },
             StrayIndex::Wrapped(index) => Wrong::Wrapped { index },
         };
-        self.fault_of(lane, wrong, name, Some((frame.function, handle)));
+        self.fault_of(lane, fault, name, Some((frame.function, handle)));
     }
 }

@@ -11,7 +11,7 @@ use naga::{
 /// Checks that the interpreter can run entry point number `entry` of a module. The error names the missing feature.
 pub(crate) fn check(module: &Module, info: &ModuleInfo, entry: usize) -> Result<(), String> {
     for (_, ty) in module.types.iter() {
-        let known = match ty.inner {
+        let is_supported = match ty.inner {
             TypeInner::Scalar(scalar)
             | TypeInner::Atomic(scalar)
             | TypeInner::Vector { scalar, .. } => is_known(scalar),
@@ -21,15 +21,15 @@ pub(crate) fn check(module: &Module, info: &ModuleInfo, entry: usize) -> Result<
             | TypeInner::Struct { .. } => true,
             _ => false,
         };
-        if !known {
+        if !is_supported {
             return Err(format!("the type {:?}", ty.inner));
         }
     }
     for (handle, function) in module.functions.iter() {
-        of_function(module, function, &info[handle])?;
+        check_function(module, function, &info[handle])?;
     }
     let point: &EntryPoint = &module.entry_points[entry];
-    of_function(module, &point.function, info.get_entry_point(entry))?;
+    check_function(module, &point.function, info.get_entry_point(entry))?;
     let members = |ty| match &module.types[ty].inner {
         TypeInner::Struct { members, .. } => members
             .iter()
@@ -64,9 +64,9 @@ fn is_known(scalar: Scalar) -> bool {
     }
 }
 
-fn of_function(module: &Module, function: &Function, info: &FunctionInfo) -> Result<(), String> {
+fn check_function(module: &Module, function: &Function, info: &FunctionInfo) -> Result<(), String> {
     for (handle, expression) in function.expressions.iter() {
-        let known = match expression {
+        let is_supported = match expression {
             Expression::Literal(_)
             | Expression::Constant(_)
             | Expression::ZeroValue(_)
@@ -100,15 +100,15 @@ fn of_function(module: &Module, function: &Function, info: &FunctionInfo) -> Res
             }
             _ => false,
         };
-        let inner = info[handle].ty.inner_with(&module.types);
-        if !known || inner.scalar().is_some_and(|scalar| !is_known(scalar)) {
+        let inner_type = info[handle].ty.inner_with(&module.types);
+        if !is_supported || inner_type.scalar().is_some_and(|scalar| !is_known(scalar)) {
             return Err(format!("the expression {expression:?}"));
         }
     }
-    of_block(&function.body)
+    check_block(&function.body)
 }
 
-fn of_block(block: &naga::Block) -> Result<(), String> {
+fn check_block(block: &naga::Block) -> Result<(), String> {
     for statement in block {
         match statement {
             Statement::Emit(_)
@@ -121,19 +121,19 @@ fn of_block(block: &naga::Block) -> Result<(), String> {
             | Statement::Atomic { .. }
             | Statement::WorkGroupUniformLoad { .. }
             | Statement::Call { .. } => {}
-            Statement::Block(block) => of_block(block)?,
+            Statement::Block(block) => check_block(block)?,
             Statement::If { accept, reject, .. } => {
-                of_block(accept)?;
-                of_block(reject)?;
+                check_block(accept)?;
+                check_block(reject)?;
             }
             Statement::Switch { cases, .. } => {
-                cases.iter().try_for_each(|case| of_block(&case.body))?;
+                cases.iter().try_for_each(|case| check_block(&case.body))?;
             }
             Statement::Loop {
                 body, continuing, ..
             } => {
-                of_block(body)?;
-                of_block(continuing)?;
+                check_block(body)?;
+                check_block(continuing)?;
             }
             other => return Err(format!("the statement {other:?}")),
         }

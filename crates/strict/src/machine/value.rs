@@ -81,8 +81,10 @@ impl Data {
     }
 
     pub(super) fn unknown_at(&self, component: usize, lane: usize, lanes: usize) -> u64 {
-        let place = self.word_position(component, lane, lanes);
-        self.unknown.as_ref().map_or(0, |unknown| unknown[place])
+        let word_position = self.word_position(component, lane, lanes);
+        self.unknown
+            .as_ref()
+            .map_or(0, |unknown| unknown[word_position])
     }
 
     /// Returns `count` components from component `first` on.
@@ -110,16 +112,16 @@ impl Data {
                 false => words.extend_from_slice(&part.words),
             }
         }
-        let all = Self::new(words, uniform);
+        let joined = Self::new(words, uniform);
         if parts.iter().all(|part| part.unknown.is_none()) {
-            return all;
+            return joined;
         }
-        let unknown = parts.iter().flat_map(|part| {
+        let unknown_words = parts.iter().flat_map(|part| {
             let places = (0..part.components(lanes))
                 .flat_map(move |c| (0..width).map(move |lane| (c, lane)));
             places.map(move |(c, lane)| part.unknown_at(c, lane, lanes))
         });
-        all.with_unknown(unknown.collect())
+        joined.with_unknown(unknown_words.collect())
     }
 
     /// Applies a function to each scalar. If any bit of an operand is unknown, all bits of its result are.
@@ -167,13 +169,13 @@ impl Data {
         let width = zipped.words_per_component(lanes);
         let bits = (0..zipped.words.len()).map(|n| {
             let (c, lane) = (n / width, n % width);
-            let of = |data: &Self| {
+            let word_and_unknown = |data: &Self| {
                 (
                     data.word_at(c, lane, lanes),
                     data.unknown_at(c, lane, lanes),
                 )
             };
-            unknown(of(self), of(other))
+            unknown(word_and_unknown(self), word_and_unknown(other))
         });
         let bits = bits.collect();
         zipped.with_unknown(bits)

@@ -20,13 +20,16 @@ impl PrivateVariable {
             true => words.extend(data.words.iter().flat_map(|&word| repeat_n(word, lanes))),
             false => words.extend_from_slice(&data.words),
         }
-        let unknown = match &data.unknown {
+        let unknown_words = match &data.unknown {
             None => Vec::new(),
             Some(_) => (0..words.len())
                 .map(|n| data.unknown_at(n / lanes, n % lanes, lanes))
                 .collect(),
         };
-        Self { words, unknown }
+        Self {
+            words,
+            unknown: unknown_words,
+        }
     }
 
     pub(super) fn set(&mut self, at: usize, word: i64, unknown: u64) {

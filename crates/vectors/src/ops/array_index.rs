@@ -16,8 +16,9 @@ pub struct ArrayIndex<'a> {
 
 impl<'a> Op<'a> for ArrayIndex<'a> {
     fn from_case(case: &'a Case) -> Result<Self, BadLine> {
-        let list = case.args.get("index").and_then(Value::as_array);
-        let entries = list.and_then(|list| list.iter().map(parse_entry).collect());
+        let entry_values = case.args.get("index").and_then(Value::as_array);
+        let entries =
+            entry_values.and_then(|entry_values| entry_values.iter().map(parse_entry).collect());
         Ok(Self {
             params: Params::from_case(case)?,
             entries: entries.ok_or_else(|| case.bad("`index` is not a list of entries"))?,
@@ -40,7 +41,7 @@ impl<'a> Op<'a> for ArrayIndex<'a> {
         let mut args = Map::new();
         let sizes = random_view(rng, &source, &mut args);
         let outer = rng.u8(..3) == 0;
-        let common = [rng.usize(1..4), rng.usize(..4)];
+        let common_shape = [rng.usize(1..4), rng.usize(..4)];
         let mut entries = Vec::new();
         let mut axis = 0;
         let mut ellipses = 0;
@@ -77,11 +78,11 @@ impl<'a> Op<'a> for ArrayIndex<'a> {
                     axis += rank;
                 }
                 5..8 => {
-                    let mut bound = || match rng.u8(..3) {
+                    let mut draw_bound = || match rng.u8(..3) {
                         0 => Value::Null,
                         _ => rng.i64(-size - 1..=size + 1).into(),
                     };
-                    let (begin, end) = (bound(), bound());
+                    let (begin, end) = (draw_bound(), draw_bound());
                     let stride = [1, 1, 1, 2, 3, -1, -2][rng.usize(..7)];
                     entries.push(json!({ "range": [begin, end, stride] }));
                     axis += 1;
@@ -89,9 +90,9 @@ impl<'a> Op<'a> for ArrayIndex<'a> {
                 _ => {
                     let shape = match rng.u8(..4) {
                         _ if outer => vec![rng.usize(..5)],
-                        0 => common.to_vec(),
-                        1 => vec![common[0], 1],
-                        _ => vec![common[1]],
+                        0 => common_shape.to_vec(),
+                        1 => vec![common_shape[0], 1],
+                        _ => vec![common_shape[1]],
                     };
                     entries.push(nested_list(&shape, &mut || position(rng).into()));
                     axis += 1;
@@ -146,7 +147,7 @@ impl<'a> Op<'a> for IndexUpdate<'a> {
     fn reference_answer(&self) -> Result<Answer, ReferenceError> {
         let (index, value) = (&self.index, self.value);
         let params = index.params.reference_array()?;
-        let changed = reference::index_update(
+        let answer = reference::index_update(
             &params.data,
             &params.shape,
             &index.entries,
@@ -155,7 +156,7 @@ impl<'a> Op<'a> for IndexUpdate<'a> {
             &value.shape,
             |old, new| *old = combine_values(self.combine, None, *old, *new),
         )?;
-        Ok(answer_in_range((params.shape, changed)))
+        Ok(answer_in_range((params.shape, answer)))
     }
 
     fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
@@ -187,9 +188,9 @@ impl<'a> Op<'a> for IndexUpdate<'a> {
         let mut value = draw_tensor(rng, &shape);
         let combine = ["update", "add", "sub", "mul", "min", "max"][rng.usize(..6)];
         // The values are small, so that the result of a few updates fits the smallest element type.
-        let most = if combine == "mul" { 2 } else { 8 };
+        let max_value = if combine == "mul" { 2 } else { 8 };
         if combine != "update" {
-            value.data.iter_mut().for_each(|value| *value %= most);
+            value.data.iter_mut().for_each(|value| *value %= max_value);
             case.args.insert("combine".into(), combine.into());
         }
         case.tensors.insert("value".into(), value);
@@ -215,8 +216,8 @@ fn parse_entry(value: &Value) -> Option<Entry> {
         Value::String(text) => (text == "...").then_some(Entry::Ellipsis)?,
         Value::Object(range) => {
             let bounds = range.get("range")?.as_array()?;
-            let bound = |number: usize| bounds.get(number).and_then(Value::as_i64);
-            Entry::Range(bound(0), bound(1), bound(2)?)
+            let bound_at = |number: usize| bounds.get(number).and_then(Value::as_i64);
+            Entry::Range(bound_at(0), bound_at(1), bound_at(2)?)
         }
         Value::Bool(_) | Value::Array(_) => {
             let (mut shape, mut inner) = (Vec::new(), value);
@@ -224,9 +225,9 @@ fn parse_entry(value: &Value) -> Option<Entry> {
                 shape.push(list.len());
                 inner = list.first().unwrap_or(&Value::Null);
             }
-            let mut flat = vec![value];
+            let mut flat_values = vec![value];
             for _ in &shape {
-                flat = flat
+                flat_values = flat_values
                     .into_iter()
                     .filter_map(Value::as_array)
                     .flatten()
@@ -234,11 +235,11 @@ fn parse_entry(value: &Value) -> Option<Entry> {
             }
             match inner {
                 Value::Bool(_) => {
-                    let truths = flat.into_iter().map(Value::as_bool);
+                    let truths = flat_values.into_iter().map(Value::as_bool);
                     Entry::Mask(truths.collect::<Option<_>>()?, shape)
                 }
                 _ => {
-                    let positions = flat.into_iter().map(Value::as_i64);
+                    let positions = flat_values.into_iter().map(Value::as_i64);
                     Entry::Positions(positions.collect::<Option<_>>()?, shape)
                 }
             }

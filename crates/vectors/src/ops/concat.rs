@@ -27,20 +27,20 @@ impl<'a> Op<'a> for Concat<'a> {
 
     fn reference_answer(&self) -> Result<Answer, ReferenceError> {
         let (first, rest) = self.arrays.split_first().unzip();
-        let first = first
-            .map(|first| apply_view_steps(first, &self.view))
+        let first_view = first
+            .map(|first_view| apply_view_steps(first_view, &self.view))
             .transpose()?;
-        let all = first.iter().chain(rest.into_iter().flatten().copied());
-        let all: Vec<_> = all.map(|x| (&x.shape[..], &x.data[..])).collect();
+        let tensors = first_view.iter().chain(rest.into_iter().flatten().copied());
+        let tensors: Vec<_> = tensors.map(|x| (&x.shape[..], &x.data[..])).collect();
         let joined = match self.stacks {
-            true => reference::stack(&all, self.axis),
-            false => reference::concat(&all, self.axis),
+            true => reference::stack(&tensors, self.axis),
+            false => reference::concat(&tensors, self.axis),
         };
         joined.map(answer_in_range)
     }
 
     fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
-        let of = |(number, tensor): (usize, &&Tensor)| match number {
+        let upload_input = |(number, tensor): (usize, &&Tensor)| match number {
             0 => run.upload_view(tensor, &self.view),
             _ => run.upload_view(tensor, &[]),
         };
@@ -48,7 +48,7 @@ impl<'a> Op<'a> for Concat<'a> {
             .arrays
             .iter()
             .enumerate()
-            .map(of)
+            .map(upload_input)
             .collect::<Result<_, _>>()?;
         let views: Vec<_> = views.iter().collect();
         let axis = isize::try_from(self.axis).unwrap_or(isize::MAX);
@@ -60,27 +60,29 @@ impl<'a> Op<'a> for Concat<'a> {
     }
 
     fn random_case(operation: Operation, rng: &mut Rng) -> Case {
-        let stacks = operation == Operation::Stack;
+        let is_stack = operation == Operation::Stack;
         let source = draw_shape(rng, 4, 1);
         let mut args = Map::new();
-        let first = random_view(rng, &source, &mut args);
-        let rank = first.len() + usize::from(stacks);
+        let first_shape = random_view(rng, &source, &mut args);
+        let rank = first_shape.len() + usize::from(is_stack);
         let axis = rng.usize(..rank);
         let mut tensors = vec![draw_tensor(rng, &source)];
         for _ in 1..rng.usize(1..5) {
-            let mut sizes = first.clone();
-            if !stacks {
+            let mut sizes = first_shape.clone();
+            if !is_stack {
                 sizes[axis] = rng.usize(..8);
             }
             disturb_shape(rng, &mut sizes);
             tensors.push(draw_tensor(rng, &sizes));
         }
         let from_end = if rng.bool() { rank as i64 } else { 0 };
-        let beyond = if rng.u8(..40) == 0 { 9 } else { 0 };
-        args.insert("axis".into(), (axis as i64 - from_end + beyond).into());
+        let excess = if rng.u8(..40) == 0 { 9 } else { 0 };
+        args.insert("axis".into(), (axis as i64 - from_end + excess).into());
         let mut case = Case::new(operation, [], args);
-        let named = tensors.into_iter().enumerate();
-        case.tensors = named.map(|(n, tensor)| (format!("x{n}"), tensor)).collect();
+        let numbered_tensors = tensors.into_iter().enumerate();
+        case.tensors = numbered_tensors
+            .map(|(n, tensor)| (format!("x{n}"), tensor))
+            .collect();
         case
     }
 }

@@ -162,13 +162,13 @@ impl<'a> Op<'a> for Convert<'a> {
     fn from_case(case: &'a Case) -> Result<Self, BadLine> {
         let args = case.arguments();
         let dtype = |name: &str| {
-            let named = |dtype: &&DType| args.args.get(name) == Some(&dtype.name().into());
-            let found = CONVERTIBLE_TYPES.iter().find(named);
-            found
+            let is_named = |dtype: &&DType| args.args.get(name) == Some(&dtype.name().into());
+            let named_type = CONVERTIBLE_TYPES.iter().find(is_named);
+            named_type
                 .copied()
                 .ok_or_else(|| case.bad(format!("argument `{name}` is no type that is converted")))
         };
-        let scaled = match args.args.get("axis_of_scale") {
+        let scaling = match args.args.get("axis_of_scale") {
             None => None,
             Some(_) => Some((
                 args.integer("axis_of_scale")?,
@@ -189,7 +189,7 @@ impl<'a> Op<'a> for Convert<'a> {
             },
             from: dtype("from")?,
             to: dtype("to")?,
-            scaled,
+            scaled: scaling,
             cast: args.args.contains_key("astype"),
         })
     }
@@ -200,11 +200,11 @@ impl<'a> Op<'a> for Convert<'a> {
             return Ok(unconverted);
         }
         let (source, _) = self.of.source_and_steps();
-        let scaled = self.scaled.as_ref();
+        let scaling = self.scaled.as_ref();
         let conversion = reference::Conversion {
             from: reference_numbers(self.from),
             to: reference_numbers(self.to),
-            scaled: scaled.map(|(axis, scale, bias)| (*axis, &scale[..], &bias[..])),
+            scaled: scaling.map(|(axis, scale, bias)| (*axis, &scale[..], &bias[..])),
             cast: self.cast,
         };
         let converted = Tensor {
@@ -248,7 +248,7 @@ impl<'a> Op<'a> for Convert<'a> {
     }
 
     fn random_case(operation: Operation, rng: &mut Rng) -> Case {
-        let of = [
+        let operations = [
             Operation::View,
             Operation::Gather,
             Operation::GatherNd,
@@ -256,7 +256,7 @@ impl<'a> Op<'a> for Convert<'a> {
             Operation::Crop,
             Operation::Crop,
         ][rng.usize(..6)];
-        let mut case = of.random_case(rng);
+        let mut case = operations.random_case(rng);
         case.op = operation;
         // Most sources have 8 bits, because these use tables. Half of the pairs are types that shaders convert.
         let types = if rng.bool() {
@@ -271,7 +271,7 @@ impl<'a> Op<'a> for Convert<'a> {
         };
         from.name().clone_into(&mut case.dtype);
         for (name, value) in [
-            ("of", of.name()),
+            ("of", operations.name()),
             ("from", from.name()),
             ("to", types[rng.usize(..types.len())].name()),
         ] {
@@ -287,13 +287,13 @@ impl<'a> Op<'a> for Convert<'a> {
             shape.clone_from(&tensor.shape);
             for value in &mut tensor.data {
                 // The numbers are near the limits of 16-bit floats and integers, or near rounding boundaries.
-                let mut near = || {
+                let mut near_limit = || {
                     let size = rng.i64(-70_000..70_000) as f64;
                     size / [1.0, 2.0, 65_536.0, 1e9, 1e-9, 1e-14][rng.usize(..6)]
                 };
                 let bits = match from {
-                    DType::F32 => i64::from((near() as f32).to_bits()),
-                    DType::F64 => near().to_bits() as i64,
+                    DType::F32 => i64::from((near_limit() as f32).to_bits()),
+                    DType::F64 => near_limit().to_bits() as i64,
                     _ => rng.u64() as i64 >> rng.u8(..width as u8),
                 };
                 let bits = if rng.u8(..3) > 0 {
@@ -314,7 +314,7 @@ impl<'a> Op<'a> for Convert<'a> {
         }
         if is_scaled && !shape.is_empty() {
             let axis = rng.usize(..shape.len());
-            let mut list = || {
+            let mut draw_numbers = || {
                 let count = match rng.u8(..20) {
                     0 => shape[axis] + 1,
                     1..8 => 1,
@@ -326,7 +326,7 @@ impl<'a> Op<'a> for Convert<'a> {
                 };
                 (0..count).map(number).collect::<Vec<i64>>()
             };
-            let (scale, bias) = (list(), list());
+            let (scale, bias) = (draw_numbers(), draw_numbers());
             let rank = shape.len() as i64;
             let axis = axis as i64 - if rng.bool() { rank } else { 0 };
             let axis = draw_rarely(rng, axis, rank);

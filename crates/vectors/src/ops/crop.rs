@@ -46,10 +46,10 @@ pub struct Crop<'a> {
 impl Crop<'_> {
     /// Returns the crop's options, with this policy for boxes that are out of range.
     pub fn options(&self, out_of_range: OutOfRange) -> CropOptions {
-        let stride = |&stride: &i64| isize::try_from(stride).unwrap_or_default();
+        let to_stride = |&stride: &i64| isize::try_from(stride).unwrap_or_default();
         CropOptions {
             sizes: self.sizes.clone(),
-            strides: self.strides.iter().map(stride).collect(),
+            strides: self.strides.iter().map(to_stride).collect(),
             out_of_range,
         }
     }
@@ -57,17 +57,21 @@ impl Crop<'_> {
     /// Splits the tuples into box indices, start indices and flips. Parts that the tuples lack have no data.
     pub fn parts(&self) -> [Tensor; 3] {
         let (first, dims) = (usize::from(self.boxes.box_indices), self.sizes.len());
-        let last = self.from.indices.shape[1];
-        let part = |columns: Range<usize>| {
-            let rows = self.from.indices.data.chunks_exact(last.max(1));
+        let column_count = self.from.indices.shape[1];
+        let columns_of = |columns: Range<usize>| {
+            let rows = self.from.indices.data.chunks_exact(column_count.max(1));
             Tensor {
                 shape: vec![self.boxes.count, columns.len()],
                 data: rows.flat_map(|row| row[columns.clone()].to_vec()).collect(),
             }
         };
-        let mut items = part(0..first);
+        let mut items = columns_of(0..first);
         items.shape.truncate(1);
-        [items, part(first..first + dims), part(first + dims..last)]
+        [
+            items,
+            columns_of(first..first + dims),
+            columns_of(first + dims..column_count),
+        ]
     }
 
     /// Returns the reference's result for an array with these values and this shape.
@@ -179,13 +183,13 @@ impl<'a> Op<'a> for Crop<'a> {
 
     fn random_case(operation: Operation, rng: &mut Rng) -> Case {
         let (source, x, mut args) = random_params(rng);
-        // A shader supports four dimensions in addition to the items' dimension. A pair of uncropped dimensions counts
-        // as one.
-        let inner = x.len() - 1;
-        let most = if inner > 4 {
-            8_usize.saturating_sub(inner)
+        // A shader has room for four dimensions in addition to the items' dimension. A pair of uncropped dimensions
+        // takes the room of one.
+        let inner_rank = x.len() - 1;
+        let most = if inner_rank > 4 {
+            8_usize.saturating_sub(inner_rank)
         } else {
-            inner
+            inner_rank
         };
         let dims = rng.usize(..=most);
         let box_indices = rng.bool();
@@ -203,10 +207,10 @@ impl<'a> Op<'a> for Crop<'a> {
                 _ => rng.usize(1..=size.max(1)),
             })
             .collect();
-        let rest: usize = x[1 + dims..].iter().product();
+        let inner_count: usize = x[1 + dims..].iter().product();
         // Halves sizes until the result is small enough. If the uncropped dimensions alone are too large, the loop ends
         // when no size is above 1.
-        while count * rest * sizes.iter().product::<usize>() > 2 * MAX_ELEMENTS
+        while count * inner_count * sizes.iter().product::<usize>() > 2 * MAX_ELEMENTS
             && sizes.iter().any(|&size| size > 1)
         {
             let at = rng.usize(..dims);
@@ -322,26 +326,26 @@ impl Paste<'_> {
         let selected = apply_view_steps(&selected, view)?;
         let at = |&place: &i64| usize::try_from(place).unwrap_or_default();
         let places: Vec<usize> = selected.data.iter().map(at).collect();
-        let before: Vec<T> = places.iter().map(|&place| values[place].clone()).collect();
+        let old_values: Vec<T> = places.iter().map(|&place| values[place].clone()).collect();
         let written = self.crop.with_boxes(|boxes| {
             let circular = self.circular;
             let boxes = reference::Boxes { circular, ..boxes };
             let shape = &self.patches.shape;
-            reference::paste(&before, &selected.shape, patches, shape, boxes)
+            reference::paste(&old_values, &selected.shape, patches, shape, boxes)
         })?;
-        let mut seen = HashSet::new();
-        if !places.iter().all(|&place| seen.insert(place)) {
+        let mut seen_places = HashSet::new();
+        if !places.iter().all(|&place| seen_places.insert(place)) {
             return Err(ReferenceError {
                 kind: "repeats",
                 message: "the view selects an element twice".into(),
             });
         }
-        let mut all = values.to_vec();
+        let mut updated = values.to_vec();
         for (place, value) in places.into_iter().zip(written.values) {
-            all[place] = value;
+            updated[place] = value;
         }
         Ok(Scattered {
-            values: all,
+            values: updated,
             bad_rows: written.bad_rows,
         })
     }
@@ -416,14 +420,15 @@ impl<'a> Op<'a> for Paste<'a> {
         let Ok(pasted) = self.pasted(&vec![0; params.data.len()], &numbers) else {
             return false;
         };
-        let stayed = pasted.values.iter().filter(|&&number| number > 0).count();
-        let inside = self.crop.from.params.reference_array().and_then(|x| {
+        let remaining_count = pasted.values.iter().filter(|&&number| number > 0).count();
+        let cropped_ones = self.crop.from.params.reference_array().and_then(|x| {
             self.crop.with_boxes(|boxes| {
                 let circular = self.circular;
                 let boxes = reference::Boxes { circular, ..boxes };
                 reference::crop(&vec![1; x.data.len()], &x.shape, boxes)
             })
         });
-        inside.is_ok_and(|inside| inside.values.iter().sum::<usize>() == stayed)
+        cropped_ones
+            .is_ok_and(|cropped_ones| cropped_ones.values.iter().sum::<usize>() == remaining_count)
     }
 }

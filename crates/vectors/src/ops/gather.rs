@@ -207,9 +207,9 @@ impl<'a> Op<'a> for GatherNd<'a> {
             _ => 0,
         };
         let depth = rng.usize(..=params.len() - batch_dims);
-        let mut lead = params[..batch_dims].to_vec();
-        lead.extend(draw_few_dims(rng, 3));
-        let indices = draw_tuples(rng, &lead, &params[batch_dims..batch_dims + depth]);
+        let mut indices_shape = params[..batch_dims].to_vec();
+        indices_shape.extend(draw_few_dims(rng, 3));
+        let indices = draw_tuples(rng, &indices_shape, &params[batch_dims..batch_dims + depth]);
         args.insert("batch_dims".into(), batch_dims.into());
         draw_policy(rng, &mut args);
         let tensors = [("params", draw_tensor(rng, &source)), ("indices", indices)];

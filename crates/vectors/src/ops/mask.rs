@@ -23,9 +23,9 @@ impl Masked<'_> {
     }
 
     fn reference_params(&self) -> Result<Tensor, ReferenceError> {
-        let nothing = Tensor::from((vec![0], vec![]));
+        let empty_tensor = Tensor::from((vec![0], vec![]));
         let params = self.params.as_ref();
-        params.map_or(Ok(nothing), Params::reference_array)
+        params.map_or(Ok(empty_tensor), Params::reference_array)
     }
 
     /// Returns the mask on a device. It has type bool if all elements are 0 or 1.
@@ -43,7 +43,7 @@ impl Masked<'_> {
 impl<'a> Op<'a> for Masked<'a> {
     fn from_case(case: &'a Case) -> Result<Self, BadLine> {
         let arguments = case.arguments();
-        let named = |name: &str| case.args.contains_key(name);
+        let has_arg = |name: &str| case.args.contains_key(name);
         Ok(Self {
             operation: case.op,
             mask: case.tensor("mask")?,
@@ -51,10 +51,10 @@ impl<'a> Op<'a> for Masked<'a> {
                 .then(|| Params::from_case(case))
                 .transpose()?,
             other: case.tensors.get("other"),
-            axis: named("axis")
+            axis: has_arg("axis")
                 .then(|| arguments.integer("axis"))
                 .transpose()?,
-            capacity: named("capacity")
+            capacity: has_arg("capacity")
                 .then(|| arguments.size("capacity"))
                 .transpose()?,
         })
@@ -64,8 +64,8 @@ impl<'a> Op<'a> for Masked<'a> {
         let (trues, params) = (self.mask_values(), self.reference_params()?);
         let mask = (&trues[..], &self.mask.shape[..]);
         let Tensor { shape, data } = &params;
-        let other = self.other.unwrap_or(&params);
-        let other = (&other.data[..], &other.shape[..]);
+        let other_tensor = self.other.unwrap_or(&params);
+        let other_tensor = (&other_tensor.data[..], &other_tensor.shape[..]);
         match self.operation {
             Operation::Nonzero => reference::nonzero(mask.0, mask.1, self.capacity),
             Operation::BooleanMask => {
@@ -73,16 +73,16 @@ impl<'a> Op<'a> for Masked<'a> {
                 reference::boolean_mask(data, shape, mask, axis.unwrap_or(0), self.capacity)
             }
             Operation::Compress => reference::compress(data, shape, mask, self.axis, self.capacity),
-            Operation::Select => reference::select(mask, (data, shape), other),
+            Operation::Select => reference::select(mask, (data, shape), other_tensor),
             Operation::MaskedScatter => {
-                let changed = reference::masked_scatter(data, shape, mask, other);
-                changed.map(|changed| (shape.clone(), changed))
+                let answer = reference::masked_scatter(data, shape, mask, other_tensor);
+                answer.map(|answer| (shape.clone(), answer))
             }
             // The array is y of `select`, whose shape must not change.
             _ => {
                 reference::broadcast_to(mask.0, mask.1, shape)?;
-                reference::broadcast_to(other.0, other.1, shape)?;
-                reference::select(mask, other, (data, shape))
+                reference::broadcast_to(other_tensor.0, other_tensor.1, shape)?;
+                reference::select(mask, other_tensor, (data, shape))
             }
         }
         .map(answer_in_range)
@@ -100,25 +100,30 @@ impl<'a> Op<'a> for Masked<'a> {
             return Ok(mask.nonzero(capacity)?.0.into());
         };
         let params = params.on(run)?;
-        let other = self.other.map(|other| run.tensor(other)).transpose()?;
-        let other = other.as_ref();
+        let other_tensor = self
+            .other
+            .map(|other_tensor| run.tensor(other_tensor))
+            .transpose()?;
+        let other_tensor = other_tensor.as_ref();
         let axis = self
             .axis
             .map(|axis| isize::try_from(axis).unwrap_or(isize::MAX));
-        let result = match (self.operation, other) {
+        let result = match (self.operation, other_tensor) {
             (Operation::BooleanMask, _) => {
                 params.boolean_mask(&mask, axis.unwrap_or(0), capacity)?.0
             }
-            (Operation::Select, Some(other)) => wgslice::Tensor::select(&mask, &params, other)?,
-            (Operation::MaskedScatter, Some(other)) => {
-                let mut changed = params;
-                changed.masked_scatter(&mask, other)?;
-                changed
+            (Operation::Select, Some(other_tensor)) => {
+                wgslice::Tensor::select(&mask, &params, other_tensor)?
             }
-            (Operation::MaskedUpdate, Some(other)) => {
-                let mut changed = params;
-                changed.masked_update(&mask, other)?;
-                changed
+            (Operation::MaskedScatter, Some(other_tensor)) => {
+                let mut result = params;
+                result.masked_scatter(&mask, other_tensor)?;
+                result
+            }
+            (Operation::MaskedUpdate, Some(other_tensor)) => {
+                let mut result = params;
+                result.masked_update(&mask, other_tensor)?;
+                result
             }
             _ => params.compress(&mask, axis, capacity)?.0,
         };
@@ -140,7 +145,7 @@ impl<'a> Op<'a> for Masked<'a> {
         }
         let mut args = Map::new();
         let mut tensors = Vec::new();
-        let of_mask = if operation == Operation::Nonzero {
+        let mask_shape = if operation == Operation::Nonzero {
             source
         } else {
             let params = random_view(rng, &source, &mut args);
@@ -176,8 +181,8 @@ impl<'a> Op<'a> for Masked<'a> {
                         let axis = draw_rarely(rng, axis as i64 - from_end, 9);
                         args.insert("axis".into(), axis.into());
                     }
-                    let shorter = rng.usize(..=size);
-                    let mut sizes = vec![if rng.bool() { size } else { shorter }];
+                    let shorter_size = rng.usize(..=size);
+                    let mut sizes = vec![if rng.bool() { size } else { shorter_size }];
                     disturb_shape(rng, &mut sizes);
                     sizes
                 }
@@ -197,11 +202,11 @@ impl<'a> Op<'a> for Masked<'a> {
                 }
             }
         };
-        let often = rng.usize(..5);
-        let mut mask = draw_tensor(rng, &of_mask);
+        let true_frequency = rng.usize(..5);
+        let mut mask = draw_tensor(rng, &mask_shape);
         let top = if rng.bool() { 1 } else { 77 };
         for value in &mut mask.data {
-            *value = match often {
+            *value = match true_frequency {
                 0 => 0,
                 1 => i64::from(*value % 16 == 0),
                 2 => *value & 1,
@@ -214,13 +219,18 @@ impl<'a> Op<'a> for Masked<'a> {
             Operation::Nonzero | Operation::BooleanMask | Operation::Compress
         );
         if selects && (capacity < 200 || rng.bool()) {
-            let most = mask.data.len() + 2;
-            args.insert("capacity".into(), rng.usize(..=most.min(capacity)).into());
+            let max_count = mask.data.len() + 2;
+            args.insert(
+                "capacity".into(),
+                rng.usize(..=max_count.min(capacity)).into(),
+            );
         }
         tensors.push(("mask", mask));
         let mut case = Case::new(operation, [], args);
-        let named = tensors.into_iter();
-        case.tensors = named.map(|(name, tensor)| (name.into(), tensor)).collect();
+        let named_tensors = tensors.into_iter();
+        case.tensors = named_tensors
+            .map(|(name, tensor)| (name.into(), tensor))
+            .collect();
         case
     }
 }

@@ -36,11 +36,11 @@ impl<'a> Op<'a> for Pad<'a> {
     fn from_case(case: &'a Case) -> Result<Self, BadLine> {
         let arguments = case.arguments();
         let mode = case.args.get("mode").and_then(|mode| mode.as_str());
-        let found = PAD_MODES.iter().find(|(name, _)| Some(*name) == mode);
+        let named_mode = PAD_MODES.iter().find(|(name, _)| Some(*name) == mode);
         Ok(Self {
             params: Params::from_case(case)?,
             paddings: arguments.sizes("paddings")?,
-            mode: found.map_or(PadMode::Constant, |(_, mode)| *mode),
+            mode: named_mode.map_or(PadMode::Constant, |(_, mode)| *mode),
             constant: case.tensor("constant")?,
         })
     }

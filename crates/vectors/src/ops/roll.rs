@@ -39,10 +39,10 @@ impl<'a> Op<'a> for Roll<'a> {
         let source = draw_shape(rng, 4, 1);
         let mut args = Map::new();
         let rank = random_view(rng, &source, &mut args).len() as i64;
-        let beyond = i64::from(rng.u8(..30) == 0);
+        let excess = i64::from(rng.u8(..30) == 0);
         let count = rng.usize(..4);
         let axes: Vec<i64> = (0..count)
-            .map(|_| rng.i64(-rank - beyond..rank + beyond))
+            .map(|_| rng.i64(-rank - excess..rank + excess))
             .collect();
         let mut shifts: Vec<i64> = (0..count)
             .map(|_| match rng.u8(..30) {

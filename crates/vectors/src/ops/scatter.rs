@@ -62,11 +62,11 @@ pub(super) fn are_targets_unique<R: Hash + Eq>(
             false => Some(index).filter(|index| (0..size).contains(index)),
         }
     };
-    let mut seen = HashSet::new();
+    let mut seen_places = HashSet::new();
     let mut rows = tuples.chunks_exact(sizes.len().max(1)).enumerate();
     rows.all(|(number, tuple)| {
-        let place: Option<Vec<i64>> = tuple.iter().zip(sizes).map(position).collect();
-        place.is_none_or(|place| seen.insert((row(number), place)))
+        let positions: Option<Vec<i64>> = tuple.iter().zip(sizes).map(position).collect();
+        positions.is_none_or(|positions| seen_places.insert((row(number), positions)))
     })
 }
 
@@ -337,10 +337,10 @@ impl<'a> Op<'a> for ScatterElements<'a> {
         let mut indices = draw_tuples(rng, &sizes, &shape[axis..=axis]);
         if rng.u8(..3) == 0 && sizes[axis] <= shape[axis] {
             // The indices along a line differ.
-            let inner: usize = sizes[axis + 1..].iter().product();
-            let first = rng.usize(..shape[axis].max(1));
+            let inner_count: usize = sizes[axis + 1..].iter().product();
+            let first_position = rng.usize(..shape[axis].max(1));
             for (n, index) in indices.data.iter_mut().enumerate() {
-                *index = ((first + n / inner % sizes[axis]) % shape[axis]) as i64;
+                *index = ((first_position + n / inner_count % sizes[axis]) % shape[axis]) as i64;
             }
         }
         disturb_shape(rng, &mut sizes);
@@ -357,8 +357,11 @@ impl<'a> Op<'a> for ScatterElements<'a> {
             _ => "update",
         };
         // The values are small, so that the result of a few updates fits the smallest element type.
-        let most = if combine == "mul" { 2 } else { 8 };
-        updates.data.iter_mut().for_each(|value| *value %= most);
+        let max_value = if combine == "mul" { 2 } else { 8 };
+        updates
+            .data
+            .iter_mut()
+            .for_each(|value| *value %= max_value);
         indices.shape = sizes;
         let mut args = Map::new();
         let from_end = if rng.bool() { shape.len() as i64 } else { 0 };
@@ -390,8 +393,8 @@ impl<'a> Op<'a> for ScatterElements<'a> {
             return false;
         };
         // Elements of different lines along the axis go to different places.
-        let inner: usize = sizes[axis + 1..].iter().product();
-        let line = |row: usize| (row / (along * inner), row % inner);
+        let inner_count: usize = sizes[axis + 1..].iter().product();
+        let line = |row: usize| (row / (along * inner_count), row % inner_count);
         are_targets_unique(&self.rows.indices.data, &[size], self.rows.indexing, line)
     }
 

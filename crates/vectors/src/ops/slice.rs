@@ -34,13 +34,13 @@ impl<'a> Op<'a> for Slice<'a> {
         let shape = draw_shape(rng, 6, 0);
         let (mut begin, mut size) = (Vec::new(), Vec::new());
         for &dim in &shape {
-            let first = draw_integer(rng, 0, dim);
-            let left = dim.saturating_sub(usize::try_from(first).unwrap_or(0));
-            begin.push(draw_rarely(rng, first, -1));
-            let taken = draw_integer(rng, 0, left);
+            let first_position = draw_integer(rng, 0, dim);
+            let max_size = dim.saturating_sub(usize::try_from(first_position).unwrap_or(0));
+            begin.push(draw_rarely(rng, first_position, -1));
+            let drawn_size = draw_integer(rng, 0, max_size);
             size.push(match rng.u8(..10) {
                 0..3 => -1,
-                _ => draw_rarely(rng, taken, left as i64 + 1),
+                _ => draw_rarely(rng, drawn_size, max_size as i64 + 1),
             });
         }
         let mut args = Map::new();

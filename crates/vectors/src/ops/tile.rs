@@ -57,8 +57,8 @@ impl<'a> Op<'a> for Tile<'a> {
         };
         let mut multiples: Vec<usize> = (0..count).map(|_| rng.usize(..4)).collect();
         if operation == Operation::Repeat {
-            let beyond = i64::from(rng.u8(..30) == 0);
-            args.insert("axis".into(), rng.i64(-rank - beyond..rank + beyond).into());
+            let excess = i64::from(rng.u8(..30) == 0);
+            args.insert("axis".into(), rng.i64(-rank - excess..rank + excess).into());
         } else if rng.u8(..40) == 0 {
             multiples.push(1);
         }

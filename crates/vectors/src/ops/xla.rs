@@ -217,10 +217,10 @@ impl<'a> Op<'a> for XlaScatter<'a> {
 
     fn reference_answer(&self) -> Result<Answer, ReferenceError> {
         let updates = &self.rows.updates.data;
-        let changed = self.scattered(&self.tensor.data, updates, |old, new| {
+        let answer = self.scattered(&self.tensor.data, updates, |old, new| {
             *old = combine_values(self.combine, self.rows.float, *old, *new);
         })?;
-        Ok(scatter_answer(changed, &self.tensor.shape))
+        Ok(scatter_answer(answer, &self.tensor.shape))
     }
 
     fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
@@ -257,8 +257,11 @@ impl<'a> Op<'a> for XlaScatter<'a> {
         disturb_shape(rng, &mut result);
         let mut updates = draw_tensor(rng, &result);
         // The values are small, so that the result of a few updates fits the smallest element type.
-        let most = if combine == "mul" { 2 } else { 8 };
-        updates.data.iter_mut().for_each(|value| *value %= most);
+        let max_value = if combine == "mul" { 2 } else { 8 };
+        updates
+            .data
+            .iter_mut()
+            .for_each(|value| *value %= max_value);
         let tensors = [
             ("tensor", draw_tensor(rng, &operand)),
             ("indices", drawn.indices),
@@ -279,8 +282,9 @@ impl<'a> Op<'a> for XlaScatter<'a> {
     fn is_unique(&self) -> bool {
         let counts = vec![0; self.tensor.data.len()];
         let ones = vec![1; self.rows.updates.data.len()];
-        let changed = self.scattered(&counts, &ones, |count, one| *count += one);
-        changed.is_ok_and(|changed| changed.values.iter().all(|&count| count <= 1))
+        let update_counts = self.scattered(&counts, &ones, |count, one| *count += one);
+        update_counts
+            .is_ok_and(|update_counts| update_counts.values.iter().all(|&count| count <= 1))
     }
 
     fn combination(&self) -> Combine {
@@ -311,10 +315,10 @@ struct DrawnXla {
 impl DrawnXla {
     fn draw_for(rng: &mut Rng, operand: &[usize]) -> Self {
         let rank = operand.len();
-        let mut lead = draw_few_dims(rng, 2);
+        let mut indices_shape = draw_few_dims(rng, 2);
         let (mut dropped, mut batching, mut map) = (Vec::new(), Vec::new(), Vec::new());
         let mut sizes = Vec::new();
-        let mut kept = Vec::new();
+        let mut kept_dims = Vec::new();
         for (d, &size) in operand.iter().enumerate() {
             let role = rng.u8(..10);
             if role == 0 {
@@ -329,7 +333,7 @@ impl DrawnXla {
                 dropped.push(d);
                 sizes.push(size.min(1));
             } else {
-                kept.push(d);
+                kept_dims.push(d);
                 sizes.push(match rng.u8(..12) {
                     0 => 0,
                     1..6 => size,
@@ -339,21 +343,22 @@ impl DrawnXla {
         }
         rng.shuffle(&mut map);
         // Draws where each batching dimension is inserted into the indices.
-        let mut of_indices: Vec<Option<usize>> = vec![None; lead.len()];
+        let mut batch_dims_of_indices: Vec<Option<usize>> = vec![None; indices_shape.len()];
         for (number, &d) in batching.iter().enumerate() {
-            let at = rng.usize(..=lead.len());
-            lead.insert(at, operand[d]);
-            of_indices.insert(at, Some(number));
+            let at = rng.usize(..=indices_shape.len());
+            indices_shape.insert(at, operand[d]);
+            batch_dims_of_indices.insert(at, Some(number));
         }
-        let few_elements = |sizes: &[usize], lead: &[usize]| {
-            kept.iter()
+        let few_elements = |sizes: &[usize], indices_shape: &[usize]| {
+            kept_dims
+                .iter()
                 .map(|&d| sizes[d])
-                .chain(lead.iter().copied())
+                .chain(indices_shape.iter().copied())
                 .product::<usize>()
                 <= 2 * MAX_ELEMENTS
         };
-        while !few_elements(&sizes, &lead) {
-            let at = kept.iter().copied().max_by_key(|&d| sizes[d]);
+        while !few_elements(&sizes, &indices_shape) {
+            let at = kept_dims.iter().copied().max_by_key(|&d| sizes[d]);
             match at.filter(|&d| sizes[d] > 1) {
                 Some(d) => sizes[d] /= 2,
                 None => break,
@@ -361,7 +366,7 @@ impl DrawnXla {
         }
         let mut data = Vec::new();
         let is_bad = rng.bool();
-        let tuples: usize = lead.iter().product();
+        let tuples: usize = indices_shape.iter().product();
         for _ in 0..tuples {
             for &d in &map {
                 let (size, last) = (operand[d] as i64, operand[d] as i64 - sizes[d] as i64);
@@ -376,35 +381,35 @@ impl DrawnXla {
         }
         let implicit = map.len() == 1 && rng.bool();
         let index_vector_dim = match (implicit, rng.bool()) {
-            (true, _) | (_, false) => lead.len(),
-            _ => rng.usize(..=lead.len()),
+            (true, _) | (_, false) => indices_shape.len(),
+            _ => rng.usize(..=indices_shape.len()),
         };
         let mut indices_batching = vec![0; batching.len()];
-        for (at, number) in of_indices.iter().enumerate() {
+        for (at, number) in batch_dims_of_indices.iter().enumerate() {
             if let Some(number) = number {
-                let after = !implicit && at >= index_vector_dim;
-                indices_batching[*number] = at + usize::from(after);
+                let is_after_vector = !implicit && at >= index_vector_dim;
+                indices_batching[*number] = at + usize::from(is_after_vector);
             }
         }
         let indices = match implicit {
             true => Tensor {
-                shape: lead.clone(),
+                shape: indices_shape.clone(),
                 data,
             },
-            false => move_tuple_axis(&data, &lead, map.len(), index_vector_dim),
+            false => move_tuple_axis(&data, &indices_shape, map.len(), index_vector_dim),
         };
         // Inserts the window dimensions into the result.
-        let mut result = lead.clone();
+        let mut result = indices_shape.clone();
         let mut window = Vec::new();
-        let mut places: Vec<usize> = (0..lead.len() + kept.len()).collect();
+        let mut places: Vec<usize> = (0..indices_shape.len() + kept_dims.len()).collect();
         match rng.u8(..3) {
             0 => rng.shuffle(&mut places),
-            1 => places.rotate_left(lead.len()),
+            1 => places.rotate_left(indices_shape.len()),
             _ => {}
         }
-        places.truncate(kept.len());
+        places.truncate(kept_dims.len());
         places.sort_unstable();
-        for (&at, &d) in places.iter().zip(&kept) {
+        for (&at, &d) in places.iter().zip(&kept_dims) {
             result.insert(at, sizes[d]);
             window.push(at);
         }
@@ -441,13 +446,17 @@ impl DrawnXla {
 fn move_tuple_axis(data: &[i64], lead: &[usize], depth: usize, at: usize) -> Tensor {
     let mut shape = lead.to_vec();
     shape.insert(at, depth);
-    let inner: usize = lead[at..].iter().product();
+    let inner_count: usize = lead[at..].iter().product();
     let outer: usize = lead[..at].iter().product();
-    let mut moved = Vec::new();
+    let mut transposed = Vec::new();
     for o in 0..outer {
         for column in 0..depth {
-            moved.extend((0..inner).map(|i| data[(o * inner + i) * depth + column]));
+            transposed
+                .extend((0..inner_count).map(|i| data[(o * inner_count + i) * depth + column]));
         }
     }
-    Tensor { shape, data: moved }
+    Tensor {
+        shape,
+        data: transposed,
+    }
 }

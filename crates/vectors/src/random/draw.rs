@@ -24,24 +24,24 @@ pub(crate) const MAX_ELEMENTS: usize = 3000;
 /// Draws begin, end, strides and masks for a shape.
 pub(crate) fn draw_spec(rng: &mut Rng, shape: &[usize]) -> Map<String, Value> {
     // There are rarely more entries than dimensions.
-    let most = shape.len() + usize::from(rng.u8(..3) == 0) * 2;
+    let max_entries = shape.len() + usize::from(rng.u8(..3) == 0) * 2;
     // In a third of the specs, every dimension has an entry. In half of these, the last dimension has a small step,
     // because most special paths are for units that are close together.
     let entries = match rng.u8(..3) {
         0 => shape.len(),
-        _ => rng.usize(..=most),
+        _ => rng.usize(..=max_entries),
     };
     let close = entries == shape.len() && rng.bool();
     let (mut begin, mut end, mut strides) = (Vec::new(), Vec::new(), Vec::new());
     for entry in 0..entries {
         let size = shape.get(entry).copied().unwrap_or(3);
-        let mut bound = || match rng.u8(..60) {
+        let mut draw_bound = || match rng.u8(..60) {
             0 => i64::MIN,
             1 => i64::MAX,
             _ => draw_integer(rng, 0, 2 * size + 4) - size as i64 - 2,
         };
-        begin.push(bound());
-        end.push(bound());
+        begin.push(draw_bound());
+        end.push(draw_bound());
         strides.push(match rng.u8(..60) {
             _ if close && entry + 1 == entries => [-2, -1, 2, 2, 3][rng.usize(..5)],
             0 => 0,
@@ -58,11 +58,11 @@ pub(crate) fn draw_spec(rng: &mut Rng, shape: &[usize]) -> Map<String, Value> {
         _ => entries,
     };
     let mut mask = |percent: u8| {
-        let set = (0..bits).filter(|_| rng.u8(..100) < percent);
-        set.fold(0, |mask, bit| mask | 1_i32 << bit)
+        let set_bits = (0..bits).filter(|_| rng.u8(..100) < percent);
+        set_bits.fold(0, |mask, bit| mask | 1_i32 << bit)
     };
     let masks = [mask(50), mask(50), mask(6), mask(6)];
-    let ellipsis = match rng.u8(..3) {
+    let ellipsis_mask = match rng.u8(..3) {
         0 => 1_i64 << rng.usize(..entries + 1),
         _ => 0,
     };
@@ -72,7 +72,7 @@ pub(crate) fn draw_spec(rng: &mut Rng, shape: &[usize]) -> Map<String, Value> {
         "strides": strides,
         "begin_mask": masks[0],
         "end_mask": masks[1],
-        "ellipsis_mask": ellipsis,
+        "ellipsis_mask": ellipsis_mask,
         "new_axis_mask": masks[2],
         "shrink_axis_mask": masks[3],
     });
@@ -85,13 +85,13 @@ pub(crate) fn draw_spec(rng: &mut Rng, shape: &[usize]) -> Map<String, Value> {
 /// Draws index tuples that point into dimensions of these sizes: one tuple for each position of the shape `lead`.
 pub(crate) fn draw_tuples(rng: &mut Rng, lead: &[usize], sizes: &[usize]) -> Tensor {
     let shape = [lead, &[sizes.len()]].concat();
-    let bad = rng.u8(..2) == 0;
+    let has_bad_rows = rng.u8(..2) == 0;
     let rows: usize = lead.iter().product();
     let mut data = Vec::with_capacity(rows * sizes.len());
     for _ in 0..rows {
         for &size in sizes {
             let size = size as i64;
-            data.push(match rng.u8(..if bad { 25 } else { 1 }) {
+            data.push(match rng.u8(..if has_bad_rows { 25 } else { 1 }) {
                 20 => rng.i64(-2 * size - 1..=2 * size + 1),
                 21 => -1 - rng.i64(0..=size),
                 22 => size,
@@ -284,8 +284,8 @@ pub(crate) fn viewed_shape(source: &[usize], steps: &[Value]) -> Option<Vec<usiz
         shape: source.to_vec(),
         data: vec![0; source.iter().product()],
     };
-    let viewed = oracle::apply_view_steps(&source, &args.steps("steps").ok()?);
-    viewed.ok().map(|viewed| viewed.shape)
+    let view_values = oracle::apply_view_steps(&source, &args.steps("steps").ok()?);
+    view_values.ok().map(|view_values| view_values.shape)
 }
 
 /// Returns the shape of a slice, or the shape of a scalar if the slice fails.

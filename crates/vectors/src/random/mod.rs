@@ -19,8 +19,8 @@ use std::iter::repeat_n;
 /// Returns case `number` of a seed's sequence. It does not depend on the cases before it.
 pub fn case(seed: u64, number: usize) -> Case {
     let mut rng = rng(seed, number);
-    let each = |&operation: &Operation| repeat_n(operation, operation.random_weight());
-    let operations: Vec<_> = Operation::ALL.iter().flat_map(each).collect();
+    let weighted = |&operation: &Operation| repeat_n(operation, operation.random_weight());
+    let operations: Vec<_> = Operation::ALL.iter().flat_map(weighted).collect();
     make_case(operations[rng.usize(..operations.len())], &mut rng, number)
 }
 
@@ -75,19 +75,19 @@ mod tests {
     #[test]
     fn every_case_has_an_answer_and_a_way_to_run() {
         let mut operations = BTreeSet::new();
-        let mut good = 0;
+        let mut success_count = 0;
         for number in 0..3000 {
             let case = case(7, number);
             let answered =
                 answered(case.clone()).unwrap_or_else(|bad| panic!("{bad}: {}", case.to_line()));
             assert!(variant(&answered).is_some(), "{}", case.to_line());
             let succeeds = matches!(answered.expected, Expectation::Success(_));
-            good += usize::from(succeeds);
+            success_count += usize::from(succeeds);
             operations.insert(case.op);
         }
         assert!(operations.iter().eq(Operation::ALL));
         // At least half of the cases succeed, and at least 100 are errors.
-        assert!((1500..2900).contains(&good), "{good}");
+        assert!((1500..2900).contains(&success_count), "{success_count}");
     }
 
     #[test]
@@ -132,7 +132,7 @@ mod tests {
             let begin = case.arguments().integers("begin").unwrap_or_default();
             matches!(case.expected, Expectation::Success(_)) && begin.contains(&3)
         };
-        let mut reduced = 0;
+        let mut reduced_count = 0;
         for number in 0..2000 {
             let case = case(5, number);
             if case.op == Operation::StridedSlice && fails(&case) {
@@ -140,9 +140,9 @@ mod tests {
                 assert_eq!(smallest.arguments().integers("begin").unwrap(), [3]);
                 // A new axis has an entry in `begin`, but needs no dimension.
                 assert!(smallest.tensor("input").unwrap().shape.len() <= 1);
-                reduced += 1;
+                reduced_count += 1;
             }
         }
-        assert!(reduced > 5, "{reduced}");
+        assert!(reduced_count > 5, "{reduced_count}");
     }
 }

@@ -29,20 +29,23 @@ pub fn reduce(case: &Case, most: usize, fails: impl Fn(&Case) -> bool) -> Case {
 
 /// Returns the cases that are one change smaller: first in arguments, then in ranks, sizes and values.
 fn smaller_cases(case: &Case) -> impl Iterator<Item = Case> {
-    let of_args = shorter_args(&case.args).into_iter().map(|args| Case {
+    let with_shorter_args = shorter_args(&case.args).into_iter().map(|args| Case {
         args,
         ..case.clone()
     });
-    let of_tensors = smaller_sizes(case).into_iter().flat_map(|(size, smaller)| {
+    let with_smaller_tensors = smaller_sizes(case).into_iter().flat_map(|(size, smaller)| {
         // Dimensions of equal size may have to stay equal, so they first change together, and then one at a time.
         let everywhere = resized_everywhere(case, size, smaller);
         [everywhere]
             .into_iter()
             .chain(resized_once(case, size, smaller))
     });
-    let of_ranks = dropped_dimensions(case);
-    let of_values = simpler_values(case);
-    of_args.chain(of_ranks).chain(of_tensors).chain(of_values)
+    let with_smaller_ranks = dropped_dimensions(case);
+    let with_simpler_values = simpler_values(case);
+    with_shorter_args
+        .chain(with_smaller_ranks)
+        .chain(with_smaller_tensors)
+        .chain(with_simpler_values)
 }
 
 /// Returns pairs of a size that occurs in a tensor and a smaller size to replace it. The largest sizes come first.
@@ -70,17 +73,17 @@ fn resized_everywhere(case: &Case, size: usize, to: usize) -> Case {
         *tensor = crop_tensor(tensor, &shape.collect::<Vec<_>>());
     }
     if let Some(Value::Array(shape)) = smaller.args.get_mut("shape") {
-        let same = shape.iter_mut().filter(|s| s.as_u64() == Some(size as u64));
-        same.for_each(|s| *s = to.into());
+        let equal_sizes = shape.iter_mut().filter(|s| s.as_u64() == Some(size as u64));
+        equal_sizes.for_each(|s| *s = to.into());
     }
     smaller
 }
 
 fn resized_once(case: &Case, size: usize, to: usize) -> impl Iterator<Item = Case> {
     let places = case.tensors.iter().flat_map(move |(name, tensor)| {
-        let same = move |&at: &usize| tensor.shape[at] == size;
+        let is_of_size = move |&at: &usize| tensor.shape[at] == size;
         (0..tensor.shape.len())
-            .filter(same)
+            .filter(is_of_size)
             .map(move |at| (name, at))
     });
     places.map(move |(name, at)| {
@@ -100,11 +103,11 @@ fn crop_tensor(tensor: &Tensor, shape: &[usize]) -> Tensor {
     let mut data = Vec::new();
     let mut at = vec![0; shape.len()];
     for _ in 0..shape.iter().product::<usize>() {
-        let place = at
+        let position = at
             .iter()
             .zip(&tensor.shape)
             .fold(0, |sum, (c, s)| sum * s + c);
-        data.push(tensor.data[place]);
+        data.push(tensor.data[position]);
         for (c, s) in at.iter_mut().zip(shape).rev() {
             *c += 1;
             if *c < *s {
@@ -120,8 +123,8 @@ fn crop_tensor(tensor: &Tensor, shape: &[usize]) -> Tensor {
 /// Returns cases in which one tensor lacks one of its dimensions of size 1.
 fn dropped_dimensions(case: &Case) -> impl Iterator<Item = Case> {
     case.tensors.iter().flat_map(move |(name, tensor)| {
-        let one = move |&at: &usize| tensor.shape[at] == 1;
-        (0..tensor.shape.len()).filter(one).map(move |at| {
+        let is_single = move |&at: &usize| tensor.shape[at] == 1;
+        (0..tensor.shape.len()).filter(is_single).map(move |at| {
             let mut smaller = case.clone();
             if let Some(tensor) = smaller.tensors.get_mut(name) {
                 tensor.shape.remove(at);
@@ -135,12 +138,12 @@ fn dropped_dimensions(case: &Case) -> impl Iterator<Item = Case> {
 /// as they are, because those integers are the bits of subnormal numbers.
 fn simpler_values(case: &Case) -> impl Iterator<Item = Case> {
     case.tensors.iter().flat_map(move |(name, tensor)| {
-        let counted: Vec<i64> = (1..).take(tensor.data.len()).collect();
+        let ascending: Vec<i64> = (1..).take(tensor.data.len()).collect();
         let counts = (name != "indices"
             && float_type(&case.dtype).is_none()
             && tensor.data.len() < 128
-            && tensor.data != counted)
-            .then(|| with_data(case, name, counted));
+            && tensor.data != ascending)
+            .then(|| with_data(case, name, ascending));
         let indices = if name == "indices" {
             tensor.data.len()
         } else {
@@ -171,38 +174,38 @@ fn with_data(case: &Case, name: &str, data: Vec<i64>) -> Case {
 
 /// Returns the arguments after each possible reduction.
 fn shorter_args(args: &Map<String, Value>) -> Vec<Map<String, Value>> {
-    let with = |name: &str, value: Value| {
+    let with_arg = |name: &str, value: Value| {
         let mut args = args.clone();
         args.insert(name.to_owned(), value);
         args
     };
-    let mut out = Vec::new();
+    let mut simpler_cases = Vec::new();
     for optional in ["view", "negative", "out_of_range"] {
         if args.contains_key(optional) {
             let mut args = args.clone();
             args.remove(optional);
-            out.push(args);
+            simpler_cases.push(args);
         }
     }
     let entries = args
         .get("begin")
         .and_then(Value::as_array)
         .map_or(0, Vec::len);
-    out.extend((0..entries).map(|at| without_entry(args, at)));
+    simpler_cases.extend((0..entries).map(|at| without_entry(args, at)));
     for (name, value) in args {
         match value {
             Value::Array(list) if name == "steps" || name == "view" => {
                 for (at, step) in list.iter().enumerate() {
-                    let mut fewer = list.clone();
-                    fewer.remove(at);
-                    out.push(with(name, fewer.into()));
+                    let mut shorter_list = list.clone();
+                    shorter_list.remove(at);
+                    simpler_cases.push(with_arg(name, shorter_list.into()));
                     let Some(Value::Object(spec)) = step.get("strided_slice") else {
                         continue;
                     };
                     for spec in shorter_args(spec) {
                         let mut steps = list.clone();
                         steps[at] = serde_json::json!({ "strided_slice": spec });
-                        out.push(with(name, steps.into()));
+                        simpler_cases.push(with_arg(name, steps.into()));
                     }
                 }
             }
@@ -211,22 +214,22 @@ fn shorter_args(args: &Map<String, Value>) -> Vec<Map<String, Value>> {
                     for to in simpler_integers(value.as_i64().unwrap_or(0), name) {
                         let mut list = list.clone();
                         list[at] = to.into();
-                        out.push(with(name, list.into()));
+                        simpler_cases.push(with_arg(name, list.into()));
                     }
                 }
             }
             Value::Number(number) => {
-                let number = number.as_i64().unwrap_or(0);
-                out.extend(
-                    simpler_integers(number, name)
+                let old_number = number.as_i64().unwrap_or(0);
+                simpler_cases.extend(
+                    simpler_integers(old_number, name)
                         .into_iter()
-                        .map(|to| with(name, to.into())),
+                        .map(|to| with_arg(name, to.into())),
                 );
             }
             _ => {}
         }
     }
-    out
+    simpler_cases
 }
 
 /// Returns simpler integers than `value`. For a mask, there is one without each of its set bits. For other integers,
@@ -238,8 +241,8 @@ fn simpler_integers(value: i64, name: &str) -> Vec<i64> {
         let Ok(mask) = i32::try_from(value) else {
             return vec![0];
         };
-        let set = (0..32).map(|bit| 1 << bit).filter(|bit| mask & bit != 0);
-        return set.map(|bit: i32| (mask & !bit).into()).collect();
+        let set_bits = (0..32).map(|bit| 1 << bit).filter(|bit| mask & bit != 0);
+        return set_bits.map(|bit: i32| (mask & !bit).into()).collect();
     }
     let simplest = i64::from(name == "strides");
     let mut to = vec![simplest, value / 2, value - value.signum()];
@@ -261,8 +264,8 @@ fn without_entry(args: &Map<String, Value>, at: usize) -> Map<String, Value> {
             }
             Value::Number(number) if name.ends_with("_mask") => {
                 let mask = number.as_i64().unwrap_or(0);
-                let below = (1_i64 << at) - 1;
-                *value = (mask & below | mask >> 1 & !below).into();
+                let low_bits = (1_i64 << at) - 1;
+                *value = (mask & low_bits | mask >> 1 & !low_bits).into();
             }
             _ => {}
         }

@@ -33,9 +33,9 @@ impl Rng {
         reason = "the number is in a range of usize"
     )]
     pub(crate) fn usize(&mut self, range: impl RangeBounds<usize>) -> usize {
-        let wide = |bound: std::ops::Bound<&usize>| bound.map(|&bound| bound as u64);
+        let to_u64 = |bound: std::ops::Bound<&usize>| bound.map(|&bound| bound as u64);
         self.0
-            .u64((wide(range.start_bound()), wide(range.end_bound()))) as usize
+            .u64((to_u64(range.start_bound()), to_u64(range.end_bound()))) as usize
     }
 
     /// Returns one of `items`, or `None` if there are none.

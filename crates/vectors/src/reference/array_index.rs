@@ -64,13 +64,13 @@ pub fn array_index<T: Clone>(
     check_length("values", values.len(), shape)?;
     let entries = expand_ellipsis(entries, shape, outer)?;
     let is_array = |entry: &Entry| matches!(entry, Entry::Positions(..) | Entry::Mask(..));
-    let together = entries.iter().any(is_array) && !outer;
-    check_slices(&entries, shape, together)?;
+    let are_zipped = entries.iter().any(is_array) && !outer;
+    check_slices(&entries, shape, are_zipped)?;
     let (mut reads, mut made) = (Vec::new(), Vec::new());
     let mut arrays: Vec<(Vec<i64>, Vec<usize>)> = Vec::new();
     // The indices of the entries that are arrays.
     let mut numbers: Vec<usize> = Vec::new();
-    let mut meet = |number: usize, made: &mut Vec<ResultDimension>| {
+    let mut add_list = |number: usize, made: &mut Vec<ResultDimension>| {
         if numbers.is_empty() {
             made.push(ResultDimension::Arrays);
         }
@@ -89,16 +89,16 @@ pub fn array_index<T: Clone>(
             }
             Entry::Index(index) => {
                 let position = position_in_range(*index, size)?;
-                if together {
-                    meet(number, &mut made);
+                if are_zipped {
+                    add_list(number, &mut made);
                     arrays.push((vec![*index], Vec::new()));
                     reads.push(PositionSource::Array(arrays.len() - 1));
                 } else {
                     reads.push(PositionSource::Single(position));
                 }
             }
-            Entry::Positions(list, sizes) if together => {
-                meet(number, &mut made);
+            Entry::Positions(list, sizes) if are_zipped => {
+                add_list(number, &mut made);
                 arrays.push((list.clone(), sizes.clone()));
                 reads.push(PositionSource::Array(arrays.len() - 1));
             }
@@ -109,62 +109,65 @@ pub fn array_index<T: Clone>(
                 arrays.push((list.clone(), vec![reads.len() - 1, size]));
             }
             Entry::Mask(mask, sizes) => {
-                let found = shape.iter().skip(reads.len()).take(sizes.len());
-                if !found.eq(sizes) {
+                let mask_sizes = shape.iter().skip(reads.len()).take(sizes.len());
+                if !mask_sizes.eq(sizes) {
                     let sizes = format_shape(sizes);
                     return fail_with(
                         "mask_shape",
                         format!("the mask of shape {sizes} does not fit"),
                     );
                 }
-                let ones: Vec<Vec<usize>> = all_coordinates(sizes)
+                let true_positions: Vec<Vec<usize>> = all_coordinates(sizes)
                     .zip(mask)
                     .filter_map(|(place, &truth)| truth.then_some(place))
                     .collect();
-                if together {
-                    meet(number, &mut made);
+                if are_zipped {
+                    add_list(number, &mut made);
                     for axis in 0..sizes.len() {
-                        let list = ones.iter().map(|place| place[axis] as i64).collect();
-                        arrays.push((list, vec![ones.len()]));
+                        let axis_positions = true_positions
+                            .iter()
+                            .map(|place| place[axis] as i64)
+                            .collect();
+                        arrays.push((axis_positions, vec![true_positions.len()]));
                         reads.push(PositionSource::Array(arrays.len() - 1));
                     }
                     if sizes.is_empty() {
-                        arrays.push((vec![0; ones.len()], vec![ones.len()]));
+                        arrays.push((vec![0; true_positions.len()], vec![true_positions.len()]));
                     }
                 } else {
                     let dim = made.len();
-                    made.push(ResultDimension::Own(ones.len()));
+                    made.push(ResultDimension::Own(true_positions.len()));
                     reads.push(PositionSource::List(
                         dim,
-                        ones.iter().map(|place| place[0]).collect(),
+                        true_positions.iter().map(|place| place[0]).collect(),
                     ));
                 }
             }
         }
     }
-    if !together {
+    if !are_zipped {
         // In an outer expression, lists are looked up last.
         for (list, place) in arrays.drain(..) {
-            let found = list
+            let checked_list = list
                 .iter()
                 .map(|&position| position_in_range(position, place[1]));
-            let found: Vec<usize> = found.collect::<Result<_, _>>()?;
+            let checked_list: Vec<usize> = checked_list.collect::<Result<_, _>>()?;
             if let PositionSource::List(_, empty) = &mut reads[place[0]] {
-                *empty = found;
+                *empty = checked_list;
             }
         }
     }
-    let mut common: Vec<usize> = Vec::new();
+    let mut common_shape: Vec<usize> = Vec::new();
     for (_, sizes) in &arrays {
-        common = broadcast_shapes(&common, sizes)?;
+        common_shape = broadcast_shapes(&common_shape, sizes)?;
     }
-    let adjacent = numbers.windows(2).all(|pair| pair[1] == pair[0] + 1);
+    let are_adjacent = numbers.windows(2).all(|pair| pair[1] == pair[0] + 1);
     // The places in the result of the arrays' dimensions, and of those in `made`.
-    let first = made
+    let first_list_dim = made
         .iter()
         .position(|made| matches!(made, ResultDimension::Arrays));
-    let first = first.filter(|_| adjacent).unwrap_or(0);
-    let own: Vec<(usize, usize)> = made
+    let first_list_dim = first_list_dim.filter(|_| are_adjacent).unwrap_or(0);
+    let own_dims: Vec<(usize, usize)> = made
         .iter()
         .enumerate()
         .filter_map(|(dim, made)| match made {
@@ -172,42 +175,47 @@ pub fn array_index<T: Clone>(
             ResultDimension::Arrays => None,
         })
         .collect();
-    let mut sizes: Vec<usize> = own.iter().map(|&(_, size)| size).collect();
-    sizes.splice(first..first, common.iter().copied());
+    let mut sizes: Vec<usize> = own_dims.iter().map(|&(_, size)| size).collect();
+    sizes.splice(first_list_dim..first_list_dim, common_shape.iter().copied());
     let mut result = vec_for_shape(&sizes)?;
     for element in all_coordinates(&sizes) {
-        let digits = &element[first..first + common.len()];
+        let digits = &element[first_list_dim..first_list_dim + common_shape.len()];
         let digit_of = |dim: usize| {
-            let number = own.iter().position(|&(found, _)| found == dim);
-            let number = number.expect("a list belongs to a dimension of its own");
-            let skipped = if number < first { 0 } else { common.len() };
-            element[number + skipped]
+            let list_number = own_dims.iter().position(|&(found, _)| found == dim);
+            let list_number = list_number.expect("a list belongs to a dimension of its own");
+            let skipped = if list_number < first_list_dim {
+                0
+            } else {
+                common_shape.len()
+            };
+            element[list_number + skipped]
         };
-        let mut place = Vec::new();
+        let mut source_position = Vec::new();
         for (axis, read) in reads.iter().enumerate() {
-            place.push(match read {
+            source_position.push(match read {
                 PositionSource::Single(position) => *position,
                 PositionSource::List(dim, list) => list[digit_of(*dim)],
                 PositionSource::Array(number) => {
                     let (list, sizes) = &arrays[*number];
-                    let own = &digits[common.len() - sizes.len()..];
-                    let own: Vec<usize> = own
+                    let own_digits = &digits[common_shape.len() - sizes.len()..];
+                    let own_digits: Vec<usize> = own_digits
                         .iter()
                         .zip(sizes)
                         .map(|(&digit, &size)| if size == 1 { 0 } else { digit })
                         .collect();
-                    position_in_range(*value_at(list, sizes, &own), shape[axis])?
+                    position_in_range(*value_at(list, sizes, &own_digits), shape[axis])?
                 }
             });
         }
-        result.push(value_at(values, shape, &place).clone());
+        result.push(value_at(values, shape, &source_position).clone());
     }
     // Positions are also checked if the result has no elements, unless the arrays themselves select nothing.
-    if result.is_empty() && !common.contains(&0) {
+    if result.is_empty() && !common_shape.contains(&0) {
         for (axis, read) in reads.iter().enumerate() {
             if let PositionSource::Array(number) = read {
-                let mut list = arrays[*number].0.iter();
-                list.try_for_each(|&position| position_in_range(position, shape[axis]).map(drop))?;
+                let mut positions = arrays[*number].0.iter();
+                positions
+                    .try_for_each(|&position| position_in_range(position, shape[axis]).map(drop))?;
             }
         }
     }
@@ -237,7 +245,7 @@ fn expand_ellipsis(
             "Multiple ellipses in slice spec not allowed",
         );
     }
-    let taken: usize = entries
+    let taken_dims: usize = entries
         .iter()
         .map(|entry| match entry {
             Entry::Index(_) | Entry::Range(..) | Entry::Positions(..) => 1,
@@ -245,7 +253,7 @@ fn expand_ellipsis(
             Entry::Mask(_, sizes) => sizes.len(),
         })
         .sum();
-    let Some(left) = shape.len().checked_sub(taken) else {
+    let Some(left) = shape.len().checked_sub(taken_dims) else {
         let kind = if shape.is_empty() {
             "scalar_input"
         } else {
@@ -258,13 +266,13 @@ fn expand_ellipsis(
     let (before, after) = entries.split_at(at.unwrap_or(entries.len()));
     // The ellipsis stays, because it separates arrays even if it covers no dimension.
     let ellipsis = after.first().cloned();
-    let rest = after.iter().skip(1).cloned();
+    let after_ellipsis = after.iter().skip(1).cloned();
     Ok(before
         .iter()
         .cloned()
         .chain(ellipsis)
         .chain(whole)
-        .chain(rest)
+        .chain(after_ellipsis)
         .collect())
 }
 
@@ -308,21 +316,21 @@ fn slice_positions(size: usize, begin: Option<i64>, end: Option<i64>, stride: i6
     } else {
         (-1, size - 1)
     };
-    let bound = |bound: Option<i64>, default: i128| match bound {
+    let clamped_bound = |clamped_bound: Option<i64>, default: i128| match clamped_bound {
         None => default,
-        Some(bound) if bound < 0 => (i128::from(bound) + size).max(low),
-        Some(bound) => i128::from(bound).min(high),
+        Some(clamped_bound) if clamped_bound < 0 => (i128::from(clamped_bound) + size).max(low),
+        Some(clamped_bound) => i128::from(clamped_bound).min(high),
     };
     let (mut position, end) = match stride > 0 {
-        true => (bound(begin, low), bound(end, high)),
-        false => (bound(begin, high), bound(end, low)),
+        true => (clamped_bound(begin, low), clamped_bound(end, high)),
+        false => (clamped_bound(begin, high), clamped_bound(end, low)),
     };
-    let mut list = Vec::new();
+    let mut positions = Vec::new();
     while (stride > 0 && position < end) || (stride < 0 && position > end) {
-        list.push(usize::try_from(position).expect("a position inside"));
+        positions.push(usize::try_from(position).expect("a position inside"));
         position += i128::from(stride);
     }
-    list
+    positions
 }
 
 fn broadcast_shapes(a: &[usize], b: &[usize]) -> Result<Vec<usize>, ReferenceError> {

@@ -38,14 +38,14 @@ pub fn broadcast_to<T: Clone>(
         );
     }
     let mut result = vec_for_shape(new_shape)?;
-    let front = new_shape.len() - shape.len();
+    let new_dims = new_shape.len() - shape.len();
     for element in all_coordinates(new_shape) {
         let source: Vec<usize> = (0..shape.len())
             .map(|axis| {
                 if shape[axis] == 1 {
                     0
                 } else {
-                    element[front + axis]
+                    element[new_dims + axis]
                 }
             })
             .collect();
@@ -56,9 +56,9 @@ pub fn broadcast_to<T: Clone>(
 
 /// Returns whether an array of `shape` can be broadcast to `new_shape`.
 pub(super) fn can_broadcast(shape: &[usize], new_shape: &[usize]) -> bool {
-    let aligned = shape.iter().rev().zip(new_shape.iter().rev());
+    let size_pairs = shape.iter().rev().zip(new_shape.iter().rev());
     shape.len() <= new_shape.len()
-        && aligned
+        && size_pairs
             .into_iter()
             .all(|(size, new)| size == new || *size == 1)
 }

@@ -21,15 +21,15 @@ pub fn concat<T: Clone>(
     arrays: &[(&[usize], &[T])],
     axis: i64,
 ) -> Result<(Vec<usize>, Vec<T>), ReferenceError> {
-    let first = first_of(arrays)?;
-    let axis = axis_of(axis, first.len())?;
+    let first_shape = first_of(arrays)?;
+    let axis = axis_of(axis, first_shape.len())?;
     for (shape, _) in arrays {
-        let differs = |d: usize| d != axis && shape[d] != first[d];
-        if shape.len() != first.len() || (0..first.len()).any(differs) {
+        let differs = |d: usize| d != axis && shape[d] != first_shape[d];
+        if shape.len() != first_shape.len() || (0..first_shape.len()).any(differs) {
             return fail_with("array_shape", "arrays differ in more than the axis");
         }
     }
-    let mut shape = first.to_vec();
+    let mut shape = first_shape.to_vec();
     shape[axis] = arrays.iter().map(|(shape, _)| shape[axis]).sum();
     let mut values = vec_for_shape(&shape)?;
     for mut element in all_coordinates(&shape) {
@@ -53,17 +53,17 @@ pub fn stack<T: Clone>(
     arrays: &[(&[usize], &[T])],
     axis: i64,
 ) -> Result<(Vec<usize>, Vec<T>), ReferenceError> {
-    let first = first_of(arrays)?;
-    let axis = axis_of(axis, first.len() + 1)?;
-    if arrays.iter().any(|(shape, _)| *shape != first) {
+    let first_shape = first_of(arrays)?;
+    let axis = axis_of(axis, first_shape.len() + 1)?;
+    if arrays.iter().any(|(shape, _)| *shape != first_shape) {
         return fail_with("array_shape", "arrays differ in shape");
     }
-    let mut shape = first.to_vec();
+    let mut shape = first_shape.to_vec();
     shape.insert(axis, arrays.len());
     let mut values = vec_for_shape(&shape)?;
     for mut element in all_coordinates(&shape) {
-        let number = element.remove(axis);
-        values.push(value_at(arrays[number].1, first, &element).clone());
+        let input_number = element.remove(axis);
+        values.push(value_at(arrays[input_number].1, first_shape, &element).clone());
     }
     Ok((shape, values))
 }

@@ -90,7 +90,7 @@ pub fn convert(
         scaled,
         cast,
     } = conversion;
-    let mut along = None;
+    let mut scaled_axis = None;
     if let Some((axis, scale, bias)) = scaled {
         let rank = shape.len() as i64;
         if axis < -rank || axis >= rank {
@@ -102,7 +102,7 @@ pub fn convert(
                 return fail_with("convert_positions", "there is no entry for each position");
             }
         }
-        along = Some((d, scale, bias));
+        scaled_axis = Some((d, scale, bias));
     }
     // Elements of the same type are only moved.
     if from == to && scaled.is_none() {
@@ -110,7 +110,7 @@ pub fn convert(
     }
     let each = all_coordinates(shape).zip(values).map(|(place, &element)| {
         let mut value = value_of(from, element);
-        if let Some((d, scale, bias)) = along {
+        if let Some((d, scale, bias)) = scaled_axis {
             let at = |list: &[i64]| {
                 let entry = if list.len() == 1 {
                     list[0]
@@ -157,16 +157,20 @@ fn value_of(numbers: Numbers, element: i64) -> ExactValue {
         Numbers::Signed(_) => finite(element < 0, element.unsigned_abs().into(), 0),
         Numbers::Unsigned(_) => finite(false, bits.into(), 0),
         Numbers::Float(exponents, mantissas) => {
-            let negative = bits >> (width - 1) == 1;
+            let is_negative = bits >> (width - 1) == 1;
             let size = bits & (u64::MAX >> (65 - width));
             let infinity = ((1 << exponents) - 1) << mantissas;
             match size.cmp(&infinity) {
                 Ordering::Less => {
                     let (size, exponent) = size_of((exponents, mantissas), size);
-                    finite(negative, size, exponent)
+                    finite(is_negative, size, exponent)
                 }
-                Ordering::Equal => ExactValue::Infinite { negative },
-                Ordering::Greater => ExactValue::Nan { negative },
+                Ordering::Equal => ExactValue::Infinite {
+                    negative: is_negative,
+                },
+                Ordering::Greater => ExactValue::Nan {
+                    negative: is_negative,
+                },
             }
         }
     }
@@ -177,12 +181,12 @@ fn value_of(numbers: Numbers, element: i64) -> ExactValue {
 fn size_of((exponents, mantissas): (u32, u32), bits: u64) -> (u128, i32) {
     let bias = (1 << (exponents - 1)) - 1;
     let (exponent, mantissa) = (bits >> mantissas, bits & ((1 << mantissas) - 1));
-    let least = 1 - bias - mantissas as i32;
+    let min_exponent = 1 - bias - mantissas as i32;
     match exponent {
-        0 => (mantissa.into(), least),
+        0 => (mantissa.into(), min_exponent),
         _ => (
             (mantissa + (1 << mantissas)).into(),
-            least + exponent as i32 - 1,
+            min_exponent + exponent as i32 - 1,
         ),
     }
 }
@@ -202,8 +206,8 @@ fn compare_values(a: (u128, i32), b: (u128, i32)) -> Ordering {
         if a.0 == 0 {
             return Ordering::Equal;
         }
-        let least = a.1.min(b.1);
-        (a.0 << (a.1 - least)).cmp(&(b.0 << (b.1 - least)))
+        let min_exponent = a.1.min(b.1);
+        (a.0 << (a.1 - min_exponent)).cmp(&(b.0 << (b.1 - min_exponent)))
     })
 }
 
@@ -212,19 +216,19 @@ fn compare_values(a: (u128, i32), b: (u128, i32)) -> Ordering {
 fn index_of_nearest(last: u128, value: (u128, i32), number: impl Fn(u128) -> (u128, i32)) -> u128 {
     let (mut low, mut high) = (0, last + 1);
     while high - low > 1 {
-        let middle = (low + high) / 2;
-        match compare_values(number(middle), value) {
-            Ordering::Greater => high = middle,
-            _ => low = middle,
+        let middle_bits = (low + high) / 2;
+        match compare_values(number(middle_bits), value) {
+            Ordering::Greater => high = middle_bits,
+            _ => low = middle_bits,
         }
     }
     if low == last {
         return last;
     }
     let (a, b) = (number(low), number(low + 1));
-    let least = a.1.min(b.1);
-    let middle = (a.0 << (a.1 - least)) + (b.0 << (b.1 - least));
-    match compare_values(value, (middle, least - 1)) {
+    let min_exponent = a.1.min(b.1);
+    let midpoint = (a.0 << (a.1 - min_exponent)) + (b.0 << (b.1 - min_exponent));
+    match compare_values(value, (midpoint, min_exponent - 1)) {
         Ordering::Greater => low + 1,
         Ordering::Equal => low + low % 2,
         Ordering::Less => low,
@@ -234,17 +238,24 @@ fn index_of_nearest(last: u128, value: (u128, i32), number: impl Fn(u128) -> (u1
 /// Returns the element for a number. If the type has only integers, NaN becomes 0.
 fn element_of(numbers: Numbers, value: ExactValue, rule: ConversionRule) -> i64 {
     let width = numbers.bit_width();
-    let negative = match value {
-        ExactValue::Nan { negative }
-        | ExactValue::Infinite { negative }
-        | ExactValue::Finite { negative, .. } => negative,
+    let is_negative = match value {
+        ExactValue::Nan {
+            negative: is_negative,
+        }
+        | ExactValue::Infinite {
+            negative: is_negative,
+        }
+        | ExactValue::Finite {
+            negative: is_negative,
+            ..
+        } => is_negative,
     };
     // Every number except 0 is true.
     let is_zero = matches!(value, ExactValue::Finite { size: 0, .. });
     let bits = match numbers {
         Numbers::Truths if rule != ConversionRule::Nearest => u64::from(!is_zero),
         Numbers::Truths | Numbers::Unsigned(_) | Numbers::Signed(_) => {
-            let most: u128 = match (numbers, negative) {
+            let most: u128 = match (numbers, is_negative) {
                 (Numbers::Truths, false) => 1,
                 (Numbers::Unsigned(_), false) => (1 << width) - 1,
                 (Numbers::Signed(_), false) => (1 << (width - 1)) - 1,
@@ -265,7 +276,7 @@ fn element_of(numbers: Numbers, value: ExactValue, rule: ConversionRule) -> i64 
                     index_of_nearest(most, (size, exponent), |n| (n, 0))
                 }
             };
-            if negative {
+            if is_negative {
                 (size as u64).wrapping_neg()
             } else {
                 size as u64
@@ -277,11 +288,11 @@ fn element_of(numbers: Numbers, value: ExactValue, rule: ConversionRule) -> i64 
                 ExactValue::Nan { .. } => infinity + (1 << (mantissas - 1)),
                 ExactValue::Infinite { .. } => infinity,
                 ExactValue::Finite { size, exponent, .. } => {
-                    let number = |n: u128| size_of((exponents, mantissas), n as u64);
-                    index_of_nearest(infinity.into(), (size, exponent), number) as u64
+                    let value_of_bits = |n: u128| size_of((exponents, mantissas), n as u64);
+                    index_of_nearest(infinity.into(), (size, exponent), value_of_bits) as u64
                 }
             };
-            size | u64::from(negative) << (width - 1)
+            size | u64::from(is_negative) << (width - 1)
         }
     };
     // Extends the sign, because the result is a signed integer of the element's size.

@@ -38,8 +38,8 @@ impl Boxes<'_> {
         check_length("begins", self.begins.len(), &[count, dims])?;
         let items = self.box_indices.map_or(count, <[_]>::len);
         check_length("box_indices", items, &[count])?;
-        let flips = self.flips.map_or(count * dims, <[_]>::len);
-        check_length("flips", flips, &[count, dims])?;
+        let flip_count = self.flips.map_or(count * dims, <[_]>::len);
+        check_length("flips", flip_count, &[count, dims])?;
         if values_shape.len() <= dims {
             return fail_with("crop_rank", "there is no dimension for each size");
         }
@@ -78,7 +78,7 @@ impl Boxes<'_> {
         if self.clamp && items > 0 {
             item = item.clamp(0, items - 1);
         }
-        let mut place = vec![item];
+        let mut coordinates = vec![item];
         for d in 0..dims {
             let (size, stride) = (self.sizes[d] as i128, i128::from(self.strides[d]));
             let end = values_shape[1 + d] as i128 - 1;
@@ -93,13 +93,13 @@ impl Boxes<'_> {
                 j = size - 1 - j;
             }
             let position = begin + j * stride;
-            place.push(match self.circular {
+            coordinates.push(match self.circular {
                 true => position.rem_euclid(end + 1),
                 false => position,
             });
         }
-        place.extend(element[1 + dims..].iter().map(|&c| c as i128));
-        place
+        coordinates.extend(element[1 + dims..].iter().map(|&c| c as i128));
+        coordinates
             .iter()
             .zip(values_shape)
             .map(|(&c, &size)| usize::try_from(c).ok().filter(|&c| c < size))
@@ -108,8 +108,8 @@ impl Boxes<'_> {
 
     /// Returns the shape of all boxes together, for an array of this shape.
     fn result_shape(&self, values_shape: &[usize]) -> Vec<usize> {
-        let kept = &values_shape[1 + self.sizes.len()..];
-        [&[self.count], self.sizes, kept].concat()
+        let inner_sizes = &values_shape[1 + self.sizes.len()..];
+        [&[self.count], self.sizes, inner_sizes].concat()
     }
 }
 

@@ -49,8 +49,13 @@ pub fn gather<T: Clone + Default>(
     let batch_dims = resolve_batch(batch_dims, params_shape.len(), indices_shape.len(), axis)?;
     check_batch_shape(params_shape, indices_shape, batch_dims)?;
 
-    let inner = &indices_shape[batch_dims..];
-    let shape = [&params_shape[..axis], inner, &params_shape[axis + 1..]].concat();
+    let inner_indices_shape = &indices_shape[batch_dims..];
+    let shape = [
+        &params_shape[..axis],
+        inner_indices_shape,
+        &params_shape[axis + 1..],
+    ]
+    .concat();
     let mut values = vec_for_shape(&shape)?;
     let positions: Vec<Option<usize>> = indices
         .iter()
@@ -58,7 +63,7 @@ pub fn gather<T: Clone + Default>(
         .collect();
     for element in all_coordinates(&shape) {
         let (before, rest) = element.split_at(axis);
-        let (within, after) = rest.split_at(inner.len());
+        let (within, after) = rest.split_at(inner_indices_shape.len());
         let index = [&before[..batch_dims], within].concat();
         values.push(match *value_at(&positions, indices_shape, &index) {
             Some(position) => {
@@ -68,10 +73,10 @@ pub fn gather<T: Clone + Default>(
             None => T::default(),
         });
     }
-    let bad = |&row: &usize| !values.is_empty() && positions[row].is_none();
+    let is_bad = |&row: &usize| !values.is_empty() && positions[row].is_none();
     Ok(Gathered {
         shape,
-        bad_rows: (0..positions.len()).filter(bad).collect(),
+        bad_rows: (0..positions.len()).filter(is_bad).collect(),
         values,
     })
 }
@@ -123,14 +128,14 @@ pub(super) fn resolve_axis(axis: i64, rank: usize) -> Result<usize, ReferenceErr
         return fail_with("params_rank", "params must be at least 1 dimensional");
     }
     let Some(position) = resolve_position(axis, rank) else {
-        // The smallest rank with this axis: TensorFlow's message gives it.
-        let least = match axis {
+        // The smallest rank with this axis, which TensorFlow's message names.
+        let min_rank = match axis {
             ..0 => i128::from(axis).abs(),
             _ => i128::from(axis) + 1,
         };
         return fail_with(
             "axis",
-            format!("Shape must be at least rank {least} but is rank {rank}"),
+            format!("Shape must be at least rank {min_rank} but is rank {rank}"),
         );
     };
     Ok(position)

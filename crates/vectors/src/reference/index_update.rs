@@ -37,10 +37,10 @@ pub fn index_update<T: Clone>(
     check_length("value", value.len(), value_shape)?;
     let places: Vec<usize> = (0..values.len()).collect();
     let (selected, places) = array_index(&places, shape, entries, outer)?;
-    let surplus = value_shape.len().saturating_sub(selected.len());
-    let ones = value_shape.iter().take_while(|&&size| size == 1).count();
-    let aligned = &value_shape[surplus.min(ones)..];
-    if !can_broadcast(aligned, &selected) {
+    let surplus_dims = value_shape.len().saturating_sub(selected.len());
+    let leading_ones = value_shape.iter().take_while(|&&size| size == 1).count();
+    let aligned_shape = &value_shape[surplus_dims.min(leading_ones)..];
+    if !can_broadcast(aligned_shape, &selected) {
         let (from, to) = (format_shape(value_shape), format_shape(&selected));
         return fail_with(
             "broadcast",
@@ -48,7 +48,7 @@ pub fn index_update<T: Clone>(
         );
     }
     let mut result = values.to_vec();
-    for (place, new) in iter::zip(places, broadcast_to(value, aligned, &selected)?) {
+    for (place, new) in iter::zip(places, broadcast_to(value, aligned_shape, &selected)?) {
         combine(&mut result[place], &new);
     }
     Ok(result)

@@ -34,8 +34,8 @@ impl Indexing {
         if self.clamp && size > 0 {
             index = index.clamp(0, size - 1);
         }
-        let inside = (0..size).contains(&index);
-        inside.then(|| usize::try_from(index).expect("a position is less than its size"))
+        let is_inside = (0..size).contains(&index);
+        is_inside.then(|| usize::try_from(index).expect("a position is less than its size"))
     }
 
     /// Returns the positions that a row of indices selects in dimensions of the sizes `dims`. `row` has the coordinates
@@ -67,9 +67,9 @@ mod tests {
             [(false, false), (true, false), (false, true), (true, true)]
                 .map(|(wrap, clamp)| Indexing { wrap, clamp }.resolve_index(index, size))
         };
-        let all = |position| [Some(position); 4];
-        assert_eq!(resolve(0, 5), all(0));
-        assert_eq!(resolve(4, 5), all(4));
+        let all_policies = |position| [Some(position); 4];
+        assert_eq!(resolve(0, 5), all_policies(0));
+        assert_eq!(resolve(4, 5), all_policies(4));
         assert_eq!(resolve(-1, 5), [None, Some(4), Some(0), Some(4)]);
         assert_eq!(resolve(-5, 5), [None, Some(0), Some(0), Some(0)]);
         assert_eq!(resolve(-6, 5), [None, None, Some(0), Some(0)]);

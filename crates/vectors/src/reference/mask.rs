@@ -24,16 +24,16 @@ pub fn nonzero(
     shape: &[usize],
     capacity: Option<usize>,
 ) -> Result<(Vec<usize>, Vec<i64>), ReferenceError> {
-    let found = true_positions(mask, shape)?;
-    let rows = capacity.unwrap_or(found.len());
-    let of_result = vec![rows, shape.len()];
-    let mut result = vec_for_shape(&of_result)?;
-    for row in all_coordinates(&of_result) {
-        let position = found.get(row[0]);
+    let found_positions = true_positions(mask, shape)?;
+    let rows = capacity.unwrap_or(found_positions.len());
+    let result_shape = vec![rows, shape.len()];
+    let mut result = vec_for_shape(&result_shape)?;
+    for row in all_coordinates(&result_shape) {
+        let position = found_positions.get(row[0]);
         // No array has 2^63 positions.
         result.push(position.map_or(-1, |position| i64::try_from(position[row[1]]).unwrap_or(-1)));
     }
-    Ok((of_result, result))
+    Ok((result_shape, result))
 }
 
 fn true_positions(mask: &[bool], shape: &[usize]) -> Result<Vec<Vec<usize>>, ReferenceError> {
@@ -57,7 +57,7 @@ pub fn boolean_mask<T: Clone + Default>(
     capacity: Option<usize>,
 ) -> Result<(Vec<usize>, Vec<T>), ReferenceError> {
     check_length("values", values.len(), shape)?;
-    let found = true_positions(mask.0, mask.1)?;
+    let found_positions = true_positions(mask.0, mask.1)?;
     let rank = mask.1.len();
     if rank == 0 {
         return fail_with("mask_scalar", "mask cannot be scalar.");
@@ -65,15 +65,18 @@ pub fn boolean_mask<T: Clone + Default>(
     if axis >= shape.len() {
         return fail_with("axis", "the array has no such dimension");
     }
-    let of_mask: Vec<_> = shape.iter().skip(axis).take(rank).collect();
-    if of_mask != mask.1.iter().collect::<Vec<_>>() {
+    let selected_sizes: Vec<_> = shape.iter().skip(axis).take(rank).collect();
+    if selected_sizes != mask.1.iter().collect::<Vec<_>>() {
         return fail_with("mask_shape", "the mask has another shape than the array");
     }
     let mut selected = shape.to_vec();
-    selected.splice(axis..axis + rank, [capacity.unwrap_or(found.len())]);
+    selected.splice(
+        axis..axis + rank,
+        [capacity.unwrap_or(found_positions.len())],
+    );
     let mut result = vec_for_shape(&selected)?;
     for mut element in all_coordinates(&selected) {
-        let value = match found.get(element[axis]) {
+        let value = match found_positions.get(element[axis]) {
             Some(position) => {
                 element.splice(axis..=axis, position.iter().copied());
                 value_at(values, shape, &element).clone()
@@ -102,10 +105,10 @@ pub fn compress<T: Clone + Default>(
     if condition.1.len() != 1 {
         return fail_with("condition", "the condition is no vector");
     }
-    let flat = [values.len()];
+    let flat_shape = [values.len()];
     let (shape, axis) = match axis {
         Some(axis) => (shape, axis_of(axis, shape.len())?),
-        None => (&flat[..], 0),
+        None => (&flat_shape[..], 0),
     };
     if condition.0.len() > shape[axis] {
         return fail_with("condition", "the condition is too long");
@@ -127,21 +130,21 @@ pub fn select<T: Clone>(
 ) -> Result<(Vec<usize>, Vec<T>), ReferenceError> {
     let shapes = [mask.1, x.1, y.1];
     let rank = shapes.iter().map(|shape| shape.len()).max().unwrap_or(0);
-    let mut common = Vec::new();
+    let mut common_shape = Vec::new();
     for from_end in (1..=rank).rev() {
         let sizes = shapes.iter().filter(|shape| shape.len() >= from_end);
         let mut sizes = sizes.map(|shape| shape[shape.len() - from_end]);
         // All sizes except 1 must be equal. If they are not, one of the arrays cannot be broadcast.
-        common.push(sizes.find(|&size| size != 1).unwrap_or(1));
+        common_shape.push(sizes.find(|&size| size != 1).unwrap_or(1));
     }
-    let mask = broadcast_to(mask.0, mask.1, &common)?;
-    let x = broadcast_to(x.0, x.1, &common)?;
-    let y = broadcast_to(y.0, y.1, &common)?;
-    let mut chosen = vec_for_shape(&common)?;
+    let mask = broadcast_to(mask.0, mask.1, &common_shape)?;
+    let x = broadcast_to(x.0, x.1, &common_shape)?;
+    let y = broadcast_to(y.0, y.1, &common_shape)?;
+    let mut selected = vec_for_shape(&common_shape)?;
     for ((is_true, x), y) in mask.into_iter().zip(x).zip(y) {
-        chosen.push(if is_true { x } else { y });
+        selected.push(if is_true { x } else { y });
     }
-    Ok((common, chosen))
+    Ok((common_shape, selected))
 }
 
 /// Returns the values of an array after replacing the slices that a mask selects by `updates`, in row-major order.

@@ -47,13 +47,13 @@ pub fn pad<T: Clone>(
     let mut padded = Vec::new();
     for (&size, &[before, after]) in shape.iter().zip(paddings) {
         let longest = before.max(after);
-        let allowed = match mode {
+        let is_allowed = match mode {
             PadMode::Constant => true,
             PadMode::Edge => size > 0 || longest == 0,
             PadMode::Reflect => longest < size || longest == 0,
             PadMode::Symmetric | PadMode::Wrap => longest <= size,
         };
-        if !allowed {
+        if !is_allowed {
             return fail_with(
                 "padding",
                 format!("{size} positions are padded by {longest}"),
@@ -63,26 +63,29 @@ pub fn pad<T: Clone>(
     }
     let mut result = vec_for_shape(&padded)?;
     for element in all_coordinates(&padded) {
-        let mut place = Vec::new();
+        let mut source_coordinates = Vec::new();
         for ((&at, &size), &[before, _]) in element.iter().zip(shape).zip(paddings) {
             let (at, size) = (at as i64 - before as i64, size as i64);
-            let inside = (0..size).contains(&at);
-            place.push(match mode {
-                PadMode::Constant => Some(at).filter(|_| inside),
+            let is_inside = (0..size).contains(&at);
+            source_coordinates.push(match mode {
+                PadMode::Constant => Some(at).filter(|_| is_inside),
                 PadMode::Edge => Some(at.clamp(0, size - 1)),
                 PadMode::Reflect if at < 0 => Some(-at),
-                PadMode::Reflect if !inside => Some(2 * size - 2 - at),
+                PadMode::Reflect if !is_inside => Some(2 * size - 2 - at),
                 PadMode::Symmetric if at < 0 => Some(-at - 1),
-                PadMode::Symmetric if !inside => Some(2 * size - 1 - at),
+                PadMode::Symmetric if !is_inside => Some(2 * size - 1 - at),
                 PadMode::Wrap => Some(at.rem_euclid(size)),
                 PadMode::Reflect | PadMode::Symmetric => Some(at),
             });
         }
         let position = |at: Option<i64>| at.and_then(|at| usize::try_from(at).ok());
-        let place: Option<Vec<usize>> = place.into_iter().map(position).collect();
+        let source_coordinates: Option<Vec<usize>> =
+            source_coordinates.into_iter().map(position).collect();
         result.push(
-            place
-                .map_or(constant, |place| value_at(values, shape, &place))
+            source_coordinates
+                .map_or(constant, |source_coordinates| {
+                    value_at(values, shape, &source_coordinates)
+                })
                 .clone(),
         );
     }

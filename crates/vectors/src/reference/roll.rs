@@ -35,9 +35,10 @@ pub fn roll<T: Clone>(
     let mut rolled = vec_for_shape(shape)?;
     for mut element in all_coordinates(shape) {
         for (&axis, &shift) in axes.iter().zip(shifts) {
-            let from = element[axis] as i128 - i128::from(shift);
-            let from = from.rem_euclid(shape[axis] as i128);
-            element[axis] = usize::try_from(from).expect("a position is less than its size");
+            let source_position = element[axis] as i128 - i128::from(shift);
+            let source_position = source_position.rem_euclid(shape[axis] as i128);
+            element[axis] =
+                usize::try_from(source_position).expect("a position is less than its size");
         }
         rolled.push(value_at(values, shape, &element).clone());
     }

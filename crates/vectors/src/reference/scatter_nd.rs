@@ -159,10 +159,10 @@ fn check_shapes(
     updates_shape: &[usize],
     shape: &[usize],
 ) -> Result<(), ReferenceError> {
-    let lead = &indices_shape[..indices_shape.len() - 1];
-    let (outer, rank, updates_rank) = (lead.len(), shape.len(), updates_shape.len());
+    let leading_sizes = &indices_shape[..indices_shape.len() - 1];
+    let (outer, rank, updates_rank) = (leading_sizes.len(), shape.len(), updates_shape.len());
     let updates = format_shape(updates_shape);
-    if !updates_shape.starts_with(lead) {
+    if !updates_shape.starts_with(leading_sizes) {
         let indices = format_shape(indices_shape);
         return fail_with(
             "updates_shape",
@@ -244,11 +244,11 @@ impl<T> ScatterRows<'_, T> {
                 continue;
             };
             for rest in all_coordinates(slice) {
-                let from = [&row[..], &rest].concat();
+                let update_coordinates = [&row[..], &rest].concat();
                 let to = [&index[..], &rest].concat();
                 combine(
                     at_mut(&mut values, shape, &to),
-                    value_at(self.updates, self.updates_shape, &from),
+                    value_at(self.updates, self.updates_shape, &update_coordinates),
                 );
             }
         }

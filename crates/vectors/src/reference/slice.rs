@@ -78,11 +78,11 @@ fn checked_size(dim: usize, count: usize, begin: i64, size: i64) -> Result<usize
             format!("Expected begin[{dim}] in [0, {count}], but got {begin}"),
         );
     }
-    let rest = count - begin;
-    if !(0..=rest).contains(&size) {
+    let available = count - begin;
+    if !(0..=available).contains(&size) {
         return fail_with(
             "slice_size",
-            format!("Expected size[{dim}] in [0, {rest}], but got {size}"),
+            format!("Expected size[{dim}] in [0, {available}], but got {size}"),
         );
     }
     Ok(to_usize(size))

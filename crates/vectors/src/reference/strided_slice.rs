@@ -114,8 +114,8 @@ impl Selection {
         // An empty result needs no positions. There can be too many for memory, because an array with a dimension of
         // size 0 can have any other sizes.
         let empty = self.shape.contains(&0);
-        let listed = self.ranges.iter().filter(|_| !empty);
-        let positions: Vec<Vec<usize>> = listed.map(PythonRange::positions).collect();
+        let listed_ranges = self.ranges.iter().filter(|_| !empty);
+        let positions: Vec<Vec<usize>> = listed_ranges.map(PythonRange::positions).collect();
         all_coordinates(&self.shape).map(move |element| {
             // A shrunk dimension has a single position and no axis in the result.
             let mut source: Vec<usize> = positions.iter().map(|list| list[0]).collect();
@@ -190,10 +190,10 @@ fn assign_entries(
         if bit(spec.ellipsis_mask, i) {
             // The entries after the ellipsis need `behind` dimensions. The ellipsis takes all remaining dimensions
             // before those.
-            let behind = (i + 1..count)
+            let dims_behind = (i + 1..count)
                 .filter(|&j| !bit(spec.new_axis_mask, j))
                 .count();
-            for dim in items.len()..rank.saturating_sub(behind) {
+            for dim in items.len()..rank.saturating_sub(dims_behind) {
                 items.push(WHOLE_DIMENSION);
                 axes.push(ResultAxis::Of(dim));
             }
@@ -271,10 +271,10 @@ fn select_positions(
         DimensionSpec::PythonRange { begin, end, stride } => {
             let step = i128::from(stride);
             let (first, last) = if step > 0 { (0, size) } else { (size - 1, -1) };
-            let bound = |v: i64| wrap(v).clamp(first.min(last), first.max(last));
+            let clamped_bound = |v: i64| wrap(v).clamp(first.min(last), first.max(last));
             Ok(PythonRange {
-                begin: begin.map_or(first, bound),
-                end: end.map_or(last, bound),
+                begin: begin.map_or(first, clamped_bound),
+                end: end.map_or(last, clamped_bound),
                 step,
             })
         }
@@ -300,17 +300,17 @@ impl PythonRange {
     }
 
     fn positions(&self) -> Vec<usize> {
-        let mut list = Vec::new();
+        let mut positions = Vec::new();
         let mut i = self.begin;
         while if self.step > 0 {
             i < self.end
         } else {
             i > self.end
         } {
-            list.push(to_usize(i));
+            positions.push(to_usize(i));
             i += self.step;
         }
-        list
+        positions
     }
 }
 

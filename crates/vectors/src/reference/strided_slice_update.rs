@@ -46,17 +46,17 @@ pub fn strided_slice_update<T: Clone>(
     if selection.shape.contains(&0) {
         return Ok(values);
     }
-    let surplus = value_shape.len().saturating_sub(selection.shape.len());
-    let ones = value_shape.iter().take_while(|&&size| size == 1).count();
-    let aligned = &value_shape[surplus.min(ones)..];
-    if !can_broadcast(aligned, &selection.shape) {
+    let surplus_dims = value_shape.len().saturating_sub(selection.shape.len());
+    let leading_ones = value_shape.iter().take_while(|&&size| size == 1).count();
+    let aligned_shape = &value_shape[surplus_dims.min(leading_ones)..];
+    if !can_broadcast(aligned_shape, &selection.shape) {
         let (from, to) = (format_shape(value_shape), format_shape(&selection.shape));
         return fail_with(
             "broadcast",
             format!("Cannot broadcast input shape {from} into final shape {to}"),
         );
     }
-    let new = broadcast_to(value, aligned, &selection.shape)?;
+    let new = broadcast_to(value, aligned_shape, &selection.shape)?;
     for (source, value) in iter::zip(selection.source_coordinates(), new) {
         *at_mut(&mut values, shape, &source) = value;
     }

@@ -33,12 +33,12 @@ pub fn tile<T: Clone>(
         .collect();
     let mut result = vec_for_shape(&tiled)?;
     for element in all_coordinates(&tiled) {
-        let place: Vec<usize> = element
+        let source_coordinates: Vec<usize> = element
             .iter()
             .zip(shape)
             .map(|(value_at, size)| value_at % size)
             .collect();
-        result.push(value_at(values, shape, &place).clone());
+        result.push(value_at(values, shape, &source_coordinates).clone());
     }
     Ok((tiled, result))
 }

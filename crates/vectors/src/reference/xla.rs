@@ -27,15 +27,15 @@ pub struct Dims<'a> {
 }
 
 fn is_unique(dims: &[&[usize]]) -> bool {
-    let all = dims.concat();
-    all.iter().collect::<BTreeSet<_>>().len() == all.len()
+    let all_dims = dims.concat();
+    all_dims.iter().collect::<BTreeSet<_>>().len() == all_dims.len()
 }
 
 impl Dims<'_> {
     /// Checks the constraints that do not involve slice sizes or updates.
     fn check_dims(&self, operand: &[usize], indices: &[usize]) -> Result<(), ReferenceError> {
         let (rank, of_indices, ivd) = (operand.len(), indices.len(), self.index_vector_dim);
-        let below = |dims: &[usize], rank: usize| dims.iter().all(|&d| d < rank);
+        let are_below = |dims: &[usize], rank: usize| dims.iter().all(|&d| d < rank);
         let depth = if ivd < of_indices {
             indices.get(ivd).copied()
         } else {
@@ -46,17 +46,17 @@ impl Dims<'_> {
             && ivd <= of_indices // C2
             && Some(self.map.len()) == depth // C3
             && is_unique(&[self.window]) && self.window.is_sorted() // C4
-            && below(self.window, batch + self.window.len()) // C5
+            && are_below(self.window, batch + self.window.len()) // C5
             && is_unique(&[self.dropped, self.batching]) // C6
-            && self.dropped.is_sorted() && below(self.dropped, rank) // C7, C8
-            && self.batching.is_sorted() && below(self.batching, rank) // C10, C11
+            && self.dropped.is_sorted() && are_below(self.dropped, rank) // C7, C8
+            && self.batching.is_sorted() && are_below(self.batching, rank) // C10, C11
             && is_unique(&[self.indices_batching]) // C13
-            && below(self.indices_batching, of_indices) // C14
+            && are_below(self.indices_batching, of_indices) // C14
             && !self.indices_batching.contains(&ivd) // C15
             && self.batching.len() == self.indices_batching.len() // C16
-            && is_unique(&[self.map, self.batching]) && below(self.map, rank); // C18, C19
-        let pairs = || self.batching.iter().zip(self.indices_batching);
-        if holds && pairs().all(|(&a, &b)| operand[a] == indices[b])
+            && is_unique(&[self.map, self.batching]) && are_below(self.map, rank); // C18, C19
+        let batching_pairs = || self.batching.iter().zip(self.indices_batching);
+        if holds && batching_pairs().all(|(&a, &b)| operand[a] == indices[b])
         /* C17 */
         {
             return Ok(());
@@ -71,8 +71,8 @@ impl Dims<'_> {
     /// Returns the shape of the indices without the dimension of tuples.
     fn batch_sizes(&self, indices: &[usize]) -> Vec<usize> {
         let sizes = indices.iter().enumerate();
-        let kept = sizes.filter(|&(d, _)| d != self.index_vector_dim);
-        kept.map(|(_, &size)| size).collect()
+        let tuple_sizes = sizes.filter(|&(d, _)| d != self.index_vector_dim);
+        tuple_sizes.map(|(_, &size)| size).collect()
     }
 
     /// Returns the dimensions of the result that are not window dimensions.
@@ -97,11 +97,11 @@ impl Dims<'_> {
     /// `other`.
     fn full_window(&self, rank: usize, window: &[usize], other: usize) -> Vec<usize> {
         let mut window = window.iter();
-        let number = |d| match self.dropped.contains(&d) || self.batching.contains(&d) {
+        let next_number = |d| match self.dropped.contains(&d) || self.batching.contains(&d) {
             true => other,
             false => *window.next().expect("C1"),
         };
-        (0..rank).map(number).collect()
+        (0..rank).map(next_number).collect()
     }
 
     /// Returns, for an element of the result or the updates, the number of its tuple and the corresponding element of
@@ -128,14 +128,14 @@ impl Dims<'_> {
         };
         let offset_index: Vec<usize> = self.window.iter().map(|&d| element[d]).collect();
         let full_offset_index = self.full_window(operand.len(), &offset_index, 0);
-        let mut place = Some(Vec::new());
+        let mut target = Some(Vec::new());
         for d_operand in 0..operand.len() {
-            let last = operand[d_operand] as i128 - sizes[d_operand] as i128;
+            let last_start = operand[d_operand] as i128 - sizes[d_operand] as i128;
             let mut full_start_index = 0;
             if let Some(d_start) = self.map.iter().position(|&d| d == d_operand) {
                 full_start_index = start_index(d_start);
                 if clamp {
-                    full_start_index = full_start_index.clamp(0, last);
+                    full_start_index = full_start_index.clamp(0, last_start);
                 }
             }
             let mut full_batching_index = 0;
@@ -144,16 +144,16 @@ impl Dims<'_> {
                 let skipped = usize::from(d_batching >= self.index_vector_dim);
                 full_batching_index = batch_index[d_batching - skipped];
             }
-            let is_inside = (0..=last).contains(&full_start_index);
+            let is_inside = (0..=last_start).contains(&full_start_index);
             let start = usize::try_from(full_start_index).unwrap_or(0);
             let position = start + full_batching_index + full_offset_index[d_operand];
-            place = place
+            target = target
                 .filter(|_| is_inside)
-                .map(|place| [place, vec![position]].concat());
+                .map(|target| [target, vec![position]].concat());
         }
         let sizes = self.batch_sizes(indices_shape);
         let tuple = batch_index.iter().zip(&sizes);
-        (tuple.fold(0, |sum, (c, size)| sum * size + c), place)
+        (tuple.fold(0, |sum, (c, size)| sum * size + c), target)
     }
 }
 
@@ -180,7 +180,7 @@ pub fn xla_gather<T: Clone + Default>(
         && slice_sizes.iter().zip(shape).all(|(size, all)| size <= all) // C21
         && dims.dropped.iter().all(at_most_one) // C9
         && dims.batching.iter().all(at_most_one); // C12
-    let wrong = || {
+    let wrong_shape = || {
         format!(
             "slice_sizes {} of {}",
             format_shape(slice_sizes),
@@ -188,7 +188,7 @@ pub fn xla_gather<T: Clone + Default>(
         )
     };
     if !fits {
-        return fail_with("dimension_numbers", wrong());
+        return fail_with("dimension_numbers", wrong_shape());
     }
     let is_kept = |&d: &usize| !dims.dropped.contains(&d) && !dims.batching.contains(&d);
     let offset_sizes: Vec<usize> = (0..shape.len())
@@ -197,7 +197,7 @@ pub fn xla_gather<T: Clone + Default>(
         .collect();
     let result = dims.join_sizes(&dims.batch_sizes(indices_shape), &offset_sizes);
     if slice_sizes.contains(&0) && !result.contains(&0) {
-        return fail_with("dimension_numbers", wrong());
+        return fail_with("dimension_numbers", wrong_shape());
     }
     let mut values = zeros_of_shape::<T>(&result)?;
     let mut bad_rows = BTreeSet::new();
@@ -250,7 +250,7 @@ pub fn xla_scatter<T: Clone>(
         .map(|&d| updates_shape.get(d).copied())
         .collect();
     let window = window.unwrap_or_default();
-    let wrong = || {
+    let wrong_shape = || {
         format!(
             "updates {} of {}",
             format_shape(updates_shape),
@@ -258,16 +258,16 @@ pub fn xla_scatter<T: Clone>(
         )
     };
     if window.len() != dims.window.len() || dims.join_sizes(&batch, &window) != updates_shape {
-        return fail_with("dimension_numbers", wrong());
+        return fail_with("dimension_numbers", wrong_shape());
     }
     let sizes = dims.full_window(shape.len(), &window, 1);
     let exceeds = |d: &usize| sizes[*d] > shape[*d];
-    let of_windows = |d: &usize| !dims.dropped.contains(d) && !dims.batching.contains(d);
-    if (0..shape.len()).filter(of_windows).any(|d| exceeds(&d)) {
-        return fail_with("dimension_numbers", wrong());
+    let is_window_dim = |d: &usize| !dims.dropped.contains(d) && !dims.batching.contains(d);
+    if (0..shape.len()).filter(is_window_dim).any(|d| exceeds(&d)) {
+        return fail_with("dimension_numbers", wrong_shape());
     }
     if operand.is_empty() && !updates.is_empty() {
-        return fail_with("empty_output", wrong());
+        return fail_with("empty_output", wrong_shape());
     }
     let mut values = operand.to_vec();
     let mut bad_rows = BTreeSet::new();

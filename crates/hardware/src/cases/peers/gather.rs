@@ -13,8 +13,8 @@ pub(crate) fn gather_launch(
     shape: &[usize],
     [rows, depth]: [usize; 2],
 ) -> Option<Launch> {
-    let inner = &shape[depth..];
-    let run: usize = inner.iter().product();
+    let inner_shape = &shape[depth..];
+    let run: usize = inner_shape.iter().product();
     let mut body = String::new();
     let indices = "@group(0) @binding(3) var<storage, read> indices: array<i32>;\n";
     // The dimensions that each peer's kernel gives the result.
@@ -22,7 +22,7 @@ pub(crate) fn gather_launch(
         // burn gathers along one axis only.
         Peer::Burn if depth > 1 => return None,
         Peer::Tfjs => vec![rows, run],
-        Peer::OnnxRuntime | Peer::Burn => [&[rows], inner].concat(),
+        Peer::OnnxRuntime | Peer::Burn => [&[rows], inner_shape].concat(),
     };
     match peer {
         Peer::OnnxRuntime => {

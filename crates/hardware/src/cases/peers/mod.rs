@@ -96,17 +96,17 @@ fn main(
 ";
 
 fn row_major_strides(shape: &[usize]) -> Vec<usize> {
-    let after = |dim: usize| shape[dim + 1..].iter().product();
-    (0..shape.len()).map(after).collect()
+    let stride_of = |dim: usize| shape[dim + 1..].iter().product();
+    (0..shape.len()).map(stride_of).collect()
 }
 
 fn to_four_words(values: impl IntoIterator<Item = i64>) -> [u32; 4] {
-    let mut four = [1; 4];
-    for (to, value) in four.iter_mut().zip(values) {
+    let mut four_values = [1; 4];
+    for (to, value) in four_values.iter_mut().zip(values) {
         // Negative values are stored in two's complement.
         *to = u32::try_from(value & i64::from(u32::MAX)).unwrap_or_default();
     }
-    four
+    four_values
 }
 
 fn to_four_numbers(values: &[usize]) -> [u32; 4] {
@@ -205,14 +205,14 @@ impl Launch {
 
     /// Returns the grid: one row of workgroups or, if a row cannot hold them all, an almost square one.
     fn grid_size(&self) -> [u32; 2] {
-        const MOST: u32 = 65_535;
+        const MAX_WORKGROUPS: u32 = 65_535;
         let groups = self.invocations.div_ceil(self.workgroup);
         let groups = u32::try_from(groups).unwrap_or(u32::MAX);
         match groups {
-            ..=MOST => [groups, 1],
+            ..=MAX_WORKGROUPS => [groups, 1],
             _ => {
-                let side = groups.isqrt() + 1;
-                [side, groups.div_ceil(side)]
+                let width = groups.isqrt() + 1;
+                [width, groups.div_ceil(width)]
             }
         }
     }
@@ -252,7 +252,7 @@ mod tests {
 
     #[test]
     fn slices_are_right() {
-        let all = [None, None, None];
+        let unbounded = [None, None, None];
         let cases: [(&[usize], &[Bounds], &str); 5] = [
             (
                 &[5, 6, 7, 8],
@@ -260,17 +260,17 @@ mod tests {
                     [Some(1), Some(4), None],
                     [Some(2), None, None],
                     [Some(1), Some(6), None],
-                    all,
+                    unbounded,
                 ],
                 "1:4, 2:, 1:6, :",
             ),
-            (&[9, 10], &[all, [None, None, Some(-1)]], ":, ::-1"),
+            (&[9, 10], &[unbounded, [None, None, Some(-1)]], ":, ::-1"),
             (
                 &[3, 8, 9],
-                &[all, [None, None, Some(2)], [None, None, Some(2)]],
+                &[unbounded, [None, None, Some(2)], [None, None, Some(2)]],
                 ":, ::2, ::2",
             ),
-            (&[20, 8], &[[None, None, Some(3)], all], "::3, :"),
+            (&[20, 8], &[[None, None, Some(3)], unbounded], "::3, :"),
             (
                 &[40, 4],
                 &[[None, None, Some(-2)], [Some(1), Some(3), Some(1)]],
@@ -283,8 +283,8 @@ mod tests {
             let count = expected.shape().iter().product();
             for peer in Peer::ALL {
                 let launch = slice_launch(peer, shape, slices).unwrap();
-                let got = run_kernel(&launch, shape, count);
-                assert_eq!(got, *expected.bytes().unwrap(), "{peer}, {text}");
+                let result = run_kernel(&launch, shape, count);
+                assert_eq!(result, *expected.bytes().unwrap(), "{peer}, {text}");
             }
         }
     }
@@ -313,9 +313,9 @@ mod tests {
                     .unwrap();
                 assert_eq!(expected.dtype(), DType::F32);
                 let count = expected.shape().iter().product();
-                let got = run_kernel(&launch, shape, count);
+                let result = run_kernel(&launch, shape, count);
                 assert_eq!(
-                    got,
+                    result,
                     *expected.bytes().unwrap(),
                     "{peer}, {shape:?} by {indices:?}"
                 );

@@ -13,24 +13,24 @@ pub(crate) fn slice_launch(peer: Peer, shape: &[usize], slices: &[Bounds]) -> Op
         .zip(slices)
         .map(|(&size, dim)| resolve_bounds(size, dim))
         .collect();
-    let mut out: Vec<usize> = dims.iter().map(|dim| dim.count).collect();
+    let mut output_shape: Vec<usize> = dims.iter().map(|dim| dim.count).collect();
     let mut input = shape.to_vec();
-    let start = |dim: &Dim| match peer {
+    let start_of = |dim: &Dim| match peer {
         // For a backward slice, ONNX Runtime's kernel uses the end as the start.
         Peer::OnnxRuntime if dim.step < 0 => dim.stop.max(0),
         _ => dim.start,
     };
-    let mut starts: Vec<i64> = dims.iter().map(start).collect();
-    let last = rank - 1;
-    let fours = peer == Peer::OnnxRuntime
-        && dims[last].step == 1
-        && starts[last] % 4 == 0
-        && input[last].is_multiple_of(4)
-        && out[last].is_multiple_of(4);
-    let element = if fours {
-        input[last] /= 4;
-        out[last] /= 4;
-        starts[last] /= 4;
+    let mut starts: Vec<i64> = dims.iter().map(start_of).collect();
+    let last_dim = rank - 1;
+    let in_fours = peer == Peer::OnnxRuntime
+        && dims[last_dim].step == 1
+        && starts[last_dim] % 4 == 0
+        && input[last_dim].is_multiple_of(4)
+        && output_shape[last_dim].is_multiple_of(4);
+    let element = if in_fours {
+        input[last_dim] /= 4;
+        output_shape[last_dim] /= 4;
+        starts[last_dim] /= 4;
         "vec4<f32>"
     } else {
         "f32"
@@ -45,11 +45,11 @@ pub(crate) fn slice_launch(peer: Peer, shape: &[usize], slices: &[Bounds]) -> Op
     }
     let begin = match peer {
         Peer::OnnxRuntime => {
-            let mut all = "    var rest = id;\n".to_owned() + &body + "    var carry = 0u;\n";
+            let mut code = "    var rest = id;\n".to_owned() + &body + "    var carry = 0u;\n";
             for dim in (0..rank).rev() {
-                all += &onnx_runtime_source(dim);
+                code += &onnx_runtime_source(dim);
             }
-            all + &format!("    dest[id] = source[{}];\n", sum_expression("s", rank))
+            code + &format!("    dest[id] = source[{}];\n", sum_expression("s", rank))
         }
         Peer::Tfjs => format!(
             "    var rest = i32(id);\n{body}    dest[id] = source[u32({})];\n",
@@ -74,16 +74,16 @@ pub(crate) fn slice_launch(peer: Peer, shape: &[usize], slices: &[Bounds]) -> Op
         .zip(0..)
         .map(|(dim, i)| i64::from(dim.step < 0) << i)
         .sum::<i64>();
-    let invocations: usize = out.iter().product();
-    let element_bytes = if fours { 16 } else { 4 };
+    let invocations: usize = output_shape.iter().product();
+    let element_bytes = if in_fours { 16 } else { 4 };
     Some(Launch {
         source: assemble_shader(peer, element, "", &begin),
         workgroup: peer.workgroup_size(),
         invocations,
         uniforms: vec![
             to_four_words([i64::try_from(invocations).unwrap_or_default(), signs]),
-            to_four_numbers(&out),
-            to_four_numbers(&row_major_strides(&out)),
+            to_four_numbers(&output_shape),
+            to_four_numbers(&row_major_strides(&output_shape)),
             to_four_numbers(&input),
             to_four_numbers(&row_major_strides(&input)),
             to_four_words(starts.iter().copied()),
