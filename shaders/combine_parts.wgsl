@@ -56,8 +56,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         if !FRESH && number == 0u { continue; }
         let bit_shift = in_word * ELEMENT * 8u;
         let kept_bits = (NONE >> (32u - count * ELEMENT * 8u)) << bit_shift;
-        // Other bits are masked: their memory might never have been written, and the sum of f16 and bf16 numbers
-        // branches on all bits of a word.
+        // Other bits are masked, because their memory might never have been written, and because the sum of f16 and
+        // bf16 numbers branches on all bits of a word.
         var result = 0u;
         if !FRESH { result = atomicLoad(&dest[word]) & kept_bits; }
         // The link to the next row is loaded before this row is combined, so that the load and the arithmetic overlap.

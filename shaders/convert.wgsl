@@ -36,7 +36,7 @@ const SHORT: u32 = 2u;
 @group(0) @binding(2) var<storage, read_write> dest: array<u32>;
 @group(0) @binding(3) var<storage, read> tables: array<u32>;
 
-// The number of elements in a word of the result.
+// Returns the number of elements in a word of the result.
 fn elements_per_word() -> u32 {
     return 4u / TO_BYTES;
 }
@@ -118,7 +118,7 @@ fn make_four(at: Row, words: vec4<u32>, inside: vec4<bool>, table: u32) {
         var chosen = vec4(table);
         if !STEADY { chosen = vec4(table_of(place.x), table_of(place.y), table_of(place.z), table_of(place.w)); }
         let fetched = vec4(fetch(place.x), fetch(place.y), fetch(place.z), fetch(place.w));
-        // The memory of elements that were not found might never have been written.
+        // Elements that were not found are loaded from memory that might never have been written. Zeros replace them.
         let bits = select(vec4(0u), fetched, is_found);
         let values = vec4(
             converted(bits.x, chosen.x), converted(bits.y, chosen.y), converted(bits.z, chosen.z), converted(bits.w, chosen.w),
@@ -147,7 +147,7 @@ fn make_edge(word: u32, speaks: bool) {
     var made = 0u;
     var mask = 0u;
     for (var k = 0u; k < elements_per_word(); k++) {
-        // The number of an element before the result wraps.
+        // For an element before the result, the subtraction wraps to a large number.
         let element_number = word * elements_per_word() + k - walk.to_base;
         if element_number >= walk.rows * walk.run { continue; }
         let row = element_number / walk.run;

@@ -41,7 +41,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let unit = (number - block * walk.segments) * lanes + lane;
         let rows_exist = rows < vec4(walk.rows);
         if !rows_exist.x { return; }
-        // A row after the last is looked up as the last row, and not written.
+        // Invocations beyond the last row load the last row and write nothing.
         let existing_rows = min(rows, vec4(walk.rows - 1u));
         let a = locate(existing_rows.x);
         let b = locate(existing_rows.y);

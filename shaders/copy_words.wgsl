@@ -105,7 +105,7 @@ fn make_short(group: u32) {
 fn make_edge(group: u32) {
     let elements = group * 4u - walk.head + ZERO_TO_THREE;
     let inside = elements < vec4(walk.rows * walk.run);
-    // The numbers of elements before the result wrap, so these elements are not inside.
+    // The numbers of elements before the result wrap to large numbers, so these elements are not `inside`.
     let row_number = select(elements.x / walk.run, 0u, elements.x >= HIGH);
     let a = locate(row_number);
     let b = locate(min(row_number + 1u, walk.rows - 1u));
@@ -218,7 +218,7 @@ fn make_four(
     let b = four_of(row, at.y, are_found.y);
     let c = four_of(row, at.z, are_found.z);
     let d = four_of(row, at.w, are_found.w);
-    // Nearly all invocations take this branch.
+    // The common case: the invocation stores all four groups.
     if !LOOPS && all(are_found) {
         store(groups.x, a);
         store(groups.y, b);

@@ -76,7 +76,7 @@ fn make_four(row: Row, words: vec4<u32>) {
     store(words.w, bits.w, mask.w);
 }
 
-// The bits of elements that begin `place` bits after the beginning of their words.
+// Returns the bits of elements that begin `place` bits after the beginning of their words.
 fn shift_to_place(elements: vec4<u32>, place: vec4<i32>) -> vec4<u32> {
     let shifted = elements << vec4<u32>(place);
     if ELEMENT == 1u { return shifted; }

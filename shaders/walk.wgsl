@@ -140,8 +140,8 @@ fn extend(c: u32, tuple: u32, digits: ptr<function, array<u32, CROPPED_DIMS>>, r
         add(c, begin, row);
         return;
     }
-    // The run itself is cropped: each of its units is checked, as a 32-bit number. The host allows this only if sizes
-    // and extents are less than 2^30, so a beginning farther away than that can be replaced by 2^31.
+    // The run itself is cropped: each of its units is checked as a 32-bit number. The host allows this only if sizes
+    // and extents are less than 2^30. So if the start is farther away than 2^30, it can be replaced by 2^31.
     let is_near = (begin.high == 0u && begin.low < 0x40000000u) || (begin.high == NONE && begin.low >= 0xc0000000u);
     (*row).place = select(HIGH, begin.low, FIXED || is_near);
     (*row).place_step = step;

@@ -419,7 +419,7 @@ impl Steps {
 }
 
 impl Plan {
-    /// Makes a plan of one step. Its source is all of its memory, in row-major order.
+    /// Makes a plan of one step. Its source is a whole array in row-major order.
     pub(crate) fn from_move(what: Move) -> Self {
         let layout = None;
         Self {
@@ -658,8 +658,7 @@ impl Plan {
                         Kind::Indices => {
                             input.check_dtype(index)?;
                             input.dtype = index;
-                            // The memory into which a first step copies the tuples in row-major order, if there is such
-                            // a step.
+                            // The memory to which a first step, if there is one, copies the tuples in row-major order.
                             let mut ordered_indices = None;
                             for (what, operands) in &mut steps.steps {
                                 if operands.from == Operand::Input(number) {

@@ -340,8 +340,8 @@ impl Walk {
         self.widen_units(most);
     }
 
-    /// For a walk that fills a row-major array, returns the walk that writes to `dest` instead, a view of the array's
-    /// shape. An element has `element` bytes.
+    /// For a walk that fills a row-major array, returns the walk that writes the same elements to the view `dest`,
+    /// which has the array's shape. An element has `element` bytes.
     pub(crate) fn placed_in(&self, dest: &View, element: usize) -> Self {
         let mut walk = self.in_units_of(1);
         let element = element.cast_signed();
@@ -712,7 +712,7 @@ impl Walk {
             part_of_walk.from += dim.from * first.cast_signed();
             part_of_walk.to += dim.to * first.cast_signed();
             part_of_walk.tuple += first * dim.tuple;
-            // If both parts share their tuples, the second does not have their first units.
+            // If both parts share their tuples, only the first part has the first units of these tuples.
             part_of_walk.counts &= first == 0 || dim.tuple > 0;
             for along in part_of_walk
                 .coordinates

@@ -12,7 +12,7 @@ use serde_json::Value;
 use std::{iter, ops::Range};
 use wgslice::DType;
 
-/// Of a larger array, only the first and last elements along each dimension are shown.
+/// The largest number of elements that are all shown. Larger arrays show only the first and last along each dimension.
 const MAX_SHOWN: usize = 1000;
 /// The number of elements that are shown at each end of a long dimension.
 const EDGE_ELEMENTS: usize = 3;

@@ -134,7 +134,7 @@ fn read_for_a_unit(walk: &Walk) -> usize {
         near_reads.extend(dims.filter(|&(byte_distance, size)| byte_distance > 0 && size > 1));
     }
     near_reads.sort_unstable();
-    // `extent` is the number of bytes from the first to the last of the nearest units. It grows until it fills a line.
+    // `extent` is the number of bytes from the first to the last of the nearest units. It grows to at most a line.
     let (mut extent, mut units) = (walk.unit, 1_usize);
     for (byte_distance, size) in near_reads {
         if extent >= LINE_BYTES {

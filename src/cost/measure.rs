@@ -72,7 +72,7 @@ impl CostModel {
             let (mut made, _) = cpu.run::<u32>(plan, inputs)?;
             shortest_time(|| cpu.run_into(plan, inputs, &mut made.data))
         })?;
-        // A single call is shorter than some clocks' resolution.
+        // A single call can be shorter than the resolution of the clock, so many calls are timed together.
         let call_count = 1000;
         let tiny_plan = reverse_rows(&[1, 64])?;
         let call = shortest_time(|| {
@@ -88,8 +88,8 @@ impl CostModel {
         for plan in [reverse_rows(SQUARE)?, transpose(SQUARE)?] {
             let (mut kept, _) = cpu.run::<u32>(&plan, &inputs)?;
             let repeated_time = shortest_time(|| cpu.run_into(&plan, &inputs, &mut kept.data))?;
-            // The first results get pages that the CPU has not touched for long, or never. Later ones get the pages of
-            // the results before them, as in a program that makes results again and again.
+            // The first results get pages that the CPU has not touched for a long time, or never. Later results get the
+            // pages of earlier results, as in a program that makes results repeatedly.
             let new = shortest_of(16, || cpu.run::<u32>(&plan, &inputs))?;
             new_memory += (new - repeated_time).max(new / 10.0) / 2.0;
         }

@@ -61,7 +61,7 @@ pub(super) fn run<I: Index>(
     let outer = walk.dims.len() - loops.dims;
     let locator = Locator::new(walk, plan.policy(), indices, outer);
     let threads = threads.worth(dest.len(), walk.units());
-    // A thread's part of the result may begin within a block, if blocks have one dimension.
+    // If blocks have one dimension, a thread's part of the result can begin within a block.
     let [rows, _] = loops.axes;
     let grain_elements = if rows.size > 1 { loops.block } else { 1 };
     threads::write_counting_missing(

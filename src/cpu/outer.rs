@@ -119,7 +119,7 @@ struct Ahead {
 }
 
 impl Ahead {
-    /// `None` if the places of a row are more than a cache line apart.
+    /// Returns `None` if the places of a row are on average more than a cache line apart.
     fn new(list: &[usize]) -> Option<Self> {
         let distances = || list.iter().map(|distance| distance.cast_signed());
         let (first, last) = (distances().min()?, distances().max()?);

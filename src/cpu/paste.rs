@@ -44,7 +44,7 @@ pub(super) fn run<I: Index>(
         true => (1, threads),
         false => (thread_count, Threads::at_most(1)),
     };
-    // The boxes of an item are written by one thread, in their order.
+    // One thread writes all boxes of an item, in their order.
     let share = items.div_ceil(thread_count).max(1) * apart;
     let low = low.min(dest.len());
     let (mut found, mut missing) = (Located::default(), Missing::default());

@@ -34,14 +34,14 @@ const LONG_ROW: usize = 4 * LINE;
 /// The size in bytes of the part of the source that a tile reads if enough axes are near: one page, because the
 /// processor then translates its address only once.
 const PAGE: usize = 4 << 10;
-/// The same of a small result, for which longer tables are not worth making.
+/// The same size for a small result, because larger tables take more time than they save.
 const NEAR_BYTES: usize = 4 * LINE;
-/// The size in bytes of such a result.
+/// The size in bytes below which a result is small.
 const SMALL_RESULT: usize = 512 << 10;
-/// The number of pieces of a run that are read at once from each lane of a group. If strides are powers of 2, the lines that
-/// they lie in have only 8 or 12 places in the nearest cache.
+/// The number of pieces of a run that are copied from one lane of a group before the next lane. If strides are powers
+/// of 2, the cache lines of these pieces compete for only 8 or 12 places in the first-level cache.
 const RUNS_AT_ONCE: usize = 8;
-/// The largest number of lanes of a tile, each of which is a stream of writes.
+/// The maximum number of lanes of a tile. Each lane is a stream of writes.
 const LANES: usize = 1 << 10;
 /// The maximum number of slices of a plane.
 const SLICES: usize = 1 << 12;
@@ -84,9 +84,9 @@ fn distances(axes: &[Dim]) -> Vec<usize> {
 }
 
 impl ShortAxes {
-    /// The tiles of a slice whose pieces have `piece` bytes. A row of pieces lies along `row`. There is a row at each position
-    /// of `dims`, in units of `unit` bytes. `None` if rows are long, if the result is too small for a run, or if no
-    /// pieces share a cache line of the source.
+    /// Returns the tiles of a slice with pieces of `piece` bytes. The pieces of a row are along `row`. There is a row
+    /// at each position of `dims`, in units of `unit` bytes. Returns `None` if rows are long, if a run would be
+    /// shorter than a cache line, or if no pieces share a cache line of the source.
     pub(super) fn find(unit: usize, piece: usize, dims: &[Dim], row: Axis) -> Option<Self> {
         if dims.len() < 2 || piece >= LINE || row.size * piece >= LONG_ROW {
             return None;

@@ -29,7 +29,7 @@ pub(super) const VECTOR: usize = 16;
 /// the processor itself prefetches the lines that are written next.
 const FETCHED_ROW: usize = 4 << 10;
 
-/// The most vectors of the source that a vector of the result comes from.
+/// The largest number of source vectors that the bytes of one vector of the result can come from.
 const MAX_VECTORS: usize = 4;
 
 /// Byte shuffles are SSSE3 instructions. All processors with SSE 4.2 have them.
@@ -101,8 +101,8 @@ pub(super) struct Shuffle {
     loads: usize,
     /// The distance in bytes from the first piece of a short row down to its lowest byte: 0 unless its pieces descend.
     below: usize,
-    /// For each vector of the source, which of its bytes goes to each byte of a vector of the result. Planes have a table for
-    /// each vector of the result, which is made when rows are moved.
+    /// For each vector of the source, the shuffle indices that copy its bytes to a vector of the result. Unused for
+    /// planes: each vector of their result has other indices, which `rows` computes.
     indices: [ByteNumbers; MAX_VECTORS],
 }
 
@@ -286,7 +286,7 @@ impl Shuffle {
                     && let Some(vectors) = vectors.as_chunks().0.first_chunk()
                 {
                     join_lookups(simd, vectors, &indices[0]).store_slice(to);
-                    // The vector has zeros before its whole rows, which the next one overwrites.
+                    // The vector begins with zeros if its rows do not fill it. The next vector overwrites them.
                     let end = rest.len() + VECTOR - filled;
                     dest = &mut dest[..end];
                     from += step;
@@ -519,7 +519,7 @@ fn keep_vectors<const N: usize, const CHOICES: usize>(
             };
             let bits = (ones >> (group * group_bits)) % CHOICES as u64;
             let chosen = usize::try_from(bits).expect("a few bits");
-            // Several groups of single bytes are in one vector.
+            // A vector of single bytes has several groups.
             let (first, skip) = (
                 group * group_bits * N / VECTOR,
                 group * group_bits * N % VECTOR,

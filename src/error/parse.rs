@@ -36,8 +36,8 @@ impl ParseError {
             (at == begin && begin > 0)
                 || (at + 1 == begin + MAX_SHOWN && begin + MAX_SHOWN < length)
         };
-        // Control characters such as line breaks become spaces, so that the text is one line and the caret is under
-        // its character.
+        // Control characters such as line breaks become spaces, so that the text is one line and the caret is under the
+        // right character.
         let shown = self.text.chars().enumerate().skip(begin).take(MAX_SHOWN);
         let line: String = shown
             .map(|(at, c)| match c {

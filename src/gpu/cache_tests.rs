@@ -359,7 +359,7 @@ fn tensors_reuse_the_buffers_of_dropped_tensors() {
         assert_eq!(pool_bytes(), 0);
         drop((first, second));
         assert_eq!(pool_bytes(), 2048);
-        // Buffers that the caller can have cloned are not pooled.
+        // Buffers that the caller might have cloned are not pooled.
         let shown = flip_tensor().buffers().unwrap().to_vec();
         assert_eq!(pool_bytes(), 1024);
         let other_tensors = [flip_tensor(), flip_tensor()];

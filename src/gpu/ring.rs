@@ -15,8 +15,8 @@ use wgpu::{BufferUsages, MapMode, SubmissionIndex};
 
 const DOING_STREAMING: &str = "streaming";
 
-/// The maximum number of pieces that are submitted and not yet taken: the device processes one while the host packs or
-/// delivers another.
+/// The maximum number of pieces that are submitted and not yet taken. With two, the device processes one while the host
+/// packs or delivers the other.
 const MAX_SUBMITTED: usize = 2;
 
 /// A ring of slots. Each slot has the buffers for one piece.

@@ -285,7 +285,7 @@ impl Boxes<IndexShape> {
         let (depth, bytes) = (tuples.depth(), dtype.size());
         let begins = View::new(&self.begins.shape)?;
         let joined = View::new(&[count, depth])?;
-        // The tuples as bytes. A flip is one byte of its integer; the other bytes are zeros.
+        // The tuples as bytes. A flip goes to one byte of its integer; the other bytes are zeros.
         let tuple_bytes = View::new(&[count, depth, bytes])?;
         let mut inputs = vec![
             plan.inputs()[0].clone(),

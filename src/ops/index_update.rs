@@ -113,7 +113,8 @@ impl Plan {
                 return Err(error::value::steps("an update", "scatter"));
             };
             let index = slices.index;
-            // A single list is as long as its numbers.
+            // If only one dimension has several positions, its list is as long as the list of numbers, so writing by
+            // lists would save no memory.
             let has_several = slices.dims.iter().filter(|dim| dim.len() > 1).count() > 1;
             if combine == Combine::Update && has_several && slice * dtype.size() <= LONGEST_BYTES {
                 let slices = Arc::new(slices);
@@ -247,8 +248,8 @@ impl SelectedSlices {
         };
         let mut numbers = zeroed::<N>(self.count())?;
         numbers[0] = index_of_slice(self.first);
-        // The numbers of the inner dimensions are repeated for each position of the next outer dimension. The first position
-        // comes last, because the others are made from the numbers that it replaces.
+        // The numbers of the inner dimensions are repeated for each position of the next outer dimension. The first
+        // position comes last: it overwrites the numbers from which the other positions are made.
         let mut count = 1;
         for dim in self.dims.iter().rev() {
             for (at, &distance) in dim.iter().enumerate().rev() {

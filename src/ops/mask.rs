@@ -95,7 +95,7 @@ impl Move {
     fn of_find(mask: &[usize], capacity: Option<usize>, index: DType) -> Result<Self, Error> {
         let elements = shape::elements(mask)?;
         let kind = IndexType::from_dtype(index, "positions")?;
-        // The type must also tell -1 from every position.
+        // -1 must differ from every position in this type.
         let max_unit = match kind {
             IndexType::I32 => i32::MAX as usize,
             IndexType::U32 => u32::MAX as usize,

@@ -53,7 +53,7 @@ fn checked_end(dimension: usize, count: usize, begin: i64, size: i64) -> Result<
     let available = elements.saturating_sub(begin);
     let is_begin_valid = (0..=elements).contains(&begin);
     let ends = size == ALL_REMAINING || (0..=available).contains(&size);
-    // In a dimension without elements, TensorFlow reports a wrong size as a wrong beginning.
+    // In a dimension without elements, TensorFlow reports a wrong `size` as a wrong `begin`.
     if !is_begin_valid || !ends && count == 0 {
         return Err(error::spec::slice_begin(dimension, begin, count));
     }

@@ -73,7 +73,7 @@ pub(crate) fn cut_into_pieces(
     plan: Option<&Move>,
     fits: impl Fn(&Piece) -> bool,
 ) -> impl Iterator<Item = Piece> {
-    // The pieces that are not returned yet. The last one is returned next.
+    // The pieces that have not been returned yet. The last one is returned next.
     let mut pieces_left: Vec<Piece> = plan.and_then(Piece::whole).into_iter().collect();
     iter::from_fn(move || {
         let mut piece = pieces_left.pop()?;

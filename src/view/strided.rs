@@ -236,7 +236,7 @@ impl View {
         if (0..dims.len()).all(|d| dims[d].1 > reaches[d + 1]) {
             return Repeats::Never;
         }
-        // There are more elements than places.
+        // The view has more elements than places.
         if self.len() > reaches[0] + 1 {
             return Repeats::Somewhere;
         }

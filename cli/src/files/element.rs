@@ -95,8 +95,7 @@ impl fmt::Display for ForeignType {
 /// The type of handles. Elements with handles never have this size, so [`Element::has_handles`] only compares sizes.
 const HANDLE: DType = DType::F64;
 
-/// Returns the type with which elements of this size are moved. Except for `I8`, no operation accepts it as indices or
-/// a mask.
+/// Returns the type that moves elements of this size. Except for `I8`, no operation accepts it as indices or a mask.
 fn moving_type(size: usize) -> Option<DType> {
     match size {
         1 => Some(DType::I8),

@@ -329,7 +329,7 @@ impl Unfinished {
         let old_metadata = existing_metadata(&path)?;
         let folder = folder_of(&path);
         let incomplete_file = IncompleteFile::create(folder, old_metadata.as_ref()).map_err(|error| {
-            // Nobody knows the path of the temporary file, so the message omits it.
+            // The user did not choose the path of the temporary file, so the message omits it.
             let error = error.to_string();
             let reason = error.split(" at path ").next().unwrap_or_default();
             let folder = folder.display();

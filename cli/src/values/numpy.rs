@@ -111,7 +111,7 @@ impl PrintedElements {
             Kind::Fields(fields) if element.size > 0 => {
                 format_structures(fields, &native, element.size, alone)
             }
-            // The number of elements without bytes cannot be computed from their bytes.
+            // For elements of zero bytes, the number of bytes does not give the number of elements.
             _ if element.size == 0 => same_text(vec![match element.kind {
                 Kind::Text => "''".to_owned(),
                 Kind::Fields(_) => "()".to_owned(),

@@ -50,9 +50,9 @@ impl Tuning {
         long_row: 16 << 10,
     };
 
-    /// The numbers for an adapter. If the device allows fewer invocations in a workgroup, or has too little workgroup
-    /// memory, the number of invocations is the largest power of two that fits, but at least 64. A device that does not
-    /// allow 64 rejects the shaders.
+    /// Returns the numbers for an adapter. If the device allows fewer invocations in a workgroup, or has too little
+    /// workgroup memory, the number of invocations is the largest power of two that fits, but at least 64. A device
+    /// that does not allow 64 rejects the shaders.
     pub(in crate::gpu) fn for_device(is_software: bool, limits: &wgpu::Limits) -> Self {
         let tuning = if is_software {
             Self::SOFTWARE

@@ -22,7 +22,7 @@ use std::{
 /// drops up to 32 tensors reuses all of their buffers.
 const MAX_UNUSED_REQUESTS: u64 = 32;
 
-/// The largest number of buffers that a pool keeps: each request searches all of them.
+/// The maximum number of buffers that a pool keeps. It is small because each request searches all of them.
 const MAX_KEPT_BUFFERS: usize = 64;
 
 /// The pool of a device. When a tensor that the crate allocated is dropped, its buffers return to the pool, except
@@ -43,7 +43,7 @@ struct PooledBuffers {
 }
 
 impl PooledBuffers {
-    /// The size of all pooled buffers in bytes.
+    /// Returns the size of all pooled buffers in bytes.
     fn kept_bytes(&self) -> u64 {
         self.idle.iter().map(|(buffer, _)| buffer.size()).sum()
     }
@@ -62,7 +62,7 @@ impl BufferPool {
         let mut shelf = lock(&self.0);
         shelf.asked += 1;
         let request_count = shelf.asked;
-        // If several buffers fit, takes the one that returned last, because its bytes may still be in a cache.
+        // If several buffers fit, takes the most recently returned buffer, because its bytes might still be in a cache.
         let found_index = shelf.idle.iter().rposition(|idle| idle.0.size() == size);
         let taken_buffer = found_index.and_then(|place| shelf.idle.remove(place));
         shelf

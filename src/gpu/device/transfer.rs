@@ -36,7 +36,7 @@ pub(crate) struct DeviceBytes {
 }
 
 impl DeviceBytes {
-    /// The first `bytes` bytes of the caller's buffer, which is never pooled.
+    /// Uses the first `bytes` bytes of the caller's buffer. The buffer is never pooled.
     pub(crate) fn from_caller(buffer: wgpu::Buffer, bytes: usize) -> Self {
         let lent = Arc::<BufferPool>::default().lend_buffers(vec![buffer]);
         lent.expose_buffers();
@@ -170,7 +170,7 @@ impl OpenDevice {
         }
         let needed_bytes = self.shared.pool.lent_bytes().saturating_add(more);
         let needed_bytes = usize::try_from(needed_bytes).unwrap_or(usize::MAX);
-        // The system rejects a mapping that exceeds its memory. Mapped pages take no memory until they are written.
+        // The system rejects a mapping that exceeds its memory. Mapped pages use no memory until they are written.
         let room = Vec::<u8>::new().try_reserve_exact(needed_bytes);
         room.map_err(|_| Error::OutOfDeviceMemory { doing })
     }

@@ -15,7 +15,7 @@ const DOING_UPLOAD: &str = "uploading";
 /// the device has copied it.
 const PIECE_BYTES: usize = 2 << 20;
 
-/// When this many pieces are submitted, the host waits until the device has copied the oldest.
+/// When this many pieces are submitted, the host waits until the device has copied the oldest piece.
 const MAX_SUBMITTED: usize = 2;
 
 impl OpenDevice {

@@ -65,7 +65,7 @@ impl<'a> Argument<'a> {
         }
     }
 
-    /// A tensor as an argument.
+    /// Makes an argument from a tensor.
     pub(in crate::gpu) fn from_tensor(name: &'static str, tensor: &'a DeviceBytes) -> Self {
         let bytes = tensor.bytes as u64;
         Self {

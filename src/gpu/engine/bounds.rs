@@ -164,7 +164,6 @@ pub(super) fn argument_memory(
     let tables = conversion.map_or(0, |table| 4 * table.entries.len());
     let move_bytes = [what.source_bytes(), what.result_bytes(), indices];
     let [source, dest, indices] = move_bytes.map(|bytes| bytes as u64);
-    // The order is the order of the arguments' numbers.
     let sizes = [source, dest, indices, scratch, tables as u64];
     let sizes = sizes.into_iter().enumerate();
     sizes

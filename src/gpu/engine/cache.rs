@@ -147,7 +147,7 @@ impl Cache {
         let mut recent = lock(&self.0);
         let RecentEntries { young, old, .. } = mem::take(&mut *recent);
         let mut works: Vec<_> = young.into_iter().chain(old).collect();
-        // Groups hold references to works, so groups are dropped first.
+        // Bind groups hold references to works, so they are dropped before this code checks which works are held.
         works.retain(|(_, entry)| matches!(entry, Entry::Work(_)));
         recent.young = works
             .into_iter()

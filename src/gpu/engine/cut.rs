@@ -100,7 +100,7 @@ impl Cutter<'_> {
         }
     }
 
-    /// Returns the dispatch of such a walk, or the limit that it exceeds.
+    /// Returns the dispatch of a walk, or the limit that the walk exceeds.
     fn make_dispatch(&self, walk: &Walk, from_move: usize) -> Result<WalkDispatch, TooMuch> {
         let [of_source, of_dest] = self.distance_bytes();
         if (walk.units() * of_dest) as u64 > self.reach.dispatch {
@@ -205,8 +205,9 @@ pub(super) fn check_coordinates(walk: &Walk, circular: bool) -> Result<(), Error
     )?;
     for coordinate in &walk.coordinates {
         let Coordinate { begin, along, .. } = *coordinate;
-        // The extent of a box is a signed 32-bit number, of which circular boxes take remainders. Several dispatches
-        // cannot share the positions of a coordinate whose positions are all the same, as in a broadcast.
+        // The extent of a box is a signed 32-bit number, and circular boxes take remainders of such numbers. Several
+        // dispatches cannot share the positions of a coordinate if all of its positions are the same, as in a
+        // broadcast.
         let box_reach = along.map_or(0, |along| along.box_reach().unsigned_abs());
         let max_distance = match (begin, along) {
             (StartIndex::At(_), _) => MAX_SIGNED,

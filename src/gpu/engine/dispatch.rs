@@ -16,8 +16,8 @@ pub(crate) const SCRATCH: usize = 3;
 /// The tables of a move that converts, which belong to its work.
 pub(crate) const TABLES: usize = 4;
 
-/// The maximum estimated number of dispatches of a move. More would take the host too much time and memory. Only moves
-/// on tensors that no device can hold, or on devices with tiny limits, need more.
+/// The maximum estimated number of dispatches of a move. More would take the host too much time and memory. They would
+/// be needed only for tensors that no device can hold, or on devices with tiny limits.
 pub(super) const MAX_DISPATCHES: u64 = 1 << 18;
 
 /// The locations of a move's arguments.
@@ -168,7 +168,7 @@ pub(super) struct Pass<D> {
 }
 
 impl Pass<Dispatch> {
-    /// Makes a pass of dispatches of one kind, before which `cleared` bytes of scratch memory are cleared.
+    /// Makes a pass of dispatches of one kind. Before the pass, `cleared` bytes of scratch memory are cleared.
     pub(super) fn from_dispatches<U>(
         cleared: usize,
         dispatches: Vec<Dispatch<U>>,

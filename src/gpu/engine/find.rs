@@ -36,8 +36,8 @@ const COUNT_ARGUMENT: usize = INDICES;
 /// The number of elements of a chunk for each invocation of a workgroup, in four words.
 pub(super) const ELEMENTS_PER_INVOCATION: usize = 16;
 
-/// The maximum number of rounds of a scan, each with one chunk for each invocation. Lavapipe leaves every loop of an
-/// invocation after 65,535 iterations in total, and a round takes at most 12.
+/// The maximum number of rounds of a scan. A round takes one chunk for each invocation. Lavapipe exits every loop of an
+/// invocation after 65,535 iterations in total, and a round takes at most 12 iterations.
 const MAX_ROUNDS: usize = 1 << 12;
 
 /// Decides the steps of a search in a mask of shape `mask`.

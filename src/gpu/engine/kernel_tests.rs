@@ -257,7 +257,7 @@ fn run_move(gpu: Option<&Gpu>, plan: &Move) -> Vec<u8> {
         return [&dest, &count_bytes[..]].concat();
     }
     let count = plan.tuples().map_or(0, |tuples| tuples.integer_count());
-    // Some indices are out of range. All of them differ.
+    // Some indices are out of range. All indices differ.
     let indices: Vec<i32> = (0..)
         .map(|n| n * 7 % 43 - 1 + n / 43 * 50)
         .take(count)
@@ -293,7 +293,7 @@ fn run_move(gpu: Option<&Gpu>, plan: &Move) -> Vec<u8> {
 
 #[test]
 fn every_kernel_runs_and_agrees_with_the_cpu() {
-    // Small moves share pipelines, so both devices also run them with their own pipelines.
+    // Small moves share pipelines, so each kind of device also runs them with pipelines that are not shared.
     let both_devices = |kind| {
         let gpus = [
             open_strict(kind),

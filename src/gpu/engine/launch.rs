@@ -68,7 +68,8 @@ const EDGES_SHORT: u32 = 2;
 /// The maximum distance in bytes between neighbours of a run in the destination, for elements of less than 4 bytes.
 const MAX_RUN_TO: isize = 16;
 
-/// The size and the extent of a cropped run are below this, because the shaders compare its positions in 32 bits.
+/// The size and the extent of a cropped run are below this number, because the shaders compare its positions in 32
+/// bits.
 const MAX_CROPPED: usize = 1 << 30;
 
 /// Returns whether the environment variable `WGSLICE_REFUSE`, a list of names separated by commas, contains the
@@ -191,7 +192,7 @@ impl LaunchSite<'_> {
             && rows.cropped.is_none()
             && innermost.is_some_and(|dim| dim.from == 1 && dim.size >= 3 && dim.tuple == 0)
             && !walk.is_cropped(walk.dims.len() - 1);
-        // The number of a row determines its place in the result.
+        // The number of a row determines its place in the result, so the dimensions cannot be reordered here.
         let near_dim = rows.near_dimension(size, SECTOR_BYTES.cast_signed());
         let grid = match is_short {
             true => self.lane_grid((total * run.size + head).div_ceil(4), 1, 1, 1),
@@ -240,8 +241,8 @@ impl LaunchSite<'_> {
         };
         let mut rows = RunWalk::from_elements(walk, element);
         if rows.cropped.is_none() && rows.run.to > MAX_RUN_TO {
-            // Otherwise an invocation would also write the words between its elements, which belong to other rows. So
-            // each element becomes a row.
+            // Here an invocation would also write the words between its elements, which belong to other rows. So each
+            // element becomes a row.
             rows.walk.dims.push(rows.run);
             rows.run = Dim::ONE_POSITION;
         }
@@ -320,7 +321,7 @@ impl LaunchSite<'_> {
         } else {
             u32::from(!is_whole)
         };
-        // Only the size of a table's entries matters, so one type stands for all types of that size.
+        // Only the size of a table's entries matters, so one type represents all types of the same size.
         let type_of_size = |dtype: DType| match (table, dtype.size()) {
             (None, _) => dtype,
             (_, 1) => DType::U8,
@@ -365,7 +366,7 @@ impl LaunchSite<'_> {
         self.lane_grid(rows, run, lanes, lanes * 4)
     }
 
-    /// Tiles of `segment` units or groups in rows of `run`. `lanes` invocations move each tile.
+    /// Makes tiles of `segment` units or groups in rows of `run`. `lanes` invocations move each tile.
     fn lane_grid(&self, rows: usize, run: usize, lanes: usize, segment: usize) -> LaunchGrid {
         let segments = run.div_ceil(segment);
         LaunchGrid {
@@ -377,7 +378,8 @@ impl LaunchSite<'_> {
         }
     }
 
-    /// Tiles of many rows, with `lanes` units or groups of each. An invocation moves units of four rows together.
+    /// Makes tiles of many rows, with `lanes` units or groups of each row. An invocation moves units of four rows
+    /// together.
     fn four_row_grid(&self, rows: usize, units: usize, lanes: usize) -> LaunchGrid {
         let workgroup = self.reach.tuning.workgroup as usize;
         let lanes = units.next_power_of_two().min(lanes);
@@ -411,7 +413,7 @@ impl LaunchSite<'_> {
             segment: u32::try_from(grid.segment).ok()?,
             ..rows.walk_words()?
         };
-        // A walk without tuples binds its source in their place and reads no tuples.
+        // A walk without tuples binds its source in place of the tuples, and does not read them.
         let bound_arguments = vec![self.source, self.source, self.dest];
         WalkDispatch::from_walk(self.reach, program, words, grid.groups, bound_arguments)
     }
@@ -488,12 +490,12 @@ pub(super) struct RunWalk {
 }
 
 impl RunWalk {
-    /// Removes the innermost dimension from a walk and makes it the run. All of its units must share a tuple and go
-    /// forward in the destination; otherwise a row has a single unit.
+    /// Removes the innermost dimension from a walk and makes it the run. This requires that all units of the run share
+    /// a tuple and go forward in the destination; otherwise each row has a single unit.
     pub(super) fn from_walk(walk: Walk) -> Self {
         let last_dim = walk.dims.len() - 1;
         let cropped_coordinate = walk.along(last_dim);
-        // Shaders compare the units of a cropped run in 32 bits, and with all positions, not with a window.
+        // Shaders compare the positions of a cropped run in 32 bits, and with the whole dimension instead of a window.
         let is_near = cropped_coordinate.is_none_or(|c| {
             let Coordinate { size, window, .. } = walk.coordinates[c];
             let reach = walk.coordinates[c]
@@ -507,7 +509,7 @@ impl RunWalk {
             to: 0,
             ..Dim::ONE_POSITION
         };
-        // If tuples place each unit by itself in the destination, each unit is a row.
+        // If tuples determine the place of each unit in the destination, each unit is a row.
         let is_placed = cropped_coordinate.is_some() && walk.points == Side::Dest;
         let is_run = walk.dims[last_dim].tuple == 0 && walk.dims[last_dim].to >= 0;
         let mut rows = Self {
@@ -523,8 +525,9 @@ impl RunWalk {
         rows
     }
 
-    /// The same for a walk in bytes, whose runs have elements of `element` bytes. The run is the contiguous bytes, if
-    /// they are more than an element, or else the innermost dimension outside of an element. Distances stay in bytes.
+    /// Like [`RunWalk::of_walk`], but for a walk in bytes and elements of `element` bytes. If more bytes than one
+    /// element are contiguous, these bytes are the run. Otherwise the run is the innermost dimension outside of an
+    /// element. Distances stay in bytes.
     fn from_elements(mut walk: Walk, element: usize) -> Self {
         let contiguous = walk.contiguous();
         let bytes = walk.dims.len() - 1;

@@ -73,7 +73,7 @@ fn tokens_of(text: &str) -> Vec<String> {
 /// Returns the pairs of operators in the text that are next to each other but need parentheses.
 fn ambiguous_pairs(text: &str) -> Vec<String> {
     let mut faults = Vec::new();
-    // At each depth of brackets, the operators so far in the current expression.
+    // The operators of the current expression so far, for each depth of brackets.
     let mut open_brackets: Vec<Vec<&str>> = vec![Vec::new()];
     let mut text_before = String::new();
     let mut read: Vec<String> = Vec::new();

@@ -72,7 +72,8 @@ impl Engine {
             check_steps(plan, inputs, outputs)?;
         }
         let temps = self.allocate_temps(plan)?;
-        // Some steps also read values of the plan, or write the number of true elements, in their own memory.
+        // Some steps also read values that the plan holds. A search can write the number of true elements to its own
+        // memory.
         let mut own_memory = Vec::with_capacity(plan.steps().len());
         for (number, (what, operands)) in plan.steps().enumerate() {
             own_memory.push(match (&operands.by, what.find()) {

@@ -24,8 +24,8 @@ pub(super) struct CombineRule {
 }
 
 impl CombineRule {
-    /// Returns the rule of a scatter. `None` if it replaces elements, or for other moves. Fails if the shaders do not
-    /// support the combination.
+    /// Returns the rule of a scatter, or `None` if it replaces elements or the move is not a scatter. Fails if the
+    /// shaders do not support the combination.
     pub(super) fn from_move(what: &Move) -> Result<Option<Self>, Error> {
         let Effect::Scatter(scatter) = what.effect() else {
             return Ok(None);
@@ -50,7 +50,7 @@ impl CombineRule {
             DType::I8 | DType::U8 | DType::I16 | DType::U16 => (NUMBERS_PARTS, 0, is_addition),
             DType::F16 => (NUMBERS_PARTS, 3, is_addition),
             DType::BF16 => (NUMBERS_PARTS, 4, is_addition),
-            // Integers are signed only for the combinations where that makes a difference.
+            // Integers count as signed only for the combinations where the sign makes a difference.
             DType::I32 if matches!(combine, Combine::Min | Combine::Max) => {
                 (NUMBERS_SIGNED, 0, true)
             }

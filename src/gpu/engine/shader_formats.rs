@@ -79,8 +79,8 @@ fn constant_settings(program: &Program, source: &str, space: UniformSpace) -> Ve
     all_settings
 }
 
-/// The constants by which kernels find the slices of rows, and copies their rows. Kernels that combine have them only if
-/// rows are unique.
+/// The constants of kernels that find the slices of rows, and of copies of these rows. Kernels that combine have these
+/// constants only if rows are unique.
 const WALK_CONSTANTS: [Constant; 8] = [
     Dims,
     Coordinates,
@@ -111,7 +111,8 @@ pub(super) fn possible_values(
     Some(match constant {
         Dims if kernel == Kernel::MaskRows => vec![0, 1, 2, 3, 4, 30],
         _ if WALK_CONSTANTS.contains(&constant) && !is_move && !works_on_rows => return None,
-        // Rows are a dimension at least. `last` and `link` find them by the same functions with all numbers of dimensions.
+        // Rows have at least one dimension. `last` and `link` find rows by the same functions with all numbers of
+        // dimensions.
         Dims if combines || kernel == Kernel::Atomic => vec![1, 30],
         Dims if works_on_rows => vec![1, 2, 3, 4, 30],
         Dims => vec![0, 1, 2, 3, 4, 30],
@@ -123,7 +124,8 @@ pub(super) fn possible_values(
         // Only gradients have boxes with start indices that are not in tuples, and their results are dense.
         Fixed => binary(matches!(kernel, Kernel::Copy | Kernel::CopyWords)),
         Plain => binary(true),
-        // Slices are counted with 32 bits. Only empty ones, whose tuples are merely checked, can be more.
+        // Slices are counted with 32 bits. There can be more slices only if they are empty, and then their tuples are
+        // only checked.
         Long => binary(is_move || kernel == Kernel::Last),
         Masked => binary(copies),
         Loops if is_move || kernel == Kernel::Combine => vec![tuning.loops.into()],

@@ -50,11 +50,11 @@ const FEW_ROWS: usize = 8;
 /// The number of bytes of scratch memory that are bound even if none are used.
 const MIN_SCRATCH: u64 = 4;
 
-/// The largest number of linked lists among which the rows of one slice are divided.
+/// The maximum number of linked lists for the rows of one slice.
 const MAX_LISTS: usize = 64;
 
-/// The largest number of units in a row that atomics combine. An atomic moves a word, whereas the other kernels move 16
-/// bytes.
+/// The largest number of units in a row that atomics combine. An atomic operation changes one word, whereas the other
+/// kernels load and store 16 bytes at a time.
 const MAX_ATOMIC: usize = 16;
 
 /// The way in which rows are combined with their slices.
@@ -332,7 +332,7 @@ impl Scatterer<'_> {
     ) -> Result<(), PassFailure> {
         let (rows, slices) = (block.rows.row_numbers(), block.slices.len());
         let is_fresh = self.scatter.fresh && rows.start == 0 && !self.is_direct();
-        // If the destination starts as zeros, every slice is written.
+        // If the destination starts as zeros, the scatter must write every slice.
         let one_chunk =
             !is_fresh && !self.is_direct() && rows.len() <= self.rows_per_workgroup().min(slices);
         let is_few = self.boxes || !is_fresh && rows.len() * FEW_ROWS < slices;
@@ -542,7 +542,7 @@ impl BlockPass<'_> {
         }
     }
 
-    /// Makes the dispatch of a kernel whose invocations take rows and that writes to scratch memory.
+    /// Makes the dispatch of a kernel that writes to scratch memory and whose invocations take rows.
     fn row_dispatch(&self, kernel: Kernel, constants: &[(Constant, u32)]) -> Option<WalkDispatch> {
         let rows = self.block.rows.row_count();
         let (together, bound) = match kernel {
@@ -650,7 +650,7 @@ impl BlockPass<'_> {
                 let segment = self.scatterer.units_per_invocation();
                 (units.div_ceil(segment), segment)
             }
-            // The largest number of words that a slice touches: it can begin anywhere in a word.
+            // The largest number of words that a slice can touch: it can begin anywhere in a word.
             _ => ((units - 1).div_ceil(word_units) + 1, 1),
         };
         let invocations = match word_units {

@@ -23,7 +23,7 @@ pub(crate) struct TupleArgument {
 }
 
 impl TupleArgument {
-    /// The tuples of a move. `None` for moves without tuples.
+    /// Returns the tuples of a move, or `None` if it has no tuples.
     pub(crate) fn from_move(what: &Move) -> Option<Self> {
         let tuples = what.tuples()?;
         let scatters = matches!(what.effect(), Effect::Scatter(_));

@@ -6,7 +6,7 @@ use crate::Error;
 use bytemuck::{Pod, Zeroable};
 
 /// The largest number of dimensions of a walk, not counting its run, and of a mask. A dispatch writes at most 2^29
-/// units, so a walk whose dimensions have at least two positions has at most 29 dimensions.
+/// units, so a walk has at most 29 dimensions with at least two positions.
 pub(crate) const MAX_DIMS: usize = 30;
 /// The same limit for a walk with boxes, because shaders keep all digits of a row in memory.
 pub(crate) const MAX_CROPPED_DIMS: usize = 8;

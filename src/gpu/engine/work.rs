@@ -20,8 +20,8 @@ use crate::{
 use std::sync::Arc;
 use wgpu::util::{BufferInitDescriptor, DeviceExt};
 
-/// A [`Work`] with more dispatches than this is not kept, unless the plan is prepared. Few plans need more. They keep
-/// the device busy for so long that it hardly matters to compute their commands again.
+/// A [`Work`] with more dispatches than this is not kept, unless the plan is prepared. Few plans need more. Such plans
+/// keep the device busy for so long that the time to compute their dispatches again hardly matters.
 const MAX_KEPT_DISPATCHES: usize = 64;
 
 /// The passes that are recorded for a move with arguments at `places`.

@@ -308,7 +308,7 @@ fn box_copies<'a>(
 ) -> Vec<BoxCopy<'a>> {
     let [layers, height, width] = rows.size;
     let BufferParts { offset, bytes } = argument.parts;
-    // All buffers except the last are full of rows.
+    // All buffers except the last consist of whole rows.
     let max_rows = usize::try_from(bytes / rows.pitch as u64).unwrap_or(usize::MAX);
     let mut copies = Vec::new();
     let mut row = 0;

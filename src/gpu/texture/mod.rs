@@ -208,7 +208,7 @@ impl Texels {
         self.check_plain()?;
         let conversion =
             conversion.looked_up(&View::whole(self.view.source_shape()), self.stored)?;
-        // The conversion has an entry for each chosen channel, but needs one for each channel of the format.
+        // The conversion has an entry for each chosen channel. It needs an entry for each channel of the format.
         let order_position = |channel| self.order.iter().position(|&of| of == channel);
         let places: Vec<_> = (0..self.channels)
             .map(|c| order_position(c).unwrap_or(0))

@@ -42,15 +42,15 @@ pub(super) struct TexelRows {
 }
 
 impl TexelRows {
-    /// The rows of a selection. `None` if the selection is empty.
+    /// Returns the rows of a selection, or `None` if the selection is empty.
     pub(super) fn from_texels(texels: &Texels) -> Result<Option<Self>, Error> {
         let (view, dtype) = (&texels.view, texels.stored);
         if view.is_empty() {
             return Ok(None);
         }
-        // `first` has the coordinates of the first element, and `steps` the distance along each dimension of the
-        // texture for one step along each dimension of the selection. A stride moves along only one dimension of the
-        // texture, so the coordinates of the element whose offset is the stride are this distance.
+        // `first` has the coordinates of the first element. `steps` has, for each dimension of the selection, the
+        // distance along each dimension of the texture. A stride moves along only one dimension of the texture, so this
+        // distance is the coordinates of the element at the offset `stride`.
         let first_texel = shape::coordinates_of(view.offset, &view.source);
         let steps = view.strides.iter().map(|stride| {
             let distance = shape::coordinates_of(stride.unsigned_abs(), &view.source);

@@ -225,8 +225,7 @@ impl<'a> Machine<'a> {
         let lanes = self.lanes;
         let outer_result = frame.result.take();
         frame.result = Some(match outer_result {
-            // No lane has returned before. The inactive lanes get this value too, but those of the call replace it when
-            // they return.
+            // No lane has returned before, so all lanes get this value. Lanes that return later replace it.
             None => value.clone(),
             Some(outer_result) => {
                 let mut merged_result = PrivateVariable::new(&outer_result, lanes);

@@ -183,8 +183,8 @@ impl<'a> Op<'a> for Crop<'a> {
 
     fn random_case(operation: Operation, rng: &mut Rng) -> Case {
         let (source, x, mut args) = random_params(rng);
-        // A shader has room for four dimensions in addition to the items' dimension. A pair of uncropped dimensions
-        // takes the room of one.
+        // A shader supports four dimensions in addition to the items' dimension. A pair of uncropped dimensions counts
+        // as one.
         let inner_rank = x.len() - 1;
         let most = if inner_rank > 4 {
             8_usize.saturating_sub(inner_rank)

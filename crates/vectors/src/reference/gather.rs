@@ -128,7 +128,7 @@ pub(super) fn resolve_axis(axis: i64, rank: usize) -> Result<usize, ReferenceErr
         return fail_with("params_rank", "params must be at least 1 dimensional");
     }
     let Some(position) = resolve_position(axis, rank) else {
-        // The smallest rank with this axis, which TensorFlow's message names.
+        // The smallest rank with this axis: TensorFlow's message gives it.
         let min_rank = match axis {
             ..0 => i128::from(axis).abs(),
             _ => i128::from(axis) + 1,
