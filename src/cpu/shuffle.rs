@@ -84,7 +84,7 @@ const NO_BYTE: u8 = 0xff;
 ///
 /// - Pieces a few bytes apart, in either direction, along long rows or in the short rows of a block.
 /// - Planes that become the channels of pixels. A row has 2 to 4 pieces, one from each plane. Neighbouring rows of a
-/// block are neighbours in each plane.
+///   block are neighbours in each plane.
 #[derive(Clone, Copy)]
 pub(super) struct Shuffle {
     shuffles: Shuffles,
@@ -148,7 +148,7 @@ impl Shuffle {
         let span = reach(inner, inner.size)
             .saturating_add(reach(outer, row_count))
             .saturating_add(piece);
-        if outer.size * row_bytes < 2 * VECTOR || span > MAX_VECTORS * VECTOR {
+        if outer.size * row_bytes < VECTOR || span > MAX_VECTORS * VECTOR {
             return None;
         }
         let bytes_below = match inner.stride < 0 {

@@ -218,7 +218,7 @@ impl Parser<'_> {
         }
         let start = self.at();
         self.parse_list(MAX_NESTED_LISTS)?;
-        let reason = "a slice has no lists of positions; `index` takes them (Backend::index)";
+        let reason = "a slice has no lists of positions (`index` takes them: Backend::index)";
         Err((start, reason.into()))
     }
 
