@@ -320,7 +320,11 @@ pub fn changed(u: &mut Unstructured<'_>) -> Result<Case> {
                 } else {
                     &tensor.data
                 };
-                let data = old_values.iter().copied().cycle().take(shape.iter().product());
+                let data = old_values
+                    .iter()
+                    .copied()
+                    .cycle()
+                    .take(shape.iter().product());
                 *tensor = Tensor {
                     data: data.collect(),
                     shape,
