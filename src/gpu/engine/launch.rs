@@ -455,7 +455,7 @@ pub(super) fn walk_constants(
     let has_mask = tuples.is_some_and(|of| of.index == IndexType::Mask);
     let coordinates = match walk.coordinates.len() {
         0 => 0,
-        has_coordinates => known_number(has_coordinates, 3, MAX_COORDINATES),
+        count => known_number(count, 3, MAX_COORDINATES),
     };
     [
         (Constant::Dims, known_number(walk.dims.len(), 4, MAX_DIMS)),
