@@ -173,8 +173,8 @@ struct PlantedBug {
 const WITHOUT_GUARD: ShaderEdits = &[
     ("min(rows, vec4(walk.rows - 1u))", "rows"),
     (
-        "let exists = rows < vec4(walk.rows);",
-        "let exists = rows < vec4(NONE);",
+        "let rows_exist = rows < vec4(walk.rows);",
+        "let rows_exist = rows < vec4(NONE);",
     ),
 ];
 
@@ -246,7 +246,7 @@ const BUGS: [PlantedBug; 14] = [
         name: "what lies behind a row is read",
         work: reverse_rows,
         hardware: true,
-        edits: &[("select(vec4(0u), at, found)", "at")],
+        edits: &[("select(vec4(0u), at, are_found)", "at")],
         wrong: outside_access(Access::Read),
     },
     PlantedBug {
@@ -264,8 +264,8 @@ const BUGS: [PlantedBug; 14] = [
         work: update_rows,
         hardware: false,
         edits: &[(
-            "let part = tile - number * walk.segments;",
-            "let part = tile - number * walk.segments;\n    storageBarrier();",
+            "let part = tile - row_number * walk.segments;",
+            "let part = tile - row_number * walk.segments;\n    storageBarrier();",
         )],
         wrong: Wrong::DivergentBarrier {
             arrived: 0,
