@@ -51,3 +51,12 @@ pub(super) fn transpose<const N: usize, const M: usize, const WIDTH: usize>(
 ) {
     match shuffles {}
 }
+
+pub(super) fn transpose_in_registers<const N: usize, const M: usize>(
+    shuffles: Shuffles,
+    _: (&[u8], usize, isize),
+    _: usize,
+    _: &mut [&mut [u8]],
+) {
+    match shuffles {}
+}
