@@ -71,7 +71,7 @@ fn converted(bits: u32, table: u32) -> u32 {
 }
 
 // Returns the number of an element of the row that is inside the source. If the run is cropped, it is the element at
-// position 0, because unit 0 can be outside.
+// position 0, because unit 0 can be outside the source.
 fn origin(row: Row) -> u32 {
     for (var c = 0u; CROPS && c < coordinates(); c++) {
         if walk.coordinates[c].along == RUN { return row.base - row.place * walk.coordinates[c].stride; }

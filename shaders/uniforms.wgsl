@@ -28,7 +28,7 @@ struct Coordinate {
     // This dispatch takes the `count` positions from `first` on. Other dispatches take the rows at other positions.
     first: u32,
     count: u32,
-    // The coordinate's column in the tuple, or NONE: then the position is `begin`, a signed number.
+    // The coordinate's column in the tuple, or NONE: then the position is `begin`, a signed integer.
     column: u32,
     begin: u32,
     // The dimension along which boxes extend, or RUN, or NONE. A box has `extent` elements along it, `step` positions
@@ -56,9 +56,11 @@ struct Walk {
     // The numbers of dimensions and coordinates.
     dims_used: u32,
     coordinates_used: u32,
-    // The word at which tuples begin, and the number of words in a tuple and in one of its numbers (2 for i64).
+    // The index of the first tuple's first word.
     tuples: u32,
+    // The number of words in a tuple.
     tuple_words: u32,
+    // The number of words in an integer of a tuple (2 for i64).
     index_words: u32,
     // A group of 2^lanes_log2 neighbouring invocations takes a segment of `segment` units of a row. A row has
     // `segments` segments. See each kernel.
@@ -81,8 +83,8 @@ struct Walk {
     // The distance between rows in the updates and between slices, and the start of the first row in the updates.
     pitch: u32,
     updates: u32,
-    // The number in a tuple that means position 0. It is 0 except for the tuples that `last.wgsl` writes, which are
-    // numbers of rows.
+    // The integer in a tuple that means position 0. It is 0 except for the tuples that `last.wgsl` writes, which are
+    // row numbers.
     first_index: u32,
     // In `convert.wgsl`: the number of neighbouring source elements that share a table, the number of tables, and an
     // offset that is added to the number of an element before the table is computed.
@@ -93,10 +95,10 @@ struct Walk {
     coordinates: array<Coordinate, 9>,
 }
 
-// The numbers in tuples are signed.
+// The integers in tuples are signed.
 const SIGNED_INDICES: u32 = 1u;
-// WRAPS: negative numbers count from the end. CLAMPS: out-of-range numbers move to the nearest end, and boxes are
-// shifted inside.
+// WRAPS: negative integers count from the end. CLAMPS: out-of-range integers move to the nearest end, and boxes are
+// shifted into the array.
 const WRAPS: u32 = 2u;
 const CLAMPS: u32 = 4u;
 // This dispatch reports tuples that are out of range.

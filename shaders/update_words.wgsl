@@ -55,7 +55,8 @@ fn make_four(row: Row, words: vec4<u32>) {
             first = reached / stride;
         }
         let at = row.base + first * row.step;
-        // The bit of the word at which this element begins. Negative if the element begins before the word.
+        // The offset in bits of this element from the start of the word. Negative if the element begins before the
+        // word.
         let begin = (vec4<i32>(first * stride) - t) * 8;
         for (var n = 0u; n < MOST; n++) {
             let element = first + n;

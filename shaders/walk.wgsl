@@ -40,7 +40,7 @@ struct Row {
     // The number of the row's tuple. `later` is 0 for the first row with this tuple; this row reports the tuple.
     tuple: u32,
     later: u32,
-    // If the run is cropped, unit j is inside if place + j * place_step is less than `places`.
+    // If the run is cropped, unit j is inside the array if place + j * place_step is less than `places`.
     place: u32,
     place_step: u32,
     places: u32,

@@ -40,7 +40,7 @@ pub(crate) enum Effect {
 pub(crate) struct Find {
     /// The capacity of the result, in positions.
     pub(crate) capacity: usize,
-    /// The type of the numbers of a position.
+    /// The type of the integers in a position.
     pub(crate) index: IndexType,
 }
 
@@ -219,8 +219,8 @@ impl Move {
         self.contiguous() == Some(0) && self.result_bytes() == self.source_bytes()
     }
 
-    /// If the result of a slice is one contiguous part of the source, returns the byte of the source where this part
-    /// begins. Otherwise, and for all other operations, returns `None`.
+    /// If the result of a slice is one contiguous part of the source, returns the part's offset in bytes in the source.
+    /// Otherwise, and for all other operations, returns `None`.
     pub(crate) fn contiguous(&self) -> Option<usize> {
         match &self.walk {
             _ if !self.is_slice() => None,

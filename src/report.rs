@@ -39,8 +39,8 @@ pub struct Report {
     /// The number of tuples, including those out of range. 0 if there is nothing to move. For an operation without
     /// tuples, such as a slice, the number of rows of its plan.
     pub tuples: usize,
-    /// The number of tuples that were out of range. A gather wrote zeros for these tuples, a crop wrote zeros for the
-    /// elements outside, a paste left these out, and a scatter dropped their updates.
+    /// The number of tuples that were out of range. A gather wrote zeros for these tuples, a crop wrote zeros for
+    /// elements outside the array, a paste left these out, and a scatter dropped their updates.
     pub out_of_range: usize,
     /// The first tuple that was out of range, in row-major order. `None` if none was.
     pub first: Option<InvalidIndex>,

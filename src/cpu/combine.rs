@@ -31,7 +31,7 @@ const PREFETCH_MIN_BYTES: usize = 32;
 pub(super) struct ThreadShare<'a> {
     /// The size in bytes of a slice, which is also the size of a row.
     pub(super) slice: usize,
-    /// The byte of the destination where `dest` begins.
+    /// The offset in bytes of `dest` in the destination.
     pub(super) first: usize,
     /// The place of each row of the scatter.
     pub(super) places: &'a [usize],
@@ -70,7 +70,7 @@ impl ThreadShare<'_> {
     /// position. Both are passed as bytes. If complex numbers are combined component by component, `a` and `b` are
     /// components.
     ///
-    /// Not inlined: a scatter that adds rows of 16 bytes took 1.08 times as long (Intel Xeon of model 167).
+    /// If this function is inlined, a scatter that adds rows of 16 bytes takes 8 % more time (Intel Xeon, model 167).
     #[inline(never)]
     fn combine_elements<const N: usize>(self, combine: impl Fn([u8; N], [u8; N]) -> [u8; N]) {
         let (updates, bytes) = (self.updates, self.slice);

@@ -306,8 +306,8 @@ impl<'a> GroupShape<'a> {
         }
     }
 
-    /// Writes boxes to `dest`, and zeros where they have no source. If the same part of consecutive boxes is inside,
-    /// the loops for this part are chosen once.
+    /// Writes boxes to `dest`, and zeros where they have no source. If the same part of consecutive boxes is inside the
+    /// source, the loops for this part are chosen once.
     fn write_boxes<I: Index>(
         &self,
         locator: &Locator<'_, I>,

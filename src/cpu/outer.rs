@@ -141,7 +141,8 @@ struct Pieces<'a> {
 }
 
 impl Pieces<'_> {
-    /// The byte of the source where a row begins. For the row after the last, the sum wraps and nothing reads it.
+    /// Returns the offset in bytes of row `number` in the source. For the row after the last, the sum wraps and is not
+    /// used.
     fn row(&self, mut number: usize) -> usize {
         let mut place = self.base;
         for dim in self.outer.iter().rev() {
@@ -239,8 +240,8 @@ pub(crate) fn write(
     with_copy_kernel(bytes, writes);
 }
 
-/// The smallest number of rows for which sorting the places of a row saves more time than it takes. In ascending
-/// order, rows of 2,048 f32 are stored in 0.7 times the time.
+/// The smallest number of rows for which sorting the places of a row saves more time than it takes. Storing rows of
+/// 2,048 f32 in ascending order takes 30 % less time than storing them unsorted.
 const SORTED_ROWS: usize = 16;
 
 /// The pieces that [`write`] writes.

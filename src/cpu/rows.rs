@@ -32,7 +32,7 @@ impl Axis {
 /// bytes of the source.
 pub(super) struct PieceRows<'a> {
     pub(super) source: &'a [u8],
-    /// The byte of the source where the first row begins.
+    /// The offset in bytes of the first row in the source.
     pub(super) at: usize,
     /// The number of pieces of a row, and the distance from one piece to the next.
     pub(super) row: Axis,

@@ -34,7 +34,7 @@ const SHORT_AXES_MIN_BYTES: usize = 4 << 10;
 #[derive(Clone, Copy)]
 pub(super) struct LoopNest<'a> {
     pub(super) unit: usize,
-    /// The byte of the source where the first piece begins.
+    /// The offset in bytes of the first piece in the source.
     offset: usize,
     /// The size of a piece in bytes.
     piece: usize,

@@ -91,10 +91,11 @@ impl<'a> Tiles<'a> {
     }
 
     /// Returns whether squares are faster than the tiles of `short_axes.rs`, which move pieces one by one. They are
-    /// faster if they fill registers and the lines of the result stay cached: 32^4 f32 take half as long, and 16^3
-    /// bytes an eighth. In results larger than the second-level cache, squares with sides of 8 pieces take up to 1.35
-    /// times as long (Intel Xeon of model 167). Squares of pieces of 1 or 2 bytes are faster in any result if their
-    /// sides fill a cache line: 64 planes of 64 × 64 bytes take a quarter of the time.
+    /// faster if they fill registers and the lines of the result stay cached: squares need half of the tiles' time for
+    /// 32^4 f32, and an eighth for 16^3 bytes. In results larger than the second-level cache, squares with sides of 8
+    /// pieces take up to 35 % more time than tiles (Intel Xeon, model 167). Squares of pieces of 1 or 2 bytes are
+    /// faster in any result if their sides fill a cache line: for 64 planes of 64 × 64 bytes they need a quarter of the
+    /// tiles' time.
     pub(super) fn are_better_than_short_axes(self) -> bool {
         const SECOND_LEVEL_CACHE: usize = 1 << 20;
         let sides = [self.near.size, self.row.size];

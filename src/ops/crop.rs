@@ -40,10 +40,10 @@ pub struct CropOptions {
     /// The treatment of boxes that extend beyond their item, and of box indices that are out of range. A negative begin
     /// is before the item; it never counts from the end.
     ///
-    /// | policy | elements outside | a box index out of range |
+    /// | policy | elements outside the item | a box index out of range |
     /// |---|---|---|
     /// | [`OutOfRange::Ignore`] | become zeros; the report counts the box | the box becomes zeros; the report counts it |
-    /// | [`OutOfRange::Clamp`] | the box is shifted inside, as in `lax.dynamic_slice` | the nearest item is used |
+    /// | [`OutOfRange::Clamp`] | the box is shifted into the item, as in `lax.dynamic_slice` | the nearest item is used |
     /// | [`OutOfRange::Error`] | [`Error::InvalidIndices`] | [`Error::InvalidIndices`] |
     ///
     /// Under [`OutOfRange::Clamp`], boxes that are larger than the item return [`Error::Argument`].

@@ -79,7 +79,7 @@ pub struct ScatterDims {
 pub struct XlaScatterOptions {
     /// The combination of an element of the updates with its element of the operand. `None` is [`Combine::Update`].
     pub combine: Option<Combine>,
-    /// The treatment of windows that extend beyond the operand. A negative index is outside.
+    /// The treatment of windows that extend beyond the operand. A negative index is outside the operand.
     pub out_of_range: OutOfRange,
     /// The same as [`ScatterOptions::any_order`].
     pub any_order: bool,
@@ -327,7 +327,7 @@ fn check_list(
 impl Plan {
     /// Plans XLA's gather from an operand. The inputs are the operand and the indices. `start_indices` is the shape and
     /// the type of the indices. If the operand is a view, it is not copied first. A window that extends beyond the
-    /// operand is shifted inside under [`OutOfRange::Clamp`], as in XLA and StableHLO. Under [`OutOfRange::Ignore`] it
+    /// operand is shifted into it under [`OutOfRange::Clamp`], as in XLA and StableHLO. Under [`OutOfRange::Ignore`] it
     /// becomes zeros, as in JAX's mode `fill`, and under [`OutOfRange::Error`] it is an error.
     ///
     /// ```
@@ -413,8 +413,8 @@ impl Plan {
     /// Plans XLA's scatter into an operand of this shape, in place. `scatter_indices` is the shape and the type of the
     /// indices. The inputs are the updates and the indices. The elements of the updates take effect in row-major order.
     /// A window that extends beyond the operand is dropped under [`OutOfRange::Ignore`], as in XLA. Under
-    /// [`OutOfRange::Clamp`] it is shifted inside, as in JAX's mode `clip`, and under [`OutOfRange::Error`] it is an
-    /// error.
+    /// [`OutOfRange::Clamp`] it is shifted into the operand, as in JAX's mode `clip`, and under [`OutOfRange::Error`]
+    /// it is an error.
     ///
     /// ```
     /// use wgslice::{options::{Combine, ScatterDims, XlaScatterOptions}, DType, Plan};

@@ -1,4 +1,5 @@
-//! Measures the value of each copy kernel: runs its cases in the engine without it, so that other kernels take them.
+//! Measures the value of each copy kernel: the program runs the kernel's cases in an engine without this kernel, so
+//! that other kernels take the cases.
 //!
 //! The engine does not use the kernels that [`REFUSE_VARIABLE`] names in the process's environment (`src/gpu/engine/launch.rs`).
 //! So this program starts itself again for each kernel.

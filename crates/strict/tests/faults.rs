@@ -460,7 +460,7 @@ fn only_workgroups_that_ran_are_counted() {
         ..Options::default()
     });
     let (device, queue) = (gpu.device(), gpu.queue());
-    // The third workgroup writes outside.
+    // The third workgroup writes outside the binding.
     let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
         label: None,
         source: wgpu::ShaderSource::Wgsl(

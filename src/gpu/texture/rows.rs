@@ -194,8 +194,8 @@ impl TexelRows {
         Ok((pieces.into_iter().map(plan).collect(), None))
     }
 
-    /// Splits the selection into parts, each with channels that a slice can select. Returns a view of the rows for each
-    /// part, with its part of `tensor`. `tensor` has the shape of the whole selection.
+    /// Splits the selection into parts, each with channels that a slice can select. For each part, returns a view of
+    /// its rows and the matching view of `tensor`. `tensor` has the shape of the whole selection.
     fn split_by_channels(&self, tensor: &View) -> Vec<(View, View)> {
         let piece = |(begin, count): (usize, usize)| {
             let (mut rows, mut part) = (self.view.clone(), tensor.clone());

@@ -18,8 +18,8 @@ pub struct Indexing {
     /// True if a negative index counts from the end, as in NumPy and ONNX. The size of the dimension is then added to
     /// it once.
     pub wrap: bool,
-    /// True if an index that is still outside selects the nearest position. A dimension of size 0 has no position, so
-    /// its indices stay bad.
+    /// True if an index that is still outside the dimension selects the nearest position. A dimension of size 0 has no
+    /// position, so its indices stay bad.
     pub clamp: bool,
 }
 
