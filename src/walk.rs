@@ -7,7 +7,7 @@
 //! tuple's number = tuple + Σ digit · dim.tuple
 //! from           = walk.from + Σ digit · dim.from + Σ position · coordinate.stride
 //! to             = walk.to + Σ digit · dim.to
-//! position       = the number in the coordinate's column of the tuple
+//! position       = the integer in the coordinate's column of the tuple
 //!                  + in a crop: (digit along the coordinate's dimension) · step
 //! ```
 //!
@@ -241,16 +241,18 @@ pub(crate) struct PositionWindow {
 pub(crate) struct Walk {
     /// The size of a unit in bytes: a power of two up to 16, or 12.
     pub(crate) unit: usize,
-    /// The unit of the source (`from`) and of the destination (`to`) if all digits and positions are 0.
+    /// The unit of the source if all digits and positions are 0.
     pub(crate) from: isize,
+    /// The unit of the destination if all digits and positions are 0.
     pub(crate) to: isize,
     /// The dimensions, outermost first. Never empty.
     pub(crate) dims: Vec<Dim>,
     pub(crate) coordinates: Vec<Coordinate>,
     /// The side that the tuples index.
     pub(crate) points: Side,
-    /// The number of integers in a tuple. `tuple` is the number of the first tuple.
+    /// The number of integers in a tuple.
     pub(crate) columns: usize,
+    /// The number of the first tuple.
     pub(crate) tuple: usize,
     /// True if this walk counts its out-of-range tuples. A part of a split walk counts them if it has their first
     /// units.

@@ -223,8 +223,9 @@ pub(crate) struct Explained {
     element: Element,
     device: String,
     reason: String,
-    /// The bytes of the inputs, and how many of them would be read, if no element is read twice.
+    /// The number of bytes of the inputs.
     input_bytes: usize,
+    /// The number of bytes of the inputs that would be read, if no element is read twice.
     read_bytes: usize,
     written_bytes: usize,
     /// The estimated time of the work on the device in seconds, without reading and writing files.

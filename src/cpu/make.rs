@@ -1,6 +1,6 @@
 //! Runs gathers and crops. A group is the units that share an index tuple, such as a gathered row or the box of a crop.
-//! The place of a group is the byte of the source where it begins. For a block of groups, `locate.rs` finds the places.
-//! Then a loop copies the groups in the order of the result.
+//! A group's place is the offset in bytes of its start in the source. For a block of groups, `locate.rs` finds the
+//! places. Then a loop copies the groups in the order of the result.
 
 use super::{
     Dest,

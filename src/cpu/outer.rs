@@ -110,10 +110,12 @@ pub(super) fn copy(
     });
 }
 
-/// The bytes to prefetch while a row is copied, because the processor cannot predict the order of a list. They are the
-/// bytes that the next row reads, in ascending order: `step` bytes further for each piece.
+/// The bytes to prefetch while a row is copied, because the processor cannot predict the order of a list. While a row
+/// copies its first piece, it prefetches the lowest place of the next row, and for each further piece a place that is
+/// `step` bytes higher.
 #[derive(Clone, Copy)]
 struct Ahead {
+    /// The distance of a row's lowest place from the row's start.
     first: usize,
     step: usize,
 }
@@ -248,8 +250,8 @@ const SORTED_ROWS: usize = 16;
 struct Writes<'a, R> {
     /// The places of the rows.
     rows: R,
-    /// For each piece of a row, the distance of its place from the row's place, and the distance of its value from the
-    /// row's first value.
+    /// For each piece of a row, two distances in bytes: from the row's place to the piece's place, and from the row's
+    /// first value to the piece's value.
     row: &'a [(usize, usize)],
     values: &'a [u8],
     step: usize,

@@ -67,7 +67,7 @@ impl<'a> PieceRows<'a> {
         }
     }
 
-    /// Calls `write` for each row, with the byte of the source where the row begins and the `row_bytes` bytes of `dest`
+    /// Calls `write` for each row, with the row's offset in bytes in the source and the `row_bytes` bytes of `dest`
     /// that the row fills.
     #[inline(always)]
     pub(super) fn each(self, row_bytes: usize, mut write: impl FnMut(usize, &mut [u8])) {

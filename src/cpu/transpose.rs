@@ -60,7 +60,7 @@ const MAX_ACROSS_BYTES: usize = 8 * LINE;
 
 /// The same range of pieces in several lanes. The lanes follow each other along the near axis.
 struct LaneBand<'d> {
-    /// The byte of the source where the first lane begins. The band can begin further along the lane.
+    /// The offset in bytes of the first lane in the source. The band can begin further along the lane.
     at: usize,
     /// The number, within each lane, of the band's first piece.
     first: usize,
@@ -157,7 +157,7 @@ impl<'a> Tiles<'a> {
         between.product::<usize>() * self.row.size * self.piece
     }
 
-    /// Returns the bytes of the source where planes `first`, `first + 1`, … begin, if plane 0 begins at byte `at`. A
+    /// Returns the offsets in bytes of planes `first`, `first + 1`, … in the source, if plane 0 begins at byte `at`. A
     /// plane has all lanes along the near axis, at one position of the axes outside the near axis.
     fn plane_starts(&self, at: usize, first: usize) -> impl Iterator<Item = usize> + use<'a> {
         let unit = self.unit;

@@ -506,8 +506,8 @@ fn common_shape(shapes: [&[usize]; 3]) -> Result<Vec<usize>, Error> {
 
 impl Backend {
     /// Returns the positions of the true elements of a mask, in row-major order, with shape `[count, rank]`:
-    /// TensorFlow's `tf.where` of one argument, NumPy's `argwhere`. As in NumPy, the position in a scalar has no
-    /// numbers. On every backend, the host finds the positions.
+    /// TensorFlow's `tf.where` of one argument, NumPy's `argwhere`. For a scalar mask `rank` is 0, as in NumPy. On
+    /// every backend, the host finds the positions.
     ///
     /// ```
     /// use wgslice::Backend;

@@ -60,8 +60,8 @@ pub struct ScatterDims {
     /// The dimensions of the updates that are dimensions of windows, in ascending order: one for each operand dimension
     /// that is neither inserted nor a batching dimension.
     pub update_window_dims: Vec<usize>,
-    /// The dimensions of the operand that the updates lack, because windows have one position in them, in ascending
-    /// order.
+    /// In ascending order, the dimensions of the operand that the updates lack because windows have one position in
+    /// them.
     pub inserted_window_dims: Vec<usize>,
     /// The batching dimensions of the operand, in ascending order. Entry `i` corresponds to entry `i` of
     /// `scatter_indices_batching_dims`.

@@ -15,12 +15,12 @@ pub enum IndexItem {
         /// The shape of the array of positions.
         shape: Vec<usize>,
     },
-    /// A mask, which covers as many dimensions as it has. It selects the positions at which it is true, in row-major
-    /// order.
+    /// A mask. It indexes one dimension of the array for each of its own dimensions, and selects the positions where it
+    /// is true, in row-major order.
     Mask {
         /// A value for each position, in row-major order.
         values: Vec<bool>,
-        /// The sizes of the dimensions that the mask covers.
+        /// The sizes of the dimensions that the mask indexes.
         shape: Vec<usize>,
     },
 }

@@ -111,7 +111,7 @@ impl ParsedList {
     }
 }
 
-/// The byte of the text at which an error is, and the message.
+/// The offset in bytes of an error in the text, and the message.
 type ParseProblem = (usize, String);
 
 struct Parser<'a> {

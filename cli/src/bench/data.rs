@@ -283,7 +283,7 @@ impl<'a> WorkloadData<'a> {
         Ok(Box::new(Bytes(array.data)))
     }
 
-    /// Uploads the tensors, and returns a run that computes a new tensor from them. Not for updates, which change a
+    /// Uploads the tensors and returns a run that computes a new tensor from them. Not for updates, which change a
     /// tensor.
     pub(crate) fn on_tensors(&self, backend: &Backend) -> Result<TimedRun<'_>, Problem> {
         let (dtype, shape) = (self.work.values.dtype, &self.work.shape);

@@ -92,7 +92,7 @@ impl KernelCounts {
         };
         for binding in &dispatch.bindings {
             let traffic = match (binding.name.as_str(), binding.access) {
-                // The report is written only for invalid indices, and has a few bytes.
+                // The report is written only for invalid indices and has a few bytes.
                 ("report", _) => continue,
                 ("source", _) => &mut counts.read,
                 ("dest", Access::Write | Access::Atomic) => &mut counts.written,

@@ -119,7 +119,7 @@ fn a_list_that_must_be_sorted_is_sorted_by_chance_in_ascending_order() {
 
 #[test]
 fn invocations_have_their_own_numbers_and_wait_at_barriers_in_any_order() {
-    // Every invocation reads what another wrote before the barrier, and writes to its own word.
+    // Every invocation reads what another wrote before the barrier and writes to its own word.
     let body = "words[lane] = id * 3u;
                 workgroupBarrier();
                 let other = local.x + 8u * (local.y + 4u * (1u - local.z));

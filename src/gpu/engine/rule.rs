@@ -11,8 +11,9 @@ const NUMBERS_PARTS: u32 = 4;
 pub(super) struct CombineRule {
     /// The size in bytes of the numbers that are combined.
     pub(super) number: usize,
-    /// The values of the constants `COMBINE` and `NUMBERS` of `atomic.wgsl` and `combine.wgsl`.
+    /// The value of the constant `COMBINE` of `atomic.wgsl` and `combine.wgsl`.
     pub(super) combine: u32,
+    /// The value of their constant `NUMBERS`.
     pub(super) numbers: u32,
     /// The value of the constant `RULE` of `combine_parts.wgsl`.
     pub(super) parts: u32,

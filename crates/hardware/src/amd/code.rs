@@ -90,7 +90,7 @@ struct PathPosition {
     on: bool,
 }
 
-/// The accesses that a wait for loads counts as in flight: before RDNA, stores too.
+/// The accesses that the hardware's counter of loads in flight counts: loads and, before RDNA, also stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LoadCounter {
     Loads,

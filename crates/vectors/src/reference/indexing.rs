@@ -2,7 +2,7 @@
 
 use super::value_at;
 
-/// What an index outside its dimension means in a gather or a scatter.
+/// The meaning of an index outside its dimension, in a gather or a scatter.
 ///
 /// The default is TensorFlow's: an index outside its dimension is bad, and so is every negative index. The result lists
 /// the rows that have a bad index.
