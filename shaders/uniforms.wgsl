@@ -15,15 +15,18 @@ override LOOPS: bool = false;
 
 struct Dim {
     size: u32,
-    // The distance between neighbours in the source, in the destination, and in the list of tuples.
+    // The distance between neighbours in the source.
     from_stride: u32,
+    // The distance between neighbours in the destination.
     to_stride: u32,
+    // The distance between the tuples of neighbours, in tuples.
     tuple_stride: u32,
 }
 
 struct Coordinate {
-    // The number of positions, and the distance between neighbouring positions.
+    // The number of positions.
     size: u32,
+    // The distance between neighbouring positions.
     stride: u32,
     // This dispatch takes the `count` positions from `first` on. Other dispatches take the rows at other positions.
     first: u32,
@@ -31,13 +34,15 @@ struct Coordinate {
     // The coordinate's column in the tuple, or NONE: then the position is `begin`, a signed integer.
     column: u32,
     begin: u32,
-    // The dimension along which boxes extend, or RUN, or NONE. A box has `extent` elements along it, `step` positions
-    // apart; this dispatch takes the elements from number `digit` on. If `flip` names a column of the tuple and that
-    // column is not 0, the box is reversed. If `flip` is NONE, no box is reversed.
+    // The dimension along which boxes extend, or RUN, or NONE.
     along: u32,
+    // The distance between neighbouring elements of a box, in positions.
     step: u32,
+    // The number of elements of a box along this dimension.
     extent: u32,
+    // This dispatch takes the elements of a box from number `digit` on.
     digit: u32,
+    // The column of the tuple that reverses the box if it is not 0. If `flip` is NONE, no box is reversed.
     flip: u32,
     // `size` and `first` have 48 bits: the low half of this word has the upper 16 bits of `size`, and the high half has
     // the upper 16 bits of `first`.
@@ -53,8 +58,9 @@ struct Walk {
     rows: u32,
     // A combination of the bits below.
     flags: u32,
-    // The numbers of dimensions and coordinates.
+    // The number of dimensions.
     dims_used: u32,
+    // The number of coordinates.
     coordinates_used: u32,
     // The index of the first tuple's first word.
     tuples: u32,
@@ -76,20 +82,22 @@ struct Walk {
     first_row: u32,
     slices: u32,
     first_slice: u32,
-    // The number of lists of a slice (0 if one workgroup links all rows), and the binary logarithm of the number of
-    // rows that share a list: see `chain.wgsl`.
+    // The number of lists of a slice, or 0 if one workgroup links all rows: see `chain.wgsl`.
     lists: u32,
+    // Rows r with the same r >> list_shift share a list.
     list_shift: u32,
-    // The distance between rows in the updates and between slices, and the start of the first row in the updates.
+    // The distance between rows in the updates and between slices.
     pitch: u32,
+    // The start of the first row in the updates.
     updates: u32,
     // The integer in a tuple that means position 0. It is 0 except for the tuples that `last.wgsl` writes, which are
     // row numbers.
     first_index: u32,
-    // In `convert.wgsl`: the number of neighbouring source elements that share a table, the number of tables, and an
-    // offset that is added to the number of an element before the table is computed.
+    // In `convert.wgsl`: the number of neighbouring source elements that share a table.
     table_inner: u32,
+    // In `convert.wgsl`: the number of tables.
     tables: u32,
+    // In `convert.wgsl`: an offset that is added to the index of an element before the index of its table is computed.
     table_shift: u32,
     dims: array<Dim, 30>,
     coordinates: array<Coordinate, 9>,

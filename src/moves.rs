@@ -134,7 +134,7 @@ pub(crate) struct Move {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct IndexTensor {
     pub(crate) shape: Vec<usize>,
-    /// The number of leading dimensions that number the tuples.
+    /// The number of leading dimensions; each position in them has a tuple.
     pub(crate) tuple_dims: usize,
     /// The shape of the array that the tuples index. `None` if they index the move's destination.
     pub(crate) target: Option<Vec<usize>>,

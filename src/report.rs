@@ -6,7 +6,7 @@ use crate::{
     options::OutOfRange, shape::coordinates_of, text::Shape,
 };
 
-/// How many tuples the CPU or a device found out of range, and which was the first.
+/// The number of tuples that the CPU or a device found out of range, and the first of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Missing {
     /// The number of out-of-range tuples.
@@ -31,8 +31,8 @@ impl Missing {
     }
 }
 
-/// How many index tuples of a gather, a crop, a paste or a scatter were out of range, and which was the first. The
-/// tuples of a crop and a paste are boxes.
+/// The number of out-of-range index tuples of a gather, a crop, a paste or a scatter, and the first of them. The tuples
+/// of a crop and a paste are boxes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {

@@ -83,7 +83,7 @@ pub(super) struct StoreRows<'a> {
     piece: usize,
     /// The number of pieces of a row, and their distance in the source.
     row: Axis,
-    /// The distance in bytes of the pieces of a row in the destination.
+    /// The distance in bytes between neighbouring pieces of a row in the destination.
     pitch: usize,
     /// If several rows are contiguous in the destination, the size in bytes of these rows. Otherwise the size of one
     /// row's pieces.

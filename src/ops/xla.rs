@@ -186,8 +186,8 @@ struct DimensionNumbers<'a> {
 enum ResultDim {
     /// A dimension of windows, which goes along this dimension of the operand.
     Window(usize),
-    /// A dimension that numbers windows: their number, and the batching dimension of the operand along which they go,
-    /// if there is one.
+    /// A dimension that numbers windows: the number of windows and, if there is one, the batching dimension of the
+    /// operand that corresponds to this dimension.
     Tuples(usize, Option<usize>),
 }
 

@@ -157,7 +157,7 @@ impl Array {
             let handles = handles::register_elements(&self.bytes, self.element.size(), count);
             let handles =
                 handles.map_err(|problem| FileError::when_reading(&source.path, problem))?;
-            // The cell is empty until here.
+            // `set` cannot fail, because `self.handles` is still empty.
             let _ = self.handles.set(handles);
         }
         Ok(self)

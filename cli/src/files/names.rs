@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-/// Describes the names in a file for an error: the name that is most like `asked`, then all or the first of them.
-/// `kind` is the word for the things with these names.
+/// Describes the names in a file for an error: the name that is most similar to `asked`, then all names or, if there
+/// are many, the first of them. `kind` is the word for the things with these names.
 pub(super) fn describe_names<'a>(
     names: impl IntoIterator<Item = &'a String>,
     asked: Option<&str>,

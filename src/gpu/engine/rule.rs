@@ -13,7 +13,7 @@ pub(super) struct CombineRule {
     pub(super) number: usize,
     /// The value of the constant `COMBINE` of `atomic.wgsl` and `combine.wgsl`.
     pub(super) combine: u32,
-    /// The value of their constant `NUMBERS`.
+    /// The value of the constant `NUMBERS` of `atomic.wgsl` and `combine.wgsl`.
     pub(super) numbers: u32,
     /// The value of the constant `RULE` of `combine_parts.wgsl`.
     pub(super) parts: u32,
