@@ -705,7 +705,7 @@ impl Walk {
         low..high + 1
     }
 
-    /// Splits the walk in two: the first `middle` positions of dimension `d`, and the others.
+    /// Splits the walk in two: the first `middle` positions of dimension `d`, and the remaining positions.
     pub(crate) fn split(&self, d: usize, middle: usize) -> [Self; 2] {
         let dim = self.dims[d];
         let part_of_walk = |first: usize, size: usize| {
@@ -731,7 +731,8 @@ impl Walk {
         ]
     }
 
-    /// Splits the walk in two: the first `middle` positions of the window of coordinate `c`, and the others.
+    /// Splits the walk in two: the first `middle` positions of the window of coordinate `c`, and the remaining
+    /// positions.
     #[cfg(any(feature = "gpu", test))]
     pub(crate) fn split_window(&self, c: usize, middle: usize) -> [Self; 2] {
         let PositionWindow { first, count } = self.coordinates[c].window;

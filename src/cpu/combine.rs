@@ -104,7 +104,7 @@ impl CopyTask for ThreadShare<'_> {
 }
 
 /// Combines the rows of a thread's share of a scatter. `dtype` is the type of the elements. A combination that is not
-/// defined for the type does not get here, because its plan cannot be made.
+/// defined for the type does not occur here, because no plan can be made with it.
 pub(super) fn combine_rows(combine: Combine, dtype: DType, share: ThreadShare<'_>) {
     match (dtype, combine) {
         (DType::Bool, Combine::Mul | Combine::Min) => share.combine_elements(|[a], [b]| [a & b]),

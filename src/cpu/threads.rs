@@ -296,7 +296,7 @@ mod tests {
         });
     }
 
-    /// Every operation of a backend on the CPU uses as many threads as the backend's bound.
+    /// Every operation of a backend on the CPU uses the maximum number of threads that the backend allows.
     #[test]
     fn every_operation_has_the_bound_of_its_backend() {
         with_3_threads(|| (1..=3).for_each(|threads| check_operations(threads).unwrap()));
@@ -351,7 +351,7 @@ mod tests {
 
     const X: [u8; 16] = [7; 16];
 
-    /// Copying an argument to row-major order uses as many threads as the backend's bound.
+    /// Copying an argument to row-major order uses the maximum number of threads that the backend allows.
     #[cfg(feature = "ndarray")]
     #[test]
     fn arguments_in_another_order_have_the_bound() {
