@@ -8,7 +8,7 @@
 //     from = from_base + sum(digit[d] * dims[d].from_stride) + j * run_from + sum(position[c] * coordinates[c].stride)
 //     to   = to_base   + sum(digit[d] * dims[d].to_stride)   + j * run_to
 //
-// where position[c] is an integer of the row's index tuple. In a crop, it is that number plus a multiple of the row's
+// where position[c] is an integer of the row's index tuple. In a crop, it is that integer plus a multiple of the row's
 // digit along one dimension. If tuples select places in the destination (SCATTERS), the sum over coordinates is added
 // to `to` instead. In the other steps of a scatter, `slice_of` uses `from` as the number of a slice of the destination.
 //

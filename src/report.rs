@@ -42,7 +42,7 @@ pub struct Report {
     /// The number of tuples that were out of range. A gather wrote zeros for these tuples, a crop wrote zeros for
     /// elements outside the array, a paste left these out, and a scatter dropped their updates.
     pub out_of_range: usize,
-    /// The first tuple that was out of range, in row-major order. `None` if none was.
+    /// The first tuple that was out of range, in row-major order. `None` if no tuple was.
     pub first: Option<InvalidIndex>,
     /// The shape that the tuples index: the shape of `params`, of the array that is cropped, or of the array that is
     /// scattered into. Empty for an operation without tuples.

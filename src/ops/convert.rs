@@ -462,7 +462,7 @@ impl Move {
     }
 
     /// Returns the number of elements from one position of an axis of the source to the next. Fails unless each list
-    /// has an entry for each position, or one for all.
+    /// has an entry for each position, or a single entry for all positions.
     fn inner_of<const N: usize>(
         &self,
         axis: isize,

@@ -28,9 +28,9 @@ pub enum IndexItem {
 /// The expression in the brackets of NumPy's `x[…]`, not yet applied to a shape: a slice with array entries.
 ///
 /// As in NumPy, arrays and single indices are broadcast against each other and select elements together. The dimensions
-/// of their selection replace the dimension of the first array or index; if another entry is between two of them, they
-/// come first. An [outer](Self::outer) expression instead selects all combinations of positions, like `numpy.ix_` and
-/// Zarr's `oindex`.
+/// of their selection replace the dimension of the first array or index; if another entry is between two arrays or
+/// indices, these dimensions come first. An [outer](Self::outer) expression instead selects all combinations of
+/// positions, like `numpy.ix_` and Zarr's `oindex`.
 ///
 /// ```
 /// use wgslice::spec::{IndexItem, IndexSpec};

@@ -233,7 +233,7 @@ pub(crate) struct Entry {
     pub(crate) big_endian: bool,
     /// Why the elements cannot be read. `None` if the array is not damaged.
     pub(crate) damaged: Option<String>,
-    /// Why no operation accepts the array. `None` if one does, or if the array is damaged.
+    /// Why no operation accepts the array. `None` if some operation accepts it, or if the array is damaged.
     pub(crate) unsupported: Option<String>,
 }
 
