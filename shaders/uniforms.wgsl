@@ -28,11 +28,13 @@ struct Coordinate {
     size: u32,
     // The distance between neighbouring positions.
     stride: u32,
-    // This dispatch takes the `count` positions from `first` on. Other dispatches take the rows at other positions.
+    // The first position that this dispatch takes. Other dispatches take the rows at other positions.
     first: u32,
+    // The number of positions that this dispatch takes.
     count: u32,
-    // The coordinate's column in the tuple, or NONE: then the position is `begin`, a signed integer.
+    // The coordinate's column in the tuple, or NONE if the position is `begin`.
     column: u32,
+    // The position, a signed integer, if there is no column.
     begin: u32,
     // The dimension along which boxes extend, or RUN, or NONE.
     along: u32,
@@ -68,19 +70,22 @@ struct Walk {
     tuple_words: u32,
     // The number of words in an integer of a tuple (2 for i64).
     index_words: u32,
-    // A group of 2^lanes_log2 neighbouring invocations takes a segment of `segment` units of a row. A row has
-    // `segments` segments. See each kernel.
+    // A group of 2^lanes_log2 neighbouring invocations takes a segment of a row. See each kernel.
     lanes_log2: u32,
+    // The number of segments of a row.
     segments: u32,
+    // The number of units of a segment.
     segment: u32,
     // The number of workgroups in the first dimension of the grid.
     groups_x: u32,
     // In `copy_words.wgsl`: how many elements of the first group precede the result, 0 to 3.
     head: u32,
-    // In a scatter: a row's number is its position plus `first_row` plus 1; earlier dispatches use the numbers up to
-    // `first_row`. This dispatch binds `slices` slices of the destination, from number `first_slice` on.
+    // In a scatter: a row's number is its position plus `first_row` plus 1. Earlier dispatches use the numbers up to
+    // `first_row`.
     first_row: u32,
+    // In a scatter: the number of slices of the destination that this dispatch binds.
     slices: u32,
+    // In a scatter: the number of the first of these slices.
     first_slice: u32,
     // The number of lists of a slice, or 0 if one workgroup links all rows: see `chain.wgsl`.
     lists: u32,

@@ -31,14 +31,16 @@ const ELSEWHERE: u32 = 2u;
 const CROPPED_DIMS: u32 = 8u;
 
 struct Row {
-    // The position of unit 0 of the row in the source, and the distance to the next unit.
+    // The position of unit 0 of the row in the source.
     base: u32,
+    // The distance between neighbouring units of the row in the source.
     step: u32,
     // The position of unit 0 of the row in the destination.
     to: u32,
     state: u32,
-    // The number of the row's tuple. `later` is 0 for the first row with this tuple; this row reports the tuple.
+    // The number of the row's tuple.
     tuple: u32,
+    // 0 for the first row with this tuple. This row reports the tuple.
     later: u32,
     // If the run is cropped, unit j is inside the array if place + j * place_step is less than `places`.
     place: u32,

@@ -210,9 +210,9 @@ pub(crate) struct BoxExtent {
     pub(crate) dim: usize,
     /// The distance between neighbours in a box, in positions of the coordinate.
     pub(crate) step: isize,
-    /// The size of a box along the dimension. `first` is the first position of the box that the dimension covers: 0,
-    /// unless the dimension was cut.
+    /// The size of a box along the dimension.
     pub(crate) extent: usize,
+    /// The first position of the box that the dimension covers: 0, unless the dimension was cut.
     pub(crate) first: usize,
     /// The column of the tuple that reverses a box if its integer is not 0.
     pub(crate) flip: Option<usize>,

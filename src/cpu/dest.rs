@@ -171,7 +171,7 @@ fn take_front<'a>(bytes: &mut &'a mut [u8], count: usize) -> &'a mut [u8] {
 mod tests {
     use super::*;
 
-    /// Threads write each byte of new memory once, at any grain.
+    /// Threads write each byte of new memory once, for any grain.
     #[test]
     fn blocks_make_up_the_whole() {
         for (bytes, grain) in [
