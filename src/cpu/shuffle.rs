@@ -65,7 +65,7 @@ mod instructions {
 
 /// The byte shuffles of this processor, if it has them.
 pub(super) static SHUFFLES: LazyLock<Option<Shuffles>> = LazyLock::new(|| {
-    // With this variable, tests run as on a processor without byte shuffles.
+    // If this variable is set, tests run as on a processor without byte shuffles.
     #[cfg(any(test, feature = "test-seams"))]
     if std::env::var("WGSLICE_TEST_SHUFFLES").is_ok_and(|value| value == "none") {
         return None;

@@ -25,12 +25,11 @@ use std::sync::Mutex;
 const MIN_NS_PER_THREAD: usize = 60_000;
 /// The number of bytes that a core writes to its cache per nanosecond, roughly.
 const BYTES_PER_NS: usize = 32;
-/// The largest size of a part in bytes, before the size is rounded up to whole pieces. With larger parts, threads
-/// would wait longer for the last thread to finish. Smaller parts would make sequential accesses too short for the
-/// processor to prefetch. Two threads would also more often be the first to write to the same page of 2 MiB of a new
-/// result, which the system then clears for both. With parts of 1 MiB, new results of 17 to 113 MB took 14 % longer,
-/// and results in reused memory took the same time (medians of 12 workloads, 2 cores of an AMD EPYC of family 25,
-/// model 17).
+/// The largest size of a part in bytes, before the size is rounded up to whole pieces. With larger parts, threads would
+/// wait longer for the last thread to finish. Smaller parts would make sequential accesses too short for the processor
+/// to prefetch. Two threads would also more often be the first to write to the same page of 2 MiB of a new result,
+/// which the system then clears for both. With parts of 1 MiB, new results of 17 to 113 MB took 14 % longer, and
+/// results in reused memory took the same time (medians of 12 workloads, 2 cores of an AMD EPYC, family 25, model 17).
 const MAX_PART_BYTES: usize = 4 << 20;
 /// A result is cut into at least this many parts per thread, unless its pieces are too large, so that a slow thread can
 /// take fewer parts than the others.

@@ -38,8 +38,8 @@ pub struct GatherDims {
     /// The dimensions of the result that are dimensions of windows, in ascending order: one for each operand dimension
     /// that is neither collapsed nor a batching dimension.
     pub offset_dims: Vec<usize>,
-    /// The dimensions of the operand that the result lacks, because windows have one position in them, in ascending
-    /// order.
+    /// In ascending order, the dimensions of the operand that the result lacks because windows have one position in
+    /// them.
     pub collapsed_slice_dims: Vec<usize>,
     /// The batching dimensions of the operand, in ascending order. Entry `i` corresponds to entry `i` of
     /// `start_indices_batching_dims`.
